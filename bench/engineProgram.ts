@@ -11,7 +11,7 @@ import { createRpcClient } from '../src/lib/jsonRpc/client.ts'
 import { createEngineClient, type EngineClient } from '../src/rollup/engine/index.ts'
 import type { RollupConfig } from '../src/rollup/protocol/types.ts'
 import { ZERO_HASH } from '../src/rollup/protocol/types.ts'
-import { freePort } from '../test/support/programs.ts'
+import { claimPort } from '../test/support/programs.ts'
 
 /** Kernel clock ticks a second, as `/proc` counts them. */
 const TICKS = 100
@@ -45,7 +45,7 @@ async function start(
   more: string[] = [],
 ): Promise<EngineProgram> {
   const directory = await mkdtemp(join(tmpdir(), 'devium-bench-engine-'))
-  const [genesisPath, jwtPath, port] = [join(directory, 'genesis.json'), join(directory, 'jwt.txt'), await freePort()]
+  const [genesisPath, jwtPath, port] = [join(directory, 'genesis.json'), join(directory, 'jwt.txt'), await claimPort()]
   const secret = randomBytes(32)
   await writeFile(genesisPath, JSON.stringify(genesis))
   await writeFile(jwtPath, secret.toString('hex'))

@@ -28,7 +28,7 @@ let faults = 0
 try {
   const directory = join(testnet.dir, 'second')
   mkdirSync(directory)
-  const geth = await startDeviumGeth(testnet.joinDir, directory, true)
+  const geth = await startDeviumGeth(testnet.joinDir, directory)
   await untilItAnswers(geth.rpcUrl)
   const targets = await targetsOf(testnet, geth.rpcUrl)
   for (let sent = 0; sent < count; ) {

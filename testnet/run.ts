@@ -13,7 +13,7 @@ import { forksAtGenesis, genesisFork, withActivations } from './forks.ts'
 import { forkPlan, type TestnetEvent } from './runner/events.ts'
 import { type TestnetLayout, testnetLayout } from './runner/layout.ts'
 import { checkSameChain, checkSameFork, clearDirectory, lockDirectory, readManifest } from './runner/manifest.ts'
-import { assignPorts, checkPortsFree, findFreePorts, type TestnetPorts } from './runner/ports.ts'
+import { assignPorts, checkPortsFree, claimPorts, type TestnetPorts } from './runner/ports.ts'
 import { checkDisk, checkMachine, memoryOf, thisMachine } from './runner/resources.ts'
 import { describeNodes, openToken } from './runner/setup.ts'
 import { Testnet } from './runner/testnet.ts'
@@ -136,7 +136,7 @@ function openChain(
 }
 
 async function choosePorts({ basePort, nodes, host }: TestnetOptions): Promise<TestnetPorts> {
-  if (basePort === 0) return findFreePorts(nodes, host)
+  if (basePort === 0) return claimPorts(nodes, host)
   const ports = assignPorts(basePort, nodes)
   await checkPortsFree(ports, host)
   return ports

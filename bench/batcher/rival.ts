@@ -9,7 +9,7 @@ import { fromHex, quantityToBigInt, quantityToNumber, toQuantity } from '../../s
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { BLOB_BYTES } from '../../src/rollup/protocol/index.ts'
 import { startAnvil } from '../../test/support/anvil.ts'
-import { freePort } from '../../test/support/programs.ts'
+import { claimPort } from '../../test/support/programs.ts'
 import { type BenchChain, madeChain } from './chains.ts'
 
 const OURS = fileURLToPath(new URL('../../src/cli/batchSubmitter.ts', import.meta.url))
@@ -112,7 +112,7 @@ async function post(
       '--num-confirmations=1',
       '--txmgr.receipt-query-interval=100ms',
       '--throttle.unsafe-da-bytes-lower-threshold=0',
-      `--rpc.port=${await freePort()}`,
+      `--rpc.port=${await claimPort()}`,
     ])
     const exited = new Promise((resolve) => program.once('exit', resolve))
     opened.defer(async () => {

@@ -11,7 +11,7 @@ import { findChromium, startChromium } from '../../test/support/chromium.ts'
 import { startDeviumGeth } from '../../test/support/deviumGeth.ts'
 import { startProgram, stopPrograms } from '../../test/support/programs.ts'
 import { startTestnet } from '../../test/support/testnet.ts'
-import { findFreePorts } from '../../testnet/runner/ports.ts'
+import { claimPorts } from '../../testnet/runner/ports.ts'
 import { rollupNode } from '../../testnet/runner/programs.ts'
 import { startChild } from '../p2p/calls.ts'
 import { median } from '../p2p/figures.ts'
@@ -117,7 +117,7 @@ try {
 async function startNode(): Promise<FollowerNode> {
   mkdirSync(join(directory, 'node'))
   const geth = await startDeviumGeth(testnet.joinDir, join(directory, 'node'))
-  const [ports] = (await findFreePorts(1, HOST)).nodes
+  const [ports] = (await claimPorts(1, HOST)).nodes
   if (ports === undefined) throw new RangeError('no ports')
   const call = rollupNode({
     files: {

@@ -1,11 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
+import { claimPort } from '../../test/support/programs.ts'
 
 export interface OpGeth {
   engineUrl: string
@@ -33,7 +33,7 @@ export async function withOpGeth<T>(binary: string, directory: string, use: (get
     return child
   }
   try {
-    const [engine, http] = [await freePort(), await freePort()]
+    const [engine, http] = [await claimPort(), await claimPort()]
     const jwtPath = join(folder, 'jwt.txt')
     writeFileSync(jwtPath, randomBytes(32).toString('hex'), { mode: 0o600 })
     const datadir = join(folder, 'geth')
@@ -90,15 +90,4 @@ async function end(child: ChildProcess): Promise<void> {
   const force = setTimeout(() => child.kill('SIGKILL'), 10_000)
   await exited
   clearTimeout(force)
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
 }

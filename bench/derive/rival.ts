@@ -10,8 +10,9 @@ import { startTcpProxy } from '../../src/p2p/testUtils/tcpProxy.ts'
 import { createEngineClient } from '../../src/rollup/engine/index.ts'
 import { rollupConfigToJson } from '../../src/rollup/protocol/index.ts'
 import type { PayloadEnvelope } from '../../src/rollup/protocol/types.ts'
+import { claimPort } from '../../test/support/programs.ts'
 import { l1ChainConfig } from '../../testnet/l1/chainConfig.ts'
-import { asker, freePort, withOpGeth } from './opGeth.ts'
+import { asker, withOpGeth } from './opGeth.ts'
 import { L1_CHAIN_ID, makeRivalChain, type RivalChain } from './rivalChain.ts'
 import type { Figure } from './speed.ts'
 
@@ -143,7 +144,7 @@ interface Run {
 
 function timeOf({ last }: RivalChain, { directory, opGeth, l1, node, binary }: Run): Promise<number> {
   return withOpGeth(opGeth, directory, async ({ engineUrl, jwtPath, start }) => {
-    const rpcPort = await freePort()
+    const rpcPort = await claimPort()
     const flags = [
       `--l1=${l1}`,
       '--l1.beacon.ignore',

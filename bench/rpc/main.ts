@@ -11,7 +11,7 @@ import { startOpNode } from '../../test/support/opNode.ts'
 import { descendantsOf } from '../../test/support/processes.ts'
 import { startProgram, stopPrograms } from '../../test/support/programs.ts'
 import { startTestnet } from '../../test/support/testnet.ts'
-import { findFreePorts } from '../../testnet/runner/ports.ts'
+import { claimPorts } from '../../testnet/runner/ports.ts'
 import { rollupNode } from '../../testnet/runner/programs.ts'
 import { startChild } from '../p2p/calls.ts'
 import { median } from '../p2p/figures.ts'
@@ -104,7 +104,7 @@ try {
 async function startOurs(): Promise<RpcServer> {
   const ownFolder = folder('devium')
   const geth = await startDeviumGeth(testnet.joinDir, ownFolder)
-  const [ports] = (await findFreePorts(1, HOST)).nodes
+  const [ports] = (await claimPorts(1, HOST)).nodes
   if (ports === undefined) throw new RangeError('no ports')
   const file = (name: string): string => join(ownFolder, name)
   const files = {

@@ -1,12 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { newestForkKnownTo } from '../support/knownForks.ts'
 import { type OpGeth, startOpGeth } from '../support/opGeth.ts'
-import { freePort, startProgram, stopPrograms } from '../support/programs.ts'
+import { startOurs, stopPrograms } from '../support/programs.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
 // The rollup node on another execution client: every block that devium-geth made is executed again by op-geth, which
@@ -18,7 +17,6 @@ const title =
 /** Before op-geth has joined or after: it executes the activation block in either case. */
 const ACTIVATION_AFTER_S = 12
 
-const ROLLUP_NODE = fileURLToPath(new URL('../../bin/devium--batcher.mjs', import.meta.url))
 const directory = mkdtempSync(join(tmpdir(), 'devium-op-geth-'))
 let testnet: RunningTestnet
 let geth: OpGeth
@@ -39,9 +37,7 @@ async function heads(rpc: RpcClient): Promise<{ unsafe_l2: Head; safe_l2: Head; 
 async function joinWith(engine: OpGeth, flags: string[] = []): Promise<RpcClient> {
   const [first] = testnet.nodes
   if (first === undefined) throw new Error('the testnet has no node')
-  const rpc = await freePort()
-  startProgram(process.execPath, [
-    ROLLUP_NODE,
+  const { rpc = '' } = await startOurs('devium--batcher', [
     `--l1=${testnet.l1.rpc}`,
     '--l1.beacon.ignore',
     '--l1.http-poll-interval=300ms',
@@ -50,8 +46,8 @@ async function joinWith(engine: OpGeth, flags: string[] = []): Promise<RpcClient
     `--l2.jwt-secret=${engine.jwtPath}`,
     `--rollup.config=${join(testnet.joinDir, 'rollup.json')}`,
     `--rollup.l1-chain-config=${join(testnet.joinDir, 'l1.json')}`,
-    `--rpc.port=${rpc}`,
-    `--p2p.priv.path=${join(directory, `p2p-key-${rpc}.txt`)}`,
+    '--rpc.port=0',
+    `--p2p.priv.path=${join(mkdtempSync(join(directory, 'node-')), 'p2p-key.txt')}`,
     '--p2p.peerstore.path=memory',
     '--p2p.listen.ip=127.0.0.1',
     '--p2p.listen.tcp=0',
@@ -59,7 +55,7 @@ async function joinWith(engine: OpGeth, flags: string[] = []): Promise<RpcClient
     `--p2p.static=${first.p2p}`,
     ...flags,
   ])
-  return createRpcClient({ url: `http://127.0.0.1:${rpc}` })
+  return createRpcClient({ url: rpc })
 }
 
 describe.skipIf(opGeth === undefined)(title, () => {

@@ -3,21 +3,18 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { findFreePorts } from '../../testnet/runner/ports.ts'
 import { geth, gethInit } from '../../testnet/runner/programs.ts'
 import type { OpGeth } from './opGeth.ts'
-import { startProgram } from './programs.ts'
+import { startOurs } from './programs.ts'
 
 const SCRIPT = fileURLToPath(new URL('../../bin/devium-geth.mjs', import.meta.url))
 const HOST = '127.0.0.1'
 
 /**
- * Starts a devium-geth of its own with the genesis of a testnet's join directory, in the place of an op-geth. `webSockets`: on the
+ * Starts a devium-geth of its own with the genesis of a testnet's join directory, in the place of an op-geth. WebSockets are on the
  * port of its RPC.
  */
-export async function startDeviumGeth(joinDir: string, directory: string, webSockets = false): Promise<OpGeth> {
-  const [ports] = (await findFreePorts(1, HOST)).nodes
-  if (ports === undefined) throw new RangeError('no ports')
+export async function startDeviumGeth(joinDir: string, directory: string): Promise<OpGeth> {
   const file = (name: string) => join(directory, name)
   const files = {
     gethDataDir: file('geth'),
@@ -31,12 +28,8 @@ export async function startDeviumGeth(joinDir: string, directory: string, webSoc
   mkdirSync(files.gethDataDir, { recursive: true })
   writeFileSync(files.jwt, randomBytes(32).toString('hex'))
   execFileSync(process.execPath, [SCRIPT, ...gethInit(files).args], { stdio: 'ignore' })
+  const ports = { rollupRpc: 0, ethRpc: 0, engineRpc: 0, metrics: 0, gethMetrics: 0, p2p: 0 }
   const call = geth({ files, ports, host: HOST, l1Rpc: '', staticPeers: [] })
-  const further = webSockets ? ['--ws', `--ws.addr=${HOST}`, `--ws.port=${ports.ethRpc}`] : []
-  startProgram(process.execPath, [SCRIPT, ...call.args, ...further])
-  return {
-    engineUrl: `http://${HOST}:${ports.engineRpc}`,
-    rpcUrl: `http://${HOST}:${ports.ethRpc}`,
-    jwtPath: files.jwt,
-  }
+  const { engine = '', http = '' } = await startOurs('devium-geth', call.args)
+  return { engineUrl: engine, rpcUrl: http, jwtPath: files.jwt }
 }

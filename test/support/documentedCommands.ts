@@ -6,7 +6,7 @@ import { fromHex, toQuantity } from '../../src/lib/hex.ts'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
 import type { Endpoints } from '../../testnet/runner/events.ts'
 import { serveGuarded } from './guardedNode.ts'
-import { freePort } from './programs.ts'
+import { claimPort } from './programs.ts'
 import { commandExists } from './prometheus.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -160,7 +160,7 @@ export async function createCommandRunner(net: Endpoints, folder: string): Promi
     DEVIUM_BATCH_SUBMITTER_PRIVATE_KEY: `0x${'33'.repeat(32)}`,
     BATCH: batch.hash,
   }
-  for (const name of PORTS) env[name] = String(await freePort())
+  for (const name of PORTS) env[name] = String(await claimPort())
   const ran = new Set<string>()
   const programs: { child: ChildProcess; exited: Promise<string | undefined> }[] = []
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
 import type { Endpoints } from '../../testnet/runner/events.ts'
-import { findFreePorts } from '../../testnet/runner/ports.ts'
+import { claimPorts } from '../../testnet/runner/ports.ts'
 import { geth, gethInit, type NodeCallOptions, type ProgramCall, rollupNode } from '../../testnet/runner/programs.ts'
 
 /** A node beside those of a testnet, as `join.txt` would have one started: both programs, without discovery. */
@@ -45,7 +45,7 @@ export async function joinTestnet(net: Endpoints, wanted: JoinOptions): Promise<
     l1Config: join(net.joinDir, 'l1.json'),
   }
   writeFileSync(files.jwt, randomBytes(32).toString('hex'), { mode: 0o600 })
-  const [ports] = (await findFreePorts(1, '127.0.0.1')).nodes
+  const [ports] = (await claimPorts(1, '127.0.0.1')).nodes
   if (ports === undefined) throw new RangeError('no ports')
   const options: NodeCallOptions = {
     files,

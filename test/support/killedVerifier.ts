@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
-import { freePort } from './programs.ts'
+import { claimPort } from './programs.ts'
 import { type RunningTestnet, startTestnet } from './testnet.ts'
 
 const bin = (name: string) => fileURLToPath(new URL(`../../bin/${name}.mjs`, import.meta.url))
@@ -146,7 +146,7 @@ class VerifierProcesses {
         rollup: joined('rollup.json'),
         l1Config: joined('l1.json'),
       },
-      { eth: await freePort(), engine: await freePort(), rollup: await freePort() },
+      { eth: await claimPort(), engine: await claimPort(), rollup: await claimPort() },
       testnet,
     )
     const init = spawnProgram('devium-geth', ['init', '--datadir', verifier.paths.data, verifier.paths.genesis])

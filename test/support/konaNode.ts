@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OpGeth } from './opGeth.ts'
-import { freePort, startProgram } from './programs.ts'
+import { claimPort, startProgram } from './programs.ts'
 import type { RunningTestnet } from './testnet.ts'
 
 /** Starts a kona-node without peers; the address of its RPC. Anvil has what it asks of an L1's beacon API at its start. */
@@ -11,7 +11,7 @@ export async function startKonaNode(
   testnet: RunningTestnet,
   directory: string,
 ): Promise<string> {
-  const [rpc, p2p] = [await freePort(), await freePort()]
+  const [rpc, p2p] = [await claimPort(), await claimPort()]
   const l1ConfigPath = join(directory, 'l1.json')
   const l1Config = JSON.parse(readFileSync(join(testnet.joinDir, 'l1.json'), 'utf8'))
   // It asks for these as well.

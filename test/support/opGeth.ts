@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { vi } from 'vitest'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
-import { freePort, startProgram } from './programs.ts'
+import { claimPort, startProgram } from './programs.ts'
 
 export interface OpGeth {
   engineUrl: string
@@ -21,7 +21,7 @@ export async function startOpGeth(binary: string, joinDir: string, directory: st
   mkdirSync(directory, { recursive: true })
   const datadir = join(directory, 'geth')
   const jwtPath = join(directory, 'jwt.txt')
-  const [engine, http] = [await freePort(), await freePort()]
+  const [engine, http] = [await claimPort(), await claimPort()]
   writeFileSync(jwtPath, randomBytes(32).toString('hex'))
   execFileSync(binary, ['init', '--state.scheme=hash', `--datadir=${datadir}`, join(joinDir, 'genesis.json')], {
     stdio: 'ignore',

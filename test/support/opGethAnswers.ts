@@ -7,7 +7,7 @@ import { TEST_JWT_SECRET } from '../../src/execution/testUtils/executionNode.ts'
 import { toHex } from '../../src/lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
-import { freePort } from './programs.ts'
+import { claimPort } from './programs.ts'
 
 export type Call = readonly [method: string, ...params: unknown[]]
 
@@ -24,7 +24,7 @@ export async function startComparedGeth(path: string, directory: string, genesis
   writeFileSync(files.genesis, JSON.stringify(genesis))
   writeFileSync(files.jwt, toHex(TEST_JWT_SECRET))
   execFileSync(path, ['init', '--datadir', files.data, '--state.scheme=hash', files.genesis], { stdio: 'ignore' })
-  const [http, auth, ws] = [await freePort(), await freePort(), await freePort()]
+  const [http, auth, ws] = [await claimPort(), await claimPort(), await claimPort()]
   const flags = [
     `--http.port=${http}`,
     `--authrpc.port=${auth}`,

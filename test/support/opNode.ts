@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { roles } from '../../testnet/accounts.ts'
 import type { OpGeth } from './opGeth.ts'
-import { freePort, startProgram } from './programs.ts'
+import { claimPort, startProgram } from './programs.ts'
 import type { RunningTestnet } from './testnet.ts'
 
 /**
@@ -18,7 +18,7 @@ export async function startOpNode(
   /** Where it reads blobs. */
   beacon?: string,
 ): Promise<string> {
-  const [rpc, p2p] = [await freePort(), await freePort()]
+  const [rpc, p2p] = [await claimPort(), await claimPort()]
   const rollupPath = join(directory, 'rollup.json')
   const { chain_op_config: chainOpConfig, ...rollup } = JSON.parse(
     readFileSync(join(testnet.joinDir, 'rollup.json'), 'utf8'),

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from './programs.ts'
+import { claimPort } from './programs.ts'
 
 export function commandExists(name: string): boolean {
   return spawnSync(name, ['--version'], { stdio: 'ignore' }).error === undefined
@@ -39,7 +39,7 @@ export async function startPrometheus(
   rules: string,
 ): Promise<RunningPrometheus> {
   const dir = mkdtempSync(join(tmpdir(), 'devium-prometheus-'))
-  const port = await freePort()
+  const port = await claimPort()
   const config = {
     global: { scrape_interval: '1s', evaluation_interval: '1s' },
     rule_files: [rules],

@@ -13,10 +13,10 @@ import { l1ChainConfig } from '../../testnet/l1/chainConfig.ts'
 import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
 import { ChainMaker } from '../../testnet/runner/chain.ts'
 import { testnetLayout } from '../../testnet/runner/layout.ts'
-import { findFreePorts } from '../../testnet/runner/ports.ts'
+import { claimPorts } from '../../testnet/runner/ports.ts'
 import { geth, gethInit, type ProgramCall, sequencerNode } from '../../testnet/runner/programs.ts'
 import { describeNodes, type NodeDescription } from '../../testnet/runner/setup.ts'
-import { freePort } from './programs.ts'
+import { claimPort } from './programs.ts'
 
 /** One sequencer with its conductor, each program a process. */
 export interface ClusterMember {
@@ -78,7 +78,7 @@ export async function startSequencerCluster(opConductor: string, size: number): 
 
   try {
     const layout = testnetLayout(directory)
-    const ports = await findFreePorts(size, HOST)
+    const ports = await claimPorts(size, HOST)
     const chain: ChainParameters = {
       l1ChainId: 900,
       l2ChainId: 901,
@@ -119,7 +119,7 @@ export async function startSequencerCluster(opConductor: string, size: number): 
       p2p,
     }: NodeDescription): Promise<ClusterMember> {
       const { sequencerRpc: _, ...ownCall } = call
-      const [conductorPort, consensusPort] = [await freePort(), await freePort()]
+      const [conductorPort, consensusPort] = [await claimPort(), await claimPort()]
       const script = (name: string, { program, args, env }: ProgramCall, more: string[] = []) => {
         const path = fileURLToPath(new URL(`../../bin/${program}.mjs`, import.meta.url))
         return launch(`${files.name}-${name}`, { script: path }, [...args, ...more], env)

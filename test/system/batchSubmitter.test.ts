@@ -11,7 +11,7 @@ import { startDeviumGeth } from '../support/deviumGeth.ts'
 import { expectSameOutput, heads } from '../support/heads.ts'
 import { newestForkKnownTo } from '../support/knownForks.ts'
 import { startOpNode } from '../support/opNode.ts'
-import { freePort, startProgram, stopPrograms } from '../support/programs.ts'
+import { startProgram, stopPrograms } from '../support/programs.ts'
 import { createRpcClients } from '../support/rpcClients.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
@@ -90,7 +90,7 @@ describe(`a chain posted in each way${opNode === undefined ? '' : ', beside op-n
         '--poll-interval=500ms',
         '--num-confirmations=1',
         '--txmgr.receipt-query-interval=200ms',
-        `--rpc.port=${await freePort()}`,
+        '--rpc.port=0',
       ])
       const exited = new Promise((resolve) => program.once('exit', resolve))
       try {

@@ -14,7 +14,6 @@ import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts
 import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
 import { type GuardedEndpoints, SECRETS, startGuardedEndpoints } from '../support/guardedEndpoints.ts'
 import { type JoinedNode, joinTestnet } from '../support/joinedNode.ts'
-import { freePort } from '../support/programs.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
 // Every address that a program takes, at a server that asks for user and password: each program gets in by each of them, and
@@ -168,7 +167,7 @@ it('every program gets in by every address, and shows the password nowhere', asy
     `--rollup-rpc=${guarded.url('submitter-rollup')}`,
     `--throttle.additional-endpoints=${guarded.url('builder')}`,
     ...signer('tx-signer'),
-    ...['--poll-interval=500ms', `--rpc.port=${await freePort()}`, '--metrics.enabled', '--metrics.port=0'],
+    ...['--poll-interval=500ms', '--rpc.port=0', '--metrics.enabled', '--metrics.port=0'],
   ])
   await expect.poll(() => joinedRpc.request('devium_syncStatus', []).catch(() => undefined), SOON).toBeDefined()
   // The conductor, which is none, is asked whether this node may.

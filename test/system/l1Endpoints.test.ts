@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { CLOSED_PORT } from '../../src/p2p/testUtils/rawServer.ts'
 import { startTcpProxy, type TcpProxy } from '../../src/p2p/testUtils/tcpProxy.ts'
-import { freePort, startProgram, stopPrograms } from '../support/programs.ts'
+import { startOurs, stopPrograms } from '../support/programs.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
 // A node that has L1 only, of which most ways there are broken: it follows all the same, batches in blobs included.
@@ -29,12 +30,6 @@ describe.runIf(process.env.DEVIUM_LONG_FAULTS === 'all')('a node with most ways 
     testnet = await startTestnet({ nodes: 1, args: ['--da', 'blobs'] })
     const l1Port = Number(new URL(testnet.l1.rpc).port)
     proxy = await startTcpProxy(l1Port)
-    const [enginePort, httpPort, rpcPort, deadPort] = [
-      await freePort(),
-      await freePort(),
-      await freePort(),
-      await freePort(),
-    ]
     const [datadir, jwt] = [join(directory, 'geth'), join(directory, 'jwt.txt')]
     writeFileSync(jwt, '11'.repeat(32))
     execFileSync(process.execPath, [
@@ -43,31 +38,27 @@ describe.runIf(process.env.DEVIUM_LONG_FAULTS === 'all')('a node with most ways 
       `--datadir=${datadir}`,
       join(testnet.joinDir, 'genesis.json'),
     ])
-    startProgram(process.execPath, [
-      bin('devium-geth'),
+    const { engine } = await startOurs('devium-geth', [
       `--datadir=${datadir}`,
-      '--http',
-      `--http.port=${httpPort}`,
-      `--authrpc.port=${enginePort}`,
+      '--authrpc.port=0',
       `--authrpc.jwtsecret=${jwt}`,
     ])
-    startProgram(process.execPath, [
-      bin('devium--batcher'),
+    const { rpc = '' } = await startOurs('devium--batcher', [
       // One that is down, one by WebSocket that a test breaks, and the rest.
-      `--l1=http://127.0.0.1:${deadPort},ws://127.0.0.1:${proxy.port},${testnet.l1.rpc}`,
-      `--l1.beacon=http://127.0.0.1:${deadPort}`,
+      `--l1=http://127.0.0.1:${CLOSED_PORT},ws://127.0.0.1:${proxy.port},${testnet.l1.rpc}`,
+      `--l1.beacon=http://127.0.0.1:${CLOSED_PORT}`,
       `--l1.beacon-fallbacks=${testnet.l1.rpc}`,
       '--l1.beacon.ignore',
       '--l1.http-poll-interval=1s',
       '--l1.epoch-poll-interval=2s',
-      `--l2=http://127.0.0.1:${enginePort}`,
+      `--l2=${engine}`,
       `--l2.jwt-secret=${jwt}`,
       `--rollup.config=${join(testnet.joinDir, 'rollup.json')}`,
       `--rollup.l1-chain-config=${join(testnet.joinDir, 'l1.json')}`,
-      `--rpc.port=${rpcPort}`,
+      '--rpc.port=0',
       '--p2p.disable',
     ])
-    node = createRpcClient({ url: `http://127.0.0.1:${rpcPort}` })
+    node = createRpcClient({ url: rpc })
     sequencer = createRpcClient({ url: testnet.nodes[0]?.rollupRpc ?? '' })
   })
   afterAll(async () => {

@@ -11,13 +11,13 @@ import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { compressSnappy } from '../../src/p2p/base/snappyBlock.ts'
 import { blocksTopic } from '../../src/p2p/base/topics.ts'
 import { type RawPeer, startRawPeer } from '../../src/p2p/testUtils/rawPeer.ts'
+import { CLOSED_PORT } from '../../src/p2p/testUtils/rawServer.ts'
 import { signedMessage } from '../../src/p2p/testUtils/signedMessage.ts'
 import { testBlock, testConfig } from '../../src/p2p/testUtils/testChain.ts'
 import { createNodeClient, type NodeMethod } from '../../src/rpc/client/index.ts'
 import { findChromium, startChromium } from '../support/chromium.ts'
 import { type JoinedNode, type JoinOptions, joinTestnet } from '../support/joinedNode.ts'
 import { commandOf, descendantsOf } from '../support/processes.ts'
-import { freePort } from '../support/programs.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
 /**
@@ -166,7 +166,7 @@ describe.runIf(isWanted)('a testnet', () => {
     first = sequencer
     last = verifier
     const beacon = await startForgetfulBeacon()
-    const closed = `/ip4/127.0.0.1/tcp/${await freePort()}/p2p/${STRANGER}`
+    const closed = `/ip4/127.0.0.1/tcp/${CLOSED_PORT}/p2p/${STRANGER}`
     const [misled, early, lonely] = await Promise.all([
       join_({ name: 'misled', staticPeers: [] }),
       join_({

@@ -3,7 +3,7 @@ import { isAlive } from '../support/processes.ts'
 import { GETH_STATES } from '../support/stopping/gethStates.ts'
 import { NODE_STATES } from '../support/stopping/nodeStates.ts'
 import type { StopState } from '../support/stopping/states.ts'
-import { heldPorts, OLD_NODE, type Reach } from '../support/stopping/stoppedProgram.ts'
+import { OLD_NODE, type Reach } from '../support/stopping/stoppedProgram.ts'
 import { SUBMITTER_STATES } from '../support/stopping/submitterStates.ts'
 import { TOOL_STATES } from '../support/stopping/toolStates.ts'
 import { World } from '../support/stopping/world.ts'
@@ -29,8 +29,8 @@ function openWorld(preload?: string): World {
 describe.each(Object.entries(PROGRAMS))('%s', (_, states) => {
   describe.each(states)('$state', ({ reach, ending, isMute = false }) => {
     it.each(REACHES)('ends when SIGTERM reaches %s', async (whom) => {
-      const { program, ports } = await reach(openWorld())
-      const { code, signal, lines, started, left, heldPorts: held } = await program.stop(whom, ports)
+      const { program } = await reach(openWorld())
+      const { code, signal, lines, started, left, heldPorts: held } = await program.stop(whom)
       expect({ code, signal, started, left, held }).toEqual({
         ...{ code: 0, signal: null, started: [], left: [], held: [] },
         ...ending,
@@ -52,18 +52,18 @@ const LAUNCHED = [
 
 describe.each(LAUNCHED)('a program of a launcher: $state', ({ reach, ending }) => {
   it.each(REACHES)('ends when SIGTERM reaches %s', async (whom) => {
-    const { program, ports } = await reach(openWorld(OLD_NODE))
-    const { code, left, heldPorts: held } = await program.stop(whom, ports)
+    const { program } = await reach(openWorld(OLD_NODE))
+    const { code, left, heldPorts: held } = await program.stop(whom)
     // A shell says the same of what a signal has ended.
     expect({ code, left, held }).toEqual({ code: ending?.signal === undefined ? 0 : 143, left: [], held: [] })
   })
 
   it('ends when its launcher is killed', async () => {
-    const { program, ports = [] } = await reach(openWorld(OLD_NODE))
+    const { program } = await reach(openWorld(OLD_NODE))
     const others = await program.killFirst()
     expect(others).not.toEqual([])
     await expect.poll(() => others.filter(isAlive), SOON).toEqual([])
-    expect(await heldPorts(ports)).toEqual([])
+    expect(await program.heldPorts()).toEqual([])
   })
 })
 

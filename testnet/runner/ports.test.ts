@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { assignPorts, checkPortsFree, findFreePorts } from './ports.ts'
+import { assignPorts, checkPortsFree, claimPorts, randomBase } from './ports.ts'
 
 describe('ports', () => {
   it('gives L1, the batch submitter and each node ports of their own', () => {
@@ -28,11 +28,20 @@ describe('ports', () => {
   it('blames the address, not the ports, where the machine has no such address', async () => {
     const noSuchAddress = /^--host 203\.0\.113\.1: this machine does not have that address; it has 127\.0\.0\.1\b/
     await expect(checkPortsFree(assignPorts(9500, 1), '203.0.113.1')).rejects.toThrow(noSuchAddress)
-    await expect(findFreePorts(1, '203.0.113.1')).rejects.toThrow(noSuchAddress)
+    await expect(claimPorts(1, '203.0.113.1')).rejects.toThrow(noSuchAddress)
+  })
+
+  it('gives ports to one alone, though nobody listens on them yet', async () => {
+    const { l1 } = await claimPorts(1, '127.0.0.1')
+    // All of it, the block of its node, and that of the node that joins by hand.
+    const taken = [l1, l1 - 20, l1 + 20]
+    const other = await claimPorts(1, '127.0.0.1', () => taken.shift() ?? randomBase())
+    expect(taken).toEqual([])
+    expect(Math.abs(other.l1 - l1)).toBeGreaterThanOrEqual(30)
   })
 
   it('names the port that is taken and what it is for', async () => {
-    const ports = await findFreePorts(1, '127.0.0.1')
+    const ports = await claimPorts(1, '127.0.0.1')
     await checkPortsFree(ports, '127.0.0.1')
     const server = createServer().listen(ports.nodes[0]?.metrics, '127.0.0.1')
     await once(server, 'listening')

@@ -1,5 +1,5 @@
 import { createSocket } from 'node:dgram'
-import { createServer, isIPv6 } from 'node:net'
+import { createServer, isIPv6, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { isErrno, UsageError } from '../../src/lib/errors.ts'
 import { describeFileError } from '../../src/lib/fileErrors.ts'
@@ -26,6 +26,8 @@ export interface TestnetPorts {
 /** Ports of one node, and of what all share, each begin at a multiple of this above the base port. */
 const BLOCK = 10
 const LAST_PORT = 65_535
+/** Every machine has it, whatever address the programs listen on. */
+const CLAIM_HOST = '127.0.0.1'
 
 /** `base`: L1; +1 and +2: batch submitter; each node has the next ten. Throws UsageError when they do not fit. */
 export function assignPorts(base: number, nodeCount: number): TestnetPorts {
@@ -69,18 +71,41 @@ export async function checkPortsFree(ports: TestnetPorts, host: string): Promise
   if (failed !== undefined) throw new UsageError(whyNot(failed, host))
 }
 
-/** A base port whose ports are all free, for `--base-port 0`. */
-export async function findFreePorts(nodeCount: number, host: string): Promise<TestnetPorts> {
+/** Below the range from which systems give out ports for outgoing connections. */
+export const randomBase = (): number => 10_000 + Math.floor(Math.random() * 2_000) * BLOCK
+
+/**
+ * Ports that are all free, for `--base-port 0`. They stay with this process until its end: of two processes that ask at once
+ * only one can hold a block, though its programs listen only later.
+ */
+export async function claimPorts(nodeCount: number, host: string, nextBase = randomBase): Promise<TestnetPorts> {
   for (let attempt = 0; attempt < 50; attempt++) {
-    // Below the range from which systems give out ports for outgoing connections.
-    const base = 10_000 + Math.floor(Math.random() * 2_000) * BLOCK
+    const base = nextBase()
     const ports = assignPorts(base, nodeCount)
+    const claims = await claimBlocks(base, nodeCount + 2)
+    if (claims === undefined) continue
     const failed = await firstFailed(ports, host)
     if (failed === undefined) return ports
+    for (const claim of claims) claim.close()
     // Other ports change nothing about other errors.
     if (!isErrno(failed.error, 'EADDRINUSE')) throw new UsageError(whyNot(failed, host))
   }
   throw new UsageError('found no free ports: name some with --base-port')
+}
+
+/** Listens on the last port of each block, which no program uses; undefined where another process does. */
+async function claimBlocks(base: number, count: number): Promise<Server[] | undefined> {
+  const claims: Server[] = []
+  for (let index = 0; index < count; index++) {
+    const claim = createServer()
+    const error = await listening(claim, base + BLOCK * (index + 1) - 1, CLAIM_HOST)
+    if (error !== undefined) {
+      for (const held of claims) held.close()
+      return undefined
+    }
+    claims.push(claim.unref())
+  }
+  return claims
 }
 
 interface FailedPort extends PortUse {
@@ -94,11 +119,18 @@ async function firstFailed(ports: TestnetPorts, host: string): Promise<FailedPor
   return results.flatMap(({ error, ...use }) => (error === undefined ? [] : [{ ...use, error }])).at(0)
 }
 
-function tryTcp(port: number, host: string): Promise<Error | undefined> {
+async function tryTcp(port: number, host: string): Promise<Error | undefined> {
+  const server = createServer()
+  const error = await listening(server, port, host)
+  if (error === undefined) await new Promise((resolve) => server.close(resolve))
+  return error
+}
+
+/** Why not, if it cannot listen. */
+function listening(server: Server, port: number, host: string): Promise<Error | undefined> {
   return new Promise((resolve) => {
-    const server = createServer()
     server.once('error', resolve)
-    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(undefined)))
+    server.listen({ port, host, exclusive: true }, () => resolve(undefined))
   })
 }
 

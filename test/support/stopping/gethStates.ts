@@ -72,7 +72,7 @@ export const GETH_STATES: StopState[] = [
     async reach(world) {
       const { geth } = await startGeth(world)
       await fetch(geth.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })
-      return { program: geth.program, ports: geth.ports }
+      return { program: geth.program }
     },
   },
   {
@@ -81,7 +81,7 @@ export const GETH_STATES: StopState[] = [
       const { geth } = await startGeth(world)
       ask(geth, 'eth_call', [loopCall, 'latest'], geth.url)
       await geth.program.has(/devium-calls/)
-      return { program: geth.program, ports: geth.ports }
+      return { program: geth.program }
     },
   },
   {
@@ -90,7 +90,7 @@ export const GETH_STATES: StopState[] = [
       const { geth } = await startGeth(world)
       ask(geth, 'eth_call', [loopCall, 'latest'], geth.url)
       await geth.program.has(/calls|callMain/)
-      return { program: geth.program, ports: geth.ports }
+      return { program: geth.program }
     },
   },
   {
@@ -101,7 +101,7 @@ export const GETH_STATES: StopState[] = [
       const { parentHash, json } = await driver.attributes({ transactions: [loopTransaction(driver)], noTxPool: true })
       ask(geth, 'engine_forkchoiceUpdatedV3', [forkchoice(parentHash), { ...json, gasLimit: MANY_GAS }])
       await begun(geth)
-      return { program: geth.program, ports: geth.ports }
+      return { program: geth.program }
     },
   },
   {
@@ -111,7 +111,7 @@ export const GETH_STATES: StopState[] = [
       const payload = payloadToJson(await endlessBlock(geth.engine, driver))
       ask(geth, 'engine_newPayloadV3', [payload, [], ZERO_HASH])
       await begun(geth)
-      return { program: geth.program, ports: geth.ports }
+      return { program: geth.program }
     },
   },
   {
@@ -139,7 +139,7 @@ export const GETH_STATES: StopState[] = [
       await driver.build({ transactions: [loopTransaction(driver, { gasLimit: 2_000_000n })], noTxPool: true })
       ask(geth, 'debug_traceBlockByNumber', ['latest'], geth.url)
       await geth.program.has(/devium-calls/)
-      return { program: geth.program, ports: geth.ports }
+      return { program: geth.program }
     },
   },
   {
@@ -155,7 +155,7 @@ export const GETH_STATES: StopState[] = [
       const headers = { 'content-type': 'application/json' }
       fetch(geth.url, { method: 'POST', headers, body: JSON.stringify(Array(5).fill(call)) }).catch(() => {})
       await geth.program.has(/devium-calls/)
-      return { program: geth.program, ports: geth.ports }
+      return { program: geth.program }
     },
   },
 ]

@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { loadRecordedRpc } from '../../../src/execution/testUtils/recordedRpc.ts'
 import { toHex } from '../../../src/lib/hex.ts'
+import type { RpcClient } from '../../../src/lib/jsonRpc/client.ts'
+import { CLOSED_PORT } from '../../../src/p2p/testUtils/rawServer.ts'
 import { payloadEnvelopeToJson, ZERO_HASH } from '../../../src/rollup/protocol/index.ts'
 import { l1ChainConfig } from '../../../testnet/l1/chainConfig.ts'
-import { freePort } from '../programs.ts'
 import { loadRecording, type Recording, recordedL1Rpc } from '../recording.ts'
 import { type RpcAnswer, SILENCE } from './servers.ts'
 import type { StopState } from './states.ts'
+import type { StoppedProgram } from './stoppedProgram.ts'
 import type { World } from './world.ts'
 
 // devium--batcher: what it does when it is told to stop.
@@ -42,7 +44,6 @@ async function startNode(world: World, setup: NodeSetup) {
   const beacon = await world.beacon(firstSlotAt, (slot) =>
     setup.blobsAt === undefined ? blobsAt(recording, slot) : setup.blobsAt(recording, slot),
   )
-  const port = await freePort()
   const program = world.start('devium--batcher', [
     `--l1=${l1.url}`,
     '--l1.trustrpc',
@@ -53,7 +54,7 @@ async function startNode(world: World, setup: NodeSetup) {
     `--l2.jwt-secret=${world.jwtPath}`,
     `--rollup.config=${world.json('rollup.json', rollup)}`,
     `--rollup.l1-chain-config=${world.json('l1.json', l1ChainConfig(900))}`,
-    `--rpc.port=${port}`,
+    '--rpc.port=0',
     '--rpc.enable-admin',
     '--p2p.listen.tcp=0',
     '--p2p.no-discovery',
@@ -62,7 +63,13 @@ async function startNode(world: World, setup: NodeSetup) {
     '--log.format=json',
     ...args,
   ])
-  return { program, l1, engine, beacon, recording, ports: [port], node: world.client(`http://127.0.0.1:${port}`) }
+  return { program, l1, engine, beacon, recording }
+}
+
+/** Once it has started. */
+async function clientOf(world: World, program: StoppedProgram): Promise<RpcClient> {
+  const { rpc = '' }: { rpc?: string } = JSON.parse(await program.prints(/Rollup node started/))
+  return world.client(rpc)
 }
 
 const same = (answer: RpcAnswer): RpcAnswer => answer
@@ -100,43 +107,42 @@ export const NODE_STATES: StopState[] = [
   {
     state: 'an L1 that does not answer at the start',
     async reach(world) {
-      const { program, l1, ports } = await startNode(world, { l1: () => () => SILENCE })
+      const { program, l1 } = await startNode(world, { l1: () => () => SILENCE })
       await l1.called()
-      return { program, ports }
+      return { program }
     },
   },
   {
     state: 'an engine that cannot be reached',
     async reach(world) {
-      const nobody = await freePort()
-      const { program, ports } = await startNode(world, { args: [`--l2=http://127.0.0.1:${nobody}`] })
+      const { program } = await startNode(world, { args: [`--l2=http://127.0.0.1:${CLOSED_PORT}`] })
       await program.prints(/Waiting for the L2 engine/)
-      return { program, ports }
+      return { program }
     },
   },
   {
     state: 'a beacon API that does not answer at the start',
     async reach(world) {
       const silent = await world.rpc(() => SILENCE)
-      const { program, ports, l1 } = await startNode(world, { args: [`--l1.beacon=${silent.url}`] })
+      const { program, l1 } = await startNode(world, { args: [`--l1.beacon=${silent.url}`] })
       await l1.called('eth_getBlockByNumber')
-      return { program, ports }
+      return { program }
     },
   },
   {
     state: 'its process for KZG is loading',
     async reach(world) {
-      const { program, ports, beacon } = await startNode(world, { recording: BLOBS, blobsAt: fullBlocks })
+      const { program, beacon } = await startNode(world, { recording: BLOBS, blobsAt: fullBlocks })
       await beacon.called('/eth/v1/beacon/blobs/')
       await program.has(/kzg/)
-      return { program, ports }
+      return { program }
     },
   },
   {
     state: 'deriving blobs',
     async reach(world) {
       const isWarm = Promise.withResolvers<void>()
-      const { program, ports, node } = await startNode(world, {
+      const { program } = await startNode(world, {
         recording: BLOBS,
         async blobsAt(recording, slot) {
           if (isFirst(recording, slot)) return blobsAt(recording, slot)
@@ -144,20 +150,20 @@ export const NODE_STATES: StopState[] = [
           return fullBlocks(recording, slot)
         },
       })
-      await program.prints(/Rollup node started/)
+      const node = await clientOf(world, program)
       // The blobs of a first block were checked: the process for KZG has loaded.
       await expectSafe(node, 1)
       isWarm.resolve()
       await program.works(/devium-kzg/)
-      return { program, ports }
+      return { program }
     },
   },
   {
     state: 'an engine that does not answer',
     async reach(world) {
-      const { program, ports, engine } = await startNode(world, { engine: silentAt('engine_getPayloadV4') })
+      const { program, engine } = await startNode(world, { engine: silentAt('engine_getPayloadV4') })
       await engine.called('engine_getPayloadV4')
-      return { program, ports }
+      return { program }
     },
   },
   {
@@ -165,51 +171,51 @@ export const NODE_STATES: StopState[] = [
     async reach(world) {
       const syncing = (method: string) => /^engine_(newPayload|forkchoiceUpdated)/.test(method)
       const status = { status: 'SYNCING', latestValidHash: null, validationError: null }
-      const { program, ports, engine, node, recording } = await startNode(world, {
+      const { program, engine, recording } = await startNode(world, {
         engine: (answer) => (method, params) =>
           syncing(method) ? { ...status, payloadStatus: status, payloadId: null } : answer(method, params),
         args: ['--syncmode=execution-layer'],
       })
-      await program.prints(/Rollup node started/)
+      const node = await clientOf(world, program)
       const [, , , , envelope] = recording.l2
       if (envelope === undefined) throw new Error('no recorded block')
       await node.request('admin_postUnsafePayload', [payloadEnvelopeToJson(envelope)])
       await engine.called('engine_newPayloadV3')
-      return { program, ports }
+      return { program }
     },
   },
   {
     state: 'making blocks with an engine that does not answer',
     async reach(world) {
-      const { program, ports, engine } = await startNode(world, {
+      const { program, engine } = await startNode(world, {
         engine: silentAt('engine_getPayloadV3'),
         args: ['--sequencer.enabled', `--p2p.sequencer.key=${'11'.repeat(32)}`],
       })
       await engine.called('engine_getPayloadV3')
-      return { program, ports }
+      return { program }
     },
   },
   {
     state: 'making blocks',
     async reach(world) {
-      const { program, ports, engine } = await startNode(world, {
+      const { program, engine } = await startNode(world, {
         args: ['--sequencer.enabled', `--p2p.sequencer.key=${'11'.repeat(32)}`],
       })
       await engine.called('engine_getPayloadV3')
-      return { program, ports }
+      return { program }
     },
   },
   {
     state: 'an L1 that falls silent while it is read',
     async reach(world) {
-      const { program, ports, l1 } = await startNode(world, { l1: silentAt('eth_getBlockReceipts') })
+      const { program, l1 } = await startNode(world, { l1: silentAt('eth_getBlockReceipts') })
       await l1.called('eth_getBlockReceipts')
-      return { program, ports }
+      return { program }
     },
   },
 ]
 
-async function expectSafe(node: { request(method: string, params: unknown[]): Promise<unknown> }, least: number) {
+async function expectSafe(node: RpcClient, least: number) {
   for (;;) {
     const status = (await node.request('optimism_syncStatus', [])) as { safe_l2: { number: number } }
     if (status.safe_l2.number >= least) return

@@ -5,7 +5,7 @@ import type { World } from './world.ts'
 export interface StopState {
   state: string
   /** Starts a program and waits until it is there. */
-  reach(world: World): Promise<{ program: StoppedProgram; ports?: readonly number[] }>
+  reach(world: World): Promise<{ program: StoppedProgram }>
   /** How it is to end; default: with exit code 0. */
   ending?: Partial<Pick<Ending, 'code' | 'signal'>>
   /** Writes no log. */

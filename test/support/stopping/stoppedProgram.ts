@@ -140,7 +140,7 @@ export class StoppedProgram {
   }
 
   /** Sends SIGTERM and watches until it has ended by itself, or has to be killed. */
-  async stop(reach: Reach, ports: readonly number[] = []): Promise<Ending> {
+  async stop(reach: Reach): Promise<Ending> {
     const before = await this.processes()
     const seen = new Map(before.map((listed) => [listed.pid, listed.title]))
     const written = this.lines.length
@@ -169,9 +169,17 @@ export class StoppedProgram {
       lines: this.lines.slice(written),
       started: [...started.values()],
       left: [...seen.keys(), ...started.keys()].filter(isAlive),
-      heldPorts: await heldPorts(ports),
+      heldPorts: await this.heldPorts(),
       seconds,
     }
+  }
+
+  /** Of the ports where it listened, as it said when it was up, those that are still taken. */
+  async heldPorts(): Promise<number[]> {
+    const said = this.lines.filter((line) => /"msg":"[^"]*(started|is up)"/.test(line)).join()
+    const ports = [...said.matchAll(/127\.0\.0\.1(?::|\/tcp\/)(\d+)/g)].map(([, port]) => Number(port))
+    const held = await Promise.all([...new Set(ports)].map(async (port) => ((await isFree(port)) ? [] : [port])))
+    return held.flat()
   }
 
   private tell(): void {
@@ -201,15 +209,11 @@ async function listProcesses(): Promise<ListedProcess[]> {
     .filter(({ title }) => !title.startsWith('ps '))
 }
 
-export async function heldPorts(ports: readonly number[]): Promise<number[]> {
-  const held: number[] = []
-  for (const port of ports) {
-    const server = createServer()
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true))
-    })
-    if (isFree) await new Promise((resolve) => server.close(resolve))
-    else held.push(port)
-  }
-  return held
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer()
+  const isListening = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true))
+  })
+  if (isListening) await new Promise((resolve) => server.close(resolve))
+  return isListening
 }

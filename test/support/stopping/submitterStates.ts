@@ -4,7 +4,6 @@ import { concatBytes } from '../../../src/lib/bytes.ts'
 import { keccak256Hex } from '../../../src/lib/hash.ts'
 import { quantityToNumber, toHex, toQuantity } from '../../../src/lib/hex.ts'
 import { encodeRlp } from '../../../src/lib/rlp.ts'
-import { freePort } from '../programs.ts'
 import { type RpcAnswer, SILENCE } from './servers.ts'
 import type { StopState } from './states.ts'
 import type { World } from './world.ts'
@@ -101,19 +100,18 @@ async function startSubmitter(world: World, setup: SubmitterSetup) {
   const l1 = await world.rpc(setup.l1 ?? l1Answer)
   const l2 = await world.rpc(l2Answer)
   const rollupNode = await world.rpc(setup.rollup ?? rollupAnswer)
-  const port = await freePort()
   const args = [
     `--l1-eth-rpc=${l1.url}`,
     `--l2-eth-rpc=${l2.url}`,
     `--rollup-rpc=${rollupNode.url}`,
-    `--rpc.port=${port}`,
+    '--rpc.port=0',
     '--rpc.enable-admin',
     '--log.format=json',
     '--log.level=debug',
     ...(setup.args ?? []),
   ]
   const program = world.start('devium-batch-submitter', args, { env: { DEVIUM_BATCH_SUBMITTER_PRIVATE_KEY: KEY } })
-  return { program, l1, rollupNode, ports: [port] }
+  return { program, l1, rollupNode }
 }
 
 const except =
@@ -125,60 +123,60 @@ export const SUBMITTER_STATES: StopState[] = [
   {
     state: 'an L1 that does not answer at the start',
     async reach(world) {
-      const { program, l1, ports } = await startSubmitter(world, { l1: () => SILENCE })
+      const { program, l1 } = await startSubmitter(world, { l1: () => SILENCE })
       await l1.called()
-      return { program, ports }
+      return { program }
     },
   },
   {
     state: 'a rollup node that does not answer',
     async reach(world) {
-      const { program, rollupNode, ports } = await startSubmitter(world, { rollup: () => SILENCE })
+      const { program, rollupNode } = await startSubmitter(world, { rollup: () => SILENCE })
       await rollupNode.called('optimism_syncStatus')
-      return { program, ports }
+      return { program }
     },
   },
   {
     state: 'compressing a channel',
     async reach(world) {
       const args = ['--compression-algo=brotli-11', '--max-l1-tx-size-bytes=120000', '--target-num-frames=40']
-      const { program, ports } = await startSubmitter(world, { args })
+      const { program } = await startSubmitter(world, { args })
       await program.prints(/Added L2 block to local state.*"number":40\b/)
-      return { program, ports }
+      return { program }
     },
   },
   {
     state: 'its process for KZG is loading',
     async reach(world) {
-      const { program, ports } = await startSubmitter(world, { args: ['--data-availability-type=blobs'] })
+      const { program } = await startSubmitter(world, { args: ['--data-availability-type=blobs'] })
       await program.has(/kzg/)
-      return { program, ports }
+      return { program }
     },
   },
   {
     state: 'proving blobs',
     async reach(world) {
       const args = ['--data-availability-type=blobs', '--target-num-frames=6', '--txmgr.cell-proof-time=1']
-      const { program, ports } = await startSubmitter(world, { args })
+      const { program } = await startSubmitter(world, { args })
       await program.has(/devium-kzg/)
       await program.prints(/Building Blob transaction candidate/)
-      return { program, ports }
+      return { program }
     },
   },
   {
     state: 'waiting for a transaction to be mined',
     async reach(world) {
-      const { program, ports } = await startSubmitter(world, {})
+      const { program } = await startSubmitter(world, {})
       await program.prints(/Transaction successfully published/)
-      return { program, ports }
+      return { program }
     },
   },
   {
     state: 'an L1 that falls silent',
     async reach(world) {
-      const { program, l1, ports } = await startSubmitter(world, { l1: except('eth_sendRawTransaction', l1Answer) })
+      const { program, l1 } = await startSubmitter(world, { l1: except('eth_sendRawTransaction', l1Answer) })
       await l1.called('eth_sendRawTransaction')
-      return { program, ports }
+      return { program }
     },
   },
 ]

@@ -12,7 +12,6 @@ export interface RunningGeth {
   engineUrl: string
   url: string
   engine: RpcClient
-  ports: number[]
 }
 
 /** What one run of the table works with: all of it is gone afterwards. */
@@ -80,8 +79,7 @@ export class World {
     const line = await program.prints(/devium-geth started/)
     const [, url = ''] = /"http":"([^"]+)"/.exec(line) ?? []
     const [, engineUrl = ''] = /"engine":"([^"]+)"/.exec(line) ?? []
-    const ports = [url, engineUrl].map((address) => Number(new URL(address).port))
-    return { program, url, engineUrl, engine: this.client(engineUrl, true), ports }
+    return { program, url, engineUrl, engine: this.client(engineUrl, true) }
   }
 
   gethArgs(args: readonly string[] = []): string[] {
