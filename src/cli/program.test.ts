@@ -141,7 +141,7 @@ describe('a program that was told to stop', () => {
     }
     expect(lines).toEqual(['running', 'Stopping', 'Something else'])
     expect(await ended).toEqual([0, null])
-  }, 20_000)
+  })
 
   it('ends when it has stopped, whatever its libraries still wait for', async () => {
     const script = `
@@ -158,5 +158,5 @@ describe('a program that was told to stop', () => {
     await once(child.stdout, 'data')
     child.kill('SIGTERM')
     expect(await once(child, 'exit')).toEqual([0, null])
-  }, 20_000)
+  })
 })

@@ -57,7 +57,7 @@ describe('lazy gossip with go-libp2p', () => {
     const scores = async () => (await go.scores())[ours.node.peerId]
     expect((await scores())?.behaviourPenalty).toBe(0)
     // Below it, the peer would no longer gossip with us. Having been pruned counts double until it has decayed once.
-    await expect.poll(async () => (await scores())?.total, { timeout: 5_000 }).toBeGreaterThan(-10)
+    await expect.poll(async () => (await scores())?.total).toBeGreaterThan(-10)
     expect((await ours.node.peers(true)).peers[go.peerId]?.scores.gossip.total).toBeGreaterThanOrEqual(0)
   })
 })

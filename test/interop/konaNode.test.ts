@@ -1,8 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import { expectSameOutput, handOver, heads, missing, mostBehind, scores } from '../support/heads.ts'
 import { newestForkKnownTo } from '../support/knownForks.ts'
 import { startKonaNode } from '../support/konaNode.ts'
@@ -46,7 +47,7 @@ describe.skipIf(!isComplete)(title, () => {
     op = connectTo(await startOpNode(opNode ?? '', opsGeth, testnet, opDirectory))
     const konasGeth = await startOpGeth(opGeth ?? '', testnet.joinDir, konaDirectory, opsGeth)
     kona = connectTo(await startKonaNode(konaNode ?? '', konasGeth, testnet, konaDirectory))
-    const self = await vi.waitFor(() => kona.request('opp2p_self', []), { timeout: 30_000, interval: 200 })
+    const self = await until(() => kona.request('opp2p_self', []))
     const { addresses } = self as { addresses: string[] }
     await ours.request('opp2p_connectPeer', [addresses[0]])
   })
@@ -59,8 +60,8 @@ describe.skipIf(!isComplete)(title, () => {
   })
 
   it('brings kona the blocks of op-node, and it derives the same chain', async () => {
-    await expect.poll(() => missing(ours, op), { timeout: 60_000 }).toBeLessThanOrEqual(1)
-    await expect.poll(() => missing(ours, kona), { timeout: 60_000 }).toBeLessThanOrEqual(1)
+    await expect.poll(() => missing(ours, op)).toBeLessThanOrEqual(1)
+    await expect.poll(() => missing(ours, kona)).toBeLessThanOrEqual(1)
     await handOver(ours, op)
     const startMs = performance.now()
     while (performance.now() - startMs < IDS_PART_AFTER_MS) {
@@ -68,7 +69,7 @@ describe.skipIf(!isComplete)(title, () => {
     }
     await handOver(op, ours)
     expect(await mostBehind(ours, kona, 10)).toBeLessThanOrEqual(2)
-    await expect.poll(async () => (await heads(kona)).safe_l2.number, { timeout: 30_000 }).toBeGreaterThan(60)
+    await expect.poll(async () => (await heads(kona)).safe_l2.number).toBeGreaterThan(60)
     await expectSameOutput(ours, kona)
     for (const score of await scores(ours)) expect(score).toBeGreaterThanOrEqual(0)
     for (const score of await scores(kona)) expect(score).toBeGreaterThanOrEqual(0)

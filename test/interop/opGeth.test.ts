@@ -76,20 +76,16 @@ describe.skipIf(opGeth === undefined)(title, () => {
   })
 
   it('derives and follows the chain that devium-geth makes', async () => {
-    await expect
-      .poll(async () => (await heads(node)).safe_l2.number, { timeout: 60_000 })
-      .toBeGreaterThan(ACTIVATION_AFTER_S + 5)
+    await expect.poll(async () => (await heads(node)).safe_l2.number).toBeGreaterThan(ACTIVATION_AFTER_S + 5)
     const { safe_l2: safe } = await heads(node)
     expect(await sequencer.request('devium_outputAtBlock', [`0x${safe.number.toString(16)}`])).toEqual(
       await node.request('devium_outputAtBlock', [`0x${safe.number.toString(16)}`]),
     )
     // Gossip: the unsafe head is the sequencer's, not only what L1 has.
     await expect
-      .poll(async () => (await heads(sequencer)).unsafe_l2.number - (await heads(node)).unsafe_l2.number, {
-        timeout: 30_000,
-      })
+      .poll(async () => (await heads(sequencer)).unsafe_l2.number - (await heads(node)).unsafe_l2.number)
       .toBeLessThanOrEqual(1)
-    await expect.poll(async () => (await heads(node)).finalized_l2.number, { timeout: 60_000 }).toBeGreaterThan(0)
+    await expect.poll(async () => (await heads(node)).finalized_l2.number).toBeGreaterThan(0)
   })
   it('has an op-geth sync by its own network first, and derives from there', async () => {
     const from = (await heads(sequencer)).unsafe_l2.number
@@ -102,8 +98,8 @@ describe.skipIf(opGeth === undefined)(title, () => {
       `--safedb.path=${safeHeads}`,
     ])
     const behind = syncing
-    await expect.poll(async () => (await heads(behind)).safe_l2.number, { timeout: 90_000 }).toBeGreaterThan(from)
-    await expect.poll(async () => (await heads(behind)).finalized_l2.number, { timeout: 60_000 }).toBeGreaterThan(0)
+    await expect.poll(async () => (await heads(behind)).safe_l2.number).toBeGreaterThan(from)
+    await expect.poll(async () => (await heads(behind)).finalized_l2.number).toBeGreaterThan(0)
     const { safe_l2: safe } = await heads(behind)
     expect(await behind.request('devium_outputAtBlock', [`0x${safe.number.toString(16)}`])).toEqual(
       await node.request('devium_outputAtBlock', [`0x${safe.number.toString(16)}`]),
@@ -111,15 +107,12 @@ describe.skipIf(opGeth === undefined)(title, () => {
     // What was synced was not derived: safe heads are known from there on only.
     await expect(behind.request('optimism_safeHeadAtL1Block', ['0x5'])).rejects.toThrow()
     await expect
-      .poll(
-        async () => {
-          const { current_l1: current } = (await behind.request('optimism_syncStatus', [])) as { current_l1: Head }
-          return behind
-            .request('optimism_safeHeadAtL1Block', [`0x${current.number.toString(16)}`])
-            .then((known) => (known as { safeHead: Head }).safeHead.number)
-        },
-        { timeout: 60_000 },
-      )
+      .poll(async () => {
+        const { current_l1: current } = (await behind.request('optimism_syncStatus', [])) as { current_l1: Head }
+        return behind
+          .request('optimism_safeHeadAtL1Block', [`0x${current.number.toString(16)}`])
+          .then((known) => (known as { safeHead: Head }).safeHead.number)
+      })
       .toBeGreaterThan(safe.number)
   })
 })

@@ -46,7 +46,7 @@ describe.skipIf(!isComplete)(title, () => {
   })
 
   it('brings it our blocks by gossip, also when it has pruned us, and holds nothing against it', async () => {
-    await expect.poll(() => missing(sequencer, theirs), { timeout: 60_000 }).toBeLessThanOrEqual(1)
+    await expect.poll(() => missing(sequencer, theirs)).toBeLessThanOrEqual(1)
     const joinedMs = performance.now()
     while (performance.now() - joinedMs < OP_NODE_PRUNES_AFTER_MS) {
       expect(await mostBehind(sequencer, theirs, 5)).toBeLessThanOrEqual(2)

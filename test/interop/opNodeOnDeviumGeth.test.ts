@@ -42,8 +42,8 @@ describe.skipIf(opNode === undefined)(title, () => {
   })
 
   it('follows our blocks and derives the same chain', async () => {
-    await expect.poll(() => missing(ours, theirs), { timeout: 60_000 }).toBeLessThanOrEqual(1)
-    await expect.poll(async () => (await heads(theirs)).safe_l2.number, { timeout: 60_000 }).toBeGreaterThan(10)
+    await expect.poll(() => missing(ours, theirs)).toBeLessThanOrEqual(1)
+    await expect.poll(async () => (await heads(theirs)).safe_l2.number).toBeGreaterThan(10)
     await expectSameOutput(ours, theirs)
   })
 

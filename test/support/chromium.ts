@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Browser } from 'playwright-core'
+import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
@@ -13,5 +14,5 @@ export async function startChromium(executablePath: string): Promise<Browser> {
   const { chromium } = await import('playwright-core')
   // Chromium's sandbox does not start as root, which tests in a container are.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
-  return chromium.launch({ executablePath, args, timeout: 120_000 })
+  return chromium.launch({ executablePath, args, timeout: WAIT_LIMIT_MS })
 }

@@ -23,13 +23,10 @@ export async function mostBehind(leader: RpcClient, follower: RpcClient, blocks:
   const end = (await unsafeHead(leader)).number + blocks
   let most = 0
   await expect
-    .poll(
-      async () => {
-        most = Math.max(most, await missing(leader, follower))
-        return (await unsafeHead(leader)).number
-      },
-      { timeout: blocks * 3_000 + 10_000, interval: 200 },
-    )
+    .poll(async () => {
+      most = Math.max(most, await missing(leader, follower))
+      return (await unsafeHead(leader)).number
+    })
     .toBeGreaterThanOrEqual(end)
   return most
 }
@@ -44,7 +41,7 @@ export async function scores(rpc: RpcClient): Promise<number[]> {
 
 export async function handOver(from: RpcClient, to: RpcClient): Promise<void> {
   const last = await from.request('admin_stopSequencer', [])
-  await expect.poll(async () => (await unsafeHead(to)).hash, { timeout: 10_000 }).toBe(last)
+  await expect.poll(async () => (await unsafeHead(to)).hash).toBe(last)
   await to.request('admin_startSequencer', [last])
 }
 

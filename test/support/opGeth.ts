@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { vi } from 'vitest'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import { claimPort, startProgram } from './programs.ts'
 
 export interface OpGeth {
@@ -45,7 +45,7 @@ export async function startOpGeth(binary: string, joinDir: string, directory: st
   const rpcUrl = `http://127.0.0.1:${http}`
   const client = createRpcClient({ url: rpcUrl })
   try {
-    await vi.waitFor(() => client.request('eth_chainId', []), { timeout: 20_000, interval: 100 })
+    await until(() => client.request('eth_chainId', []))
     if (peer !== undefined) await client.request('admin_addPeer', [await enodeOf(peer)])
   } finally {
     await client.close()

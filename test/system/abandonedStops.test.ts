@@ -48,7 +48,7 @@ it.skipIf(opNode === undefined)(
         const geth = await startDeviumGeth(testnet.joinDir, directory)
         const rollupRpc = await startOpNode(opNode ?? '', geth, testnet, directory)
         const [ours, theirs] = [connectTo(testnet.nodes[0]?.rollupRpc), connectTo(rollupRpc)]
-        await expect.poll(() => missing(ours, theirs), { timeout: 120_000 }).toBeLessThanOrEqual(1)
+        await expect.poll(() => missing(ours, theirs)).toBeLessThanOrEqual(1)
         await handOver(ours, theirs)
         return { rollupRpc, ethRpc: geth.rpcUrl }
       }

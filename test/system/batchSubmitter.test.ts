@@ -33,8 +33,6 @@ const SOME = [
   { da: 'blobs', type: 'span', compressor: 'shadow', algorithm: 'zlib' },
 ]
 const SUBMITTER = fileURLToPath(new URL('../../src/cli/batchSubmitter.ts', import.meta.url))
-/** Seconds where nothing else runs; what hangs is to be told from what is slow. */
-const SOON = { timeout: 240_000, interval: 200 }
 /** Made and posted while each submitter runs, at least. */
 const BLOCKS = 3
 
@@ -96,7 +94,7 @@ describe(`a chain posted in each way${opNode === undefined ? '' : ', beside op-n
       try {
         for (const node of [sequencer, ...followers]) {
           await expect
-            .poll(async () => (await heads(node)).safe_l2.number, SOON)
+            .poll(async () => (await heads(node)).safe_l2.number)
             .toBeGreaterThanOrEqual(before.number + BLOCKS)
         }
         for (const follower of followers) await expectSameOutput(sequencer, follower)
@@ -105,7 +103,7 @@ describe(`a chain posted in each way${opNode === undefined ? '' : ', beside op-n
         program.kill('SIGINT')
         await exited
         // What it gave up may still come onto L1.
-        await expect.poll(waitingInPool, SOON).toBe(0)
+        await expect.poll(waitingInPool).toBe(0)
       }
       expect(await typesOfBatches(l1From)).toEqual([da === 'blobs' ? '0x3' : '0x2'])
     },

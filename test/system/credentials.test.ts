@@ -20,7 +20,6 @@ import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 // shows the password nowhere.
 
 const bin = (name: string): string => fileURLToPath(new URL(`../../bin/${name}.mjs`, import.meta.url))
-const SOON = { timeout: 60_000, interval: 200 }
 
 /** Under which name the server knows each address. Beacon APIs come in the order in which they are asked. */
 const ADDRESSES: Readonly<Record<string, string>> = {
@@ -135,7 +134,7 @@ it('the table has each address that a program declares', () => {
 it('every program gets in by every address, and shows the password nowhere', async () => {
   // It has derived a block whose batch is in a blob that only the archive has.
   await expect
-    .poll(() => joinedRpc.request('optimism_syncStatus', []).catch(() => undefined), SOON)
+    .poll(() => joinedRpc.request('optimism_syncStatus', []).catch(() => undefined))
     .toMatchObject({ safe_l2: { number: expect.toSatisfy((number: number) => number > 0) } })
   const shown = [
     JSON.stringify(await joinedRpc.request('devium_batcherStatus', [])),
@@ -169,7 +168,7 @@ it('every program gets in by every address, and shows the password nowhere', asy
     ...signer('tx-signer'),
     ...['--poll-interval=500ms', '--rpc.port=0', '--metrics.enabled', '--metrics.port=0'],
   ])
-  await expect.poll(() => joinedRpc.request('devium_syncStatus', []).catch(() => undefined), SOON).toBeDefined()
+  await expect.poll(() => joinedRpc.request('devium_syncStatus', []).catch(() => undefined)).toBeDefined()
   // The conductor, which is none, is asked whether this node may.
   shown.push(await devium(['sequencer', 'start', '--rpc', joined.rollupRpc]))
   shown.push(JSON.stringify(await joinedRpc.request('devium_derivationStatus', [])))
@@ -189,7 +188,7 @@ it('every program gets in by every address, and shows the password nowhere', asy
   )
 
   const names = [...Object.values(ADDRESSES), 'l1-ws', 'rpc-variable', 'batcher-variable'].sort()
-  await expect.poll(() => names.filter((name) => !guarded.entered.has(name)), SOON).toEqual([])
+  await expect.poll(() => names.filter((name) => !guarded.entered.has(name))).toEqual([])
   expect(guarded.refused).toEqual([])
   for (const program of [joined.geth, joined.node, ...started]) shown.push(readFileSync(program.spec.logPath, 'utf8'))
   for (const secret of SECRETS) expect(shown.filter((text) => text.includes(secret))).toEqual([])

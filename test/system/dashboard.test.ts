@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 import { blocksTopic } from '../../src/p2p/base/topics.ts'
 import { type RawPeer, startRawPeer } from '../../src/p2p/testUtils/rawPeer.ts'
 import { findChromium, startChromium } from '../support/chromium.ts'
@@ -11,7 +12,6 @@ const chromium = findChromium()
 if (chromium === undefined) console.warn('No Chromium is installed: the page is not tested (DEVIUM_CHROMIUM names one)')
 
 /** For a machine that is busy with other things. */
-const SOON = { timeout: 90_000 }
 const MARKUP = '<img src=x onerror="document.title=1"><b>agent</b>'
 
 describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hostile peer', () => {
@@ -30,7 +30,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
     const topic = blocksTopic(BigInt(net.l2.chainId), 4)
     ;[hostile, guest] = await Promise.all([startRawPeer([topic], { userAgent: MARKUP }), startRawPeer([topic])])
     page = await browser.newPage({ viewport: { width: 1440, height: 1000 }, colorScheme: 'light' })
-    page.setDefaultTimeout(SOON.timeout)
+    page.setDefaultTimeout(WAIT_LIMIT_MS)
     page.on('console', (message) => {
       if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
     })
@@ -67,11 +67,11 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
       .getByRole('heading', { level: 1, name: /^Sequencer is healthy\. It sealed block \d+ and gossips to / })
       .waitFor()
     expect(await page.locator('.node-name').allTextContents()).toEqual(net.nodes.map(({ name }) => name))
-    await expect.poll(() => page.locator('.node .mark.good').count(), SOON).toBe(net.nodes.length)
+    await expect.poll(() => page.locator('.node .mark.good').count()).toBe(net.nodes.length)
     await page.locator('.blocks tbody tr').first().waitFor()
-    await expect.poll(() => page.locator('.blocks tbody').textContent(), SOON).toMatch(/\+[\d.]+ m?s/)
-    await expect.poll(() => page.locator('#batcher').textContent(), SOON).toMatch(/running/)
-    await expect.poll(() => page.locator('.mesh .edge.mesh').count(), SOON).toBeGreaterThan(0)
+    await expect.poll(() => page.locator('.blocks tbody').textContent()).toMatch(/\+[\d.]+ m?s/)
+    await expect.poll(() => page.locator('#batcher').textContent()).toMatch(/running/)
+    await expect.poll(() => page.locator('.mesh .edge.mesh').count()).toBeGreaterThan(0)
   })
 
   it('says of every node that it is stopped while the sequencer is, and what ends it', async () => {
@@ -81,9 +81,9 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
       await page.getByRole('heading', { level: 1, name: /^Sequencer is stopped\. An operator has stopped/ }).waitFor()
       expect(await page.locator('#command').textContent()).toBe('devium sequencer start')
       expect(await page.locator('.status').getAttribute('data-tone')).toBe('bad')
-      await expect.poll(() => page.locator('.node .mark.bad').count(), SOON).toBe(net.nodes.length)
+      await expect.poll(() => page.locator('.node .mark.bad').count()).toBe(net.nodes.length)
       await client.request('admin_startSequencer', [])
-      await expect.poll(() => page.locator('.node .mark.good').count(), SOON).toBe(net.nodes.length)
+      await expect.poll(() => page.locator('.node .mark.good').count()).toBe(net.nodes.length)
       expect(await page.locator('#command').isHidden()).toBe(true)
     } finally {
       await client.close()
@@ -93,7 +93,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
   it('shows the way of a block', async () => {
     const block = page.locator('.blocks [data-block]').nth(5)
     await block.click()
-    await expect.poll(() => page.locator('.way li').count(), SOON).toBe(net.nodes.length)
+    await expect.poll(() => page.locator('.way li').count()).toBe(net.nodes.length)
     const [first, ...others] = await page.locator('.way li').allTextContents()
     expect(first).toMatch(/^sequencer had it first, at /)
     for (const other of others) expect(other).toMatch(/ from \w+/)
@@ -104,7 +104,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
     await hostile.connect(net.nodes[0]?.p2p ?? '')
     await guest.connect(net.nodes[0]?.p2p ?? '')
     await rowOf(hostile.peerId).waitFor()
-    await expect.poll(() => rowOf(hostile.peerId).locator('[data-column="agent"]').textContent(), SOON).toBe(MARKUP)
+    await expect.poll(() => rowOf(hostile.peerId).locator('[data-column="agent"]').textContent()).toBe(MARKUP)
     expect(await page.locator('main img, main b').count()).toBe(0)
   })
 
@@ -119,24 +119,17 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
     }
     let serial = 0
     await expect
-      .poll(
-        async () => {
-          // No block at all, each another.
-          // At once, since what comes later is dropped unread.
-          const publishing = Array.from({ length: 12 }, () =>
-            hostile.publish(topic, Buffer.from(`no block ${serial++}`)),
-          )
-          await Promise.allSettled(publishing)
-          return isBanned()
-        },
-        { ...SOON, interval: 500 },
-      )
+      .poll(async () => {
+        // No block at all, each another.
+        // At once, since what comes later is dropped unread.
+        const publishing = Array.from({ length: 12 }, () => hostile.publish(topic, Buffer.from(`no block ${serial++}`)))
+        await Promise.allSettled(publishing)
+        return isBanned()
+      })
       .toBe(true)
     await rowOf(hostile.peerId).getByRole('button').click()
-    await expect
-      .poll(() => sheet().textContent(), SOON)
-      .toMatch(/Banned for \d+ min more.*score −?-?\d+.* is below -100/)
-    await expect.poll(() => sheet().textContent(), SOON).toMatch(/Invalid messages.*What follows.*What helps/)
+    await expect.poll(() => sheet().textContent()).toMatch(/Banned for \d+ min more.*score −?-?\d+.* is below -100/)
+    await expect.poll(() => sheet().textContent()).toMatch(/Invalid messages.*What follows.*What helps/)
     expect(await sheet().locator('.history .kind.ban').count()).toBeGreaterThan(0)
     expect(await sheet().locator('.score-bar rect.term-bad').count()).toBeGreaterThan(0)
     await takePictures(page, 'peer')
@@ -149,11 +142,11 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
     await act('Unblock')
     await sheet().getByRole('button', { name: 'Block', exact: true }).waitFor()
     await page.keyboard.press('Escape')
-    await expect.poll(() => page.locator('.peers tr[data-tone="bad"]').count(), SOON).toBe(0)
+    await expect.poll(() => page.locator('.peers tr[data-tone="bad"]').count()).toBe(0)
     await rowOf(guest.peerId).getByRole('button').click()
     await act('Block')
     await page.keyboard.press('Escape')
-    await expect.poll(() => rowOf(guest.peerId).textContent(), SOON).toMatch(/blocked/)
+    await expect.poll(() => rowOf(guest.peerId).textContent()).toMatch(/blocked/)
     expect(await blocked()).toEqual([guest.peerId])
   })
 

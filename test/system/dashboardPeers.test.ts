@@ -1,13 +1,13 @@
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { PEER_A, PEER_B, scoreReport, term } from '../../src/cli/testUtils/peerAnswers.ts'
+import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 import type { PeerRecord, PeerScoreReport, PeerStanding, ScoreThreshold } from '../../src/p2p/base/api.ts'
 import { RECORD, STANDING } from '../../src/rpc/testUtils/recorder.ts'
 import { findChromium, startChromium } from '../support/chromium.ts'
 import { healthReport, type ServedPage, servePage } from '../support/servedPage.ts'
 
 const chromium = findChromium()
-const SOON = { timeout: 90_000 }
 const PHONE = { width: 390, height: 844 }
 /** Of all peers here, the one that is away. */
 const AWAY = '16Uiu2HAmPGTDSVNPiwGLMPVEgUNN3yVQT4wAUCTPGq7nn92uMWRZ'
@@ -93,7 +93,7 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
 
   async function open({ url }: ServedPage): Promise<Page> {
     const opened = await browser.newPage({ viewport: PHONE })
-    opened.setDefaultTimeout(SOON.timeout)
+    opened.setDefaultTimeout(WAIT_LIMIT_MS)
     await opened.goto(url)
     await rowOf(AWAY, opened).waitFor()
     return opened
@@ -112,7 +112,7 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
 
   it('tell on a phone all that they tell elsewhere, and can be sorted there', async () => {
     await expect
-      .poll(() => seenIn(rowOf(NEAR)), SOON)
+      .poll(() => seenIn(rowOf(NEAR)))
       .toEqual(expect.arrayContaining(['near/v1', 'inbound', '3 ms', 'in the mesh']))
     for (const [choice, ids] of [
       ['Latency, shortest first', [NEAR, FAR]],

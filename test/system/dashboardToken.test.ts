@@ -2,6 +2,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { scoreReport } from '../../src/cli/testUtils/peerAnswers.ts'
 import type { TokenAccess } from '../../src/lib/jsonRpc/bearerToken.ts'
+import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 import { RECORD } from '../../src/rpc/testUtils/recorder.ts'
 import { findChromium, startChromium } from '../support/chromium.ts'
 import { healthReport, servePage } from '../support/servedPage.ts'
@@ -9,7 +10,6 @@ import { healthReport, servePage } from '../support/servedPage.ts'
 const chromium = findChromium()
 const TOKEN = 'a-token/of=some+length'
 const PEER = RECORD.peerID
-const SOON_MS = 90_000
 
 /** The page of a node with one peer. */
 async function serve(access: TokenAccess) {
@@ -37,7 +37,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a node that asks for a
   async function open(access: TokenAccess) {
     const served = await serve(access)
     const page = await browser.newPage()
-    page.setDefaultTimeout(SOON_MS)
+    page.setDefaultTimeout(WAIT_LIMIT_MS)
     onTestFinished(() => page.close())
     await page.goto(served.url)
     const block = async () => {
@@ -59,7 +59,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a node that asks for a
     await page.getByRole('heading', { name: 'guarded asks for a token' }).waitFor()
     expect(changes(asked)).toEqual([])
     await show(TOKEN)
-    await expect.poll(() => changes(asked), { timeout: SOON_MS }).toEqual([['blockPeer', PEER]])
+    await expect.poll(() => changes(asked)).toEqual([['blockPeer', PEER]])
     expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain(TOKEN)
     expect(page.url()).not.toContain(TOKEN)
   })

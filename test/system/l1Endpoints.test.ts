@@ -13,7 +13,6 @@ import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 // A node that has L1 only, of which most ways there are broken: it follows all the same, batches in blobs included.
 
 const bin = (name: string): string => fileURLToPath(new URL(`../../bin/${name}.mjs`, import.meta.url))
-const SOON = { timeout: 90_000, interval: 500 }
 const directory = mkdtempSync(join(tmpdir(), 'devium-l1-endpoints-'))
 let testnet: RunningTestnet
 let proxy: TcpProxy
@@ -70,9 +69,7 @@ describe.runIf(process.env.DEVIUM_LONG_FAULTS === 'all')('a node with most ways 
 
   it('derives from what answers, and goes on when that breaks', async () => {
     const reach = async (number: number) => {
-      await expect
-        .poll(async () => (await safeOf(node).catch(() => undefined))?.number ?? 0, SOON)
-        .toBeGreaterThan(number)
+      await expect.poll(async () => (await safeOf(node).catch(() => undefined))?.number ?? 0).toBeGreaterThan(number)
       const reached = await safeOf(node)
       const theirs = await sequencer.request('optimism_outputAtBlock', [`0x${reached.number.toString(16)}`])
       expect(theirs).toMatchObject({ blockRef: { hash: reached.hash } })

@@ -33,8 +33,6 @@ const DEVIUM = fileURLToPath(new URL('../../bin/devium.mjs', import.meta.url))
 const CLOCK_AHEAD = fileURLToPath(new URL('../support/clockAhead.mjs', import.meta.url))
 /** Eight faults take a minute and fourteen programs: too much for each run. The sentences alone: test/faultSentences.test.ts. */
 const isWanted = process.env.DEVIUM_NAMED_FAULTS === 'all'
-/** For a machine that is busy with other things. */
-const SOON = { timeout: 120_000, interval: 250 }
 const VERSION = 4
 const STRANGER = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
 
@@ -88,16 +86,16 @@ async function headline({ name, rollupRpc }: NodeAddress): Promise<string> {
 /** The RPC method, `devium status` and the page's first sentence name the cause. */
 async function isNamed(node: NodeAddress, method: NodeMethod, cause: RegExp): Promise<void> {
   const rpc = () => ask(node.rollupRpc, method).then((answer) => JSON.stringify(answer), String)
-  await expect.poll(rpc, SOON).toMatch(cause)
+  await expect.poll(rpc).toMatch(cause)
   await page?.goto(`${node.rollupRpc}/dashboard`)
-  await expect.poll(() => headline(node), SOON).toMatch(cause)
+  await expect.poll(() => headline(node)).toMatch(cause)
   expect(await status(node)).toMatch(cause)
 }
 
 /** None of them does any more. */
 async function isOver(node: NodeAddress, cause: RegExp): Promise<void> {
-  await expect.poll(() => headline(node), SOON).not.toMatch(cause)
-  await expect.poll(() => status(node), SOON).not.toMatch(cause)
+  await expect.poll(() => headline(node)).not.toMatch(cause)
+  await expect.poll(() => status(node)).not.toMatch(cause)
 }
 
 async function join_(wanted: JoinOptions): Promise<JoinedNode> {
@@ -122,7 +120,7 @@ function kill(...parts: string[]): void {
 
 async function startAgain(program: string): Promise<void> {
   const hasEnded = () => net.events.some((event) => event.event === 'ended' && event.program === program)
-  await expect.poll(hasEnded, SOON).toBe(true)
+  await expect.poll(hasEnded).toBe(true)
   net.startAgain(program)
 }
 
@@ -202,7 +200,7 @@ describe.runIf(isWanted)('a testnet', () => {
   it('whose node hears a sequencer that signs with another key than that of L1', async () => {
     const { misled } = astray
     const self = () => ask(misled.rollupRpc, 'opp2p_self').catch(() => undefined)
-    await expect.poll(self, SOON).toMatchObject({ peerID: expect.any(String) })
+    await expect.poll(self).toMatchObject({ peerID: expect.any(String) })
     const { peerID } = (await self()) as { peerID: string }
     const imposter = await stranger()
     await imposter.connect(`/ip4/127.0.0.1/tcp/${misled.options.ports.p2p}/p2p/${peerID}`)
@@ -239,13 +237,13 @@ describe.runIf(isWanted)('a testnet', () => {
       return JSON.stringify(await ask(first.rollupRpc, 'deviump2p_bans'))
     }
     const cause = /score -\d+.* is below -100: invalid messages/i
-    await expect.poll(bans, SOON).toMatch(cause)
+    await expect.poll(bans).toMatch(cause)
     expect(await status(first)).toMatch(new RegExp(`banned: …${hostile.peerId.slice(-8)} for .*${cause.source}`))
     await page?.goto(`${first.rollupRpc}/dashboard`)
     const row = page?.locator('.peers tbody tr', { has: page.locator(`[title="${hostile.peerId}"]`) })
     await row?.getByRole('button').click()
     const sheet = page?.locator('#peer')
-    if (sheet !== undefined) await expect.poll(() => sheet.textContent(), SOON).toMatch(cause)
+    if (sheet !== undefined) await expect.poll(() => sheet.textContent()).toMatch(cause)
   })
 
   it('whose batch submitter has no funds', async () => {

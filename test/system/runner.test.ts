@@ -38,8 +38,7 @@ async function safeBlock(net: RunningTestnet, number?: string): Promise<Block> {
   }
 }
 
-const allGone = (processes: readonly number[]) =>
-  expect.poll(() => processes.filter(isAlive), { timeout: 15_000, interval: 100 }).toEqual([])
+const allGone = (processes: readonly number[]) => expect.poll(() => processes.filter(isAlive)).toEqual([])
 
 // In this order on one directory: each start goes on with the chain that the mishap before it left.
 describe('the runner', () => {
@@ -65,10 +64,10 @@ describe('the runner', () => {
     const { net, processes } = await start(['--fork-at', 'karst:2'])
     expect((await safeBlock(net, before.number)).hash).toBe(before.hash)
     const activation = () => net.events.flatMap((event) => (event.event === 'fork' ? [event] : []))
-    await expect.poll(activation, { timeout: 30_000 }).toMatchObject([{ fork: 'karst' }])
+    await expect.poll(activation).toMatchObject([{ fork: 'karst' }])
     const number = `0x${activation()[0]?.block.toString(16)}`
     const safe = async () => Number((await safeBlock(net)).number)
-    await expect.poll(safe, { timeout: 30_000 }).toBeGreaterThanOrEqual(Number(number))
+    await expect.poll(safe).toBeGreaterThanOrEqual(Number(number))
     expect((await safeBlock(net, number)).transactions).toHaveLength(1 + 31)
     net.runner.kill('SIGKILL')
     await allGone(processes)

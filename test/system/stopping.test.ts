@@ -18,8 +18,6 @@ const PROGRAMS: Record<string, readonly StopState[]> = {
 }
 const REACHES: readonly Reach[] = ['the first process', 'every process']
 
-const SOON = { timeout: 60_000 }
-
 function openWorld(preload?: string): World {
   const world = new World(preload)
   onTestFinished(() => world.close())
@@ -62,7 +60,7 @@ describe.each(LAUNCHED)('a program of a launcher: $state', ({ reach, ending }) =
     const { program } = await reach(openWorld(OLD_NODE))
     const others = await program.killFirst()
     expect(others).not.toEqual([])
-    await expect.poll(() => others.filter(isAlive), SOON).toEqual([])
+    await expect.poll(() => others.filter(isAlive)).toEqual([])
     expect(await program.heldPorts()).toEqual([])
   })
 })
@@ -80,7 +78,7 @@ describe.each(WITH_PROCESSES)('a program that is killed: $state', ({ reach }) =>
     const { program } = await reach(openWorld())
     const others = await program.killFirst()
     expect(others).not.toEqual([])
-    await expect.poll(() => others.filter(isAlive), SOON).toEqual([])
+    await expect.poll(() => others.filter(isAlive)).toEqual([])
   })
 })
 

@@ -15,11 +15,12 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { chainConfig, getL2TransactionHashes, publicActionsL2, walletActionsL1 } from 'viem/op-stack'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { statusOf } from '../../dashboard/statusSentence.ts'
 import { toQuantity } from '../../src/lib/hex.ts'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { type Headers, postJson } from '../../src/lib/testUtils/httpRequest.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import { createNodeClient } from '../../src/rpc/client/index.ts'
 import type { NodeHealth } from '../../src/rpc/nodeHealth.ts'
 import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
@@ -37,9 +38,6 @@ import { chainFacts } from '../support/mutatedRequests/run.ts'
 import { commandOf, descendantsOf } from '../support/processes.ts'
 import { commandExists, fillVariables, promQueries, seriesIn, startPrometheus } from '../support/prometheus.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
-
-/** Longest time in which something that takes a few L1 blocks must have happened. */
-const SOON = { timeout: 40_000, interval: 200 }
 
 /** Series of the boards that begin with something that need not happen, and what that is. */
 const SERIES_OF_EVENTS: Readonly<Record<string, string>> = {
@@ -104,7 +102,7 @@ describe('a testnet', () => {
     expect(testnet.nodes.map(({ name }) => name)).toEqual(['sequencer', 'verifier1', 'verifier2'])
     // What OP Mainnet runs.
     expect(testnet.l2.forks).toEqual({ genesis: 'karst', later: [] })
-    for (const { rollupRpc } of testnet.nodes) await expect.poll(() => connected(rollupRpc), SOON).toBe(2)
+    for (const { rollupRpc } of testnet.nodes) await expect.poll(() => connected(rollupRpc)).toBe(2)
     expect(await rpc(sequencer().rollupRpc, 'opp2p_self')).toMatchObject({ peerID: sequencer().peerId })
     const metrics = await (await fetch(sequencer().metrics)).text()
     for (const labels of ['rpc="engine-api",method="engine_', 'rpc="l1",method="eth_']) {
@@ -120,7 +118,7 @@ describe('a testnet', () => {
     for (const [index, { rollupRpc }] of testnet.nodes.entries()) {
       const table = () => rpc<string[]>(rollupRpc, 'deviump2p_discoveryTable')
       const others = enrs.filter((_, other) => other !== index)
-      await expect.poll(async () => (await table()).sort(), SOON).toEqual(others.sort())
+      await expect.poll(async () => (await table()).sort()).toEqual(others.sort())
     }
   })
 
@@ -136,7 +134,7 @@ describe('a testnet', () => {
       try {
         const query = (text: string) => prometheus.ask(`query?query=${encodeURIComponent(fillVariables(text))}`)
         const up = { status: 'success', data: { result: targets.map(() => ({ value: [expect.anything(), '1'] })) } }
-        await expect.poll(() => query('up').catch(() => undefined), SOON).toMatchObject(up)
+        await expect.poll(() => query('up').catch(() => undefined)).toMatchObject(up)
         const queries = readdirSync(folder).flatMap((file) =>
           promQueries(readFileSync(join(folder, file), 'utf8'), file),
         )
@@ -147,11 +145,11 @@ describe('a testnet', () => {
           const { data: known } = (await prometheus.ask('label/__name__/values')) as { data: string[] }
           return named.filter((name) => !known.includes(name) && !(name in SERIES_OF_EVENTS))
         }
-        await expect.poll(missing, SOON).toEqual([])
+        await expect.poll(missing).toEqual([])
         const heads = await query('op_node_default_refs_number{layer="l2",type="l2_unsafe"} > 0')
         expect(heads).toMatchObject({ data: { result: nodes.map(() => expect.anything()) } })
         const rules = () => prometheus.ask('rules').then((answer) => JSON.stringify(answer))
-        await expect.poll(rules, SOON).toMatch(/"name":"NoGossip".*"health":"ok"/)
+        await expect.poll(rules).toMatch(/"name":"NoGossip".*"health":"ok"/)
         expect(await rules()).not.toContain('"health":"err"')
       } finally {
         await prometheus.stop()
@@ -198,7 +196,7 @@ describe('a testnet', () => {
       const receipt = await l2Client().waitForTransactionReceipt({ hash, timeout: 30_000 })
       expect(receipt.status).toBe('success')
       for (const { ethRpc } of testnet.nodes) {
-        await expect.poll(() => l2Client(ethRpc).getBalance({ address: nobody }), SOON).toBe(parseEther('1.5'))
+        await expect.poll(() => l2Client(ethRpc).getBalance({ address: nobody })).toBe(parseEther('1.5'))
         expect(await l2Client(ethRpc).getTransactionReceipt({ hash })).toEqual(receipt)
       }
       // The L1 data fee is paid from the first transaction on; this SystemConfig sets no operator fee.
@@ -311,7 +309,7 @@ describe('a testnet', () => {
   it('agrees on every block, and its safe head follows the unsafe head', async () => {
     const before = await heads(sequencer().rollupRpc)
     await expect
-      .poll(async () => (await heads(sequencer().rollupRpc)).safe_l2.number, SOON)
+      .poll(async () => (await heads(sequencer().rollupRpc)).safe_l2.number)
       .toBeGreaterThan(before.safe_l2.number + 5)
     const all = await Promise.all(testnet.nodes.map(({ rollupRpc }) => heads(rollupRpc)))
     for (const { safe_l2, unsafe_l2 } of all) expect(unsafe_l2.number - safe_l2.number).toBeLessThanOrEqual(30)
@@ -344,14 +342,14 @@ describe('a testnet', () => {
       })
     const caughtUp = async () => {
       const target = (await heads(sequencer().rollupRpc)).safe_l2
-      await expect.poll(async () => (await heads(rollupRpc)).safe_l2.number, SOON).toBeGreaterThanOrEqual(target.number)
+      await expect.poll(async () => (await heads(rollupRpc)).safe_l2.number).toBeGreaterThanOrEqual(target.number)
       const [mine, theirs] = await Promise.all([
         blockHashes(ethRpc, target.number),
         blockHashes(sequencer().ethRpc, target.number),
       ])
       expect(mine).toEqual(theirs)
     }
-    const answers = () => vi.waitFor(() => heads(rollupRpc), SOON)
+    const answers = () => until(() => heads(rollupRpc))
 
     beforeAll(async () => {
       const commands = readJoinCommands(join(testnet.joinDir, 'join.txt'))
@@ -400,7 +398,7 @@ describe('a testnet', () => {
         .poll(async () => {
           const { unsafe_l2, safe_l2 } = await heads(rollupRpc)
           return unsafe_l2.number - safe_l2.number
-        }, SOON)
+        })
         .toBeGreaterThan(0)
     })
 
@@ -495,10 +493,10 @@ describe('a testnet', () => {
     })
 
     it('drops a peer that is blocked at once, also after a restart, and takes it back when unblocked', async () => {
-      await expect.poll(() => connected(rollupRpc), SOON).toBe(1)
+      await expect.poll(() => connected(rollupRpc)).toBe(1)
       const { peerId } = sequencer()
       await rpc(rollupRpc, 'deviump2p_blockPeer', [peerId])
-      await expect.poll(() => connected(rollupRpc), { timeout: 1_000, interval: 20 }).toBe(0)
+      await expect.poll(() => connected(rollupRpc)).toBe(0)
 
       expect(await node.stop('SIGINT', 15_000)).toBe(true)
       node = start('joined-node', nodeCommand)
@@ -509,7 +507,7 @@ describe('a testnet', () => {
       expect(await connected(rollupRpc)).toBe(0)
 
       await rpc(rollupRpc, 'deviump2p_unblockPeer', [peerId])
-      await expect.poll(() => connected(rollupRpc), SOON).toBe(1)
+      await expect.poll(() => connected(rollupRpc)).toBe(1)
     })
   })
 
@@ -551,10 +549,10 @@ describe('a testnet', () => {
       return { status: answer.status, ...((await answer.json()) as Pick<NodeHealth, 'state'>) }
     }
     for (const { rollupRpc } of testnet.nodes) {
-      await expect.poll(async () => (await verdict(rollupRpc)).state, SOON).toBe('healthy')
+      await expect.poll(async () => (await verdict(rollupRpc)).state).toBe('healthy')
     }
     await rpc(first.rollupRpc, 'admin_stopSequencer')
-    await expect.poll(async () => (await verdict(verifier.rollupRpc)).state, SOON).toBe('stopped')
+    await expect.poll(async () => (await verdict(verifier.rollupRpc)).state).toBe('stopped')
     expect(await verdict(first.rollupRpc)).toMatchObject({
       state: 'stopped',
       text: expect.stringMatching(
@@ -589,7 +587,7 @@ describe('a testnet', () => {
 
     await rpc(first.rollupRpc, 'admin_startSequencer')
     for (const { rollupRpc } of testnet.nodes) {
-      await expect.poll(async () => (await verdict(rollupRpc)).state, SOON).toBe('healthy')
+      await expect.poll(async () => (await verdict(rollupRpc)).state).toBe('healthy')
     }
     expect((await devium('status', '--dir', dir)).code).toBe(0)
   })
@@ -598,14 +596,14 @@ describe('a testnet', () => {
     const [, , verifier] = testnet.nodes
     if (verifier === undefined) throw new Error('the testnet has no third node')
     await rpc(verifier.rollupRpc, 'deviump2p_blockPeer', [sequencer().peerId])
-    await expect.poll(() => connected(verifier.rollupRpc), SOON).toBe(1)
+    await expect.poll(() => connected(verifier.rollupRpc)).toBe(1)
     const { number } = (await heads(sequencer().rollupRpc)).unsafe_l2
     const lastGossiped = async () =>
       (await rpc<{ lastBlock: { number: number } | null }>(verifier.rollupRpc, 'deviump2p_health')).lastBlock?.number ??
       0
-    await expect.poll(lastGossiped, SOON).toBeGreaterThan(number + 1)
+    await expect.poll(lastGossiped).toBeGreaterThan(number + 1)
     await rpc(verifier.rollupRpc, 'deviump2p_unblockPeer', [sequencer().peerId])
-    await expect.poll(() => connected(verifier.rollupRpc), SOON).toBe(2)
+    await expect.poll(() => connected(verifier.rollupRpc)).toBe(2)
   })
 
   it('goes on when programs are killed, and with those that are started again', async () => {
@@ -618,7 +616,7 @@ describe('a testnet', () => {
       const [pid] = processes.filter((process) => parts.every((part) => commandOf(process).includes(part)))
       process.kill(pid ?? Number.NaN, 'SIGKILL')
       const ended = () => testnet.events.find((event) => event.event === 'ended' && event.program === program)
-      await expect.poll(ended, SOON).toMatchObject({ how: 'signal SIGKILL', lastLines: expect.arrayContaining([]) })
+      await expect.poll(ended).toMatchObject({ how: 'signal SIGKILL', lastLines: expect.arrayContaining([]) })
     }
     await kill('verifier2-node', 'devium--batcher', `${dir}/verifier2/`)
     await kill('verifier1-geth', '--authrpc.port', `${dir}/verifier1/`)
@@ -626,14 +624,14 @@ describe('a testnet', () => {
     const before = await heads(sequencer().rollupRpc)
     for (const program of ['verifier2-node', 'verifier1-geth', 'batcher', 'l1']) testnet.startAgain(program)
     const warnings = () => testnet.events.flatMap((event) => (event.event === 'warning' ? [event.message] : []))
-    await expect.poll(warnings, SOON).toEqual(['l1 has not ended'])
+    await expect.poll(warnings).toEqual(['l1 has not ended'])
     // Under its old key, by which the others know it.
     const self = () => rpc(verifier.rollupRpc, 'opp2p_self').catch(() => undefined)
-    await expect.poll(self, SOON).toMatchObject({ peerID: verifier.peerId })
-    await expect.poll(() => connected(verifier.rollupRpc), SOON).toBe(2)
+    await expect.poll(self).toMatchObject({ peerID: verifier.peerId })
+    await expect.poll(() => connected(verifier.rollupRpc)).toBe(2)
     for (const { rollupRpc } of testnet.nodes) {
       const safe = async () => (await heads(rollupRpc)).safe_l2.number
-      await expect.poll(safe, SOON).toBeGreaterThan(before.unsafe_l2.number)
+      await expect.poll(safe).toBeGreaterThan(before.unsafe_l2.number)
     }
     testnet.events.length = 0
   })
@@ -651,12 +649,12 @@ describe('a testnet', () => {
     expect(await blockHashes(sequencer().ethRpc, height)).toEqual(before)
     // New blocks are made, posted, derived and proposed as before, those of the pause included.
     for (const { rollupRpc } of testnet.nodes) {
-      await expect.poll(async () => (await heads(rollupRpc)).safe_l2.number, SOON).toBeGreaterThan(height + 5)
+      await expect.poll(async () => (await heads(rollupRpc)).safe_l2.number).toBeGreaterThan(height + 5)
     }
     const l1Client = createPublicClient({ transport: http(testnet.l1.rpc) })
     const oracle = { address: testnet.l1.contracts.L2OutputOracle, abi: OUTPUT_ORACLE } as const
     const proposed = () => l1Client.readContract({ ...oracle, functionName: 'latestBlockNumber' })
-    await expect.poll(proposed, SOON).toBeGreaterThan(BigInt(height + 5))
+    await expect.poll(proposed).toBeGreaterThan(BigInt(height + 5))
     expect(testnet.complaints().filter((line) => line.startsWith('proposer'))).toEqual([])
   })
 })

@@ -39,7 +39,7 @@ describe('takeNewestState', () => {
 })
 
 describe('loadTrustedSetup', () => {
-  it('asks Anvil for a proof that holds', { timeout: 120_000 }, async () => {
+  it('asks Anvil for a proof that holds', async () => {
     const anvil = await startAnvil({ hardfork: L1_HARDFORK, args: ['--no-mining'] })
     const l1 = createRpcClient({ url: anvil.url })
     try {

@@ -85,7 +85,7 @@ describe('L1 deployment', () => {
 
   it('puts Multicall3 where clients look for it, and goes on mining', async () => {
     expect(await l1.request('eth_getCode', [MULTICALL3_ADDRESS, 'latest'])).toBe('0x5b')
-    await expect.poll(() => l1.request('eth_blockNumber', []), { timeout: 5_000 }).not.toBe('0x1')
+    await expect.poll(() => l1.request('eth_blockNumber', [])).not.toBe('0x1')
     expect(await l1.request('eth_getBlockByNumber', ['latest', false])).toMatchObject({ gasLimit: '0x1c9c380' })
   })
 

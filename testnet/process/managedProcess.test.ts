@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
+import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 import { isAlive } from '../../test/support/processes.ts'
 import { ManagedProcess, type ProcessSpec } from './managedProcess.ts'
 import { ProcessGroup } from './processGroup.ts'
@@ -26,8 +27,8 @@ const RUNS_ON =
 describe('ManagedProcess', () => {
   it('writes to its log and stops when asked', async () => {
     const running = ManagedProcess.start(spec('polite', RUNS_ON))
-    await running.outputHas('up', 5_000)
-    expect(await running.stop('SIGTERM', 5_000)).toBe(true)
+    await running.outputHas('up', WAIT_LIMIT_MS)
+    expect(await running.stop('SIGTERM', WAIT_LIMIT_MS)).toBe(true)
     expect(running.running).toBe(false)
     expect(running.output()).toContain('terminated')
   })
@@ -40,8 +41,8 @@ describe('ManagedProcess', () => {
       setInterval(() => {}, 1000)`
     const running = ManagedProcess.start(spec('talkative', source))
     const { logPath } = running.spec
-    await expect.poll(() => existsSync(`${logPath}.1`), { timeout: 20_000 }).toBe(true)
-    await running.outputHas('up', 5_000)
+    await expect.poll(() => existsSync(`${logPath}.1`)).toBe(true)
+    await running.outputHas('up', WAIT_LIMIT_MS)
     expect(statSync(logPath).size).toBeLessThan(10_000_000)
     process.kill(running.pid ?? 0, 'SIGUSR2')
     expect((await running.ending()).lastLines.slice(-2)).toEqual(['up', 'the end'])
@@ -51,7 +52,7 @@ describe('ManagedProcess', () => {
     const running = ManagedProcess.start(
       spec('deaf', "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('up')"),
     )
-    await running.outputHas('up', 5_000)
+    await running.outputHas('up', WAIT_LIMIT_MS)
     expect(await running.stop('SIGTERM', 100)).toBe(false)
     expect(await running.exited).toEqual({ code: null, signal: 'SIGKILL' })
   })
@@ -83,7 +84,7 @@ describe('ManagedProcess', () => {
       const inner = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
       console.log('up', inner.pid); setInterval(() => {}, 1000)`
     const outer = ManagedProcess.start(spec('outer', source))
-    await outer.outputHas('up', 5_000)
+    await outer.outputHas('up', WAIT_LIMIT_MS)
     const inner = Number(/up (\d+)/.exec(outer.output())?.[1])
     expect(isAlive(inner)).toBe(true)
     process.kill(outer.pid ?? 0, 'SIGKILL')
@@ -93,7 +94,7 @@ describe('ManagedProcess', () => {
 
   it('stops waiting for text when the process ends', async () => {
     const ended = ManagedProcess.start(spec('ended', "console.log('other')"))
-    await expect(ended.outputHas('text', 5_000)).rejects.toThrow('ended without printing "text"')
+    await expect(ended.outputHas('text', WAIT_LIMIT_MS)).rejects.toThrow('ended without printing "text"')
   })
 
   it("does not see the operator's own settings, but gets its own", async () => {
@@ -118,9 +119,9 @@ describe('ProcessGroup', () => {
     await expect.poll(() => crashes).toHaveLength(1)
     expect(crashes[0]).toContain('crashing ended unexpectedly with exit code 4')
     const stopped = group.start(spec('stopped', RUNS_ON))
-    await stopped.outputHas('up', 5_000)
+    await stopped.outputHas('up', WAIT_LIMIT_MS)
     group.expectExits()
-    await stopped.stop('SIGTERM', 5_000)
+    await stopped.stop('SIGTERM', WAIT_LIMIT_MS)
     expect(crashes).toHaveLength(1)
   })
 
@@ -138,7 +139,7 @@ describe('ProcessGroup', () => {
       const module = fileURLToPath(new URL('managedProcess.ts', import.meta.url))
       const source = `import { ManagedProcess } from ${JSON.stringify(module)};
         const started = ManagedProcess.start(${JSON.stringify({ ...child, command, args })});
-        await started.outputHas('up', 5000); console.log(started.output()); setInterval(() => {}, 1000)`
+        await started.outputHas('up', ${WAIT_LIMIT_MS}); console.log(started.output()); setInterval(() => {}, 1000)`
       const script = join(directory, `runner-${kind}.mjs`)
       writeFileSync(script, source)
       const runner = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script])
@@ -146,7 +147,7 @@ describe('ProcessGroup', () => {
       const pid = Number(/up (\d+)/.exec(String(output))?.[1])
       expect(isAlive(pid)).toBe(true)
       runner.kill('SIGKILL')
-      await expect.poll(() => isAlive(pid), { timeout: 5_000 }).toBe(false)
+      await expect.poll(() => isAlive(pid)).toBe(false)
     })
   }
 })

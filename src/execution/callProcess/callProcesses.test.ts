@@ -209,7 +209,7 @@ describe('calls in another process', () => {
     await expect(trace('50ms')).rejects.toThrow('execution aborted (timeout = 0.05s)')
     await expect(trace('soon')).rejects.toThrow('trace option "timeout": expected a duration')
     // They have ended by themselves, and their process is fit for more.
-    await expect.poll(() => calls.stats(), { timeout: 100_000 }).toEqual({ running: 0, waiting: 0, broken: 0 })
+    await expect.poll(() => calls.stats()).toEqual({ running: 0, waiting: 0, broken: 0 })
     expect(await methods.eth_call?.([{ to: NOBODY }], contextOf())).toBe('0x')
   })
 
@@ -222,7 +222,7 @@ describe('calls in another process', () => {
     expect(calls.stats()).toMatchObject({ running: 4, waiting: 16 })
     client.abort(new Error('gone'))
     for (const answer of await answers) expect(answer).toMatchObject({ reason: { message: 'gone' } })
-    await expect.poll(() => calls.stats(), { timeout: 100_000 }).toEqual({ running: 0, waiting: 0, broken: 0 })
+    await expect.poll(() => calls.stats()).toEqual({ running: 0, waiting: 0, broken: 0 })
   })
 
   it('with large parameters run one at a time, while small ones go past them', async () => {

@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
 import { UsageError } from '../../lib/errors.ts'
@@ -54,14 +54,13 @@ const blockAt = async (l1: ReturnType<typeof start>['l1'], number: number) => {
 }
 
 /** Advances by a look's interval, again for as long as a look is still under way when the next one would be due. */
-const passTimeUntil = (clock: ManualClock, check: () => void): Promise<void> =>
-  vi.waitFor(
-    async () => {
+const passTimeUntil = (clock: ManualClock, active: () => string | undefined, url: string) =>
+  expect
+    .poll(async () => {
       await clock.advance(15_000)
-      check()
-    },
-    { timeout: 10_000 },
-  )
+      return active()
+    })
+    .toBe(url)
 
 describe('several L1 endpoints', () => {
   it.each(['down', 'status'] as const)('go over to the next one where one is: %s, and return to it', async (fault) => {
@@ -83,7 +82,7 @@ describe('several L1 endpoints', () => {
 
     first.fault = 'none'
     void l1.run(signal, () => {})
-    await passTimeUntil(clock, () => expect(active()).toBe(first.url))
+    await passTimeUntil(clock, active, first.url)
     expect(lines.filter((line) => line.includes('Returned')).length).toBe(1)
     const metrics = await registry.metrics()
     expect(metrics).toContain(`devium_l1_endpoint_active{endpoint="${first.url}"} 1`)
@@ -144,7 +143,7 @@ describe('several L1 endpoints', () => {
     stale.change = (method, result, [id]) => (method === 'eth_getBlockByNumber' && id === 'latest' ? old : result)
     void l1.run(signal, () => {})
     await clock.advance(15_000)
-    await vi.waitFor(() => expect(active()).toBe(current.url))
+    await expect.poll(active).toBe(current.url)
     expect(l1.states()[0]?.problem?.message).toMatch(/its head, block 0, is \d+ s behind that of another one/)
   })
 
@@ -183,7 +182,7 @@ describe('the check at the start', () => {
     expect(silent.calls).toEqual([])
     silent.fault = 'none'
     void l1.run(signal, () => {})
-    await passTimeUntil(clock, () => expect(active()).toBe(silent.url))
+    await passTimeUntil(clock, active, silent.url)
     expect(silent.calls[0]).toBe('eth_chainId')
   })
 
@@ -212,13 +211,12 @@ describe('an L1 endpoint by WebSocket', () => {
     })
     /** Until one is told of: the subscription may just be under way. */
     const mineUntilTold = (before: number) =>
-      vi.waitFor(
-        async () => {
+      expect
+        .poll(async () => {
           await rpc.request('evm_mine', [])
-          expect(heads).toBeGreaterThan(before)
-        },
-        { timeout: 10_000, interval: 100 },
-      )
+          return heads
+        })
+        .toBeGreaterThan(before)
     await mineUntilTold(0)
     const head = await l1.client.blockInfoByLabel('latest')
     expect(head?.number).toBeGreaterThan(6)

@@ -303,7 +303,7 @@ it('of answers that nobody reads the oldest are given up, past what all may hold
     socket.write(
       `POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${call.length}\r\n\r\n${call}`,
     )
-    await expect.poll(() => socket.bytesRead, { timeout: 100_000 }).toBeGreaterThan(0)
+    await expect.poll(() => socket.bytesRead).toBeGreaterThan(0)
     return socket
   }
   const bytesOf = async (socket: Socket): Promise<number> => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
 import { startTcpProxy } from '../../p2p/testUtils/tcpProxy.ts'
+import { WAIT_LIMIT_MS } from '../testUtils/until.ts'
 import { createRpcClient } from './client.ts'
 import { JsonRpcError } from './types.ts'
 import { createWebSocketRpcClient, type WebSocketClientOptions } from './webSocketClient.ts'
@@ -98,10 +99,10 @@ describe('JSON-RPC over a WebSocket', () => {
     const proxy = await startTcpProxy(Number(new URL(anvil.url).port))
     onTestFinished(proxy.close)
     const client = startClient({ url: `ws://127.0.0.1:${proxy.port}`, timeoutMs: 200 })
-    expect(await client.request('eth_chainId', [], { timeoutMs: 5_000 })).toBe('0x7a69')
+    expect(await client.request('eth_chainId', [], { timeoutMs: WAIT_LIMIT_MS })).toBe('0x7a69')
     proxy.freeze()
     await expect(client.request('eth_chainId', [])).rejects.toMatchObject({ code: 'rpc-timeout' })
-    expect(await client.request('eth_chainId', [], { timeoutMs: 5_000 })).toBe('0x7a69')
+    expect(await client.request('eth_chainId', [], { timeoutMs: WAIT_LIMIT_MS })).toBe('0x7a69')
   })
 
   it.each(['ws://127.0.0.1:1', 'ws://secret@127.0.0.1:1/key'])('says where it cannot connect: %s', async (url) => {

@@ -86,7 +86,7 @@ class RawClient {
 
   async shake(headers: Record<string, string> = {}): Promise<string> {
     this.handshake(headers)
-    await expect.poll(() => this.text.indexOf('\r\n\r\n'), { timeout: 60_000 }).toBeGreaterThan(0)
+    await expect.poll(() => this.text.indexOf('\r\n\r\n')).toBeGreaterThan(0)
     const end = this.text.indexOf('\r\n\r\n') + 4
     const head = this.text.subarray(0, end).toString()
     this.text = this.text.subarray(end)
@@ -108,7 +108,7 @@ class RawClient {
         short === 126 ? this.text.readUInt16BE(2) : short === 127 ? Number(this.text.readBigUInt64BE(2)) : short
       return this.text.length < at + length ? undefined : [at, length]
     }
-    await expect.poll(() => sizes() !== undefined, { timeout: 60_000 }).toBe(true)
+    await expect.poll(() => sizes() !== undefined).toBe(true)
     const [at = 0, length = 0] = sizes() ?? []
     const opcode = (this.text[0] ?? 0) & 0x0f
     const payload = Buffer.from(this.text.subarray(at, at + length))
@@ -117,7 +117,7 @@ class RawClient {
   }
 
   async ended(): Promise<void> {
-    await expect.poll(() => this.socket.destroyed, { timeout: 60_000 }).toBe(true)
+    await expect.poll(() => this.socket.destroyed).toBe(true)
   }
 
   async json(): Promise<unknown> {
@@ -171,7 +171,7 @@ describe('the handshake', () => {
     const first = await connected(port)
     expect(await new RawClient(port).shake()).toContain('503')
     first.socket.destroy()
-    await expect.poll(async () => (await new RawClient(port).shake()).split(' ')[1], { timeout: 60_000 }).toBe('101')
+    await expect.poll(async () => (await new RawClient(port).shake()).split(' ')[1]).toBe('101')
   })
 
   it('is refused by another host name than the allowed ones', async () => {
@@ -219,7 +219,7 @@ describe('messages', () => {
       payload: closing(1009, 'too many large messages at once'),
     })
     for (let count = 1; count <= 6; count++) {
-      await expect.poll(() => waiting.length, { timeout: 60_000 }).toBe(count)
+      await expect.poll(() => waiting.length).toBe(count)
       const { body, answer } = waiting.at(-1) ?? {}
       expect(Buffer.from(body ?? []).toString()).toBe(text)
       answer?.([`"answer ${count}"`])
@@ -277,7 +277,7 @@ describe('messages', () => {
     const { port, told } = await start()
     const client = await connected(port)
     client.send(OPCODE.text, call('wait'))
-    await expect.poll(() => told.aborted.length, { timeout: 60_000 }).toBe(1)
+    await expect.poll(() => told.aborted.length).toBe(1)
     client.socket.destroy()
     await told.aborted[0]
   })
@@ -286,7 +286,7 @@ describe('messages', () => {
     const { port, told } = await start()
     const client = await connected(port)
     for (let count = 0; count < 20; count++) client.send(OPCODE.text, call('wait'))
-    await expect.poll(() => told.aborted.length, { timeout: 60_000 }).toBe(8)
+    await expect.poll(() => told.aborted.length).toBe(8)
     client.send(OPCODE.text, call('echo', 'later'))
     expect(told.aborted).toHaveLength(8)
   })
@@ -298,7 +298,7 @@ describe('messages', () => {
     const shaken = busy.shake()
     for (let count = 0; count < 8; count++) busy.send(OPCODE.text, call('wait'))
     await shaken
-    await expect.poll(() => told.aborted.length, { timeout: 60_000 }).toBe(8)
+    await expect.poll(() => told.aborted.length).toBe(8)
     // By when the second ping of this one is due, that of the busy one was.
     const silent = await connected(port)
     await silent.ended()
@@ -338,7 +338,7 @@ describe('subscriptions', () => {
     told.notify[0]?.('{"later":1}')
     expect(await client.json()).toMatchObject({ params: { result: { later: 1 } } })
     client.socket.destroy()
-    await expect.poll(() => told.stopped, { timeout: 60_000 }).toBe(1)
+    await expect.poll(() => told.stopped).toBe(1)
   })
 
   it('drop a client that does not read', async () => {
@@ -354,7 +354,7 @@ describe('subscriptions', () => {
       told.notify[0]?.(content)
       if (count % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
     }
-    await expect.poll(() => told.stopped, { timeout: 60_000 }).toBe(1)
+    await expect.poll(() => told.stopped).toBe(1)
     expect(reasons).toEqual(['reads too slowly: more than 100000 bytes wait for it'])
   })
 
@@ -378,7 +378,7 @@ describe('subscriptions', () => {
     client.socket.pause()
     client.handshake()
     client.send(OPCODE.text, call('flood'))
-    await expect.poll(() => reasons.length, { timeout: 60_000 }).toBe(1)
+    await expect.poll(() => reasons.length).toBe(1)
     expect(reasons[0]).toMatch(/^reads too slowly: \d{6,} bytes wait, and no ping is answered$/)
     let end = Buffer.alloc(0)
     client.socket.removeAllListeners('data').on('data', (chunk: Buffer) => {

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { systemClock } from '../../lib/clock.ts'
+import { ManualClock, systemClock } from '../../lib/clock.ts'
 import { createRpcClient, type RpcClient } from '../../lib/jsonRpc/client.ts'
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { turnsPass } from '../../lib/nextTurn.ts'
+import { WAIT_LIMIT_MS } from '../../lib/testUtils/until.ts'
 import { fakeGenesis } from '../engine/testUtils/fakeEngine.ts'
 import { ConductorClient } from './conductorClient.ts'
 import { type FakeConductor, startFakeConductor } from './testUtils/fakeConductor.ts'
@@ -16,7 +18,7 @@ let client: ConductorClient
 beforeEach(async () => {
   conductor = await startFakeConductor()
   rpc = createRpcClient({ url: conductor.url })
-  client = new ConductorClient({ rpc, clock: systemClock, logger: silentLogger }, { timeoutMs: 1000 })
+  client = new ConductorClient({ rpc, clock: systemClock, logger: silentLogger }, { timeoutMs: WAIT_LIMIT_MS })
 })
 afterEach(async () => {
   await rpc.close()
@@ -52,12 +54,24 @@ describe('ConductorClient', () => {
   })
 
   it('gives both tries together the time of one call', async () => {
-    const slow = new ConductorClient({ rpc, clock: systemClock, logger: silentLogger }, { timeoutMs: 80 })
-    const { promise: never, resolve } = Promise.withResolvers<void>()
-    conductor.fault = () => never
-    await expect(slow.isLeader()).rejects.toMatchObject({ severity: 'temporary', cause: { code: 'rpc-timeout' } })
-    expect(conductor.calls).toEqual(['conductor_leader'])
-    resolve()
+    const clock = new ManualClock()
+    const limitsMs: unknown[] = []
+    const request = async (_: string, __: readonly unknown[], { timeoutMs }: { timeoutMs?: number } = {}) => {
+      limitsMs.push(timeoutMs)
+      await clock.advance(takesMs)
+      throw new Error('connection lost')
+    }
+    const slow = new ConductorClient({ rpc: { request }, clock, logger: silentLogger }, { timeoutMs: 1000 })
+    let takesMs = 300
+    const asked = expect(slow.isLeader()).rejects.toMatchObject({ severity: 'temporary' })
+    await turnsPass(10)
+    // The pause between both.
+    await clock.advance(50)
+    await asked
+    expect(limitsMs).toEqual([1000, 650])
+    takesMs = 950
+    await expect(slow.isLeader()).rejects.toMatchObject({ cause: { message: 'connection lost' } })
+    expect(limitsMs).toEqual([1000, 650, 1000])
   })
 
   it('does not take any other answer for true or false', async () => {

@@ -112,7 +112,7 @@ it('heads: a second client is told at once, and nothing is asked any more when b
   expect(await one.call('devium_unsubscribe', first)).toBe(false)
   expect(told.heads.size).toBe(1)
   two.close()
-  await expect.poll(() => told.heads.size, { timeout: 60_000 }).toBe(0)
+  await expect.poll(() => told.heads.size).toBe(0)
   await clock.advance(1_000)
 })
 
