@@ -110,7 +110,7 @@ const BATCHER: BatcherStatus = {
 }
 const unpaid = {
   ...{ nonce: 4, hash, blobs: 0, startedAtMs: START_MS, bumps: 0, tipWei: 1n, feeCapWei: 2n, blobFeeCapWei: undefined },
-  ...{ minedIn: undefined, problem: 'insufficient funds for gas * price + value' },
+  ...{ minedIn: undefined, missedBlocks: undefined, problem: 'insufficient funds for gas * price + value' },
 }
 
 const FAULTS: {

@@ -97,6 +97,7 @@ export function createL1Endpoint(rpc: Pick<RpcClient, 'request' | 'batch'>, time
       return {
         tip: quantityToBigInt(tip, 'eth_maxPriorityFeePerGas'),
         baseFee: quantityToBigInt(header.baseFeePerGas, 'L1 base fee'),
+        blockGasLimit: isQuantity(header.gasLimit) ? BigInt(header.gasLimit) : undefined,
         isGlamsterdam: header.slotNumber !== undefined && header.slotNumber !== null,
         // An L1 without blobs does not know the method.
         blobBaseFee: blobBaseFee instanceof JsonRpcError ? undefined : quantityToBigInt(blobBaseFee, 'eth_blobBaseFee'),

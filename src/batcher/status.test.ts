@@ -36,6 +36,7 @@ const tx = {
   feeCapWei: 3_000_000_000n,
   blobFeeCapWei: 1n,
   minedIn: undefined,
+  missedBlocks: undefined,
   problem: undefined,
 }
 const openChannel = { id: hash, firstBlock: 5, lastBlock: 8, inputBytes: 9, closesAt: undefined } as const
@@ -71,6 +72,14 @@ describe('why nothing lands', () => {
     {
       change: { inFlight: [{ ...tx, bumps: 0 }] },
       why: `transaction ${hash} (nonce 4) was sent 30 s ago and waits for its block (fee cap 3 gwei)`,
+    },
+    {
+      change: { inFlight: [{ ...tx, bumps: 0, missedBlocks: 3 }] },
+      why: `transaction ${hash} (nonce 4) is in no block after 30 s and 0 fee bumps (fee cap 3 gwei); the L1 took it 3 blocks ago and made none with it`,
+    },
+    {
+      change: { inFlight: [{ ...tx, missedBlocks: 0 }] },
+      why: `transaction ${hash} (nonce 4) is in no block after 30 s and 2 fee bumps (fee cap 3 gwei); the L1 has made no block since it took the transaction`,
     },
     {
       change: { inFlight: [{ ...tx, minedIn: 66 }] },

@@ -1,7 +1,7 @@
 import type { Hex } from '../lib/hex.ts'
-import { countOf, sinceText } from '../lib/phrases.ts'
+import { countOf, gweiText, sinceText } from '../lib/phrases.ts'
 import type { CancelStatus } from './txmgr/poolCleaner.ts'
-import type { InFlightTx } from './txmgr/sendLoop.ts'
+import type { InFlightTx } from './txmgr/types.ts'
 
 /** Whether something that the submitter asks answers. */
 export interface Reachability {
@@ -106,17 +106,29 @@ function explainCancels({ nonces, startedAtMs, problem }: CancelStatus, nowMs: n
   return `waiting for cancels: on the L1, ${which} must give way to empty ones, for ${sinceText(nowMs - startedAtMs)} now${why}`
 }
 
+/** A block may be under way while a transaction comes. */
+const USUAL_MISSED_BLOCKS = 2
+
 function explainTx(tx: InFlightTx, { from, l1Head }: BatcherStatus, nowMs: number): string {
   const name = `transaction ${tx.hash} (nonce ${tx.nonce})`
   if (tx.minedIn !== undefined)
     return `${name} is in L1 block ${tx.minedIn} and waits for confirmations (the L1 is at ${l1Head ?? '?'})`
   if (tx.problem !== undefined && /insufficient funds/i.test(tx.problem))
     return `the account ${from} cannot pay for ${name}: ${tx.problem}`
-  const why = tx.problem === undefined ? '' : `: ${tx.problem}`
+  const since = sinceText(nowMs - tx.startedAtMs)
+  const cap = `(fee cap ${gweiText(tx.feeCapWei)})`
   // What every transaction does for a block or so is no complaint.
-  if (why === '' && tx.bumps === 0)
-    return `${name} was sent ${sinceText(nowMs - tx.startedAtMs)} ago and waits for its block (fee cap ${Number(tx.feeCapWei) / 1e9} gwei)`
-  return `${name} is in no block after ${sinceText(nowMs - tx.startedAtMs)} and ${countOf(tx.bumps, 'fee bump')} (fee cap ${Number(tx.feeCapWei) / 1e9} gwei)${why}`
+  if (tx.problem === undefined && tx.bumps === 0 && (tx.missedBlocks ?? 0) <= USUAL_MISSED_BLOCKS)
+    return `${name} was sent ${since} ago and waits for its block ${cap}`
+  return `${name} is in no block after ${since} and ${countOf(tx.bumps, 'fee bump')} ${cap}${whyNotMined(tx)}`
+}
+
+function whyNotMined({ problem, missedBlocks }: InFlightTx): string {
+  if (problem !== undefined) return `: ${problem}`
+  if (missedBlocks === undefined) return ''
+  return missedBlocks === 0
+    ? '; the L1 has made no block since it took the transaction'
+    : `; the L1 took it ${countOf(missedBlocks, 'block')} ago and made none with it`
 }
 
 const HOUR_MS = 3_600_000

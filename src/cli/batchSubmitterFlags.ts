@@ -186,7 +186,7 @@ export const batchSubmitterFlags = {
     TRANSACTIONS,
     'fee-limit-multiplier',
     5,
-    'Multiple of the suggested fees that a replacement may not pass',
+    'Multiple of the suggested fees that a replacement may not pass, unless L1 can no longer mine the transaction',
     {},
     { env: 'TXMGR_FEE_LIMIT_MULTIPLIER' },
   ),

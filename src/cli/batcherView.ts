@@ -39,6 +39,7 @@ const statusSchema = z.object({
       feeCapWei: z.string(),
       blobFeeCapWei: z.string().nullable(),
       minedIn: z.number().nullable(),
+      missedBlocks: z.number().nullish(),
       problem: z.string().nullable(),
     }),
   ),
@@ -82,7 +83,8 @@ export function formatBatcherStatus(answer: unknown, nowMs = Date.now()): string
   }
   for (const tx of status.inFlight) {
     const kind = tx.blobs === 0 ? 'calldata' : countOf(tx.blobs, 'blob')
-    const place = tx.minedIn === null ? 'in no block' : `in L1 block ${tx.minedIn}`
+    const missed = tx.missedBlocks ? `, missed ${countOf(tx.missedBlocks, 'L1 block')}` : ''
+    const place = tx.minedIn === null ? `in no block${missed}` : `in L1 block ${tx.minedIn}`
     const blobFee = tx.blobFeeCapWei === null ? '' : `, blob fee ${gwei(tx.blobFeeCapWei)}`
     lines.push([
       'sending',

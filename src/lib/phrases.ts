@@ -16,6 +16,11 @@ export function sinceText(durationMs: number): string {
   return `${Math.floor(seconds / 86_400)} days`
 }
 
+/** `2.5 gwei`. */
+export function gweiText(wei: bigint): string {
+  return `${Number(wei) / 1e9} gwei`
+}
+
 /** `100 (0x1234…cdef)`. */
 export function blockPhrase({ number, hash }: { number: number; hash: string }): string {
   return `${number} (${shortHash(hash)})`

@@ -9,6 +9,8 @@ export type TxErrorCode =
   | 'tx-predecessor'
   /** Publishing cannot succeed any more. */
   | 'tx-aborted'
+  /** The L1 could not mine a version of it either. */
+  | 'tx-unmineable'
   /** The send's own time limit passed. */
   | 'tx-timeout'
 
@@ -28,10 +30,25 @@ export type PublishProblem =
   | 'replacement-underpriced'
   | 'underpriced'
   | 'incompatible-type'
+  /** The proofs of its blobs have the form of another fork. */
+  | 'proof-form'
   | 'unknown'
+
+/** As metrics name it. */
+export const PROBLEM_LABELS: Record<PublishProblem, string> = {
+  'already-known': 'tx_already_known',
+  'nonce-too-low': 'nonce_too_low',
+  'nonce-too-high': 'nonce_too_high',
+  'replacement-underpriced': 'tx_replacement_underpriced',
+  underpriced: 'tx_underpriced',
+  'incompatible-type': 'pending_tx_of_incompatible_type',
+  'proof-form': 'blob_proof_form',
+  unknown: 'unknown_error',
+}
 
 const PROBLEM_TEXTS: readonly [PublishProblem, readonly string[]][] = [
   ['incompatible-type', ['address already reserved']],
+  ['proof-form', ['sidecar', 'proof version']],
   ['nonce-too-low', ['nonce too low']],
   ['nonce-too-high', ['nonce too high']],
   // The second is Anvil's and Nethermind's wording.

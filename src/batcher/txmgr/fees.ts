@@ -7,6 +7,8 @@ export interface FeeSuggestion {
   baseFee: bigint
   /** undefined where the L1 has no blobs. */
   blobBaseFee?: bigint | undefined
+  /** Gas that a block of the L1 holds; undefined where the L1 does not tell. */
+  blockGasLimit?: bigint | undefined
   /** Whether the L1's head is a block of Glamsterdam, whose calldata cost more. */
   isGlamsterdam?: boolean
   /** The operator's least blob fee cap; absent: `DEFAULT_MIN_BLOB_FEE_WEI`. */

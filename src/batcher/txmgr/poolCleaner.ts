@@ -8,10 +8,11 @@ import type { L1Endpoint } from '../l1Endpoint.ts'
 import { RepeatedWarnings } from '../repeatedWarnings.ts'
 import { blobFeeCapOf, bumpFees, calldataGas, type FeeCaps, type FeeSuggestion, feeCapOf, type TxKind } from './fees.ts'
 import type { TxManagerOptions } from './options.ts'
-import type { CraftedTx, SendLoop } from './sendLoop.ts'
+import type { SendLoop } from './sendLoop.ts'
 import type { BlobSidecar } from './sidecar.ts'
 import type { TxSigner } from './signer.ts'
 import type { L1Tx } from './transaction.ts'
+import type { CraftedTx } from './types.ts'
 
 export interface PoolCleanerModules {
   l1: Pick<L1Endpoint, 'nonceAt' | 'pendingTx'>

@@ -1,77 +1,52 @@
 import { type Clock, sleep } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
+import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { untilAborted } from '../../lib/untilAborted.ts'
 import type { L1Endpoint, TxReceipt } from '../l1Endpoint.ts'
 import type { L1Heads } from '../l1Heads.ts'
-import { classifyPublishError, type PublishProblem, TxError } from './errors.ts'
-import { bumpFees, checkFeeLimits, type FeeCaps, type FeeSuggestion, larger, type TxKind } from './fees.ts'
+import { classifyPublishError, PROBLEM_LABELS, type PublishProblem, TxError } from './errors.ts'
+import type { FeeSuggestion, TxKind } from './fees.ts'
+import { orUndefined, readNonce, readTerms } from './l1Terms.ts'
 import type { TxManagerMetrics } from './metrics.ts'
+import { type Obstacle, obstacleOf, replacementOf } from './obstacle.ts'
 import type { TxManagerOptions } from './options.ts'
 import { type BlobSidecar, networkForm } from './sidecar.ts'
 import type { TxSigner } from './signer.ts'
 import type { L1Tx, SignedTx } from './transaction.ts'
+import type { CraftedTx, InFlightTx } from './types.ts'
 
 export interface SendLoopModules {
-  l1: Pick<L1Endpoint, 'sendRawTransaction' | 'receipts' | 'estimateGas'>
+  l1: Pick<L1Endpoint, 'sendRawTransaction' | 'receipts' | 'estimateGas' | 'nonceAt' | 'suggestFees'>
   heads: Pick<L1Heads, 'version' | 'changed'>
   signer: TxSigner
   clock: Clock
   logger: Logger
   metrics: TxManagerMetrics
+  /** What the L1 asks for, within the operator's bounds. */
   suggestFees: (kind: TxKind, signal: AbortSignal) => Promise<FeeSuggestion>
+  /** The same blobs with proofs of the form that the L1 takes now; it has refused the present form where `isRefused`. */
+  proveAgain: (sidecar: BlobSidecar, isRefused: boolean) => Promise<BlobSidecar>
   /** First nonce below the given one that nothing will bring to the L1; undefined: there is none. */
   missingNonceBelow: (nonce: number, signal: AbortSignal) => Promise<number | undefined>
 }
 
-/** A transaction that is not confirmed yet, for people. */
-export interface InFlightTx {
-  nonce: number
-  /** Of the newest version. */
-  hash: Hex
-  blobs: number
-  /** Since when it is sent. */
-  startedAtMs: number
-  /** How often its fees were raised. */
-  bumps: number
-  tipWei: bigint
-  feeCapWei: bigint
-  blobFeeCapWei: bigint | undefined
-  /** The L1 block that holds a version of it. */
-  minedIn: number | undefined
-  /** Why the L1 did not take it, or why its fees were not raised, when that was tried last. */
-  problem: string | undefined
-}
-
-/** A transaction ready to be published. */
-export interface CraftedTx {
-  tx: L1Tx
-  signed: SignedTx
-  sidecar?: BlobSidecar | undefined
-}
-
-const PROBLEM_LABELS: Record<PublishProblem, string> = {
-  'already-known': 'tx_already_known',
-  'nonce-too-low': 'nonce_too_low',
-  'nonce-too-high': 'nonce_too_high',
-  'replacement-underpriced': 'tx_replacement_underpriced',
-  underpriced: 'tx_underpriced',
-  'incompatible-type': 'pending_tx_of_incompatible_type',
-  unknown: 'unknown_error',
-}
-
 /**
  * Carries one nonce to its confirmation: publishes, sends again unchanged each rebroadcast interval, replaces it by a
- * dearer version each resubmission timeout, and looks for the receipt of any version at each new L1 head. An L1 reorg that
- * takes the receipt away starts publishing again; one that leaves a gap below the nonce ends the send.
+ * dearer version each resubmission timeout, and looks for the receipt of any version at each new L1 head. Before it is sent
+ * again it is compared with what the L1 asks for now (`obstacle.ts`): gas that a fork made too little is raised at once, and
+ * the operator's limit of fees holds no version back whose price the L1 has passed. What the L1 neither holds nor takes is
+ * given up, and its data go out in another transaction. An L1 reorg that takes the receipt away starts publishing again;
+ * one that leaves a gap below the nonce ends the send.
  */
 export class SendLoop {
   private readonly modules: SendLoopModules
   private readonly options: TxManagerOptions
   private tx: L1Tx
   private signed: SignedTx
-  /** The same for all versions: a dearer one names the same blobs. */
-  private readonly sidecar: BlobSidecar | undefined
+  /** All versions name the same blobs. */
+  private sidecar: BlobSidecar | undefined
   private readonly versions: Hex[] = []
   private accepted = false
   /** L1 block number of the version that was included. */
@@ -82,6 +57,13 @@ export class SendLoop {
   private nonceGap = false
   private bumps = 0
   private problem: string | undefined
+  private obstacle: Obstacle | undefined
+  /** Since when no pool of the L1 is known to hold a version; undefined: one does. */
+  private outOfPoolSinceMs: number | undefined
+  /** The L1's head at the last look for receipts. */
+  private head = 0
+  /** The head at the first look after the L1 took the newest version. */
+  private takenAtBlock: number | undefined
   private refusals = 0
   private readonly startedAtMs: number
 
@@ -92,6 +74,7 @@ export class SendLoop {
     this.signed = crafted.signed
     this.sidecar = crafted.sidecar
     this.startedAtMs = modules.clock.now()
+    this.outOfPoolSinceMs = this.startedAtMs
   }
 
   private get mined(): boolean {
@@ -118,7 +101,7 @@ export class SendLoop {
   }
 
   get status(): InFlightTx {
-    const { tx } = this
+    const { tx, takenAtBlock, head } = this
     return {
       nonce: tx.nonce,
       hash: this.signed.hash,
@@ -129,8 +112,14 @@ export class SendLoop {
       feeCapWei: tx.maxFeePerGas,
       blobFeeCapWei: tx.blob?.maxFeePerBlobGas,
       minedIn: this.minedIn,
-      problem: this.problem,
+      missedBlocks: takenAtBlock === undefined ? undefined : Math.max(0, head - takenAtBlock),
+      problem: this.mined ? undefined : this.whyNotMined,
     }
+  }
+
+  private get whyNotMined(): string | undefined {
+    const reasons = [this.obstacle?.reason, this.problem].filter((reason) => reason !== undefined)
+    return reasons.length === 0 ? undefined : reasons.join('; ')
   }
 
   /** For people: the newest version and how far it came. */
@@ -149,7 +138,7 @@ export class SendLoop {
       if (!this.mined && clock.now() >= Math.min(publishAtMs, bumpAtMs)) {
         const resubmit = clock.now() >= bumpAtMs
         this.nonceGap = this.versions.length > 0 && (await this.standsAboveGap(signal))
-        if (!this.nonceGap) await this.publish(resubmit && this.accepted, signal)
+        if (!this.nonceGap) await this.publish(resubmit, signal)
         if (resubmit) bumpAtMs = clock.now() + this.options.resubmissionTimeoutMs
         publishAtMs = clock.now() + this.pauseMs()
       }
@@ -193,9 +182,15 @@ export class SendLoop {
     return Math.min(growing, Math.max(retryIntervalMs, rebroadcastIntervalMs))
   }
 
-  private async publish(bump: boolean, signal: AbortSignal): Promise<void> {
+  private async publish(resubmit: boolean, signal: AbortSignal): Promise<void> {
     const { l1, logger, metrics } = this.modules
-    if (bump) await this.replace(signal)
+    if (this.versions.length > 0) {
+      if (await this.hasLostNonce(signal)) return this.notePublishProblem('nonce-too-low', undefined)
+      await this.examine(signal)
+      if (this.obstacle === undefined ? resubmit && this.accepted : resubmit || !this.obstacle.isPrice)
+        await this.replace(signal)
+    }
+    if (!(await this.proveAgain(false, signal))) return
     for (let attempt = 0; ; attempt++) {
       const fields = {
         tx: this.signed.hash,
@@ -211,7 +206,7 @@ export class SendLoop {
       try {
         await l1.sendRawTransaction(this.networkBytes(), signal)
         metrics.published()
-        this.accepted = true
+        this.noteTaken()
         this.problem = undefined
         logger.debug('Transaction successfully published', fields)
         return
@@ -226,8 +221,59 @@ export class SendLoop {
           continue
         }
         this.notePublishProblem(problem, error)
-        return
+        if (problem === 'proof-form' && attempt === 0 && (await this.proveAgain(true, signal))) continue
+        if (problem !== 'unknown') return
+        if (error instanceof JsonRpcError) await this.noteRefusal(signal)
+        if (attempt > 0) return
+        await this.examine(signal)
+        if (this.obstacle?.isPrice !== false || !(await this.replace(signal))) return
       }
+    }
+  }
+
+  private noteTaken(): void {
+    this.accepted = true
+    this.outOfPoolSinceMs = undefined
+  }
+
+  /** A refusal says little where the L1's pool holds a version all the same. */
+  private async noteRefusal(signal: AbortSignal): Promise<void> {
+    const pending = await readNonce(this.modules, 'pending', signal)
+    if (pending !== undefined && pending <= this.tx.nonce) this.outOfPoolSinceMs ??= this.modules.clock.now()
+  }
+
+  /** Not every L1 calls it "nonce too low". */
+  private async hasLostNonce(signal: AbortSignal): Promise<boolean> {
+    const latest = await readNonce(this.modules, 'latest', signal)
+    return latest !== undefined && latest > this.tx.nonce
+  }
+
+  /** Looks whether the L1 could mine the newest version. */
+  private async examine(signal: AbortSignal): Promise<void> {
+    const terms = await orUndefined(this.modules, readTerms(this.modules, this.tx, signal), signal)
+    if (terms === undefined) return
+    this.obstacle = obstacleOf(this.tx, terms)
+    if (this.obstacle !== undefined)
+      this.modules.logger.debug('The L1 cannot mine the transaction', {
+        nonce: this.tx.nonce,
+        reason: this.obstacle.reason,
+      })
+  }
+
+  /** Whether the proofs of the blobs are those that the L1 takes. */
+  private async proveAgain(isRefused: boolean, signal: AbortSignal): Promise<boolean> {
+    if (this.sidecar === undefined) return true
+    try {
+      this.sidecar = await untilAborted(this.modules.proveAgain(this.sidecar, isRefused), signal)
+      return true
+    } catch (error) {
+      signal.throwIfAborted()
+      this.problem = `its blobs cannot be proven: ${describeError(error)}`
+      this.modules.logger.warn('Unable to prove the blobs of the transaction again', {
+        nonce: this.tx.nonce,
+        err: error,
+      })
+      return false
     }
   }
 
@@ -240,7 +286,7 @@ export class SendLoop {
     const fields = { tx: this.signed.hash, nonce: this.tx.nonce, err: error }
     switch (problem) {
       case 'already-known':
-        this.accepted = true
+        this.noteTaken()
         logger.debug('Transaction is already known to the L1', fields)
         return
       case 'nonce-too-low':
@@ -265,36 +311,29 @@ export class SendLoop {
   /** Signs a version with higher fees; false when that is not possible now (the present version stays). */
   private async replace(signal: AbortSignal): Promise<boolean> {
     const { logger, metrics, signer } = this.modules
-    const { blob } = this.tx
-    const old: FeeCaps = {
-      tip: this.tx.maxPriorityFeePerGas,
-      feeCap: this.tx.maxFeePerGas,
-      blobFeeCap: blob?.maxFeePerBlobGas,
-    }
+    const { tx: old } = this
     try {
-      const suggestion = await this.modules.suggestFees(blob === undefined ? 'calldata' : 'blobs', signal)
-      const bumped = bumpFees(old, suggestion)
-      checkFeeLimits(bumped, suggestion, this.options)
-      const call = { from: signer.address, to: this.tx.to, data: this.tx.data }
-      const estimated = await this.modules.l1.estimateGas(call, signal)
-      const tx: L1Tx = {
-        ...this.tx,
-        maxPriorityFeePerGas: bumped.tip,
-        maxFeePerGas: bumped.feeCap,
-        gasLimit: larger(estimated, this.tx.gasLimit),
-        ...(blob === undefined ? {} : { blob: { ...blob, maxFeePerBlobGas: bumped.blobFeeCap ?? 0n } }),
-      }
+      const suggestion = await this.modules.suggestFees(old.blob === undefined ? 'calldata' : 'blobs', signal)
+      const terms = await readTerms(this.modules, old, signal)
+      const limits = this.obstacle === undefined ? this.options : undefined
+      const tx = replacementOf(old, suggestion, terms, limits)
       this.signed = await signer.signTransaction(tx)
       this.tx = tx
+      this.obstacle = undefined
+      this.problem = undefined
+      this.takenAtBlock = undefined
       this.bumps++
       metrics.bumped(this.bumps)
       logger.info('Bumping fees of transaction', {
         nonce: tx.nonce,
-        gasTipCap: bumped.tip,
-        gasFeeCap: bumped.feeCap,
-        old_gasTipCap: old.tip,
-        old_gasFeeCap: old.feeCap,
-        ...(blob === undefined ? {} : { blobFeeCap: bumped.blobFeeCap, old_blobFeeCap: old.blobFeeCap }),
+        gasTipCap: tx.maxPriorityFeePerGas,
+        gasFeeCap: tx.maxFeePerGas,
+        old_gasTipCap: old.maxPriorityFeePerGas,
+        old_gasFeeCap: old.maxFeePerGas,
+        ...(tx.gasLimit === old.gasLimit ? {} : { gasLimit: tx.gasLimit, old_gasLimit: old.gasLimit }),
+        ...(tx.blob === undefined
+          ? {}
+          : { blobFeeCap: tx.blob.maxFeePerBlobGas, old_blobFeeCap: old.blob?.maxFeePerBlobGas }),
       })
       return true
     } catch (error) {
@@ -321,6 +360,8 @@ export class SendLoop {
     if (receipt === undefined) {
       if (this.mined) logger.warn('Transaction left the L1 chain', { nonce: this.tx.nonce })
       this.minedIn = undefined
+      this.head = answer.head
+      if (this.outOfPoolSinceMs === undefined) this.takenAtBlock ??= answer.head
       return undefined
     }
     if (!this.mined) {
@@ -339,7 +380,8 @@ export class SendLoop {
     if (this.nonceTooLowCount >= this.options.safeAbortNonceTooLowCount) return 'nonce too low'
     if (this.nonceTooLowCount > 0 && !this.accepted) return 'nonce too low'
     if (this.nonceTooHighCount > this.options.maxRetries) return 'nonce too high'
-    if (!this.accepted && this.modules.clock.now() - this.startedAtMs >= this.options.notInMempoolTimeoutMs)
+    const { outOfPoolSinceMs: since } = this
+    if (since !== undefined && this.modules.clock.now() - since >= this.options.notInMempoolTimeoutMs)
       return 'failed to get tx into the mempool'
     if (this.nonceGap) return 'nonce gap'
     if (this.incompatibleType) return 'address already reserved'

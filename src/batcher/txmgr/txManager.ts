@@ -14,10 +14,11 @@ import { type ForeignTx, findTxByNonce } from './foreignTx.ts'
 import type { TxManagerMetrics } from './metrics.ts'
 import type { TxManagerOptions } from './options.ts'
 import { type CancelStatus, PoolCleaner } from './poolCleaner.ts'
-import { type CraftedTx, type InFlightTx, SendLoop } from './sendLoop.ts'
+import { SendLoop } from './sendLoop.ts'
 import { type BlobSidecar, createSidecar, wantsCellProofs } from './sidecar.ts'
 import type { TxSigner } from './signer.ts'
 import type { L1Tx } from './transaction.ts'
+import type { CraftedTx, InFlightTx } from './types.ts'
 
 /** What is to be on L1; fees, gas and nonce are the manager's. */
 export interface TxCandidate {
@@ -64,6 +65,8 @@ export class TxManager {
   private readonly options: TxManagerOptions
   private readonly chainId: bigint
   private readonly blobTips: BlobTips
+  /** The form of proofs that the L1 took when it refused the other; undefined: its forks tell. */
+  private cellProofs: boolean | undefined
   private nextNonce: number | undefined
   /** By nonce: the sends that have a transaction and no outcome yet; undefined until they are published. */
   private readonly inFlight = new Map<number, SendLoop | undefined>()
@@ -232,6 +235,7 @@ export class TxManager {
       {
         ...this.modules,
         suggestFees: (kind, signal) => this.suggestFees(kind, undefined, signal),
+        proveAgain: (sidecar, isRefused) => this.proveAgain(sidecar, isRefused),
         missingNonceBelow: (ownNonce, signal) => this.missingNonceBelow(ownNonce, signal),
       },
       this.options,
@@ -272,9 +276,17 @@ export class TxManager {
   }
 
   private sidecarOf(blobs: readonly Uint8Array[]): Promise<BlobSidecar> {
-    const { kzg, clock } = this.modules
-    const cellProofs = wantsCellProofs(this.chainId, this.options.cellProofTime, unixSeconds(clock))
-    return createSidecar(kzg, blobs, { cellProofs })
+    return createSidecar(this.modules.kzg, blobs, { cellProofs: this.wantsCellProofs })
+  }
+
+  private get wantsCellProofs(): boolean {
+    const { chainId, options, modules } = this
+    return this.cellProofs ?? wantsCellProofs(chainId, options.cellProofTime, unixSeconds(modules.clock))
+  }
+
+  private async proveAgain(sidecar: BlobSidecar, isRefused: boolean): Promise<BlobSidecar> {
+    if (isRefused) this.cellProofs = sidecar.version === 0
+    return (sidecar.version === 1) === this.wantsCellProofs ? sidecar : this.sidecarOf(sidecar.blobs)
   }
 
   private async craft(

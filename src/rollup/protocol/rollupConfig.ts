@@ -91,6 +91,7 @@ export function rollupConfigToJson(config: RollupConfig): Record<string, unknown
       da_commitment_type: config.altDa.daCommitmentType,
       da_challenge_window: config.altDa.daChallengeWindow,
       da_resolve_window: config.altDa.daResolveWindow,
+      ...(config.altDa.daMaxInputSize === undefined ? {} : { da_max_input_size: config.altDa.daMaxInputSize }),
     }
   }
   if (config.chainOpConfig !== undefined) json.chain_op_config = { ...config.chainOpConfig }
@@ -134,6 +135,7 @@ function checkAltDa(altDa: AltDaConfig, fail: (message: string) => never): void 
     fail('generic commitments need an empty DA challenge address')
   if (altDa.daChallengeWindow === 0) fail('missing DAChallengeWindow')
   if (altDa.daResolveWindow === 0) fail('missing DAResolveWindow')
+  if (altDa.daMaxInputSize === 0) fail('da_max_input_size must be greater than 0')
 }
 
 function checkForkOrder(config: RollupConfig, fail: (message: string) => never): void {
@@ -212,11 +214,13 @@ function parseForks(top: JsonObjectReader): RollupConfig['forks'] {
 function parseAltDa(top: JsonObjectReader): AltDaConfig | undefined {
   const nested = top.optionalObject('alt_da')
   if (nested !== undefined) {
+    const maxInputSize = nested.optionalInteger('da_max_input_size')
     return {
       daChallengeAddress: nested.optionalHex('da_challenge_contract_address', 20) ?? ZERO_ADDRESS,
       daCommitmentType: commitmentType(nested.optionalString('da_commitment_type')),
       daChallengeWindow: nested.optionalInteger('da_challenge_window') ?? 0,
       daResolveWindow: nested.optionalInteger('da_resolve_window') ?? 0,
+      ...(maxInputSize === undefined ? {} : { daMaxInputSize: maxInputSize }),
     }
   }
   if (top.optionalBoolean('use_plasma') !== true) return undefined

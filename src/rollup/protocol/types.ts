@@ -59,6 +59,8 @@ export interface AltDaConfig {
   daCommitmentType: 'KeccakCommitment' | 'GenericCommitment'
   daChallengeWindow: number
   daResolveWindow: number
+  /** Bytes of the longest input behind a Keccak commitment; absent: 130,672. */
+  daMaxInputSize?: number
 }
 
 export interface RollupConfig {

@@ -1,0 +1,50 @@
+import type { Hex } from '../../lib/hex.ts'
+import type { Logger } from '../../lib/logger.ts'
+import type { L1Endpoint } from '../l1Endpoint.ts'
+import type { TxManagerMetrics } from './metrics.ts'
+import type { L1Terms } from './obstacle.ts'
+import type { L1Tx } from './transaction.ts'
+
+export interface L1TermsModules {
+  l1: Pick<L1Endpoint, 'estimateGas' | 'nonceAt' | 'suggestFees'>
+  signer: { readonly address: Hex }
+  logger: Logger
+  metrics: Pick<TxManagerMetrics, 'rpcError'>
+}
+
+/** What the L1 asks of a transaction now. */
+export async function readTerms(modules: L1TermsModules, tx: L1Tx, signal: AbortSignal): Promise<L1Terms> {
+  const { l1, signer } = modules
+  const call = { from: signer.address, to: tx.to, data: tx.data }
+  const [fees, gasNeeded] = await Promise.all([
+    l1.suggestFees(undefined, signal),
+    // Many an L1 prices a transaction that it does not execute.
+    orUndefined(modules, l1.estimateGas(call, signal), signal),
+  ])
+  return { fees, gasNeeded }
+}
+
+/** The account's nonce; undefined: the L1 does not tell. */
+export function readNonce(
+  modules: L1TermsModules,
+  block: 'latest' | 'pending',
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  return orUndefined(modules, modules.l1.nonceAt(modules.signer.address, block, signal), signal)
+}
+
+/** Rejects with the signal's reason only. */
+export async function orUndefined<T>(
+  { logger, metrics }: Pick<L1TermsModules, 'logger' | 'metrics'>,
+  asked: Promise<T>,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  try {
+    return await asked
+  } catch (error) {
+    signal.throwIfAborted()
+    metrics.rpcError()
+    logger.debug('Unable to compare a transaction with the L1', { err: error })
+    return undefined
+  }
+}

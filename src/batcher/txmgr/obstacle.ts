@@ -1,0 +1,65 @@
+import { gweiText } from '../../lib/phrases.ts'
+import { TxError } from './errors.ts'
+import { bumpFees, checkFeeLimits, type FeeLimits, type FeeSuggestion, larger } from './fees.ts'
+import type { L1Tx } from './transaction.ts'
+
+/** Why the L1 cannot mine a transaction as it is signed. */
+export interface Obstacle {
+  /** The L1's prices may fall again. Nothing else mends itself. */
+  isPrice: boolean
+  reason: string
+}
+
+/** What the L1 says now. */
+export interface L1Terms {
+  fees: Pick<FeeSuggestion, 'baseFee' | 'blobBaseFee' | 'blockGasLimit'>
+  /** What the transaction needs; undefined where the L1 does not estimate it. */
+  gasNeeded: bigint | undefined
+}
+
+export function obstacleOf(tx: L1Tx, { fees, gasNeeded }: L1Terms): Obstacle | undefined {
+  const { gasLimit, maxFeePerGas, blob } = tx
+  const { baseFee, blobBaseFee, blockGasLimit } = fees
+  if (blockGasLimit !== undefined && gasLimit > blockGasLimit)
+    return { isPrice: false, reason: `its gas limit of ${gasLimit} is above the ${blockGasLimit} of an L1 block` }
+  if (gasNeeded !== undefined && gasLimit < gasNeeded)
+    return { isPrice: false, reason: `its gas limit of ${gasLimit} is below the ${gasNeeded} that the L1 asks for` }
+  if (baseFee > maxFeePerGas) return priceObstacle('base fee', baseFee, 'fee cap', maxFeePerGas)
+  if (blob !== undefined && blobBaseFee !== undefined && blobBaseFee > blob.maxFeePerBlobGas)
+    return priceObstacle('blob base fee', blobBaseFee, 'blob fee cap', blob.maxFeePerBlobGas)
+  return undefined
+}
+
+function priceObstacle(price: string, wei: bigint, cap: string, capWei: bigint): Obstacle {
+  return {
+    isPrice: true,
+    reason: `the L1's ${price} of ${gweiText(wei)} is above its ${cap} of ${gweiText(capWei)}`,
+  }
+}
+
+/**
+ * A dearer version that the L1 can mine. Throws FeeLimitError where it passes the operator's limits, if any are given, and
+ * TxError where the L1 could not mine it either.
+ */
+export function replacementOf(old: L1Tx, suggestion: FeeSuggestion, terms: L1Terms, limits?: FeeLimits): L1Tx {
+  const { maxPriorityFeePerGas: tip, maxFeePerGas: feeCap, blob } = old
+  const bumped = bumpFees({ tip, feeCap, blobFeeCap: blob?.maxFeePerBlobGas }, suggestion)
+  if (limits !== undefined) checkFeeLimits(bumped, suggestion, limits)
+  const tx: L1Tx = {
+    ...old,
+    maxPriorityFeePerGas: bumped.tip,
+    maxFeePerGas: bumped.feeCap,
+    gasLimit: replacedGasLimit(old.gasLimit, terms),
+    ...(blob === undefined ? {} : { blob: { ...blob, maxFeePerBlobGas: bumped.blobFeeCap ?? 0n } }),
+  }
+  const obstacle = obstacleOf(tx, terms)
+  if (obstacle !== undefined) throw new TxError('tx-unmineable', obstacle.reason)
+  return tx
+}
+
+/** The old limit, more where the L1 asks for more, and what is needed where a block holds no more. */
+function replacedGasLimit(old: bigint, { fees, gasNeeded = 0n }: L1Terms): bigint {
+  const wanted = larger(old, gasNeeded)
+  const { blockGasLimit = wanted } = fees
+  return wanted > blockGasLimit && gasNeeded > 0n ? gasNeeded : wanted
+}
