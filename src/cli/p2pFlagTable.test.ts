@@ -121,7 +121,6 @@ const OP_NODE_FLAGS: Row[] = [
   row('gossip.mesh.dlazy', 'GOSSIP_MESH_DLAZY', 6, '3', '-1'),
   row('gossip.mesh.floodpublish', 'GOSSIP_FLOOD_PUBLISH', false, 'true', 'maybe'),
   row('gossip.timestamp.threshold', 'GOSSIP_TIMESTAMP_THRESHOLD', 60_000, '90s', '90'),
-  row('sync.req-resp', 'SYNC_REQ_RESP', true, 'false', 'maybe'),
   row('sync.onlyreqtostatic', 'SYNC_ONLYREQTOSTATIC', false, 'true', 'maybe'),
   row('ping', 'PING', true, 'false', 'maybe'),
 ]
@@ -178,6 +177,9 @@ describe('deprecated flags', () => {
       '--p2p.scoring.topics is deprecated: use --p2p.scoring',
       '--p2p.score.bands has no effect any more and is ignored',
     ])
+    const retired = '--p2p.sync.req-resp has no effect any more and is ignored'
+    expect(await run(['--p2p.sync.req-resp=false'])).toEqual([retired])
+    expect(await run([], { OP_NODE_P2P_SYNC_REQ_RESP: 'true' })).toEqual([retired])
     await expect(run(['--p2p.scoring.peers=heavy'])).rejects.toThrow('p2p.scoring.peers')
   })
 })

@@ -75,7 +75,6 @@ describe('p2pOptionsFromFlags', () => {
       'p2p.gossip.mesh.dlazy': '2',
       'p2p.gossip.mesh.floodpublish': 'true',
       'p2p.gossip.timestamp.threshold': '90s',
-      'p2p.sync.req-resp': 'false',
       'p2p.sync.onlyreqtostatic': 'true',
       'p2p.ping': 'false',
     }
@@ -104,7 +103,7 @@ describe('p2pOptionsFromFlags', () => {
       scoreBlocks: 'op-node-2024',
       ban: { enabled: false, threshold: -50.5, durationMs: 1_800_000 },
       ipColocationExempt: ['127.0.0.0/8', '::1/128', '10.0.0.0/8'],
-      sync: { enabled: false, onlyStatic: true },
+      sync: { enabled: true, onlyStatic: true },
       discovery: DEFAULT_DISCOVERY_OPTIONS,
     }
     expect(await options(Object.entries(flags).map(([name, value]) => `--${name}=${value}`))).toEqual(expected)
@@ -118,7 +117,6 @@ describe('p2pOptionsFromFlags', () => {
     ['P2P_PEER_BANNING_DURATION', '2h', { ban: { ...DEFAULTS.ban, durationMs: 7_200_000 } }],
     ['P2P_GOSSIP_MESH_DLO', '3', { gossip: { ...DEFAULTS.gossip, meshLow: 3 } }],
     ['P2P_PEERSTORE_PATH', 'memory', { peerStorePath: 'memory' }],
-    ['P2P_SYNC_REQ_RESP', 'false', { sync: { enabled: false, onlyStatic: false } }],
   ])('reads OP_NODE_%s', async (name, value, expected) => {
     expect(await options([], { [`OP_NODE_${name}`]: value })).toEqual({ ...DEFAULTS, ...expected })
   })

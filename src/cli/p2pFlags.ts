@@ -9,7 +9,7 @@ import {
   type ScoringLevel,
   type Security,
 } from '../p2p/index.ts'
-import { type FlagSpec, type FlagTable, type FlagValues, flag, parseList } from './flags.ts'
+import { type FlagSpec, type FlagTable, type FlagValues, flag, ignoredFlag, parseList } from './flags.ts'
 import { remoteSignerFromFlags, signerFlags } from './signerFlags.ts'
 
 const GROUP = 'Peer-to-peer'
@@ -202,9 +202,7 @@ export const p2pFlags = {
     60_000,
     'Age above which a gossiped block is rejected',
   ),
-  p2pSyncReqResp: flag.boolean(GROUP, 'p2p.sync.req-resp', 'Serve blocks by number, and ask peers for missing ones', {
-    default: true,
-  }),
+  p2pSyncReqResp: ignoredFlag('p2p.sync.req-resp'),
   p2pSyncOnlyReqToStatic: flag.boolean(GROUP, 'p2p.sync.onlyreqtostatic', 'Ask static peers only for missing blocks'),
   p2pPing: flag.boolean(GROUP, 'p2p.ping', 'Measure the latency of peers', { default: true, hidden: true }),
   ...signerFlags,
@@ -269,7 +267,7 @@ export function p2pOptionsFromFlags(values: FlagValues<typeof p2pFlags>): P2pOpt
             netrestrict: values.p2pNetrestrict,
           },
         }),
-    sync: { enabled: values.p2pSyncReqResp, onlyStatic: values.p2pSyncOnlyReqToStatic },
+    sync: { enabled: true, onlyStatic: values.p2pSyncOnlyReqToStatic },
   }
 }
 

@@ -178,12 +178,6 @@ export const rollupNodeFlags = {
 
   sequencerEnabled: flag.boolean(SEQUENCER, 'sequencer.enabled', 'Make the blocks of this chain'),
   sequencerStopped: flag.boolean(SEQUENCER, 'sequencer.stopped', 'Wait for admin_startSequencer before the first one'),
-  sequencerMaxSafeLag: flag.integer(
-    SEQUENCER,
-    'sequencer.max-safe-lag',
-    0,
-    'L2 blocks that unsafe may be ahead of safe; 0 = no limit',
-  ),
   sequencerL1Confs: flag.integer(SEQUENCER, 'sequencer.l1-confs', 4, 'L1 blocks on top before one becomes an origin'),
   sequencerSealingDuration: flag.durationMs(
     SEQUENCER,
@@ -280,6 +274,7 @@ export const rollupNodeFlags = {
   pprofPath: ignoredFlag('pprof.path'),
   rollupHalt: ignoredFlag('rollup.halt'),
   rollupLoadProtocolVersions: ignoredFlag('rollup.load-protocol-versions'),
+  sequencerMaxSafeLag: ignoredFlag('sequencer.max-safe-lag'),
   snapshotLog: ignoredFlag('snapshotlog.file'),
   heartbeatEnabled: ignoredFlag('heartbeat.enabled'),
   heartbeatMoniker: ignoredFlag('heartbeat.moniker'),

@@ -360,7 +360,6 @@ async function readSequencing(values: RollupNodeValues, logger: Logger): Promise
   return {
     active,
     confirmationDepth: values.sequencerL1Confs,
-    maxSafeLag: values.sequencerMaxSafeLag,
     sealingMarginMs: values.sequencerSealingDuration,
     recoverMode: values.sequencerRecover,
     ...(state === undefined ? {} : { onActiveChange: (isActive: boolean) => state.write(isActive) }),

@@ -12,7 +12,6 @@ const VALUES = {
   syncModeOffsetElSafe: rollupNodeFlags.syncModeOffsetElSafe.default,
   l2EngineKind: rollupNodeFlags.l2EngineKind.default,
   p2pDisable: false,
-  p2pSyncReqResp: true,
   sequencerEnabled: false,
   sequencerStopped: false,
 } as const
@@ -28,7 +27,7 @@ describe('syncOptionsFromFlags', () => {
   })
 
   it('rounds twelve hours up to whole blocks with execution-layer sync', () => {
-    const values = { ...VALUES, syncMode: 'execution-layer', l2EngineKind: 'geth', p2pSyncReqResp: false } as const
+    const values = { ...VALUES, syncMode: 'execution-layer', l2EngineKind: 'geth', syncModeReqResp: false } as const
     expect(syncOptionsFromFlags(values, CONFIG, silentLogger)).toEqual({
       mode: 'execution-layer',
       reqResp: false,

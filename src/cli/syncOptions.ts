@@ -12,7 +12,6 @@ type Values = Pick<
   | 'syncModeOffsetElSafe'
   | 'l2EngineKind'
   | 'p2pDisable'
-  | 'p2pSyncReqResp'
   | 'sequencerEnabled'
   | 'sequencerStopped'
 >
@@ -29,7 +28,7 @@ export function syncOptionsFromFlags(values: Values, config: RollupConfig, logge
   }
   return {
     mode,
-    reqResp: values.syncModeReqResp && values.p2pSyncReqResp,
+    reqResp: values.syncModeReqResp,
     offsetBlocks: mode === 'execution-layer' ? Math.ceil(values.syncModeOffsetElSafe / 1000 / config.blockTime) : 0,
     // geth syncs by its own network only while it has no finalized block.
     resyncs: values.l2EngineKind !== 'geth',

@@ -159,7 +159,7 @@ export class TestChain {
       {
         ...(options.sequencing === undefined
           ? {}
-          : { sequencing: { active: true, confirmationDepth: 0, maxSafeLag: 0, ...options.sequencing } }),
+          : { sequencing: { active: true, confirmationDepth: 0, ...options.sequencing } }),
         ...(options.sync === undefined ? {} : { sync: options.sync }),
       },
     )

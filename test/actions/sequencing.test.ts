@@ -151,17 +151,6 @@ describe('sequencer', () => {
     expect(p2p.published).toHaveLength(61)
   })
 
-  it('waits while unsafe is too far ahead of safe, and goes on when safe follows', async () => {
-    chain = new TestChain()
-    const { node, p2p } = await chain.addNode({ sequencing: { maxSafeLag: 5 } })
-    await chain.advance(9)
-    expect(node.syncStatus().unsafeL2.number).toBe(5)
-    chain.l1.mine([chain.batchOf(p2p.published)])
-    await until(() => node.syncStatus().safeL2.number === 5)
-    await chain.advance(1)
-    expect(node.syncStatus().unsafeL2.number).toBe(10)
-  })
-
   it('waits for confirmations before it takes an L1 block as origin', async () => {
     chain = new TestChain()
     const { node } = await chain.addNode({ sequencing: { confirmationDepth: 2 } })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+import { until } from '../../lib/testUtils/until.ts'
 import { encodeBlob } from '../../rollup/protocol/index.ts'
 import type { L1Endpoint } from '../l1Endpoint.ts'
 import {
@@ -14,7 +15,6 @@ import {
   signer,
   txByHash,
 } from '../testUtils/txManagerInTest.ts'
-import { until } from '../testUtils/until.ts'
 
 anvilForEach()
 

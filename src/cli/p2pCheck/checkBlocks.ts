@@ -28,7 +28,7 @@ export async function checkBlocks(
   const data = { protocols: served.map(({ protocol }) => protocol) }
   if (served.length === 0) {
     record('blocks', 'warning', 'it does not serve blocks by number', {
-      hint: 'missed blocks come from others, or from L1 (--p2p.sync.req-resp there)',
+      hint: 'missed blocks come from the execution client, from other peers, or from L1; the absence costs no score',
     })
     return
   }

@@ -68,7 +68,7 @@ export const RESPONSE_TERMS = words(
     reason: 'requests failed',
     causes: 'application',
     event: 'failed',
-    advice: 'Requests for blocks by number fail: does it serve them (--p2p.sync.req-resp), and is it synced?',
+    advice: 'Requests for blocks by number fail: is it synced?',
   },
   {
     name: 'rejectedPayloads',

@@ -68,8 +68,6 @@ export interface SequencingOptions {
   active: boolean
   /** L1 blocks that must stand on top of an origin. */
   confirmationDepth: number
-  /** 0 = no bound. */
-  maxSafeLag: number
   sealingMarginMs?: number
   recoverMode?: boolean
   /** Records a start or stop, so that it outlives the process. */

@@ -16,7 +16,6 @@ import {
   dueAction,
   initialState,
   isCommitted,
-  lagsTooFar,
   type SequencerAction,
   type SequencerEvent,
   type SequencerRules,
@@ -27,8 +26,6 @@ import {
 export interface SequencerOptions {
   /** Builds from the first engine reset on. */
   active: boolean
-  /** L2 blocks that unsafe may be ahead of safe; 0 = no bound (op-node's `sequencer.max-safe-lag`). */
-  maxSafeLag: number
   /** Time before a block's timestamp at which it is sealed (op-node's `sequencer.sealing-duration`). */
   sealingMarginMs?: number
   /** Blocks with forced transactions only, on L1 origins as derivation would choose them (op-node's `sequencer.recover`). */
@@ -40,8 +37,6 @@ export interface SequencerStanding {
   active: boolean
   /** Whether an op-conductor decides who makes blocks. */
   hasConductor: boolean
-  /** Whether the next block waits for the safe head to follow. */
-  lagsTooFar: boolean
   /** Why the last tries came to nothing; undefined once a block was made. */
   failure: { code: string; message: string; sinceMs: number } | undefined
 }
@@ -94,7 +89,6 @@ export class Sequencer {
     this.rules = {
       blockTimeMs: config.blockTime * 1000,
       sealingMarginMs: sealingMarginMs > 0 ? sealingMarginMs : DEFAULT_SEALING_MARGIN_MS,
-      maxSafeLag: options.maxSafeLag,
     }
     this.wakeUp = new WakeUp(modules.clock)
     this.sequencedLines = new RoutineLines(modules, 'Sequenced block')
@@ -117,7 +111,6 @@ export class Sequencer {
     return {
       active,
       hasConductor: this.conductorEnabled,
-      lagsTooFar: active && lagsTooFar(this.state, this.rules),
       failure: active ? this.failure : undefined,
     }
   }
@@ -266,18 +259,8 @@ export class Sequencer {
     const before = this.state
     this.state = transition(before, event, this.modules.clock.now(), this.rules)
     if (this.state === before) return
-    this.logLag(before)
     for (const tell of [...this.stateWaiters]) tell()
     this.wakeUp.wake()
-  }
-
-  private logLag(before: SequencerState): void {
-    const { active, heads } = this.state
-    const isLagging = active && lagsTooFar(this.state, this.rules)
-    if (isLagging === (before.active && lagsTooFar(before, this.rules))) return
-    const fields = { unsafe: heads?.unsafe.number, safe: heads?.safe.number }
-    if (isLagging) this.modules.logger.warn('Sequencer has exceeded max safe lag and waits', fields)
-    else if (active) this.modules.logger.info('Safe head has followed: the sequencer goes on', fields)
   }
 
   /** Does what is due. Throws only what must stop the node. */

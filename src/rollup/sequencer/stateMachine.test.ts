@@ -14,7 +14,7 @@ import {
   transition,
 } from './stateMachine.ts'
 
-const RULES: SequencerRules = { blockTimeMs: 2000, sealingMarginMs: 50, maxSafeLag: 0 }
+const RULES: SequencerRules = { blockTimeMs: 2000, sealingMarginMs: 50 }
 /** Block 10 has timestamp 20: a block every two seconds from time 0 on. */
 const HEAD = 10
 
@@ -269,21 +269,6 @@ describe('a reset', () => {
       { kind: 'started', job: job(block(HEAD + 1)) },
     ])
     expect(open.mayRestore).toBe(false)
-  })
-})
-
-describe('max safe lag', () => {
-  const LAG = { ...RULES, maxSafeLag: 5 }
-
-  it('holds the next block back while safe + lag <= unsafe, and no block that is under way', () => {
-    const lagging = after(IDLE, [heads(PARENT, 'derivation', block(5))])
-    expect(due(lagging, LAG)).toBeUndefined()
-    expect(due(after(OPEN, [heads(PARENT, 'derivation', block(5))]), LAG)).toEqual(['seal', 21_950])
-    expect(due(after(PUBLISHED, [heads(PARENT, 'derivation', block(5))]), LAG)).toEqual(['insert', 0])
-  })
-
-  it('lets it go as soon as safe follows', () => {
-    expect(due(after(IDLE, [heads(PARENT, 'derivation', block(6))]), LAG)).toEqual(['start', 20_000])
   })
 })
 

@@ -74,8 +74,6 @@ export interface SequencerRules {
   blockTimeMs: number
   /** Time before its timestamp at which a block is sealed (op-node's `sequencer.sealing-duration`). */
   sealingMarginMs: number
-  /** L2 blocks that unsafe may be ahead of safe; 0 = no bound (op-node's `sequencer.max-safe-lag`). */
-  maxSafeLag: number
 }
 
 /** op-node: time after which something that failed for a while is tried again. */
@@ -155,15 +153,10 @@ export function dueAction(
   if (missing !== undefined) {
     return { action: { kind: 'insert', envelope: missing, isRestored: state.mayRestore }, atMs: notBeforeMs }
   }
-  if (stopping || lagsTooFar(state, rules)) return undefined
+  if (stopping) return undefined
   // A block is started when the one before it is due: the pool is then read as late as the block time allows.
   const atMs = Math.max(notBeforeMs, heads.unsafe.timestamp * 1000)
   return { action: { kind: 'start', parent: heads.unsafe }, atMs }
-}
-
-/** Whether the next block waits for safe to follow: op-node's `safe + lag <= unsafe`. */
-export function lagsTooFar({ heads }: SequencerState, { maxSafeLag }: SequencerRules): boolean {
-  return heads !== undefined && maxSafeLag > 0 && heads.safe.number + maxSafeLag <= heads.unsafe.number
 }
 
 /** Whether a block is committed or published, and not the head yet: the sequencer does not stop before that is done. */

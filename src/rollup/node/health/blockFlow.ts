@@ -140,12 +140,6 @@ const atDriftLimit: Standstill = ({ sequencer, l1HeadAtMs, nowMs }, { since }) =
   return stopping('drift-limit', text)
 }
 
-const lagging: Standstill = ({ sequencer }, { since }) => {
-  if (sequencer?.lagsTooFar !== true) return undefined
-  const text = `The sequencer has made no block ${since}. The safe head is --sequencer.max-safe-lag blocks behind, so it waits for batches.`
-  return stopping('max-safe-lag', text, 'devium derive status')
-}
-
 const failing: Standstill = ({ sequencer }, { since }) => {
   if (sequencer === undefined) return undefined
   const { failure } = sequencer
@@ -159,7 +153,6 @@ const SEQUENCER_RULES: readonly Standstill[] = [
   stoppedByOperator,
   notLeading,
   atDriftLimit,
-  lagging,
   failing,
 ]
 

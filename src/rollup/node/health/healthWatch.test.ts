@@ -41,7 +41,7 @@ function start() {
           },
           ...{ engineIsSyncing: false, blobs: undefined, follows: undefined, record, config: { seqWindowSize: 100 } },
         }),
-      sequencer: () => ({ active: isActive, hasConductor: false, lagsTooFar: false, failure: undefined }),
+      sequencer: () => ({ active: isActive, hasConductor: false, failure: undefined }),
       ...{ gossip: undefined, batcher: () => batcher, clock, logger },
     },
     { blockTimeS: 1, name: 'alpha' },

@@ -13,7 +13,7 @@ const gossip: NonNullable<HealthFacts['gossip']> = {
   staticPeers: [],
 }
 const active: NonNullable<HealthFacts['sequencer']> = {
-  ...{ active: true, hasConductor: false, lagsTooFar: false, failure: undefined, publishProblem: undefined },
+  ...{ active: true, hasConductor: false, failure: undefined, publishProblem: undefined },
 }
 
 /** A verifier that has run for an hour, and has just received block 183 of a chain of a block a second. */
@@ -80,12 +80,6 @@ const CASES: [string, VerdictState, string[], HealthFacts][] = [
     quiet(SEQUENCER, 3 * MIN, { ...failing('origin-missing', 'L1 block 58 is needed'), l1HeadAtMs: NOW - 33 * MIN }),
   ],
   ['an L1 that stands still', 'degraded', ['l1-stands-still'], { ...SEQUENCER, l1HeadAtMs: NOW - 5 * MIN }],
-  [
-    'a safe head too far behind',
-    'stopped',
-    ['max-safe-lag'],
-    quiet(SEQUENCER, MIN, { sequencer: { ...active, lagsTooFar: true } }),
-  ],
   ['an engine that refuses', 'stopped', ['sequencer-failing'], quiet(SEQUENCER, MIN, failing('invalid-payload', 'no'))],
   ['an engine that is down', 'stopped', ['engine-down'], quiet(SEQUENCER, MIN, derivation('engine-down'))],
   ['the same of a verifier', 'stopped', ['engine-down'], quiet(VERIFIER, MIN, derivation('engine-down'))],
