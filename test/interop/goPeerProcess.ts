@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Hex } from '../../src/lib/hex.ts'
+import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 import { payloadFromJson, payloadToJson } from '../../src/rollup/protocol/index.ts'
 import type { ExecutionPayloadJson } from '../../src/rollup/protocol/payloadJson.ts'
 import type { PayloadEnvelope } from '../../src/rollup/protocol/types.ts'
@@ -67,7 +68,6 @@ export type Publication = { version: number } & (
 )
 
 /** On a machine that is busy with other things a process may take half of that to start. */
-const EVENT_TIMEOUT_MS = 60_000
 
 /** A peer of go-libp2p in a process of its own. */
 export interface GoPeer {
@@ -141,7 +141,7 @@ export async function startGoPeer(path: string, config: GoPeerConfig): Promise<G
         waiters.delete(waiter)
         const seen = events.slice(-12).map((known) => JSON.stringify(known).slice(0, 200))
         reject(new Error(`no event "${kind}" of the Go peer; last: ${seen.join('\n')} ${complaints}`))
-      }, EVENT_TIMEOUT_MS)
+      }, WAIT_LIMIT_MS)
       waiters.add(waiter)
     })
   }

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { quantityToNumber } from '../../src/lib/hex.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import { judgeOrder, type SubmitterChain } from './submitterChain.ts'
 
 /** Channels stay open for longer than a round: what is loaded is posted by the stop. Receipts are looked for by default. */
@@ -44,7 +44,7 @@ export async function abandonStops(chain: SubmitterChain, rounds: number): Promi
   })
   let newest = 0
   for (let round = 0; round < rounds; round++) {
-    while ((await lastLoaded(submitter)) < newest + BLOCKS_A_ROUND) await delay(200)
+    await until('blocks', async () => (await lastLoaded(submitter)) >= newest + BLOCKS_A_ROUND)
     const { unsafe } = await chain.heads()
     newest = unsafe.number
     const asked = submitter.request('admin_stopBatcher', [], CLIENT_LEAVES_AFTER_MS)

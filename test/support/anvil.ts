@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 
 export interface AnvilOptions {
   /** Seconds between blocks; without it a block is mined for each transaction (and by `evm_mine`). */
@@ -19,8 +20,6 @@ export interface Anvil {
   /** Ends the process and waits until it is gone. */
   stop(): Promise<void>
 }
-
-const START_TIMEOUT_MS = 20_000
 
 /** The native binary itself: the npm wrapper would cost a second Node process and swallow signals. */
 function anvilBinary(): string {
@@ -62,7 +61,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
 function listeningUrl(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let output = ''
-    const timer = setTimeout(() => fail('did not listen in time'), START_TIMEOUT_MS)
+    const timer = setTimeout(() => fail('did not listen in time'), WAIT_LIMIT_MS)
     const fail = (why: string) => {
       clearTimeout(timer)
       reject(new Error(`Anvil ${why}: ${output.slice(-2000)}`))

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fromHex, toQuantity } from '../../src/lib/hex.ts'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import type { Endpoints } from '../../testnet/runner/events.ts'
 import { serveGuarded } from './guardedNode.ts'
 import { claimPort } from './programs.ts'
@@ -218,14 +219,7 @@ async function askUntilItAnswers(url: string, method: string, ended: Promise<unk
     hasEnded = true
   })
   try {
-    while (!hasEnded) {
-      const isThere = await client.request(method, []).then(
-        () => true,
-        () => false,
-      )
-      if (isThere) return
-      await setTimeout(100)
-    }
+    await until(`an answer of ${url}`, async () => hasEnded || client.request(method, []))
   } finally {
     await client.close()
   }

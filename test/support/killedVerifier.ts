@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { connect as connectTo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
@@ -263,8 +264,6 @@ function memberOf(value: unknown, name: string): unknown {
     ? (value as Record<string, unknown>)[name]
     : undefined
 }
-
-const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Waits for each block as for an event of its own: a chain may take longer than one wait. */
 async function untilReached(target: number, height: () => Promise<number>): Promise<void> {

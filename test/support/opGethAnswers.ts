@@ -1,12 +1,12 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { TEST_JWT_SECRET } from '../../src/execution/testUtils/executionNode.ts'
 import { toHex } from '../../src/lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import { claimPort } from './programs.ts'
 
 export type Call = readonly [method: string, ...params: unknown[]]
@@ -48,15 +48,7 @@ export async function startComparedGeth(path: string, directory: string, genesis
   })
   const timeoutMs = 100_000
   const eth = createRpcClient({ url: `http://127.0.0.1:${http}`, timeoutMs })
-  for (let tries = 0; ; tries++) {
-    const answered = await eth.request('eth_chainId', []).then(
-      () => true,
-      () => false,
-    )
-    if (answered) break
-    if (tries === 100 || child.exitCode !== null) throw new Error('op-geth did not start')
-    await delay(100)
-  }
+  await until('op-geth', () => eth.request('eth_chainId', []))
   const engine = createRpcClient({ url: `http://127.0.0.1:${auth}`, timeoutMs, jwtSecret: TEST_JWT_SECRET })
   return { process: child, eth, engine, wsUrl: `ws://127.0.0.1:${ws}` }
 }

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { toQuantity } from '../../src/lib/hex.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import { roles } from '../../testnet/accounts.ts'
 import { FaultyL1, type L1Faults } from './faultyL1.ts'
 import { randomNumbers } from './random.ts'
@@ -171,9 +172,8 @@ export async function submitUnderFaults(options: {
 async function drains(chain: SubmitterChain, submitter: SubmitterProcess): Promise<boolean> {
   const { unsafe } = await chain.heads()
   await submitter.request('admin_stopBatcher', [], 120_000)
-  const deadline = performance.now() + 30_000
-  while ((await chain.heads()).safe.number < unsafe.number && performance.now() < deadline) await delay(200)
-  return (await chain.heads()).safe.number >= unsafe.number && (await chain.blockHash(unsafe.number)) === unsafe.hash
+  await until('the last safe block', async () => (await chain.heads()).safe.number >= unsafe.number)
+  return (await chain.blockHash(unsafe.number)) === unsafe.hash
 }
 
 function requireRunning(submitter: SubmitterProcess): void {

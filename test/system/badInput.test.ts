@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 import { ownFaults, sendMutated, targetsOf } from '../support/mutatedRequests/run.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
@@ -31,7 +32,7 @@ function run(script: string, args: readonly string[], env: Record<string, string
     child.stderr.on('data', (chunk) => {
       ended.stderr += chunk
     })
-    const timer = setTimeout(() => child.kill('SIGKILL'), 30_000)
+    const timer = setTimeout(() => child.kill('SIGKILL'), WAIT_LIMIT_MS)
     child.on('close', (code) => {
       clearTimeout(timer)
       resolve({ ...ended, code })

@@ -82,7 +82,8 @@ describe('the runner', () => {
     process.kill(geth ?? 0, 'SIGSTOP')
     const interruptedAtMs = Date.now()
     net.runner.kill('SIGINT')
-    // Sooner, it would count as the same key press.
+    await expect.poll(() => net.events.map(({ event }) => event)).toContain('stopping')
+    // Sooner after the first one that it heard, it would count as the same key press.
     await delay(400)
     net.runner.kill('SIGINT')
     expect(await net.exited).toBe(130)

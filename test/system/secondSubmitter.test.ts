@@ -38,7 +38,7 @@ describe('a second submitter with the same key', () => {
 
   async function expectGoesOn(submitter: SubmitterProcess): Promise<void> {
     const { unsafe } = await chain.heads()
-    while ((await chain.heads()).safe.number <= unsafe.number) await delay(200)
+    await expect.poll(async () => (await chain.heads()).safe.number).toBeGreaterThan(unsafe.number)
     expect(submitter.isRunning).toBe(true)
     expect(judgeOrder(await chain.postedChannels()).gaps).toEqual([])
   }

@@ -150,6 +150,24 @@ describe('forkchoiceUpdated', () => {
   })
 })
 
+/** Resolves when a builder has a transaction of the pool in its block. */
+function isTaken(hash: Hex): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const best = node.pool.best.bind(node.pool)
+  node.pool.best = (baseFee) => {
+    const cursor = best(baseFee)
+    return {
+      peek: () => cursor.peek(),
+      next() {
+        if (cursor.peek()?.hash === hash) resolve()
+        cursor.next()
+      },
+      skipSender: () => cursor.skipSender(),
+    }
+  }
+  return promise
+}
+
 describe('building', () => {
   it('the same attributes give the same payload id, others another', async () => {
     const id = await driver.start({ noTxPool: true })
@@ -161,12 +179,11 @@ describe('building', () => {
   it('takes what is in the pool and what comes in until the payload is fetched', async () => {
     const [early, late] = [signTransaction(KEY), signTransaction(OTHER_KEY)]
     await node.pool.add(early)
+    const lateIsTaken = isTaken(late.hash)
     const payload = await driver.build({
       meanwhile: async () => {
         await node.pool.add(late)
-        // The builder is woken by the pool; it has the transaction once this call has been answered.
-        await engine('eth_blockNumber')
-        await new Promise((resolve) => setTimeout(resolve, 100))
+        await lateIsTaken
       },
     })
     expect(payload.transactions).toHaveLength(3)

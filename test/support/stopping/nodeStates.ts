@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { loadRecordedRpc } from '../../../src/execution/testUtils/recordedRpc.ts'
 import { toHex } from '../../../src/lib/hex.ts'
 import type { RpcClient } from '../../../src/lib/jsonRpc/client.ts'
+import { until } from '../../../src/lib/testUtils/until.ts'
 import { CLOSED_PORT } from '../../../src/p2p/testUtils/rawServer.ts'
 import { payloadEnvelopeToJson, ZERO_HASH } from '../../../src/rollup/protocol/index.ts'
 import { l1ChainConfig } from '../../../testnet/l1/chainConfig.ts'
@@ -216,9 +217,8 @@ export const NODE_STATES: StopState[] = [
 ]
 
 async function expectSafe(node: RpcClient, least: number) {
-  for (;;) {
+  await until('a safe block', async () => {
     const status = (await node.request('optimism_syncStatus', [])) as { safe_l2: { number: number } }
-    if (status.safe_l2.number >= least) return
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+    return status.safe_l2.number >= least
+  })
 }

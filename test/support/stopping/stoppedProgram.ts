@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { until } from '../../../src/lib/testUtils/until.ts'
 import { isAlive } from '../processes.ts'
 
 /** Whom SIGTERM reaches: `docker stop` signals the first process, systemd every process of the unit. */
@@ -102,10 +103,9 @@ export class StoppedProgram {
 
   /** Resolves when it has a process of such a title. */
   async has(title: RegExp): Promise<void> {
-    while (!(await this.processes()).some((listed) => title.test(listed.title))) {
-      if (!this.isRunning) throw new Error(`ended without ${title}:\n${this.lines.join('\n')}`)
-      await delay(10)
-    }
+    const hasOne = async () => (await this.processes()).some((listed) => title.test(listed.title))
+    await until(`${title}`, async () => !this.isRunning || (await hasOne()))
+    if (!this.isRunning) throw new Error(`ended without ${title}:\n${this.lines.join('\n')}`)
   }
 
   /** Resolves when a process of such a title has worked for another second. */
@@ -116,7 +116,7 @@ export class StoppedProgram {
       return found.seconds
     }
     const before = await worked()
-    while ((await worked()) < before + 1) await delay(10)
+    await until(`work of ${title}`, async () => (await worked()) >= before + 1)
   }
 
   kill(): void {
