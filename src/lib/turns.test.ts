@@ -9,6 +9,8 @@ function busy(ms: number): void {
 it('lets one of those that wait go on in each turn of the event loop', async () => {
   let turns = 0
   const timer = setInterval(() => turns++, 1)
+  // Whatever ran before has had its turn: the first ones wait as well.
+  busy(10)
   const work = async () => {
     await takeTurn()
     busy(10)
@@ -17,7 +19,7 @@ it('lets one of those that wait go on in each turn of the event loop', async () 
   }
   await Promise.all(Array.from({ length: 20 }, work))
   clearInterval(timer)
-  expect(turns).toBeGreaterThan(20)
+  expect(turns).toBeGreaterThanOrEqual(39)
 })
 
 it('lets work on blocks go first', async () => {
