@@ -192,13 +192,14 @@ describe('identify', () => {
     const connection = await connect()
     const read = new Set<string>()
     await halt(async () => {
-      for (let n = 0; n < BUDGETS.pushes.burst + 10; n++) {
+      for (let n = 0; n < BUDGETS.pushes.burst + 40; n++) {
         await push(connection, [message(PROTOCOLS, [Buffer.from(`/${n}`)])]).catch(() => {})
-        for (const protocol of (await known())?.protocols ?? []) read.add(protocol)
+        for (const protocol of (await known())?.protocols ?? []) if (/^\/\d+$/.test(protocol)) read.add(protocol)
       }
     })
-    expect(read.has('/0')).toBe(true)
-    expect(read.has(`/${BUDGETS.pushes.burst}`)).toBe(false)
+    // One that is read later than this looks is not seen.
+    expect(read.size).toBeGreaterThan(0)
+    expect(read.size).toBeLessThanOrEqual(BUDGETS.pushes.burst)
     expect(connection.status).toBe('open')
   })
 })
