@@ -2,38 +2,33 @@ import { readFileSync } from 'node:fs'
 import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 
-// The parts of compose files and manifests that docs/deploy uses. The formats' own schemas, which a test holds it to as well, say
-// what else there is; here a name that is not listed is a typing error, which Kubernetes' schemas let pass.
+// The parts of compose files and manifests that docs/deploy uses, and no others: a name that is not listed here is a typing error.
 
 const texts = z.array(z.string())
 const labels = z.record(z.string(), z.string())
 const protocol = z.literal('UDP').optional()
 
-const PROGRAM_KEYS = [
-  'image',
-  'build',
-  'restart',
-  'stop_grace_period',
-  'read_only',
-  'tmpfs',
-  'cap_drop',
-  'security_opt',
-  'healthcheck',
-] as const
-
-/** Of a field that the format's own schema looks after. */
-const any = z.unknown()
+const condition = z.enum(['service_healthy', 'service_completed_successfully'])
 
 const composeSchema = z.strictObject({
   name: z.string(),
-  'x-program': any,
+  /** Each service has it by reference. */
+  'x-program': z.unknown(),
   services: z.record(
     z.string(),
     z.strictObject({
-      ...Object.fromEntries(PROGRAM_KEYS.map((key) => [key, any.optional()])),
+      image: z.literal('devium'),
+      build: z.strictObject({ context: z.string(), dockerfile: z.string() }),
+      restart: z.enum(['unless-stopped', 'no']),
+      stop_grace_period: z.string().regex(/^\d+s$/),
+      read_only: z.literal(true),
+      tmpfs: texts,
+      cap_drop: z.tuple([z.literal('ALL')]),
+      security_opt: z.tuple([z.literal('no-new-privileges:true')]),
+      healthcheck: z.strictObject({ disable: z.literal(true) }).optional(),
       command: texts,
       environment: z.record(z.string(), z.string().nullable()).default({}),
-      depends_on: z.record(z.string(), z.strictObject({ condition: z.string() })).default({}),
+      depends_on: z.record(z.string(), z.strictObject({ condition })).default({}),
       ports: texts.default([]),
       volumes: texts.default([]),
       profiles: texts.default([]),
@@ -59,6 +54,10 @@ const probe = z.strictObject({
 })
 const keyRef = z.strictObject({ name: z.string(), key: z.string(), optional: z.boolean().optional() })
 
+/** Of processors, memory or disks. */
+const quantity = z.string().regex(/^\d+(m|Mi|Gi)?$/)
+const requests = z.record(z.enum(['cpu', 'memory']), quantity)
+
 const containerSchema = z.strictObject({
   name: z.string(),
   image: z.string(),
@@ -80,26 +79,31 @@ const containerSchema = z.strictObject({
   startupProbe: probe.optional(),
   livenessProbe: probe.optional(),
   readinessProbe: probe.optional(),
-  resources: any.optional(),
+  resources: z.strictObject({ requests }).optional(),
   securityContext: z.strictObject({
     allowPrivilegeEscalation: z.literal(false),
     readOnlyRootFilesystem: z.literal(true),
-    capabilities: any,
+    capabilities: z.strictObject({ drop: z.tuple([z.literal('ALL')]) }),
   }),
   volumeMounts: z.array(z.strictObject({ name: z.string(), mountPath: z.string(), readOnly: z.boolean().optional() })),
 })
 export type Container = z.infer<typeof containerSchema>
 
 const items = z.array(z.strictObject({ key: z.string(), path: z.string() }))
+const antiAffinity = z.strictObject({ topologyKey: z.string(), labelSelector: z.strictObject({ matchLabels: labels }) })
 const podSpecSchema = z.strictObject({
   automountServiceAccountToken: z.literal(false),
   terminationGracePeriodSeconds: z.int(),
-  affinity: any.optional(),
+  affinity: z
+    .strictObject({
+      podAntiAffinity: z.strictObject({ requiredDuringSchedulingIgnoredDuringExecution: z.array(antiAffinity) }),
+    })
+    .optional(),
   securityContext: z.strictObject({
     runAsNonRoot: z.literal(true),
     runAsUser: z.int().positive(),
     fsGroup: z.int().positive(),
-    seccompProfile: any,
+    seccompProfile: z.strictObject({ type: z.literal('RuntimeDefault') }),
   }),
   initContainers: z.array(containerSchema).default([]),
   containers: z.array(containerSchema),
@@ -108,7 +112,7 @@ const podSpecSchema = z.strictObject({
       name: z.string(),
       configMap: z.strictObject({ name: z.string(), items: items.optional() }).optional(),
       secret: z.strictObject({ secretName: z.string(), items, defaultMode: z.int() }).optional(),
-      emptyDir: any.optional(),
+      emptyDir: z.strictObject({}).optional(),
     }),
   ),
 })
@@ -118,7 +122,10 @@ const workload = {
   template: z.strictObject({ metadata: z.strictObject({ labels }), spec: podSpecSchema }),
   replicas: z.int(),
 }
-const apiVersion = z.string()
+const claimSpec = z.strictObject({
+  accessModes: z.tuple([z.literal('ReadWriteOnce')]),
+  resources: z.strictObject({ requests: z.strictObject({ storage: quantity }) }),
+})
 const metadata = z.strictObject({ name: z.string(), labels: labels.optional() })
 const portName = z.strictObject({ port: z.string(), protocol })
 const podSelector = z.strictObject({ podSelector: z.strictObject({ matchLabels: labels }) })
@@ -126,24 +133,24 @@ const podSelector = z.strictObject({ podSelector: z.strictObject({ matchLabels: 
 const manifestSchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('StatefulSet'),
-    apiVersion,
+    apiVersion: z.literal('apps/v1'),
     metadata,
     spec: z.strictObject({
       ...workload,
       serviceName: z.string(),
       podManagementPolicy: z.literal('Parallel'),
-      volumeClaimTemplates: z.array(z.strictObject({ metadata, spec: any })),
+      volumeClaimTemplates: z.array(z.strictObject({ metadata, spec: claimSpec })),
     }),
   }),
   z.strictObject({
     kind: z.literal('Deployment'),
-    apiVersion,
+    apiVersion: z.literal('apps/v1'),
     metadata,
-    spec: z.strictObject({ ...workload, strategy: z.strictObject({ type: z.string() }) }),
+    spec: z.strictObject({ ...workload, strategy: z.strictObject({ type: z.literal('Recreate') }) }),
   }),
   z.strictObject({
     kind: z.literal('Service'),
-    apiVersion,
+    apiVersion: z.literal('v1'),
     metadata,
     spec: z.strictObject({
       clusterIP: z.literal('None').optional(),
@@ -154,17 +161,17 @@ const manifestSchema = z.discriminatedUnion('kind', [
   }),
   z.strictObject({
     kind: z.literal('PodDisruptionBudget'),
-    apiVersion,
+    apiVersion: z.literal('policy/v1'),
     metadata,
     spec: z.strictObject({ maxUnavailable: z.int(), selector: z.strictObject({ matchLabels: labels }) }),
   }),
   z.strictObject({
     kind: z.literal('NetworkPolicy'),
-    apiVersion,
+    apiVersion: z.literal('networking.k8s.io/v1'),
     metadata,
     spec: z.strictObject({
       podSelector: z.strictObject({ matchLabels: labels }),
-      policyTypes: texts,
+      policyTypes: z.array(z.enum(['Ingress', 'Egress'])),
       ingress: z.array(z.strictObject({ from: z.array(podSelector).optional(), ports: z.array(portName) })),
     }),
   }),
@@ -172,15 +179,11 @@ const manifestSchema = z.discriminatedUnion('kind', [
 export type Manifest = z.infer<typeof manifestSchema>
 export type Workload = Extract<Manifest, { kind: 'StatefulSet' | 'Deployment' }>
 
-/** The documents of a manifest file as they stand. Throws where it is no YAML. */
-export function documentsOf(path: string): unknown[] {
+/** The documents of a manifest file. Throws where it is no YAML, or has what is not listed above. */
+export function readManifests(path: string): Manifest[] {
   return parseAllDocuments(readFileSync(path, 'utf8')).map((document) => {
     const [error] = document.errors
     if (error !== undefined) throw error
-    return document.toJS()
+    return manifestSchema.parse(document.toJS())
   })
-}
-
-export function readManifests(path: string): Manifest[] {
-  return documentsOf(path).map((document) => manifestSchema.parse(document))
 }

@@ -33,7 +33,7 @@ export const NOT_RUN: readonly (readonly [RegExp, string])[] = [
     'needs an install from a registry, which test/system/package.test.ts makes where DEVIUM_INSTALLED_PACKAGE=1 asks for it',
   ],
   [/^docker /, 'needs a Docker daemon, and an image to be built: test/deploy.test.ts checks the files'],
-  [/^kubectl /, 'needs a cluster: test/deploySchemas.test.ts checks the manifests'],
+  [/^kubectl /, 'needs a cluster: test/deploy.test.ts checks the manifests'],
   [/--network=op-sepolia /, 'needs an L1 and an execution client of a public network; its flags are parsed'],
   [/^op-reth /, 'is no program of ours, and syncs a public network'],
   [/^geth /, 'is no program of ours, and syncs a public network; test/interop/opGeth.test.ts runs it on a testnet'],
