@@ -1,4 +1,4 @@
-import { beforeAll, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../lib/jsonRpc/server.ts'
 import { createDeviumCommand } from './deviumCommand.ts'
@@ -51,6 +51,10 @@ beforeAll(async () => {
   url = server.url
   return () => server.close()
 })
+beforeEach(() => {
+  asked.length = 0
+  isActive = false
+})
 
 const run = (words: string, at = url) => runCommand(createDeviumCommand, [...words.split(' '), '--rpc', at])
 const devium = async (words: string) => (await run(words)).stdout
@@ -67,7 +71,6 @@ it('starts and stops the sequencer, and says whether it runs', async () => {
 })
 
 it('starts, stops and flushes the batch submitter', async () => {
-  asked.length = 0
   await devium('batcher start')
   await devium('batcher flush')
   expect(await devium('batcher stop')).toMatch(/^stopped/)
