@@ -1,5 +1,5 @@
 import { onTestFailed, onTestFinished } from 'vitest'
-import type { startAnvil } from '../../../test/support/anvil.ts'
+import type { AnvilOptions } from '../../../test/support/anvil.ts'
 import { kzg } from '../../lib/kzg/testUtils/kzgInTest.ts'
 import type { RecordedChainName } from './recordedChain.ts'
 import { type SubmitterSetup, setUpSubmitter } from './submitterSetup.ts'
@@ -8,10 +8,7 @@ import { type SubmitterSetup, setUpSubmitter } from './submitterSetup.ts'
 const SHOWN_LINES = 80
 
 /** Stops when the test is over; when it has failed, what the submitters said and where they stand is shown. */
-export async function submitterInTest(
-  name: RecordedChainName,
-  anvilOptions?: Parameters<typeof startAnvil>[0],
-): Promise<SubmitterSetup> {
+export async function submitterInTest(name: RecordedChainName, anvilOptions?: AnvilOptions): Promise<SubmitterSetup> {
   const setup = await setUpSubmitter(kzg, name, anvilOptions)
   onTestFinished(() => setup.stop())
   onTestFailed(() => {

@@ -1,4 +1,4 @@
-import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
+import { type AnvilOptions, type LeasedAnvil, leaseAnvil } from '../../../test/support/anvil.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { toQuantity } from '../../lib/hex.ts'
 import { createRpcClient, type RpcClient, RpcTransportError } from '../../lib/jsonRpc/client.ts'
@@ -83,7 +83,7 @@ export const TEST_TX_OPTIONS: TxManagerOptions = {
 
 /** A real L1, a recorded chain behind real sockets, and submitters over both. */
 export interface SubmitterSetup {
-  anvil: Anvil
+  anvil: LeasedAnvil
   l1: RpcClient
   chain: RecordedChain
   node: SequencerNode
@@ -105,10 +105,10 @@ export interface SubmitterSetup {
 export async function setUpSubmitter(
   kzg: Kzg,
   name: RecordedChainName,
-  anvilOptions: Parameters<typeof startAnvil>[0] = {},
+  anvilOptions: AnvilOptions = {},
 ): Promise<SubmitterSetup> {
   const chain = loadRecordedChain(name)
-  const anvil = await startAnvil({ ...anvilOptions, args: ['--chain-id', '900', ...(anvilOptions.args ?? [])] })
+  const anvil = await leaseAnvil({ ...anvilOptions, args: ['--chain-id', '900', ...(anvilOptions.args ?? [])] })
   const l1 = createRpcClient({ url: anvil.url, timeoutMs: L1_TIMEOUT_MS })
   // The recorded blocks have L1 origins up to here; an L1 head below them would never reach a channel's duration.
   await l1.request('anvil_mine', ['0x28'])
@@ -186,7 +186,7 @@ export async function setUpSubmitter(
       await node.stop()
       await l2.close()
       await l1.close()
-      await anvil.stop()
+      anvil.release()
     },
   }
   return setup

@@ -1,5 +1,5 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest'
-import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
+import { afterEach, beforeEach, expect } from 'vitest'
+import { type LeasedAnvil, leaseAnvil } from '../../../test/support/anvil.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../lib/jsonRpc/client.ts'
@@ -14,51 +14,28 @@ import { TxManager } from '../txmgr/txManager.ts'
 import { createLogRecorder, type LogRecorder } from './logRecorder.ts'
 import { BATCHER_KEY, TEST_TX_OPTIONS } from './submitterSetup.ts'
 
-// Transaction managers on an Anvil: seconds where nothing else runs, a minute on a busy machine.
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 })
-
 export const INBOX: Hex = '0xff00000000000000000000000000000000000901'
 export const never = new AbortController().signal
 export const signer = createLocalSigner({ privateKey: BATCHER_KEY })
 
-export let anvil: Anvil
+export let anvil: LeasedAnvil
 export let rpc: RpcClient
 export let log: LogRecorder
 
-beforeEach(() => {
-  log = createLogRecorder()
-})
-
-afterEach(() => {
-  // Whatever happened in the test: the key was in no line.
-  expect(JSON.stringify(log.lines).toLowerCase()).not.toContain(BATCHER_KEY)
-})
-
-async function startL1(): Promise<void> {
-  anvil = await startAnvil({ args: ['--chain-id', '900', '--slots-in-an-epoch', '1'] })
-  // Anvil takes seconds of a free processor for its first blob, and answers nothing meanwhile.
-  rpc = createRpcClient({ url: anvil.url, timeoutMs: 120_000 })
-}
-
-async function stopL1(): Promise<void> {
-  await rpc.close()
-  await anvil.stop()
-}
-
-/** An L1 of its own for each test. */
-export function anvilForEach(): void {
-  beforeEach(startL1)
-  afterEach(stopL1)
-}
-
-/** One for all tests of a file, for the sake of the time that its first blob takes. Each begins with an empty pool. */
-export function anvilForAll(): void {
-  beforeAll(startL1)
+/** An L1 at its genesis block for each test, on which `createManager` makes transaction managers. */
+export function useL1(): void {
   beforeEach(async () => {
-    await rpc.request('anvil_dropAllTransactions', [])
-    await automine(true)
+    log = createLogRecorder()
+    anvil = await leaseAnvil({ args: ['--chain-id', '900', '--slots-in-an-epoch', '1'] })
+    // Anvil takes seconds of a free processor for its first blob, and answers nothing meanwhile.
+    rpc = createRpcClient({ url: anvil.url, timeoutMs: 120_000 })
   })
-  afterAll(stopL1)
+  afterEach(async () => {
+    await rpc.close()
+    anvil.release()
+    // Whatever happened in the test: the key was in no line.
+    expect(JSON.stringify(log.lines).toLowerCase()).not.toContain(BATCHER_KEY)
+  })
 }
 
 export function createManager(

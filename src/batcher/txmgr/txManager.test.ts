@@ -4,7 +4,6 @@ import { quantityToNumber, toHex } from '../../lib/hex.ts'
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import { until } from '../../lib/testUtils/until.ts'
 import {
-  anvilForEach,
   automine,
   createManager,
   data,
@@ -15,6 +14,7 @@ import {
   rpc,
   signer,
   txByHash,
+  useL1,
 } from '../testUtils/txManagerInTest.ts'
 import type { ForeignTx } from './foreignTx.ts'
 
@@ -25,7 +25,7 @@ async function blockInputs(number: number): Promise<string[]> {
   return block.transactions.map(({ input }) => input)
 }
 
-anvilForEach()
+useL1()
 
 describe('sending', () => {
   it('posts the data and resolves with the receipt', async () => {

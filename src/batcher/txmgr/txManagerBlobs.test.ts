@@ -6,7 +6,6 @@ import { feeOf, type L1Endpoint } from '../l1Endpoint.ts'
 import { readBlobs } from '../testUtils/l1Batches.ts'
 import {
   anvil,
-  anvilForAll,
   automine,
   createManager,
   data,
@@ -17,10 +16,11 @@ import {
   rpc,
   signer,
   txByHash,
+  useL1,
 } from '../testUtils/txManagerInTest.ts'
 import type { TxManager } from './txManager.ts'
 
-anvilForAll()
+useL1()
 
 describe('blobs', () => {
   const blobOf = (text: string) => encodeBlob(new TextEncoder().encode(text))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { anvilForEach, automine, createManager, data, log, never } from '../testUtils/txManagerInTest.ts'
+import { automine, createManager, data, log, never, useL1 } from '../testUtils/txManagerInTest.ts'
 
-anvilForEach()
+useL1()
 
 describe('closing', () => {
   it('refuses new sends and gives up those that are not mined', async () => {
