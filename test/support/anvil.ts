@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 
@@ -22,6 +23,8 @@ export interface Anvil {
   stop(): Promise<void>
 }
 
+const LEASHED_BINARY = fileURLToPath(new URL('../../testnet/process/leashedBinary.mjs', import.meta.url))
+
 /** The native binary itself: the npm wrapper would cost a second Node process and swallow signals. */
 function anvilBinary(): string {
   const require = createRequire(import.meta.url)
@@ -34,13 +37,17 @@ function anvilBinary(): string {
 }
 
 /** Starts a local L1 and resolves when it listens. A test run that ends early takes Anvil with it. */
-export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
-  const args = ['--host', '127.0.0.1']
+export function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
+  return start(anvilBinary(), options)
+}
+
+async function start(command: string, options: AnvilOptions, before: readonly string[] = []): Promise<Anvil> {
+  const args = [...before, '--host', '127.0.0.1']
   if (!options.args?.includes('--port')) args.push('--port', '0')
   if (options.blockTime !== undefined) args.push('--block-time', String(options.blockTime))
   if (options.hardfork !== undefined) args.push('--hardfork', options.hardfork)
   args.push(...(options.args ?? []))
-  const child = spawn(anvilBinary(), args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] })
   const killAtExit = () => child.kill('SIGKILL')
   process.once('exit', killAtExit)
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
@@ -74,7 +81,8 @@ const idle = new Map<string, Anvil[]>()
 export async function leaseAnvil(options: AnvilOptions = {}): Promise<LeasedAnvil> {
   const key = JSON.stringify(options)
   const used = idle.get(key)?.pop()
-  const anvil = used ?? (await startAnvil(options))
+  // The end of a worker closes its pipes, and says nothing else.
+  const anvil = used ?? (await start(process.execPath, options, [LEASHED_BINARY, anvilBinary()]))
   if (used !== undefined) await reset(used)
   return {
     ...anvil,

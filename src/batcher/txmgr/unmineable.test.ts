@@ -4,7 +4,6 @@ import { until } from '../../lib/testUtils/until.ts'
 import { encodeBlob } from '../../rollup/protocol/index.ts'
 import type { L1Endpoint } from '../l1Endpoint.ts'
 import {
-  anvilForEach,
   automine,
   createManager,
   data,
@@ -14,9 +13,10 @@ import {
   rpc,
   signer,
   txByHash,
+  useL1,
 } from '../testUtils/txManagerInTest.ts'
 
-anvilForEach()
+useL1()
 
 /** An L1 whose next fork asks for `floor` gas, from the start or once `begins` says so. */
 function withFloor(floor: bigint, begins: () => boolean = () => true): (l1: L1Endpoint) => L1Endpoint {
