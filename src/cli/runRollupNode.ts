@@ -224,6 +224,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       {
         name: context.given.has('dashboard.name') ? values.dashboardName : undefined,
         ...(sequencing === undefined ? {} : { sequencing }),
+        gossipWindowMs: values.p2pTimestampThreshold,
         withdrawalRootFromState: values.fetchWithdrawalRootFromState,
         sync,
         startHeads: {

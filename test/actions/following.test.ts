@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import type { Hex } from '../../src/lib/hex.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import { FollowSource } from '../../src/rollup/node/index.ts'
 import type { L1BlockRef, PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
@@ -56,6 +57,29 @@ const metric = async (node: TestNode, result: string) =>
   )?.value ?? 0
 
 describe('follow mode', () => {
+  it('lets a sequencer read the receipts of an L1 block when L1 has it, not when a block needs them', async () => {
+    chain = new TestChain()
+    const { l1, config } = chain
+    const { head } = l1
+    const { hash: l2Hash, number } = config.genesis.l2
+    const timestamp = config.genesis.l2Time
+    const safe = { hash: l2Hash, number, parentHash: head.parentHash, timestamp, l1Origin: head, sequenceNumber: 0 }
+    const refs = { headL1: head, safeL1: head, finalizedL1: head, currentL1: head, unsafeL2: safe, safeL2: safe }
+    const rest = { finalizedL2: safe, pendingSafeL2: safe, queuedUnsafeL2: safe, engineSyncTarget: safe }
+    const request = async () => optimismSyncStatus({ ...refs, ...rest })
+    const follow = new FollowSource({ rpc: { url: URL, request } }, { timeoutMs: 1000 })
+    await chain.addNode({ follow, sequencing: { confirmationDepth: 4 } })
+    const read = l1.receipts.bind(l1)
+    const asked: Hex[] = []
+    l1.receipts = async (hash) => {
+      asked.push(hash)
+      return read(hash)
+    }
+    const { hash } = l1.mine()
+    await settle()
+    expect(asked).toEqual([hash])
+  })
+
   it('takes over safe, finalized and the L1 block read, and derives nothing', async () => {
     const setup = await start()
     const { sequencer, verifier, follower } = setup

@@ -80,7 +80,7 @@ describe('sequencer', () => {
     expect(await metric('sequencer_resets_total')).toBe(1)
   })
 
-  it('seals 50 ms before the timestamp, and publishes before it inserts', async () => {
+  it('seals 50 ms before the timestamp, and publishes what it has inserted', async () => {
     chain = new TestChain()
     const { engine, p2p } = await chain.addNode({ sequencing: {} })
     const events: string[] = []
@@ -96,7 +96,7 @@ describe('sequencer', () => {
     expect(events).toEqual([])
     await chain.clock.advance(1)
     await settle()
-    expect(events).toEqual(['publish at 950', 'insert'])
+    expect(events).toEqual(['insert', 'publish at 950'])
   })
 
   it.each([
@@ -205,27 +205,28 @@ describe('sequencer', () => {
     expect(node.syncStatus().unsafeL2.number).toBe(7)
   })
 
-  it('inserts a block that it has gossiped, and builds no other one, when insertion fails at first', async () => {
+  it('publishes no block before the engine has it, and builds no other one, when insertion fails at first', async () => {
     chain = new TestChain()
     const { node, engine, p2p } = await chain.addNode({ sequencing: {} })
     let failures = 1
     engine.faults.newPayload = () => {
       if (failures-- > 0) throw new Error('connection lost')
     }
-    await chain.advance(3)
+    await chain.advance(1)
+    expect([node.syncStatus().unsafeL2.number, failures]).toEqual([0, 0])
+    expect(p2p.published).toEqual([])
+    await chain.advance(2)
     expect(node.syncStatus().unsafeL2.number).toBe(3)
     expect(numbers(p2p.published)).toEqual([1, 2, 3])
     expect((await engine.payloadByNumber(1))?.payload.blockHash).toBe(p2p.published[0]?.payload.blockHash)
   })
 
-  it('inserts what it has published although it is ended in between', async () => {
+  it('publishes what it has inserted although it is ended in between', async () => {
     chain = new TestChain()
     const { node, engine, p2p } = await chain.addNode({ sequencing: {} })
     await chain.advance(2)
-    const publish = p2p.publish.bind(p2p)
     let closing: Promise<void> | undefined
-    p2p.publish = async (envelope) => {
-      await publish(envelope)
+    engine.faults.newPayload = () => {
       closing = chain.close()
     }
     await chain.clock.advance(950)
@@ -234,6 +235,54 @@ describe('sequencer', () => {
     expect(numbers(p2p.published)).toEqual([1, 2, 3])
     expect(engine.label('latest')).toBe(p2p.published[2]?.payload.blockHash)
     expect(node.syncStatus().unsafeL2.number).toBe(3)
+  })
+
+  it('publishes again each second, and goes on with blocks meanwhile, until peers would refuse the block', async () => {
+    chain = new TestChain()
+    const log = createLogRecorder()
+    const { node, p2p } = await chain.addNode({ sequencing: {}, logger: log.logger })
+    const publish = p2p.publish.bind(p2p)
+    const tries: number[] = []
+    let isDown = true
+    p2p.publish = async (envelope) => {
+      tries.push(envelope.payload.blockNumber)
+      if (isDown) throw new Error('signer is away')
+      await publish(envelope)
+    }
+    await chain.advance(3)
+    expect(node.syncStatus().unsafeL2.number).toBe(3)
+    expect(tries).toEqual([1, 1, 1])
+    await chain.advance(59)
+    expect(log.of('Giving up on publishing block').map(({ number }) => number)).toEqual([1])
+    expect(log.of('Could not publish block').filter(({ lvl }) => lvl === 'warn')).toHaveLength(1)
+    isDown = false
+    await chain.advance(1)
+    // The next ones in their order, as far as peers still take them.
+    expect(numbers(p2p.published).slice(0, 2)).toEqual([3, 4])
+    expect(numbers(p2p.published).at(-1)).toBe(63)
+  })
+
+  it('tells the engine to build nothing after a stop that came while its attributes were prepared', async () => {
+    chain = new TestChain()
+    const { node, engine } = await chain.addNode({ sequencing: {} })
+    await chain.advance(3)
+    const answers: (() => void)[] = []
+    const read = engine.systemConfigByL2Hash.bind(engine)
+    engine.systemConfigByL2Hash = async (hash) => {
+      await new Promise<void>((resolve) => answers.push(resolve))
+      return read(hash)
+    }
+    const builds = () => engine.calls.filter((call) => call === 'forkchoice+').length
+    const before = builds()
+    await chain.clock.advance(1000)
+    await until(() => answers.length > 0)
+    const head = await node.stopSequencer()
+    for (const answer of answers.splice(0)) answer()
+    await settle()
+    expect(builds()).toBe(before)
+    expect(engine.label('latest')).toBe(head)
+    await chain.advance(3)
+    expect([builds(), engine.label('latest')]).toEqual([before, head])
   })
 
   it('moves to the new L1 chain after a reorg of its origins', async () => {

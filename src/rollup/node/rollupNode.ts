@@ -1,9 +1,9 @@
-import { unixSeconds } from '../../lib/clock.ts'
-import { DeviumError } from '../../lib/errors.ts'
+import { DeviumError, describeError } from '../../lib/errors.ts'
 import { toQuantity } from '../../lib/hex.ts'
 import { EngineController } from '../engine/index.ts'
 import { payloadBlockHash } from '../protocol/index.ts'
 import {
+  type L1BlockRef,
   type PayloadEnvelope,
   type RollupConfig,
   type SyncStatus,
@@ -12,6 +12,7 @@ import {
 } from '../protocol/types.ts'
 import { OriginSelector, Sequencer } from '../sequencer/index.ts'
 import type { OutputAtBlock, RollupNodeApi, SafeHeadAtL1Block } from './api.ts'
+import { BlockPublisher } from './blockPublisher.ts'
 import { BlockTimesRecorder } from './blockTimes.ts'
 import { CatchUpWatch } from './catchUpWatch.ts'
 import { DerivationLoop } from './derivationLoop.ts'
@@ -40,7 +41,7 @@ export class NodeError extends DeviumError<
 }
 
 /** Peers reject blocks that are older (specs: rollup-node-p2p, "Block validation"). */
-const MAX_GOSSIP_AGE_S = 60
+const GOSSIP_WINDOW_MS = 60_000
 
 /** Assembles derivation, unsafe chain, finality and sequencer around one engine controller. */
 export function createRollupNode(
@@ -73,6 +74,15 @@ export function createRollupNode(
   const readOutput = createOutputReader(engine, config, {
     withdrawalRootFromState: options.withdrawalRootFromState ?? false,
   })
+  const publisher = new BlockPublisher(
+    {
+      publish: async (envelope) => p2p?.publish(envelope),
+      onTry: (error) => health.published(error),
+      clock,
+      logger: logger.child({ module: 'sequencer' }),
+    },
+    { windowMs: options.gossipWindowMs ?? GOSSIP_WINDOW_MS },
+  )
   const sequencing = createSequencing()
   const batcherWatch = insight.batcher === undefined ? undefined : new BatcherWatch({ batcher: insight.batcher, clock })
   const health = new HealthWatch(
@@ -172,6 +182,7 @@ export function createRollupNode(
         // One loop that failed ends the others, and all have ended when the caller hears of it.
         stop.abort()
         await Promise.allSettled(tasks)
+        await publisher.stop()
       }
     },
   }
@@ -200,7 +211,10 @@ export function createRollupNode(
         attributes: modules.attributes,
         origins,
         ...(modules.conductor === undefined ? {} : { conductor: modules.conductor }),
-        publish,
+        publish(envelope) {
+          blockTimes.signed(envelope)
+          publisher.add(envelope)
+        },
         requestReset: resetFor('the sequencer found that its heads are no longer right'),
         ...(onActiveChange === undefined ? {} : { onActiveChange }),
         metrics,
@@ -213,17 +227,11 @@ export function createRollupNode(
     return { sequencer, origins }
   }
 
-  async function publish(envelope: PayloadEnvelope): Promise<void> {
-    // A sequencer that catches up after an outage would only be punished for these: they reach other nodes by L1.
-    if (unixSeconds(clock) - envelope.payload.timestamp > MAX_GOSSIP_AGE_S) return
-    blockTimes.signed(envelope)
-    try {
-      await p2p?.publish(envelope)
-      health.published()
-    } catch (error) {
-      health.published(error)
-      throw error
-    }
+  /** The first block on an origin needs its deposits, and shall not wait for them. */
+  function readOriginAhead({ hash, number }: L1BlockRef): void {
+    l1.receipts(hash).catch((error: unknown) => {
+      logger.debug('Could not read the receipts of the L1 head ahead', { number, err: describeError(error) })
+    })
   }
 
   function requireSequencer(): Sequencer {
@@ -251,6 +259,7 @@ export function createRollupNode(
       l1HeadAtMs = clock.now()
       metrics.l1Ref('l1_head', ref)
       sequencing?.origins.onL1Head(ref)
+      if (sequencing?.sequencer.active === true) readOriginAhead(ref)
       derivation.onL1Head()
       tellOfHeads()
     })

@@ -18,6 +18,8 @@ import type { SafeHeadDb } from './safeHeadDb.ts'
 export interface NodeL1 {
   blockInfoByHash(hash: Hex): Promise<L1BlockRef | undefined>
   blockInfoByNumber(number: number): Promise<L1BlockRef | undefined>
+  /** With the deposits of a block, kept for who asks again. */
+  receipts(hash: Hex): Promise<unknown>
 }
 
 /** Tells of new L1 blocks; listeners are added before the node runs. */
@@ -79,6 +81,8 @@ export interface RollupNodeOptions {
   name?: string | undefined
   /** Absent: a verifier. */
   sequencing?: SequencingOptions
+  /** Age at which peers refuse a block. Default 60 s. */
+  gossipWindowMs?: number
   /** How the unsafe chain is followed; default consensus-layer sync. */
   sync?: SyncOptions
   /** How heads are found at the start and after a reset. */

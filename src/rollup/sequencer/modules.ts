@@ -43,8 +43,8 @@ export interface SequencerModules {
   origins: SequencerOrigins
   /** By default this sequencer is the only one. */
   conductor?: Conductor
-  /** Signs and gossips. Called before the block is inserted here; a failure is logged and the block stands. */
-  publish: (envelope: PayloadEnvelope) => Promise<void>
+  /** Sees to it that peers get a block, which is this node's head by then. */
+  publish: (envelope: PayloadEnvelope) => void
   /** Asks for a reset of heads and pipeline; resolves when it is done. */
   requestReset: () => Promise<void>
   /** Called when building starts or stops, before the change is reported to the caller. */

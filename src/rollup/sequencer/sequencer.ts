@@ -78,6 +78,8 @@ export class Sequencer {
   private state: SequencerState
   private recoverMode: boolean
   private failure: SequencerStanding['failure']
+  /** Committed blocks that peers have not been given yet. */
+  private readonly unpublished = new WeakSet<PayloadEnvelope>()
   /** Of the block under way: how long sealing took, and when it went out, counted from its timestamp. */
   private timing = { sealingMs: 0, publishedAfterMs: 0 }
 
@@ -209,7 +211,7 @@ export class Sequencer {
     }
   }
 
-  /** Peers have the last block already: without it in the engine the next start would make another one of its height. */
+  /** op-conductor has the last block already: without it in the engine the next start would make another of its height. */
   private async insertLast(): Promise<void> {
     const due = dueAction(this.state, this.rules)
     if (due?.action.kind === 'insert' && this.modules.engine.ready) await this.carryOut(due.action)
@@ -280,6 +282,8 @@ export class Sequencer {
     const { engine, origins, attributes, logger } = this.modules
     const origin = await origins.select(parent)
     const prepared = await attributes.prepare(parent, origin)
+    // A stop while L1 was asked: the engine is told to build nothing.
+    if (this.state.phase.kind !== 'starting') return
     const noTxPool = this.recoverMode || mustBeEmpty(this.config, prepared.timestamp, origin)
     const job = await engine.startBuild(parent, { ...prepared, noTxPool })
     this.dispatch({ kind: 'started', job })
@@ -299,12 +303,7 @@ export class Sequencer {
   private async commit(envelope: PayloadEnvelope): Promise<void> {
     await this.modules.conductor.commit(envelope)
     this.dispatch({ kind: 'committed' })
-    if (!this.state.published.includes(envelope)) return
-    this.timing.publishedAfterMs = this.modules.clock.now() - envelope.payload.timestamp * 1000
-    // Gossip goes first: peers then execute the block while this node does.
-    this.modules.publish(envelope).catch((error) => {
-      this.modules.logger.warn('Could not publish block', { number: envelope.payload.blockNumber, err: error })
-    })
+    if (this.state.published.includes(envelope)) this.unpublished.add(envelope)
   }
 
   private async insert(envelope: PayloadEnvelope, isRestored: boolean): Promise<void> {
@@ -318,6 +317,11 @@ export class Sequencer {
       }
     }
     const block = await engine.insertSealed(envelope)
+    // Peers get no block that this node's own engine refuses, or has not got after a crash.
+    if (this.unpublished.delete(envelope)) {
+      this.timing.publishedAfterMs = this.modules.clock.now() - envelope.payload.timestamp * 1000
+      this.modules.publish(envelope)
+    }
     const { transactions, gasUsed } = envelope.payload
     const { number, hash, l1Origin } = block
     const fields = { number, hash, txs: transactions.length, gasUsed, origin: l1Origin.number }

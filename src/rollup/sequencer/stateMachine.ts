@@ -11,7 +11,7 @@ export type SequencerAction =
 
 /** Where the block under way stands. In the phases that end in -ing an answer is awaited and nothing else is begun. */
 export type SequencerPhase =
-  /** No block under way: one that was published and is missing is inserted, else the next one started when it is due. */
+  /** No block under way: one that was committed and is missing is inserted, else the next one started when it is due. */
   | { kind: 'idle' }
   | { kind: 'starting'; parent: L2BlockRef; sinceMs: number }
   /** The engine collects transactions until it is time to seal. */
@@ -34,7 +34,7 @@ export interface SequencerState {
   readonly phase: SequencerPhase
   /** Unix time in milliseconds before which nothing is begun. */
   readonly notBeforeMs: number
-  /** Blocks that went out to peers, oldest first: no other block of the same height may follow them. */
+  /** Committed blocks, which go to peers once the engine has them, oldest first: no other block of their height may follow. */
   readonly published: PublishedBlocks
   /** Failures since the last block that became head. */
   readonly failures: number
