@@ -5,6 +5,7 @@ import { systemClock } from '../lib/clock.ts'
 import { createCallContext } from '../lib/jsonRpc/callContext.ts'
 import { silentLogger } from '../lib/logger.ts'
 import { propertyRuns } from '../lib/testUtils/propertyRuns.ts'
+import { WAIT_LIMIT_MS } from '../lib/testUtils/until.ts'
 import { createRollupRpc, createRpcMetrics } from './index.ts'
 import { CONFIG_JSON, hash, RECORD, recorder } from './testUtils/recorder.ts'
 
@@ -32,7 +33,7 @@ beforeEach(() => {
     )
     const pieces = await dispatcher.handle(
       JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-      createCallContext({ timeoutMs: 10_000 }),
+      createCallContext({ timeoutMs: WAIT_LIMIT_MS }),
     )
     const { id: _, jsonrpc: __, ...answer } = JSON.parse(pieces?.join('') ?? '{}')
     return answer
@@ -318,7 +319,7 @@ describe('metrics', () => {
       { jsonrpc: '2.0', id: 2, method: 'optimism_version' },
       { jsonrpc: '2.0', id: 3, method: 'optimism_outputAtBlock', params: ['x'] },
     ]
-    await dispatcher.handle(JSON.stringify(calls), createCallContext({ timeoutMs: 10_000 }))
+    await dispatcher.handle(JSON.stringify(calls), createCallContext({ timeoutMs: WAIT_LIMIT_MS }))
     const lines = (await registry.metrics()).split('\n').filter((line) => /^x_rpc_server_(params|results)_/.test(line))
     expect(lines).toEqual([
       'x_rpc_server_params_size_total{rpc="main",method="optimism_version"} 2',
@@ -334,7 +335,7 @@ describe('metrics', () => {
       { version: 'v', enableAdmin: false },
     )
     const body = `{"jsonrpc":"2.0","id":1,"method":"optimism_version","params":${deep}}`
-    const answer = await dispatcher.handle(body, createCallContext({ timeoutMs: 10_000 }))
+    const answer = await dispatcher.handle(body, createCallContext({ timeoutMs: WAIT_LIMIT_MS }))
     expect(answer?.join('')).toContain('too many arguments')
   })
 })

@@ -5,7 +5,7 @@ import { createCallContext } from '../../src/lib/jsonRpc/callContext.ts'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { until } from '../../src/lib/testUtils/until.ts'
+import { until, WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 import { ConductorClient } from '../../src/rollup/sequencer/index.ts'
 import {
   createRaftLog,
@@ -36,7 +36,7 @@ async function addMember(isLeader: boolean): Promise<TestNode & { conductor: Fak
   opened.defer(() => conductor.close())
   const rpc = createRpcClient({ url: conductor.url })
   opened.defer(() => rpc.close())
-  const client = new ConductorClient({ rpc, clock: systemClock, logger: silentLogger }, { timeoutMs: 10_000 })
+  const client = new ConductorClient({ rpc, clock: systemClock, logger: silentLogger }, { timeoutMs: WAIT_LIMIT_MS })
   const node = await chain.addNode({ sequencing: STOPPED, conductor: client })
   return { ...node, conductor, rpc }
 }

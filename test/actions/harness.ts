@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Registry } from 'prom-client'
+import { onTestFailed } from 'vitest'
 import { concatBytes } from '../../src/lib/bytes.ts'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { type Hex, toHex } from '../../src/lib/hex.ts'
@@ -164,6 +165,8 @@ export class TestChain {
       },
     )
     const testNode: TestNode<E> = { node, engine, p2p, registry, failure: undefined }
+    // Shows where the node stands that did not come to what was waited for.
+    onTestFailed(() => console.error(node.syncStatus(), node.derivationStatus()))
     const running = node.run(this.stop.signal).catch((error: unknown) => {
       testNode.failure = error
     })

@@ -27,8 +27,7 @@ function start(options: SenderRecoveryOptions = {}): SenderRecovery & AsyncDispo
   return { ...service, [Symbol.asyncDispose]: () => service.close() }
 }
 
-// The process takes its time to start where the machine is busy.
-describe('senders that are recovered ahead', { timeout: 300_000 }, () => {
+describe('senders that are recovered ahead', () => {
   it('are those of the transactions, deposits passed over', async () => {
     await using service = start()
     using ahead = service.begin(encodings)

@@ -8,6 +8,7 @@ import { DecodeError, DeviumError } from '../errors.ts'
 import { createJwt } from '../jwt.ts'
 import { nextTurn } from '../nextTurn.ts'
 import { textOf } from '../testUtils/textOf.ts'
+import { WAIT_LIMIT_MS } from '../testUtils/until.ts'
 import type { Work } from '../turns.ts'
 import { createCallContext } from './callContext.ts'
 import { createRpcClient, RpcTransportError } from './client.ts'
@@ -117,7 +118,10 @@ describe('createRpcDispatcher', () => {
     const batch = JSON.stringify(Array.from({ length: 1000 }, (_, id) => ({ id, method: 'count' })))
     const dispatcher = createRpcDispatcher({ methods: new Map([['count', count]]) })
     const answers = parse(
-      await dispatcher.handle(batch, createCallContext({ timeoutMs: 10_000, clientGone: () => controller.signal })),
+      await dispatcher.handle(
+        batch,
+        createCallContext({ timeoutMs: WAIT_LIMIT_MS, clientGone: () => controller.signal }),
+      ),
     )
     expect([most, made, answers.length]).toEqual([1, 3, 1000])
     expect(answers[2]).toMatchObject({ id: 2, result: 3 })
@@ -166,14 +170,14 @@ describe('createRpcDispatcher', () => {
     const timer = setInterval(() => turns++, 1)
     const answer = await dispatcher.handle(
       '{"id":1,"method":"list"}',
-      createCallContext({ timeoutMs: 10_000, clientGone: () => end.signal }),
+      createCallContext({ timeoutMs: WAIT_LIMIT_MS, clientGone: () => end.signal }),
     )
     clearInterval(timer)
     expect(turns).toBeGreaterThan(10)
     expect(parse(answer).result).toEqual(Array.from({ length: 100 }, () => 'x'.repeat(300_000)))
     const ended = await dispatcher.handle(
       '{"id":1,"method":"list"}',
-      createCallContext({ timeoutMs: 10_000, clientGone: () => end.signal }),
+      createCallContext({ timeoutMs: WAIT_LIMIT_MS, clientGone: () => end.signal }),
     )
     expect(parse(ended)).toEqual(error(-32002, 'request timed out'))
     expect(written).toBe(150)
