@@ -340,7 +340,7 @@ async function checkEndpoints(
     l1
       .check(({ url, client }) => waitForEndpoint(l1At(url), () => checkL1(client, config, waiting.logger), waiting))
       .then(() => waitForEndpoint(l1At(l1.activeEndpoint().url), () => runtimeConfig.load(), waiting)),
-    waitForEndpoint(l2Endpoint, () => checkEngine(engine, config), waiting),
+    waitForEndpoint(l2Endpoint, () => checkEngine(engine, config, waiting.logger), waiting),
   ])
 }
 

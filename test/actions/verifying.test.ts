@@ -510,6 +510,39 @@ describe('execution-layer sync', () => {
   })
 })
 
+describe('attributes that the engine refuses with the forkchoice update', () => {
+  it.each([
+    { id: 'by an error', refuse: () => raise(new JsonRpcError(-38003, 'Invalid payload attributes')) },
+    {
+      id: 'as INVALID',
+      refuse: () => ({ payloadStatus: { status: 'INVALID' as const, validationError: 'invalid transaction' } }),
+    },
+  ])('make a block of its deposits from Holocene on, without a reset: $id', async ({ refuse }) => {
+    const { verifier, sequencer, blocks } = await startBoth(8)
+    const bad = variantOf(sequencer.engine, at(blocks, 4), at(blocks, 5))
+    let refusals = 0
+    verifier.engine.faults.forkchoiceUpdated = (_state, attributes) => {
+      if (!attributes?.transactions.some((transaction) => transaction[1] === 77)) return undefined
+      refusals++
+      return refuse()
+    }
+    const { lastReset } = verifier.node.derivationStatus().record
+    chain.l1.mine([chain.batchOf([...blocks.slice(0, 4), bad, ...blocks.slice(5)])])
+    await until(() => verifier.node.syncStatus().safeL2.number === 5)
+    await settle()
+    expect((await verifier.engine.payloadByNumber(5))?.payload.transactions).toHaveLength(1)
+    // Once beside the block before, once by itself.
+    expect(refusals).toBeLessThanOrEqual(2)
+    expect(verifier.node.derivationStatus().record.lastReset).toEqual(lastReset)
+    // The rest of the channel is gone; the chain goes on with the next one.
+    expect(verifier.node.syncStatus().safeL2.number).toBe(5)
+  })
+})
+
+function raise(error: Error): never {
+  throw error
+}
+
 describe('invalid blocks', () => {
   it('replaces one by its deposits from Holocene on, and reads on', async () => {
     const { verifier, sequencer, blocks } = await startBoth(3)
