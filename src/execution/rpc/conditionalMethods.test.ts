@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import { BlockDriver } from '../testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
@@ -13,9 +13,10 @@ const STORE = fromHex('0x6004600c60003960046000f3345f5500')
 let node: ExecutionNode
 let driver: BlockDriver
 let store: Hex
-let nonce = 1
+let nonce: number
 
-beforeAll(async () => {
+beforeEach(async () => {
+  nonce = 1
   node = await startExecutionNode(holocene.genesis, { conditionalLookupsPerSecond: 5_000 })
   driver = new BlockDriver(node.engine, holocene.rollup)
   await node.eth.request('eth_sendRawTransaction', [
@@ -26,7 +27,7 @@ beforeAll(async () => {
   await driver.build()
 })
 
-afterAll(() => node.close())
+afterEach(() => node.close())
 
 async function send(condition: unknown): Promise<Hex> {
   const { raw } = signTransaction(DEV_KEYS[0], { nonce, to: DEV_ADDRESSES[1], value: 1n })
@@ -100,7 +101,6 @@ describe('eth_sendRawTransactionConditional', () => {
     expect(await mined()).toContain(change.hash)
     expect(await mined()).not.toContain(hash)
     await expect.poll(() => node.pool.get(hash)).toBeUndefined()
-    nonce -= 1
   })
 
   it('has so many look-ups a second, and is not there without its flag', async () => {

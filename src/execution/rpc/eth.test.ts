@@ -8,14 +8,22 @@ import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { BlockDriver } from '../testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
-import { DEV_ADDRESSES, DEV_KEYS, signLegacyTransaction, signTransaction } from '../testUtils/signTransaction.ts'
+import {
+  DEV_ADDRESSES,
+  DEV_KEYS,
+  signLegacyTransaction,
+  signTransaction,
+  testKey,
+} from '../testUtils/signTransaction.ts'
 
 type Json = { [key: string]: JsonValue }
 
 const holocene = loadRecordedRpc('holocene-span-brotli-calldata')
-const [KEY, SECOND_KEY, THIRD_KEY] = DEV_KEYS
-const [SENDER, , THIRD] = DEV_ADDRESSES
+/** The second one is used by one test alone, which begins with its first nonce. */
+const [KEY, FRESH_KEY, THIRD_KEY] = DEV_KEYS
+const [SENDER, FRESH, THIRD] = DEV_ADDRESSES
 const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
+const PAID: Hex = '0x00000000000000000000000000000000000abcdf'
 /** Emits one log whose topic is the first word of the call's data. */
 const EMITTER = fromHex('0x6009600c60003960096000f360003560006000a100')
 /** Reverts with the call's data. */
@@ -40,37 +48,36 @@ afterAll(async () => {
 
 describe('a transaction from wallet to receipt', () => {
   it('waits in the pool, counts for the pending nonce, and is mined', async () => {
-    const first = signTransaction(KEY, { to: NOBODY, value: 7n })
+    const first = signTransaction(FRESH_KEY, { to: PAID, value: 7n })
     expect(await send(first.raw)).toBe(first.hash)
-    expect(await ask('eth_getTransactionCount', SENDER, 'latest')).toBe('0x0')
-    expect(await ask('eth_getTransactionCount', SENDER, 'pending')).toBe('0x1')
-    expect(await ask('eth_getTransactionByHash', first.hash)).toMatchObject({ blockHash: null, from: SENDER })
+    expect(await ask('eth_getTransactionCount', FRESH, 'latest')).toBe('0x0')
+    expect(await ask('eth_getTransactionCount', FRESH, 'pending')).toBe('0x1')
+    expect(await ask('eth_getTransactionByHash', first.hash)).toMatchObject({ blockHash: null, from: FRESH })
     expect(await ask('eth_getTransactionReceipt', first.hash)).toBeNull()
     expect(await ask('txpool_status')).toEqual({ pending: '0x1', queued: '0x0' })
     const content = await askJson('txpool_content')
-    expect(content).toMatchObject({ pending: { [checksumAddress(SENDER)]: { 0: { hash: first.hash } } }, queued: {} })
-    const balance = BigInt(String(await ask('eth_getBalance', SENDER, 'latest')))
+    expect(content).toMatchObject({ pending: { [checksumAddress(FRESH)]: { 0: { hash: first.hash } } }, queued: {} })
+    const balance = BigInt(String(await ask('eth_getBalance', FRESH, 'latest')))
 
     const block = await driver.build()
     const receipt = await askJson('eth_getTransactionReceipt', first.hash)
     expect(receipt).toMatchObject({ status: '0x1', blockHash: block.blockHash, transactionIndex: '0x1' })
     expect(BigInt(String(receipt.l1Fee))).toBeGreaterThan(0n)
-    expect(await ask('eth_getBalance', NOBODY, 'latest')).toBe('0x7')
-    expect(await ask('eth_getBalance', NOBODY, 'earliest')).toBe('0x0')
+    expect(await ask('eth_getBalance', PAID, 'latest')).toBe('0x7')
+    expect(await ask('eth_getBalance', PAID, 'earliest')).toBe('0x0')
     const paid = BigInt(String(receipt.gasUsed)) * BigInt(String(receipt.effectiveGasPrice))
-    const left = BigInt(String(await ask('eth_getBalance', SENDER, 'latest')))
+    const left = BigInt(String(await ask('eth_getBalance', FRESH, 'latest')))
     expect(balance - left).toBe(7n + paid + BigInt(String(receipt.l1Fee)))
-    expect(await ask('eth_getTransactionCount', SENDER, 'latest')).toBe('0x1')
+    expect(await ask('eth_getTransactionCount', FRESH, 'latest')).toBe('0x1')
     expect(await ask('txpool_status')).toEqual({ pending: '0x0', queued: '0x0' })
     expect(await ask('eth_getRawTransactionByHash', first.hash)).toBe(toHex(first.raw))
     expect(await ask('debug_getRawTransaction', first.hash)).toBe(toHex(first.raw))
   })
 
   it.each<[string, () => Uint8Array, string]>([
-    ['a used nonce', () => signTransaction(KEY, { nonce: 0, value: 1n }).raw, 'nonce too low'],
     [
       'more than the sender has',
-      () => signTransaction(THIRD_KEY, { value: 10n ** 30n }).raw,
+      () => signTransaction(testKey(1), { value: 10n ** 30n }).raw,
       'insufficient funds for gas * price + value',
     ],
     ['another chain', () => signTransaction(KEY, { chainId: 1n, nonce: 1 }).raw, 'invalid sender'],
@@ -92,11 +99,17 @@ describe('a transaction from wallet to receipt', () => {
     await expect(send(raw())).rejects.toMatchObject({ rpcCode: -32000, message: expect.stringContaining(text) })
   })
 
-  it('refused the second time: already known', async () => {
-    const { raw } = signTransaction(SECOND_KEY)
+  it('refused the second time: already known, then a used nonce', async () => {
+    const nonce = Number(await ask('eth_getTransactionCount', THIRD, 'latest'))
+    const { raw } = signTransaction(THIRD_KEY, { nonce })
     await send(raw)
     await expect(send(raw)).rejects.toMatchObject({ rpcCode: -32000, message: 'already known' })
     await driver.build()
+    const message = expect.stringContaining('nonce too low')
+    await expect(send(signTransaction(THIRD_KEY, { nonce, value: 1n }).raw)).rejects.toMatchObject({
+      rpcCode: -32000,
+      message,
+    })
   })
 })
 
@@ -204,7 +217,9 @@ describe('contracts', () => {
 
   it('debug_traceTransaction ends where steps show more than the heap holds', async () => {
     // Grows its memory to a megabyte, and goes round and round.
-    const raw = signTransaction(THIRD_KEY, { to: null, data: fromHex('0x620fffff51505b600656'), gasLimit: 3_000_000n })
+    const nonce = Number(await ask('eth_getTransactionCount', THIRD, 'latest'))
+    const loop = { to: null, data: fromHex('0x620fffff51505b600656'), gasLimit: 3_000_000n }
+    const raw = signTransaction(THIRD_KEY, { nonce, ...loop })
     // Forced: it takes longer than a busy machine's block waits for the pool.
     await driver.build({ transactions: [raw.raw] })
     await expect(ask('debug_traceTransaction', raw.hash, { enableMemory: true })).rejects.toMatchObject({
@@ -307,6 +322,7 @@ describe('fees', () => {
   })
 
   it('eth_feeHistory', async () => {
+    for (let block = 0; block < 2; block++) await driver.build()
     const latest = await askJson('eth_getBlockByNumber', 'latest', false)
     const history = await askJson('eth_feeHistory', '0x2', 'latest', [10, 90])
     expect(history.oldestBlock).toBe(toQuantity(Number(latest.number) - 1))

@@ -1,6 +1,6 @@
 import { createPublicClient, createWalletClient, webSocket } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { createWebSocketRpcClient, type WebSocketRpcClient } from '../../lib/jsonRpc/webSocketClient.ts'
 import { BlockDriver } from '../testUtils/blockDriver.ts'
@@ -18,13 +18,13 @@ let node: ExecutionNode
 let driver: BlockDriver
 let socket: WebSocketRpcClient
 
-beforeAll(async () => {
+beforeEach(async () => {
   node = await startExecutionNode(holocene.genesis)
   driver = new BlockDriver(node.engine, holocene.rollup)
   socket = createWebSocketRpcClient({ url: node.wsUrl })
 })
 
-afterAll(async () => {
+afterEach(async () => {
   await socket.close()
   await node.close()
   expect(node.unexpected).toEqual([])
@@ -88,12 +88,12 @@ describe('subscriptions', () => {
     const others = await collect('logs', { address: `0x${'ab'.repeat(20)}` })
     const syncing = await collect('syncing')
     const before = node.chain.head()
-    const { raw, hash } = signTransaction(DEV_KEYS[0], { nonce: 1, to: null, data: LOGGER, gasLimit: 100_000n })
+    const { raw, hash } = signTransaction(DEV_KEYS[0], { to: null, data: LOGGER, gasLimit: 100_000n })
     await node.eth.request('eth_sendRawTransaction', [toHex(raw)])
     await driver.build()
     await expect.poll(() => logs.told).toMatchObject([{ transactionHash: hash, removed: false }])
     expect(heads.told).toEqual([await node.eth.request('eth_getHeaderByNumber', ['latest'])])
-    expect(whole.told).toMatchObject([{ hash, nonce: '0x1', blockHash: null }])
+    expect(whole.told).toMatchObject([{ hash, nonce: '0x0', blockHash: null }])
     const sibling = await extendChain(node.chain, holocene.rollup, before.hash, { salt: 5n })
     await node.chain.setForkchoice({
       headBlockHash: sibling,
