@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { toQuantity } from '../../src/lib/hex.ts'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 
@@ -93,11 +94,16 @@ export async function leaseAnvil(options: AnvilOptions = {}): Promise<LeasedAnvi
   }
 }
 
-/** Back to the genesis block, with an empty pool, the real time and a block for each transaction. */
+/**
+ * Back to the genesis block, with an empty pool, the real time and a block for each transaction. Anvil gives the new
+ * genesis block the gas limit and the base fee that were set last.
+ */
 async function reset({ url }: Anvil): Promise<void> {
   const rpc = createRpcClient({ url })
   try {
     await rpc.batch([
+      { method: 'evm_setBlockGasLimit', params: [toQuantity(30_000_000)] },
+      { method: 'anvil_setNextBlockBaseFeePerGas', params: [toQuantity(1_000_000_000)] },
       { method: 'anvil_reset', params: [] },
       { method: 'evm_setAutomine', params: [true] },
     ])
