@@ -6,15 +6,14 @@ import { submitterInTest } from './testUtils/submitterInTest.ts'
 
 describe('rollup node out of reach', () => {
   it.each([
-    { fault: 'hang', text: /^sync status request timed out/ },
-    { fault: 'error', text: /^sync status request failed: the engine is not reachable/ },
-    { fault: 'empty', text: /^sync status request timed out: the rollup node is not in sync/ },
-  ] as const)('warns and carries on by itself: $fault', async ({ fault, text }) => {
+    { fault: 'hang', networkTimeoutMs: 300, text: /^sync status request timed out/ },
+    { fault: 'error', networkTimeoutMs: 60_000, text: /^sync status request failed: the engine is not reachable/ },
+  ] as const)('warns and carries on by itself: $fault', async ({ fault, networkTimeoutMs, text }) => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log } = setup
     node.unsafe = 3
     node.syncStatusFault = fault
-    setup.create({ networkTimeoutMs: 300 }).start()
+    setup.create({ networkTimeoutMs }).start()
     const warning = await log.seen('Error calculating L2 block range')
     expect(warning.lvl).toBe('warn')
     expect(warning.err).toMatch(text)

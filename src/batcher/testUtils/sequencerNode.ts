@@ -25,7 +25,7 @@ export class SequencerNode {
   frozenSafe: number | undefined
   /** Number of the L1 block the node claims to stand at, instead of the L1 head. */
   currentL1: number | undefined
-  syncStatusFault: 'none' | 'hang' | 'error' | 'empty' = 'none'
+  syncStatusFault: 'none' | 'hang' | 'error' = 'none'
   syncStatusCalls = 0
   /** Limits of a transaction and of a block that it was told. */
   readonly maxDaSizes: [number, number][] = []
@@ -106,15 +106,12 @@ export class SequencerNode {
         throw new JsonRpcError(-32000, 'the engine is not reachable')
     }
     const head = (await this.l1.request('eth_getBlockByNumber', ['latest', false])) as Record<string, string>
-    const l1Ref =
-      this.syncStatusFault === 'empty'
-        ? EMPTY_REF
-        : {
-            hash: head.hash,
-            number: Number(head.number),
-            parentHash: head.parentHash,
-            timestamp: Number(head.timestamp),
-          }
+    const l1Ref = {
+      hash: head.hash,
+      number: Number(head.number),
+      parentHash: head.parentHash,
+      timestamp: Number(head.timestamp),
+    }
     const safe = this.l2Ref(await this.safeNumber())
     return {
       current_l1: this.currentL1 === undefined ? l1Ref : { ...l1Ref, number: this.currentL1 },
