@@ -86,7 +86,7 @@ function derivation(facts: Partial<DerivationFacts>): DerivationStatus {
       follows: undefined,
     },
     record: new DerivationRecorder({ clock: { now: () => START_MS } }).record(),
-    config: { seqWindowSize: 3_600 },
+    config: { seqWindowSize: 3_600, blockTime: 2, forks: {} },
     ...facts,
   })
 }

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import { UsageError } from '../lib/errors.ts'
-import { describeUnknown } from '../lib/unknownMembers.ts'
 import { printJson } from './printJson.ts'
 
 interface NameOption {
@@ -62,7 +61,10 @@ export function addNetworksCommands(program: Command): void {
       )
       const { refuseAltDa } = await import('./chainChecks.ts')
       const { config, usesAltDa, unknown, proposedName } = await readNetworkFile(path, chainIdOf(options.l1ChainId))
-      for (const member of unknown) process.stderr.write(`${program.name()}: ${path}: ${describeUnknown(member)}\n`)
+      const { describeUnknownMember } = await import('../rollup/protocol/index.ts')
+      for (const member of unknown) {
+        process.stderr.write(`${program.name()}: ${path}: ${describeUnknownMember(member, config.unknownForks)}\n`)
+      }
       refuseAltDa({ config, usesAltDa, source: path })
       const name = options.name ?? proposedName
       const outcome = await addNetwork(ownNetworksFolder(), name, config, { replace: options.replace === true })

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { describeError, UsageError } from '../lib/errors.ts'
 import type { Logger } from '../lib/logger.ts'
-import { describeUnknown } from '../lib/unknownMembers.ts'
 import { findNetwork, ownNetworksFolder, REGISTRY_COMMIT } from '../rollup/networks/index.ts'
 import {
   checkRollupConfig,
+  describeUnknownMember,
   hasKnownBlobSchedule,
   isForkActive,
   parseRollupConfig,
@@ -111,7 +111,9 @@ async function readConfig(values: ConfigValues, logger: Logger): Promise<ChosenC
   try {
     const json: unknown = JSON.parse(text)
     const config = parseRollupConfig(json)
-    for (const unknown of unknownConfigMembers(json)) logger.warn(describeUnknown(unknown), { file: path })
+    for (const unknown of unknownConfigMembers(json)) {
+      logger.warn(describeUnknownMember(unknown, config.unknownForks), { file: path })
+    }
     return { config, source: `rollup config ${path}`, usesAltDa: false }
   } catch (cause) {
     throw new UsageError(`rollup config ${path} is not valid: ${describeError(cause)}`, { cause })

@@ -21,6 +21,19 @@ export function gweiText(wei: bigint): string {
   return `${Number(wei) / 1e9} gwei`
 }
 
+/** `2026-12-01 12:00:00 UTC`. */
+export function utcText(unixSeconds: number): string {
+  // Further than a date reaches, nobody reads the digits.
+  const ms = Math.min(unixSeconds * 1000, 8.64e15)
+  return `${new Date(ms).toISOString().slice(0, -5).replace('T', ' ')} UTC`
+}
+
+/** `in 3 days`, `3 days ago`. */
+export function fromNowText(unixSeconds: number, nowSeconds: number): string {
+  const away = sinceText(Math.abs(unixSeconds - nowSeconds) * 1000)
+  return unixSeconds > nowSeconds ? `in ${away}` : `${away} ago`
+}
+
 /** `100 (0x1234…cdef)`. */
 export function blockPhrase({ number, hash }: { number: number; hash: string }): string {
   return `${number} (${shortHash(hash)})`

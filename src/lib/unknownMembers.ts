@@ -30,6 +30,6 @@ export function unknownMembers(json: unknown, known: KnownMembers, path = ''): U
   return found.slice(0, MAX_FOUND)
 }
 
-export function describeUnknown({ member, nearest }: UnknownMember): string {
-  return `Nobody knows the member ${member}: it is ignored${nearest === undefined ? '' : `. Did you mean ${nearest}?`}`
+export function describeUnknown({ member, nearest }: UnknownMember, effect = 'it is ignored'): string {
+  return `Nobody knows the member ${member}: ${effect}${nearest === undefined ? '' : `. Did you mean ${nearest}?`}`
 }

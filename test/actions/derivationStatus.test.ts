@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { shortHash } from '../../src/lib/shortIds.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import { decodeFrames, encodeFrames, type PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
-import { settle, TestChain, type TestChainOptions, type TestNode } from './harness.ts'
+import { GENESIS_TIME, settle, TestChain, type TestChainOptions, type TestNode } from './harness.ts'
 
 let chain: TestChain
 afterEach(() => chain.close())
@@ -104,5 +104,26 @@ describe('why the safe head does not move', () => {
     expect(verifier.node.derivationStatus().record.lastReset?.reason).toContain('detected L1 reorg')
     await verifier.node.resetDerivationPipeline()
     expect(verifier.node.derivationStatus().record.lastReset?.reason).toBe('an operator asked for it')
+  })
+
+  it('names the fork that this version does not know, before whose first block sequencer and verifier stop', async () => {
+    chain = new TestChain({ unknownForks: [{ name: 'mars', time: GENESIS_TIME + 4 }] })
+    const sequencer = await chain.addNode({ sequencing: {} })
+    const verifier = await chain.addNode()
+    await chain.advance(8)
+    const blocks = sequencer.p2p.published
+    expect(blocks.map(({ payload }) => payload.timestamp - GENESIS_TIME)).toEqual([1, 2, 3])
+    for (const node of [sequencer, verifier]) expect(stateOf(node)).not.toBe('fork-unknown')
+    await post(blocks)
+    for (const node of [sequencer, verifier]) {
+      await until(() => stateOf(node) === 'fork-unknown')
+      expect(node.node.derivationStatus()).toMatchObject({ ok: false, safe: { number: 3 } })
+      expect(node.node.derivationStatus().text).toContain('the fork mars (2023-11-14 22:13:24 UTC)')
+      expect(node.failure).toBeUndefined()
+    }
+    // No empty block takes the place of one that cannot be derived.
+    await chain.advance(240)
+    expect(verifier.node.syncStatus()).toMatchObject({ safeL2: { number: 3 }, unsafeL2: { number: 3 } })
+    expect(stateOf(verifier)).toBe('fork-unknown')
   })
 })

@@ -51,6 +51,8 @@ export interface TestChainOptions {
   seqWindowSize?: number
   /** Last fork that is active, from genesis on. */
   fork?: Fork
+  /** Scheduled, and not known to this version. */
+  unknownForks?: RollupConfig['unknownForks']
   /** The whole config instead, of a chain whose engine is no fake one. */
   config?: (l1Genesis: BlockId) => RollupConfig
 }
@@ -77,15 +79,18 @@ export class TestChain {
   private readonly running: Promise<void>[] = []
 
   constructor(options: TestChainOptions = {}) {
-    const { blockTime = 1, l1BlockTime = 2, seqWindowSize = 100, fork = 'holocene' } = options
+    const { blockTime = 1, l1BlockTime = 2, seqWindowSize = 100, fork = 'holocene', unknownForks = [] } = options
     this.l1BlockTime = l1BlockTime
     this.l1 = new FakeL1(GENESIS_TIME, l1BlockTime)
     this.genesis = fakeGenesis(GENESIS_TIME, 30_000_000n)
     const { hash, number } = this.l1.head
-    this.config = options.config?.({ hash, number }) ?? this.ownConfig(fork, { blockTime, seqWindowSize })
+    this.config = options.config?.({ hash, number }) ?? this.ownConfig(fork, { blockTime, seqWindowSize, unknownForks })
   }
 
-  private ownConfig(fork: Fork, sizes: Pick<RollupConfig, 'blockTime' | 'seqWindowSize'>): RollupConfig {
+  private ownConfig(
+    fork: Fork,
+    others: Pick<RollupConfig, 'blockTime' | 'seqWindowSize' | 'unknownForks'>,
+  ): RollupConfig {
     const forks = UP_TO_HOLOCENE.slice(0, UP_TO_HOLOCENE.indexOf(fork) + 1)
     return {
       genesis: {
@@ -100,7 +105,7 @@ export class TestChain {
           ...(fork === 'holocene' ? { eip1559Params: '0x0000000000000000' } : {}),
         },
       },
-      ...sizes,
+      ...others,
       maxSequencerDrift: 600,
       channelTimeout: 300,
       l1ChainId: 900n,

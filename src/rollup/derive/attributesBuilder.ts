@@ -2,6 +2,7 @@ import { DeviumError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import {
   applySystemConfigUpdates,
+  checkForksKnown,
   createL1InfoEncoder,
   depositsFromReceipts,
   encodeDepositTx,
@@ -34,13 +35,14 @@ export function createAttributesBuilder({ l1, l2 }: AttributesBuilderModules, co
   const encodeL1Info = createL1InfoEncoder(config)
   return {
     async prepare(parent, epoch) {
+      const timestamp = parent.timestamp + config.blockTime
+      checkForksKnown(config, timestamp)
       const parentConfig = await l2.systemConfigByL2Hash(parent.hash)
       const { info, userDeposits, systemConfig, sequenceNumber } =
         parent.l1Origin.number === epoch.number
           ? await sameEpoch(l1, parent, epoch, parentConfig)
           : await newEpoch(l1, config, parent, epoch, parentConfig)
 
-      const timestamp = parent.timestamp + config.blockTime
       if (timestamp < info.timestamp) {
         throw mismatch(`L2 time ${timestamp} would be before that of L1 origin ${info.number}, ${info.timestamp}`)
       }

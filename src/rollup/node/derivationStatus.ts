@@ -17,6 +17,8 @@ export const DERIVATION_STATES = [
   'waiting-for-blobs',
   'engine-down',
   'engine-syncing',
+  /** The next block is under the rules of a fork that this version does not know. */
+  'fork-unknown',
   /** A step fails again and again for another reason. */
   'failing',
   /** Nothing is derived: the safe head is another node's. */
@@ -72,7 +74,7 @@ export interface DerivationFacts {
   /** In follow mode the address of the node that is followed. */
   follows: string | undefined
   record: DerivationRecord
-  config: Pick<RollupConfig, 'seqWindowSize'>
+  config: Pick<RollupConfig, 'seqWindowSize' | 'blockTime' | 'forks' | 'unknownForks'>
 }
 
 /** Why the safe head stands where it does. */

@@ -80,7 +80,7 @@ function facts(
     blobs: undefined,
     follows: undefined,
     record: recorder.record(),
-    config: { seqWindowSize: 3600 },
+    config: { seqWindowSize: 3600, blockTime: 2, forks: {} },
     ...change,
   }
   return all
@@ -175,6 +175,12 @@ const CASES: [DerivationState, string, DerivationFacts, string][] = [
     'Derivation starts over since 3 min ago, because detected L1 reorg: block 499.',
   ],
   [
+    'fork-unknown',
+    'a fork that this version does not know',
+    facts({ config: { seqWindowSize: 3600, blockTime: 2, forks: {}, unknownForks: [{ name: 'mars', time: 12_002 }] } }),
+    'The safe head stays at 1000 (0x2222…2222): the next block is of the fork mars (1970-01-01 03:20:02 UTC), which this version does not know.',
+  ],
+  [
     'failing',
     'a step that fails for another reason',
     facts({}, (recorder, clock) => {
@@ -211,7 +217,7 @@ const CASES: [DerivationState, string, DerivationFacts, string][] = [
   [
     'window-expiring',
     'a window that is about to end',
-    facts({ config: { seqWindowSize: 21 } }),
+    facts({ config: { seqWindowSize: 21, blockTime: 2, forks: {} } }),
     'The sequencing window of L2 block 1001 ends in 1 L1 block, at 501: without a batch until then empty blocks replace the unsafe ones.',
   ],
   [
@@ -284,6 +290,7 @@ describe('derivationStatus', () => {
         'engine-syncing',
         'engine-syncing',
         'resetting',
+        'fork-unknown',
         'failing',
       ],
       ...['window-expired', 'batches-dropped', 'window-expiring', 'batcher-stopped', 'no-batches'],

@@ -1,6 +1,7 @@
-import { blockPhrase, countOf, sinceText } from '../../lib/phrases.ts'
+import { blockPhrase, countOf, sinceText, utcText } from '../../lib/phrases.ts'
 import { shortHash } from '../../lib/shortIds.ts'
 import type { ChannelSnapshot } from '../derive/index.ts'
+import { unknownForkAt } from '../protocol/index.ts'
 import type { DerivationFacts, DerivationState } from './derivationStatus.ts'
 
 /** Without a batch for this long there is probably no batcher. */
@@ -109,6 +110,16 @@ const searching: Rule = ({ record: { lastReset, failure }, currentL1, follows, n
   return {
     state: 'resetting',
     text: `Derivation starts over since ${since} ago, because ${lastReset.reason}${because}.`,
+  }
+}
+
+const forkUnknown: Rule = ({ safe, follows, config }) => {
+  if (safe === undefined || follows !== undefined) return undefined
+  const fork = unknownForkAt(config, safe.timestamp + config.blockTime)
+  if (fork === undefined) return undefined
+  return {
+    state: 'fork-unknown',
+    text: `The safe head stays at ${blockPhrase(safe)}: the next block is of the fork ${fork.name} (${utcText(fork.time)}), which this version does not know.`,
   }
 }
 
@@ -226,6 +237,7 @@ const RULES: readonly Rule[] = [
   engineDown,
   engineSyncing,
   searching,
+  forkUnknown,
   failing,
   following,
   catchingUp,

@@ -21,6 +21,7 @@ import { type DerivationStatus, derivationStatus } from './derivationStatus.ts'
 import { EngineSyncWatch } from './engineSyncWatch.ts'
 import { FinalityTracker } from './finality.ts'
 import { FollowLoop } from './followLoop.ts'
+import { ForkWatch } from './forkWatch.ts'
 import { BatcherWatch } from './health/batcherWatch.ts'
 import { HealthWatch } from './health/healthWatch.ts'
 import { createOutputReader } from './outputAtBlock.ts'
@@ -174,6 +175,7 @@ export function createRollupNode(
         batcherWatch?.run(loops) ?? Promise.resolve(),
         new CatchUpWatch({ status: whySafeHead, clock, logger }).run(loops),
         new EngineSyncWatch({ isSyncing: () => controller.syncing, engine, clock, logger }).run(loops),
+        new ForkWatch({ clock, logger }, config).run(loops),
         sequencing?.sequencer.run(loops) ?? Promise.resolve(),
       ]
       try {

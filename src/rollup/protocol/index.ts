@@ -119,7 +119,7 @@ export {
   transactionsPlace,
 } from './payloadSsz.ts'
 export { checkRollupConfig, parseRollupConfig, rollupConfigToJson, systemConfigToJson } from './rollupConfig.ts'
-export { unknownConfigMembers } from './rollupConfigMembers.ts'
+export { describeUnknownMember, unknownConfigMembers } from './rollupConfigMembers.ts'
 export {
   decodeEip1559Params,
   decodeExtraData,
@@ -177,11 +177,13 @@ export {
   type RollupConfig,
   type SyncStatus,
   type SystemConfig,
+  type UnknownFork,
   type Withdrawal,
   ZERO_ADDRESS,
   ZERO_HASH,
   ZERO_L1_REF,
   ZERO_L2_REF,
 } from './types.ts'
+export { checkForksKnown, unknownForkAt, unknownForks } from './unknownForks.ts'
 export { hasMoreThanL1Info, transactionTotals, withUnreadTransactions } from './unreadTransactions.ts'
 export { upgradeDeposits, upgradeDepositsOf, upgradeGas } from './upgradeTxs.ts'

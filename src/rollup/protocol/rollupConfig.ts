@@ -2,6 +2,7 @@ import { DecodeError, UsageError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { isForkActive } from './forks.ts'
 import { JsonObjectReader } from './jsonReader.ts'
+import { unknownForksOf } from './rollupConfigMembers.ts'
 import {
   type AltDaConfig,
   type BlockId,
@@ -38,6 +39,8 @@ export function parseRollupConfig(json: unknown): RollupConfig {
     depositContractAddress: top.hex('deposit_contract_address', 20),
     l1SystemConfigAddress: top.hex('l1_system_config_address', 20),
   }
+  const unknownForks = unknownForksOf(json)
+  if (unknownForks.length > 0) config.unknownForks = unknownForks
   const pectraBlobScheduleTime = top.optionalInteger('pectra_blob_schedule_time')
   if (pectraBlobScheduleTime !== undefined) config.pectraBlobScheduleTime = pectraBlobScheduleTime
   if (top.optionalBoolean('keep_karst_upgrade_gas') === true) config.keepKarstUpgradeGas = true
@@ -80,6 +83,7 @@ export function rollupConfigToJson(config: RollupConfig): Record<string, unknown
       json.pectra_blob_schedule_time = config.pectraBlobScheduleTime
     }
   }
+  for (const { name, time } of config.unknownForks ?? []) json[`${name}_time`] = time
   if (config.keepKarstUpgradeGas === true) json.keep_karst_upgrade_gas = true
   json.batch_inbox_address = config.batchInboxAddress
   json.deposit_contract_address = config.depositContractAddress

@@ -1,5 +1,5 @@
-import { type KnownMembers, type UnknownMember, unknownMembers } from '../../lib/unknownMembers.ts'
-import { FORKS } from './types.ts'
+import { describeUnknown, type KnownMembers, type UnknownMember, unknownMembers } from '../../lib/unknownMembers.ts'
+import { FORKS, type UnknownFork } from './types.ts'
 
 const all = (...names: string[]): Record<string, true> => Object.fromEntries(names.map((name) => [name, true]))
 const BLOCK = all('hash', 'number')
@@ -32,7 +32,25 @@ const KNOWN: KnownMembers = {
   ...all('use_plasma', 'use_alt_da', 'da_challenge_address', 'da_challenge_window', 'da_resolve_window'),
 }
 
+const FORK_TIME = /^([a-z][a-z0-9_]*)_time$/
+
+/** Forks that a rollup.json names by `<name>_time`, and this version does not know. A misspelt one is among them. */
+export function unknownForksOf(json: unknown): UnknownFork[] {
+  if (typeof json !== 'object' || json === null) return []
+  return Object.entries(json).flatMap(([member, time]): UnknownFork[] => {
+    const [, name] = FORK_TIME.exec(member) ?? []
+    const isUnknown = name !== undefined && !Object.hasOwn(KNOWN, member)
+    return isUnknown && Number.isSafeInteger(time) && time >= 0 ? [{ name, time }] : []
+  })
+}
+
 /** Members of a rollup.json that nobody knows: a misspelt fork would never activate. */
 export function unknownConfigMembers(json: unknown): UnknownMember[] {
   return unknownMembers(json, KNOWN)
+}
+
+/** One line on such a member: what it does all the same, and which one was probably meant. */
+export function describeUnknownMember(unknown: UnknownMember, forks: readonly UnknownFork[] = []): string {
+  const isFork = forks.some(({ name }) => unknown.member === `${name}_time`)
+  return describeUnknown(unknown, isFork ? 'it is taken for a fork that this version does not know' : undefined)
 }

@@ -54,6 +54,13 @@ export const FORKS = [
 ] as const
 export type Fork = (typeof FORKS)[number]
 
+/** A fork that the rollup config names and this version does not know. */
+export interface UnknownFork {
+  /** `mars` of `mars_time`. */
+  name: string
+  time: number
+}
+
 export interface AltDaConfig {
   daChallengeAddress: Hex
   daCommitmentType: 'KeccakCommitment' | 'GenericCommitment'
@@ -84,6 +91,8 @@ export interface RollupConfig {
   forks: Partial<Record<Fork, number>>
   /** Compared with the L1 time. */
   pectraBlobScheduleTime?: number
+  /** Scheduled, and not known here; absent = none. */
+  unknownForks?: readonly UnknownFork[]
   /** Blob fee parameters of an L1 that is no public network, ascending by time; absent = by L1 chain id, else Cancun. */
   l1BlobSchedule?: readonly { time: number; updateFraction: bigint }[]
   /** Whether the gas that Karst's activation block adds for its upgrade stays in the gas limit; absent = no. */

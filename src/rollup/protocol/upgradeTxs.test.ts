@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
-import { DeviumError, severityOf } from '../../lib/errors.ts'
 import { keccak256Hex } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { encodeDepositTx } from './deposit.ts'
@@ -84,18 +83,6 @@ describe('upgrade transactions', () => {
   it('are not needed for a fork that is active at genesis', () => {
     expect(upgradeDeposits(testConfig({ ecotone: 0, jovian: 0, karst: 0 }), 1_700_000_002)).toEqual([])
     expect(upgradeGas(testConfig({ karst: 0 }), 1_700_000_002)).toBe(0n)
-  })
-
-  it('stop the node at the activation of a fork whose transactions are not known', () => {
-    const config = testConfig({ karst: 0, lagoon: 1_700_000_010 })
-    try {
-      upgradeDeposits(config, 1_700_000_010)
-      expect.unreachable()
-    } catch (error) {
-      expect(error).toBeInstanceOf(DeviumError)
-      expect(severityOf(error)).toBe('critical')
-      expect(String(error)).toContain('lagoon')
-    }
   })
 })
 

@@ -1,5 +1,4 @@
 import { concatBytes, EMPTY_BYTES } from '../../lib/bytes.ts'
-import { DeviumError } from '../../lib/errors.ts'
 import { fromHex, type Hex } from '../../lib/hex.ts'
 import {
   DEPOSITOR_ACCOUNT,
@@ -11,7 +10,7 @@ import type { DepositTx } from './deposit.ts'
 import { isForkActivationBlock } from './forks.ts'
 import { KARST_UPGRADE_GAS, karstUpgradeDeposits } from './karstBundle.ts'
 import { upgradeSourceHash } from './sourceHash.ts'
-import { type Fork, type RollupConfig, ZERO_ADDRESS } from './types.ts'
+import { type RollupConfig, ZERO_ADDRESS } from './types.ts'
 import code from './upgradeCode.generated.json' with { type: 'json' }
 
 // The deposits that a fork's activation block carries (specs: {ecotone,fjord,isthmus,jovian,karst}/derivation, "Network upgrade
@@ -24,17 +23,9 @@ const PROXY_UPDATE_GAS = 50_000n
 
 type UpgradeFork = 'ecotone' | 'fjord' | 'isthmus' | 'jovian' | 'karst'
 const UPGRADE_FORKS: readonly UpgradeFork[] = ['ecotone', 'fjord', 'isthmus', 'jovian', 'karst']
-/** Forks with upgrade transactions of which this program does not have the data. */
-const UNSUPPORTED_FORKS: readonly Fork[] = ['lagoon']
 
-/**
- * Upgrade deposits of the L2 block at `l2Time`, in order; none when it activates no fork. Throws DeviumError (`upgrade-missing`, critical) for
- * the activation block of a fork whose transactions are not known here: going on would lead to another chain.
- */
+/** Upgrade deposits of the L2 block at `l2Time`, in order; none when it activates no fork. */
 export function upgradeDeposits(config: RollupConfig, l2Time: number): DepositTx[] {
-  for (const fork of UNSUPPORTED_FORKS) {
-    if (isForkActivationBlock(config, fork, l2Time)) throw missingUpgrade(fork, l2Time)
-  }
   return UPGRADE_FORKS.filter((fork) => isForkActivationBlock(config, fork, l2Time)).flatMap((fork) => UPGRADES[fork]())
 }
 
@@ -151,12 +142,4 @@ function upgradeDeposit(intent: string): DepositTx {
 /** The account that deploys the n-th contract of all upgrades. */
 function deployer(index: number): Hex {
   return `0x42100000000000000000000000000000000000${index.toString().padStart(2, '0')}`
-}
-
-function missingUpgrade(fork: Fork, l2Time: number): DeviumError {
-  return new DeviumError(
-    'upgrade-missing',
-    `the L2 block at time ${l2Time} activates ${fork}, whose upgrade transactions this version does not have`,
-    { severity: 'critical', details: { fork, l2Time } },
-  )
 }

@@ -130,7 +130,7 @@ export function recorder() {
         blobs: undefined,
         follows: undefined,
         record: new DerivationRecorder({ clock: { now: () => 1_000 } }).record(),
-        config: { seqWindowSize: 3600 },
+        config: { seqWindowSize: 3600, blockTime: 2, forks: {} },
       }),
     health: async () => ({
       ...{ state: 'degraded', sinceMs: 9_000, role: 'sequencer', name: undefined },
