@@ -54,6 +54,7 @@ export function checkChain(
   if (config.forks.lagoon !== undefined) {
     throw new UsageError(
       `${source}: the Lagoon (interop) upgrade is scheduled for ${config.forks.lagoon} but no dependency set is configured, and none can be in this version`,
+      { details: { fork: 'lagoon' } },
     )
   }
   if (config.chainOpConfig !== undefined) return config

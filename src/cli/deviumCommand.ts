@@ -4,6 +4,7 @@ import type { JsonValue } from '../lib/jsonRpc/types.ts'
 import { addBatcherCommands } from './batcherCommands.ts'
 import { addDecode } from './decode/decodeCommand.ts'
 import { addDeriveCommands } from './deriveCommand.ts'
+import { addDoctor } from './doctor/doctorCommand.ts'
 import { addNetworksCommands } from './networksCommand.ts'
 import { type NodeOptions, nodeCommand, RPC_HELP, withNode } from './nodeCommand.ts'
 import { addP2pCommands } from './p2pCommands.ts'
@@ -24,6 +25,7 @@ export function createDeviumCommand(): Command {
     .configureOutput({ outputError: (text, write) => write(`devium: ${onOneLine(text)}`) })
 
   addStatus(program)
+  addDoctor(program)
   addWatch(program)
   addP2pCommands(program)
   addDeriveCommands(program)

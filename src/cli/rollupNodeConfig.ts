@@ -1,10 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { describeError, UsageError } from '../lib/errors.ts'
 import type { Logger } from '../lib/logger.ts'
-import { findNetwork, ownNetworksFolder, REGISTRY_COMMIT } from '../rollup/networks/index.ts'
+import { describeUnknown } from '../lib/unknownMembers.ts'
+import {
+  findNetwork,
+  hasLeftRegistry,
+  isBuiltIn,
+  ownNetworksFolder,
+  REGISTRY_COMMIT,
+} from '../rollup/networks/index.ts'
 import {
   checkRollupConfig,
-  describeUnknownMember,
   hasKnownBlobSchedule,
   isForkActive,
   parseRollupConfig,
@@ -18,7 +24,8 @@ import { readL1BlobSchedule } from './l1ChainConfig.ts'
 import { FORK_OVERRIDES, type rollupNodeFlags } from './rollupNodeFlags.ts'
 
 type Values = FlagValues<typeof rollupNodeFlags>
-type ConfigValues = Pick<
+/** Flags that decide which chain is run. */
+export type ConfigValues = Pick<
   Values,
   | 'network'
   | 'rollupConfig'
@@ -31,11 +38,30 @@ type ConfigValues = Pick<
 
 /** The chain that the flags name, checked. `network` wins over a file, as in op-node. Throws UsageError. */
 export async function loadRollupConfig(values: ConfigValues, logger: Logger): Promise<RollupConfig> {
-  const chosen = await readConfig(values, logger)
+  const { chosen } = await readChosenChain(values, logger)
+  if (values.network !== undefined && isBuiltIn(values.network) && hasLeftRegistry(values.network)) {
+    logger.warn(
+      'The superchain registry has dropped this network: its later forks are not known here, give --rollup.config',
+      { network: values.network, registry: REGISTRY_COMMIT.date },
+    )
+  }
+  return settleChain(chosen, values, logger)
+}
+
+/** The same before it was checked, and as it is given without overrides. Throws UsageError where there is no such chain. */
+export async function readChosenChain(
+  values: ConfigValues,
+  logger: Logger,
+): Promise<{ given: RollupConfig; chosen: ChosenChain }> {
+  const read = await readConfig(values, logger)
+  return { given: read.config, chosen: { ...read, config: withOverrides(read.config, values) } }
+}
+
+/** Refuses a chain that cannot be run, and fills in what its config may lack. Throws UsageError. */
+export function settleChain(chosen: ChosenChain, values: ConfigValues, logger: Logger): RollupConfig {
   refuseAltDa(chosen)
-  const config = withOverrides(chosen.config, values)
-  checkRollupConfig(config)
-  const checked = checkChain({ ...chosen, config }, values, logger)
+  checkRollupConfig(chosen.config)
+  const checked = checkChain(chosen, values, logger)
   return { ...checked, ...l1BlobScheduleOf(values.l1ChainConfig, checked) }
 }
 
@@ -93,12 +119,6 @@ async function readConfig(values: ConfigValues, logger: Logger): Promise<ChosenC
     if (path !== undefined)
       logger.error('Both --network and --rollup.config are given: the network is used', { network })
     const found = await findNetwork(network, ownNetworksFolder())
-    if (found.hasLeftRegistry) {
-      logger.warn(
-        'The superchain registry has dropped this network: its later forks are not known here, give --rollup.config',
-        { network, registry: REGISTRY_COMMIT.date },
-      )
-    }
     return { ...found, source: `network ${network}` }
   }
   if (path === undefined) throw new UsageError('--network or --rollup.config is required: which chain to run')
@@ -112,7 +132,9 @@ async function readConfig(values: ConfigValues, logger: Logger): Promise<ChosenC
     const json: unknown = JSON.parse(text)
     const config = parseRollupConfig(json)
     for (const unknown of unknownConfigMembers(json)) {
-      logger.warn(describeUnknownMember(unknown, config.unknownForks), { file: path })
+      // The node warns of forks by themselves, with their times.
+      const isFork = config.unknownForks?.some(({ name }) => unknown.member === `${name}_time`) === true
+      if (!isFork) logger.warn(describeUnknown(unknown), { file: path })
     }
     return { config, source: `rollup config ${path}`, usesAltDa: false }
   } catch (cause) {

@@ -28,6 +28,10 @@ export interface BeaconServer {
   /** Undefined: 404. */
   genesisTime: number | undefined
   secondsPerSlot: number | undefined
+  /** Further members of the spec. */
+  spec: Readonly<Record<string, unknown>>
+  /** Of `node/syncing`; undefined: 404. */
+  slotsBehind: number | undefined
   version: string | undefined
   stop(): Promise<void>
 }
@@ -44,15 +48,19 @@ export async function startBeaconServer(): Promise<BeaconServer> {
       '/eth/v1/beacon/genesis':
         beacon.genesisTime === undefined ? undefined : { genesis_time: String(beacon.genesisTime) },
       '/eth/v1/config/spec':
-        beacon.secondsPerSlot === undefined ? undefined : { SECONDS_PER_SLOT: String(beacon.secondsPerSlot) },
+        beacon.secondsPerSlot === undefined
+          ? undefined
+          : { SECONDS_PER_SLOT: String(beacon.secondsPerSlot), ...beacon.spec },
+      '/eth/v1/node/syncing':
+        beacon.slotsBehind === undefined ? undefined : { sync_distance: String(beacon.slotsBehind) },
     }
     const data = known[url.pathname]
     if (data !== undefined) return json(response, 200, { data })
-    const [, path, slotText] = /^\/eth\/v1\/beacon\/(blobs|blob_sidecars)\/(\d+)$/.exec(url.pathname) ?? []
+    const [, path, slotText] = /^\/eth\/v1\/beacon\/(blobs|blob_sidecars)\/(\d+|head)$/.exec(url.pathname) ?? []
     const slot = Number(slotText)
     if (path !== (beacon.form === 'blobs' ? 'blobs' : 'blob_sidecars')) return json(response, 404, { code: 404 })
     if (beacon.fault !== undefined) return beacon.fault(response, slot)
-    const there = beacon.slots.get(slot)
+    const there = slotText === 'head' ? [] : beacon.slots.get(slot)
     if (there === undefined) return json(response, 404, { code: 404, message: 'Block not found' })
     json(response, 200, { data: dataOf(beacon, there, url.searchParams.getAll('versioned_hashes')) })
   })
@@ -68,6 +76,8 @@ export async function startBeaconServer(): Promise<BeaconServer> {
     requests: [],
     genesisTime: 1_000,
     secondsPerSlot: 12,
+    spec: {},
+    slotsBehind: undefined,
     version: 'test/v1',
     async stop() {
       server.closeAllConnections()

@@ -42,16 +42,25 @@ export function blobBaseFee(excessBlobGas: bigint, updateFraction: bigint): bigi
  */
 export function l1BlobBaseFee(config: RollupConfig, block: Pick<L1BlockInfo, 'timestamp' | 'excessBlobGas'>): bigint {
   if (block.excessBlobGas === undefined) return 1n
-  return blobBaseFee(block.excessBlobGas, updateFractionAt(config, block.timestamp))
+  return blobBaseFee(block.excessBlobGas, blobUpdateFraction(config, block.timestamp))
 }
 
-function updateFractionAt(config: RollupConfig, l1Time: number): bigint {
+/** Whether the schedule that holds for this L1 has an entry at this time. */
+export function changesBlobsAt(config: RollupConfig, l1Time: number): boolean {
+  return scheduleOf(config).some(({ time }) => time === l1Time)
+}
+
+function scheduleOf(config: RollupConfig): readonly BlobScheduleEntry[] {
+  return config.l1BlobSchedule ?? SCHEDULES.get(config.l1ChainId) ?? CANCUN_ONLY
+}
+
+/** The update fraction of the blob base fee at a time of L1, as derivation reckons with it. */
+export function blobUpdateFraction(config: RollupConfig, l1Time: number): bigint {
   if (config.pectraBlobScheduleTime !== undefined && l1Time < config.pectraBlobScheduleTime) {
     return CANCUN_UPDATE_FRACTION
   }
-  const schedule = config.l1BlobSchedule ?? SCHEDULES.get(config.l1ChainId) ?? CANCUN_ONLY
   let fraction = CANCUN_UPDATE_FRACTION
-  for (const entry of schedule) if (l1Time >= entry.time) fraction = entry.updateFraction
+  for (const entry of scheduleOf(config)) if (l1Time >= entry.time) fraction = entry.updateFraction
   return fraction
 }
 

@@ -1,6 +1,13 @@
 export { type Batch, decodeBatch, readBatch } from './batch.ts'
 export { BLOB_BYTES, decodeBlob, encodeBlob, MAX_BLOB_DATA_BYTES } from './blob.ts'
-export { type BlobScheduleEntry, blobBaseFee, hasKnownBlobSchedule, l1BlobBaseFee } from './blobFee.ts'
+export {
+  type BlobScheduleEntry,
+  blobBaseFee,
+  blobUpdateFraction,
+  changesBlobsAt,
+  hasKnownBlobSchedule,
+  l1BlobBaseFee,
+} from './blobFee.ts'
 export {
   type BlockHeader,
   blockHeaderFromJson,

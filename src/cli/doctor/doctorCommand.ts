@@ -1,0 +1,41 @@
+import type { Command } from 'commander'
+import { flag } from '../flags.ts'
+import { createProgram } from '../program.ts'
+import { rollupNodeProgram } from '../rollupNodeCommand.ts'
+import { VERSION } from '../version.ts'
+
+const OUTPUT = 'Output'
+export const doctorFlags = {
+  json: flag.boolean(OUTPUT, 'json', 'Print one object: forks, findings, and what was asked'),
+  ...rollupNodeProgram.flags,
+}
+
+/** Flags whose values it looks at; the others are taken, as the node takes them. */
+const SHOWN =
+  /^--(json|help|version|l1|l1\.(trustrpc|beacon.*)|l2|l2\.(jwt-secret|engine-rpc-timeout)|network|rollup\.(config|l1-chain-config)|override\.(?!pectra|keep).*)$/
+
+const HELP = `
+It takes the flags and environment variables of devium--batcher: put "devium doctor" in its place. All flags: devium--batcher --help
+It only asks: it opens no port and changes no file.
+Exit code 0: nothing stops the node, 3: something stops it, now or at a fork, 1: a flag or file is wrong.`
+
+/** `devium doctor`: whether a rollup node with these flags is ready for the forks of its chain and of L1. */
+export function addDoctor(program: Command): void {
+  const command = createProgram({
+    ...rollupNodeProgram,
+    ...{ name: 'doctor', label: 'devium', flags: doctorFlags, version: VERSION },
+    description: 'Whether a node with these flags is ready for the next forks: what stops it, when, and what to do',
+    run: async (values, context) => {
+      const { runDoctor } = await import('./runDoctor.ts')
+      await runDoctor(values, context)
+    },
+  })
+  command
+    .usage('[flags of devium--batcher]')
+    .addHelpText('after', HELP)
+    .configureHelp({
+      ...{ sortOptions: false, optionDescription: ({ description }) => description },
+      visibleOptions: ({ options }) => options.filter(({ hidden, long }) => !hidden && SHOWN.test(long ?? '')),
+    })
+  program.addCommand(command)
+}

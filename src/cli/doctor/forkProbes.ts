@@ -1,0 +1,48 @@
+import { toQuantity } from '../../lib/hex.ts'
+import type { RpcClient } from '../../lib/jsonRpc/client.ts'
+import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+import type { Fork } from '../../rollup/protocol/index.ts'
+
+interface Probe {
+  call: { to?: string; data: string }
+  /** What it returns under the rules of the fork, and under none before. */
+  result: string
+}
+
+const WORD = (value: string) => `0x${value.padStart(64, '0')}`
+/** MSTORE of the stack's top at 0, and RETURN of that word; 5f is PUSH0. */
+const RETURN_TOP = '5f5260205ff3'
+const BLS_G1ADD = `0x${'0b'.padStart(40, '0')}`
+
+/** Calls by whose results a fork shows; forks that change nothing of the EVM have none. */
+const PROBES: Partial<Record<Fork, Probe>> = {
+  // PUSH0 (EIP-3855).
+  canyon: { call: { data: `0x6001${RETURN_TOP}` }, result: WORD('1') },
+  // MCOPY (EIP-5656) of nothing.
+  ecotone: { call: { data: `0x5f5f5f5e6001${RETURN_TOP}` }, result: WORD('1') },
+  // The sum of two points at infinity (EIP-2537).
+  isthmus: { call: { to: BLS_G1ADD, data: `0x${'00'.repeat(256)}` }, result: `0x${'00'.repeat(128)}` },
+  // CLZ (EIP-7939) of one.
+  karst: { call: { data: `0x60011e${RETURN_TOP}` }, result: WORD('ff') },
+}
+/** Whether a call at `time` runs under the fork's rules; undefined where that cannot be seen. Changes nothing. */
+export async function probeFork(
+  rpc: Pick<RpcClient, 'request'>,
+  fork: Fork,
+  time: number,
+): Promise<boolean | undefined> {
+  const run = async (call: object): Promise<unknown> => {
+    try {
+      return await rpc.request('eth_call', [call, 'latest', {}, { time: toQuantity(time) }])
+    } catch (error) {
+      // A call that fails has no result; an endpoint that fails tells nothing.
+      if (error instanceof JsonRpcError) return undefined
+      throw error
+    }
+  }
+  const probe = PROBES[fork]
+  if (probe === undefined) return undefined
+  // An engine that takes no such call at all, here one that returns the time, tells nothing of forks.
+  if ((await run({ data: '0x4260005260206000f3' })) !== WORD(time.toString(16))) return undefined
+  return (await run(probe.call)) === probe.result
+}

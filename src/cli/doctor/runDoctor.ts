@@ -1,0 +1,67 @@
+import { systemClock, unixSeconds } from '../../lib/clock.ts'
+import { type Logger, silentLogger } from '../../lib/logger.ts'
+import type { FlagValues } from '../flags.ts'
+import { beaconOptionsFromFlags } from '../l1Beacon.ts'
+import { printJson } from '../printJson.ts'
+import type { RunContext } from '../program.ts'
+import { checkRollupNodeFlags } from '../rollupNodeConfig.ts'
+import { FORK_OVERRIDES } from '../rollupNodeFlags.ts'
+import { terminalWidth } from '../table.ts'
+import { printLines } from '../terminal/printLines.ts'
+import { NOT_HEALTHY_EXIT_CODE } from '../verdictView.ts'
+import { VERSION } from '../version.ts'
+import type { doctorFlags } from './doctorCommand.ts'
+import { diagnosisJson, diagnosisLines } from './doctorView.ts'
+import type { DoctorFacts, FlagFacts } from './facts.ts'
+import { gatherBeacon } from './gatherBeacon.ts'
+import { gatherChain } from './gatherChain.ts'
+import { gatherEngine } from './gatherEngine.ts'
+import { gatherL1 } from './gatherL1.ts'
+import { diagnose } from './judge.ts'
+
+type Values = FlagValues<typeof doctorFlags>
+type Context = Pick<RunContext, 'signal' | 'warnings'>
+
+/** A call of the engine is not waited for longer, whatever the node does. */
+const MAX_ENGINE_TIMEOUT_MS = 10_000
+
+/** Asks, judges and prints; sets the exit code. Throws UsageError for flags with which the node would not start. */
+export async function runDoctor(values: Values, context: Context): Promise<void> {
+  const facts = await gatherFacts(values, context, unixSeconds(systemClock))
+  const diagnosis = diagnose(facts)
+  if (values.json) printJson(diagnosisJson(diagnosis, facts))
+  else printLines(diagnosisLines(diagnosis, facts, terminalWidth()))
+  if (!diagnosis.ok) process.exitCode = NOT_HEALTHY_EXIT_CODE
+}
+
+async function gatherFacts(values: Values, { signal, warnings }: Context, nowS: number): Promise<DoctorFacts> {
+  const { l2, jwtPath } = checkRollupNodeFlags(values)
+  const configWarnings: string[] = []
+  const chain = await gatherChain(values, collectingLogger(configWarnings))
+  const { config } = chain
+  const beaconOptions = beaconOptionsFromFlags(values, config)
+  const timeoutMs = Math.min(values.l2EngineRpcTimeout, MAX_ENGINE_TIMEOUT_MS)
+  const [engine, ...l1] = await Promise.all([
+    gatherEngine({ l2, jwtPath, timeoutMs }, config, { nowS, signal }),
+    ...values.l1.map((url) => gatherL1(url, config, signal)),
+  ])
+  const head = l1.find((endpoint) => endpoint.head !== undefined)?.head
+  const beacon = beaconOptions === undefined ? undefined : await gatherBeacon(beaconOptions, head?.number, signal)
+  const flags = { ...flagFacts(values), warnings, configWarnings }
+  return { nowS, version: VERSION, chain, flags, l1, engine, beacon }
+}
+
+function flagFacts(values: Values): Omit<FlagFacts, 'warnings' | 'configWarnings'> {
+  const keys = Object.keys(FORK_OVERRIDES) as (keyof typeof FORK_OVERRIDES)[]
+  return {
+    trustsL1: values.l1TrustRpc,
+    overridden: keys.filter((key) => values[key] !== undefined).map((key) => FORK_OVERRIDES[key]),
+    hasBeaconFallbacks: values.l1BeaconFallbacks.length + values.l1BeaconArchiver.length > 0,
+  }
+}
+
+/** What the readers of the config would write into the node's log. */
+function collectingLogger(lines: string[]): Logger {
+  const add = (message: string) => void lines.push(message)
+  return { ...silentLogger, warn: add, error: add }
+}
