@@ -47,6 +47,8 @@ async function runAlone(
   const spies = [
     vi.spyOn(process.stdout, 'write').mockImplementation(writer('stdout')),
     vi.spyOn(process.stderr, 'write').mockImplementation(writer('stderr')),
+    // A pipe that breaks later is not the command's any more.
+    vi.spyOn(process.stdout, 'on').mockReturnValue(process.stdout),
     vi.spyOn(console, 'log').mockImplementation((...values) => void writer('stdout')(`${format(...values)}\n`)),
     vi.spyOn(process, 'exit').mockImplementation((asked) => {
       code ??= Number(asked ?? process.exitCode ?? 0)
