@@ -76,4 +76,16 @@ describe('createBanMonitor', () => {
     await clock.advance(10_000)
     expect(banned).toEqual(['a'])
   })
+
+  it('looks at nobody who became suspect while it was stopped, and stops before it began', async () => {
+    const banned: string[] = []
+    const { clock, monitor } = setUp({ good: 0, bad: -200 }, (peer) => void banned.push(peer))
+    monitor.stop()
+    monitor.stop()
+    monitor.suspect('bad')
+    monitor.start()
+    await clock.advance(250)
+    expect(banned).toEqual([])
+    monitor.stop()
+  })
 })

@@ -30,6 +30,9 @@ describe('createEntryWriter', () => {
     entries.set('a', { n: 3 })
     await writer.flush()
     expect(await stored(datastore)).toEqual({ a: { n: 3 } })
+    entries.set('a', { n: 4 })
+    await writer.flush()
+    expect(await stored(datastore)).toEqual({ a: { n: 3 } })
   })
 
   it('writes the later state last, however slow the disk', async () => {

@@ -109,11 +109,29 @@ it('scoreState is a copy', () => {
     knownIPs: new Set(['1.2.3.4']),
     behaviourPenalty: 3,
   }
-  const state = scoreState(counters, { ...NOTHING }, { versionOf: () => 3, peersOnIp: () => ['a', 'b'] })
+  const application = { ...NOTHING, errorResponses: 1 }
+  const state = scoreState(counters, application, { versionOf: () => 3, peersOnIp: () => ['a', 'b'] })
+  expect(state).toEqual({
+    topics: [{ topic: TOPIC, version: 3, counters: topic }],
+    behaviourPenalty: 3,
+    application,
+    ips: [{ ip: '1.2.3.4', peers: ['a', 'b'] }],
+  })
   decayState(state, withTopic)
   expect(topic.firstMessageDeliveries).toBe(5)
   expect(counters.behaviourPenalty).toBe(3)
-  expect(state.ips).toEqual([{ ip: '1.2.3.4', peers: ['a', 'b'] }])
+  const unknown = scoreState(undefined, application, { versionOf: () => 3, peersOnIp: () => [] })
+  expect(unknown).toEqual({ topics: [], behaviourPenalty: 0, application, ips: [] })
+})
+
+it('decayState lets what is below 0.01 be nothing, and leaves a topic without parameters as it is', () => {
+  const state = stateOf({
+    behaviourPenalty: 0.0101,
+    topics: [{ topic: 'unscored', version: 3, counters: topicCounters({ firstMessageDeliveries: 5 }) }],
+  })
+  decayState(state, withTopic)
+  expect(state.behaviourPenalty).toBe(0)
+  expect(state.topics[0]?.counters.firstMessageDeliveries).toBe(5)
 })
 
 describe('forecast', () => {

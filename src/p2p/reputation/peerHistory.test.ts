@@ -147,4 +147,17 @@ describe('openPeerHistories', () => {
     expect((await open(clock, datastore)).of('first')).toEqual([])
     expect(await datastore.has(new Key('/devium/peer-history/first'))).toBe(false)
   })
+
+  it('reads the latest thousand peers of a store that holds more, the longest quiet first', async () => {
+    const datastore = await datastoreInTest()
+    const event = { kind: 'behaviour', reason: 'flood', count: 1, firstMs: 0, score: 0 }
+    for (let n = 0; n < 1_001; n++) {
+      await datastore.put(
+        new Key(`/devium/peer-history/p${n}`),
+        Buffer.from(JSON.stringify([{ ...event, lastMs: 2_000 - n }])),
+      )
+    }
+    const peers = (await open(new ManualClock(2_000), datastore)).peers()
+    expect([peers.length, peers[0], peers.at(-1)]).toEqual([1_000, 'p999', 'p0'])
+  })
 })

@@ -67,8 +67,8 @@ export function createPeerReasons(
         peersOnIp: modules.router.peersOnIp,
       })
     const parts = scoreParts(state(), params, options.scored)
-    // A score of good parts only has nothing to recover from, and cannot fall below any threshold by decay.
-    const isMoving = isConnected && hasBadPart(parts)
+    // Decay brings a score of good parts below no threshold, unless its mesh asks for blocks that do not come.
+    const isMoving = isConnected && (hasBadPart(parts) || owesBlocks(parts))
     const changes = isMoving
       ? forecast(
           state(),
@@ -191,4 +191,8 @@ function hasBadPart(parts: Pick<PeerScoreReport, 'topics' | 'application' | 'ipC
   if (parts.application.score < 0 || parts.ipColocation.score < 0 || parts.behaviour.score < 0) return true
   if (RESPONSE_TERMS.some(({ name }) => parts.application[name].score < 0)) return true
   return parts.topics.parts.some((part) => TOPIC_TERMS.some(({ name }) => part[name].score < 0))
+}
+
+function owesBlocks({ topics }: Pick<PeerScoreReport, 'topics'>): boolean {
+  return topics.parts.some(({ inMesh, meshDeficit }) => inMesh && meshDeficit.weight < 0)
 }

@@ -15,15 +15,16 @@ async function setUp(startMs = 0) {
   return { clock, datastore, book: await open(clock, datastore) }
 }
 
+const COUNTS = {
+  meshTime: 1,
+  firstMessageDeliveries: 2,
+  meshMessageDeliveries: 3,
+  meshFailurePenalty: 4,
+  invalidMessageDeliveries: 5,
+}
+
 function recordAt(lastUpdate: number, changes: Partial<ScoreRecord> = {}): ScoreRecord {
-  const topic = {
-    meshTime: 1,
-    firstMessageDeliveries: 2,
-    meshMessageDeliveries: 3,
-    meshFailurePenalty: 4,
-    invalidMessageDeliveries: 5,
-  }
-  const counters = { topics: { t: topic }, behaviourPenalty: 7.5 }
+  const counters = { topics: { t: COUNTS }, behaviourPenalty: 7.5 }
   return { lastUpdate, peerScores: ZERO_SCORES, connected: true, counters, ...changes }
 }
 
@@ -55,6 +56,16 @@ describe('openScoreBook', () => {
     expect(again.entries()).toHaveLength(1_000)
     expect(again.get('peer0')).toBeDefined()
     expect(again.get('peer200')).toBeUndefined()
+  })
+
+  it('keeps the order of the last update over a restart, and eight topics', async () => {
+    const { clock, datastore, book } = await setUp(1_000_000)
+    const { counters } = recordAt(0)
+    const topics = Object.fromEntries('abcdefgh'.split('').map((name) => [name, COUNTS]))
+    book.put('a', recordAt(1_000, { counters: { ...counters, topics } }))
+    book.put('z', recordAt(999))
+    await book.flush()
+    expect((await open(clock, datastore)).entries().map(([peer]) => peer)).toEqual(['z', 'a'])
   })
 
   it('drops what it cannot understand, with one warning, and keeps the rest', async () => {

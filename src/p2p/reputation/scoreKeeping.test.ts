@@ -146,4 +146,57 @@ describe('createScoreKeeping', () => {
     await keeping.save()
     expect(book.get('stranger')).toBeUndefined()
   })
+
+  it('gives a peer back what counts against it, on a topic or for its behaviour, and asks nothing of gossip otherwise', async () => {
+    const { clock, book, keeping, gossip, connected, join, appScores } = await firstRun()
+    for (const peer of ['behaved', 'answers']) connected.add(peer)
+    gossip.set('behaved', { ...NOTHING, behaviourPenalty: 3 })
+    join('topic', 4, 0)
+    appScores.record('answers', 'errorResponses')
+    await keeping.close()
+    const { restored, appScores: after } = run(clock, book)
+    expect([...restored.keys()]).toEqual(['behaved', 'topic'])
+    expect(after.peers()).toEqual(['answers'])
+  })
+
+  it('drops the counters of a topic that is no longer scored', async () => {
+    const { clock, book, keeping, gossip, connected } = await firstRun()
+    connected.add('peer')
+    gossip.set('peer', { ...NOTHING, behaviourPenalty: 3, topics: { gone: topicCounters({ meshTime: 5 }) } })
+    await keeping.close()
+    expect(run(clock, book).restored.get('peer')?.counters.topics).toEqual({})
+  })
+
+  it('forgets while the node is down what decays to nothing', async () => {
+    const { clock, book, keeping, join } = await firstRun()
+    join('peer', 0, 3)
+    await keeping.close()
+    await clock.advance(600_000)
+    expect(run(clock, book).restored.get('peer')?.counters.behaviourPenalty).toBe(0)
+  })
+
+  it('forgives in gossip, in requests and in the book', async () => {
+    const { book, keeping, gossip, join, appScores } = await firstRun()
+    join('peer', 4, 9)
+    appScores.record('peer', 'rejectedPayloads')
+    await keeping.save()
+    keeping.forgive('peer')
+    expect([gossip.has('peer'), appScores.peers(), book.get('peer')]).toEqual([false, [], undefined])
+  })
+
+  it('writes nothing down after its end', async () => {
+    const { book, keeping, join } = await firstRun()
+    await keeping.close()
+    join('peer', 4, 9)
+    await keeping.save()
+    expect(book.get('peer')).toBeUndefined()
+  })
+
+  it('shows a peer that is connected as it stands now, not as it is in the book', async () => {
+    const { keeping, join, appScores } = await firstRun()
+    join('peer', 4, 9)
+    await keeping.save()
+    appScores.record('peer', 'rejectedPayloads')
+    expect(keeping.of('peer').reqResp.rejectedPayloads).toBe(1)
+  })
 })

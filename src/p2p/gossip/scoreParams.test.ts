@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ZERO_SCORES } from '../base/api.ts'
 import { blocksTopic, PAYLOAD_VERSIONS } from '../base/topics.ts'
-import { gossipScoring, IpRangeSet, slotMilliseconds } from '../gossip/scoreParams.ts'
-import { createAppScores } from './appScores.ts'
+import { gossipScoring, IpRangeSet, slotMilliseconds } from './scoreParams.ts'
 
 describe('gossipScoring', () => {
   const topics = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(901n, version)]))
@@ -48,36 +46,4 @@ it('IpRangeSet has the addresses of its ranges', () => {
   const set = new IpRangeSet(['127.0.0.0/8', '::1/128'])
   const within = ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1']
   expect([...within, '128.0.0.1', '::2', 'example.org', ''].filter((ip) => set.has(ip))).toEqual(within)
-})
-
-describe('createAppScores', () => {
-  it('weighs and caps events as op-node does', () => {
-    const scores = createAppScores()
-    expect(scores.score('a')).toBe(0)
-    for (let n = 0; n < 50; n++) scores.record('a', 'validResponses')
-    expect(scores.score('a')).toBe(5)
-    for (let n = 0; n < 50; n++) scores.record('a', 'errorResponses')
-    expect(scores.score('a')).toBe(-4)
-    scores.record('a', 'rejectedPayloads')
-    expect(scores.score('a')).toBe(-24)
-    expect(scores.counters('a')).toEqual({
-      ...ZERO_SCORES.reqResp,
-      validResponses: 10,
-      errorResponses: 9,
-      rejectedPayloads: 1,
-    })
-  })
-  it('decays for connected peers only, to zero in the end', () => {
-    const scores = createAppScores()
-    scores.record('a', 'rejectedPayloads')
-    scores.record('b', 'rejectedPayloads')
-    scores.decay(['a'])
-    expect(scores.score('a')).toBeCloseTo(-20 * 0.92611873, 5)
-    expect(scores.score('b')).toBe(-20)
-    for (let slot = 1; slot < 59; slot++) scores.decay(['a'])
-    expect(scores.counters('a').rejectedPayloads).toBeCloseTo(0.0108, 4)
-    for (let slot = 59; slot < 61; slot++) scores.decay(['a'])
-    expect(scores.counters('a')).toEqual(ZERO_SCORES.reqResp)
-    expect(scores.peers()).toEqual(['b'])
-  })
 })

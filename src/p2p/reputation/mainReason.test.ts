@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest'
+import { ZERO_SCORES } from '../base/api.ts'
+import { scoreKeeper, topicCounters } from '../testUtils/scoreKeeper.ts'
+import { TOPIC } from '../testUtils/testChain.ts'
+import { type ScoreState, scoreParts } from './explainScore.ts'
+import { mainReason } from './mainReason.ts'
+import { scoreAdvice } from './scoreAdvice.ts'
+
+const { params } = scoreKeeper().scoring
+const cause = (reason: string, topics?: number[]) => ({
+  ...{ reason, count: 1, lastMs: 0 },
+  ...(topics === undefined ? {} : { topics }),
+})
+const CAUSES = {
+  rejections: [cause('author'), cause('bad-signature', [4]), cause('wrong-hash', [3])],
+  behaviour: [cause('flood'), cause('slow')],
+  application: [cause('timeout')],
+}
+const topic = (changes: Parameters<typeof topicCounters>[0]) => [
+  { topic: TOPIC, version: 3, counters: topicCounters(changes) },
+]
+function parts(changes: Partial<ScoreState>) {
+  const state = { topics: [], behaviourPenalty: 0, application: { ...ZERO_SCORES.reqResp }, ips: [], ...changes }
+  return scoreParts(state, params, true)
+}
+const crowd = (ip: string) => ({ ip, peers: Array.from({ length: 12 }, (_, n) => `peer${n}`) })
+const answers = (changes: Partial<ScoreState['application']>) => ({
+  application: { ...ZERO_SCORES.reqResp, ...changes },
+})
+
+describe('mainReason', () => {
+  it.each<[string, Partial<ScoreState>]>([
+    ['nothing counts for or against it', {}],
+    ['first to bring blocks', { topics: topic({ firstMessageDeliveries: 9, inMesh: true, meshTime: 9_000 }) }],
+    ['requests answered with good blocks', answers({ validResponses: 4 })],
+    ['requests failed (last: timeout)', answers({ validResponses: 9, errorResponses: 2 })],
+    ['false blocks in answer to requests', answers({ errorResponses: 9, rejectedPayloads: 1 })],
+    [
+      'invalid messages on v3 (last: wrong-hash)',
+      { topics: topic({ firstMessageDeliveries: 20, invalidMessageDeliveries: 2 }) },
+    ],
+    ['blocks that it had and did not bring', { topics: topic({ meshFailurePenalty: 9 }) }],
+    ['misbehaviour (last: flood)', { behaviourPenalty: 8, ips: [] }],
+    ['12 peers on 8.8.8.8', { behaviourPenalty: 8, ips: [crowd('8.8.8.8')] }],
+  ])('%s', (text, state) => {
+    expect(mainReason({ ...parts(state), causes: CAUSES })).toBe(text)
+  })
+
+  it('weighs a topic against the rest by its weight', () => {
+    // 2.4 · 0.8 = 1.92 against 2.
+    const topics = topic({ firstMessageDeliveries: 2.4 })
+    expect(mainReason({ ...parts({ topics, ...answers({ validResponses: 4 }) }), causes: CAUSES })).toContain(
+      'requests',
+    )
+  })
+
+  it('names no last cause where none is known', () => {
+    const causes = { rejections: [cause('bad-signature', [4])], behaviour: [], application: [] }
+    expect(mainReason({ ...parts({ topics: topic({ invalidMessageDeliveries: 2 }) }), causes })).toBe(
+      'invalid messages on v3',
+    )
+    expect(mainReason({ ...parts({ behaviourPenalty: 8 }), causes })).toBe('misbehaviour')
+  })
+})
+
+describe('scoreAdvice', () => {
+  const advice = (state: Partial<ScoreState>, changes: { static?: boolean; connected?: boolean } = {}) =>
+    scoreAdvice({
+      ...{ peerID: 'peer', scored: true, connected: true, static: false, protected: false },
+      ...parts(state),
+      ...{ mainReason: '', causes: CAUSES, thresholds: [], forecastHorizonS: 0, forgottenInS: null, ban: null },
+      ...{ blocked: false, refusals: [], ...changes },
+    }).map((sentence) => sentence.split(/[:.,;]/)[0])
+
+  it('has one sentence for each part that takes something away', () => {
+    const bad = {
+      topics: topic({ meshFailurePenalty: 9, invalidMessageDeliveries: 2 }),
+      ips: [crowd('8.8.8.8'), { ip: '9.9.9.9', peers: ['peer'] }],
+      behaviourPenalty: 8,
+      ...answers({ errorResponses: 1, rejectedPayloads: 1 }),
+    }
+    const expected = [
+      'Invalid messages are forgotten with time',
+      'It says that it has blocks and leaves it to others to bring them',
+      'If you know the peers on 8',
+      'Misbehaviour is forgotten with time',
+      'Requests for blocks by number fail',
+      'It answers requests with blocks that are none of this chain',
+    ]
+    expect(advice(bad)).toEqual([...expected, 'A peer in --p2p'])
+    expect(advice(bad, { static: true })).toEqual(expected)
+  })
+
+  it('names the range of an IP to exempt', () => {
+    const ranges = ['8.8.8.8', '2001:db8::1', '2001:db8::/64'].map((ip) =>
+      scoreAdvice({
+        ...{ peerID: 'peer', scored: true, connected: true, static: true, protected: false },
+        ...parts({ ips: [crowd(ip)] }),
+        ...{ mainReason: '', causes: CAUSES, thresholds: [], forecastHorizonS: 0, forgottenInS: null, ban: null },
+        ...{ blocked: false, refusals: [] },
+      })[0]
+        ?.split(' ')
+        .at(-1),
+    )
+    expect(ranges).toEqual(['8.8.8.8/32', '2001:db8::1/128', '2001:db8::/64'])
+  })
+
+  it('says what raises a score only of a connected peer on a topic that is scored', () => {
+    expect(advice({ topics: topic({}) })).toEqual(['Time in the mesh'])
+    expect(advice({ topics: topic({}) }, { connected: false })).toEqual([])
+    expect(advice({})).toEqual([])
+  })
+})
