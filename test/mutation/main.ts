@@ -26,6 +26,7 @@ async function score(target: string): Promise<string> {
     // Stryker rewrites it with an interface of TypeScript that version 7 does not have; Vite needs none.
     tsconfigFile: 'none',
     tempDirName: '.cache/mutation/sandbox',
+    ignorePatterns: ['.cache', 'dist'],
     incremental: true,
     incrementalFile: `.cache/mutation/${name.replace('/', '-')}.json`,
     reporters: ['progress-append-only', 'clear-text'],

@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config'
 // The unit tests of the room that main.ts names.
 export default defineConfig({
   test: {
+    // A mutant is switched on for a whole run: the files of one run may share their modules.
+    isolate: false,
     include: process.env.MUTATION_TESTS?.split(' ') ?? [],
     // An Anvil for each mutant would take hours.
     exclude: ['**/anvil.test.ts'],

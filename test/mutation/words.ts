@@ -7,7 +7,8 @@ const LOG_LEVELS: ReadonlySet<unknown> = new Set(['trace', 'debug', 'info', 'war
 
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && 'type' in value
 
-function isLogCall({ type, callee }: Node): boolean {
+function isLogCall({ type, callee, expression }: Node): boolean {
+  if (type === 'ExpressionStatement') return isNode(expression) && isLogCall(expression)
   if (type !== 'CallExpression' || !isNode(callee) || !isNode(callee.property) || !isNode(callee.object)) return false
   const logger = isNode(callee.object.property) ? callee.object.property : callee.object
   const name = isNode(logger.id) ? logger.id.name : logger.name

@@ -175,6 +175,14 @@ describe('attributes of the next block', () => {
     await expect(builder.prepare(l2.head, epoch)).rejects.toMatchObject({ code, severity: 'reset' })
   })
 
+  it('ask for a reset when the L1 block of the epoch that goes on is gone, and name the cause when L1 gave one', async () => {
+    const { l1, l2, builder } = setUp('holocene')
+    l1.rewindTo(-1)
+    await expect(builder.prepare(l2.head, id(0))).rejects.toMatchObject({ code: 'l1-reorg', severity: 'reset' })
+    const cause = { code: 'l1-not-found' }
+    await expect(builder.prepare(l2.head, id(7))).rejects.toMatchObject({ code: 'l1-reorg', cause })
+  })
+
   it('stop at a deposit that cannot be decoded', async () => {
     const { l1, l2, builder } = setUp('holocene')
     l1.add({ logs: [depositLog({ data: new Uint8Array(64) })], time: 1 })

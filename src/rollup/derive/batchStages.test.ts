@@ -6,6 +6,7 @@ import type { L2BlockRef } from '../protocol/types.ts'
 import { BatchQueue } from './batchQueue.ts'
 import { BatchStage } from './batchStage.ts'
 import type { BatchStageLike, NextBatch } from './batchStages.ts'
+import type { DerivationEvent } from './events.ts'
 import { L1Window } from './l1Window.ts'
 import type { L2Lookup } from './spanBatchValidity.ts'
 import { fakeHash, GENESIS_TIME, l1Ref, l2Ref, testConfig } from './testUtils/config.ts'
@@ -54,17 +55,19 @@ interface Rig {
   prev: ScriptedStage<Batch | 'again'>
   stage: BatchStageLike
   lines: string[]
+  told: DerivationEvent[]
 }
 
 /** A stage whose pipeline starts at L1 block `start`. */
 function rig(rules: 'queue' | 'stage', { start = 0, l2 = noLookups, seqWindowSize = 10 } = {}): Rig {
   const prev = new ScriptedStage<Batch | 'again'>().at(start)
-  const lines: string[] = []
+  const [lines, told]: [string[], DerivationEvent[]] = [[], []]
   const logger = createLogger({ level: 'info', format: 'logfmt', color: false, write: (line) => lines.push(line) })
-  const modules = { prev, l2, window: new L1Window(prev.origin), logger }
+  const tell = (event: DerivationEvent) => told.push(event)
+  const modules = { prev, l2, window: new L1Window(prev.origin), logger, tell }
   const config = testConfig(rules === 'queue' ? 'granite' : 'holocene', { seqWindowSize })
   const stage = rules === 'queue' ? new BatchQueue(modules, config) : new BatchStage(modules, config)
-  return { prev, stage, lines }
+  return { prev, stage, lines, told }
 }
 
 function at(number: number): L2BlockRef {
@@ -149,6 +152,23 @@ describe.each(['queue', 'stage'] as const)('batch %s', (rules) => {
     expect(await run(stage, 2)).toBe('3')
   })
 
+  it('takes a batch that could not be judged at first', async () => {
+    let failing = true
+    const l2: L2Lookup = {
+      async blockRefByNumber() {
+        if (failing) throw new Error('engine is away')
+        return undefined
+      },
+      payloadByNumber: noLookups.payloadByNumber,
+    }
+    const { prev, stage } = rig(rules, { l2 })
+    prev.at(1).push(spanOf(1, 4), batchOf(3))
+    await expect(pull(stage, at(2))).rejects.toThrow('engine is away')
+    failing = false
+    // It is asked about again, not passed over for the one behind it.
+    await expect(pull(stage, at(2))).rejects.toMatchObject({ code: 'l2-block-missing' })
+  })
+
   it('fills in when the window is over, the epoch of the parent first', async () => {
     const { prev, stage } = rig(rules, { seqWindowSize: 3 })
     for (let number = 1; number <= 3; number++) {
@@ -215,6 +235,14 @@ describe('batch queue', () => {
     expect(lines[0]).toContain('parent hash')
   })
 
+  it('tells of a kept batch that turns out wrong, and nothing of one whose block is there', async () => {
+    const { prev, stage, told } = rig('queue')
+    prev.at(1).push(batchOf(2, { parentHash: fakeHash('l2', 77) }), batchOf(2), batchOf(2), batchOf(1), batchOf(3))
+    expect(await run(stage, 0)).toBe('1 2 3')
+    const reason = expect.stringContaining('parent hash')
+    expect(told).toEqual([{ kind: 'batch-dropped', l1Block: 1, type: 'singular', reason, losesChannel: false }])
+  })
+
   it('waits for L1 with a batch it cannot judge yet, and keeps those behind it', async () => {
     const { prev, stage } = rig('queue')
     // A span whose end has an L1 origin that is not known yet.
@@ -248,11 +276,12 @@ describe('batch stage of Holocene', () => {
     ['singular', batchOf(1, { parentHash: fakeHash('l2', 77) })],
     ['span', spanOf(1, 2, 77)],
   ])('flushes the channel of an invalid %s batch', async (_, batch) => {
-    const { prev, stage, lines } = rig('stage')
+    const { prev, stage, lines, told } = rig('stage')
     prev.at(1).push(batch)
     expect(await run(stage, 0)).toBe('')
     expect(prev.flushed).toBe(1)
     expect(lines).toHaveLength(1)
+    expect(told).toMatchObject([{ kind: 'batch-dropped', l1Block: 1, type: batch.type, losesChannel: true }])
   })
 
   it('flushes the channel at the first invalid block of a span, after those before it', async () => {
@@ -265,10 +294,12 @@ describe('batch stage of Holocene', () => {
   })
 
   it('loses a span that names an L1 origin newer than its inclusion, without flushing', async () => {
-    const { prev, stage } = rig('stage')
+    const { prev, stage, told } = rig('stage')
     prev.at(1).push(spanOf(1, 7), batchOf(1))
     expect(await run(stage, 0)).toBe('1')
     expect(prev.flushed).toBe(0)
+    const reason = expect.stringContaining('not known')
+    expect(told).toEqual([{ kind: 'batch-dropped', l1Block: 1, type: 'span', reason, losesChannel: false }])
   })
 
   it('takes a span that overlaps the safe chain, from where the chain ends', async () => {

@@ -5,6 +5,7 @@ import { encodeRlp } from '../../lib/rlp.ts'
 import { compressChannel, encodeSingularBatch, encodeSpanBatch } from '../protocol/index.ts'
 import type { Fork } from '../protocol/types.ts'
 import { ChannelReader } from './channelReader.ts'
+import type { DerivationEvent } from './events.ts'
 import { fakeHash, GENESIS_TIME, testConfig } from './testUtils/config.ts'
 import { drain, ScriptedStage } from './testUtils/stages.ts'
 
@@ -46,10 +47,15 @@ function channelOf(...batches: Uint8Array[]): Uint8Array {
   return concatBytes(...batches.map((batch) => encodeRlp(batch)))
 }
 
+/** The batches that the last call of `read` dropped alone. */
+let dropped: DerivationEvent[] = []
+
 /** Numbers of the L2 blocks whose batches come out, `s` marking span batches. */
 async function read(fork: Fork, ...channels: Uint8Array[]): Promise<string> {
   const prev = new ScriptedStage<Uint8Array>().push(...channels)
-  const batches = await drain(new ChannelReader({ prev, logger: silentLogger }, testConfig(fork)))
+  dropped = []
+  const tell = (event: DerivationEvent) => event.kind === 'batch-dropped' && dropped.push(event)
+  const batches = await drain(new ChannelReader({ prev, logger: silentLogger, tell }, testConfig(fork)))
   return batches
     .map((batch) => {
       const timestamp = batch.type === 'span' ? batch.timestampAt(0) : batch.timestamp
@@ -57,6 +63,8 @@ async function read(fork: Fork, ...channels: Uint8Array[]): Promise<string> {
     })
     .join(' ')
 }
+
+const DROPPED = { kind: 'batch-dropped', l1Block: 1, type: 'span', reason: expect.any(String), losesChannel: false }
 
 describe('channel reader', () => {
   const brotli = compressChannel(channelOf(singular(7)), 'brotli-10')
@@ -70,6 +78,7 @@ describe('channel reader', () => {
   it('drops span batches before Delta alone', async () => {
     const channel = compressChannel(channelOf(singular(1), spanOf(2), singular(3)), 'zlib')
     expect(await read('canyon', channel)).toBe('1 3')
+    expect(dropped).toEqual([DROPPED])
   })
 
   /** A span of one block with one transaction of this type and data. */
@@ -112,6 +121,7 @@ describe('channel reader', () => {
   ])('drops a span alone that has a transaction of %s', async (_, batch) => {
     const channel = compressChannel(channelOf(singular(1), batch, singular(2)), 'zlib')
     expect(await read('holocene', channel)).toBe('1 2')
+    expect(dropped).toEqual([DROPPED])
   })
 
   it('takes type 0x7d from Lagoon on', async () => {

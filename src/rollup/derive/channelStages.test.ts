@@ -3,9 +3,10 @@ import { silentLogger } from '../../lib/logger.ts'
 import type { Frame } from '../protocol/index.ts'
 import type { Fork } from '../protocol/types.ts'
 import { ChannelAssembler } from './channelAssembler.ts'
-import { ChannelBank } from './channelBank.ts'
+import { ChannelBank, type FrameConsumerModules } from './channelBank.ts'
+import type { DerivationEvent } from './events.ts'
 import { GENESIS_TIME, L1_BLOCK_TIME, testConfig } from './testUtils/config.ts'
-import { drain, frame, frames, ScriptedStage } from './testUtils/stages.ts'
+import { channelId, drain, frame, frames, nameOf, ScriptedStage } from './testUtils/stages.ts'
 
 /** Feeds frames by L1 block, `"A0 A1 | B0!"`, and tells which channels come out at which block. */
 async function run(
@@ -27,6 +28,23 @@ const bankAt = (fork: Fork | 'bedrock') => (prev: ScriptedStage<Frame>) =>
   new ChannelBank({ prev, logger: silentLogger }, testConfig(fork, { channelTimeout: 2 }))
 const assemblerAt = (fork: Fork) => (prev: ScriptedStage<Frame>) =>
   new ChannelAssembler({ prev, logger: silentLogger }, testConfig(fork, { channelTimeout: 2 }))
+
+/** What a stage tells while it takes these frames, in short. */
+async function told(
+  make: (modules: FrameConsumerModules) => { next(): Promise<Uint8Array | 'again' | 'empty'> },
+  given: Frame[],
+) {
+  const prev = new ScriptedStage<Frame>().push(...given)
+  const events: DerivationEvent[] = []
+  await drain(make({ prev, logger: silentLogger, tell: (event) => events.push(event) }))
+  return events.flatMap((event) => {
+    if (event.kind === 'frame-ignored')
+      return [`ignored ${nameOf({ ...frame('A0'), channelId: event.channel, number: event.frame })} ${event.reason}`]
+    if (!('channel' in event) || typeof event.channel !== 'string') return []
+    const name = nameOf({ ...frame('A0'), channelId: event.channel })[0]
+    return [event.kind === 'channel-gone' ? `${event.how} ${name} ${event.reason ?? ''}`.trim() : `first ${name}`]
+  })
+}
 
 describe('channel bank', () => {
   it.each([
@@ -76,6 +94,37 @@ describe('channel bank', () => {
   })
 })
 
+describe('what the channel stages tell', () => {
+  it('of a bank: which channel is waited for, and what became of each', async () => {
+    const bank = (modules: FrameConsumerModules) => new ChannelBank(modules, testConfig('canyon'))
+    expect(await told(bank, frames('A0 B0 B0 A1! C0! B1!'))).toEqual([
+      ...['first A', 'ignored B0 duplicate frame', 'read A', 'first B', 'read C', 'read B'],
+    ])
+    const full = new Uint8Array(1_000_000)
+    const tooMany = Array.from({ length: 100 }, (_, number) => ({ ...frame(`A${number}`), data: full }))
+    expect(await told(bank, [...tooMany, frame('B0')])).toEqual([
+      ...['first A', 'dropped A the channel bank is full', 'first B'],
+    ])
+  })
+
+  it('of an assembler: why a frame or a channel is lost', async () => {
+    const assembler = (modules: FrameConsumerModules) => new ChannelAssembler(modules, testConfig('holocene'))
+    expect(await told(assembler, frames('A1 A0 A2 B0 B1!'))).toEqual([
+      ...['ignored A1 no such channel is open', 'first A', 'ignored A2 frame out of order'],
+      ...['dropped A another channel begins', 'first B', 'read B'],
+    ])
+    const prev = new ScriptedStage<Frame>().push(frame('A0'))
+    const events: DerivationEvent[] = []
+    const stage = assembler({ prev, logger: silentLogger, tell: (event) => events.push(event) })
+    await drain(stage)
+    stage.flushChannel()
+    stage.flushChannel()
+    expect(events.filter(({ kind }) => kind === 'channel-gone')).toEqual([
+      { kind: 'channel-gone', l1Block: 1, channel: channelId('A'), how: 'dropped', reason: expect.any(String) },
+    ])
+  })
+})
+
 describe('channel assembler', () => {
   it.each([
     { id: 'one frame', script: 'A0!', out: 'A0!' },
@@ -110,6 +159,16 @@ describe('channel assembler', () => {
     prev.push(frame('B10!'), frame('C0!'))
     const channels = await drain(stage)
     expect(channels.map((channel) => channel.length)).toEqual([9_998_000, 3])
+  })
+
+  it('takes no more frames of a channel that outgrew the limit', async () => {
+    const prev = new ScriptedStage<Frame>()
+    const stage = new ChannelAssembler({ prev, logger: silentLogger }, testConfig('ecotone'))
+    for (let number = 0; number < 10; number++) prev.push({ ...frame(`A${number}`), data: new Uint8Array(1_000_000) })
+    await drain(stage)
+    // Not too large by itself: only a channel that is still staged takes it.
+    prev.push(...frames('A10! B0!'))
+    expect((await drain(stage)).map((channel) => channel.length)).toEqual([3])
   })
 
   it('forgets what is staged when flushed', async () => {

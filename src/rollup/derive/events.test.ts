@@ -75,6 +75,13 @@ describe.each(['granite', 'holocene'] as const)('what the stages tell (%s)', (fo
     expect(kindsOf(chain)).toContain('frame-ignored')
   })
 
+  it('tells of a singular batch', async () => {
+    const chain = await withNineBlocks(fork)
+    chain.l1.add({ data: [channelData(chain.singulars(1, 1))] })
+    await chain.run()
+    expect(chain.events.at(-1)).toEqual({ kind: 'batch-read', l1Block: 4, type: 'singular' })
+  })
+
   it('tells of empty blocks in the place of missing ones', async () => {
     const chain = await withNineBlocks(fork, { seqWindowSize: 4 })
     chain.l1.growTo(8)

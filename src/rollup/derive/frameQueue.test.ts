@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { silentLogger } from '../../lib/logger.ts'
 import { encodeFrames } from '../protocol/index.ts'
+import type { DerivationEvent } from './events.ts'
 import { FrameQueue, pruneFrames } from './frameQueue.ts'
 import { testConfig } from './testUtils/config.ts'
-import { drain, frames, nameOf, ScriptedStage } from './testUtils/stages.ts'
+import { channelId, drain, frames, nameOf, ScriptedStage } from './testUtils/stages.ts'
 
 describe('frames dropped under Holocene rules', () => {
   it.each([
@@ -20,6 +21,7 @@ describe('frames dropped under Holocene rules', () => {
     { id: 'interleaved channels', given: 'A0 B0 A1! B1!', kept: 'B0 B1!' },
     { id: 'a channel that begins anew', given: 'A0 A1 A0 A1!', kept: 'A0 A1' },
     { id: 'a foreign continuation within a channel', given: 'A0 B1 A1!', kept: 'A0 A1!' },
+    { id: 'a continuation before its beginning', given: 'A0! B1 B0!', kept: 'A0! B0!' },
     { id: 'nothing', given: '', kept: '' },
   ])('$id', ({ given, kept }) => {
     expect(pruneFrames(frames(given)).map(nameOf).join(' ')).toBe(kept)
@@ -49,6 +51,19 @@ describe('frame queue', () => {
     expect((await drain(queue)).map(nameOf)).toEqual(['B0', 'A1', 'A2!'])
     prev.at(2).push(encodeFrames(frames('A0 C1')), encodeFrames(frames('A0 A1!')))
     expect((await drain(queue)).map(nameOf)).toEqual(['A0', 'A0', 'A1!'])
+  })
+
+  it('tells which frames of a transaction no channel can use', async () => {
+    const prev = new ScriptedStage<Uint8Array>()
+    const told: DerivationEvent[] = []
+    const modules = { prev, logger: silentLogger, tell: (event: DerivationEvent) => told.push(event) }
+    prev.push(encodeFrames(frames('A0! A1 B1 B0!')), encodeFrames(frames('A0!')))
+    await drain(new FrameQueue(modules, testConfig('holocene')))
+    const reason = expect.stringContaining('out of order')
+    expect(told).toEqual([
+      { kind: 'frame-ignored', l1Block: 1, channel: channelId('A'), frame: 1, reason },
+      { kind: 'frame-ignored', l1Block: 1, channel: channelId('B'), frame: 1, reason },
+    ])
   })
 
   it('keeps everything before Holocene', async () => {

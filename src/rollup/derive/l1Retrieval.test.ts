@@ -5,6 +5,7 @@ import { silentLogger } from '../../lib/logger.ts'
 import { encodeBlob } from '../protocol/index.ts'
 import type { Fork, L1Transaction } from '../protocol/types.ts'
 import { batcherDataOf } from './batcherTransactions.ts'
+import type { DerivationEvent } from './events.ts'
 import { L1Retrieval } from './l1Retrieval.ts'
 import { BATCHER, fakeHash, INBOX, l1Ref, testConfig } from './testUtils/config.ts'
 import { drain } from './testUtils/stages.ts'
@@ -60,8 +61,10 @@ function retrieval(fork: Fork, transactions: L1Transaction[] | Error, blobs?: Bl
       return { info: { ...l1Ref(1), hash, mixHash: hash, baseFeePerGas: 1n }, transactions }
     },
   }
-  const stage = new L1Retrieval({ prev, l1, blobs, logger: silentLogger }, config)
-  return { stage, prev, fetched: () => fetched }
+  const told: DerivationEvent[] = []
+  const tell = (event: DerivationEvent) => void told.push(event)
+  const stage = new L1Retrieval({ prev, l1, blobs, logger: silentLogger, tell }, config)
+  return { stage, prev, told, fetched: () => fetched }
 }
 
 describe('L1 retrieval', () => {
@@ -96,7 +99,9 @@ describe('L1 retrieval', () => {
     const blobs: BlobSource = {
       blobs: async () => [new Uint8Array(131_072).fill(0xff), encodeBlob(Uint8Array.of(7))],
     }
-    expect(await drain(retrieval('ecotone', [blobTransaction], blobs).stage)).toEqual([Uint8Array.of(7)])
+    const { stage, told } = retrieval('ecotone', [blobTransaction], blobs)
+    expect(await drain(stage)).toEqual([Uint8Array.of(7)])
+    expect(told).toEqual([{ kind: 'data-ignored', l1Block: 1, what: 'blob', reason: expect.any(String) }])
   })
 
   it('stops at blobs that it has nowhere to read from, and only at those of the batcher', async () => {
@@ -110,7 +115,8 @@ describe('L1 retrieval', () => {
     const noBlobs = retrieval('granite', [blobTransaction], { blobs: async () => undefined }).stage
     await expect(noBlobs.next()).rejects.toMatchObject({ code: 'l1-reorg', severity: 'reset' })
     const noBlock = retrieval('granite', new L1Error('l1-not-found', 'gone')).stage
-    await expect(noBlock.next()).rejects.toMatchObject({ code: 'l1-reorg', severity: 'reset' })
+    const cause = { code: 'l1-not-found' }
+    await expect(noBlock.next()).rejects.toMatchObject({ code: 'l1-reorg', severity: 'reset', cause })
   })
 
   it('lets other failures through and reads the block again', async () => {

@@ -270,6 +270,19 @@ describe('changes on L1', () => {
     expectSequenced(chain, 9)
   })
 
+  it('Holocene keeps no batch for later from its first L1 block on', async () => {
+    const forks = Object.fromEntries(FORKS.slice(0, FORKS.indexOf('holocene')).map((fork) => [fork, 0]))
+    const chain = await withNineBlocks('granite', { forks: { ...forks, holocene: GENESIS_TIME + 6 * L1_BLOCK_TIME } })
+    chain.l1.growTo(6)
+    const [first = new Uint8Array(), second = new Uint8Array()] = chain.singulars(1, 2)
+    chain.l1.add({ data: [channelData([second]), channelData([first])] })
+    expect(await chain.run()).toEqual([1])
+    expect(chain.events.filter(({ kind }) => kind === 'started')).toEqual([
+      { kind: 'started', l1Block: 0 },
+      { kind: 'started', l1Block: 6 },
+    ])
+  })
+
   it('a fork before Holocene in the same gap between L1 blocks hides its stages until the next reset', async () => {
     const at = GENESIS_TIME + 6 * L1_BLOCK_TIME
     const forks = Object.fromEntries(FORKS.slice(0, FORKS.indexOf('granite')).map((fork) => [fork, 0]))
@@ -296,7 +309,17 @@ describe('what the driver does', () => {
   it('must reset first', async () => {
     const chain = new MiniChain(testConfig('holocene'))
     await expect(chain.run()).rejects.toMatchObject({ code: 'pipeline-not-ready', severity: 'reset' })
+    expect(() => chain.pipeline.flushChannel()).not.toThrow()
     expect(() => chain.pipeline.origin).toThrow('starting point')
+  })
+
+  it('is told whether there was work, a new L1 block, or nothing', async () => {
+    const chain = await withNineBlocks('holocene')
+    chain.l1.add({ data: [Uint8Array.of(9)] })
+    const kinds: string[] = []
+    for (let kind = ''; kind !== 'idle'; kinds.push(kind)) ({ kind } = await chain.pipeline.step(chain.l2.head))
+    expect([...new Set(kinds)].toSorted()).toEqual(['idle', 'origin', 'progress'])
+    expect(kinds.filter((kind) => kind === 'origin')).toHaveLength(4)
   })
 
   it('flushes the channel when attributes were invalid: the rest of the span is lost', async () => {

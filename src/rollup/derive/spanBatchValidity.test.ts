@@ -220,6 +220,17 @@ const BLOCK_CASES: Case[] = [
     expected: dropped('transactions differ'),
   },
   {
+    id: 'overlap with one transaction more',
+    batch: span([element(3, 1, [TX, TX]), element(4, 1), element(5, 1)], {}, 2),
+    expected: dropped('transactions differ'),
+  },
+  {
+    id: 'empty beyond the drift, second of an epoch that the span began',
+    batch: span([element(24, 2), element(34, 2, [])], {}, 23),
+    context: { parent: l2Ref(23, 1), l1Blocks: [l1Ref(1), { ...l1Ref(2), timestamp: GENESIS_TIME + 46 }, l1Ref(3)] },
+    expected: dropped('next L1 origin'),
+  },
+  {
     id: 'overlap with another origin',
     batch: span([element(3, 0), element(4, 1), element(5, 1)], {}, 2),
     expected: dropped('L1 origin differs from that of L2 block 3'),
@@ -256,6 +267,18 @@ describe('validity of span batches before Holocene', () => {
     const other = [element(3, 1), element(4, 1, []), element(5, 1)]
     expect(await holocene(span(other, {}, 2))).toEqual(dropped('transactions differ from those of L2 block 4'))
     expect(await holocene(span([element(5, 1, [Uint8Array.of(0x7e)])]))).toEqual(accept)
+  })
+
+  it('compares each transaction of the overlap', async () => {
+    const other = Uint8Array.of(0x02, 0xc1)
+    const two = { ...safeChain, payloadByNumber: async (number: number) => payload(number, 1, [TX, TX]) }
+    const overlap = (transactions: Uint8Array[]) => {
+      const batch = span([element(4, 1, transactions), element(5, 1)], {}, 3)
+      return checkSpanBatchHolocene(judge({ id: '', batch, expected: accept }), batch, two)
+    }
+    expect(await overlap([TX, TX])).toEqual(accept)
+    expect(await overlap([TX, other])).toEqual(dropped('transactions differ'))
+    expect(await overlap([other, TX])).toEqual(dropped('transactions differ'))
   })
 
   it.each<[string, Partial<L2Lookup>]>([
