@@ -26,6 +26,7 @@ const statusSchema = z.object({
     unsafe: refSchema.nullable(),
     windowEndsAtL1Block: z.number().nullable(),
   }),
+  gap: z.object({ text: z.string() }).nullish(),
   engine: z.object({ endpoint: endpointSchema }),
   blobs: z
     .object({
@@ -81,6 +82,7 @@ export function formatDerivation(answer: unknown, nowMs = Date.now(), width?: Li
       ...endpoint(l1.endpoint).map((text) => ['L1 endpoint', text]),
       ['safe head', `${block(l2.safe)}${l2.safeMovedAtMs === null ? '' : `, moved ${ago(l2.safeMovedAtMs)}`}`],
       ['unsafe head', block(l2.unsafe)],
+      ...(status.gap == null ? [] : [['gap', status.gap.text]]),
       ...endpoint(status.engine.endpoint).map((text) => ['engine', text]),
       ...(l2.windowEndsAtL1Block === null ? [] : [['window ends', `at L1 block ${l2.windowEndsAtL1Block}`]]),
       [

@@ -127,6 +127,12 @@ describe('formatExplanation', () => {
   const reason = 'score -200.00 is below -100: misbehaviour'
   const ban = { subject: PEER_A, kind: 'peer' as const, reason, untilMs: 0, remainingS: 90 }
 
+  it('says of a peer without blocks by number that this costs nothing', () => {
+    const note = 'It does not serve blocks by number, as op-node from v1.20 on. The absence costs no score.'
+    expect(explain({ servesBlocks: false })).toContain(note)
+    expect(explain({ servesBlocks: null })).not.toContain('by number, as')
+  })
+
   it('does not threaten with a score that is forgotten before the ban ends', () => {
     const thresholds = [{ name: 'ban' as const, value: -100, below: true, effect: 'banned', changesInS: null }]
     const text = explain({ connected: false, total: -200, forgottenInS: 60, ban, thresholds })

@@ -127,6 +127,8 @@ function causesOf(report: Score): string[] {
 
 function standingOf(report: Score): string[] {
   const lines: string[] = []
+  if (report.servesBlocks === false)
+    lines.push('It does not serve blocks by number, as op-node from v1.20 on. The absence costs no score.')
   if (report.ban !== null) {
     const { reason, untilMs, remainingS } = report.ban
     lines.push(`banned until ${formatTime(untilMs)} UTC (${formatSeconds(remainingS)} more): ${reason}`)

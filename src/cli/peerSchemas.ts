@@ -21,6 +21,7 @@ export const scoreSchema = z.object({
   connected: z.boolean(),
   static: z.boolean(),
   protected: z.boolean(),
+  servesBlocks: z.boolean().nullable().default(null),
   total: z.number(),
   mainReason: z.string(),
   topics: z.object({

@@ -82,13 +82,14 @@ async function readRow(options: NodeOptions, name: string | undefined): Promise<
 }
 
 async function readStatus(node: NodeClient): Promise<StatusAnswers> {
-  const [health, heads, peers, bans] = await Promise.all([
+  const [health, heads, peers, bans, derivation] = await Promise.all([
     node.request('devium_health', []),
     node.request('devium_syncStatus', []),
     ifServed(node, 'deviump2p_peerStats', []),
     ifServed(node, 'deviump2p_bans', []),
+    ifServed(node, 'devium_derivationStatus', []),
   ])
-  return { health, heads, peers, bans }
+  return { health, heads, peers, bans, derivation }
 }
 
 /** Heads stand beside the verdict, by the names of devium_syncStatus. */

@@ -18,6 +18,7 @@ const headsSchema = z.object({
   pending_safe_l2: refSchema,
   queued_unsafe_l2: refSchema,
 })
+const derivationSchema = z.object({ gap: z.object({ text: z.string() }).nullish() })
 const peerStatsSchema = z.object({ connected: z.number(), known: z.number(), banned: z.number() })
 
 /** What a node answers for `devium status`; `peers` and `bans` are undefined when it runs without peers. */
@@ -26,6 +27,7 @@ export interface StatusAnswers {
   heads: unknown
   peers: unknown
   bans?: unknown
+  derivation?: unknown
 }
 
 /** One node's verdict, name and heads, for people. */
@@ -60,12 +62,14 @@ export function statusLines(
   )
   const banned = bansNote(answers.bans)
   const { queued_unsafe_l2: queued } = heads
+  const gap = derivationSchema.safeParse(answers.derivation).data?.gap
   return [
     ...verdictLines(health, options),
     '',
     ...identityRows(health.node, answers.peers).map(([name, text]) => `${name.padEnd(9)}${plainText(text)}`),
     ...(banned === undefined ? [] : [banned]),
     ...(isEmpty(queued) ? [] : [`waiting in the queue from L2 block ${queued.number} on`]),
+    ...(gap == null ? [] : [plainText(gap.text)]),
     '',
     ...table.split('\n'),
   ]

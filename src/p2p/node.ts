@@ -28,6 +28,7 @@ import { createAppScores } from './reputation/appScores.ts'
 import { openReputation } from './reputation.ts'
 import { createSigner } from './signer/createSigner.ts'
 import { createBlockSync } from './sync/blockSync.ts'
+import { blockProtocols } from './sync/payloadByNumber.ts'
 import type { P2pModules, P2pNode } from './types.ts'
 import { createUpkeep } from './upkeep.ts'
 
@@ -87,6 +88,11 @@ async function assembleNode(
     options,
   )
   const protocolsOf = async (peer: PeerId): Promise<readonly string[]> => (await host.peerStore.get(peer)).protocols
+  const knownProtocols = (peer: string) => protocolsOf(parsePeerId(peer)).catch(() => [])
+  const servesBlocks = async (peer: string): Promise<boolean | null> => {
+    const protocols = await knownProtocols(peer)
+    return protocols.length === 0 ? null : blockProtocols(protocols).length > 0
+  }
   const validation = createValidation(
     { config, clock, logger, signer: expectedSigner, signal: modules.signal },
     options.gossip,
@@ -106,7 +112,19 @@ async function assembleNode(
     options.gossip,
   )
   const reputation = await openReputation(
-    { clock, logger, events, storage, router, appScores, scoring, connections, peers, versionOf: topics.versionOf },
+    {
+      clock,
+      logger,
+      events,
+      storage,
+      router,
+      appScores,
+      scoring,
+      connections,
+      peers,
+      versionOf: topics.versionOf,
+      servesBlocks,
+    },
     options,
   )
   const health = createNodeHealth(
@@ -115,7 +133,7 @@ async function assembleNode(
       staticIds: peers.staticIds(),
       activeTopic: topics.active,
       connected: peers.connected,
-      protocolsOf: (peer) => protocolsOf(parsePeerId(peer)).catch(() => []),
+      protocolsOf: knownProtocols,
       bans: () => storage.access.lists.standingPeerBans(clock.now()),
     },
     { blockTimeS: config.blockTime, limits: options.health },

@@ -27,6 +27,7 @@ export interface ReputationModules {
   connections: Pick<Connections, 'abort'>
   peers: PeerRegistry
   versionOf(topic: string): number | undefined
+  servesBlocks(peerId: string): Promise<boolean | null>
 }
 
 /**

@@ -36,7 +36,7 @@ export interface P2pNode extends P2pApi {
    * Asks peers for the blocks from `start` (inclusive) to `end` (exclusive); those that fit arrive through `onPayload`.
    * They are checked by the block at `end`: `above`, or else one that gossip has brought.
    */
-  requestRange(start: number, end: number, above?: PayloadEnvelope): void
+  requestRange(start: number, end: number, above?: PayloadEnvelope): boolean
   /** Tell it whenever the unsafe head has moved: health is judged by that. */
   headMoved(news: HeadNews): void
   /** Peers in the mesh of the topic that carries the chain's blocks now. */

@@ -1,5 +1,19 @@
+import { sinceText } from '../lib/phrases.ts'
 import type { DerivationStatus } from '../rollup/node/api.ts'
 import { l1RefToJson, l2RefToJson } from './json.ts'
+
+/** Which blocks are missing below those that gossip brought, and who brings them. */
+function gapToJson({ unsafeGap, nowMs }: Pick<DerivationStatus, 'unsafeGap' | 'nowMs'>) {
+  if (unsafeGap === undefined) return null
+  const { first, last, sinceMs, asks } = unsafeGap
+  const blocks = first === last ? `L2 block ${first} has` : `L2 blocks ${first} to ${last} have`
+  const missing = `${blocks} been missing for ${sinceText(nowMs - sinceMs)}.`
+  const how =
+    asks === 'peers'
+      ? 'Peers are asked for them by number.'
+      : 'No connected peer serves blocks by number. The execution client is asked to fetch them by its own network.'
+  return { first, last, sinceMs, asks, text: `${missing} ${how} Otherwise derivation brings them from L1.` }
+}
 
 /** devium_derivationStatus: what is not known is null; moments are Unix milliseconds. */
 export function derivationStatusToJson(status: DerivationStatus) {
@@ -22,6 +36,7 @@ export function derivationStatusToJson(status: DerivationStatus) {
       unsafe: unsafe === undefined ? null : l2RefToJson(unsafe),
       windowEndsAtL1Block: status.windowEndsAt ?? null,
     },
+    gap: gapToJson(status),
     engine: { isSyncing: status.engineIsSyncing, endpoint: endpointToJson(status.engineEndpoint) },
     follows: status.follows ?? null,
     blobs: blobs === undefined ? null : { ...blobs, slot: blobs.slot ?? null },

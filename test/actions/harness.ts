@@ -259,8 +259,12 @@ class FakeP2p implements P2pPort {
     this.listener = listener
   }
 
-  requestRange(start: number, end: number, above: PayloadEnvelope): void {
+  /** Whether a peer serves blocks by number. */
+  servesBlocks = true
+
+  requestRange(start: number, end: number, above: PayloadEnvelope): boolean {
     this.requested.push([start, end, above.payload.blockNumber])
+    return this.servesBlocks
   }
 
   headMoved(news: HeadNews): void {

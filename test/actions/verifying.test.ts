@@ -3,6 +3,7 @@ import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import type { FakeEngine } from '../../src/rollup/engine/testUtils/fakeEngine.ts'
 import { type PayloadEnvelope, payloadBlockHash } from '../../src/rollup/protocol/index.ts'
+import { derivationStatusToJson } from '../../src/rpc/derivationJson.ts'
 import { settle, TestChain, type TestChainOptions, type TestNode } from './harness.ts'
 
 let chain: TestChain
@@ -507,6 +508,58 @@ describe('execution-layer sync', () => {
     for (const block of blocks.slice(0, 4)) await engine.newPayload(block)
     await chain.clock.advance(2000)
     await until(() => node.syncStatus().unsafeL2.number === 5)
+  })
+})
+
+describe('a gap that no peer can close, since none serves blocks by number', () => {
+  async function startWithGap() {
+    const { sequencer, blocks } = await startBoth(6)
+    const { node, engine, p2p } = await chain.addNode()
+    p2p.servesBlocks = false
+    p2p.receive(at(blocks, 5))
+    await settle()
+    return { sequencer, blocks, node, engine, gap: () => derivationStatusToJson(node.derivationStatus()).gap }
+  }
+
+  it('is closed by an engine with a network of its own, after two block times', async () => {
+    const { blocks, node, engine, gap } = await startWithGap()
+    expect(gap()).toMatchObject({ first: 1, last: 4, asks: 'engine' })
+    engine.calls.length = 0
+    await chain.clock.advance(2000)
+    await settle()
+    // An update to a block that it lacks has an engine sync.
+    expect(engine.calls).toEqual(['newPayload', 'forkchoice'])
+    expect(node.syncStatus().unsafeL2.number).toBe(0)
+    expect(gap()?.text).toBe(
+      'L2 blocks 1 to 4 have been missing for 2 s. No connected peer serves blocks by number. The execution client is asked to fetch them by its own network. Otherwise derivation brings them from L1.',
+    )
+    for (const block of blocks.slice(0, 4)) await engine.newPayload(block)
+    await chain.clock.advance(2000)
+    await until(() => node.syncStatus().unsafeL2.number === 5)
+    expect(gap()).toBeNull()
+  })
+
+  it('is closed by L1 where the engine has no network', async () => {
+    const { blocks, node, gap } = await startWithGap()
+    await chain.clock.advance(20_000)
+    await settle()
+    expect(node.syncStatus().unsafeL2.number).toBe(0)
+    chain.l1.mine([chain.batchOf(blocks.slice(0, 4))])
+    await until(() => node.syncStatus().safeL2.number === 4)
+    await chain.clock.advance(10_000)
+    await until(() => node.syncStatus().unsafeL2.number === 5)
+    expect(gap()).toBeNull()
+  })
+
+  it('is asked of peers as soon as one serves blocks', async () => {
+    const { blocks } = await startBoth(6)
+    const { node, p2p, engine } = await chain.addNode()
+    p2p.receive(at(blocks, 5))
+    await settle()
+    await chain.clock.advance(10_000)
+    await settle()
+    expect(engine.calls.filter((call) => call === 'newPayload')).toEqual([])
+    expect(derivationStatusToJson(node.derivationStatus()).gap).toMatchObject({ asks: 'peers', last: 4 })
   })
 })
 

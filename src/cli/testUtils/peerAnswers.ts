@@ -17,6 +17,7 @@ export function scoreReport(changes: Partial<PeerScoreReport> = {}): PeerScoreRe
     static: false,
     protected: false,
     total: 4,
+    servesBlocks: true,
     mainReason: 'requests answered with good blocks',
     topics: { score: 0, cap: 0, parts: [] },
     application: {

@@ -196,6 +196,8 @@ export interface PeerScoreReport {
   /** Static peers are never banned for their score. */
   static: boolean
   protected: boolean
+  /** Whether it serves blocks by number, which costs no score where it does not; null: not known. */
+  servesBlocks: boolean | null
   total: number
   /** The part that weighs most, in a few words. */
   mainReason: string

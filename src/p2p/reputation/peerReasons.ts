@@ -30,6 +30,8 @@ export interface PeerReasonsModules {
   connected(): string[]
   isStatic(peerId: string): boolean
   isProtected(peerId: string): boolean
+  /** Whether it says that it serves blocks by number; null: not known. */
+  servesBlocks(peerId: string): Promise<boolean | null>
 }
 
 /** Answers why a peer stands as it does, what it did, and who is banned. */
@@ -60,7 +62,11 @@ export function createPeerReasons(
   }
   const standing = (ban: Ban | undefined): ban is Ban => ban !== undefined && ban.expiryMs > clock.now()
 
-  const report = (peerId: string, isConnected: boolean): PeerScoreReport => {
+  const fullReport = async (peerId: string, isConnected: boolean): Promise<PeerScoreReport> => {
+    const servesBlocks = await modules.servesBlocks(peerId)
+    return { ...report(peerId, isConnected), servesBlocks }
+  }
+  const report = (peerId: string, isConnected: boolean): Omit<PeerScoreReport, 'servesBlocks'> => {
     const state = () =>
       scoreState(modules.router.counters(peerId), modules.appScores.counters(peerId), {
         versionOf: modules.versionOf,
@@ -81,7 +87,7 @@ export function createPeerReasons(
     const keptUntilMs = counters === undefined || counters.connected ? undefined : counters.expire
     const ban = lists.peerBan(peerId)
     const causes = causesOf(peerId)
-    const found: Omit<PeerScoreReport, 'advice'> = {
+    const found: Omit<PeerScoreReport, 'advice' | 'servesBlocks'> = {
       peerID: peerId,
       scored: options.scored,
       connected: isConnected,
@@ -145,11 +151,11 @@ export function createPeerReasons(
       const connected = modules.connected()
       if (text !== undefined) {
         const peerId = parsePeerId(text).toString()
-        return [report(peerId, connected.includes(peerId))]
+        return [await fullReport(peerId, connected.includes(peerId))]
       }
       const reports: PeerScoreReport[] = []
       for (const peerId of connected) {
-        reports.push(report(peerId, true))
+        reports.push(await fullReport(peerId, true))
         await nextTurn()
       }
       return reports

@@ -2,7 +2,7 @@ import type { PeerScoreReport } from '../base/api.ts'
 import { RESPONSE_TERMS, TOPIC_TERMS } from '../base/scoreTerms.ts'
 
 /** What an operator can do about a score: one sentence for each part that takes something away. */
-export function scoreAdvice(report: Omit<PeerScoreReport, 'advice'>): string[] {
+export function scoreAdvice(report: Omit<PeerScoreReport, 'advice' | 'servesBlocks'>): string[] {
   const advice: string[] = []
   for (const { name, advice: helps } of TOPIC_TERMS.toReversed()) {
     if (helps !== undefined && report.topics.parts.some((part) => part[name].score < 0)) advice.push(helps)

@@ -146,9 +146,19 @@ describe('gap filling', () => {
     await until('connections', () => b.node.connectedPeers().length === 2)
     b.node.requestRange(27, 30, last)
     await b.block(chain[26]?.payload.blockHash ?? '')
+    expect((await b.node.peerScore(a.node.peerId))[0]).toMatchObject({ servesBlocks: false, total: 0 })
+    expect((await b.node.peerScore(honest.node.peerId))[0]?.servesBlocks).toBe(true)
     const { peers } = await b.node.peers(true)
     expect(peers[a.node.peerId]?.scores.reqResp.errorResponses).toBe(0)
     expect(peers[honest.node.peerId]?.scores.reqResp.validResponses).toBeGreaterThan(1)
+  })
+
+  it('says that there is nobody to ask when no peer answers requests, without a line or a point for it', async () => {
+    const a = await start({ sync: { enabled: false, onlyStatic: false } }, serving)
+    const b = await start({ staticPeers: [a.address] }, testChain(config))
+    await until('the connection', () => b.node.connectedPeers().length === 1)
+    await until('the refusal', () => !b.node.requestRange(27, 30, last))
+    expect((await b.node.peerScore(a.node.peerId))[0]).toMatchObject({ servesBlocks: false, total: 0 })
   })
 
   it('brings blocks of a megabyte', async () => {

@@ -143,23 +143,25 @@ export function createBlockSync(
     onTrustedBlock,
     /**
      * Asks for the blocks from `start` to below `end`. `above`, the block at `end`, is known to be good from elsewhere;
-     * without it the gap is asked for only where gossip has brought the block above.
+     * without it the gap is asked for only where gossip has brought the block above. False when nobody is asked: no peer
+     * serves blocks by number, as op-node from v1.20 on, or the gap is too old.
      */
-    requestRange(start: number, end: number, above?: PayloadEnvelope): void {
-      if (!options.enabled || end <= start) return
+    requestRange(start: number, end: number, above?: PayloadEnvelope): boolean {
+      if (!options.enabled || end <= start) return false
       if (above !== undefined && above.payload.blockNumber === end) blocks.trust(above)
       client.dropBelow(start)
       if (unixSeconds(clock) - l2BlockTime(config, start) > MAX_RANGE_AGE_S) {
         logger.debug('Gap is too old to be asked for', { start, end })
-        return
+        return false
       }
       if (!blocks.hasLink(end) && !blocks.hasLink(end - 1)) {
         logger.debug('Gap is not asked for: the block above it did not come by gossip', { start, end })
-        return
+        return false
       }
       for (let number = end - 1; number >= start; number--) {
         if (!blocks.has(number) && !client.enqueue(number)) break
       }
+      return client.canAsk()
     },
   }
 }

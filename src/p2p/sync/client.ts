@@ -68,6 +68,8 @@ interface PeerState {
   fasterAtMs: number
   isBusy: boolean
   restsUntilMs: number
+  /** It did not speak the protocol when it was asked last. */
+  isMute: boolean
   /** "Not found" in a row. */
   misses: number
   /** What the last answer took. */
@@ -87,7 +89,15 @@ export function createBlockClient(modules: BlockClientModules) {
     let state = peers.get(peerId)
     if (state === undefined) {
       const bucket = new TokenBucket(clock, PEER_LIMIT)
-      state = { bucket, fasterAtMs: Number.POSITIVE_INFINITY, isBusy: false, restsUntilMs: 0, misses: 0, tookMs: 0 }
+      state = {
+        bucket,
+        fasterAtMs: Number.POSITIVE_INFINITY,
+        isBusy: false,
+        restsUntilMs: 0,
+        misses: 0,
+        tookMs: 0,
+        isMute: false,
+      }
       peers.set(peerId, state)
     }
     return state
@@ -173,6 +183,7 @@ export function createBlockClient(modules: BlockClientModules) {
     try {
       const answer = await modules.ask(peerId, job.number)
       code = answer.code
+      state.isMute = false
       if (!('envelope' in answer)) {
         if (code !== RESULT.notFound) throw new P2pError('request-failed', `peer answered with code ${code}`)
         rest(state)
@@ -188,6 +199,7 @@ export function createBlockClient(modules: BlockClientModules) {
     } catch (error) {
       if (error instanceof DecodeError || code === RESULT.ok) code = MAX_RESULT_LABEL
       const cause = error instanceof P2pError ? error.code : undefined
+      state.isMute = cause === 'not-served'
       const isUnread = error instanceof InspectionFailure
       const isBlameless = isUnread || cause === 'connection-lost' || cause === 'not-served'
       // An answer that broke the process for large messages is not asked for again.
@@ -242,6 +254,8 @@ export function createBlockClient(modules: BlockClientModules) {
       pumpSoon()
       return true
     },
+    /** Whether a connected peer speaks the protocol, as far as is known. */
+    canAsk: (): boolean => modules.candidates().some((peerId) => peers.get(peerId)?.isMute !== true),
     /** What is below is not wanted any more. */
     dropBelow(number: number): void {
       for (const job of jobs.values()) if (job.number < number && job.asking.size === 0) jobs.delete(job.number)

@@ -66,6 +66,8 @@ export class EngineCalls {
       return false
     }
     if (kind === 'own' ? status.status === 'VALID' : this.elSync.acceptsPayload(status.status)) return true
+    // The forkchoice update that follows makes an engine with a network of its own fetch what is missing.
+    if (kind === 'distant' && (status.status === 'SYNCING' || status.status === 'ACCEPTED')) return true
     if (kind !== 'distant') await this.checkHas({ hash: parentHash, number: number - 1 })
     throw new EngineError('engine-syncing', `engine answers ${status.status} to block ${number}`, {
       severity: 'temporary',

@@ -93,9 +93,9 @@ export interface P2pPort {
   onPayload(listener: (envelope: PayloadEnvelope, from: string, way: 'gossip' | 'request') => void): void
   /**
    * Asks peers for the blocks start (inclusive) to end (exclusive), ancestors of `above`, the block at `end`; they
-   * arrive through `onPayload`.
+   * arrive through `onPayload`. False when there is nobody to ask.
    */
-  requestRange?(start: number, end: number, above: PayloadEnvelope): void
+  requestRange?(start: number, end: number, above: PayloadEnvelope): boolean
   /** Hears what moved the unsafe head, so that it can tell when blocks come by L1 only. */
   headMoved?(news: HeadNews): void
   /** Whether blocks come by gossip, and if not, why. */

@@ -4,6 +4,7 @@ import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
 import type { DerivationRecord } from './derivationRecorder.ts'
 import { explainDerivation } from './explainDerivation.ts'
 import type { BatcherNews } from './health/batcherWatch.ts'
+import type { UnsafeGap } from './unsafeChain.ts'
 
 /** In the order in which they are looked for: the first that holds is the state. */
 export const DERIVATION_STATES = [
@@ -64,6 +65,8 @@ export interface DerivationFacts {
   safe: L2BlockRef | undefined
   safeMovedAtMs: number | undefined
   unsafe: L2BlockRef | undefined
+  /** Blocks that are missing below those that gossip brought. */
+  unsafeGap?: UnsafeGap | undefined
   l1Endpoint: EndpointState | undefined
   engineEndpoint: EndpointState | undefined
   /** Whether the engine gets the chain by a sync of its own, before derivation begins. */

@@ -316,6 +316,7 @@ export function createRollupNode(
       safe: heads?.safe,
       safeMovedAtMs,
       unsafe: heads?.unsafe,
+      unsafeGap: unsafeChain.unsafeGap,
       l1Endpoint: insight.l1Endpoint?.(),
       engineEndpoint: insight.engineEndpoint?.(),
       engineIsSyncing: controller.syncing,

@@ -23,12 +23,25 @@ export interface UnsafeChainModules {
     insertUnsafePayload(envelope: PayloadEnvelope): Promise<InsertOutcome>
     insertDirectly(envelope: PayloadEnvelope): Promise<InsertOutcome>
   }
-  /** Asks peers for the ancestors of `above` from start (inclusive) to end (exclusive); absent where there is no such way. */
-  requestRange?: ((start: number, end: number, above: PayloadEnvelope) => void) | undefined
+  /**
+   * Asks peers for the ancestors of `above` from start (inclusive) to end (exclusive); false when there is nobody to ask. Absent
+   * where there is no such way.
+   */
+  requestRange?: ((start: number, end: number, above: PayloadEnvelope) => boolean) | undefined
   requestReset: () => Promise<void>
   metrics: NodeMetrics
   clock: Clock
   logger: Logger
+}
+
+/** Blocks that are missing below the lowest one that waits. */
+export interface UnsafeGap {
+  first: number
+  last: number
+  /** Unix milliseconds. */
+  sinceMs: number
+  /** Who is asked for them. L1 brings them in any case. */
+  asks: 'peers' | 'engine'
 }
 
 /** Between tries of one block on one head. */
@@ -44,13 +57,14 @@ export class UnsafeChain {
   private readonly queue = new UnsafeQueue()
   private readonly wakeUp: WakeUp
   private readonly insertedLines: RoutineLines
-  private requested = { start: 0, end: 0, atMs: Number.NEGATIVE_INFINITY }
+  private requested = { start: 0, end: 0, atMs: Number.NEGATIVE_INFINITY, isAsked: false }
   private failures = 0
   /** The block that the engine did not take, the head that it was to stand on, and when it is tried again. */
   private failed: { block: Hex; unsafe: Hex; untilMs: number } | undefined
 
-  /** The head above which blocks are missing, and since when. */
+  /** The head above which blocks are missing, and since when it has not moved. */
   private gap: { unsafe: Hex; sinceMs: number } | undefined
+  private missing: Pick<UnsafeGap, 'sinceMs' | 'asks'> | undefined
 
   constructor(modules: UnsafeChainModules, config: RollupConfig) {
     this.modules = modules
@@ -76,6 +90,13 @@ export class UnsafeChain {
     } catch {
       return ZERO_L2_REF
     }
+  }
+
+  get unsafeGap(): UnsafeGap | undefined {
+    const lowest = this.queue.peek()?.payload.blockNumber
+    const first = this.modules.engine.heads.unsafe.number + 1
+    if (this.missing === undefined || lowest === undefined || lowest <= first) return undefined
+    return { first, last: lowest - 1, ...this.missing }
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -112,6 +133,7 @@ export class UnsafeChain {
     if (blockNumber > unsafe.number + 1) {
       return engine.closesGaps ? this.leaveGapToEngine(lowest) : this.requestMissing(unsafe.number + 1, lowest)
     }
+    this.missing = undefined
     if (parentHash !== unsafe.hash) {
       logger.info('Dropped block that does not extend the unsafe head', {
         number: blockNumber,
@@ -161,6 +183,7 @@ export class UnsafeChain {
   /** After op-node's interval, two block times without a move of the head, the engine is pointed at the block above the gap. */
   private async leaveGapToEngine(above: PayloadEnvelope): Promise<number> {
     const { engine, clock } = this.modules
+    this.note('engine')
     const { hash } = engine.heads.unsafe
     if (this.gap?.unsafe !== hash) this.gap = { unsafe: hash, sinceMs: clock.now() }
     const waitMs = this.gap.sinceMs + 2000 * this.config.blockTime - clock.now()
@@ -174,18 +197,24 @@ export class UnsafeChain {
   }
 
   /** A gap that is new, or smaller, is asked for at once; the same one again after op-node's interval, two block times. */
-  private requestMissing(start: number, above: PayloadEnvelope): number | undefined {
+  private requestMissing(start: number, above: PayloadEnvelope): number | Promise<number> {
     const { requestRange, clock, logger } = this.modules
-    if (requestRange === undefined) return undefined
+    if (requestRange === undefined) return this.leaveGapToEngine(above)
     const end = above.payload.blockNumber
     const intervalMs = 2000 * this.config.blockTime
     const elapsedMs = clock.now() - this.requested.atMs
     const isSame = start === this.requested.start && end === this.requested.end
-    if (isSame && elapsedMs < intervalMs) return intervalMs - elapsedMs
-    this.requested = { start, end, atMs: clock.now() }
-    logger.debug('Requesting missing unsafe blocks from peers', { start, end })
-    requestRange(start, end, above)
+    if (!isSame || elapsedMs >= intervalMs) {
+      logger.debug('Requesting missing unsafe blocks from peers', { start, end })
+      this.requested = { start, end, atMs: clock.now(), isAsked: requestRange(start, end, above) }
+    } else if (this.requested.isAsked) return intervalMs - elapsedMs
+    if (!this.requested.isAsked) return this.leaveGapToEngine(above)
+    this.note('peers')
     return intervalMs
+  }
+
+  private note(asks: UnsafeGap['asks']): void {
+    this.missing = { sinceMs: this.missing?.sinceMs ?? this.modules.clock.now(), asks }
   }
 
   private reportQueue(): void {

@@ -42,6 +42,16 @@ export const derivationStatus = z.object({
     unsafe: l2Ref.nullable(),
     windowEndsAtL1Block: z.number().nullable(),
   }),
+  gap: z
+    .object({
+      first: z.number(),
+      last: z.number(),
+      sinceMs: moment,
+      asks: z.enum(['peers', 'engine']),
+      text: z.string(),
+    })
+    .nullable()
+    .describe('unsafe blocks that are missing below those that gossip brought'),
   engine: z.object({ isSyncing: z.boolean(), endpoint }),
   follows: z.string().nullable(),
   blobs: z

@@ -82,6 +82,7 @@ export const scoreReport = z.object({
   connected: z.boolean(),
   static: z.boolean(),
   protected: z.boolean(),
+  servesBlocks: z.boolean().nullable(),
   total: z.number(),
   mainReason: z.string(),
   topics: z.object({
