@@ -13,6 +13,14 @@ export function serverError(message: string): JsonRpcError {
   return new JsonRpcError(RPC_SERVER_ERROR, message)
 }
 
+/** geth's and op-reth's code of a block or state that the node has had. */
+const RPC_PRUNED_HISTORY = 4444
+
+/** What was asked for is not kept any more; clients know it by the code. */
+export function prunedHistory(what: string): JsonRpcError {
+  return new JsonRpcError(RPC_PRUNED_HISTORY, `pruned history unavailable: ${what}`)
+}
+
 /** The header that the selector names; undefined when there is none. `pending` is the latest block, as in op-geth. */
 export async function findHeader(chain: Lookup, selector: BlockSelector): Promise<BlockHeader | undefined> {
   switch (selector.kind) {
@@ -53,6 +61,6 @@ export async function requireState(
 ): Promise<StateReader> {
   const header = await requireHeader(chain, selector)
   const state = await chain.stateAt(header.hash)
-  if (state === undefined) throw serverError(`state of block ${header.number} is not available`)
+  if (state === undefined) throw prunedHistory(`the state of block ${header.number} is not kept any more`)
   return state
 }

@@ -98,6 +98,10 @@ describe('eth_getLogs', () => {
         message: 'query returned more than 500000 bytes: blocks 1 to 2 fit',
       })
       expect((await search(700_000)).length).toBeGreaterThanOrEqual(3)
+      const { receipts } = node.chain
+      node.chain.receipts = async () => undefined
+      await expect(search(700_000)).rejects.toMatchObject({ rpcCode: 4444 })
+      node.chain.receipts = receipts
     } finally {
       await node.close()
     }

@@ -3,7 +3,7 @@ import { invalidParams, JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import type { BlockHeader } from '../chain/block.ts'
 import type { ReadableChain } from '../chain/types.ts'
-import { findHeader, serverError } from './blockLookup.ts'
+import { findHeader, prunedHistory, serverError } from './blockLookup.ts'
 import type { RpcOptions } from './context.ts'
 import { formatLog } from './formatReceipt.ts'
 import type { JsonRecord } from './formatTransaction.ts'
@@ -31,6 +31,17 @@ export async function logsOfBlock(
   return found
 }
 
+/** An answer without logs that were there would be wrong. */
+function keptReceipts(chain: Receipts): Receipts {
+  return {
+    async receipts(hash) {
+      const receipts = await chain.receipts(hash)
+      if (receipts === undefined) throw prunedHistory(`the receipts of block ${hash} are not kept any more`)
+      return receipts
+    },
+  }
+}
+
 /** Characters that a log takes in an answer beside its data, about. */
 const LOG_CHARACTERS = 700
 
@@ -47,13 +58,14 @@ export async function searchLogs(
   signal: AbortSignal,
 ): Promise<JsonRecord[]> {
   const mayMatch = createBloomTest(filter)
+  const kept = keptReceipts(chain)
   const client = pace.patience(signal)
   if (filter.blocks.kind === 'hash') {
     const header = await chain.headerByHash(filter.blocks.hash)
     if (header === undefined) throw serverError('unknown block')
     if (!mayMatch(header.logsBloom)) return []
     pace.allow(microsecondsOf(header))
-    return logsOfBlock(chain, header, filter)
+    return logsOfBlock(kept, header, filter)
   }
   const [from, to] = await readRange(chain, filter.blocks)
   if (to - from >= limits.maxLogRangeBlocks) {
@@ -68,7 +80,7 @@ export async function searchLogs(
     if (header === undefined) break
     if (mayMatch(header.logsBloom)) {
       pace.allow(microsecondsOf(header))
-      const logs = await logsOfBlock(chain, header, filter)
+      const logs = await logsOfBlock(kept, header, filter)
       for (const log of logs) characters += LOG_CHARACTERS + logDataCharacters(log)
       if (characters > limits.maxLogCharacters && number > from) {
         const advice = `blocks ${from} to ${number - 1} fit`

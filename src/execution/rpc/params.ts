@@ -3,6 +3,8 @@ import { fromHex, type Hex, normalizeHex, quantityToBigInt, quantityToNumber } f
 import type { RpcContext } from '../../lib/jsonRpc/callContext.ts'
 import type { RpcHandler } from '../../lib/jsonRpc/server.ts'
 import { invalidParams, JsonRpcError, type JsonValue, RPC_INVALID_PARAMS } from '../../lib/jsonRpc/types.ts'
+import { ChainError } from '../errors.ts'
+import { prunedHistory } from './blockLookup.ts'
 
 /** Reads one positional parameter; what it throws becomes `-32602` with the argument's place in front. */
 export interface Param<T> {
@@ -18,7 +20,15 @@ export function method<const P extends readonly Param<unknown>[]>(
   params: P,
   run: (args: Parsed<P>, context: RpcContext) => unknown,
 ): RpcHandler {
-  return (given, context) => run(readParams(params, given), context)
+  return (given, context) => {
+    const answer = run(readParams(params, given), context)
+    return answer instanceof Promise ? answer.catch(rethrowAsRpcError) : answer
+  }
+}
+
+/** A state that is needed for the answer, and not kept, has a code of its own. */
+function rethrowAsRpcError(error: unknown): never {
+  throw error instanceof ChainError && error.code === 'stateGone' ? prunedHistory(error.message) : error
 }
 
 export function readParams<const P extends readonly Param<unknown>[]>(
