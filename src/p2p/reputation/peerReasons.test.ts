@@ -46,6 +46,7 @@ async function setUp(
       connected: () => connected,
       isStatic: (peer) => peer === OTHER,
       isProtected: (peer) => peer === PEER,
+      servesBlocks: async () => null,
     },
     { scored: true, banThreshold: bans ? -100 : undefined },
   )
