@@ -28,10 +28,12 @@ export function utcText(unixSeconds: number): string {
   return `${new Date(ms).toISOString().slice(0, -5).replace('T', ' ')} UTC`
 }
 
-/** `in 3 days`, `3 days ago`. */
+/** `in 3 days`, `3 days ago`. What lies ahead is rounded to the next unit: in three days less a second is in three days. */
 export function fromNowText(unixSeconds: number, nowSeconds: number): string {
-  const away = sinceText(Math.abs(unixSeconds - nowSeconds) * 1000)
-  return unixSeconds > nowSeconds ? `in ${away}` : `${away} ago`
+  const seconds = unixSeconds - nowSeconds
+  if (seconds <= 0) return `${sinceText(-seconds * 1000)} ago`
+  const unit = seconds < 120 ? 1 : seconds < 7_200 ? 60 : seconds < 172_800 ? 3_600 : 86_400
+  return `in ${sinceText(Math.round(seconds / unit) * unit * 1000)}`
 }
 
 /** `100 (0x1234…cdef)`. */

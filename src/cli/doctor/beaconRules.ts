@@ -19,7 +19,11 @@ export function judgeBeacon(facts: DoctorFacts): Finding[] {
   }
   if (beacon.problem !== undefined) return [unreachable(beacon)]
   const wrong = wrongChain(beacon, facts)
-  if (wrong.length > 0) return wrong
+  const found = wrong.length > 0 ? wrong : servingFindings(beacon, facts)
+  return facts.flags.follows ? found.map((finding) => ({ ...finding, stops: null })) : found
+}
+
+function servingFindings(beacon: BeaconFacts, facts: DoctorFacts): Finding[] {
   return [
     ...blobs(beacon, facts),
     ...slots(beacon),
@@ -35,7 +39,7 @@ function unreachable({ url, problem }: BeaconFacts): Finding {
     const next = "Give --l1.beacon the consensus client's REST address (port 5052, 3500 or 4000 by default)."
     return { ...now, code: 'beacon-is-execution-client', text, next }
   }
-  const text = `The beacon API at ${url} does not answer: ${problem?.text}.`
+  const text = `The beacon API at ${url} cannot be used: ${problem?.text}.`
   return {
     ...now,
     code: 'beacon-down',
@@ -98,11 +102,12 @@ function behind({ url, slotsBehind }: BeaconFacts): Finding[] {
   ]
 }
 
+/** A note: the batches since then may all be calldata, or the engine may sync by itself. */
 function retention({ url, retentionS }: BeaconFacts, { engine: { safe }, flags, nowS }: DoctorFacts): Finding[] {
-  if (retentionS === undefined || safe === undefined || nowS - safe.time <= retentionS) return []
-  const text = `The safe head is of ${utcText(safe.time)} (${fromNowText(safe.time, nowS)}), and the beacon API at ${url} keeps blobs for ${sinceText(retentionS * 1000)}: batches since then may be gone.`
-  const next = 'Name an archive of blobs with --l1.beacon-fallbacks.'
-  return [{ ...now, stops: flags.hasBeaconFallbacks ? null : now.stops, code: 'blobs-expired', text, next }]
+  if (flags.hasBeaconFallbacks || retentionS === undefined || safe === undefined) return []
+  if (nowS - safe.time <= retentionS) return []
+  const text = `The safe head is of ${utcText(safe.time)} (${fromNowText(safe.time, nowS)}), and the beacon API at ${url} keeps blobs for ${sinceText(retentionS * 1000)}: blobs with batches since then may be gone.`
+  return [{ ...note, code: 'blobs-expired', text, next: 'Name an archive of blobs with --l1.beacon-fallbacks.' }]
 }
 
 function blobChanges({ url, blobChanges: times }: BeaconFacts, { chain: { config }, nowS }: DoctorFacts): Finding[] {

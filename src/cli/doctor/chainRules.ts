@@ -97,11 +97,11 @@ function fileAgainstRegistry(chain: ChainFacts, { overridden }: FlagFacts, nowS:
   })
 }
 
-function registryAge({ isBuiltIn, registry, config }: ChainFacts, nowS: number): Finding[] {
+function registryAge({ isBuiltIn, registry }: ChainFacts, nowS: number): Finding[] {
   if (!isBuiltIn || registry === undefined) return []
   const source = `the superchain registry of ${REGISTRY_COMMIT.date}`
   const note = { subject: 'version', fork: null, stops: null } as const
-  const next = `Look for the chain's next fork in its announcements. Give a newer rollup config with --rollup.config, or --override.<fork>, where one is scheduled. Chain ${config.l2ChainId}.`
+  const next = `Look for the chain's next fork in its announcements. Give a newer rollup config with --rollup.config, or --override.<fork>, where one is scheduled.`
   if (registry.hasLeft) {
     const text = `${registry.name} has left the superchain registry: forks that it has scheduled since ${REGISTRY_COMMIT.date} are not known here.`
     return [{ ...note, code: 'left-registry', text, next }]

@@ -2,7 +2,7 @@ import { countOf, fromNowText } from '../../lib/phrases.ts'
 import { formatTable, type LineWidth, plainText, wrapText } from '../table.ts'
 import type { Line } from '../terminal/styledLine.ts'
 import { formatTime } from '../units.ts'
-import type { BeaconFacts, DoctorFacts, EngineFacts, L1Facts } from './facts.ts'
+import type { BeaconFacts, DoctorFacts, EngineFacts, L1Facts, Problem } from './facts.ts'
 import type { Finding } from './finding.ts'
 import type { Diagnosis, JudgedFork, Readiness } from './judge.ts'
 
@@ -52,9 +52,13 @@ function identityRows({ chain, version, engine, l1, beacon, nowS }: DoctorFacts)
   ]
 }
 
+const ENGINE_PROBLEMS: Record<Problem['code'], string> = {
+  ...{ unauthorized: 'refuses the JWT secret', down: 'no answer' },
+  ...{ 'no-secret': 'not asked', 'wrong-kind': 'no Engine API' },
+}
+
 function engineText({ url, client, head, problem }: EngineFacts, nowS: number): string {
-  if (problem !== undefined)
-    return `${url}: ${problem.code === 'unauthorized' ? 'refuses the JWT secret' : 'not asked'}`
+  if (problem !== undefined) return `${url}: ${ENGINE_PROBLEMS[problem.code]}`
   return [`${client ?? 'without a name'} at ${url}`, ...headText(head, nowS)].join(', ')
 }
 

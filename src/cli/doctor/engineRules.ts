@@ -68,6 +68,11 @@ function wrongChain({ engine, chain: { config } }: DoctorFacts): Finding[] {
   return [{ ...now, code: 'engine-wrong-genesis', text, next: "Initialise the engine with this chain's genesis.json." }]
 }
 
+/** `Geth/v1.101603.5` of what goes on with its platform. */
+function nameOf({ client, url }: EngineFacts): string {
+  return client === undefined ? `at ${url}` : client.split('/', 2).join('/')
+}
+
 interface Verdict {
   isReady: boolean | undefined
   code?: string
@@ -76,42 +81,44 @@ interface Verdict {
   next?: string
 }
 
-/** The strongest evidence first: methods that are missing, what it runs, what its release is known for. */
+/** The strongest evidence first: what it runs, what its release is known for, which methods it lists. */
 function verdictOn({ engine, chain }: DoctorFacts, fork: Fork, time: number): Verdict {
-  const name = engine.client ?? 'the engine'
-  const missing = missingMethods(engine, fork)
-  if (missing.length > 0) {
-    return {
-      ...{ isReady: false, code: 'engine-lacks-method', why: `it lacks ${missing.join(', ')}` },
-      next: `Install a release of the execution client that knows ${fork}.`,
-    }
-  }
-  const { head } = engine
+  const { head, runs: seen } = engine
+  const { [fork]: runs } = seen
+  const isPast = head !== undefined && head.time >= time && head.number > chain.config.genesis.l2.number
   // It has executed blocks under the rules of the fork.
-  if (head !== undefined && head.time >= time && head.number > chain.config.genesis.l2.number) return { isReady: true }
-  const client = clientOf(name)
+  if (isPast && runs !== false) return { isReady: true }
+  const client = clientOf(engine.client ?? '')
   const release = judgeRelease(client, fork)
-  if (release !== undefined && 'why' in release) {
+  if (release !== undefined && 'why' in release && runs !== true) {
     const next =
       client.family === 'geth'
         ? 'Move to op-reth (2.3.2 or newer) or devium-geth before that time.'
         : 'Install a newer op-reth before that time.'
     return { isReady: false, code: 'engine-too-old', why: release.why, next }
   }
-  const { [fork]: runs } = engine.runs
-  if (runs === false && callsFollowTime(client)) {
+  if (runs === false && (isPast || callsFollowTime(client))) {
     return {
-      ...{ isReady: false, code: 'engine-lacks-fork', why: `calls at that time do not run under its rules` },
+      ...{ isReady: false, code: 'engine-lacks-fork', why: 'calls at that time do not run under its rules' },
       next: `Give the execution client a genesis.json with ${fork}Time ${time} (devium-geth init --datadir DIR genesis.json, then a restart), or a newer release.`,
     }
   }
-  if (runs === true || release !== undefined) return { isReady: true }
-  return { isReady: undefined }
+  const knows = release !== undefined && 'knows' in release
+  const missing = missingMethods(engine, fork)
+  if (missing.length > 0) {
+    // Lists of methods are kept by hand: a release that is known to serve the fork may have left one out.
+    if (knows) return { isReady: undefined }
+    return {
+      ...{ isReady: false, code: 'engine-lacks-method', why: `it lacks ${missing.join(', ')}` },
+      next: `Install a release of the execution client that knows ${fork}.`,
+    }
+  }
+  return runs === true || knows ? { isReady: true } : { isReady: undefined }
 }
 
 function forkFinding(facts: DoctorFacts, fork: Fork, time: number): Finding[] {
   const { isReady, code, why, next } = verdictOn(facts, fork, time)
-  const name = facts.engine.client ?? `at ${facts.engine.url}`
+  const name = nameOf(facts.engine)
   if (isReady === true) return []
   if (isReady === false) {
     const stops = stopsAt(time, facts.nowS)
@@ -141,10 +148,10 @@ function missingMethods({ methods }: EngineFacts, fork: Fork): string[] {
   return last === undefined ? [] : (METHODS[last] ?? []).filter((method) => !methods.includes(method))
 }
 
-function behind({ engine: { head, isSyncing, url, client }, nowS }: DoctorFacts): Finding[] {
+function behind({ engine, nowS }: DoctorFacts): Finding[] {
+  const { head, isSyncing } = engine
   if (head === undefined || (nowS - head.time < OLD_HEAD_S && isSyncing !== true)) return []
-  const name = client ?? url
-  const text = `The engine ${name} ${isSyncing === true ? 'is syncing' : 'is behind'}: its head is block ${head.number}, ${fromNowText(head.time, nowS)}.`
+  const text = `The engine ${nameOf(engine)} ${isSyncing === true ? 'is syncing' : 'is behind'}: its head is block ${head.number}, ${fromNowText(head.time, nowS)}.`
   return [
     { ...note, code: 'engine-behind', text, next: 'Let the engine sync; devium status tells how far the node is.' },
   ]

@@ -44,6 +44,8 @@ export interface FlagFacts {
   /** Forks with an override. */
   overridden: readonly Fork[]
   hasBeaconFallbacks: boolean
+  /** Whether the safe head is another node's (`--l2.follow.source`): no blob is read. */
+  follows: boolean
 }
 
 export interface EngineFacts {

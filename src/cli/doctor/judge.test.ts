@@ -74,13 +74,16 @@ const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops
   ],
   [
     'an engine without a method of the fork',
-    { forks: KARST_SOON, engine: { methods: METHODS_UP_TO_KARST.slice(0, -1) } },
+    { forks: KARST_SOON, engine: { client: 'Other/v1', methods: METHODS_UP_TO_KARST.slice(0, -1) } },
     { code: 'engine-lacks-method', subject: 'engine', fork: 'karst', stops: SOON },
     /it lacks engine_getPayloadV5/,
   ],
   [
     'an engine without a method of the active fork',
-    { engine: { methods: ['engine_newPayloadV3', 'engine_forkchoiceUpdatedV3'] } },
+    {
+      forks: { ...UP_TO_JOVIAN, jovian: 0, karst: NOW - 1 },
+      engine: { client: 'Other/v1', methods: ['engine_newPayloadV3', 'engine_forkchoiceUpdatedV3'] },
+    },
     { code: 'engine-lacks-method', subject: 'engine', fork: 'karst', stops: 'now' },
     /it lacks engine_newPayloadV4, engine_getPayloadV5/,
   ],
@@ -89,6 +92,18 @@ const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops
     { forks: KARST_SOON, engine: { client: 'devium-geth/v1.0.0', runs: { karst: false } } },
     { code: 'engine-lacks-fork', subject: 'engine', fork: 'karst', stops: SOON },
     /calls at that time do not run under its rules/,
+  ],
+  [
+    'an engine that has gone past the fork without its rules',
+    { forks: { ...KARST_SOON, karst: NOW - DAY }, engine: { runs: { karst: false } } },
+    { code: 'engine-lacks-fork', subject: 'engine', fork: 'karst', stops: 'now' },
+    /calls at that time do not run under its rules/,
+  ],
+  [
+    'a release that knows the fork, and does not list a method of it',
+    { forks: KARST_SOON, engine: { methods: METHODS_UP_TO_KARST.slice(0, -1) } },
+    { code: 'engine-unsure', subject: 'engine', fork: 'karst', stops: null },
+    /cannot be seen/,
   ],
   [
     'an engine of which nothing is known',
@@ -225,7 +240,7 @@ const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops
   [
     'a safe head before the blobs that are kept',
     { engine: { safe: { number: 3, time: NOW - 20 * DAY } } },
-    { code: 'blobs-expired', subject: 'beacon', fork: null, stops: 'now' },
+    { code: 'blobs-expired', subject: 'beacon', fork: null, stops: null },
     /keeps blobs for 18 days/,
   ],
   [
@@ -307,9 +322,21 @@ describe('diagnose', () => {
       'an engine that has executed the fork',
       { forks: { ...KARST_SOON, karst: NOW - DAY }, engine: { client: 'Other/v1' } },
     ],
-    ['blobs that have expired, with an archive', { beacon: { serves: 'blobs' }, flags: { hasBeaconFallbacks: true } }],
+    [
+      'a geth of another make that runs the fork',
+      { forks: KARST_SOON, engine: { client: 'geth/v9.0.0', runs: { karst: true } } },
+    ],
+    [
+      'a safe head before the blobs that are kept, with an archive',
+      { engine: { safe: { number: 3, time: NOW - 20 * DAY } }, flags: { hasBeaconFallbacks: true } },
+    ],
   ])('finds nothing at %s', (_, change) => {
     expect(diagnose(changed(change))).toMatchObject({ ok: true, findings: [] })
+  })
+
+  it('lets a node that follows another one go on without blobs', () => {
+    const change = { beacon: { serves: 'none' }, flags: { follows: true } } as const
+    expect(diagnose(changed(change))).toMatchObject({ ok: true, findings: [{ code: 'beacon-no-blobs', stops: null }] })
   })
 
   it('puts what stops first before what stops later, and what stops nothing last', () => {

@@ -56,6 +56,7 @@ function flagFacts(values: Values): Omit<FlagFacts, 'warnings' | 'configWarnings
   return {
     trustsL1: values.l1TrustRpc,
     overridden: keys.filter((key) => values[key] !== undefined).map((key) => FORK_OVERRIDES[key]),
+    follows: values.l2FollowSource !== undefined,
     hasBeaconFallbacks: values.l1BeaconFallbacks.length + values.l1BeaconArchiver.length > 0,
   }
 }

@@ -35,7 +35,14 @@ export function healthyFacts(
       ...{ config, given: config.forks, source: 'rollup config rollup.json', registry: undefined },
       ...{ isBuiltIn: false, refusal: undefined, l1Forks: [] },
     },
-    flags: { warnings: [], configWarnings: [], trustsL1: false, overridden: [], hasBeaconFallbacks: false },
+    flags: {
+      warnings: [],
+      configWarnings: [],
+      trustsL1: false,
+      overridden: [],
+      hasBeaconFallbacks: false,
+      follows: false,
+    },
     l1: [
       {
         ...{ url: 'http://l1', chainId: config.l1ChainId, genesisHash: config.genesis.l1.hash },
