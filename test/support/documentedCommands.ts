@@ -34,6 +34,7 @@ export const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   ],
   [/^docker /, 'needs a Docker daemon, and an image to be built: test/deploy.test.ts checks the files'],
   [/^kubectl /, 'needs a cluster: test/deploy.test.ts checks the manifests'],
+  [/^devium doctor$/, 'is what the command is called, and wants the flags of a node: the example with flags is run'],
   [/--network=op-sepolia /, 'needs an L1 and an execution client of a public network; its flags are parsed'],
   [/^op-reth /, 'is no program of ours, and syncs a public network'],
   [/^geth /, 'is no program of ours, and syncs a public network; test/interop/opGeth.test.ts runs it on a testnet'],
