@@ -24,6 +24,15 @@ export interface RemoteSigner {
   close(): Promise<void>
 }
 
+export interface RemoteSignerModules {
+  logger: Logger
+  /** Of each request. */
+  timeoutMs: number
+  maxResponseBytes: number
+  /** Of the first one, which also sets up the connection. */
+  healthTimeoutMs?: number
+}
+
 /** op-service waits this long for `health_status`. */
 const HEALTH_TIMEOUT_MS = 3_000
 
@@ -33,7 +42,7 @@ const HEALTH_TIMEOUT_MS = 3_000
  * the service does not answer.
  */
 export async function connectRemoteSigner(
-  { logger, timeoutMs, maxResponseBytes }: { logger: Logger; timeoutMs: number; maxResponseBytes: number },
+  { logger, timeoutMs, maxResponseBytes, healthTimeoutMs = HEALTH_TIMEOUT_MS }: RemoteSignerModules,
   options: RemoteSignerOptions,
 ): Promise<RemoteSigner> {
   const name = redact(options.endpoint)
@@ -60,7 +69,7 @@ export async function connectRemoteSigner(
   }
 
   try {
-    const version = await request('health_status', [], Math.min(timeoutMs, HEALTH_TIMEOUT_MS))
+    const version = await request('health_status', [], healthTimeoutMs)
     logger.info('Remote signer is there', { endpoint: name, address: options.address, version: String(version) })
   } catch (cause) {
     await rpc.close()

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { silentLogger } from '../../lib/logger.ts'
-import { until } from '../../lib/testUtils/until.ts'
+import { until, WAIT_LIMIT_MS } from '../../lib/testUtils/until.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { expectDelivery } from '../testUtils/network.ts'
 import { recordedLog } from '../testUtils/recordedLog.ts'
@@ -14,7 +14,7 @@ const config = testConfig()
 beforeAll(async () => {
   const { url, close } = await startTestSigner(SEQUENCER_KEY)
   const options = { endpoint: url, address: SEQUENCER_ADDRESS, headers: {} }
-  const signer = await createRemoteSigner({ logger: silentLogger, timeoutMs: 60_000 }, 901n, options)
+  const signer = await createRemoteSigner({ logger: silentLogger, healthTimeoutMs: WAIT_LIMIT_MS }, 901n, options)
   await signer.stop()
   await close()
 })

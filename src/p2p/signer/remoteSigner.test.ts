@@ -6,6 +6,7 @@ import { toHex } from '../../lib/hex.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import type { RemoteSignerOptions } from '../../lib/remoteSigner.ts'
 import { privateKeyToAddress } from '../../lib/secp256k1.ts'
+import { WAIT_LIMIT_MS } from '../../lib/testUtils/until.ts'
 import { P2pError } from '../base/errors.ts'
 import { folderInTest } from '../testUtils/inTest.ts'
 import certificates from '../testUtils/signerCertificates.json' with { type: 'json' }
@@ -24,8 +25,8 @@ async function serve(options: { tls?: boolean } = {}): Promise<TestSigner> {
   return server
 }
 
-async function client(options: Partial<RemoteSignerOptions>, timeoutMs = 60_000): Promise<BlockSigner> {
-  const signer = await createRemoteSigner({ logger: silentLogger, timeoutMs }, 901n, {
+async function client(options: Partial<RemoteSignerOptions>, timeoutMs = WAIT_LIMIT_MS): Promise<BlockSigner> {
+  const signer = await createRemoteSigner({ logger: silentLogger, timeoutMs, healthTimeoutMs: WAIT_LIMIT_MS }, 901n, {
     endpoint: 'http://127.0.0.1:1',
     address: ADDRESS,
     headers: {},

@@ -1,7 +1,6 @@
 import { DecodeError, UsageError } from '../../lib/errors.ts'
 import { fromHex } from '../../lib/hex.ts'
-import type { Logger } from '../../lib/logger.ts'
-import { connectRemoteSigner, type RemoteSignerOptions } from '../../lib/remoteSigner.ts'
+import { connectRemoteSigner, type RemoteSignerModules, type RemoteSignerOptions } from '../../lib/remoteSigner.ts'
 import { publicKeyToAddress, recoverCompact } from '../../lib/secp256k1.ts'
 import { payloadSigningHash } from '../../rollup/protocol/index.ts'
 import { P2pError } from '../base/errors.ts'
@@ -18,14 +17,17 @@ const SIGNATURE_BYTES = 65
  * Throws UsageError when the service cannot be used or the chain id is too large.
  */
 export async function createRemoteSigner(
-  { logger, timeoutMs = TIMEOUT_MS }: { logger: Logger; timeoutMs?: number },
+  modules: Pick<RemoteSignerModules, 'logger' | 'healthTimeoutMs'> & { timeoutMs?: number },
   chainId: bigint,
   options: RemoteSignerOptions,
 ): Promise<BlockSigner> {
   if (chainId > BigInt(Number.MAX_SAFE_INTEGER)) {
     throw new UsageError(`--signer.endpoint: chain id ${chainId} is too large for a remote signer`)
   }
-  const signer = await connectRemoteSigner({ logger, timeoutMs, maxResponseBytes: MAX_RESPONSE_BYTES }, options)
+  const signer = await connectRemoteSigner(
+    { timeoutMs: TIMEOUT_MS, ...modules, maxResponseBytes: MAX_RESPONSE_BYTES },
+    options,
+  )
   return {
     address: options.address,
     async sign(payloadHash) {
