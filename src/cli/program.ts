@@ -44,8 +44,6 @@ export interface ProgramSpec<T extends FlagTable> {
   name: string
   description: string
   version: string
-  /** What its errors begin with, where that is not its name. */
-  label?: string
   /** In order of precedence: our own first, then those of the program this one replaces. */
   envPrefixes: readonly string[]
   flags: T
@@ -70,7 +68,6 @@ type Stopping = Pick<RunContext, 'signal' | 'fail'>
 
 /** A command with the spec's flags; `runProgram` is the usual way to use it, sub-commands may be added before parsing. */
 export function createProgram<T extends FlagTable>(spec: ProgramSpec<T>): Command {
-  const { label = spec.name } = spec
   const command = new Command(spec.name)
     .description(spec.description)
     .version(spec.version, '--version', 'Print the version')
@@ -78,14 +75,14 @@ export function createProgram<T extends FlagTable>(spec: ProgramSpec<T>): Comman
     .showSuggestionAfterError(true)
     // Without commander's own note on what a flag without value stands for.
     .configureHelp({ sortOptions: false, optionDescription: (option) => option.description })
-    .configureOutput({ outputError: (text, write) => write(`${label}: ${onOneLine(text)}`) })
+    .configureOutput({ outputError: (text, write) => write(`${spec.name}: ${onOneLine(text)}`) })
     .allowExcessArguments(false)
   for (const flagSpec of Object.values(spec.flags)) command.addOption(toOption(flagSpec, spec.envPrefixes))
   command.action(async () => {
     const { values, given, warnings } = readFlags(spec, command.opts())
     const run = (context: Stopping) => spec.run(values, { ...context, given, warnings })
     if (spec.endsBySignal === true) await run({ signal: new AbortController().signal, fail: throwIt })
-    else await runUntilStopped(label, run)
+    else await runUntilStopped(spec.name, run)
   })
   return command
 }

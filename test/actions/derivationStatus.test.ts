@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { type RootLogger, silentLogger } from '../../src/lib/logger.ts'
 import { shortHash } from '../../src/lib/shortIds.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import { decodeFrames, encodeFrames, type PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
@@ -108,8 +109,17 @@ describe('why the safe head does not move', () => {
 
   it('names the fork that this version does not know, before whose first block sequencer and verifier stop', async () => {
     chain = new TestChain({ unknownForks: [{ name: 'mars', time: GENESIS_TIME + 4 }] })
+    const warnings: string[] = []
+    const logger: RootLogger = {
+      ...silentLogger,
+      warn: (message: string) => void warnings.push(message),
+      child: () => logger,
+    }
     const sequencer = await chain.addNode({ sequencing: {} })
-    const verifier = await chain.addNode()
+    const verifier = await chain.addNode({ logger })
+    expect(warnings).toEqual([
+      'This version does not know the fork mars: it stops following the chain at 2023-11-14 22:13:24 UTC, in 4 s',
+    ])
     await chain.advance(8)
     const blocks = sequencer.p2p.published
     expect(blocks.map(({ payload }) => payload.timestamp - GENESIS_TIME)).toEqual([1, 2, 3])

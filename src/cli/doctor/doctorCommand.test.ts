@@ -130,7 +130,7 @@ describe('devium doctor', () => {
       /\n✗ beacon, now: \S+ is an execution client, not a beacon API: it answers JSON-RPC \(Geth\/v1\.17\)/,
     )
     // The node goes on with the other one.
-    expect(stdout).toMatch(/\n! L1: L1 does not answer/)
+    expect(stdout).toMatch(/\n! L1: The L1 endpoint http:\/\/127\.0\.0\.1:1 cannot be used/)
   })
 
   it('reports a chain on which the node refuses to start', async () => {
@@ -174,9 +174,17 @@ describe('devium doctor', () => {
       engine: { ...facts.engine, client: 'Geth/v1.101603.5-stable/linux-amd64/go1.24.2' },
       flags: { ...facts.flags, trustsL1: true, warnings: ['--heartbeat.url has no effect any more and is ignored'] },
     }
-    const lines = diagnosisLines(diagnose(shown), shown, 80).map(textOf)
-    expect(lines.filter((line) => line.length > 80)).toEqual([])
+    const linesAt = (width: number) => diagnosisLines(diagnose(shown), shown, width).map(textOf)
+    for (const width of [80, 100]) expect(linesAt(width).filter((line) => line.length > width)).toEqual([])
+    const lines = linesAt(80)
     expect(lines.length).toBeLessThan(40)
     expect(lines.join('\n')).toContain('L1 glamsterdam')
+    // What goes on below stands as far in as the text above.
+    const index = lines.findIndex((line) => line.startsWith('✗ engine, in 40 days: The engine Geth/v1.101603.5-stable'))
+    expect(lines.slice(index + 1, index + 4)).toEqual([
+      expect.stringMatching(/^ {2}\S/),
+      '  release of it knows karst.',
+      '  → Move to op-reth (2.3.2 or newer) or devium-geth before that time.',
+    ])
   })
 })

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { flag } from '../flags.ts'
-import { createProgram } from '../program.ts'
+import { createProgram, onOneLine } from '../program.ts'
 import { rollupNodeProgram } from '../rollupNodeCommand.ts'
 import { VERSION } from '../version.ts'
 
@@ -23,16 +23,17 @@ Exit code 0: nothing stops the node, 3: something stops it, now or at a fork, 1:
 export function addDoctor(program: Command): void {
   const command = createProgram({
     ...rollupNodeProgram,
-    ...{ name: 'doctor', label: 'devium', flags: doctorFlags, version: VERSION },
+    ...{ name: 'doctor', flags: doctorFlags, version: VERSION, endsBySignal: true },
     description: 'Whether a node with these flags is ready for the next forks: what stops it, when, and what to do',
     run: async (values, context) => {
       const { runDoctor } = await import('./runDoctor.ts')
-      await runDoctor(values, context)
+      await runDoctor(values, context.warnings)
     },
   })
   command
     .usage('[flags of devium--batcher]')
     .addHelpText('after', HELP)
+    .configureOutput({ outputError: (text, write) => write(`${program.name()}: ${onOneLine(text)}`) })
     .configureHelp({
       ...{ sortOptions: false, optionDescription: ({ description }) => description },
       visibleOptions: ({ options }) => options.filter(({ hidden, long }) => !hidden && SHOWN.test(long ?? '')),

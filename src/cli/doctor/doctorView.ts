@@ -6,6 +6,8 @@ import type { BeaconFacts, DoctorFacts, EngineFacts, L1Facts, Problem } from './
 import type { Finding } from './finding.ts'
 import type { Diagnosis, JudgedFork, Readiness } from './judge.ts'
 
+/** Columns that a text has at least, however narrow the terminal. */
+const MIN_ROOM = 20
 const MARKS: Record<Readiness, string> = { yes: '✓', no: '✗', unknown: '?' }
 
 /** For people: the verdict, who was asked, the forks, and what was found, worst first. */
@@ -13,9 +15,7 @@ export function diagnosisLines({ ok, forks, findings }: Diagnosis, facts: Doctor
   return [
     [{ text: verdict(findings, facts.nowS), style: ok ? 'good' : 'bad' }],
     '',
-    ...identityRows(facts)
-      .map(([name, text]) => wrapText(`${name.padEnd(8)} ${plainText(text)}`, width, 9))
-      .flatMap(linesOf),
+    ...identityRows(facts).flatMap(([name, text]) => hanging(name.padEnd(9), text, width)),
     '',
     ...formatTable(
       ['fork', 'time (UTC)', 'state', 'devium', 'engine', 'L1', 'beacon'],
@@ -26,7 +26,12 @@ export function diagnosisLines({ ok, forks, findings }: Diagnosis, facts: Doctor
   ]
 }
 
-const linesOf = (text: string): string[] => text.split('\n')
+/** Wrapped, with the lines below the first one as far in as what stands before the text. */
+function hanging(before: string, text: string, width: LineWidth): string[] {
+  const room = width === undefined ? undefined : Math.max(MIN_ROOM, width - before.length)
+  const lines = wrapText(plainText(text), room, 0).split('\n')
+  return lines.map((line, index) => `${index === 0 ? before : ' '.repeat(before.length)}${line}`)
+}
 
 function verdict(findings: readonly Finding[], nowS: number): string {
   const stopping = findings.filter(({ stops }) => stops !== null)
@@ -108,17 +113,14 @@ function row(name: string, time: string, state: string, { ready }: JudgedFork): 
 
 function findingLines({ subject, stops, text, next }: Finding, nowS: number, width: LineWidth): Line[] {
   const when = stops === null ? '' : stops === 'now' ? ', now' : `, ${fromNowText(stops, nowS)}`
-  const heading = `${stops === null ? '!' : '✗'} ${subject}${when}:`
-  const [headline = '', ...rest] = wrapText(`${heading} ${plainText(text)}`, width, 2).split('\n')
+  const mark = stops === null ? '! ' : '✗ '
+  const heading = `${mark}${subject}${when}:`
+  const [headline = '', ...rest] = hanging(mark, `${subject}${when}: ${text}`, width)
+  const style = stops === null ? 'notable' : 'bad'
   return [
-    [
-      { text: headline.slice(0, heading.length), style: stops === null ? 'notable' : 'bad' },
-      headline.slice(heading.length),
-    ],
+    [{ text: headline.slice(0, heading.length), style }, headline.slice(heading.length)],
     ...rest,
-    ...wrapText(`  → ${plainText(next)}`, width, 4)
-      .split('\n')
-      .map((line): Line => [{ text: line, style: 'bold' }]),
+    ...hanging('  → ', next, width).map((line): Line => [{ text: line, style: 'bold' }]),
   ]
 }
 

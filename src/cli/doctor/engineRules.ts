@@ -51,7 +51,7 @@ function unreachable({ url, problem }: EngineFacts): Finding {
       }
     default:
       return {
-        ...{ ...now, code: 'engine-down', text: `The engine does not answer: ${text}.` },
+        ...{ ...now, code: 'engine-down', text: `The engine at ${url} cannot be used: ${text}.` },
         next: 'Start the execution client, or name its authenticated port with --l2.',
       }
   }

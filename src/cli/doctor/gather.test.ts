@@ -14,7 +14,6 @@ import { gatherL1 } from './gatherL1.ts'
 import { METHODS_UP_TO_KARST, NOW } from './testUtils/facts.ts'
 import { serveBeacon, serveRpc } from './testUtils/servers.ts'
 
-const never = new AbortController().signal
 const NOBODY = 'http://127.0.0.1:1'
 
 function secretFile(secret: Uint8Array = TEST_JWT_SECRET): string {
@@ -28,7 +27,7 @@ function secretFile(secret: Uint8Array = TEST_JWT_SECRET): string {
 describe('what an engine says', () => {
   const config = testConfig({ isthmus: 0, karst: NOW + 10 })
   const ask = (l2: string, jwtPath = secretFile(), of: RollupConfig = config, nowS = NOW) =>
-    gatherEngine({ l2, jwtPath, timeoutMs: 5_000 }, of, { nowS, signal: never })
+    gatherEngine({ l2, jwtPath, timeoutMs: 5_000 }, of, nowS)
   const block = (number: string, timestamp: string) => ({ number, timestamp, hash: `0x${'A2'.repeat(32)}` })
   const ANSWERS = {
     eth_chainId: '0x385',
@@ -70,15 +69,6 @@ describe('what an engine says', () => {
     expect(facts.problem).toEqual({ code: 'no-secret', text: expect.stringContaining(`${path} does not exist`) })
     expect(() => readFileSync(path)).toThrow(/ENOENT/)
   })
-
-  it('ends with the signal', async () => {
-    const stopped = AbortSignal.abort(new Error('stopped'))
-    const asking = gatherEngine({ l2: NOBODY, jwtPath: secretFile(), timeoutMs: 5_000 }, config, {
-      nowS: NOW,
-      signal: stopped,
-    })
-    await expect(asking).rejects.toThrow('stopped')
-  })
 })
 
 describe('what devium-geth does', () => {
@@ -97,7 +87,7 @@ describe('what devium-geth does', () => {
     })
     onTestFinished(node.close)
     const flags = { l2: node.engine.url, jwtPath: secretFile(), timeoutMs: 20_000 }
-    const facts = await gatherEngine(flags, config, { nowS: before, signal: never })
+    const facts = await gatherEngine(flags, config, before)
     expect(facts.runs).toEqual(runs)
     expect(facts).toMatchObject({ chainId: 901n, client: 'devium-geth/test', genesisHash: config.genesis.l2.hash })
     expect(facts.methods).toContain('engine_getPayloadV5')
@@ -129,7 +119,7 @@ describe('what L1 says', () => {
     })
 
   it.each([true, false])('tells of a checked head whether it is of Glamsterdam: %s', async (isGlamsterdam) => {
-    const { head, ...rest } = await gatherL1(await serve(headerOf(isGlamsterdam)), config, never)
+    const { head, ...rest } = await gatherL1(await serve(headerOf(isGlamsterdam)), config)
     expect(head).toMatchObject({ isGlamsterdam })
     expect(rest).toMatchObject({ chainId: 900n, genesisHash: config.genesis.l1.hash.toLowerCase() })
     expect(rest).not.toHaveProperty('next')
@@ -137,11 +127,11 @@ describe('what L1 says', () => {
 
   it('tells of a head with fields that nobody knows, and of one that is not that of its hash', async () => {
     const unknown = await serve({ ...headerOf(true), hash: `0x${'01'.repeat(32)}`, inclusionListRoot: '0x01' })
-    expect(await gatherL1(unknown, config, never)).toMatchObject({
+    expect(await gatherL1(unknown, config)).toMatchObject({
       headProblem: { code: 'unknown-fork', text: expect.stringContaining('inclusionListRoot') },
     })
     const wrong = await serve({ ...headerOf(true), hash: `0x${'01'.repeat(32)}` })
-    expect(await gatherL1(wrong, config, never)).toMatchObject({ headProblem: { code: 'bad-answer' } })
+    expect(await gatherL1(wrong, config)).toMatchObject({ headProblem: { code: 'bad-answer' } })
   })
 
   it('reads the forks that it announces', async () => {
@@ -149,21 +139,21 @@ describe('what L1 says', () => {
       current: { activationTime: 5, blobSchedule: { baseFeeUpdateFraction: 3_338_477 } },
       next: { activationTime: 9, blobSchedule: null },
     }
-    expect(await gatherL1(await serve(headerOf(false), { eth_config }), config, never)).toMatchObject({
+    expect(await gatherL1(await serve(headerOf(false), { eth_config }), config)).toMatchObject({
       current: { time: 5, updateFraction: 3_338_477n },
       next: { time: 9, updateFraction: undefined },
     })
   })
 
   it('is a problem where nobody listens', async () => {
-    const { problem } = await gatherL1('http://user:secret@127.0.0.1:1/key', config, never)
+    const { problem } = await gatherL1('http://user:secret@127.0.0.1:1/key', config)
     expect(problem).toEqual({ code: 'down', text: expect.stringMatching(/ECONNREFUSED/) })
     expect(problem?.text).not.toMatch(/secret|key/)
   })
 })
 
 describe('what a beacon API says', () => {
-  const ask = (url: string, headBlock?: number) => gatherBeacon({ url }, headBlock, never)
+  const ask = (url: string, headBlock?: number) => gatherBeacon({ url }, Promise.resolve(headBlock))
   const FAR = '18446744073709551615'
 
   it('is the schedule of its spec, and how it serves blobs', async () => {

@@ -1,5 +1,6 @@
 import { type BeaconHttp, createBeaconHttp } from '../../l1/beacon/beaconHttp.ts'
 import { BeaconError, type BeaconOptions } from '../../l1/index.ts'
+import { quantityToBigInt } from '../../lib/hex.ts'
 import { createRpcClient } from '../../lib/jsonRpc/client.ts'
 import type { BeaconFacts, NamedTime } from './facts.ts'
 
@@ -12,16 +13,17 @@ const MAX_FORKS = 64
 /** What the primary beacon API answers. `headBlock`: of L1, by whose number an Anvil finds blobs. */
 export async function gatherBeacon(
   { url, headers }: Pick<BeaconOptions, 'url' | 'headers'>,
-  headBlock: number | undefined,
-  signal: AbortSignal,
+  headBlock: Promise<number | undefined>,
 ): Promise<BeaconFacts> {
   const http = createBeaconHttp({ url, headers, timeoutMs: TIMEOUT_MS })
   const name = http.name
-  const read = (path: string) => readData(http, path, signal)
+  const read = (path: string) => readData(http, path)
   try {
     const genesis = await read('eth/v1/beacon/genesis')
     if (genesis instanceof BeaconError) {
-      const client = await executionClientAt(url, headers ?? {}, signal)
+      // Of an endpoint that gave no answer at all another question gets none either.
+      const isThere = genesis.code !== 'beacon-unreachable' || genesis.details.status !== undefined
+      const client = isThere ? await executionClientAt(url, headers ?? {}) : undefined
       const problem =
         client === undefined
           ? ({ code: 'down', text: genesis.message } as const)
@@ -43,8 +45,8 @@ export async function gatherBeacon(
       const distance = decimal(syncing.sync_distance)
       if (distance !== undefined) facts.slotsBehind = distance
     }
-    const block = facts.slotLength === null ? headBlock : 'head'
-    const serves = block === undefined ? undefined : await servedForm(http, String(block), signal)
+    const block = facts.slotLength === null ? await headBlock : 'head'
+    const serves = block === undefined ? undefined : await servedForm(http, String(block))
     if (serves !== undefined) facts.serves = serves
     return facts
   } finally {
@@ -55,9 +57,9 @@ export async function gatherBeacon(
 type Data = Readonly<Record<string, unknown>>
 
 /** The member `data`; an error of the endpoint is an answer, too. */
-async function readData(http: BeaconHttp, path: string, signal: AbortSignal): Promise<Data | BeaconError> {
+async function readData(http: BeaconHttp, path: string): Promise<Data | BeaconError> {
   try {
-    const answer = await http.get(path, signal)
+    const answer = await http.get(path)
     const data = typeof answer === 'object' && answer !== null && 'data' in answer ? answer.data : undefined
     if (typeof data !== 'object' || data === null) {
       return new BeaconError('beacon-bad-answer', `${path} is not answered as by a beacon API`)
@@ -70,18 +72,13 @@ async function readData(http: BeaconHttp, path: string, signal: AbortSignal): Pr
 }
 
 /** Its name, if JSON-RPC is answered there. */
-async function executionClientAt(
-  url: string,
-  headers: Record<string, string>,
-  signal: AbortSignal,
-): Promise<string | undefined> {
+async function executionClientAt(url: string, headers: Record<string, string>): Promise<string | undefined> {
   const rpc = createRpcClient({ url, headers, timeoutMs: TIMEOUT_MS, maxResponseBytes: 65_536 })
   try {
-    await rpc.request('eth_chainId', [], { signal })
-    const name = await rpc.request('web3_clientVersion', [], { signal }).catch(() => 'without a name')
+    quantityToBigInt(await rpc.request('eth_chainId', []), 'chain id')
+    const name = await rpc.request('web3_clientVersion', []).catch(() => 'without a name')
     return String(name).slice(0, 100)
   } catch {
-    signal.throwIfAborted()
     return undefined
   } finally {
     await rpc.close()
@@ -121,10 +118,10 @@ function readSpec(spec: Data, genesisTime: number): Partial<BeaconFacts> {
 }
 
 /** By which path it gives blobs; undefined where its answers do not tell. */
-async function servedForm(http: BeaconHttp, block: string, signal: AbortSignal): Promise<BeaconFacts['serves']> {
+async function servedForm(http: BeaconHttp, block: string): Promise<BeaconFacts['serves']> {
   const found = async (path: string): Promise<boolean | undefined> => {
     try {
-      await http.get(path, signal)
+      await http.get(path)
       return true
     } catch (error) {
       if (!(error instanceof BeaconError)) throw error

@@ -26,7 +26,7 @@ const MAX_NAME_LENGTH = 100
 export async function gatherEngine(
   { l2, jwtPath, timeoutMs }: EngineFlags,
   config: RollupConfig,
-  { nowS, signal }: { nowS: number; signal: AbortSignal },
+  nowS: number,
 ): Promise<EngineFacts> {
   const url = redact(l2)
   if (!existsSync(jwtPath)) {
@@ -35,9 +35,8 @@ export async function gatherEngine(
   }
   const rpc = createRpcClient({ url: l2, jwtSecret: loadJwtSecret(jwtPath, { create: false }), timeoutMs })
   try {
-    return await ask(withSignal(rpc, signal), config, nowS)
+    return await ask(rpc, config, nowS)
   } catch (error) {
-    signal.throwIfAborted()
     const status = error instanceof RpcTransportError ? error.details.status : undefined
     const code = status === 401 || status === 403 ? 'unauthorized' : status === undefined ? 'down' : 'wrong-kind'
     return { url, runs: {}, problem: { code, text: describeError(error) } }
@@ -127,8 +126,4 @@ async function orUndefined<T>(answer: Promise<T>): Promise<T | undefined> {
     if (error instanceof JsonRpcError) return undefined
     throw error
   }
-}
-
-function withSignal(rpc: RpcClient, signal: AbortSignal): AskedEngine {
-  return { url: rpc.url, request: (method, params) => rpc.request(method, params, { signal }) }
 }

@@ -10,15 +10,15 @@ import type { RollupConfig } from '../../rollup/protocol/index.ts'
 import type { AnnouncedFork, L1Facts } from './facts.ts'
 
 /** For all that one endpoint is asked. */
-export const L1_TIMEOUT_MS = 10_000
+const L1_TIMEOUT_MS = 10_000
 
 /** What one L1 endpoint answers. */
-export async function gatherL1(address: string, config: RollupConfig, signal: AbortSignal): Promise<L1Facts> {
+export async function gatherL1(address: string, config: RollupConfig): Promise<L1Facts> {
   const url = redact(address)
   const options = { url: address, timeoutMs: L1_TIMEOUT_MS }
   const rpc: RpcClient = /^wss?:/.test(address) ? createWebSocketRpcClient(options) : createRpcClient(options)
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(L1_TIMEOUT_MS)])
-  const request = (method: string, params: readonly unknown[]) => rpc.request(method, params, { signal: limited })
+  const signal = AbortSignal.timeout(L1_TIMEOUT_MS)
+  const request = (method: string, params: readonly unknown[]) => rpc.request(method, params, { signal })
   try {
     const [chainId, genesis, head, announced] = await Promise.all([
       request('eth_chainId', []),
@@ -37,8 +37,7 @@ export async function gatherL1(address: string, config: RollupConfig, signal: Ab
       ...announcedForks(announced),
     }
   } catch (error) {
-    signal.throwIfAborted()
-    const text = limited.aborted ? `${url} did not answer within ${L1_TIMEOUT_MS / 1000} s` : describeError(error)
+    const text = signal.aborted ? `${url} did not answer within ${L1_TIMEOUT_MS / 1000} s` : describeError(error)
     return { url, problem: { code: 'down', text } }
   } finally {
     await rpc.close()

@@ -115,7 +115,7 @@ const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops
     'an engine that does not answer',
     { engine: { problem: { code: 'down', text: 'connection refused' } } },
     { code: 'engine-down', subject: 'engine', fork: null, stops: 'now' },
-    /does not answer: connection refused/,
+    /^The engine at http:\/\/engine cannot be used: connection refused\.$/,
   ],
   [
     'an engine with another secret',
@@ -332,6 +332,15 @@ describe('diagnose', () => {
     ],
   ])('finds nothing at %s', (_, change) => {
     expect(diagnose(changed(change))).toMatchObject({ ok: true, findings: [] })
+  })
+
+  it('lets a node that trusts its L1 go on behind a block that it cannot check', () => {
+    const l1 = { headProblem: { code: 'unknown-fork', text: 'unknown fields' } } as const
+    const { ok, findings } = diagnose(changed({ l1, flags: { trustsL1: true } }))
+    expect({ ok, codes: findings.map(({ code }) => code) }).toEqual({
+      ok: true,
+      codes: ['l1-trusted', 'l1-unknown-fork'],
+    })
   })
 
   it('lets a node that follows another one go on without blobs', () => {

@@ -46,7 +46,7 @@ function endpointFindings(endpoint: L1Facts, facts: DoctorFacts, forks: readonly
   const now = { subject: 'L1', fork: null, stops: 'now' } as const
   const next = 'Name an endpoint of the right L1 with --l1.'
   if (problem !== undefined) {
-    const text = `L1 does not answer: ${problem.text}.`
+    const text = `The L1 endpoint ${url} cannot be used: ${problem.text}.`
     return [{ ...now, code: 'l1-down', text, next: 'Start the L1 node, or name another endpoint with --l1.' }]
   }
   if (chainId !== undefined && chainId !== config.l1ChainId) {
@@ -57,17 +57,19 @@ function endpointFindings(endpoint: L1Facts, facts: DoctorFacts, forks: readonly
     const text = `The L1 endpoint ${url} has another block ${config.genesis.l1.number} than the one at which the rollup starts.`
     return [{ ...now, code: 'l1-wrong-genesis', text, next }]
   }
+  // Who trusts L1 goes on with what he does not know.
+  const stops = facts.flags.trustsL1 ? null : now.stops
   if (headProblem?.code === 'unknown-fork') {
     return [
       {
-        ...{ ...now, subject: 'version', code: 'l1-unknown-fork', text: `${headProblem.text}.` },
+        ...{ ...now, stops, subject: 'version', code: 'l1-unknown-fork', text: `${headProblem.text}.` },
         next: 'Install a newer devium release.',
       },
     ]
   }
   if (headProblem !== undefined) {
     const text = `The head of the L1 endpoint ${url} cannot be used: ${headProblem.text}.`
-    return [{ ...now, code: 'l1-bad-answer', text, next: 'Name another L1 endpoint with --l1.' }]
+    return [{ ...now, stops, code: 'l1-bad-answer', text, next: 'Name another L1 endpoint with --l1.' }]
   }
   const blobs = blobFindings(endpoint, config, facts.nowS)
   const unnamed = blobs.length > 0 ? [] : unnamedFork(endpoint, config, forks, facts.nowS)

@@ -3,7 +3,6 @@ import { type Logger, silentLogger } from '../../lib/logger.ts'
 import type { FlagValues } from '../flags.ts'
 import { beaconOptionsFromFlags } from '../l1Beacon.ts'
 import { printJson } from '../printJson.ts'
-import type { RunContext } from '../program.ts'
 import { checkRollupNodeFlags } from '../rollupNodeConfig.ts'
 import { FORK_OVERRIDES } from '../rollupNodeFlags.ts'
 import { terminalWidth } from '../table.ts'
@@ -20,35 +19,34 @@ import { gatherL1 } from './gatherL1.ts'
 import { diagnose } from './judge.ts'
 
 type Values = FlagValues<typeof doctorFlags>
-type Context = Pick<RunContext, 'signal' | 'warnings'>
 
 /** A call of the engine is not waited for longer, whatever the node does. */
 const MAX_ENGINE_TIMEOUT_MS = 10_000
 
 /** Asks, judges and prints; sets the exit code. Throws UsageError for flags with which the node would not start. */
-export async function runDoctor(values: Values, context: Context): Promise<void> {
-  const facts = await gatherFacts(values, context, unixSeconds(systemClock))
+export async function runDoctor(values: Values, warnings: readonly string[]): Promise<void> {
+  const facts = await gatherFacts(values, warnings, unixSeconds(systemClock))
   const diagnosis = diagnose(facts)
   if (values.json) printJson(diagnosisJson(diagnosis, facts))
   else printLines(diagnosisLines(diagnosis, facts, terminalWidth()))
   if (!diagnosis.ok) process.exitCode = NOT_HEALTHY_EXIT_CODE
 }
 
-async function gatherFacts(values: Values, { signal, warnings }: Context, nowS: number): Promise<DoctorFacts> {
+async function gatherFacts(values: Values, warnings: readonly string[], nowS: number): Promise<DoctorFacts> {
   const { l2, jwtPath } = checkRollupNodeFlags(values)
   const configWarnings: string[] = []
   const chain = await gatherChain(values, collectingLogger(configWarnings))
   const { config } = chain
   const beaconOptions = beaconOptionsFromFlags(values, config)
   const timeoutMs = Math.min(values.l2EngineRpcTimeout, MAX_ENGINE_TIMEOUT_MS)
-  const [engine, ...l1] = await Promise.all([
-    gatherEngine({ l2, jwtPath, timeoutMs }, config, { nowS, signal }),
-    ...values.l1.map((url) => gatherL1(url, config, signal)),
+  const l1 = Promise.all(values.l1.map((url) => gatherL1(url, config)))
+  const headBlock = l1.then((all) => all.find(({ head }) => head !== undefined)?.head?.number)
+  const [engine, beacon] = await Promise.all([
+    gatherEngine({ l2, jwtPath, timeoutMs }, config, nowS),
+    beaconOptions === undefined ? undefined : gatherBeacon(beaconOptions, headBlock),
   ])
-  const head = l1.find((endpoint) => endpoint.head !== undefined)?.head
-  const beacon = beaconOptions === undefined ? undefined : await gatherBeacon(beaconOptions, head?.number, signal)
   const flags = { ...flagFacts(values), warnings, configWarnings }
-  return { nowS, version: VERSION, chain, flags, l1, engine, beacon }
+  return { nowS, version: VERSION, chain, flags, l1: await l1, engine, beacon }
 }
 
 function flagFacts(values: Values): Omit<FlagFacts, 'warnings' | 'configWarnings'> {
