@@ -113,6 +113,7 @@ describe('why the safe head does not move', () => {
     const logger: RootLogger = {
       ...silentLogger,
       warn: (message: string) => void warnings.push(message),
+      setLevel() {},
       child: () => logger,
     }
     const sequencer = await chain.addNode({ sequencing: {} })
