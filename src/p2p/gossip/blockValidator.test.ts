@@ -285,6 +285,36 @@ describe('createBlockValidator', () => {
     expect(reasonOf(await judgeLater(() => inspected(4)))).toBe('ignore no-signer-configured')
   })
 
+  // A body cannot lack these members or have them too early: its version says where they stand.
+  it.each<[string, PayloadVersion, Fork, (envelope: PayloadEnvelope) => void, string]>([
+    ['withdrawals in version 1', 1, 'canyon', () => {}, 'withdrawals'],
+    ['none in version 2', 2, 'canyon', ({ payload }) => delete payload.withdrawals, 'withdrawals'],
+    ['none in version 4', 4, 'isthmus', ({ payload }) => delete payload.withdrawals, 'withdrawals'],
+    ['blob gas in version 2', 2, 'canyon', ({ payload }) => Object.assign(payload, { blobGasUsed: 0n }), 'blob-gas'],
+    ['excess in version 2', 2, 'canyon', ({ payload }) => Object.assign(payload, { excessBlobGas: 0n }), 'blob-gas'],
+    ['no blob gas in version 3', 3, 'holocene', ({ payload }) => delete payload.blobGasUsed, 'blob-gas'],
+    ['no beacon root in version 3', 3, 'holocene', (it) => delete it.parentBeaconBlockRoot, 'beacon-root'],
+    ['no root in version 4', 4, 'isthmus', ({ payload }) => delete payload.withdrawalsRoot, 'withdrawals-root'],
+  ])('rejects an inspected block with %s', async (_, version, fork, change, reason) => {
+    const { validate, block } = setUp(fork)
+    const envelope = block()
+    change(envelope)
+    const computedHash = envelope.payload.blockHash
+    const inspection: Inspection = { stop: 'none', signer: SEQUENCER_ADDRESS, envelope, computedHash }
+    const verdict = await validate(version, { ok: true, inspection: Promise.resolve(inspection) })
+    expect(reasonOf(verdict)).toBe(`reject ${reason}`)
+  })
+
+  it('ignores a block with too many transactions, and names it', async () => {
+    const { validate, block, version } = setUp()
+    const envelope = block({ blockNumber: 7 })
+    const inspection = Promise.resolve<Inspection>({ stop: 'too-many-transactions', envelope })
+    const named = { number: 7, hash: envelope.payload.blockHash }
+    expect(await validate(version, { ok: true, inspection })).toEqual({
+      ...{ result: 'ignore', reason: 'too-many-transactions', block: named },
+    })
+  })
+
   it('gives a verdict for whatever bytes come', () => {
     const { judgeRaw, judgeMessage } = setUp()
     fc.assert(

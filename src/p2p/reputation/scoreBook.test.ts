@@ -90,7 +90,10 @@ describe('openScoreBook', () => {
       endless({ ...good, peerScores: { ...ZERO_SCORES, gossip: { ...ZERO_SCORES.gossip, total: 'much' } } }),
       {
         ...good,
-        counters: { topics: Object.fromEntries('abcdefghi'.split('').map((t) => [t, good.counters.topics.t])) },
+        counters: {
+          ...good.counters,
+          topics: Object.fromEntries('abcdefghi'.split('').map((t) => [t, good.counters.topics.t])),
+        },
       },
     ]
     for (const [n, value] of damaged.entries()) {

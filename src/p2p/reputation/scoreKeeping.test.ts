@@ -122,6 +122,7 @@ describe('createScoreKeeping', () => {
     await keeping.save()
     appScores.record('gone', 'rejectedPayloads')
     await keeping.close()
+    expect(book.get('gone')).toMatchObject({ connected: false, lastUpdate: 1_700_000_000 })
     expect(run(clock, book).appScores.counters('gone').rejectedPayloads).toBe(2)
   })
 
@@ -162,7 +163,11 @@ describe('createScoreKeeping', () => {
   it('drops the counters of a topic that is no longer scored', async () => {
     const { clock, book, keeping, gossip, connected } = await firstRun()
     connected.add('peer')
-    gossip.set('peer', { ...NOTHING, behaviourPenalty: 3, topics: { gone: topicCounters({ meshTime: 5 }) } })
+    gossip.set('peer', {
+      ...NOTHING,
+      behaviourPenalty: 3,
+      topics: { gone: topicCounters({ inMesh: true, firstMessageDeliveries: 5 }) },
+    })
     await keeping.close()
     expect(run(clock, book).restored.get('peer')?.counters.topics).toEqual({})
   })

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { decodeRlp, encodeRlp, rlpList } from '../../lib/rlp.ts'
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import {
   type BlockHeader,
@@ -81,6 +82,14 @@ describe('block header', () => {
 
   it('has no gaps between the members of forks', () => {
     expect(() => encodeBlockHeader({ ...ETHEREUM_GENESIS, withdrawalsRoot: ZERO_HASH })).toThrow(DecodeError)
+  })
+
+  it('has 15 to 23 fields', () => {
+    const [, , last] = GLAMSTERDAM_BLOCKS
+    const fields = rlpList(decodeRlp(fromHex(last?.rlp ?? '0x')), 'header')
+    const decode = (count: number) => decodeBlockHeader(encodeRlp([...fields, 1].slice(0, count)))
+    for (const count of [15, 23]) expect(() => decode(count)).not.toThrow()
+    for (const count of [14, 24]) expect(() => decode(count)).toThrow(`${count} fields`)
   })
 
   it('names what a JSON block lacks', () => {

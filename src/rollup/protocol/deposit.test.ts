@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { bigIntToBytes, concatBytes } from '../../lib/bytes.ts'
 import { DecodeError, severityOf } from '../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { encodeRlp } from '../../lib/rlp.ts'
 import {
   type DepositTx,
   decodeDepositTx,
@@ -64,6 +65,19 @@ describe('deposit transaction', () => {
     )
   })
 
+  it.each([
+    ['a recipient of 19 bytes', [2, new Uint8Array(19)]],
+    ['a recipient of 21 bytes', [2, new Uint8Array(21)]],
+    ['a flag that is no boolean', [6, 2]],
+  ] as const)('is refused with %s', (_, [field, value]) => {
+    const fields: (Uint8Array | number)[] = [new Uint8Array(32), new Uint8Array(20), new Uint8Array(20), 0, 0, 0, 0]
+    fields.push(new Uint8Array(0))
+    const encoded = () => concatBytes(Uint8Array.of(0x7e), encodeRlp(fields))
+    expect(() => decodeDepositTx(encoded())).not.toThrow()
+    fields[field] = value
+    expect(() => decodeDepositTx(encoded())).toThrow(DecodeError)
+  })
+
   it('refuses arbitrary bytes with DecodeError', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => expectDecodeErrorOrIdentity(concatBytes(Uint8Array.of(0x7e), bytes))),
@@ -115,9 +129,18 @@ describe('user deposits from logs', () => {
     expect(userDepositFromLog(depositLog(opaque({ isCreation: 1 })), L1_HASH).to).toBeNull()
   })
 
+  it('reads data that fill their words', () => {
+    const data = new Uint8Array(96 - 73).fill(7)
+    expect(userDepositFromLog(depositLog(opaque({ data })), L1_HASH).data).toEqual(data)
+  })
+
   const good = depositLog(opaque())
+  const full = depositLog(opaque({ data: new Uint8Array(96 - 73) }))
   it.each([
     ['a missing topic', { ...good, topics: good.topics.slice(0, 3) }],
+    ['a topic too many', { ...good, topics: [...good.topics, L1_HASH] }],
+    ['a short address topic', { ...good, topics: good.topics.with(1, '0x33') }],
+    ['a word of padding behind full words', { ...full, data: concatBytes(full.data, new Uint8Array(32)) }],
     ['another version', { ...good, topics: [...good.topics.slice(0, 3), `0x${'1'.padStart(64, '0')}` as Hex] }],
     ['another event', { ...good, topics: [L1_HASH, ...good.topics.slice(1)] }],
     ['data that are no whole words', { ...good, data: good.data.subarray(0, -1) }],

@@ -39,7 +39,12 @@ describe('frames', () => {
     const longest = { ...REFERENCE, data: new Uint8Array(1_000_000) }
     expect(decodeFrames(encodeFrames([longest]))[0]?.data.length).toBe(1_000_000)
     expect(() => encodeFrame({ ...REFERENCE, data: new Uint8Array(1_000_001) })).toThrow(RangeError)
-    expect(() => encodeFrame({ ...REFERENCE, number: 65_536 })).toThrow(RangeError)
+  })
+
+  it('have a number of 16 bits', () => {
+    for (const number of [0, 65_535])
+      expect(decodeFrames(encodeFrames([{ ...REFERENCE, number }]))[0]?.number).toBe(number)
+    for (const number of [-1, 1.5, 65_536]) expect(() => encodeFrame({ ...REFERENCE, number })).toThrow(RangeError)
   })
 
   it('survive encoding and decoding, and changes give other frames or DecodeError', () => {

@@ -49,6 +49,13 @@ describe('L1-info deposit', () => {
     expect(depositTxHash(tx)).toBe('0xd450aa1c8ca6a78839c6cb4f928841c52fc44fe83a12a17bce61668e6dbf81af')
   })
 
+  it('is the first transaction of a block, and for the L1 block contract', () => {
+    const tx = l1InfoDepositTx(config, bedrockSystem, 5, L1_BLOCK, L2_TIME)
+    expect(l1InfoOfTransactions([encodeDepositTx(tx)]).number).toBe(1000)
+    expect(() => l1InfoOfTransactions([encodeDepositTx({ ...tx, to: tx.from })])).toThrow(DecodeError)
+    expect(() => l1InfoOfTransactions([])).toThrow(DecodeError)
+  })
+
   it.each([
     ['ecotone', { ecotone: L2_TIME }, 260, 164],
     ['isthmus', { ecotone: 0, isthmus: L2_TIME }, 164, 176],
