@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { claimPorts } from '../../testnet/runner/ports.ts'
 
 const running: ChildProcess[] = []
+/** For a program to end by itself. */
+const STOP_MS = 20_000
 
 /**
  * A TCP port of loopback for a program that cannot be given port 0: one of others that does not say which port it got, or one
@@ -55,5 +57,8 @@ async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exited = new Promise((resolve) => child.once('exit', resolve))
   child.kill('SIGINT')
+  // op-node of 2026 has been seen to go on.
+  const force = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
   await exited
+  clearTimeout(force)
 }
