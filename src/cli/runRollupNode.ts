@@ -46,6 +46,7 @@ import {
 } from '../rpc/index.ts'
 import { createBatcherReader } from './batcherReader.ts'
 import { shownNodes } from './dashboardFlags.ts'
+import { createEngineForkCheck } from './doctor/engineForkCheck.ts'
 import type { FlagValues } from './flags.ts'
 import { beaconOptionsFromFlags, openBeacon } from './l1Beacon.ts'
 import { serveMetrics } from './metricsServer.ts'
@@ -214,6 +215,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
           l1HeadProblem: l1Heads.problem,
           awaitedBlobs: () => blobs?.status().waiting,
           confirmations: values.verifierL1Confs,
+          engineForkProblem: createEngineForkCheck({ rpc: engineRpc, clock }, config),
         },
         safeHeads,
         metrics,

@@ -1,7 +1,7 @@
 import { fromNowText, utcText } from '../../lib/phrases.ts'
 import { FORKS, type Fork } from '../../rollup/protocol/index.ts'
 import { callsFollowTime, clientOf, judgeRelease } from './clients.ts'
-import type { DoctorFacts, EngineFacts } from './facts.ts'
+import type { ChainFacts, EngineFacts } from './facts.ts'
 import { type Finding, stopsAt } from './finding.ts'
 import { forksToCheck } from './schedule.ts'
 
@@ -18,7 +18,14 @@ const OLD_HEAD_S = 300
 const now = { subject: 'engine', fork: null, stops: 'now' } as const
 const note = { subject: 'engine', fork: null, stops: null } as const
 
-export function judgeEngine(facts: DoctorFacts): Finding[] {
+/** What an engine is judged by. */
+interface EngineCase {
+  engine: EngineFacts
+  chain: Pick<ChainFacts, 'config'>
+  nowS: number
+}
+
+export function judgeEngine(facts: EngineCase): Finding[] {
   const { engine } = facts
   if (engine.problem !== undefined) return [unreachable(engine)]
   const identity = wrongChain(facts)
@@ -29,7 +36,7 @@ export function judgeEngine(facts: DoctorFacts): Finding[] {
 }
 
 /** Whether the engine is ready for a fork; undefined: it does not show. */
-export function isEngineReady(facts: DoctorFacts, fork: Fork, time: number): boolean | undefined {
+export function isEngineReady(facts: EngineCase, fork: Fork, time: number): boolean | undefined {
   if (facts.engine.problem !== undefined || wrongChain(facts).length > 0) return undefined
   return verdictOn(facts, fork, time).isReady
 }
@@ -57,7 +64,7 @@ function unreachable({ url, problem }: EngineFacts): Finding {
   }
 }
 
-function wrongChain({ engine, chain: { config } }: DoctorFacts): Finding[] {
+function wrongChain({ engine, chain: { config } }: EngineCase): Finding[] {
   const { url, chainId, genesisHash } = engine
   if (chainId !== undefined && chainId !== config.l2ChainId) {
     const text = `The engine at ${url} runs chain ${chainId}, and the node is configured for chain ${config.l2ChainId}.`
@@ -82,7 +89,7 @@ interface Verdict {
 }
 
 /** The strongest evidence first: what it runs, what its release is known for, which methods it lists. */
-function verdictOn({ engine, chain }: DoctorFacts, fork: Fork, time: number): Verdict {
+function verdictOn({ engine, chain }: EngineCase, fork: Fork, time: number): Verdict {
   const { head, runs: seen } = engine
   const { [fork]: runs } = seen
   const isPast = head !== undefined && head.time >= time && head.number > chain.config.genesis.l2.number
@@ -116,7 +123,7 @@ function verdictOn({ engine, chain }: DoctorFacts, fork: Fork, time: number): Ve
   return runs === true || knows ? { isReady: true } : { isReady: undefined }
 }
 
-function forkFinding(facts: DoctorFacts, fork: Fork, time: number): Finding[] {
+function forkFinding(facts: EngineCase, fork: Fork, time: number): Finding[] {
   const { isReady, code, why, next } = verdictOn(facts, fork, time)
   const name = nameOf(facts.engine)
   if (isReady === true) return []
@@ -148,7 +155,7 @@ function missingMethods({ methods }: EngineFacts, fork: Fork): string[] {
   return last === undefined ? [] : (METHODS[last] ?? []).filter((method) => !methods.includes(method))
 }
 
-function behind({ engine, nowS }: DoctorFacts): Finding[] {
+function behind({ engine, nowS }: EngineCase): Finding[] {
   const { head, isSyncing } = engine
   if (head === undefined || (nowS - head.time < OLD_HEAD_S && isSyncing !== true)) return []
   const text = `The engine ${nameOf(engine)} ${isSyncing === true ? 'is syncing' : 'is behind'}: its head is block ${head.number}, ${fromNowText(head.time, nowS)}.`

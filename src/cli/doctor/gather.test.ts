@@ -5,9 +5,11 @@ import { gunzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startExecutionNode, TEST_JWT_SECRET } from '../../execution/testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../../execution/testUtils/recordedRpc.ts'
+import { ManualClock } from '../../lib/clock.ts'
 import { toHex } from '../../lib/hex.ts'
 import { parseRollupConfig, type RollupConfig } from '../../rollup/protocol/index.ts'
 import { testConfig } from '../../rollup/protocol/testUtils/config.ts'
+import { createEngineForkCheck } from './engineForkCheck.ts'
 import { gatherBeacon } from './gatherBeacon.ts'
 import { gatherEngine } from './gatherEngine.ts'
 import { gatherL1 } from './gatherL1.ts'
@@ -91,6 +93,12 @@ describe('what devium-geth does', () => {
     expect(facts.runs).toEqual(runs)
     expect(facts).toMatchObject({ chainId: 901n, client: 'devium-geth/test', genesisHash: config.genesis.l2.hash })
     expect(facts.methods).toContain('engine_getPayloadV5')
+    const check = createEngineForkCheck({ rpc: node.engine, clock: new ManualClock(before * 1000) }, config)
+    const problems = await Promise.all((['isthmus', 'karst'] as const).map((name) => check({ name, time: 0 })))
+    expect(problems).toEqual([
+      undefined,
+      runs.karst ? undefined : expect.stringMatching(/^The engine devium-geth\/test is not ready for karst .* rules$/),
+    ])
     expect(node.unexpected).toEqual([])
   })
 })

@@ -35,7 +35,7 @@ export async function gatherEngine(
   }
   const rpc = createRpcClient({ url: l2, jwtSecret: loadJwtSecret(jwtPath, { create: false }), timeoutMs })
   try {
-    return await ask(rpc, config, nowS)
+    return await askEngine(rpc, config, nowS)
   } catch (error) {
     const status = error instanceof RpcTransportError ? error.details.status : undefined
     const code = status === 401 || status === 403 ? 'unauthorized' : status === undefined ? 'down' : 'wrong-kind'
@@ -45,7 +45,8 @@ export async function gatherEngine(
   }
 }
 
-async function ask(rpc: AskedEngine, config: RollupConfig, nowS: number): Promise<EngineFacts> {
+/** The same of one whose secret is known. Rejects when it does not answer. */
+export async function askEngine(rpc: AskedEngine, config: RollupConfig, nowS: number): Promise<EngineFacts> {
   const chainId = await orUndefined(
     rpc.request('eth_chainId', []).then((answer) => quantityToBigInt(answer, 'chain id')),
   )

@@ -1,23 +1,29 @@
 import { expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
-import { ForkWatch } from './forkWatch.ts'
+import { nextTurn } from '../../lib/nextTurn.ts'
+import type { RollupConfig } from '../protocol/index.ts'
+import { type EngineForkProblem, ForkWatch } from './forkWatch.ts'
 
 const DAY = 86_400
 const NOW = 1_800_000_000
 
-function start(times: Record<string, number>) {
+function start(
+  times: Record<string, number>,
+  { forks = {}, engineForkProblem }: { forks?: RollupConfig['forks']; engineForkProblem?: EngineForkProblem } = {},
+) {
   const clock = new ManualClock(NOW * 1000)
   const lines: unknown[] = []
   const logger = { ...silentLogger, warn: (message: string) => lines.push(message) }
-  const config = { forks: {}, unknownForks: Object.entries(times).map(([name, time]) => ({ name, time })) }
+  const config = { forks, unknownForks: Object.entries(times).map(([name, time]) => ({ name, time })) }
   const stop = new AbortController()
-  const running = new ForkWatch({ clock, logger }, config).run(stop.signal)
+  const running = new ForkWatch({ clock, logger, engineForkProblem }, config).run(stop.signal)
   return { clock, lines, stop, running }
 }
 
 it('warns of a fork that it does not know at the start, and once more a day before it', async () => {
   const { clock, lines, stop, running } = start({ mars: NOW + 40 * DAY })
+  await nextTurn()
   const line = (when: string) =>
     `This version does not know the fork mars: it stops following the chain at 2027-02-24 08:00:00 UTC, ${when}`
   expect(lines).toEqual([line('in 40 days')])
@@ -46,4 +52,33 @@ it('says nothing of a chain whose forks it knows, and stops with the node', asyn
   stop.abort()
   await running
   expect(lines).toHaveLength(1)
+})
+
+it('asks the engine about forks ahead at the start, and again a day before', async () => {
+  const asked: unknown[] = []
+  const answers = ['not ready for karst', undefined]
+  const engineForkProblem: EngineForkProblem = async (fork) => {
+    asked.push(fork)
+    return answers.shift()
+  }
+  const forks = { jovian: NOW - DAY, karst: NOW + 3 * DAY, lagoon: NOW + 2 * DAY }
+  const { clock, lines, running } = start({}, { forks, engineForkProblem })
+  await nextTurn()
+  const karst = { name: 'karst', time: NOW + 3 * DAY }
+  const lagoon = 'This version does not know the fork lagoon: it stops following the chain at 2027-01-17 08:00:00 UTC'
+  expect(asked).toEqual([karst])
+  expect(lines).toEqual([`${lagoon}, in 2 days`, 'not ready for karst'])
+  await clock.advance(2 * DAY * 1000)
+  await running
+  expect(asked).toEqual([karst, karst])
+  // It has been updated meanwhile.
+  expect(lines).toEqual([`${lagoon}, in 2 days`, 'not ready for karst', `${lagoon}, in 24 h`])
+})
+
+it('goes on where the engine does not answer', async () => {
+  const engineForkProblem = () => Promise.reject(new Error('refused'))
+  const { clock, lines, running } = start({}, { forks: { karst: NOW + 2 * DAY }, engineForkProblem })
+  await clock.advance(DAY * 1000)
+  await running
+  expect(lines).toEqual([])
 })

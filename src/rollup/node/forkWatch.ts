@@ -1,7 +1,8 @@
 import { type Clock, sleep, unixSeconds } from '../../lib/clock.ts'
+import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { fromNowText, utcText } from '../../lib/phrases.ts'
-import { type RollupConfig, type UnknownFork, unknownForks } from '../protocol/index.ts'
+import { FORKS, type Fork, type RollupConfig, type UnknownFork, unknownForks } from '../protocol/index.ts'
 
 /** Seconds before a fork at which the node says once more that it cannot follow it. */
 const NOTICE_S = 86_400
@@ -13,24 +14,51 @@ export function unknownForkText({ name, time }: UnknownFork, nowSeconds: number)
   return `This version does not know the fork ${name}: it ${isPast ? 'stopped' : 'stops'} following the chain at ${when}`
 }
 
-/** Warns of each fork that this version cannot follow: at the start, and a day before it. */
+/** Why the engine is not ready for a fork that this version knows, as a sentence without its full stop; undefined: nothing speaks against it. */
+export type EngineForkProblem = (fork: { name: Fork; time: number }) => Promise<string | undefined>
+
+interface ForkWatchModules {
+  clock: Clock
+  logger: Logger
+  /** Absent: nobody asks the engine. */
+  engineForkProblem?: EngineForkProblem | undefined
+}
+
+interface WatchedFork {
+  name: string
+  time: number
+  /** What cannot follow it; undefined: all can, as far as is known. */
+  problem(): Promise<string | undefined>
+}
+
+/** Warns of each fork that this version or its engine cannot follow: at the start, and a day before it. */
 export class ForkWatch {
   private readonly clock: Clock
   private readonly logger: Logger
-  private readonly forks: readonly UnknownFork[]
+  private readonly forks: readonly WatchedFork[]
 
   constructor(
-    { clock, logger }: { clock: Clock; logger: Logger },
+    { clock, logger, engineForkProblem }: ForkWatchModules,
     config: Pick<RollupConfig, 'forks' | 'unknownForks'>,
   ) {
     this.clock = clock
     this.logger = logger
-    this.forks = unknownForks(config)
+    const unknown = unknownForks(config)
+    const known = FORKS.flatMap((name): WatchedFork[] => {
+      const time = config.forks[name]
+      const isAhead = time !== undefined && time > unixSeconds(clock) && !unknown.some((fork) => fork.name === name)
+      if (engineForkProblem === undefined || !isAhead) return []
+      return [{ name, time, problem: () => engineForkProblem({ name, time }) }]
+    })
+    const toWatch = (fork: UnknownFork): WatchedFork => {
+      return { ...fork, problem: async () => unknownForkText(fork, unixSeconds(clock)) }
+    }
+    this.forks = [...unknown.map(toWatch), ...known].sort((a, b) => a.time - b.time)
   }
 
   /** Until the last warning, or the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    for (const fork of this.forks) this.warn(fork)
+    for (const fork of this.forks) await this.look(fork)
     for (const fork of this.forks) {
       const noticeMs = (fork.time - NOTICE_S) * 1000
       if (noticeMs <= this.clock.now()) continue
@@ -39,11 +67,16 @@ export class ForkWatch {
         await sleep(this.clock, noticeMs - this.clock.now(), signal).catch(() => undefined)
       }
       if (signal.aborted) return
-      this.warn(fork)
+      await this.look(fork)
     }
   }
 
-  private warn(fork: UnknownFork): void {
-    this.logger.warn(unknownForkText(fork, unixSeconds(this.clock)), { fork: fork.name, time: fork.time })
+  private async look({ name, time, problem }: WatchedFork): Promise<void> {
+    try {
+      const text = await problem()
+      if (text !== undefined) this.logger.warn(text, { fork: name, time })
+    } catch (error) {
+      this.logger.debug('Could not ask the engine about a fork', { fork: name, err: describeError(error) })
+    }
   }
 }

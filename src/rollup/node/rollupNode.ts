@@ -175,7 +175,7 @@ export function createRollupNode(
         batcherWatch?.run(loops) ?? Promise.resolve(),
         new CatchUpWatch({ status: whySafeHead, clock, logger }).run(loops),
         new EngineSyncWatch({ isSyncing: () => controller.syncing, engine, clock, logger }).run(loops),
-        new ForkWatch({ clock, logger }, config).run(loops),
+        new ForkWatch({ clock, logger, engineForkProblem: insight.engineForkProblem }, config).run(loops),
         sequencing?.sequencer.run(loops) ?? Promise.resolve(),
       ]
       try {
