@@ -6,10 +6,13 @@ import { createCallContext } from '../lib/jsonRpc/callContext.ts'
 import { silentLogger } from '../lib/logger.ts'
 import { propertyRuns } from '../lib/testUtils/propertyRuns.ts'
 import { WAIT_LIMIT_MS } from '../lib/testUtils/until.ts'
+import { payloadToJson } from '../rollup/protocol/index.ts'
+import { EMPTY_PAYLOAD } from '../rollup/protocol/testUtils/payload.ts'
 import { createRollupRpc, createRpcMetrics } from './index.ts'
 import { CONFIG_JSON, hash, RECORD, recorder } from './testUtils/recorder.ts'
 
-const logger = { ...silentLogger, setLevel: () => {} }
+const levels: string[] = []
+const logger = { ...silentLogger, setLevel: (level: string) => void levels.push(level) }
 
 let fixture: ReturnType<typeof recorder>
 let call: (
@@ -233,6 +236,24 @@ describe('p2p methods', () => {
     ])
   })
 
+  it.each(['opp2p', 'deviump2p'])('%s_… asks the host for what its name says', async (namespace) => {
+    const actions: [string, string][] = [
+      ...['blockPeer', 'unblockPeer', 'protectPeer', 'unprotectPeer', 'disconnectPeer'].map(
+        (name): [string, string] => [name, RECORD.peerID],
+      ),
+      ...['blockAddr', 'unblockAddr'].map((name): [string, string] => [name, '10.1.0.1']),
+      ...['blockSubnet', 'unblockSubnet'].map((name): [string, string] => [name, '10.1.0.0/16']),
+      ['connectPeer', RECORD.addresses?.[0] ?? ''],
+    ]
+    for (const [name, param] of actions) {
+      expect(await call(`${namespace}_${name}`, [param])).toEqual({ result: null })
+    }
+    expect(fixture.asked).toEqual(actions)
+    expect(await call(`${namespace}_listBlockedPeers`)).toEqual({ result: [RECORD.peerID] })
+    expect(await call(`${namespace}_listBlockedAddrs`)).toEqual({ result: [] })
+    expect(await call(`${namespace}_self`)).toMatchObject({ result: { peerID: RECORD.peerID } })
+  })
+
   it('are unknown when p2p is off', async () => {
     expect(await call('opp2p_self', [], { p2p: false })).toEqual({
       error: { code: -32601, message: 'the method opp2p_self does not exist/is not available' },
@@ -278,6 +299,28 @@ describe('p2p methods', () => {
 })
 
 describe('admin methods', () => {
+  it('queue a block with the beacon root that is given, or without', async () => {
+    const executionPayload = payloadToJson(EMPTY_PAYLOAD)
+    const parentBeaconBlockRoot = hash('7')
+    for (const root of [{}, { parentBeaconBlockRoot: null }, { parentBeaconBlockRoot }]) {
+      expect(await call('admin_postUnsafePayload', [{ ...root, executionPayload }])).toEqual({ result: null })
+    }
+    const payload = EMPTY_PAYLOAD
+    expect(fixture.asked).toEqual([
+      ['post', { payload }],
+      ['post', { payload }],
+      ['post', { parentBeaconBlockRoot, payload }],
+    ])
+    for (const wrong of [null, [], {}, { executionPayload, parentBeaconBlockRoot: '0x12' }]) {
+      expect(await call('admin_postUnsafePayload', [wrong])).toMatchObject({ error: { code: -32602 } })
+    }
+  })
+
+  it('reset derivation', async () => {
+    expect(await call('admin_resetDerivationPipeline')).toEqual({ result: null })
+    expect(fixture.asked).toEqual([['reset']])
+  })
+
   it('are unknown unless enabled', async () => {
     expect((await call('admin_sequencerActive', [], { enableAdmin: false })).error).toMatchObject({ code: -32601 })
     expect(await call('admin_sequencerActive')).toEqual({ result: true })
@@ -302,8 +345,10 @@ describe('admin methods', () => {
   })
 
   it("take op-node's short names of log levels", async () => {
+    levels.length = 0
     for (const level of ['trce', 'DBUG', 'info', 'warn', 'eror', 'crit'])
       expect(await call('admin_setLogLevel', [level])).toEqual({ result: null })
+    expect(levels).toEqual(['trace', 'debug', 'info', 'warn', 'error', 'crit'])
   })
 })
 

@@ -221,6 +221,14 @@ describe('span batch', () => {
     ['a field too few', spanOf(2, [0, 1, 1, new Uint8Array(0)])],
     ['a type 4 value above 2^256', spanOf(4, [2n ** 256n, 1, 1, new Uint8Array(0), [], []])],
     [
+      'an access list entry with three members',
+      spanOf(2, [0, 1, 1, new Uint8Array(0), [[new Uint8Array(20), [], []]]]),
+    ],
+    [
+      'an authorization with seven members',
+      spanOf(4, [0, 1, 1, new Uint8Array(0), [], [[1, new Uint8Array(20), 0, 0, 0, 0, 0]]]),
+    ],
+    [
       'an authorization with five members',
       spanOf(4, [0, 1, 1, new Uint8Array(0), [], [[1, new Uint8Array(20), 0, 0, 0]]]),
     ],
@@ -251,6 +259,23 @@ describe('span batch', () => {
     const layout = runNow(readBatch(spanWithData(data)))
     if (layout.type === 'singular') throw new Error('not a span')
     expect(() => runNow(buildSpanBatch(layout, config))).toThrow(DecodeError)
+  })
+
+  it('counts its blocks and transactions before it makes room for them', () => {
+    const counts = (blocks: number, ...transactions: number[]) =>
+      content((p) => [p.prefix, uvarint(blocks), new Uint8Array((blocks + 7) >>> 3), ...transactions.map(uvarint)])
+    const read = (bytes: Uint8Array) => () => runNow(readBatch(bytes))
+    expect(read(counts(10_000_001))).toThrow('10000001 elements')
+    expect(read(counts(10_000_000))).toThrow('truncated')
+    expect(read(counts(2, 10_000_000, 1))).toThrow('10000001 transactions')
+    expect(read(counts(2, 10_000_000, 0))).toThrow('truncated')
+  })
+
+  it('has no transactions beyond those of a block', () => {
+    const decoded = decodeSpanBatch(fromHex(SPAN).subarray(3), config)
+    const transactions = decoded.transactionsAt(0)
+    expect(transactions.length).toBeGreaterThan(0)
+    expect([transactions.at(-1), transactions.at(transactions.length)]).toEqual([undefined, undefined])
   })
 
   it('refuses a span that ends early, wherever that is', () => {

@@ -54,6 +54,7 @@ describe('system config updates', () => {
     const log = (scalar: Uint8Array) => updateLog(1, word(9n), scalar)
     expect(apply(log(word(5n)), 999)).toEqual({ ...before, overhead: hexWord(9n), scalar: hexWord(5n) })
     expect(apply(log(V1_SCALAR), 1000)).toEqual({ ...before, overhead: ZERO_HASH, scalar: toHex(V1_SCALAR) })
+    expect(apply(log(word(684_000n)), 1000)).toEqual({ ...before, overhead: ZERO_HASH, scalar: hexWord(684_000n) })
     for (const invalid of [word(2n ** 249n), word(2n ** 32n), word(2n ** 248n + 2n ** 64n)]) {
       expect(apply(log(invalid), 1000)).toBe(before)
     }
@@ -66,6 +67,8 @@ describe('system config updates', () => {
   const good = updateLog(2, word(1n))
   it.each([
     ['a missing topic', { ...good, topics: good.topics.slice(0, 2) }],
+    ['a topic too many', { ...good, topics: [...good.topics, ZERO_HASH] }],
+    ['a word behind its data', { ...good, data: concatBytes(good.data, word(0n)) }],
     ['another version', { ...good, topics: [CONFIG_UPDATE_TOPIC, hexWord(1n), hexWord(2n)] }],
     ['an unknown type', updateLog(8, word(1n))],
     ['a type above 2^53', { ...good, topics: [CONFIG_UPDATE_TOPIC, ZERO_HASH, hexWord(2n ** 200n)] }],
@@ -87,6 +90,7 @@ describe('system config updates', () => {
       receipt(false, updateLog(2, word(4n))),
       receipt(true, { ...updateLog(2, word(5n)), address: ZERO_HASH.slice(0, 42) as Hex }, { ...good, topics: [] }),
       receipt(true, updateLog(6, word(8n))),
+      receipt(true, { ...updateLog(2, word(6n)), topics: [ZERO_HASH, ZERO_HASH, hexWord(2n)] }),
     ]
     expect(applySystemConfigUpdates(before, receipts, config, 0)).toEqual({ ...before, gasLimit: 3n, minBaseFee: 8n })
     expect(applySystemConfigUpdates(before, [], config, 0)).toBe(before)
@@ -200,6 +204,8 @@ describe('system config of an L2 block', () => {
     expect(gasLimit({})).toBe(30_000_000n)
     expect(gasLimit({ keepKarstUpgradeGas: true })).toBe(85_370_657n)
     expect(gasLimit({}, 1_700_000_008)).toBe(85_370_657n)
+    const least = { ...block, gasLimit: 55_370_657n }
+    expect(systemConfigFromPayload(least, testConfig(forks)).gasLimit).toBe(0n)
     const low = { ...block, gasLimit: 55_370_656n }
     expect(() => systemConfigFromPayload(low, testConfig(forks))).toThrow(DecodeError)
   })
