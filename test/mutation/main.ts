@@ -23,6 +23,8 @@ async function score(target: string): Promise<string> {
     ignorers: ['words'],
     ignoreStatic: true,
     concurrency: 2,
+    // A busy machine is no killed mutant; endless loops are found by their turns.
+    timeoutMS: 30_000,
     // Stryker rewrites it with an interface of TypeScript that version 7 does not have; Vite needs none.
     tsconfigFile: 'none',
     tempDirName: '.cache/mutation/sandbox',

@@ -162,13 +162,12 @@ describe('channel assembler', () => {
   })
 
   it('takes no more frames of a channel that outgrew the limit', async () => {
-    const prev = new ScriptedStage<Frame>()
-    const stage = new ChannelAssembler({ prev, logger: silentLogger }, testConfig('ecotone'))
-    for (let number = 0; number < 10; number++) prev.push({ ...frame(`A${number}`), data: new Uint8Array(1_000_000) })
-    await drain(stage)
-    // Not too large by itself: only a channel that is still staged takes it.
-    prev.push(...frames('A10! B0!'))
-    expect((await drain(stage)).map((channel) => channel.length)).toEqual([3])
+    const data = new Uint8Array(1_000_000)
+    const tooMany = Array.from({ length: 10 }, (_, number) => ({ ...frame(`A${number}`), data }))
+    const assembler = (modules: FrameConsumerModules) => new ChannelAssembler(modules, testConfig('ecotone'))
+    expect(await told(assembler, [...tooMany, ...frames('A10! B0!')])).toEqual([
+      ...['first A', 'dropped A too large', 'ignored A10 no such channel is open', 'first B', 'read B'],
+    ])
   })
 
   it('forgets what is staged when flushed', async () => {

@@ -273,13 +273,14 @@ describe('changes on L1', () => {
     expectSequenced(chain, 9)
   })
 
-  it('Holocene keeps no batch for later from its first L1 block on', async () => {
+  it('Holocene takes frames in order only from its first L1 block on', async () => {
     const forks = Object.fromEntries(FORKS.slice(0, FORKS.indexOf('holocene')).map((fork) => [fork, 0]))
     const chain = await withNineBlocks('granite', { forks: { ...forks, holocene: GENESIS_TIME + 6 * L1_BLOCK_TIME } })
     chain.l1.growTo(6)
-    const [first = new Uint8Array(), second = new Uint8Array()] = chain.singulars(1, 2)
-    chain.l1.add({ data: [channelData([second]), channelData([first])] })
-    expect(await chain.run()).toEqual([1])
+    const [head, tail] = channelFrames([chain.span(1, 9)], 2)
+    if (head === undefined || tail === undefined) throw new Error('expected two frames')
+    chain.l1.add({ data: [encodeFrames([tail]), encodeFrames([head])] })
+    expect(await chain.run()).toEqual([])
     expect(chain.events.filter(({ kind }) => kind === 'started')).toEqual([
       { kind: 'started', l1Block: 0 },
       { kind: 'started', l1Block: 6 },
