@@ -323,6 +323,18 @@ describe('diagnose', () => {
       { forks: { ...KARST_SOON, karst: NOW - DAY }, engine: { client: 'Other/v1' } },
     ],
     [
+      "a chain that took Pectra's blob parameters later than L1, before now",
+      {
+        chain: {
+          config: testConfig(
+            { ...UP_TO_JOVIAN, jovian: 0, karst: 0 },
+            { l1BlobSchedule: [{ time: NOW - DAY, updateFraction: 5_007_716n }], pectraBlobScheduleTime: NOW - 3_600 },
+          ),
+        },
+        l1: { current: { time: NOW - DAY, updateFraction: 5_007_716n } },
+      },
+    ],
+    [
       'a geth of another make that runs the fork',
       { forks: KARST_SOON, engine: { client: 'geth/v9.0.0', runs: { karst: true } } },
     ],
