@@ -59,10 +59,11 @@ function devium(args: readonly string[], env: Record<string, string> = {}): Prom
   })
 }
 
-/** Flags that take `<url>`, those of sub-commands too. */
+/** Flags that take `<url>`, those of sub-commands too. `devium doctor` has those of the rollup node. */
 function declaredAddresses({ options, commands }: Command): string[] {
   const own = options.filter(({ flags }) => /[<=]url/.test(flags))
-  return [...own.map(({ long }) => long ?? ''), ...commands.flatMap(declaredAddresses)]
+  const others = commands.filter((command) => command.name() !== 'doctor')
+  return [...own.map(({ long }) => long ?? ''), ...others.flatMap(declaredAddresses)]
 }
 
 beforeAll(async () => {
@@ -181,7 +182,9 @@ it('every program gets in by every address, and shows the password nowhere', asy
     await devium(['status', '--help'], { DEVIUM_RPC: guarded.url('rpc-variable') }),
     await devium(['batcher', 'status'], { DEVIUM_BATCHER_RPC: guarded.url('batcher-variable') }),
     await devium(['decode', blobTx, '--l1', guarded.url('decode-l1'), '--l1.beacon', guarded.url('decode-beacon')]),
+    await devium(['doctor', ...joined.node.spec.args]),
     // Addresses at which nobody answers, and such as are none.
+    await devium(['doctor', ...joined.node.spec.args, `--l2=${guarded.url('l2').replace(/:\d+\/l2$/, ':1')}`]),
     await devium(['status', '--rpc', guarded.url('rpc').replace(/:\d+\/rpc$/, ':1')]),
     await devium(['p2p', 'check', '/ip4/127.0.0.1/tcp/1', '--rpc', guarded.url('rpc').replace(/:\d+\/rpc$/, ':1')]),
     await devium(['status', '--rpc', guarded.url('rpc', 'ws')]),

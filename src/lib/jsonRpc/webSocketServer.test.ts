@@ -387,6 +387,7 @@ describe('subscriptions', () => {
     client.socket.resume()
     await client.ended()
     expect(end.includes(closing(1008, reasons[0] ?? ''))).toBe(true)
-    expect([stopped, reasons.length]).toEqual([1, 1])
+    await expect.poll(() => stopped).toBe(1)
+    expect(reasons).toHaveLength(1)
   })
 })
