@@ -1,0 +1,135 @@
+import { randomBytes } from 'node:crypto'
+import { type Clock, sleep } from '../../../src/lib/clock.ts'
+import { DeviumError, describeError } from '../../../src/lib/errors.ts'
+import { type Hex, toHex } from '../../../src/lib/hex.ts'
+import type { Logger } from '../../../src/lib/logger.ts'
+import type { BlobStore } from './blobStore.ts'
+import type { BuiltBlock, L1Block, L1Engine, Labels } from './engine.ts'
+import { nextSlot, type SlotTimes, timeOfSlot } from './slots.ts'
+
+export interface ConsensusModules {
+  engine: L1Engine
+  blobs: Pick<BlobStore, 'write'>
+  clock: Clock
+  logger: Logger
+}
+
+export interface ConsensusOptions extends SlotTimes {
+  /** Blocks by which the safe block is behind the head, and the finalized block behind the safe one. */
+  slotsPerEpoch: number
+}
+
+/** Time that the execution client has to fill a block, where the slot leaves as much. */
+const BUILD_MS = 1_000
+/** The same for the first block, which nobody waits for a slot to fill. */
+const FIRST_BUILD_MS = 250
+/** An empty block is filled within a second, on a machine however busy. */
+const FIRST_BLOCK_ATTEMPTS = 240
+const RETRY_MS = 500
+const REQUEST_TIMEOUT_MS = 30_000
+
+/**
+ * What a beacon node and its validators are to the execution client of a real L1, for a chain of one validator: has it make
+ * a block in each slot, and moves the safe and the finalized block behind the head. It keeps nothing but blobs: where the
+ * chain stands it asks the execution client.
+ */
+export class ConsensusClient {
+  private readonly modules: ConsensusModules
+  private readonly options: ConsensusOptions
+
+  constructor(modules: ConsensusModules, options: ConsensusOptions) {
+    this.modules = modules
+    this.options = options
+  }
+
+  /** Makes block 1, in slot 1 and with so many transactions that wait in the pool. Resolves when L1 has it. */
+  async makeFirstBlock(transactionCount: number, signal: AbortSignal): Promise<L1Block> {
+    const { engine, clock } = this.modules
+    const genesis = await engine.block(0, this.calls(signal))
+    for (let attempt = 0; attempt < FIRST_BLOCK_ATTEMPTS; attempt++) {
+      const block = await this.build(genesis, 1, () => sleep(clock, FIRST_BUILD_MS, signal), signal)
+      if (block.transactionCount < transactionCount) continue
+      await this.adopt(block, 1, signal)
+      return block
+    }
+    throw new DeviumError('l1-deployment', `L1 does not put the ${transactionCount} transactions into its first block`)
+  }
+
+  /** A block in each slot until the signal aborts. Never rejects: what fails is logged once, and tried again. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.modules
+    let failure: string | undefined
+    while (!signal.aborted) {
+      try {
+        await this.makeNextBlock(signal)
+        if (failure !== undefined) logger.info('Making L1 blocks again')
+        failure = undefined
+      } catch (error) {
+        if (signal.aborted) return
+        const err = describeError(error)
+        if (err !== failure) logger.warn('Could not make an L1 block, trying again', { err })
+        failure = err
+        await sleep(clock, RETRY_MS, signal).catch(() => {})
+      }
+    }
+  }
+
+  private async makeNextBlock(signal: AbortSignal): Promise<void> {
+    const { engine, clock } = this.modules
+    const head = await engine.block('latest', this.calls(signal))
+    const slot = nextSlot(this.options, head.timestamp, clock.now())
+    const untilSlot = (leadMs: number) =>
+      sleep(clock, Math.max(0, timeOfSlot(this.options, slot) * 1000 - leadMs - clock.now()), signal)
+    await untilSlot(BUILD_MS)
+    const block = await this.build(head, slot, () => untilSlot(0), signal)
+    await this.adopt(block, slot, signal)
+  }
+
+  private async build(
+    parent: L1Block,
+    slot: number,
+    whileItFills: () => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<BuiltBlock> {
+    const { engine } = this.modules
+    const calls = this.calls(signal)
+    const time = { slot, timestamp: timeOfSlot(this.options, slot) }
+    // Nothing here has a root of its own: no two attempts at a block may be the same payload, the first would come again.
+    const random = { prevRandao: randomHash(), parentBeaconBlockRoot: randomHash() }
+    const labels = { head: parent.hash, ...(await this.labelsBehind(parent.number, signal)) }
+    const payloadId = await engine.startBlock(labels, time, random, calls)
+    await whileItFills()
+    return engine.finishBlock(payloadId, time, random.parentBeaconBlockRoot, calls)
+  }
+
+  /** Makes it the head. Its blobs come first: nobody may see a block whose blobs cannot be had. */
+  private async adopt(block: BuiltBlock, slot: number, signal: AbortSignal): Promise<void> {
+    const { engine, blobs, logger } = this.modules
+    const calls = this.calls(signal)
+    if (block.blobs.length > 0) await blobs.write(slot, block.blobs)
+    await engine.importBlock(block, calls)
+    await engine.setLabels({ head: block.hash, ...(await this.labelsBehind(block.number, signal)) }, calls)
+    const { number, hash, transactionCount: transactions } = block
+    logger.info('Made L1 block', { number, hash, slot, transactions, blobs: block.blobs.length })
+  }
+
+  /** The genesis block, where the chain is too short. */
+  private async labelsBehind(headNumber: number, signal: AbortSignal): Promise<Omit<Labels, 'head'>> {
+    const { slotsPerEpoch } = this.options
+    const [safe, finalized] = await Promise.all(
+      [slotsPerEpoch, 2 * slotsPerEpoch].map((behind) =>
+        this.modules.engine.block(Math.max(0, headNumber - behind), this.calls(signal)),
+      ),
+    )
+    if (safe === undefined || finalized === undefined) throw new RangeError('two blocks were asked for')
+    return { safe: safe.hash, finalized: finalized.hash }
+  }
+
+  private calls(signal: AbortSignal) {
+    return { signal, timeoutMs: REQUEST_TIMEOUT_MS }
+  }
+}
+
+function randomHash(): Hex {
+  return toHex(new Uint8Array(randomBytes(32)))
+}

@@ -1,0 +1,128 @@
+import { DeviumError } from '../../../src/lib/errors.ts'
+import { fromHex, type Hex, normalizeHex, toQuantity } from '../../../src/lib/hex.ts'
+import type { RequestOptions, RpcClient } from '../../../src/lib/jsonRpc/client.ts'
+import { versionedHashOf } from '../../../src/lib/kzg/index.ts'
+import { JsonObjectReader } from '../../../src/rollup/protocol/index.ts'
+import type { StoredBlob } from './blobStore.ts'
+import { type BlockTime, engineMethods, payloadAttributes } from './engineVersions.ts'
+
+export interface L1Block {
+  number: number
+  hash: Hex
+  timestamp: number
+}
+
+/** Hashes of three blocks of one chain. */
+export interface Labels {
+  head: Hex
+  safe: Hex
+  finalized: Hex
+}
+
+export interface BuiltBlock extends L1Block {
+  transactionCount: number
+  blobs: StoredBlob[]
+  /** Parameters of engine_newPayload. */
+  payload: readonly unknown[]
+}
+
+/** The Engine API of L1's execution client, and what of eth_ is needed beside it. */
+export class L1Engine {
+  private readonly rpc: RpcClient
+  private readonly amsterdamTime: number | undefined
+
+  constructor(rpc: RpcClient, { amsterdamTime }: { amsterdamTime: number | undefined }) {
+    this.rpc = rpc
+    this.amsterdamTime = amsterdamTime
+  }
+
+  async block(number: number | 'latest', options: RequestOptions): Promise<L1Block> {
+    const tag = number === 'latest' ? number : toQuantity(number)
+    const block = new JsonObjectReader(
+      await this.rpc.request('eth_getBlockByNumber', [tag, false], options),
+      'L1 block',
+    )
+    return {
+      number: block.quantityNumber('number'),
+      hash: block.hex('hash', 32),
+      timestamp: block.quantityNumber('timestamp'),
+    }
+  }
+
+  async setLabels(labels: Labels, options: RequestOptions): Promise<void> {
+    await this.forkchoiceUpdated('engine_forkchoiceUpdatedV3', labels, null, options)
+  }
+
+  /** Begins a block on the head; returns the id of its payload. */
+  async startBlock(
+    labels: Labels,
+    time: BlockTime,
+    random: { prevRandao: Hex; parentBeaconBlockRoot: Hex },
+    options: RequestOptions,
+  ): Promise<string> {
+    const { forkchoiceUpdated } = engineMethods(time.timestamp, this.amsterdamTime)
+    const attributes = payloadAttributes(time, this.amsterdamTime, random)
+    const id = (await this.forkchoiceUpdated(forkchoiceUpdated, labels, attributes, options)).raw('payloadId')
+    if (typeof id !== 'string') throw new DeviumError('l1-engine', `${forkchoiceUpdated} began no payload`)
+    return id
+  }
+
+  /** The block as it stands now; nothing is added to it any more. */
+  async finishBlock(
+    payloadId: string,
+    { timestamp }: BlockTime,
+    parentBeaconBlockRoot: Hex,
+    options: RequestOptions,
+  ): Promise<BuiltBlock> {
+    const { getPayload } = engineMethods(timestamp, this.amsterdamTime)
+    const envelope = new JsonObjectReader(await this.rpc.request(getPayload, [payloadId], options), getPayload)
+    const payload = envelope.object('executionPayload')
+    const blobs = readBlobs(envelope.optionalObject('blobsBundle'))
+    return {
+      number: payload.quantityNumber('blockNumber'),
+      hash: payload.hex('blockHash', 32),
+      timestamp,
+      transactionCount: payload.array('transactions').length,
+      blobs,
+      payload: [
+        envelope.raw('executionPayload'),
+        blobs.map(({ versionedHash }) => versionedHash),
+        parentBeaconBlockRoot,
+        envelope.optionalArray('executionRequests') ?? [],
+      ],
+    }
+  }
+
+  async importBlock({ timestamp, payload }: BuiltBlock, options: RequestOptions): Promise<void> {
+    const { newPayload } = engineMethods(timestamp, this.amsterdamTime)
+    checkValid(newPayload, await this.rpc.request(newPayload, payload, options))
+  }
+
+  private async forkchoiceUpdated(
+    method: string,
+    { head, safe, finalized }: Labels,
+    attributes: Record<string, unknown> | null,
+    options: RequestOptions,
+  ): Promise<JsonObjectReader> {
+    const state = { headBlockHash: head, safeBlockHash: safe, finalizedBlockHash: finalized }
+    const answer = new JsonObjectReader(await this.rpc.request(method, [state, attributes], options), method)
+    checkValid(method, answer.raw('payloadStatus'))
+    return answer
+  }
+}
+
+function checkValid(method: string, answer: unknown): void {
+  const status = new JsonObjectReader(answer, method)
+  if (status.raw('status') === 'VALID') return
+  const why = status.has('validationError') ? `: ${status.raw('validationError')}` : ''
+  throw new DeviumError('l1-engine', `${method} answers ${status.raw('status')}${why}`)
+}
+
+function readBlobs(bundle: JsonObjectReader | undefined): StoredBlob[] {
+  if (bundle === undefined) return []
+  const commitments = bundle.array('commitments')
+  return bundle.array('blobs').map((blob, index): StoredBlob => {
+    const commitment = normalizeHex(commitments[index], 48, 'commitment')
+    return { versionedHash: versionedHashOf(fromHex(commitment)), blob: normalizeHex(blob, 131_072, 'blob') }
+  })
+}

@@ -1,0 +1,20 @@
+/** How a beacon chain counts time: slot 0 begins at the genesis time. */
+export interface SlotTimes {
+  /** Unix seconds. */
+  genesisTime: number
+  secondsPerSlot: number
+}
+
+export function slotAt({ genesisTime, secondsPerSlot }: SlotTimes, timestamp: number): number {
+  return Math.floor((timestamp - genesisTime) / secondsPerSlot)
+}
+
+export function timeOfSlot({ genesisTime, secondsPerSlot }: SlotTimes, slot: number): number {
+  return genesisTime + slot * secondsPerSlot
+}
+
+/** The first slot after the head's that is not over: slots that were missed, as in a pause, stay without a block. */
+export function nextSlot(times: SlotTimes, headTimestamp: number, nowMs: number): number {
+  const first = Math.ceil((nowMs / 1000 - times.genesisTime) / times.secondsPerSlot)
+  return Math.max(slotAt(times, headTimestamp) + 1, first)
+}
