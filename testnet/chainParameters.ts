@@ -12,6 +12,15 @@ export interface ChainParameters {
   /** Unix seconds: timestamp of L1 block 1 and of the L2 genesis block. */
   genesisTime: number
   forks: ForkTimes
+  /** Absent: the L1 is Anvil. */
+  l1?: L1Parameters
+}
+
+/** Of an L1 that is go-ethereum. */
+export interface L1Parameters {
+  client: 'geth'
+  /** Unix seconds; absent: never. */
+  amsterdamTime?: number
 }
 
 /** Where a batch submitter posts (`--data-availability-type`). */

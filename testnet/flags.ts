@@ -12,6 +12,13 @@ import {
   TESTNET_FORKS,
   type TestnetFork,
 } from './forks.ts'
+import {
+  checkL1Forks,
+  type L1Client,
+  type L1ForkActivation,
+  parseL1Client,
+  parseL1ForkActivations,
+} from './l1/l1Client.ts'
 
 /** More nodes than this would not run on one machine. */
 const MAX_NODES = 100
@@ -38,6 +45,22 @@ export const testnetFlags = {
     }),
     default: [] as ForkActivation[],
     parse: parseForkActivations,
+  },
+  l1Client: {
+    group: 'Testnet',
+    name: 'l1-client',
+    description:
+      'The L1: anvil, or the go-ethereum (1.17.10 or newer) at a path, driven by a consensus client of the runner',
+    placeholder: '<anvil|geth=path>',
+    default: 'anvil' as L1Client,
+    parse: parseL1Client,
+  },
+  l1ForkAt: {
+    ...flag.list('Testnet', 'l1-fork-at', 'Forks of an L1 that is go-ethereum, each so many seconds after the start', {
+      placeholder: '<amsterdam:seconds>',
+    }),
+    default: [] as L1ForkActivation[],
+    parse: parseL1ForkActivations,
   },
   da: flag.choice(
     'Testnet',
@@ -95,5 +118,6 @@ export function checkOptions(options: TestnetOptions): void {
       `--l1-chain-id ${options.l1ChainId} is that of a public network, whose nodes the sequencer would look for: choose another`,
     )
   }
+  checkL1Forks(options.l1Client, options.l1ForkAt)
   if (options.json && options.plain) throw new UsageError('--json and --plain exclude each other')
 }

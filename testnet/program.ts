@@ -7,7 +7,7 @@ await runProgram(
   createProgram({
     ...testnetProgram,
     description:
-      'A real OP Stack testnet: Anvil with the real contracts, nodes, and a batch submitter, each a process.',
+      'A real OP Stack testnet: Anvil, or go-ethereum, with the real contracts, nodes, and a batch submitter, each a process.',
     version: VERSION,
     run: runTestnet,
   }),

@@ -10,7 +10,10 @@ import type { ChainParameters } from './chainParameters.ts'
 import { takeCommands } from './commands.ts'
 import { checkOptions, type TestnetOptions } from './flags.ts'
 import { forksAtGenesis, genesisFork, withActivations } from './forks.ts'
+import { checkGeth } from './l1/geth/binary.ts'
+import { l1Parameters } from './l1/l1Client.ts'
 import { forkPlan, type TestnetEvent } from './runner/events.ts'
+import { keptL1 } from './runner/keptL1.ts'
 import { type TestnetLayout, testnetLayout } from './runner/layout.ts'
 import { checkSameChain, checkSameFork, clearDirectory, lockDirectory, readManifest } from './runner/manifest.ts'
 import { assignPorts, checkPortsFree, claimPorts, type TestnetPorts } from './runner/ports.ts'
@@ -33,6 +36,8 @@ export async function runTestnet(options: TestnetOptions, context: RunContext): 
 
 async function run(options: TestnetOptions, { signal, fail, given, warnings }: RunContext): Promise<void> {
   checkOptions(options)
+  const { l1Client } = options
+  if (l1Client !== 'anvil') await checkGeth(l1Client.geth)
   const scarcities = checkMachine(options, thisMachine())
   const layout = testnetLayout(resolve(options.dir))
   const unlock = lockDirectory(layout)
@@ -46,6 +51,7 @@ async function run(options: TestnetOptions, { signal, fail, given, warnings }: R
     host: options.host,
     chain,
     resumed,
+    l1Client,
     da: options.da,
     token: openToken(layout, options.host),
   }
@@ -126,18 +132,22 @@ function openChain(
     // The same command line once more: what it asks for is set.
     const news = forkAt.filter((activation) => kept.forks[activation.fork] === undefined)
     const forks = withActivations(kept.forks, news, { startTime: now, blockTime: kept.blockTime })
-    return { chain: { ...kept, forks, ...(given.has('l1-block-time') ? { l1BlockTime } : {}) }, resumed: true }
+    const l1 = keptL1(kept, options, { given, now })
+    const blockTimes = given.has('l1-block-time') ? { l1BlockTime } : {}
+    return { chain: { ...kept, forks, ...blockTimes, ...(l1 === undefined ? {} : { l1 }) }, resumed: true }
   }
   const atGenesis = forksAtGenesis(genesisFork(fork, forkAt))
   const forks = withActivations(atGenesis, forkAt, { startTime: now, blockTime })
   clearDirectory(layout)
   checkDisk(options.nodes, layout.dir)
-  return { chain: { ...asked, genesisTime: now, forks }, resumed: false }
+  const l1 = l1Parameters(options.l1Client, options.l1ForkAt, now)
+  return { chain: { ...asked, genesisTime: now, forks, ...(l1 === undefined ? {} : { l1 }) }, resumed: false }
 }
 
-async function choosePorts({ basePort, nodes, host }: TestnetOptions): Promise<TestnetPorts> {
-  if (basePort === 0) return claimPorts(nodes, host)
-  const ports = assignPorts(basePort, nodes)
+async function choosePorts({ basePort, nodes, host, l1Client }: TestnetOptions): Promise<TestnetPorts> {
+  const needs = { consensus: l1Client !== 'anvil' }
+  if (basePort === 0) return claimPorts(nodes, host, needs)
+  const ports = assignPorts(basePort, nodes, needs)
   await checkPortsFree(ports, host)
   return ports
 }

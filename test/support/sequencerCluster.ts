@@ -10,6 +10,7 @@ import type { ChainParameters } from '../../testnet/chainParameters.ts'
 import { DEFAULT_FORK, forksAtGenesis } from '../../testnet/forks.ts'
 import { anvilArguments, findAnvil } from '../../testnet/l1/anvil.ts'
 import { l1ChainConfig } from '../../testnet/l1/chainConfig.ts'
+import { deployContracts } from '../../testnet/l1/deploy.ts'
 import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
 import { ChainMaker } from '../../testnet/runner/chain.ts'
 import { testnetLayout } from '../../testnet/runner/layout.ts'
@@ -95,7 +96,9 @@ export async function startSequencerCluster(opConductor: string, size: number): 
     )
     const maker = new ChainMaker(layout, chain)
     const genesisHash = await maker.writeGenesis()
-    await maker.writeRollupConfig(await maker.deploy(connect(ports.l1)), genesisHash)
+    const steps = await maker.l1Steps()
+    const l1Genesis = await deployContracts(connect(ports.l1), steps, chain, await maker.multicall3Code())
+    await maker.writeRollupConfig(l1Genesis, genesisHash)
     await writeFile(layout.l1Config, JSON.stringify(l1ChainConfig(chain.l1ChainId)))
 
     const descriptions = describeNodes({
@@ -104,6 +107,7 @@ export async function startSequencerCluster(opConductor: string, size: number): 
       host: HOST,
       chain,
       resumed: false,
+      l1Client: 'anvil',
       da: 'calldata',
       token: undefined,
     })

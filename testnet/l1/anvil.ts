@@ -1,13 +1,12 @@
 import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import { DeviumError, describeError, UsageError } from '../../src/lib/errors.ts'
+import { UsageError } from '../../src/lib/errors.ts'
 import { fromHex, type Hex } from '../../src/lib/hex.ts'
 import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { versionedHashOf } from '../../src/lib/kzg/index.ts'
-import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import type { ChainParameters } from '../chainParameters.ts'
+import { slotsInAnEpoch } from './finality.ts'
 
 /**
  * Anvil's own binary. The npm package's command is a Node wrapper around it, found here through the package of this
@@ -43,8 +42,6 @@ export interface AnvilOptions {
 
 /** Time between two writes of the state: what a crash of the machine may cost of L1. */
 const STATE_INTERVAL_SECONDS = 10
-/** L1 blocks are final only when a crash can no longer undo them: L2 would never leave what it holds for final. */
-const FINALITY_SECONDS = 15
 /** Room for the whole deployment in one block. */
 const DEPLOYMENT_GAS_LIMIT = 100_000_000
 
@@ -74,11 +71,6 @@ export function anvilArguments({ host, port, chain, dumpTo, cacheDir, loadFrom }
   ]
 }
 
-/** Anvil's safe and finalized blocks are one and two epochs behind the head. */
-function slotsInAnEpoch(l1BlockTime: number): number {
-  return Math.ceil(FINALITY_SECONDS / (2 * l1BlockTime))
-}
-
 /**
  * Puts the newest complete state in its place and returns whether there is one. Anvil writes to another file than it
  * reads, so that one cut short by a crash does not cost the chain.
@@ -100,24 +92,6 @@ function isCompleteJson(path: string): boolean {
   }
 }
 
-/** Resolves when L1 answers with its chain id. */
-export async function waitForL1(l1: RpcClient, chainId: number, timeoutMs = 10_000): Promise<void> {
-  const deadline = performance.now() + timeoutMs
-  for (;;) {
-    try {
-      const answer = await l1.request('eth_chainId', [])
-      if (answer === `0x${chainId.toString(16)}`) return
-      throw new DeviumError('l1-start', `L1 at ${l1.url} has chain id ${String(answer)}, expected ${chainId}`)
-    } catch (cause) {
-      if (cause instanceof DeviumError && cause.code === 'l1-start') throw cause
-      if (performance.now() > deadline) {
-        throw new DeviumError('l1-start', `Anvil does not answer: ${describeError(cause)}`, { cause })
-      }
-    }
-    await delay(10)
-  }
-}
-
 /** Four seconds of a processor in trials; on an overloaded machine many times that. */
 const TRUSTED_SETUP_TIMEOUT_MS = 120_000
 /** The compressed G1 point at infinity. */
@@ -136,10 +110,4 @@ export async function loadTrustedSetup(l1: RpcClient, signal: AbortSignal): Prom
     signal,
     timeoutMs: TRUSTED_SETUP_TIMEOUT_MS,
   })
-}
-
-/** The newest block of L1. */
-export async function latestBlock(l1: RpcClient): Promise<{ number: number; timestamp: number }> {
-  const block = new JsonObjectReader(await l1.request('eth_getBlockByNumber', ['latest', false]), 'L1 block')
-  return { number: block.quantityNumber('number'), timestamp: block.quantityNumber('timestamp') }
 }

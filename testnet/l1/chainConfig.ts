@@ -1,7 +1,7 @@
 import { L1_HARDFORK } from './anvil.ts'
 
 /** Blocks that have all of these from the first on. */
-const BLOCK_FORKS = [
+export const BLOCK_FORKS = [
   'homestead',
   'eip150',
   'eip155',
@@ -17,7 +17,7 @@ const BLOCK_FORKS = [
 /** EIP-4844: what `blobSchedule` of geth's chain config says of the fork. */
 const BLOB_PARAMETERS = { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477 }
 
-/** L1's chain config in geth's form, as `--rollup.l1-chain-config` takes it. */
+/** Anvil's chain config in geth's form, as `--rollup.l1-chain-config` takes it. */
 export function l1ChainConfig(chainId: number): Record<string, unknown> {
   return {
     chainId,

@@ -61,7 +61,8 @@ export async function deployContracts(
   return { hash: normalizeHex(hash, 32, 'L1 block 1'), number: 1 }
 }
 
-function checkReceipts(steps: readonly SignedStep[], receipts: unknown): void {
+/** Throws DeviumError that names the step which failed. */
+export function checkReceipts(steps: readonly SignedStep[], receipts: unknown): void {
   const byHash = new Map(
     (Array.isArray(receipts) ? receipts : []).map((receipt) => [receipt?.transactionHash, receipt]),
   )
@@ -74,7 +75,8 @@ function checkReceipts(steps: readonly SignedStep[], receipts: unknown): void {
   }
 }
 
-async function batch(l1: RpcClient, calls: readonly RpcCall[]): Promise<unknown[]> {
+/** The answers; throws DeviumError that names the method which failed. */
+export async function batch(l1: RpcClient, calls: readonly RpcCall[]): Promise<unknown[]> {
   const answers = await l1.batch(calls)
   for (const [index, answer] of answers.entries()) {
     if (answer instanceof Error) {

@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import type { Hex } from '../../src/lib/hex.ts'
-import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { makeDirectory } from '../../src/lib/makeDirectory.ts'
 import { type BlockId, FORKS } from '../../src/rollup/protocol/index.ts'
 import { roles } from '../accounts.ts'
@@ -10,7 +9,7 @@ import { buildL2Genesis, chainConfig } from '../genesis/l2Genesis.ts'
 import { readPreinstalls } from '../genesis/preinstalls.ts'
 import { buildRollupConfig } from '../genesis/rollupConfig.ts'
 import { l1Addresses, planDeployment } from '../l1/contracts.ts'
-import { deployContracts, MULTICALL3_ADDRESS, signDeployment } from '../l1/deploy.ts'
+import { MULTICALL3_ADDRESS, type SignedStep, signDeployment } from '../l1/deploy.ts'
 import type { TestnetLayout } from './layout.ts'
 
 /**
@@ -35,14 +34,18 @@ export class ChainMaker {
     return hash
   }
 
-  /** Puts the contracts into block 1 of an L1 that answers, which is the rollup's L1 genesis. */
-  async deploy(l1: RpcClient): Promise<BlockId> {
+  /** Transactions that deploy the contracts on L1. Their block is the rollup's L1 genesis. */
+  async l1Steps(): Promise<SignedStep[]> {
     const { parameters, store } = this
-    const steps = signDeployment(await planDeployment(store, parameters), parameters.l1ChainId)
-    const preinstalls = await readPreinstalls(store, parameters.l2ChainId)
+    return signDeployment(await planDeployment(store, parameters), parameters.l1ChainId)
+  }
+
+  /** Code of the contract that L1 has without a transaction. */
+  async multicall3Code(): Promise<Uint8Array> {
+    const preinstalls = await readPreinstalls(this.store, this.parameters.l2ChainId)
     const multicall3 = preinstalls.find(({ address }) => address === MULTICALL3_ADDRESS)
     if (multicall3 === undefined) throw new RangeError('the preinstalls have no Multicall3')
-    return deployContracts(l1, steps, parameters, multicall3.code)
+    return multicall3.code
   }
 
   async writeRollupConfig(l1Genesis: BlockId, l2GenesisHash: Hex): Promise<void> {

@@ -38,7 +38,14 @@ export interface Endpoints {
   /** File with the bearer token that RPCs ask for, by which something is changed; undefined: only this machine reaches them. */
   tokenFile?: string | undefined
   dir: string
-  l1: { rpc: string; chainId: number; blockTime: number; contracts: L1Addresses }
+  l1: {
+    rpc: string
+    /** Absent: L1 itself serves blobs, by block number. */
+    beacon?: string
+    chainId: number
+    blockTime: number
+    contracts: L1Addresses
+  }
   l2: { chainId: number; blockTime: number; genesisTime: number; forks: ForkPlan }
   /** The first is the sequencer. */
   nodes: NodeEndpoints[]

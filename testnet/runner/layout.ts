@@ -21,6 +21,12 @@ export interface TestnetLayout {
   l1State: string
   /** What Anvil keeps out of memory while it runs. */
   l1Cache: string
+  /** Of an L1 that is go-ethereum. */
+  l1DataDir: string
+  l1Genesis: string
+  l1Jwt: string
+  /** Blobs by slot. */
+  l1Blobs: string
   /** The bearer token of all RPCs, where others than this machine reach them. */
   rpcToken: string
   log(name: string): string
@@ -52,6 +58,10 @@ export function testnetLayout(dir: string): TestnetLayout {
     l1StateNew: join(dir, 'l1', 'state.new.json'),
     l1State: join(dir, 'l1', 'state.json'),
     l1Cache: join(dir, 'l1', 'cache'),
+    l1DataDir: join(dir, 'l1', 'geth'),
+    l1Genesis: join(dir, 'l1', 'genesis.json'),
+    l1Jwt: join(dir, 'l1', 'jwt.txt'),
+    l1Blobs: join(dir, 'l1', 'blobs'),
     rpcToken: join(dir, 'rpc-token.txt'),
     log: (name) => join(dir, 'logs', `${name}.log`),
   }

@@ -19,6 +19,11 @@ describe('ports', () => {
     })
   })
 
+  it('gives an L1 that the runner drives an Engine API and a beacon API besides', () => {
+    const consensus = { engine: 9503, beacon: 9504 }
+    expect(assignPorts(9500, 2, { consensus: true })).toEqual({ ...assignPorts(9500, 2), consensus })
+  })
+
   it('refuses a base port from which not all fit', () => {
     expect(() => assignPorts(65_530, 1)).toThrow(
       '--base-port 65530: 1 node, and one to join, need ports up to 65555; the last one is 65535',
@@ -35,7 +40,7 @@ describe('ports', () => {
     const { l1 } = await claimPorts(1, '127.0.0.1')
     // All of it, the block of its node, and that of the node that joins by hand.
     const taken = [l1, l1 - 20, l1 + 20]
-    const other = await claimPorts(1, '127.0.0.1', () => taken.shift() ?? randomBase())
+    const other = await claimPorts(1, '127.0.0.1', { nextBase: () => taken.shift() ?? randomBase() })
     expect(taken).toEqual([])
     expect(Math.abs(other.l1 - l1)).toBeGreaterThanOrEqual(30)
   })

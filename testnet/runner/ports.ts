@@ -16,6 +16,8 @@ export interface NodePorts {
 
 export interface TestnetPorts {
   l1: number
+  /** Of an L1 that is driven by the runner. */
+  consensus?: { engine: number; beacon: number }
   batcherAdmin: number
   batcherMetrics: number
   nodes: NodePorts[]
@@ -29,8 +31,16 @@ const LAST_PORT = 65_535
 /** Every machine has it, whatever address the programs listen on. */
 const CLAIM_HOST = '127.0.0.1'
 
-/** `base`: L1; +1 and +2: batch submitter; each node has the next ten. Throws UsageError when they do not fit. */
-export function assignPorts(base: number, nodeCount: number): TestnetPorts {
+export interface PortNeeds {
+  /** L1's Engine API and the beacon API. */
+  consensus?: boolean
+}
+
+/**
+ * `base`: L1; +1 and +2: batch submitter; +3 and +4: L1's Engine API and the beacon API; each node has the next ten. Throws
+ * UsageError when they do not fit.
+ */
+export function assignPorts(base: number, nodeCount: number, { consensus = false }: PortNeeds = {}): TestnetPorts {
   const nodePorts = (index: number): NodePorts => {
     const first = base + BLOCK * (index + 1)
     const [rollupRpc, ethRpc, engineRpc] = [first, first + 1, first + 2]
@@ -43,7 +53,11 @@ export function assignPorts(base: number, nodeCount: number): TestnetPorts {
     )
   }
   const nodes = Array.from({ length: nodeCount }, (_, index) => nodePorts(index))
-  return { l1: base, batcherAdmin: base + 1, batcherMetrics: base + 2, nodes, spare }
+  return {
+    l1: base,
+    ...(consensus ? { consensus: { engine: base + 3, beacon: base + 4 } } : {}),
+    ...{ batcherAdmin: base + 1, batcherMetrics: base + 2, nodes, spare },
+  }
 }
 
 interface PortUse {
@@ -53,9 +67,15 @@ interface PortUse {
 }
 
 /** Those that the testnet itself listens on. */
-function portUses({ l1, batcherAdmin, batcherMetrics, nodes }: TestnetPorts): PortUse[] {
+function portUses({ l1, consensus, batcherAdmin, batcherMetrics, nodes }: TestnetPorts): PortUse[] {
   return [
     { port: l1, use: 'L1 RPC' },
+    ...(consensus === undefined
+      ? []
+      : [
+          { port: consensus.engine, use: 'L1 Engine API' },
+          { port: consensus.beacon, use: 'beacon API' },
+        ]),
     { port: batcherAdmin, use: 'batch submitter RPC' },
     { port: batcherMetrics, use: 'batch submitter metrics' },
     ...nodes.flatMap((node, index) => [
@@ -78,10 +98,14 @@ export const randomBase = (): number => 10_000 + Math.floor(Math.random() * 2_00
  * Ports that are all free, for `--base-port 0`. They stay with this process until its end: of two processes that ask at once
  * only one can hold a block, though its programs listen only later.
  */
-export async function claimPorts(nodeCount: number, host: string, nextBase = randomBase): Promise<TestnetPorts> {
+export async function claimPorts(
+  nodeCount: number,
+  host: string,
+  { nextBase = randomBase, ...needs }: PortNeeds & { nextBase?: () => number } = {},
+): Promise<TestnetPorts> {
   for (let attempt = 0; attempt < 50; attempt++) {
     const base = nextBase()
-    const ports = assignPorts(base, nodeCount)
+    const ports = assignPorts(base, nodeCount, needs)
     const claims = await claimBlocks(base, nodeCount + 2)
     if (claims === undefined) continue
     const failed = await firstFailed(ports, host)

@@ -25,6 +25,8 @@ export interface NodeCallOptions {
   /** Address that everything of the node listens on. */
   host: string
   l1Rpc: string
+  /** Absent: L1 serves its blobs itself. */
+  l1Beacon?: string
   /** Multiaddresses of nodes to stay connected with. */
   staticPeers: readonly string[]
   /** `enode:` of nodes that others are found by; absent: nobody is looked for. */
@@ -87,14 +89,14 @@ export function geth({ files, ports, host, sequencerRpc }: NodeCallOptions): Pro
 }
 
 export function rollupNode(options: NodeCallOptions): ProgramCall {
-  const { files, ports, host, l1Rpc, staticPeers, bootnodes, dashboard, tokenFile } = options
+  const { files, ports, host, l1Rpc, l1Beacon, staticPeers, bootnodes, dashboard, tokenFile } = options
   return {
     program: 'devium--batcher',
     args: [
       `--l1=${l1Rpc}`,
+      `--l1.beacon=${l1Beacon ?? l1Rpc}`,
       // Anvil answers for its own blobs, but not which version it is, without which op-node would not start.
-      `--l1.beacon=${l1Rpc}`,
-      '--l1.beacon.ignore',
+      ...(l1Beacon === undefined ? ['--l1.beacon.ignore'] : []),
       // The defaults (12 s, 6.4 min, 10 min) suit Ethereum's block time, not a testnet's.
       '--l1.http-poll-interval=500ms',
       '--l1.epoch-poll-interval=2s',
@@ -157,11 +159,18 @@ export function batchSubmitter(
   ports: TestnetPorts,
   host: string,
   batcherKey: string,
-  options: { resumed: boolean; da: DataAvailability; hasBrotli: boolean; tokenFile: string | undefined },
+  options: {
+    resumed: boolean
+    da: DataAvailability
+    hasBrotli: boolean
+    /** L1 has Osaka from its genesis block on. */
+    cellProofs: boolean
+    tokenFile: string | undefined
+  },
 ): ProgramCall {
   const [sequencer] = ports.nodes
   if (sequencer === undefined) throw new RangeError('a batch submitter needs a sequencer')
-  const { resumed, da, hasBrotli, tokenFile } = options
+  const { resumed, da, hasBrotli, cellProofs, tokenFile } = options
   const to = reachableHost(host)
   return {
     program: 'devium-batch-submitter',
@@ -181,6 +190,7 @@ export function batchSubmitter(
       // Brotli came with Fjord.
       `--compression-algo=${hasBrotli ? 'brotli' : 'zlib'}`,
       `--data-availability-type=${da}`,
+      ...(cellProofs ? ['--txmgr.cell-proof-time=0'] : []),
       // Channels wait while KZG is loaded for the first blob; one at a time, they would never be made up for.
       ...(da === 'calldata' ? [] : ['--max-pending-tx=4']),
       `--rpc.addr=${host}`,

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { testnetLayout } from './layout.ts'
 import { assignPorts } from './ports.ts'
 import { rollupNode } from './programs.ts'
-import { describeNodes, openToken, type TestnetSetup } from './setup.ts'
+import { describeEndpoints, describeNodes, openToken, type TestnetSetup } from './setup.ts'
 
 function setupOn(host: string): TestnetSetup {
   const dir = mkdtempSync(join(tmpdir(), 'devium-setup-'))
@@ -13,7 +13,7 @@ function setupOn(host: string): TestnetSetup {
   const layout = testnetLayout(dir)
   const chain = { l1ChainId: 900, l2ChainId: 901, blockTime: 1, l1BlockTime: 2, genesisTime: 1, forks: {} }
   const token = openToken(layout, host)
-  return { layout, ports: assignPorts(9500, 2), host, chain, da: 'calldata', resumed: false, token }
+  return { layout, ports: assignPorts(9500, 2), host, chain, l1Client: 'anvil', da: 'calldata', resumed: false, token }
 }
 
 function flagsOfFirstNode(setup: TestnetSetup): string[] {
@@ -35,6 +35,18 @@ it('a testnet that other machines reach asks for a token, and its page names nod
   )
   expect(readFileSync(rpcToken, 'utf8')).toBe(setup.token?.value)
   expect(statSync(rpcToken).mode & 0o777).toBe(0o600)
+})
+
+it('nodes read blobs from the beacon API of an L1 that the runner drives, else from L1', () => {
+  const setup = setupOn('127.0.0.1')
+  expect(flagsOfFirstNode(setup)).toEqual(
+    expect.arrayContaining(['--l1.beacon=http://127.0.0.1:9500', '--l1.beacon.ignore']),
+  )
+  const ports = assignPorts(9500, 2, { consensus: true })
+  const driven = flagsOfFirstNode({ ...setup, ports })
+  expect(driven.filter((flag) => flag.startsWith('--l1.beacon'))).toEqual(['--l1.beacon=http://127.0.0.1:9504'])
+  const endpoints = describeEndpoints({ ...setup, ports }, describeNodes(setup))
+  expect(endpoints.l1).toMatchObject({ rpc: 'http://127.0.0.1:9500', beacon: 'http://127.0.0.1:9504' })
 })
 
 it('one that only this machine reaches asks for none', () => {

@@ -4,6 +4,7 @@ import { loadJwtSecret, loadSecret } from '../../src/lib/jwt.ts'
 import { devAccounts, roles } from '../accounts.ts'
 import type { ChainParameters, DataAvailability } from '../chainParameters.ts'
 import { l1Addresses } from '../l1/contracts.ts'
+import type { L1Client } from '../l1/l1Client.ts'
 import { type Endpoints, forkPlan } from './events.ts'
 import { enodeOf, peerIdOf } from './identity.ts'
 import { type NodeLayout, nodeLayout, nodeName, type TestnetLayout } from './layout.ts'
@@ -15,6 +16,7 @@ export interface TestnetSetup {
   ports: TestnetPorts
   host: string
   chain: ChainParameters
+  l1Client: L1Client
   /** Where the batch submitter posts. */
   da: DataAvailability
   /** Whoever shows it may change something by RPC. */
@@ -55,6 +57,7 @@ export function describeNodes({ layout, ports, host, token }: TestnetSetup): Nod
       ports: nodePorts,
       host,
       l1Rpc: `http://${to}:${ports.l1}`,
+      ...(ports.consensus === undefined ? {} : { l1Beacon: `http://${to}:${ports.consensus.beacon}` }),
       staticPeers: neighboursAmong(earlier),
       bootnodes: [...bootnodes],
       ...(index === 0 ? {} : { sequencerRpc }),
@@ -94,6 +97,7 @@ export function describeEndpoints(setup: TestnetSetup, nodes: readonly NodeDescr
     dir: layout.dir,
     l1: {
       rpc: url(ports.l1),
+      ...(ports.consensus === undefined ? {} : { beacon: url(ports.consensus.beacon) }),
       chainId: chain.l1ChainId,
       blockTime: chain.l1BlockTime,
       contracts: l1Addresses(roles.owner.address),

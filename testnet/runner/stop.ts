@@ -9,6 +9,8 @@ export interface RunningParts {
   rollupNodes: readonly (ManagedProcess | undefined)[]
   geths: readonly (ManagedProcess | undefined)[]
   l1: ManagedProcess | undefined
+  /** Ends what makes L1's blocks, where that is not L1's program itself. */
+  endL1Blocks: () => Promise<void>
 }
 
 /** What the batch submitter prints once everything it had is on L1. */
@@ -26,6 +28,7 @@ export async function stopInOrder(emit: Emit, parts: RunningParts): Promise<void
   await stopAll(emit, [parts.batcher], 'SIGTERM')
   await stopAll(emit, parts.rollupNodes, 'SIGTERM')
   await stopAll(emit, parts.geths, 'SIGINT')
+  await parts.endL1Blocks()
   await stopAll(emit, [parts.l1], 'SIGINT')
 }
 

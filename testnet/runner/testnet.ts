@@ -1,24 +1,24 @@
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { DeviumError, describeError } from '../../src/lib/errors.ts'
 import { isHex, toQuantity } from '../../src/lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
-import { makeDirectory } from '../../src/lib/makeDirectory.ts'
 import { type Fork, isForkActive, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import { roles } from '../accounts.ts'
 import { batchInboxAddress } from '../chainParameters.ts'
 import { forksAround } from '../forks.ts'
-import { anvilArguments, findAnvil, latestBlock, loadTrustedSetup, takeNewestState, waitForL1 } from '../l1/anvil.ts'
-import { l1ChainConfig } from '../l1/chainConfig.ts'
 import type { OutputProposer } from '../l1/outputProposer.ts'
+import { latestBlock } from '../l1/rpc.ts'
 import type { ProcessSpec } from '../process/managedProcess.ts'
 import { addressBook } from './addresses.ts'
 import { binDirectory } from './binDirectory.ts'
 import { ChainMaker, ForkWriter } from './chain.ts'
+import { createL1 } from './createL1.ts'
 import type { Emit, Endpoints, Milestone } from './events.ts'
 import { joinText } from './joinText.ts'
+import { type L1, L1_PROGRAM } from './l1.ts'
 import { nodeName } from './layout.ts'
 import { writeManifest } from './manifest.ts'
 import { batchSubmitter, geth, gethInit, type ProgramCall, rollupNode, sequencerNode } from './programs.ts'
@@ -51,7 +51,6 @@ interface ChainFiles {
 }
 
 // Names of the programs, by which their logs are named too.
-const L1 = 'l1'
 const BATCHER = 'batcher'
 const gethProgram = ({ layout }: NodeDescription) => `${layout.name}-geth`
 const nodeProgram = ({ layout }: NodeDescription) => `${layout.name}-node`
@@ -73,6 +72,7 @@ export class Testnet {
   private readonly options: TestnetOptions
   private readonly programs: RunningPrograms
   private readonly l1Client: RpcClient
+  private readonly l1: L1
   private readonly clients: RpcClient[]
   private readonly statusReader: StatusReader
   private readonly milestones: Milestone[] = []
@@ -99,6 +99,7 @@ export class Testnet {
     this.nodes = nodes
     this.endpoints = describeEndpoints(setup, nodes)
     this.l1Client = createRpcClient({ url: this.endpoints.l1.rpc })
+    this.l1 = createL1({ programs: this.programs, client: this.l1Client }, setup)
     const rollupClients = this.endpoints.nodes.map(({ rollupRpc }) => createRpcClient({ url: rollupRpc }))
     this.clients = [this.l1Client, ...rollupClients]
     this.statusReader = new StatusReader({
@@ -122,7 +123,7 @@ export class Testnet {
     await chainFiles.finish?.()
     signal.throwIfAborted()
     writeManifest(setup.layout, { version: 1, chain: setup.chain, complete: true })
-    await writeFile(setup.layout.l1Config, `${JSON.stringify(l1ChainConfig(setup.chain.l1ChainId), null, 2)}\n`)
+    await writeFile(setup.layout.l1Config, `${JSON.stringify(this.l1.chainConfig(), null, 2)}\n`)
     await writeFile(setup.layout.addresses, `${JSON.stringify(addressBook(this.endpoints), null, 2)}\n`)
     await writeFile(setup.layout.joinText, joinText(this.endpoints, setup.layout, setup.host, setup.ports.spare))
     for (const node of this.nodes) this.programs.start(this.spec(nodeProgram(node), this.rollupNodeCall(node)))
@@ -133,9 +134,13 @@ export class Testnet {
     this.reached('sequencer answers')
     const { ports, host, resumed, da, chain } = setup
     const hasBrotli = isForkActive(chain, 'fjord', chain.genesisTime)
+    const cellProofs = chain.l1 !== undefined
     const tokenFile = setup.token?.file
     const submitter = (resumed: boolean) =>
-      this.spec(BATCHER, batchSubmitter(ports, host, roles.batcher.privateKey, { resumed, da, hasBrotli, tokenFile }))
+      this.spec(
+        BATCHER,
+        batchSubmitter(ports, host, roles.batcher.privateKey, { resumed, da, hasBrotli, cellProofs, tokenFile }),
+      )
     this.programs.start(submitter(resumed), () => submitter(true))
     this.proposer = createProposer({ l1: this.l1Client, rollup: first }, setup)
     this.proposing = this.proposer.run(this.stopping.signal)
@@ -191,9 +196,11 @@ export class Testnet {
       batcher: programs.get(BATCHER),
       rollupNodes: this.nodes.map((node) => programs.get(nodeProgram(node))),
       geths: this.nodes.map((node) => programs.get(gethProgram(node))),
-      l1: programs.get(L1),
+      l1: programs.get(L1_PROGRAM),
+      endL1Blocks: () => this.l1.close(),
     })
     programs.group.killAll()
+    await this.l1.close()
     await Promise.all([batcherAdmin, ...this.clients].map((client) => client.close()))
   }
 
@@ -212,15 +219,14 @@ export class Testnet {
     const { layout, chain } = this.setup
     writeManifest(layout, { version: 1, chain, complete: false })
     const maker = new ChainMaker(layout, chain)
-    this.startAnvil()
+    const l1 = this.l1.create(maker, signal)
     const genesis = maker.writeGenesis()
     genesis.then(
       () => this.reached('genesis'),
       () => {},
     )
     // The genesis comes first: all nodes wait for it, while L1 is needed only when rollup nodes start.
-    const l1 = this.l1Prepared(signal)
-    const deployment = Promise.all([genesis, l1]).then(() => maker.deploy(this.l1Client))
+    const deployment = Promise.all([genesis, l1]).then(() => this.l1.deploy(maker, signal))
     deployment.then(
       () => this.reached('l1 contracts'),
       () => {},
@@ -233,57 +239,20 @@ export class Testnet {
 
   private async resumeChain(signal: AbortSignal): Promise<ChainFiles> {
     const { layout, chain } = this.setup
-    this.startAnvil(this.keptL1())
+    // The manifest first: forks whose adding is cut short after it are added by the next start.
+    writeManifest(layout, { version: 1, chain, complete: true })
     const complete = this.resumeL1(signal)
     const forks = new ForkWriter(layout, chain)
     if (!(await forks.isNeeded())) return { genesisWritten: Promise.resolve(), complete }
-    // The manifest first: what is cut short after it is done again by the next start.
-    writeManifest(layout, { version: 1, chain, complete: true })
     return { genesisWritten: forks.writeGenesis(), complete, initAgain: true, finish: () => forks.writeRollupConfig() }
   }
 
   private async resumeL1(signal: AbortSignal): Promise<void> {
-    await this.l1Prepared(signal)
+    await this.l1.resume(signal)
     const { number, timestamp } = await latestBlock(this.l1Client)
     const pauseSeconds = Math.max(0, Math.floor(Date.now() / 1000) - timestamp)
     this.reached('l1')
     this.modules.emit({ event: 'resumed', l1Block: number, pauseSeconds })
-  }
-
-  /** Before anything else asks L1: it can do little besides while it loads what blobs need. */
-  private async l1Prepared(signal: AbortSignal): Promise<void> {
-    const { chain, da } = this.setup
-    await waitForL1(this.l1Client, chain.l1ChainId)
-    if (da !== 'calldata') await loadTrustedSetup(this.l1Client, signal)
-  }
-
-  /** Where the L1 chain is that an Anvil has written; throws where there is none. */
-  private keptL1(): string {
-    const { l1StateNew, l1State } = this.setup.layout
-    if (!takeNewestState(l1StateNew, l1State)) {
-      throw new DeviumError('l1-state', `${l1State} is missing: the L1 chain is lost`)
-    }
-    return l1State
-  }
-
-  private startAnvil(loadFrom?: string): void {
-    // One that ended by itself lost what it had not written: L1 goes on from there, as after a reorg.
-    this.programs.start(this.anvilSpec(loadFrom), () => this.anvilSpec(this.keptL1()))
-  }
-
-  private anvilSpec(loadFrom: string | undefined): ProcessSpec {
-    const { layout, ports, host, chain } = this.setup
-    // Of use to the Anvil that wrote it only.
-    rmSync(layout.l1Cache, { recursive: true, force: true })
-    makeDirectory(layout.l1Cache)
-    const options = { host, port: ports.l1, chain, dumpTo: layout.l1StateNew, cacheDir: layout.l1Cache }
-    return {
-      name: L1,
-      savesOnInterrupt: true,
-      command: { binary: findAnvil() },
-      args: anvilArguments(loadFrom === undefined ? options : { ...options, loadFrom }),
-      logPath: layout.log(L1),
-    }
   }
 
   private async startGeths({ genesisWritten, initAgain = false }: ChainFiles): Promise<void> {

@@ -77,7 +77,7 @@ function endpointLines(endpoints: Endpoints): string[] {
   return [
     `  dashboard   ${dashboard}`,
     ...(tokenFile === undefined ? [] : [`  token       ${tokenFile}, for what changes something`]),
-    `  L1          ${l1.rpc}`,
+    `  L1          ${l1.rpc}${l1.beacon === undefined ? '' : `  beacon ${l1.beacon}`}`,
     `  fork        ${forkText(l2.forks)}`,
     ...nodes.map(
       ({ name, ethRpc, rollupRpc, metrics }) =>

@@ -1,0 +1,68 @@
+import { resolve } from 'node:path'
+import { UsageError } from '../../src/lib/errors.ts'
+import { nearMiss } from '../../src/lib/nearest.ts'
+import type { L1Parameters } from '../chainParameters.ts'
+
+/** Which program is the L1: Anvil, or the go-ethereum at a path. */
+export type L1Client = 'anvil' | { geth: string }
+
+/** `anvil` or `geth=<path>`. Throws UsageError. */
+export function parseL1Client(text: string): L1Client {
+  if (text === 'anvil') return 'anvil'
+  const path = /^geth=(.+)$/.exec(text)?.[1]
+  if (path === undefined) throw new UsageError('expected anvil, or geth=<path of the go-ethereum binary>')
+  return { geth: resolve(path) }
+}
+
+/** Forks that an L1 may pass through while it runs; it has all before them from its genesis block on. */
+export const L1_FORKS = ['amsterdam'] as const
+export type L1Fork = (typeof L1_FORKS)[number]
+
+export interface L1ForkActivation {
+  fork: L1Fork
+  /** After the start that asks for it. */
+  seconds: number
+}
+
+/** `amsterdam:60`. Throws UsageError. */
+export function parseL1ForkActivations(text: string): L1ForkActivation[] {
+  const parts = text.split(',').map((part) => part.trim())
+  const activations = parts.filter((part) => part !== '').map(parseActivation)
+  const twice = activations.find(({ fork }, index) => activations.findIndex((other) => other.fork === fork) < index)
+  if (twice !== undefined) throw new UsageError(`${twice.fork} is given twice`)
+  return activations
+}
+
+function parseActivation(part: string): L1ForkActivation {
+  const [, name = '', seconds] = /^([^:]+):(\d{1,9})$/.exec(part) ?? []
+  if (seconds === undefined) throw new UsageError(`expected <fork>:<seconds>, for example amsterdam:60, not "${part}"`)
+  const fork = L1_FORKS.find((known) => known === name.toLowerCase())
+  if (fork === undefined) {
+    const meant = nearMiss(name, L1_FORKS)
+    const hint = meant === undefined ? '' : `, did you mean ${meant}?`
+    throw new UsageError(`unknown fork of L1 "${name}"${hint === '' ? ':' : hint} known are ${L1_FORKS.join(', ')}`)
+  }
+  // The contracts are deployed in block 1, with the gas costs of before.
+  if (Number(seconds) === 0) throw new UsageError(`${part}: the first L1 block comes before ${fork}, give at least 1`)
+  return { fork, seconds: Number(seconds) }
+}
+
+/** Throws UsageError where Anvil is asked for what it cannot do. */
+export function checkL1Forks(client: L1Client, activations: readonly L1ForkActivation[]): void {
+  const [first] = activations
+  if (client !== 'anvil' || first === undefined) return
+  throw new UsageError(
+    `--l1-fork-at ${first.fork}:${first.seconds}: Anvil has no ${first.fork}, add --l1-client geth=<path>`,
+  )
+}
+
+/** What a new chain is made with; undefined: Anvil. */
+export function l1Parameters(
+  client: L1Client,
+  activations: readonly L1ForkActivation[],
+  startTime: number,
+): L1Parameters | undefined {
+  if (client === 'anvil') return undefined
+  const amsterdam = activations.find(({ fork }) => fork === 'amsterdam')
+  return { client: 'geth', ...(amsterdam === undefined ? {} : { amsterdamTime: startTime + amsterdam.seconds }) }
+}

@@ -1,0 +1,83 @@
+import { rmSync } from 'node:fs'
+import { DeviumError } from '../../src/lib/errors.ts'
+import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { makeDirectory } from '../../src/lib/makeDirectory.ts'
+import type { BlockId } from '../../src/rollup/protocol/index.ts'
+import { anvilArguments, findAnvil, loadTrustedSetup, takeNewestState } from '../l1/anvil.ts'
+import { l1ChainConfig } from '../l1/chainConfig.ts'
+import { deployContracts } from '../l1/deploy.ts'
+import { waitForL1 } from '../l1/rpc.ts'
+import type { ProcessSpec } from '../process/managedProcess.ts'
+import type { ChainMaker } from './chain.ts'
+import { type L1, L1_PROGRAM } from './l1.ts'
+import type { RunningPrograms } from './runningPrograms.ts'
+import type { TestnetSetup } from './setup.ts'
+
+/** An L1 of the npm package, which makes its blocks by itself and serves their blobs. */
+export class AnvilL1 implements L1 {
+  private readonly programs: RunningPrograms
+  private readonly client: RpcClient
+  private readonly setup: TestnetSetup
+
+  constructor({ programs, client }: { programs: RunningPrograms; client: RpcClient }, setup: TestnetSetup) {
+    this.programs = programs
+    this.client = client
+    this.setup = setup
+  }
+
+  async create(_: ChainMaker, signal: AbortSignal): Promise<void> {
+    this.start()
+    await this.prepared(signal)
+  }
+
+  async deploy(maker: ChainMaker): Promise<BlockId> {
+    return deployContracts(this.client, await maker.l1Steps(), this.setup.chain, await maker.multicall3Code())
+  }
+
+  async resume(signal: AbortSignal): Promise<void> {
+    this.start(this.kept())
+    await this.prepared(signal)
+  }
+
+  chainConfig(): Record<string, unknown> {
+    return l1ChainConfig(this.setup.chain.l1ChainId)
+  }
+
+  async close(): Promise<void> {}
+
+  /** Before anything else asks L1: it can do little besides while it loads what blobs need. */
+  private async prepared(signal: AbortSignal): Promise<void> {
+    const { chain, da } = this.setup
+    await waitForL1(this.client, chain.l1ChainId)
+    if (da !== 'calldata') await loadTrustedSetup(this.client, signal)
+  }
+
+  /** Where the L1 chain is that an Anvil has written; throws where there is none. */
+  private kept(): string {
+    const { l1StateNew, l1State } = this.setup.layout
+    if (!takeNewestState(l1StateNew, l1State)) {
+      throw new DeviumError('l1-state', `${l1State} is missing: the L1 chain is lost`)
+    }
+    return l1State
+  }
+
+  private start(loadFrom?: string): void {
+    // One that ended by itself lost what it had not written: L1 goes on from there, as after a reorg.
+    this.programs.start(this.spec(loadFrom), () => this.spec(this.kept()))
+  }
+
+  private spec(loadFrom: string | undefined): ProcessSpec {
+    const { layout, ports, host, chain } = this.setup
+    // Of use to the Anvil that wrote it only.
+    rmSync(layout.l1Cache, { recursive: true, force: true })
+    makeDirectory(layout.l1Cache)
+    const options = { host, port: ports.l1, chain, dumpTo: layout.l1StateNew, cacheDir: layout.l1Cache }
+    return {
+      name: L1_PROGRAM,
+      savesOnInterrupt: true,
+      command: { binary: findAnvil() },
+      args: anvilArguments(loadFrom === undefined ? options : { ...options, loadFrom }),
+      logPath: layout.log(L1_PROGRAM),
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { systemClock } from '../../src/lib/clock.ts'
+import { toHex } from '../../src/lib/hex.ts'
+import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { type HttpServerHandle, serveApp } from '../../src/lib/jsonRpc/httpServer.ts'
+import { loadJwtSecret } from '../../src/lib/jwt.ts'
+import type { Logger } from '../../src/lib/logger.ts'
+import { makeDirectory } from '../../src/lib/makeDirectory.ts'
+import type { BlockId } from '../../src/rollup/protocol/index.ts'
+import type { L1Parameters } from '../chainParameters.ts'
+import { createBeaconApp } from '../l1/consensus/beaconApp.ts'
+import { BlobStore } from '../l1/consensus/blobStore.ts'
+import { ConsensusClient } from '../l1/consensus/consensusClient.ts'
+import { L1Engine } from '../l1/consensus/engine.ts'
+import { slotAt } from '../l1/consensus/slots.ts'
+import { MULTICALL3_ADDRESS } from '../l1/deploy.ts'
+import { slotsInAnEpoch } from '../l1/finality.ts'
+import { gethArguments, gethInitArguments } from '../l1/geth/arguments.ts'
+import { readSystemContracts } from '../l1/geth/binary.ts'
+import { deployOnGeth } from '../l1/geth/deploy.ts'
+import { gethChainConfig, gethGenesis, l1GenesisTime } from '../l1/geth/genesis.ts'
+import { waitForL1 } from '../l1/rpc.ts'
+import type { ProcessSpec } from '../process/managedProcess.ts'
+import type { ChainMaker } from './chain.ts'
+import { type L1, L1_PROGRAM } from './l1.ts'
+import { createOwnLogger } from './ownLog.ts'
+import type { RunningPrograms } from './runningPrograms.ts'
+import type { TestnetSetup } from './setup.ts'
+
+/** On a machine however busy: one that ends is told of at once. */
+const START_TIMEOUT_MS = 120_000
+
+/** Of a testnet whose L1 is go-ethereum. */
+export type GethSetup = Pick<TestnetSetup, 'layout' | 'host' | 'chain'> & {
+  /** Path of the binary. */
+  binary: string
+  parameters: L1Parameters
+  ports: { rpc: number; engine: number; beacon: number }
+}
+
+/** A go-ethereum, with a consensus client and a beacon API that run in this process. */
+export class GethL1 implements L1 {
+  private readonly programs: RunningPrograms
+  private readonly client: RpcClient
+  private readonly setup: GethSetup
+  private readonly logger: Logger
+  private readonly stopping = new AbortController()
+  private engineRpc: RpcClient | undefined
+  private beacon: HttpServerHandle | undefined
+  private making: Promise<void> | undefined
+
+  constructor({ programs, client }: { programs: RunningPrograms; client: RpcClient }, setup: GethSetup) {
+    this.programs = programs
+    this.client = client
+    this.setup = setup
+    this.logger = createOwnLogger(setup.layout.log('consensus'))
+  }
+
+  async create(maker: ChainMaker, signal: AbortSignal): Promise<void> {
+    const { binary, layout, chain } = this.setup
+    const [systemContracts, multicall3] = await Promise.all([readSystemContracts(binary), maker.multicall3Code()])
+    makeDirectory(dirname(layout.l1Genesis))
+    const genesis = gethGenesis(chain, [...systemContracts, [MULTICALL3_ADDRESS, toHex(multicall3)]])
+    await writeFile(layout.l1Genesis, JSON.stringify(genesis))
+    await this.start(signal)
+  }
+
+  async deploy(maker: ChainMaker, signal: AbortSignal): Promise<BlockId> {
+    const consensus = await this.openConsensus()
+    const modules = { l1: this.client, consensus }
+    const block = await deployOnGeth(modules, await maker.l1Steps(), AbortSignal.any([signal, this.stopping.signal]))
+    this.making = consensus.run(this.stopping.signal)
+    return block
+  }
+
+  async resume(signal: AbortSignal): Promise<void> {
+    const { layout, chain } = this.setup
+    // A fork may have been added; the genesis block stays what it is.
+    const genesis: Record<string, unknown> = JSON.parse(await readFile(layout.l1Genesis, 'utf8'))
+    await writeFile(layout.l1Genesis, JSON.stringify({ ...genesis, config: gethChainConfig(chain) }))
+    await this.start(signal)
+    this.making = (await this.openConsensus()).run(this.stopping.signal)
+  }
+
+  chainConfig(): Record<string, unknown> {
+    return gethChainConfig(this.setup.chain)
+  }
+
+  async close(): Promise<void> {
+    this.stopping.abort()
+    await this.making
+    await this.beacon?.close()
+    await this.engineRpc?.close()
+    this.engineRpc = undefined
+  }
+
+  private async start(signal: AbortSignal): Promise<void> {
+    const { layout, ports, host, chain } = this.setup
+    loadJwtSecret(layout.l1Jwt, { create: true })
+    const files = { dataDir: layout.l1DataDir, genesis: layout.l1Genesis, jwt: layout.l1Jwt }
+    await this.programs.group.run(this.spec(gethInitArguments(files)))
+    signal.throwIfAborted()
+    this.programs.start(this.spec(gethArguments({ files, host, ports, chain })))
+    await waitForL1(this.client, chain.l1ChainId, START_TIMEOUT_MS)
+  }
+
+  private async openConsensus(): Promise<ConsensusClient> {
+    const { layout, ports, host, chain, parameters } = this.setup
+    const { logger } = this
+    const blobs = new BlobStore(layout.l1Blobs)
+    const times = {
+      genesisTime: l1GenesisTime(chain),
+      secondsPerSlot: chain.l1BlockTime,
+      slotsPerEpoch: slotsInAnEpoch(chain.l1BlockTime),
+    }
+    this.engineRpc = createRpcClient({
+      url: `http://127.0.0.1:${ports.engine}`,
+      jwtSecret: loadJwtSecret(layout.l1Jwt, { create: false }),
+    })
+    const engine = new L1Engine(this.engineRpc, { amsterdamTime: parameters.amsterdamTime })
+    const headSlot = async () => slotAt(times, (await engine.block('latest', {})).timestamp)
+    const routes = createBeaconApp({ blobs, headSlot, logger }, { ...times, chainId: chain.l1ChainId })
+    this.beacon = await serveApp({ routes }, host, ports.beacon, 'beacon API')
+    return new ConsensusClient({ engine, blobs, clock: systemClock, logger }, times)
+  }
+
+  private spec(args: string[]): ProcessSpec {
+    const { binary, layout } = this.setup
+    return {
+      name: L1_PROGRAM,
+      savesOnInterrupt: true,
+      command: { binary },
+      args,
+      logPath: layout.log(L1_PROGRAM),
+    }
+  }
+}

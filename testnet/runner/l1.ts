@@ -1,0 +1,19 @@
+import type { BlockId } from '../../src/rollup/protocol/index.ts'
+import type { ChainMaker } from './chain.ts'
+
+/** The L1 of a testnet, whichever program it is. */
+export interface L1 {
+  /** Starts a new chain, which has its genesis block only. Resolves when its RPC answers. */
+  create(maker: ChainMaker, signal: AbortSignal): Promise<void>
+  /** Puts the contracts into block 1; more blocks follow by themselves. */
+  deploy(maker: ChainMaker, signal: AbortSignal): Promise<BlockId>
+  /** Goes on with the kept chain. Resolves when its RPC answers. */
+  resume(signal: AbortSignal): Promise<void>
+  /** Forks and blob fee parameters, in geth's form. */
+  chainConfig(): Record<string, unknown>
+  /** Ends what makes blocks beside the program. Never rejects. */
+  close(): Promise<void>
+}
+
+/** The name of its program, by which its log is named too. */
+export const L1_PROGRAM = 'l1'
