@@ -86,7 +86,7 @@ describe('documents', () => {
 
   it('leave no longer test out of test:all', () => {
     // What names something of this machine's, says how much of something random is tried, or where pictures go.
-    const others = /^DEVIUM_(OP_\w+|KONA_NODE|PROPERTY_RUNS|ETHEREUM_TESTS\w*|CHROMIUM|PICTURES|\w+_(RUNS|SEED))$/
+    const others = /^DEVIUM_(OP_\w+|KONA_NODE|GETH|PROPERTY_RUNS|ETHEREUM_TESTS\w*|CHROMIUM|PICTURES|\w+_(RUNS|SEED))$/
     const { scripts }: { scripts: Record<string, string> } = JSON.parse(
       readFileSync(join(ROOT, 'package.json'), 'utf8'),
     )
