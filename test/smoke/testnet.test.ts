@@ -26,7 +26,8 @@ afterAll(async () => {
 const ask = async (client: RpcClient | undefined, method: string, params: (string | boolean)[]) =>
   (await client?.request(method, params)) as { hash: string; status: string; blockNumber: string } | null
 
-describe('a testnet of three nodes', () => {
+// In this order: the last one stops it.
+describe('a testnet of three nodes', { shuffle: false }, () => {
   it('includes what is sent to a verifier, and every node derives that block from L1', async () => {
     const { raw, hash } = signTransaction(DEV_KEYS[0], { to: `0x${'d3'.repeat(20)}`, value: 1n })
     expect(await engines[2]?.request('eth_sendRawTransaction', [toHex(raw)])).toBe(hash)

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { isAlive } from '../../../test/support/processes.ts'
 import type { KzgAnswer, KzgTask } from '../kzg/kzgTask.ts'
 import { startWorkProcess } from './workProcess.ts'
@@ -20,17 +20,21 @@ function start() {
 }
 
 it('a process that a signal ends while it loads tells so when the program has had time to hear of the signal', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const child = startWorkProcess(ENDED_BY_SIGNAL, () => {})
+  const hasEnded = Promise.withResolvers<() => void>()
+  const clock = {
+    setTimeout: (tell: () => void) => {
+      hasEnded.resolve(tell)
+      return () => {}
+    },
+  }
+  const child = startWorkProcess(ENDED_BY_SIGNAL, () => {}, { clock })
   child.keepAlive(true)
   const told: string[] = []
   void child.ended.then((why) => told.push(why))
-  // It has ended.
-  while (vi.getTimerCount() === 0) await new Promise(setImmediate)
+  const secondLater = await hasEnded.promise
   expect(await child.kill()).toBe('ended by SIGTERM')
   expect(told).toEqual([])
-  vi.advanceTimersByTime(1_000)
+  secondLater()
   expect(await child.ended).toBe('ended by SIGTERM')
 })
 

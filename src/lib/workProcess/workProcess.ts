@@ -4,6 +4,7 @@ import { Socket } from 'node:net'
 import { dirname } from 'node:path'
 import type { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { type Clock, systemClock } from '../clock.ts'
 import { nextTurn } from '../nextTurn.ts'
 import { createFrameReader, frameOf } from './frames.ts'
 import { answerReads } from './syncReads.ts'
@@ -51,13 +52,14 @@ export interface WorkProcessOptions {
   answerRead?: (request: Uint8Array) => Uint8Array | undefined
   /** Limit of its heap; past it, it ends. */
   maxHeapMegabytes?: number
+  clock?: Pick<Clock, 'setTimeout'>
 }
 
 /** `file` calls `answerTasks` with what does the work. */
 export function startWorkProcess<Task, Answer>(
   file: URL,
   onAnswer: (answer: Answer, bytes: Uint8Array) => void,
-  { answerRead, maxHeapMegabytes }: WorkProcessOptions = {},
+  { answerRead, maxHeapMegabytes, clock = systemClock }: WorkProcessOptions = {},
 ): WorkProcess<Task> {
   const flags =
     maxHeapMegabytes === undefined ? [] : [`--max-old-space-size=${maxHeapMegabytes}`, '--max-semi-space-size=2']
@@ -80,7 +82,7 @@ export function startWorkProcess<Task, Answer>(
     const reason = `${how} ${complaint.replaceAll(/\s+/g, ' ')}`.trim()
     closed.resolve(reason)
     if (signal === null || !SIGNALS_FROM_OUTSIDE.includes(signal)) ended.resolve(reason)
-    else setTimeout(() => ended.resolve(reason), HEARD_LATER_MS)
+    else clock.setTimeout(() => ended.resolve(reason), HEARD_LATER_MS)
   })
   const ready = Promise.withResolvers<void>()
   const read = createFrameReader((value, bytes) => {
