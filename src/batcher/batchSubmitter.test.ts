@@ -309,7 +309,12 @@ describe('L1 reorg', () => {
       const { node, l1, sender, chain } = setup
       node.unsafe = 3
       setup
-        .create({ maxPendingTx, maxL1TxSizeBytes: 2_000, targetNumFrames: 3 }, { rebroadcastIntervalMs: 100 })
+        .create(
+          { maxPendingTx, maxL1TxSizeBytes: 2_000, targetNumFrames: 3 },
+          // Anvil has been seen to keep transactions that it had before a reorg and never to mine them: a replacement
+          // helps, as it would on any L1.
+          { rebroadcastIntervalMs: 100, resubmissionTimeoutMs: 1_000 },
+        )
         .start()
       await node.derives(3)
       node.unsafe = 20
