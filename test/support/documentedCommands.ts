@@ -37,6 +37,10 @@ export const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/^devium doctor$/, 'is what the command is called, and wants the flags of a node: the example with flags is run'],
   [/--network=op-sepolia /, 'needs an L1 and an execution client of a public network; its flags are parsed'],
   [/^op-reth /, 'is no program of ours, and syncs a public network'],
+  [
+    /^go install /,
+    'builds a program of others from the network: test/interop/gethL1.test.ts runs what DEVIUM_GETH names',
+  ],
   [/^geth /, 'is no program of ours, and syncs a public network; test/interop/opGeth.test.ts runs it on a testnet'],
   [/^cast /, "needs Foundry's cast: src/cli/decode/decodeCommand.test.ts reads such blocks"],
 ]
