@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { DeviumError, describeError } from '../../src/lib/errors.ts'
-import { isHex, toQuantity } from '../../src/lib/hex.ts'
+import { isHex, quantityToNumber, toQuantity } from '../../src/lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { type Fork, isForkActive, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import { roles } from '../accounts.ts'
@@ -81,7 +81,7 @@ export class Testnet {
   private proposer: OutputProposer | undefined
   private proposing: Promise<void> | undefined
   private readonly forksTold = new Set<Fork>()
-  /** The sequencer's, when it first answered. */
+  /** The sequencer's, before it makes a block. */
   private headAtStart: number | undefined
 
   constructor(
@@ -126,6 +126,7 @@ export class Testnet {
     await writeFile(setup.layout.l1Config, `${JSON.stringify(this.l1.chainConfig(), null, 2)}\n`)
     await writeFile(setup.layout.addresses, `${JSON.stringify(addressBook(this.endpoints), null, 2)}\n`)
     await writeFile(setup.layout.joinText, joinText(this.endpoints, setup.layout, setup.host, setup.ports.spare))
+    if (setup.resumed) this.headAtStart = await this.keptHead(signal)
     for (const node of this.nodes) this.programs.start(this.spec(nodeProgram(node), this.rollupNodeCall(node)))
 
     const [first] = this.clients.slice(1)
@@ -164,7 +165,6 @@ export class Testnet {
       // On a kept chain, not what was so before.
       if (this.headAtStart !== undefined && block > this.headAtStart) this.modules.emit({ event: 'fork', fork, block })
     }
-    this.headAtStart ??= head
     return { ...status, fork: { active, ...(next === undefined ? {} : { next }) } }
   }
 
@@ -271,6 +271,16 @@ export class Testnet {
     this.reached('devium-geth started')
   }
 
+  /** Asked of its execution client: a busy machine may be past a fork when the rollup node first answers. */
+  private async keptHead(signal: AbortSignal): Promise<number> {
+    const client = createRpcClient({ url: this.endpoints.nodes[0]?.ethRpc ?? '' })
+    try {
+      return quantityToNumber(await this.waitFor(client, 'eth_blockNumber', signal), 'L2 block number')
+    } finally {
+      await client.close()
+    }
+  }
+
   private rollupNodeCall(node: NodeDescription): ProgramCall {
     return node === this.nodes[0] ? sequencerNode(node.call, roles.sequencer.privateKey) : rollupNode(node.call)
   }
@@ -287,12 +297,11 @@ export class Testnet {
   }
 
   /** Polls until the program answers; one that ended has been told by the process group, which aborts the signal. */
-  private async waitFor(client: RpcClient, method: string, signal: AbortSignal): Promise<void> {
+  private async waitFor(client: RpcClient, method: string, signal: AbortSignal): Promise<unknown> {
     const deadline = performance.now() + START_TIMEOUT_MS
     for (;;) {
       try {
-        await client.request(method, [], { signal })
-        return
+        return await client.request(method, [], { signal })
       } catch (cause) {
         signal.throwIfAborted()
         if (performance.now() > deadline) {
