@@ -1,7 +1,7 @@
 import { toQuantity } from '../../lib/hex.ts'
 import type { RpcClient } from '../../lib/jsonRpc/client.ts'
-import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import type { Fork } from '../../rollup/protocol/index.ts'
+import { orUndefined } from './orUndefined.ts'
 
 interface Probe {
   call: { to?: string; data: string }
@@ -25,21 +25,16 @@ const PROBES: Partial<Record<Fork, Probe>> = {
   // CLZ (EIP-7939) of one.
   karst: { call: { data: `0x60011e${RETURN_TOP}` }, result: WORD('ff') },
 }
+
 /** Whether a call at `time` runs under the fork's rules; undefined where that cannot be seen. Changes nothing. */
 export async function probeFork(
   rpc: Pick<RpcClient, 'request'>,
   fork: Fork,
   time: number,
 ): Promise<boolean | undefined> {
-  const run = async (call: object): Promise<unknown> => {
-    try {
-      return await rpc.request('eth_call', [call, 'latest', {}, { time: toQuantity(time) }])
-    } catch (error) {
-      // A call that fails has no result; an endpoint that fails tells nothing.
-      if (error instanceof JsonRpcError) return undefined
-      throw error
-    }
-  }
+  // A call that fails has no result; an endpoint that fails tells nothing.
+  const run = (call: object): Promise<unknown> =>
+    orUndefined(rpc.request('eth_call', [call, 'latest', {}, { time: toQuantity(time) }]))
   const probe = PROBES[fork]
   if (probe === undefined) return undefined
   // An engine that takes no such call at all, here one that returns the time, tells nothing of forks.

@@ -8,6 +8,7 @@ import { loadJwtSecret } from '../../lib/jwt.ts'
 import type { RollupConfig } from '../../rollup/protocol/index.ts'
 import type { BlockMoment, EngineFacts } from './facts.ts'
 import { probeFork } from './forkProbes.ts'
+import { orUndefined } from './orUndefined.ts'
 import { forksToCheck } from './schedule.ts'
 
 export interface EngineFlags {
@@ -118,13 +119,3 @@ async function readBlock(rpc: AskedEngine, tag: string): Promise<ReadBlock | nul
 }
 
 const momentOf = ({ number, timestamp }: ReadBlock): BlockMoment => ({ number, time: timestamp })
-
-/** Undefined for what the endpoint answers with an error: an engine need not serve everything. */
-async function orUndefined<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer
-  } catch (error) {
-    if (error instanceof JsonRpcError) return undefined
-    throw error
-  }
-}

@@ -4,10 +4,10 @@ import { DecodeError, describeError } from '../../lib/errors.ts'
 import { quantityToBigInt, quantityToNumber, toQuantity } from '../../lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../lib/jsonRpc/client.ts'
 import { redact } from '../../lib/jsonRpc/credentials.ts'
-import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import { createWebSocketRpcClient } from '../../lib/jsonRpc/webSocketClient.ts'
 import type { RollupConfig } from '../../rollup/protocol/index.ts'
 import type { AnnouncedFork, L1Facts } from './facts.ts'
+import { orUndefined } from './orUndefined.ts'
 
 /** For all that one endpoint is asked. */
 const L1_TIMEOUT_MS = 10_000
@@ -24,10 +24,7 @@ export async function gatherL1(address: string, config: RollupConfig): Promise<L
       request('eth_chainId', []),
       request('eth_getBlockByNumber', [toQuantity(config.genesis.l1.number), false]),
       request('eth_getBlockByNumber', ['latest', false]),
-      request('eth_config', []).catch((error: unknown) => {
-        if (error instanceof JsonRpcError) return undefined
-        throw error
-      }),
+      orUndefined(request('eth_config', [])),
     ])
     return {
       url,
