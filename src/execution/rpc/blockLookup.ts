@@ -16,7 +16,7 @@ export function serverError(message: string): JsonRpcError {
 /** geth's and op-reth's code of a block or state that the node has had. */
 const RPC_PRUNED_HISTORY = 4444
 
-/** What was asked for is not kept any more; clients know it by the code. */
+/** For a block or state that is not kept any more; clients know it by the code. */
 export function prunedHistory(what: string): JsonRpcError {
   return new JsonRpcError(RPC_PRUNED_HISTORY, `pruned history unavailable: ${what}`)
 }
@@ -59,8 +59,15 @@ export async function requireState(
   chain: Lookup & Pick<ReadableChain, 'stateAt'>,
   selector: BlockSelector,
 ): Promise<StateReader> {
-  const header = await requireHeader(chain, selector)
-  const state = await chain.stateAt(header.hash)
-  if (state === undefined) throw prunedHistory(`the state of block ${header.number} is not kept any more`)
+  return keptState(chain, await requireHeader(chain, selector))
+}
+
+/** The state after a block, for methods that cannot do without. */
+export async function keptState(
+  chain: Pick<ReadableChain, 'stateAt'>,
+  { hash, number }: Pick<BlockHeader, 'hash' | 'number'>,
+): Promise<StateReader> {
+  const state = await chain.stateAt(hash)
+  if (state === undefined) throw prunedHistory(`the state of block ${number} is not kept any more`)
   return state
 }

@@ -5,7 +5,7 @@ import type { BlockHeader, TransactionCondition } from '../chain/block.ts'
 import type { ReadableChain } from '../chain/types.ts'
 import { EMPTY_TRIE_ROOT } from '../state/trie.ts'
 import { blockProblem, conditionCost, conditionFault, stateProblem } from '../txPool/condition.ts'
-import { prunedHistory } from './blockLookup.ts'
+import { keptState } from './blockLookup.ts'
 import type { MethodTable, RpcModules, RpcOptions } from './context.ts'
 import { data, type JsonObject, maybe, method, type Param, readObject, readStorageSlot } from './params.ts'
 import { readTransaction, send } from './transactionMethods.ts'
@@ -69,12 +69,11 @@ export function createConditionalMethods(
 
 async function checkState(
   chain: ReadableChain,
-  { hash, number }: BlockHeader,
+  header: BlockHeader,
   wanted: TransactionCondition,
   what: string,
 ): Promise<void> {
-  const state = await chain.stateAt(hash)
-  if (state === undefined) throw prunedHistory(`the state of block ${number} is not kept any more`)
+  const state = await keptState(chain, header)
   const roots = new Map<Hex, Hex>()
   const slots = new Map<string, Hex>()
   for (const [key, known] of Object.entries(wanted.knownAccounts)) {
