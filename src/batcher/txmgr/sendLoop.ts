@@ -10,7 +10,7 @@ import { classifyPublishError, PROBLEM_LABELS, type PublishProblem, TxError } fr
 import type { FeeSuggestion, TxKind } from './fees.ts'
 import { orUndefined, readNonce, readTerms } from './l1Terms.ts'
 import type { TxManagerMetrics } from './metrics.ts'
-import { type Obstacle, obstacleOf, replacementOf } from './obstacle.ts'
+import { type L1Terms, type Obstacle, obstacleOf, replacementOf } from './obstacle.ts'
 import type { TxManagerOptions } from './options.ts'
 import { type BlobSidecar, networkForm } from './sidecar.ts'
 import type { TxSigner } from './signer.ts'
@@ -186,9 +186,9 @@ export class SendLoop {
     const { l1, logger, metrics } = this.modules
     if (this.versions.length > 0) {
       if (await this.hasLostNonce(signal)) return this.notePublishProblem('nonce-too-low', undefined)
-      await this.examine(signal)
+      const terms = await this.examine(signal)
       if (this.obstacle === undefined ? resubmit && this.accepted : resubmit || !this.obstacle.isPrice)
-        await this.replace(signal)
+        await this.replace(signal, terms)
     }
     if (!(await this.proveAgain(false, signal))) return
     for (let attempt = 0; ; attempt++) {
@@ -225,8 +225,8 @@ export class SendLoop {
         if (problem !== 'unknown') return
         if (error instanceof JsonRpcError) await this.noteRefusal(signal)
         if (attempt > 0) return
-        await this.examine(signal)
-        if (this.obstacle?.isPrice !== false || !(await this.replace(signal))) return
+        const terms = await this.examine(signal)
+        if (this.obstacle?.isPrice !== false || !(await this.replace(signal, terms))) return
       }
     }
   }
@@ -248,16 +248,17 @@ export class SendLoop {
     return latest !== undefined && latest > this.tx.nonce
   }
 
-  /** Looks whether the L1 could mine the newest version. */
-  private async examine(signal: AbortSignal): Promise<void> {
+  /** Looks whether the L1 could mine the newest version. Resolves with what the L1 asks of it, where it tells. */
+  private async examine(signal: AbortSignal): Promise<L1Terms | undefined> {
     const terms = await orUndefined(this.modules, readTerms(this.modules, this.tx, signal), signal)
-    if (terms === undefined) return
+    if (terms === undefined) return undefined
     this.obstacle = obstacleOf(this.tx, terms)
     if (this.obstacle !== undefined)
       this.modules.logger.debug('The L1 cannot mine the transaction', {
         nonce: this.tx.nonce,
         reason: this.obstacle.reason,
       })
+    return terms
   }
 
   /** Whether the proofs of the blobs are those that the L1 takes. */
@@ -308,13 +309,16 @@ export class SendLoop {
     }
   }
 
-  /** Signs a version with higher fees; false when that is not possible now (the present version stays). */
-  private async replace(signal: AbortSignal): Promise<boolean> {
+  /**
+   * Signs a version with higher fees; false when that is not possible now (the present version stays). `known`: what the L1
+   * has just asked of the present version.
+   */
+  private async replace(signal: AbortSignal, known?: L1Terms): Promise<boolean> {
     const { logger, metrics, signer } = this.modules
     const { tx: old } = this
     try {
       const suggestion = await this.modules.suggestFees(old.blob === undefined ? 'calldata' : 'blobs', signal)
-      const terms = await readTerms(this.modules, old, signal)
+      const terms = known ?? (await readTerms(this.modules, old, signal))
       const limits = this.obstacle === undefined ? this.options : undefined
       const tx = replacementOf(old, suggestion, terms, limits)
       this.signed = await signer.signTransaction(tx)
