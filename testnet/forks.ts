@@ -33,15 +33,23 @@ export function parseFork(text: string): TestnetFork {
 
 /** `isthmus:30,jovian:60`, in any order. Throws UsageError. */
 export function parseForkActivations(text: string): ForkActivation[] {
+  return parseActivations(text, parseFork, 'karst:60').sort((a, b) => indexOf(a.fork) - indexOf(b.fork))
+}
+
+/** `<fork>:<seconds>`, several of them separated by commas. Throws UsageError, as `parseName` does for a fork. */
+export function parseActivations<F>(
+  text: string,
+  parseName: (name: string) => F,
+  example: string,
+): { fork: F; seconds: number }[] {
   const parts = text.split(',').map((part) => part.trim())
   return parts
     .filter((part) => part !== '')
     .map((part) => {
       const [, name, seconds] = /^([^:]+):(\d{1,9})$/.exec(part) ?? []
-      if (name === undefined) throw new UsageError(`expected <fork>:<seconds>, for example karst:60, not "${part}"`)
-      return { fork: parseFork(name), seconds: Number(seconds) }
+      if (name === undefined) throw new UsageError(`expected <fork>:<seconds>, for example ${example}, not "${part}"`)
+      return { fork: parseName(name), seconds: Number(seconds) }
     })
-    .sort((a, b) => indexOf(a.fork) - indexOf(b.fork))
 }
 
 /** What a new chain begins with: the fork asked for, or the one before the first that is to be activated later. */

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { UsageError } from '../../src/lib/errors.ts'
 import { nearMiss } from '../../src/lib/nearest.ts'
 import type { L1Parameters } from '../chainParameters.ts'
+import { parseActivations } from '../forks.ts'
 
 /** Which program is the L1: Anvil, or the go-ethereum at a path. */
 export type L1Client = 'anvil' | { geth: string }
@@ -26,25 +27,25 @@ export interface L1ForkActivation {
 
 /** `amsterdam:60`. Throws UsageError. */
 export function parseL1ForkActivations(text: string): L1ForkActivation[] {
-  const parts = text.split(',').map((part) => part.trim())
-  const activations = parts.filter((part) => part !== '').map(parseActivation)
+  const activations = parseActivations(text, parseL1Fork, 'amsterdam:60')
   const twice = activations.find(({ fork }, index) => activations.findIndex((other) => other.fork === fork) < index)
   if (twice !== undefined) throw new UsageError(`${twice.fork} is given twice`)
+  // The contracts are deployed in block 1, with the gas costs of before.
+  const atOnce = activations.find(({ seconds }) => seconds === 0)
+  if (atOnce !== undefined) {
+    throw new UsageError(
+      `${atOnce.fork}:${atOnce.seconds}: the first L1 block comes before ${atOnce.fork}, give at least 1`,
+    )
+  }
   return activations
 }
 
-function parseActivation(part: string): L1ForkActivation {
-  const [, name = '', seconds] = /^([^:]+):(\d{1,9})$/.exec(part) ?? []
-  if (seconds === undefined) throw new UsageError(`expected <fork>:<seconds>, for example amsterdam:60, not "${part}"`)
+function parseL1Fork(name: string): L1Fork {
   const fork = L1_FORKS.find((known) => known === name.toLowerCase())
-  if (fork === undefined) {
-    const meant = nearMiss(name, L1_FORKS)
-    const hint = meant === undefined ? '' : `, did you mean ${meant}?`
-    throw new UsageError(`unknown fork of L1 "${name}"${hint === '' ? ':' : hint} known are ${L1_FORKS.join(', ')}`)
-  }
-  // The contracts are deployed in block 1, with the gas costs of before.
-  if (Number(seconds) === 0) throw new UsageError(`${part}: the first L1 block comes before ${fork}, give at least 1`)
-  return { fork, seconds: Number(seconds) }
+  if (fork !== undefined) return fork
+  const meant = nearMiss(name, L1_FORKS)
+  const hint = meant === undefined ? ':' : `, did you mean ${meant}?`
+  throw new UsageError(`unknown fork of L1 "${name}"${hint} known are ${L1_FORKS.join(', ')}`)
 }
 
 /** Throws UsageError where Anvil is asked for what it cannot do. */
