@@ -16,7 +16,7 @@ export interface ChainParameters {
   l1?: L1Parameters
 }
 
-/** Of an L1 that is go-ethereum. */
+/** Parameters of an L1 that is go-ethereum. */
 export interface L1Parameters {
   client: 'geth'
   /** Unix seconds; absent: never. */

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-// What the programs' rules for V8's collector change, counted in processes of their own: collections of the young
+// The effect of the programs' rules for V8's collector, counted in processes of their own: collections of the young
 // generation that are left to the pause of a full one (src/lib/garbageLimit.ts), and full ones while packets go through
 // (src/lib/laterMarking.ts). Run: npm run bench:garbage; exit code 1 when a target is missed.
 
@@ -16,7 +16,7 @@ async function outputOf(script: string, mode: string, ...flags: string[]): Promi
   return stdout
 }
 
-/** Of a process that makes much garbage and keeps a part of it. */
+/** Collections of a process that makes much garbage and keeps a part of it. */
 async function youngGarbage(mode: 'usual' | 'limited', ...flags: string[]): Promise<{ young: number; full: number }> {
   const traced = await outputOf('./youngGarbage.ts', mode, '--trace-gc', '--max-semi-space-size=1', ...flags)
   return { young: traced.match(/Scavenge/g)?.length ?? 0, full: traced.match(/Mark-Compact/g)?.length ?? 0 }

@@ -26,10 +26,10 @@ export interface RemoteSigner {
 
 export interface RemoteSignerModules {
   logger: Logger
-  /** Of each request. */
+  /** Time limit of each request. */
   timeoutMs: number
   maxResponseBytes: number
-  /** Of the first one, which also sets up the connection. */
+  /** Time limit of the first request, which also sets up the connection. */
   healthTimeoutMs?: number
 }
 

@@ -54,7 +54,7 @@ const probe = z.strictObject({
 })
 const keyRef = z.strictObject({ name: z.string(), key: z.string(), optional: z.boolean().optional() })
 
-/** Of processors, memory or disks. */
+/** A quantity of processors, memory or disks. */
 const quantity = z.string().regex(/^\d+(m|Mi|Gi)?$/)
 const requests = z.record(z.enum(['cpu', 'memory']), quantity)
 

@@ -15,7 +15,7 @@ export async function claimPort(): Promise<number> {
   return (await claimPorts(0, '127.0.0.1')).l1
 }
 
-/** What a program of ours says when it is up: it names the addresses that it got. */
+/** A program of ours logs this line when it is up. The line names the addresses that it got. */
 const IS_UP = /"msg":"[^"]*(started|is up)"/
 
 /** Starts a program that `stopPrograms`, or the end of the test run, stops. */

@@ -57,7 +57,7 @@ export function checkL1Forks(client: L1Client, activations: readonly L1ForkActiv
   )
 }
 
-/** What a new chain is made with; undefined: Anvil. */
+/** The parameters of a new chain's L1; undefined: Anvil. */
 export function l1Parameters(
   client: L1Client,
   activations: readonly L1ForkActivation[],

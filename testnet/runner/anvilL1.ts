@@ -68,7 +68,7 @@ export class AnvilL1 implements L1 {
 
   private spec(loadFrom: string | undefined): ProcessSpec {
     const { layout, ports, host, chain } = this.setup
-    // Of use to the Anvil that wrote it only.
+    // Only the Anvil that wrote it can use it.
     rmSync(layout.l1Cache, { recursive: true, force: true })
     makeDirectory(layout.l1Cache)
     const options = { host, port: ports.l1, chain, dumpTo: layout.l1StateNew, cacheDir: layout.l1Cache }

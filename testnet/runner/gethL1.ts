@@ -31,7 +31,7 @@ import type { TestnetSetup } from './setup.ts'
 /** On a machine however busy: one that ends is told of at once. */
 const START_TIMEOUT_MS = 120_000
 
-/** Of a testnet whose L1 is go-ethereum. */
+/** Setup of a testnet whose L1 is go-ethereum. */
 export type GethSetup = Pick<TestnetSetup, 'layout' | 'host' | 'chain'> & {
   /** Path of the binary. */
   binary: string

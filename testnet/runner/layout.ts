@@ -21,7 +21,7 @@ export interface TestnetLayout {
   l1State: string
   /** What Anvil keeps out of memory while it runs. */
   l1Cache: string
-  /** Of an L1 that is go-ethereum. */
+  /** Data of an L1 that is go-ethereum. */
   l1DataDir: string
   l1Genesis: string
   l1Jwt: string

@@ -16,7 +16,7 @@ export interface NodePorts {
 
 export interface TestnetPorts {
   l1: number
-  /** Of an L1 that is driven by the runner. */
+  /** Ports of an L1 that the runner drives. */
   consensus?: { engine: number; beacon: number }
   batcherAdmin: number
   batcherMetrics: number

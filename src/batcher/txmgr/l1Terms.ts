@@ -12,7 +12,7 @@ export interface L1TermsModules {
   metrics: Pick<TxManagerMetrics, 'rpcError'>
 }
 
-/** What the L1 asks of a transaction now. */
+/** Reads the gas and the prices that the L1 asks for a transaction now. */
 export async function readTerms(modules: L1TermsModules, tx: L1Tx, signal: AbortSignal): Promise<L1Terms> {
   const { l1, signer } = modules
   const call = { from: signer.address, to: tx.to, data: tx.data }

@@ -10,10 +10,10 @@ export interface Obstacle {
   reason: string
 }
 
-/** What the L1 says now. */
+/** The gas and the prices that the L1 asks for now. */
 export interface L1Terms {
   fees: Pick<FeeSuggestion, 'baseFee' | 'blobBaseFee' | 'blockGasLimit'>
-  /** What the transaction needs; undefined where the L1 does not estimate it. */
+  /** Gas that the transaction needs; undefined where the L1 does not estimate it. */
   gasNeeded: bigint | undefined
 }
 

@@ -24,7 +24,7 @@ export interface SendLoopModules {
   clock: Clock
   logger: Logger
   metrics: TxManagerMetrics
-  /** What the L1 asks for, within the operator's bounds. */
+  /** Fees that the L1 asks for, within the operator's bounds. */
   suggestFees: (kind: TxKind, signal: AbortSignal) => Promise<FeeSuggestion>
   /** The same blobs with proofs of the form that the L1 takes now; it has refused the present form where `isRefused`. */
   proveAgain: (sidecar: BlobSidecar, isRefused: boolean) => Promise<BlobSidecar>

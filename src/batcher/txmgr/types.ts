@@ -5,7 +5,7 @@ import type { L1Tx, SignedTx } from './transaction.ts'
 /** A transaction that is not confirmed yet, for people. */
 export interface InFlightTx {
   nonce: number
-  /** Of the newest version. */
+  /** Hash of the newest version. */
   hash: Hex
   blobs: number
   /** Since when it is sent. */

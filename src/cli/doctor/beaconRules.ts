@@ -10,7 +10,7 @@ const MAX_SLOTS_BEHIND = 64
 const now = { subject: 'beacon', fork: null, stops: 'now' } as const
 const note = { subject: 'beacon', fork: null, stops: null } as const
 
-/** What keeps blobs away from the node, now or after a fork. */
+/** Findings on the beacon API: reasons why the node gets no blobs, now or after a fork. */
 export function judgeBeacon(facts: DoctorFacts): Finding[] {
   const { beacon } = facts
   if (beacon === undefined) {

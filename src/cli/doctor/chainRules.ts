@@ -8,7 +8,7 @@ import { type Finding, stopsAt } from './finding.ts'
 /** Times that are older than this may lack a fork that was scheduled since. */
 const OLD_REGISTRY_S = 90 * 86_400
 
-/** What this version, its registry and the flags make of the chain. */
+/** Findings on this version, its registry and the flags. */
 export function judgeChain({ chain, flags, nowS }: DoctorFacts): Finding[] {
   return [
     ...refusal(chain),

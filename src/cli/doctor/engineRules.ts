@@ -18,7 +18,7 @@ const OLD_HEAD_S = 300
 const now = { subject: 'engine', fork: null, stops: 'now' } as const
 const note = { subject: 'engine', fork: null, stops: null } as const
 
-/** What an engine is judged by. */
+/** Facts by which an engine is judged. */
 interface EngineCase {
   engine: EngineFacts
   chain: Pick<ChainFacts, 'config'>
@@ -29,7 +29,7 @@ export function judgeEngine(facts: EngineCase): Finding[] {
   const { engine } = facts
   if (engine.problem !== undefined) return [unreachable(engine)]
   const identity = wrongChain(facts)
-  // Of another chain nothing else counts.
+  // An engine of another chain needs no further finding.
   if (identity.length > 0) return identity
   const forks = forksToCheck(facts.chain.config.forks, facts.nowS)
   return [...forks.flatMap(({ fork, time }) => forkFinding(facts, fork, time)), ...behind(facts)]
@@ -137,7 +137,7 @@ function forkFinding(facts: EngineCase, fork: Fork, time: number): Finding[] {
       },
     ]
   }
-  // Of an active fork the chain itself will tell.
+  // The chain itself shows whether the engine knows an active fork.
   if (time <= facts.nowS) return []
   return [
     {

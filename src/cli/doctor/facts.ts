@@ -36,9 +36,9 @@ export interface ChainFacts {
 }
 
 export interface FlagFacts {
-  /** Of the command line's reader: retired flags, variables that no flag has. */
+  /** Warnings of the command line's reader: retired flags, variables that no flag has. */
   warnings: readonly string[]
-  /** Of the config's reader. */
+  /** Warnings of the config's reader. */
   configWarnings: readonly string[]
   trustsL1: boolean
   /** Forks with an override. */

@@ -15,7 +15,7 @@ export interface Finding {
   next: string
 }
 
-/** What stops first comes first; what stops nothing comes last. */
+/** Orders findings: the first to stop the node comes first, one that stops nothing comes last. */
 export function worstFirst(findings: readonly Finding[]): Finding[] {
   const rank = ({ stops }: Finding) => (stops === 'now' ? 0 : (stops ?? Number.POSITIVE_INFINITY))
   return [...findings].sort((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)))

@@ -5,7 +5,7 @@ import { orUndefined } from './orUndefined.ts'
 
 interface Probe {
   call: { to?: string; data: string }
-  /** What it returns under the rules of the fork, and under none before. */
+  /** The call's result under the rules of the fork, and under no earlier rules. */
   result: string
 }
 

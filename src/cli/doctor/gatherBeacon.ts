@@ -4,13 +4,13 @@ import { quantityToBigInt } from '../../lib/hex.ts'
 import { createRpcClient } from '../../lib/jsonRpc/client.ts'
 import type { BeaconFacts, NamedTime } from './facts.ts'
 
-/** Of each request. */
+/** Time limit of each request. */
 const TIMEOUT_MS = 10_000
-/** What a spec has for a fork without date. */
+/** A spec gives this epoch to a fork without date. */
 const FAR_FUTURE_EPOCH = 2n ** 64n - 1n
 const MAX_FORKS = 64
 
-/** What the primary beacon API answers. `headBlock`: of L1, by whose number an Anvil finds blobs. */
+/** Asks the primary beacon API. `headBlock`: the head of L1, by whose number an Anvil finds blobs. */
 export async function gatherBeacon(
   { url, headers }: Pick<BeaconOptions, 'url' | 'headers'>,
   headBlock: Promise<number | undefined>,
@@ -21,7 +21,7 @@ export async function gatherBeacon(
   try {
     const genesis = await read('eth/v1/beacon/genesis')
     if (genesis instanceof BeaconError) {
-      // Of an endpoint that gave no answer at all another question gets none either.
+      // An endpoint that gave no answer at all is not asked again.
       const isThere = genesis.code !== 'beacon-unreachable' || genesis.details.status !== undefined
       const client = isThere ? await executionClientAt(url, headers ?? {}) : undefined
       const problem =

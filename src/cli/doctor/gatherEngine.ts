@@ -23,7 +23,7 @@ type AskedEngine = Pick<RpcClient, 'url' | 'request'>
 const MAX_METHODS = 500
 const MAX_NAME_LENGTH = 100
 
-/** What the engine says and does. It is asked for nothing that changes it. Throws UsageError for a secret that is none. */
+/** Asks the engine, and changes nothing of it. Throws UsageError for a secret that is none. */
 export async function gatherEngine(
   { l2, jwtPath, timeoutMs }: EngineFlags,
   config: RollupConfig,

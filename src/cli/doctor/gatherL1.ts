@@ -12,7 +12,7 @@ import { orUndefined } from './orUndefined.ts'
 /** For all that one endpoint is asked. */
 const L1_TIMEOUT_MS = 10_000
 
-/** What one L1 endpoint answers. */
+/** Asks one L1 endpoint. */
 export async function gatherL1(address: string, config: RollupConfig): Promise<L1Facts> {
   const url = redact(address)
   const options = { url: address, timeoutMs: L1_TIMEOUT_MS }

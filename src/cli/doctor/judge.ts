@@ -8,7 +8,7 @@ import { judgeL1 } from './l1Rules.ts'
 import { NEWEST_L1_FORK, type ScheduledFork, scheduleOf } from './schedule.ts'
 
 export type Readiness = 'yes' | 'no' | 'unknown'
-/** Who has to know a fork. */
+/** The parts that have to know a fork. */
 export type Asked = 'version' | 'engine' | 'L1' | 'beacon'
 
 /** A fork, and who is ready for it; who need not know it is absent. */
@@ -24,7 +24,7 @@ export interface Diagnosis {
   findings: Finding[]
 }
 
-/** What stops this node, and when: a pure function of what was seen. */
+/** Finds out what stops this node, and when. A pure function of the facts. */
 export function diagnose(facts: DoctorFacts): Diagnosis {
   const findings = worstFirst([...judgeChain(facts), ...judgeEngine(facts), ...judgeL1(facts), ...judgeBeacon(facts)])
   const forks = scheduleOf(facts).map((fork) => ({ ...fork, ready: readinessOf(fork, facts, findings) }))

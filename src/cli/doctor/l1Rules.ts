@@ -7,7 +7,7 @@ import { NEWEST_L1_FORK, type ScheduledFork, scheduleOf } from './schedule.ts'
 /** 25 slots of Ethereum: no public L1 has been silent for so long. */
 const OLD_HEAD_S = 300
 
-/** What is wrong with the L1 endpoints, and which forks of L1 this version cannot follow. */
+/** Findings on the L1 endpoints, and on forks of L1 that this version cannot follow. */
 export function judgeL1(facts: DoctorFacts): Finding[] {
   const forks = scheduleOf(facts).filter(({ layer }) => layer === 'L1')
   return [
@@ -57,7 +57,7 @@ function endpointFindings(endpoint: L1Facts, facts: DoctorFacts, forks: readonly
     const text = `The L1 endpoint ${url} has another block ${config.genesis.l1.number} than the one at which the rollup starts.`
     return [{ ...now, code: 'l1-wrong-genesis', text, next }]
   }
-  // Who trusts L1 goes on with what he does not know.
+  // A node that trusts L1 goes on with header fields that it does not know.
   const stops = facts.flags.trustsL1 ? null : now.stops
   if (headProblem?.code === 'unknown-fork') {
     return [

@@ -59,7 +59,7 @@ function flagFacts(values: Values): Omit<FlagFacts, 'warnings' | 'configWarnings
   }
 }
 
-/** What the readers of the config would write into the node's log. */
+/** Collects the warnings that the config's reader would log. */
 function collectingLogger(lines: string[]): Logger {
   const add = (message: string) => void lines.push(message)
   return { ...silentLogger, warn: add, error: add }

@@ -30,7 +30,7 @@ export interface BeaconServer {
   secondsPerSlot: number | undefined
   /** Further members of the spec. */
   spec: Readonly<Record<string, unknown>>
-  /** Of `node/syncing`; undefined: 404. */
+  /** The answer to `node/syncing`; undefined: 404. */
   slotsBehind: number | undefined
   version: string | undefined
   stop(): Promise<void>

@@ -29,8 +29,8 @@ export interface WorkProcess<Task> {
 }
 
 /**
- * What systemd sends to every process of a unit ends this one while it loads: the program is to hear of the signal first,
- * which it may get later, and then starts no other.
+ * systemd sends a signal to every process of a unit, and it ends this one while it loads. The program may get the signal
+ * later: it is to hear of the signal first, and then starts no other process.
  */
 const SIGNALS_FROM_OUTSIDE = ['SIGINT', 'SIGTERM', 'SIGHUP']
 const HEARD_LATER_MS = 1_000

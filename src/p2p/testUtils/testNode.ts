@@ -67,5 +67,5 @@ export async function startTestNode(
   }
 }
 
-/** Of a multiaddress. */
+/** The TCP port of a multiaddress. */
 export const tcpPortOf = (address: string): number => Number(/\/tcp\/(\d+)/.exec(address)?.[1])

@@ -41,7 +41,7 @@ export class BlockPublisher {
     })
   }
 
-  /** What waits is tried once more and then left. */
+  /** Tries each waiting block once more, and then leaves it. */
   async stop(): Promise<void> {
     this.stopped.abort()
     await this.working

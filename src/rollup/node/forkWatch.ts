@@ -27,7 +27,7 @@ interface ForkWatchModules {
 interface WatchedFork {
   name: string
   time: number
-  /** What cannot follow it; undefined: all can, as far as is known. */
+  /** A sentence that names what cannot follow the fork; undefined: everything can, as far as is known. */
   problem(): Promise<string | undefined>
 }
 

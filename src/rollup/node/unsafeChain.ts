@@ -40,7 +40,7 @@ export interface UnsafeGap {
   last: number
   /** Unix milliseconds. */
   sinceMs: number
-  /** Who is asked for them. L1 brings them in any case. */
+  /** The source that is asked for them. L1 brings them in any case. */
   asks: 'peers' | 'engine'
 }
 

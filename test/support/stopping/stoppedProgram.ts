@@ -174,7 +174,7 @@ export class StoppedProgram {
     }
   }
 
-  /** Of the ports where it listened, as it said when it was up, those that are still taken. */
+  /** The ports where it listened, as it said when it was up, and that are still taken. */
   async heldPorts(): Promise<number[]> {
     const said = this.lines.filter((line) => /"msg":"[^"]*(started|is up)"/.test(line)).join()
     const ports = [...said.matchAll(/127\.0\.0\.1(?::|\/tcp\/)(\d+)/g)].map(([, port]) => Number(port))

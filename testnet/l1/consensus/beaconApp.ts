@@ -6,7 +6,7 @@ import type { SlotTimes } from './slots.ts'
 
 export interface BeaconChain extends SlotTimes {
   slotsPerEpoch: number
-  /** Of L1. */
+  /** Chain id of L1. */
   chainId: number
 }
 
@@ -16,7 +16,7 @@ export interface BeaconModules {
   logger: Logger
 }
 
-/** What a rollup node asks of the beacon API: how time is counted, and the blobs of a slot. */
+/** Serves the part of the beacon API that a rollup node asks: the times of slots, and the blobs of a slot. */
 export function createBeaconApp(
   { blobs, headSlot, logger }: BeaconModules,
   { genesisTime, secondsPerSlot, slotsPerEpoch, chainId }: BeaconChain,

@@ -29,9 +29,8 @@ const RETRY_MS = 500
 const REQUEST_TIMEOUT_MS = 30_000
 
 /**
- * What a beacon node and its validators are to the execution client of a real L1, for a chain of one validator: has it make
- * a block in each slot, and moves the safe and the finalized block behind the head. It keeps nothing but blobs: where the
- * chain stands it asks the execution client.
+ * Takes the place of a beacon node with one validator: has the execution client make a block in each slot, and moves the
+ * safe and the finalized block behind the head. It keeps nothing but blobs, and asks the execution client for the head.
  */
 export class ConsensusClient {
   private readonly modules: ConsensusModules

@@ -21,7 +21,7 @@ const AMSTERDAM: EngineMethods = {
 /** Nobody's. */
 const FEE_RECIPIENT = toHex(new Uint8Array(20))
 
-/** Of the block to be made. */
+/** Time and slot of the block to be made. */
 export interface BlockTime {
   /** Unix seconds. */
   timestamp: number

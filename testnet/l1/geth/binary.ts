@@ -31,7 +31,7 @@ export async function checkGeth(path: string): Promise<void> {
   if (why !== undefined) throw refuse(why)
 }
 
-/** Of what `geth version` prints; undefined where the version will do. */
+/** Reads the output of `geth version`. Undefined where the version will do. */
 export function whyNotUsable(versionText: string): string | undefined {
   const [, ...digits] = /^Version: (\d+)\.(\d+)\.(\d+)/m.exec(versionText) ?? []
   if (!/^Geth$/m.test(versionText) || digits.length === 0) return NOT_GETH

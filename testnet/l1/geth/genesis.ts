@@ -56,7 +56,7 @@ export function gethGenesis(
   }
 }
 
-/** Of block 0, which is slot 0: block 1, whose time is the rollup's genesis time, comes a slot later. */
+/** Time of block 0, which is slot 0. Block 1 comes a slot later; its time is the rollup's genesis time. */
 export function l1GenesisTime({
   genesisTime,
   l1BlockTime,
