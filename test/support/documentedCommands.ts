@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { fromHex, toQuantity } from '../../src/lib/hex.ts'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
-import { until } from '../../src/lib/testUtils/until.ts'
+import { until, WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 import type { Endpoints } from '../../testnet/runner/events.ts'
 import { serveGuarded } from './guardedNode.ts'
 import { claimPort } from './programs.ts'
@@ -200,7 +199,11 @@ export async function createCommandRunner(net: Endpoints, folder: string): Promi
       const [, program] = PROGRAMS.find(([pattern]) => pattern.test(command)) ?? []
       const variables = { PEER: peerId.slice(-8), ADDRESS: p2p }
       const started = start(command, program === undefined ? text : `exec ${text}`, variables)
-      if (program === undefined) return started.exited
+      if (program === undefined) {
+        // One that does not end is to be named.
+        const limit = setTimeout(() => end(started.child, 'SIGKILL'), WAIT_LIMIT_MS)
+        return started.exited.finally(() => clearTimeout(limit))
+      }
       programs.push(started)
       const answers = askUntilItAnswers(`http://127.0.0.1:${env[program.port]}`, program.method, started.exited)
       return Promise.race([started.exited.then((problem) => problem ?? `${command} has ended`), answers])
@@ -208,13 +211,18 @@ export async function createCommandRunner(net: Endpoints, folder: string): Promi
     async stop() {
       // Rollup node first.
       for (const { child, exited } of programs.reverse()) {
-        if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGINT')
+        end(child, 'SIGINT')
         await exited
       }
       await guarded.close()
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** Its whole group: the shell has children. */
+function end({ pid, exitCode }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid !== undefined && exitCode === null) process.kill(-pid, signal)
 }
 
 async function askUntilItAnswers(url: string, method: string, ended: Promise<unknown>): Promise<undefined> {
@@ -243,8 +251,8 @@ interface L1Block {
 /** The two newest batcher transactions on L1, whose data are calldata; the newest first. Waits until there are two. */
 async function lastBatches(net: Endpoints, inbox: string): Promise<[Batch, Batch]> {
   const l1 = createRpcClient({ url: net.l1.rpc })
-  let found: Batch[] = []
-  try {
+  const search = async (): Promise<[Batch, Batch] | undefined> => {
+    const found: Batch[] = []
     for (let tag = 'latest'; ; ) {
       const block = (await l1.request('eth_getBlockByNumber', [tag, true])) as L1Block
       for (const { to, hash, input } of block.transactions) {
@@ -253,12 +261,12 @@ async function lastBatches(net: Endpoints, inbox: string): Promise<[Batch, Batch
       const [newest, earlier] = found
       if (newest !== undefined && earlier !== undefined) return [newest, earlier]
       const number = Number(block.number)
-      if (number === 0) {
-        found = []
-        await setTimeout(100)
-      }
-      tag = number === 0 ? 'latest' : toQuantity(number - 1)
+      if (number === 0) return undefined
+      tag = toQuantity(number - 1)
     }
+  }
+  try {
+    return await until('two batches on L1', search)
   } finally {
     await l1.close()
   }
