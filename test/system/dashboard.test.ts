@@ -14,7 +14,8 @@ if (chromium === undefined) console.warn('No Chromium is installed: the page is 
 /** For a machine that is busy with other things. */
 const MARKUP = '<img src=x onerror="document.title=1"><b>agent</b>'
 
-describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hostile peer', () => {
+// In this order: each goes on with what the page and the testnet have come to.
+describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hostile peer', { shuffle: false }, () => {
   let net: RunningTestnet
   let browser: Browser
   let page: Page

@@ -41,7 +41,8 @@ async function oracle(selector: string, number: number): Promise<unknown> {
   return eth[1]?.request('eth_call', [{ to: GAS_PRICE_ORACLE, data: selector }, `0x${number.toString(16)}`])
 }
 
-describe('a testnet that is upgraded while it runs', () => {
+// In this order: the tests follow one chain through its forks.
+describe('a testnet that is upgraded while it runs', { shuffle: false }, () => {
   beforeAll(async () => {
     const plan = Object.entries(ACTIVATIONS).map(([fork, seconds]) => `${fork}:${seconds}`)
     testnet = await startTestnet({ args: ['--da', 'blobs', '--fork-at', plan.join()] })

@@ -41,7 +41,7 @@ async function safeBlock(net: RunningTestnet, number?: string): Promise<Block> {
 const allGone = (processes: readonly number[]) => expect.poll(() => processes.filter(isAlive)).toEqual([])
 
 // In this order on one directory: each start goes on with the chain that the mishap before it left.
-describe('the runner', () => {
+describe('the runner', { shuffle: false }, () => {
   let before: Block
 
   it('stops everything and tells why when a program crashes', async () => {

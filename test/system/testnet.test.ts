@@ -97,7 +97,8 @@ function sequencer(): RunningTestnet['nodes'][number] {
   return first
 }
 
-describe('a testnet', () => {
+// In this order: the later tests stop, kill and restart what the earlier ones use.
+describe('a testnet', { shuffle: false }, () => {
   it('is ready with three nodes that know each other', async () => {
     expect(testnet.nodes.map(({ name }) => name)).toEqual(['sequencer', 'verifier1', 'verifier2'])
     // What OP Mainnet runs.
