@@ -1,8 +1,10 @@
-import { createHmac, pbkdf2Sync } from 'node:crypto'
-import { bigIntToBytes, bytesToBigInt, concatBytes } from '../../lib/bytes.ts'
+import { HARDENED_OFFSET, HDKey } from '@scure/bip32'
+import { mnemonicToSeedSync, validateMnemonic } from '@scure/bip39'
+import { wordlist } from '@scure/bip39/wordlists/english.js'
+import { bytesToBigInt } from '../../lib/bytes.ts'
 import { UsageError } from '../../lib/errors.ts'
 import { fromHex, type Hex } from '../../lib/hex.ts'
-import { privateKeyToAddress, publicKeyOf, signHash } from '../../lib/secp256k1.ts'
+import { privateKeyToAddress, signHash } from '../../lib/secp256k1.ts'
 import { encodeSignedTx, type L1Tx, type SignedTx, signingHash } from './transaction.ts'
 
 /** Signs L1 transactions of one account. The key stays inside: it is no property and never logged. */
@@ -53,28 +55,26 @@ function parsePrivateKey(text: string): Uint8Array {
   return key
 }
 
-/** BIP-39 seed (no passphrase) and BIP-32 derivation along `path`. */
+/** The key at `path` below the seed of `mnemonic` (BIP-39 without a passphrase, English words; BIP-32). */
 export function privateKeyFromMnemonic(mnemonic: string, path: string): Uint8Array {
+  const indexes = parsePath(path)
   const words = mnemonic.trim().split(/\s+/)
-  if (words.length < 12 || words.length > 24 || words.length % 3 !== 0)
-    throw new UsageError('--mnemonic must have 12, 15, 18, 21 or 24 words')
-  const seed = pbkdf2Sync(words.join(' ').normalize('NFKD'), 'mnemonic', 2048, 64, 'sha512')
-  let node: Uint8Array = createHmac('sha512', 'Bitcoin seed').update(seed).digest()
-  for (const index of parsePath(path)) node = childOf(node, index)
-  return node.slice(0, 32)
+  checkMnemonic(words)
+  let node = HDKey.fromMasterSeed(mnemonicToSeedSync(words.join(' ')))
+  for (const index of indexes) node = node.deriveChild(index)
+  if (node.privateKey === null) throw new UsageError(`--hd-path leads to no key: ${path}`)
+  return node.privateKey
 }
 
-/** BIP-32 CKDpriv on key ‖ chain code. */
-function childOf(node: Uint8Array, index: number): Uint8Array {
-  const key = node.subarray(0, 32)
-  const hardened = index >= 0x80000000
-  const indexBytes = bigIntToBytes(BigInt(index), 4)
-  const data = hardened
-    ? concatBytes(Uint8Array.of(0), key, indexBytes)
-    : concatBytes(publicKeyOf(new Uint8Array(key), true), indexBytes)
-  const digest = createHmac('sha512', node.subarray(32)).update(data).digest()
-  const child = (bytesToBigInt(digest.subarray(0, 32)) + bytesToBigInt(key)) % CURVE_ORDER
-  return concatBytes(bigIntToBytes(child, 32), digest.subarray(32))
+/** A mistyped word would sign with another account. Words are named by their place, since they are the secret. */
+function checkMnemonic(words: readonly string[]): void {
+  if (words.length < 12 || words.length > 24 || words.length % 3 !== 0)
+    throw new UsageError('--mnemonic must have 12, 15, 18, 21 or 24 words')
+  const unknown = words.findIndex((word) => !wordlist.includes(word))
+  if (unknown >= 0)
+    throw new UsageError(`--mnemonic: word ${unknown + 1} of ${words.length} is not in the English list of BIP-39`)
+  if (!validateMnemonic(words.join(' '), wordlist))
+    throw new UsageError('--mnemonic: a word is wrong or out of its place; the checksum does not match')
 }
 
 function parsePath(path: string): number[] {
@@ -83,7 +83,7 @@ function parsePath(path: string): number[] {
   return parts.map((part) => {
     const match = /^(\d+)(['h]?)$/.exec(part)
     const index = Number(match?.[1])
-    if (match === null || index >= 0x80000000) throw new UsageError(`--hd-path has a bad element: ${part}`)
-    return match[2] === '' ? index : index + 0x80000000
+    if (match === null || index >= HARDENED_OFFSET) throw new UsageError(`--hd-path has a bad element: ${part}`)
+    return match[2] === '' ? index : index + HARDENED_OFFSET
   })
 }

@@ -125,12 +125,14 @@ describe('accounts', () => {
     { source: { privateKey: '0'.repeat(64) }, problem: 'not a valid secp256k1 key' },
     { source: { privateKey: 'f'.repeat(64) }, problem: 'not a valid secp256k1 key' },
     { source: { mnemonic: 'one two' }, problem: '--mnemonic must have' },
+    { source: { mnemonic: mnemonic.replace('junk', 'jnuk') }, problem: '--mnemonic: word 12 of 12 is not in the' },
+    { source: { mnemonic: mnemonic.replace('junk', 'test') }, problem: 'the checksum does not match' },
     { source: { mnemonic, hdPath: 'm/x' }, problem: '--hd-path has a bad element: x' },
     { source: { mnemonic, hdPath: '44/60' }, problem: '--hd-path must begin with m/' },
   ])('are refused in one line that repeats no secret: $problem', ({ source, problem }) => {
     const attempt = () => createLocalSigner(source)
     expect(attempt).toThrow(problem)
-    for (const secret of ['abcdef', 'junk', 'one two', KEY.slice(2)]) expect(attempt).not.toThrow(secret)
+    for (const secret of ['abcdef', 'junk', 'jnuk', 'one two', KEY.slice(2)]) expect(attempt).not.toThrow(secret)
   })
 
   it('keep the key out of what a log would print', () => {
