@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
 import { DecodeError } from './errors.ts'
 
 /** Go's default JSON of `net.IPNet`, op-node's form of a subnet: the mask is base64 of 4 or 16 bytes. */
@@ -9,19 +10,15 @@ export interface IpNet {
 
 /** IPv4 as 4 bytes, IPv6 as 16; an IPv4-mapped IPv6 address is its IPv4 address. Throws DecodeError. */
 export function parseIp(text: string): Uint8Array {
-  const family = isIP(text)
-  if (family === 4) return Uint8Array.from(text.split('.'), Number)
-  if (family === 6 && !text.includes('%')) return unmapIpv4(parseIpv6(text))
-  throw new DecodeError(`invalid IP address: ${text}`)
+  // The library also reads 0x7f.1 and 127.1.
+  if (isIP(text) === 0 || text.includes('%')) throw new DecodeError(`invalid IP address: ${text}`)
+  return Uint8Array.from(ipaddr.process(text).toByteArray())
 }
 
 /** Canonical text: dotted IPv4, or IPv6 compressed and in lower case (RFC 5952). */
 export function formatIp(bytes: Uint8Array): string {
-  if (bytes.length === 4) return bytes.join('.')
-  const groups: string[] = []
-  for (let i = 0; i < 16; i += 2) groups.push((((bytes[i] ?? 0) << 8) | (bytes[i + 1] ?? 0)).toString(16))
-  const url = new URL(`http://[${groups.join(':')}]/`)
-  return url.hostname.slice(1, -1)
+  const address = ipaddr.fromByteArray([...bytes])
+  return address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString()
 }
 
 export function normalizeIp(text: string): string {
@@ -75,9 +72,8 @@ export function ipNetToCidr(ipNet: { IP?: unknown; Mask?: unknown }): string {
   // Go accepts a 16-byte mask for an IPv4 address and the other way round when the leading part is all ones.
   if (address.length === 4 && mask.length === 16) mask = mask.slice(12)
   if (mask.length !== address.length) throw new DecodeError(`invalid IP mask: ${ipNet.Mask}`)
-  const bits = [...mask].map((byte) => byte.toString(2).padStart(8, '0')).join('')
-  if (!/^1*0*$/.test(bits)) throw new DecodeError(`invalid IP mask: ${ipNet.Mask}`)
-  const prefixBits = bits.indexOf('0') < 0 ? bits.length : bits.indexOf('0')
+  const prefixBits = ipaddr.fromByteArray([...mask]).prefixLengthFromSubnetMask()
+  if (prefixBits === null) throw new DecodeError(`invalid IP mask: ${ipNet.Mask}`)
   address = maskBytes(address, prefixBits)
   return formatCidr({ address, prefixBits })
 }
@@ -87,28 +83,4 @@ function maskBytes(bytes: Uint8Array, prefixBits: number): Uint8Array {
     const kept = Math.max(0, Math.min(8, prefixBits - index * 8))
     return byte & (0xff << (8 - kept)) & 0xff
   })
-}
-
-function unmapIpv4(bytes: Uint8Array): Uint8Array {
-  const mapped = bytes.subarray(0, 10).every((byte) => byte === 0) && bytes[10] === 0xff && bytes[11] === 0xff
-  return mapped ? bytes.slice(12) : bytes
-}
-
-function parseIpv6(text: string): Uint8Array {
-  // A dotted tail stands for two groups.
-  const tail = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(text)
-  let groupsText = text
-  if (tail !== null) {
-    const [a = 0, b = 0, c = 0, d = 0] = (tail[2] ?? '').split('.').map(Number)
-    groupsText = `${tail[1]}${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`
-  }
-  const [head = '', rest] = groupsText.split('::')
-  const left = head === '' ? [] : head.split(':')
-  const right = rest === undefined || rest === '' ? [] : rest.split(':')
-  const zeros = new Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0')
-  const out = new Uint8Array(16)
-  const view = new DataView(out.buffer)
-  for (const [index, group] of [...left, ...zeros, ...right].entries())
-    view.setUint16(index * 2, Number.parseInt(group, 16))
-  return out
 }
