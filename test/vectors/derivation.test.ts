@@ -2,8 +2,6 @@ import { describe, expect, it } from 'vitest'
 import { createL1Client } from '../../src/l1/index.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { fromHex, type Hex, toHex } from '../../src/lib/hex.ts'
-import { versionedHashOf } from '../../src/lib/kzg/index.ts'
-import { loadKzgLibrary } from '../../src/lib/kzg/kzgTask.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { type BlobSource, createDerivationPipeline, type DerivedAttributes } from '../../src/rollup/derive/index.ts'
 import {
@@ -149,14 +147,6 @@ describe.each(RECORDINGS)('deriving the chain recorded in $name', ({ name, isSaf
       return { l1Block, safeHead: { number: block.number, hash: block.hash } }
     })
     expect(mine).toEqual(safeHeadAtL1)
-  })
-
-  const blobs = l1.flatMap(({ blobs = [] }) => blobs)
-  it.runIf(blobs.length > 0)('reads blobs that have the versioned hashes of their transactions', async () => {
-    const named = l1.flatMap(({ transactions }) => transactions.flatMap((tx) => tx.blobVersionedHashes ?? []))
-    const library = loadKzgLibrary()
-    const commitments = await Promise.all(blobs.map((blob) => library.asyncBlobToKzgCommitment(fromHex(blob))))
-    expect(commitments.map(versionedHashOf)).toEqual(named)
   })
 
   it('comes to the same blocks from any safe head on the way', async () => {
