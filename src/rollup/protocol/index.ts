@@ -125,6 +125,14 @@ export {
   type PayloadVersion,
   transactionsPlace,
 } from './payloadSsz.ts'
+export {
+  decodePostExecTx,
+  encodePostExecTx,
+  type GasRefund,
+  isPostExecTx,
+  type PostExecTx,
+  SDM_VERSION,
+} from './postExec.ts'
 export { checkRollupConfig, parseRollupConfig, rollupConfigToJson, systemConfigToJson } from './rollupConfig.ts'
 export { describeUnknownMember, unknownConfigMembers } from './rollupConfigMembers.ts'
 export {
@@ -166,7 +174,7 @@ export {
   CONFIG_UPDATE_TOPIC,
   systemConfigFromPayload,
 } from './systemConfig.ts'
-export { marksOf, type TransactionList } from './transactionList.ts'
+export { marksOf, POST_EXEC_TYPE_BYTE, type TransactionList } from './transactionList.ts'
 export {
   type AltDaConfig,
   type BlockId,
