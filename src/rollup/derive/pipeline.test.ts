@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { bigIntToBytes } from '../../lib/bytes.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
-import { CONFIG_UPDATE_TOPIC, encodeFrames, l1InfoOfTransactions } from '../protocol/index.ts'
+import { CONFIG_UPDATE_TOPIC, encodeFrames, l1InfoOfTransactions, upgradeDepositsOf } from '../protocol/index.ts'
 import { FORKS, type Fork, type L1Log } from '../protocol/types.ts'
 import { GENESIS_TIME, INBOX, L1_BLOCK_TIME, SYSTEM_CONFIG_CONTRACT, testConfig } from './testUtils/config.ts'
 import { channelData, channelFrames, MiniChain } from './testUtils/miniChain.ts'
@@ -23,16 +23,13 @@ async function withNineBlocks(fork: Fork | 'bedrock', overrides: Parameters<type
   return chain
 }
 
-/** Nothing is derived under Lagoon: its rules are not known here. */
-const KNOWN_FORKS = FORKS.filter((fork) => fork !== 'lagoon')
-
 /** The chain that was derived is the one that was sequenced, as far as it goes. */
 function expectSequenced(chain: MiniChain, number: number): void {
   expect(chain.l2.head).toEqual(chain.sequenced.ref(number))
 }
 
 describe('derivation of what a batcher posts', () => {
-  it.each(['bedrock', ...KNOWN_FORKS] as const)('singular batches under the rules of %s', async (fork) => {
+  it.each(['bedrock', ...FORKS] as const)('singular batches under the rules of %s', async (fork) => {
     const chain = await withNineBlocks(fork)
     chain.l1.add({ data: [channelData(chain.singulars(1, 9))] })
     expect(await chain.run()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
@@ -43,7 +40,7 @@ describe('derivation of what a batcher posts', () => {
     expect(chain.pipeline.origin.number).toBe(4)
   })
 
-  it.each(KNOWN_FORKS.slice(KNOWN_FORKS.indexOf('delta')))('span batches under the rules of %s', async (fork) => {
+  it.each(FORKS.slice(FORKS.indexOf('delta')))('span batches under the rules of %s', async (fork) => {
     const chain = await withNineBlocks(fork)
     chain.l1.add({ data: [channelData([chain.span(1, 4)])] })
     chain.l1.add({ data: [channelData([chain.span(5, 9)])] })
@@ -302,10 +299,26 @@ describe('changes on L1', () => {
   })
 
   it('stops before a fork whose rules are not known', async () => {
-    const chain = await startedChain('isthmus', { forks: { isthmus: 0, lagoon: GENESIS_TIME + 4 } })
+    const unknownForks = [{ name: 'mars', time: GENESIS_TIME + 4 }]
+    const chain = await startedChain('isthmus', { unknownForks })
     chain.l1.growTo(10)
     await expect(chain.run()).rejects.toMatchObject({ code: 'fork-unknown', severity: 'temporary' })
     expect(chain.l2.head.number).toBe(1)
+  })
+
+  it('stops before the activation block of Lagoon without its bundle, and not with it', async () => {
+    const forks = { karst: 0, lagoon: GENESIS_TIME + 4 }
+    const without = await startedChain('karst', { forks })
+    without.l1.growTo(10)
+    await expect(without.run()).rejects.toMatchObject({ code: 'upgrade-bundle-missing', severity: 'temporary' })
+    expect(without.l2.head.number).toBe(1)
+
+    const lagoonBundle = upgradeDepositsOf('jovian')
+    const chain = await startedChain('karst', { forks, lagoonBundle })
+    chain.l1.growTo(10)
+    await chain.run()
+    const counts = chain.l2.blocks.slice(1, 3).map(({ payload }) => payload.transactions.length)
+    expect(counts).toEqual([1, 1 + lagoonBundle.length])
   })
 })
 

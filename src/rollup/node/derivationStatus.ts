@@ -20,6 +20,7 @@ export const DERIVATION_STATES = [
   'engine-syncing',
   /** The next block is under the rules of a fork that this version does not know. */
   'fork-unknown',
+  'upgrade-bundle-missing',
   /** A step fails again and again for another reason. */
   'failing',
   /** Nothing is derived: the safe head is another node's. */
@@ -77,7 +78,7 @@ export interface DerivationFacts {
   /** In follow mode the address of the node that is followed. */
   follows: string | undefined
   record: DerivationRecord
-  config: Pick<RollupConfig, 'seqWindowSize' | 'blockTime' | 'forks' | 'unknownForks'>
+  config: Pick<RollupConfig, 'seqWindowSize' | 'blockTime' | 'forks' | 'unknownForks' | 'lagoonBundle'>
 }
 
 /** Why the safe head stands where it does. */

@@ -181,6 +181,12 @@ const CASES: [DerivationState, string, DerivationFacts, string][] = [
     'The safe head stays at 1000 (0x2222…2222): the next block is of the fork mars (1970-01-01 03:20:02 UTC), which this version does not know.',
   ],
   [
+    'upgrade-bundle-missing',
+    'the activation block of Lagoon without its bundle',
+    facts({ config: { seqWindowSize: 3600, blockTime: 2, forks: { lagoon: 12_002 } } }),
+    "The safe head stays at 1000 (0x2222…2222): Lagoon's activation block needs the published upgrade bundle: give it by --rollup.upgrade-bundle, or read it from a node that has the block by `devium bundle from-block`.",
+  ],
+  [
     'failing',
     'a step that fails for another reason',
     facts({}, (recorder, clock) => {
@@ -291,6 +297,7 @@ describe('derivationStatus', () => {
         'engine-syncing',
         'resetting',
         'fork-unknown',
+        'upgrade-bundle-missing',
         'failing',
       ],
       ...['window-expired', 'batches-dropped', 'window-expiring', 'batcher-stopped', 'no-batches'],

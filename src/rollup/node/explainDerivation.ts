@@ -1,7 +1,7 @@
 import { blockPhrase, countOf, sinceText, utcText } from '../../lib/phrases.ts'
 import { shortHash } from '../../lib/shortIds.ts'
 import type { ChannelSnapshot } from '../derive/index.ts'
-import { unknownForkAt } from '../protocol/index.ts'
+import { isForkActivationBlock, MISSING_BUNDLE_TEXT, unknownForkAt } from '../protocol/index.ts'
 import type { DerivationFacts, DerivationState } from './derivationStatus.ts'
 
 /** Without a batch for this long there is probably no batcher. */
@@ -123,6 +123,16 @@ const forkUnknown: Rule = ({ safe, follows, config }) => {
   }
 }
 
+const bundleMissing: Rule = ({ safe, follows, config }) => {
+  if (safe === undefined || follows !== undefined) return undefined
+  const isNext = isForkActivationBlock(config, 'lagoon', safe.timestamp + config.blockTime)
+  if (!isNext || config.lagoonBundle !== undefined) return undefined
+  return {
+    state: 'upgrade-bundle-missing',
+    text: `The safe head stays at ${blockPhrase(safe)}: ${MISSING_BUNDLE_TEXT}.`,
+  }
+}
+
 const failing: Rule = ({ record: { failure }, follows, nowMs }) => {
   if (failure === undefined) return undefined
   if (follows !== undefined) {
@@ -238,6 +248,7 @@ const RULES: readonly Rule[] = [
   engineSyncing,
   searching,
   forkUnknown,
+  bundleMissing,
   failing,
   following,
   catchingUp,

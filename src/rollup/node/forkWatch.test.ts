@@ -3,6 +3,7 @@ import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
 import type { RollupConfig } from '../protocol/index.ts'
+import { testConfig } from '../protocol/testUtils/config.ts'
 import { type EngineForkProblem, ForkWatch } from './forkWatch.ts'
 
 const DAY = 86_400
@@ -10,12 +11,13 @@ const NOW = 1_800_000_000
 
 function start(
   times: Record<string, number>,
-  { forks = {}, engineForkProblem }: { forks?: RollupConfig['forks']; engineForkProblem?: EngineForkProblem } = {},
+  { engineForkProblem, ...chain }: Partial<RollupConfig> & { engineForkProblem?: EngineForkProblem } = {},
 ) {
   const clock = new ManualClock(NOW * 1000)
   const lines: unknown[] = []
   const logger = { ...silentLogger, warn: (message: string) => lines.push(message) }
-  const config = { forks, unknownForks: Object.entries(times).map(([name, time]) => ({ name, time })) }
+  const unknownForks = Object.entries(times).map(([name, time]) => ({ name, time }))
+  const config = { ...testConfig({}), unknownForks, ...chain }
   const stop = new AbortController()
   const running = new ForkWatch({ clock, logger, engineForkProblem }, config).run(stop.signal)
   return { clock, lines, stop, running }
@@ -61,18 +63,32 @@ it('asks the engine about forks ahead at the start, and again a day before', asy
     asked.push(fork)
     return answers.shift()
   }
-  const forks = { jovian: NOW - DAY, karst: NOW + 3 * DAY, lagoon: NOW + 2 * DAY }
-  const { clock, lines, running } = start({}, { forks, engineForkProblem })
+  const forks = { jovian: NOW - DAY, karst: NOW + 3 * DAY }
+  const { clock, lines, running } = start({ mars: NOW + 2 * DAY }, { forks, engineForkProblem })
   await nextTurn()
   const karst = { name: 'karst', time: NOW + 3 * DAY }
-  const lagoon = 'This version does not know the fork lagoon: it stops following the chain at 2027-01-17 08:00:00 UTC'
+  const mars = 'This version does not know the fork mars: it stops following the chain at 2027-01-17 08:00:00 UTC'
   expect(asked).toEqual([karst])
-  expect(lines).toEqual([`${lagoon}, in 2 days`, 'not ready for karst'])
+  expect(lines).toEqual([`${mars}, in 2 days`, 'not ready for karst'])
   await clock.advance(2 * DAY * 1000)
   await running
   expect(asked).toEqual([karst, karst])
   // It has been updated meanwhile.
-  expect(lines).toEqual([`${lagoon}, in 2 days`, 'not ready for karst', `${lagoon}, in 24 h`])
+  expect(lines).toEqual([`${mars}, in 2 days`, 'not ready for karst', `${mars}, in 24 h`])
+})
+
+it('says what Lagoon needs until the node has its upgrade bundle', async () => {
+  const lagoon = NOW + 3_600
+  const { lines, running } = start({}, { forks: { karst: 0, lagoon } })
+  await running
+  expect(lines).toEqual([
+    expect.stringMatching(
+      /^The node stops before Lagoon at 2027-01-15 09:00:00 UTC, in 60 min: .*--rollup.upgrade-bundle/,
+    ),
+  ])
+  const ready = start({}, { forks: { karst: 0, lagoon }, lagoonBundle: [] })
+  await ready.running
+  expect(ready.lines).toEqual([])
 })
 
 it('goes on where the engine does not answer', async () => {

@@ -2,7 +2,15 @@ import { type Clock, sleep, unixSeconds } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { fromNowText, utcText } from '../../lib/phrases.ts'
-import { FORKS, type Fork, type RollupConfig, type UnknownFork, unknownForks } from '../protocol/index.ts'
+import {
+  bundleNeededAt,
+  FORKS,
+  type Fork,
+  MISSING_BUNDLE_TEXT,
+  type RollupConfig,
+  type UnknownFork,
+  unknownForks,
+} from '../protocol/index.ts'
 
 /** Seconds before a fork at which the node says once more that it cannot follow it. */
 const NOTICE_S = 86_400
@@ -12,6 +20,11 @@ export function unknownForkText({ name, time }: UnknownFork, nowSeconds: number)
   const isPast = time <= nowSeconds
   const when = `${utcText(time)}, ${fromNowText(time, nowSeconds)}`
   return `This version does not know the fork ${name}: it ${isPast ? 'stopped' : 'stops'} following the chain at ${when}`
+}
+
+/** The same for Lagoon, which is ahead, without its upgrade bundle. */
+export function missingBundleText(time: number, nowSeconds: number): string {
+  return `The node stops before Lagoon at ${utcText(time)}, ${fromNowText(time, nowSeconds)}: ${MISSING_BUNDLE_TEXT}`
 }
 
 /** Why the engine is not ready for a fork that this version knows, as a sentence without its full stop; undefined: nothing speaks against it. */
@@ -39,21 +52,26 @@ export class ForkWatch {
 
   constructor(
     { clock, logger, engineForkProblem }: ForkWatchModules,
-    config: Pick<RollupConfig, 'forks' | 'unknownForks'>,
+    config: Pick<RollupConfig, 'forks' | 'unknownForks' | 'lagoonBundle' | 'genesis'>,
   ) {
     this.clock = clock
     this.logger = logger
     const unknown = unknownForks(config)
     const known = FORKS.flatMap((name): WatchedFork[] => {
       const time = config.forks[name]
-      const isAhead = time !== undefined && time > unixSeconds(clock) && !unknown.some((fork) => fork.name === name)
+      const isAhead = time !== undefined && time > unixSeconds(clock)
       if (engineForkProblem === undefined || !isAhead) return []
       return [{ name, time, problem: () => engineForkProblem({ name, time }) }]
     })
     const toWatch = (fork: UnknownFork): WatchedFork => {
       return { ...fork, problem: async () => unknownForkText(fork, unixSeconds(clock)) }
     }
-    this.forks = [...unknown.map(toWatch), ...known].sort((a, b) => a.time - b.time)
+    const lagoon = bundleNeededAt(config)
+    const unready: WatchedFork[] =
+      lagoon === undefined || lagoon <= unixSeconds(clock)
+        ? []
+        : [{ name: 'lagoon', time: lagoon, problem: async () => missingBundleText(lagoon, unixSeconds(clock)) }]
+    this.forks = [...unknown.map(toWatch), ...unready, ...known].sort((a, b) => a.time - b.time)
   }
 
   /** Until the last warning, or the signal aborts. */

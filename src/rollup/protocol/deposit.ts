@@ -4,26 +4,12 @@ import { keccak256Hex } from '../../lib/hash.ts'
 import { fromHex, type Hex, quantityToBigInt, toHex } from '../../lib/hex.ts'
 import { decodeRlp, encodeRlp, rlpBigInt, rlpBytes, rlpList } from '../../lib/rlp.ts'
 import { userDepositSourceHash } from './sourceHash.ts'
-import type { L1Log, L1Receipt } from './types.ts'
+import type { DepositTx, L1Log, L1Receipt } from './types.ts'
+
+export type { DepositTx }
 
 /** EIP-2718 type of deposit transactions (specs: deposits). */
 export const DEPOSIT_TX_TYPE = 0x7e
-
-export interface DepositTx {
-  sourceHash: Hex
-  from: Hex
-  /** null creates a contract. */
-  to: Hex | null
-  /** Wei; 0 = nothing is minted. */
-  mint: bigint
-  /** Wei. */
-  value: bigint
-  /** Gas limit. */
-  gas: bigint
-  /** Only before Regolith. */
-  isSystemTx: boolean
-  data: Uint8Array
-}
 
 /** Whether the EIP-2718 encoding is that of a deposit. */
 export function isDepositTx(encoded: Uint8Array): boolean {

@@ -20,7 +20,11 @@ export function isForkActive(config: Pick<RollupConfig, 'forks'>, fork: Fork, ti
 }
 
 /** Whether the L2 block at `l2Time` is the first of `fork`. A fork that is active at genesis has no such block. */
-export function isForkActivationBlock(config: RollupConfig, fork: Fork, l2Time: number): boolean {
+export function isForkActivationBlock(
+  config: Pick<RollupConfig, 'forks' | 'blockTime'>,
+  fork: Fork,
+  l2Time: number,
+): boolean {
   return (
     l2Time >= config.blockTime &&
     isForkActive(config, fork, l2Time) &&

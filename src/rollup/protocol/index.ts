@@ -92,6 +92,7 @@ export {
   parseL1Info,
 } from './l1Info.ts'
 export { createL1InfoEncoder, type L1InfoEncoder } from './l1InfoEncoder.ts'
+export { bundleNeededAt, MISSING_BUNDLE_TEXT } from './lagoonUpgrade.ts'
 export { orderedTrieRoot } from './orderedTrie.ts'
 export { computeOutputRoot, type OutputRootParts } from './outputRoot.ts'
 export {
@@ -201,4 +202,12 @@ export {
 } from './types.ts'
 export { checkForksKnown, unknownForkAt, unknownForks } from './unknownForks.ts'
 export { hasMoreThanL1Info, transactionTotals, withUnreadTransactions } from './unreadTransactions.ts'
+export {
+  BUNDLE_PINS,
+  type BundledFork,
+  findUpgradeBundle,
+  readUpgradeBundle,
+  type UpgradeBundle,
+  upgradeBundleToJson,
+} from './upgradeBundle.ts'
 export { upgradeDeposits, upgradeDepositsOf, upgradeGas } from './upgradeTxs.ts'

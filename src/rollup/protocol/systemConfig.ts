@@ -18,7 +18,7 @@ import {
   type SystemConfig,
   ZERO_HASH,
 } from './types.ts'
-import { upgradeGas } from './upgradeTxs.ts'
+import { upgradeGasToStrip } from './upgradeTxs.ts'
 
 /** keccak256("ConfigUpdate(uint256,uint8,bytes)") (specs: system-config, "L1 SystemConfig contract"). */
 export const CONFIG_UPDATE_TOPIC: Hex = '0x1d2b0bda21d56b8bd12d4f94ebacffdfb35f5e226f84b461103bb8beab6353be'
@@ -138,8 +138,7 @@ export function systemConfigFromPayload(payload: ExecutionPayload, config: Rollu
  * history keeps the raised one.
  */
 function configuredGasLimit({ gasLimit, timestamp, blockNumber }: ExecutionPayload, config: RollupConfig): bigint {
-  if (config.keepKarstUpgradeGas === true) return gasLimit
-  const added = upgradeGas(config, timestamp)
+  const added = upgradeGasToStrip(config, timestamp)
   if (gasLimit < added) {
     throw new DecodeError(`gas limit of L2 block ${blockNumber} is ${gasLimit}, its upgrade alone adds ${added}`)
   }

@@ -93,6 +93,10 @@ export interface RollupConfig {
   pectraBlobScheduleTime?: number
   /** Scheduled, and not known here; absent = none. */
   unknownForks?: readonly UnknownFork[]
+  /** Chain ids whose messages this chain takes, its own among them; needed from Lagoon on. Not part of the config's JSON. */
+  dependencySet?: readonly bigint[]
+  /** Deposits of Lagoon's activation block that the operator gave, without the two of interop. Not part of the JSON either. */
+  lagoonBundle?: readonly DepositTx[]
   /** Blob fee parameters of an L1 that is no public network, ascending by time; absent = by L1 chain id, else Cancun. */
   l1BlobSchedule?: readonly { time: number; updateFraction: bigint }[]
   /** Whether the gas that Karst's activation block adds for its upgrade stays in the gas limit; absent = no. */
@@ -107,6 +111,22 @@ export interface RollupConfig {
     eip1559Denominator: number
     eip1559DenominatorCanyon: number
   }
+}
+
+export interface DepositTx {
+  sourceHash: Hex
+  from: Hex
+  /** null creates a contract. */
+  to: Hex | null
+  /** Wei; 0 = nothing is minted. */
+  mint: bigint
+  /** Wei. */
+  value: bigint
+  /** Gas limit. */
+  gas: bigint
+  /** Only before Regolith. */
+  isSystemTx: boolean
+  data: Uint8Array
 }
 
 export interface Withdrawal {

@@ -1,18 +1,11 @@
 import { DeviumError } from '../../lib/errors.ts'
-import type { Fork, RollupConfig, UnknownFork } from './types.ts'
+import type { RollupConfig, UnknownFork } from './types.ts'
 
-type Forks = Pick<RollupConfig, 'forks' | 'unknownForks'>
-
-/** Forks whose names this version knows, and not all of their rules. */
-const FORKS_WITHOUT_RULES: readonly Fork[] = ['lagoon']
+type Forks = Pick<RollupConfig, 'unknownForks'>
 
 /** Forks that the chain schedules and whose rules this version does not have, the earliest first. */
 export function unknownForks(config: Forks): UnknownFork[] {
-  const withoutRules = FORKS_WITHOUT_RULES.flatMap((name) => {
-    const time = config.forks[name]
-    return time === undefined ? [] : [{ name, time }]
-  })
-  return [...withoutRules, ...(config.unknownForks ?? [])].sort((a, b) => a.time - b.time)
+  return [...(config.unknownForks ?? [])].sort((a, b) => a.time - b.time)
 }
 
 /** The first of them that a block of this time is under. */

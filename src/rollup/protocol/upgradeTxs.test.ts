@@ -3,11 +3,16 @@ import { concatBytes } from '../../lib/bytes.ts'
 import { keccak256Hex } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { encodeDepositTx } from './deposit.ts'
+import { bundleNeededAt } from './lagoonUpgrade.ts'
 import { upgradeSourceHash } from './sourceHash.ts'
 import { testConfig } from './testUtils/config.ts'
-import { ZERO_ADDRESS } from './types.ts'
+import { type RollupConfig, ZERO_ADDRESS } from './types.ts'
 import code from './upgradeCode.generated.json' with { type: 'json' }
-import { upgradeDeposits, upgradeDepositsOf, upgradeGas } from './upgradeTxs.ts'
+import { upgradeDeposits, upgradeDepositsOf, upgradeGas, upgradeGasToStrip } from './upgradeTxs.ts'
+
+/** Selectors of setFeature(bytes32) and fund(). */
+const SET_FEATURE = '46a4d780'
+const FUND = '0xb60d4288'
 
 /** Length and keccak256 that the specifications' bytecode files have. */
 const INIT_CODES: [keyof typeof code, number, Hex][] = [
@@ -126,5 +131,56 @@ describe("Karst's bundle", () => {
     expect(upgradeGas(config, 1_700_000_010)).toBe(55_370_657n)
     expect(upgradeGas(config, 1_700_000_012)).toBe(0n)
     expect(upgradeDeposits(config, 1_700_000_010)).toEqual(bundle)
+  })
+})
+
+describe("Lagoon's activation block", () => {
+  const AT = 1_700_000_010
+  const bundle = upgradeDepositsOf('jovian')
+  const config = (parts: Partial<RollupConfig> = {}) => ({ ...testConfig({ karst: 0, lagoon: AT }), ...parts })
+
+  it('has the bundle that was given, and no block is made without it', () => {
+    expect(upgradeDeposits(config({ lagoonBundle: bundle }), AT)).toEqual(bundle)
+    expect(upgradeDeposits(config({ lagoonBundle: bundle, dependencySet: [901n] }), AT)).toEqual(bundle)
+    expect(() => upgradeDeposits(config(), AT)).toThrow('--rollup.upgrade-bundle')
+    for (const other of [AT - 2, AT + 2]) expect(upgradeDeposits(config(), other)).toEqual([])
+  })
+
+  it('turns interop on and funds it around the bundle, with more than one chain in the set', () => {
+    const deposits = upgradeDeposits(config({ lagoonBundle: bundle, dependencySet: [901n, 902n] }), AT)
+    expect(deposits.slice(1, -1)).toEqual(bundle)
+    expect(deposits[0]).toMatchObject({
+      sourceHash: upgradeSourceHash('Interop pre: setFeature(INTEROP)'),
+      ...{ from: '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001', to: '0x4200000000000000000000000000000000000015' },
+      ...{ mint: 0n, value: 0n, gas: 100_000n, isSystemTx: false },
+    })
+    const feature = `${'494e5445524f50'}${'00'.repeat(25)}`
+    expect(toHex(deposits[0]?.data ?? new Uint8Array(0))).toBe(`0x${SET_FEATURE}${feature}`)
+    expect(deposits.at(-1)).toMatchObject({
+      sourceHash: upgradeSourceHash('Interop post: ETHLiquidity Funding'),
+      ...{ from: '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001', to: '0x4200000000000000000000000000000000000025' },
+      ...{ mint: 2n ** 128n - 1n, value: 2n ** 128n - 1n, gas: 50_000n, isSystemTx: false },
+    })
+    expect(toHex(deposits.at(-1)?.data ?? new Uint8Array(0))).toBe(FUND)
+  })
+
+  it('adds the gas of bundle and both deposits whatever the set, and all of it goes back', () => {
+    for (const dependencySet of [[901n], [901n, 902n]]) {
+      expect(upgradeGas(config({ dependencySet }), AT)).toBe(64_827_394n + 150_000n)
+      // The flag is about Karst's block alone.
+      expect(upgradeGasToStrip(config({ dependencySet, keepKarstUpgradeGas: true }), AT)).toBe(64_977_394n)
+    }
+    expect(upgradeGas(config(), AT + 2)).toBe(0n)
+    const karst = { ...testConfig({ jovian: 0, karst: AT }), keepKarstUpgradeGas: true }
+    expect([upgradeGas(karst, AT), upgradeGasToStrip(karst, AT)]).toEqual([55_370_657n, 0n])
+  })
+
+  it('is none for a chain that has Lagoon from genesis on', () => {
+    const atGenesis = testConfig({ lagoon: 0 })
+    expect(upgradeDeposits(atGenesis, 1_700_000_002)).toEqual([])
+    expect(bundleNeededAt(atGenesis)).toBeUndefined()
+    expect(bundleNeededAt(config())).toBe(AT)
+    expect(bundleNeededAt(config({ lagoonBundle: bundle }))).toBeUndefined()
+    expect(bundleNeededAt(testConfig({ karst: 0 }))).toBeUndefined()
   })
 })

@@ -8,9 +8,11 @@ import {
 } from './constants.ts'
 import type { DepositTx } from './deposit.ts'
 import { isForkActivationBlock } from './forks.ts'
-import { KARST_UPGRADE_GAS, karstUpgradeDeposits } from './karstBundle.ts'
+import { karstUpgradeDeposits } from './karstBundle.ts'
+import { LAGOON_UPGRADE_GAS, lagoonUpgradeDeposits } from './lagoonUpgrade.ts'
 import { upgradeSourceHash } from './sourceHash.ts'
-import { type RollupConfig, ZERO_ADDRESS } from './types.ts'
+import { type Fork, type RollupConfig, ZERO_ADDRESS } from './types.ts'
+import { BUNDLE_PINS } from './upgradeBundle.ts'
 import code from './upgradeCode.generated.json' with { type: 'json' }
 
 // The deposits that a fork's activation block carries (specs: {ecotone,fjord,isthmus,jovian,karst}/derivation, "Network upgrade
@@ -24,9 +26,14 @@ const PROXY_UPDATE_GAS = 50_000n
 type UpgradeFork = 'ecotone' | 'fjord' | 'isthmus' | 'jovian' | 'karst'
 const UPGRADE_FORKS: readonly UpgradeFork[] = ['ecotone', 'fjord', 'isthmus', 'jovian', 'karst']
 
-/** Upgrade deposits of the L2 block at `l2Time`, in order; none when it activates no fork. */
+/**
+ * Upgrade deposits of the L2 block at `l2Time`, in order; none when it activates no fork. Throws DeviumError
+ * (`upgrade-bundle-missing`) for Lagoon's activation block where the config lacks its bundle.
+ */
 export function upgradeDeposits(config: RollupConfig, l2Time: number): DepositTx[] {
-  return UPGRADE_FORKS.filter((fork) => isForkActivationBlock(config, fork, l2Time)).flatMap((fork) => UPGRADES[fork]())
+  const isActivation = (fork: Fork) => isForkActivationBlock(config, fork, l2Time)
+  const deposits = UPGRADE_FORKS.filter(isActivation).flatMap(upgradeDepositsOf)
+  return isActivation('lagoon') ? [...deposits, ...lagoonUpgradeDeposits(config)] : deposits
 }
 
 /**
@@ -34,15 +41,22 @@ export function upgradeDeposits(config: RollupConfig, l2Time: number): DepositTx
  * Earlier forks' deposits have to.
  */
 export function upgradeGas(config: RollupConfig, l2Time: number): bigint {
-  return isForkActivationBlock(config, 'karst', l2Time) ? KARST_UPGRADE_GAS : 0n
+  const gasOf = (fork: Fork, gas: bigint) => (isForkActivationBlock(config, fork, l2Time) ? gas : 0n)
+  return gasOf('karst', BUNDLE_PINS.karst.gas) + gasOf('lagoon', LAGOON_UPGRADE_GAS)
+}
+
+/** The part of `upgradeGas` that is taken back after the block: chains whose history keeps Karst's are known by their config. */
+export function upgradeGasToStrip(config: RollupConfig, l2Time: number): bigint {
+  const isKept = config.keepKarstUpgradeGas === true && isForkActivationBlock(config, 'karst', l2Time)
+  return upgradeGas(config, l2Time) - (isKept ? BUNDLE_PINS.karst.gas : 0n)
 }
 
 /** All upgrade deposits of one fork. */
-export function upgradeDepositsOf(fork: UpgradeFork): DepositTx[] {
+export function upgradeDepositsOf(fork: UpgradeFork): readonly DepositTx[] {
   return UPGRADES[fork]()
 }
 
-const UPGRADES: Record<UpgradeFork, () => DepositTx[]> = {
+const UPGRADES: Record<UpgradeFork, () => readonly DepositTx[]> = {
   ecotone: () => [
     deployment('Ecotone: L1 Block Deployment', deployer(0), 375_000n, code.ecotoneL1Block),
     deployment('Ecotone: Gas Price Oracle Deployment', deployer(1), 1_000_000n, code.ecotoneGasPriceOracle),
