@@ -51,9 +51,9 @@ export function checkChain(
       `${source}: its L1 is ${parent}, an OP Stack L2: a chain on top of one (L3) is not supported, as it is not by op-node`,
     )
   }
-  if (config.forks.lagoon !== undefined) {
+  if (config.forks.lagoon !== undefined && config.dependencySet === undefined) {
     throw new UsageError(
-      `${source}: the Lagoon (interop) upgrade is scheduled for ${config.forks.lagoon} but no dependency set is configured, and none can be in this version`,
+      `${source}: the Lagoon (interop) upgrade is scheduled for ${config.forks.lagoon} but no dependency set is configured: give it by --interop.dependency-set`,
       { details: { fork: 'lagoon' } },
     )
   }

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { UsageError } from '../lib/errors.ts'
 import type { JsonValue } from '../lib/jsonRpc/types.ts'
 import { addBatcherCommands } from './batcherCommands.ts'
+import { addBundleCommands } from './bundleCommand.ts'
 import { addDecode } from './decode/decodeCommand.ts'
 import { addDeriveCommands } from './deriveCommand.ts'
 import { addDoctor } from './doctor/doctorCommand.ts'
@@ -33,6 +34,7 @@ export function createDeviumCommand(): Command {
   addSequencerCommands(program)
   addBatcherCommands(program)
   addNetworksCommands(program)
+  addBundleCommands(program)
 
   nodeCommand(
     program,

@@ -5,6 +5,7 @@ import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { silentLogger } from '../lib/logger.ts'
 import { dumpRollupConfig, networkNames, rollupConfigOf } from '../rollup/networks/index.ts'
+import { BUNDLE_PINS, upgradeBundleToJson, upgradeDepositsOf } from '../rollup/protocol/index.ts'
 import type { FlagValues } from './flags.ts'
 import { checkRollupNodeFlags, loadRollupConfig } from './rollupNodeConfig.ts'
 import { rollupNodeFlags } from './rollupNodeFlags.ts'
@@ -42,6 +43,17 @@ const L1_CHAIN = {
   },
 }
 
+const LAGOON = {
+  ...rollupJson,
+  ...{ chain_op_config: CHAIN_OP_CONFIG, isthmus_time: 7, jovian_time: 8, karst_time: 9, lagoon_time: 11 },
+}
+const DEPENDENCY_SET_FAULTS: readonly [what: string, set: unknown, problem: string][] = [
+  ['without the chain itself', { dependencies: { 902: {} } }, 'chain 901 itself is missing'],
+  ['without dependencies', {}, 'dependency set.dependencies: missing'],
+  ['with names', { dependencies: { 901: {}, op: {} } }, 'expected chain ids, got op'],
+  ['that is no JSON', '{', 'set.json: '],
+]
+
 const load = (changes: Partial<Values>) =>
   loadRollupConfig(values({ l1ChainConfig: file('l1-of-900.json', L1_CHAIN), ...changes }), silentLogger)
 
@@ -60,6 +72,26 @@ describe('loadRollupConfig', () => {
     expect((await load({ rollupConfig, overrideKeepKarstUpgradeGas: false })).keepKarstUpgradeGas).toBe(false)
     const plain = file('rollup.json', rollupJson)
     expect((await load({ rollupConfig: plain, overrideKeepKarstUpgradeGas: true })).keepKarstUpgradeGas).toBe(true)
+  })
+
+  it('takes Lagoon by either of its names, with the dependency set that it needs', async () => {
+    const set = file('set.json', { dependencies: { 901: {}, 902: {} }, overrideMessageExpiryWindow: null })
+    const older = { ...LAGOON, lagoon_time: undefined, interop_time: 11 }
+    for (const json of [LAGOON, older]) {
+      const config = await load({ rollupConfig: file('rollup.json', json), dependencySet: set })
+      expect(config.forks.lagoon).toBe(11)
+      expect(config.dependencySet).toEqual([901n, 902n])
+      expect(config.lagoonBundle).toBeUndefined()
+    }
+    const overridden = { rollupConfig: file('rollup.json', LAGOON), dependencySet: set, overrideLagoon: 20 }
+    expect((await load(overridden)).forks.lagoon).toBe(20)
+  })
+
+  it("takes Karst's bundle too, which it has itself", async () => {
+    const karst = upgradeBundleToJson({ pin: BUNDLE_PINS.karst, deposits: upgradeDepositsOf('karst') })
+    const upgradeBundles = [file('karst.json', JSON.parse(JSON.stringify(karst)))]
+    const config = await load({ rollupConfig: file('rollup.json', rollupJson), upgradeBundles })
+    expect(config.lagoonBundle).toBeUndefined()
   })
 
   it('takes a network of the registry, also when a file is given', async () => {
@@ -197,6 +229,19 @@ describe('loadRollupConfig', () => {
         }),
       }),
       'the Lagoon (interop) upgrade is scheduled for 11',
+    ],
+    ...DEPENDENCY_SET_FAULTS.map(([what, set, problem]): [string, () => Partial<Values>, string] => [
+      `a dependency set ${what}`,
+      () => ({ rollupConfig: file('rollup.json', LAGOON), dependencySet: file('set.json', set) }),
+      problem,
+    ]),
+    [
+      'a bundle that is none',
+      () => ({
+        rollupConfig: file('rollup.json', rollupJson),
+        upgradeBundles: [file('bundle.json', { transactions: [] })],
+      }),
+      'bundle.json: upgrade bundle: its 0 transactions are not those of karst or lagoon',
     ],
     ['neither', () => ({}), '--network or --rollup.config is required'],
     ['a missing file', () => ({ rollupConfig: join(folder, 'none') }), `cannot read rollup config ${tmpdir()}`],

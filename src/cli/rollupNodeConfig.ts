@@ -21,6 +21,7 @@ import { type ChosenChain, checkChain, refuseAltDa } from './chainChecks.ts'
 import { checkDashboardFlags } from './dashboardFlags.ts'
 import type { FlagValues } from './flags.ts'
 import { readL1BlobSchedule } from './l1ChainConfig.ts'
+import { readDependencySet, readUpgradeBundleFile } from './lagoonFiles.ts'
 import { FORK_OVERRIDES, type rollupNodeFlags } from './rollupNodeFlags.ts'
 
 type Values = FlagValues<typeof rollupNodeFlags>
@@ -30,6 +31,8 @@ export type ConfigValues = Pick<
   | 'network'
   | 'rollupConfig'
   | 'l1ChainConfig'
+  | 'dependencySet'
+  | 'upgradeBundles'
   | 'overridePectraBlobSchedule'
   | 'overrideKeepKarstUpgradeGas'
   | 'ignoreMissingPectraBlobSchedule'
@@ -61,7 +64,7 @@ export async function readChosenChain(
 export function settleChain(chosen: ChosenChain, values: ConfigValues, logger: Logger): RollupConfig {
   refuseAltDa(chosen)
   checkRollupConfig(chosen.config)
-  const checked = checkChain(chosen, values, logger)
+  const checked = checkChain({ ...chosen, config: withLagoonFiles(chosen.config, values) }, values, logger)
   return { ...checked, ...l1BlobScheduleOf(values.l1ChainConfig, checked) }
 }
 
@@ -154,6 +157,16 @@ function withOverrides(config: RollupConfig, values: ConfigValues): RollupConfig
     forks,
     ...(pectra === undefined ? {} : { pectraBlobScheduleTime: pectra }),
     ...(keepKarstUpgradeGas === undefined ? {} : { keepKarstUpgradeGas }),
+  }
+}
+
+function withLagoonFiles(config: RollupConfig, { dependencySet, upgradeBundles }: ConfigValues): RollupConfig {
+  const bundles = upgradeBundles.map(readUpgradeBundleFile)
+  const lagoon = bundles.find(({ pin }) => pin.fork === 'lagoon')
+  return {
+    ...config,
+    ...(dependencySet === undefined ? {} : { dependencySet: readDependencySet(dependencySet, config.l2ChainId) }),
+    ...(lagoon === undefined ? {} : { lagoonBundle: lagoon.deposits }),
   }
 }
 

@@ -140,6 +140,18 @@ export const rollupNodeFlags = {
     "File with L1's chain config or genesis: blob fee parameters of an L1 that is no public network",
     { placeholder: '<file>' },
   ),
+  dependencySet: flag.optional(
+    ROLLUP,
+    'interop.dependency-set',
+    'File with the chains whose messages this chain takes; needed where Lagoon is scheduled',
+    { placeholder: '<file>' },
+  ),
+  upgradeBundles: flag.list(
+    ROLLUP,
+    'rollup.upgrade-bundle',
+    "File with a fork's published upgrade transactions; needed at the activation block of Lagoon",
+    { placeholder: '<file>' },
+  ),
   rollupMaxReorgWindows: flag.integer(
     ROLLUP,
     'rollup.max-reorg-windows',

@@ -18,6 +18,10 @@ export class JsonObjectReader {
     return this.value(name) !== undefined
   }
 
+  names(): string[] {
+    return Object.keys(this.members)
+  }
+
   /** The member as it is; undefined when absent or null. */
   raw(name: string): unknown {
     return this.value(name)
