@@ -1,18 +1,19 @@
 import { fromNowText, utcText } from '../../lib/phrases.ts'
 import { REGISTRY_COMMIT, REGISTRY_UPDATE } from '../../rollup/networks/index.ts'
-import { unknownForkText } from '../../rollup/node/index.ts'
-import { FORKS, type Fork, unknownForks } from '../../rollup/protocol/index.ts'
-import type { ChainFacts, DoctorFacts, FlagFacts } from './facts.ts'
+import { missingBundleText, unknownForkText } from '../../rollup/node/index.ts'
+import { bundleNeededAt, FORKS, type Fork, unknownForks } from '../../rollup/protocol/index.ts'
+import type { ChainFacts, DoctorFacts, EngineFacts, FlagFacts } from './facts.ts'
 import { type Finding, stopsAt } from './finding.ts'
 
 /** Times that are older than this may lack a fork that was scheduled since. */
 const OLD_REGISTRY_S = 90 * 86_400
 
 /** Findings on this version, its registry and the flags. */
-export function judgeChain({ chain, flags, nowS }: DoctorFacts): Finding[] {
+export function judgeChain({ chain, flags, engine, nowS }: DoctorFacts): Finding[] {
   return [
     ...refusal(chain),
     ...unknown(chain, nowS),
+    ...missingBundle(chain, engine, nowS),
     ...overrides(chain, flags, nowS),
     ...fileAgainstRegistry(chain, flags, nowS),
     ...registryAge(chain, nowS),
@@ -22,10 +23,7 @@ export function judgeChain({ chain, flags, nowS }: DoctorFacts): Finding[] {
 
 function refusal({ refusal: found }: ChainFacts): Finding[] {
   if (found === undefined) return []
-  const next =
-    found.fork === null
-      ? 'Change what the line above names: devium--batcher ends with it at its start.'
-      : `Before ${found.fork} runs, this node needs a devium release that knows it.`
+  const next = 'Change what the line above names: devium--batcher ends with it at its start.'
   const text = `The node does not start: ${found.text}.`
   return [{ code: 'chain-refused', subject: 'version', fork: found.fork, stops: 'now', text, next }]
 }
@@ -38,6 +36,24 @@ function unknown({ config, refusal: found }: ChainFacts, nowS: number): Finding[
       text: `${unknownForkText(fork, nowS)}.`,
       next: `Install a devium release that knows ${fork.name}. If ${fork.name}_time is misspelt, mend the rollup config.`,
     }))
+}
+
+/**
+ * Only a chain whose safe head is before Lagoon's activation block still has to make that block. Of a chain that was refused, the
+ * files were not read.
+ */
+function missingBundle({ config, refusal: found }: ChainFacts, { safe }: EngineFacts, nowS: number): Finding[] {
+  const time = bundleNeededAt(config)
+  if (time === undefined || found !== undefined) return []
+  const isPast = time <= nowS && (safe === undefined || safe.time >= time)
+  if (isPast) return []
+  return [
+    {
+      ...{ code: 'upgrade-bundle-missing', subject: 'version', fork: 'lagoon', stops: stopsAt(time, nowS) },
+      text: `${missingBundleText(time, nowS)}.`,
+      next: 'Check the file with `devium bundle check FILE`, and start the node with --rollup.upgrade-bundle=FILE.',
+    },
+  ]
 }
 
 /** Fork times that differ from those of other nodes lead to another chain at the earlier one. */

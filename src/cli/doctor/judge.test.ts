@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { rollupConfigOf } from '../../rollup/networks/index.ts'
+import type { RollupConfig } from '../../rollup/protocol/index.ts'
 import { testConfig } from '../../rollup/protocol/testUtils/config.ts'
 import type { BeaconFacts, ChainFacts, DoctorFacts, EngineFacts, FlagFacts, L1Facts } from './facts.ts'
 import type { Finding } from './finding.ts'
@@ -32,6 +33,10 @@ const LONG_AGO = NOW - 100 * DAY
 const KARST_SOON = { ...UP_TO_JOVIAN, jovian: 0, karst: SOON }
 const MARS = (time: number) => ({
   config: testConfig({ ...UP_TO_JOVIAN, jovian: 0, karst: 0 }, { unknownForks: [{ name: 'mars', time }] }),
+})
+const DOWN = { code: 'down', text: 'refused' } as const
+const LAGOON = (lagoon: number, parts: Partial<RollupConfig> = {}) => ({
+  config: testConfig({ ...UP_TO_JOVIAN, jovian: 0, karst: 0, lagoon }, parts),
 })
 const l1Head = (change: object) => ({ head: { number: 5_000, time: NOW - 12, isGlamsterdam: false, ...change } })
 const sepolia = (change: Partial<ChainFacts> = {}) => {
@@ -393,6 +398,40 @@ describe('diagnose', () => {
     ])
     const unknown = diagnose(changed({ chain: MARS(SOON) })).forks.find(({ name }) => name === 'mars')
     expect(unknown).toMatchObject({ ready: { version: 'no', engine: 'unknown' } })
+  })
+
+  describe('of Lagoon without its upgrade bundle', () => {
+    const lagoonOf = (change: Change) => {
+      const { findings, forks } = diagnose(changed(change))
+      const found = findings.filter(({ code }) => code === 'upgrade-bundle-missing')
+      return { found, ready: forks.find(({ name }) => name === 'lagoon')?.ready.version }
+    }
+    const at = (seconds: number) => ({ safe: { number: 9, time: seconds } })
+
+    it('says so days before, and that the node stops then', () => {
+      const { found, ready } = lagoonOf({ chain: LAGOON(SOON) })
+      expect(found).toMatchObject([{ subject: 'version', fork: 'lagoon', stops: SOON }])
+      expect(found[0]?.text).toMatch(
+        /^The node stops before Lagoon at 2026-11-29 12:00:00 UTC, in 3 days: .*--rollup\.upgrade-bundle.*`devium bundle from-block`\.$/,
+      )
+      expect(ready).toBe('no')
+    })
+
+    it('says so of a chain that has stood still before it', () => {
+      const { found } = lagoonOf({ chain: LAGOON(NOW - DAY), engine: at(NOW - DAY - 2) })
+      expect(found).toMatchObject([
+        { stops: 'now', text: expect.stringMatching(/^The node stopped before Lagoon at /) },
+      ])
+    })
+
+    it.each<[string, Change]>([
+      ['the node has it', { chain: LAGOON(SOON, { lagoonBundle: [] }) }],
+      ['the activation block is safe', { chain: LAGOON(NOW - DAY), engine: at(NOW - DAY) }],
+      ['nobody tells how far the chain is, after it', { chain: LAGOON(NOW - DAY), engine: { problem: DOWN } }],
+      ['the chain has Lagoon from genesis on', { chain: LAGOON(0) }],
+    ])('says nothing where %s', (_, change) => {
+      expect(lagoonOf(change).found).toEqual([])
+    })
   })
 
   describe('on Sepolia', () => {

@@ -22,9 +22,10 @@ export function unknownForkText({ name, time }: UnknownFork, nowSeconds: number)
   return `This version does not know the fork ${name}: it ${isPast ? 'stopped' : 'stops'} following the chain at ${when}`
 }
 
-/** The same for Lagoon, which is ahead, without its upgrade bundle. */
+/** The same for Lagoon without its upgrade bundle. */
 export function missingBundleText(time: number, nowSeconds: number): string {
-  return `The node stops before Lagoon at ${utcText(time)}, ${fromNowText(time, nowSeconds)}: ${MISSING_BUNDLE_TEXT}`
+  const stops = time <= nowSeconds ? 'stopped' : 'stops'
+  return `The node ${stops} before Lagoon at ${utcText(time)}, ${fromNowText(time, nowSeconds)}: ${MISSING_BUNDLE_TEXT}`
 }
 
 /** Why the engine is not ready for a fork that this version knows, as a sentence without its full stop; undefined: nothing speaks against it. */
