@@ -1,6 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import { type Hex, toHex } from '../hex.ts'
 import { createSlots, type Slots } from '../slots.ts'
 import { createTokenCheck, type TokenAccess } from './bearerToken.ts'
@@ -11,14 +12,6 @@ import { foreignOrigin } from './originCheck.ts'
 import { type Pieces, sizeOf } from './pieces.ts'
 import type { RpcDispatcher } from './server.ts'
 import { JsonRpcError, RPC_SERVER_ERROR } from './types.ts'
-import {
-  CLOSE,
-  createWebSocketReader,
-  frameHead,
-  OPCODE,
-  WebSocketFault,
-  type WebSocketReader,
-} from './webSocketFrames.ts'
 
 export interface WebSocketOptions {
   /** Told how many there are, whenever that changes. */
@@ -49,8 +42,14 @@ export interface WebSocketOptions {
   closeMs?: number
 }
 
-/** RFC 6455, section 1.3. */
-const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+/** RFC 6455, section 7.4.1. */
+const CLOSE = { goingAway: 1001, policy: 1008, tooBig: 1009 } as const
+/** Two bytes and a mask of four: of a control frame of a client, without its payload. */
+const CONTROL_HEAD_BYTES = 6
+/** A million empty frames are a million arrays. */
+const MAX_FRAGMENTS = 1024
+/** Shorter answers are sent in one frame, longer ones piece by piece. */
+const JOINED_BYTES = 1024 * 1024
 /** As over HTTP. */
 const DEFAULT_MAX_MESSAGE_BYTES = 5 * 1024 * 1024
 const DEFAULT_MAX_CONNECTIONS = 500
@@ -79,32 +78,31 @@ export function serveWebSockets(server: Server, options: WebSocketOptions): () =
   const largeMessages = createSlots(MAX_LARGE_MESSAGES)
   const hasToken = access === undefined ? () => true : createTokenCheck(access)
   const maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS
-  server.on('upgrade', (request: IncomingMessage, socket: Duplex, first: Uint8Array) => {
+  const handshakes = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    maxPayload: options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
+    maxFragments: MAX_FRAGMENTS,
+    handleProtocols: (asked) => asked.has(PROTOCOL) && PROTOCOL,
+  })
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, first: Buffer) => {
     socket.on('error', () => socket.destroy())
-    const [problem, key] = checkHandshake(request, options)
-    if (problem !== undefined) return refuse(socket, problem)
-    if (!isHostAllowed(request.headers.host)) return refuse(socket, '403 Forbidden')
+    const { origin, host } = request.headers
+    const foreign = foreignOrigin(origin, options.allowedOrigins, host)
+    if (foreign !== undefined || !isHostAllowed(host)) return refuse(socket, '403 Forbidden')
     const lacksToken = !hasToken(authorizationOf(request))
     if (lacksToken && access?.guardsReading) return refuse(socket, '401 Unauthorized')
     if (connections.size >= maxConnections) return refuse(socket, '503 Service Unavailable')
-    const accept = createHash('sha1').update(`${key}${ACCEPT_SUFFIX}`).digest('base64')
-    const lines = ['HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade']
-    if (protocolsOf(request).includes(PROTOCOL)) lines.push(`Sec-WebSocket-Protocol: ${PROTOCOL}`)
-    socket.write(`${[...lines, `Sec-WebSocket-Accept: ${accept}`].join('\r\n')}\r\n\r\n`)
-    const { origin, host } = request.headers
-    const foreign = foreignOrigin(origin, options.allowedOrigins, host)
-    const connection = new Connection(socket, { foreignOrigin: foreign, lacksToken }, options, {
-      unreadOfAll,
-      largeMessages,
-    })
-    connections.add(connection)
-    options.onConnections?.(connections.size)
-    socket.once('close', () => {
-      connections.delete(connection)
+    handshakes.handleUpgrade(request, socket, first, (client) => {
+      const connection = new Connection(client, socket, lacksToken, options, { unreadOfAll, largeMessages })
+      connections.add(connection)
       options.onConnections?.(connections.size)
-      connection.end()
+      client.once('close', () => {
+        connections.delete(connection)
+        options.onConnections?.(connections.size)
+        connection.end()
+      })
     })
-    connection.read(first)
   })
   return () => {
     for (const connection of connections) connection.close(CLOSE.goingAway, 'the program is stopping')
@@ -126,32 +124,14 @@ function authorizationOf(request: IncomingMessage): string | undefined {
   return `Bearer ${Buffer.from(shown.slice(TOKEN_PROTOCOL.length), 'hex').toString()}`
 }
 
-function checkHandshake(
-  { method, headers }: IncomingMessage,
-  { allowedOrigins }: WebSocketOptions,
-): [problem: string] | [problem: undefined, key: string] {
-  const key = headers['sec-websocket-key'] ?? ''
-  const isUpgrade = method === 'GET' && /^websocket$/i.test(headers.upgrade ?? '')
-  if (!isUpgrade || Buffer.from(key, 'base64').length !== 16) return ['400 Bad Request']
-  if (headers['sec-websocket-version'] !== '13') return ['426 Upgrade Required']
-  if (foreignOrigin(headers.origin, allowedOrigins, headers.host) !== undefined) return ['403 Forbidden']
-  return [undefined, key]
-}
-
 function refuse(socket: Duplex, status: string): void {
-  socket.end(`HTTP/1.1 ${status}\r\nSec-WebSocket-Version: 13\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
 }
 
 interface Subscription {
   stop: () => void
   /** What came before the client was told its id. */
   early: (string | Uint8Array)[] | undefined
-}
-
-/** What its handshake said. */
-interface ClientFacts {
-  foreignOrigin: string | undefined
-  lacksToken: boolean
 }
 
 /** What all clients of a server have together. */
@@ -162,11 +142,11 @@ interface Shared {
 
 /** One client. */
 class Connection {
+  private readonly webSocket: WebSocket
   private readonly socket: Duplex
   private readonly options: WebSocketOptions
-  private readonly client: ClientFacts
+  private readonly lacksToken: boolean
   private readonly shared: Shared
-  private readonly reader: WebSocketReader
   private readonly gone = new AbortController()
   private readonly subscriptions = new Map<Hex, Subscription>()
   private readonly timer: NodeJS.Timeout
@@ -177,35 +157,32 @@ class Connection {
   /** Whether anything came since the last ping, and whether a message was under way then. */
   private isAlive = true
   private wasWithin = false
+  /** Of a message that has not ended. */
+  private partBytes = 0
 
-  constructor(socket: Duplex, client: ClientFacts, options: WebSocketOptions, shared: Shared) {
+  constructor(webSocket: WebSocket, socket: Duplex, lacksToken: boolean, options: WebSocketOptions, shared: Shared) {
+    this.webSocket = webSocket
     this.socket = socket
     this.shared = shared
-    this.client = client
+    this.lacksToken = lacksToken
     this.options = options
-    this.reader = createWebSocketReader({
-      maxMessageBytes: options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
-      onMessage: (bytes) => this.onMessage(bytes),
-      onControl: (opcode, payload) => this.onControl(opcode, payload),
-    })
     this.timer = setInterval(() => this.look(), options.pingMs ?? DEFAULT_PING_MS)
-    socket.on('data', (chunk: Uint8Array) => this.read(chunk))
-    // Sockets of HTTP servers stay half open.
-    socket.on('end', () => socket.destroy())
+    // Before the library reads it, which then says what it was.
+    socket.prependListener('data', (chunk: Uint8Array) => {
+      this.isAlive = true
+      this.partBytes += chunk.length
+    })
+    const onControl = (payload: Uint8Array) => {
+      this.partBytes -= CONTROL_HEAD_BYTES + payload.length
+    }
+    webSocket.on('ping', onControl).on('pong', onControl)
+    webSocket.on('message', (data) => this.onMessage(bytesOf(data)))
+    // Against the protocol, or too large: the library ends the connection with the code that says so.
+    webSocket.on('error', () => this.endSoon())
   }
 
   get unreadBytes(): number {
-    return this.socket.writableLength
-  }
-
-  read(chunk: Uint8Array): void {
-    this.isAlive = true
-    try {
-      this.reader.read(chunk)
-    } catch (error) {
-      if (!(error instanceof WebSocketFault)) throw error
-      this.close(error.closeCode, error.message)
-    }
+    return this.webSocket.bufferedAmount
   }
 
   /** After the socket has closed. */
@@ -220,26 +197,27 @@ class Connection {
 
   close(code: number, reason: string): void {
     if (this.isClosing) return
+    this.webSocket.close(code, reason)
+    this.endSoon()
+  }
+
+  private endSoon(): void {
     this.isClosing = true
-    const text = Buffer.from(reason)
-    const payload = Buffer.alloc(2 + text.length)
-    payload.writeUInt16BE(code)
-    text.copy(payload, 2)
-    this.write(OPCODE.close, [payload])
+    // Behind the frame that says why.
     this.socket.end()
-    setTimeout(() => this.socket.destroy(), this.options.closeMs ?? DEFAULT_CLOSE_MS).unref()
+    setTimeout(() => this.webSocket.terminate(), this.options.closeMs ?? DEFAULT_CLOSE_MS).unref()
   }
 
   /** Who reads nothing sees no ping either, so that it is found here, long before as much waits for it as is allowed. */
   private look(): void {
     // What we do not read ourselves while its calls run may be the answer.
-    if (this.isClosing || this.socket.isPaused()) return
-    const isWithin = this.reader.isWithin()
+    if (this.isClosing || this.webSocket.isPaused) return
+    const isWithin = this.partBytes > 0
     if (!this.isAlive) return void this.drop(this.reasonForSilence())
     if (isWithin && this.wasWithin) return void this.drop('takes too long to send a message')
     this.isAlive = false
     this.wasWithin = isWithin
-    this.write(OPCODE.ping, [])
+    this.webSocket.ping()
   }
 
   private reasonForSilence(): string {
@@ -253,14 +231,10 @@ class Connection {
     this.close(CLOSE.policy, reason)
   }
 
-  private onControl(opcode: number, payload: Uint8Array): void {
-    if (opcode === OPCODE.ping) this.write(OPCODE.pong, [payload])
-    if (opcode === OPCODE.close) this.close(CLOSE.normal, '')
-  }
-
   private onMessage(bytes: Uint8Array): void {
     if (this.isClosing) return
     this.wasWithin = false
+    this.partBytes = 0
     this.unanswered.push(bytes)
     this.runNext()
   }
@@ -275,8 +249,8 @@ class Connection {
         this.runNext()
       })
     }
-    if (this.running >= MAX_CALLS) this.socket.pause()
-    else this.socket.resume()
+    if (this.running >= MAX_CALLS) this.webSocket.pause()
+    else this.webSocket.resume()
   }
 
   private async answer(message: Uint8Array): Promise<void> {
@@ -284,17 +258,17 @@ class Connection {
     const call: CallContext = createCallContext({
       timeoutMs: this.options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS,
       clientGone: () => this.gone.signal,
-      foreignOrigin: this.client.foreignOrigin,
-      lacksToken: this.client.lacksToken,
+      foreignOrigin: undefined,
+      lacksToken: this.lacksToken,
       subscriber: this.subscriber(begun),
     })
     try {
       const pieces = await this.handle(message, call)
-      if (pieces !== undefined) this.write(OPCODE.text, pieces)
+      if (pieces !== undefined) this.write(pieces)
       for (const id of begun) this.flush(id)
     } catch {
       // The client has gone while its answer was written.
-      this.socket.destroy()
+      this.webSocket.terminate()
     } finally {
       call.end()
     }
@@ -346,20 +320,19 @@ class Connection {
 
   private notify(id: Hex, content: string | Uint8Array): void {
     const head = `{"jsonrpc":"2.0","method":"${this.options.notification}","params":{"subscription":"${id}","result":`
-    this.write(OPCODE.text, [head, content, '}}'])
+    this.write([head, content, '}}'])
   }
 
   /** A client that does not read what it asked for is dropped: all of it waits in memory. */
-  private write(opcode: number, pieces: Pieces): void {
-    if (!this.socket.writable) return
+  private write(pieces: Pieces): void {
+    if (this.isClosing) return
     const length = sizeOf(pieces)
-    const max = this.options.maxUnreadBytes ?? DEFAULT_MAX_UNREAD_BYTES
-    const reason = opcode === OPCODE.close ? undefined : this.reasonToDrop(length, max)
+    const reason = this.reasonToDrop(length, this.options.maxUnreadBytes ?? DEFAULT_MAX_UNREAD_BYTES)
     if (reason !== undefined) return void this.drop(reason)
-    this.socket.cork()
-    this.socket.write(frameHead(opcode, length))
-    for (const piece of pieces) this.socket.write(piece)
-    this.socket.uncork()
+    const frames = length > JOINED_BYTES ? pieces : [Buffer.concat(pieces.map(toBytes))]
+    for (const [index, frame] of frames.entries()) {
+      this.webSocket.send(frame, { binary: false, fin: index === frames.length - 1 })
+    }
   }
 
   private reasonToDrop(length: number, max: number): string | undefined {
@@ -368,4 +341,12 @@ class Connection {
     if (unread <= MEBIBYTE || this.shared.unreadOfAll() + length <= max * UNREAD_OF_ALL) return undefined
     return 'reads too slowly, as others do: there is no room left'
   }
+}
+
+const toBytes = (piece: string | Uint8Array): Uint8Array => (typeof piece === 'string' ? Buffer.from(piece) : piece)
+
+/** Messages come as one buffer unless they are asked for otherwise. */
+function bytesOf(data: RawData): Uint8Array {
+  if (Array.isArray(data)) return Buffer.concat(data)
+  return data instanceof ArrayBuffer ? new Uint8Array(data) : data
 }
