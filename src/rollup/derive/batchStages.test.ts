@@ -46,6 +46,16 @@ function spanOf(from: number, to: number, parent = from - 1): Batch {
   })
 }
 
+/** The span with these transactions in one of its blocks; `index` counts from 0. */
+function withTransactions(span: Batch, index: number, transactions: Uint8Array[]): Batch {
+  const element = span.type === 'span' ? span.elements[index] : undefined
+  if (element === undefined) throw new RangeError(`no block ${index} in the span`)
+  element.transactions = transactions
+  return span
+}
+
+const POST_EXEC = Uint8Array.of(0x7d, 0xc2, 1, 3)
+
 const noLookups: L2Lookup = {
   blockRefByNumber: () => Promise.reject(new Error('no look-up expected')),
   payloadByNumber: () => Promise.reject(new Error('no look-up expected')),
@@ -59,13 +69,14 @@ interface Rig {
 }
 
 /** A stage whose pipeline starts at L1 block `start`. */
-function rig(rules: 'queue' | 'stage', { start = 0, l2 = noLookups, seqWindowSize = 10 } = {}): Rig {
+function rig(rules: 'queue' | 'stage', { start = 0, l2 = noLookups, seqWindowSize = 10, forks = {} } = {}): Rig {
   const prev = new ScriptedStage<Batch | 'again'>().at(start)
   const [lines, told]: [string[], DerivationEvent[]] = [[], []]
   const logger = createLogger({ level: 'info', format: 'logfmt', color: false, write: (line) => lines.push(line) })
   const tell = (event: DerivationEvent) => told.push(event)
   const modules = { prev, l2, window: new L1Window(prev.origin), logger, tell }
-  const config = testConfig(rules === 'queue' ? 'granite' : 'holocene', { seqWindowSize })
+  const base = testConfig(rules === 'queue' ? 'granite' : 'holocene', { seqWindowSize })
+  const config = { ...base, forks: { ...base.forks, ...forks } }
   const stage = rules === 'queue' ? new BatchQueue(modules, config) : new BatchStage(modules, config)
   return { prev, stage, lines, told }
 }
@@ -286,11 +297,28 @@ describe('batch stage of Holocene', () => {
 
   it('flushes the channel at the first invalid block of a span, after those before it', async () => {
     const { prev, stage } = rig('stage')
-    const span = spanOf(1, 4)
-    if (span.type === 'span' && span.elements[2] !== undefined) span.elements[2].transactions = [Uint8Array.of(0x7e)]
-    prev.at(1).push(span)
+    prev.at(1).push(withTransactions(spanOf(1, 4), 2, [Uint8Array.of(0x7e)]))
     expect(await run(stage, 0)).toBe('1 2')
     expect(prev.flushed).toBe(1)
+  })
+
+  // Each block is judged by its own time (ethereum-optimism/optimism#22101, specs #947).
+  it('takes a span across Lagoon with type 0x7d in the blocks behind it', async () => {
+    const { prev, stage } = rig('stage', { forks: { lagoon: GENESIS_TIME + 4 } })
+    const span = withTransactions(withTransactions(spanOf(1, 4), 1, []), 2, [POST_EXEC])
+    prev.at(1)
+    expect(await run(stage, 0)).toBe('')
+    prev.at(2).push(span, batchOf(5, { transactions: [POST_EXEC] }))
+    expect(await run(stage, 0)).toBe('1 2* 3 4 5')
+  })
+
+  it('loses a span from its first block with type 0x7d before Lagoon on, and its channel', async () => {
+    const { prev, stage, told } = rig('stage', { forks: { lagoon: GENESIS_TIME + 100 } })
+    prev.at(1).push(withTransactions(spanOf(1, 4), 2, [POST_EXEC]))
+    expect(await run(stage, 0)).toBe('1 2')
+    expect(prev.flushed).toBe(1)
+    const reason = expect.stringContaining('before Lagoon')
+    expect(told).toEqual([{ kind: 'batch-dropped', l1Block: 1, type: 'singular', reason, losesChannel: true }])
   })
 
   it('loses a span that names an L1 origin newer than its inclusion, without flushing', async () => {

@@ -448,6 +448,7 @@ function arbitraryBlocks({ blockTime, l2ChainId }: RollupConfig): fc.Arbitrary<S
         word,
       )
       .map(typed(4)),
+    fc.tuple(u64, u64, fc.array(fc.tuple(u64, u64), { maxLength: 3 })).map(typed(0x7d)),
   )
   const step = fc.record({ advances: fc.boolean(), transactions: fc.array(transaction, { maxLength: 4 }) })
   return fc.array(step, { minLength: 1, maxLength: 12 }).map((steps) => {

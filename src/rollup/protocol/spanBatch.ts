@@ -1,12 +1,10 @@
-import { DecodeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { runNow, type Steps } from '../../lib/steps.ts'
 import type { BitList } from './bitList.ts'
-import { isForkActive } from './forks.ts'
 import { readSpanBatchLayout, type SpanBatchLayout } from './spanBatchLayout.ts'
 import { type RebuiltTransactions, rebuildTransactions } from './spanBatchTransactions.ts'
-import { type SpanBatch, type SpanBatchElement, TX_TYPE } from './spanBatchTypes.ts'
-import { type MarkedTransactions, marksOf, markTransaction, noMarks, PackedTransactions } from './transactionList.ts'
+import type { SpanBatch, SpanBatchElement } from './spanBatchTypes.ts'
+import { type MarkedTransactions, markTransaction, noMarks, PackedTransactions } from './transactionList.ts'
 import type { RollupConfig } from './types.ts'
 
 /** Elements between two turns of the event loop. */
@@ -97,21 +95,7 @@ export function* buildSpanBatch(layout: SpanBatchLayout, config: RollupConfig): 
     if (i % ELEMENTS_PER_STEP === ELEMENTS_PER_STEP - 1) yield
   }
   txStarts[blockCount] = next
-  const batch = new DecodedSpanBatch(layout, { changesAfter, txStarts, rebuilt }, config)
-  if (transactions.types.includes(TX_TYPE.postExec)) yield* checkPostExec(batch, config)
-  return batch
-}
-
-/** The synthetic transactions of Lagoon may stand in its blocks only. */
-function* checkPostExec(batch: SpanBatch, config: RollupConfig): Steps<void> {
-  for (let i = 0; i < batch.blockCount; i++) {
-    const timestamp = batch.timestampAt(i)
-    if (isForkActive(config, 'lagoon', timestamp)) continue
-    if (marksOf(batch.transactionsAt(i)).postExec !== undefined) {
-      throw new DecodeError(`span batch: transaction of type 0x7d at time ${timestamp}, before Lagoon`)
-    }
-    if (i % 10_000 === 9_999) yield
-  }
+  return new DecodedSpanBatch(layout, { changesAfter, txStarts, rebuilt }, config)
 }
 
 class SpanBlockTransactions extends PackedTransactions {

@@ -152,12 +152,23 @@ class TransactionBuilder {
     out.rlpStringOf(signatures, sStart, rEnd + 32)
   }
 
-  /** Its data are all of it; what stands for it in the other columns says nothing. */
+  /**
+   * Its data are the whole transaction (specs: lagoon/derivation, "Span Batch Updates"). The other columns must hold nothing for it, so that
+   * blocks have one encoding. The specs leave open how far a refusal reaches: op-node drops this batch alone, kona the rest of the channel too.
+   * This follows op-node.
+   */
   private writePostExec(index: number): void {
-    const { bytes, creationBits, dataStarts, dataEnds } = this.columns
+    const { bytes, creationBits, dataStarts, dataEnds, parityBits, signatures } = this.columns
+    const check = (isEmpty: boolean, slot: string) => {
+      if (!isEmpty) throw new DecodeError(`span batch: transaction ${index} of type 0x7d has ${slot}`)
+    }
+    check(creationBits.has(index), 'a recipient')
+    check(!parityBits.has(index), 'a y parity')
+    check(withoutLeadingZeros(signatures, index * 64, index * 64 + 64) === index * 64 + 64, 'a signature')
     this.nonceOffset = this.readUvarint(this.nonceOffset, this.nonce)
+    check(this.integerStart === this.nonce.length, 'a nonce')
     this.gasOffset = this.readUvarint(this.gasOffset, this.gas)
-    if (!creationBits.has(index)) this.recipientOffset += 20
+    check(this.integerStart === this.gas.length, 'a gas limit')
     this.out.byte(TX_TYPE.postExec)
     this.out.copy(bytes, dataStarts[index] ?? 0, dataEnds[index] ?? 0)
   }
