@@ -30,6 +30,7 @@ import {
   encodeFrames,
   encodeSingularBatch,
   encodeSpanBatch,
+  FORKS,
   type Fork,
   type L1Transaction,
   type PayloadEnvelope,
@@ -43,7 +44,6 @@ import { FakeL1 } from './fakeL1.ts'
 const BATCHER: Hex = `0x${'ba'.repeat(20)}`
 const INBOX: Hex = `0xff${'00'.repeat(18)}01`
 export const GENESIS_TIME = 1_700_000_000
-const UP_TO_HOLOCENE: readonly Fork[] = ['regolith', 'canyon', 'delta', 'ecotone', 'fjord', 'granite', 'holocene']
 
 export interface TestChainOptions {
   blockTime?: number
@@ -91,7 +91,7 @@ export class TestChain {
     fork: Fork,
     others: Pick<RollupConfig, 'blockTime' | 'seqWindowSize' | 'unknownForks'>,
   ): RollupConfig {
-    const forks = UP_TO_HOLOCENE.slice(0, UP_TO_HOLOCENE.indexOf(fork) + 1)
+    const forks = FORKS.slice(0, FORKS.indexOf(fork) + 1)
     return {
       genesis: {
         l1: { hash: this.l1.head.hash, number: 0 },
@@ -102,7 +102,7 @@ export class TestChain {
           overhead: `0x${'00'.repeat(32)}`,
           scalar: `0x01${'00'.repeat(31)}`,
           gasLimit: 30_000_000n,
-          ...(fork === 'holocene' ? { eip1559Params: '0x0000000000000000' } : {}),
+          ...(forks.includes('holocene') ? { eip1559Params: '0x0000000000000000' } : {}),
         },
       },
       ...others,

@@ -3,17 +3,20 @@ import { DecodeError } from '../../lib/errors.ts'
 import { fromHex, isHex, normalizeHex, quantityToBigInt } from '../../lib/hex.ts'
 import { encodeRlp, type RlpInput } from '../../lib/rlp.ts'
 import { isSystemTxFromJson } from '../protocol/deposit.ts'
+import { POST_EXEC_TYPE_BYTE } from '../protocol/transactionList.ts'
 
 type JsonObject = Record<string, unknown>
 
 /**
  * EIP-2718 bytes of a transaction as `eth_getBlockBy…` returns it. The engine's port serves no raw transactions (only
- * the `eth` and `engine` namespaces), so they are encoded again; deposits (0x7e) included.
+ * the `eth` and `engine` namespaces), so they are encoded again; deposits and post-exec transactions included.
  */
 export function rawTransactionFromJson(json: unknown): Uint8Array {
   const tx = asObject(json, 'transaction')
   const type = tx.type === undefined ? 0 : Number(quantityToBigInt(tx.type, 'transaction type'))
   if (type === 0) return encodeRlp(legacyFields(tx))
+  // Its input is all that stands behind the type byte (specs: lagoon/post-exec, "Encoding").
+  if (type === POST_EXEC_TYPE_BYTE) return concatBytes(Uint8Array.of(type), input(tx))
   const fields = TYPED_FIELDS[type]
   if (fields === undefined) throw new DecodeError(`transaction type ${type} is not known`)
   return concatBytes(Uint8Array.of(type), encodeRlp(fields(tx)))

@@ -86,6 +86,12 @@ describe('rawTransactionFromJson', () => {
     )
   })
 
+  it('takes the input of a post-exec transaction as it is: it has no other fields', () => {
+    const json = { type: '0x7d', hash: key, from: `0x${'00'.repeat(20)}`, gas: '0x0', value: '0x0', input: '0xc20105' }
+    expect(toHex(rawTransactionFromJson(json))).toBe('0x7dc20105')
+    expect(() => rawTransactionFromJson({ ...json, input: undefined })).toThrow('transaction input: expected hex')
+  })
+
   it('refuses a type that it does not know', () => {
     expect(() => rawTransactionFromJson({ type: '0x55' })).toThrow('transaction type 85 is not known')
   })

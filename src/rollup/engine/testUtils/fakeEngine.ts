@@ -1,3 +1,4 @@
+import { bigIntToBytes } from '../../../lib/bytes.ts'
 import { DecodeError } from '../../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { JsonRpcError } from '../../../lib/jsonRpc/types.ts'
@@ -202,7 +203,12 @@ export class FakeEngine implements EngineClient {
       const params = fromHex(attributes.eip1559Params)
       const isZero = params.every((byte) => byte === 0)
       const effective = isZero ? fromHex('0x000000fa00000006') : params
-      envelope.payload.extraData = toHex(Uint8Array.of(0, ...effective))
+      const { minBaseFee } = attributes
+      envelope.payload.extraData = toHex(
+        minBaseFee === undefined
+          ? Uint8Array.of(0, ...effective)
+          : Uint8Array.of(1, ...effective, ...bigIntToBytes(minBaseFee, 8)),
+      )
     }
     return withHash(envelope)
   }
