@@ -2,6 +2,7 @@ import { keccak256, toHex as viemHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
 import { toHex } from '../lib/hex.ts'
+import { encodePostExecTx } from '../rollup/protocol/index.ts'
 import { batcherBlockFromJson } from './l2Block.ts'
 import { transactionFromJson } from './l2Transaction.ts'
 import { batcherBlocks, batchTransactions, loadRecordedChain } from './testUtils/recordedChain.ts'
@@ -74,6 +75,16 @@ describe('transactionFromJson', () => {
       s: parsed.s,
     }
     expect(toHex(transactionFromJson(json))).toBe(raw)
+  })
+
+  it('takes the input of a post-exec transaction, whose JSON has next to nothing else', () => {
+    const raw = encodePostExecTx({ version: 1, blockNumber: 4, refunds: [{ index: 1, gasRefund: 2000n }] })
+    const json = { type: '0x7d', hash: keccak256(raw), input: toHex(raw.subarray(1)) }
+    expect(toHex(transactionFromJson(json))).toBe(toHex(raw))
+    const more = { from: `0x${'00'.repeat(20)}`, gas: '0x0', value: '0x0', blockNumber: '0x4', transactionIndex: '0x2' }
+    expect(toHex(transactionFromJson({ ...json, ...more }))).toBe(toHex(raw))
+    expect(() => transactionFromJson({ ...json, input: '0xc20104' })).toThrow('encodes to another hash')
+    expect(() => transactionFromJson({ ...json, input: undefined })).toThrow('transaction input: expected hex')
   })
 
   const [first] = chains

@@ -1,7 +1,9 @@
+import { concatBytes } from '../lib/bytes.ts'
 import { DecodeError } from '../lib/errors.ts'
 import { keccak256Hex } from '../lib/hash.ts'
 import { fromHex, quantityToBigInt } from '../lib/hex.ts'
 import { encodeRlp, type RlpInput } from '../lib/rlp.ts'
+import { POST_EXEC_TYPE_BYTE } from '../rollup/protocol/index.ts'
 import { record } from './l1Endpoint.ts'
 
 type Json = Record<string, unknown>
@@ -22,6 +24,8 @@ export function transactionFromJson(json: unknown): Uint8Array {
 
 function encode(tx: Json): Uint8Array {
   const type = transactionType(tx)
+  // Its JSON has no other fields (specs: lagoon/post-exec, "Generic Transaction Interface Representation").
+  if (type === POST_EXEC_TYPE_BYTE) return concatBytes(Uint8Array.of(type), bytes(tx, 'input'))
   const gas = integer(tx, 'gas')
   const to = recipient(tx)
   const value = integer(tx, 'value')
@@ -70,11 +74,7 @@ export function transactionType(tx: Json): number {
 }
 
 function typed(type: number, fields: RlpInput[]): Uint8Array {
-  const body = encodeRlp(fields)
-  const out = new Uint8Array(body.length + 1)
-  out[0] = type
-  out.set(body, 1)
-  return out
+  return concatBytes(Uint8Array.of(type), encodeRlp(fields))
 }
 
 /** Minimal big-endian bytes, straight from the text: there are ten integers in each transaction. */

@@ -14,7 +14,9 @@ import {
   encodeBlob,
   encodeFrame,
   encodeFrames,
+  encodePostExecTx,
   encodeSingularBatch,
+  encodeSpanBatch,
   type Frame,
 } from '../../rollup/protocol/index.ts'
 import { describeBatch } from './batches.ts'
@@ -24,6 +26,7 @@ import type { Kind } from './kinds.ts'
 
 const OPTIONS = { config: undefined, listTransactions: true }
 const ID = toHex(new Uint8Array(16).fill(0xab))
+const ID_HASH = toHex(new Uint8Array(32).fill(0xab))
 const BATCH = encodeSingularBatch({
   parentHash: `0x${'b1'.repeat(32)}`,
   epochNumber: 1000,
@@ -198,6 +201,42 @@ describe('span batches', () => {
     const counted = await decodePieces([{ source: 'x', bytes: SPAN }], { config: chain, listTransactions: false })
     expect(counted.batches[0]?.blocks?.[0]).toMatchObject({ transactionCount: 2 })
     expect(counted.batches[0]?.blocks?.[0]).not.toHaveProperty('transactions')
+  })
+})
+
+describe('post-exec transactions', () => {
+  const refunds = [{ index: 1, gasRefund: 2000n }]
+  const transaction = encodePostExecTx({ version: 1, blockNumber: 7, refunds })
+  const { config } = loadRecording('holocene-span-brotli-calldata')
+  const timestamp = config.genesis.l2Time + 12
+  const block = { parentHash: ID_HASH, timestamp, epochNumber: 3, epochHash: ID_HASH, sequenceNumber: 0 }
+  const span = (...transactions: Uint8Array[]) => encodeSpanBatch([{ ...block, transactions }], config)
+  const shown = async (batch: Uint8Array) => (await decode(batch)).batches[0]?.blocks?.[0]?.transactions
+
+  it('are shown with their refunds, in batches of both types', async () => {
+    const content = { version: 1, blockNumber: 7, refunds: [{ index: 1, gasRefund: '2000' }] }
+    // Its hash needs no chain id: a span batch holds all of it.
+    const expected = { hash: keccak256Hex(transaction), type: 125, bytes: transaction.length, postExec: content }
+    expect(await shown(encodeSingularBatch({ ...block, transactions: [transaction] }))).toEqual([expected])
+    expect(await shown(span(transaction))).toEqual([expected])
+  })
+
+  it('of another version show what is known, and what is none is named', async () => {
+    const [other, bad] = (await shown(span(fromHex('7dc3020780'), fromHex('7dc0')))) ?? []
+    expect(other).toMatchObject({ type: 125, postExec: { version: 2, blockNumber: 7, refunds: [] } })
+    expect(bad).toMatchObject({ type: 125, invalid: expect.stringContaining('post-exec') })
+  })
+
+  it('cost their span batch when a slot beside them is not empty', async () => {
+    const bytes = span(transaction)
+    // The last byte is the gas limit.
+    bytes[bytes.length - 1] = 1
+    const { batches, faults } = await decode(bytes)
+    expect(faults).toBe(1)
+    expect(batches[0]?.fault).toMatchObject({
+      rule: expect.stringContaining('transaction 0 of type 0x7d has a gas limit'),
+      effect: expect.stringContaining('this batch alone'),
+    })
   })
 })
 

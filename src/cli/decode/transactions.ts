@@ -2,6 +2,7 @@ import { decodeTransaction } from '../../execution/tx/decodeTransaction.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { keccak256Hex } from '../../lib/hash.ts'
 import type { Hex } from '../../lib/hex.ts'
+import { decodePostExecTx, isPostExecTx, type PostExecTx } from '../../rollup/protocol/index.ts'
 
 /** An L2 transaction of a batch. Amounts are decimal text: they pass what JSON numbers hold. */
 export interface TransactionJson {
@@ -14,6 +15,8 @@ export interface TransactionJson {
   nonce?: number
   gasLimit?: string
   bytes: number
+  /** Of a post-exec transaction (type 125) only. Refunds of versions other than 1 are not known. */
+  postExec?: { version: number; blockNumber: number; refunds: { index: number; gasRefund: string }[] }
   /** Why this is no valid transaction: the batch is sound, the block that it makes is not. */
   invalid?: string
 }
@@ -22,8 +25,10 @@ export interface TransactionJson {
 export function describeTransaction(raw: Uint8Array, { isWhole }: { isWhole: boolean }): TransactionJson {
   const first = raw[0] ?? 0
   const type = first >= 0xc0 ? 0 : first
-  const hash = isWhole ? keccak256Hex(raw) : null
+  const isPostExec = isPostExecTx(raw)
+  const hash = isWhole || isPostExec ? keccak256Hex(raw) : null
   try {
+    if (isPostExec) return { hash, type, bytes: raw.length, postExec: postExecJson(decodePostExecTx(raw)) }
     const tx = decodeTransaction(raw)
     return {
       hash,
@@ -39,4 +44,8 @@ export function describeTransaction(raw: Uint8Array, { isWhole }: { isWhole: boo
     if (!(error instanceof DecodeError)) throw error
     return { hash, type, bytes: raw.length, invalid: error.message }
   }
+}
+
+function postExecJson({ refunds, ...rest }: PostExecTx): NonNullable<TransactionJson['postExec']> {
+  return { ...rest, refunds: refunds.map(({ index, gasRefund }) => ({ index, gasRefund: gasRefund.toString() })) }
 }
