@@ -1,5 +1,4 @@
-import { Counter, type Registry } from 'prom-client'
-import { CheapHistogram } from '../lib/cheapHistogram.ts'
+import { Counter, Histogram, type Registry } from 'prom-client'
 import { sizeOf } from '../lib/jsonRpc/pieces.ts'
 import type { CallContents } from '../lib/jsonRpc/server.ts'
 import { jsonSize } from './jsonSize.ts'
@@ -16,7 +15,6 @@ interface MethodCounts {
   paramsBytes: number
   /** Undefined until there was one. */
   resultBytes: number | undefined
-  addSeconds: (seconds: number) => void
 }
 
 /** prom-client's, and Go's client's. */
@@ -55,7 +53,7 @@ export function createRpcMetrics(registry: Registry, prefix: string): RpcMetrics
   })
   count('params_size_total', 'Total bytes of RPC params received', ({ paramsBytes }) => paramsBytes)
   count('results_size_total', 'Total bytes of RPC results sent back', ({ resultBytes }) => resultBytes)
-  const durations = new CheapHistogram({
+  const durations = new Histogram({
     name: name('request_duration_seconds'),
     help: 'Duration of calls to the RPC server',
     labelNames: ['rpc', 'method'],
@@ -66,8 +64,7 @@ export function createRpcMetrics(registry: Registry, prefix: string): RpcMetrics
     observe(method, durationMs, errorCode, { params, result }) {
       let counts = methods.get(method)
       if (counts === undefined) {
-        const addSeconds = durations.begin({ rpc: 'main', method })
-        counts = { requests: 0, responses: new Map(), paramsBytes: 0, resultBytes: undefined, addSeconds }
+        counts = { requests: 0, responses: new Map(), paramsBytes: 0, resultBytes: undefined }
         methods.set(method, counts)
       }
       const error = errorCode === undefined ? '<nil>' : `rpc_${errorCode}`
@@ -75,7 +72,7 @@ export function createRpcMetrics(registry: Registry, prefix: string): RpcMetrics
       counts.responses.set(error, (counts.responses.get(error) ?? 0) + 1)
       if (params !== undefined) counts.paramsBytes += jsonSize(params)
       if (result !== undefined) counts.resultBytes = (counts.resultBytes ?? 0) + sizeOf(result)
-      counts.addSeconds(durationMs / 1000)
+      durations.observe({ rpc: 'main', method }, durationMs / 1000)
     },
   }
 }

@@ -1,6 +1,6 @@
 import { DecodeError } from '../../lib/errors.ts'
-import { GenerationMap } from '../../lib/generationMap.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { LruMap } from '../../lib/lruMap.ts'
 import { decodeRlp, encodeRlp } from '../../lib/rlp.ts'
 import { type L1Info, parseL1Info } from '../../rollup/protocol/l1Info.ts'
 import { l1FeeFields } from '../block/feeSchedule.ts'
@@ -23,7 +23,7 @@ const TRANSACTION_BYTES = 1_000
 export class BlockReader {
   private readonly reads: ChainReads
   private readonly config: ChainConfig
-  private readonly headers = new GenerationMap<Hex, BlockHeader>(CACHED_HEADERS)
+  private readonly headers = new LruMap<Hex, BlockHeader>(CACHED_HEADERS)
   private readonly blocks = new Map<Hex, Block>()
   private blockBytes = 0
 

@@ -1,8 +1,8 @@
 import { EMPTY_BYTES } from '../../lib/bytes.ts'
 import { DeviumError } from '../../lib/errors.ts'
-import { GenerationMap } from '../../lib/generationMap.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { LruMap } from '../../lib/lruMap.ts'
 import { readRlpHeader } from '../../lib/rlp.ts'
 import { type AccountRecord, decodeAccount } from './account.ts'
 import type { FlatView } from './flatState.ts'
@@ -82,7 +82,7 @@ export class StateDatabase implements StateSource {
   private readonly maxNodeBytes: number
   private readonly maxCodeBytes: number
   /** Roots of recently used tries; their nodes share structure with each other. */
-  private readonly roots = new GenerationMap<Hex, TrieNode | null>(MAX_RETAINED_ROOTS)
+  private readonly roots = new LruMap<Hex, TrieNode | null>(MAX_RETAINED_ROOTS)
   private readonly codes = new Map<Hex, Uint8Array>()
   private readonly hashedKeys = new Map<Hex, Uint8Array>()
   private nodeBytes = 0

@@ -1,8 +1,16 @@
 import { DecodeError } from '../../lib/errors.ts'
 import { keccak256Hex } from '../../lib/hash.ts'
-import { type Hex, toHex } from '../../lib/hex.ts'
-import { decodeRlp, type RlpItem, rlpBigInt, rlpBytes, rlpList, rlpNumber } from '../../lib/rlp.ts'
-import { RlpListWriter } from '../../lib/rlpWriter.ts'
+import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import {
+  decodeRlp,
+  encodeRlp,
+  type RlpInput,
+  type RlpItem,
+  rlpBigInt,
+  rlpBytes,
+  rlpList,
+  rlpNumber,
+} from '../../lib/rlp.ts'
 import { JsonObjectReader } from './jsonReader.ts'
 
 /** Header of an L1 or L2 block; the optional members appear with their fork, in this order. */
@@ -44,49 +52,45 @@ export interface BlockHeader {
 
 /** Consensus encoding. Throws DecodeError when an optional member is present although one before it is absent. */
 export function encodeBlockHeader(header: BlockHeader): Uint8Array {
-  return writeHeader(header).slice()
+  return encodeRlp([
+    fromHex(header.parentHash, 32, 'parentHash'),
+    fromHex(header.unclesHash, 32, 'unclesHash'),
+    fromHex(header.coinbase, 20, 'coinbase'),
+    fromHex(header.stateRoot, 32, 'stateRoot'),
+    fromHex(header.transactionsRoot, 32, 'transactionsRoot'),
+    fromHex(header.receiptsRoot, 32, 'receiptsRoot'),
+    fromHex(header.logsBloom, 256, 'logsBloom'),
+    header.difficulty,
+    header.number,
+    header.gasLimit,
+    header.gasUsed,
+    header.timestamp,
+    fromHex(header.extraData, undefined, 'extraData'),
+    fromHex(header.mixHash, 32, 'mixHash'),
+    fromHex(header.nonce, 8, 'nonce'),
+    ...optionalItems(header),
+  ])
 }
 
 export function blockHeaderHash(header: BlockHeader): Hex {
-  return keccak256Hex(writeHeader(header))
+  return keccak256Hex(encodeBlockHeader(header))
 }
 
-const writer = new RlpListWriter()
-
-/** The bytes are good until the next call. */
-function writeHeader(header: BlockHeader): Uint8Array {
-  writer.begin()
-  writer.hex(header.parentHash, 32, 'parentHash')
-  writer.hex(header.unclesHash, 32, 'unclesHash')
-  writer.hex(header.coinbase, 20, 'coinbase')
-  writer.hex(header.stateRoot, 32, 'stateRoot')
-  writer.hex(header.transactionsRoot, 32, 'transactionsRoot')
-  writer.hex(header.receiptsRoot, 32, 'receiptsRoot')
-  writer.hex(header.logsBloom, 256, 'logsBloom')
-  writer.integer(header.difficulty)
-  writer.integer(header.number)
-  writer.integer(header.gasLimit)
-  writer.integer(header.gasUsed)
-  writer.integer(header.timestamp)
-  writer.hex(header.extraData, undefined, 'extraData')
-  writer.hex(header.mixHash, 32, 'mixHash')
-  writer.hex(header.nonce, 8, 'nonce')
-  writeOptionalMembers(header)
-  return writer.finish()
-}
-
-function writeOptionalMembers(header: BlockHeader): void {
+function optionalItems(header: BlockHeader): RlpInput[] {
+  const items: RlpInput[] = []
   let absent: string | undefined
-  for (const field of OPTIONAL_FIELDS) {
-    if (header[field.member] === undefined) absent ??= field.member
-    else if (absent === undefined) field.write(header)
-    else throw new DecodeError(`header: ${field.member} is present without ${absent}, which comes before it`)
+  for (const { member, encode } of OPTIONAL_FIELDS) {
+    const item = encode(header)
+    if (item === undefined) absent ??= member
+    else if (absent === undefined) items.push(item)
+    else throw new DecodeError(`header: ${member} is present without ${absent}, which comes before it`)
   }
+  return items
 }
 
 interface OptionalField {
   member: keyof OptionalMembers
-  write(header: OptionalMembers): void
+  encode(header: OptionalMembers): RlpInput | undefined
   decode(header: OptionalMembers, item: RlpItem | undefined): void
   fromJson(header: OptionalMembers, block: JsonObjectReader): void
 }
@@ -98,9 +102,9 @@ type OptionalQuantity = 'baseFeePerGas' | 'blobGasUsed' | 'excessBlobGas'
 function hashField(member: OptionalHash): OptionalField {
   return {
     member,
-    write(header) {
+    encode(header) {
       const value = header[member]
-      if (value !== undefined) writer.hex(value, 32, member)
+      return value === undefined ? undefined : fromHex(value, 32, member)
     },
     decode(header, item) {
       header[member] = toHex(rlpBytes(item, `header ${member}`, 32))
@@ -115,10 +119,7 @@ function hashField(member: OptionalHash): OptionalField {
 function quantityField(member: OptionalQuantity, maxBytes?: number): OptionalField {
   return {
     member,
-    write(header) {
-      const value = header[member]
-      if (value !== undefined) writer.integer(value)
-    },
+    encode: (header) => header[member],
     decode(header, item) {
       header[member] = rlpBigInt(item, `header ${member}`, maxBytes)
     },
@@ -131,9 +132,7 @@ function quantityField(member: OptionalQuantity, maxBytes?: number): OptionalFie
 
 const slotNumber: OptionalField = {
   member: 'slotNumber',
-  write(header) {
-    if (header.slotNumber !== undefined) writer.integer(header.slotNumber)
-  },
+  encode: (header) => header.slotNumber,
   decode(header, item) {
     header.slotNumber = rlpNumber(item, 'header slotNumber')
   },
