@@ -46,6 +46,12 @@ export const testnetFlags = {
     default: [] as ForkActivation[],
     parse: parseForkActivations,
   },
+  upgradeBundle: flag.optional(
+    'Testnet',
+    'upgrade-bundle',
+    "File with Lagoon's published upgrade transactions; needed where Lagoon is activated while the chain runs",
+    { placeholder: '<file>' },
+  ),
   l1Client: {
     group: 'Testnet',
     name: 'l1-client',

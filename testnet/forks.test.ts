@@ -18,7 +18,7 @@ describe('forks of a testnet', () => {
     expect(parseFork('Isthmus')).toBe('isthmus')
     expect(() => parseFork('isthums')).toThrow('unknown fork "isthums", did you mean isthmus?')
     expect(() => parseFork('joviann')).toThrow('did you mean jovian?')
-    expect(() => parseFork('nonsense')).toThrow(/^unknown fork "nonsense": known are ecotone, .*, karst$/)
+    expect(() => parseFork('nonsense')).toThrow(/^unknown fork "nonsense": known are ecotone, .*, lagoon$/)
   })
 
   it('begin with the one asked for, or the one before the first to come', () => {

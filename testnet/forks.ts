@@ -6,7 +6,16 @@ import { FORKS, type Fork } from '../src/rollup/protocol/index.ts'
  * Forks that a testnet may begin with or pass through. The one before, Delta, is not among them: SystemConfig writes the
  * fee scalars of Ecotone, which older rules would read as a price of 2^248.
  */
-export const TESTNET_FORKS = ['ecotone', 'fjord', 'granite', 'holocene', 'isthmus', 'jovian', 'karst'] as const
+export const TESTNET_FORKS = [
+  'ecotone',
+  'fjord',
+  'granite',
+  'holocene',
+  'isthmus',
+  'jovian',
+  'karst',
+  'lagoon',
+] as const
 export type TestnetFork = (typeof TESTNET_FORKS)[number]
 
 /** What OP Mainnet runs. */

@@ -6,7 +6,6 @@ import { listenToKeys } from '../src/cli/terminal/keyboard.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { DeviumError, describeError, UsageError } from '../src/lib/errors.ts'
 import { describeFileError, isFileError } from '../src/lib/fileErrors.ts'
-import type { ChainParameters } from './chainParameters.ts'
 import { takeCommands } from './commands.ts'
 import { checkOptions, type TestnetOptions } from './flags.ts'
 import { forksAtGenesis, genesisFork, withActivations } from './forks.ts'
@@ -14,11 +13,12 @@ import { checkGeth } from './l1/geth/binary.ts'
 import { l1Parameters } from './l1/l1Client.ts'
 import { forkPlan, type TestnetEvent } from './runner/events.ts'
 import { keptL1 } from './runner/keptL1.ts'
+import { checkUpgradeBundle } from './runner/lagoonFiles.ts'
 import { type TestnetLayout, testnetLayout } from './runner/layout.ts'
 import { checkSameChain, checkSameFork, clearDirectory, lockDirectory, readManifest } from './runner/manifest.ts'
 import { assignPorts, checkPortsFree, claimPorts, type TestnetPorts } from './runner/ports.ts'
 import { checkDisk, checkMachine, memoryOf, thisMachine } from './runner/resources.ts'
-import { describeNodes, openToken } from './runner/setup.ts'
+import { describeNodes, openToken, type TestnetSetup } from './runner/setup.ts'
 import { Testnet } from './runner/testnet.ts'
 import { createJsonView } from './view/jsonView.ts'
 import { type Controls, createLiveView } from './view/liveView.ts'
@@ -44,7 +44,7 @@ async function run(options: TestnetOptions, { signal, fail, given, warnings }: R
   process.once('exit', unlock)
   // Before --reset deletes anything.
   const ports = await choosePorts(options)
-  const { chain, resumed } = openChain(layout, options, given)
+  const { chain, resumed, upgradeBundle } = openChain(layout, options, given)
   const setup = {
     layout,
     ports,
@@ -53,6 +53,7 @@ async function run(options: TestnetOptions, { signal, fail, given, warnings }: R
     resumed,
     l1Client,
     da: options.da,
+    upgradeBundle,
     token: openToken(layout, options.host),
   }
 
@@ -119,7 +120,7 @@ function openChain(
   layout: TestnetLayout,
   options: TestnetOptions,
   given: ReadonlySet<string>,
-): { chain: ChainParameters; resumed: boolean } {
+): Pick<TestnetSetup, 'chain' | 'resumed' | 'upgradeBundle'> {
   const { chainId, l1ChainId, blockTime, l1BlockTime, forkAt } = options
   const asked = { l1ChainId, l2ChainId: chainId, blockTime, l1BlockTime }
   const fork = given.has('fork') ? options.fork : undefined
@@ -132,16 +133,20 @@ function openChain(
     // The same command line once more: what it asks for is set.
     const news = forkAt.filter((activation) => kept.forks[activation.fork] === undefined)
     const forks = withActivations(kept.forks, news, { startTime: now, blockTime: kept.blockTime })
+    const upgradeBundle = checkUpgradeBundle(options.upgradeBundle, { forks }, layout)
     const l1 = keptL1(kept, options, { given, now })
     const blockTimes = given.has('l1-block-time') ? { l1BlockTime } : {}
-    return { chain: { ...kept, forks, ...blockTimes, ...(l1 === undefined ? {} : { l1 }) }, resumed: true }
+    const chain = { ...kept, forks, ...blockTimes, ...(l1 === undefined ? {} : { l1 }) }
+    return { chain, resumed: true, upgradeBundle }
   }
   const atGenesis = forksAtGenesis(genesisFork(fork, forkAt))
   const forks = withActivations(atGenesis, forkAt, { startTime: now, blockTime })
+  const upgradeBundle = checkUpgradeBundle(options.upgradeBundle, { forks }, undefined)
   clearDirectory(layout)
   checkDisk(options.nodes, layout.dir)
   const l1 = l1Parameters(options.l1Client, options.l1ForkAt, now)
-  return { chain: { ...asked, genesisTime: now, forks, ...(l1 === undefined ? {} : { l1 }) }, resumed: false }
+  const chain = { ...asked, genesisTime: now, forks, ...(l1 === undefined ? {} : { l1 }) }
+  return { chain, resumed: false, upgradeBundle }
 }
 
 async function choosePorts({ basePort, nodes, host, l1Client }: TestnetOptions): Promise<TestnetPorts> {

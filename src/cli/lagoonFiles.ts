@@ -6,8 +6,8 @@ import { JsonObjectReader, readUpgradeBundle, type UpgradeBundle } from '../roll
 const MAX_FILE_BYTES = 16_777_216
 
 /** An upgrade bundle that this version knows, from its file. Throws UsageError. */
-export function readUpgradeBundleFile(path: string): UpgradeBundle {
-  return read('--rollup.upgrade-bundle', path, readUpgradeBundle)
+export function readUpgradeBundleFile(path: string, flagName = '--rollup.upgrade-bundle'): UpgradeBundle {
+  return read(flagName, path, readUpgradeBundle)
 }
 
 /**

@@ -161,7 +161,7 @@ function withOverrides(config: RollupConfig, values: ConfigValues): RollupConfig
 }
 
 function withLagoonFiles(config: RollupConfig, { dependencySet, upgradeBundles }: ConfigValues): RollupConfig {
-  const bundles = upgradeBundles.map(readUpgradeBundleFile)
+  const bundles = upgradeBundles.map((path) => readUpgradeBundleFile(path))
   const lagoon = bundles.find(({ pin }) => pin.fork === 'lagoon')
   return {
     ...config,

@@ -3,6 +3,8 @@ import { TESTNET_FORKS, type TestnetFork } from '../../testnet/forks.ts'
 
 /** op-geth lists Karst among its flags, but does nothing when it comes: no version of it runs that fork. */
 const NEWEST_OF_OP_GETH: TestnetFork = 'jovian'
+/** Tests give no dependency set to an op-node, which is needed for the fork that comes after. */
+const NEWEST_OF_OP_NODE: TestnetFork = 'karst'
 
 interface Clients {
   opNode?: string
@@ -18,6 +20,7 @@ export function newestForkKnownTo({ opNode, opGeth, limit }: Clients): TestnetFo
     const help = execFileSync(binary, ['--help'], { encoding: 'utf8' })
     return TESTNET_FORKS.findLastIndex((fork) => help.includes(`--override.${fork} `))
   })
+  if (opNode !== undefined) newest.push(TESTNET_FORKS.indexOf(NEWEST_OF_OP_NODE))
   if (opGeth !== undefined) newest.push(TESTNET_FORKS.indexOf(NEWEST_OF_OP_GETH))
   if (limit !== undefined) newest.push(TESTNET_FORKS.indexOf(limit))
   const fork = TESTNET_FORKS[Math.min(...newest)]

@@ -254,7 +254,9 @@ describe('the testnet runner refuses', () => {
     const refused = async (...args: string[]) =>
       (await run(TESTNET, ['--dir', dir, '--base-port', '0', ...args])).stderr
     expect(await refused('--fork', 'jovain')).toMatch(/--fork.*unknown fork "jovain", did you mean jovian\?/)
-    expect(await refused('--fork', 'nonsense')).toMatch(/--fork.*unknown fork "nonsense": known are ecotone, .*karst$/m)
+    expect(await refused('--fork', 'nonsense')).toMatch(
+      /--fork.*unknown fork "nonsense": known are ecotone, .*lagoon$/m,
+    )
     expect(await refused('--fork', 'isthmus', '--fork-at', 'karst:60')).toMatch(/jovian comes before it/)
     expect(await refused('--fork-at', 'karst')).toMatch(/expected <fork>:<seconds>, for example karst:60/)
   })

@@ -42,6 +42,8 @@ const VERSIONS: Record<TestnetFork, { oracle: string; l1Block: string }> = {
   isthmus: { oracle: '1.4.0', l1Block: '1.6.0' },
   jovian: { oracle: '1.6.0', l1Block: '1.7.0' },
   karst: { oracle: '1.6.0', l1Block: '1.9.0' },
+  // Its bundle is given to running chains only.
+  lagoon: { oracle: '1.6.0', l1Block: '1.9.0' },
 }
 
 let node: ExecutionNode | undefined

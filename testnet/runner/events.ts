@@ -53,7 +53,7 @@ export interface Endpoints {
   accounts: { name: string; address: Hex; privateKey: Hex }[]
   /** Contracts and RPCs, for applications (see addressBook). */
   addressesFile: string
-  /** What one more node needs: genesis.json, rollup.json, l1.json, join.txt. */
+  /** What one more node needs: genesis.json, rollup.json, l1.json, join.txt, and what Lagoon needs. */
   joinDir: string
 }
 

@@ -52,6 +52,15 @@ describe('joinText', () => {
     expect([...new Set(listening)].sort()).toEqual([9520, 9521, 9522, 9523, 9524, 9525])
   })
 
+  it('names the files that Lagoon needs, where the chain comes to it', () => {
+    expect(text).not.toContain('dependency-set')
+    const later = [{ fork: 'lagoon', time: 1_700_000_060 } as const]
+    const l2 = { ...endpoints.l2, forks: { ...endpoints.l2.forks, later } }
+    const withLagoon = joinText({ ...endpoints, l2 }, layout, '127.0.0.1', ports.spare)
+    expect(withLagoon).toContain('--interop.dependency-set=dependency-set.json')
+    expect(withLagoon).toContain('--rollup.upgrade-bundle=upgrade-bundle.json')
+  })
+
   it('has the secret made so that only its owner reads it', () => {
     const directory = mkdtempSync(join(tmpdir(), 'devium-join-'))
     onTestFinished(() => rmSync(directory, { recursive: true }))

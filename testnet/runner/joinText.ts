@@ -1,6 +1,7 @@
 import { networkInterfaces } from 'node:os'
 import { binDirectory } from './binDirectory.ts'
 import type { Endpoints } from './events.ts'
+import { lagoonFiles } from './lagoonFiles.ts'
 import type { TestnetLayout } from './layout.ts'
 import type { NodePorts } from './ports.ts'
 import { geth, gethInit, type ProgramCall, rollupNode } from './programs.ts'
@@ -22,6 +23,10 @@ export function joinText(endpoints: Endpoints, layout: TestnetLayout, host: stri
     genesis: 'genesis.json',
     rollupConfig: 'rollup.json',
     l1Config: 'l1.json',
+    ...lagoonFiles(endpoints.l2.forks, {
+      dependencySet: 'dependency-set.json',
+      upgradeBundle: 'upgrade-bundle.json',
+    }),
   }
   const options = {
     files,
@@ -82,7 +87,7 @@ function otherMachine(endpoints: Endpoints, layout: TestnetLayout, host: string)
   const ports = urls.map((url) => new URL(url).port)
   const p2pPort = /\/tcp\/(\d+)/.exec(sequencer?.p2p ?? '')?.[1] ?? ''
   const address = lanAddress() ?? 'THIS-MACHINE'
-  const copy = `Copy this directory (genesis.json, rollup.json and l1.json are what is needed), install devium there and set DEVIUM to its bin:
+  const copy = `Copy this directory (its .json files are what is needed), install devium there and set DEVIUM to its bin:
 
     scp -r ${address}:${shellWord(layout.joinDir)} join && cd join
 `

@@ -12,6 +12,10 @@ export interface TestnetLayout {
   rollupConfig: string
   /** L1's forks and blob fee parameters. */
   l1Config: string
+  /** Of a chain that has Lagoon, or comes to it. */
+  dependencySet: string
+  /** Of a chain that comes to Lagoon while it runs. */
+  upgradeBundle: string
   joinText: string
   /** Contracts and RPCs, for applications. */
   addresses: string
@@ -53,6 +57,8 @@ export function testnetLayout(dir: string): TestnetLayout {
     genesis: join(joinDir, 'genesis.json'),
     rollupConfig: join(joinDir, 'rollup.json'),
     l1Config: join(joinDir, 'l1.json'),
+    dependencySet: join(joinDir, 'dependency-set.json'),
+    upgradeBundle: join(joinDir, 'upgrade-bundle.json'),
     joinText: join(joinDir, 'join.txt'),
     addresses: join(dir, 'addresses.json'),
     l1StateNew: join(dir, 'l1', 'state.new.json'),

@@ -17,6 +17,8 @@ export interface NodeFiles {
   genesis: string
   rollupConfig: string
   l1Config: string
+  dependencySet?: string
+  upgradeBundle?: string
 }
 
 export interface NodeCallOptions {
@@ -106,6 +108,8 @@ export function rollupNode(options: NodeCallOptions): ProgramCall {
       `--l2.jwt-secret=${files.jwt}`,
       `--rollup.config=${files.rollupConfig}`,
       `--rollup.l1-chain-config=${files.l1Config}`,
+      ...(files.dependencySet === undefined ? [] : [`--interop.dependency-set=${files.dependencySet}`]),
+      ...(files.upgradeBundle === undefined ? [] : [`--rollup.upgrade-bundle=${files.upgradeBundle}`]),
       `--rpc.addr=${host}`,
       `--rpc.port=${ports.rollupRpc}`,
       '--rpc.enable-admin',

@@ -7,6 +7,7 @@ import { l1Addresses } from '../l1/contracts.ts'
 import type { L1Client } from '../l1/l1Client.ts'
 import { type Endpoints, forkPlan } from './events.ts'
 import { enodeOf, peerIdOf } from './identity.ts'
+import { lagoonFiles } from './lagoonFiles.ts'
 import { type NodeLayout, nodeLayout, nodeName, type TestnetLayout } from './layout.ts'
 import type { NodePorts, TestnetPorts } from './ports.ts'
 import { type NodeCallOptions, reachableHost } from './programs.ts'
@@ -21,6 +22,8 @@ export interface TestnetSetup {
   da: DataAvailability
   /** Whoever shows it may change something by RPC. */
   token: { file: string; value: string } | undefined
+  /** Checked, where it is given: `--upgrade-bundle`. */
+  upgradeBundle?: string | undefined
   /** The chain was made by an earlier start. */
   resumed: boolean
 }
@@ -36,8 +39,10 @@ export interface NodeDescription {
 }
 
 /** Plans all nodes. Makes their p2p keys and jwt secrets where they are missing, since others must know the peer ids. */
-export function describeNodes({ layout, ports, host, token }: TestnetSetup): NodeDescription[] {
+export function describeNodes({ layout, ports, host, chain, token }: TestnetSetup): NodeDescription[] {
   const to = reachableHost(host)
+  const { genesis, rollupConfig, l1Config } = layout
+  const chainFiles = { genesis, rollupConfig, l1Config }
   const sequencerRpc = `http://${to}:${ports.nodes[0]?.ethRpc}`
   // The first node's page shows all of them, to whoever it shows itself.
   const verifiers = ports.nodes.slice(1).map(({ rollupRpc }, index) => ({
@@ -53,7 +58,7 @@ export function describeNodes({ layout, ports, host, token }: TestnetSetup): Nod
     const peerId = peerIdOf(key)
     const p2p = `/ip4/${to}/tcp/${nodePorts.p2p}/p2p/${peerId}`
     const call: NodeCallOptions = {
-      files: { ...node, genesis: layout.genesis, rollupConfig: layout.rollupConfig, l1Config: layout.l1Config },
+      files: { ...node, ...chainFiles, ...lagoonFiles(forkPlan(chain), layout) },
       ports: nodePorts,
       host,
       l1Rpc: `http://${to}:${ports.l1}`,

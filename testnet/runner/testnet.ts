@@ -19,6 +19,7 @@ import { createL1 } from './createL1.ts'
 import type { Emit, Endpoints, Milestone } from './events.ts'
 import { joinText } from './joinText.ts'
 import { type L1, L1_PROGRAM } from './l1.ts'
+import { writeLagoonFiles } from './lagoonFiles.ts'
 import { nodeName } from './layout.ts'
 import { writeManifest } from './manifest.ts'
 import { batchSubmitter, geth, gethInit, type ProgramCall, rollupNode, sequencerNode } from './programs.ts'
@@ -123,6 +124,7 @@ export class Testnet {
     await chainFiles.finish?.()
     signal.throwIfAborted()
     writeManifest(setup.layout, { version: 1, chain: setup.chain, complete: true })
+    await writeLagoonFiles(setup.layout, setup.chain, setup.upgradeBundle)
     await writeFile(setup.layout.l1Config, `${JSON.stringify(this.l1.chainConfig(), null, 2)}\n`)
     await writeFile(setup.layout.addresses, `${JSON.stringify(addressBook(this.endpoints), null, 2)}\n`)
     await writeFile(setup.layout.joinText, joinText(this.endpoints, setup.layout, setup.host, setup.ports.spare))

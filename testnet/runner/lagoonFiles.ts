@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs'
+import { copyFile, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { readUpgradeBundleFile } from '../../src/cli/lagoonFiles.ts'
+import { UsageError } from '../../src/lib/errors.ts'
+import type { ChainParameters } from '../chainParameters.ts'
+import { type ForkPlan, forkPlan } from './events.ts'
+import type { TestnetLayout } from './layout.ts'
+import type { NodeFiles } from './programs.ts'
+
+// Nodes of a chain that has Lagoon need its dependency set, which is the chain alone, and those of one that comes to Lagoon while it
+// runs the upgrade bundle of its activation block.
+
+type Paths = Pick<TestnetLayout, 'dependencySet' | 'upgradeBundle'>
+
+/** Those that a node of this chain needs. */
+export function lagoonFiles(
+  { genesis, later }: ForkPlan,
+  { dependencySet, upgradeBundle }: Paths,
+): Pick<NodeFiles, 'dependencySet' | 'upgradeBundle'> {
+  if (genesis === 'lagoon') return { dependencySet }
+  return later.some(({ fork }) => fork === 'lagoon') ? { dependencySet, upgradeBundle } : {}
+}
+
+/**
+ * The file that `--upgrade-bundle` names, where the chain needs one; undefined: none is needed, or the kept chain has it. Throws
+ * UsageError where it is missing, or is no bundle of Lagoon.
+ */
+export function checkUpgradeBundle(
+  given: string | undefined,
+  chain: Pick<ChainParameters, 'forks'>,
+  kept: Paths | undefined,
+): string | undefined {
+  const isNeeded = lagoonFiles(forkPlan(chain), { dependencySet: '', upgradeBundle: '' }).upgradeBundle !== undefined
+  if (given === undefined) {
+    if (!isNeeded || (kept !== undefined && existsSync(kept.upgradeBundle))) return undefined
+    throw new UsageError(
+      '--upgrade-bundle is required: the activation block of Lagoon holds transactions that are published as a file (lagoon_nut_bundle.json), or `devium bundle from-block` reads them from a chain that has such a block',
+    )
+  }
+  if (!isNeeded) throw new UsageError('--upgrade-bundle has a meaning only together with --fork-at lagoon:<seconds>')
+  const { fork } = readUpgradeBundleFile(given, '--upgrade-bundle').pin
+  if (fork !== 'lagoon') throw new UsageError(`--upgrade-bundle ${given}: it is that of ${fork}, Lagoon's is needed`)
+  return resolve(given)
+}
+
+/** Puts them beside the other files that nodes start with. */
+export async function writeLagoonFiles(
+  layout: Paths,
+  chain: Pick<ChainParameters, 'forks' | 'l2ChainId'>,
+  upgradeBundle: string | undefined,
+): Promise<void> {
+  if (lagoonFiles(forkPlan(chain), layout).dependencySet === undefined) return
+  const set = { dependencies: { [chain.l2ChainId]: {} }, overrideMessageExpiryWindow: null }
+  await writeFile(layout.dependencySet, `${JSON.stringify(set, null, 2)}\n`)
+  if (upgradeBundle === undefined || upgradeBundle === layout.upgradeBundle) return
+  await copyFile(upgradeBundle, layout.upgradeBundle)
+}
