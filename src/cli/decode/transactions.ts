@@ -2,7 +2,7 @@ import { decodeTransaction } from '../../execution/tx/decodeTransaction.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { keccak256Hex } from '../../lib/hash.ts'
 import type { Hex } from '../../lib/hex.ts'
-import { decodePostExecTx, isPostExecTx, type PostExecTx } from '../../rollup/protocol/index.ts'
+import { isPostExecTx, type PostExecTx } from '../../rollup/protocol/index.ts'
 
 /** An L2 transaction of a batch. Amounts are decimal text: they pass what JSON numbers hold. */
 export interface TransactionJson {
@@ -28,8 +28,8 @@ export function describeTransaction(raw: Uint8Array, { isWhole }: { isWhole: boo
   const isPostExec = isPostExecTx(raw)
   const hash = isWhole || isPostExec ? keccak256Hex(raw) : null
   try {
-    if (isPostExec) return { hash, type, bytes: raw.length, postExec: postExecJson(decodePostExecTx(raw)) }
     const tx = decodeTransaction(raw)
+    if (tx.type === 0x7d) return { hash, type, bytes: raw.length, postExec: postExecJson(tx.payload) }
     return {
       hash,
       type,

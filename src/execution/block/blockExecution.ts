@@ -2,7 +2,8 @@ import { viewOf } from '../../lib/bytes.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
 import { MESSAGE_PASSER_ADDRESS } from '../../rollup/protocol/constants.ts'
 import { orderedTrieRoot } from '../../rollup/protocol/orderedTrie.ts'
-import type { DepositTransaction, SignedTransaction, Transaction } from '../chain/block.ts'
+import type { GasRefund } from '../../rollup/protocol/postExec.ts'
+import type { DepositTransaction, PostExecTransaction, SignedTransaction, Transaction } from '../chain/block.ts'
 import { emptyActivationFork } from '../chain/chainConfig.ts'
 import type { ChainConfig } from '../chain/types.ts'
 import { ChainError } from '../errors.ts'
@@ -10,8 +11,17 @@ import type { Environment } from '../evm/runMessage.ts'
 import type { StateChanges } from '../state/worldState.ts'
 import { daSizeOf } from '../tx/dataSize.ts'
 import { type ExecutionReceipt, encodeConsensusReceipt, logsBloom, mergeBlooms } from '../tx/receiptCodec.ts'
-import { executeDeposit, executeSigned, type FeeSchedule, type TransactionOutcome } from './executeTransaction.ts'
+import { BlockWarming } from './blockWarming.ts'
+import {
+  executeDeposit,
+  executeSigned,
+  type FeeSchedule,
+  POST_EXEC_OUTCOME,
+  type RefundOf,
+  type TransactionOutcome,
+} from './executeTransaction.ts'
 import { createFeeSchedule } from './feeSchedule.ts'
+import { type GasRefunds, readRefunds } from './postExecRules.ts'
 import { type BlockStart, beginBlock } from './systemCalls.ts'
 
 /** Lengths of L1 info (specs: isthmus/l1-attributes, jovian/l1-attributes); op-geth's CalcDAFootprint goes by them. */
@@ -35,6 +45,11 @@ export interface ExecutionResult {
   changes: StateChanges
 }
 
+export interface KnownTransactions {
+  /** Encodings of all that are known before the first one runs: the last one may say what is refunded to the others. */
+  transactions: readonly Uint8Array[]
+}
+
 /** Executes the transactions of one block in order on a state. */
 export class BlockExecution {
   readonly env: Environment
@@ -52,6 +67,13 @@ export class BlockExecution {
   private l1InfoBytes: number | undefined
   /** Whose activation block this is, if it may hold nothing but deposits. */
   private emptyFork: string | undefined
+  /** What the block's post-exec transaction refunds. */
+  private given: GasRefunds = new Map()
+  /** Where the block is to refund what it has warmed. */
+  private warming: BlockWarming | undefined
+  private readonly made: GasRefund[] = []
+  /** A post-exec transaction is the last of its block. */
+  private isEnded = false
 
   constructor(env: Environment, config: ChainConfig) {
     this.env = env
@@ -59,11 +81,24 @@ export class BlockExecution {
     this.pool = env.block.gasLimit
   }
 
-  begin(start: BlockStart): Promise<void> {
+  /** Throws ChainError `invalidBlock` and DecodeError for a post-exec transaction that the block may not have. */
+  begin({ transactions, ...start }: BlockStart & KnownTransactions): Promise<void> {
+    this.given = readRefunds(transactions, this.env.block)
     this.emptyFork = emptyActivationFork(this.config, this.env.block.timestamp, start.parentTimestamp)
     return beginBlock(this.env, this.config, start)
   }
 
+  /** From here on transactions are refunded what the block has warmed for them. Needs Lagoon, and no refunds that are given. */
+  refundWarming(): void {
+    this.warming = new BlockWarming()
+  }
+
+  /** What `refundWarming` has led to, by rising index: for the block's post-exec transaction. */
+  get madeRefunds(): readonly GasRefund[] {
+    return this.made
+  }
+
+  /** Before refunds: they let no more work into a block than it has gas for. */
   get gasLeft(): bigint {
     return this.pool
   }
@@ -74,7 +109,7 @@ export class BlockExecution {
 
   /** Whether the block may have this transaction, as to its fork and (Jovian) to the DA footprint of all of them. */
   mayTake(tx: SignedTransaction): boolean {
-    if (this.emptyFork !== undefined) return false
+    if (this.emptyFork !== undefined || this.isEnded) return false
     if (!this.env.block.rules.jovian) return true
     const scalar = this.daFootprintScalar
     return scalar !== undefined && this.footprint + BigInt(daSizeOf(tx.raw) * scalar) <= this.env.block.gasLimit
@@ -82,14 +117,23 @@ export class BlockExecution {
 
   /** Throws ChainError `invalidTransaction`, with the state as before, when the transaction cannot be part of the block. */
   async add(tx: Transaction): Promise<TransactionOutcome> {
+    if (tx.type === 0x7d) return this.addPostExec(tx)
     // Before Regolith system transactions stand outside the block's gas.
     const reserved = tx.type === 0x7e && tx.isSystemTx && !this.env.block.rules.regolith ? 0n : tx.gasLimit
     if (reserved > this.pool) {
       throw new ChainError('invalidTransaction', `gas limit reached: have ${this.pool}, want ${tx.gasLimit}`)
     }
     if (this.env.block.rules.jovian && tx.type === 0x7e && this.receipts.length === 0) this.noteL1Info(tx)
-    const outcome = tx.type === 0x7e ? await executeDeposit(this.env, tx) : await this.addSigned(tx)
-    this.pool -= outcome.gasUsed < reserved ? outcome.gasUsed : reserved
+    const watched = this.warming?.watch(this.env.evm.substate)
+    const refundOf: RefundOf = (gasUsed) => watched?.refundOf(gasUsed) ?? this.given.get(this.receipts.length) ?? 0n
+    const outcome = tx.type === 0x7e ? await executeDeposit(this.env, tx) : await this.addSigned(tx, refundOf)
+    watched?.keep({ paysFees: tx.type !== 0x7e })
+    if (watched !== undefined && outcome.gasRefund > 0n) {
+      this.made.push({ index: this.receipts.length, gasRefund: outcome.gasRefund })
+    }
+    // The specs leave open whether a block's gas limit counts gas before or after refunds; op-reth counts it before them.
+    const evmGasUsed = outcome.gasUsed + outcome.gasRefund
+    this.pool -= evmGasUsed < reserved ? evmGasUsed : reserved
     this.used += outcome.gasUsed
     this.tips += outcome.tip
     this.receipts.push(this.receiptOf(tx, outcome))
@@ -126,13 +170,20 @@ export class BlockExecution {
     return result
   }
 
-  private async addSigned(tx: SignedTransaction): Promise<TransactionOutcome> {
+  /** Its refunds have been settled with the transactions that they belong to. */
+  private addPostExec(tx: PostExecTransaction): TransactionOutcome {
+    this.isEnded = true
+    this.receipts.push(this.receiptOf(tx, POST_EXEC_OUTCOME))
+    return POST_EXEC_OUTCOME
+  }
+
+  private async addSigned(tx: SignedTransaction, refundOf: RefundOf): Promise<TransactionOutcome> {
     if (this.emptyFork !== undefined) {
       const text = `unexpected non-deposit transactions in ${this.emptyFork} activation block`
       throw new ChainError('invalidTransaction', text)
     }
     const footprint = this.env.block.rules.jovian ? this.footprintOf(tx) : 0n
-    const outcome = await executeSigned(this.env, tx, this.feeSchedule())
+    const outcome = await executeSigned(this.env, tx, this.feeSchedule(), refundOf)
     this.footprint += footprint
     return outcome
   }

@@ -252,7 +252,8 @@ describe('an activation block', () => {
       const { execution, config } = blockWith({ fork: before })
       config.forks[fork] = execution.env.block.timestamp
       const parentTimestamp = execution.env.block.timestamp - (isActivation ? 2 : 0)
-      await execution.begin({ parentHash: L1_INFO.hash, parentTimestamp, parentBeaconBlockRoot: undefined })
+      const start = { parentHash: L1_INFO.hash, parentTimestamp, parentBeaconBlockRoot: undefined, transactions: [] }
+      await execution.begin(start)
       await execution.add(L1_INFO)
       const isRefused = isActivation && forbidden !== undefined
       expect(execution.mayTake(transfer())).toBe(!isRefused)

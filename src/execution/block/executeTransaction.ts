@@ -1,3 +1,4 @@
+import { EMPTY_BYTES } from '../../lib/bytes.ts'
 import {
   BASE_FEE_VAULT_ADDRESS,
   L1_FEE_VAULT_ADDRESS,
@@ -9,6 +10,7 @@ import { isDelegation } from '../evm/delegation.ts'
 import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES, MAX_TX_GAS } from '../evm/intrinsicGas.ts'
 import { type Environment, finishTransaction, type MessageResult, runMessage } from '../evm/runMessage.ts'
 import { effectiveTip } from '../tx/decodeTransaction.ts'
+import { postExecInvalid } from './postExecRules.ts'
 
 /** L1 and operator fees under the parameters of a block (specs: fjord/exec-engine, isthmus/exec-engine). */
 export interface FeeSchedule {
@@ -20,7 +22,10 @@ export interface FeeSchedule {
 
 export interface TransactionOutcome {
   status: 0 | 1
+  /** That is paid for: what was refunded is no part of it. */
   gasUsed: bigint
+  /** Gas that was used and that the block refunds (Lagoon). */
+  gasRefund: bigint
   logs: Omit<Log, 'logIndex'>[]
   /** Wei to the fee recipient. */
   tip: bigint
@@ -33,14 +38,18 @@ export interface TransactionOutcome {
 const MAX_REFUND_QUOTIENT = 5n
 const MAX_NONCE = 2 ** 53 - 1
 
+/** Gas that the block refunds to a transaction that has used so much. */
+export type RefundOf = (gasUsed: bigint) => bigint
+
 /**
  * Executes a signed transaction. Throws ChainError `invalidTransaction` (nothing has changed then) with geth's wording
- * when it cannot be part of a block on this state.
+ * when it cannot be part of a block on this state, and `invalidBlock` when the block refunds more gas than it uses.
  */
 export async function executeSigned(
   env: Environment,
   tx: SignedTransaction,
   fees: FeeSchedule,
+  refundOf?: RefundOf,
 ): Promise<TransactionOutcome> {
   const { world, block } = env
   const { baseFee, rules } = block
@@ -63,7 +72,14 @@ export async function executeSigned(
     accessList: tx.accessList,
     authorizations: tx.authorizationList ?? [],
   })
-  const gasUsed = gasAfterRefund(intrinsic, result, floor)
+  // The refund comes off what counts after EIP-3529 and EIP-7623: the gas paid for may be below the calldata floor. The specs say
+  // "the gas used reported by the EVM"; op-reth reads that so, too. The other reading is that the floor binds once more.
+  const evmGasUsed = gasAfterRefund(intrinsic, result, floor)
+  const gasRefund = refundOf?.(evmGasUsed) ?? 0n
+  if (gasRefund > evmGasUsed) throw refundTooLarge(gasRefund, evmGasUsed)
+  // Fees by the gas that is paid for are those of the specs' settlement (lagoon/sdm): each of its deltas is a difference of two fees.
+  // None can underflow, since what is taken back is a part of what this transaction pays.
+  const gasUsed = evmGasUsed - gasRefund
   const operatorFee = fees.operatorFee(gasUsed)
   const tipPaid = gasUsed * tip
   world.addBalance(tx.from, (tx.gasLimit - gasUsed) * gasPrice + operatorFeeLimit - operatorFee)
@@ -72,7 +88,17 @@ export async function executeSigned(
   world.addBalance(L1_FEE_VAULT_ADDRESS, l1Fee)
   if (rules.isthmus) world.addBalance(OPERATOR_FEE_VAULT_ADDRESS, operatorFee)
   finishTransaction(env)
-  return outcomeOf(result, gasUsed, tipPaid)
+  return { ...outcomeOf(result, gasUsed, tipPaid), gasRefund }
+}
+
+/** What a post-exec transaction comes to: it runs no code, uses no gas, and touches nobody (specs: lagoon/post-exec, "Receipt"). */
+export const POST_EXEC_OUTCOME: TransactionOutcome = {
+  status: 1,
+  gasUsed: 0n,
+  gasRefund: 0n,
+  logs: [],
+  tip: 0n,
+  returnData: EMPTY_BYTES,
 }
 
 /** Executes a deposit (specs: deposits, "Execution"): it never fails to be included, whatever goes wrong. */
@@ -93,7 +119,8 @@ export async function executeDeposit(env: Environment, tx: DepositTransaction): 
     finishTransaction(env)
     const gasUsed = tx.isSystemTx && !rules.regolith ? 0n : tx.gasLimit
     const failure = `failed deposit: ${problem}`
-    return { status: 0, gasUsed, logs: [], tip: 0n, ...depositNonce, returnData: new Uint8Array(0), failure }
+    const returnData = EMPTY_BYTES
+    return { status: 0, gasUsed, gasRefund: 0n, logs: [], tip: 0n, ...depositNonce, returnData, failure }
   }
   const result = await runMessage(env, {
     from: tx.from,
@@ -188,9 +215,14 @@ export function gasAfterRefund(intrinsic: bigint, result: MessageResult, floor: 
 
 function outcomeOf(result: MessageResult, gasUsed: bigint, tip: bigint): TransactionOutcome {
   const { failure, logs, returnData } = result
-  const outcome: TransactionOutcome = { status: failure === undefined ? 1 : 0, gasUsed, logs, tip, returnData }
+  const status = failure === undefined ? 1 : 0
+  const outcome: TransactionOutcome = { status, gasUsed, gasRefund: 0n, logs, tip, returnData }
   if (failure !== undefined) outcome.failure = failure
   return outcome
+}
+
+function refundTooLarge(gasRefund: bigint, gasUsed: bigint): ChainError {
+  return postExecInvalid('refundTooLarge', `the refund of ${gasRefund} is more than the gas used, ${gasUsed}`)
 }
 
 function invalid(message: string): ChainError {

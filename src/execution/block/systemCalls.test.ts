@@ -23,7 +23,7 @@ describe('at the start of a block', () => {
       accounts: { [BEACON_ROOTS]: { code: BEACON_ROOTS_CODE, nonce: 1n } },
       block: { timestamp: 20_000 },
     })
-    await execution.begin({ parentHash: PARENT, parentTimestamp: 0, parentBeaconBlockRoot: ROOT })
+    await execution.begin({ parentHash: PARENT, parentTimestamp: 0, parentBeaconBlockRoot: ROOT, transactions: [] })
     const index = 20_000n % 8191n
     expect(toHex(world.storage(BEACON_ROOTS, wordOf(index)))).toBe('0x4e20')
     expect(toHex(world.storage(BEACON_ROOTS, wordOf(index + 8191n)))).toBe(ROOT)
@@ -32,7 +32,7 @@ describe('at the start of a block', () => {
 
   it('the parent hash goes into EIP-2935’s ring from Isthmus on', async () => {
     const accounts = { [HISTORY]: { code: HISTORY_CODE, nonce: 1n } }
-    const start = { parentHash: PARENT, parentTimestamp: 0, parentBeaconBlockRoot: ROOT }
+    const start = { parentHash: PARENT, parentTimestamp: 0, parentBeaconBlockRoot: ROOT, transactions: [] }
     const isthmus = createMemoryBlock({ fork: 'isthmus', accounts })
     await isthmus.execution.begin(start)
     expect(toHex(isthmus.world.storage(HISTORY, wordOf(6n)))).toBe(PARENT)
@@ -44,11 +44,21 @@ describe('at the start of a block', () => {
   it('nothing changes where the contracts are not deployed, or fail', async () => {
     const plain = createMemoryBlock({ fork: 'isthmus' })
     const root = plain.world.commit().root
-    await plain.execution.begin({ parentHash: PARENT, parentTimestamp: 0, parentBeaconBlockRoot: ROOT })
+    await plain.execution.begin({
+      parentHash: PARENT,
+      parentTimestamp: 0,
+      parentBeaconBlockRoot: ROOT,
+      transactions: [],
+    })
     expect(plain.world.commit().root).toBe(root)
     // SSTORE(0, 1) REVERT
     const failing = createMemoryBlock({ fork: 'ecotone', accounts: { [BEACON_ROOTS]: { code: '0x60015f555f5ffd' } } })
-    await failing.execution.begin({ parentHash: PARENT, parentTimestamp: 0, parentBeaconBlockRoot: ROOT })
+    await failing.execution.begin({
+      parentHash: PARENT,
+      parentTimestamp: 0,
+      parentBeaconBlockRoot: ROOT,
+      transactions: [],
+    })
     expect(failing.world.storage(BEACON_ROOTS, ZERO_HASH).length).toBe(0)
   })
 
@@ -57,7 +67,12 @@ describe('at the start of a block', () => {
     for (const timestamp of [999, 1000, 1002]) {
       const { execution, world, config } = createMemoryBlock({ fork: 'canyon', block: { timestamp } })
       config.forks.canyon = 1000
-      await execution.begin({ parentHash: PARENT, parentTimestamp: 0, parentBeaconBlockRoot: undefined })
+      await execution.begin({
+        parentHash: PARENT,
+        parentTimestamp: 0,
+        parentBeaconBlockRoot: undefined,
+        transactions: [],
+      })
       hashes.push(keccak256Hex(world.code(CREATE2_DEPLOYER_ADDRESS)))
     }
     const none = keccak256Hex(fromHex('0x'))

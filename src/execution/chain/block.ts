@@ -1,4 +1,5 @@
 import type { Hex } from '../../lib/hex.ts'
+import type { PostExecTx } from '../../rollup/protocol/index.ts'
 import type { Withdrawal } from '../../rollup/protocol/types.ts'
 
 // Blocks and what is in them. Hashes and addresses are lower-case hex; gas, wei and fees are bigint; numbers, timestamps,
@@ -112,7 +113,27 @@ export interface DepositTransaction {
   raw: Uint8Array
 }
 
-export type Transaction = SignedTransaction | DepositTransaction
+/**
+ * Type 0x7d (Lagoon; specs: lagoon/post-exec): the sequencer puts it behind the transactions that it refunds. Nobody signs it, no EVM
+ * runs it, and it has no recipient.
+ */
+export interface PostExecTransaction {
+  type: 0x7d
+  hash: Hex
+  /** The zero address. */
+  from: Hex
+  /** RLP of the payload: the encoding without its type. */
+  data: Uint8Array
+  payload: PostExecTx
+  raw: Uint8Array
+}
+
+export type Transaction = SignedTransaction | DepositTransaction | PostExecTransaction
+
+/** A transaction that somebody has signed and pays for. */
+export function isSigned(transaction: Transaction): transaction is SignedTransaction {
+  return transaction.type !== 0x7e && transaction.type !== 0x7d
+}
 
 export interface Log {
   address: Hex
@@ -122,7 +143,7 @@ export interface Log {
   logIndex: number
 }
 
-/** The L1 cost members of a receipt of a non-deposit transaction (absent with a block that has no L1-info deposit). */
+/** The L1 cost members of a receipt of a transaction that is no deposit (absent with a block that has no L1-info deposit). */
 export interface L1FeeFields {
   l1GasPrice: bigint
   l1GasUsed: bigint
@@ -143,7 +164,7 @@ export interface L1FeeFields {
 }
 
 export interface Receipt {
-  /** Transaction type, 0x7e for deposits. */
+  /** Transaction type: 0x7e for deposits, 0x7d for the post-exec transaction. */
   type: number
   status: 0 | 1
   cumulativeGasUsed: bigint
@@ -159,13 +180,15 @@ export interface Receipt {
   to: Hex | null
   /** Of a contract creation. */
   contractAddress: Hex | null
-  /** 0 for deposits. */
+  /** 0 for transactions that nobody signed. */
   effectiveGasPrice: bigint
   /** Deposits from Regolith on: the sender's nonce before execution. */
   depositNonce?: number
   /** Deposits from Canyon on: 1. */
   depositReceiptVersion?: number
   l1Fee?: L1FeeFields
+  /** Signed transactions from Lagoon on: gas that the block refunded, which `gasUsed` is without; null for none. */
+  gasRefund?: bigint | null
 }
 
 export interface Block {

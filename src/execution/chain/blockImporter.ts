@@ -166,6 +166,7 @@ export class BlockImporter {
       parentHash: parent.hash,
       parentTimestamp: parent.timestamp,
       parentBeaconBlockRoot: header.parentBeaconBlockRoot,
+      transactions: transactions.map(({ raw }) => raw),
     })
     for (const [index, tx] of transactions.entries()) {
       await lease.env.evm.takeTurn()

@@ -2,11 +2,12 @@ import { DecodeError } from '../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import { decodeRlp, encodeRlp } from '../../lib/rlp.ts'
+import { isForkActive } from '../../rollup/protocol/forks.ts'
 import { type L1Info, parseL1Info } from '../../rollup/protocol/l1Info.ts'
 import { l1FeeFields } from '../block/feeSchedule.ts'
 import { createAddress, effectiveTip } from '../tx/decodeTransaction.ts'
 import { decodeStoredReceipts, type ExecutionReceipt } from '../tx/receiptCodec.ts'
-import type { Block, BlockHeader, Receipt, Transaction } from './block.ts'
+import { type Block, type BlockHeader, isSigned, type Receipt, type Transaction } from './block.ts'
 import { decodeBody } from './bodyCodec.ts'
 import type { ChainReads } from './chainReads.ts'
 import { decodeHeader, encodeHeader } from './headerCodec.ts'
@@ -151,6 +152,7 @@ export function toReceipts(block: Block, stored: readonly ExecutionReceipt[], co
   const [first] = transactions
   // Without a signed transaction nothing needs the L1 parameters.
   const info = first !== undefined && transactions.some(({ type }) => type !== 0x7e) ? l1InfoOf(first) : undefined
+  const refunds = refundsOf(block, config)
   let logIndex = 0
   let cumulativeBefore = 0n
   return stored.map((receipt, index) => {
@@ -168,21 +170,36 @@ export function toReceipts(block: Block, stored: readonly ExecutionReceipt[], co
       blockHash: header.hash,
       blockNumber: header.number,
       from: tx.from,
-      to: tx.to,
+      to: tx.type === 0x7d ? null : tx.to,
       contractAddress: null,
       effectiveGasPrice: 0n,
     }
     cumulativeBefore = receipt.cumulativeGasUsed
     if (receipt.depositNonce !== undefined) result.depositNonce = receipt.depositNonce
     if (receipt.depositReceiptVersion !== undefined) result.depositReceiptVersion = receipt.depositReceiptVersion
-    if (tx.to === null) {
+    if (tx.type !== 0x7d && tx.to === null) {
       const nonce = tx.type === 0x7e ? (receipt.depositNonce ?? 0) : tx.nonce
       result.contractAddress = createAddress(fromHex(tx.from), BigInt(nonce))
     }
-    if (tx.type !== 0x7e) {
+    if (tx.type !== 0x7e && info !== undefined) {
+      const fields = l1FeeFields(tx.raw, info, config, header.timestamp)
+      result.l1Fee = tx.type === 0x7d ? { ...fields, ...NO_L1_COST } : fields
+    }
+    if (isSigned(tx)) {
       result.effectiveGasPrice = header.baseFeePerGas + effectiveTip(tx, header.baseFeePerGas)
-      if (info !== undefined) result.l1Fee = l1FeeFields(tx.raw, info, config, header.timestamp)
+      if (refunds !== undefined) result.gasRefund = refunds.get(index) ?? null
     }
     return result
   })
+}
+
+/** Of a post-exec transaction: its receipt shows the block's L1 parameters and no cost (specs: lagoon/post-exec, "DA Footprint"). */
+const NO_L1_COST = { l1Fee: 0n, l1GasUsed: 0n, daFootprint: 0n }
+
+/** By transaction; undefined before Lagoon. They are read from the block, and stored nowhere else. */
+function refundsOf({ header, transactions }: Block, config: ChainConfig): ReadonlyMap<number, bigint> | undefined {
+  if (!isForkActive(config, 'lagoon', header.timestamp)) return undefined
+  const last = transactions.at(-1)
+  const refunds = last?.type === 0x7d ? last.payload.refunds : []
+  return new Map(refunds.map(({ index, gasRefund }) => [index, gasRefund]))
 }

@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { encodeRlp } from '../../lib/rlp.ts'
+import { encodePostExecTx } from '../../rollup/protocol/postExec.ts'
 import { deposit } from '../testUtils/memoryBlock.ts'
 import { signTransaction, testKey } from '../testUtils/signTransaction.ts'
+import { decodeTransaction } from '../tx/decodeTransaction.ts'
+import { isSigned } from './block.ts'
 import { decodeBody, encodeBody } from './bodyCodec.ts'
 
 const signed = [1, 2, 3].map((index) => signTransaction(testKey(index)))
-const block = [deposit(), ...signed.slice(0, 2), deposit(), ...signed.slice(2)]
+const refunds = [{ index: 1, gasRefund: 5n }]
+const postExec = decodeTransaction(encodePostExecTx({ version: 1, blockNumber: 7, refunds }))
+const block = [deposit(), ...signed.slice(0, 2), deposit(), ...signed.slice(2), postExec]
 
 describe('a stored body', () => {
   it('brings the transactions with their senders', () => {
@@ -14,7 +19,7 @@ describe('a stored body', () => {
   })
 
   it('takes the senders as they stand, and recovers none', () => {
-    const others = block.map((tx) => (tx.type === 0x7e ? tx : { ...tx, from: `0x${'12'.repeat(20)}` as const }))
+    const others = block.map((tx) => (!isSigned(tx) ? tx : { ...tx, from: `0x${'12'.repeat(20)}` as const }))
     expect(decodeBody(encodeBody(others))).toEqual(others)
   })
 

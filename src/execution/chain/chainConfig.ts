@@ -19,6 +19,7 @@ export interface Rules {
   isthmus: boolean
   jovian: boolean
   karst: boolean
+  lagoon: boolean
 }
 
 /** By the latest active fork, which implies all before it. */
@@ -51,6 +52,7 @@ function rulesUnder(active: (fork: Fork) => boolean): Rules {
     isthmus,
     jovian: active('jovian'),
     karst: active('karst'),
+    lagoon: active('lagoon'),
   }
 }
 

@@ -1,7 +1,8 @@
+import { EMPTY_BYTES } from '../../lib/bytes.ts'
 import { BlockExecution } from '../block/blockExecution.ts'
 import { contextOf } from '../evm/evmPool.ts'
 import type { Patience } from '../evm/patience.ts'
-import type { Block, BlockHeader, Transaction } from './block.ts'
+import type { Block, BlockHeader, DepositTransaction, PostExecTransaction, SignedTransaction } from './block.ts'
 import type { SimulationModules } from './simulation.ts'
 import type { TracedTransaction, TransactionTracer } from './types.ts'
 
@@ -21,12 +22,14 @@ export async function traceBlock(
     parentHash: parent.hash,
     parentTimestamp: parent.timestamp,
     parentBeaconBlockRoot: header.parentBeaconBlockRoot,
+    transactions: transactions.map(({ raw }) => raw),
   })
   for (const earlier of transactions.slice(0, from)) await execution.add(earlier)
   const results: unknown[] = []
   for (const transaction of transactions.slice(from, to)) {
     const tracer = tracers()
-    tracer.begin(env, toTraced(transaction))
+    if (transaction.type === 0x7d) tracePostExec(tracer, transaction)
+    else tracer.begin(env, toTraced(transaction))
     env.evm.tracer = tracer
     const outcome = await execution.add(transaction)
     env.evm.tracer = undefined
@@ -35,7 +38,17 @@ export async function traceBlock(
   return results
 }
 
-function toTraced(transaction: Transaction): TracedTransaction {
+/**
+ * It runs no code: a call of the zero address by itself, without gas. op-reth has an execution that does nothing stand for it in
+ * traces. How op-reth's callTracer shows that is not known. Another doubt: op-reth traces transaction by transaction, without refunds.
+ * Here a trace has the gas of the receipt, and goes on from the state that the block had.
+ */
+function tracePostExec(tracer: TransactionTracer, { from, data }: PostExecTransaction): void {
+  tracer.onEnter?.({ kind: 'CALL', from, to: from, value: 0n, gas: 0, input: data })
+  tracer.onExit?.({ gasLeft: 0, output: EMPTY_BYTES })
+}
+
+function toTraced(transaction: SignedTransaction | DepositTransaction): TracedTransaction {
   const { from, to, gasLimit: gas } = transaction
   const authorizations = transaction.type === 0x7e ? [] : (transaction.authorizationList ?? [])
   return { from, to, gas, authorizations }

@@ -1,7 +1,7 @@
 import { quantityToNumber, toQuantity } from '../../lib/hex.ts'
 import type { JsonValue } from '../../lib/jsonRpc/types.ts'
 import { takeTurn } from '../../lib/turns.ts'
-import type { Block, BlockHeader, Receipt } from '../chain/block.ts'
+import { type Block, type BlockHeader, isSigned, type Receipt } from '../chain/block.ts'
 import type { ReadableChain } from '../chain/types.ts'
 import { effectiveTip } from '../tx/decodeTransaction.ts'
 import { findLabelledHeader, serverError } from './blockLookup.ts'
@@ -83,7 +83,7 @@ async function newestHeader(chain: ReadableChain, selector: BlockSelector): Prom
 }
 
 function tipsOf(block: Block | undefined, baseFee: bigint): bigint[] {
-  const tips = (block?.transactions ?? []).flatMap((tx) => (tx.type === 0x7e ? [] : [effectiveTip(tx, baseFee)]))
+  const tips = (block?.transactions ?? []).flatMap((tx) => (isSigned(tx) ? [effectiveTip(tx, baseFee)] : []))
   return tips.sort(compareBigints)
 }
 
@@ -128,7 +128,7 @@ async function feeHistory(
 /** Tips at these percentiles of the gas used, as eth_feeHistory defines them; zero for an empty block. */
 function rewards(block: Block, receipts: readonly Receipt[], wanted: number[]): string[] {
   const items = block.transactions.map((transaction, index) => ({
-    tip: transaction.type === 0x7e ? 0n : effectiveTip(transaction, block.header.baseFeePerGas),
+    tip: isSigned(transaction) ? effectiveTip(transaction, block.header.baseFeePerGas) : 0n,
     gas: receipts[index]?.gasUsed ?? 0n,
   }))
   if (items.length === 0) return wanted.map(() => '0x0')

@@ -24,12 +24,17 @@ export function formatReceipt(receipt: Receipt, blockTimestamp: number): JsonRec
     ...(receipt.l1Fee === undefined ? {} : formatL1Fee(receipt.l1Fee)),
     logs: receipt.logs.map((log) => formatLog(log, origin)),
     logsBloom: receipt.logsBloom,
+    ...(receipt.gasRefund === undefined ? {} : { opGasRefund: formatRefund(receipt.gasRefund) }),
     status: toQuantity(receipt.status),
     to: receipt.to,
     transactionHash: receipt.transactionHash,
     transactionIndex: toQuantity(receipt.transactionIndex),
     type: toQuantity(receipt.type),
   }
+}
+
+function formatRefund(gasRefund: bigint | null): string | null {
+  return gasRefund === null ? null : toQuantity(gasRefund)
 }
 
 /** The transaction and block that emitted a log. */

@@ -3,6 +3,7 @@ import { ManualClock, systemClock } from '../../lib/clock.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { until } from '../../lib/testUtils/until.ts'
+import { encodePostExecTx } from '../../rollup/protocol/postExec.ts'
 import { deposit } from '../testUtils/memoryBlock.ts'
 import { signLegacyTransaction, signTransaction, testKey } from '../testUtils/signTransaction.ts'
 import { decodeTransaction } from '../tx/decodeTransaction.ts'
@@ -20,7 +21,8 @@ const signed = Array.from({ length: 200 }, (_, index) =>
     ? signLegacyTransaction(testKey(index + 1), { chainId: 901n, nonce: index })
     : signTransaction(testKey(index + 1), { nonce: index }),
 )
-const encodings = [deposit().raw, ...signed.map(({ raw }) => raw)]
+const postExec = encodePostExecTx({ version: 1, blockNumber: 7, refunds: [{ index: 1, gasRefund: 5n }] })
+const encodings = [deposit().raw, ...signed.map(({ raw }) => raw), postExec]
 
 function start(options: SenderRecoveryOptions = {}): SenderRecovery & AsyncDisposable {
   const service = createSenderRecovery({ clock: systemClock, logger: silentLogger }, options)
@@ -28,11 +30,15 @@ function start(options: SenderRecoveryOptions = {}): SenderRecovery & AsyncDispo
 }
 
 describe('senders that are recovered ahead', () => {
-  it('are those of the transactions, deposits passed over', async () => {
+  it('are those of the transactions, what nobody signed passed over', async () => {
     await using service = start()
     using ahead = service.begin(encodings)
     await until(() => service.stats().recovered === signed.length)
-    expect(encodings.map((_, index) => ahead.senderOf(index))).toEqual([undefined, ...signed.map(({ from }) => from)])
+    expect(encodings.map((_, index) => ahead.senderOf(index))).toEqual([
+      undefined,
+      ...signed.map(({ from }) => from),
+      undefined,
+    ])
   })
 
   it('are there for every block that was begun', async () => {

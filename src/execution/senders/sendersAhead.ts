@@ -1,7 +1,7 @@
 import type { Hex } from '../../lib/hex.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
 import { takeTurn } from '../../lib/turns.ts'
-import { DEPOSIT_TX_TYPE } from '../../rollup/protocol/deposit.ts'
+import { isSignedEncoding } from '../tx/decodeTransaction.ts'
 
 /** Senders of a block's transactions, while another core is at them. */
 export interface SendersAhead {
@@ -39,7 +39,7 @@ export class Batch implements SendersAhead {
       this.takenFrom -= 1
       const index = this.takenFrom
       const raw = this.encodings[index]
-      if (raw !== undefined && raw[0] !== DEPOSIT_TX_TYPE) return { index, raw }
+      if (raw !== undefined && isSignedEncoding(raw)) return { index, raw }
     }
     return undefined
   }

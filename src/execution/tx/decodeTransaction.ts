@@ -15,16 +15,36 @@ import {
 } from '../../lib/rlp.ts'
 import { publicKeyToAddress, recoverPublicKey } from '../../lib/secp256k1.ts'
 import { DEPOSIT_TX_TYPE, decodeDepositTx } from '../../rollup/protocol/deposit.ts'
-import type { AccessListEntry, DepositTransaction, SignedTransaction, Transaction } from '../chain/block.ts'
+import { decodePostExecTx, isPostExecTx } from '../../rollup/protocol/postExec.ts'
+import { ZERO_ADDRESS } from '../../rollup/protocol/types.ts'
+import type {
+  AccessListEntry,
+  DepositTransaction,
+  PostExecTransaction,
+  SignedTransaction,
+  Transaction,
+} from '../chain/block.ts'
 import { decodeAuthorizations } from './authorization.ts'
 import { MAX_LOW_S, SECP256K1_ORDER } from './signatureLimits.ts'
 
 /**
- * Decodes an EIP-2718 encoding and recovers the sender, unless it was recovered before. Deposits (0x7e) are accepted. Throws
- * DecodeError for anything malformed, for a bad signature and for blob transactions, which OP chains do not have.
+ * Decodes an EIP-2718 encoding and recovers the sender, unless it was recovered before. Deposits (0x7e) and post-exec
+ * transactions (0x7d) are accepted. Throws DecodeError for anything malformed, for a bad signature and for blob transactions, which
+ * OP chains do not have.
  */
 export function decodeTransaction(raw: Uint8Array, sender?: Hex): Transaction {
-  return raw[0] === DEPOSIT_TX_TYPE ? decodeDeposit(raw) : decodeSignedTransaction(raw, sender)
+  if (raw[0] === DEPOSIT_TX_TYPE) return decodeDeposit(raw)
+  return isPostExecTx(raw) ? decodePostExec(raw) : decodeSignedTransaction(raw, sender)
+}
+
+/** Whether somebody has signed a transaction of this encoding. */
+export function isSignedEncoding(raw: Uint8Array): boolean {
+  return raw[0] !== DEPOSIT_TX_TYPE && !isPostExecTx(raw)
+}
+
+function decodePostExec(raw: Uint8Array): PostExecTransaction {
+  const payload = decodePostExecTx(raw)
+  return { type: 0x7d, hash: keccak256Hex(raw), from: ZERO_ADDRESS, data: raw.subarray(1), payload, raw }
 }
 
 export function decodeDeposit(raw: Uint8Array): DepositTransaction {
@@ -32,7 +52,7 @@ export function decodeDeposit(raw: Uint8Array): DepositTransaction {
   return { type: DEPOSIT_TX_TYPE, hash: keccak256Hex(raw), ...tx, gasLimit: gas, raw }
 }
 
-/** As decodeTransaction, without deposits. */
+/** As decodeTransaction, of what somebody has signed. */
 export function decodeSignedTransaction(raw: Uint8Array, sender?: Hex): SignedTransaction {
   const type = raw[0]
   if (type === undefined) throw new DecodeError('transaction: empty')

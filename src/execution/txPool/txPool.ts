@@ -4,7 +4,7 @@ import { type Hex, toHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
 import { takeTurn } from '../../lib/turns.ts'
-import type { SignedTransaction } from '../chain/block.ts'
+import { isSigned, type SignedTransaction } from '../chain/block.ts'
 import type { Chain, DaSizeLimits, HeadChange, L1FeeSource, StateReader, TxCursor, TxSource } from '../chain/types.ts'
 import { MAX_TX_GAS } from '../evm/intrinsicGas.ts'
 import type { Environment } from '../evm/runMessage.ts'
@@ -330,7 +330,7 @@ export class TxPool implements TxSource {
     for (const hash of blocks) {
       const block = await this.modules.chain.blockByHash(hash)
       for (const transaction of block?.transactions ?? []) {
-        if (transaction.type !== 0x7e) transactions.push(transaction)
+        if (isSigned(transaction)) transactions.push(transaction)
       }
     }
     return transactions
