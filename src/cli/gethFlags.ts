@@ -155,6 +155,12 @@ export const gethFlags = {
     { min: 1 },
   ),
 
+  sdmOptIn: flag.boolean(
+    ROLLUP,
+    'rollup.operator-sdm-opt-in',
+    'From Lagoon on, refund to transactions what earlier ones of their block have warmed (admin_setSdmPostExecOptIn)',
+  ),
+
   poolNoLocals: flag.boolean(POOL, 'txpool.nolocals', 'Hold transactions sent by RPC to --miner.gasprice, too'),
   poolPriceLimit: wei(POOL, 'txpool.pricelimit', 1n, 'Least priority fee, in wei, of a transaction to be let in'),
   poolPriceBump: flag.integer(POOL, 'txpool.pricebump', 10, 'Percent by which a replacement must pay more'),

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { join, resolve } from 'node:path'
 import { createCallService } from '../execution/callProcess/callProcesses.ts'
 import { createEngineMethods } from '../execution/engineApi/index.ts'
-import { createSenderRecovery, openChain } from '../execution/index.ts'
+import { createSenderRecovery, openChain, type SdmOptIn } from '../execution/index.ts'
 import { createEthMethods, DEFAULT_RPC_OPTIONS, namespacesOf, selectNamespaces } from '../execution/rpc/index.ts'
 import { PoolJournal, TxPool } from '../execution/txPool/index.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -70,8 +70,9 @@ export async function runGeth(
       await journal.start()
       opened.defer(() => journal.stop())
     }
+    const sdm: SdmOptIn = { isOn: values.sdmOptIn }
     const engine = createEngineMethods(
-      { chain, pool, logger: logger.child({ module: 'engine' }), clock },
+      { chain, pool, sdm, logger: logger.child({ module: 'engine' }), clock },
       { version: VERSION },
     )
     opened.defer(() => engine.close())
@@ -95,7 +96,7 @@ export async function runGeth(
     const rpcLogger = logger.child({ module: 'rpc' })
     const calls = createCallService({ chain, clock, logger: rpcLogger, signal }, rpcOptions)
     opened.defer(() => calls.close())
-    const methods = createEthMethods({ chain, pool, logger: rpcLogger, clock, calls, sequencer }, rpcOptions)
+    const methods = createEthMethods({ chain, pool, sdm, logger: rpcLogger, clock, calls, sequencer }, rpcOptions)
     const metrics = values.metrics ? await createMetrics({ chain, pool, calls, clock }, values.datadir) : undefined
     const dispatch = (table: Map<string, RpcHandler>, work: Work) =>
       createRpcDispatcher({

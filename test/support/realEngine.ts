@@ -71,12 +71,13 @@ export class RealEngine {
     const pool = new TxPool({ chain, ...modules })
     pool.start()
     opened.defer(() => pool.stop())
-    const engine = createEngineMethods({ chain, pool, ...modules }, { version: 'test' })
+    const sdm = { isOn: false }
+    const engine = createEngineMethods({ chain, pool, sdm, ...modules }, { version: 'test' })
     opened.defer(() => engine.close())
     const calls = createCallService({ chain, ...modules }, DEFAULT_RPC_OPTIONS)
     opened.defer(() => calls.close())
     const eth = createEthMethods(
-      { chain, pool, ...modules, calls, sequencer: undefined },
+      { chain, pool, sdm, ...modules, calls, sequencer: undefined },
       {
         ...DEFAULT_RPC_OPTIONS,
         clientVersion: 'devium-geth/test',

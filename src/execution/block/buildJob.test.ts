@@ -110,6 +110,7 @@ function scene(
         gasLimit: 30_000_000n,
         ...attributes,
       },
+      refundsWarming: false,
       signal: undefined,
     })
   return { start, clock }

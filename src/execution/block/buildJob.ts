@@ -9,8 +9,9 @@ import {
   EMPTY_UNCLES_HASH,
   orderedTrieRoot,
 } from '../../rollup/protocol/index.ts'
+import { encodePostExecTx, isPostExecTx, SDM_VERSION } from '../../rollup/protocol/postExec.ts'
 import type { PayloadAttributes } from '../../rollup/protocol/types.ts'
-import type { BlockHeader, SignedTransaction, Transaction } from '../chain/block.ts'
+import { type BlockHeader, isSigned, type SignedTransaction, type Transaction } from '../chain/block.ts'
 import { toBlock, toReceipts } from '../chain/blockReader.ts'
 import { sealHeader } from '../chain/headerCodec.ts'
 import { payloadOfHeader } from '../chain/headerPayload.ts'
@@ -47,6 +48,8 @@ export interface BuildOptions {
   payloadId: Hex
   parent: BlockHeader
   attributes: PayloadAttributes
+  /** From Lagoon on, and where the pool is used: the block refunds what it has warmed for its own transactions. */
+  refundsWarming: boolean
   signal: AbortSignal | undefined
 }
 
@@ -139,11 +142,18 @@ export class OpBuildJob implements BuildJob {
 
   private async runForced(): Promise<void> {
     const { attributes, parent } = this.options
-    await this.execution.begin({
-      parentHash: parent.hash,
-      parentTimestamp: parent.timestamp,
-      parentBeaconBlockRoot: attributes.parentBeaconBlockRoot,
-    })
+    try {
+      await this.execution.begin({
+        parentHash: parent.hash,
+        parentTimestamp: parent.timestamp,
+        parentBeaconBlockRoot: attributes.parentBeaconBlockRoot,
+        transactions: attributes.transactions,
+      })
+    } catch (error) {
+      if (!(error instanceof DecodeError) && !(error instanceof ChainError)) throw error
+      throw new ChainError('buildFailed', error.message, { cause: error })
+    }
+    if (this.refundsWarming()) this.execution.refundWarming()
     using ahead = this.modules.senders?.beginNow(attributes.transactions)
     for (const [index, raw] of attributes.transactions.entries()) {
       await nextTransaction(ahead, index)
@@ -169,6 +179,13 @@ export class OpBuildJob implements BuildJob {
     } catch (error) {
       throw new ChainError('buildFailed', describeError(error), { cause: error })
     }
+  }
+
+  /** A block that was derived has the refunds that its sequencer gave, or none. */
+  private refundsWarming(): boolean {
+    const { attributes, refundsWarming } = this.options
+    const isLagoon = this.execution.env.block.rules.lagoon
+    return refundsWarming && isLagoon && !attributes.noTxPool && !attributes.transactions.some(isPostExecTx)
   }
 
   /**
@@ -227,7 +244,7 @@ export class OpBuildJob implements BuildJob {
   private daBytes(): number {
     for (; this.daCounted.transactions < this.transactions.length; this.daCounted.transactions++) {
       const tx = this.transactions[this.daCounted.transactions]
-      if (tx !== undefined && tx.type !== 0x7e) this.daCounted.bytes += daSizeOf(tx.raw)
+      if (tx !== undefined && isSigned(tx)) this.daCounted.bytes += daSizeOf(tx.raw)
     }
     return this.daCounted.bytes
   }
@@ -276,6 +293,7 @@ export class OpBuildJob implements BuildJob {
     }, FIRST_WALK_GRACE_MS)
     try {
       await this.filling
+      await this.addRefunds()
       const result = this.execution.finish()
       const header = this.headerOf(result)
       const block = toBlock(header, this.transactions)
@@ -298,6 +316,16 @@ export class OpBuildJob implements BuildJob {
       endGrace()
       this.lease[Symbol.dispose]()
     }
+  }
+
+  /** The block's post-exec transaction, where there is something to refund. */
+  private async addRefunds(): Promise<void> {
+    const { madeRefunds, env } = this.execution
+    if (madeRefunds.length === 0) return
+    const payload = { version: SDM_VERSION, blockNumber: env.block.number, refunds: [...madeRefunds] }
+    const tx = decodeTransaction(encodePostExecTx(payload))
+    await this.execution.add(tx)
+    this.transactions.push(tx)
   }
 
   private headerOf(result: ExecutionResult): BlockHeader {

@@ -206,7 +206,7 @@ class OpChain extends ChainView implements Chain {
 
   async startBuild(request: BuildRequest): Promise<BuildJob> {
     this.checkOpen()
-    const { attributes, txSource, signal } = request
+    const { attributes, txSource, refundsWarming = false, signal } = request
     const parent = this.blocks.header(request.parentHash)
     if (parent === undefined) throw new ChainError('unknownBlock', `block ${request.parentHash} is not known`)
     if (!this.hasState(parent)) await this.lock.run(() => this.recovery.ensure(parent))
@@ -226,6 +226,7 @@ class OpChain extends ChainView implements Chain {
         payloadId: payloadId(parent.hash, attributes, request.version === 4 ? 3 : request.version),
         parent,
         attributes,
+        refundsWarming,
         signal,
       },
     )

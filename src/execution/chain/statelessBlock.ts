@@ -82,7 +82,7 @@ export async function executeStateless({
       txSource: undefined,
       onBuilt: () => {},
     },
-    { config, payloadId: '0x0000000000000000', parent, attributes, signal: undefined },
+    { config, payloadId: '0x0000000000000000', parent, attributes, refundsWarming: false, signal: undefined },
   )
   return job.seal()
 }

@@ -82,6 +82,8 @@ export interface BuildRequest {
   version: 1 | 2 | 3 | 4
   /** Absent or with `noTxPool`: forced transactions only. */
   txSource?: TxSource | undefined
+  /** From Lagoon on, where the pool is used: refund to transactions what earlier ones of the block have warmed. Default: false. */
+  refundsWarming?: boolean
   signal?: AbortSignal
 }
 

@@ -9,6 +9,7 @@ import { BlockDriver, forkchoice } from '../testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode, TEST_JWT_SECRET } from '../testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
 import { DEV_ADDRESSES, DEV_KEYS, signTransaction } from '../testUtils/signTransaction.ts'
+import { withFork } from '../testUtils/withFork.ts'
 
 type Json = { [key: string]: JsonValue }
 
@@ -324,25 +325,12 @@ describe('newPayload', () => {
   })
 })
 
-describe.each(['isthmus', 'jovian', 'karst'] as const)('a chain with %s from its genesis', (fork) => {
-  /** The Holocene recording with later forks switched on. */
-  function withFork(): typeof holocene {
-    const later = fork === 'isthmus' ? [] : fork === 'jovian' ? ['jovian'] : ['jovian', 'karst']
-    const at = (suffix: string) => Object.fromEntries(['isthmus', ...later].map((name) => [`${name}${suffix}`, 0]))
-    const times: Json = { ...at('Time'), pragueTime: 0 }
-    const { config, ...rest } = holocene.genesis
-    const extraData = fork !== 'isthmus' ? '0x01000000fa000000060000000000000000' : rest.extraData
-    const rollupTimes: Json = at('_time')
-    return {
-      ...holocene,
-      genesis: { ...rest, extraData: extraData ?? null, config: { ...(config as Json), ...times } },
-      rollup: { ...holocene.rollup, ...rollupTimes },
-    }
-  }
+describe.each(['isthmus', 'jovian', 'karst', 'lagoon'] as const)('a chain with %s from its genesis', (fork) => {
+  const isKarst = fork === 'karst' || fork === 'lagoon'
 
   beforeEach(async () => {
     await node.close()
-    await start(withFork())
+    await start(withFork(holocene, fork))
   })
 
   it('builds and imports with the version of the fork, and shows the new header members', async () => {
@@ -362,7 +350,7 @@ describe.each(['isthmus', 'jovian', 'karst'] as const)('a chain with %s from its
 
   it('refuses version 3 of newPayload, and all versions of getPayload but its own', async () => {
     const id = await driver.start({ noTxPool: true })
-    const own = fork === 'karst' ? 5 : 4
+    const own = isKarst ? 5 : 4
     for (const version of [1, 2, 3, 4, 5]) {
       if (version === own) continue
       await expect(engine(`engine_getPayloadV${version}`, id)).rejects.toMatchObject({ rpcCode: -38005 })
@@ -380,7 +368,7 @@ describe.each(['isthmus', 'jovian', 'karst'] as const)('a chain with %s from its
   it('caps the gas of transactions and estimates from Karst on, not of calls', async () => {
     const gasLimit = 16_777_217n
     const add = node.eth.request('eth_sendRawTransaction', [toHex(signTransaction(KEY, { gasLimit }).raw)])
-    if (fork === 'karst') await expect(add).rejects.toThrow('transaction gas limit too high')
+    if (isKarst) await expect(add).rejects.toThrow('transaction gas limit too high')
     else expect(await add).toMatch(/^0x/)
     // Code that returns the gas it has.
     const target = `0x${'0c'.repeat(20)}`
@@ -389,7 +377,7 @@ describe.each(['isthmus', 'jovian', 'karst'] as const)('a chain with %s from its
     // Code that asks for more memory than gas can pay where it has less than 20,000,000.
     const greedy = [{ to: target }, 'latest', { [target]: { code: '0x5a6301312d0011600b57005b63ffffffff51' } }]
     const estimate = node.eth.request('eth_estimateGas', greedy)
-    if (fork === 'karst') await expect(estimate).rejects.toThrow('gas required exceeds allowance (16777216)')
+    if (isKarst) await expect(estimate).rejects.toThrow('gas required exceeds allowance (16777216)')
     else expect(BigInt(String(await estimate))).toBeGreaterThan(gasLimit)
   })
 })

@@ -8,6 +8,7 @@ import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 import type { Chain, ForkchoiceResult, ForkchoiceState, TxSource } from '../chain/types.ts'
 import type { MethodTable } from '../rpc/context.ts'
 import { anyObject, anyValue, index, method, optional, type Param, readArray, readObject } from '../rpc/params.ts'
+import type { SdmOptIn } from '../sdmOptIn.ts'
 import { type ReadAttributes, readAttributes } from './attributes.ts'
 import { BuildJobs } from './buildJobs.ts'
 import { engineError } from './errors.ts'
@@ -26,6 +27,7 @@ export interface EngineModules {
   pool: TxSource
   logger: Logger
   clock: Clock
+  sdm: Readonly<SdmOptIn>
 }
 
 export interface EngineOptions {
@@ -60,7 +62,7 @@ export function createEngineMethods(
   modules: EngineModules,
   options: EngineOptions,
 ): { methods: MethodTable; close: () => void } {
-  const { chain, pool, logger, clock } = modules
+  const { chain, pool, logger, clock, sdm } = modules
   const jobs = new BuildJobs(clock)
 
   const startBuild = async (parentHash: Hex, { attributes, isGasLimitMissing }: ReadAttributes, version: 1 | 2 | 3) => {
@@ -73,6 +75,7 @@ export function createEngineMethods(
           attributes,
           version: chain.isForkActive('isthmus', attributes.timestamp) ? 4 : version,
           ...(attributes.noTxPool ? {} : { txSource: pool }),
+          refundsWarming: sdm.isOn,
         }),
       )
     } catch (error) {

@@ -6,6 +6,7 @@ import type { Logger } from '../../lib/logger.ts'
 import type { CallService } from '../callProcess/callProcesses.ts'
 import type { SignedTransaction } from '../chain/block.ts'
 import type { Chain, DaSizeLimits } from '../chain/types.ts'
+import type { SdmOptIn } from '../sdmOptIn.ts'
 import type { SenderContent } from '../txPool/index.ts'
 
 /** The part of the transaction pool that wallets reach. */
@@ -25,6 +26,7 @@ export interface RpcModules {
   pool: RpcPool
   logger: Logger
   clock: Clock
+  sdm: SdmOptIn
   /** Where methods go on that take too long for the chain's own loop. */
   calls: Pick<CallService, 'run'>
   /** The sequencer's execution client (`--rollup.sequencerhttp`): decides about transactions sent here. */

@@ -6,6 +6,7 @@ import { createNodeMethods } from './nodeMethods.ts'
 import { offload } from './offload.ts'
 import { HURRIED } from './pace.ts'
 import { createReadMethods } from './readMethods.ts'
+import { createSdmMethods } from './sdmMethods.ts'
 import { createStateMethods } from './stateMethods.ts'
 import { createSubscribeMethods } from './subscribeMethods.ts'
 import { createTransactionMethods } from './transactionMethods.ts'
@@ -27,5 +28,6 @@ export function createEthMethods(modules: RpcModules, options: RpcOptions): Meth
     ...createSubscribeMethods(modules),
     ...createTxPoolMethods(modules),
     ...createMinerMethods(modules),
+    ...createSdmMethods(modules),
   }
 }

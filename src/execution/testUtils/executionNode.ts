@@ -13,6 +13,7 @@ import type { Chain } from '../chain/types.ts'
 import { createEngineMethods } from '../engineApi/index.ts'
 import { initChain, openChain } from '../index.ts'
 import { createEthMethods, DEFAULT_RPC_OPTIONS, type RpcModules } from '../rpc/index.ts'
+import type { SdmOptIn } from '../sdmOptIn.ts'
 import { TxPool } from '../txPool/index.ts'
 
 /** A busy machine takes many seconds to start a process. */
@@ -30,6 +31,7 @@ export interface ExecutionNode {
   /** WebSockets with the methods of `eth`. */
   wsUrl: string
   engine: RpcClient
+  sdm: SdmOptIn
   /** Errors that nobody meant to throw. */
   unexpected: unknown[]
   close(): Promise<void>
@@ -50,13 +52,14 @@ export async function startExecutionNode(
   const pool = new TxPool({ chain, ...modules })
   pool.start()
   opened.defer(() => pool.stop())
-  const engineMethods = createEngineMethods({ chain, pool, ...modules }, { version: 'test' })
+  const sdm: SdmOptIn = { isOn: false }
+  const engineMethods = createEngineMethods({ chain, pool, sdm, ...modules }, { version: 'test' })
   opened.defer(() => engineMethods.close())
   const rpcOptions = { ...DEFAULT_RPC_OPTIONS, evmTimeoutMs: options.evmTimeoutMs ?? PATIENCE_MS }
   const calls = createCallService({ chain, ...modules }, rpcOptions)
   opened.defer(() => calls.close())
   const ethMethods = createEthMethods(
-    { chain, pool, ...modules, calls, sequencer: options.sequencer },
+    { chain, pool, sdm, ...modules, calls, sequencer: options.sequencer },
     {
       ...rpcOptions,
       conditionalLookupsPerSecond: options.conditionalLookupsPerSecond,
@@ -99,6 +102,7 @@ export async function startExecutionNode(
     url: server.url,
     wsUrl: server.url.replace('http', 'ws'),
     engine: open(auth.url, TEST_JWT_SECRET),
+    sdm,
     unexpected,
     close: () => opened.disposeAsync(),
   }

@@ -96,6 +96,9 @@ export function executionCalls({ block, signedTransaction, account }: ChainFacts
   const overrides = { [ADDRESS]: { code: CODE, balance: '0x1', nonce: '0x1', state: { [hash]: hash } } }
   const filter = { fromBlock: '0x0', toBlock: 'latest', address: ADDRESS, topics: [hash, [hash, null]] }
   const calls: Record<string, JsonValue[]> = {
+    admin_sdmStatus: [1_700_000_000],
+    admin_setOperatorSdmOptIn: [false],
+    admin_setSdmPostExecOptIn: [false],
     debug_getRawBlock: ['latest'],
     debug_getRawHeader: [hash],
     debug_getRawReceipts: ['0x1'],

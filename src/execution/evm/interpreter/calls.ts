@@ -101,12 +101,18 @@ function call(frame: Frame, caller: Caller, opcode: number): Start | 'failed' {
   const inputGas = frame.expansionGas(inputOffset, inputSize)
   const outputGas = frame.expansionGas(outputOffset, outputSize)
   let gas = inputGas > outputGas ? inputGas : outputGas
-  gas += accessGas(host, address)
+  const isCold = host.substate.warmAddress(address)
+  gas += isCold ? COLD_ACCOUNT_GAS : WARM_GAS
   if (value !== 0) gas += CALL_VALUE_GAS
   if (opcode === CALL && value !== 0 && isEmpty(host, address)) gas += NEW_ACCOUNT_GAS
-  gas += delegationGas(host, address)
+  // EIP-7702: access to the delegate of the called account.
+  const delegate = delegateOf(host, address)
+  const isDelegateCold = delegate !== undefined && host.substate.warmAddress(delegate)
+  if (delegate !== undefined) gas += isDelegateCold ? COLD_ACCOUNT_GAS : WARM_GAS
   if (gas > frame.gas) return failed(frame, 'OUT_OF_GAS')
   frame.gas -= gas
+  if (isCold) host.substate.onColdPaid?.(address, undefined, COLD_ACCOUNT_GAS - WARM_GAS)
+  if (isDelegateCold) host.substate.onColdPaid?.(delegate, undefined, COLD_ACCOUNT_GAS - WARM_GAS)
   frame.grow(inputOffset, inputSize)
   frame.grow(outputOffset, outputSize)
   // EIP-150: a 64th stays here.
@@ -204,10 +210,12 @@ function selfdestruct(frame: Frame, host: Host): boolean {
   const beneficiary = host.addresses.of(frame.pop())
   if (frame.isStatic) return fail(frame, 'STATIC_STATE_CHANGE')
   const balance = world.balance(frame.address)
-  let gas = substate.warmAddress(beneficiary) ? COLD_ACCOUNT_GAS : 0
+  const isCold = substate.warmAddress(beneficiary)
+  let gas = isCold ? COLD_ACCOUNT_GAS : 0
   if (balance > 0n && isEmpty(host, beneficiary)) gas += NEW_ACCOUNT_GAS
   frame.gas -= gas
   if (frame.gas < 0) return fail(frame, 'OUT_OF_GAS')
+  if (isCold) substate.onColdPaid?.(beneficiary, undefined, COLD_ACCOUNT_GAS)
   host.tracer?.onEnter?.({
     kind: 'SELFDESTRUCT',
     from: frame.address,
@@ -225,16 +233,6 @@ function selfdestruct(frame: Frame, host: Host): boolean {
   } else if (goesAway) world.addBalance(frame.address, -balance)
   if (goesAway) substate.noteDestroyed(frame.address)
   return true
-}
-
-function accessGas({ substate }: Host, address: Hex): number {
-  return substate.warmAddress(address) ? COLD_ACCOUNT_GAS : WARM_GAS
-}
-
-/** EIP-7702: access to the delegate of the called account. */
-function delegationGas(host: Host, address: Hex): number {
-  const delegate = delegateOf(host, address)
-  return delegate === undefined ? 0 : accessGas(host, delegate)
 }
 
 /** EIP-7702: whose code the account runs in place of its own. */

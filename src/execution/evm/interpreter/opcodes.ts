@@ -52,8 +52,10 @@ export function environment(frame: Frame, host: Host, opcode: number): Word {
 export function account(frame: Frame, host: Host, opcode: number, word: Word): boolean {
   const { stack, sp } = frame
   const address = host.addresses.of(word)
-  frame.gas -= host.substate.warmAddress(address) ? COLD_ACCOUNT_GAS : WARM_GAS
+  const isCold = host.substate.warmAddress(address)
+  frame.gas -= isCold ? COLD_ACCOUNT_GAS : WARM_GAS
   if (frame.gas < 0) return fail(frame, 'OUT_OF_GAS')
+  if (isCold) host.substate.onColdPaid?.(address, undefined, COLD_ACCOUNT_GAS - WARM_GAS)
   if (opcode === 0x31) stack[sp - 1] = toWord(host.world.balance(address))
   else if (opcode === 0x3b) stack[sp - 1] = host.world.code(address).length
   else if (opcode === 0x3f) {

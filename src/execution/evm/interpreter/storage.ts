@@ -15,8 +15,10 @@ import { bytesToWord, type Word, wordToMinimalBytes } from './word.ts'
 /** SLOAD. undefined: out of gas. */
 export function loadSlot(frame: Frame, { world, substate, slots }: Host, slot: Word): Word | undefined {
   const key = slots.of(slot)
-  frame.gas -= substate.warmSlot(frame.address, key) ? COLD_SLOT_GAS : WARM_GAS
+  const isCold = substate.warmSlot(frame.address, key)
+  frame.gas -= isCold ? COLD_SLOT_GAS : WARM_GAS
   if (frame.gas < 0) return undefined
+  if (isCold) substate.onColdPaid?.(frame.address, key, COLD_SLOT_GAS - WARM_GAS)
   return bytesToWord(world.storage(frame.address, key))
 }
 
@@ -29,7 +31,8 @@ export function storeSlot(frame: Frame, { world, substate, slots }: Host, slot: 
   const originalBytes = world.originalStorage(frame.address, key)
   const current = bytesToWord(currentBytes)
   const original = originalBytes === currentBytes ? current : bytesToWord(originalBytes)
-  let gas = substate.warmSlot(frame.address, key) ? COLD_SLOT_GAS : 0
+  const isCold = substate.warmSlot(frame.address, key)
+  let gas = isCold ? COLD_SLOT_GAS : 0
   let refund = 0
   if (value === current) gas += WARM_GAS
   else if (original === current) {
@@ -43,6 +46,7 @@ export function storeSlot(frame: Frame, { world, substate, slots }: Host, slot: 
   }
   frame.gas -= gas
   if (frame.gas < 0) return fail(frame, 'OUT_OF_GAS')
+  if (isCold) substate.onColdPaid?.(frame.address, key, COLD_SLOT_GAS)
   substate.refund += refund
   if (value !== current) world.putStorage(frame.address, key, wordToMinimalBytes(value))
   return true

@@ -23,6 +23,11 @@ export class Substate {
   readonly created = new Set<Hex>()
   /** All that was cold when it was reached, also by frames that failed; set where somebody asks for it. */
   reached: Map<Hex, Set<Hex>> | undefined
+  /**
+   * Told of each cold access that was paid for: of an account, or of one of its slots, and the gas above a warm access. Set where a
+   * block refunds that.
+   */
+  onColdPaid: ((address: Hex, slot: Hex | undefined, surcharge: number) => void) | undefined
   readonly warmAddresses = new Set<Hex>()
   readonly warmSlots = new Map<Hex, Set<Hex>>()
   private readonly transient = new Map<Hex, Map<Hex, Word>>()

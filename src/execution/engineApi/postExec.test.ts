@@ -1,0 +1,392 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { concatBytes } from '../../lib/bytes.ts'
+import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
+import type { JsonValue } from '../../lib/jsonRpc/types.ts'
+import { encodeRlp } from '../../lib/rlp.ts'
+import { payloadBlockHash, payloadFromJson } from '../../rollup/protocol/index.ts'
+import { decodePostExecTx, encodePostExecTx } from '../../rollup/protocol/postExec.ts'
+import { ZERO_ADDRESS, ZERO_HASH } from '../../rollup/protocol/types.ts'
+import { BlockDriver, forkchoice } from '../testUtils/blockDriver.ts'
+import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
+import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
+import { DEV_KEYS, signTransaction } from '../testUtils/signTransaction.ts'
+import { withFork } from '../testUtils/withFork.ts'
+
+type Json = { [key: string]: JsonValue }
+
+/** SSTORE(0, NUMBER) and LOG0: writes a slot that it wrote before in its block. */
+const CONTRACT: Hex = `0x${'5e'.repeat(20)}`
+const CODE = '0x435f555f5fa000'
+const holocene = loadRecordedRpc('holocene-span-brotli-calldata')
+
+function chainOf(at = 0) {
+  const recording = withFork(holocene, 'lagoon', at)
+  const alloc = { ...(recording.genesis.alloc as Json), [CONTRACT]: { balance: '0x0', code: CODE } }
+  return { rollup: recording.rollup, genesis: { ...recording.genesis, alloc } }
+}
+
+async function start(at = 0) {
+  const { genesis, rollup } = chainOf(at)
+  const node = await startExecutionNode(genesis)
+  const eth = (method: string, ...params: JsonValue[]) => node.eth.request(method, params)
+  return { node, driver: new BlockDriver(node.engine, rollup), eth }
+}
+
+const nonces = [0, 0, 0]
+/** A call of the contract by one of the dev accounts. */
+function contractCall(account: number): Uint8Array {
+  const nonce = nonces[account] ?? 0
+  nonces[account] = nonce + 1
+  const key = DEV_KEYS[account] ?? DEV_KEYS[0]
+  return signTransaction(key, { nonce, to: CONTRACT, gasLimit: 100_000n }).raw
+}
+
+/** Two calls: the second one finds contract and slot warmed by the first. The contract is its own recipient, so the slot counts. */
+async function sendTwo(node: ExecutionNode): Promise<void> {
+  for (const account of [0, 1]) await node.eth.request('eth_sendRawTransaction', [toHex(contractCall(account))])
+}
+
+const typesOf = (payload: Json) => (payload.transactions as Hex[]).map((raw) => Number(raw.slice(0, 4)))
+const lastOf = (payload: Json) => fromHex((payload.transactions as Hex[]).at(-1) ?? '0x')
+
+let sequencer: Awaited<ReturnType<typeof start>>
+let verifier: Awaited<ReturnType<typeof start>>
+/** A block of the sequencer with refunds; the blocks of both nodes go up to it. */
+let refunded: Json
+
+beforeAll(async () => {
+  sequencer = await start()
+  verifier = await start()
+})
+
+afterAll(async () => {
+  for (const { node } of [sequencer, verifier]) {
+    await node.close()
+    expect(node.unexpected).toEqual([])
+  }
+})
+
+/** A block of the sequencer, which the verifier executes for itself. */
+async function build(noTxPool = false): Promise<Json> {
+  const payload = await sequencer.driver.build({ noTxPool })
+  await verifier.driver.insert(payload, ZERO_HASH)
+  return payload
+}
+
+describe('a sequencer of a chain with Lagoon', () => {
+  it('refunds nothing until its operator opts in', async () => {
+    await sendTwo(sequencer.node)
+    expect(typesOf(await build())).toEqual([0x7e, 2, 2])
+    expect(await sequencer.eth('admin_sdmStatus')).toEqual({
+      postExecOptIn: false,
+      operatorSdmOptIn: false,
+      protocolActive: true,
+      effective: false,
+      activationTime: 0,
+    })
+    expect(await sequencer.eth('admin_setSdmPostExecOptIn', true)).toBeNull()
+    expect(await sequencer.eth('admin_sdmStatus', 1)).toMatchObject({ postExecOptIn: true, effective: true })
+  })
+
+  it('then ends a block by what it refunds, which a verifier comes to as well', async () => {
+    await sendTwo(sequencer.node)
+    refunded = await build()
+    expect(typesOf(refunded)).toEqual([0x7e, 2, 2, 0x7d])
+    const number = Number(refunded.blockNumber)
+    // SSTORE of a cold slot.
+    expect(decodePostExecTx(lastOf(refunded))).toEqual({
+      version: 1,
+      blockNumber: number,
+      refunds: [{ index: 2, gasRefund: 2_100n }],
+    })
+  })
+
+  it('refunds nothing in a block that has nothing to refund, or no users', async () => {
+    await sequencer.eth('eth_sendRawTransaction', toHex(contractCall(0)))
+    expect(typesOf(await build())).toEqual([0x7e, 2])
+    expect(typesOf(await build())).toEqual([0x7e])
+    expect(typesOf(await build(true))).toEqual([0x7e])
+  })
+
+  it('adds nothing to a block that is derived: neither to one with refunds nor to one without', async () => {
+    const before = String(refunded.parentHash)
+    const parent = before as Hex
+    const transactions = (refunded.transactions as Hex[]).slice(1).map((raw) => fromHex(raw))
+    for (const { node, driver } of [verifier, sequencer]) {
+      const { json } = await driver.attributes({ parent, transactions, noTxPool: true })
+      const attributes = { ...json, transactions: refunded.transactions ?? null }
+      const answer = await node.engine.request('engine_forkchoiceUpdatedV3', [forkchoice(parent), attributes])
+      const { executionPayload } = (await node.engine.request('engine_getPayloadV5', [
+        (answer as Json).payloadId ?? null,
+      ])) as Json
+      expect((executionPayload as Json).blockHash).toBe(refunded.blockHash)
+      const withoutRefunds = await driver.start({ parent, transactions: transactions.slice(0, 2), noTxPool: true })
+      const other = (await node.engine.request('engine_getPayloadV5', [withoutRefunds])) as Json
+      expect(typesOf(other.executionPayload as Json)).toEqual([0x7e, 2, 2])
+      await driver.setHead(refunded.blockHash as Hex)
+    }
+  })
+
+  it('leaves the pool alone in a block that was given refunds', async () => {
+    const parent = String(refunded.parentHash) as Hex
+    const transactions = (refunded.transactions as Hex[]).slice(1).map((raw) => fromHex(raw))
+    const waiting = signTransaction(DEV_KEYS[2]).raw
+    await sequencer.eth('eth_sendRawTransaction', toHex(waiting))
+    await sequencer.driver.setHead(parent)
+    const id = await sequencer.driver.start({ parent, transactions })
+    const { executionPayload } = (await sequencer.node.engine.request('engine_getPayloadV5', [id])) as Json
+    expect(typesOf(executionPayload as Json)).toEqual([0x7e, 2, 2, 0x7d])
+    await sequencer.driver.setHead(refunded.blockHash as Hex)
+  })
+
+  it('stops when its operator opts out', async () => {
+    expect(await sequencer.eth('admin_setOperatorSdmOptIn', false)).toBeNull()
+    // With the call that was mined above the head, which is in the pool again, there are two.
+    await sequencer.eth('eth_sendRawTransaction', toHex(contractCall(1)))
+    expect(await sequencer.eth('txpool_status')).toEqual({ pending: '0x3', queued: '0x0' })
+    // On another parent: a block that was asked for before would be handed out as it was.
+    await sequencer.driver.build({ noTxPool: true })
+    expect(typesOf(await sequencer.driver.build())).toEqual([0x7e, 2, 2, 2])
+  })
+})
+
+describe('the RPC', () => {
+  const hashOf = (index: number) => async () => {
+    const { transactions } = (await verifier.eth('eth_getBlockByHash', String(refunded.blockHash), true)) as Json
+    return (transactions as Json[])[index] ?? {}
+  }
+  const postExec = hashOf(3)
+  const second = hashOf(2)
+
+  it('shows the post-exec transaction with the members it has, and no others', async () => {
+    const raw = lastOf(refunded)
+    const shown = await postExec()
+    expect(shown).toEqual({
+      type: '0x7d',
+      hash: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+      from: ZERO_ADDRESS,
+      gas: '0x0',
+      value: '0x0',
+      input: toHex(raw.subarray(1)),
+      blockHash: refunded.blockHash,
+      blockNumber: refunded.blockNumber,
+      blockTimestamp: refunded.timestamp,
+      transactionIndex: '0x3',
+    })
+    const hash = String(shown.hash)
+    expect(await verifier.eth('eth_getTransactionByHash', hash)).toEqual(shown)
+    expect(await verifier.eth('eth_getTransactionByBlockHashAndIndex', String(refunded.blockHash), '0x3')).toEqual(
+      shown,
+    )
+    for (const method of ['eth_getRawTransactionByHash', 'debug_getRawTransaction']) {
+      expect(await verifier.eth(method, hash)).toBe(toHex(raw))
+    }
+    const [body] = (await verifier.node.engine.request('engine_getPayloadBodiesByHashV1', [
+      [refunded.blockHash ?? null],
+    ])) as Json[]
+    expect(body?.transactions).toEqual(refunded.transactions)
+    const encodedBlock = String(await verifier.eth('debug_getRawBlock', String(refunded.blockHash)))
+    expect(encodedBlock).toContain(toHex(raw).slice(2))
+  })
+
+  it('shows in receipts what was refunded', async () => {
+    const receipts = (await verifier.eth('eth_getBlockReceipts', String(refunded.blockHash))) as Json[]
+    const [info, first, other, last] = receipts as [Json, Json, Json, Json]
+    expect(info).not.toHaveProperty('opGasRefund')
+    expect(first.opGasRefund).toBeNull()
+    expect(other.opGasRefund).toBe(toQuantity(2_100))
+    expect(last).not.toHaveProperty('opGasRefund')
+    const used = (receipt: Json) => Number(receipt.gasUsed)
+    expect(Number(other.cumulativeGasUsed)).toBe(used(info) + used(first) + used(other))
+    expect(last).toMatchObject({
+      type: '0x7d',
+      status: '0x1',
+      gasUsed: '0x0',
+      cumulativeGasUsed: other.cumulativeGasUsed,
+      effectiveGasPrice: '0x0',
+      from: ZERO_ADDRESS,
+      to: null,
+      contractAddress: null,
+      logs: [],
+      logsBloom: `0x${'00'.repeat(256)}`,
+      l1Fee: '0x0',
+      l1GasUsed: '0x0',
+      blobGasUsed: '0x0',
+      // Those of the block.
+      l1GasPrice: other.l1GasPrice,
+      l1BaseFeeScalar: other.l1BaseFeeScalar,
+      daFootprintGasScalar: other.daFootprintGasScalar,
+    })
+    expect(Number(refunded.blobGasUsed)).toBe(Number(first.blobGasUsed) + Number(other.blobGasUsed))
+    expect(refunded.gasUsed).toBe(last.cumulativeGasUsed)
+    expect(await verifier.eth('eth_getTransactionReceipt', String(last.transactionHash))).toEqual(last)
+    expect(await verifier.eth('eth_getTransactionReceipt', String(other.transactionHash))).toEqual(other)
+    const raw = (await verifier.eth('debug_getRawReceipts', String(refunded.blockHash))) as Hex[]
+    const consensus = encodeRlp([1, Number(last.cumulativeGasUsed), new Uint8Array(256), []])
+    expect(raw[3]).toBe(toHex(concatBytes(Uint8Array.of(0x7d), consensus)))
+  })
+
+  it('traces the post-exec transaction as an empty call, and others with the gas of their receipts', async () => {
+    const { hash, input } = await postExec()
+    const trace = (options: Json) => verifier.eth('debug_traceTransaction', String(hash), options)
+    expect(await trace({ tracer: 'callTracer' })).toEqual({
+      from: ZERO_ADDRESS,
+      to: ZERO_ADDRESS,
+      gas: '0x0',
+      gasUsed: '0x0',
+      input,
+      value: '0x0',
+      type: 'CALL',
+    })
+    expect(await trace({})).toEqual({ gas: 0, failed: false, returnValue: '0x', structLogs: [] })
+    expect(await trace({ tracer: 'prestateTracer' })).toEqual({})
+    expect(await trace({ tracer: 'prestateTracer', tracerConfig: { diffMode: true } })).toEqual({ pre: {}, post: {} })
+    const block = (await verifier.eth('debug_traceBlockByHash', String(refunded.blockHash), {
+      tracer: 'callTracer',
+    })) as Json[]
+    expect(block).toHaveLength(4)
+    const receipt = (await verifier.eth('eth_getTransactionReceipt', String((await second()).hash))) as Json
+    const { gasUsed } = (block[2] as Json).result as Json
+    expect(gasUsed).toBe(receipt.gasUsed)
+    // The other reading: the gas before the refund.
+    expect(Number(gasUsed)).not.toBe(Number(receipt.gasUsed) + 2_100)
+  })
+
+  it('takes no post-exec transaction from anybody', async () => {
+    const raw = toHex(lastOf(refunded))
+    await expect(verifier.eth('eth_sendRawTransaction', raw)).rejects.toThrow('transaction type not supported')
+  })
+
+  it('estimates, simulates and tells fees on such a block as on others', async () => {
+    const request = { from: ZERO_ADDRESS, to: CONTRACT }
+    const at = (block: string) => verifier.eth('eth_estimateGas', request, block)
+    expect(await at(String(refunded.blockHash))).toBe(await at(String(refunded.parentHash)))
+    const [simulated] = (await verifier.eth(
+      'eth_simulateV1',
+      { blockStateCalls: [{ calls: [request, request] }], validation: false },
+      String(refunded.blockHash),
+    )) as [Json]
+    // Nothing is refunded in it: both calls pay for the cold slot.
+    const gas = (simulated.calls as Json[]).map(({ gasUsed, status }) => ({ gasUsed: Number(gasUsed), status }))
+    expect(gas).toMatchObject([{ status: '0x1' }, { status: '0x1' }])
+    expect(simulated.transactions).toHaveLength(2)
+    const history = (await verifier.eth('eth_feeHistory', '0x1', String(refunded.blockNumber), [0, 50, 100])) as Json
+    const tip = toQuantity(1_000_000)
+    expect(history.reward).toEqual([['0x0', tip, tip]])
+    expect(await verifier.eth('eth_maxPriorityFeePerGas')).toBe(tip)
+    const logs = await verifier.eth('eth_getLogs', { blockHash: String(refunded.blockHash) })
+    expect(logs).toMatchObject([{ transactionIndex: '0x1' }, { transactionIndex: '0x2' }])
+  })
+})
+
+describe('a block that breaks a rule of the post-exec transaction', () => {
+  const number = () => Number(refunded.blockNumber)
+  const postExec = (refunds: [number, bigint][], blockNumber = number()) =>
+    encodePostExecTx({
+      version: 1,
+      blockNumber,
+      refunds: refunds.map(([index, gasRefund]) => ({ index, gasRefund })),
+    })
+  const good = () => lastOf(refunded)
+  const bad = (last: Uint8Array, ...more: Uint8Array[]) => [...transactions().slice(0, 3), last, ...more]
+  const transactions = () => (refunded.transactions as Hex[]).map((raw) => fromHex(raw))
+
+  it.each([
+    ['two of them', () => bad(good(), good()), 'transactions 3 and 4 are both of type 0x7d'],
+    [
+      'not the last one',
+      () => {
+        const [info, first, second] = transactions() as [Uint8Array, Uint8Array, Uint8Array]
+        return [info, first, postExec([[1, 5n]]), second]
+      },
+      'transaction 2 of type 0x7d is not the last one',
+    ],
+    [
+      'of another version',
+      () => bad(concatBytes(Uint8Array.of(0x7d), encodeRlp([2, number(), [[2, 5]]]))),
+      'version 2',
+    ],
+    ['of another block', () => bad(postExec([[2, 5n]], number() + 1)), 'found in block'],
+    ['without refunds', () => bad(postExec([])), 'it refunds nothing'],
+    ['with a refund of zero', () => bad(postExec([[2, 0n]])), 'the refund of transaction 2 is zero'],
+    [
+      'with falling indexes',
+      () =>
+        bad(
+          postExec([
+            [2, 5n],
+            [1, 5n],
+          ]),
+        ),
+      'transaction 1 is listed after 2',
+    ],
+    ['for a deposit', () => bad(postExec([[0, 5n]])), 'transaction 0 is none that can be refunded'],
+    ['for itself', () => bad(postExec([[3, 5n]])), 'transaction 3 is none that can be refunded'],
+    ['of too much', () => bad(postExec([[2, 100_000n]])), 'the refund of 100000 is more than the gas used'],
+    ['that is malformed', () => bad(Uint8Array.of(0x7d, 0xc0)), 'post-exec'],
+  ])('is invalid: %s', async (_, make, reason) => {
+    const encodings = make()
+    const status = await importWith(verifier, refunded, encodings)
+    expect(status).toMatchObject({ status: 'INVALID' })
+    expect(status.validationError).toContain(reason)
+    // Given to be built, such a block is refused at once: the rollup node then derives one of deposits alone.
+    await expect(buildFrom(verifier, refunded, encodings)).rejects.toMatchObject({
+      rpcCode: -38003,
+      data: { err: expect.stringContaining(reason) },
+    })
+  })
+
+  it('is invalid where its refunds are left out of the transactions or not of the gas', async () => {
+    const status = await importWith(verifier, refunded, transactions().slice(0, 3))
+    expect(status).toMatchObject({ status: 'INVALID', validationError: expect.stringContaining('invalid gas used') })
+    const less = await importWith(verifier, refunded, bad(postExec([[2, 2_099n]])))
+    expect(less).toMatchObject({ status: 'INVALID', validationError: expect.stringContaining('invalid gas used') })
+  })
+
+  it('is invalid before Lagoon, when opting in has no effect either', async () => {
+    const FAR = 5_000_000_000
+    const early = await start(FAR)
+    try {
+      early.node.sdm.isOn = true
+      const signed = [0, 1].map((index) =>
+        signTransaction(DEV_KEYS[index] ?? DEV_KEYS[0], { to: CONTRACT, gasLimit: 100_000n }),
+      )
+      for (const tx of signed) await early.node.pool.add(tx)
+      const payload = await early.driver.build()
+      expect(typesOf(payload)).toEqual([0x7e, 2, 2])
+      expect(await early.eth('admin_sdmStatus')).toMatchObject({
+        postExecOptIn: true,
+        protocolActive: false,
+        effective: false,
+        activationTime: FAR,
+      })
+      expect(await early.eth('admin_sdmStatus', toQuantity(FAR))).toMatchObject({ effective: true })
+      const refund = encodePostExecTx({ version: 1, blockNumber: 1, refunds: [{ index: 2, gasRefund: 5n }] })
+      const status = await importWith(early, payload, [
+        ...(payload.transactions as Hex[]).map((raw) => fromHex(raw)),
+        refund,
+      ])
+      expect(status).toMatchObject({ status: 'INVALID' })
+      expect(status.validationError).toContain('of type 0x7d before Lagoon')
+      const receipts = (await early.eth('eth_getBlockReceipts', 'latest')) as Json[]
+      for (const receipt of receipts) expect(receipt).not.toHaveProperty('opGasRefund')
+    } finally {
+      await early.node.close()
+    }
+  })
+})
+
+type Started = Awaited<ReturnType<typeof start>>
+
+/** The payload with other transactions, its hash corrected. */
+async function importWith({ node }: Started, payload: Json, transactions: Uint8Array[]): Promise<Json> {
+  const json = { ...payload, transactions: transactions.map(toHex) }
+  const blockHash = payloadBlockHash({ payload: payloadFromJson(json), parentBeaconBlockRoot: ZERO_HASH })
+  return (await node.engine.request('engine_newPayloadV4', [{ ...json, blockHash }, [], ZERO_HASH, []])) as Json
+}
+
+async function buildFrom({ node, driver }: Started, payload: Json, transactions: Uint8Array[]): Promise<unknown> {
+  const { parentHash, json } = await driver.attributes({ parent: payload.parentHash as Hex, noTxPool: true })
+  const attributes = { ...json, transactions: transactions.map(toHex) }
+  return node.engine.request('engine_forkchoiceUpdatedV3', [forkchoice(parentHash), attributes])
+}
