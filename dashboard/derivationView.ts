@@ -1,5 +1,6 @@
 import type { BatcherStatus, DerivationStatus } from './answers.ts'
 import { byId, type Child, el, replaceIfChanged } from './dom.ts'
+import { forkRows } from './forkRows.ts'
 import { ago, bytes, count, countOf, duration, sentence, shortHash } from './format.ts'
 import type { NodeState } from './nodeState.ts'
 
@@ -32,6 +33,7 @@ function derivationParts(status: DerivationStatus, nowMs: number): Child[] {
         : `${lastBatch.type}, with L1 block ${count(lastBatch.l1Block)}, ${ago(nowMs, lastBatch.atMs)}`,
     ],
     ['Window ends', l2.windowEndsAtL1Block === null ? '–' : `at L1 block ${count(l2.windowEndsAtL1Block)}`],
+    ...forkRows(status.forks, nowMs),
     ['L1 endpoint', endpoint(l1.endpoint)],
     ['Engine', engine.isSyncing ? 'syncs the chain by itself' : endpoint(engine.endpoint)],
     ...(blobs === null

@@ -86,6 +86,7 @@ function derivation(facts: Partial<DerivationFacts>): DerivationStatus {
       follows: undefined,
     },
     record: new DerivationRecorder({ clock: { now: () => START_MS } }).record(),
+    forks: { active: 'karst', next: undefined },
     config: { seqWindowSize: 3_600, blockTime: 2, forks: {} },
     ...facts,
   })

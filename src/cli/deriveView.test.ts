@@ -59,6 +59,19 @@ describe('formatDerivation', () => {
     expect(text).not.toContain('dropped batch')
   })
 
+  it('shows the active fork, and whether the node is ready for the next one', () => {
+    const at = DERIVATION_ANSWER_MS / 1_000 + 3 * 86_400
+    const shown = (next: object | null) =>
+      formatDerivation({ ...derivationAnswer(), forks: { active: 'karst', next } }, DERIVATION_ANSWER_MS)
+    expect(shown(null)).toMatch(/\nfork +karst\n(?!next fork)/)
+    const lagoon = { name: 'lagoon', time: at, ready: null, problem: null }
+    const when = 'next fork     lagoon at 2023-11-17 22:13:20 UTC, in 3 days: '
+    expect(shown(lagoon)).toContain(`${when}whether the engine is ready cannot be seen\n`)
+    expect(shown({ ...lagoon, ready: true })).toContain(`${when}ready\n`)
+    const problem = 'It needs a file.'
+    expect(shown({ ...lagoon, ready: false, problem })).toContain(`${when}not ready\n              ${problem}\n`)
+  })
+
   it('shows the command that ends the wait', () => {
     const text = formatDerivation({ ...derivationAnswer(), command: 'devium batcher start' }, DERIVATION_ANSWER_MS)
     expect(text).toMatch(/\n {2}→ devium batcher start\n\n/)

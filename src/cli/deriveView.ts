@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { fromNowText, utcText } from '../lib/phrases.ts'
 import { shortHash } from '../lib/shortIds.ts'
 import { formatTable, type LineWidth, plainText, wrapText } from './table.ts'
 import { formatSeconds } from './units.ts'
@@ -26,6 +27,19 @@ const statusSchema = z.object({
     unsafe: refSchema.nullable(),
     windowEndsAtL1Block: z.number().nullable(),
   }),
+  forks: z
+    .object({
+      active: z.string(),
+      next: z
+        .object({
+          name: z.string(),
+          time: z.number(),
+          ready: z.boolean().nullable(),
+          problem: z.string().nullable(),
+        })
+        .nullable(),
+    })
+    .nullish(),
   gap: z.object({ text: z.string() }).nullish(),
   engine: z.object({ endpoint: endpointSchema }),
   blobs: z
@@ -82,6 +96,7 @@ export function formatDerivation(answer: unknown, nowMs = Date.now(), width?: Li
       ...endpoint(l1.endpoint).map((text) => ['L1 endpoint', text]),
       ['safe head', `${block(l2.safe)}${l2.safeMovedAtMs === null ? '' : `, moved ${ago(l2.safeMovedAtMs)}`}`],
       ['unsafe head', block(l2.unsafe)],
+      ...(status.forks == null ? [] : forkRows(status.forks, nowMs / 1000)),
       ...(status.gap == null ? [] : [['gap', status.gap.text]]),
       ...endpoint(status.engine.endpoint).map((text) => ['engine', text]),
       ...(l2.windowEndsAtL1Block === null ? [] : [['window ends', `at L1 block ${l2.windowEndsAtL1Block}`]]),
@@ -149,6 +164,17 @@ export function formatDerivation(answer: unknown, nowMs = Date.now(), width?: Li
 
 function confirmations(count: number): string[] {
   return count === 0 ? [] : [`${count} confirmations waited for`]
+}
+
+function forkRows({ active, next }: NonNullable<z.infer<typeof statusSchema>['forks']>, nowS: number): string[][] {
+  if (next === null) return [['fork', active]]
+  const { name, time, ready, problem } = next
+  const readiness = ready === null ? 'whether the engine is ready cannot be seen' : ready ? 'ready' : 'not ready'
+  return [
+    ['fork', active],
+    ['next fork', `${name} at ${utcText(time)}, ${fromNowText(time, nowS)}: ${readiness}`],
+    ...(problem === null ? [] : [['', problem]]),
+  ]
 }
 
 function blobRows(blobs: NonNullable<z.infer<typeof statusSchema>['blobs']>): string[][] {

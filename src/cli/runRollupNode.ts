@@ -215,7 +215,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
           l1HeadProblem: l1Heads.problem,
           awaitedBlobs: () => blobs?.status().waiting,
           confirmations: values.verifierL1Confs,
-          engineForkProblem: createEngineForkCheck({ rpc: engineRpc, clock }, config),
+          engineForkCheck: createEngineForkCheck({ rpc: engineRpc, clock }, config),
         },
         safeHeads,
         metrics,

@@ -32,6 +32,18 @@ describe('the status of derivation as JSON', () => {
     })
   })
 
+  it('says which fork comes, and why the node is not ready for it', () => {
+    expect(json({}).forks).toEqual({ active: 'karst', next: null })
+    const next = { name: 'lagoon', time: 9, isReady: undefined, problem: undefined }
+    expect(json({ forks: { active: 'karst', next } }).forks.next).toEqual({
+      ...{ name: 'lagoon', time: 9, ready: null, problem: null },
+    })
+    const notReady = { ...next, isReady: false, problem: 'It needs a file' }
+    expect(json({ forks: { active: 'karst', next: notReady } }).forks.next).toEqual({
+      ...{ name: 'lagoon', time: 9, ready: false, problem: 'It needs a file.' },
+    })
+  })
+
   it.each([
     { last: 4, asks: 'peers' as const, text: /^L2 block 4 has been missing for .*Peers are asked/ },
     { last: 9, asks: 'engine' as const, text: /^L2 blocks 4 to 9 have been missing for .*No connected peer/ },

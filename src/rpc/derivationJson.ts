@@ -15,6 +15,13 @@ function gapToJson({ unsafeGap, nowMs }: Pick<DerivationStatus, 'unsafeGap' | 'n
   return { first, last, sinceMs, asks, text: `${missing} ${how} Otherwise derivation brings them from L1.` }
 }
 
+/** The active fork, and the next one with whether this node is ready for it. */
+function forksToJson({ forks: { active, next } }: Pick<DerivationStatus, 'forks'>) {
+  if (next === undefined) return { active, next: null }
+  const { name, time, isReady, problem } = next
+  return { active, next: { name, time, ready: isReady ?? null, problem: problem === undefined ? null : `${problem}.` } }
+}
+
 /** devium_derivationStatus: what is not known is null; moments are Unix milliseconds. */
 export function derivationStatusToJson(status: DerivationStatus) {
   const { record, blobs, l1Head, currentL1, safe, unsafe } = status
@@ -36,6 +43,7 @@ export function derivationStatusToJson(status: DerivationStatus) {
       unsafe: unsafe === undefined ? null : l2RefToJson(unsafe),
       windowEndsAtL1Block: status.windowEndsAt ?? null,
     },
+    forks: forksToJson(status),
     gap: gapToJson(status),
     engine: { isSyncing: status.engineIsSyncing, endpoint: endpointToJson(status.engineEndpoint) },
     follows: status.follows ?? null,

@@ -2,18 +2,19 @@ import { fromNowText, utcText } from '../../lib/phrases.ts'
 import { REGISTRY_COMMIT, REGISTRY_UPDATE } from '../../rollup/networks/index.ts'
 import { missingBundleText, unknownForkText } from '../../rollup/node/index.ts'
 import { bundleNeededAt, FORKS, type Fork, unknownForks } from '../../rollup/protocol/index.ts'
-import type { ChainFacts, DoctorFacts, EngineFacts, FlagFacts } from './facts.ts'
+import type { ChainFacts, DoctorFacts, FlagFacts } from './facts.ts'
 import { type Finding, stopsAt } from './finding.ts'
 
 /** Times that are older than this may lack a fork that was scheduled since. */
 const OLD_REGISTRY_S = 90 * 86_400
 
 /** Findings on this version, its registry and the flags. */
-export function judgeChain({ chain, flags, engine, nowS }: DoctorFacts): Finding[] {
+export function judgeChain(facts: DoctorFacts): Finding[] {
+  const { chain, flags, nowS } = facts
   return [
     ...refusal(chain),
     ...unknown(chain, nowS),
-    ...missingBundle(chain, engine, nowS),
+    ...missingBundle(facts),
     ...overrides(chain, flags, nowS),
     ...fileAgainstRegistry(chain, flags, nowS),
     ...registryAge(chain, nowS),
@@ -39,12 +40,12 @@ function unknown({ config, refusal: found }: ChainFacts, nowS: number): Finding[
 }
 
 /**
- * Only a chain whose safe head is before Lagoon's activation block still has to make that block. Of a chain that was refused, the
- * files were not read.
+ * Only a chain whose safe head is before Lagoon's activation block still has to make that block, and no node that follows another
+ * one. Of a chain that was refused, the files were not read.
  */
-function missingBundle({ config, refusal: found }: ChainFacts, { safe }: EngineFacts, nowS: number): Finding[] {
-  const time = bundleNeededAt(config)
-  if (time === undefined || found !== undefined) return []
+function missingBundle({ chain, flags, engine: { safe }, nowS }: DoctorFacts): Finding[] {
+  const time = bundleNeededAt(chain.config)
+  if (time === undefined || chain.refusal !== undefined || flags.follows) return []
   const isPast = time <= nowS && (safe === undefined || safe.time >= time)
   if (isPast) return []
   return [

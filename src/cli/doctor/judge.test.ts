@@ -429,6 +429,7 @@ describe('diagnose', () => {
       ['the activation block is safe', { chain: LAGOON(NOW - DAY), engine: at(NOW - DAY) }],
       ['nobody tells how far the chain is, after it', { chain: LAGOON(NOW - DAY), engine: { problem: DOWN } }],
       ['the chain has Lagoon from genesis on', { chain: LAGOON(0) }],
+      ['the node follows another one', { chain: LAGOON(SOON), flags: { follows: true } }],
     ])('says nothing where %s', (_, change) => {
       expect(lagoonOf(change).found).toEqual([])
     })

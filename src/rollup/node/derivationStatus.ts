@@ -3,6 +3,7 @@ import type { EndpointState } from '../../lib/jsonRpc/endpointWatch.ts'
 import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
 import type { DerivationRecord } from './derivationRecorder.ts'
 import { explainDerivation } from './explainDerivation.ts'
+import type { ForkOutlook } from './forkOutlook.ts'
 import type { BatcherNews } from './health/batcherWatch.ts'
 import type { UnsafeGap } from './unsafeChain.ts'
 
@@ -78,6 +79,7 @@ export interface DerivationFacts {
   /** In follow mode the address of the node that is followed. */
   follows: string | undefined
   record: DerivationRecord
+  forks: ForkOutlook
   config: Pick<RollupConfig, 'seqWindowSize' | 'blockTime' | 'forks' | 'unknownForks' | 'lagoonBundle'>
 }
 

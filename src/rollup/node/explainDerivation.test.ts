@@ -80,6 +80,7 @@ function facts(
     blobs: undefined,
     follows: undefined,
     record: recorder.record(),
+    forks: { active: 'karst', next: undefined },
     config: { seqWindowSize: 3600, blockTime: 2, forks: {} },
     ...change,
   }

@@ -4,14 +4,18 @@ import { silentLogger } from '../../lib/logger.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
 import type { RollupConfig } from '../protocol/index.ts'
 import { testConfig } from '../protocol/testUtils/config.ts'
-import { type EngineForkProblem, ForkWatch } from './forkWatch.ts'
+import { type EngineForkCheck, ForkWatch } from './forkWatch.ts'
 
 const DAY = 86_400
 const NOW = 1_800_000_000
 
 function start(
   times: Record<string, number>,
-  { engineForkProblem, ...chain }: Partial<RollupConfig> & { engineForkProblem?: EngineForkProblem } = {},
+  {
+    engineForkCheck,
+    follows = false,
+    ...chain
+  }: Partial<RollupConfig> & { engineForkCheck?: EngineForkCheck; follows?: boolean } = {},
 ) {
   const clock = new ManualClock(NOW * 1000)
   const lines: unknown[] = []
@@ -19,7 +23,7 @@ function start(
   const unknownForks = Object.entries(times).map(([name, time]) => ({ name, time }))
   const config = { ...testConfig({}), unknownForks, ...chain }
   const stop = new AbortController()
-  const running = new ForkWatch({ clock, logger, engineForkProblem }, config).run(stop.signal)
+  const running = new ForkWatch({ clock, logger, engineForkCheck }, config, { follows }).run(stop.signal)
   return { clock, lines, stop, running }
 }
 
@@ -59,12 +63,13 @@ it('says nothing of a chain whose forks it knows, and stops with the node', asyn
 it('asks the engine about forks ahead at the start, and again a day before', async () => {
   const asked: unknown[] = []
   const answers = ['not ready for karst', undefined]
-  const engineForkProblem: EngineForkProblem = async (fork) => {
+  const engineForkCheck: EngineForkCheck = async (fork) => {
     asked.push(fork)
-    return answers.shift()
+    const problem = answers.shift()
+    return { isReady: problem === undefined, problem }
   }
   const forks = { jovian: NOW - DAY, karst: NOW + 3 * DAY }
-  const { clock, lines, running } = start({ mars: NOW + 2 * DAY }, { forks, engineForkProblem })
+  const { clock, lines, running } = start({ mars: NOW + 2 * DAY }, { forks, engineForkCheck })
   await nextTurn()
   const karst = { name: 'karst', time: NOW + 3 * DAY }
   const mars = 'This version does not know the fork mars: it stops following the chain at 2027-01-17 08:00:00 UTC'
@@ -88,12 +93,14 @@ it('says what Lagoon needs until the node has its upgrade bundle', async () => {
   ])
   const ready = start({}, { forks: { karst: 0, lagoon }, lagoonBundle: [] })
   await ready.running
-  expect(ready.lines).toEqual([])
+  const following = start({}, { forks: { karst: 0, lagoon }, follows: true })
+  await following.running
+  expect([ready.lines, following.lines]).toEqual([[], []])
 })
 
 it('goes on where the engine does not answer', async () => {
-  const engineForkProblem = () => Promise.reject(new Error('refused'))
-  const { clock, lines, running } = start({}, { forks: { karst: NOW + 2 * DAY }, engineForkProblem })
+  const engineForkCheck = () => Promise.reject(new Error('refused'))
+  const { clock, lines, running } = start({}, { forks: { karst: NOW + 2 * DAY }, engineForkCheck })
   await clock.advance(DAY * 1000)
   await running
   expect(lines).toEqual([])

@@ -28,14 +28,20 @@ export function missingBundleText(time: number, nowSeconds: number): string {
   return `The node ${stops} before Lagoon at ${utcText(time)}, ${fromNowText(time, nowSeconds)}: ${MISSING_BUNDLE_TEXT}`
 }
 
-/** Why the engine is not ready for a fork that this version knows, as a sentence without its full stop; undefined: nothing speaks against it. */
-export type EngineForkProblem = (fork: { name: Fork; time: number }) => Promise<string | undefined>
+export interface EngineForkVerdict {
+  /** Undefined: it cannot be seen. */
+  isReady: boolean | undefined
+  /** Why it is not, as a sentence without its full stop. */
+  problem: string | undefined
+}
+/** Whether the engine is ready for a fork that this version knows. */
+export type EngineForkCheck = (fork: { name: Fork; time: number }) => Promise<EngineForkVerdict>
 
 interface ForkWatchModules {
   clock: Clock
   logger: Logger
   /** Absent: nobody asks the engine. */
-  engineForkProblem?: EngineForkProblem | undefined
+  engineForkCheck?: EngineForkCheck | undefined
 }
 
 interface WatchedFork {
@@ -52,8 +58,10 @@ export class ForkWatch {
   private readonly forks: readonly WatchedFork[]
 
   constructor(
-    { clock, logger, engineForkProblem }: ForkWatchModules,
+    { clock, logger, engineForkCheck }: ForkWatchModules,
     config: Pick<RollupConfig, 'forks' | 'unknownForks' | 'lagoonBundle' | 'genesis'>,
+    /** Whether another node's blocks are taken over: no bundle is needed. */
+    { follows = false }: { follows?: boolean } = {},
   ) {
     this.clock = clock
     this.logger = logger
@@ -61,15 +69,15 @@ export class ForkWatch {
     const known = FORKS.flatMap((name): WatchedFork[] => {
       const time = config.forks[name]
       const isAhead = time !== undefined && time > unixSeconds(clock)
-      if (engineForkProblem === undefined || !isAhead) return []
-      return [{ name, time, problem: () => engineForkProblem({ name, time }) }]
+      if (engineForkCheck === undefined || !isAhead) return []
+      return [{ name, time, problem: async () => (await engineForkCheck({ name, time })).problem }]
     })
     const toWatch = (fork: UnknownFork): WatchedFork => {
       return { ...fork, problem: async () => unknownForkText(fork, unixSeconds(clock)) }
     }
     const lagoon = bundleNeededAt(config)
     const unready: WatchedFork[] =
-      lagoon === undefined || lagoon <= unixSeconds(clock)
+      lagoon === undefined || lagoon <= unixSeconds(clock) || follows
         ? []
         : [{ name: 'lagoon', time: lagoon, problem: async () => missingBundleText(lagoon, unixSeconds(clock)) }]
     this.forks = [...unknown.map(toWatch), ...unready, ...known].sort((a, b) => a.time - b.time)

@@ -1,3 +1,4 @@
+import { unixSeconds } from '../../lib/clock.ts'
 import { DeviumError, describeError } from '../../lib/errors.ts'
 import { toQuantity } from '../../lib/hex.ts'
 import { EngineController } from '../engine/index.ts'
@@ -18,9 +19,11 @@ import { CatchUpWatch } from './catchUpWatch.ts'
 import { DerivationLoop } from './derivationLoop.ts'
 import { DerivationRecorder } from './derivationRecorder.ts'
 import { type DerivationStatus, derivationStatus } from './derivationStatus.ts'
+import { EngineForks } from './engineForks.ts'
 import { EngineSyncWatch } from './engineSyncWatch.ts'
 import { FinalityTracker } from './finality.ts'
 import { FollowLoop } from './followLoop.ts'
+import { forkOutlook } from './forkOutlook.ts'
 import { ForkWatch } from './forkWatch.ts'
 import { BatcherWatch } from './health/batcherWatch.ts'
 import { HealthWatch } from './health/healthWatch.ts'
@@ -98,6 +101,9 @@ export function createRollupNode(
     },
     { blockTimeS: config.blockTime, name: options.name },
   )
+  const follows = modules.follow !== undefined && sequencing === undefined
+  const engineForks =
+    insight.engineForkCheck === undefined ? undefined : new EngineForks({ check: insight.engineForkCheck, clock })
   metrics.watchHealth(() => health.states())
   metrics.watchSequencer(() => sequencing?.sequencer.active ?? false)
   let l1HeadAtMs: number | undefined
@@ -175,7 +181,7 @@ export function createRollupNode(
         batcherWatch?.run(loops) ?? Promise.resolve(),
         new CatchUpWatch({ status: whySafeHead, clock, logger }).run(loops),
         new EngineSyncWatch({ isSyncing: () => controller.syncing, engine, clock, logger }).run(loops),
-        new ForkWatch({ clock, logger, engineForkProblem: insight.engineForkProblem }, config).run(loops),
+        new ForkWatch({ clock, logger, engineForkCheck: insight.engineForkCheck }, config, { follows }).run(loops),
         sequencing?.sequencer.run(loops) ?? Promise.resolve(),
       ]
       try {
@@ -324,6 +330,11 @@ export function createRollupNode(
       batcher: batcherWatch?.last,
       follows: modules.follow?.url,
       record: recorder.record(),
+      forks: forkOutlook({
+        ...{ config, follows },
+        l2Time: heads?.unsafe.timestamp ?? unixSeconds(clock),
+        engine: (fork) => engineForks?.read(fork),
+      }),
       config,
     })
   }

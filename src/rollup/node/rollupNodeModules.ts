@@ -10,7 +10,7 @@ import type { P2pPort } from './api.ts'
 import type { Pipeline } from './derivationLoop.ts'
 import type { DerivationRecorder } from './derivationRecorder.ts'
 import type { FollowModules } from './followLoop.ts'
-import type { EngineForkProblem } from './forkWatch.ts'
+import type { EngineForkCheck } from './forkWatch.ts'
 import type { WatchedBatcher } from './health/batcherWatch.ts'
 import type { NodeMetrics } from './metrics.ts'
 import type { SafeHeadDb } from './safeHeadDb.ts'
@@ -64,8 +64,8 @@ export interface NodeInsight {
   batcher?: WatchedBatcher | undefined
   /** L1 blocks that must stand on top of one that derivation reads. */
   confirmations?: number
-  /** Why the engine is not ready for a fork ahead, as a sentence. */
-  engineForkProblem?: EngineForkProblem
+  /** Whether the engine is ready for a fork ahead. */
+  engineForkCheck?: EngineForkCheck
 }
 
 export interface SequencingOptions {

@@ -42,6 +42,17 @@ export const derivationStatus = z.object({
     unsafe: l2Ref.nullable(),
     windowEndsAtL1Block: z.number().nullable(),
   }),
+  forks: z.object({
+    active: z.string(),
+    next: z
+      .object({
+        name: z.string(),
+        time: z.number().describe('Unix seconds'),
+        ready: z.boolean().nullable().describe('whether node and engine are; null: it cannot be seen'),
+        problem: z.string().nullable().describe('why not, in one sentence'),
+      })
+      .nullable(),
+  }),
   gap: z
     .object({
       first: z.number(),

@@ -130,6 +130,7 @@ export function recorder() {
         blobs: undefined,
         follows: undefined,
         record: new DerivationRecorder({ clock: { now: () => 1_000 } }).record(),
+        forks: { active: 'karst', next: undefined },
         config: { seqWindowSize: 3600, blockTime: 2, forks: {} },
       }),
     health: async () => ({

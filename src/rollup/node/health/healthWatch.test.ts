@@ -44,6 +44,7 @@ function start() {
             blobs: undefined,
             follows: undefined,
             record,
+            forks: { active: 'karst', next: undefined },
             config: { seqWindowSize: 100, blockTime: 2, forks: {} },
           },
         }),
