@@ -16,7 +16,8 @@ import {
 } from '../../src/p2p/testUtils/testChain.ts'
 import type { TestNode } from '../../src/p2p/testUtils/testNode.ts'
 import type { Fork, PayloadEnvelope, RollupConfig } from '../../src/rollup/protocol/types.ts'
-import { buildGoPeer, type GoPeerBinary } from './buildGoPeer.ts'
+import { buildGoPeer } from './buildGoPeer.ts'
+import type { PeerBinary } from './buildOnce.ts'
 import {
   envelopeFromJson,
   envelopeToJson,
@@ -50,7 +51,7 @@ export interface Stage {
 
 /** To be called in a `describe`: its tests are skipped with the reason where the Go peer cannot be built. */
 export function setStage(): Stage {
-  let binary: GoPeerBinary = { skip: 'not built' }
+  let binary: PeerBinary = { skip: 'not built' }
   beforeAll(async () => {
     binary = await buildGoPeer()
     if ('skip' in binary) console.warn(`Tests with the Go peer are skipped: ${binary.skip}`)
