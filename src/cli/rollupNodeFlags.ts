@@ -238,9 +238,14 @@ export const rollupNodeFlags = {
     'Blocks that the unsafe head of a node that catches up may be behind the clock for /readyz to say that it is ready',
     { min: 1 },
   ),
-  rpcAdminState: flag.optional(RPC, 'rpc.admin-state', 'File that remembers whether the sequencer was started', {
-    placeholder: '<file>',
-  }),
+  rpcAdminState: flag.optional(
+    RPC,
+    'rpc.admin-state',
+    'File that remembers what was decided by RPC: whether the sequencer runs, and admin_setSdmPostExecOptIn',
+    {
+      placeholder: '<file>',
+    },
+  ),
 
   dashboard: flag.boolean(
     RPC,

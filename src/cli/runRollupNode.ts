@@ -351,7 +351,7 @@ async function readSequencing(values: RollupNodeValues, logger: Logger): Promise
   // With a conductor, that one starts the sequencer.
   let active = !values.sequencerStopped && !values.conductorEnabled
   const state = values.rpcAdminState === undefined ? undefined : createSequencerState(values.rpcAdminState)
-  const recorded = await state?.read()
+  const { sequencerStarted: recorded, sdmPostExecOptIn: optIn } = (await state?.read()) ?? {}
   if (recorded !== undefined && recorded !== active) {
     logger.warn('The admin state file decides whether the sequencer starts', {
       file: values.rpcAdminState,
@@ -359,12 +359,17 @@ async function readSequencing(values: RollupNodeValues, logger: Logger): Promise
     })
     active = recorded
   }
-  await state?.write(active)
+  await state?.write({ sequencerStarted: active })
   return {
     active,
     confirmationDepth: values.sequencerL1Confs,
     sealingMarginMs: values.sequencerSealingDuration,
     recoverMode: values.sequencerRecover,
-    ...(state === undefined ? {} : { onActiveChange: (isActive: boolean) => state.write(isActive) }),
+    ...(state === undefined
+      ? {}
+      : {
+          onActiveChange: (sequencerStarted: boolean) => state.write({ sequencerStarted }),
+          sdm: { optIn, onChange: (sdmPostExecOptIn: boolean) => state.write({ sdmPostExecOptIn }) },
+        }),
   }
 }

@@ -4,9 +4,10 @@ import { untilAborted } from '../lib/untilAborted.ts'
 import type { RollupNodeApi } from '../rollup/node/api.ts'
 import { payloadEnvelopeFromJson } from '../rollup/protocol/index.ts'
 import { defineMethod } from './method.ts'
-import { booleanParam, hashParam, jsonParam, optionalParam, textParam } from './params.ts'
+import { booleanParam, hashParam, jsonParam, optionalParam, textParam, timestampParam } from './params.ts'
 import { booleanResult, NOTHING, result } from './results.ts'
 import { hash } from './schemas/blocks.ts'
+import { sdmStatus } from './schemas/rollup.ts'
 
 /** Names that op-node takes too. */
 const SHORT_LEVELS: Readonly<Record<string, string>> = { trce: 'trace', dbug: 'debug', eror: 'error' }
@@ -72,6 +73,27 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
       description: 'Build blocks with forced transactions only, as verifiers derive them without batches',
       admin: true,
       handle: ([isOn]) => node.setRecoverMode(isOn),
+    }),
+    defineMethod({
+      name: 'admin_setSdmPostExecOptIn',
+      params: [booleanParam('opt-in')],
+      result: NOTHING,
+      description:
+        'From Lagoon on, have the engine refund what a block has warmed; passed on to the engine, kept by --rpc.admin-state',
+      admin: true,
+      handle: ([optIn]) => node.setSdmPostExecOptIn(optIn),
+    }),
+    defineMethod({
+      name: 'admin_sdmStatus',
+      params: [optionalParam(timestampParam('timestamp'))],
+      result: result(
+        'postExecOptIn, protocolActive, effective (both), activationTime when Lagoon is scheduled',
+        sdmStatus,
+      ),
+      description: 'Whether blocks of this sequencer may refund gas at a time, by default now',
+      admin: true,
+      changes: false,
+      handle: ([timestamp]) => node.sdmStatus(timestamp),
     }),
     defineMethod({
       name: 'admin_postUnsafePayload',

@@ -55,6 +55,19 @@ export function blockNumberParam(name: string): Param<number, Hex> {
   }
 }
 
+/** Unix seconds, as a number or as hex quantity text. */
+export function timestampParam(name: string): Param<number, number | Hex> {
+  return {
+    name,
+    expects: 'Unix seconds, as a number or as hex text such as "0x10"',
+    schema: { type: ['integer', 'string'], minimum: 0, pattern: '^0x(0|[1-9a-fA-F][0-9a-fA-F]*)$' },
+    parse(value) {
+      if (typeof value !== 'number') return quantityToNumber(value, name)
+      return Number.isSafeInteger(value) && value >= 0 ? value : wrongType()
+    },
+  }
+}
+
 /** Go's clients write false as null, too. */
 export function booleanParam(name: string): Param<boolean, boolean> {
   const parse = (value: JsonValue) => (typeof value === 'boolean' ? value : value === null ? false : wrongType())

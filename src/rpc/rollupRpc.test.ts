@@ -344,6 +344,20 @@ describe('admin methods', () => {
     expect(fixture.asked).toEqual([['overrideLeader'], ['setRecoverMode', true]])
   })
 
+  it('opt in to refunds of gas, and tell of it at a time', async () => {
+    expect(await call('admin_setSdmPostExecOptIn', [true])).toEqual({ result: null })
+    const status = { postExecOptIn: true, protocolActive: false, effective: false, activationTime: 1_700_000_000 }
+    expect(await call('admin_sdmStatus')).toEqual({ result: status })
+    expect(await call('admin_sdmStatus', [7])).toEqual({ result: status })
+    expect(await call('admin_sdmStatus', ['0x10'])).toEqual({ result: status })
+    expect(await call('admin_sdmStatus', [-1])).toMatchObject({ error: { code: -32602 } })
+    expect(await call('admin_setSdmPostExecOptIn', ['on'])).toMatchObject({ error: { code: -32602 } })
+    expect(fixture.asked).toEqual([
+      ['setSdmPostExecOptIn', true],
+      ...[undefined, 7, 16].map((timestamp) => ['sdmStatus', timestamp]),
+    ])
+  })
+
   it("take op-node's short names of log levels", async () => {
     levels.length = 0
     for (const level of ['trce', 'DBUG', 'info', 'warn', 'eror', 'crit'])

@@ -25,7 +25,7 @@ const CHANGING = [
     ].map((verb) => `${namespace}_${verb}`),
   ),
   ...['admin_resetDerivationPipeline', 'admin_startSequencer', 'admin_stopSequencer', 'admin_overrideLeader'],
-  ...['admin_setRecoverMode', 'admin_postUnsafePayload', 'admin_setLogLevel'],
+  ...['admin_setRecoverMode', 'admin_setSdmPostExecOptIn', 'admin_postUnsafePayload', 'admin_setLogLevel'],
 ]
 
 async function serve(access: TokenAccess) {
@@ -100,6 +100,7 @@ describe('where a token is needed to change something', () => {
     expect(reading.filter((name) => name.startsWith('admin_'))).toEqual([
       'admin_sequencerActive',
       'admin_conductorEnabled',
+      'admin_sdmStatus',
     ])
     const { answer } = await post(
       {},

@@ -82,3 +82,20 @@ it('a gossiped block with a post-exec transaction becomes the head, and is conso
   expect(verifier.node.syncStatus().safeL2.hash).toBe(hashes(blocks)[3])
   expect(verifier.engine.calls.filter((call) => call === 'newPayload')).toHaveLength(inserted)
 })
+
+it('a sequencer passes the opt-in to refunds on to its engine; a verifier has none', async () => {
+  const { sequencer, verifier } = await start({})
+  await sequencer.node.setSdmPostExecOptIn(true)
+  expect(sequencer.engine.calls.filter((call) => call.startsWith('sdm'))).toEqual(['sdm true'])
+  const active = { protocolActive: true, activationTime: 0 }
+  expect(sequencer.node.sdmStatus()).toEqual({ postExecOptIn: true, effective: true, ...active })
+  await expect(verifier.node.setSdmPostExecOptIn(true)).rejects.toThrow('sequencer is not enabled')
+  expect(verifier.node.sdmStatus()).toEqual({ postExecOptIn: false, effective: false, ...active })
+})
+
+it('a sequencer that had opted in before it was restarted tells its engine so', async () => {
+  chain = new TestChain({ fork: 'lagoon' })
+  const sequencer = await chain.addNode({ sequencing: { sdm: { optIn: true } } })
+  await until(() => sequencer.engine.calls.includes('sdm true'))
+  expect(sequencer.node.sdmStatus().postExecOptIn).toBe(true)
+})

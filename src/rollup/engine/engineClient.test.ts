@@ -40,6 +40,7 @@ const CONFIG: RollupConfig = {
   depositContractAddress: `0x${'00'.repeat(20)}`,
   l1SystemConfigAddress: `0x${'00'.repeat(20)}`,
 }
+const SDM_NAMES = ['admin_setSdmPostExecOptIn', 'admin_setOperatorSdmOptIn']
 const STATE = { headBlockHash: HASH, safeBlockHash: HASH, finalizedBlockHash: HASH }
 
 let calls: { method: string; params: readonly JsonValue[] }[]
@@ -52,7 +53,7 @@ beforeEach(async () => {
   calls = []
   answers = {}
   const methods = new Map<string, RpcHandler>()
-  const names = ['eth_chainId', 'eth_getBlockByNumber', 'eth_getBlockByHash', 'eth_getProof']
+  const names = ['eth_chainId', 'eth_getBlockByNumber', 'eth_getBlockByHash', 'eth_getProof', ...SDM_NAMES]
   for (const version of [1, 2, 3, 4, 5]) {
     names.push(`engine_forkchoiceUpdatedV${version}`, `engine_newPayloadV${version}`, `engine_getPayloadV${version}`)
   }
@@ -339,5 +340,34 @@ describe('transport', () => {
   it('refuses a status that is not in the specification', async () => {
     answers.engine_newPayload = () => ({ status: 'MAYBE' })
     await expect(client.newPayload(fakeGenesis(200, 1n))).rejects.toThrow('unknown value MAYBE')
+  })
+})
+
+describe('the opt-in to refunds of gas', () => {
+  const [ours, opReths] = SDM_NAMES
+  if (ours === undefined || opReths === undefined) throw new Error('two names')
+  const asked = () => calls.map(({ method, params }) => [method, ...params])
+
+  it('goes to the first name that the engine knows', async () => {
+    answers[ours] = () => null
+    expect(await client.setSdmOptIn(true)).toBe(true)
+    expect(asked()).toEqual([[ours, true]])
+  })
+
+  it("goes to op-reth's newer name where the engine does not know the older one", async () => {
+    answers[opReths] = () => null
+    expect(await client.setSdmOptIn(false)).toBe(true)
+    expect(asked()).toEqual([
+      [ours, false],
+      [opReths, false],
+    ])
+  })
+
+  it('is not taken by an engine that knows neither, and fails where the engine fails', async () => {
+    expect(await client.setSdmOptIn(true)).toBe(false)
+    answers[ours] = () => {
+      throw new JsonRpcError(-32000, 'not now')
+    }
+    await expect(client.setSdmOptIn(true)).rejects.toThrow('not now')
   })
 })

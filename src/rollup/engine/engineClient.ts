@@ -2,7 +2,7 @@ import type { CacheWatch } from '../../lib/cacheMetrics.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { type Hex, normalizeHex, quantityToBigInt, toQuantity } from '../../lib/hex.ts'
 import type { RpcCall, RpcClient } from '../../lib/jsonRpc/client.ts'
-import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../lib/jsonRpc/types.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import {
   type AccountProof,
@@ -37,6 +37,8 @@ export interface EngineClient extends Engine {
   chainId(): Promise<bigint>
   /** eth_syncing: how far the engine's own sync has come; undefined where it runs none. */
   ownSync(): Promise<OwnSync | undefined>
+  /** Has blocks that the engine builds refund gas from Lagoon on, or not; false where the engine has no such method. */
+  setSdmOptIn(optIn: boolean): Promise<boolean>
 }
 
 /** Block numbers, as the engine counts them: what it has of the chain, and what it knows there is. */
@@ -215,6 +217,18 @@ export function createEngineClient(
         highest: Number(quantityToBigInt(highestBlock, 'highestBlock')),
       }
     },
+
+    async setSdmOptIn(optIn) {
+      for (const method of SDM_METHODS) {
+        try {
+          await request(method, [optIn])
+          return true
+        } catch (error) {
+          if (!(error instanceof JsonRpcError) || error.rpcCode !== RPC_METHOD_NOT_FOUND) throw error
+        }
+      }
+      return false
+    },
   }
 
   /** Karst is of Osaka's time: its engines take V5 only, whose answer differs in nothing that is read here. newPayload stays at V4. */
@@ -229,6 +243,9 @@ export function createEngineClient(
     return isForkActive(config, 'canyon', attributes.timestamp) ? 2 : 1
   }
 }
+
+/** op-reth renamed its method in July 2026 (ethereum-optimism/optimism#21551). */
+const SDM_METHODS = ['admin_setSdmPostExecOptIn', 'admin_setOperatorSdmOptIn']
 
 const STATUS_KINDS: readonly PayloadStatusKind[] = ['VALID', 'INVALID', 'SYNCING', 'ACCEPTED', 'INVALID_BLOCK_HASH']
 

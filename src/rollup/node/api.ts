@@ -5,6 +5,7 @@ import type { BlockId, L2BlockRef, PayloadEnvelope, RollupConfig, SyncStatus } f
 import type { BlockTimes } from './blockTimes.ts'
 import type { DerivationStatus } from './derivationStatus.ts'
 import type { NodeHealth } from './health/healthWatch.ts'
+import type { SdmStatus } from './sdmOptIn.ts'
 
 /**
  * What a running rollup node answers and lets an operator do: the only view that the RPC server has of it. Failures
@@ -50,6 +51,10 @@ export interface RollupNodeApi {
   conductorEnabled(): boolean
   /** Blocks with forced transactions only, on the origins that derivation would take; no effect without a sequencer. */
   setRecoverMode(isOn: boolean): void
+  /** Whether the sequencer's blocks refund gas from Lagoon on; rejects on nodes without a sequencer, and when the engine does not answer. */
+  setSdmPostExecOptIn(optIn: boolean): Promise<void>
+  /** At a time in Unix seconds; absent: now. Never opted in on nodes without a sequencer. */
+  sdmStatus(timestamp?: number): SdmStatus
   /** Queues a block as if it had come by gossip, after recomputing its hash; signature and scoring are not asked. */
   postUnsafePayload(envelope: PayloadEnvelope): Promise<void>
 }

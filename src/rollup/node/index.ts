@@ -17,4 +17,5 @@ export type {
 } from './rollupNodeModules.ts'
 export { RuntimeConfig } from './runtimeConfig.ts'
 export type { SafeHeadDb } from './safeHeadDb.ts'
+export type { SdmStatus } from './sdmOptIn.ts'
 export { createSequencerState, type SequencerState } from './sequencerState.ts'

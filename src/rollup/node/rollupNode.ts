@@ -30,6 +30,7 @@ import { HealthWatch } from './health/healthWatch.ts'
 import { createOutputReader } from './outputAtBlock.ts'
 import type { RollupNodeModules, RollupNodeOptions } from './rollupNodeModules.ts'
 import type { SafeHeadDb } from './safeHeadDb.ts'
+import { SdmOptIn } from './sdmOptIn.ts'
 import { readSuperRoot } from './superRoot.ts'
 import { UnsafeChain } from './unsafeChain.ts'
 
@@ -88,6 +89,7 @@ export function createRollupNode(
     { windowMs: options.gossipWindowMs ?? GOSSIP_WINDOW_MS },
   )
   const sequencing = createSequencing()
+  const sdm = new SdmOptIn({ engine, clock, logger }, config, options.sequencing?.sdm ?? {})
   const batcherWatch = insight.batcher === undefined ? undefined : new BatcherWatch({ batcher: insight.batcher, clock })
   const health = new HealthWatch(
     {
@@ -160,6 +162,11 @@ export function createRollupNode(
     sequencerActive: () => sequencing?.sequencer.active ?? false,
     overrideLeader: () => requireSequencer().overrideLeader(),
     conductorEnabled: () => sequencing?.sequencer.conductorEnabled ?? false,
+    setSdmPostExecOptIn: async (optIn) => {
+      requireSequencer()
+      await sdm.set(optIn)
+    },
+    sdmStatus: (timestamp) => sdm.status(timestamp),
     setRecoverMode: (isOn) => sequencing?.sequencer.setRecoverMode(isOn),
 
     async postUnsafePayload(envelope) {
@@ -183,6 +190,7 @@ export function createRollupNode(
         new EngineSyncWatch({ isSyncing: () => controller.syncing, engine, clock, logger }).run(loops),
         new ForkWatch({ clock, logger, engineForkCheck: insight.engineForkCheck }, config, { follows }).run(loops),
         sequencing?.sequencer.run(loops) ?? Promise.resolve(),
+        sequencing === undefined ? Promise.resolve() : sdm.run(loops),
       ]
       try {
         await Promise.all(tasks)

@@ -14,6 +14,7 @@ import type { EngineForkCheck } from './forkWatch.ts'
 import type { WatchedBatcher } from './health/batcherWatch.ts'
 import type { NodeMetrics } from './metrics.ts'
 import type { SafeHeadDb } from './safeHeadDb.ts'
+import type { SdmOptInOptions } from './sdmOptIn.ts'
 
 /** L1 as the node itself reads it: finding heads, origins and finality. */
 export interface NodeL1 {
@@ -77,6 +78,8 @@ export interface SequencingOptions {
   recoverMode?: boolean
   /** Records a start or stop, so that it outlives the process. */
   onActiveChange?: (active: boolean) => Promise<void>
+  /** Refunds by a post-exec transaction; absent: the operator has not opted in. */
+  sdm?: SdmOptInOptions
 }
 
 export interface RollupNodeOptions {

@@ -12,22 +12,23 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 it('remembers the last state and leaves no temporary file', async () => {
   const state = createSequencerState(join(folder, 'state.json'))
-  expect(await state.read()).toBeUndefined()
-  await state.write(true)
-  await state.write(false)
-  expect(await createSequencerState(join(folder, 'state.json')).read()).toBe(false)
+  expect(await state.read()).toEqual({})
+  await state.write({ sequencerStarted: true })
+  await state.write({ sequencerStarted: false })
+  expect(await createSequencerState(join(folder, 'state.json')).read()).toEqual({ sequencerStarted: false })
   expect(readdirSync(folder)).toEqual(['state.json'])
 })
 
-it('takes an empty object for no word, and keeps what else op-node writes', async () => {
+it('takes an empty object for no word, and keeps the members that it does not change', async () => {
   const path = join(folder, 'state.json')
   const state = createSequencerState(path)
   writeFileSync(path, '{}')
-  expect(await state.read()).toBeUndefined()
+  expect(await state.read()).toEqual({})
   writeFileSync(path, '{"sdmPostExecOptIn":true}')
-  expect(await state.read()).toBeUndefined()
-  await state.write(true)
+  await state.write({ sequencerStarted: true })
   expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ sdmPostExecOptIn: true, sequencerStarted: true })
+  await Promise.all([state.write({ sequencerStarted: false }), state.write({ sdmPostExecOptIn: false })])
+  expect(await state.read()).toEqual({ sdmPostExecOptIn: false, sequencerStarted: false })
 })
 
 it.each([
@@ -42,6 +43,6 @@ it.each([
   writeFileSync(path, text)
   const state = createSequencerState(path)
   await expect(state.read()).rejects.toThrow(problem)
-  await expect(state.write(true)).rejects.toThrow(`admin state file ${path}`)
+  await expect(state.write({ sequencerStarted: true })).rejects.toThrow(`admin state file ${path}`)
   expect(readFileSync(path, 'utf8')).toBe(text)
 })

@@ -1,20 +1,23 @@
 import { readFile } from 'node:fs/promises'
 import { describeError, isErrno, UsageError } from '../../lib/errors.ts'
+import { SerialLock } from '../../lib/serialLock.ts'
 import { writeWhole } from '../../lib/wholeFile.ts'
 
-/** op-node's `rpc.admin-state` file: whether the sequencer was started when it was last changed. */
+/** op-node's `rpc.admin-state` file: what the operator has decided by RPC. */
 export interface SequencerState {
-  /** Undefined when the file does not exist yet, or does not say. */
-  read(): Promise<boolean | undefined>
-  write(sequencerStarted: boolean): Promise<void>
+  /** Empty when the file does not exist yet. */
+  read(): Promise<StateMembers>
+  /** The other members stay as they are. */
+  write(changes: StateMembers): Promise<void>
 }
 
-/** Members that op-node knows, all of them optional booleans; the second one is kept, and means nothing here. */
+/** Members that op-node knows, all of them optional booleans. */
 const MEMBERS = ['sequencerStarted', 'sdmPostExecOptIn'] as const
-type StateMembers = Partial<Record<(typeof MEMBERS)[number], boolean>>
+export type StateMembers = Partial<Record<(typeof MEMBERS)[number], boolean>>
 
 export function createSequencerState(path: string): SequencerState {
-  const readMembers = async (): Promise<StateMembers> => {
+  const lock = new SerialLock()
+  const read = async (): Promise<StateMembers> => {
     let text: string
     try {
       text = await readFile(path, 'utf8')
@@ -25,8 +28,8 @@ export function createSequencerState(path: string): SequencerState {
     return parseMembers(text, path)
   }
   return {
-    read: async () => (await readMembers()).sequencerStarted,
-    write: async (sequencerStarted) => writeWhole(path, JSON.stringify({ ...(await readMembers()), sequencerStarted })),
+    read,
+    write: (changes) => lock.run(async () => writeWhole(path, JSON.stringify({ ...(await read()), ...changes }))),
   }
 }
 

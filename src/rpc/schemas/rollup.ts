@@ -138,5 +138,13 @@ export const blockTimes = z.object({
   finalizedAtMs: moment,
 })
 
+/** admin_sdmStatus. */
+export const sdmStatus = z.object({
+  postExecOptIn: z.boolean(),
+  protocolActive: z.boolean(),
+  effective: z.boolean(),
+  activationTime: z.number().optional(),
+})
+
 /** admin_batcherStatus, of which only this is relied on. */
 export const batcherStatus = z.looseObject({ why: z.string(), ok: z.boolean(), running: z.boolean().optional() })

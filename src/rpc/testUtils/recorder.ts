@@ -189,6 +189,11 @@ export function recorder() {
     overrideLeader: note('overrideLeader'),
     conductorEnabled: () => true,
     setRecoverMode: note('setRecoverMode'),
+    setSdmPostExecOptIn: note('setSdmPostExecOptIn'),
+    sdmStatus(timestamp) {
+      asked.push(['sdmStatus', timestamp])
+      return { postExecOptIn: true, protocolActive: false, effective: false, activationTime: 1_700_000_000 }
+    },
     postUnsafePayload: note('post'),
   }
   const dump: PeerDump = {

@@ -165,6 +165,11 @@ export class FakeEngine implements EngineClient {
 
   async ownSync(): Promise<undefined> {}
 
+  async setSdmOptIn(optIn: boolean): Promise<boolean> {
+    this.calls.push(`sdm ${optIn}`)
+    return true
+  }
+
   async chainId(): Promise<bigint> {
     return this.config.l2ChainId
   }

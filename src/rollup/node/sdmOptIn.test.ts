@@ -1,0 +1,98 @@
+import { expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { createLogger, silentLogger } from '../../lib/logger.ts'
+import { turnsPass } from '../../lib/nextTurn.ts'
+import { SdmOptIn, type SdmOptInOptions } from './sdmOptIn.ts'
+
+const NOW = 1_700_000_000
+
+function create(options: SdmOptInOptions = {}, { lagoon = NOW + 10, engine = async (_optIn: boolean) => true } = {}) {
+  const told: boolean[] = []
+  const lines: string[] = []
+  const clock = new ManualClock(NOW * 1000)
+  const logger = createLogger({ level: 'warn', format: 'logfmt', color: false, write: (line) => lines.push(line) })
+  const setSdmOptIn = (optIn: boolean) => {
+    told.push(optIn)
+    return engine(optIn)
+  }
+  const sdm = new SdmOptIn({ engine: { setSdmOptIn }, clock, logger }, { forks: { lagoon } }, options)
+  return { sdm, told, lines, clock }
+}
+
+it('has an effect with the opt-in and Lagoon only', async () => {
+  const { sdm } = create()
+  expect(sdm.status()).toEqual({
+    postExecOptIn: false,
+    protocolActive: false,
+    effective: false,
+    activationTime: NOW + 10,
+  })
+  expect(sdm.status(NOW + 10)).toMatchObject({ protocolActive: true, effective: false })
+  await sdm.set(true)
+  expect(sdm.status()).toMatchObject({ postExecOptIn: true, effective: false })
+  expect(sdm.status(NOW + 10)).toMatchObject({ postExecOptIn: true, effective: true })
+})
+
+it('names no activation time where Lagoon is not scheduled', () => {
+  const { clock } = create()
+  const modules = { engine: { setSdmOptIn: async () => true }, clock, logger: silentLogger }
+  expect(new SdmOptIn(modules, { forks: {} }, {}).status()).toEqual({
+    postExecOptIn: false,
+    protocolActive: false,
+    effective: false,
+  })
+})
+
+it('goes to the engine first, then to the record', async () => {
+  const recorded: boolean[] = []
+  let isAway = false
+  const engine = async () => {
+    if (isAway) throw new Error('connect ECONNREFUSED')
+    return true
+  }
+  const onChange = async (optIn: boolean) => void recorded.push(optIn)
+  const { sdm, told } = create({ onChange }, { engine })
+  await sdm.set(true)
+  isAway = true
+  await expect(sdm.set(false)).rejects.toThrow('ECONNREFUSED')
+  expect([told, recorded]).toEqual([[true, false], [true]])
+  expect(sdm.status().postExecOptIn).toBe(true)
+})
+
+it('is taken back from the engine when it cannot be recorded', async () => {
+  const { sdm, told } = create({ onChange: () => Promise.reject(new Error('disk full')) })
+  await expect(sdm.set(true)).rejects.toThrow('disk full')
+  expect(told).toEqual([true, false])
+  expect(sdm.status().postExecOptIn).toBe(false)
+})
+
+it('is repeated after a restart of the node, and for an engine that has restarted', async () => {
+  let failures = 1
+  const engine = async () => {
+    if (failures-- > 0) throw new Error('connect ECONNREFUSED')
+    return true
+  }
+  const { sdm, told, clock } = create({ optIn: true }, { engine })
+  const stop = new AbortController()
+  const running = sdm.run(stop.signal)
+  await turnsPass(5)
+  expect(told).toEqual([true])
+  await clock.advance(60_000)
+  await turnsPass(5)
+  expect(told).toEqual([true, true])
+  await sdm.set(false)
+  await clock.advance(120_000)
+  await turnsPass(5)
+  expect(told).toEqual([true, true, false])
+  stop.abort()
+  await running
+})
+
+it('says once that the engine knows no opt-in, and keeps it', async () => {
+  const { sdm, lines } = create({}, { engine: async () => false })
+  await sdm.set(true)
+  await sdm.set(true)
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toContain('The engine has no admin_setSdmPostExecOptIn')
+  expect(sdm.status().postExecOptIn).toBe(true)
+})
