@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { until } from '../../src/lib/testUtils/until.ts'
 import type { Endpoints, TestnetEvent } from '../../testnet/runner/events.ts'
+import { commandOf, descendantsOf } from './processes.ts'
 
 const MAIN = fileURLToPath(new URL('../../testnet/main.ts', import.meta.url))
 
@@ -28,6 +30,8 @@ export interface RunningTestnet extends Endpoints {
   exited: Promise<number | null>
   /** Has the runner start a program that has ended; it must have been started with `--fail-fast=false`. */
   startAgain(program: string): void
+  /** Kills the program whose command line has all of `parts`; resolves when the runner has noticed. */
+  kill(program: string, ...parts: readonly string[]): Promise<void>
   /** Interrupts the runner as Ctrl-C does and resolves to its exit code. */
   stop(): Promise<number | null>
   /** Lines of warnings and errors in all logs. */
@@ -91,6 +95,15 @@ export async function startTestnet(options: TestnetOptions = {}): Promise<Runnin
     runner,
     exited,
     startAgain: (program) => void runner.stdin.write(`start ${program}\n`),
+    async kill(program, ...parts) {
+      const [pid] = descendantsOf(runner.pid ?? 0).filter((each) =>
+        parts.every((part) => commandOf(each).includes(part)),
+      )
+      if (pid === undefined) throw new Error(`no process has ${parts.join(' and ')}`)
+      const from = events.length
+      process.kill(pid, 'SIGKILL')
+      await until(() => events.slice(from).some((event) => event.event === 'ended' && event.program === program))
+    },
     async stop() {
       if (runner.exitCode === null && runner.signalCode === null) runner.kill('SIGINT')
       const code = await exited

@@ -144,4 +144,40 @@ describe.runIf(existsSync(PUBLISHED))('a testnet that comes to Lagoon (skipped w
       expect(testnet.complaints().slice(0, 10)).toEqual([])
     })
   })
+
+  it('loses nothing where a submitter and verifiers are killed across the activation', async () => {
+    const { connectTo, close } = createRpcClients()
+    const dir = join(folder, 'killed')
+    const later = 3 * LAGOON
+    const args = ['--fail-fast=false', '--fork-at', `jovian:2,karst:${KARST},lagoon:${later}`]
+    const testnet = await startTestnet({ dir, args: [...args, '--upgrade-bundle', bundlePath] })
+    try {
+      const [sequencer, ...verifiers] = testnet.nodes
+      if (sequencer === undefined) throw new Error('the testnet has no nodes')
+      const headsOf = ({ rollupRpc }: { rollupRpc: string }) => heads(connectTo(rollupRpc))
+      const unsafe = async () => (await headsOf(sequencer)).unsafe_l2.number
+      await expect.poll(unsafe).toBeGreaterThanOrEqual(later - 4)
+      // What leads to the activation is not posted yet, or not derived.
+      await testnet.kill('batcher', 'devium-batch-submitter')
+      await testnet.kill('verifier1-node', 'devium--batcher', `${dir}/verifier1/`)
+      await testnet.kill('verifier2-geth', '--authrpc.port', `${dir}/verifier2/`)
+      await expect.poll(unsafe).toBeGreaterThan(later)
+      for (const program of ['batcher', 'verifier1-node', 'verifier2-geth']) testnet.startAgain(program)
+      const target = await unsafe()
+      const hashOf = async ({ ethRpc }: { ethRpc: string }, number: number) =>
+        ((await connectTo(ethRpc).request('eth_getBlockByNumber', [toQuantity(number), false])) as Block).hash
+      const made: string[] = []
+      for (let number = later - 3; number <= target; number++) made.push(await hashOf(sequencer, number))
+      for (const node of testnet.nodes) {
+        const safe = async () => (await headsOf(node)).safe_l2.number
+        await expect.poll(safe).toBeGreaterThanOrEqual(target)
+      }
+      for (const node of [sequencer, ...verifiers]) {
+        for (const [index, hash] of made.entries()) expect(await hashOf(node, later - 3 + index)).toBe(hash)
+      }
+    } finally {
+      await close()
+      await testnet.stop()
+    }
+  })
 })

@@ -35,7 +35,6 @@ import { castFolder, documentedSteps, takeSteps } from '../support/documentedSes
 import { readJoinCommands } from '../support/joinCommands.ts'
 import { rollupNodeCalls } from '../support/mutatedRequests/calls.ts'
 import { chainFacts } from '../support/mutatedRequests/run.ts'
-import { commandOf, descendantsOf } from '../support/processes.ts'
 import { commandExists, fillVariables, promQueries, seriesIn, startPrometheus } from '../support/prometheus.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
@@ -611,17 +610,12 @@ describe('a testnet', { shuffle: false }, () => {
     const [, , verifier] = testnet.nodes
     if (verifier === undefined) throw new Error('the testnet has no third node')
     expect(testnet.events.filter(({ event }) => event === 'ended')).toEqual([])
-    const processes = descendantsOf(testnet.runner.pid ?? 0)
-    /** Kills the program whose command line has all of these, and resolves to what the runner says of it. */
-    const kill = async (program: string, ...parts: string[]) => {
-      const [pid] = processes.filter((process) => parts.every((part) => commandOf(process).includes(part)))
-      process.kill(pid ?? Number.NaN, 'SIGKILL')
-      const ended = () => testnet.events.find((event) => event.event === 'ended' && event.program === program)
-      await expect.poll(ended).toMatchObject({ how: 'signal SIGKILL', lastLines: expect.arrayContaining([]) })
-    }
-    await kill('verifier2-node', 'devium--batcher', `${dir}/verifier2/`)
-    await kill('verifier1-geth', '--authrpc.port', `${dir}/verifier1/`)
-    await kill('batcher', 'devium-batch-submitter')
+    await testnet.kill('verifier2-node', 'devium--batcher', `${dir}/verifier2/`)
+    await testnet.kill('verifier1-geth', '--authrpc.port', `${dir}/verifier1/`)
+    await testnet.kill('batcher', 'devium-batch-submitter')
+    const ended = testnet.events.filter((event) => event.event === 'ended')
+    expect(ended).toHaveLength(3)
+    for (const event of ended) expect(event).toMatchObject({ how: 'signal SIGKILL', lastLines: expect.any(Array) })
     const before = await heads(sequencer().rollupRpc)
     for (const program of ['verifier2-node', 'verifier1-geth', 'batcher', 'l1']) testnet.startAgain(program)
     const warnings = () => testnet.events.flatMap((event) => (event.event === 'warning' ? [event.message] : []))
