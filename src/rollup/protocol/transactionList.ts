@@ -41,10 +41,6 @@ export abstract class PackedTransactions implements TransactionList {
     for (let index = start; index < Math.min(end, this.length); index++) views.push(this.at(index) ?? NOTHING)
     return views
   }
-
-  *[Symbol.iterator](): Generator<Uint8Array> {
-    for (let index = 0; index < this.length; index++) yield this.at(index) ?? NOTHING
-  }
 }
 
 export function marksOf(transactions: TransactionList): MarkedTransactions {
