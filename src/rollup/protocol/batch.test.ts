@@ -8,7 +8,7 @@ import { encodeRlp } from '../../lib/rlp.ts'
 import { runNow } from '../../lib/steps.ts'
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { decodeBatch, readBatch } from './batch.ts'
-import { decodeSingularBatch, encodeSingularBatch } from './singularBatch.ts'
+import { decodeSingularBatch, encodeSingularBatch, singularBatchSteps } from './singularBatch.ts'
 import { buildSpanBatch, decodeSpanBatch } from './spanBatch.ts'
 import { encodeDecodedSpanBatch, encodeSpanBatch, type SpanBatchBlock } from './spanBatchEncoder.ts'
 import { testConfig } from './testUtils/config.ts'
@@ -80,6 +80,21 @@ describe('singular batch', () => {
         expect(decodeSingularBatch(encodeSingularBatch(value))).toEqual(value)
       }),
     )
+  })
+
+  it('refuses another type, and a sixth field', () => {
+    expect(() => decodeSingularBatch(encodeSingularBatch(batch).with(0, 1))).toThrow('type byte is 1')
+    const hash = fromHex(batch.epochHash)
+    const bytes = encodeRlp([hash, 1, hash, 2, [], 3])
+    expect(() => decodeSingularBatch(concatBytes(Uint8Array.of(0), bytes))).toThrow('more than five fields')
+  })
+
+  it('lets others run after each 50,000 transactions', () => {
+    const turns = (length: number) => {
+      const transactions = Array(length).fill(Uint8Array.of(1))
+      return [...singularBatchSteps(encodeSingularBatch({ ...batch, transactions }))].length
+    }
+    expect([49_999, 50_000, 100_001].map(turns)).toEqual([0, 1, 2])
   })
 
   it('refuses arbitrary bytes with DecodeError', () => {

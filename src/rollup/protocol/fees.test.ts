@@ -117,7 +117,20 @@ describe('L1 data fee', () => {
     const unset = { ...PARAMS, blobBaseFee: 0n, baseFeeScalar: 0, blobBaseFeeScalar: 0 }
     expect(l1FeeRulesAt(config, 20, unset)).toBe('regolith')
     expect(l1FeeRulesAt(config, 30, unset)).toBe('regolith')
-    expect(l1FeeRulesAt(config, 30, { ...unset, blobBaseFee: 1n })).toBe('fjord')
+    for (const set of [{ blobBaseFee: 1n }, { baseFeeScalar: 1 }, { blobBaseFeeScalar: 1 }]) {
+      expect(l1FeeRulesAt(config, 30, { ...unset, ...set })).toBe('fjord')
+    }
+  })
+
+  it('counts zero bytes for a quarter of others', () => {
+    const transaction = Uint8Array.of(0, 0, 1)
+    expect(l1DataFee(transaction, 'ecotone', PARAMS).gasUsed).toBe(24n)
+    expect(l1DataFee(transaction, 'regolith', PARAMS).gasUsed).toBe(74n)
+    const { overhead: _, scalar: __, ...bare } = PARAMS
+    expect(l1DataFee(transaction, 'regolith', bare)).toEqual({
+      fee: 0n,
+      gasUsed: 24n,
+    })
   })
 })
 
@@ -170,6 +183,15 @@ describe('next base fee', () => {
   it('rises by at least 1 wei and does not fall below 0', () => {
     expect(nextBaseFee(testConfig(), parent({ baseFeePerGas: 7n, gasUsed: 5_000_001n }), 102)).toBe(8n)
     expect(nextBaseFee(testConfig(), parent({ baseFeePerGas: 0n, gasUsed: 0n }), 102)).toBe(0n)
+    // A denominator of 1 lets it fall by all of it.
+    const config = testConfig({ holocene: 0 })
+    const extraData = encodeExtraData({ denominator: 1, elasticity: 2 })
+    expect(nextBaseFee(config, parent({ gasUsed: 0n, extraData }), 102)).toBe(0n)
+  })
+
+  it('stays where a limit below the elasticity leaves no target, and nothing was used', () => {
+    expect(nextBaseFee(testConfig(), parent({ gasLimit: 5n, gasUsed: 0n }), 102)).toBe(1_000_000_000n)
+    expect(() => nextBaseFee(testConfig(), parent({ gasLimit: 5n, gasUsed: 1n }), 102)).toThrow(RangeError)
   })
 
   it('uses the constants of the chain', () => {

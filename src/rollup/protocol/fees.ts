@@ -152,8 +152,7 @@ function stepBaseFee(baseFee: bigint, used: bigint, target: bigint, denominator:
     const rise = (baseFee * (used - target)) / target / denominator
     return baseFee + (rise > 1n ? rise : 1n)
   }
-  const fall = (baseFee * (target - used)) / target / denominator
-  return baseFee > fall ? baseFee - fall : 0n
+  return baseFee - (baseFee * (target - used)) / target / denominator
 }
 
 function ecotonePrice(params: L1FeeParams): bigint {

@@ -53,3 +53,42 @@ it('encodes each deposit as it is encoded alone, whatever came before', () => {
     }),
   )
 })
+
+it('keeps each deposit of an epoch as it was, and the parameters of each block', () => {
+  const at = 1_700_000_000
+  const config = testConfig({ ecotone: at, isthmus: at, jovian: at })
+  const encode = createL1InfoEncoder(config)
+  const l1Block: L1BlockInfo = {
+    hash: hash(1),
+    number: 1,
+    parentHash: hash(99),
+    timestamp: at,
+    mixHash: hash(98),
+    baseFeePerGas: 7n,
+    excessBlobGas: 0n,
+  }
+  const first: SystemConfig = {
+    batcherAddress: `0x${'11'.repeat(20)}`,
+    overhead: hash(0),
+    scalar: `0x01${'0'.repeat(62)}`,
+    gasLimit: 30_000_000n,
+    operatorFeeParams: hash(0),
+    daFootprintGasScalar: 1,
+  }
+  const changes: Partial<SystemConfig>[] = [
+    {},
+    {},
+    { batcherAddress: `0x${'12'.repeat(20)}` },
+    { scalar: `0x01${'0'.repeat(61)}1` },
+    { operatorFeeParams: hash(1) },
+    { daFootprintGasScalar: 2 },
+    { gasLimit: 1n },
+  ]
+  // Each change between two blocks without one: the deposit before must not show through.
+  const blocks = changes.flatMap((change) => [first, { ...first, ...change }])
+  const encoded = blocks.map((systemConfig, n) => encode(systemConfig, n * 2 ** 31, l1Block, at + 2))
+  const alone = blocks.map((systemConfig, n) =>
+    encodeDepositTx(l1InfoDepositTx(config, systemConfig, n * 2 ** 31, l1Block, at + 2)),
+  )
+  expect(encoded.map(toHex)).toEqual(alone.map(toHex))
+})

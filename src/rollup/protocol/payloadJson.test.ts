@@ -53,16 +53,23 @@ describe('Engine API JSON', () => {
       extraData: '0xaabb',
       transactions: ['0x7e0102'],
     })
-    expect(payloadToJson(PAYLOAD)).not.toHaveProperty('withdrawals')
+    expect(Object.keys(payloadToJson(PAYLOAD)).toSorted()).toEqual(Object.keys(PAYLOAD).toSorted())
+  })
+
+  it('takes extra data of 32 bytes, and no more', () => {
+    const extraData = `0x${'00'.repeat(32)}` as const
+    expect(payloadFromJson({ ...payloadToJson(PAYLOAD), extraData }).extraData).toBe(extraData)
   })
 
   it.each([
     ['bedrock', PAYLOAD],
     ['isthmus', ISTHMUS],
   ])('gives back a payload of %s', (_, payload) => {
-    expect(payloadFromJson(JSON.parse(JSON.stringify(payloadToJson(payload))))).toEqual(payload)
+    expect(payloadFromJson(JSON.parse(JSON.stringify(payloadToJson(payload))))).toStrictEqual(payload)
     const envelope = { parentBeaconBlockRoot: `0x${'09'.repeat(32)}` as const, payload }
-    expect(payloadEnvelopeFromJson(JSON.parse(JSON.stringify(payloadEnvelopeToJson(envelope))))).toEqual(envelope)
+    expect(payloadEnvelopeFromJson(JSON.parse(JSON.stringify(payloadEnvelopeToJson(envelope))))).toStrictEqual(envelope)
+    expect(payloadEnvelopeFromJson(payloadEnvelopeToJson({ payload }))).toStrictEqual({ payload })
+    expect(payloadEnvelopeToJson({ payload })).toStrictEqual({ executionPayload: payloadToJson(payload) })
   })
 
   it('leaves out a withdrawals root that a client reports before Isthmus', () => {
@@ -99,7 +106,9 @@ describe('Engine API JSON', () => {
       } satisfies PayloadAttributes,
     ],
   ])('gives back attributes of %s', (_, attributes) => {
-    expect(attributesFromJson(JSON.parse(JSON.stringify(attributesToJson(attributes))))).toEqual(attributes)
+    expect(attributesFromJson(JSON.parse(JSON.stringify(attributesToJson(attributes))))).toStrictEqual(attributes)
+    const members = Object.keys(attributes).toSorted()
+    expect(Object.keys(attributesToJson(attributes)).toSorted()).toEqual(members)
   })
 
   it('writes the minimum base fee as a number and reads a quantity too', () => {

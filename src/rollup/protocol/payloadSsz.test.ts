@@ -8,11 +8,15 @@ import { privateKeyToAddress, publicKeyToAddress, recoverPublicKey, signHash } f
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { payloadVersionAt } from './payload.ts'
 import {
+  checkTransactions,
   claimedTransactions,
   decodePayloadEnvelope,
   encodePayloadEnvelope,
   encodePayloadParts,
   type PayloadVersion,
+  readTransactions,
+  transactionCount,
+  transactionsPlace,
 } from './payloadSsz.ts'
 import { payloadSigningHash, payloadSigningHashOfBody } from './signing.ts'
 import { testConfig } from './testUtils/config.ts'
@@ -91,7 +95,65 @@ describe('payload SSZ', () => {
   it('needs the members of its version', () => {
     expect(() => encodePayloadEnvelope({ payload: V3 }, 3)).toThrow(DeviumError)
     expect(() => encodePayloadEnvelope(withRoot(V2), 3)).toThrow(/blobGasUsed/)
-    expect(() => encodePayloadEnvelope(withRoot(V3), 4)).toThrow(/withdrawalsRoot/)
+    expect(() => encodePayloadEnvelope(withRoot({ ...V2, blobGasUsed: 0n }), 3)).toThrow(/excessBlobGas/)
+    expect(() => encodePayloadEnvelope(withRoot(V3), 4)).toThrow(
+      expect.objectContaining({ code: 'payload-version', message: expect.stringContaining('withdrawalsRoot') }),
+    )
+  })
+
+  it.each<[string, Partial<ExecutionPayload>]>([
+    ['33 bytes of extra data', { extraData: `0x${'00'.repeat(33)}` }],
+    ['a base fee of 257 bits', { baseFeePerGas: 2n ** 256n }],
+    ['a base fee below 0', { baseFeePerGas: -1n }],
+  ])('does not encode %s', (_, change) => {
+    expect(() => encodePayloadEnvelope({ payload: { ...V1, ...change } }, 1)).toThrow()
+  })
+
+  it.each<[string, Partial<ExecutionPayload>]>([
+    ['32 bytes of extra data', { extraData: `0x${'01'.repeat(32)}` }],
+    ['a base fee of 256 bits', { baseFeePerGas: 2n ** 256n - 1n }],
+    ['a base fee of 0', { baseFeePerGas: 0n }],
+    ['a number of 2^53 - 1', { blockNumber: Number.MAX_SAFE_INTEGER }],
+    ['no transactions', { transactions: [] }],
+    ['no extra data', { extraData: '0x' }],
+    [
+      '16 withdrawals',
+      { withdrawals: Array(16).fill({ index: 1n, validatorIndex: 2n, address: V1.feeRecipient, amount: 3n }) },
+    ],
+  ])('keeps %s', (_, change) => {
+    const payload = { ...V2, ...change }
+    expect(decodePayloadEnvelope(encodePayloadEnvelope({ payload }, 2), 2)).toStrictEqual({ payload })
+  })
+
+  it('has no withdrawals in version 1, whatever the payload says', () => {
+    const withdrawals = [{ index: 1n, validatorIndex: 2n, address: V1.feeRecipient, amount: 3n }]
+    const body = encodePayloadEnvelope({ payload: { ...V1, withdrawals } }, 1)
+    expect(decodePayloadEnvelope(body, 1)).toStrictEqual({ payload: V1 })
+  })
+
+  it('refuses 17 withdrawals', () => {
+    const body = concatBytes(encodePayloadEnvelope({ payload: V2 }, 2), new Uint8Array(17 * 44))
+    expect(() => decodePayloadEnvelope(body, 2)).toThrow('withdrawals of 748 bytes')
+  })
+
+  it('reads a list of 2^20 transactions, and no longer one', () => {
+    const list = (count: number) => {
+      const bytes = new Uint8Array(count * 4)
+      return new Uint32Array(bytes.buffer).fill(count * 4) && bytes
+    }
+    expect(transactionCount(list(2 ** 20))).toBe(2 ** 20)
+    expect(() => transactionCount(list(2 ** 20 + 1))).toThrow(DecodeError)
+    const many = (length: number) => ({ payload: { ...V1, transactions: Array(length).fill(new Uint8Array(0)) } })
+    expect(encodePayloadEnvelope(many(2 ** 20), 1).length).toBe(508 + 2 + 4 * 2 ** 20)
+    expect(() => encodePayloadEnvelope(many(2 ** 20 + 1), 1)).toThrow(DecodeError)
+  })
+
+  it('checks a list as it is read, and keeps nothing of it for empty transactions', () => {
+    const good = Uint8Array.of(8, 0, 0, 0, 8, 0, 0, 0)
+    const bad = Uint8Array.of(8, 0, 0, 0, 9, 0, 0, 0)
+    expect(checkTransactions(good)).toEqual([])
+    expect(() => checkTransactions(bad)).toThrow(DecodeError)
+    expect(readTransactions(good).map(({ buffer }) => buffer.byteLength)).toEqual([0, 0])
   })
 
   const v3 = encodePayloadEnvelope(withRoot(V3), 3)
@@ -101,22 +163,34 @@ describe('payload SSZ', () => {
     return copy
   }
   it.each([
-    ['shorter than its fixed part', v3.subarray(0, 500)],
-    ['shorter than the beacon root', v3.subarray(0, 31)],
-    ['extra data elsewhere', patched(436, 529)],
-    ['transactions before the extra data', patched(504, 527)],
-    ['extra data of more than 32 bytes', patched(504, 528 + 33)],
-    ['withdrawals before the transactions', patched(508, 529)],
-    ['withdrawals beyond the end', patched(508, 547)],
-    ['withdrawals that are no whole items', patched(508, 545)],
-    ['a transaction list of three bytes', patched(508, 533)],
-    ['a first transaction at 0', patched(530, 0)],
-    ['a first transaction at no multiple of 4', patched(530, 6)],
-    ['a first transaction beyond the list', patched(530, 20)],
-    ['a transaction that ends before it begins', patched(534, 7)],
-    ['a block number above 2^53', patched(408, 0xffff_ffff)],
-  ])('refuses %s', (_, bytes) => {
+    ['shorter than its fixed part', v3.subarray(0, 500), '468 bytes'],
+    ['shorter than the beacon root', v3.subarray(0, 31), 'only 31 bytes'],
+    ['extra data elsewhere', patched(436, 529), 'extraData at 529'],
+    ['transactions before the extra data', patched(504, 527), 'transactions at 527'],
+    ['extra data of more than 32 bytes', patched(504, 528 + 33), 'transactions at 561'],
+    ['withdrawals before the transactions', patched(508, 529), 'withdrawals at 529'],
+    ['withdrawals beyond the end', patched(508, 547), 'withdrawals at 547'],
+    ['withdrawals that are no whole items', patched(508, 545), 'withdrawals of 1 bytes'],
+    ['a transaction list of three bytes', patched(508, 533), 'list of 3 bytes'],
+    ['a first transaction at 0', patched(530, 0), 'first transaction at 0'],
+    ['a first transaction at no multiple of 4', patched(530, 6), 'first transaction at 6'],
+    ['a first transaction beyond the list', patched(530, 20), 'first transaction at 20'],
+    ['a transaction that ends before it begins', patched(534, 7), 'transaction 0 ends at 7'],
+    ['a block number above 2^53', patched(408, 0xffff_ffff), 'block number'],
+    ['a timestamp above 2^53', patched(432, 0xffff_ffff), 'timestamp'],
+  ])('refuses %s', (_, bytes, message) => {
     expect(() => decodePayloadEnvelope(bytes, 3)).toThrow(DecodeError)
+    expect(() => decodePayloadEnvelope(bytes, 3)).toThrow(message)
+  })
+
+  it('claims no transactions where the list is not inside the body, or cannot be read', () => {
+    expect(transactionsPlace(v3, 3)).toEqual({ start: 562, end: 578 })
+    expect(transactionsPlace(patched(504, 547), 3)).toBeUndefined()
+    expect(transactionsPlace(patched(508, 547), 3)).toBeUndefined()
+    expect(transactionsPlace(v3.subarray(0, 559), 3)).toBeUndefined()
+    expect(claimedTransactions(v3, 3)).toBe(2)
+    expect([6, 20, 16, 0].map((first) => claimedTransactions(patched(530, first), 3))).toEqual([0, 0, 4, 0])
+    expect(claimedTransactions(patched(508, 533), 3)).toBe(0)
   })
 
   it('survives encoding and decoding', () => {

@@ -4,7 +4,7 @@ import { toHex } from '../../lib/hex.ts'
 import { checkTransactions, decodePayloadSsz, encodePayloadSsz, transactionsPlace } from './payloadSsz.ts'
 import { EMPTY_PAYLOAD } from './testUtils/payload.ts'
 import type { ExecutionPayload } from './types.ts'
-import { transactionTotals, withUnreadTransactions } from './unreadTransactions.ts'
+import { hasMoreThanL1Info, transactionTotals, withUnreadTransactions } from './unreadTransactions.ts'
 
 const TRANSACTIONS = [Uint8Array.of(1, 2, 3), EMPTY_BYTES, Uint8Array.of(4)]
 
@@ -42,4 +42,8 @@ describe('unread transactions', () => {
   it('are counted alike where they have been read', () => {
     expect(transactionTotals(unread(TRANSACTIONS).whole)).toEqual({ count: 3, bytes: 4 })
   })
+})
+
+it('a block has users when it has more than the deposit with which it begins', () => {
+  expect([0, 1, 2].map(hasMoreThanL1Info)).toEqual([false, false, true])
 })
