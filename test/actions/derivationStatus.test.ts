@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { type RootLogger, silentLogger } from '../../src/lib/logger.ts'
 import { shortHash } from '../../src/lib/shortIds.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
-import { decodeFrames, encodeFrames, type PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
+import { decodeFrames, encodeFrames, type PayloadEnvelope, upgradeDepositsOf } from '../../src/rollup/protocol/index.ts'
 import { GENESIS_TIME, settle, TestChain, type TestChainOptions, type TestNode } from './harness.ts'
 
 let chain: TestChain
@@ -136,5 +136,35 @@ describe('why the safe head does not move', () => {
     await chain.advance(240)
     expect(verifier.node.syncStatus()).toMatchObject({ safeL2: { number: 3 }, unsafeL2: { number: 3 } })
     expect(stateOf(verifier)).toBe('fork-unknown')
+  })
+
+  it('names the bundle that Lagoon needs, before whose first block sequencer and verifier stop until they have it', async () => {
+    const lagoon = GENESIS_TIME + 4
+    chain = new TestChain({ fork: 'karst', later: { lagoon } })
+    const sequencer = await chain.addNode({ sequencing: {} })
+    const verifier = await chain.addNode()
+    await chain.advance(8)
+    const blocks = sequencer.p2p.published
+    expect(blocks.map(({ payload }) => payload.timestamp - GENESIS_TIME)).toEqual([1, 2, 3])
+    await post(blocks)
+    for (const node of [sequencer, verifier]) {
+      await until(() => stateOf(node) === 'upgrade-bundle-missing')
+      expect(node.node.derivationStatus()).toMatchObject({
+        ...{ ok: false, safe: { number: 3 }, text: expect.stringContaining('--rollup.upgrade-bundle') },
+        forks: { active: 'karst', next: { name: 'lagoon', time: lagoon, isReady: false } },
+      })
+      expect(node.failure).toBeUndefined()
+    }
+    // No empty block takes the place of the activation block.
+    await chain.advance(240)
+    expect(verifier.node.syncStatus()).toMatchObject({ safeL2: { number: 3 }, unsafeL2: { number: 3 } })
+
+    const lagoonBundle = upgradeDepositsOf('jovian')
+    const restarted = await chain.addNode({ engine: verifier.engine, lagoonBundle })
+    await until(() => restarted.node.syncStatus().safeL2.number > 4)
+    const activation = (await restarted.engine.payloadByNumber(4))?.payload
+    expect(activation?.timestamp).toBe(lagoon)
+    expect(activation?.transactions).toHaveLength(1 + lagoonBundle.length)
+    expect(restarted.node.derivationStatus().forks).toEqual({ active: 'lagoon', next: undefined })
   })
 })

@@ -51,6 +51,8 @@ export interface TestChainOptions {
   seqWindowSize?: number
   /** Last fork that is active, from genesis on. */
   fork?: Fork
+  /** Forks that come later. */
+  later?: RollupConfig['forks']
   /** Scheduled, and not known to this version. */
   unknownForks?: RollupConfig['unknownForks']
   /** The whole config instead, of a chain whose engine is no fake one. */
@@ -66,6 +68,8 @@ export interface NodeOptions {
   blobs?: BlobSource
   follow?: RollupNodeModules['follow']
   batcher?: NodeInsight['batcher']
+  /** Of the node, as its operator gave it. */
+  lagoonBundle?: NonNullable<RollupConfig['lagoonBundle']>
 }
 
 /** One L1 and the rollup on it; nodes are added to it. Time stands still unless the test moves it. */
@@ -80,15 +84,18 @@ export class TestChain {
 
   constructor(options: TestChainOptions = {}) {
     const { blockTime = 1, l1BlockTime = 2, seqWindowSize = 100, fork = 'holocene', unknownForks = [] } = options
+    const { later = {} } = options
     this.l1BlockTime = l1BlockTime
     this.l1 = new FakeL1(GENESIS_TIME, l1BlockTime)
     this.genesis = fakeGenesis(GENESIS_TIME, 30_000_000n)
     const { hash, number } = this.l1.head
-    this.config = options.config?.({ hash, number }) ?? this.ownConfig(fork, { blockTime, seqWindowSize, unknownForks })
+    this.config =
+      options.config?.({ hash, number }) ?? this.ownConfig(fork, later, { blockTime, seqWindowSize, unknownForks })
   }
 
   private ownConfig(
     fork: Fork,
+    later: RollupConfig['forks'],
     others: Pick<RollupConfig, 'blockTime' | 'seqWindowSize' | 'unknownForks'>,
   ): RollupConfig {
     const forks = FORKS.slice(0, FORKS.indexOf(fork) + 1)
@@ -110,7 +117,7 @@ export class TestChain {
       channelTimeout: 300,
       l1ChainId: 900n,
       l2ChainId: 901n,
-      forks: Object.fromEntries(forks.map((name) => [name, 0])),
+      forks: { ...Object.fromEntries(forks.map((name) => [name, 0])), ...later },
       batchInboxAddress: INBOX,
       depositContractAddress: `0x${'de'.repeat(20)}`,
       l1SystemConfigAddress: `0x${'5c'.repeat(20)}`,
@@ -130,7 +137,9 @@ export class TestChain {
   async addNodeOn<E extends EngineClient>(engine: E, options: NodeOptions = {}): Promise<TestNode<E>> {
     const p2p = new FakeP2p()
     const registry = new Registry()
-    const { l1, clock, config } = this
+    const { l1, clock } = this
+    const { lagoonBundle } = options
+    const config = { ...this.config, ...(lagoonBundle === undefined ? {} : { lagoonBundle }) }
     const logger = options.logger ?? silentLogger
     const recorder = new DerivationRecorder({ clock })
     const node = createRollupNode(
