@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadRecordedRpc } from '../execution/testUtils/recordedRpc.ts'
+import { toQuantity } from '../lib/hex.ts'
 import { BUNDLE_PINS, upgradeBundleToJson, upgradeDepositsOf } from '../rollup/protocol/index.ts'
 import { createDeviumCommand } from './deviumCommand.ts'
 import { serveRpc } from './doctor/testUtils/servers.ts'
@@ -53,9 +54,12 @@ describe('devium bundle check', () => {
 
 describe('devium bundle from-block', () => {
   const recording = loadRecordedRpc('2026-holocene-to-karst-blobs')
-  const serve = () =>
+  /** Serves the recorded chain, and finds its activation block by this hash. */
+  const serve = (known?: string) =>
     serveRpc({
       eth_getBlockByNumber: ([number]: unknown[]) => recording.blocks[Number(number)] ?? null,
+      eth_getTransactionByHash: ([hash]: unknown[]) =>
+        hash === known ? { blockNumber: toQuantity(ACTIVATION) } : null,
     })
 
   it('prints the bundle in a form that a node takes, or writes it to a file', async () => {
@@ -68,7 +72,13 @@ describe('devium bundle from-block', () => {
     expect((await bundle('check', out)).code).toBe(0)
   })
 
+  it("finds the block by itself, by a hash that Lagoon's bundle has on every chain", async () => {
+    const printed = await bundle('from-block', '--rpc', await serve(BUNDLE_PINS.lagoon.lastHash))
+    expect(JSON.parse(printed.stdout)).toEqual(JSON.parse(readFileSync(karstFile(), 'utf8')))
+  })
+
   it.each<[string, (rpc: string) => string[], string]>([
+    ['a chain that has not come to Lagoon', (rpc) => ['--rpc', rpc], 'name the activation block by --block'],
     ['a block without one', (rpc) => ['--rpc', rpc, '--block', '16'], 'block 16 (0x'],
     ['a block that is not there', (rpc) => ['--rpc', rpc, '--block', '999'], 'has no block 999'],
     ['no number', (rpc) => ['--rpc', rpc, '--block', 'latest'], '--block must be a block number, got latest'],

@@ -3,11 +3,12 @@ import { readFile, writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { describeError, UsageError } from '../lib/errors.ts'
 import { toHex, toQuantity } from '../lib/hex.ts'
+import type { RpcClient } from '../lib/jsonRpc/client.ts'
 import type { UpgradeBundle } from '../rollup/protocol/index.ts'
 
 interface FromBlockFlags {
   rpc: string
-  block: string
+  block?: string
   out?: string
 }
 
@@ -40,12 +41,15 @@ export function addBundleCommands(program: Command): void {
     .description("Print the upgrade bundle that an execution client has in a fork's activation block")
     .helpOption('--help', 'Show this help')
     .requiredOption('--rpc <url>', 'JSON-RPC of an execution client of the chain')
-    .requiredOption('--block <number>', 'Number of the activation block')
+    .option(
+      '--block <number>',
+      "Number of the activation block (default: found by the hash of Lagoon's last upgrade transaction)",
+    )
     .option('--out <file>', 'Write it to a file, for --rollup.upgrade-bundle')
     .addHelpText('after', FROM_BLOCK_HELP)
     .action(async ({ rpc, block, out }: FromBlockFlags) => {
       const { upgradeBundleToJson } = await import('../rollup/protocol/index.ts')
-      const found = await readFromBlock(rpc, blockNumber(block))
+      const found = await readFromBlock(rpc, block === undefined ? undefined : blockNumber(block))
       const text = JSON.stringify(upgradeBundleToJson(found), null, 1)
       if (out === undefined) {
         console.log(text)
@@ -60,13 +64,13 @@ export function addBundleCommands(program: Command): void {
 
 const FROM_BLOCK_HELP = `
 The client is not trusted: only the published transactions are accepted.
-Example: devium bundle from-block --rpc http://127.0.0.1:8545 --block 1000 --out lagoon.json`
+Example: devium bundle from-block --rpc http://127.0.0.1:8545 --out lagoon.json`
 
 const describe = ({ pin, deposits }: UpgradeBundle): string =>
   `the upgrade bundle of ${pin.fork}, ${deposits.length} transactions, ${pin.gas} gas`
 
 /** Throws UsageError: the endpoint, the block or what is in it is not what was meant. */
-async function readFromBlock(url: string, number: number): Promise<UpgradeBundle> {
+async function readFromBlock(url: string, asked: number | undefined): Promise<UpgradeBundle> {
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
     throw new UsageError('--rpc must be an http:// or https:// address')
   const { createRpcClient, RpcTransportError } = await import('../lib/jsonRpc/client.ts')
@@ -74,6 +78,7 @@ async function readFromBlock(url: string, number: number): Promise<UpgradeBundle
   const { findUpgradeBundle } = await import('../rollup/protocol/index.ts')
   const rpc = createRpcClient({ url })
   try {
+    const number = asked ?? (await activationBlock(rpc))
     const block = await rpc.request('eth_getBlockByNumber', [toQuantity(number), true])
     if (block === null) throw new UsageError(`the execution client at ${rpc.url} has no block ${number}`)
     // Whether a root among its fields is that of withdrawals does not matter here.
@@ -88,6 +93,17 @@ async function readFromBlock(url: string, number: number): Promise<UpgradeBundle
   } finally {
     await rpc.close()
   }
+}
+
+/** Number of Lagoon's activation block. Its deposits have the same hashes on every chain. */
+async function activationBlock(rpc: RpcClient): Promise<number> {
+  const { BUNDLE_PINS, JsonObjectReader } = await import('../rollup/protocol/index.ts')
+  const { lastHash } = BUNDLE_PINS.lagoon
+  const transaction = await rpc.request('eth_getTransactionByHash', [lastHash])
+  if (transaction !== null) return new JsonObjectReader(transaction, 'transaction').quantityNumber('blockNumber')
+  throw new UsageError(
+    `the execution client at ${rpc.url} knows no upgrade transaction of Lagoon (${lastHash}): name the activation block by --block if its chain has one`,
+  )
 }
 
 function blockNumber(text: string): number {

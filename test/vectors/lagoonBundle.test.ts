@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { keccak256Hex } from '../../src/lib/hash.ts'
 import { fromHex, type Hex } from '../../src/lib/hex.ts'
 import {
   BUNDLE_PINS,
@@ -60,6 +61,7 @@ describe("Lagoon's published upgrade bundle", () => {
     expect(findUpgradeBundle(deposits.map(encodeDepositTx))).toEqual({ pin, deposits })
     const last = deposits.at(-1)
     expect(last).toMatchObject({ to: '0x4200000000000000000000000000000000000018', gas: 4_000_000n })
+    if (last !== undefined) expect(keccak256Hex(encodeDepositTx(last))).toBe(pin.lastHash)
     expect(last?.data.subarray(0, 4)).toEqual(fromHex('0x7c36f37e'))
   })
 

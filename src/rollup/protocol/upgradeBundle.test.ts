@@ -27,7 +27,11 @@ const DEPOSITS = PUBLISHED.transactions.map(({ gasLimit }, index) => ({
 const ENCODED = DEPOSITS.map(encodeDepositTx)
 const PIN = {
   ...({ fork: 'lagoon', intents: 'Interop' } as const),
-  ...{ digest: keccak256Hex(concatBytes(...ENCODED)), gas: 80_001n },
+  ...{
+    digest: keccak256Hex(concatBytes(...ENCODED)),
+    gas: 80_001n,
+    lastHash: keccak256Hex(ENCODED.at(-1) ?? new Uint8Array(0)),
+  },
 }
 
 describe('an upgrade bundle', () => {

@@ -20,6 +20,8 @@ export interface BundlePin {
   digest: Hex
   /** Sum of the gas limits. */
   gas: bigint
+  /** Hash of the last deposit, which is the same on every chain: an execution client finds the block by it. */
+  lastHash: Hex
   /** Of the published file; absent where it is built in. */
   sha256?: Hex
 }
@@ -35,12 +37,14 @@ export const BUNDLE_PINS = {
     intents: 'Karst',
     digest: '0x2f47d1bd06afb3ebf55140cc3e21eb064ede47f4c1c0f4be80469a4ed5c325cb',
     gas: 55_370_657n,
+    lastHash: '0xd2e9eb2ba77098610e7dda134e70f741f7456f4ec49912d667860c40988dfd8e',
   },
   lagoon: {
     fork: 'lagoon',
     intents: 'Interop',
     digest: '0x734f3d66f6fcf23fec5377e0653163d2ba78c085acb285e85049370bd73b38ff',
     gas: 64_827_394n,
+    lastHash: '0x68a57762d61d525ea802dba9eeea562c649a197a6e3f55acf396477b254a1bbd',
     sha256: '0xa4a9dac53431d07e4f24a803f23f0216e10396269a17d1df7ecd64393dc76b5e',
   },
 } as const satisfies Record<BundledFork, BundlePin>
