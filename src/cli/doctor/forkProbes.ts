@@ -32,6 +32,7 @@ export async function probeFork(
   fork: Fork,
   time: number,
 ): Promise<boolean | undefined> {
+  if (fork === 'lagoon') return saysLagoon(rpc, time)
   // A call that fails has no result; an endpoint that fails tells nothing.
   const run = (call: object): Promise<unknown> =>
     orUndefined(rpc.request('eth_call', [call, 'latest', {}, { time: toQuantity(time) }]))
@@ -40,4 +41,11 @@ export async function probeFork(
   // An engine that takes no such call at all, here one that returns the time, tells nothing of forks.
   if ((await run({ data: '0x4260005260206000f3' })) !== WORD(time.toString(16))) return undefined
   return (await run(probe.call)) === probe.result
+}
+
+/** Lagoon changes nothing of the EVM. Clients that know it say whether its gas refunds hold at a time (devium-geth, op-reth). */
+async function saysLagoon(rpc: Pick<RpcClient, 'request'>, time: number): Promise<boolean | undefined> {
+  const status = await orUndefined(rpc.request('admin_sdmStatus', [time]))
+  if (typeof status !== 'object' || status === null || !('protocolActive' in status)) return undefined
+  return typeof status.protocolActive === 'boolean' ? status.protocolActive : undefined
 }

@@ -7,11 +7,13 @@ import { startExecutionNode, TEST_JWT_SECRET } from '../../execution/testUtils/e
 import { loadRecordedRpc } from '../../execution/testUtils/recordedRpc.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { toHex } from '../../lib/hex.ts'
+import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../lib/jsonRpc/types.ts'
 import { parseRollupConfig, type RollupConfig } from '../../rollup/protocol/index.ts'
 import { testConfig } from '../../rollup/protocol/testUtils/config.ts'
 import { createEngineForkCheck } from './engineForkCheck.ts'
+import { probeFork } from './forkProbes.ts'
 import { gatherBeacon } from './gatherBeacon.ts'
-import { gatherEngine } from './gatherEngine.ts'
+import { askEngine, gatherEngine } from './gatherEngine.ts'
 import { gatherL1 } from './gatherL1.ts'
 import { METHODS_UP_TO_KARST, NOW } from './testUtils/facts.ts'
 import { serveBeacon, serveRpc } from './testUtils/servers.ts'
@@ -101,6 +103,30 @@ describe('what devium-geth does', () => {
       runs.karst ? { isReady: true, problem: undefined } : { isReady: false, problem: expect.stringMatching(notReady) },
     ])
     expect(node.unexpected).toEqual([])
+  })
+})
+
+describe('whether an engine knows Lagoon', () => {
+  const { genesis, rollup } = loadRecordedRpc('2026-holocene-to-karst-blobs')
+  const config = parseRollupConfig({ ...Object(rollup), lagoon_time: 2_000_000_000 })
+  const ask = async (lagoonTime: number | undefined) => {
+    const node = await startExecutionNode({ ...genesis, config: { ...Object(genesis.config), lagoonTime } })
+    onTestFinished(node.close)
+    return askEngine(node.engine, config, 1_999_999_999)
+  }
+
+  it('is what devium-geth says of the time', async () => {
+    expect((await ask(2_000_000_000)).runs.lagoon).toBe(true)
+    expect((await ask(undefined)).runs.lagoon).toBe(false)
+  })
+
+  it.each([[{}], [null], [{ protocolActive: 'yes' }], ['active']])('cannot be seen of an answer %j', async (answer) => {
+    expect(await probeFork({ request: async () => answer }, 'lagoon', 9)).toBeUndefined()
+  })
+
+  it('cannot be seen of an engine without that method', async () => {
+    const refused = () => Promise.reject(new JsonRpcError(RPC_METHOD_NOT_FOUND, 'no such method'))
+    expect(await probeFork({ request: refused }, 'lagoon', 9)).toBeUndefined()
   })
 })
 
