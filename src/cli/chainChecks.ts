@@ -26,6 +26,19 @@ export function refuseAltDa({ config, source, usesAltDa: isMarked }: ChosenChain
 }
 
 /**
+ * Refuses to derive a chain that takes messages of other chains: a block whose messages are invalid is replaced, and one node sees one
+ * chain only. Throws UsageError.
+ */
+export function refuseUncheckedMessages(config: RollupConfig, followSource: string | undefined): void {
+  const { dependencySet = [], forks, l2ChainId } = config
+  if (forks.lagoon === undefined || dependencySet.length <= 1 || followSource !== undefined) return
+  const others = dependencySet.filter((id) => id !== l2ChainId).join(', ')
+  throw new UsageError(
+    `chain ${l2ChainId} takes messages from chains (${others}) that this node does not check, so its safe head could be wrong: follow an op-supernode of all of them by --l2.follow.source`,
+  )
+}
+
+/**
  * What op-node checks of a chain at its start beside the rollup config itself. The EIP-1559 settings that older
  * configurations lack are filled in for a chain of the registry; of another one they may be missing only where no fork is
  * scheduled that came after they were demanded (op-node v1.11.0, before Isthmus). Throws UsageError.

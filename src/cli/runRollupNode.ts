@@ -45,6 +45,7 @@ import {
   type ReadBatcher,
 } from '../rpc/index.ts'
 import { createBatcherReader } from './batcherReader.ts'
+import { refuseUncheckedMessages } from './chainChecks.ts'
 import { shownNodes } from './dashboardFlags.ts'
 import { createEngineForkCheck } from './doctor/engineForkCheck.ts'
 import type { FlagValues } from './flags.ts'
@@ -81,6 +82,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
   if (!hadSecret)
     logger.warn('JWT secret file did not exist: created one, for the engine too', { file: endpoints.jwtPath })
   const config = await loadRollupConfig(values, logger)
+  refuseUncheckedMessages(config, values.l2FollowSource)
   const beaconOptions = beaconOptionsFromFlags(values, config)
   const sequencing = await readSequencing(values, logger)
   const p2pOptions = withKnownBootnodes(p2pOptionsFromFlags(values), config)

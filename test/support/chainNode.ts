@@ -80,6 +80,7 @@ export async function startChainNode(config: RollupConfig, options: ChainNodeOpt
         ready: true,
         takesAnyBlock: false,
         closesGaps: false,
+        hasLeftChain: false,
         get heads() {
           return heads()
         },

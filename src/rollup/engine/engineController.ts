@@ -63,6 +63,10 @@ export class EngineController {
     finalized: ZERO_L2_REF,
   }
   private isReady = false
+  /** Number of the followed node's local safe head. */
+  private followed = 0
+  /** Number up to which the followed node has replaced our chain. */
+  private leftUpTo = 0
 
   constructor(modules: EngineControllerModules, config: RollupConfig, sync: SyncOptions = CONSENSUS_LAYER_SYNC) {
     const { engine, history, clock = systemClock, logger } = modules
@@ -93,6 +97,14 @@ export class EngineController {
   /** A gap of the unsafe chain is closed by the engine, which is given the block above it by `insertDirectly`. */
   get closesGaps(): boolean {
     return this.elSync.closesGaps
+  }
+
+  /**
+   * The followed node has replaced the chain, and its new one is not final up to where the old one ended: peers may still send blocks of the
+   * old one.
+   */
+  get hasLeftChain(): boolean {
+    return this.leftUpTo > this.current.finalized.number
   }
 
   /** Zero references before the first reset; during a sync of the engine's own, `unsafe` is its target. */
@@ -226,6 +238,7 @@ export class EngineController {
   follow({ localSafe, safe, finalized }: FollowedHeads): Promise<void> {
     return this.lock.run(async () => {
       this.checkReady()
+      this.followed = localSafe.number
       const { current } = this
       const isBelow = current.unsafe.number < localSafe.number
       const own = isBelow ? undefined : await this.calls.blockByNumber(localSafe.number)
@@ -240,6 +253,7 @@ export class EngineController {
       if (isOther) {
         const fields = { number: localSafe.number, ours: own.hash, theirs: localSafe.hash }
         this.logger.warn('L2 reorg: the node that is followed has another chain', fields)
+        this.leftUpTo = Math.max(this.leftUpTo, current.unsafe.number)
       }
       try {
         if (!this.calls.knows(heads)) await this.calls.sendForkchoice(heads, 'temporary')
@@ -270,6 +284,7 @@ export class EngineController {
     return this.lock.run(async () => {
       this.checkReady()
       this.checkParent(parent.hash)
+      this.checkFollowed(parent)
       return this.calls.startBlock(parent, this.current, attributes)
     })
   }
@@ -346,6 +361,13 @@ export class EngineController {
   private checkReady(): void {
     if (!this.isReady)
       throw new EngineError('engine-not-ready', 'engine heads are not known yet', { severity: 'temporary' })
+  }
+
+  /** A block below what the followed node has derived would be of another chain than its blocks. */
+  private checkFollowed({ number }: L2BlockRef): void {
+    if (number >= this.followed) return
+    const message = `engine does not have the chain up to block ${this.followed} of the node that is followed`
+    throw new EngineError('engine-syncing', message, { severity: 'temporary' })
   }
 
   private checkParent(parentHash: string): void {

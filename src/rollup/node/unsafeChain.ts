@@ -19,6 +19,8 @@ export interface UnsafeChainModules {
     readonly takesAnyBlock: boolean
     /** The engine closes gaps when it is given the block above them. */
     readonly closesGaps: boolean
+    /** Blocks above a gap may be of a chain that the followed node has replaced. */
+    readonly hasLeftChain: boolean
     subscribe(listener: (heads: EngineHeads) => void): () => void
     insertUnsafePayload(envelope: PayloadEnvelope): Promise<InsertOutcome>
     insertDirectly(envelope: PayloadEnvelope): Promise<InsertOutcome>
@@ -186,7 +188,10 @@ export class UnsafeChain {
     this.note('engine')
     const { hash } = engine.heads.unsafe
     if (this.gap?.unsafe !== hash) this.gap = { unsafe: hash, sinceMs: clock.now() }
-    const waitMs = this.gap.sinceMs + 2000 * this.config.blockTime - clock.now()
+    const intervalMs = 2000 * this.config.blockTime
+    // The engine would sync back to the old chain. It is pointed at the followed node's heads in any case.
+    if (engine.hasLeftChain) return intervalMs
+    const waitMs = this.gap.sinceMs + intervalMs - clock.now()
     return waitMs > 0 ? waitMs : this.insert(above, () => engine.insertDirectly(above))
   }
 
