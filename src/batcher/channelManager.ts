@@ -109,10 +109,8 @@ export class ChannelManager {
 
   /** The oldest block that is not in a channel all of which is confirmed on L1. */
   get firstUnsaved(): BatcherBlock | undefined {
-    const saved = this.queue.findLast((channel) => channel.isFullySubmitted)?.latestL2?.number
-    const open = this.queue.find((channel) => channel.blocks.length > 0 && !channel.isFullySubmitted)
-    if (open !== undefined) return open.blocks[0]
-    return saved === undefined ? this.blockAt(this.nextNumber) : this.blockAt(Math.max(saved + 1, this.nextNumber))
+    const unsaved = this.queue.find((channel) => channel.blocks.length > 0 && !channel.isFullySubmitted)
+    return unsaved === undefined ? this.blockAt(this.nextNumber) : unsaved.blocks[0]
   }
 
   /** The channel whose data leave next. What it is sent as is settled with its first transaction. */
@@ -131,6 +129,7 @@ export class ChannelManager {
     this.heldMemoryBytes = 0
     this.pendingDaBytes = 0
     this.nextNumber = 0
+    this.flushThrough = undefined
     this.durationFrom = l1Origin
     this.recordPending()
   }
@@ -151,7 +150,7 @@ export class ChannelManager {
     this.loaded = { number: block.number, hash: block.hash }
     this.heldBytes += block.rawSizeBytes
     this.heldMemoryBytes += memoryBytes(block)
-    if (block.number >= this.nextNumber) this.pendingDaBytes += block.estimatedDaBytes
+    this.pendingDaBytes += block.estimatedDaBytes
     this.modules.metrics.blockAdded(block)
     this.recordPending()
     return true
@@ -176,7 +175,7 @@ export class ChannelManager {
   /** Everything held now leaves as soon as it can, also what a channel would still wait with. */
   flush(): void {
     const newest = this.newestBlock
-    if (newest !== undefined) this.flushThrough = Math.max(this.flushThrough ?? 0, newest.number)
+    if (newest !== undefined) this.flushThrough = newest.number
   }
 
   /**
