@@ -1,7 +1,7 @@
 import { fromNowText, utcText } from '../../lib/phrases.ts'
 import { REGISTRY_COMMIT, REGISTRY_UPDATE } from '../../rollup/networks/index.ts'
 import { missingBundleText, unknownForkText } from '../../rollup/node/index.ts'
-import { bundleNeededAt, FORKS, type Fork, unknownForks } from '../../rollup/protocol/index.ts'
+import { bundleNeededAt, FORKS, type Fork, MISSING_BUNDLE_TEXT, unknownForks } from '../../rollup/protocol/index.ts'
 import type { ChainFacts, DoctorFacts, FlagFacts } from './facts.ts'
 import { type Finding, stopsAt } from './finding.ts'
 
@@ -40,18 +40,22 @@ function unknown({ config, refusal: found }: ChainFacts, nowS: number): Finding[
 }
 
 /**
- * Only a chain whose safe head is before Lagoon's activation block still has to make that block, and no node that follows another
- * one. Of a chain that was refused, the files were not read.
+ * A node that starts derives from the finalized block on: Lagoon's activation block as well, where it is not finalized. A node that
+ * follows another one derives nothing. Of a chain that was refused, the files were not read.
  */
-function missingBundle({ chain, flags, engine: { safe }, nowS }: DoctorFacts): Finding[] {
+function missingBundle({ chain, flags, engine: { safe, finalized }, nowS }: DoctorFacts): Finding[] {
   const time = bundleNeededAt(chain.config)
   if (time === undefined || chain.refusal !== undefined || flags.follows) return []
-  const isPast = time <= nowS && (safe === undefined || safe.time >= time)
+  const isPast = time <= nowS && (finalized === undefined || finalized.time >= time)
   if (isPast) return []
+  const isSafe = safe !== undefined && safe.time >= time
+  const text = isSafe
+    ? `A start goes back to the finalized block, which is before Lagoon: ${MISSING_BUNDLE_TEXT}`
+    : missingBundleText(time, nowS)
   return [
     {
       ...{ code: 'upgrade-bundle-missing', subject: 'version', fork: 'lagoon', stops: stopsAt(time, nowS) },
-      text: `${missingBundleText(time, nowS)}.`,
+      text: `${text}.`,
       next: 'Check the file with `devium bundle check FILE`, and start the node with --rollup.upgrade-bundle=FILE.',
     },
   ]

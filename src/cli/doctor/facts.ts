@@ -60,6 +60,7 @@ export interface EngineFacts {
   genesisHash?: string | null
   head?: BlockMoment
   safe?: BlockMoment
+  finalized?: BlockMoment
   isSyncing?: boolean
   /** Whether calls at the time of a fork run under its rules; absent where that does not show. */
   runs: Partial<Record<Fork, boolean>>

@@ -56,17 +56,19 @@ export async function askEngine(rpc: AskedEngine, config: RollupConfig, nowS: nu
   if (problem !== undefined) return { ...facts, problem: { code: 'wrong-kind', text: problem } }
   if (chainId !== undefined) facts.chainId = chainId
   if (methods !== undefined) facts.methods = methods
-  const [client, genesis, head, safe, isSyncing] = await Promise.all([
+  const [client, genesis, head, safe, finalized, isSyncing] = await Promise.all([
     readClient(rpc),
     readBlock(rpc, toQuantity(config.genesis.l2.number)),
     readBlock(rpc, 'latest'),
     readBlock(rpc, 'safe'),
+    readBlock(rpc, 'finalized'),
     orUndefined(rpc.request('eth_syncing', []).then((answer) => answer !== false)),
   ])
   if (client !== undefined) facts.client = client
   if (genesis !== undefined) facts.genesisHash = genesis?.hash ?? null
   if (head) facts.head = momentOf(head)
   if (safe) facts.safe = momentOf(safe)
+  if (finalized) facts.finalized = momentOf(finalized)
   if (isSyncing !== undefined) facts.isSyncing = isSyncing
   for (const { fork, time } of forksToCheck(config.forks, nowS)) {
     const runs = await orUndefined(probeFork(rpc, fork, Math.max(time, config.genesis.l2Time)))

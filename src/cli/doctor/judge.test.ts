@@ -406,7 +406,9 @@ describe('diagnose', () => {
       const found = findings.filter(({ code }) => code === 'upgrade-bundle-missing')
       return { found, ready: forks.find(({ name }) => name === 'lagoon')?.ready.version }
     }
-    const at = (seconds: number) => ({ safe: { number: 9, time: seconds } })
+    const at = (seconds: number, finalized = seconds) => {
+      return { safe: { number: 9, time: seconds }, finalized: { number: 8, time: finalized } }
+    }
 
     it('says so days before, and that the node stops then', () => {
       const { found, ready } = lagoonOf({ chain: LAGOON(SOON) })
@@ -424,9 +426,16 @@ describe('diagnose', () => {
       ])
     })
 
+    it('says so where a start goes back to before it', () => {
+      const { found } = lagoonOf({ chain: LAGOON(NOW - 60), engine: at(NOW - 2, NOW - 600) })
+      expect(found).toMatchObject([
+        { stops: 'now', text: expect.stringMatching(/^A start goes back to the finalized/) },
+      ])
+    })
+
     it.each<[string, Change]>([
       ['the node has it', { chain: LAGOON(SOON, { lagoonBundle: [] }) }],
-      ['the activation block is safe', { chain: LAGOON(NOW - DAY), engine: at(NOW - DAY) }],
+      ['the activation block is finalized', { chain: LAGOON(NOW - DAY), engine: at(NOW - DAY) }],
       ['nobody tells how far the chain is, after it', { chain: LAGOON(NOW - DAY), engine: { problem: DOWN } }],
       ['the chain has Lagoon from genesis on', { chain: LAGOON(0) }],
       ['the node follows another one', { chain: LAGOON(SOON), flags: { follows: true } }],
