@@ -190,7 +190,9 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
         engine,
         pipeline,
         follow,
-        ...(sequencing === undefined ? {} : { attributes: createAttributesBuilder({ l1, l2: engine }, config) }),
+        ...(sequencing === undefined && follow === undefined
+          ? {}
+          : { attributes: createAttributesBuilder({ l1, l2: engine }, config) }),
         ...(conductorRpc === undefined
           ? {}
           : {

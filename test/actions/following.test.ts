@@ -105,6 +105,12 @@ describe('follow mode', () => {
   it('goes to the chain of the node that it follows, by what peers have of it', async () => {
     const setup = await start()
     const { sequencer, verifier, follower } = setup
+    // The follower could build a block with deposits only by itself.
+    const build = sequencer.engine.build.bind(sequencer.engine)
+    sequencer.engine.build = (parent, attributes) => {
+      sequencer.engine.pool = [Uint8Array.of(2, 1)]
+      return build(parent, attributes)
+    }
     await chain.advance(3)
     const blocks = [...sequencer.p2p.published]
     // The follower has heard of another block 3, and does not have the right one.

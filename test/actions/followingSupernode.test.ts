@@ -176,6 +176,32 @@ describe('a verifier that follows an op-supernode', () => {
     expect(status().unsafeL2.hash).toBe(hashAt(fresh, 6))
   })
 
+  it('builds what stands in for a denied block, where its engine does not have it', async () => {
+    const { supernode, follower, blocks, status } = await start(5)
+    Object.assign(supernode, { localSafe: 2, safe: 2, finalized: 1 })
+    await rounds(1)
+    const replacement = depositsOnly(follower, at(blocks, 2), at(blocks, 3))
+    supernode.deny(3, replacement)
+    supernode.safe = 3
+    await rounds(1)
+    expect(status()).toMatchObject({
+      unsafeL2: { hash: replacement.payload.blockHash },
+      safeL2: { hash: replacement.payload.blockHash },
+      finalizedL2: { hash: hashAt(blocks, 1) },
+    })
+    expect(follower.engine.label('safe')).toBe(replacement.payload.blockHash)
+  })
+
+  it('builds it as well where it has not heard of the denied block', async () => {
+    const { supernode, sequencer, follower, blocks, status } = await start(2)
+    await chain.advance(1)
+    const denied = at(sequencer.p2p.published, 3)
+    const replacement = depositsOnly(follower, at(blocks, 2), denied)
+    supernode.deny(3, replacement)
+    await rounds(1)
+    expect(status().unsafeL2.hash).toBe(replacement.payload.blockHash)
+  })
+
   it('keeps its heads while the supernode has gone back, and takes its other chain when it is there', async () => {
     const { supernode, follower, blocks, status } = await start(5)
     Object.assign(supernode, { localSafe: 4, safe: 4 })
@@ -205,41 +231,44 @@ describe('a sequencer that follows an op-supernode', () => {
     await chain.advance(5)
     const blocks = sequencer.p2p.published.slice(0, 4)
     supernode.blocks = [...blocks]
-    const replacement = depositsOnly(sequencer, at(blocks, 2), at(blocks, 3))
-    return { supernode, sequencer, replacement }
+    return { supernode, sequencer, blocks }
   }
 
-  it('is put on what stands in for its denied block, and builds there', async () => {
-    const { supernode, sequencer, replacement } = await start()
-    await sequencer.engine.newPayload(replacement)
+  const hashOf = ({ payload }: PayloadEnvelope) => payload.blockHash
+
+  /** What was published behind the first `count` blocks is one chain on `parent`. */
+  function expectChainOn(parent: PayloadEnvelope, sequencer: TestNode, count: number): void {
+    const fresh = sequencer.p2p.published.slice(count)
+    expect(fresh.length).toBeGreaterThan(1)
+    expect(fresh.map(({ payload }) => payload.parentHash)).toEqual([parent, ...fresh.slice(0, -1)].map(hashOf))
+  }
+
+  it.each([
+    { id: 'its engine has', isKnown: true },
+    { id: 'its engine builds', isKnown: false },
+  ])('is put on what stands in for its denied block, which $id, and builds there', async ({ isKnown }) => {
+    const { supernode, sequencer, blocks } = await start()
+    const replacement = depositsOnly(sequencer, at(blocks, 2), at(blocks, 3))
+    if (isKnown) await sequencer.engine.newPayload(replacement)
     supernode.deny(3, replacement)
-    const before = sequencer.p2p.published.length
-    await chain.advance(4)
-    const fresh = sequencer.p2p.published
-      .slice(before)
-      .filter(({ payload }) => payload.parentHash === replacement.payload.blockHash)
-    expect(fresh.map(({ payload }) => payload.blockNumber)).toEqual([4])
-    const head = sequencer.node.syncStatus().unsafeL2
-    expect((await sequencer.engine.payloadByNumber(3))?.payload.blockHash).toBe(replacement.payload.blockHash)
-    expect(head.number).toBeGreaterThan(4)
-    // From there on there is one chain.
-    const published = sequencer.p2p.published.slice(sequencer.p2p.published.indexOf(at(fresh, 1)))
-    for (const [index, { payload }] of published.entries()) {
-      if (index > 0) expect(payload.parentHash).toBe(hashAt(published, index))
-    }
+    await chain.advance(8)
+    const first = sequencer.p2p.published.findIndex(({ payload }) => payload.parentHash === hashOf(replacement))
+    expect(first).not.toBe(-1)
+    expectChainOn(replacement, sequencer, first)
   })
 
-  it('builds nothing while its engine does not have that block', async () => {
-    const { supernode, sequencer, replacement } = await start()
-    supernode.deny(3, replacement)
+  it('builds nothing while its engine neither has the chain of the supernode nor can build it', async () => {
+    const { supernode, sequencer, blocks } = await start()
+    const third = at(blocks, 3)
+    const deposits = third.payload.transactions.filter(isDepositTx)
+    const other = childOf(sequencer.engine, at(blocks, 2), third, [...deposits, Uint8Array.of(2, 99)])
+    supernode.deny(3, other)
     await rounds(1)
     const before = sequencer.p2p.published.length
     await chain.advance(6)
     expect(sequencer.p2p.published).toHaveLength(before)
-    await sequencer.engine.newPayload(replacement)
+    await sequencer.engine.newPayload(other)
     await chain.advance(6)
-    const fresh = sequencer.p2p.published.slice(before)
-    expect(fresh[0]?.payload.parentHash).toBe(replacement.payload.blockHash)
-    expect(fresh.length).toBeGreaterThan(1)
+    expectChainOn(other, sequencer, before)
   })
 })

@@ -158,7 +158,7 @@ export class TestChain {
           },
           config,
         ),
-        ...(options.sequencing === undefined
+        ...(options.sequencing === undefined && options.follow === undefined
           ? {}
           : { attributes: createAttributesBuilder({ l1, l2: engine }, config) }),
         ...(options.conductor === undefined ? {} : { conductor: options.conductor }),

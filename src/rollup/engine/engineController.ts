@@ -15,6 +15,7 @@ import { type AttributesFlow, type AttributesOutcome, DerivedBlocks } from './de
 import { CONSENSUS_LAYER_SYNC, ElSync, type SafeHeadHistory, type SyncOptions } from './elSync.ts'
 import { EngineCalls } from './engineCalls.ts'
 import { EngineError, isAboutBlock } from './engineErrors.ts'
+import { FollowedChain, type FollowedHeads, type PrepareDeposits } from './followedChain.ts'
 import { findMismatch } from './matchAttributes.ts'
 import type { DerivedAttributes, Engine, EngineHeads } from './types.ts'
 import { UnsafeBlocks } from './unsafeBlocks.ts'
@@ -26,13 +27,6 @@ type HeadsListener = (heads: EngineHeads, movedBy: HeadsMovedBy) => void
 
 /** `unconnected`: the block's parent is not the unsafe head. `skipped`: the engine needs no block that stands alone. */
 export type InsertOutcome = 'inserted' | 'unconnected' | 'skipped' | 'invalid'
-
-/** Heads that another node derived. */
-export interface FollowedHeads {
-  localSafe: L2BlockRef
-  safe: L2BlockRef
-  finalized: L2BlockRef
-}
 
 export interface EngineControllerModules {
   engine: Engine
@@ -52,6 +46,7 @@ export class EngineController {
   private readonly elSync: ElSync
   private readonly unsafeBlocks: UnsafeBlocks
   private readonly derivedBlocks: DerivedBlocks
+  private readonly followedChain: FollowedChain
   private readonly logger: Logger
   private readonly config: RollupConfig
   private readonly lock = new SerialLock()
@@ -63,10 +58,6 @@ export class EngineController {
     finalized: ZERO_L2_REF,
   }
   private isReady = false
-  /** Number of the followed node's local safe head. */
-  private followed = 0
-  /** Number up to which the followed node has replaced our chain. */
-  private leftUpTo = 0
 
   constructor(modules: EngineControllerModules, config: RollupConfig, sync: SyncOptions = CONSENSUS_LAYER_SYNC) {
     const { engine, history, clock = systemClock, logger } = modules
@@ -76,7 +67,9 @@ export class EngineController {
     this.elSync = new ElSync({ engine, history, clock, logger }, config, sync)
     this.calls = new EngineCalls({ engine, elSync: this.elSync, logger }, config)
     this.unsafeBlocks = new UnsafeBlocks(engine)
-    this.derivedBlocks = new DerivedBlocks({ calls: this.calls, owner: this.headsOwner(), logger }, config)
+    const parts = { calls: this.calls, owner: this.headsOwner(), logger }
+    this.derivedBlocks = new DerivedBlocks(parts, config)
+    this.followedChain = new FollowedChain(parts)
   }
 
   /** False until the first reset has set the heads, and after a reset that failed. */
@@ -99,12 +92,9 @@ export class EngineController {
     return this.elSync.closesGaps
   }
 
-  /**
-   * The followed node has replaced the chain, and its new one is not final up to where the old one ended: peers may still send blocks of the
-   * old one.
-   */
+  /** Peers may still send blocks of a chain that the followed node has replaced. */
   get hasLeftChain(): boolean {
-    return this.leftUpTo > this.current.finalized.number
+    return this.followedChain.hasLeftChain
   }
 
   /** Zero references before the first reset; during a sync of the engine's own, `unsafe` is its target. */
@@ -231,37 +221,11 @@ export class EngineController {
     })
   }
 
-  /**
-   * Takes over what another node derived: heads only rise, but where our chain is another one. The unsafe head goes to the
-   * local safe one when it is below or not on its chain; a block that the engine lacks below its head is still being synced.
-   */
-  follow({ localSafe, safe, finalized }: FollowedHeads): Promise<void> {
+  /** Takes over what another node derived; `prepare` is for blocks that stand in for invalid ones. */
+  follow(heads: FollowedHeads, prepare?: PrepareDeposits): Promise<void> {
     return this.lock.run(async () => {
       this.checkReady()
-      this.followed = localSafe.number
-      const { current } = this
-      const isBelow = current.unsafe.number < localSafe.number
-      const own = isBelow ? undefined : await this.calls.blockByNumber(localSafe.number)
-      const isOther = own !== undefined && own.hash !== localSafe.hash
-      const risen = (ours: L2BlockRef, theirs: L2BlockRef) => (isOther || theirs.number > ours.number ? theirs : ours)
-      const heads: EngineHeads = {
-        unsafe: isBelow || isOther ? localSafe : current.unsafe,
-        pendingSafe: risen(current.pendingSafe, localSafe),
-        safe: risen(current.safe, safe),
-        finalized: finalized.number > current.finalized.number ? finalized : current.finalized,
-      }
-      if (isOther) {
-        const fields = { number: localSafe.number, ours: own.hash, theirs: localSafe.hash }
-        this.logger.warn('L2 reorg: the node that is followed has another chain', fields)
-        this.leftUpTo = Math.max(this.leftUpTo, current.unsafe.number)
-      }
-      try {
-        if (!this.calls.knows(heads)) await this.calls.sendForkchoice(heads, 'temporary')
-        this.move(heads, 'derivation')
-      } catch (error) {
-        if (isOther && error instanceof EngineError && error.code === 'engine-syncing') await this.leaveChain()
-        throw error
-      }
+      await this.followedChain.follow(heads, prepare)
     })
   }
 
@@ -284,7 +248,7 @@ export class EngineController {
     return this.lock.run(async () => {
       this.checkReady()
       this.checkParent(parent.hash)
-      this.checkFollowed(parent)
+      this.followedChain.checkParent(parent)
       return this.calls.startBlock(parent, this.current, attributes)
     })
   }
@@ -307,14 +271,6 @@ export class EngineController {
       this.move({ unsafe: block }, 'sequencer')
       return block
     })
-  }
-
-  /** Back to the finalized block, above which peers are asked for the other chain. */
-  private async leaveChain(): Promise<void> {
-    const { finalized } = this.current
-    const heads = { unsafe: finalized, pendingSafe: finalized, safe: finalized, finalized }
-    await this.calls.sendForkchoice(heads)
-    this.move(heads, 'derivation')
   }
 
   /** True when blocks may be given to the engine for a sync; the first one begins it. */
@@ -361,13 +317,6 @@ export class EngineController {
   private checkReady(): void {
     if (!this.isReady)
       throw new EngineError('engine-not-ready', 'engine heads are not known yet', { severity: 'temporary' })
-  }
-
-  /** A block below what the followed node has derived would be of another chain than its blocks. */
-  private checkFollowed({ number }: L2BlockRef): void {
-    if (number >= this.followed) return
-    const message = `engine does not have the chain up to block ${this.followed} of the node that is followed`
-    throw new EngineError('engine-syncing', message, { severity: 'temporary' })
   }
 
   private checkParent(parentHash: string): void {

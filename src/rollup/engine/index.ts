@@ -4,7 +4,6 @@ export { CONSENSUS_LAYER_SYNC, type SafeHeadHistory, SYNC_MODES, type SyncMode, 
 export { createEngineClient, type EngineClient, type EngineClientOptions } from './engineClient.ts'
 export {
   EngineController,
-  type FollowedHeads,
   type HeadsMovedBy,
   type InsertOutcome,
 } from './engineController.ts'
@@ -16,6 +15,7 @@ export {
   StartHeadsError,
   type StartHeadsOptions,
 } from './findStartHeads.ts'
+export type { FollowedHeads, PrepareDeposits } from './followedChain.ts'
 export { findMismatch } from './matchAttributes.ts'
 export { rawTransactionFromJson } from './rawTransaction.ts'
 export { payloadFromRpcBlock } from './rpcBlock.ts'

@@ -2,7 +2,15 @@ import { type Clock, sleep } from '../../lib/clock.ts'
 import { describeError, severityOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { RoutineLines } from '../../lib/routineLines.ts'
-import type { Engine, EngineHeads, FollowedHeads, L1Lookup, StartHeads, StartHeadsOptions } from '../engine/index.ts'
+import type {
+  Engine,
+  EngineHeads,
+  FollowedHeads,
+  L1Lookup,
+  PrepareDeposits,
+  StartHeads,
+  StartHeadsOptions,
+} from '../engine/index.ts'
 import type { BlockId, L1BlockRef, RollupConfig } from '../protocol/types.ts'
 import type { DerivationRecorder } from './derivationRecorder.ts'
 import { STARTING } from './explainDerivation.ts'
@@ -15,12 +23,14 @@ export interface FollowingEngine {
   readonly syncing: boolean
   readonly heads: EngineHeads
   reset(find: () => Promise<StartHeads>): Promise<EngineHeads>
-  follow(heads: FollowedHeads): Promise<void>
+  follow(heads: FollowedHeads, prepare?: PrepareDeposits): Promise<void>
 }
 
 export interface FollowModules {
   source: { readonly url: string; status(signal: AbortSignal): Promise<FollowedStatus> }
   controller: FollowingEngine
+  /** For blocks that stand in for invalid ones; absent: they must come from elsewhere. */
+  prepare?: PrepareDeposits | undefined
   engine: Pick<Engine, 'blockRefByLabel' | 'blockRefByHash' | 'blockRefByNumber'>
   l1: L1Lookup
   metrics: Pick<NodeMetrics, 'followed' | 'pipelineReset' | 'derivationError' | 'l1Ref'>
@@ -121,7 +131,7 @@ export class FollowLoop {
   }
 
   private async takeOver(signal: AbortSignal): Promise<void> {
-    const { source, controller, metrics } = this.modules
+    const { source, controller, prepare, metrics } = this.modules
     const { localSafe, safe, finalized, currentL1 } = await source.status(signal)
     await this.checkOnL1(localSafe.l1Origin, 'the L1 origin of its local safe head')
     await this.checkOnL1(safe.l1Origin, 'the L1 origin of its safe head')
@@ -131,7 +141,7 @@ export class FollowLoop {
       metrics.l1Ref('l1_derived', this.sourceL1)
     }
     metrics.followed('success')
-    await controller.follow({ localSafe, safe, finalized })
+    await controller.follow({ localSafe, safe, finalized }, prepare)
     const reached = controller.heads.safe
     if (reached.number === this.loggedSafe) return
     this.loggedSafe = reached.number

@@ -204,11 +204,19 @@ export function createRollupNode(
   }
 
   function createDerivation(): DerivationLoop | FollowLoop {
-    const { pipeline, follow, safeHeads } = modules
+    const { pipeline, follow, attributes, safeHeads } = modules
     const parts = { controller, engine, l1, metrics, recorder, clock, logger: logger.child({ module: 'derivation' }) }
     return follow === undefined
       ? new DerivationLoop({ ...parts, pipeline, finality, safeHeads }, config, options.startHeads)
-      : new FollowLoop({ ...parts, source: follow }, config, options.startHeads)
+      : new FollowLoop(
+          {
+            ...parts,
+            source: follow,
+            prepare: attributes && ((parent, block) => attributes.prepare(parent, block.l1Origin)),
+          },
+          config,
+          options.startHeads,
+        )
   }
 
   function requireSafeHeads(context: string): SafeHeadDb {

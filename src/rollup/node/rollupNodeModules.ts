@@ -38,7 +38,7 @@ export interface RollupNodeModules {
   pipeline: Pipeline
   /** Present in follow mode: another node's safe head is taken over, and nothing is derived. */
   follow?: FollowModules['source'] | undefined
-  /** Present on nodes that may sequence. */
+  /** Present on nodes that may sequence, or follow. */
   attributes?: SequencerAttributes
   /** Present on one of several sequencers. */
   conductor?: Conductor
