@@ -124,7 +124,7 @@ export class BlockExecution {
       throw new ChainError('invalidTransaction', `gas limit reached: have ${this.pool}, want ${tx.gasLimit}`)
     }
     if (this.env.block.rules.jovian && tx.type === 0x7e && this.receipts.length === 0) this.noteL1Info(tx)
-    const watched = this.warming?.watch(this.env.evm.substate)
+    const watched = this.warming?.watch(this.env.evm.substate, this.receipts.length)
     const refundOf: RefundOf = (gasUsed) => watched?.refundOf(gasUsed) ?? this.given.get(this.receipts.length) ?? 0n
     const outcome = tx.type === 0x7e ? await executeDeposit(this.env, tx) : await this.addSigned(tx, refundOf)
     watched?.keep({ paysFees: tx.type !== 0x7e })

@@ -143,9 +143,10 @@ describe('what a block refunds for what it has warmed', () => {
 
   it('is no more than the gas used, and nothing by a transaction that did not come into the block', () => {
     const warming = new BlockWarming()
+    let index = 0
     const run = () => {
       const substate = new Substate()
-      const watched = warming.watch(substate)
+      const watched = warming.watch(substate, index++)
       if (substate.warmAddress(OTHER)) substate.onColdPaid?.(OTHER, undefined, 2_500)
       return watched
     }

@@ -6,32 +6,46 @@ import {
 } from '../../rollup/protocol/constants.ts'
 import type { Substate } from '../evm/interpreter/substate.ts'
 
-/** Accounts, and their slots. */
-type Accesses = Map<Hex, Set<Hex>>
+/** By account: which transaction of the block reached it first, and each of its slots. */
+type Warmed = Map<Hex, { by: number; slots: Map<Hex, number> }>
+
+/** An access that was paid for as cold, and that an earlier transaction of the block had warmed. */
+export interface WarmedAccess {
+  address: Hex
+  /** undefined: the account. */
+  slot: Hex | undefined
+  /** Gas above the price of a warm access. */
+  surcharge: number
+  /** Index of the transaction that had reached it first. */
+  warmedBy: number
+}
 
 /** Every transaction with a fee pays into these. */
 const FEE_VAULTS = [BASE_FEE_VAULT_ADDRESS, L1_FEE_VAULT_ADDRESS, OPERATOR_FEE_VAULT_ADDRESS]
 
 /** What the transactions of a block so far have reached, deposits included, in whatever frame: its state is at hand since then. */
 export class BlockWarming {
-  private readonly warmed: Accesses = new Map()
+  private readonly warmed: Warmed = new Map()
 
-  /** Watches the transaction that is about to run. */
-  watch(substate: Substate): WatchedTransaction {
-    return new WatchedTransaction(this.warmed, substate)
+  /** Watches the transaction of this index, which is about to run. */
+  watch(substate: Substate, index: number): WatchedTransaction {
+    return new WatchedTransaction(this.warmed, substate, index)
   }
 }
 
 /** One transaction of the block. What it reaches is warm for later ones only once it is `keep`t. */
 export class WatchedTransaction {
-  private readonly warmed: Accesses
+  /** In the order in which they were paid for. */
+  readonly accesses: WarmedAccess[] = []
+  private readonly warmed: Warmed
   private readonly substate: Substate
-  private readonly reached: Accesses = new Map()
-  private surcharges = 0
+  private readonly index: number
+  private readonly reached: [address: Hex, slot: Hex | undefined][] = []
 
-  constructor(warmed: Accesses, substate: Substate) {
+  constructor(warmed: Warmed, substate: Substate, index: number) {
     this.warmed = warmed
     this.substate = substate
+    this.index = index
     substate.onColdPaid = (address, slot, surcharge) => this.notePaid(address, slot, surcharge)
   }
 
@@ -44,35 +58,33 @@ export class WatchedTransaction {
    * cleared the surcharges can come to more than the four fifths that EIP-3529 leaves.)
    */
   refundOf(gasUsed: bigint): bigint {
-    const surcharges = BigInt(this.surcharges)
+    const surcharges = BigInt(this.accesses.reduce((sum, { surcharge }) => sum + surcharge, 0))
     return surcharges < gasUsed ? surcharges : gasUsed
   }
 
   /** The transaction is part of the block. */
   keep({ paysFees }: { paysFees: boolean }): void {
     const { warmAddresses, warmSlots } = this.substate
-    for (const address of warmAddresses) slotsOf(this.warmed, address)
-    for (const [address, slots] of [...warmSlots, ...this.reached]) {
-      const warmed = slotsOf(this.warmed, address)
-      for (const slot of slots) warmed.add(slot)
-    }
-    if (paysFees) for (const vault of FEE_VAULTS) slotsOf(this.warmed, vault)
+    for (const address of warmAddresses) this.warm(address, undefined)
+    for (const [address, slots] of warmSlots) for (const slot of slots) this.warm(address, slot)
+    // A frame that fails makes it cold again for its transaction, not for the block.
+    for (const [address, slot] of this.reached) this.warm(address, slot)
+    if (paysFees) for (const vault of FEE_VAULTS) this.warm(vault, undefined)
   }
 
   private notePaid(address: Hex, slot: Hex | undefined, surcharge: number): void {
     const before = this.warmed.get(address)
-    if (slot === undefined ? before !== undefined : before?.has(slot)) this.surcharges += surcharge
-    // A frame that fails makes it cold again for its transaction, not for the block.
-    const slots = slotsOf(this.reached, address)
-    if (slot !== undefined) slots.add(slot)
+    const warmedBy = slot === undefined ? before?.by : before?.slots.get(slot)
+    if (warmedBy !== undefined) this.accesses.push({ address, slot, surcharge, warmedBy })
+    this.reached.push([address, slot])
   }
-}
 
-function slotsOf(accesses: Accesses, address: Hex): Set<Hex> {
-  let slots = accesses.get(address)
-  if (slots === undefined) {
-    slots = new Set()
-    accesses.set(address, slots)
+  private warm(address: Hex, slot: Hex | undefined): void {
+    let account = this.warmed.get(address)
+    if (account === undefined) {
+      account = { by: this.index, slots: new Map() }
+      this.warmed.set(address, account)
+    }
+    if (slot !== undefined && !account.slots.has(slot)) account.slots.set(slot, this.index)
   }
-  return slots
 }

@@ -51,5 +51,5 @@ function tracePostExec(tracer: TransactionTracer, { from, data }: PostExecTransa
 function toTraced(transaction: SignedTransaction | DepositTransaction): TracedTransaction {
   const { from, to, gasLimit: gas } = transaction
   const authorizations = transaction.type === 0x7e ? [] : (transaction.authorizationList ?? [])
-  return { from, to, gas, authorizations }
+  return { from, to, gas, authorizations, isDeposit: transaction.type === 0x7e }
 }

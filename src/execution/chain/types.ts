@@ -204,6 +204,7 @@ export interface TracedTransaction {
   to: Hex | null
   gas: bigint
   authorizations: readonly Authorization[]
+  isDeposit?: boolean
 }
 
 /** `failure`: geth's words, of a revert too. */

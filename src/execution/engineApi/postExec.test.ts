@@ -252,6 +252,28 @@ describe('the RPC', () => {
     expect(Number(gasUsed)).not.toBe(Number(receipt.gasUsed) + 2_100)
   })
 
+  it('tells by a tracer of its own why a transaction was refunded', async () => {
+    const tracer = { tracer: 'gasRefundTracer' }
+    const block = (await verifier.eth('debug_traceBlockByHash', String(refunded.blockHash), tracer)) as Json[]
+    const accesses = block.map(({ result }) => (result as Json).accesses)
+    const slot = `0x${'00'.repeat(32)}`
+    const why = [{ address: CONTRACT, slot, gas: toQuantity(2_100), warmedBy: '0x1' }]
+    expect(accesses).toEqual([[], [], why, []])
+    expect(await verifier.eth('debug_traceTransaction', String((await second()).hash), tracer)).toEqual(
+      block[2]?.result,
+    )
+  })
+
+  it('refuses to trace a block that is none', async () => {
+    const raw = String(await verifier.eth('debug_getRawBlock', String(refunded.blockHash)))
+    // A refund of the deposit.
+    const ofDeposit = raw.replace('c4028208', 'c4808208')
+    await expect(verifier.eth('debug_traceBlock', ofDeposit)).rejects.toThrow(
+      'tracing failed: invalid post-exec transaction',
+    )
+    expect(await verifier.eth('debug_traceBlock', raw)).toHaveLength(4)
+  })
+
   it('takes no post-exec transaction from anybody', async () => {
     const raw = toHex(lastOf(refunded))
     await expect(verifier.eth('eth_sendRawTransaction', raw)).rejects.toThrow('transaction type not supported')

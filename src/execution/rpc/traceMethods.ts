@@ -3,8 +3,10 @@ import type { Block, BlockHeader } from '../chain/block.ts'
 import { partsOfBlock } from '../chain/blockFile.ts'
 import { toBlock } from '../chain/blockReader.ts'
 import type { ReadableChain, TransactionTracer } from '../chain/types.ts'
+import { ChainError } from '../errors.ts'
 import type { Patience } from '../evm/patience.ts'
 import { CallTracer } from '../tracing/callTracer.ts'
+import { gasRefundTracers } from '../tracing/gasRefundTracer.ts'
 import { PrestateTracer } from '../tracing/prestateTracer.ts'
 import { StructLogger } from '../tracing/structLogger.ts'
 import { decodeTransaction } from '../tx/decodeTransaction.ts'
@@ -25,15 +27,22 @@ import {
   readObject,
 } from './params.ts'
 
+interface Tracers {
+  /** For the next transaction. */
+  make: () => TransactionTracer
+  /** They have to see the transactions of the block before the one that is asked for. */
+  needEarlier?: boolean
+}
+
 /** geth's TraceConfig. */
-const tracers: Param<() => TransactionTracer> = {
+const tracers: Param<Tracers> = {
   parse: (value) => readTracer(readObject(value, 'trace options')),
   fallback: () => readTracer({}),
 }
 
 /** geth's TraceCallConfig. */
 const callTracers: Param<{
-  tracer: () => TransactionTracer
+  tracer: Tracers
   overrides: ReturnType<typeof stateOverrides.parse>
   block: ReturnType<typeof blockOverrides.parse>
 }> = {
@@ -54,10 +63,10 @@ export function createTraceMethods(
   { callGasCap }: Pick<RpcOptions, 'callGasCap'>,
   pace: Pace,
 ): MethodTable {
-  const traceBlock = async (block: Block, tracer: () => TransactionTracer, client: Patience) => {
+  const traceBlock = async (block: Block, { make }: Tracers, client: Patience) => {
     if (block.header.number === 0) throw serverError('genesis is not traceable')
     const all = { from: 0, to: Number.POSITIVE_INFINITY }
-    const results = await chain.traceBlock(block, all, tracer, client)
+    const results = await chain.traceBlock(block, all, make, client).catch(rethrowInvalid)
     return results.map((result, index) => ({ txHash: block.transactions[index]?.hash, result }))
   }
   const requireBlock = async ({ hash: blockHash }: Pick<BlockHeader, 'hash'>): Promise<Block> => {
@@ -66,13 +75,12 @@ export function createTraceMethods(
     return block
   }
   return {
-    debug_traceTransaction: method([hash, tracers], async ([wanted, tracer], { signal }) => {
+    debug_traceTransaction: method([hash, tracers], async ([wanted, { make, needEarlier = false }], { signal }) => {
       const located = await chain.transactionByHash(wanted)
       if (located === undefined) throw serverError('transaction not found')
-      const only = { from: located.index, to: located.index + 1 }
+      const range = { from: needEarlier ? 0 : located.index, to: located.index + 1 }
       const block = await requireBlock(located.block)
-      const [result] = await chain.traceBlock(block, only, tracer, pace.patience(signal))
-      return result
+      return (await chain.traceBlock(block, range, make, pace.patience(signal))).at(-1)
     }),
     debug_traceBlockByNumber: method([blockNumber, tracers], async ([selector, tracer], { signal }) => {
       const header = await findHeader(chain, selector)
@@ -98,13 +106,20 @@ export function createTraceMethods(
         const { hash: blockHash } = await requireHeader(chain, selector)
         const request = limitCall(args, chain.config.chainId, callGasCap)
         const place = { blockHash, overrides, block }
-        return chain.traceCall(request, place, tracer(), pace.patience(signal)).catch((error: unknown) => {
+        return chain.traceCall(request, place, tracer.make(), pace.patience(signal)).catch((error: unknown) => {
           if (!(error instanceof DeviumError) || error.code !== 'executionFailed') throw error
           throw serverError(`tracing failed: ${error.message}`)
         })
       },
     ),
   }
+}
+
+/** Of a block that somebody made up. */
+function rethrowInvalid(error: unknown): never {
+  const isInvalid =
+    error instanceof ChainError && (error.code === 'invalidBlock' || error.code === 'invalidTransaction')
+  throw isInvalid ? serverError(`tracing failed: ${error.message}`) : error
 }
 
 function decodeBlock(encoding: Uint8Array): Block {
@@ -127,7 +142,7 @@ function nameOf(selector: BlockSelector): string {
 /** Options of geth that would change the answer, and are not served. */
 const UNKNOWN_OPTIONS = ['enableReturnData', 'txIndex']
 
-function readTracer(json: JsonObject): () => TransactionTracer {
+function readTracer(json: JsonObject): Tracers {
   const unknown = UNKNOWN_OPTIONS.find(
     (name) => json[name] !== undefined && json[name] !== null && json[name] !== false,
   )
@@ -143,11 +158,11 @@ function readTracer(json: JsonObject): () => TransactionTracer {
         showMemory: flag(json, 'enableMemory'),
         limit: limit === 0 ? undefined : limit,
       }
-      return () => new StructLogger(options)
+      return { make: () => new StructLogger(options) }
     }
     case 'callTracer': {
       const options = { withLog: flag(config, 'withLog'), onlyTopCall: flag(config, 'onlyTopCall') }
-      return () => new CallTracer(options)
+      return { make: () => new CallTracer(options) }
     }
     case 'prestateTracer': {
       const options = {
@@ -157,11 +172,13 @@ function readTracer(json: JsonObject): () => TransactionTracer {
         includeEmpty: flag(config, 'includeEmpty'),
       }
       if (options.diffMode && options.includeEmpty) throw serverError('cannot use diffMode with includeEmpty')
-      return () => new PrestateTracer(options)
+      return { make: () => new PrestateTracer(options) }
     }
+    case 'gasRefundTracer':
+      return { make: gasRefundTracers(), needEarlier: true }
     default:
       throw new TypeError(
-        `tracer ${JSON.stringify(json.tracer)} is not supported: callTracer and prestateTracer are, and none for struct logs`,
+        `tracer ${JSON.stringify(json.tracer)} is not supported: callTracer, prestateTracer and gasRefundTracer are, and none for struct logs`,
       )
   }
 }
