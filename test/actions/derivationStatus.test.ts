@@ -166,12 +166,5 @@ describe('why the safe head does not move', () => {
     expect(activation?.timestamp).toBe(lagoon)
     expect(activation?.transactions).toHaveLength(1 + lagoonBundle.length)
     expect(restarted.node.derivationStatus().forks).toEqual({ active: 'lagoon', next: undefined })
-
-    // A node that starts goes back to the finalized block: from the activation block on it needs no bundle.
-    chain.l1.finalize(chain.l1.head.number)
-    await until(() => restarted.node.syncStatus().finalizedL2.number > 4)
-    const late = await chain.addNode({ engine: restarted.engine })
-    expect(late.node.syncStatus().safeL2.number).toBeGreaterThan(4)
-    expect(stateOf(late)).not.toBe('upgrade-bundle-missing')
   })
 })
