@@ -201,6 +201,8 @@ describe('messages', () => {
     expect(await client.json()).toEqual({ jsonrpc: '2.0', id: 1, result: ['x'.repeat(70_000)] })
     client.send(OPCODE.text, JSON.stringify([JSON.parse(call('echo', 1)), JSON.parse(call('nothing'))]))
     expect(await client.json()).toMatchObject([{ result: [1] }, { error: { code: -32601 } }])
+    client.send(OPCODE.text, Uint8Array.of(0xff, 0xfe))
+    expect(await client.json()).toMatchObject({ error: { code: -32700 } })
     client.send(OPCODE.text, 'rubbish')
     expect(await client.json()).toMatchObject({ error: { code: -32700 } })
   })

@@ -83,6 +83,10 @@ export function serveWebSockets(server: Server, options: WebSocketOptions): () =
     clientTracking: false,
     maxPayload: options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
     maxFragments: MAX_FRAGMENTS,
+    // Pongs count as what a client has not read.
+    autoPong: false,
+    // What is no text is answered as what is no JSON, as over HTTP.
+    skipUTF8Validation: true,
     handleProtocols: (asked) => asked.has(PROTOCOL) && PROTOCOL,
   })
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, first: Buffer) => {
@@ -176,6 +180,9 @@ class Connection {
       this.partBytes -= CONTROL_HEAD_BYTES + payload.length
     }
     webSocket.on('ping', onControl).on('pong', onControl)
+    webSocket.on('ping', (payload) => {
+      if (this.mayWrite(payload.length)) webSocket.pong(payload)
+    })
     webSocket.on('message', (data) => this.onMessage(bytesOf(data)))
     // Against the protocol, or too large: the library ends the connection with the code that says so.
     webSocket.on('error', () => this.endSoon())
@@ -323,16 +330,21 @@ class Connection {
     this.write([head, content, '}}'])
   }
 
-  /** A client that does not read what it asked for is dropped: all of it waits in memory. */
   private write(pieces: Pieces): void {
-    if (this.isClosing) return
     const length = sizeOf(pieces)
-    const reason = this.reasonToDrop(length, this.options.maxUnreadBytes ?? DEFAULT_MAX_UNREAD_BYTES)
-    if (reason !== undefined) return void this.drop(reason)
+    if (!this.mayWrite(length)) return
     const frames = length > JOINED_BYTES ? pieces : [Buffer.concat(pieces.map(toBytes))]
     for (const [index, frame] of frames.entries()) {
       this.webSocket.send(frame, { binary: false, fin: index === frames.length - 1 })
     }
+  }
+
+  /** A client that does not read what it asked for is dropped: all of it waits in memory. */
+  private mayWrite(length: number): boolean {
+    if (this.isClosing) return false
+    const reason = this.reasonToDrop(length, this.options.maxUnreadBytes ?? DEFAULT_MAX_UNREAD_BYTES)
+    if (reason !== undefined) this.drop(reason)
+    return reason === undefined
   }
 
   private reasonToDrop(length: number, max: number): string | undefined {
