@@ -421,7 +421,7 @@ describe('a testnet', { shuffle: false }, () => {
         const { methods } = await rpc<{ methods: DescribedMethod[] }>(rollupRpc, 'rpc_discover')
         expect(methods.map(({ name }) => name).sort()).toEqual(documentedMethods().sort())
         const calls = rollupNodeCalls(methods, { ...facts, peerAddress: sequencer().p2p })
-        const ofSequencer = /^admin_(start|stop)Sequencer$|^admin_overrideLeader$/
+        const ofSequencer = /^admin_(start|stop)Sequencer$|^admin_overrideLeader$|^admin_(setSdm|sdm)/
         const overWebSocket = /^devium_(un)?subscribe$/
         const problems: unknown[] = []
         for (const [index, method] of methods.entries()) {
@@ -442,6 +442,9 @@ describe('a testnet', { shuffle: false }, () => {
         expect(await callByCurl(main, 'admin_startSequencer', [head])).toBeNull()
         expect(await callByCurl(main, 'admin_sequencerActive', [])).toBe(true)
         expect(await callByCurl(main, 'admin_overrideLeader', [])).toBeNull()
+        expect(await callByCurl(main, 'admin_setSdmPostExecOptIn', [true])).toBeNull()
+        expect(await callByCurl(main, 'admin_sdmStatus', [])).toMatchObject({ postExecOptIn: true, effective: false })
+        expect(await callByCurl(main, 'admin_setSdmPostExecOptIn', [false])).toBeNull()
       },
     )
 

@@ -46,6 +46,7 @@ export function rollupNodeCalls(methods: readonly DescribedMethod[], facts: Chai
     'recover mode': false,
     payload: { parentBeaconBlockRoot: facts.block.parentBeaconBlockRoot, executionPayload: payloadOf(facts) },
     level: 'info',
+    'opt-in': false,
     topic: 'heads',
     'subscription id': `0x${'12'.repeat(16)}`,
   }
