@@ -5,6 +5,7 @@ import { describeError, UsageError } from '../lib/errors.ts'
 import { toHex, toQuantity } from '../lib/hex.ts'
 import type { RpcClient } from '../lib/jsonRpc/client.ts'
 import type { UpgradeBundle } from '../rollup/protocol/index.ts'
+import { checkHttpUrl } from './httpUrl.ts'
 
 interface FromBlockFlags {
   rpc: string
@@ -71,8 +72,7 @@ const describe = ({ pin, deposits }: UpgradeBundle): string =>
 
 /** Throws UsageError: the endpoint, the block or what is in it is not what was meant. */
 async function readFromBlock(url: string, asked: number | undefined): Promise<UpgradeBundle> {
-  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
-    throw new UsageError('--rpc must be an http:// or https:// address')
+  checkHttpUrl('--rpc', url)
   const { createRpcClient, RpcTransportError } = await import('../lib/jsonRpc/client.ts')
   const { payloadFromRpcBlock } = await import('../rollup/engine/index.ts')
   const { findUpgradeBundle } = await import('../rollup/protocol/index.ts')

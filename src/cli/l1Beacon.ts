@@ -5,6 +5,7 @@ import { createKzg } from '../lib/kzg/index.ts'
 import type { Logger } from '../lib/logger.ts'
 import { isForkActive, type RollupConfig } from '../rollup/protocol/index.ts'
 import type { FlagValues } from './flags.ts'
+import { checkHttpUrl } from './httpUrl.ts'
 import type { rollupNodeFlags } from './rollupNodeFlags.ts'
 
 type BeaconValues = Pick<
@@ -27,8 +28,8 @@ export function beaconOptionsFromFlags(values: BeaconValues, config: RollupConfi
     )
   }
   const fallbackUrls = [...new Set([...values.l1BeaconFallbacks, ...values.l1BeaconArchiver])]
-  checkUrl('--l1.beacon', values.l1Beacon)
-  for (const url of fallbackUrls) checkUrl('--l1.beacon-fallbacks', url)
+  checkHttpUrl('--l1.beacon', values.l1Beacon)
+  for (const url of fallbackUrls) checkHttpUrl('--l1.beacon-fallbacks', url)
   return {
     url: values.l1Beacon,
     fallbackUrls,
@@ -66,10 +67,4 @@ function readHeader(text: string): Record<string, string> {
   if (name === undefined || value === undefined)
     throw new UsageError('--l1.beacon-header must be of the form Name: value')
   return { [name]: value }
-}
-
-function checkUrl(flagName: string, text: string): void {
-  // The value may hold a key: it is not repeated.
-  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return
-  throw new UsageError(`${flagName} must be an http:// or https:// address`)
 }

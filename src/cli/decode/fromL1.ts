@@ -6,6 +6,7 @@ import { createRpcClient, RpcTransportError } from '../../lib/jsonRpc/client.ts'
 import { createKzg } from '../../lib/kzg/index.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import type { L1BlockRef } from '../../rollup/protocol/types.ts'
+import { checkHttpUrl } from '../httpUrl.ts'
 import type { Piece } from './input.ts'
 import { l1TransactionFromJson } from './l1Transaction.ts'
 
@@ -17,10 +18,8 @@ export async function readFromL1(hash: Hex, urls: { l1: string; beacon: string |
   for (const [name, url] of [
     ['--l1', urls.l1],
     ['--l1.beacon', urls.beacon],
-  ]) {
-    if (url !== undefined && !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')) {
-      throw new UsageError(`${name} must be an http:// or https:// address`)
-    }
+  ] as const) {
+    if (url !== undefined) checkHttpUrl(name, url)
   }
   const rpc = createRpcClient({ url: urls.l1 })
   try {
