@@ -29,14 +29,12 @@ function refusal({ refusal: found }: ChainFacts): Finding[] {
   return [{ code: 'chain-refused', subject: 'version', fork: found.fork, stops: 'now', text, next }]
 }
 
-function unknown({ config, refusal: found }: ChainFacts, nowS: number): Finding[] {
-  return unknownForks(config)
-    .filter(({ name }) => name !== found?.fork)
-    .map((fork) => ({
-      ...{ code: 'fork-unknown', subject: 'version', fork: fork.name, stops: stopsAt(fork.time, nowS) },
-      text: `${unknownForkText(fork, nowS)}.`,
-      next: `Install a devium release that knows ${fork.name}. If ${fork.name}_time is misspelt, mend the rollup config.`,
-    }))
+function unknown({ config }: ChainFacts, nowS: number): Finding[] {
+  return unknownForks(config).map((fork) => ({
+    ...{ code: 'fork-unknown', subject: 'version', fork: fork.name, stops: stopsAt(fork.time, nowS) },
+    text: `${unknownForkText(fork, nowS)}.`,
+    next: `Install a devium release that knows ${fork.name}. If ${fork.name}_time is misspelt, mend the rollup config.`,
+  }))
 }
 
 /**

@@ -29,15 +29,14 @@ export function scheduleOf(facts: DoctorFacts): ScheduledFork[] {
 }
 
 function l2Forks({ config }: ChainFacts, nowS: number): ScheduledFork[] {
-  const unknown = unknownForks(config)
   const known = FORKS.flatMap((name): NamedTime[] => {
     const time = config.forks[name]
-    return time === undefined || unknown.some((fork) => fork.name === name) ? [] : [{ name, time }]
+    return time === undefined ? [] : [{ name, time }]
   })
   const row = ({ name, time }: NamedTime, isKnown: boolean): ScheduledFork => {
     return { layer: 'L2', name, time, isActive: time <= nowS, isKnown }
   }
-  return [...known.map((fork) => row(fork, true)), ...unknown.map((fork) => row(fork, false))]
+  return [...known.map((fork) => row(fork, true)), ...unknownForks(config).map((fork) => row(fork, false))]
 }
 
 function l1Forks({ chain, l1, beacon, nowS }: DoctorFacts): ScheduledFork[] {
