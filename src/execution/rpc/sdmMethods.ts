@@ -1,3 +1,4 @@
+import { unixSeconds } from '../../lib/clock.ts'
 import { quantityToNumber } from '../../lib/hex.ts'
 import type { MethodTable, RpcModules } from './context.ts'
 import { flag, method, optional, type Param } from './params.ts'
@@ -25,7 +26,7 @@ export function createSdmMethods({
   return {
     admin_setSdmPostExecOptIn: setOptIn,
     admin_setOperatorSdmOptIn: setOptIn,
-    admin_sdmStatus: method([optional(timestamp, undefined)], ([at = Math.floor(clock.now() / 1000)]) => {
+    admin_sdmStatus: method([optional(timestamp, undefined)], ([at = unixSeconds(clock)]) => {
       const protocolActive = chain.isForkActive('lagoon', at)
       return {
         postExecOptIn: sdm.isOn,

@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../../lib/clock.ts'
+import { type Clock, sleep, unixSeconds } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { isForkActive } from '../protocol/index.ts'
@@ -67,7 +67,7 @@ export class SdmOptIn {
   }
 
   /** `timestamp`: Unix seconds; absent: now. */
-  status(timestamp = Math.floor(this.modules.clock.now() / 1000)): SdmStatus {
+  status(timestamp = unixSeconds(this.modules.clock)): SdmStatus {
     const protocolActive = isForkActive(this.config, 'lagoon', timestamp)
     const activationTime = this.config.forks.lagoon
     return {
