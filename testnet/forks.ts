@@ -6,17 +6,10 @@ import { FORKS, type Fork } from '../src/rollup/protocol/index.ts'
  * Forks that a testnet may begin with or pass through. The one before, Delta, is not among them: SystemConfig writes the
  * fee scalars of Ecotone, which older rules would read as a price of 2^248.
  */
-export const TESTNET_FORKS = [
-  'ecotone',
-  'fjord',
-  'granite',
-  'holocene',
-  'isthmus',
-  'jovian',
-  'karst',
-  'lagoon',
-] as const
-export type TestnetFork = (typeof TESTNET_FORKS)[number]
+export const TESTNET_FORKS = FORKS.filter(
+  (fork): fork is TestnetFork => fork !== 'regolith' && fork !== 'canyon' && fork !== 'delta',
+)
+export type TestnetFork = Exclude<Fork, 'regolith' | 'canyon' | 'delta'>
 
 /** What OP Mainnet runs. */
 export const DEFAULT_FORK: TestnetFork = 'karst'
