@@ -1,7 +1,7 @@
 import type { DerivationStatus } from './answers.ts'
 import { ago, duration, sentence } from './format.ts'
 
-/** Which fork is active, when the next one comes, and whether this node is ready for it. */
+/** Rows for the active fork, the time of the next one, and whether this node is ready for it. */
 export function forkRows({ active, next }: DerivationStatus['forks'], nowMs: number): [string, string][] {
   const rows: [string, string][] = [['Fork', forkName(active)]]
   if (next === null) return rows

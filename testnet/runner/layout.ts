@@ -12,9 +12,9 @@ export interface TestnetLayout {
   rollupConfig: string
   /** L1's forks and blob fee parameters. */
   l1Config: string
-  /** Of a chain that has Lagoon, or comes to it. */
+  /** File of a chain that has Lagoon, or comes to it. */
   dependencySet: string
-  /** Of a chain that comes to Lagoon while it runs. */
+  /** File of a chain that comes to Lagoon while it runs. */
   upgradeBundle: string
   joinText: string
   /** Contracts and RPCs, for applications. */

@@ -15,7 +15,7 @@ export interface TransactionJson {
   nonce?: number
   gasLimit?: string
   bytes: number
-  /** Of a post-exec transaction (type 125) only. Refunds of versions other than 1 are not known. */
+  /** Content of a post-exec transaction (type 125). Refunds of versions other than 1 are not known. */
   postExec?: { version: number; blockNumber: number; refunds: { index: number; gasRefund: string }[] }
   /** Why this is no valid transaction: the batch is sound, the block that it makes is not. */
   invalid?: string

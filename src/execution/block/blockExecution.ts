@@ -67,7 +67,7 @@ export class BlockExecution {
   private l1InfoBytes: number | undefined
   /** Whose activation block this is, if it may hold nothing but deposits. */
   private emptyFork: string | undefined
-  /** What the block's post-exec transaction refunds. */
+  /** Refunds of the block's post-exec transaction. */
   private given: GasRefunds = new Map()
   /** Where the block is to refund what it has warmed. */
   private warming: BlockWarming | undefined
@@ -93,7 +93,7 @@ export class BlockExecution {
     this.warming = new BlockWarming()
   }
 
-  /** What `refundWarming` has led to, by rising index: for the block's post-exec transaction. */
+  /** Refunds that `refundWarming` has led to, by rising index: for the block's post-exec transaction. */
   get madeRefunds(): readonly GasRefund[] {
     return this.made
   }

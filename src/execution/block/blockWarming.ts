@@ -23,7 +23,7 @@ export interface WarmedAccess {
 /** Every transaction with a fee pays into these. */
 const FEE_VAULTS = [BASE_FEE_VAULT_ADDRESS, L1_FEE_VAULT_ADDRESS, OPERATOR_FEE_VAULT_ADDRESS]
 
-/** What the transactions of a block so far have reached, deposits included, in whatever frame: its state is at hand since then. */
+/** Accounts and slots that the transactions of a block have reached so far, deposits included, in whatever frame. */
 export class BlockWarming {
   private readonly warmed: Warmed = new Map()
 

@@ -91,7 +91,7 @@ export async function executeSigned(
   return { ...outcomeOf(result, gasUsed, tipPaid), gasRefund }
 }
 
-/** What a post-exec transaction comes to: it runs no code, uses no gas, and touches nobody (specs: lagoon/post-exec, "Receipt"). */
+/** Outcome of a post-exec transaction: it runs no code, uses no gas, and touches nobody (specs: lagoon/post-exec, "Receipt"). */
 export const POST_EXEC_OUTCOME: TransactionOutcome = {
   status: 1,
   gasUsed: 0n,

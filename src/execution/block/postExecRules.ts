@@ -3,7 +3,7 @@ import { ChainError } from '../errors.ts'
 import type { BlockContext } from '../evm/runMessage.ts'
 import { isSignedEncoding } from '../tx/decodeTransaction.ts'
 
-/** Which rule a block breaks with its post-exec transaction: `details.problem` of the ChainError `invalidBlock`. */
+/** The rule that a block breaks with its post-exec transaction: `details.problem` of the ChainError `invalidBlock`. */
 export type PostExecProblem =
   | 'postExecBeforeLagoon'
   | 'postExecNotLast'
@@ -22,7 +22,7 @@ export type GasRefunds = ReadonlyMap<number, bigint>
 const NO_REFUNDS: GasRefunds = new Map()
 
 /**
- * What the block's post-exec transaction refunds; nothing where the block has none. Throws ChainError `invalidBlock` where the block
+ * Reads the refunds of the block's post-exec transaction; none where the block has none. Throws ChainError `invalidBlock` where the block
  * breaks a rule (specs: lagoon/post-exec, "Block-Level Structural Rules"; lagoon/sdm, "Validity Rules"), and DecodeError.
  */
 export function readRefunds(

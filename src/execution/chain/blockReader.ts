@@ -193,7 +193,7 @@ export function toReceipts(block: Block, stored: readonly ExecutionReceipt[], co
   })
 }
 
-/** Of a post-exec transaction: its receipt shows the block's L1 parameters and no cost (specs: lagoon/post-exec, "DA Footprint"). */
+/** Costs of a post-exec transaction: its receipt shows the block's L1 parameters and no cost (specs: lagoon/post-exec, "DA Footprint"). */
 const NO_L1_COST = { l1Fee: 0n, l1GasUsed: 0n, daFootprint: 0n }
 
 /** By transaction; undefined before Lagoon. They are read from the block, and stored nowhere else. */

@@ -19,7 +19,7 @@ export function formatTransaction(transaction: Transaction, mined: MinedAt | und
     blockTimestamp: mined === undefined ? null : toQuantity(mined.header.timestamp),
     transactionIndex: mined === undefined ? null : toQuantity(mined.index),
   }
-  // What does not apply to it is left out (specs: lagoon/post-exec, "Generic Transaction Interface Representation").
+  // Fields that do not apply to it are left out (specs: lagoon/post-exec, "Generic Transaction Interface Representation").
   if (transaction.type === 0x7d) {
     const { from, hash, data, type } = transaction
     return { ...place, from, gas: '0x0', hash, input: toHex(data), value: '0x0', type: toQuantity(type) }

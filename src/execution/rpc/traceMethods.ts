@@ -115,7 +115,7 @@ export function createTraceMethods(
   }
 }
 
-/** Of a block that somebody made up. */
+/** Answers an invalid block, which somebody made up, by an error of the call. */
 function rethrowInvalid(error: unknown): never {
   const isInvalid =
     error instanceof ChainError && (error.code === 'invalidBlock' || error.code === 'invalidTransaction')

@@ -85,7 +85,7 @@ export function serveWebSockets(server: Server, options: WebSocketOptions): () =
     maxFragments: MAX_FRAGMENTS,
     // Pongs count as what a client has not read.
     autoPong: false,
-    // What is no text is answered as what is no JSON, as over HTTP.
+    // Bytes that are no text are answered as a parse error, as over HTTP.
     skipUTF8Validation: true,
     handleProtocols: (asked) => asked.has(PROTOCOL) && PROTOCOL,
   })
@@ -161,7 +161,7 @@ class Connection {
   /** Whether anything came since the last ping, and whether a message was under way then. */
   private isAlive = true
   private wasWithin = false
-  /** Of a message that has not ended. */
+  /** Bytes of a message that has not ended. */
   private partBytes = 0
 
   constructor(webSocket: WebSocket, socket: Duplex, lacksToken: boolean, options: WebSocketOptions, shared: Shared) {

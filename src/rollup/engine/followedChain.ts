@@ -11,7 +11,7 @@ export interface FollowedHeads {
   finalized: L2BlockRef
 }
 
-/** What L1 prescribes for `block` on its parent: the attributes of a block with deposits only. */
+/** Prepares the attributes that L1 prescribes for `block` on its parent: deposits only. */
 export type PrepareDeposits = (parent: L2BlockRef, block: L2BlockRef) => Promise<PayloadAttributes>
 
 /** The heads, as their only owner lets them be moved. */

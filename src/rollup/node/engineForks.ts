@@ -5,7 +5,7 @@ import type { EngineForkCheck, EngineForkVerdict } from './forkWatch.ts'
 /** An engine is replaced by a newer one now and then. */
 const ASK_AGAIN_MS = 600_000
 
-/** What the engine last said of a fork ahead. Reading asks again where that is old, and waits for no answer. */
+/** Keeps the engine's last verdict on a fork ahead. Reading asks again where that is old, and waits for no answer. */
 export class EngineForks {
   private readonly check: EngineForkCheck
   private readonly clock: Clock

@@ -11,7 +11,7 @@ export interface NextFork {
   problem: string | undefined
 }
 
-/** Which fork the chain runs, and which one comes. */
+/** The fork that the chain runs, and the next one. */
 export interface ForkOutlook {
   active: Fork | 'bedrock'
   next: NextFork | undefined
@@ -19,11 +19,11 @@ export interface ForkOutlook {
 
 export interface ForkOutlookFacts {
   config: Pick<RollupConfig, 'forks' | 'unknownForks' | 'lagoonBundle'>
-  /** Of the last block. */
+  /** Time of the last block. */
   l2Time: number
   /** Whether another node's blocks are taken over: nothing is built. */
   follows: boolean
-  /** What the engine says of a fork ahead; undefined: it was not asked. */
+  /** The engine's verdict on a fork ahead; undefined: it was not asked. */
   engine: ((fork: { name: Fork; time: number }) => EngineForkVerdict | undefined) | undefined
 }
 

@@ -11,14 +11,14 @@ const U64_BYTES = 8
 
 export interface PostExecTx {
   version: number
-  /** Of the block that it ends. */
+  /** Number of the block that it ends. */
   blockNumber: number
-  /** Of version 1; empty in others, whose content is not known. */
+  /** Refunds of version 1; empty in others, whose content is not known. */
   refunds: GasRefund[]
 }
 
 export interface GasRefund {
-  /** Of the refunded transaction in the block. */
+  /** Index of the refunded transaction in the block. */
   index: number
   /** Gas that the transaction used and does not pay for. */
   gasRefund: bigint

@@ -11,7 +11,7 @@ import { upgradeSourceHash } from './sourceHash.ts'
 
 export type BundledFork = 'karst' | 'lagoon'
 
-/** What must be true of a fork's bundle. Only one list of transactions has this digest. */
+/** Properties by which a fork's bundle is known. Only one list of transactions has this digest. */
 export interface BundlePin {
   fork: BundledFork
   /** Begins the text that a transaction's source hash is made of: `<intents> <index>: <intent>`. */
@@ -22,7 +22,7 @@ export interface BundlePin {
   gas: bigint
   /** Hash of the last deposit, which is the same on every chain: an execution client finds the block by it. */
   lastHash: Hex
-  /** Of the published file; absent where it is built in. */
+  /** Hash of the published file; absent where it is built in. */
   sha256?: Hex
 }
 
