@@ -10,10 +10,10 @@ import {
   signSetCode,
   signTransaction,
 } from '../src/execution/testUtils/signTransaction.ts'
+import { RpcTransportError } from '../src/jsonRpc/client.ts'
+import { createWebSocketRpcClient } from '../src/jsonRpc/webSocketClient.ts'
 import { limitGarbage } from '../src/lib/garbageLimit.ts'
 import { fromHex, type Hex, toHex } from '../src/lib/hex.ts'
-import { RpcTransportError } from '../src/lib/jsonRpc/client.ts'
-import { createWebSocketRpcClient } from '../src/lib/jsonRpc/webSocketClient.ts'
 import { watchTurns } from './turnWatch.ts'
 
 // How long clients can hold the loop on which an execution client makes blocks: the longest turn of it, in processor

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createRpcClient, type RpcClient } from '../src/lib/jsonRpc/client.ts'
+import { createRpcClient, type RpcClient } from '../src/jsonRpc/client.ts'
 import { until } from '../src/lib/testUtils/until.ts'
 import { startTcpProxy, type TcpProxy } from '../src/p2p/testUtils/tcpProxy.ts'
 import { type JoinedNode, joinTestnet } from '../test/support/joinedNode.ts'

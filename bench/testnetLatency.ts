@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createWalletClient, defineChain, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { createRpcClient, type RpcClient } from '../src/lib/jsonRpc/client.ts'
+import { createRpcClient, type RpcClient } from '../src/jsonRpc/client.ts'
 import { complaintsIn, startTestnet } from '../test/support/testnet.ts'
 import type { Endpoints } from '../testnet/runner/events.ts'
 

@@ -11,18 +11,20 @@ const ROOT = resolve(import.meta.dirname, '..')
  */
 const ROOMS: Record<string, { imports: string[]; typesOf?: string[] }> = {
   'src/lib': { imports: [] },
+  'src/jsonRpc': { imports: ['src/lib'] },
   'src/rollup/protocol': { imports: ['src/lib'] },
   'src/rollup/networks': { imports: ['src/lib', 'src/rollup/protocol'] },
-  'src/l1': { imports: ['src/lib', 'src/rollup/protocol'] },
-  'src/p2p': { imports: ['src/lib', 'src/rollup/protocol'] },
+  'src/l1': { imports: ['src/lib', 'src/jsonRpc', 'src/rollup/protocol'] },
+  'src/p2p': { imports: ['src/lib', 'src/jsonRpc/remoteSigner.ts', 'src/rollup/protocol'] },
   'src/rollup/derive': { imports: ['src/lib', 'src/rollup/protocol'], typesOf: ['src/l1'] },
-  'src/rollup/engine': { imports: ['src/lib', 'src/rollup/protocol'], typesOf: ['src/rollup/derive'] },
+  'src/rollup/engine': { imports: ['src/lib', 'src/jsonRpc', 'src/rollup/protocol'], typesOf: ['src/rollup/derive'] },
   'src/rollup/sequencer': {
-    imports: ['src/lib', 'src/rollup/protocol', 'src/rollup/engine', 'src/rollup/derive'],
+    imports: ['src/lib', 'src/jsonRpc', 'src/rollup/protocol', 'src/rollup/engine', 'src/rollup/derive'],
   },
   'src/rollup/node': {
     imports: [
       'src/lib',
+      'src/jsonRpc',
       'src/l1',
       'src/p2p',
       'src/rollup/protocol',
@@ -32,14 +34,16 @@ const ROOMS: Record<string, { imports: string[]; typesOf?: string[] }> = {
       'src/rollup/sequencer',
     ],
   },
-  'src/batcher': { imports: ['src/lib', 'src/l1', 'src/rollup/protocol'] },
-  'src/execution': { imports: ['src/lib', 'src/rollup/protocol'] },
+  'src/batcher': { imports: ['src/lib', 'src/jsonRpc', 'src/l1', 'src/rollup/protocol'] },
+  'src/execution': { imports: ['src/lib', 'src/jsonRpc', 'src/rollup/protocol'] },
   'src/rpc': {
-    imports: ['src/lib', 'src/rollup/protocol', 'src/p2p/base/scoreTerms.ts'],
+    imports: ['src/lib', 'src/jsonRpc', 'src/rollup/protocol', 'src/p2p/base/scoreTerms.ts'],
     typesOf: ['src/rollup/node', 'src/p2p'],
   },
   'src/cli': { imports: ['*'] },
-  testnet: { imports: ['src/lib', 'src/rollup/protocol', 'src/rollup/networks', 'src/execution', 'src/cli'] },
+  testnet: {
+    imports: ['src/lib', 'src/jsonRpc', 'src/rollup/protocol', 'src/rollup/networks', 'src/execution', 'src/cli'],
+  },
 }
 
 function sourceFiles(folder: string): string[] {

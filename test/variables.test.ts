@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { batchSubmitterProgram } from '../src/cli/batchSubmitterCommand.ts'
-import type { FlagTable } from '../src/cli/flags.ts'
-import { gethProgram } from '../src/cli/gethCommand.ts'
-import { createProgram, type ProgramSpec } from '../src/cli/program.ts'
-import { rollupNodeProgram } from '../src/cli/rollupNodeCommand.ts'
+import { batchSubmitterProgram } from '../src/cli/batchSubmitter/batchSubmitterCommand.ts'
+import { gethProgram } from '../src/cli/geth/gethCommand.ts'
+import { rollupNodeProgram } from '../src/cli/node/rollupNodeCommand.ts'
+import type { FlagTable } from '../src/cli/shared/flags.ts'
+import { createProgram, type ProgramSpec } from '../src/cli/shared/program.ts'
 import { testnetProgram } from '../testnet/flags.ts'
 
 const PROGRAMS: readonly Pick<ProgramSpec<FlagTable>, 'name' | 'envPrefixes' | 'flags'>[] = [

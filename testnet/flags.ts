@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net'
 import { resolve } from 'node:path'
-import { type FlagValues, flag } from '../src/cli/flags.ts'
+import { type FlagValues, flag } from '../src/cli/shared/flags.ts'
 import { UsageError } from '../src/lib/errors.ts'
 import { bootnodesOf } from '../src/rollup/networks/bootnodes.ts'
 import { DATA_AVAILABILITY } from './chainParameters.ts'

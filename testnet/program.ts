@@ -1,5 +1,5 @@
-import { createProgram, runProgram } from '../src/cli/program.ts'
-import { VERSION } from '../src/cli/version.ts'
+import { createProgram, runProgram } from '../src/cli/shared/program.ts'
+import { VERSION } from '../src/cli/shared/version.ts'
 import { testnetProgram } from './flags.ts'
 import { runTestnet } from './run.ts'
 

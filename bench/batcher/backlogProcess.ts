@@ -1,7 +1,7 @@
 import { BatchSubmitter, createL1Endpoint, createL2Source, L1Heads, noBatcherMetrics } from '../../src/batcher/index.ts'
 import { TEST_BATCHER_OPTIONS } from '../../src/batcher/testUtils/submitterSetup.ts'
+import { createRpcClient } from '../../src/jsonRpc/client.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { markLater } from '../../src/lib/laterMarking.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { watchTurns } from '../turnWatch.ts'

@@ -1,4 +1,4 @@
-import { type BatcherBlock, batcherBlockFromJson } from '../../src/batcher/l2Block.ts'
+import { type BatcherBlock, batcherBlockFromJson } from '../../src/batcher/l2/l2Block.ts'
 import {
   loadRecordedChain,
   type RecordedBlock,

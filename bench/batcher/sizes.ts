@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { deflate } from 'node:zlib'
-import { compressAll } from '../../src/batcher/compress/algorithm.ts'
-import type { BatcherOptions } from '../../src/batcher/options.ts'
+import { compressAll } from '../../src/batcher/channel/compress/algorithm.ts'
+import type { BatcherOptions } from '../../src/batcher/submitter/options.ts'
 import { type BenchChain, blocksOf } from './chains.ts'
 import { buildChannels, channelInput, configOf } from './channels.ts'
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { createRpcClient } from '../../src/jsonRpc/client.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import { claimPort } from '../../test/support/programs.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { signTransaction } from '../../src/execution/testUtils/signTransaction.ts'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { fromHex, toHex } from '../../src/lib/hex.ts'
-import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import type { Endpoints } from '../../testnet/runner/events.ts'
 
 /** Ten times a second, so that the load is even. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { createRpcClient } from '../../src/jsonRpc/client.ts'
 import type { RollupConfig } from '../../src/rollup/protocol/index.ts'
 import { l2BlockTime } from '../../src/rollup/protocol/index.ts'
 

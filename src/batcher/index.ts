@@ -1,20 +1,20 @@
-export { ActiveSequencer, NoActiveSequencerError } from './activeSequencer.ts'
-export { type BatcherRpcModules, createBatcherRpc } from './adminRpc.ts'
-export { BatcherStateError, BatchSubmitter, type BatchSubmitterModules } from './batchSubmitter.ts'
-export { type ChannelConfig, createChannelConfig } from './channelConfig.ts'
-export { COMPRESSION_ALGORITHMS, type CompressionAlgorithmName } from './compress/algorithm.ts'
-export { COMPRESSOR_KINDS, type CompressorKind } from './compress/channelCompressor.ts'
-export { createL1Endpoint, type L1Endpoint } from './l1Endpoint.ts'
-export { createL1Failover } from './l1Failover.ts'
-export { L1Heads } from './l1Heads.ts'
-export { createL2Source, type L2Source } from './l2Source.ts'
-export { type BatcherMetrics, createBatcherMetrics, noBatcherMetrics } from './metrics.ts'
+export { type BatcherRpcModules, createBatcherRpc } from './admin/adminRpc.ts'
+export { type ChannelConfig, createChannelConfig } from './channel/channelConfig.ts'
+export { COMPRESSION_ALGORITHMS, type CompressionAlgorithmName } from './channel/compress/algorithm.ts'
+export { COMPRESSOR_KINDS, type CompressorKind } from './channel/compress/channelCompressor.ts'
+export { createL1Endpoint, type L1Endpoint } from './l1/l1Endpoint.ts'
+export { createL1Failover } from './l1/l1Failover.ts'
+export { L1Heads } from './l1/l1Heads.ts'
+export { ActiveSequencer, NoActiveSequencerError } from './l2/activeSequencer.ts'
+export { createL2Source, type L2Source } from './l2/l2Source.ts'
+export { BatcherStateError, BatchSubmitter, type BatchSubmitterModules } from './submitter/batchSubmitter.ts'
+export { type BatcherMetrics, createBatcherMetrics, noBatcherMetrics } from './submitter/metrics.ts'
 export {
   type BatcherOptions,
   checkBatcherOptions,
   DATA_AVAILABILITY_TYPES,
   MAX_CHECK_RECENT_TXS_DEPTH,
-} from './options.ts'
+} from './submitter/options.ts'
 export { THROTTLE_CONTROLLERS, type ThrottleOptions } from './throttle/controller.ts'
 export { DEFAULT_MIN_BLOB_FEE_WEI } from './txmgr/fees.ts'
 export { createTxManagerMetrics, noTxManagerMetrics, type TxManagerMetrics } from './txmgr/metrics.ts'

@@ -1,4 +1,4 @@
-import { createBatchSubmitterCommand } from './batchSubmitterCommand.ts'
-import { runProgram } from './program.ts'
+import { createBatchSubmitterCommand } from './batchSubmitter/batchSubmitterCommand.ts'
+import { runProgram } from './shared/program.ts'
 
 await runProgram(createBatchSubmitterCommand())

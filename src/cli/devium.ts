@@ -1,4 +1,4 @@
-import { createDeviumCommand } from './deviumCommand.ts'
-import { runProgram } from './program.ts'
+import { createDeviumCommand } from './operator/deviumCommand.ts'
+import { runProgram } from './shared/program.ts'
 
 await runProgram(createDeviumCommand())

@@ -1,4 +1,4 @@
-import { createGethCommand } from './gethCommand.ts'
-import { runProgram } from './program.ts'
+import { createGethCommand } from './geth/gethCommand.ts'
+import { runProgram } from './shared/program.ts'
 
 await runProgram(createGethCommand())

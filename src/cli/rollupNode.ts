@@ -1,4 +1,4 @@
-import { runProgram } from './program.ts'
-import { createRollupNodeCommand } from './rollupNodeCommand.ts'
+import { createRollupNodeCommand } from './node/rollupNodeCommand.ts'
+import { runProgram } from './shared/program.ts'
 
 await runProgram(createRollupNodeCommand())

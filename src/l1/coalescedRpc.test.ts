@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import { JsonRpcError } from '../jsonRpc/types.ts'
 import { ManualClock } from '../lib/clock.ts'
-import { JsonRpcError } from '../lib/jsonRpc/types.ts'
 import { silentLogger } from '../lib/logger.ts'
 import { nextTurn } from '../lib/nextTurn.ts'
 import { createCoalescedRpc } from './coalescedRpc.ts'

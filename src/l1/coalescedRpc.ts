@@ -1,7 +1,7 @@
+import { isBatchRefusal, type RequestOptions, type RpcCall } from '../jsonRpc/client.ts'
+import { JsonRpcError } from '../jsonRpc/types.ts'
 import type { Clock } from '../lib/clock.ts'
 import { describeError } from '../lib/errors.ts'
-import { isBatchRefusal, type RequestOptions, type RpcCall } from '../lib/jsonRpc/client.ts'
-import { JsonRpcError } from '../lib/jsonRpc/types.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { LimitedRpc } from './limitedRpc.ts'
 

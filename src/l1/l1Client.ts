@@ -1,8 +1,8 @@
+import { JsonRpcError } from '../jsonRpc/types.ts'
 import type { CacheWatch } from '../lib/cacheMetrics.ts'
 import type { Clock } from '../lib/clock.ts'
 import { describeError } from '../lib/errors.ts'
 import { type Hex, normalizeHex, quantityToBigInt, toQuantity } from '../lib/hex.ts'
-import { JsonRpcError } from '../lib/jsonRpc/types.ts'
 import type { Logger } from '../lib/logger.ts'
 import {
   accountProofFromJson,

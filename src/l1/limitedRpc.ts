@@ -1,6 +1,6 @@
+import type { RpcCall, RpcClient } from '../jsonRpc/client.ts'
+import type { JsonRpcError, JsonValue } from '../jsonRpc/types.ts'
 import { type Clock, sleep } from '../lib/clock.ts'
-import type { RpcCall, RpcClient } from '../lib/jsonRpc/client.ts'
-import type { JsonRpcError, JsonValue } from '../lib/jsonRpc/types.ts'
 import { createSlots } from '../lib/slots.ts'
 import { TokenBucket } from '../lib/tokenBucket.ts'
 

@@ -1,7 +1,7 @@
+import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../jsonRpc/types.ts'
 import type { Clock } from '../lib/clock.ts'
 import { describeError } from '../lib/errors.ts'
 import { fromHex, type Hex, toQuantity } from '../lib/hex.ts'
-import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { CoalescedRpc } from './coalescedRpc.ts'
 import { badAnswer, L1Error } from './errors.ts'

@@ -4,7 +4,7 @@ import { keccak256, keccak256Hex } from '../lib/hash.ts'
 import { fromHex, type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../lib/hex.ts'
 import { encodeRlp, type RlpInput } from '../lib/rlp.ts'
 import { publicKeyToAddress, recoverPublicKey } from '../lib/secp256k1.ts'
-import { encodeDepositTx, isSystemTxFromJson } from '../rollup/protocol/deposit.ts'
+import { encodeDepositTx, isSystemTxFromJson } from '../rollup/protocol/transaction/deposit.ts'
 import { type L1Transaction, ZERO_ADDRESS } from '../rollup/protocol/types.ts'
 import { asArray, asHexText, asObject, isPresent, type JsonObject } from './json.ts'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import { createCallContext } from '../jsonRpc/callContext.ts'
 import { systemClock } from '../lib/clock.ts'
-import { createCallContext } from '../lib/jsonRpc/callContext.ts'
 import { silentLogger } from '../lib/logger.ts'
 import { createRollupRpc } from './index.ts'
 import { rpcDocument } from './rpcDocument.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { JsonValue } from '../lib/jsonRpc/types.ts'
+import type { JsonValue } from '../jsonRpc/types.ts'
 import { jsonSize } from './jsonSize.ts'
 
 describe('jsonSize', () => {

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../lib/jsonRpc/types.ts'
+import type { JsonValue } from '../jsonRpc/types.ts'
 
 /**
  * Bytes of the value as JSON without spaces, escapes counted as what they stand for. Writing 5 MB of it only to measure

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
+import type { RpcContext } from '../jsonRpc/callContext.ts'
+import type { RpcHandler } from '../jsonRpc/server.ts'
 import { DecodeError, describeError } from '../lib/errors.ts'
-import type { RpcContext } from '../lib/jsonRpc/callContext.ts'
-import type { RpcHandler } from '../lib/jsonRpc/server.ts'
 import { invalidArgument, type Param, type ParamValues, parseParams } from './params.ts'
 import type { Result, Served, Written } from './results.ts'
 

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../lib/jsonRpc/types.ts'
+import type { JsonValue } from '../jsonRpc/types.ts'
 import { LIVE_NOTIFICATION } from './live/liveMethods.ts'
 import type { RpcMethod } from './method.ts'
 import { jsonSchemaOf } from './results.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { JsonRpcError, type JsonValue, RPC_SERVER_ERROR } from '../jsonRpc/types.ts'
 import { DecodeError } from '../lib/errors.ts'
 import { cidrToIpNet, type IpNet, ipNetToCidr } from '../lib/ipNet.ts'
-import { JsonRpcError, type JsonValue, RPC_SERVER_ERROR } from '../lib/jsonRpc/types.ts'
 import type { P2pApi, PeerDump, PeerStats } from '../p2p/base/api.ts'
 import { defineMethod } from './method.ts'
 import { booleanParam, jsonParam, optionalParam, type Param, textParam } from './params.ts'

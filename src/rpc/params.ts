@@ -1,6 +1,6 @@
+import { invalidParams, JsonRpcError, type JsonValue } from '../jsonRpc/types.ts'
 import { describeError } from '../lib/errors.ts'
 import { type Hex, isHex, lowerHex, quantityToNumber } from '../lib/hex.ts'
-import { invalidParams, JsonRpcError, type JsonValue } from '../lib/jsonRpc/types.ts'
 
 /** A JSON Schema, as far as it is known. */
 export type JsonSchema = { [key: string]: JsonValue }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { WrittenJson } from '../lib/jsonRpc/pieces.ts'
+import type { WrittenJson } from '../jsonRpc/pieces.ts'
 import type { OutputAtBlock, RollupNodeApi } from '../rollup/node/api.ts'
 import { rollupConfigToJson } from '../rollup/protocol/index.ts'
 import type { RollupConfig } from '../rollup/protocol/types.ts'

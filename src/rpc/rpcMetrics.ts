@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
-import { sizeOf } from '../lib/jsonRpc/pieces.ts'
-import type { CallContents } from '../lib/jsonRpc/server.ts'
+import { sizeOf } from '../jsonRpc/pieces.ts'
+import type { CallContents } from '../jsonRpc/server.ts'
 import { jsonSize } from './jsonSize.ts'
 
 export interface RpcMetrics {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { createLogRecorder } from '../../src/batcher/testUtils/logRecorder.ts'
-import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
+import { JsonRpcError } from '../../src/jsonRpc/types.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import type { PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
 import { settle, TestChain } from './harness.ts'

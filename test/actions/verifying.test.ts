@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
+import { JsonRpcError } from '../../src/jsonRpc/types.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import type { FakeEngine } from '../../src/rollup/engine/testUtils/fakeEngine.ts'
 import { type PayloadEnvelope, payloadBlockHash } from '../../src/rollup/protocol/index.ts'

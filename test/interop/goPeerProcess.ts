@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import type { Hex } from '../../src/lib/hex.ts'
 import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 import { payloadFromJson, payloadToJson } from '../../src/rollup/protocol/index.ts'
-import type { ExecutionPayloadJson } from '../../src/rollup/protocol/payloadJson.ts'
+import type { ExecutionPayloadJson } from '../../src/rollup/protocol/payload/payloadJson.ts'
 import type { PayloadEnvelope } from '../../src/rollup/protocol/types.ts'
 
 /** As the peer's own `config` has them. */

@@ -1,13 +1,18 @@
 import { execFile } from 'node:child_process'
 import fc from 'fast-check'
 import { beforeAll, beforeEach, expect, it } from 'vitest'
-import { formatTransaction } from '../../src/execution/rpc/formatTransaction.ts'
+import { formatTransaction } from '../../src/execution/rpc/format/formatTransaction.ts'
 import { decodeTransaction } from '../../src/execution/tx/decodeTransaction.ts'
 import { encodeConsensusReceipt } from '../../src/execution/tx/receiptCodec.ts'
 import { DecodeError } from '../../src/lib/errors.ts'
 import { toHex } from '../../src/lib/hex.ts'
 import { propertyRuns } from '../../src/lib/testUtils/propertyRuns.ts'
-import { decodePostExecTx, encodePostExecTx, type PostExecTx, SDM_VERSION } from '../../src/rollup/protocol/postExec.ts'
+import {
+  decodePostExecTx,
+  encodePostExecTx,
+  type PostExecTx,
+  SDM_VERSION,
+} from '../../src/rollup/protocol/transaction/postExec.ts'
 import { BUILD_TIMEOUT_MS, type PeerBinary } from './buildOnce.ts'
 import { buildOpAlloy } from './buildOpAlloy.ts'
 

@@ -11,8 +11,8 @@ import {
   signLegacyTransaction,
   signTransaction,
 } from '../../src/execution/testUtils/signTransaction.ts'
+import { createWebSocketRpcClient } from '../../src/jsonRpc/webSocketClient.ts'
 import { fromHex, type Hex, toHex } from '../../src/lib/hex.ts'
-import { createWebSocketRpcClient } from '../../src/lib/jsonRpc/webSocketClient.ts'
 import { type Call, type ComparedGeth, expectSameAnswers, startComparedGeth } from '../support/opGethAnswers.ts'
 
 // The same chain in op-geth and in devium-geth: every call must be answered alike. Needs a binary of op-geth (1.14 or

@@ -13,6 +13,6 @@ export const ROOMS: readonly Room[] = [
   { name: 'p2p/gossip' },
   { name: 'rollup/protocol', tests: ['test/vectors/recordedProtocol.test.ts'] },
   { name: 'rollup/derive' },
-  { name: 'batcher', mutate: '{*hannel*,txData,compress/*,txmgr/*}.ts' },
+  { name: 'batcher', mutate: '{channel,txmgr}/**/*.ts' },
   { name: 'rpc' },
 ]

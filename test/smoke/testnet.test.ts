@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DEV_KEYS, signTransaction } from '../../src/execution/testUtils/signTransaction.ts'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { toHex, toQuantity } from '../../src/lib/hex.ts'
-import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { heads } from '../support/heads.ts'
 import { createRpcClients } from '../support/rpcClients.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'

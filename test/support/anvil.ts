@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { createRpcClient } from '../../src/jsonRpc/client.ts'
 import { toQuantity } from '../../src/lib/hex.ts'
-import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 
 export interface AnvilOptions {

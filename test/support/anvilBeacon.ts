@@ -1,10 +1,10 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { readBlobs } from '../../src/batcher/testUtils/l1Batches.ts'
+import { createRpcClient } from '../../src/jsonRpc/client.ts'
 import { json } from '../../src/l1/testUtils/beaconServer.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { quantityToNumber, toHex, toQuantity } from '../../src/lib/hex.ts'
-import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { createKzg } from '../../src/lib/kzg/index.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { JsonValue } from '../../src/lib/jsonRpc/types.ts'
+import type { JsonValue } from '../../src/jsonRpc/types.ts'
 
 /** A method as rpc_discover describes it. */
 export interface DescribedMethod {

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { createRpcClient } from '../../src/jsonRpc/client.ts'
 import { fromHex, toQuantity } from '../../src/lib/hex.ts'
-import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { until, WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 import type { Endpoints } from '../../testnet/runner/events.ts'
 import { serveGuarded } from './guardedNode.ts'
@@ -41,7 +41,7 @@ export const NOT_RUN: readonly (readonly [RegExp, string])[] = [
     'builds a program of others from the network: test/interop/gethL1.test.ts runs what DEVIUM_GETH names',
   ],
   [/^geth /, 'is no program of ours, and syncs a public network; test/interop/opGeth.test.ts runs it on a testnet'],
-  [/^cast /, "needs Foundry's cast: src/cli/decode/decodeCommand.test.ts reads such blocks"],
+  [/^cast /, "needs Foundry's cast: src/cli/operator/decode/decodeCommand.test.ts reads such blocks"],
 ]
 
 /** What an example stands for; the variables are the runner's. */

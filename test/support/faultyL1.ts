@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
+import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
+import { JsonRpcError } from '../../src/jsonRpc/types.ts'
 import { bytesToBigInt } from '../../src/lib/bytes.ts'
 import { keccak256Hex } from '../../src/lib/hash.ts'
 import { fromHex, toQuantity } from '../../src/lib/hex.ts'
-import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
-import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
 import { decodeRlp, rlpBytes, rlpList } from '../../src/lib/rlp.ts'
 
 /** What goes wrong; shares are from 0 to 1. */

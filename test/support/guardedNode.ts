@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
-import { createRpcApp, serveApp } from '../../src/lib/jsonRpc/httpServer.ts'
-import { createRpcDispatcher, type RpcHandler } from '../../src/lib/jsonRpc/server.ts'
+import { createRpcClient } from '../../src/jsonRpc/client.ts'
+import { createRpcApp, serveApp } from '../../src/jsonRpc/httpServer.ts'
+import { createRpcDispatcher, type RpcHandler } from '../../src/jsonRpc/server.ts'
 
 const documentSchema = z.object({
   methods: z.array(z.object({ name: z.string(), tags: z.array(z.object({ name: z.string() })) })),

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
 
 export interface Head {
   number: number

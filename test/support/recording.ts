@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
+import { JsonRpcError, type JsonValue, RPC_METHOD_NOT_FOUND } from '../../src/jsonRpc/types.ts'
 import { fromHex, type Hex, quantityToNumber } from '../../src/lib/hex.ts'
-import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
-import { JsonRpcError, type JsonValue, RPC_METHOD_NOT_FOUND } from '../../src/lib/jsonRpc/types.ts'
 import {
   blockHeaderFromJson,
   decodeDepositTx,

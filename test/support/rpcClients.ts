@@ -1,4 +1,4 @@
-import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
 
 /** What hangs is to be told from what is slow: a busy machine may take more than the ten seconds that clients wait by default. */
 const TIMEOUT_MS = 120_000

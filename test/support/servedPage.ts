@@ -1,6 +1,6 @@
+import type { TokenAccess } from '../../src/jsonRpc/bearerToken.ts'
+import { createRpcApp, serveApp } from '../../src/jsonRpc/httpServer.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import type { TokenAccess } from '../../src/lib/jsonRpc/bearerToken.ts'
-import { createRpcApp, serveApp } from '../../src/lib/jsonRpc/httpServer.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import type { P2pApi } from '../../src/p2p/base/api.ts'
 import type { HealthReport } from '../../src/p2p/base/healthReport.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { createRpcClient } from '../../src/jsonRpc/client.ts'
 import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 import { blocksTopic } from '../../src/p2p/base/topics.ts'
 import { type RawPeer, startRawPeer } from '../../src/p2p/testUtils/rawPeer.ts'

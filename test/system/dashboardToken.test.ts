@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { scoreReport } from '../../src/cli/testUtils/peerAnswers.ts'
-import type { TokenAccess } from '../../src/lib/jsonRpc/bearerToken.ts'
+import type { TokenAccess } from '../../src/jsonRpc/bearerToken.ts'
 import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 import { RECORD } from '../../src/rpc/testUtils/recorder.ts'
 import { findChromium, startChromium } from '../support/chromium.ts'

@@ -1,6 +1,6 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { devAccounts } from '../../testnet/accounts.ts'
 import { forksAtGenesis } from '../../testnet/forks.ts'
 import { heads } from '../support/heads.ts'

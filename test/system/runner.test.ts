@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { createRpcClient } from '../../src/jsonRpc/client.ts'
 import { commandOf, descendantsOf, isAlive } from '../support/processes.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 

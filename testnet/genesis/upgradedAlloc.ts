@@ -1,5 +1,5 @@
 import { executeDeposit } from '../../src/execution/block/executeTransaction.ts'
-import { parseChainConfig } from '../../src/execution/chain/chainConfig.ts'
+import { parseChainConfig } from '../../src/execution/config/chainConfig.ts'
 import { EvmPool } from '../../src/execution/evm/evmPool.ts'
 import { slotValue, storageWord } from '../../src/execution/evm/storageWord.ts'
 import {

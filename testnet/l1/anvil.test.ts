@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { createRpcClient } from '../../src/jsonRpc/client.ts'
 import { startAnvil } from '../../test/support/anvil.ts'
 import { anvilArguments, findAnvil, L1_HARDFORK, loadTrustedSetup, takeNewestState } from './anvil.ts'
 

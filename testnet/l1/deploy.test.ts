@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
 import { toHex } from '../../src/lib/hex.ts'
-import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { type BlockId, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import { type Anvil, startAnvil } from '../../test/support/anvil.ts'
 import { roles } from '../accounts.ts'

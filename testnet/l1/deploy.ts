@@ -1,7 +1,7 @@
+import type { RpcCall, RpcClient } from '../../src/jsonRpc/client.ts'
 import { DeviumError, describeError } from '../../src/lib/errors.ts'
 import { keccak256 } from '../../src/lib/hash.ts'
 import { fromHex, type Hex, normalizeHex, quantityToNumber, toHex, toQuantity } from '../../src/lib/hex.ts'
-import type { RpcCall, RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import type { BlockId } from '../../src/rollup/protocol/types.ts'
 import { DEV_ACCOUNT_BALANCE_WEI, roles } from '../accounts.ts'
 import type { ChainParameters } from '../chainParameters.ts'

@@ -1,5 +1,5 @@
+import type { RequestOptions, RpcClient } from '../../src/jsonRpc/client.ts'
 import { fromHex, type Hex, toHex } from '../../src/lib/hex.ts'
-import type { RequestOptions, RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import type { BlockId } from '../../src/rollup/protocol/index.ts'
 import { type AbiItem, encodeCall, functionSelector } from '../contracts/abi.ts'
 

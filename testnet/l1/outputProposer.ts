@@ -1,7 +1,7 @@
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { type Clock, sleep } from '../../src/lib/clock.ts'
 import { DeviumError, describeError } from '../../src/lib/errors.ts'
 import { type Hex, quantityToNumber, toHex, toQuantity } from '../../src/lib/hex.ts'
-import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import type { Logger } from '../../src/lib/logger.ts'
 import { type BlockId, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import type { Account } from '../accounts.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { DeviumError, describeError } from '../../src/lib/errors.ts'
-import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 
 /** Resolves when L1 answers with its chain id. */

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { DeviumError } from '../../src/lib/errors.ts'
-import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { makeDirectory } from '../../src/lib/makeDirectory.ts'
 import type { BlockId } from '../../src/rollup/protocol/index.ts'
 import { anvilArguments, findAnvil, loadTrustedSetup, takeNewestState } from '../l1/anvil.ts'

@@ -1,4 +1,4 @@
-import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { AnvilL1 } from './anvilL1.ts'
 import { GethL1 } from './gethL1.ts'
 import type { L1 } from './l1.ts'

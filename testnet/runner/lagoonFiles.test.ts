@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { readDependencySet } from '../../src/cli/lagoonFiles.ts'
+import { readDependencySet } from '../../src/cli/node/lagoonFiles.ts'
 import { BUNDLE_PINS, upgradeBundleToJson, upgradeDepositsOf } from '../../src/rollup/protocol/index.ts'
 import { forksAtGenesis } from '../forks.ts'
 import { checkUpgradeBundle, lagoonFiles, writeLagoonFiles } from './lagoonFiles.ts'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { copyFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { readUpgradeBundleFile } from '../../src/cli/lagoonFiles.ts'
+import { readUpgradeBundleFile } from '../../src/cli/node/lagoonFiles.ts'
 import { UsageError } from '../../src/lib/errors.ts'
 import type { ChainParameters } from '../chainParameters.ts'
 import { type ForkPlan, forkPlan } from './events.ts'

@@ -1,5 +1,5 @@
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { roles } from '../accounts.ts'
 import { l1Addresses } from '../l1/contracts.ts'
 import { OutputProposer } from '../l1/outputProposer.ts'

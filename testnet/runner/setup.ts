@@ -1,5 +1,5 @@
-import { loadToken } from '../../src/lib/jsonRpc/bearerToken.ts'
-import { isLoopback } from '../../src/lib/jsonRpc/hostCheck.ts'
+import { loadToken } from '../../src/jsonRpc/bearerToken.ts'
+import { isLoopback } from '../../src/jsonRpc/hostCheck.ts'
 import { loadJwtSecret, loadSecret } from '../../src/lib/jwt.ts'
 import { devAccounts, roles } from '../accounts.ts'
 import type { ChainParameters, DataAvailability } from '../chainParameters.ts'

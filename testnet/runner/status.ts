@@ -1,7 +1,7 @@
 import { request } from 'undici'
 import { z } from 'zod'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { fromHex, type Hex, quantityToNumber } from '../../src/lib/hex.ts'
-import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { type Fork, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 
 export interface Head {

@@ -1,5 +1,5 @@
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { describeError } from '../../src/lib/errors.ts'
-import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import type { ManagedProcess } from '../process/managedProcess.ts'
 import type { Emit } from './events.ts'
 

@@ -1,5 +1,5 @@
-import { FullScreen, type Terminal } from '../../src/cli/terminal/fullScreen.ts'
-import type { Key } from '../../src/cli/terminal/keys.ts'
+import { FullScreen, type Terminal } from '../../src/cli/shared/terminal/fullScreen.ts'
+import type { Key } from '../../src/cli/shared/terminal/keys.ts'
 import type { Endpoints, TestnetEvent } from '../runner/events.ts'
 import type { TestnetStatus } from '../runner/status.ts'
 import { plainLines } from './plainView.ts'

@@ -1,5 +1,5 @@
+import type { RpcClient } from '../../jsonRpc/client.ts'
 import { fromHex, type Hex, quantityToNumber } from '../../lib/hex.ts'
-import type { RpcClient } from '../../lib/jsonRpc/client.ts'
 import { decodeBatch, decodeBlob, decodeFrames, type Frame, openChannelBatches } from '../../rollup/protocol/index.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
 

@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import { fromHex } from '../../lib/hex.ts'
 import { parseRollupConfig } from '../../rollup/protocol/index.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
-import { type BatcherBlock, batcherBlockFromJson } from '../l2Block.ts'
+import { type BatcherBlock, batcherBlockFromJson } from '../l2/l2Block.ts'
 
 export interface RecordedBlock extends Record<string, unknown> {
   hash: string

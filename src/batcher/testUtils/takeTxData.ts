@@ -1,5 +1,5 @@
-import type { ChannelManager } from '../channelManager.ts'
-import type { TxData } from '../txData.ts'
+import type { ChannelManager } from '../channel/channelManager.ts'
+import type { TxData } from '../channel/txData.ts'
 
 /** Fills channels, with all of what is held when forced, and takes the next data. */
 export async function takeTxData(

@@ -1,9 +1,9 @@
+import type { RpcClient } from '../../jsonRpc/client.ts'
+import { JsonRpcError } from '../../jsonRpc/types.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { toQuantity } from '../../lib/hex.ts'
-import type { RpcClient } from '../../lib/jsonRpc/client.ts'
-import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { RepeatedWarnings } from '../repeatedWarnings.ts'
+import { RepeatedWarnings } from '../submitter/repeatedWarnings.ts'
 import {
   ThrottleController,
   type ThrottleControllerType,

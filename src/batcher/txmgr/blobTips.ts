@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
-import type { L1Endpoint } from '../l1Endpoint.ts'
-import { RepeatedWarnings } from '../repeatedWarnings.ts'
+import type { L1Endpoint } from '../l1/l1Endpoint.ts'
+import { RepeatedWarnings } from '../submitter/repeatedWarnings.ts'
 import type { TxManagerOptions } from './options.ts'
 
 /**

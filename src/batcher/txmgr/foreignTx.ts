@@ -1,5 +1,5 @@
 import type { Hex } from '../../lib/hex.ts'
-import type { L1Endpoint } from '../l1Endpoint.ts'
+import type { L1Endpoint } from '../l1/l1Endpoint.ts'
 
 /** A transaction of the account that this program did not send. */
 export interface ForeignTx {

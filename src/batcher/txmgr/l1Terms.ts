@@ -1,6 +1,6 @@
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
-import type { L1Endpoint } from '../l1Endpoint.ts'
+import type { L1Endpoint } from '../l1/l1Endpoint.ts'
 import type { TxManagerMetrics } from './metrics.ts'
 import type { L1Terms } from './obstacle.ts'
 import type { L1Tx } from './transaction.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { quantityToNumber, toHex } from '../../lib/hex.ts'
-import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import { until } from '../../lib/testUtils/until.ts'
 import {
   automine,

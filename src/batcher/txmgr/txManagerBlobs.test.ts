@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { toQuantity } from '../../lib/hex.ts'
-import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import { decodeBlob, encodeBlob } from '../../rollup/protocol/index.ts'
-import { feeOf, type L1Endpoint } from '../l1Endpoint.ts'
+import { feeOf, type L1Endpoint } from '../l1/l1Endpoint.ts'
 import { readBlobs } from '../testUtils/l1Batches.ts'
 import {
   anvil,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { until } from '../../lib/testUtils/until.ts'
 import { encodeBlob } from '../../rollup/protocol/index.ts'
-import type { L1Endpoint } from '../l1Endpoint.ts'
+import type { L1Endpoint } from '../l1/l1Endpoint.ts'
 import {
   automine,
   createManager,

@@ -1,7 +1,7 @@
 import { format } from 'node:util'
 import type { Command } from 'commander'
 import { vi } from 'vitest'
-import { runProgram } from '../program.ts'
+import { runProgram } from '../shared/program.ts'
 
 export interface EndedCommand {
   code: number

@@ -1,4 +1,4 @@
-import type { WatchedPeer } from '../watch/watchState.ts'
+import type { WatchedPeer } from '../operator/watch/watchState.ts'
 
 export function watchedPeer(changes: Partial<WatchedPeer> = {}): WatchedPeer {
   return {

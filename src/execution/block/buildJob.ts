@@ -9,12 +9,12 @@ import {
   EMPTY_UNCLES_HASH,
   orderedTrieRoot,
 } from '../../rollup/protocol/index.ts'
-import { encodePostExecTx, isPostExecTx, SDM_VERSION } from '../../rollup/protocol/postExec.ts'
+import { encodePostExecTx, isPostExecTx, SDM_VERSION } from '../../rollup/protocol/transaction/postExec.ts'
 import type { PayloadAttributes } from '../../rollup/protocol/types.ts'
 import { type BlockHeader, isSigned, type SignedTransaction, type Transaction } from '../chain/block.ts'
 import { toBlock, toReceipts } from '../chain/blockReader.ts'
-import { sealHeader } from '../chain/headerCodec.ts'
 import { payloadOfHeader } from '../chain/headerPayload.ts'
+import { sealHeader } from '../chain/storage/headerCodec.ts'
 import type { BuildJob, BuiltBlock, ChainConfig, DaSizeLimits, TxSource } from '../chain/types.ts'
 import { ChainError } from '../errors.ts'
 import type { EvmPool, Lease } from '../evm/evmPool.ts'

@@ -1,7 +1,7 @@
 import { bytesToBigInt, viewOf } from '../../lib/bytes.ts'
 import { fromHex, type Hex } from '../../lib/hex.ts'
 import { L1_BLOCK_ADDRESS } from '../../rollup/protocol/constants.ts'
-import type { L1FeeParams } from '../../rollup/protocol/fees.ts'
+import type { L1FeeParams } from '../../rollup/protocol/fees/fees.ts'
 import { storageWord } from '../evm/storageWord.ts'
 import type { WorldState } from '../state/worldState.ts'
 

@@ -1,4 +1,4 @@
-import { daFootprint, type L1FeeParams, l1DataFee, l1FeeRulesAt, operatorFee } from '../../rollup/protocol/fees.ts'
+import { daFootprint, type L1FeeParams, l1DataFee, l1FeeRulesAt, operatorFee } from '../../rollup/protocol/fees/fees.ts'
 import type { L1FeeFields } from '../chain/block.ts'
 import type { ChainConfig } from '../chain/types.ts'
 import type { WorldState } from '../state/worldState.ts'

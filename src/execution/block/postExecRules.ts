@@ -1,4 +1,9 @@
-import { decodePostExecTx, isPostExecTx, type PostExecTx, SDM_VERSION } from '../../rollup/protocol/postExec.ts'
+import {
+  decodePostExecTx,
+  isPostExecTx,
+  type PostExecTx,
+  SDM_VERSION,
+} from '../../rollup/protocol/transaction/postExec.ts'
 import { ChainError } from '../errors.ts'
 import type { BlockContext } from '../evm/runMessage.ts'
 import { isSignedEncoding } from '../tx/decodeTransaction.ts'

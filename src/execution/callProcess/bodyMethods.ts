@@ -1,5 +1,5 @@
-import type { RpcHandler } from '../../lib/jsonRpc/server.ts'
-import { JsonRpcError, type JsonValue, RPC_INVALID_PARAMS } from '../../lib/jsonRpc/types.ts'
+import type { RpcHandler } from '../../jsonRpc/server.ts'
+import { JsonRpcError, type JsonValue, RPC_INVALID_PARAMS } from '../../jsonRpc/types.ts'
 import type { MethodTable, RpcOptions } from '../rpc/context.ts'
 import { timedOutAfter, timeLimitOf } from '../rpc/offload.ts'
 

@@ -2,7 +2,7 @@ import { setPriority } from 'node:os'
 import { limitGarbage } from '../../lib/garbageLimit.ts'
 import { readFromProgram } from '../../lib/workProcess/syncReads.ts'
 import { answerTasks } from '../../lib/workProcess/workLoop.ts'
-import { readOverChannel } from '../chain/chainReads.ts'
+import { readOverChannel } from '../chain/storage/chainReads.ts'
 import { CallRunner } from './callRunner.ts'
 import type { CallAnswer, CallTask } from './callTask.ts'
 

@@ -1,5 +1,5 @@
+import type { JsonValue } from '../../jsonRpc/types.ts'
 import type { Hex } from '../../lib/hex.ts'
-import type { JsonValue } from '../../lib/jsonRpc/types.ts'
 import type { RpcOptions } from '../rpc/context.ts'
 
 // What goes between the program and the process that runs calls. Parameters and results go along as JSON.

@@ -13,9 +13,9 @@ import type { WorldState } from '../state/worldState.ts'
 import { decodeTransaction } from '../tx/decodeTransaction.ts'
 import type { Block, BlockHeader, Transaction } from './block.ts'
 import { toBlock } from './blockReader.ts'
-import type { BlockStore } from './blockStore.ts'
-import { sealConsensusHeader } from './headerCodec.ts'
-import type { StateKeeper } from './stateKeeper.ts'
+import type { BlockStore } from './storage/blockStore.ts'
+import { sealConsensusHeader } from './storage/headerCodec.ts'
+import type { StateKeeper } from './storage/stateKeeper.ts'
 import type { BuiltBlock, ChainConfig, ExecutedBlock, PayloadStatus } from './types.ts'
 
 /** Blocks built here that importing need not execute again. */

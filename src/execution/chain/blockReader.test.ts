@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import type { Hex } from '../../lib/hex.ts'
+import { parseChainConfig } from '../config/chainConfig.ts'
 import { loadRecordedRpc, recordedBlock } from '../testUtils/recordedRpc.ts'
 import { DEV_KEYS, signTransaction } from '../testUtils/signTransaction.ts'
 import { decodeTransaction } from '../tx/decodeTransaction.ts'
 import { BlockReader } from './blockReader.ts'
-import { encodeBody } from './bodyCodec.ts'
-import { parseChainConfig } from './chainConfig.ts'
-import type { ChainReads } from './chainReads.ts'
-import { encodeHeader, sealHeader } from './headerCodec.ts'
+import { encodeBody } from './storage/bodyCodec.ts'
+import type { ChainReads } from './storage/chainReads.ts'
+import { encodeHeader, sealHeader } from './storage/headerCodec.ts'
 
 const recording = loadRecordedRpc('holocene-span-brotli-calldata')
 

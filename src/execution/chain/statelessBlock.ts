@@ -15,7 +15,7 @@ import { EvmPool } from '../evm/evmPool.ts'
 import { StateDatabase } from '../state/stateDatabase.ts'
 import { WorldState } from '../state/worldState.ts'
 import type { Block, BlockHeader, Receipt } from './block.ts'
-import { decodeHeader, sealHeader } from './headerCodec.ts'
+import { decodeHeader, sealHeader } from './storage/headerCodec.ts'
 import type { ChainConfig } from './types.ts'
 
 /** A block to be executed with nothing but what stands beside it. */

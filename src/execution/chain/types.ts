@@ -14,8 +14,8 @@ import type {
   SignedTransaction,
   TransactionLocation,
 } from './block.ts'
-import type { ChainReads } from './chainReads.ts'
-import type { LevelStatistics } from './levelStatistics.ts'
+import type { ChainReads } from './storage/chainReads.ts'
+import type { LevelStatistics } from './storage/levelStatistics.ts'
 
 // What the rest of devium-geth (Engine API, eth RPC, transaction pool) sees of the chain. Units are those of block.ts.
 

@@ -1,6 +1,6 @@
+import { invalidParams } from '../../jsonRpc/types.ts'
 import { describeError } from '../../lib/errors.ts'
 import { isHex } from '../../lib/hex.ts'
-import { invalidParams } from '../../lib/jsonRpc/types.ts'
 import { attributesFromJson, type PayloadAttributes } from '../../rollup/protocol/index.ts'
 import type { Chain } from '../chain/types.ts'
 import type { JsonObject } from '../rpc/params.ts'

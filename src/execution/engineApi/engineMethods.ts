@@ -1,7 +1,7 @@
+import type { JsonValue } from '../../jsonRpc/types.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DeviumError } from '../../lib/errors.ts'
 import { type Hex, normalizeHex, quantityToBigInt } from '../../lib/hex.ts'
-import type { JsonValue } from '../../lib/jsonRpc/types.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { payloadId } from '../../rollup/protocol/index.ts'
 import { ZERO_HASH } from '../../rollup/protocol/types.ts'

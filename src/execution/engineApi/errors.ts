@@ -1,4 +1,4 @@
-import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+import { JsonRpcError } from '../../jsonRpc/types.ts'
 
 /** Codes and titles of the Engine API (execution-apis, `engine/common.md`). */
 const ENGINE_ERRORS = {

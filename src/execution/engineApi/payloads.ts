@@ -1,6 +1,6 @@
+import { invalidParams, type JsonValue } from '../../jsonRpc/types.ts'
 import { describeError } from '../../lib/errors.ts'
 import { type Hex, normalizeHex, toHex, toQuantity } from '../../lib/hex.ts'
-import { invalidParams, type JsonValue } from '../../lib/jsonRpc/types.ts'
 import { type ExecutionPayload, payloadFromJson, payloadToJson } from '../../rollup/protocol/index.ts'
 import type { Block } from '../chain/block.ts'
 import type { BuiltBlock, Chain } from '../chain/types.ts'

@@ -1,7 +1,7 @@
 import type { Hex } from '../../lib/hex.ts'
 import type { BlockHeader } from '../chain/block.ts'
-import { type Rules, rulesAt } from '../chain/chainConfig.ts'
 import type { ChainConfig } from '../chain/types.ts'
+import { type Rules, rulesAt } from '../config/chainConfig.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { OpEvm } from './opEvm.ts'
 import type { Patience } from './patience.ts'

@@ -1,6 +1,6 @@
 import { fromHex, type Hex } from '../../lib/hex.ts'
 import { takeTurn } from '../../lib/turns.ts'
-import type { Rules } from '../chain/chainConfig.ts'
+import type { Rules } from '../config/chainConfig.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { createAddress } from '../tx/decodeTransaction.ts'
 import { opcodeTable } from './interpreter/gas.ts'

@@ -1,4 +1,4 @@
-import { JsonRpcError, RPC_SERVER_ERROR } from '../../lib/jsonRpc/types.ts'
+import { JsonRpcError, RPC_SERVER_ERROR } from '../../jsonRpc/types.ts'
 import type { BlockHeader } from '../chain/block.ts'
 import type { ReadableChain, StateReader } from '../chain/types.ts'
 import type { BlockSelector } from './params.ts'

@@ -1,4 +1,4 @@
-import type { RpcHandler } from '../../lib/jsonRpc/server.ts'
+import type { RpcHandler } from '../../jsonRpc/server.ts'
 import type { MethodTable } from './context.ts'
 import { method } from './params.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { JsonRpcError, type JsonValue } from '../../lib/jsonRpc/types.ts'
+import { JsonRpcError, type JsonValue } from '../../jsonRpc/types.ts'
 import * as param from './params.ts'
 import { readParams } from './params.ts'
 

@@ -1,8 +1,8 @@
+import type { RpcContext } from '../../jsonRpc/callContext.ts'
+import type { RpcHandler } from '../../jsonRpc/server.ts'
+import { invalidParams, JsonRpcError, type JsonValue, RPC_INVALID_PARAMS } from '../../jsonRpc/types.ts'
 import { describeError } from '../../lib/errors.ts'
 import { fromHex, type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
-import type { RpcContext } from '../../lib/jsonRpc/callContext.ts'
-import type { RpcHandler } from '../../lib/jsonRpc/server.ts'
-import { invalidParams, JsonRpcError, type JsonValue, RPC_INVALID_PARAMS } from '../../lib/jsonRpc/types.ts'
 import { ChainError } from '../errors.ts'
 import { prunedHistory } from './blockLookup.ts'
 

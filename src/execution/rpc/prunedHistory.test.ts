@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BlockDriver } from '../testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
-import { createCallMethods } from './callMethods.ts'
+import { createCallMethods } from './methods/callMethods.ts'
 import { UNHURRIED } from './pace.ts'
 
 const { genesis, rollup } = loadRecordedRpc('holocene-span-brotli-calldata')

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { JsonValue } from '../../jsonRpc/types.ts'
 import { toHex } from '../../lib/hex.ts'
-import type { JsonValue } from '../../lib/jsonRpc/types.ts'
 import { BlockDriver } from '../testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
 import { loadRecordedRpc, RECORDINGS, recordedTransactions } from '../testUtils/recordedRpc.ts'

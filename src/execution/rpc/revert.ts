@@ -1,6 +1,6 @@
+import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { bytesToBigInt } from '../../lib/bytes.ts'
 import { toHex } from '../../lib/hex.ts'
-import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 
 /** geth's code for a reverted call: `data` carries what the contract returned. */
 export const RPC_EXECUTION_REVERTED = 3

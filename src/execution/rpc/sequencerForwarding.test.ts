@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { toHex } from '../../lib/hex.ts'
-import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
 import { DEV_KEYS, signTransaction } from '../testUtils/signTransaction.ts'

@@ -4,7 +4,7 @@ import type { SignedTransaction } from '../chain/block.ts'
 import type { HeadChange } from '../chain/types.ts'
 import { loadRecordedRpc, recordedBlock } from '../testUtils/recordedRpc.ts'
 import { signTransaction, testKey } from '../testUtils/signTransaction.ts'
-import { logFilter } from './logFilter.ts'
+import { logFilter } from './logs/logFilter.ts'
 import { Subscriptions } from './subscriptions.ts'
 
 const head = recordedBlock(loadRecordedRpc('holocene-span-brotli-calldata'), 7).header

@@ -1,15 +1,15 @@
+import { serialize } from '../../jsonRpc/pieces.ts'
 import { describeError } from '../../lib/errors.ts'
-import { serialize } from '../../lib/jsonRpc/pieces.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import type { SignedTransaction } from '../chain/block.ts'
 import type { HeadChange } from '../chain/types.ts'
 import { serverError } from './blockLookup.ts'
 import type { RpcModules } from './context.ts'
-import { formatHeader } from './formatBlock.ts'
-import { formatTransaction } from './formatTransaction.ts'
-import { createBloomTest, type LogFilter } from './logFilter.ts'
-import { logsFor, readOnce } from './logSearch.ts'
+import { formatHeader } from './format/formatBlock.ts'
+import { formatTransaction } from './format/formatTransaction.ts'
+import { createBloomTest, type LogFilter } from './logs/logFilter.ts'
+import { logsFor, readOnce } from './logs/logSearch.ts'
 
 /** Each is looked through with every block. */
 const MAX_LOG_LISTENERS = 1_000

@@ -1,6 +1,6 @@
+import type { RpcClient } from '../../jsonRpc/client.ts'
+import type { JsonValue } from '../../jsonRpc/types.ts'
 import { type Hex, isHex, quantityToNumber, toHex, toQuantity } from '../../lib/hex.ts'
-import type { RpcClient } from '../../lib/jsonRpc/client.ts'
-import type { JsonValue } from '../../lib/jsonRpc/types.ts'
 import {
   encodeDepositTx,
   isForkActive,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
+import type { JsonValue } from '../../jsonRpc/types.ts'
 import { fromHex, type Hex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
-import type { JsonValue } from '../../lib/jsonRpc/types.ts'
 import { blockHeaderFromJson, encodeDepositTx } from '../../rollup/protocol/index.ts'
 import type { Block, L1FeeFields, Receipt, Transaction } from '../chain/block.ts'
 import { decodeTransaction } from '../tx/decodeTransaction.ts'

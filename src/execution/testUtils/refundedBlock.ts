@@ -1,5 +1,5 @@
 import type { Hex } from '../../lib/hex.ts'
-import { encodePostExecTx } from '../../rollup/protocol/postExec.ts'
+import { encodePostExecTx } from '../../rollup/protocol/transaction/postExec.ts'
 import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 import type { Transaction } from '../chain/block.ts'
 import { decodeTransaction } from '../tx/decodeTransaction.ts'

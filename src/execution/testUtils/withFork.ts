@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../lib/jsonRpc/types.ts'
+import type { JsonValue } from '../../jsonRpc/types.ts'
 import { FORKS, type Fork } from '../../rollup/protocol/types.ts'
 import type { RecordedRpc } from './recordedRpc.ts'
 

@@ -1,5 +1,5 @@
+import { JsonRpcError, RPC_SERVER_ERROR } from '../../jsonRpc/types.ts'
 import { type Hex, toHex, toQuantity } from '../../lib/hex.ts'
-import { JsonRpcError, RPC_SERVER_ERROR } from '../../lib/jsonRpc/types.ts'
 import type { Log } from '../chain/block.ts'
 import type { TracedResult, TracedTransaction, TransactionTracer } from '../chain/types.ts'
 import { REVERTED } from '../evm/interpreter/failures.ts'

@@ -1,5 +1,5 @@
+import { JsonRpcError, RPC_SERVER_ERROR } from '../../jsonRpc/types.ts'
 import { type Hex, toHex, toQuantity } from '../../lib/hex.ts'
-import { JsonRpcError, RPC_SERVER_ERROR } from '../../lib/jsonRpc/types.ts'
 import type { TracedResult, TransactionTracer } from '../chain/types.ts'
 import type { Frame } from '../evm/interpreter/frame.ts'
 import type { Environment } from '../evm/runMessage.ts'

@@ -1,4 +1,4 @@
-import { estimatedDaSize, fjordDataFee, type L1FeeParams } from '../../rollup/protocol/fees.ts'
+import { estimatedDaSize, fjordDataFee, type L1FeeParams } from '../../rollup/protocol/fees/fees.ts'
 import { fastLzLength } from '../../rollup/protocol/index.ts'
 
 const lengths = new WeakMap<Uint8Array, number>()

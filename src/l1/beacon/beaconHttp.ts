@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici'
+import { redact, targetOf } from '../../jsonRpc/credentials.ts'
 import { describeError } from '../../lib/errors.ts'
-import { redact, targetOf } from '../../lib/jsonRpc/credentials.ts'
 import { BeaconError } from './errors.ts'
 
 export interface BeaconHttpOptions {

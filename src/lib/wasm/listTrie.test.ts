@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { plainOrderedTrieRoot } from '../../rollup/protocol/orderedTrie.ts'
+import { plainOrderedTrieRoot } from '../../rollup/protocol/payload/orderedTrie.ts'
 import { concatBytes } from '../bytes.ts'
 import { keccak256Hex } from '../hash.ts'
 import { toHex } from '../hex.ts'

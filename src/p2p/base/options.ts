@@ -1,6 +1,6 @@
+import type { RemoteSignerOptions } from '../../jsonRpc/remoteSigner.ts'
 import { UsageError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
-import type { RemoteSignerOptions } from '../../lib/remoteSigner.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
 
 /** The chain as the p2p node asks for it: it knows neither L1 nor the engine. */

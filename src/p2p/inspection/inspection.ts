@@ -4,7 +4,7 @@ import { type Hex, toHex } from '../../lib/hex.ts'
 import { isSignatureWellFormed, publicKeyToAddress, recoverCompact } from '../../lib/secp256k1.ts'
 import { type BodyHashes, hashBody } from '../../lib/wasm/listTrie.ts'
 import { EMPTY_TRIE_ROOT } from '../../rollup/protocol/constants.ts'
-import { payloadBlockHash } from '../../rollup/protocol/payload.ts'
+import { payloadBlockHash } from '../../rollup/protocol/payload/payload.ts'
 import {
   claimedTransactions,
   decodePayloadEnvelope,
@@ -12,8 +12,8 @@ import {
   type PayloadVersion,
   type TransactionReader,
   transactionsPlace,
-} from '../../rollup/protocol/payloadSsz.ts'
-import { payloadSigningHash } from '../../rollup/protocol/signing.ts'
+} from '../../rollup/protocol/payload/payloadSsz.ts'
+import { payloadSigningHash } from '../../rollup/protocol/payload/signing.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { LARGE_BYTES } from './largeMessages.ts'
 

@@ -1,5 +1,5 @@
 import { DecodeError } from '../../lib/errors.ts'
-import { checkTransactions, type PayloadVersion } from '../../rollup/protocol/payloadSsz.ts'
+import { checkTransactions, type PayloadVersion } from '../../rollup/protocol/payload/payloadSsz.ts'
 import { type Inspection, inspectMessage, type ValidationContext } from './inspection.ts'
 import { messageId, type UnpackFault, unpackMessage } from './messageId.ts'
 import { type UnpackedBlock, unpackBlock } from './unpackBlock.ts'

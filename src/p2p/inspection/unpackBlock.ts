@@ -6,7 +6,7 @@ import {
   MAX_BLOCK_TRANSACTIONS,
   type PayloadVersion,
   type TransactionReader,
-} from '../../rollup/protocol/payloadSsz.ts'
+} from '../../rollup/protocol/payload/payloadSsz.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { decodeSnappyFrames } from '../base/snappyFrames.ts'
 import { blockHashOf } from './inspection.ts'

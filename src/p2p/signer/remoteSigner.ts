@@ -1,6 +1,6 @@
+import { connectRemoteSigner, type RemoteSignerModules, type RemoteSignerOptions } from '../../jsonRpc/remoteSigner.ts'
 import { DecodeError, UsageError } from '../../lib/errors.ts'
 import { fromHex } from '../../lib/hex.ts'
-import { connectRemoteSigner, type RemoteSignerModules, type RemoteSignerOptions } from '../../lib/remoteSigner.ts'
 import { publicKeyToAddress, recoverCompact } from '../../lib/secp256k1.ts'
 import { payloadSigningHash } from '../../rollup/protocol/index.ts'
 import { P2pError } from '../base/errors.ts'

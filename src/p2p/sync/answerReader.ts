@@ -1,6 +1,6 @@
 import { DeviumError } from '../../lib/errors.ts'
-import { l2BlockTime } from '../../rollup/protocol/forks.ts'
-import type { PayloadVersion } from '../../rollup/protocol/payloadSsz.ts'
+import { l2BlockTime } from '../../rollup/protocol/config/forks.ts'
+import type { PayloadVersion } from '../../rollup/protocol/payload/payloadSsz.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
 import { decodeSnappyFrames, framedLength } from '../base/snappyFrames.ts'
 import type { InspectionProcess } from '../inspection/inspectionProcess.ts'

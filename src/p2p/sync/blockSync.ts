@@ -2,7 +2,7 @@ import { type Connection, type Stream, UnsupportedProtocolError } from '@libp2p/
 import { type Clock, unixSeconds } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { l2BlockTime } from '../../rollup/protocol/forks.ts'
+import { l2BlockTime } from '../../rollup/protocol/config/forks.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { P2pError } from '../base/errors.ts'
 import type { P2pEvents } from '../base/events.ts'

@@ -1,6 +1,6 @@
+import { isBatchRefusal, type RequestOptions, type RpcCall, type RpcClient } from '../../jsonRpc/client.ts'
+import { JsonRpcError, type JsonValue } from '../../jsonRpc/types.ts'
 import type { Hex } from '../../lib/hex.ts'
-import { isBatchRefusal, type RequestOptions, type RpcCall, type RpcClient } from '../../lib/jsonRpc/client.ts'
-import { JsonRpcError, type JsonValue } from '../../lib/jsonRpc/types.ts'
 
 /** The calls of one block. */
 export interface BuildCalls {

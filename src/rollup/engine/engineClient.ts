@@ -1,8 +1,8 @@
+import type { RpcCall, RpcClient } from '../../jsonRpc/client.ts'
+import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../jsonRpc/types.ts'
 import type { CacheWatch } from '../../lib/cacheMetrics.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { type Hex, normalizeHex, quantityToBigInt, toQuantity } from '../../lib/hex.ts'
-import type { RpcCall, RpcClient } from '../../lib/jsonRpc/client.ts'
-import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../lib/jsonRpc/types.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import {
   type AccountProof,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import type { L2BlockRef, PayloadEnvelope } from '../protocol/types.ts'
 import { EngineController } from './engineController.ts'

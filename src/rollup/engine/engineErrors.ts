@@ -1,5 +1,5 @@
+import { JsonRpcError, RPC_INVALID_PARAMS } from '../../jsonRpc/types.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
-import { JsonRpcError, RPC_INVALID_PARAMS } from '../../lib/jsonRpc/types.ts'
 
 /**
  * `engine-not-ready`: no reset has set the heads yet. `engine-state`: the engine refuses or does not know the heads

@@ -2,8 +2,8 @@ import { concatBytes } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { fromHex, isHex, normalizeHex, quantityToBigInt } from '../../lib/hex.ts'
 import { encodeRlp, type RlpInput } from '../../lib/rlp.ts'
-import { isSystemTxFromJson } from '../protocol/deposit.ts'
-import { POST_EXEC_TYPE_BYTE } from '../protocol/transactionList.ts'
+import { POST_EXEC_TYPE_BYTE } from '../protocol/payload/transactionList.ts'
+import { isSystemTxFromJson } from '../protocol/transaction/deposit.ts'
 
 type JsonObject = Record<string, unknown>
 

@@ -1,5 +1,5 @@
+import type { EndpointState } from '../../jsonRpc/endpointWatch.ts'
 import type { AwaitedBlobs, L1HeadProblem } from '../../l1/index.ts'
-import type { EndpointState } from '../../lib/jsonRpc/endpointWatch.ts'
 import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
 import type { DerivationRecord } from './derivationRecorder.ts'
 import { explainDerivation } from './explainDerivation.ts'

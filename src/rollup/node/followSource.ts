@@ -1,5 +1,5 @@
+import type { RpcClient } from '../../jsonRpc/client.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
-import type { RpcClient } from '../../lib/jsonRpc/client.ts'
 import { JsonObjectReader } from '../protocol/jsonReader.ts'
 import { type BlockId, type L2BlockRef, ZERO_HASH } from '../protocol/types.ts'
 

@@ -1,7 +1,7 @@
+import type { EndpointState } from '../../jsonRpc/endpointWatch.ts'
 import type { AwaitedBlobs, L1HeadProblem } from '../../l1/index.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
-import type { EndpointState } from '../../lib/jsonRpc/endpointWatch.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { EngineClient, StartHeadsOptions, SyncOptions } from '../engine/index.ts'
 import type { L1BlockRef } from '../protocol/types.ts'

@@ -1,28 +1,35 @@
-export { type Batch, decodeBatch, readBatch } from './batch.ts'
-export { BLOB_BYTES, decodeBlob, encodeBlob, MAX_BLOB_DATA_BYTES } from './blob.ts'
-export {
-  type BlobScheduleEntry,
-  blobBaseFee,
-  blobUpdateFraction,
-  changesBlobsAt,
-  hasKnownBlobSchedule,
-  l1BlobBaseFee,
-} from './blobFee.ts'
-export {
-  type BlockHeader,
-  blockHeaderFromJson,
-  blockHeaderHash,
-  decodeBlockHeader,
-  encodeBlockHeader,
-  HEADER_JSON_NAMES,
-} from './blockHeader.ts'
+export { type Batch, decodeBatch, readBatch } from './batch/batch.ts'
 export {
   COMPRESSION_ALGORITHMS,
   type CompressionAlgorithm,
   compressChannel,
   openChannelBatches,
   type ReadChannelOptions,
-} from './channel.ts'
+} from './batch/channel.ts'
+export { decodeFrames, encodeFrame, encodeFrames, type Frame } from './batch/frame.ts'
+export { decodeSingularBatch, encodeSingularBatch, type SingularBatch } from './batch/singularBatch.ts'
+export { buildSpanBatch, decodeSpanBatch } from './batch/spanBatch.ts'
+export {
+  encodeDecodedSpanBatch,
+  encodeSpanBatch,
+  type SpanBatchBlock,
+  SpanBatchEncoder,
+} from './batch/spanBatchEncoder.ts'
+export type { SpanBatch, SpanBatchElement } from './batch/spanBatchTypes.ts'
+export { hasMoreThanL1Info, transactionTotals, withUnreadTransactions } from './batch/unreadTransactions.ts'
+export {
+  channelTimeout,
+  isForkActivationBlock,
+  isForkActive,
+  l2BlockNumberAt,
+  l2BlockTime,
+  maxChannelBankSize,
+  maxRlpBytesPerChannel,
+  maxSequencerDrift,
+} from './config/forks.ts'
+export { checkRollupConfig, parseRollupConfig, rollupConfigToJson, systemConfigToJson } from './config/rollupConfig.ts'
+export { describeUnknownMember, unknownConfigMembers } from './config/rollupConfigMembers.ts'
+export { checkForksKnown, unknownForkAt, unknownForks } from './config/unknownForks.ts'
 export {
   BASE_FEE_VAULT_ADDRESS,
   DEPOSITOR_ACCOUNT,
@@ -41,18 +48,7 @@ export {
   OPERATOR_FEE_VAULT_ADDRESS,
   SEQUENCER_FEE_VAULT_ADDRESS,
 } from './constants.ts'
-export {
-  DEPOSIT_TX_TYPE,
-  type DepositTx,
-  decodeDepositTx,
-  depositsFromReceipts,
-  depositTxHash,
-  encodeDepositTx,
-  isDepositTx,
-  TRANSACTION_DEPOSITED_TOPIC,
-  userDepositFromLog,
-} from './deposit.ts'
-export { fastLzLength } from './fastLz.ts'
+export { fastLzLength } from './fees/fastLz.ts'
 export {
   type BaseFeeConstants,
   type BaseFeeParent,
@@ -69,73 +65,7 @@ export {
   nextBaseFee,
   type OperatorFeeOptions,
   operatorFee,
-} from './fees.ts'
-export {
-  channelTimeout,
-  isForkActivationBlock,
-  isForkActive,
-  l2BlockNumberAt,
-  l2BlockTime,
-  maxChannelBankSize,
-  maxRlpBytesPerChannel,
-  maxSequencerDrift,
-} from './forks.ts'
-export { decodeFrames, encodeFrame, encodeFrames, type Frame } from './frame.ts'
-export { JsonObjectReader, jsonBytes } from './jsonReader.ts'
-export {
-  encodeL1Info,
-  type L1Info,
-  type L1InfoFormat,
-  l1InfoDepositTx,
-  l1InfoOf,
-  l1InfoOfTransactions,
-  parseL1Info,
-} from './l1Info.ts'
-export { createL1InfoEncoder, type L1InfoEncoder } from './l1InfoEncoder.ts'
-export { bundleNeededAt, MISSING_BUNDLE_TEXT } from './lagoonUpgrade.ts'
-export { orderedTrieRoot } from './orderedTrie.ts'
-export { computeOutputRoot, type OutputRootParts } from './outputRoot.ts'
-export {
-  type PayloadHeaderOptions,
-  payloadBlockHash,
-  payloadToHeader,
-  payloadToL2BlockRef,
-  payloadVersionAt,
-} from './payload.ts'
-export { payloadId } from './payloadId.ts'
-export {
-  attributesFromJson,
-  attributesToJson,
-  type ExecutionPayloadJson,
-  type PayloadAttributesJson,
-  payloadEnvelopeFromJson,
-  payloadEnvelopeToJson,
-  payloadFromJson,
-  payloadToJson,
-  type WithdrawalJson,
-} from './payloadJson.ts'
-export {
-  checkTransactions,
-  claimedTransactions,
-  decodePayloadEnvelope,
-  decodePayloadSsz,
-  encodePayloadEnvelope,
-  encodePayloadParts,
-  encodePayloadSsz,
-  MAX_BLOCK_TRANSACTIONS,
-  type PayloadVersion,
-  transactionsPlace,
-} from './payloadSsz.ts'
-export {
-  decodePostExecTx,
-  encodePostExecTx,
-  type GasRefund,
-  isPostExecTx,
-  type PostExecTx,
-  SDM_VERSION,
-} from './postExec.ts'
-export { checkRollupConfig, parseRollupConfig, rollupConfigToJson, systemConfigToJson } from './rollupConfig.ts'
-export { describeUnknownMember, unknownConfigMembers } from './rollupConfigMembers.ts'
+} from './fees/fees.ts'
 export {
   decodeEip1559Params,
   decodeExtraData,
@@ -149,18 +79,75 @@ export {
   encodeScalar,
   type HeaderFeeParams,
   type OperatorFeeParams,
-} from './scalars.ts'
-export { payloadSigningHash, payloadSigningHashOfBody } from './signing.ts'
-export { decodeSingularBatch, encodeSingularBatch, type SingularBatch } from './singularBatch.ts'
+} from './fees/scalars.ts'
+export { JsonObjectReader, jsonBytes } from './jsonReader.ts'
+export { BLOB_BYTES, decodeBlob, encodeBlob, MAX_BLOB_DATA_BYTES } from './l1/blob.ts'
 export {
-  invalidatedBlockSourceHash,
-  l1InfoSourceHash,
-  upgradeSourceHash,
-  userDepositSourceHash,
-} from './sourceHash.ts'
-export { buildSpanBatch, decodeSpanBatch } from './spanBatch.ts'
-export { encodeDecodedSpanBatch, encodeSpanBatch, type SpanBatchBlock, SpanBatchEncoder } from './spanBatchEncoder.ts'
-export type { SpanBatch, SpanBatchElement } from './spanBatchTypes.ts'
+  type BlobScheduleEntry,
+  blobBaseFee,
+  blobUpdateFraction,
+  changesBlobsAt,
+  hasKnownBlobSchedule,
+  l1BlobBaseFee,
+} from './l1/blobFee.ts'
+export {
+  encodeL1Info,
+  type L1Info,
+  type L1InfoFormat,
+  l1InfoDepositTx,
+  l1InfoOf,
+  l1InfoOfTransactions,
+  parseL1Info,
+} from './l1/l1Info.ts'
+export { createL1InfoEncoder, type L1InfoEncoder } from './l1/l1InfoEncoder.ts'
+export {
+  applySystemConfigUpdate,
+  applySystemConfigUpdates,
+  CONFIG_UPDATE_TOPIC,
+  systemConfigFromPayload,
+} from './l1/systemConfig.ts'
+export {
+  type BlockHeader,
+  blockHeaderFromJson,
+  blockHeaderHash,
+  decodeBlockHeader,
+  encodeBlockHeader,
+  HEADER_JSON_NAMES,
+} from './payload/blockHeader.ts'
+export { orderedTrieRoot } from './payload/orderedTrie.ts'
+export { computeOutputRoot, type OutputRootParts } from './payload/outputRoot.ts'
+export {
+  type PayloadHeaderOptions,
+  payloadBlockHash,
+  payloadToHeader,
+  payloadToL2BlockRef,
+  payloadVersionAt,
+} from './payload/payload.ts'
+export { payloadId } from './payload/payloadId.ts'
+export {
+  attributesFromJson,
+  attributesToJson,
+  type ExecutionPayloadJson,
+  type PayloadAttributesJson,
+  payloadEnvelopeFromJson,
+  payloadEnvelopeToJson,
+  payloadFromJson,
+  payloadToJson,
+  type WithdrawalJson,
+} from './payload/payloadJson.ts'
+export {
+  checkTransactions,
+  claimedTransactions,
+  decodePayloadEnvelope,
+  decodePayloadSsz,
+  encodePayloadEnvelope,
+  encodePayloadParts,
+  encodePayloadSsz,
+  MAX_BLOCK_TRANSACTIONS,
+  type PayloadVersion,
+  transactionsPlace,
+} from './payload/payloadSsz.ts'
+export { payloadSigningHash, payloadSigningHashOfBody } from './payload/signing.ts'
 export {
   type AccountProof,
   accountProofFromJson,
@@ -168,14 +155,33 @@ export {
   storageProofsFromJson,
   verifyAccountProof,
   verifyStorageProof,
-} from './stateProof.ts'
+} from './payload/stateProof.ts'
+export { marksOf, POST_EXEC_TYPE_BYTE, type TransactionList } from './payload/transactionList.ts'
 export {
-  applySystemConfigUpdate,
-  applySystemConfigUpdates,
-  CONFIG_UPDATE_TOPIC,
-  systemConfigFromPayload,
-} from './systemConfig.ts'
-export { marksOf, POST_EXEC_TYPE_BYTE, type TransactionList } from './transactionList.ts'
+  DEPOSIT_TX_TYPE,
+  type DepositTx,
+  decodeDepositTx,
+  depositsFromReceipts,
+  depositTxHash,
+  encodeDepositTx,
+  isDepositTx,
+  TRANSACTION_DEPOSITED_TOPIC,
+  userDepositFromLog,
+} from './transaction/deposit.ts'
+export {
+  decodePostExecTx,
+  encodePostExecTx,
+  type GasRefund,
+  isPostExecTx,
+  type PostExecTx,
+  SDM_VERSION,
+} from './transaction/postExec.ts'
+export {
+  invalidatedBlockSourceHash,
+  l1InfoSourceHash,
+  upgradeSourceHash,
+  userDepositSourceHash,
+} from './transaction/sourceHash.ts'
 export {
   type AltDaConfig,
   type BlockId,
@@ -200,8 +206,7 @@ export {
   ZERO_L1_REF,
   ZERO_L2_REF,
 } from './types.ts'
-export { checkForksKnown, unknownForkAt, unknownForks } from './unknownForks.ts'
-export { hasMoreThanL1Info, transactionTotals, withUnreadTransactions } from './unreadTransactions.ts'
+export { bundleNeededAt, MISSING_BUNDLE_TEXT } from './upgrade/lagoonUpgrade.ts'
 export {
   BUNDLE_PINS,
   type BundledFork,
@@ -209,5 +214,5 @@ export {
   readUpgradeBundle,
   type UpgradeBundle,
   upgradeBundleToJson,
-} from './upgradeBundle.ts'
-export { upgradeDeposits, upgradeDepositsOf, upgradeGas } from './upgradeTxs.ts'
+} from './upgrade/upgradeBundle.ts'
+export { upgradeDeposits, upgradeDepositsOf, upgradeGas } from './upgrade/upgradeTxs.ts'

@@ -1,6 +1,6 @@
+import type { RpcClient } from '../../jsonRpc/client.ts'
 import { type Clock, sleep } from '../../lib/clock.ts'
 import { DeviumError } from '../../lib/errors.ts'
-import type { RpcClient } from '../../lib/jsonRpc/client.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { payloadEnvelopeToJson } from '../protocol/index.ts'
 import type { PayloadEnvelope } from '../protocol/types.ts'

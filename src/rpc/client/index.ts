@@ -1,6 +1,6 @@
+export { type RequestOptions, type RpcClient, RpcTransportError } from '../../jsonRpc/client.ts'
+export { JsonRpcError } from '../../jsonRpc/types.ts'
 export { DeviumError, UsageError } from '../../lib/errors.ts'
-export { type RequestOptions, type RpcClient, RpcTransportError } from '../../lib/jsonRpc/client.ts'
-export { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 export type { Events, Topic } from '../schemas/events.ts'
 export {
   createNodeClient,

@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono'
-import { isLoopback } from '../../lib/jsonRpc/hostCheck.ts'
+import { isLoopback } from '../../jsonRpc/hostCheck.ts'
 import { createPageFiles, type PageFile } from './pageFiles.ts'
 
 /** A node that the page shows. */

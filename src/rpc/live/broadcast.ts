@@ -1,4 +1,4 @@
-import { serialize } from '../../lib/jsonRpc/pieces.ts'
+import { serialize } from '../../jsonRpc/pieces.ts'
 
 export type Notify = (content: string) => void
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { expect, it, onTestFinished } from 'vitest'
+import { createRpcApp, serveApp } from '../../jsonRpc/httpServer.ts'
 import { ManualClock } from '../../lib/clock.ts'
-import { createRpcApp, serveApp } from '../../lib/jsonRpc/httpServer.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { postJson } from '../../lib/testUtils/httpRequest.ts'
 import type { P2pNews } from '../../p2p/base/news.ts'

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../../src/lib/jsonRpc/types.ts'
+import type { JsonValue } from '../../../src/jsonRpc/types.ts'
 import type { Random } from '../random.ts'
 import type { SampleCall } from './calls.ts'
 

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../../src/lib/jsonRpc/types.ts'
+import type { JsonValue } from '../../../src/jsonRpc/types.ts'
 
 /** A request as a client would make it, before it is mutated. */
 export interface SampleCall {

@@ -1,6 +1,6 @@
 import { type Agent, request } from 'node:http'
 import { connect } from 'node:net'
-import { createRpcClient } from '../../../src/lib/jsonRpc/client.ts'
+import { createRpcClient } from '../../../src/jsonRpc/client.ts'
 import type { Random } from '../random.ts'
 import { type Fault, faultOfAnswer } from './answers.ts'
 

@@ -1,7 +1,7 @@
 import { Agent } from 'node:http'
 import { privateKeyToAccount } from 'viem/accounts'
+import { createRpcClient } from '../../../src/jsonRpc/client.ts'
 import { systemClock, unixSeconds } from '../../../src/lib/clock.ts'
-import { createRpcClient } from '../../../src/lib/jsonRpc/client.ts'
 import { createJwt, loadJwtSecret } from '../../../src/lib/jwt.ts'
 import { Random } from '../random.ts'
 import type { RunningTestnet } from '../testnet.ts'

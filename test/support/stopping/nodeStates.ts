@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { loadRecordedRpc } from '../../../src/execution/testUtils/recordedRpc.ts'
+import type { RpcClient } from '../../../src/jsonRpc/client.ts'
 import { toHex } from '../../../src/lib/hex.ts'
-import type { RpcClient } from '../../../src/lib/jsonRpc/client.ts'
 import { until } from '../../../src/lib/testUtils/until.ts'
 import { CLOSED_PORT } from '../../../src/p2p/testUtils/rawServer.ts'
 import { payloadEnvelopeToJson, ZERO_HASH } from '../../../src/rollup/protocol/index.ts'

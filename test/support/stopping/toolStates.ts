@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { toBlock } from '../../../src/execution/chain/blockReader.ts'
-import { sealConsensusHeader } from '../../../src/execution/chain/headerCodec.ts'
+import { sealConsensusHeader } from '../../../src/execution/chain/storage/headerCodec.ts'
 import { encodeBlock } from '../../../src/execution/index.ts'
 import { BlockDriver } from '../../../src/execution/testUtils/blockDriver.ts'
 import { decodeTransaction } from '../../../src/execution/tx/decodeTransaction.ts'

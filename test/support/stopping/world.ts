@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createRpcClient, type RpcClient } from '../../../src/lib/jsonRpc/client.ts'
+import { createRpcClient, type RpcClient } from '../../../src/jsonRpc/client.ts'
 import { type FakeServer, type RpcAnswer, startFakeBeacon, startFakeRpc } from './servers.ts'
 import { type ProgramOptions, StoppedProgram } from './stoppedProgram.ts'
 

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
+import type { RpcClient } from '../../../src/jsonRpc/client.ts'
 import { ManualClock } from '../../../src/lib/clock.ts'
 import { fromHex, type Hex, toQuantity } from '../../../src/lib/hex.ts'
-import type { RpcClient } from '../../../src/lib/jsonRpc/client.ts'
 import { versionedHashOf } from '../../../src/lib/kzg/index.ts'
 import { createLogger } from '../../../src/lib/logger.ts'
 import type { StoredBlob } from './blobStore.ts'

@@ -1,6 +1,6 @@
+import type { RequestOptions, RpcClient } from '../../../src/jsonRpc/client.ts'
 import { DeviumError } from '../../../src/lib/errors.ts'
 import { fromHex, type Hex, normalizeHex, toQuantity } from '../../../src/lib/hex.ts'
-import type { RequestOptions, RpcClient } from '../../../src/lib/jsonRpc/client.ts'
 import { versionedHashOf } from '../../../src/lib/kzg/index.ts'
 import { JsonObjectReader } from '../../../src/rollup/protocol/index.ts'
 import type { StoredBlob } from './blobStore.ts'

@@ -1,5 +1,5 @@
+import type { RpcClient } from '../../../src/jsonRpc/client.ts'
 import { normalizeHex } from '../../../src/lib/hex.ts'
-import type { RpcClient } from '../../../src/lib/jsonRpc/client.ts'
 import type { BlockId } from '../../../src/rollup/protocol/types.ts'
 import type { ConsensusClient } from '../consensus/consensusClient.ts'
 import { batch, checkReceipts, type SignedStep } from '../deploy.ts'

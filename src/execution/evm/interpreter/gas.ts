@@ -1,4 +1,4 @@
-import type { Rules } from '../../chain/chainConfig.ts'
+import type { Rules } from '../../config/chainConfig.ts'
 
 // Costs under Berlin's access lists (EIP-2929), London's refunds (EIP-3529) and later; every OP chain has these.
 

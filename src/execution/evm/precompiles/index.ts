@@ -1,5 +1,5 @@
 import type { Hex } from '../../../lib/hex.ts'
-import type { Rules } from '../../chain/chainConfig.ts'
+import type { Rules } from '../../config/chainConfig.ts'
 import { blake2f } from './blake2f.ts'
 import { blsG1Add, blsG1Msm, blsG2Add, blsG2Msm, blsMapToG1, blsMapToG2, blsPairing } from './bls12381.ts'
 import { bn254Add, bn254Mul, bn254Pairing } from './bn254.ts'

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../../lib/bytes.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import type { Fork } from '../../../rollup/protocol/types.ts'
-import { rulesAt } from '../../chain/chainConfig.ts'
+import { rulesAt } from '../../config/chainConfig.ts'
 import { precompileAddress, precompilesUnder } from './index.ts'
 import { callPrecompile } from './precompile.ts'
 

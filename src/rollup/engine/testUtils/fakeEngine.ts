@@ -1,7 +1,7 @@
+import { JsonRpcError } from '../../../jsonRpc/types.ts'
 import { bigIntToBytes } from '../../../lib/bytes.ts'
 import { DecodeError } from '../../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
-import { JsonRpcError } from '../../../lib/jsonRpc/types.ts'
 import { isForkActive, payloadBlockHash, payloadToL2BlockRef, systemConfigFromPayload } from '../../protocol/index.ts'
 import {
   type L2BlockRef,

@@ -1,4 +1,4 @@
-import type { SpanBatch, SpanBatchElement } from '../spanBatchTypes.ts'
+import type { SpanBatch, SpanBatchElement } from '../batch/spanBatchTypes.ts'
 
 type Given = Partial<Pick<SpanBatch, 'parentCheck' | 'l1OriginCheck'>> & {
   elements: readonly (Omit<SpanBatchElement, 'originChanged'> & { originChanged?: boolean })[]

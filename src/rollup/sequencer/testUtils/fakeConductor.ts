@@ -1,6 +1,6 @@
-import { createRpcApp, serveApp } from '../../../lib/jsonRpc/httpServer.ts'
-import { createRpcDispatcher, type RpcHandler } from '../../../lib/jsonRpc/server.ts'
-import { JsonRpcError } from '../../../lib/jsonRpc/types.ts'
+import { createRpcApp, serveApp } from '../../../jsonRpc/httpServer.ts'
+import { createRpcDispatcher, type RpcHandler } from '../../../jsonRpc/server.ts'
+import { JsonRpcError } from '../../../jsonRpc/types.ts'
 import { payloadEnvelopeFromJson } from '../../protocol/index.ts'
 import type { PayloadEnvelope } from '../../protocol/types.ts'
 

@@ -4,7 +4,7 @@ import { createEVM, NobleBN254 } from '@ethereumjs/evm'
 import { expect } from 'vitest'
 import { bigIntToBytes, concatBytes, EMPTY_BYTES } from '../../../../lib/bytes.ts'
 import { toHex } from '../../../../lib/hex.ts'
-import { rulesAt } from '../../../chain/chainConfig.ts'
+import { rulesAt } from '../../../config/chainConfig.ts'
 import { precompileAddress, precompilesUnder } from '../index.ts'
 import { callPrecompile } from '../precompile.ts'
 

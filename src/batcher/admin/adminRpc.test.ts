@@ -1,0 +1,70 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { createRpcClient } from '../../jsonRpc/client.ts'
+import { createRpcApp, serveApp } from '../../jsonRpc/httpServer.ts'
+import { createRpcDispatcher } from '../../jsonRpc/server.ts'
+import { submitterInTest } from '../testUtils/submitterInTest.ts'
+import { TEST_TX_OPTIONS } from '../testUtils/submitterSetup.ts'
+import { createBatcherRpc } from './adminRpc.ts'
+
+/** A submitter whose stop waits for an L1 block, and clients that call its RPC. */
+async function submitterThatDrains() {
+  const setup = await submitterInTest('granite-singular-zlib-calldata')
+  const { l1, log, node } = setup
+  await l1.request('evm_setAutomine', [false])
+  node.unsafe = 4
+  const batcher = setup.create({ maxChannelDuration: 0 })
+  const { methods } = createBatcherRpc({ batcher, txManager: { tunables: TEST_TX_OPTIONS }, setLogLevel: () => {} })
+  const app = createRpcApp({ dispatcher: createRpcDispatcher({ methods }) })
+  const server = await serveApp(app, '127.0.0.1', 0, 'test')
+  onTestFinished(server.close)
+  const client = createRpcClient({ url: server.url, timeoutMs: 60_000 })
+  onTestFinished(client.close)
+  await batcher.start()
+  await log.seen('Added L2 block to local state', 4)
+
+  /** A client that leaves while the stop is under way. */
+  const stopAndLeave = async () => {
+    const leaving = new AbortController()
+    const asked = client.request('admin_stopBatcher', [], { signal: leaving.signal }).catch(() => 'has left')
+    await log.seen('Transaction successfully published')
+    leaving.abort()
+    expect(await asked).toBe('has left')
+  }
+  return { ...setup, batcher, client, stopAndLeave }
+}
+
+it('goes on with a stop whose caller has left', async () => {
+  const { l1, log, mine, node, stopAndLeave, batcher } = await submitterThatDrains()
+  await stopAndLeave()
+  await l1.request('evm_setAutomine', [true])
+  await mine()
+  await log.seen('Batch Submitter stopped')
+  expect(await node.safeNumber()).toBe(4)
+  expect(batcher.isRunning).toBe(false)
+})
+
+it('lets a second caller join the stop of one that has left', async () => {
+  const { l1, log, mine, node, stopAndLeave, client } = await submitterThatDrains()
+  await stopAndLeave()
+  const joined = client.request('admin_stopBatcher', [])
+  await l1.request('evm_setAutomine', [true])
+  await mine()
+  expect(await joined).toBeNull()
+  expect(await node.safeNumber()).toBe(4)
+  expect(log.of('Stopping Batch Submitter')).toHaveLength(1)
+  expect(log.of('Batch Submitter stopped')).toHaveLength(1)
+  await expect(client.request('admin_stopBatcher', [])).rejects.toThrow('batcher is not running')
+})
+
+it('tells the caller of a stop that a start has cancelled it', async () => {
+  const { log, client } = await submitterThatDrains()
+  const stopped = client.request('admin_stopBatcher', [])
+  const told = expect(stopped).rejects.toThrow(
+    'the stop was cancelled by admin_startBatcher before all data were saved to L1; the batcher goes on',
+  )
+  await log.seen('Transaction successfully published')
+  expect(await client.request('admin_startBatcher', [])).toBeNull()
+  await told
+  await expect(client.request('admin_startBatcher', [])).rejects.toThrow('batcher is already running')
+  expect(log.of('Batch Submitter stopped')).toEqual([])
+})

@@ -1,0 +1,192 @@
+import type { RpcHandler } from '../../jsonRpc/server.ts'
+import { invalidParams, type JsonValue } from '../../jsonRpc/types.ts'
+import { durationMsIn } from '../../lib/duration.ts'
+import { LOG_LEVELS, type LogLevel } from '../../lib/logger.ts'
+import { untilAborted } from '../../lib/untilAborted.ts'
+import type { BatchSubmitter } from '../submitter/batchSubmitter.ts'
+import { type PidOptions, THROTTLE_CONTROLLERS, type ThrottleControllerType } from '../throttle/controller.ts'
+import type { TunableTxManagerOptions } from '../txmgr/txManager.ts'
+import { type BatcherStatus, explainStatus, isWell } from './status.ts'
+
+export interface BatcherRpcModules {
+  batcher: Pick<BatchSubmitter, 'start' | 'stop' | 'flush' | 'throttler' | 'status'>
+  txManager: { readonly tunables: TunableTxManagerOptions }
+  setLogLevel: (level: LogLevel) => void
+}
+
+const NANOSECONDS_PER_MS = 1_000_000
+
+export interface BatcherRpc {
+  methods: ReadonlyMap<string, RpcHandler>
+  /** Whether a method does more than tell. */
+  isChanging: (method: string) => boolean
+}
+
+/** The `admin` and `txmgr` namespaces under op-batcher's names. */
+export function createBatcherRpc(modules: BatcherRpcModules): BatcherRpc {
+  const reading = readingMethods(modules).map(refusingMore)
+  const changing = new Map(changingMethods(modules).map(refusingMore))
+  return { methods: new Map([...reading, ...changing]), isChanging: (method) => changing.has(method) }
+}
+
+/** A method, and how many parameters it takes. */
+type Method = [name: string, handler: RpcHandler, params?: number]
+
+/** As geth's server does. */
+function refusingMore([name, handler, most = 0]: Method): [string, RpcHandler] {
+  return [
+    name,
+    (params, context) => {
+      if (params.length > most) throw invalidParams(`too many arguments, want at most ${most}`)
+      return handler(params, context)
+    },
+  ]
+}
+
+function readingMethods({ batcher, txManager: { tunables } }: BatcherRpcModules): Method[] {
+  return [
+    ['admin_batcherStatus', () => statusJson(batcher.status, Date.now())],
+    ['admin_getThrottleController', () => batcher.throttler.status],
+    ['txmgr_getMinBaseFee', () => tunables.minBaseFeeWei],
+    ['txmgr_getMinPriorityFee', () => tunables.minTipCapWei],
+    ['txmgr_getMinBlobFee', () => tunables.minBlobFeeWei],
+    ['txmgr_getBlobTipCapDynamic', () => tunables.blobTipCapDynamic],
+    ['txmgr_getFeeThreshold', () => tunables.feeLimitThresholdWei],
+    ['txmgr_getBumpFeeRetryTime', () => tunables.resubmissionTimeoutMs * NANOSECONDS_PER_MS],
+    ['txmgr_getRebroadcastInterval', () => tunables.rebroadcastIntervalMs * NANOSECONDS_PER_MS],
+  ]
+}
+
+function changingMethods({ batcher, txManager, setLogLevel }: BatcherRpcModules): Method[] {
+  const { tunables } = txManager
+  return [
+    ['admin_startBatcher', () => batcher.start()],
+    // A caller that leaves ends its waiting, not the stop.
+    ['admin_stopBatcher', (_params, { signal }) => untilAborted(batcher.stop(), signal)],
+    ['admin_flushBatcher', () => batcher.flush()],
+    [
+      'admin_setThrottleController',
+      ([type, pid]) => batcher.throttler.controller.setType(...controllerChange(type, pid)),
+      2,
+    ],
+    ['admin_resetThrottleController', () => batcher.throttler.controller.reset()],
+    ['admin_setLogLevel', ([level]) => setLogLevel(logLevel(level)), 1],
+    [
+      'txmgr_setMinBaseFee',
+      ([value]) => {
+        tunables.minBaseFeeWei = wei(value)
+      },
+      1,
+    ],
+    [
+      'txmgr_setMinPriorityFee',
+      ([value]) => {
+        tunables.minTipCapWei = wei(value)
+      },
+      1,
+    ],
+    [
+      'txmgr_setMinBlobFee',
+      ([value]) => {
+        tunables.minBlobFeeWei = wei(value)
+      },
+      1,
+    ],
+    [
+      'txmgr_setBlobTipCapDynamic',
+      ([value]) => {
+        if (typeof value !== 'boolean') throw invalidParams('expected true or false')
+        tunables.blobTipCapDynamic = value
+      },
+      1,
+    ],
+    [
+      'txmgr_setFeeThreshold',
+      ([value]) => {
+        tunables.feeLimitThresholdWei = wei(value)
+      },
+      1,
+    ],
+    [
+      'txmgr_setBumpFeeRetryTime',
+      ([value]) => {
+        tunables.resubmissionTimeoutMs = durationMs(value)
+      },
+      1,
+    ],
+    [
+      'txmgr_setRebroadcastInterval',
+      ([value]) => {
+        tunables.rebroadcastIntervalMs = durationMs(value)
+      },
+      1,
+    ],
+  ]
+}
+
+function logLevel(value: JsonValue | undefined): LogLevel {
+  const found = LOG_LEVELS.find((level) => typeof value === 'string' && level === value.toLowerCase())
+  if (found === undefined) throw invalidParams(`level: expected one of ${LOG_LEVELS.join(', ')}`)
+  return found
+}
+
+/** Amounts in wei as decimal text, what is not known as null. */
+function statusJson(status: BatcherStatus, nowMs: number): JsonValue {
+  const text = JSON.stringify(
+    { why: explainStatus(status, nowMs), ok: isWell(status), ...status },
+    (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value === undefined ? null : value),
+  )
+  return JSON.parse(text) as JsonValue
+}
+
+/** op-batcher's form: an empty type is `step`; `pid` needs its factors. */
+function controllerChange(
+  type: JsonValue | undefined,
+  pid: JsonValue | undefined,
+): [ThrottleControllerType, PidOptions?] {
+  const wanted = type === '' ? 'step' : type
+  const found = THROTTLE_CONTROLLERS.find((name) => name === wanted)
+  if (found === undefined) {
+    throw invalidParams(
+      `invalid controller type '${typeof wanted === 'string' ? wanted : JSON.stringify(wanted)}', must be one of: [${THROTTLE_CONTROLLERS.join(', ')}]`,
+    )
+  }
+  if (found !== 'pid') return [found]
+  if (typeof pid !== 'object' || pid === null || Array.isArray(pid))
+    throw invalidParams('cannot set PID controller type without configuration')
+  const factor = (name: string): number => {
+    const value = pid[name]
+    if (typeof value !== 'number' || !(value >= 0)) throw invalidParams(`${name}: expected a number, at least 0`)
+    return value
+  }
+  const { sample_time: sampleTime } = pid
+  return [
+    found,
+    {
+      kp: factor('kp'),
+      ki: factor('ki'),
+      kd: factor('kd'),
+      integralMax: factor('integral_max'),
+      outputMax: factor('output_max'),
+      sampleTimeMs: sampleTimeMs(sampleTime),
+    },
+  ]
+}
+
+function sampleTimeMs(value: JsonValue | undefined): number {
+  const ms = durationMsIn(value)
+  if (ms === undefined) throw invalidParams('sample_time: expected a duration such as "2s"')
+  return ms
+}
+
+function wei(value: JsonValue | undefined): bigint {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)
+  if (typeof value === 'string' && /^(0x[0-9a-fA-F]{1,32}|\d{1,32})$/.test(value)) return BigInt(value)
+  throw invalidParams('fee: expected a whole number of wei')
+}
+
+function durationMs(value: JsonValue | undefined): number {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < NANOSECONDS_PER_MS)
+    throw invalidParams('time: expected nanoseconds, at least one millisecond')
+  return value / NANOSECONDS_PER_MS
+}

@@ -1,0 +1,278 @@
+import { concatBytes } from '../../lib/bytes.ts'
+import type { Hex } from '../../lib/hex.ts'
+import { FRAME_ENCODING_OVERHEAD_BYTES, type Frame } from '../../rollup/protocol/index.ts'
+import type { BlockId } from '../../rollup/protocol/types.ts'
+import type { BatcherBlock } from '../l2/l2Block.ts'
+import { MAX_BLOBS_PER_TX } from '../txmgr/sidecar.ts'
+import type { ChannelConfig } from './channelConfig.ts'
+import type { AddBlockOutcome, ChannelFullReason, ChannelOut } from './channelOut.ts'
+import { calldataCost } from './daChoice.ts'
+import type { TxData } from './txData.ts'
+
+/** What a confirmed transaction cost. */
+export interface TxCost {
+  feeWei: bigint
+  /** Wei per gas. */
+  gasPriceWei: bigint
+}
+
+const NO_COST: TxCost = { feeWei: 0n, gasPriceWei: 0n }
+const MAX_FRAME_NUMBER = 0xffff
+/** What geth's pool takes at most, less what is no data. */
+const MAX_CALLDATA_FRAME_BYTES = 120_000
+
+/**
+ * One channel from its first block to its last confirmation. Frames are handed out in order through a cursor; when a
+ * transaction fails the cursor goes back to its frame, so that frames never reach L1 out of order (Holocene drops a
+ * channel whose frames do).
+ */
+export class Channel {
+  readonly id: Hex
+  private sentAs: ChannelConfig
+  readonly blocks: BatcherBlock[] = []
+  private readonly out: ChannelOut
+  private readonly frames: Frame[] = []
+  private cursor = 0
+  private closed = false
+  private reason: ChannelFullReason | undefined
+  /** L1 block number at which the channel must close, and why; only ever lowered. */
+  private deadline: { l1Block: number; reason: ChannelFullReason } | undefined
+  /** Frames of the transactions under way. */
+  private readonly pending = new Map<string, readonly Frame[]>()
+  private readonly confirmed = new Set<number>()
+  private minInclusion: number | undefined
+  private maxInclusion = 0
+  private outputLength = 0
+  private estimatedDaBytes = 0
+  /** Of the confirmed transactions. */
+  costWei = 0n
+  /** What the same data would have cost as calldata. */
+  calldataCostWei = 0n
+  private isBusy = false
+  private isDestroyed = false
+
+  /** `durationFrom`: the L1 origin that the maximal duration counts from. */
+  constructor(id: Hex, config: ChannelConfig, out: ChannelOut, durationFrom: number) {
+    this.id = id
+    this.sentAs = config
+    this.out = out
+    if (config.maxChannelDuration !== 0) this.lowerDeadline(durationFrom + config.maxChannelDuration, 'duration')
+  }
+
+  get config(): ChannelConfig {
+    return this.sentAs
+  }
+
+  get fullReason(): ChannelFullReason | undefined {
+    return this.reason
+  }
+
+  get isFull(): boolean {
+    return this.reason !== undefined
+  }
+
+  /** No block is taken any more, and all frames are there. */
+  get isClosed(): boolean {
+    return this.closed
+  }
+
+  /** Number of the block that follows its last one. */
+  get nextL2Number(): number | undefined {
+    const latest = this.latestL2
+    return latest === undefined ? undefined : latest.number + 1
+  }
+
+  /** The L1 block at which it closes at the latest, and why. */
+  get closesAt(): { l1Block: number; reason: ChannelFullReason } | undefined {
+    return this.deadline
+  }
+
+  get latestL2(): BatcherBlock | undefined {
+    return this.blocks.at(-1)
+  }
+
+  /** Whether there is more in it than blocks without users. */
+  get hasTransactions(): boolean {
+    return this.blocks.some(({ transactions }) => transactions.length > 0)
+  }
+
+  get latestL1Origin(): BlockId | undefined {
+    return this.blocks.at(-1)?.l1Origin
+  }
+
+  get inputBytes(): number {
+    return this.out.inputBytes
+  }
+
+  /** Bytes in frames so far. */
+  get outputBytes(): number {
+    return this.outputLength
+  }
+
+  /** What it is thought to come to on L1; exact once it has frames. */
+  get daBytes(): number {
+    return this.frames.length > 0 ? this.outputLength : this.estimatedDaBytes
+  }
+
+  /** Output for each byte of input, to three digits. */
+  get comprRatio(): number {
+    return this.inputBytes === 0 ? 0 : Number((this.outputBytes / this.inputBytes).toFixed(3))
+  }
+
+  get readyBytes(): number {
+    return this.out.readyBytes
+  }
+
+  get frameCount(): number {
+    return this.frames.length
+  }
+
+  /** Whether nothing of it is on its way to L1 or there. */
+  get noneSubmitted(): boolean {
+    return this.pending.size === 0 && this.confirmed.size === 0
+  }
+
+  /** Blobs of a channel that is still open wait until they fill a transaction. */
+  get hasTxData(): boolean {
+    const waiting = this.frames.length - this.cursor
+    return waiting >= (this.config.useBlobs && !this.closed ? this.config.targetNumFrames : 1)
+  }
+
+  get isFullySubmitted(): boolean {
+    return this.closed && this.cursor === this.frames.length && this.pending.size === 0
+  }
+
+  /** L1 block of the latest confirmed frame. */
+  get lastInclusionBlock(): number {
+    return this.maxInclusion
+  }
+
+  /** The first and last frame are too far apart on L1 for the channel to be read. */
+  get isTimedOut(): boolean {
+    return this.minInclusion !== undefined && this.maxInclusion - this.minInclusion >= this.config.channelTimeout
+  }
+
+  async addBlock(block: BatcherBlock): Promise<AddBlockOutcome> {
+    const outcome = await this.busy(() => this.out.addBlock(block))
+    this.giveBack(outcome.returned ?? 0)
+    if (outcome.added) {
+      this.blocks.push(block)
+      this.estimatedDaBytes += block.estimatedDaBytes
+      const { seqWindowSize, subSafetyMargin } = this.config
+      this.lowerDeadline(block.l1Origin.number + seqWindowSize - subSafetyMargin, 'sequencerWindow')
+    }
+    if (outcome.full !== undefined) this.setFull(outcome.full)
+    return outcome
+  }
+
+  /** Closes the channel when the L1 has reached its deadline. */
+  checkDeadline(l1Head: number): void {
+    if (this.deadline !== undefined && l1Head >= this.deadline.l1Block) this.setFull(this.deadline.reason)
+  }
+
+  /** The first reason stays. */
+  setFull(reason: ChannelFullReason): void {
+    this.reason ??= reason
+  }
+
+  /**
+   * Makes frames of what is ready; of everything once the channel is full. Whether this call closed the channel: its
+   * newest blocks may then have turned out not to fit, and are in it no more.
+   */
+  async outputFrames(): Promise<boolean> {
+    if (this.closed) return false
+    const maxData = this.config.maxFrameBytes - FRAME_ENCODING_OVERHEAD_BYTES
+    if (!this.isFull) {
+      while (this.out.readyBytes >= maxData && !this.isFull) this.pushFrame(this.out.read(maxData), false)
+      if (!this.isFull) return false
+    }
+    this.giveBack(await this.busy(() => this.out.close()))
+    this.closed = true
+    do {
+      const data = this.out.read(maxData)
+      this.pushFrame(data, this.out.readyBytes === 0)
+    } while (this.out.readyBytes > 0)
+    return true
+  }
+
+  /** Cuts the frames anew for another kind of transaction. Only while nothing was submitted of a closed channel. */
+  repack(config: ChannelConfig): void {
+    if (config === this.sentAs) return
+    this.sentAs = config
+    const data = concatBytes(...this.frames.map((frame) => frame.data))
+    this.frames.length = 0
+    this.outputLength = 0
+    const maxData = config.maxFrameBytes - FRAME_ENCODING_OVERHEAD_BYTES
+    let start = 0
+    do {
+      const end = Math.min(start + maxData, data.length)
+      this.pushFrame(data.subarray(start, end), end === data.length)
+      start = end
+    } while (start < data.length)
+  }
+
+  /** One frame, or with blobs as many as a transaction takes. Only when `hasTxData`. */
+  nextTxData(): TxData {
+    const { useBlobs } = this.config
+    const frames = this.frames.slice(this.cursor, this.cursor + (useBlobs ? MAX_BLOBS_PER_TX : 1))
+    this.cursor += frames.length
+    const id = `${this.id.slice(2)}:${frames.map(({ number }) => number).join('+')}`
+    this.pending.set(id, frames)
+    return { id, channelId: this.id, frames, asBlobs: useBlobs, hasTransactions: this.hasTransactions }
+  }
+
+  txFailed(id: string): void {
+    const [first] = this.pending.get(id) ?? []
+    if (first === undefined) return
+    this.pending.delete(id)
+    this.cursor = Math.min(this.cursor, first.number)
+  }
+
+  txConfirmed(id: string, inclusionBlock: number, cost: TxCost = NO_COST): void {
+    const frames = this.pending.get(id)
+    if (frames === undefined) return
+    this.costWei += cost.feeWei
+    const bytes = frames.reduce((sum, { data }) => sum + data.length + FRAME_ENCODING_OVERHEAD_BYTES, 1)
+    const asCalldata = { baseFee: cost.gasPriceWei, tip: 0n }
+    this.calldataCostWei += this.config.useBlobs
+      ? calldataCost(bytes, MAX_CALLDATA_FRAME_BYTES, asCalldata)
+      : cost.feeWei
+    this.pending.delete(id)
+    for (const { number } of frames) this.confirmed.add(number)
+    this.minInclusion = Math.min(this.minInclusion ?? inclusionBlock, inclusionBlock)
+    this.maxInclusion = Math.max(this.maxInclusion, inclusionBlock)
+    this.lowerDeadline(inclusionBlock + this.config.channelTimeout - this.config.subSafetyMargin, 'channelTimeout')
+  }
+
+  /** Frees what is native, at the end of the step under way when there is one. */
+  destroy(): void {
+    this.isDestroyed = true
+    if (!this.isBusy) this.out.destroy()
+  }
+
+  private async busy<T>(step: () => Promise<T>): Promise<T> {
+    this.isBusy = true
+    try {
+      return await step()
+    } finally {
+      this.isBusy = false
+      if (this.isDestroyed) this.out.destroy()
+    }
+  }
+
+  private giveBack(count: number): void {
+    for (const { estimatedDaBytes } of this.blocks.splice(this.blocks.length - count, count))
+      this.estimatedDaBytes -= estimatedDaBytes
+  }
+
+  private pushFrame(data: Uint8Array, isLast: boolean): void {
+    const number = this.frames.length
+    this.frames.push({ channelId: this.id, number, data, isLast })
+    this.outputLength += data.length
+    if (number === MAX_FRAME_NUMBER) this.setFull('maxFrames')
+  }
+
+  private lowerDeadline(l1Block: number, reason: ChannelFullReason): void {
+    if (this.deadline === undefined || l1Block < this.deadline.l1Block) this.deadline = { l1Block, reason }
+  }
+}

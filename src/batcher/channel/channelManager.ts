@@ -1,0 +1,403 @@
+import { randomBytes } from 'node:crypto'
+import { type Hex, toHex } from '../../lib/hex.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { SerialLock } from '../../lib/serialLock.ts'
+import { takeTurn } from '../../lib/turns.ts'
+import type { BlockId, RollupConfig } from '../../rollup/protocol/types.ts'
+import { type BatcherBlock, memoryBytes } from '../l2/l2Block.ts'
+import type { BatcherMetrics } from '../submitter/metrics.ts'
+import { Channel, type TxCost } from './channel.ts'
+import { framesInTime } from './channelConfig.ts'
+import { CHANNEL_FULL_REASONS, createChannelOut } from './channelOut.ts'
+import type { DaChoice } from './daChoice.ts'
+import type { ExpectedCompression } from './spanChannelOut.ts'
+import type { TxData } from './txData.ts'
+
+export interface ChannelManagerModules {
+  logger: Logger
+  metrics: BatcherMetrics
+  /** 16 random bytes for each new channel. */
+  createChannelId?: () => Hex
+  createOut?: typeof createChannelOut
+}
+
+export interface ChannelManagerOptions {
+  da: DaChoice
+  rollupConfig: RollupConfig
+}
+
+export interface FillOptions {
+  /** Close the open channel when its deadline has passed. */
+  deadlines: boolean
+  /** Called when a channel is closed: there is something to send. */
+  onReady?: () => void
+  /** Ends it after the block that is being put in: the next call goes on from there. */
+  signal?: AbortSignal
+}
+
+/** Closed channels of which nothing was sent yet: more are not built ahead of sending. */
+const MAX_CHANNELS_AHEAD = 3
+
+/**
+ * Holds the L2 blocks that are not yet safe and the channels made of them. Blocks stay until they are safe, channels
+ * until their last block is: only then is it certain that nothing has to be sent again.
+ *
+ * Blocks are told by their numbers. Everything but `fill` happens at once; `fill` compresses, and finds after each step
+ * that channels or blocks may have gone meanwhile.
+ */
+export class ChannelManager {
+  private readonly modules: ChannelManagerModules
+  private readonly options: ChannelManagerOptions
+  private readonly filling = new SerialLock()
+  private readonly expected: ExpectedCompression = { ratio: 1, besideQuick: undefined }
+  private held: BatcherBlock[] = []
+  /** Number of the first block that is in no channel. */
+  private nextNumber = 0
+  private queue: Channel[] = []
+  private readonly txChannels = new Map<string, Channel>()
+  private durationFrom = 0
+  private flushThrough: number | undefined
+  private heldBytes = 0
+  /** What blocks in no channel are thought to come to on L1. */
+  private pendingDaBytes = 0
+  private heldMemoryBytes = 0
+  private loaded: BlockId | undefined
+
+  constructor(modules: ChannelManagerModules, options: ChannelManagerOptions) {
+    this.modules = modules
+    this.options = options
+  }
+
+  /** Oldest first; each is the parent of the next. */
+  get blocks(): readonly BatcherBlock[] {
+    return this.held
+  }
+
+  get channels(): readonly Channel[] {
+    return this.queue
+  }
+
+  get newestBlock(): BatcherBlock | undefined {
+    return this.held.at(-1)
+  }
+
+  /** The newest block of all that were added, whether it is still held or safe by now. */
+  get lastLoaded(): BlockId | undefined {
+    return this.loaded
+  }
+
+  /** Uncompressed bytes of all blocks held. */
+  get heldSizeBytes(): number {
+    return this.heldBytes
+  }
+
+  /** What all blocks held take in memory. */
+  get memoryBytes(): number {
+    return this.heldMemoryBytes
+  }
+
+  /** Blocks in no channel yet. */
+  get pendingBlockCount(): number {
+    const newest = this.newestBlock
+    return newest === undefined ? 0 : Math.max(0, newest.number + 1 - this.nextNumber)
+  }
+
+  /** What is thought to come to L1 of the blocks that are not safe; exact for channels that have frames. */
+  get unsafeDaBytes(): number {
+    return this.queue.reduce((sum, channel) => sum + channel.daBytes, this.pendingDaBytes)
+  }
+
+  /** The oldest block that is not in a channel all of which is confirmed on L1. */
+  get firstUnsaved(): BatcherBlock | undefined {
+    const unsaved = this.queue.find((channel) => channel.blocks.length > 0 && !channel.isFullySubmitted)
+    return unsaved === undefined ? this.blockAt(this.nextNumber) : unsaved.blocks[0]
+  }
+
+  /** The channel whose data leave next. What it is sent as is settled with its first transaction. */
+  next(): Channel | undefined {
+    const channel = this.queue.find((candidate) => candidate.hasTxData)
+    if (channel?.isClosed && channel.noneSubmitted) channel.repack(this.options.da.configFor(channel.outputBytes))
+    return channel
+  }
+
+  /** Forgets everything. Durations of new channels count from `l1Origin`, that of the safe head. */
+  clear(l1Origin: number): void {
+    this.drop([...this.queue, ...this.txChannels.values()])
+    this.held = []
+    this.loaded = undefined
+    this.heldBytes = 0
+    this.heldMemoryBytes = 0
+    this.pendingDaBytes = 0
+    this.nextNumber = 0
+    this.flushThrough = undefined
+    this.durationFrom = l1Origin
+    this.recordPending()
+  }
+
+  /** Drops all channels: the blocks held go into new ones. */
+  requeue(): void {
+    this.drop(this.queue)
+    this.moveNext(this.held[0]?.number ?? 0)
+    this.recordPending()
+  }
+
+  /** False: the block does not extend the newest one, the chain was reorganised. */
+  addBlock(block: BatcherBlock): boolean {
+    const newest = this.newestBlock
+    if (newest !== undefined && (newest.hash !== block.parentHash || newest.number + 1 !== block.number)) return false
+    if (newest === undefined) this.nextNumber = block.number
+    this.held.push(block)
+    this.loaded = { number: block.number, hash: block.hash }
+    this.heldBytes += block.rawSizeBytes
+    this.heldMemoryBytes += memoryBytes(block)
+    this.pendingDaBytes += block.estimatedDaBytes
+    this.modules.metrics.blockAdded(block)
+    this.recordPending()
+    return true
+  }
+
+  /** Drops the blocks up to the safe head, and the channels that hold nothing else. */
+  prune(safeNumber: number): void {
+    this.moveNext(Math.max(this.nextNumber, safeNumber + 1))
+    const kept = this.held.findIndex(({ number }) => number > safeNumber)
+    const dropped = this.held.splice(0, kept === -1 ? this.held.length : kept)
+    for (const block of dropped) {
+      this.heldBytes -= block.rawSizeBytes
+      this.heldMemoryBytes -= memoryBytes(block)
+    }
+    const isSafe = ({ latestL2 }: Channel) => latestL2 !== undefined && latestL2.number <= safeNumber
+    const unsafe = this.queue.findIndex((channel) => !isSafe(channel))
+    // Their transactions may still wait for confirmations: what they cost is told then.
+    this.leave(this.queue.slice(0, unsafe === -1 ? this.queue.length : unsafe))
+    this.recordPending()
+  }
+
+  /** Everything held now leaves as soon as it can, also what a channel would still wait with. */
+  flush(): void {
+    const newest = this.newestBlock
+    if (newest !== undefined) this.flushThrough = newest.number
+  }
+
+  /**
+   * Puts blocks into channels until there are none left or enough channels wait for being sent. Channels whose deadline
+   * has passed are closed when `deadlines` is set. Throws what a compressor throws: the blocks of its channel then go
+   * into a new one at the next call.
+   */
+  fill(l1Head: number, options: FillOptions): Promise<void> {
+    return this.filling.run(async () => {
+      // A closed span channel may give blocks back.
+      while (!options.signal?.aborted && (await this.fillOnce(l1Head, options)));
+      this.recordPending()
+    })
+  }
+
+  /** The next data to send, or undefined when there are none yet. */
+  nextTxData(): TxData | undefined {
+    const channel = this.next()
+    if (channel === undefined) return undefined
+    const data = channel.nextTxData()
+    this.txChannels.set(data.id, channel)
+    return data
+  }
+
+  txFailed(id: string): void {
+    const channel = this.txChannels.get(id)
+    this.txChannels.delete(id)
+    this.modules.metrics.txFailed()
+    channel?.txFailed(id)
+  }
+
+  txConfirmed(id: string, inclusionBlock: number, cost?: TxCost): void {
+    const channel = this.txChannels.get(id)
+    this.txChannels.delete(id)
+    this.modules.metrics.txConfirmed()
+    // A channel that was dropped meanwhile: its data may be on L1, which does no harm.
+    if (channel === undefined) return
+    channel.txConfirmed(id, inclusionBlock, cost)
+    if (channel.isTimedOut && this.queue.includes(channel)) {
+      this.modules.metrics.channel('timed_out')
+      this.modules.logger.warn('Channel timed out', { id: channel.id, frames: channel.frameCount })
+      this.invalidate(channel)
+    } else if (channel.isFullySubmitted) {
+      this.modules.metrics.channel('fully_submitted')
+      this.modules.logger[channel.hasTransactions ? 'info' : 'debug']('Channel is fully submitted', {
+        id: channel.id,
+        frames: channel.frameCount,
+        latest_l2: channel.latestL2?.number,
+        input_bytes: channel.inputBytes,
+        output_bytes: channel.outputBytes,
+        compr_ratio: channel.comprRatio,
+        cost_gwei: gwei(channel.costWei),
+        saved_against_calldata_gwei: gwei(channel.calldataCostWei - channel.costWei),
+      })
+    }
+  }
+
+  /** Whether another round is needed. */
+  private async fillOnce(l1Head: number, { deadlines, onReady, signal }: FillOptions): Promise<boolean> {
+    while (this.channelsAhead < MAX_CHANNELS_AHEAD) {
+      // A span channel only collects most blocks, and would take hundreds of them in one turn.
+      await takeTurn()
+      if (signal?.aborted) return false
+      const block = this.blockAt(this.nextNumber)
+      if (block === undefined) break
+      const channel = this.openChannel(l1Head)
+      await this.working(channel, () => channel.addBlock(block))
+      if (!this.queue.includes(channel)) continue
+      this.moveNext(Math.max(channel.nextL2Number ?? block.number, this.held[0]?.number ?? 0))
+      if (channel.isFull) await this.output(channel, onReady)
+    }
+    const channel = this.open
+    const allIn = this.blockAt(this.nextNumber) === undefined
+    if (channel !== undefined && channel.blocks.length > 0) {
+      // Even when the deadline has passed it is better to have taken all waiting blocks in first.
+      if (deadlines) channel.checkDeadline(l1Head)
+      if (allIn && this.flushThrough !== undefined) channel.setFull('terminated')
+      await this.output(channel, onReady)
+    }
+    if (this.flushThrough !== undefined && this.flushThrough < this.nextNumber && this.open === undefined)
+      this.flushThrough = undefined
+    return this.channelsAhead < MAX_CHANNELS_AHEAD && this.blockAt(this.nextNumber) !== undefined
+  }
+
+  /** Makes frames of what is ready, and closes the channel when it is full. */
+  private async output(channel: Channel, onReady?: () => void): Promise<void> {
+    const closed = await this.working(channel, () => channel.outputFrames())
+    if (!closed || !this.queue.includes(channel)) return
+    // What turned out not to fit comes next.
+    if (channel.nextL2Number !== undefined)
+      this.moveNext(Math.max(channel.nextL2Number, this.held[0]?.number ?? channel.nextL2Number))
+    const origin = channel.latestL1Origin
+    if (origin !== undefined) this.durationFrom = Math.max(this.durationFrom, origin.number)
+    this.noteClosed(channel)
+    onReady?.()
+  }
+
+  /** A channel whose compressor fails is given up: how much of a block it took is not known. */
+  private async working<T>(channel: Channel, step: () => Promise<T>): Promise<T> {
+    try {
+      return await step()
+    } catch (error) {
+      this.invalidate(channel)
+      throw error
+    }
+  }
+
+  private moveNext(to: number): void {
+    const oldest = this.held[0]?.number ?? to
+    const first = Math.max(oldest, Math.min(this.nextNumber, to))
+    const end = Math.min(oldest + this.held.length, Math.max(this.nextNumber, to))
+    for (let number = first; number < end; number++) {
+      const bytes = this.blockAt(number)?.estimatedDaBytes ?? 0
+      this.pendingDaBytes += to > this.nextNumber ? -bytes : bytes
+    }
+    this.nextNumber = to
+  }
+
+  private blockAt(number: number): BatcherBlock | undefined {
+    const oldest = this.held[0]
+    return oldest === undefined || number < oldest.number ? undefined : this.held[number - oldest.number]
+  }
+
+  /** The channel that takes blocks. */
+  private get open(): Channel | undefined {
+    const newest = this.queue.at(-1)
+    return newest === undefined || newest.isClosed ? undefined : newest
+  }
+
+  private get channelsAhead(): number {
+    return this.queue.filter((channel) => channel.isClosed && channel.noneSubmitted).length
+  }
+
+  private openChannel(l1Head: number): Channel {
+    const { open } = this
+    if (open !== undefined) return open
+    const { da, rollupConfig } = this.options
+    const { config } = da
+    const { createChannelId, createOut = createChannelOut } = this.modules
+    const id = createChannelId?.() ?? toHex(randomBytes(16))
+    const channel = new Channel(id, config, createOut(config, rollupConfig, this.expected), this.durationFrom)
+    this.queue.push(channel)
+    this.modules.metrics.channel('opened')
+    this.modules.logger.debug('Created channel', {
+      id,
+      l1Head,
+      blocks_pending: this.pendingBlockCount,
+      batch_type: config.batchType,
+      compression_algo: config.algorithmName,
+      target_num_frames: config.targetNumFrames,
+      max_frame_size: config.maxFrameBytes,
+      use_blobs: config.useBlobs,
+    })
+    return channel
+  }
+
+  private noteClosed(channel: Channel): void {
+    const first = channel.blocks[0]
+    const last = channel.latestL2
+    this.modules.metrics.channel('closed')
+    this.modules.metrics.channelClosed(channel.frameCount, channel.inputBytes, channel.outputBytes)
+    this.modules.logger[channel.hasTransactions ? 'info' : 'debug']('Channel closed', {
+      id: channel.id,
+      blocks_pending: this.pendingBlockCount,
+      num_frames: channel.frameCount,
+      input_bytes: channel.inputBytes,
+      output_bytes: channel.outputBytes,
+      oldest_l1_origin: first?.l1Origin.number,
+      l1_origin: last?.l1Origin.number,
+      oldest_l2: first?.number,
+      latest_l2: last?.number,
+      full_reason:
+        channel.fullReason === undefined ? undefined : `channel full: ${CHANNEL_FULL_REASONS[channel.fullReason]}`,
+      compr_ratio: channel.comprRatio,
+    })
+    const { config } = channel
+    if (channel.frameCount > framesInTime(config)) {
+      this.modules.logger.warn('Channel has more frames than can be confirmed before it times out', {
+        id: channel.id,
+        num_frames: channel.frameCount,
+        frames_in_time: framesInTime(config),
+        txs_in_flight: config.txsInFlight,
+        num_confirmations: config.numConfirmations,
+        channel_timeout: config.channelTimeout,
+      })
+    }
+  }
+
+  /** The channel can no longer be read from L1: it and all later ones are made anew from their blocks. */
+  private invalidate(channel: Channel): void {
+    const index = this.queue.indexOf(channel)
+    if (index === -1) return
+    const first = channel.blocks[0]
+    if (first !== undefined) this.moveNext(Math.max(first.number, this.held[0]?.number ?? first.number))
+    this.drop(this.queue.slice(index))
+    this.recordPending()
+  }
+
+  /** Nothing of them counts any more, whatever becomes of their transactions. */
+  private drop(channels: readonly Channel[]): void {
+    const dropped = new Set(channels)
+    for (const [id, owner] of this.txChannels) if (dropped.has(owner)) this.txChannels.delete(id)
+    this.leave(channels)
+  }
+
+  private leave(channels: readonly Channel[]): void {
+    const leaving = new Set(channels)
+    this.queue = this.queue.filter((channel) => !leaving.has(channel))
+    for (const channel of leaving) channel.destroy()
+  }
+
+  private recordPending(): void {
+    this.modules.metrics.pending({
+      blocks: this.pendingBlockCount,
+      bytes: this.heldBytes,
+      pendingDaBytes: this.pendingDaBytes,
+      unsafeDaBytes: this.unsafeDaBytes,
+      channels: this.queue.length,
+    })
+  }
+}
+
+function gwei(wei: bigint): number {
+  return Number(wei) / 1e9
+}

@@ -1,0 +1,295 @@
+import { describe, expect, it } from 'vitest'
+import { UsageError } from '../../lib/errors.ts'
+import { memoryBytes } from '../l2/l2Block.ts'
+import { type ChannelStage, noBatcherMetrics, type PendingFigures } from '../submitter/metrics.ts'
+import { addAll, createManager, recorded, sizedBlocks, takeAll } from '../testUtils/managerInTest.ts'
+import { takeTxData } from '../testUtils/takeTxData.ts'
+import type { ChannelManager } from './channelManager.ts'
+import { type ChannelOut, createChannelOut } from './channelOut.ts'
+
+/** Small channels: a block or two in each. */
+const SMALL = { batchType: 'singular', compressor: 'none', maxL1TxSizeBytes: 400, targetNumFrames: 1 } as const
+
+function recordedMetrics() {
+  const stages: ChannelStage[] = []
+  const closed: number[][] = []
+  const txs: string[] = []
+  const added: number[] = []
+  const state: { pending: PendingFigures | undefined } = { pending: undefined }
+  const metrics = {
+    ...noBatcherMetrics,
+    blockAdded: ({ number }: { number: number }) => added.push(number),
+    channel: (stage: ChannelStage) => stages.push(stage),
+    channelClosed: (...figures: number[]) => closed.push(figures),
+    txConfirmed: () => txs.push('confirmed'),
+    txFailed: () => txs.push('failed'),
+    pending: (figures: PendingFigures) => {
+      state.pending = figures
+    },
+  }
+  return { metrics, stages, closed, txs, added, state }
+}
+
+/** The figures as they follow from the blocks and channels that the manager shows. */
+function figuresOf(manager: ChannelManager): PendingFigures {
+  const waiting = manager.blocks.slice(manager.blocks.length - manager.pendingBlockCount)
+  const pendingDaBytes = waiting.reduce((sum, { estimatedDaBytes }) => sum + estimatedDaBytes, 0)
+  return {
+    blocks: waiting.length,
+    bytes: manager.blocks.reduce((sum, { rawSizeBytes }) => sum + rawSizeBytes, 0),
+    pendingDaBytes,
+    unsafeDaBytes: manager.channels.reduce((sum, { daBytes }) => sum + daBytes, pendingDaBytes),
+    channels: manager.channels.length,
+  }
+}
+
+describe('the figures of what is held', () => {
+  it('follow each step', async () => {
+    const { metrics, state, added } = recordedMetrics()
+    const manager = createManager(SMALL, { metrics })
+    const agree = () => {
+      expect(state.pending).toEqual(figuresOf(manager))
+      expect(manager.memoryBytes).toBe(manager.blocks.reduce((sum, block) => sum + memoryBytes(block), 0))
+    }
+    const blocks = sizedBlocks(12, 100)
+    for (const block of blocks.slice(0, 8)) {
+      addAll(manager, [block])
+      agree()
+    }
+    expect(added).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+    await manager.fill(0, { deadlines: false })
+    expect(manager.pendingBlockCount).toBeGreaterThan(0)
+    agree()
+    addAll(manager, blocks.slice(8))
+    agree()
+    // Inside a channel, at the end of one, and among the blocks that wait.
+    for (const safe of [1, manager.channels[0]?.latestL2?.number ?? 0, 9]) {
+      manager.prune(safe)
+      expect(manager.blocks[0]?.number).toBe(safe + 1)
+      agree()
+    }
+    await manager.fill(0, { deadlines: false })
+    agree()
+    manager.requeue()
+    expect(manager.pendingBlockCount).toBe(3)
+    agree()
+    await takeAll(manager)
+    expect(manager.pendingBlockCount).toBe(0)
+    agree()
+    manager.prune(12)
+    expect(state.pending).toEqual({ blocks: 0, bytes: 0, pendingDaBytes: 0, unsafeDaBytes: 0, channels: 0 })
+    agree()
+    addAll(manager, sizedBlocks(1, 100, blocks.at(-1)))
+    agree()
+    manager.clear(0)
+    agree()
+    expect(manager.memoryBytes).toBe(0)
+  })
+
+  it('tell of a channel in frames what it is, and of an open one what is thought', async () => {
+    const manager = createManager({ batchType: 'singular' })
+    const blocks = sizedBlocks(3, 100)
+    addAll(manager, blocks)
+    await manager.fill(0, { deadlines: false })
+    expect(manager.unsafeDaBytes).toBe(3 * 170)
+    await takeTxData(manager, 0, { force: true })
+    const [channel] = manager.channels
+    expect(manager.unsafeDaBytes).toBe(channel?.outputBytes)
+    expect(channel?.outputBytes).toBeGreaterThan(300)
+  })
+
+  it('count the stages of channels and transactions', async () => {
+    const { metrics, stages, closed, txs } = recordedMetrics()
+    const manager = createManager({ batchType: 'singular' }, { metrics })
+    addAll(manager, recorded.slice(0, 2))
+    const failed = await takeTxData(manager, 0, { force: true })
+    const [channel] = manager.channels
+    expect(closed).toEqual([[1, channel?.inputBytes, channel?.outputBytes]])
+    expect(stages).toEqual(['opened', 'closed'])
+    manager.txFailed(failed?.id ?? '')
+    manager.txFailed('unknown')
+    const data = await takeTxData(manager, 0, { force: true })
+    expect(data?.id).toBe(failed?.id)
+    manager.txConfirmed(data?.id ?? '', 1)
+    expect(txs).toEqual(['failed', 'failed', 'confirmed'])
+    expect(stages).toEqual(['opened', 'closed', 'fully_submitted'])
+  })
+
+  it('count a channel that timed out, once', async () => {
+    const { metrics, stages } = recordedMetrics()
+    const manager = createManager({ compressor: 'none', maxL1TxSizeBytes: 500, targetNumFrames: 3 }, { metrics })
+    addAll(manager, sizedBlocks(1, 1_200))
+    const ids = []
+    for (let n = 0; n < 3; n++) ids.push((await takeTxData(manager, 0, { force: true }))?.id ?? '')
+    manager.txConfirmed(ids[0] ?? '', 1)
+    expect(stages).not.toContain('fully_submitted')
+    manager.txConfirmed(ids[1] ?? '', 1_000)
+    manager.txConfirmed(ids[2] ?? '', 2_000)
+    expect(stages.filter((stage) => stage === 'timed_out')).toHaveLength(1)
+  })
+})
+
+describe('the oldest block that is not saved', () => {
+  it('is the first of the first channel that is not confirmed, or the first that waits', async () => {
+    const manager = createManager({ batchType: 'singular' })
+    const unsaved = () => manager.firstUnsaved?.number
+    expect(unsaved()).toBeUndefined()
+    const blocks = sizedBlocks(4, 100)
+    const taken: string[] = []
+    // Each in a channel of its own.
+    for (const block of blocks.slice(0, 3)) {
+      addAll(manager, [block])
+      taken.push((await takeTxData(manager, 0, { force: true }))?.id ?? '')
+    }
+    expect(manager.channels.map((channel) => channel.blocks[0]?.number)).toEqual([1, 2, 3])
+    expect(unsaved()).toBe(1)
+    manager.txConfirmed(taken[1] ?? '', 1)
+    expect(unsaved()).toBe(1)
+    manager.txConfirmed(taken[0] ?? '', 1)
+    expect(unsaved()).toBe(3)
+    manager.txConfirmed(taken[2] ?? '', 1)
+    expect(unsaved()).toBeUndefined()
+    addAll(manager, blocks.slice(3))
+    expect(unsaved()).toBe(4)
+  })
+})
+
+describe('a block is refused', () => {
+  const [first, second] = sizedBlocks(2, 10)
+  if (first === undefined || second === undefined) throw new Error('no blocks')
+
+  it.each([
+    ['of another number on the newest', { ...second, number: 3 }],
+    ['of the next number on another', { ...second, parentHash: second.hash }],
+  ])('%s', (_, block) => {
+    const manager = createManager()
+    addAll(manager, [first])
+    expect(manager.addBlock(block)).toBe(false)
+    expect(manager.lastLoaded).toEqual({ number: first.number, hash: first.hash })
+    expect(manager.addBlock(second)).toBe(true)
+  })
+})
+
+describe('a flush', () => {
+  it('ends with what was held: later blocks wait for a full channel', async () => {
+    const manager = createManager({ batchType: 'singular' })
+    const blocks = sizedBlocks(4, 100)
+    addAll(manager, blocks.slice(0, 2))
+    expect(await takeTxData(manager, 0, { force: true })).toBeDefined()
+    expect(manager.channels[0]?.fullReason).toBe('terminated')
+    addAll(manager, blocks.slice(2))
+    expect(await takeTxData(manager, 0, { force: false })).toBeUndefined()
+    expect(await takeTxData(manager, 0, { force: true })).toBeDefined()
+  })
+
+  it('of a chain that was reorganised away says nothing of the next one', async () => {
+    const manager = createManager({ batchType: 'singular' })
+    addAll(manager, sizedBlocks(5, 100))
+    manager.flush()
+    manager.clear(0)
+    addAll(manager, sizedBlocks(2, 100))
+    expect(await takeTxData(manager, 0, { force: false })).toBeUndefined()
+    expect(manager.channels.map((channel) => channel.fullReason)).toEqual([undefined])
+  })
+
+  it('of nothing is none', async () => {
+    const manager = createManager({ batchType: 'singular' })
+    manager.flush()
+    addAll(manager, sizedBlocks(1, 100))
+    expect(await takeTxData(manager, 0, { force: false })).toBeUndefined()
+  })
+})
+
+describe('filling', () => {
+  it('builds three channels ahead, and the next when one has left', async () => {
+    const manager = createManager(SMALL)
+    addAll(manager, sizedBlocks(8, 300))
+    const closed = () => manager.channels.filter((channel) => channel.isClosed).length
+    await manager.fill(0, { deadlines: false })
+    expect(closed()).toBe(3)
+    manager.nextTxData()
+    await manager.fill(0, { deadlines: false })
+    expect(closed()).toBe(4)
+  })
+
+  it('closes no channel for its deadline unless it is asked to', async () => {
+    const manager = createManager({ maxChannelDuration: 1 })
+    addAll(manager, sizedBlocks(1, 100))
+    await manager.fill(1_000, { deadlines: false })
+    expect(manager.channels.map((channel) => channel.isClosed)).toEqual([false])
+    await manager.fill(1_000, { deadlines: true })
+    expect(manager.channels.map((channel) => channel.fullReason)).toEqual(['duration'])
+  })
+
+  it('ends with its signal, and goes on from there', async () => {
+    const manager = createManager()
+    addAll(manager, sizedBlocks(3, 100))
+    await manager.fill(0, { deadlines: false, signal: AbortSignal.abort() })
+    expect(manager.pendingBlockCount).toBe(3)
+    const ending = new AbortController()
+    const filling = manager.fill(0, { deadlines: false, signal: ending.signal })
+    ending.abort()
+    await filling
+    expect(manager.pendingBlockCount).toBeGreaterThan(0)
+    await manager.fill(0, { deadlines: false })
+    expect(manager.pendingBlockCount).toBe(0)
+  })
+
+  it('tells when there is something to send', async () => {
+    const manager = createManager(SMALL)
+    addAll(manager, sizedBlocks(2, 300))
+    let ready = 0
+    await manager.fill(0, { deadlines: false, onReady: () => ready++ })
+    expect(ready).toBe(manager.channels.filter((channel) => channel.isClosed).length)
+    expect(ready).toBeGreaterThan(0)
+  })
+})
+
+describe('channels that are dropped', () => {
+  it.each<[string, (manager: ChannelManager) => void]>([
+    ['with their chain', (manager) => manager.clear(0)],
+    ['for being sent anew', (manager) => manager.requeue()],
+    ['for being safe', (manager) => manager.prune(3)],
+  ])('free what is native: %s', async (_, drop) => {
+    let destroyed = 0
+    const counted = (out: ChannelOut): ChannelOut =>
+      Object.assign(Object.create(out), {
+        destroy() {
+          destroyed++
+          out.destroy()
+        },
+      })
+    const createOut = (...args: Parameters<typeof createChannelOut>) => counted(createChannelOut(...args))
+    const manager = createManager({ batchType: 'singular' }, { createOut })
+    addAll(manager, sizedBlocks(3, 100))
+    await manager.fill(0, { deadlines: false })
+    drop(manager)
+    expect(manager.channels).toEqual([])
+    expect(destroyed).toBe(1)
+  })
+
+  it('hear nothing more of their transactions', async () => {
+    const { metrics, stages } = recordedMetrics()
+    const manager = createManager({ batchType: 'singular' }, { metrics })
+    addAll(manager, sizedBlocks(1, 100))
+    const data = await takeTxData(manager, 0, { force: true })
+    manager.requeue()
+    manager.txConfirmed(data?.id ?? '', 1)
+    expect(stages).toEqual(['opened', 'closed'])
+    expect(manager.pendingBlockCount).toBe(1)
+  })
+})
+
+describe('options that contradict the chain or each other', () => {
+  it.each([
+    ['a transaction without room for data', { maxL1TxSizeBytes: 24 }, 'leaves no room'],
+    ['a margin above the channel timeout', { subSafetyMargin: 51 }, 'less than the safety margin'],
+  ] as const)('are refused: %s', (_, options, message) => {
+    expect(() => createManager(options)).toThrow(UsageError)
+    expect(() => createManager(options)).toThrow(message)
+  })
+
+  it('are taken up to there', () => {
+    expect(() => createManager({ maxL1TxSizeBytes: 25, targetNumFrames: 1 })).not.toThrow()
+  })
+})

@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto'
+import { brotliDecompressSync } from 'node:zlib'
+import { expect, it } from 'vitest'
+import { concatBytes } from '../../../lib/bytes.ts'
+import { pragueCalldataGas } from '../../txmgr/fees.ts'
+import { compressAll } from './algorithm.ts'
+import { createCompressor } from './compressor.ts'
+
+/** Words of 32 bytes: unforeseeable ones between few that come again. */
+function madeWords(): Uint8Array {
+  const known = Array.from({ length: 200 }, () => randomBytes(32))
+  return concatBytes(
+    ...Array.from({ length: 4_000 }, (_, index) =>
+      index % 2 === 0 ? randomBytes(32) : (known[(index * index) % known.length] ?? randomBytes(32)),
+    ),
+  )
+}
+
+const REPEATED = new TextEncoder().encode('transfer(address,uint256) approve(address,uint256) '.repeat(300))
+
+it.each([
+  { id: 'words', data: madeWords() },
+  { id: 'text', data: REPEATED },
+])('brotli above 9 is as short as it is meant to be, or shorter and no dearer: $id', async ({ data }) => {
+  for (const quality of [10, 11]) {
+    const compressor = createCompressor({ kind: 'brotli', quality })
+    await compressor.write(data.subarray(0, 1_000))
+    await compressor.write(data.subarray(1_000))
+    expect(compressor.readyBytes).toBe(0)
+    await compressor.end()
+    const { readyBytes } = compressor
+    const output = concatBytes(compressor.read(100), compressor.read(Number.POSITIVE_INFINITY))
+    expect(output).toHaveLength(readyBytes)
+    const [simple, asked] = await Promise.all(
+      [9, quality].map((each) => compressAll(data, { kind: 'brotli', quality: each })),
+    )
+    if (simple === undefined || asked === undefined) throw new Error('nothing was compressed')
+    const saves = simple.length <= asked.length && pragueCalldataGas(simple) <= pragueCalldataGas(asked)
+    expect(output).toHaveLength((saves ? simple : asked).length)
+    expect(pragueCalldataGas(output)).toBeLessThanOrEqual(pragueCalldataGas(asked))
+    expect(output[0]).toBe(1)
+    expect(Buffer.compare(brotliDecompressSync(output.subarray(1)), data)).toBe(0)
+  }
+})

@@ -1,0 +1,116 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { MAX_BLOB_DATA_BYTES } from '../../rollup/protocol/index.ts'
+import type { L1Endpoint } from '../l1/l1Endpoint.ts'
+import { RepeatedWarnings } from '../submitter/repeatedWarnings.ts'
+import { type FeeSuggestion, gasPricesOf } from '../txmgr/fees.ts'
+import { MAX_BLOBS_PER_TX } from '../txmgr/sidecar.ts'
+import type { ChannelConfig } from './channelConfig.ts'
+
+/** EIP-4844, `GAS_PER_BLOB`. */
+const GAS_PER_BLOB = 131_072n
+
+/** What posting so many bytes as calldata costs. Wei. */
+export function calldataCost(bytes: number, maxFrameBytes: number, prices: FeeSuggestion): bigint {
+  const { perTx, perByte } = gasPricesOf(prices)
+  const txs = BigInt(Math.max(1, Math.ceil(bytes / maxFrameBytes)))
+  return (txs * perTx + perByte * BigInt(bytes)) * (prices.baseFee + prices.tip)
+}
+
+/** What posting so many bytes in blobs costs: of the last one all is paid, however little is in it. Wei. */
+export function blobCost(bytes: number, prices: FeeSuggestion): bigint {
+  const { baseFee, tip, blobBaseFee = 0n } = prices
+  const blobs = Math.max(1, Math.ceil(bytes / (MAX_BLOB_DATA_BYTES - 1)))
+  const txs = BigInt(Math.ceil(blobs / MAX_BLOBS_PER_TX))
+  return BigInt(blobs) * GAS_PER_BLOB * blobBaseFee + txs * gasPricesOf(prices).perTx * (baseFee + tip)
+}
+
+/** The other kind is taken when it costs at most this share: a switch waits for all that is in flight. */
+const SWITCH_AT_PERCENT = 90n
+/** Says for each channel, by its real size and the L1's prices, whether it goes in blobs or as calldata. */
+export interface DaChoice {
+  /** What a channel is built for. */
+  readonly config: ChannelConfig
+  /** What a channel of so many bytes is sent as. */
+  configFor(outputBytes: number): ChannelConfig
+  /** Asks for prices when those known are old. Never rejects: without an answer the last choice stays. */
+  refresh(signal: AbortSignal): Promise<void>
+}
+
+/** Always the same. */
+export function fixedChoice(config: ChannelConfig): DaChoice {
+  return { config, configFor: () => config, refresh: async () => {} }
+}
+
+export interface CheapestChoiceOptions {
+  minTipWei: () => bigint
+  maxPriceAgeMs: number
+  mustTakeBlobs?: () => boolean
+}
+
+/** Whatever costs less; blobs until the first prices are known. */
+export class CheapestChoice implements DaChoice {
+  private readonly modules: { l1: Pick<L1Endpoint, 'suggestFees'>; clock: Clock; logger: Logger }
+  private readonly configs: { blobs: ChannelConfig; calldata: ChannelConfig }
+  private readonly warnings: RepeatedWarnings
+  private readonly options: CheapestChoiceOptions
+  private prices: FeeSuggestion | undefined
+  private pricesAtMs = Number.NEGATIVE_INFINITY
+  private current: ChannelConfig
+
+  constructor(
+    modules: { l1: Pick<L1Endpoint, 'suggestFees'>; clock: Clock; logger: Logger },
+    configs: { blobs: ChannelConfig; calldata: ChannelConfig },
+    options: CheapestChoiceOptions,
+  ) {
+    this.modules = modules
+    this.configs = configs
+    this.warnings = new RepeatedWarnings(modules)
+    this.options = options
+    this.current = configs.blobs
+  }
+
+  get config(): ChannelConfig {
+    return this.current
+  }
+
+  configFor(outputBytes: number): ChannelConfig {
+    const { prices, configs } = this
+    if (this.options.mustTakeBlobs?.()) {
+      this.current = configs.blobs
+      return this.current
+    }
+    if (prices === undefined) return this.current
+    const minTip = this.options.minTipWei()
+    const paid = { ...prices, tip: prices.tip > minTip ? prices.tip : minTip }
+    const asCalldata = calldataCost(outputBytes, configs.calldata.maxFrameBytes, paid)
+    const inBlobs = paid.blobBaseFee === undefined ? undefined : blobCost(outputBytes, paid)
+    const next = this.current.useBlobs
+      ? inBlobs === undefined || asCalldata * 100n <= inBlobs * SWITCH_AT_PERCENT
+        ? configs.calldata
+        : configs.blobs
+      : inBlobs !== undefined && inBlobs * 100n <= asCalldata * SWITCH_AT_PERCENT
+        ? configs.blobs
+        : configs.calldata
+    if (next !== this.current) {
+      this.modules.logger.info(next.useBlobs ? 'Using blob channel config' : 'Using calldata channel config', {
+        bytes: outputBytes,
+        calldata_cost_gwei: Number(asCalldata / 1_000_000_000n),
+        blob_cost_gwei: inBlobs === undefined ? undefined : Number(inBlobs / 1_000_000_000n),
+      })
+      this.current = next
+    }
+    return next
+  }
+
+  async refresh(signal: AbortSignal): Promise<void> {
+    const { l1, clock } = this.modules
+    if (clock.now() - this.pricesAtMs < this.options.maxPriceAgeMs) return
+    try {
+      this.prices = await l1.suggestFees(undefined, signal)
+      this.pricesAtMs = clock.now()
+    } catch (error) {
+      if (!signal.aborted) this.warnings.warn('Unable to compare the prices of calldata and blobs', error)
+    }
+  }
+}

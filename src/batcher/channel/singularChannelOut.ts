@@ -1,0 +1,58 @@
+import { encodeRlp } from '../../lib/rlp.ts'
+import { encodeSingularBatch, maxRlpBytesPerChannel } from '../../rollup/protocol/index.ts'
+import type { RollupConfig } from '../../rollup/protocol/types.ts'
+import type { BatcherBlock } from '../l2/l2Block.ts'
+import type { ChannelConfig } from './channelConfig.ts'
+import type { AddBlockOutcome, ChannelOut } from './channelOut.ts'
+import { type ChannelCompressor, createChannelCompressor } from './compress/channelCompressor.ts'
+
+/** One singular batch a block, compressed as a stream: frames can leave before the channel is closed. */
+export class SingularChannelOut implements ChannelOut {
+  private readonly rollupConfig: RollupConfig
+  private readonly compressor: ChannelCompressor
+  private rlpBytes = 0
+
+  constructor(config: ChannelConfig, rollupConfig: RollupConfig) {
+    this.rollupConfig = rollupConfig
+    this.compressor = createChannelCompressor(config)
+  }
+
+  get inputBytes(): number {
+    return this.rlpBytes
+  }
+
+  get readyBytes(): number {
+    return this.compressor.readyBytes
+  }
+
+  async addBlock(block: BatcherBlock): Promise<AddBlockOutcome> {
+    const encoded = encodeRlp(
+      encodeSingularBatch({
+        parentHash: block.parentHash,
+        epochNumber: block.l1Origin.number,
+        epochHash: block.l1Origin.hash,
+        timestamp: block.timestamp,
+        transactions: block.transactions,
+      }),
+    )
+    // The L1 time at which the channel will be read is not known yet; the batch's own time is never past it.
+    if (this.rlpBytes + encoded.length > maxRlpBytesPerChannel(this.rollupConfig, block.timestamp))
+      return { added: false, full: 'rlpLimit' }
+    const added = await this.compressor.write(encoded)
+    if (added) this.rlpBytes += encoded.length
+    return this.compressor.isFull ? { added, full: 'compressor' } : { added }
+  }
+
+  async close(): Promise<number> {
+    await this.compressor.close()
+    return 0
+  }
+
+  read(maxBytes: number): Uint8Array {
+    return this.compressor.read(maxBytes)
+  }
+
+  destroy(): void {
+    this.compressor.destroy()
+  }
+}

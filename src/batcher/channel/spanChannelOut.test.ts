@@ -1,0 +1,285 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, it, vi } from 'vitest'
+import { concatBytes } from '../../lib/bytes.ts'
+import { type Hex, toHex } from '../../lib/hex.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { encodeRlp } from '../../lib/rlp.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
+import { encodeSpanBatch } from '../../rollup/protocol/index.ts'
+import type { BatcherBlock } from '../l2/l2Block.ts'
+import { noBatcherMetrics } from '../submitter/metrics.ts'
+import type { BatcherOptions } from '../submitter/options.ts'
+import { blocksOfChannel } from '../testUtils/l1Batches.ts'
+import { loadRecordedChain } from '../testUtils/recordedChain.ts'
+import { TEST_BATCHER_OPTIONS } from '../testUtils/submitterSetup.ts'
+import { takeTxData } from '../testUtils/takeTxData.ts'
+import { createChannelConfig } from './channelConfig.ts'
+import { ChannelManager } from './channelManager.ts'
+import { compressAll, quickLength } from './compress/algorithm.ts'
+import { createCompressor } from './compress/compressor.ts'
+import { fixedChoice } from './daChoice.ts'
+import { type ExpectedCompression, SpanChannelOut } from './spanChannelOut.ts'
+
+// They compress megabytes, which a busy machine takes long for.
+vi.setConfig({ testTimeout: 300_000 })
+
+const rollupConfig = loadRecordedChain('holocene-span-brotli-calldata').config
+const { genesis, blockTime, l2ChainId } = rollupConfig
+
+/** The same bytes for the same seed, and none of them to be foretold. */
+function noise(seed: string, length: number): Uint8Array {
+  const parts: Uint8Array[] = []
+  for (let i = 0; i * 32 < length; i++) parts.push(createHash('sha256').update(`${seed} ${i}`).digest())
+  return concatBytes(...parts).subarray(0, length)
+}
+
+function transaction(nonce: number, data: Uint8Array): Uint8Array {
+  const signature = [noise(`r${nonce}`, 32), noise(`s${nonce}`, 32)].map((part) => part.map((byte) => byte | 1))
+  const fields = [l2ChainId, BigInt(nonce), 1_000_000n, 2_000_000n, 50_000n, noise('to', 20), 0n, data, []]
+  return concatBytes(Uint8Array.of(2), encodeRlp([...fields, 1n, ...signature]))
+}
+
+const hashOf = (number: number): Hex => toHex(noise(`block ${number}`, 32))
+
+function block(number: number, transactions: Uint8Array[]): BatcherBlock {
+  const size = transactions.reduce((sum, { length }) => sum + length + 2, 70)
+  return {
+    hash: hashOf(number),
+    parentHash: hashOf(number - 1),
+    number,
+    timestamp: genesis.l2Time + number * blockTime,
+    l1Origin: { hash: `0x${'11'.repeat(32)}`, number: 1 },
+    sequenceNumber: number,
+    transactions,
+    rawSizeBytes: size,
+    estimatedDaBytes: size,
+  }
+}
+
+/** Blocks of one transaction each, whose data have so many unforeseeable bytes and are then filled up with zeros. */
+function blocksOf(shapes: readonly { noise: number; zeros: number }[]): BatcherBlock[] {
+  return shapes.map((shape, index) =>
+    block(index + 1, [
+      transaction(index, concatBytes(noise(`data ${index}`, shape.noise), new Uint8Array(shape.zeros))),
+    ]),
+  )
+}
+
+function configOf(options: Partial<BatcherOptions>) {
+  return createChannelConfig(
+    { ...TEST_BATCHER_OPTIONS, batchType: 'span', ...options },
+    rollupConfig,
+    genesis.l2Time + 1e6,
+  )
+}
+
+async function fill(blocks: readonly BatcherBlock[], options: Partial<BatcherOptions>, expected?: ExpectedCompression) {
+  const config = configOf({ ...options, maxChannelDuration: 0 })
+  let compressedInput = 0
+  let triedBytes = 0
+  const out = new SpanChannelOut(config, rollupConfig, expected, {
+    createCompressor() {
+      const compressor = createCompressor(config.algorithm)
+      const write = compressor.write.bind(compressor)
+      compressor.write = (data) => {
+        compressedInput += data.length
+        return write(data)
+      }
+      return compressor
+    },
+    quickLength(data) {
+      triedBytes += data.length
+      return quickLength(data)
+    },
+  })
+  let count = 0
+  let given = 0
+  for (let next = blocks[0]; next !== undefined; next = blocks[count]) {
+    const { added, full, returned = 0 } = await out.addBlock(next)
+    count += (added ? 1 : 0) - returned
+    given += returned
+    if (full !== undefined) break
+  }
+  count -= await out.close()
+  const { inputBytes } = out
+  const data = out.read(Number.POSITIVE_INFINITY)
+  return { count, given, compressedInput, triedBytes, inputBytes, data, target: config.targetOutputBytes }
+}
+
+function spanOf(blocks: readonly BatcherBlock[]): Uint8Array {
+  const parts = blocks.map((one) => ({ ...one, epochNumber: one.l1Origin.number, epochHash: one.l1Origin.hash }))
+  return encodeRlp(encodeSpanBatch(parts, rollupConfig))
+}
+
+describe('span channels', () => {
+  it.each([
+    { id: 'empty blocks', count: 5_000, shape: undefined, over: 1.01, rounds: 1.2 },
+    { id: 'blocks of noise', count: 200, shape: { noise: 1_000, zeros: 0 }, over: 1.01, rounds: 1.2 },
+    { id: 'blocks that compress somewhat', count: 1_500, shape: { noise: 70, zeros: 300 }, over: 1.01, rounds: 1.2 },
+    // How deflate cuts so many zeros into blocks is chance, and hard to foresee.
+    { id: 'blocks that compress well', count: 1_500, shape: { noise: 20, zeros: 5_000 }, over: 1.05, rounds: 2.2 },
+  ])(
+    'are hardly ever compressed twice, are as short as all at once, and are full: $id',
+    async ({ count, shape, over, rounds }) => {
+      const blocks =
+        shape === undefined
+          ? Array.from({ length: 6 * count }, (_, index) => block(index + 1, []))
+          : blocksOf(Array.from({ length: 2 * count }, () => shape))
+      for (const compressionAlgorithm of ['zlib', 'brotli-9'] as const) {
+        const expected = { ratio: 1, besideQuick: undefined }
+        await fill(blocks, { compressionAlgorithm }, expected)
+        const { compressedInput, triedBytes, inputBytes, data, target, ...filled } = await fill(
+          blocks,
+          { compressionAlgorithm },
+          expected,
+        )
+        expect(compressedInput).toBeLessThanOrEqual(rounds * inputBytes)
+        expect(triedBytes).toBeLessThanOrEqual(3 * rounds * inputBytes)
+        expect(data.length).toBeLessThanOrEqual(target)
+        if (filled.count < blocks.length) expect(data.length).toBeGreaterThan(0.95 * target)
+        expect(await blocksOfChannel(data, rollupConfig)).toHaveLength(filled.count)
+        const atOnce = await compressAll(
+          spanOf(blocks.slice(0, filled.count)),
+          configOf({ compressionAlgorithm }).algorithm,
+        )
+        expect(data.length).toBeLessThanOrEqual(over * atOnce.length + 400)
+      }
+    },
+  )
+
+  it.each(['zlib', 'brotli-9'] as const)(
+    'take each block that fits, and none more: %s',
+    async (compressionAlgorithm) => {
+      // Of one to 3,800 bytes, so that much depends on the last one.
+      const blocks = blocksOf(
+        Array.from({ length: 200 }, (_, index) => ({ noise: ((index * 7) % 13) * 320, zeros: 90 })),
+      )
+      const { algorithm, targetOutputBytes } = configOf({ compressionAlgorithm })
+      const expected = { ratio: 1, besideQuick: undefined }
+      let first = (await fill(blocks, { compressionAlgorithm }, expected)).count
+      for (const channel of [2, 3]) {
+        const { count, data } = await fill(blocks.slice(first), { compressionAlgorithm }, expected)
+        const oneMore = await compressAll(spanOf(blocks.slice(first, first + count + 1)), algorithm)
+        expect(data.length, `channel ${channel}`).toBeLessThanOrEqual(targetOutputBytes)
+        expect(oneMore.length, `channel ${channel}`).toBeGreaterThan(0.995 * targetOutputBytes)
+        first += count
+      }
+    },
+  )
+
+  it('give blocks back that were taken on an estimate that proved wrong', async () => {
+    const shapes = Array.from({ length: 1_500 }, (_, index) =>
+      index < 1_000 ? { noise: 0, zeros: 300 } : { noise: 3_000, zeros: 0 },
+    )
+    const { count, given, data, target } = await fill(blocksOf(shapes), {})
+    expect(given).toBeGreaterThan(0)
+    expect(data.length).toBeLessThanOrEqual(target)
+    expect(data.length).toBeGreaterThan(0.94 * target)
+    expect(await blocksOfChannel(data, rollupConfig)).toHaveLength(count)
+  })
+
+  it('give such blocks back when they are closed too', async () => {
+    const shapes = Array.from({ length: 60 }, () => ({ noise: 3_000, zeros: 0 }))
+    const { count, given, data, target } = await fill(blocksOf(shapes), {}, { ratio: 0.01, besideQuick: undefined })
+    expect(given).toBe(0)
+    expect(count).toBeLessThan(60)
+    expect(data.length).toBeLessThanOrEqual(target)
+    expect(data.length).toBeGreaterThan(0.9 * target)
+    expect(await blocksOfChannel(data, rollupConfig)).toHaveLength(count)
+  })
+
+  it('never pass their target, and lose no block, whatever goes in and whenever they are closed', async () => {
+    const shape = fc.constantFrom(
+      { noise: 0, zeros: 0 },
+      { noise: 0, zeros: 4_000 },
+      { noise: 40, zeros: 50 },
+      { noise: 700, zeros: 0 },
+      { noise: 700, zeros: 900 },
+    )
+    const stretch = fc.record({ shape, length: fc.integer({ min: 1, max: 6 }) })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(stretch, { minLength: 1, maxLength: 25 }),
+        fc.constantFrom(400, 1_000, 3_000, 20_000),
+        fc.constantFrom('zlib' as const, 'brotli-9' as const),
+        fc.constantFrom(0, 0, 1, 7),
+        fc.array(fc.integer({ min: 0, max: 20 }), { minLength: 1, maxLength: 10 }),
+        async (stretches, maxL1TxSizeBytes, compressionAlgorithm, maxBlocksPerSpanBatch, arrivals) => {
+          const blocks = blocksOf(stretches.flatMap(({ shape, length }) => Array.from({ length }, () => shape)))
+          const config = configOf({
+            maxL1TxSizeBytes,
+            compressionAlgorithm,
+            maxBlocksPerSpanBatch,
+            targetNumFrames: 2,
+            maxChannelDuration: 2,
+          })
+          const manager = new ChannelManager(
+            { logger: silentLogger, metrics: noBatcherMetrics },
+            { da: fixedChoice(config), rollupConfig },
+          )
+          // From L1 block 3 on a channel closes for its age with whatever blocks came meanwhile.
+          let l1Head = 1
+          for (let next = 0; next < blocks.length; l1Head++) {
+            for (const end = next + (arrivals[l1Head % arrivals.length] ?? 0) + 1; next < end; next++) {
+              const arrived = blocks[next]
+              if (arrived !== undefined) manager.addBlock(arrived)
+            }
+            await takeAll(manager, l1Head, false)
+            expect(manager.unsafeDaBytes).toBe(unsafeDaBytes(manager))
+          }
+          await takeAll(manager, l1Head, true)
+          expect(manager.channels.flatMap((channel) => channel.blocks.map(({ number }) => number))).toEqual(
+            blocks.map(({ number }) => number),
+          )
+          for (const channel of manager.channels)
+            expect(channel.outputBytes <= config.targetOutputBytes || channel.blocks.length === 1).toBe(true)
+        },
+      ),
+      { numRuns: propertyRuns(60) },
+    )
+  })
+})
+
+describe('a safe head inside an open span channel', () => {
+  it('goes on filling when the channel then gives back more blocks than are still held of it', async () => {
+    // What compresses well lets the channel take many blocks before it looks again at how full it is.
+    const blocks = blocksOf(
+      Array.from({ length: 90 }, (_, index) =>
+        index < 15 ? { noise: 10, zeros: 3_000 } : { noise: 3_000, zeros: 10 },
+      ),
+    )
+    const config = configOf({ maxL1TxSizeBytes: 20_000, maxChannelDuration: 0 })
+    const manager = new ChannelManager(
+      { logger: silentLogger, metrics: noBatcherMetrics },
+      { da: fixedChoice(config), rollupConfig },
+    )
+    for (const next of blocks.slice(0, 50)) manager.addBlock(next)
+    await manager.fill(0, { deadlines: false })
+    expect(manager.channels.map((channel) => [channel.blocks.length, channel.isFull])).toEqual([[50, false]])
+    manager.prune(40)
+    for (const next of blocks.slice(50)) manager.addBlock(next)
+    await takeAll(manager, 1, true)
+    expect(manager.pendingBlockCount).toBe(0)
+    const covered = new Set(manager.channels.flatMap((channel) => channel.blocks.map(({ number }) => number)))
+    expect(blocks.filter(({ number }) => number > 40 && !covered.has(number))).toEqual([])
+  })
+})
+
+/** By its definition. */
+function unsafeDaBytes(manager: ChannelManager): number {
+  const waiting = manager.blocks.slice(manager.blocks.length - manager.pendingBlockCount)
+  const estimate = (blocks: readonly BatcherBlock[]) => blocks.reduce((sum, one) => sum + one.estimatedDaBytes, 0)
+  return manager.channels.reduce(
+    (sum, { frameCount, outputBytes, blocks }) => sum + (frameCount > 0 ? outputBytes : estimate(blocks)),
+    estimate(waiting),
+  )
+}
+
+async function takeAll(manager: ChannelManager, l1Head: number, force: boolean): Promise<void> {
+  for (;;) {
+    const data = await takeTxData(manager, l1Head, { force })
+    if (data === undefined) return
+    manager.txConfirmed(data.id, l1Head)
+  }
+}

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest'
+import { type RpcClient, RpcTransportError } from '../../jsonRpc/client.ts'
+import { JsonRpcError, type JsonValue } from '../../jsonRpc/types.ts'
+import { ManualClock } from '../../lib/clock.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { ActiveSequencer } from '../l2/activeSequencer.ts'
+import { createLogRecorder } from '../testUtils/logRecorder.ts'
+import { createL1Failover } from './l1Failover.ts'
+
+type Answer = JsonValue | Error
+type Rpc = Pick<RpcClient, 'request' | 'batch' | 'url'>
+
+function rpc(name: string, answers: Record<string, () => Answer>, calls: string[] = []): Rpc {
+  const request = async (method: string) => {
+    calls.push(`${name} ${method}`)
+    const answer = answers[method]?.() ?? null
+    if (answer instanceof Error) throw answer
+    return answer
+  }
+  return { url: `http://${name}`, request, batch: (list) => Promise.all(list.map(({ method }) => request(method))) }
+}
+
+const away = () => new RpcTransportError('rpc-transport', 'connect ECONNREFUSED')
+
+describe('several sequencers', () => {
+  function setUp() {
+    const active = new Map<string, Answer>([
+      ['a', true],
+      ['b', false],
+      ['c', false],
+    ])
+    const calls: string[] = []
+    const clock = new ManualClock()
+    const endpoints = [...active.keys()].map((name) => ({
+      rollup: rpc(
+        name,
+        { admin_sequencerActive: () => active.get(name) ?? false, optimism_syncStatus: () => name },
+        calls,
+      ),
+      l2: rpc(`${name}-l2`, { eth_blockNumber: () => name }, calls),
+    }))
+    const modules = { clock, logger: silentLogger }
+    return {
+      active,
+      calls,
+      clock,
+      sequencer: new ActiveSequencer(modules, endpoints, { checkIntervalMs: 5_000, timeoutMs: 1_000 }),
+    }
+  }
+
+  it('are followed to the one that makes blocks, rollup node and execution client together', async () => {
+    const { active, calls, clock, sequencer } = setUp()
+    expect(await sequencer.rollup.request('optimism_syncStatus', [])).toBe('a')
+    active.set('a', away())
+    active.set('c', true)
+    expect(await sequencer.l2.request('eth_blockNumber', [])).toBe('a')
+    await clock.advance(5_000)
+    const both = [sequencer.rollup.request('optimism_syncStatus', []), sequencer.l2.request('eth_blockNumber', [])]
+    expect(await Promise.all(both)).toEqual(['c', 'c'])
+    expect(calls.filter((call) => call.endsWith('admin_sequencerActive'))).toEqual(
+      ['a', 'a', 'b', 'c'].map((name) => `${name} admin_sequencerActive`),
+    )
+  })
+
+  it('none of which is active are named', async () => {
+    const { active, sequencer } = setUp()
+    active.set('a', false)
+    await expect(sequencer.l2.request('eth_blockNumber', [])).rejects.toThrow(
+      'failed to find an active sequencer, tried following urls: http://a, http://b, http://c',
+    )
+    active.set('b', true)
+    expect(await sequencer.l2.request('eth_blockNumber', [])).toBe('b')
+  })
+})
+
+describe('several addresses of the L1', () => {
+  it('are used one after the other as they fall away, and an error is an answer', async () => {
+    const answers = new Map<string, () => Answer>([
+      ['a', () => 'from a'],
+      ['b', () => 'from b'],
+    ])
+    const { logger, of } = createLogRecorder()
+    const clients = [...answers.keys()].map((name) =>
+      rpc(name, { eth_chainId: () => '0x384', eth_gasPrice: () => answers.get(name)?.() ?? null }),
+    )
+    const l1 = createL1Failover(clients, logger)
+    expect(await l1.request('eth_gasPrice', [])).toBe('from a')
+    answers.set('a', away)
+    expect(await l1.request('eth_gasPrice', [])).toBe('from b')
+    expect(of('Another address of the L1 is used now')).toHaveLength(1)
+    answers.set('a', () => 'from a')
+    expect(await l1.batch([{ method: 'eth_gasPrice', params: [] }])).toEqual(['from b'])
+    answers.set('b', () => new JsonRpcError(-32000, 'busy'))
+    await expect(l1.request('eth_gasPrice', [])).rejects.toThrow('busy')
+    answers.set('a', away)
+    answers.set('b', away)
+    await expect(l1.request('eth_gasPrice', [])).rejects.toThrow('ECONNREFUSED')
+  })
+
+  it('that serve another chain are passed over', async () => {
+    let isAway = false
+    const first = rpc('a', { eth_chainId: () => '0x1', eth_gasPrice: () => (isAway ? away() : 'from a') })
+    const other = rpc('b', { eth_chainId: () => '0x2', eth_gasPrice: () => 'from b' })
+    const { logger, of } = createLogRecorder()
+    const l1 = createL1Failover([first, other], logger)
+    expect(await l1.request('eth_gasPrice', [])).toBe('from a')
+    isAway = true
+    await expect(l1.request('eth_gasPrice', [])).rejects.toThrow('ECONNREFUSED')
+    expect(of('An address of the L1 serves another chain, it is passed over')).toHaveLength(1)
+  })
+})

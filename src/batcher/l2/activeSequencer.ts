@@ -1,0 +1,99 @@
+import type { RpcClient } from '../../jsonRpc/client.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { DeviumError } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { RepeatedWarnings } from '../submitter/repeatedWarnings.ts'
+
+type Rpc = Pick<RpcClient, 'request' | 'batch' | 'url'>
+
+/** A rollup node and the execution client that it drives. */
+export interface SequencerEndpoint {
+  rollup: Rpc
+  l2: Rpc
+}
+
+/** None of the rollup nodes says that it makes blocks. Temporary. */
+export class NoActiveSequencerError extends DeviumError<'no-active-sequencer'> {
+  override readonly name = 'NoActiveSequencerError'
+}
+
+export interface ActiveSequencerOptions {
+  /** Time after which the next request asks again who makes blocks. */
+  checkIntervalMs: number
+  /** Limit of each question. */
+  timeoutMs: number
+}
+
+/**
+ * Of several sequencers the one that makes blocks now: `rollup` and `l2` send their requests to its two addresses. Who it
+ * is, is asked with a request when the last answer is old, starting with the one that it was.
+ */
+export class ActiveSequencer {
+  readonly rollup: Rpc
+  readonly l2: Rpc
+  private readonly modules: { clock: Clock; logger: Logger }
+  private readonly endpoints: readonly SequencerEndpoint[]
+  private readonly options: ActiveSequencerOptions
+  private readonly warnings: RepeatedWarnings
+  private index = 0
+  private checkedAtMs = Number.NEGATIVE_INFINITY
+  private checking: Promise<SequencerEndpoint> | undefined
+
+  constructor(
+    modules: { clock: Clock; logger: Logger },
+    endpoints: readonly SequencerEndpoint[],
+    options: ActiveSequencerOptions,
+  ) {
+    this.modules = modules
+    this.endpoints = endpoints
+    this.options = options
+    this.warnings = new RepeatedWarnings(modules)
+    const through = (kind: keyof SequencerEndpoint): Rpc => ({
+      url: endpoints.map((endpoint) => endpoint[kind].url).join(','),
+      request: async (method, params, call) => (await this.active())[kind].request(method, params, call),
+      batch: async (calls, options) => (await this.active())[kind].batch(calls, options),
+    })
+    this.rollup = through('rollup')
+    this.l2 = through('l2')
+  }
+
+  /** Throws NoActiveSequencerError. */
+  private active(): Promise<SequencerEndpoint> {
+    const known = this.endpoints[this.index]
+    const { clock } = this.modules
+    if (known !== undefined && clock.now() - this.checkedAtMs < this.options.checkIntervalMs)
+      return Promise.resolve(known)
+    this.checking ??= this.find().finally(() => {
+      this.checking = undefined
+    })
+    return this.checking
+  }
+
+  private async find(): Promise<SequencerEndpoint> {
+    const { clock, logger } = this.modules
+    for (let step = 0; step < this.endpoints.length; step++) {
+      const index = (this.index + step) % this.endpoints.length
+      const endpoint = this.endpoints[index]
+      if (endpoint === undefined || !(await this.isActive(endpoint.rollup))) continue
+      if (index !== this.index) logger.info('Another sequencer is active now', { rollup: endpoint.rollup.url })
+      this.index = index
+      this.checkedAtMs = clock.now()
+      return endpoint
+    }
+    const urls = this.endpoints.map(({ rollup }) => rollup.url).join(', ')
+    throw new NoActiveSequencerError(
+      'no-active-sequencer',
+      `failed to find an active sequencer, tried following urls: ${urls}`,
+      { severity: 'temporary' },
+    )
+  }
+
+  private async isActive(rollup: Rpc): Promise<boolean> {
+    try {
+      return (await rollup.request('admin_sequencerActive', [], { timeoutMs: this.options.timeoutMs })) === true
+    } catch (error) {
+      this.warnings.warn(`Unable to ask ${rollup.url} whether its sequencer is active`, error)
+      return false
+    }
+  }
+}

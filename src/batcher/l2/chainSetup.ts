@@ -1,0 +1,63 @@
+import { unixSeconds } from '../../lib/clock.ts'
+import { UsageError } from '../../lib/errors.ts'
+import { checkRollupConfig, parseRollupConfig } from '../../rollup/protocol/index.ts'
+import type { RollupConfig } from '../../rollup/protocol/types.ts'
+import { createChannelConfig } from '../channel/channelConfig.ts'
+import { CheapestChoice, type DaChoice, fixedChoice } from '../channel/daChoice.ts'
+import type { BatchSubmitterModules } from '../submitter/batchSubmitter.ts'
+import type { BatcherOptions } from '../submitter/options.ts'
+import type { Throttler } from '../throttle/throttler.ts'
+
+/** Throws UsageError where options and chain contradict. */
+export function createDaChoice(
+  {
+    clock,
+    l1,
+    logger,
+    sender,
+    throttler,
+  }: Pick<BatchSubmitterModules, 'clock' | 'l1' | 'logger' | 'sender'> & { throttler: Pick<Throttler, 'isThrottling'> },
+  options: BatcherOptions,
+  rollupConfig: RollupConfig,
+): DaChoice {
+  const now = unixSeconds(clock)
+  const { dataAvailability } = options
+  if (dataAvailability !== 'auto') return fixedChoice(createChannelConfig(options, rollupConfig, now))
+  const configs = {
+    blobs: createChannelConfig(options, rollupConfig, now, { useBlobs: true }),
+    calldata: createChannelConfig(options, rollupConfig, now, { useBlobs: false }),
+  }
+  return new CheapestChoice({ l1, clock, logger }, configs, {
+    minTipWei: () => sender.tunables.minTipCapWei,
+    maxPriceAgeMs: options.pollIntervalMs,
+    // What piles up goes the way that takes more at a time.
+    mustTakeBlobs: () => throttler.isThrottling,
+  })
+}
+
+/** Throws UsageError when L1 and L2 are not those of the rollup node. */
+export async function fetchRollupConfig(
+  { rollup, l1, l2, sender, logger }: Pick<BatchSubmitterModules, 'rollup' | 'l1' | 'l2' | 'sender' | 'logger'>,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<RollupConfig> {
+  const config = parseRollupConfig(await rollup.request('optimism_rollupConfig', [], { timeoutMs, signal }))
+  checkRollupConfig(config)
+  const [l1ChainId, l2ChainId] = await Promise.all([l1.chainId(signal), l2.chainId(signal)])
+  if (l1ChainId !== config.l1ChainId) {
+    throw new UsageError(
+      `--l1-eth-rpc serves chain ${l1ChainId}, but the rollup node's L1 is chain ${config.l1ChainId}`,
+    )
+  }
+  if (l2ChainId !== config.l2ChainId) {
+    throw new UsageError(
+      `--l2-eth-rpc serves chain ${l2ChainId}, but the rollup node's L2 is chain ${config.l2ChainId}`,
+    )
+  }
+  const expected = config.genesis.systemConfig.batcherAddress
+  if (expected !== sender.from) {
+    // The L1 may have changed it since genesis, so this is no error.
+    logger.info('The sender is not the batcher of the genesis system config', { from: sender.from, expected })
+  }
+  return config
+}

@@ -1,0 +1,92 @@
+import { isBatchRefusal, type RequestOptions, type RpcClient } from '../../jsonRpc/client.ts'
+import { JsonRpcError } from '../../jsonRpc/types.ts'
+import { DeviumError } from '../../lib/errors.ts'
+import { quantityToBigInt, quantityToNumber, toQuantity } from '../../lib/hex.ts'
+import { takeTurn } from '../../lib/turns.ts'
+import { type BatcherBlock, batcherBlockFromJson, memoryBytes } from './l2Block.ts'
+
+/** The L2 execution client whose blocks are submitted. */
+export interface L2Source {
+  chainId(signal?: AbortSignal): Promise<bigint>
+  /** Number of the newest block. */
+  headNumber(signal?: AbortSignal): Promise<number>
+  /**
+   * The blocks `start` to `end`, some at a time, as many as are small enough together. The next ones are asked for while the
+   * caller works. Throws DeviumError (`l2-block-missing`) when there is no block of a number.
+   */
+  blocks(start: number, end: number, signal?: AbortSignal): AsyncGenerator<BatcherBlock[], void, undefined>
+}
+
+/** Blocks asked for in one request, at most: nodes limit them. */
+const MAX_BATCH_BLOCKS = 100
+/** The same for a node that takes no batches. */
+const MAX_SINGLE_REQUESTS = 8
+/** What the blocks of one request may take in memory; their JSON is some four times as long. */
+const BATCH_BYTES = 256 * 1024
+
+type BlocksRpc = Pick<RpcClient, 'request' | 'batch'>
+
+export function createL2Source(rpc: BlocksRpc, timeoutMs: number): L2Source {
+  let takesBatches = true
+
+  const callsOf = (start: number, count: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      method: 'eth_getBlockByNumber',
+      params: [toQuantity(start + index), true],
+    }))
+  /** Each in a request of its own. */
+  const singly = async (start: number, count: number, options: RequestOptions) => {
+    const answers = callsOf(start, Math.min(count, MAX_SINGLE_REQUESTS)).map(({ method, params }) =>
+      rpc.request(method, params, options),
+    )
+    return readBlocks(await Promise.all(answers), start)
+  }
+  /** At least the first of them: an answer that would be too long for the node ends before. */
+  const blocksFrom = async (start: number, count: number, signal?: AbortSignal): Promise<BatcherBlock[]> => {
+    const options = { signal, timeoutMs }
+    if (count === 1 || !takesBatches) return singly(start, count, options)
+    const answers = await rpc.batch(callsOf(start, count), options).catch((error: unknown) => {
+      if (!isBatchRefusal(error)) throw error
+      takesBatches = false
+      return []
+    })
+    const refused = answers.findIndex((answer) => answer instanceof JsonRpcError)
+    const given = answers.slice(0, refused === -1 ? count : refused)
+    return given.length === 0 ? singly(start, 1, options) : readBlocks(given, start)
+  }
+
+  return {
+    chainId: async (signal) =>
+      quantityToBigInt(await rpc.request('eth_chainId', [], { signal, timeoutMs }), 'eth_chainId'),
+    headNumber: async (signal) =>
+      quantityToNumber(await rpc.request('eth_blockNumber', [], { signal, timeoutMs }), 'eth_blockNumber'),
+    async *blocks(start, end, signal) {
+      let count = 1
+      let asked = blocksFrom(start, 1, signal)
+      for (let next = start; next <= end; ) {
+        const blocks = await asked
+        next += blocks.length
+        const bytes = blocks.reduce((sum, block) => sum + memoryBytes(block), 0) / blocks.length
+        // What comes next may be larger: the number grows step by step.
+        count = Math.max(1, Math.min(MAX_BATCH_BLOCKS, 4 * count, Math.floor(BATCH_BYTES / bytes), end + 1 - next))
+        if (next <= end) {
+          asked = blocksFrom(next, count, signal)
+          // It may fail before it is waited for, or never be.
+          asked.catch(() => {})
+        }
+        yield blocks
+      }
+    },
+  }
+}
+
+async function readBlocks(answers: readonly unknown[], start: number): Promise<BatcherBlock[]> {
+  const blocks: BatcherBlock[] = []
+  for (const [index, json] of answers.entries()) {
+    if (json === null)
+      throw new DeviumError('l2-block-missing', `L2 block ${start + index} not found`, { severity: 'temporary' })
+    blocks.push(await batcherBlockFromJson(json))
+    await takeTurn()
+  }
+  return blocks
+}

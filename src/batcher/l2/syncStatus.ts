@@ -1,0 +1,96 @@
+import { type RpcClient, RpcTransportError } from '../../jsonRpc/client.ts'
+import { type Clock, sleep } from '../../lib/clock.ts'
+import { DecodeError, DeviumError } from '../../lib/errors.ts'
+import { type Hex, normalizeHex } from '../../lib/hex.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { type BlockId, ZERO_HASH } from '../../rollup/protocol/types.ts'
+import { record } from '../l1/l1Endpoint.ts'
+
+/** What the batcher reads of the rollup node's sync status. */
+export interface BatcherSyncStatus {
+  headL1: BlockId
+  currentL1: BlockId
+  /** The safe head as derived locally; `safe_l2` of nodes that make no difference. */
+  safeL2: BlockId & { l1OriginNumber: number }
+  unsafeL2: BlockId
+}
+
+/** The sync status could not be had: the message says whether the time was over or the request failed. */
+export class SyncStatusError extends DeviumError<'sync-status-timeout' | 'sync-status-failed'> {
+  override readonly name = 'SyncStatusError'
+}
+
+const FIRST_BACKOFF_MS = 250
+
+/**
+ * Asks the rollup node where it stands. A node that has just started answers with empty references: it is asked again
+ * until it has some or `timeoutMs` is over. Throws SyncStatusError.
+ */
+export async function fetchSyncStatus(
+  modules: { rollup: Pick<RpcClient, 'request'>; clock: Clock; logger: Logger },
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<BatcherSyncStatus> {
+  const { rollup, clock, logger } = modules
+  const startedAtMs = clock.now()
+  for (let backoffMs = FIRST_BACKOFF_MS; ; backoffMs *= 2) {
+    const status = await requestSyncStatus(rollup, timeoutMs, signal)
+    if (status !== undefined) return status
+    if (clock.now() + backoffMs - startedAtMs >= timeoutMs) {
+      throw new SyncStatusError(
+        'sync-status-timeout',
+        `sync status request timed out: the rollup node is not in sync, it has had no L1 head for ${timeoutMs} ms (empty BlockRef in sync status)`,
+        { severity: 'temporary' },
+      )
+    }
+    logger.info('Received empty sync status, backing off', { backoff: `${backoffMs}ms` })
+    await sleep(clock, backoffMs, signal)
+  }
+}
+
+async function requestSyncStatus(
+  rollup: Pick<RpcClient, 'request'>,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<BatcherSyncStatus | undefined> {
+  try {
+    return parseSyncStatus(await rollup.request('optimism_syncStatus', [], { timeoutMs, signal }))
+  } catch (cause) {
+    signal.throwIfAborted()
+    const timedOut = cause instanceof RpcTransportError && cause.code === 'rpc-timeout'
+    throw new SyncStatusError(
+      timedOut ? 'sync-status-timeout' : 'sync-status-failed',
+      timedOut ? 'sync status request timed out' : 'sync status request failed',
+      { cause, severity: 'temporary' },
+    )
+  }
+}
+
+/** undefined when the node has no L1 head, L1 position, safe or unsafe block yet. Throws DecodeError. */
+export function parseSyncStatus(json: unknown): BatcherSyncStatus | undefined {
+  const status = record(json, 'sync status')
+  const headL1 = blockId(status.head_l1, 'head_l1')
+  const unsafeL2 = blockId(status.unsafe_l2, 'unsafe_l2')
+  // Nodes of 2024 leave the locally derived one empty until they have derived their first block.
+  const hasLocal =
+    status.local_safe_l2 !== undefined && blockId(status.local_safe_l2, 'local_safe_l2').hash !== ZERO_HASH
+  const safeName = hasLocal ? 'local_safe_l2' : 'safe_l2'
+  const safeL2 = blockId(status[safeName], safeName)
+  // Empty during a reset of the node's derivation.
+  const currentL1 = blockId(status.current_l1, 'current_l1')
+  if ([headL1, currentL1, unsafeL2, safeL2].some((ref) => ref.hash === ZERO_HASH)) return undefined
+  const origin = record(status[safeName], safeName).l1origin
+  return {
+    headL1,
+    currentL1,
+    safeL2: { ...safeL2, l1OriginNumber: blockId(origin, `${safeName}.l1origin`).number },
+    unsafeL2,
+  }
+}
+
+function blockId(json: unknown, what: string): { hash: Hex; number: number } {
+  const ref = record(json, `sync status ${what}`)
+  if (typeof ref.number !== 'number' || !Number.isSafeInteger(ref.number) || ref.number < 0)
+    throw new DecodeError(`sync status ${what}: number must be a whole number`)
+  return { hash: normalizeHex(ref.hash, 32, `sync status ${what} hash`), number: ref.number }
+}

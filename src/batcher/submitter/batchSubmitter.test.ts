@@ -1,0 +1,335 @@
+import { describe, expect, it } from 'vitest'
+import type { RpcClient } from '../../jsonRpc/client.ts'
+import { until } from '../../lib/testUtils/until.ts'
+import { readPostedBlocks, readPostedFrames } from '../testUtils/l1Batches.ts'
+import { expectedBlocks, type RecordedBlock } from '../testUtils/recordedChain.ts'
+import { submitterInTest } from '../testUtils/submitterInTest.ts'
+import { DEFAULT_THROTTLE } from '../testUtils/submitterSetup.ts'
+
+async function pendingCount(l1: RpcClient): Promise<number> {
+  const { pending } = (await l1.request('txpool_status', [])) as { pending: string }
+  return Number(pending)
+}
+
+function withoutOrigin(blocks: Awaited<ReturnType<typeof readPostedBlocks>>) {
+  return blocks.map(({ timestamp, transactions }) => ({
+    timestamp,
+    transactions: transactions.map((tx) => new Uint8Array(tx)),
+  }))
+}
+
+/** The same blocks with other hashes from one number on. */
+function forkedFrom(first: number, blocks: readonly RecordedBlock[]): RecordedBlock[] {
+  const rename = (hash: string) => hash.replace('0x', '0xee').slice(0, 66)
+  return blocks.map((block, number) => {
+    if (number < first) return block
+    const parentHash = number === first ? block.parentHash : rename(block.parentHash)
+    return { ...block, hash: rename(block.hash), parentHash }
+  })
+}
+
+it('logs blocks without users once a minute, and blocks with users each time', async () => {
+  const setup = await submitterInTest('granite-singular-zlib-calldata')
+  const { node, log } = setup
+  const shown = () => log.lines.filter(({ lvl }) => lvl === 'info').map(({ msg }) => msg)
+  setup.create().start()
+  for (const number of [1, 2, 3]) {
+    node.unsafe = number
+    await log.seen('Channel is fully submitted', number)
+  }
+  const quiet = shown()
+  expect(quiet.filter((msg) => /block to local|channel|transaction/i.test(msg))).toEqual([
+    'Added L2 block to local state',
+    'Transaction confirmed',
+  ])
+  // The first block with transactions of users.
+  node.unsafe = 4
+  await log.seen('Channel is fully submitted', 4)
+  expect(shown().slice(quiet.length)).toEqual([
+    'Added L2 block to local state',
+    'Channel closed',
+    'Transaction confirmed',
+    'Channel is fully submitted',
+  ])
+})
+
+describe('posting', () => {
+  it.each([
+    { id: 'singular zlib', chain: 'granite-singular-zlib-calldata', options: {} },
+    {
+      id: 'singular brotli, many frames',
+      chain: 'holocene-span-brotli-calldata',
+      options: { compressionAlgorithm: 'brotli', maxL1TxSizeBytes: 1_000, targetNumFrames: 4 },
+    },
+    {
+      id: 'span brotli',
+      chain: 'holocene-span-brotli-calldata',
+      options: { batchType: 'span', compressionAlgorithm: 'brotli-10' },
+    },
+    {
+      id: 'span zlib, many frames at once',
+      chain: 'holocene-span-brotli-calldata',
+      options: { batchType: 'span', maxL1TxSizeBytes: 1_000, targetNumFrames: 4, maxPendingTx: 4 },
+    },
+    {
+      id: 'uncompressed',
+      chain: 'granite-singular-zlib-calldata',
+      options: { compressor: 'none', maxL1TxSizeBytes: 2000 },
+    },
+  ] as const)('puts every block on L1 in order: $id', async ({ chain, options }) => {
+    const setup = await submitterInTest(chain)
+    const { node, l1, sender } = setup
+    node.unsafe = 5
+    setup.create(options).start()
+    await node.derives(5)
+    node.unsafe = 32
+    await node.derives(32)
+    const posted = await readPostedBlocks(l1, setup.chain.config, sender)
+    expect(withoutOrigin(posted)).toEqual(expectedBlocks(setup.chain, 1, 32))
+    const maxSize = 'maxL1TxSizeBytes' in options ? options.maxL1TxSizeBytes : 120_000
+    for (const frame of await readPostedFrames(l1, setup.chain.config, sender))
+      expect(frame.txSizeBytes).toBeLessThanOrEqual(maxSize)
+    expect(setup.log.lines.filter(({ lvl }) => lvl === 'warn' || lvl === 'error')).toEqual([])
+  })
+
+  it('puts a backlog into one channel, not into one for each handful of blocks loaded', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, log } = setup
+    node.unsafe = 24
+    setup.create().start()
+    await node.derives(24)
+    expect(log.of('Channel closed').map(({ oldest_l2, latest_l2 }) => [oldest_l2, latest_l2])).toEqual([[1, 24]])
+  })
+
+  it('lets the next channel take blocks for as long as the one before must be confirmed', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, log } = setup
+    node.unsafe = 2
+    setup.create({ numConfirmations: 8 }, { numConfirmations: 8 }).start()
+    await log.seen('Building Calldata transaction candidate')
+    for (let number = 3; number <= 8; number++) {
+      node.unsafe = number
+      await log.seen('Added L2 block to local state', number)
+      await setup.mine()
+    }
+    await setup.mine(2)
+    await log.seen('Building Calldata transaction candidate', 2)
+    expect(log.of('Channel closed').map(({ oldest_l2, latest_l2 }) => [oldest_l2, latest_l2])).toEqual([
+      [1, 2],
+      [3, 8],
+    ])
+    await setup.mine(10)
+  })
+
+  it('continues at the safe head after a restart of the program', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, l1, sender, chain } = setup
+    node.unsafe = 10
+    const first = setup.create()
+    first.start()
+    await node.derives(10)
+    await first.shutdown()
+    node.unsafe = 20
+    setup.create().start()
+    await node.derives(20)
+    const posted = await readPostedBlocks(l1, chain.config, sender)
+    expect(posted.map(({ timestamp }) => timestamp)).toEqual(
+      expectedBlocks(chain, 1, 20).map(({ timestamp }) => timestamp),
+    )
+  })
+
+  it('posts again what the rollup node did not derive from a complete channel', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, l1, sender, chain, log } = setup
+    node.unsafe = 3
+    node.frozenSafe = 0
+    setup.create().start()
+    await log.seen('Channel is fully submitted')
+    await setup.mine(2)
+    const cleared = await log.seen('Clearing state')
+    expect(cleared.reason).toBe('sequencer did not make expected progress')
+    await log.seen('Channel is fully submitted', 2)
+    const posted = await readPostedBlocks(l1, chain.config, sender)
+    expect(posted.slice(0, 6).map(({ timestamp }) => timestamp)).toEqual(
+      [1, 2, 3, 1, 2, 3].map((number) => Number(chain.blocks[number]?.timestamp)),
+    )
+  })
+
+  it('drops the blocks of an abandoned chain and posts the new one', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, l1, sender, chain, log } = setup
+    node.unsafe = 4
+    // The channel stays open, so none of the four blocks has left when the chain changes.
+    const submitter = setup.create({ maxChannelDuration: 0 })
+    submitter.start()
+    await log.seen('Added L2 block to local state', 4)
+    node.blocks = forkedFrom(3, chain.blocks)
+    node.unsafe = 6
+    const reorg = await log.seen('Found L2 reorg')
+    expect(reorg.block_number).toBe(5)
+    await log.seen('Added L2 block to local state', 4 + 6)
+    await submitter.stop()
+    const posted = await readPostedBlocks(l1, chain.config, sender)
+    expect(posted.map(({ parentHash }) => parentHash)).toEqual(
+      node.blocks.slice(1, 7).map(({ parentHash }) => parentHash),
+    )
+  })
+
+  it('lets blocks of an abandoned chain that are on their way not come back', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, l1, sender, chain, log } = setup
+    await l1.request('evm_setAutomine', [false])
+    node.unsafe = 4
+    setup.create().start()
+    await log.seen('Transaction successfully published')
+    node.blocks = forkedFrom(3, chain.blocks)
+    await log.seen('sending a cancellation transaction to unblock txpool')
+    await log.seen('Transaction successfully published', 2)
+    await l1.request('evm_setAutomine', [true])
+    await setup.mine()
+    node.unsafe = 6
+    await node.derives(6)
+    const posted = await readPostedBlocks(l1, chain.config, sender)
+    expect(posted.map(({ parentHash }) => parentHash)).toEqual(
+      node.blocks.slice(1, 7).map(({ parentHash }) => parentHash),
+    )
+  })
+
+  it('posts nothing of an execution client that follows another chain than the rollup node', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, l1, sender, chain, log } = setup
+    node.unsafe = 2
+    const stranger = chain.blocks.map((block) => ({ ...block, parentHash: `0xee${block.parentHash.slice(4)}` }))
+    node.servedBlocks = stranger
+    setup.create().start()
+    await log.seen('Found L2 reorg', 2)
+    expect(await readPostedFrames(l1, chain.config, sender)).toEqual([])
+    node.servedBlocks = undefined
+    await node.derives(2)
+  })
+
+  it('carries on when blocks cannot be had for a while', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, log } = setup
+    node.unsafe = 3
+    node.blockFault = true
+    setup.create().start()
+    const warning = await log.seen('Error loading blocks, retrying on next tick')
+    expect(warning).toMatchObject({ lvl: 'warn', err: expect.stringContaining('the database is being compacted') })
+    node.blockFault = false
+    await node.derives(3)
+  })
+})
+
+it('begins after the genesis block beside a node that says zeros for what it has not derived yet', async () => {
+  const setup = await submitterInTest('granite-singular-zlib-calldata')
+  setup.node.emptyLocalSafe = true
+  setup.node.unsafe = 3
+  setup.create().start()
+  await setup.node.derives(3)
+})
+
+it('sends a channel of many frames in time although every transaction waits for many confirmations', async () => {
+  const setup = await submitterInTest('holocene-span-brotli-calldata')
+  const { node, log } = setup
+  node.unsafe = 6
+  // One after the other these frames need some 12 × 11 blocks, where a channel lasts 50.
+  const submitter = setup.create(
+    { maxL1TxSizeBytes: 400, targetNumFrames: 12, batchType: 'span' },
+    { numConfirmations: 10 },
+  )
+  submitter.start()
+  const mining = setInterval(() => setup.mine().catch(() => {}), 50)
+  try {
+    await node.derives(6)
+    await submitter.shutdown()
+  } finally {
+    clearInterval(mining)
+  }
+  expect(log.of('Channel timed out')).toEqual([])
+  expect(log.of('Channel closed').map(({ num_frames }) => Number(num_frames) > 5)).toContain(true)
+})
+
+it('throttles the builder of the blocks while too much of them waits', async () => {
+  const setup = await submitterInTest('granite-singular-zlib-calldata')
+  const { node, l1 } = setup
+  await l1.request('evm_setAutomine', [false])
+  node.unsafe = 12
+  const throttle = { ...DEFAULT_THROTTLE, type: 'step' as const, lowerThreshold: 500, upperThreshold: 1_000 }
+  setup.create({ throttle, maxChannelDuration: 0 }).start()
+  await until(() =>
+    node.maxDaSizes.some(([maxTxBytes, maxBlockBytes]) => maxTxBytes === 150 && maxBlockBytes === 2_000),
+  )
+  await l1.request('evm_setAutomine', [true])
+  for (const submitter of setup.submitters) submitter.flush()
+  await node.derives(12)
+  await until(() => node.maxDaSizes.at(-1)?.join() === '0,130000')
+})
+
+describe('L1 out of reach', () => {
+  it('carries on by itself, in order and without a gap', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, log, l1, sender, chain } = setup
+    await l1.request('evm_setAutomine', [false])
+    node.unsafe = 3
+    setup.create({}, { maxRetries: 2, notInMempoolTimeoutMs: 300 }).start()
+    await log.seen('Transaction successfully published')
+    setup.l1Fault = true
+    node.unsafe = 9
+    await log.seen('Added L2 block to local state', 9)
+    await setup.mine()
+    setup.l1Fault = false
+    await l1.request('evm_setAutomine', [true])
+    await node.derives(9)
+    const posted = await readPostedBlocks(l1, chain.config, sender)
+    expect(withoutOrigin(posted)).toEqual(expectedBlocks(chain, 1, 9))
+  })
+
+  it('starts to post once L1 can be reached', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, log } = setup
+    node.unsafe = 3
+    const submitter = setup.create()
+    submitter.start()
+    await log.seen('Channel is fully submitted')
+    setup.l1Fault = true
+    node.unsafe = 5
+    const warning = await log.seen('Failed to query L1 tip')
+    expect(warning).toMatchObject({ lvl: 'warn', err: 'connect ECONNREFUSED' })
+    setup.l1Fault = false
+    await node.derives(5)
+  })
+})
+
+describe('L1 reorg', () => {
+  it.each([1, 3])(
+    'posts again what an L1 that dropped its transactions has lost, %i at a time',
+    async (maxPendingTx) => {
+      const setup = await submitterInTest('granite-singular-zlib-calldata')
+      const { node, l1, sender, chain } = setup
+      node.unsafe = 3
+      setup
+        .create(
+          { maxPendingTx, maxL1TxSizeBytes: 2_000, targetNumFrames: 3 },
+          // Anvil has been seen to keep transactions that it had before a reorg and never to mine them: a replacement
+          // helps, as it would on any L1.
+          { rebroadcastIntervalMs: 100, resubmissionTimeoutMs: 1_000 },
+        )
+        .start()
+      await node.derives(3)
+      node.unsafe = 20
+      await until(async () => (await node.safeNumber()) >= 6)
+      // Anvil loses blocks for good when it drops some while it makes one: those under way wait in its pool.
+      await l1.request('evm_setAutomine', [false])
+      await until(async () => (await pendingCount(l1)) >= maxPendingTx)
+      await l1.request('anvil_reorg', [Number(await l1.request('eth_blockNumber', [])) - 40, []])
+      await l1.request('evm_setAutomine', [true])
+      node.unsafe = 25
+      const mining = setInterval(() => setup.mine().catch(() => {}), 250)
+      await node.derives(25).finally(() => clearInterval(mining))
+      expect(withoutOrigin(await readPostedBlocks(l1, chain.config, sender)).at(-1)).toEqual(
+        expectedBlocks(chain, 25, 25)[0],
+      )
+    },
+  )
+})

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest'
+import { until } from '../../lib/testUtils/until.ts'
+import { readPostedBlocks } from '../testUtils/l1Batches.ts'
+import { expectedBlocks } from '../testUtils/recordedChain.ts'
+import { submitterInTest } from '../testUtils/submitterInTest.ts'
+
+describe('rollup node out of reach', () => {
+  it.each([
+    { fault: 'hang', networkTimeoutMs: 300, text: /^sync status request timed out/ },
+    { fault: 'error', networkTimeoutMs: 60_000, text: /^sync status request failed: the engine is not reachable/ },
+  ] as const)('warns and carries on by itself: $fault', async ({ fault, networkTimeoutMs, text }) => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, log } = setup
+    node.unsafe = 3
+    node.syncStatusFault = fault
+    setup.create({ networkTimeoutMs }).start()
+    const warning = await log.seen('Error calculating L2 block range')
+    expect(warning.lvl).toBe('warn')
+    expect(warning.err).toMatch(text)
+    node.syncStatusFault = 'none'
+    await node.derives(3)
+  })
+
+  it('says the same thing only once in a while', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, log } = setup
+    node.syncStatusFault = 'error'
+    setup.create().start()
+    await until(() => node.syncStatusCalls > 8)
+    expect(log.of('Error calculating L2 block range').filter(({ lvl }) => lvl === 'warn')).toHaveLength(1)
+  })
+
+  it('does nothing while the node derives L1 blocks again that it had passed', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, log } = setup
+    node.unsafe = 3
+    setup.create().start()
+    await node.derives(3)
+    node.currentL1 = 1
+    node.unsafe = 5
+    const warning = await log.seen('Error calculating L2 block range')
+    expect(warning.err).toBe('the rollup node is out of sync: sequencer currentL1 reversed')
+    expect(log.of('Added L2 block to local state')).toHaveLength(3)
+    node.currentL1 = undefined
+    await node.derives(5)
+  })
+
+  it('waits for the node to reach the L1 head when asked to', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, log } = setup
+    node.unsafe = 2
+    node.currentL1 = 37
+    setup.create({ waitNodeSync: true, checkRecentTxsDepth: 2 }).start()
+    await log.seen('Waiting for the rollup node', 2)
+    expect(log.of('Added L2 block to local state')).toEqual([])
+    // No transaction of ours among the last two of 40 blocks.
+    node.currentL1 = 38
+    await node.derives(2)
+  })
+
+  it.each([
+    { id: 'to the L1 head', waitNodeSync: true },
+    { id: 'to our last transaction', waitNodeSync: true, checkRecentTxsDepth: 20 },
+    { id: 'unless told otherwise', waitNodeSync: false },
+  ])('posts nothing twice when it starts before the node has derived what is on L1: $id', async (options) => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, l1, sender, chain } = setup
+    node.unsafe = 10
+    const first = setup.create()
+    first.start()
+    await node.derives(10)
+    await first.shutdown()
+
+    // A node that has been started again: first before the block with the batch, then reading it, then past it.
+    const head = Number(await l1.request('eth_blockNumber', []))
+    let safe = 0
+    const { safeNumber } = node
+    node.safeNumber = async () => {
+      if (node.currentL1 === head) safe = Math.min(10, safe + 2)
+      return safe
+    }
+    node.currentL1 = head - 1
+    const callsBefore = node.syncStatusCalls
+    setup.create(options).start()
+    await until(() => node.syncStatusCalls > callsBefore + 4)
+    node.currentL1 = head
+    await until(() => safe === 10)
+    node.safeNumber = safeNumber
+    node.unsafe = 12
+    await node.derives(12)
+    const posted = await readPostedBlocks(l1, chain.config, sender)
+    expect(posted.map(({ timestamp }) => timestamp)).toEqual(
+      expectedBlocks(chain, 1, 12).map(({ timestamp }) => timestamp),
+    )
+  })
+
+  it('posts nothing twice when the node is started again and has a low safe head for a while', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, l1, sender, chain } = setup
+    node.unsafe = 10
+    setup.create().start()
+    await node.derives(10)
+    const calls = node.syncStatusCalls
+    await until(() => node.syncStatusCalls > calls + 1)
+    let safe = 0
+    const { safeNumber } = node
+    node.safeNumber = async () => Math.min(10, safe++)
+    await until(() => safe > 10)
+    node.safeNumber = safeNumber
+    node.unsafe = 12
+    await node.derives(12)
+    const posted = await readPostedBlocks(l1, chain.config, sender)
+    expect(posted).toHaveLength(12)
+  })
+
+  it("waits for what a program that has ended left in the L1's pool", async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, l1, sender, chain, log } = setup
+    await l1.request('evm_setAutomine', [false])
+    node.unsafe = 4
+    const first = setup.create({}, { rebroadcastIntervalMs: 100 })
+    first.start()
+    await log.seen('Transaction successfully published')
+    await first.shutdown()
+    setup.create({}, {}).start()
+    await log.seen('Nothing is loaded yet')
+    await l1.request('evm_setAutomine', [true])
+    await setup.mine()
+    node.unsafe = 6
+    await node.derives(6)
+    expect(await readPostedBlocks(l1, chain.config, sender)).toHaveLength(6)
+  })
+
+  it('is fatal when L1 is another chain than the rollup node says', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    setup.chain.rollup.l1_chain_id = 1
+    setup.create().start()
+    const error = await until(() => setup.fatal[0])
+    expect(String(error)).toContain("--l1-eth-rpc serves chain 900, but the rollup node's L1 is chain 1")
+  })
+})

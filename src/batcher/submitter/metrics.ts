@@ -1,0 +1,171 @@
+import { Gauge, type Registry } from 'prom-client'
+import { createMetricMakers } from '../../lib/metricMakers.ts'
+import { MAX_BLOB_DATA_BYTES } from '../../rollup/protocol/index.ts'
+import type { BatcherBlock } from '../l2/l2Block.ts'
+import { THROTTLE_CONTROLLERS, type ThrottleControllerType, type ThrottleLimits } from '../throttle/controller.ts'
+
+export type ChannelStage = 'opened' | 'closed' | 'fully_submitted' | 'timed_out'
+
+export interface PendingFigures {
+  /** Blocks in no channel yet. */
+  blocks: number
+  /** Uncompressed bytes of all blocks held. */
+  bytes: number
+  /** What the blocks in no channel are thought to need on L1. */
+  pendingDaBytes: number
+  /** What the blocks held are thought to need on L1. */
+  unsafeDaBytes: number
+  channels: number
+}
+
+/** Events that the batcher counts. */
+export interface BatcherMetrics {
+  info(version: string): void
+  up(running: boolean): void
+  l1Head(ref: { number: number; timestamp: number }): void
+  l2Loaded(ref: { number: number; timestamp: number }): void
+  blockAdded(block: BatcherBlock): void
+  channel(stage: ChannelStage): void
+  channelClosed(frames: number, inputBytes: number, outputBytes: number): void
+  /** `lastBlobBytes`: what the last of its blobs carries. */
+  txSubmitted(lastBlobBytes: number | undefined): void
+  txConfirmed(): void
+  txFailed(): void
+  pending(figures: PendingFigures): void
+  /** `load`: bytes that wait, as a part of the lower threshold. */
+  throttle(type: ThrottleControllerType, limits: ThrottleLimits, load: number): void
+  /** Asked at each scrape. Ether. */
+  balance(read: () => Promise<number>): void
+}
+
+const nothing = () => {}
+
+export const noBatcherMetrics: BatcherMetrics = {
+  info: nothing,
+  up: nothing,
+  l1Head: nothing,
+  l2Loaded: nothing,
+  blockAdded: nothing,
+  channel: nothing,
+  channelClosed: nothing,
+  txSubmitted: nothing,
+  txConfirmed: nothing,
+  txFailed: nothing,
+  pending: nothing,
+  balance: nothing,
+  throttle: nothing,
+}
+
+const PREFIX = 'op_batcher_default_'
+
+/** op-batcher's buckets: 0.1, 0.2, then 0.30 to 0.95. */
+const RATIO_BUCKETS = [0.1, 0.2, ...Array.from({ length: 14 }, (_, index) => (30 + 5 * index) / 100)]
+
+/** op-batcher's buckets: 14 from 0 to a full blob. */
+const BLOB_BUCKETS = Array.from({ length: 14 }, (_, index) => index * Math.floor(MAX_BLOB_DATA_BYTES / 13))
+
+/** Metrics under op-batcher's names. */
+export function createBatcherMetrics(registry: Registry, now: () => number = Date.now): BatcherMetrics {
+  const { gauge, counter, histogram } = createMetricMakers(registry, PREFIX)
+
+  const info = gauge('info', 'Version of the program', ['version'])
+  const up = gauge('up', '1 while batches are submitted')
+  const refNumber = gauge('refs_number', 'Block numbers', ['layer', 'type'])
+  const refTime = gauge('refs_time', 'Block times', ['layer', 'type'])
+  const refLatency = gauge('refs_latency', 'Age of blocks in seconds', ['layer', 'type'])
+  const channels = gauge('channel_total', 'Channels by stage', ['stage'])
+  const lastChannel = gauge('last_channel_unix', 'Time of the last channel event', ['stage'])
+  const txs = gauge('batcher_tx_total', 'Batch transactions by stage', ['stage'])
+  const lastTx = gauge('last_batcher_tx_unix', 'Time of the last batch transaction event', ['stage'])
+  const pendingBlocks = gauge('pending_blocks_count', 'Blocks that are in no channel yet', ['stage'])
+  const blocksAdded = gauge('blocks_added_count', 'Blocks taken from the L2 node')
+  const inputBytes = gauge('input_bytes', 'RLP bytes of the last channel', ['stage'])
+  const outputBytes = gauge('output_bytes', 'Compressed bytes of the last channel')
+  const numFrames = gauge('channel_num_frames', 'Frames of the last channel')
+  const pendingBytes = gauge('pending_blocks_bytes_current', 'Uncompressed bytes of the blocks held')
+  const pendingBytesTotal = counter('pending_blocks_bytes_total', 'Uncompressed bytes of all blocks taken')
+  const inputTotal = counter('input_bytes_total', 'RLP bytes of all channels')
+  const outputTotal = counter('output_bytes_total', 'Compressed bytes of all channels')
+  const unsafeDaBytes = gauge('unsafe_da_bytes', 'Estimated bytes on L1 of the blocks that are not safe')
+  const pendingDaBytes = gauge('pending_da_bytes', 'Estimated bytes on L1 of the blocks that are in no channel')
+  const queueLength = gauge('channel_queue_length', 'Channels that are not safe')
+  const throttleIntensity = gauge('throttle_intensity', 'How hard block builders are limited, 0 to 1', ['type'])
+  const throttleType = gauge('throttle_controller_type', '1 for the controller in use', ['type'])
+  const unsafeRatio = gauge('unsafe_bytes_ratio', 'Bytes that are not safe, as a part of the lower threshold', ['type'])
+  const throttleTx = gauge('throttle_max_tx_size', 'Bytes on L1 that a transaction may have; 0 = any')
+  const throttleBlock = gauge('throttle_max_block_size', 'Bytes on L1 that an L2 block may have; 0 = any')
+  const ratio = histogram('channel_compr_ratio', 'Compression ratio of channels', { buckets: RATIO_BUCKETS })
+  const blobUsed = histogram('blob_used_bytes', 'What the last blob of each transaction carries', {
+    buckets: BLOB_BUCKETS,
+  })
+  const ref = (layer: string, type: string, { number, timestamp }: { number: number; timestamp: number }) => {
+    refNumber.set({ layer, type }, number)
+    refTime.set({ layer, type }, timestamp)
+    refLatency.set({ layer, type }, now() / 1000 - timestamp)
+  }
+  const txEvent = (stage: string) => {
+    txs.inc({ stage })
+    lastTx.set({ stage }, now() / 1000)
+  }
+
+  return {
+    info: (version) => info.set({ version }, 1),
+    up: (running) => up.set(running ? 1 : 0),
+    l1Head: (block) => ref('l1', 'latest', block),
+    l2Loaded: (block) => ref('l2', 'loaded', block),
+    blockAdded(block) {
+      blocksAdded.inc()
+      pendingBytesTotal.inc(block.rawSizeBytes)
+      ref('l2', 'added', block)
+    },
+    channel(stage) {
+      channels.inc({ stage })
+      lastChannel.set({ stage }, now() / 1000)
+    },
+    channelClosed(frames, input, output) {
+      numFrames.set(frames)
+      inputBytes.set({ stage: 'closed' }, input)
+      outputBytes.set(output)
+      inputTotal.inc(input)
+      outputTotal.inc(output)
+      if (input > 0) ratio.observe(output / input)
+    },
+    txSubmitted(lastBlobBytes) {
+      txEvent('submitted')
+      if (lastBlobBytes !== undefined) blobUsed.observe(lastBlobBytes)
+    },
+    txConfirmed: () => txEvent('success'),
+    txFailed: () => txEvent('failed'),
+    pending(figures) {
+      pendingBlocks.set({ stage: 'added' }, figures.blocks)
+      pendingBytes.set(figures.bytes)
+      pendingDaBytes.set(figures.pendingDaBytes)
+      unsafeDaBytes.set(figures.unsafeDaBytes)
+      queueLength.set(figures.channels)
+    },
+    throttle(type, limits, load) {
+      for (const other of THROTTLE_CONTROLLERS) {
+        const isInUse = other === type
+        throttleType.set({ type: other }, isInUse ? 1 : 0)
+        throttleIntensity.set({ type: other }, isInUse ? limits.intensity : 0)
+        unsafeRatio.set({ type: other }, isInUse ? load : 0)
+      }
+      throttleTx.set(limits.maxTxBytes)
+      throttleBlock.set(limits.maxBlockBytes)
+    },
+    balance(read) {
+      new Gauge({
+        name: `${PREFIX}balance`,
+        help: 'Balance of the batch sender in ether',
+        registers: [registry],
+        async collect() {
+          try {
+            this.set(await read())
+          } catch {
+            // The L1 does not answer: the last value stays.
+          }
+        },
+      })
+    },
+  }
+}

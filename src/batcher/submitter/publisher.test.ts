@@ -1,0 +1,88 @@
+import { expect, it } from 'vitest'
+import { systemClock } from '../../lib/clock.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { ZERO_HASH } from '../../rollup/protocol/types.ts'
+import { CostWindow } from '../admin/status.ts'
+import { createChannelConfig } from '../channel/channelConfig.ts'
+import { ChannelManager } from '../channel/channelManager.ts'
+import { createChannelOut } from '../channel/channelOut.ts'
+import { fixedChoice } from '../channel/daChoice.ts'
+import type { TxReceipt } from '../l1/l1Endpoint.ts'
+import { L1Heads } from '../l1/l1Heads.ts'
+import { batcherBlocks, loadRecordedChain } from '../testUtils/recordedChain.ts'
+import { TEST_BATCHER_OPTIONS } from '../testUtils/submitterSetup.ts'
+import { noBatcherMetrics } from './metrics.ts'
+import { Publisher } from './publisher.ts'
+
+const chain = loadRecordedChain('holocene-span-brotli-calldata')
+const recorded = await batcherBlocks(chain)
+const head = { number: 0, hash: ZERO_HASH, timestamp: 0, parentHash: ZERO_HASH }
+
+it.each(['singular', 'span'] as const)('the next channels are built while one is being sent: %s', async (batchType) => {
+  const now = chain.config.genesis.l2Time + 100
+  const config = createChannelConfig({ ...TEST_BATCHER_OPTIONS, batchType, maxL1TxSizeBytes: 3_000 }, chain.config, now)
+  const manager = new ChannelManager(
+    { logger: silentLogger, metrics: noBatcherMetrics },
+    { da: fixedChoice(config), rollupConfig: chain.config },
+  )
+  const sends: PromiseWithResolvers<TxReceipt>[] = []
+  const publisher = new Publisher(
+    {
+      manager,
+      sender: {
+        isClosed: false,
+        send() {
+          const sending = Promise.withResolvers<TxReceipt>()
+          sends.push(sending)
+          return sending.promise
+        },
+        cancelPending: async () => {},
+      },
+      heads: new L1Heads({ l1: { head: async () => head }, clock: systemClock }),
+      da: fixedChoice(config),
+      clock: systemClock,
+      logger: silentLogger,
+      metrics: noBatcherMetrics,
+      costs: new CostWindow(),
+    },
+    { batchInbox: chain.config.batchInboxAddress, maxPendingTx: 1, txsInFlight: 1, retryMs: 10 },
+  )
+  const stop = new AbortController()
+  const running = publisher.run(stop.signal)
+  for (const block of recorded) manager.addBlock(block)
+  publisher.request()
+  await expect.poll(() => manager.channels.filter(({ isClosed }) => isClosed).length).toBeGreaterThan(2)
+  expect(sends).toHaveLength(1)
+  stop.abort()
+  await running
+})
+
+it('blocks are taken and dropped while a channel is being compressed', async () => {
+  const now = chain.config.genesis.l2Time + 100
+  const config = createChannelConfig({ ...TEST_BATCHER_OPTIONS, batchType: 'span' }, chain.config, now)
+  const compressing = Promise.withResolvers<void>()
+  const manager = new ChannelManager(
+    {
+      logger: silentLogger,
+      metrics: noBatcherMetrics,
+      createOut(...args) {
+        const out = createChannelOut(...args)
+        const addBlock = out.addBlock.bind(out)
+        out.addBlock = async (block) => {
+          await compressing.promise
+          return addBlock(block)
+        }
+        return out
+      },
+    },
+    { da: fixedChoice(config), rollupConfig: chain.config },
+  )
+  for (const block of recorded.slice(0, 10)) manager.addBlock(block)
+  const filling = manager.fill(0, { deadlines: false })
+  for (const block of recorded.slice(10)) expect(manager.addBlock(block)).toBe(true)
+  manager.prune(5)
+  expect(manager.blocks).toHaveLength(recorded.length - 5)
+  compressing.resolve()
+  await filling
+  expect(manager.pendingBlockCount).toBe(0)
+})

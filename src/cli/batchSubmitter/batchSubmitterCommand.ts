@@ -1,0 +1,209 @@
+import type { Command } from 'commander'
+import { Registry } from 'prom-client'
+import {
+  ActiveSequencer,
+  BatchSubmitter,
+  createBatcherMetrics,
+  createBatcherRpc,
+  createL1Endpoint,
+  createL1Failover,
+  createL2Source,
+  createLocalSigner,
+  createRemoteTxSigner,
+  createTxManagerMetrics,
+  type L1Endpoint,
+  L1Heads,
+  noBatcherMetrics,
+  noTxManagerMetrics,
+  TxManager,
+  type TxSigner,
+} from '../../batcher/index.ts'
+import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
+import { createRpcClientMetrics } from '../../jsonRpc/clientMetrics.ts'
+import { redact } from '../../jsonRpc/credentials.ts'
+import { allowedHostsFor } from '../../jsonRpc/hostCheck.ts'
+import { createRpcApp, serveApp } from '../../jsonRpc/httpServer.ts'
+import { createRpcDispatcher } from '../../jsonRpc/server.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { UsageError } from '../../lib/errors.ts'
+import { createKzg } from '../../lib/kzg/index.ts'
+import { markLater } from '../../lib/laterMarking.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { untilStopped, whenAborted } from '../../lib/untilAborted.ts'
+import { serveMetrics } from '../shared/metricsServer.ts'
+import { createProgram, createProgramLogger, type RunContext } from '../shared/program.ts'
+import { rpcAccess } from '../shared/rpcAccess.ts'
+import { remoteSignerFromFlags } from '../shared/signerFlags.ts'
+import { VERSION } from '../shared/version.ts'
+import { waitForEndpoint } from '../shared/waitForEndpoint.ts'
+import { type BatchSubmitterValues, batchSubmitterFlags } from './batchSubmitterFlags.ts'
+import { batcherOptionsOf, endpointsOf, txManagerOptionsOf } from './batchSubmitterOptions.ts'
+
+/** admin_stopBatcher answers when everything is on L1. What takes longer than this goes on without an answer. */
+const ADMIN_CALL_TIMEOUT_MS = 15 * 60_000
+
+async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, warnings }: RunContext): Promise<void> {
+  markLater()
+  const clock = systemClock
+  const logger = createProgramLogger(values, signal)
+  for (const warning of warnings) logger.warn(warning)
+  const endpoints = endpointsOf(values)
+  const options = batcherOptionsOf(values)
+  const txOptions = txManagerOptionsOf(values)
+  const signer = await createSigner(values, logger)
+
+  const registry = values.metricsEnabled ? new Registry() : undefined
+  const metrics = registry === undefined ? noBatcherMetrics : createBatcherMetrics(registry, clock.now)
+  const txMetrics = registry === undefined ? noTxManagerMetrics : createTxManagerMetrics(registry)
+  const observe = registry === undefined ? undefined : createRpcClientMetrics(registry, 'op_batcher_default')
+  const clientsOf = (rpc: string, urls: readonly string[]) =>
+    urls.map((url) => createRpcClient({ url, ...(observe === undefined ? {} : { observer: observe(rpc) }) }))
+  const l1Clients = clientsOf('l1', endpoints.l1)
+  const l2Clients = clientsOf('l2', endpoints.l2)
+  const rollupClients = clientsOf('rollup', endpoints.rollup)
+  const otherBuilders = clientsOf(
+    'builder',
+    endpoints.builders.filter((url) => !endpoints.l2.includes(url)),
+  )
+  const l1Rpc = createL1Failover(l1Clients, logger)
+  const sequencer = sequencerOf(l2Clients, rollupClients, values, logger)
+  const kzg = createKzg({ clock, logger, signal })
+  const clients = [...l1Clients, ...l2Clients, ...rollupClients, ...otherBuilders]
+  const closers: (() => Promise<unknown>)[] = [...clients.map((client) => client.close), kzg.close, signer.close]
+  try {
+    if (options.dataAvailability !== 'calldata') kzg.start()
+    const l1 = createL1Endpoint(l1Rpc, values.networkTimeout)
+    const heads = new L1Heads({ l1, clock })
+    const chainId = await connectL1(l1, heads, endpoints.l1, { logger, signal })
+    const txManager = new TxManager(
+      {
+        l1,
+        heads,
+        signer,
+        kzg,
+        clock,
+        logger: logger.child({ service: 'txmgr' }),
+        metrics: txMetrics,
+        onForeign: (tx) => batcher.noteForeign(tx),
+      },
+      { ...txOptions, chainId },
+    )
+    const batcher: BatchSubmitter = new BatchSubmitter(
+      {
+        rollup: sequencer.rollup,
+        l1,
+        heads,
+        l2: createL2Source(sequencer.l2, values.networkTimeout),
+        builders: [...l2Clients, ...otherBuilders],
+        sender: txManager,
+        clock,
+        logger,
+        metrics,
+        onFatal: fail,
+      },
+      options,
+    )
+    metrics.info(VERSION)
+    metrics.balance(async () => Number(await l1.balance(signer.address)) / 1e18)
+
+    const rpc = createBatcherRpc({ batcher, txManager, setLogLevel: logger.setLevel })
+    const dispatcher = createRpcDispatcher({
+      methods: values.rpcEnableAdmin ? rpc.methods : new Map(),
+      isChanging: rpc.isChanging,
+      isClosedToPages: () => true,
+      onUnexpectedError: (method, error) => logger.error('RPC call failed', { method, err: error }),
+    })
+    const app = createRpcApp({
+      dispatcher,
+      access: rpcAccess(values, logger),
+      version: VERSION,
+      allowedHosts: allowedHostsFor(values.rpcAddr),
+      timeoutMs: ADMIN_CALL_TIMEOUT_MS,
+    })
+    const rpcServer = await serveApp(app, values.rpcAddr, values.rpcPort, '--rpc.port', { signal })
+    closers.unshift(rpcServer.close)
+    const metricsServer =
+      registry === undefined ? undefined : await serveMetrics(registry, values.metricsAddr, values.metricsPort, signal)
+    if (metricsServer !== undefined) closers.unshift(metricsServer.close)
+
+    logger.info('devium-batch-submitter is up', {
+      version: VERSION,
+      rpc: rpcServer.url,
+      admin: values.rpcEnableAdmin,
+      metrics: metricsServer === undefined ? undefined : `${metricsServer.url}/metrics`,
+      l1_chain: chainId,
+      from: signer.address,
+    })
+    if (!values.stopped) await batcher.start()
+    await new Promise<void>((resolve) => whenAborted(signal, resolve))
+    await untilStopped(batcher.shutdown(), signal, clock)
+  } finally {
+    for (const close of closers) await close()
+  }
+}
+
+/** One sequencer, or whichever of several makes blocks. */
+function sequencerOf(
+  l2Clients: readonly RpcClient[],
+  rollupClients: readonly RpcClient[],
+  values: BatchSubmitterValues,
+  logger: Logger,
+): Pick<ActiveSequencer, 'l2' | 'rollup'> {
+  const endpoints = l2Clients.flatMap((l2, index) => {
+    const rollup = rollupClients[index]
+    return rollup === undefined ? [] : [{ l2, rollup }]
+  })
+  const [only] = endpoints
+  if (only !== undefined && endpoints.length === 1) return only
+  return new ActiveSequencer({ clock: systemClock, logger }, endpoints, {
+    checkIntervalMs: values.activeSequencerCheck,
+    timeoutMs: values.networkTimeout,
+  })
+}
+
+/** Exactly one of key, words and remote signer. Throws UsageError. */
+async function createSigner(
+  values: BatchSubmitterValues,
+  logger: Logger,
+): Promise<TxSigner & { close(): Promise<void> }> {
+  const { privateKey, mnemonic } = values
+  const remote = remoteSignerFromFlags(values)
+  if (remote === undefined) {
+    const local = createLocalSigner({ privateKey, mnemonic, hdPath: values.sequencerHdPath ?? values.hdPath })
+    return { ...local, close: async () => {} }
+  }
+  if (privateKey !== undefined || mnemonic !== undefined)
+    throw new UsageError('--signer.endpoint cannot be used together with --private-key or --mnemonic')
+  return createRemoteTxSigner({ logger, timeoutMs: values.networkTimeout }, remote)
+}
+
+/** The L1 is needed from the first moment: without it nothing starts. */
+async function connectL1(
+  l1: L1Endpoint,
+  heads: L1Heads,
+  urls: readonly string[],
+  { logger, signal }: { logger: Logger; signal: AbortSignal },
+): Promise<bigint> {
+  const url = urls.map(redact).join(', ')
+  const connect = async () => {
+    await heads.read(signal)
+    return l1.chainId(signal)
+  }
+  const endpoint = { name: `the L1 at ${url}`, flagName: 'l1-eth-rpc', url }
+  return waitForEndpoint(endpoint, connect, { clock: systemClock, logger, signal })
+}
+
+export const batchSubmitterProgram = {
+  name: 'devium-batch-submitter',
+  envPrefixes: ['DEVIUM_BATCH_SUBMITTER', 'OP_BATCHER'],
+  flags: batchSubmitterFlags,
+}
+
+export function createBatchSubmitterCommand(): Command {
+  return createProgram({
+    ...batchSubmitterProgram,
+    description: "Posts the blocks of an OP Stack chain's sequencer to L1",
+    version: VERSION,
+    run: runBatchSubmitter,
+  })
+}

@@ -1,0 +1,134 @@
+import {
+  type BatcherOptions,
+  checkBatcherOptions,
+  checkTxManagerOptions,
+  DEFAULT_MIN_BLOB_FEE_WEI,
+  type ThrottleOptions,
+  type TxManagerOptions,
+} from '../../batcher/index.ts'
+import { UsageError } from '../../lib/errors.ts'
+import { parseList } from '../shared/flags.ts'
+import type { BatchSubmitterValues } from './batchSubmitterFlags.ts'
+
+/** Endpoints as op-batcher checks them; rollup nodes and execution clients belong together in their order. */
+export interface BatchSubmitterEndpoints {
+  l1: string[]
+  l2: string[]
+  rollup: string[]
+  /** Throttled besides `l2`. */
+  builders: string[]
+}
+
+/** Throws UsageError. */
+export function endpointsOf(values: BatchSubmitterValues): BatchSubmitterEndpoints {
+  const listOf = (name: string, text: string, empty: string): string[] => {
+    const urls = parseList(text)
+    if (urls.length === 0) throw new UsageError(`${empty} (--${name})`)
+    for (const url of urls) checkUrl(name, url)
+    return urls
+  }
+  for (const url of values.throttleEndpoints) checkUrl('throttle.additional-endpoints', url)
+  const endpoints = {
+    l1: listOf('l1-eth-rpc', values.l1EthRpc, 'empty L1 RPC URL'),
+    l2: listOf('l2-eth-rpc', values.l2EthRpc, 'empty L2 RPC URL'),
+    rollup: listOf('rollup-rpc', values.rollupRpc, 'empty rollup RPC URL'),
+    builders: values.throttleEndpoints,
+  }
+  if (endpoints.l2.length !== endpoints.rollup.length) {
+    throw new UsageError(
+      `number of rollup and eth URLs must match, have ${endpoints.rollup.length} and ${endpoints.l2.length} (--rollup-rpc, --l2-eth-rpc)`,
+    )
+  }
+  return endpoints
+}
+
+function checkUrl(name: string, url: string): void {
+  const protocol = URL.parse(url)?.protocol
+  if (protocol === undefined) throw new UsageError(`--${name} is not a URL; expected for example http://127.0.0.1:8545`)
+  if (protocol !== 'http:' && protocol !== 'https:')
+    throw new UsageError(`--${name}: expected an http or https address, got ${protocol}//…`)
+}
+
+/** Throws UsageError. */
+export function batcherOptionsOf(values: BatchSubmitterValues): BatcherOptions {
+  if (values.batchType > 1) throw new UsageError(`unknown batch type: ${values.batchType} (--batch-type takes 0 or 1)`)
+  const options: BatcherOptions = {
+    pollIntervalMs: values.pollInterval,
+    maxPendingTx: values.maxPendingTx,
+    numConfirmations: values.numConfirmations,
+    maxChannelDuration: values.maxChannelDuration,
+    subSafetyMargin: values.subSafetyMargin,
+    dataAvailability: values.dataAvailabilityType,
+    maxL1TxSizeBytes: values.maxL1TxSizeBytes,
+    maxBlocksPerSpanBatch: values.maxBlocksPerSpanBatch,
+    targetNumFrames: values.targetNumFrames,
+    approxComprRatio: values.approxComprRatio,
+    compressor: values.compressor,
+    compressionAlgorithm: values.compressionAlgorithm,
+    batchType: values.batchType === 1 ? 'span' : 'singular',
+    networkTimeoutMs: values.networkTimeout,
+    waitNodeSync: values.waitNodeSync,
+    checkRecentTxsDepth: values.checkRecentTxsDepth,
+    poolTimeoutMs: values.resubmissionTimeout,
+    throttle: throttleOptionsOf(values),
+  }
+  checkBatcherOptions(options)
+  return options
+}
+
+function throttleOptionsOf(values: BatchSubmitterValues): ThrottleOptions {
+  return {
+    type: values.throttleType,
+    lowerThreshold: values.throttleLower,
+    upperThreshold: values.throttleUpper,
+    txSizeLowerLimit: values.throttleTxLower,
+    txSizeUpperLimit: values.throttleTxUpper,
+    blockSizeLowerLimit: values.throttleBlockLower,
+    blockSizeUpperLimit: values.throttleBlockUpper,
+    pid: {
+      kp: values.throttlePidKp,
+      ki: values.throttlePidKi,
+      kd: values.throttlePidKd,
+      integralMax: values.throttlePidIntegralMax,
+      outputMax: values.throttlePidOutputMax,
+      sampleTimeMs: values.throttlePidSampleTime,
+    },
+  }
+}
+
+/** Throws UsageError. */
+export function txManagerOptionsOf(values: BatchSubmitterValues): TxManagerOptions {
+  const options: TxManagerOptions = {
+    numConfirmations: values.numConfirmations,
+    safeAbortNonceTooLowCount: values.safeAbortNonceTooLowCount,
+    resubmissionTimeoutMs: values.resubmissionTimeout,
+    networkTimeoutMs: values.networkTimeout,
+    feeLimitMultiplier: BigInt(values.feeLimitMultiplier),
+    feeLimitThresholdWei: gweiToWei(values.feeLimitThreshold, 'txmgr.fee-limit-threshold'),
+    minBaseFeeWei: gweiToWei(values.minBaseFee, 'txmgr.min-basefee'),
+    minTipCapWei: gweiToWei(values.minTipCap, 'txmgr.min-tip-cap'),
+    minBlobFeeWei: DEFAULT_MIN_BLOB_FEE_WEI,
+    blobTipCapDynamic: values.blobTipCapDynamic,
+    blobTipCapPercentile: values.blobTipCapPercentile,
+    blobTipCapRange: values.blobTipCapRange,
+    maxBaseFeeWei: gweiToWei(values.maxBaseFee, 'txmgr.max-basefee'),
+    maxTipCapWei: gweiToWei(values.maxTipCap, 'txmgr.max-tip-cap'),
+    sendTimeoutMs: values.sendTimeout,
+    notInMempoolTimeoutMs: values.notInMempoolTimeout,
+    receiptQueryIntervalMs: values.receiptQueryInterval,
+    rebroadcastIntervalMs: values.rebroadcastInterval,
+    retryIntervalMs: values.retryInterval,
+    maxRetries: values.maxRetries,
+    cellProofTime: values.cellProofTime,
+    alreadyPublishedErrors: values.alreadyPublishedErrors,
+  }
+  checkTxManagerOptions(options)
+  return options
+}
+
+function gweiToWei(gwei: number, name: string): bigint {
+  const wei = Math.round(gwei * 1e9)
+  if (!Number.isSafeInteger(wei) || wei < 0)
+    throw new UsageError(`--${name}: expected gwei, at least 0 and below nine million`)
+  return BigInt(wei)
+}

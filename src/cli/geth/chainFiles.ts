@@ -1,0 +1,209 @@
+import { createReadStream, createWriteStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip, createGzip } from 'node:zlib'
+import { envelopeOfBlock, rlpLists } from '../../execution/chain/storage/blockFile.ts'
+import { type Chain, encodeBlock } from '../../execution/index.ts'
+import { type Clock, systemClock } from '../../lib/clock.ts'
+import { DecodeError, describeError, UsageError } from '../../lib/errors.ts'
+import type { Hex } from '../../lib/hex.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { Progress, type ProgressSink, progressInLog } from '../../lib/progress.ts'
+import { type PayloadEnvelope, ZERO_HASH } from '../../rollup/protocol/types.ts'
+
+// `devium-geth export` and `import`: blocks in files, as geth has them.
+
+/** Blocks from one move of the head to the next. */
+const BLOCKS_PER_HEAD = 100
+/** Blocks that are read before they are imported, so that their senders are recovered meanwhile, and their transactions' bytes. */
+const BLOCKS_AHEAD = 128
+const BYTES_AHEAD = 8 * 1024 * 1024
+
+interface Modules {
+  chain: Chain
+  logger: Logger
+  signal: AbortSignal
+  /** Where it says how far it is; the log unless told. */
+  sink?: ProgressSink
+  clock?: Pick<Clock, 'now'>
+}
+
+/** `first` and `last` as the operator wrote them: absent: the whole chain, into a new file; with both it is appended to. */
+export async function exportChain(
+  { chain, logger, signal, sink = progressInLog(logger), clock = systemClock }: Modules,
+  path: string,
+  range: readonly string[],
+): Promise<void> {
+  const [first, last] = blockRange(range, chain.head().number)
+  const progress = new Progress({ clock, sink }, { what: 'Exporting blocks', unit: 'blocks' })
+  async function* blocks(): AsyncGenerator<Uint8Array> {
+    for (let number = first; number <= last; number++) {
+      signal.throwIfAborted()
+      const block = await chain.blockByNumber(number)
+      if (block === undefined) throw new UsageError(`block ${number} is not there`)
+      yield encodeBlock(block)
+      progress.advance(number - first + 1, { total: last - first + 1, fields: () => ({ file: path, number }) })
+    }
+  }
+  const file = createWriteStream(path, { flags: range.length === 0 ? 'w' : 'a' })
+  const source = Readable.from(blocks(), { objectMode: false })
+  try {
+    await (path.endsWith('.gz') ? pipeline(source, createGzip(), file) : pipeline(source, file))
+  } catch (error) {
+    if (!isFileError(error)) throw error
+    throw new UsageError(`${path}: ${describeError(error)}`, { cause: error })
+  } finally {
+    progress.end()
+  }
+  logger.info('Exported blockchain', { file: path, first, last })
+}
+
+function blockRange(range: readonly string[], head: number): [first: number, last: number] {
+  if (range.length === 0) return [0, head]
+  const [first, last] = range.map((text) => (/^\d{1,15}$/.test(text) ? Number(text) : undefined))
+  if (range.length !== 2 || first === undefined || last === undefined) {
+    throw new UsageError(`expected a first and a last block number, got "${range.join(' ')}"`)
+  }
+  if (first > last) throw new UsageError(`first block ${first} is after last block ${last}`)
+  if (last > head) throw new UsageError(`last block ${last} is after the head, block ${head}`)
+  return [first, last]
+}
+
+/**
+ * Imports the files in order; blocks that are there already are passed over. One file that fails is an error; among several
+ * it is told of, and the next one is begun, as geth does it.
+ */
+export async function importChain(modules: Modules, paths: readonly string[]): Promise<void> {
+  if (paths.length === 0) throw new UsageError('the path of a file is missing')
+  for (const path of paths) {
+    try {
+      await importFile(modules, path)
+    } catch (error) {
+      if (modules.signal.aborted) throw error
+      const problem = new UsageError(`${path}: ${describeError(error)}`, { cause: error })
+      if (paths.length === 1 || !(error instanceof UsageError || error instanceof DecodeError || isFileError(error))) {
+        throw problem
+      }
+      modules.logger.error('Import error', { file: path, err: problem })
+    }
+  }
+}
+
+async function importFile(
+  { chain, logger, signal, sink = progressInLog(logger), clock = systemClock }: Modules,
+  path: string,
+): Promise<void> {
+  const file = await openBlockFile(path)
+  const startedAt = clock.now()
+  const progress = new Progress({ clock, sink }, { what: 'Importing blocks', unit: 'blocks' })
+  const done = { blocks: 0, bytes: 0, transactions: 0, gas: 0n }
+  let best: { hash: Hex; number: number } | undefined
+  const adopt = async () => {
+    if (best === undefined || best.number <= chain.head().number) return
+    await chain.setForkchoice({ headBlockHash: best.hash, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH })
+  }
+  const fields = () => {
+    const seconds = Math.max(0.001, (clock.now() - startedAt) / 1000)
+    return {
+      file: path,
+      number: best?.number,
+      transactions: done.transactions,
+      mgasps: (Number(done.gas) / 1e6 / seconds).toFixed(1),
+      elapsed: `${seconds.toFixed(1)}s`,
+    }
+  }
+  try {
+    for await (const { envelope, bytes } of readAhead(chain, file.content)) {
+      signal.throwIfAborted()
+      const { blockHash, blockNumber, gasUsed, transactions } = envelope.payload
+      const result = await chain.importPayload(envelope)
+      if (result.status !== 'VALID') {
+        const why = result.status === 'INVALID' ? result.validationError : 'its parent is not known'
+        throw new UsageError(`block ${blockNumber} ${blockHash}: ${why}`)
+      }
+      done.blocks++
+      done.bytes += bytes
+      done.transactions += transactions.length
+      done.gas += gasUsed
+      best = { hash: blockHash, number: blockNumber }
+      if (done.blocks % BLOCKS_PER_HEAD === 0) await adopt()
+      progress.advance(done.blocks, { fraction: file.fractionOf(done.bytes), fields })
+    }
+  } finally {
+    progress.end()
+    file.close()
+    await adopt()
+  }
+  logger.info('Imported blocks', { ...fields(), blocks: done.blocks })
+}
+
+interface BlockFile {
+  /** Unpacked. */
+  content: AsyncIterable<Uint8Array>
+  /** How much of all its content so many bytes are, from 0 to 1; of a compressed file by what was read of it so far. */
+  fractionOf(bytes: number): number
+  close(): void
+}
+
+/** Rejects with the system's error. */
+async function openBlockFile(path: string): Promise<BlockFile> {
+  const { size } = await stat(path)
+  const file = createReadStream(path, { highWaterMark: 1 << 20 })
+  const isPacked = path.endsWith('.gz')
+  const source = isPacked ? file.pipe(createGunzip()) : file
+  let unpacked = 0
+  async function* content(): AsyncGenerator<Uint8Array> {
+    for await (const part of source) {
+      unpacked += part.length
+      yield part
+    }
+  }
+  return {
+    content: content(),
+    fractionOf(bytes) {
+      if (!isPacked) return bytes / size
+      return unpacked === 0 ? 0 : Math.min(1, (bytes / unpacked) * (file.bytesRead / size))
+    },
+    close: () => file.destroy(),
+  }
+}
+
+interface ReadBlock {
+  envelope: PayloadEnvelope
+  bytes: number
+}
+
+/** The blocks of a file but the genesis block. What is wrong with the file is thrown behind the blocks before it. */
+async function* readAhead(
+  chain: Pick<Chain, 'expectPayload'>,
+  file: AsyncIterable<Uint8Array>,
+): AsyncGenerator<ReadBlock> {
+  const ahead: ReadBlock[] = []
+  let bytesAhead = 0
+  function* take(isFull: () => boolean): Generator<ReadBlock> {
+    for (let [next] = ahead; next !== undefined && isFull(); [next] = ahead) {
+      ahead.shift()
+      bytesAhead -= next.bytes
+      yield next
+    }
+  }
+  try {
+    for await (const encoding of rlpLists(file)) {
+      const envelope = envelopeOfBlock(encoding)
+      if (envelope.payload.blockNumber === 0) continue
+      chain.expectPayload(envelope)
+      ahead.push({ envelope, bytes: encoding.length })
+      bytesAhead += encoding.length
+      yield* take(() => ahead.length > BLOCKS_AHEAD || bytesAhead > BYTES_AHEAD)
+    }
+  } catch (error) {
+    yield* take(() => true)
+    throw error
+  }
+  yield* take(() => true)
+}
+
+function isFileError(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && /^E[A-Z]+$|^Z_/.test(error.code)
+}

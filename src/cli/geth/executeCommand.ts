@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
+import { DeviumError, describeError, UsageError } from '../../lib/errors.ts'
+
+/**
+ * `devium-geth execute FILE...`: executes blocks that stand in files with all they touch, and prints a line for each:
+ * `<number> <hash> ok|MISMATCH`. True when all are as they should be. Throws UsageError for a file that cannot be read.
+ */
+export async function executeFiles(paths: readonly string[], print: (line: string) => void): Promise<boolean> {
+  if (paths.length === 0) throw new UsageError('the path of a file is missing')
+  const { executeStateless, parseStatelessBlock } = await import('../../execution/chain/statelessBlock.ts')
+  let isRight = true
+  for (const path of paths) {
+    const stateless = parseFile(path, parseStatelessBlock)
+    const number = stateless.parent.number + 1
+    try {
+      const { block } = await executeStateless(stateless)
+      const { hash } = block.header
+      const isSame = hash === stateless.expectedHash
+      if (!isSame) isRight = false
+      print(isSame ? `${number} ${hash} ok` : `${number} ${hash} MISMATCH expected ${stateless.expectedHash}`)
+    } catch (error) {
+      if (!(error instanceof DeviumError)) throw error
+      isRight = false
+      print(`${number} ${stateless.expectedHash} MISMATCH ${describeError(error)}`)
+    }
+  }
+  return isRight
+}
+
+function parseFile<T>(path: string, parse: (json: unknown) => T): T {
+  try {
+    const bytes = readFileSync(path)
+    // gzip's first bytes.
+    const text = bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes
+    return parse(JSON.parse(text.toString()))
+  } catch (cause) {
+    throw new UsageError(`${path}: ${describeError(cause)}`, { cause })
+  }
+}

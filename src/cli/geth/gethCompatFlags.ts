@@ -1,0 +1,210 @@
+import { FORKS } from '../../rollup/protocol/types.ts'
+import type { FlagSpec } from '../shared/flags.ts'
+
+const GROUP = 'Compatibility'
+
+/**
+ * op-geth's flags that mean nothing to this client: it has no peer-to-peer network of its own and no key store. They are taken so that a command line written for op-geth works. A value that asks for what happens
+ * anyway is listed and needs no warning.
+ */
+const VALUE_FLAGS: Record<string, readonly string[]> = {
+  'authrpc.rpcprefix': [],
+  'blobpool.datacap': [],
+  'blobpool.datadir': [],
+  'blobpool.pricebump': [],
+  'bloomfilter.size': [],
+  bootnodes: [''],
+  cache: [],
+  'cache.blocklogs': [],
+  'cache.database': [],
+  'cache.gc': [],
+  'cache.snapshot': [],
+  'cache.trie': [],
+  'cache.trie.journal': [],
+  'cache.trie.rejournal': [],
+  'crypto.kzg': [],
+  'datadir.ancient': [],
+  'datadir.minfreedisk': [],
+  'db.engine': ['leveldb'],
+  'discovery.dns': [''],
+  'discovery.port': [],
+  'eth.requiredblocks': [''],
+  ethstats: [],
+  fdlimit: [],
+  'gpo.blocks': [],
+  'gpo.ignoreprice': [],
+  'gpo.percentile': [],
+  'graphql.corsdomain': [],
+  'graphql.vhosts': [],
+  'history.blocks': ['0'],
+  'history.chain': ['all'],
+  'history.logs': ['0'],
+  'history.state': ['0'],
+  'history.transactions': ['0'],
+  'http.rpcprefix': [''],
+  identity: [],
+  ipcpath: [],
+  jspath: [],
+  keystore: [],
+  'light.egress': [],
+  'light.ingress': [],
+  'light.maxpeers': [],
+  'light.serve': [],
+  'log.backtrace': [],
+  'log.file': [],
+  'log.maxage': [],
+  'log.maxbackups': [],
+  'log.maxsize': [],
+  'log.vmodule': [],
+  maxpeers: ['0'],
+  maxpendpeers: [],
+  'metrics.influxdb.bucket': [],
+  'metrics.influxdb.database': [],
+  'metrics.influxdb.endpoint': [],
+  'metrics.influxdb.organization': [],
+  'metrics.influxdb.password': [],
+  'metrics.influxdb.tags': [],
+  'metrics.influxdb.token': [],
+  'metrics.influxdb.username': [],
+  'miner.etherbase': [],
+  'miner.extradata': [],
+  'miner.gaslimit': [],
+  'miner.newpayload-timeout': [],
+  'miner.pending.feeRecipient': [],
+  'miner.recommit': [],
+  'miner.threads': [],
+  nat: [],
+  netrestrict: [],
+  nodekey: [],
+  nodekeyhex: [],
+  password: [],
+  pcscdpath: [],
+  port: [],
+  'pprof.addr': [],
+  'pprof.blockprofilerate': [],
+  'pprof.cpuprofile': [],
+  'pprof.memprofilerate': [],
+  'pprof.port': [],
+  'rollup.halt': ['', 'none'],
+  'rollup.historicalrpc': [],
+  'rollup.historicalrpctimeout': [],
+  'rpc.batch-response-max-size': [],
+  signer: [],
+  'state.scheme': ['hash'],
+  syncmode: ['full'],
+  synctarget: [],
+  trace: [],
+  'txpool.accountslots': [],
+  'txpool.locals': [''],
+  txlookuplimit: ['0'],
+  unlock: [''],
+  vmodule: [],
+  vmtrace: [],
+  'vmtrace.jsonconfig': [],
+  whitelist: [''],
+  'ws.rpcprefix': [],
+}
+
+const SWITCHES: Record<string, readonly string[]> = {
+  'allow-insecure-unlock': ['false'],
+  'cache.noprefetch': ['true', 'false'],
+  'cache.preimages': ['false'],
+  'discovery.v4': ['false'],
+  'discovery.v5': ['false'],
+  discv4: ['false'],
+  discv5: ['false'],
+  exitwhensynced: ['false'],
+  graphql: ['false'],
+  'history.logs.disable': ['true', 'false'],
+  ipcdisable: ['true'],
+  lightkdf: ['true', 'false'],
+  'light.nopruning': ['true', 'false'],
+  'light.nosyncserve': ['true', 'false'],
+  'log.compress': ['false'],
+  'log.debug': ['false'],
+  'log.json': ['false'],
+  'log.rotate': ['false'],
+  'metrics.expensive': ['false'],
+  'metrics.influxdb': ['false'],
+  'metrics.influxdbv2': ['false'],
+  mine: ['false'],
+  nocompaction: ['true', 'false'],
+  nodiscover: ['true'],
+  nousb: ['true', 'false'],
+  pprof: ['false'],
+  'rollup.computependingblock': ['false'],
+  'rollup.disabletxpoolgossip': ['true'],
+  'rpc.enabledeprecatedpersonal': ['false'],
+  snapshot: ['true', 'false'],
+  'txpool.journalremotes': ['false'],
+
+  usb: ['false'],
+  v5disc: ['false'],
+  vmdebug: ['false'],
+}
+
+/**
+ * Flags that choose the chain or which of its blocks are valid: ignoring one would split the node from its chain. A config file
+ * may hold any setting.
+ */
+const REFUSED_VALUES: Record<string, string> = Object.fromEntries([
+  ...FORKS.map((fork) => [`override.${fork}`, `set ${fork}Time in the genesis file`]),
+  ...['cancun', 'prague', 'verkle'].map((fork) => [`override.${fork}`, `set ${fork}Time in the genesis file`]),
+  ...['op-network', 'beta.op-network'].map((name) => [name, 'use init with the genesis file of the network']),
+  ['config', 'config files are not read: give what it sets as flags'],
+])
+const REFUSED_SWITCHES: Record<string, string> = Object.fromEntries([
+  ...['dev', 'mainnet', 'sepolia', 'holesky', 'hoodi'].map((name) => [
+    name,
+    'this client runs OP Stack chains: use init with the genesis file of one',
+  ]),
+  ...['rollup.superchain-upgrades', 'beta.rollup.superchain-upgrades'].map((name) => [
+    name,
+    'fork times come from the genesis file alone: see that it has them all, and leave the flag out',
+  ]),
+])
+
+export const gethCompatFlags: Record<string, FlagSpec<string | undefined>> = {
+  ...table(Object.keys(VALUE_FLAGS), '<value>'),
+  ...table(Object.keys(SWITCHES), undefined),
+  ...table(Object.keys(REFUSED_VALUES), '<value>'),
+  ...table(Object.keys(REFUSED_SWITCHES), undefined),
+}
+
+export interface CompatReport {
+  /** Given flags that change nothing, with their dashes. */
+  ignored: string[]
+  /** Given flags that cannot be ignored, with what to do instead. */
+  refused: string[]
+}
+
+/** Sorts the compatibility flags that were given; `values` has them by flag name. */
+export function checkCompatFlags(values: Readonly<Record<string, unknown>>): CompatReport {
+  const report: CompatReport = { ignored: [], refused: [] }
+  for (const name of Object.keys(gethCompatFlags)) {
+    const value = values[name]
+    if (typeof value !== 'string') continue
+    const advice =
+      (value === '' ? undefined : REFUSED_VALUES[name]) ?? (value === 'false' ? undefined : REFUSED_SWITCHES[name])
+    if (advice !== undefined) report.refused.push(`--${name} is not supported: ${advice}`)
+    else if (!(VALUE_FLAGS[name] ?? SWITCHES[name] ?? ['', 'false']).includes(value)) report.ignored.push(`--${name}`)
+  }
+  return report
+}
+
+function table(
+  names: readonly string[],
+  placeholder: string | undefined,
+): Record<string, FlagSpec<string | undefined>> {
+  const spec = (name: string): FlagSpec<string | undefined> => ({
+    group: GROUP,
+    name,
+    description: 'Taken for compatibility with op-geth',
+    default: undefined,
+    hidden: true,
+    repeatable: true,
+    parse: (given) => (placeholder === undefined ? given.toLowerCase() : given),
+    ...(placeholder === undefined ? {} : { placeholder }),
+  })
+  return Object.fromEntries(names.map((name) => [name, spec(name)]))
+}

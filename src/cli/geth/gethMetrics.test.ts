@@ -1,0 +1,96 @@
+import { expect, it } from 'vitest'
+import type { ExecutedBlock, HeadChange } from '../../execution/chain/types.ts'
+import { loadRecordedRpc, recordedBlock } from '../../execution/testUtils/recordedRpc.ts'
+import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../jsonRpc/types.ts'
+import { ManualClock } from '../../lib/clock.ts'
+import { createGethMetrics } from './gethMetrics.ts'
+
+const head = recordedBlock(loadRecordedRpc('holocene-span-brotli-calldata'), 7).header
+
+it('reads the chain when asked, and never makes a label of a made-up method', async () => {
+  let onHead: (change: HeadChange) => void = () => {}
+  let onExecuted: (block: ExecutedBlock) => void = () => {}
+  const chain = {
+    head: () => head,
+    safe: () => undefined,
+    finalized: () => undefined,
+    statistics: () => ({
+      levels: [1, 2].map((level) => ({ level, tables: 1, sizeBytes: 9, seconds: 3, readBytes: 500, writtenBytes: 70 })),
+      state: { nodeBytes: 5_000, codeBytes: 600, nodeReads: 12, readBytes: 3_400 },
+    }),
+    onHead(listener: typeof onHead) {
+      onHead = listener
+      return () => {}
+    },
+    onExecuted(listener: typeof onExecuted) {
+      onExecuted = listener
+      return () => {}
+    },
+  }
+  const pool = { status: () => ({ pending: 3, queued: 1 }) }
+  const calls = { stats: () => ({ running: 2, waiting: 5, broken: 1 }) }
+  const clock = new ManualClock((head.timestamp + 4) * 1000)
+  const options = { version: 'v1', databasePath: import.meta.dirname }
+  const { registry, onCall, onWebSockets } = createGethMetrics({ chain, pool, calls, clock }, options)
+  onHead({
+    head,
+    removed: [head],
+    added: [
+      { ...head, gasUsed: 30_000n },
+      { ...head, gasUsed: 12_000n },
+    ],
+  })
+  onExecuted({ gasUsed: 3_000_000n, durationMs: 150 })
+  // One that was there already.
+  onCall('engine_newPayloadV4', 0.1, undefined)
+  onCall('eth_sendRawTransaction', 1, undefined)
+  for (const text of ['already known', 'txpool is full', 'nonce too low: address 0x12']) {
+    onCall('eth_sendRawTransaction', 1, new JsonRpcError(-32000, text))
+  }
+  onCall('eth_call', 12, undefined)
+  onCall('eth_call', 12, new JsonRpcError(3, 'execution reverted'))
+  onCall('eth_madeUp', 1, new JsonRpcError(RPC_METHOD_NOT_FOUND, 'no'))
+  onCall('engine_getPayloadV4', 8, undefined)
+  onWebSockets(3)
+  const text = await registry.metrics()
+  for (const line of [
+    'chain_head_block 7',
+    'chain_head_safe 0',
+    'txpool_pending 3',
+    'txpool_queued 1',
+    'rpc_duration_seconds_count{method="eth_call"} 2',
+    'rpc_failure_total{method="eth_call"} 1',
+    'rpc_failure_total{method="unknown"} 1',
+    'devium_geth_info{version="v1"} 1',
+    'chain_head_age_seconds 4',
+    'chain_blocks_total 2',
+    'chain_gas_used_total 42000',
+    'chain_reorg_executes 1',
+    'chain_reorg_drop 1',
+    'chain_reorg_add 2',
+    'chain_inserts_count 1',
+    'chain_mgasps 20',
+    'txpool_valid 1',
+    'txpool_known 1',
+    'txpool_overflowed 1',
+    'txpool_invalid 1',
+    'rpc_calls_waiting 5',
+    'rpc_calls_broken 1',
+    'rpc_requests 9',
+    'rpc_success 4',
+    'eth_db_chaindata_compact_input 1000',
+    'eth_db_chaindata_compact_output 140',
+    'eth_db_chaindata_compact_time 6000000000',
+    'hashdb_memcache_clean_miss 12',
+    'hashdb_memcache_clean_read 3400',
+    'state_cache_node_bytes 5000',
+    'state_cache_code_bytes 600',
+    'miner_build_seconds_count 1',
+    'rpc_websockets 3',
+    'rpc_failure 5',
+  ]) {
+    expect(text).toContain(line)
+  }
+  expect(text).toMatch(/^eth_db_chaindata_disk_size [1-9]\d{4,}$/m)
+  expect(text).not.toContain('eth_madeUp')
+})

@@ -1,0 +1,145 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { CallService } from '../../execution/callProcess/callProcesses.ts'
+import type { Chain } from '../../execution/chain/types.ts'
+import type { RpcPool } from '../../execution/rpc/index.ts'
+import { POOL_ERROR_TEXTS } from '../../execution/txPool/index.ts'
+import { type JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../jsonRpc/types.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { createMetricMakers } from '../../lib/metricMakers.ts'
+
+export interface GethMetrics {
+  registry: Registry
+  onWebSockets(count: number): void
+  onCall(method: string, durationMs: number, error: JsonRpcError | undefined): void
+}
+
+export interface GethMetricsModules {
+  chain: Pick<Chain, 'head' | 'safe' | 'finalized' | 'onHead' | 'onExecuted' | 'statistics'>
+  pool: Pick<RpcPool, 'status'>
+  calls: Pick<CallService, 'stats'>
+  clock: Clock
+}
+
+/** Answers of the pool that geth counts apart, by its words. */
+const REFUSALS: readonly (readonly [name: string, text: string])[] = [
+  ['txpool_known', POOL_ERROR_TEXTS.alreadyKnown],
+  ['txpool_underpriced', POOL_ERROR_TEXTS.underpriced],
+  ['txpool_overflowed', POOL_ERROR_TEXTS.poolFull],
+]
+
+/** geth's names where it has the same figure (`chain_head_block`, `txpool_pending` …). Values are read when asked for. */
+export function createGethMetrics(
+  { chain, pool, calls, clock }: GethMetricsModules,
+  { version, databasePath }: { version: string; databasePath: string },
+): GethMetrics {
+  const registry = new Registry()
+  const { gauge, counter, histogram, watched } = createMetricMakers(registry, '')
+  gauge('devium_geth_info', 'Version', ['version']).set({ version }, 1)
+  watched('chain_head_block', 'Number of the head block', () => chain.head().number)
+  watched('chain_head_timestamp_seconds', 'Unix time of the head block', () => chain.head().timestamp)
+  watched('chain_head_safe', 'Number of the safe block', () => chain.safe()?.number ?? 0)
+  watched('chain_head_finalized', 'Number of the finalized block', () => chain.finalized()?.number ?? 0)
+  watched('chain_head_header', 'Number of the head block', () => chain.head().number)
+  watched('chain_head_receipt', 'Number of the head block', () => chain.head().number)
+  watched('chain_head_age_seconds', 'Time since the timestamp of the head block', () => {
+    return clock.now() / 1000 - chain.head().timestamp
+  })
+  const blocks = counter('chain_blocks_total', 'Blocks that became canonical')
+  const gasUsed = counter('chain_gas_used_total', 'Gas used by blocks that became canonical')
+  const reorgs = counter('chain_reorg_executes', 'Reorganisations')
+  const dropped = counter('chain_reorg_drop', 'Blocks that left the canonical chain')
+  const joined = counter('chain_reorg_add', 'Blocks that joined it in place of others')
+  chain.onHead(({ removed, added }) => {
+    blocks.inc(added.length)
+    for (const header of added) gasUsed.inc(Number(header.gasUsed))
+    if (removed.length === 0) return
+    reorgs.inc()
+    dropped.inc(removed.length)
+    joined.inc(added.length)
+  })
+  const inserts = histogram('chain_inserts', 'Seconds to execute and store a block that was not built here', {
+    buckets: [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2],
+  })
+  const speed = gauge('chain_mgasps', 'Million gas a second in the last block that was executed and not built here')
+  chain.onExecuted(({ gasUsed: gas, durationMs }) => {
+    inserts.observe(durationMs / 1000)
+    if (gas > 0n) speed.set(Number(gas) / 1000 / durationMs)
+  })
+  registry.registerMetric(diskSize(databasePath))
+  const ofLevels = (name: 'readBytes' | 'writtenBytes' | 'seconds') => () =>
+    chain.statistics().levels.reduce((sum, { [name]: value }) => sum + value, 0)
+  watched('eth_db_chaindata_compact_input', 'Bytes that compactions have read', ofLevels('readBytes'))
+  watched('eth_db_chaindata_compact_output', 'Bytes that compactions have written', ofLevels('writtenBytes'))
+  watched('eth_db_chaindata_compact_time', 'Nanoseconds of compactions', () => ofLevels('seconds')() * 1e9)
+  const state = () => chain.statistics().state
+  watched('hashdb_memcache_clean_miss', 'Trie nodes that were not in memory', () => state().nodeReads)
+  watched('hashdb_memcache_clean_read', 'Bytes of trie nodes that were not in memory', () => state().readBytes)
+  watched('state_cache_node_bytes', 'Memory that trie nodes take, about', () => state().nodeBytes)
+  watched('state_cache_code_bytes', 'Memory that code takes, about', () => state().codeBytes)
+  watched('txpool_pending', 'Executable transactions in the pool', () => pool.status().pending)
+  watched('txpool_queued', 'Transactions in the pool behind a nonce gap', () => pool.status().queued)
+  const valid = counter('txpool_valid', 'Transactions sent by RPC that the pool took')
+  const invalid = counter('txpool_invalid', 'Transactions sent by RPC that nothing else tells why they were refused')
+  const refusals = new Map(REFUSALS.map(([name, text]) => [text, counter(name, `Transactions refused: ${text}`)]))
+  watched('rpc_calls_running', 'Calls that run in processes of their own', () => calls.stats().running)
+  watched('rpc_calls_waiting', 'Calls that wait for such a process', () => calls.stats().waiting)
+  watched('rpc_calls_broken', 'Such processes that broke down or had to be ended', () => calls.stats().broken)
+  const webSockets = gauge('rpc_websockets', 'Open WebSocket connections')
+  const builds = histogram('miner_build_seconds', 'Seconds to end a block under construction and give it out', {
+    buckets: [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2],
+  })
+  const requests = counter('rpc_requests', 'RPC calls')
+  const successes = counter('rpc_success', 'RPC calls answered with a result')
+  const failed = counter('rpc_failure', 'RPC calls answered with an error')
+  const countSent = (error: JsonRpcError | undefined): void => {
+    const [, refusal = invalid] = [...refusals].find(([text]) => error?.message.startsWith(text)) ?? []
+    const counted = error === undefined ? valid : refusal
+    counted.inc()
+  }
+  const durations = histogram('rpc_duration_seconds', 'Time to answer an RPC call', {
+    labelNames: ['method'],
+    // From a cached value to a block that is executed.
+    buckets: [0.0005, 0.002, 0.01, 0.05, 0.2, 1, 5],
+  })
+  const failures = counter('rpc_failure_total', 'RPC calls answered with an error', ['method'])
+  collectDefaultMetrics({ register: registry })
+  return {
+    registry,
+    onWebSockets: (count) => webSockets.set(count),
+    onCall(method, durationMs, error) {
+      if (error === undefined && method.startsWith('engine_getPayloadV')) builds.observe(durationMs / 1000)
+      requests.inc()
+      if (error === undefined) successes.inc()
+      else failed.inc()
+      if (method === 'eth_sendRawTransaction') countSent(error)
+      // Names that callers make up must not become labels.
+      const label = error?.rpcCode === RPC_METHOD_NOT_FOUND ? 'unknown' : method
+      durations.observe({ method: label }, durationMs / 1000)
+      if (error !== undefined) failures.inc({ method: label })
+    },
+  }
+}
+
+/** As geth names it; 0 where there is none. */
+function diskSize(path: string): Gauge {
+  return new Gauge({
+    name: 'eth_db_chaindata_disk_size',
+    help: 'Bytes of the chain database on the disk',
+    registers: [],
+    async collect() {
+      const names = await readdir(path).catch(() => [])
+      // A table may go away while it is looked at.
+      const sizes = await Promise.all(
+        names.map((name) =>
+          stat(join(path, name)).then(
+            ({ size }) => size,
+            () => 0,
+          ),
+        ),
+      )
+      this.set(sizes.reduce((sum, size) => sum + size, 0))
+    },
+  })
+}

@@ -1,0 +1,79 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { TokenAccess } from '../../jsonRpc/bearerToken.ts'
+import { createRpcApp, serveApp } from '../../jsonRpc/httpServer.ts'
+import { createRpcDispatcher } from '../../jsonRpc/server.ts'
+import { createBatcherReader } from './batcherReader.ts'
+
+const TOKEN = 'a-token-of-some-length'
+const STATUS = { why: 'all is well', ok: true }
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'devium-token-'))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function fileWith(token: string, mode = 0o600): string {
+  const path = join(folder, `${token}-${mode}`)
+  writeFileSync(path, token)
+  chmodSync(path, mode)
+  return path
+}
+
+/** The RPC of a batch submitter. */
+async function serve(access: TokenAccess | undefined, { hasAdmin = true } = {}): Promise<string> {
+  const methods = new Map(hasAdmin ? [['admin_batcherStatus', () => STATUS]] : [])
+  const dispatcher = createRpcDispatcher({ methods })
+  const server = await serveApp(createRpcApp({ dispatcher, access }), '127.0.0.1', 0, 'test')
+  onTestFinished(server.close)
+  return server.url
+}
+
+/** The status, or why there is none. */
+async function read(url: string, tokenFile?: string): Promise<unknown> {
+  const reader = createBatcherReader({ url, tokenFile })
+  onTestFinished(reader.close)
+  return reader.read().catch(({ code, message, cause }: Error & { code: string }) => ({ code, message, cause }))
+}
+
+const unreadable = (message: string) => ({ code: 'batcher-unreadable', message, cause: undefined })
+
+describe('the status of a batch submitter', () => {
+  it('is read without a token where none is asked for', async () => {
+    expect(await read(await serve(undefined))).toEqual(STATUS)
+  })
+
+  it('is read without a token where only changing something needs one', async () => {
+    expect(await read(await serve({ token: TOKEN, guardsReading: false }))).toEqual(STATUS)
+  })
+
+  it('is read with its token where reading needs one, or it is said what is wrong', async () => {
+    const url = await serve({ token: TOKEN, guardsReading: true })
+    expect(await read(url, fileWith(TOKEN))).toEqual(STATUS)
+    const missing = 'asks for a bearer token: name the file that holds it with --dashboard.batcher-token-file'
+    expect(await read(url)).toEqual(unreadable(`the batch submitter at ${url} ${missing}`))
+    const wrong = 'does not accept the token in the file of --dashboard.batcher-token-file'
+    const found = await read(url, fileWith('another-token-of-some-length'))
+    expect(found).toEqual(unreadable(`the batch submitter at ${url} ${wrong}`))
+  })
+
+  it('names the flag that its program lacks', async () => {
+    const url = await serve(undefined, { hasAdmin: false })
+    const text = 'does not tell how it is: it runs without --rpc.enable-admin'
+    expect(await read(url)).toEqual(unreadable(`the batch submitter at ${url} ${text}`))
+  })
+
+  it('says that nothing answers', async () => {
+    const message = 'the batch submitter at http://127.0.0.1:1 does not answer'
+    expect(await read('http://127.0.0.1:1')).toMatchObject({ message, cause: { code: 'rpc-transport' } })
+  })
+
+  it('is not asked for with a token that others can read', () => {
+    const tokenFile = fileWith(TOKEN, 0o644)
+    expect(() => createBatcherReader({ url: 'http://127.0.0.1:1', tokenFile })).toThrow(
+      /is open to others \(mode 644\)/,
+    )
+  })
+})

@@ -1,0 +1,59 @@
+import { loadToken } from '../../jsonRpc/bearerToken.ts'
+import { createRpcClient, RpcTransportError } from '../../jsonRpc/client.ts'
+import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../jsonRpc/types.ts'
+import { DeviumError } from '../../lib/errors.ts'
+import { batcherStatusSchema, type ReadBatcher } from '../../rpc/index.ts'
+
+/** A page waits for it. */
+const TIMEOUT_MS = 3_000
+const MAX_STATUS_BYTES = 1024 * 1024
+const TOKEN_FLAG = '--dashboard.batcher-token-file'
+
+/** The batch submitter does not tell how it is; the message says why, and what helps, to whoever reads the page. */
+export class BatcherUnreadableError extends DeviumError<'batcher-unreadable'> {
+  override readonly name = 'BatcherUnreadableError'
+}
+
+export interface BatcherReader {
+  read: ReadBatcher
+  close(): Promise<void>
+}
+
+/** Asks a batch submitter for its status. Throws UsageError for a token file that is not as it should be. */
+export function createBatcherReader({ url, tokenFile }: { url: string; tokenFile: string | undefined }): BatcherReader {
+  const token = tokenFile === undefined ? undefined : loadToken(tokenFile, { create: false })
+  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const rpc = createRpcClient({ url, headers, timeoutMs: TIMEOUT_MS, maxResponseBytes: MAX_STATUS_BYTES })
+  const who = `the batch submitter at ${rpc.url}`
+  return {
+    async read() {
+      try {
+        return batcherStatusSchema.parse(await rpc.request('admin_batcherStatus', []))
+      } catch (cause) {
+        const { text, isWhole } = problemOf(cause, token !== undefined)
+        throw new BatcherUnreadableError('batcher-unreadable', `${who} ${text}`, isWhole ? {} : { cause })
+      }
+    },
+    close: rpc.close,
+  }
+}
+
+/** `isWhole`: what was thrown says no more. */
+function problemOf(error: unknown, hasToken: boolean): { text: string; isWhole: boolean } {
+  if (asksForToken(error)) {
+    const text = hasToken
+      ? `does not accept the token in the file of ${TOKEN_FLAG}`
+      : `asks for a bearer token: name the file that holds it with ${TOKEN_FLAG}`
+    return { text, isWhole: true }
+  }
+  if (error instanceof JsonRpcError && error.rpcCode === RPC_METHOD_NOT_FOUND) {
+    return { text: 'does not tell how it is: it runs without --rpc.enable-admin', isWhole: true }
+  }
+  if (error instanceof RpcTransportError) return { text: 'does not answer', isWhole: false }
+  return { text: 'does not tell how it is', isWhole: false }
+}
+
+/** The status only tells: a token is asked for where all reading needs one. */
+function asksForToken(error: unknown): boolean {
+  return error instanceof RpcTransportError && error.details.status === 401
+}

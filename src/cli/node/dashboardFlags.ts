@@ -1,0 +1,43 @@
+import { redact } from '../../jsonRpc/credentials.ts'
+import { UsageError } from '../../lib/errors.ts'
+import type { ShownNode } from '../../rpc/index.ts'
+
+interface DashboardValues {
+  dashboard: boolean
+  dashboardNodes: readonly string[]
+  dashboardBatcher: string | undefined
+  dashboardBatcherTokenFile: string | undefined
+}
+
+/** Throws UsageError. */
+export function checkDashboardFlags(values: DashboardValues): void {
+  const { dashboard, dashboardNodes, dashboardBatcher } = values
+  if (!dashboard && dashboardNodes.length > 0) throw new UsageError('--dashboard.nodes needs --dashboard')
+  shownNodes(dashboardNodes)
+  if (dashboardBatcher !== undefined && !isHttp(dashboardBatcher)) {
+    throw new UsageError('--dashboard.batcher must be an http:// or https:// address')
+  }
+  if (dashboardBatcher === undefined && values.dashboardBatcherTokenFile !== undefined) {
+    throw new UsageError('--dashboard.batcher-token-file needs --dashboard.batcher')
+  }
+}
+
+/** Entries such as `verifier=http://10.0.0.2:9545`; without a name, the host is it. Throws UsageError. */
+export function shownNodes(entries: readonly string[]): ShownNode[] {
+  return entries.map((entry, index) => {
+    const [, name = '', url = ''] = /^(?:([^=/:]+)=)?(.*)$/.exec(entry) ?? []
+    // The value may hold a password: it is not repeated.
+    if (!isHttp(url)) throw new UsageError(`--dashboard.nodes: expected name=http://… as entry ${index + 1}`)
+    const { host, username, password } = new URL(url)
+    if (username !== '' || password !== '') {
+      throw new UsageError(
+        `--dashboard.nodes: leave user and password out of ${redact(url)}: each visitor of the page gets these addresses`,
+      )
+    }
+    return { name: name === '' ? host : name, url: url.replace(/\/$/, '') }
+  })
+}
+
+function isHttp(url: string): boolean {
+  return URL.canParse(url) && ['http:', 'https:'].includes(new URL(url).protocol)
+}

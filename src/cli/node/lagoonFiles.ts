@@ -1,0 +1,38 @@
+import { readFileSync, statSync } from 'node:fs'
+import { describeError, UsageError } from '../../lib/errors.ts'
+import { JsonObjectReader, readUpgradeBundle, type UpgradeBundle } from '../../rollup/protocol/index.ts'
+
+/** A published bundle has some 400 kB. */
+const MAX_FILE_BYTES = 16_777_216
+
+/** An upgrade bundle that this version knows, from its file. Throws UsageError. */
+export function readUpgradeBundleFile(path: string, flagName = '--rollup.upgrade-bundle'): UpgradeBundle {
+  return read(flagName, path, readUpgradeBundle)
+}
+
+/**
+ * The chain ids of op-node's `interop.dependency-set` file: `{"dependencies": {"<id>": {}}}`. Throws UsageError, also where the
+ * chain itself is not among them.
+ */
+export function readDependencySet(path: string, l2ChainId: bigint): bigint[] {
+  return read('--interop.dependency-set', path, (json) => {
+    const dependencies = new JsonObjectReader(json, 'dependency set').object('dependencies')
+    const ids = dependencies.names().map((text) => {
+      if (!/^[1-9]\d{0,77}$/.test(text)) throw new UsageError(`dependencies: expected chain ids, got ${text}`)
+      return BigInt(text)
+    })
+    if (!ids.includes(l2ChainId)) throw new UsageError(`dependencies: chain ${l2ChainId} itself is missing`)
+    return ids
+  })
+}
+
+/** A JSON file; every fault names the flag and the file. */
+function read<T>(flagName: string, path: string, parse: (json: unknown) => T): T {
+  try {
+    const { size } = statSync(path)
+    if (size > MAX_FILE_BYTES) throw new UsageError(`it has ${size} bytes, at most ${MAX_FILE_BYTES} are read`)
+    return parse(JSON.parse(readFileSync(path, 'utf8')))
+  } catch (cause) {
+    throw new UsageError(`${flagName} ${path}: ${describeError(cause)}`, { cause })
+  }
+}

@@ -1,0 +1,235 @@
+import { describe, expect, it } from 'vitest'
+import { DEFAULT_DISCOVERY_OPTIONS, DEFAULT_P2P_OPTIONS, type P2pOptions } from '../../p2p/base/options.ts'
+import type { FlagValues } from '../shared/flags.ts'
+import { createProgram, type RunContext } from '../shared/program.ts'
+import { p2pFlags, p2pOptionsFromFlags } from './p2pFlags.ts'
+
+/** What the program has without a flag. */
+const DEFAULTS: P2pOptions = { ...DEFAULT_P2P_OPTIONS, discovery: DEFAULT_DISCOVERY_OPTIONS }
+
+type Values = FlagValues<typeof p2pFlags>
+
+/** Runs the flags through the real parser. */
+async function parse(args: string[], env: NodeJS.ProcessEnv = {}): Promise<{ values: Values; context: RunContext }> {
+  let seen: { values: Values; context: RunContext } | undefined
+  const command = createProgram({
+    name: 'test',
+    description: '',
+    version: '0',
+    envPrefixes: ['DEVIUM_NODE', 'OP_NODE'],
+    flags: p2pFlags,
+    env,
+    run: async (values, context) => {
+      seen = { values, context }
+    },
+  })
+  command.exitOverride().configureOutput({ writeErr: () => {} })
+  await command.parseAsync(['node', 'test', ...args])
+  if (seen === undefined) throw new Error('not run')
+  return seen
+}
+
+async function options(args: string[], env: NodeJS.ProcessEnv = {}): Promise<P2pOptions | undefined> {
+  return p2pOptionsFromFlags((await parse(args, env)).values)
+}
+
+describe('p2pOptionsFromFlags', () => {
+  it("has op-node's defaults", async () => {
+    expect(await options([])).toEqual(DEFAULTS)
+  })
+
+  it('is nothing when p2p is disabled', async () => {
+    expect(await options(['--p2p.disable'])).toBeUndefined()
+    expect(await options([], { OP_NODE_P2P_DISABLE: 'true' })).toBeUndefined()
+  })
+
+  it('reads every flag', async () => {
+    const key = '46'.repeat(32)
+    const flags: Record<string, string> = {
+      'p2p.scoring': 'none',
+      'p2p.score.blocks': 'op-node-2024',
+      'p2p.score.ip-exempt': '10.0.0.0/8',
+      'p2p.ban.peers': 'false',
+      'p2p.ban.threshold': '-50.5',
+      'p2p.ban.duration': '30m',
+      'p2p.priv.path': 'key.txt',
+      'p2p.priv.raw': key,
+      'p2p.listen.ip': '127.0.0.1',
+      'p2p.listen.tcp': '9333',
+      'p2p.advertise.ip': 'node.example.org',
+      'p2p.advertise.tcp': '9444',
+      'p2p.static': '/ip4/1.2.3.4/tcp/1/p2p/a,/ip4/1.2.3.5/tcp/1/p2p/b',
+      'p2p.mux': 'mplex',
+      'p2p.security': 'tls,noise',
+      'p2p.peers.lo': '3',
+      'p2p.peers.hi': '9',
+      'p2p.peers.grace': '1m',
+      'p2p.nat': 'true',
+      'p2p.useragent': 'me',
+      'p2p.timeout.dial': '3s',
+      'p2p.peerstore.path': 'memory',
+      'p2p.sequencer.key': `0x${key}`,
+      'p2p.gossip.mesh.d': '5',
+      'p2p.gossip.mesh.lo': '4',
+      'p2p.gossip.mesh.dhi': '7',
+      'p2p.gossip.mesh.dlazy': '2',
+      'p2p.gossip.mesh.floodpublish': 'true',
+      'p2p.gossip.timestamp.threshold': '90s',
+      'p2p.sync.onlyreqtostatic': 'true',
+      'p2p.ping': 'false',
+    }
+    const expected: P2pOptions = {
+      privateKey: new Uint8Array(32).fill(0x46),
+      privateKeyPath: 'key.txt',
+      listenIp: '127.0.0.1',
+      listenTcpPort: 9333,
+      advertiseIp: 'node.example.org',
+      advertiseTcpPort: 9444,
+      staticPeers: ['/ip4/1.2.3.4/tcp/1/p2p/a', '/ip4/1.2.3.5/tcp/1/p2p/b'],
+      peerStorePath: 'memory',
+      muxers: ['mplex'],
+      security: ['tls', 'noise'],
+      userAgent: 'me',
+      peersLow: 3,
+      peersHigh: 9,
+      peersGraceMs: 60_000,
+      dialTimeoutMs: 3_000,
+      liveness: DEFAULTS.liveness,
+      nat: true,
+      ping: false,
+      sequencerKey: new Uint8Array(32).fill(0x46),
+      gossip: { meshD: 5, meshLow: 4, meshHigh: 7, meshLazy: 2, floodPublish: true, maxAgeS: 90 },
+      scoring: 'none',
+      scoreBlocks: 'op-node-2024',
+      ban: { enabled: false, threshold: -50.5, durationMs: 1_800_000 },
+      ipColocationExempt: ['127.0.0.0/8', '::1/128', '10.0.0.0/8'],
+      sync: { enabled: true, onlyStatic: true },
+      discovery: DEFAULT_DISCOVERY_OPTIONS,
+    }
+    expect(await options(Object.entries(flags).map(([name, value]) => `--${name}=${value}`))).toEqual(expected)
+  })
+
+  it.each([
+    ['P2P_LISTEN_TCP_PORT', '9555', { listenTcpPort: 9555 }],
+    ['P2P_STATIC', '/a,/b', { staticPeers: ['/a', '/b'] }],
+    ['P2P_AGENT', 'x', { userAgent: 'x' }],
+    ['P2P_PEER_SCORING', 'none', { scoring: 'none' }],
+    ['P2P_PEER_BANNING_DURATION', '2h', { ban: { ...DEFAULTS.ban, durationMs: 7_200_000 } }],
+    ['P2P_GOSSIP_MESH_DLO', '3', { gossip: { ...DEFAULTS.gossip, meshLow: 3 } }],
+    ['P2P_PEERSTORE_PATH', 'memory', { peerStorePath: 'memory' }],
+  ])('reads OP_NODE_%s', async (name, value, expected) => {
+    expect(await options([], { [`OP_NODE_${name}`]: value })).toEqual({ ...DEFAULTS, ...expected })
+  })
+
+  it.each<[string, Partial<P2pOptions> | undefined]>([
+    ['--p2p.mux=Yamux, MPLEX', { muxers: ['yamux', 'mplex'] }],
+    ['--p2p.security=TLS', { security: ['tls'] }],
+    ['--p2p.useragent=', { userAgent: 'optimism' }],
+    ['--p2p.nat=t', { nat: true }],
+    ['--p2p.ping=F', { ping: false }],
+    ['--p2p.disable=T', undefined],
+    ['--p2p.timeout.dial=0', { dialTimeoutMs: 10_000 }],
+    ['--p2p.timeout.dial=1500us', { dialTimeoutMs: 2 }],
+    ['--p2p.timeout.dial=999999h', { dialTimeoutMs: 2 ** 31 - 1 }],
+  ])('takes %s as op-node does', async (text, expected) => {
+    expect(await options([text])).toEqual(expected === undefined ? undefined : { ...DEFAULTS, ...expected })
+  })
+
+  it.each([
+    [['--p2p.listen.tcp=65536'], 'port out of range: 65536'],
+    [['--p2p.listen.tcp=80'], 'port is reserved for system: 80'],
+    [['--p2p.scoring=heavy'], 'unknown p2p scoring level: heavy'],
+    [['--p2p.score.blocks=all'], 'expected current, none or op-node-2024, got "all"'],
+    [['--p2p.mux=spdy'], 'could not recognize mux spdy'],
+    [['--p2p.security=rot13'], 'could not recognize security rot13'],
+    [['--p2p.security=none,noise'], 'cannot mix secure transport protocols with no-security'],
+    [['--p2p.peers.lo=0'], 'peers lo/hi tides are invalid: 0, 30'],
+    [['--p2p.peers.lo=40'], 'peers lo/hi tides are invalid: 40, 30'],
+    [['--p2p.gossip.mesh.d=0'], 'from 1 to 1000'],
+    [['--p2p.unheard=1'], 'unknown option'],
+  ])('refuses %j', async (args, message) => {
+    await expect(options(args)).rejects.toThrow(message)
+  })
+
+  it.each(['p2p.priv.raw', 'p2p.sequencer.key'])('refuses a bad %s without showing it', async (name) => {
+    for (const text of [`${'46'.repeat(31)}zz`, '46'.repeat(31)]) {
+      const error = await options([`--${name}=${text}`]).catch((thrown: unknown) => thrown)
+      expect(String(error)).toContain(`--${name}: p2p priv key`)
+      expect(String(error)).not.toContain('4646')
+    }
+  })
+
+  it('falls back to the deprecated flags only where p2p.scoring is empty', async () => {
+    expect((await options(['--p2p.scoring.peers=none']))?.scoring).toBe('light')
+    expect((await options(['--p2p.scoring=', '--p2p.scoring.peers=none']))?.scoring).toBe('none')
+    expect((await options(['--p2p.scoring=', '--p2p.scoring.topics=none']))?.scoring).toBe('none')
+  })
+
+  it('reads the flags of discovery', async () => {
+    const parsed = await options([
+      '--p2p.bootnodes=enr:-abc,enode://def@host:1',
+      '--p2p.bootnodes=enr:-ghi',
+      '--p2p.listen.udp=9222',
+      '--p2p.advertise.udp=9333',
+      '--p2p.netrestrict=10.0.0.0/8,fd00::/8',
+      '--p2p.discovery.path=memory',
+    ])
+    expect(parsed?.discovery).toEqual({
+      listenUdpPort: 9222,
+      advertiseUdpPort: 9333,
+      bootnodes: ['enr:-abc', 'enode://def@host:1', 'enr:-ghi'],
+      path: 'memory',
+      netrestrict: ['10.0.0.0/8', 'fd00::/8'],
+    })
+  })
+
+  it('tells bootnodes that are not given from an empty list', async () => {
+    expect((await options([]))?.discovery?.bootnodes).toBeUndefined()
+    expect((await options(['--p2p.bootnodes=']))?.discovery?.bootnodes).toEqual([])
+    expect((await options([], { OP_NODE_P2P_BOOTNODES: '' }))?.discovery?.bootnodes).toBeUndefined()
+  })
+
+  it('has no discovery with p2p.no-discovery', async () => {
+    expect((await options(['--p2p.no-discovery']))?.discovery).toBeUndefined()
+  })
+
+  it('says which flags have no effect', async () => {
+    const { context } = await parse(['--p2p.score.bands=-40:graylist'])
+    expect(context.warnings).toEqual(['--p2p.score.bands has no effect any more and is ignored'])
+  })
+})
+
+describe('the flags of the remote signer', () => {
+  const signer = ['--signer.endpoint=https://signer.example.org:8000/', `--signer.address=0x${'Ab'.repeat(20)}`]
+
+  it('make one when endpoint and address are given', async () => {
+    expect((await options(signer))?.remoteSigner).toEqual({
+      endpoint: 'https://signer.example.org:8000/',
+      address: `0x${'ab'.repeat(20)}`,
+      headers: {},
+      tls: { caPath: 'tls/ca.crt', certPath: 'tls/tls.crt', keyPath: 'tls/tls.key' },
+    })
+    const env = {
+      OP_NODE_SIGNER_ENDPOINT: 'http://127.0.0.1:8000',
+      OP_NODE_SIGNER_ADDRESS: 'ab'.repeat(20),
+      OP_NODE_SIGNER_HEADER: 'x-api-key=a=b,x-other=c',
+      OP_NODE_SIGNER_TLS_ENABLED: 'false',
+    }
+    expect((await options([], env))?.remoteSigner).toEqual({
+      endpoint: 'http://127.0.0.1:8000',
+      address: `0x${'ab'.repeat(20)}`,
+      headers: { 'x-api-key': 'a=b', 'x-other': 'c' },
+    })
+  })
+
+  it.each([
+    [signer.slice(0, 1), '--signer.endpoint and --signer.address must both be set or not set'],
+    [signer.slice(1), '--signer.endpoint and --signer.address must both be set or not set'],
+    [['--signer.endpoint=signer:8000', ...signer.slice(1)], '--signer.endpoint: expected an address that begins with'],
+    [['--signer.address=0x12'], 'expected an address of 20 bytes in hex'],
+    [[...signer, '--signer.header=secret'], 'expected name=value'],
+    [[...signer, '--signer.tls.key='], '--signer.tls.ca, --signer.tls.cert and --signer.tls.key must all be set'],
+  ])('refuse %j', async (args, message) => {
+    await expect(options(args)).rejects.toThrow(message)
+  })
+})

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { createLogRecorder } from '../../batcher/testUtils/logRecorder.ts'
+import { JsonRpcError } from '../../jsonRpc/types.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { fakeGenesis } from '../../rollup/engine/testUtils/fakeEngine.ts'
+import type { RollupConfig } from '../../rollup/protocol/index.ts'
+import { type CheckedEngine, checkEngine, checkL1 } from './rollupNodeChecks.ts'
+
+const HASH = `0x${'ab'.repeat(32)}` as const
+const GENESIS = fakeGenesis(1, 1n)
+const CONFIG = {
+  l1ChainId: 900n,
+  l2ChainId: 901n,
+  genesis: { l1: { hash: HASH, number: 3 }, l2: { hash: GENESIS.payload.blockHash, number: 0 } },
+} as RollupConfig
+
+describe('checkL1', () => {
+  const l1 = (chainId: bigint, hash: `0x${string}` | undefined) => ({
+    chainId: async () => chainId,
+    blockInfoByNumber: async (number: number) =>
+      hash === undefined ? undefined : { hash, number, parentHash: HASH, timestamp: 1 },
+  })
+
+  it('accepts the right L1, and one that has not come so far', async () => {
+    await checkL1(l1(900n, HASH), CONFIG, silentLogger)
+    await checkL1(l1(900n, undefined), CONFIG, silentLogger)
+  })
+
+  it('refuses another chain and another block', async () => {
+    await expect(checkL1(l1(1n, HASH), CONFIG, silentLogger)).rejects.toThrow(
+      'incorrect L1 RPC chain id 1, expected 900',
+    )
+    const other = `0x${'cd'.repeat(32)}` as const
+    await expect(checkL1(l1(900n, other), CONFIG, silentLogger)).rejects.toThrow(
+      `incorrect L1 genesis block hash ${other}, expected ${HASH}`,
+    )
+  })
+})
+
+describe('checkEngine', () => {
+  const head = (number: number) => async () => ({ number })
+  const engine = { chainId: async () => 901n, payloadByNumber: async () => GENESIS, blockRefByLabel: head(0) }
+  const check = (changed: Partial<CheckedEngine>) => checkEngine({ ...engine, ...changed }, CONFIG, silentLogger)
+
+  it('refuses another chain and another genesis', async () => {
+    await check({})
+    await expect(check({ chainId: async () => 5n })).rejects.toThrow('incorrect L2 RPC chain id 5, expected 901')
+    const other = fakeGenesis(2, 1n)
+    await expect(check({ payloadByNumber: async () => other })).rejects.toThrow(
+      `incorrect L2 genesis block hash ${other.payload.blockHash}, expected ${GENESIS.payload.blockHash}`,
+    )
+    await expect(check({ payloadByNumber: async () => undefined })).rejects.toThrow('does not have block 0')
+  })
+
+  it.each([
+    ['4444', async () => Promise.reject(new JsonRpcError(4444, 'requested 0, earliest available 900'))],
+    ['a text', async () => Promise.reject(new JsonRpcError(-32000, 'pruned history unavailable'))],
+    ['null', async () => undefined],
+  ])('accepts an engine that has pruned its genesis block, and says so by %s', async (_id, payloadByNumber) => {
+    const log = createLogRecorder()
+    const pruned = { ...engine, payloadByNumber, blockRefByLabel: head(1_000) }
+    await checkEngine(pruned, CONFIG, log.logger)
+    expect(log.lines).toMatchObject([{ lvl: 'warn', number: 0, hash: GENESIS.payload.blockHash }])
+  })
+
+  it('passes on what else the engine answers', async () => {
+    const failing = { payloadByNumber: async () => Promise.reject(new JsonRpcError(-32000, 'not ready')) }
+    await expect(check(failing)).rejects.toThrow('not ready')
+  })
+})

@@ -1,0 +1,68 @@
+import { JsonRpcError } from '../../jsonRpc/types.ts'
+import { UsageError } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/logger.ts'
+import type { L1BlockRef, L2BlockRef, PayloadEnvelope, RollupConfig } from '../../rollup/protocol/index.ts'
+
+export interface CheckedL1 {
+  chainId(): Promise<bigint>
+  blockInfoByNumber(number: number): Promise<L1BlockRef | undefined>
+}
+
+export interface CheckedEngine {
+  chainId(): Promise<bigint>
+  payloadByNumber(number: number): Promise<PayloadEnvelope | undefined>
+  blockRefByLabel(label: 'latest'): Promise<Pick<L2BlockRef, 'number'> | undefined>
+}
+
+/** That L1 is the one which the rollup config names (op-node's start-up checks, in its words). */
+export async function checkL1(l1: CheckedL1, config: RollupConfig, logger: Logger): Promise<void> {
+  const chainId = await l1.chainId()
+  if (chainId !== config.l1ChainId) {
+    throw new UsageError(`incorrect L1 RPC chain id ${chainId}, expected ${config.l1ChainId}`)
+  }
+  const { hash, number } = config.genesis.l1
+  const block = await l1.blockInfoByNumber(number)
+  if (block === undefined) {
+    logger.warn('L1 does not have the block at which the rollup starts', { number, hash })
+  } else if (block.hash !== hash) {
+    throw new UsageError(`incorrect L1 genesis block hash ${block.hash}, expected ${hash} (L1 block ${number})`)
+  }
+}
+
+/** That the engine was initialised for this rollup. One that has pruned the first block is believed by its chain id. */
+export async function checkEngine(engine: CheckedEngine, config: RollupConfig, logger: Logger): Promise<void> {
+  const chainId = await engine.chainId()
+  if (chainId !== config.l2ChainId) {
+    throw new UsageError(`incorrect L2 RPC chain id ${chainId}, expected ${config.l2ChainId}`)
+  }
+  const { hash, number } = config.genesis.l2
+  const block = await firstBlock(engine, number)
+  if (block === 'pruned') {
+    logger.warn('The engine has pruned the block at which the rollup starts: its hash is not checked', { number, hash })
+    return
+  }
+  if (block === undefined) throw new UsageError(`the L2 engine does not have block ${number}, where the rollup starts`)
+  if (block.payload.blockHash !== hash) {
+    throw new UsageError(
+      `incorrect L2 genesis block hash ${block.payload.blockHash}, expected ${hash}: the engine was initialised with another genesis.json`,
+    )
+  }
+}
+
+/** As op-reth and geth say that a block is pruned. */
+const PRUNED_HISTORY = 4444
+
+async function firstBlock(engine: CheckedEngine, number: number): Promise<PayloadEnvelope | 'pruned' | undefined> {
+  try {
+    const block = await engine.payloadByNumber(number)
+    if (block !== undefined) return block
+  } catch (error) {
+    const isPruned =
+      error instanceof JsonRpcError && (error.rpcCode === PRUNED_HISTORY || /pruned/i.test(error.message))
+    if (isPruned) return 'pruned'
+    throw error
+  }
+  // An engine that stands above has had the block.
+  const head = await engine.blockRefByLabel('latest')
+  return head !== undefined && head.number > number ? 'pruned' : undefined
+}

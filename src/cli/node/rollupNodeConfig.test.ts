@@ -1,0 +1,307 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { silentLogger } from '../../lib/logger.ts'
+import { dumpRollupConfig, networkNames, rollupConfigOf } from '../../rollup/networks/index.ts'
+import { BUNDLE_PINS, upgradeBundleToJson, upgradeDepositsOf } from '../../rollup/protocol/index.ts'
+import type { FlagValues } from '../shared/flags.ts'
+import { checkRollupNodeFlags, loadRollupConfig } from './rollupNodeConfig.ts'
+import { rollupNodeFlags } from './rollupNodeFlags.ts'
+
+type Values = FlagValues<typeof rollupNodeFlags>
+
+const recorded = new URL('../../../test/vectors/data/op-node-holocene-span-brotli-calldata.json.gz', import.meta.url)
+const rollupJson: Record<string, unknown> = JSON.parse(gunzipSync(readFileSync(recorded)).toString()).rollup
+const CHAIN_OP_CONFIG = { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 }
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'devium-config-'))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function file(name: string, content: unknown): string {
+  const path = join(folder, name)
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+  return path
+}
+
+function values(changes: Partial<Values> = {}): Values {
+  const defaults = Object.fromEntries(Object.entries(rollupNodeFlags).map(([key, flag]) => [key, flag.default]))
+  return { ...(defaults as Values), l2: 'http://127.0.0.1:8551', l2JwtSecret: 'jwt.txt', ...changes }
+}
+
+/** Of the recorded chain. */
+const L1_CHAIN = {
+  chainId: 900,
+  cancunTime: 0,
+  pragueTime: 50,
+  blobSchedule: {
+    cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3338477 },
+    prague: { target: 6, max: 9, baseFeeUpdateFraction: 5007716 },
+  },
+}
+
+const LAGOON = {
+  ...rollupJson,
+  ...{ chain_op_config: CHAIN_OP_CONFIG, isthmus_time: 7, jovian_time: 8, karst_time: 9, lagoon_time: 11 },
+}
+const DEPENDENCY_SET_FAULTS: readonly [what: string, set: unknown, problem: string][] = [
+  ['without the chain itself', { dependencies: { 902: {} } }, 'chain 901 itself is missing'],
+  ['without dependencies', {}, 'dependency set.dependencies: missing'],
+  ['with names', { dependencies: { 901: {}, op: {} } }, 'expected chain ids, got op'],
+  ['that is no JSON', '{', 'set.json: '],
+]
+
+const load = (changes: Partial<Values>) =>
+  loadRollupConfig(values({ l1ChainConfig: file('l1-of-900.json', L1_CHAIN), ...changes }), silentLogger)
+
+describe('loadRollupConfig', () => {
+  it('reads a file and replaces fork times by flags', async () => {
+    const rollupConfig = file('rollup.json', { ...rollupJson, chain_op_config: CHAIN_OP_CONFIG })
+    const config = await load({ rollupConfig, overrideIsthmus: 1_900_000_000, overridePectraBlobSchedule: 7 })
+    expect(config.l2ChainId).toBe(901n)
+    expect(config.forks).toMatchObject({ holocene: 0, isthmus: 1_900_000_000 })
+    expect(config.pectraBlobScheduleTime).toBe(7)
+  })
+
+  it("keeps the rollup config's word on Karst's gas unless the flag gives another", async () => {
+    const rollupConfig = file('rollup.json', { ...rollupJson, keep_karst_upgrade_gas: true })
+    expect((await load({ rollupConfig })).keepKarstUpgradeGas).toBe(true)
+    expect((await load({ rollupConfig, overrideKeepKarstUpgradeGas: false })).keepKarstUpgradeGas).toBe(false)
+    const plain = file('rollup.json', rollupJson)
+    expect((await load({ rollupConfig: plain, overrideKeepKarstUpgradeGas: true })).keepKarstUpgradeGas).toBe(true)
+  })
+
+  it('takes Lagoon by either of its names, with the dependency set that it needs', async () => {
+    const set = file('set.json', { dependencies: { 901: {}, 902: {} }, overrideMessageExpiryWindow: null })
+    const older = { ...LAGOON, lagoon_time: undefined, interop_time: 11 }
+    for (const json of [LAGOON, older]) {
+      const config = await load({ rollupConfig: file('rollup.json', json), dependencySet: set })
+      expect(config.forks.lagoon).toBe(11)
+      expect(config.dependencySet).toEqual([901n, 902n])
+      expect(config.lagoonBundle).toBeUndefined()
+    }
+    const overridden = { rollupConfig: file('rollup.json', LAGOON), dependencySet: set, overrideLagoon: 20 }
+    expect((await load(overridden)).forks.lagoon).toBe(20)
+  })
+
+  it("takes Karst's bundle too, which it has itself", async () => {
+    const karst = upgradeBundleToJson({ pin: BUNDLE_PINS.karst, deposits: upgradeDepositsOf('karst') })
+    const upgradeBundles = [file('karst.json', JSON.parse(JSON.stringify(karst)))]
+    const config = await load({ rollupConfig: file('rollup.json', rollupJson), upgradeBundles })
+    expect(config.lagoonBundle).toBeUndefined()
+  })
+
+  it('takes a network of the registry, also when a file is given', async () => {
+    const config = await load({ network: 'op-mainnet', rollupConfig: file('rollup.json', rollupJson) })
+    expect(config.l2ChainId).toBe(10n)
+  })
+
+  it('reads the blob schedule of an unknown L1', async () => {
+    const rollupConfig = file('rollup.json', rollupJson)
+    const expected = [
+      { time: 0, updateFraction: 3338477n },
+      { time: 50, updateFraction: 5007716n },
+    ]
+    expect((await load({ rollupConfig, l1ChainConfig: file('l1.json', L1_CHAIN) })).l1BlobSchedule).toEqual(expected)
+    expect((await load({ rollupConfig, l1ChainConfig: file('l1.json', { config: L1_CHAIN }) })).l1BlobSchedule).toEqual(
+      expected,
+    )
+  })
+
+  it('needs it of an L1 that is no public network, unless the chain never reads blob fees', async () => {
+    const rollupConfig = file('rollup.json', rollupJson)
+    await expect(load({ rollupConfig, l1ChainConfig: undefined })).rejects.toThrow(
+      '--rollup.l1-chain-config is required: L1 chain 900 is no public network whose blob fee parameters are known',
+    )
+    const { ecotone_time: _, fjord_time: __, granite_time: ___, holocene_time: ____, ...early } = rollupJson
+    const beforeEcotone = file('early.json', early)
+    expect((await load({ rollupConfig: beforeEcotone, l1ChainConfig: undefined })).l1BlobSchedule).toBeUndefined()
+  })
+
+  it('passes over entries of the L1 config that op-node has retired', async () => {
+    const retired = { ...L1_CHAIN.blobSchedule, osaka: {}, verkle: { baseFeeUpdateFraction: 1 }, amsterdam: {} }
+    const l1 = file('l1.json', { ...L1_CHAIN, osakaTime: 60, verkleTime: 70, blobSchedule: retired })
+    const schedule = (await load({ rollupConfig: file('rollup.json', rollupJson), l1ChainConfig: l1 })).l1BlobSchedule
+    expect(schedule?.map(({ time }) => time)).toEqual([0, 50])
+  })
+
+  it('refuses a chain on top of an OP Stack L2, by name', async () => {
+    const rollupConfig = file('rollup.json', rollupJson)
+    const l1ChainConfig = file('l3.json', { chainId: 900, optimism: {} })
+    await expect(load({ rollupConfig, l1ChainConfig })).rejects.toThrow(
+      'chain 900 is an OP Stack L2: a chain on top of one (L3) is not supported',
+    )
+    const onBuiltIn = file('on-op.json', { ...rollupJson, l1_chain_id: 10 })
+    await expect(load({ rollupConfig: onBuiltIn })).rejects.toThrow('its L1 is op-mainnet, an OP Stack L2')
+  })
+
+  it('ignores it where the parameters are built in', async () => {
+    const network = 'op-mainnet'
+    expect((await load({ network, l1ChainConfig: file('l1.json', L1_CHAIN) })).l1BlobSchedule).toBeUndefined()
+  })
+
+  // The twelve that the registry calls alt-da; eight of them with the settings of a challenge contract.
+  it.each([
+    'automata-mainnet',
+    'celo-mainnet',
+    'celo-sep-sepolia',
+    'cyber-mainnet',
+    'fraxtal-mainnet',
+    'funki-mainnet',
+    'funki-sepolia',
+    'lyra-mainnet',
+    'orderly-mainnet',
+    'redstone-mainnet',
+    'silent-data-mainnet-mainnet',
+    'xterio-eth-mainnet',
+  ])('refuses %s, whose batches are not on L1', async (network) => {
+    const expected = `network ${network} keeps its batches in an alternative data availability layer`
+    await expect(load({ network })).rejects.toThrow(expected)
+    // Also when its config comes as a file, whatever that says of alt-DA.
+    const { alt_da: _, ...rollup } = dumpRollupConfig(network)
+    const rollupConfig = file('alt.json', { ...rollup, use_plasma: false })
+    await expect(load({ rollupConfig })).rejects.toThrow(`rollup config ${rollupConfig} (${network}) keeps its batches`)
+  })
+
+  it('starts every other network of the registry that its op-node starts', async () => {
+    const refused = new Map<string, string>()
+    for (const network of networkNames()) {
+      const error = await load({ network }).then(
+        () => undefined,
+        (thrown: unknown) => String(thrown),
+      )
+      if (error !== undefined && !error.includes('alternative data availability')) refused.set(network, error)
+    }
+    // Chains on Sepolia from before its Prague fork that never said when they began to follow it.
+    expect([...refused.keys()]).toEqual([
+      'camp-sepolia',
+      'ozean-sepolia',
+      'pivotal-sepolia',
+      'settlus-sepolia-sepolia',
+      'shape-sepolia',
+      'tbn-sepolia',
+    ])
+    for (const [, text] of refused) expect(text).toContain('probably missing Pectra blob schedule')
+    await load({ network: 'camp-sepolia', ignoreMissingPectraBlobSchedule: true })
+  })
+
+  it('fills in or demands the EIP-1559 settings that a newer chain has', async () => {
+    const old = await load({ rollupConfig: file('rollup.json', rollupJson) })
+    expect(old.chainOpConfig).toBeUndefined()
+    const { chain_op_config: _, ...opMainnet } = dumpRollupConfig('op-mainnet')
+    const known = await load({ rollupConfig: file('known.json', opMainnet) })
+    expect(known.chainOpConfig).toEqual(rollupConfigOf('op-mainnet').chainOpConfig)
+  })
+
+  it.each<[string, () => Partial<Values>, string]>([
+    [
+      'alt-DA settings in a file',
+      () => ({ rollupConfig: file('alt.json', { ...rollupJson, alt_da: { da_commitment_type: 'KeccakCommitment' } }) }),
+      'keeps its batches in an alternative data availability layer',
+    ],
+    [
+      'alt-DA settings in their old form',
+      () => ({ rollupConfig: file('alt.json', { ...rollupJson, use_plasma: true, da_challenge_window: 5 }) }),
+      'keeps its batches in an alternative data availability layer',
+    ],
+    [
+      'a new chain without its EIP-1559 settings',
+      () => ({ rollupConfig: file('rollup.json', { ...rollupJson, isthmus_time: 9 }) }),
+      'chain_op_config is missing',
+    ],
+    [
+      'a scheduled interop upgrade',
+      () => ({
+        rollupConfig: file('rollup.json', { ...rollupJson, isthmus_time: 9, jovian_time: 9, karst_time: 9 }),
+        overrideLagoon: 10,
+      }),
+      'no dependency set is configured',
+    ],
+    [
+      'the same by its later name',
+      () => ({
+        rollupConfig: file('rollup.json', {
+          ...rollupJson,
+          ...{ isthmus_time: 9, jovian_time: 9, karst_time: 9, interop_time: 12, lagoon_time: 11 },
+        }),
+      }),
+      'the Lagoon (interop) upgrade is scheduled for 11',
+    ],
+    ...DEPENDENCY_SET_FAULTS.map(([what, set, problem]): [string, () => Partial<Values>, string] => [
+      `a dependency set ${what}`,
+      () => ({ rollupConfig: file('rollup.json', LAGOON), dependencySet: file('set.json', set) }),
+      problem,
+    ]),
+    [
+      'a bundle that is none',
+      () => ({
+        rollupConfig: file('rollup.json', rollupJson),
+        upgradeBundles: [file('bundle.json', { transactions: [] })],
+      }),
+      'bundle.json: upgrade bundle: its 0 transactions are not those of karst or lagoon',
+    ],
+    ['neither', () => ({}), '--network or --rollup.config is required'],
+    ['a missing file', () => ({ rollupConfig: join(folder, 'none') }), `cannot read rollup config ${tmpdir()}`],
+    ['no JSON', () => ({ rollupConfig: file('bad.json', '{') }), 'is not valid'],
+    [
+      'a missing field',
+      () => ({ rollupConfig: file('bad.json', { ...rollupJson, l2_chain_id: undefined }) }),
+      'l2_chain_id',
+    ],
+    [
+      'an impossible chain',
+      () => ({ rollupConfig: file('bad.json', { ...rollupJson, block_time: 0 }) }),
+      'block time cannot be 0',
+    ],
+    [
+      'forks out of order',
+      () => ({ rollupConfig: file('rollup.json', rollupJson), overrideGranite: 5, overrideFjord: 9 }),
+      'granite',
+    ],
+    ['an unknown network', () => ({ network: 'op-mainet' }), 'op-mainnet'],
+    [
+      'an L1 config of another chain',
+      () => ({ rollupConfig: file('rollup.json', rollupJson), l1ChainConfig: file('l1.json', { chainId: 5 }) }),
+      'of chain 5, expected 900',
+    ],
+    [
+      'an L1 config without blobs',
+      () => ({ rollupConfig: file('rollup.json', rollupJson), l1ChainConfig: file('l1.json', { chainId: 900 }) }),
+      'does not have a blob schedule config',
+    ],
+  ])('refuses %s in one line', async (_name, changes, expected) => {
+    const error = await load(changes()).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'usage' })
+    expect(String(error)).toContain(expected)
+    expect(String(error)).not.toContain('\n')
+  })
+})
+
+describe('checkRollupNodeFlags', () => {
+  it('names the endpoint and the secret', () => {
+    const expected = { l2: 'http://127.0.0.1:8551', jwtPath: 'jwt.txt' }
+    expect(checkRollupNodeFlags(values())).toEqual(expected)
+    expect(checkRollupNodeFlags(values({ conductorEnabled: true, sequencerEnabled: true }))).toEqual(expected)
+  })
+
+  it.each<[Partial<Values>, string]>([
+    [{ l2: undefined }, '--l2 is required'],
+    [{ l2JwtSecret: undefined }, '--l2.jwt-secret is required'],
+    [{ l1: ['http://127.0.0.1:1', 'localhost:8545'] }, '--l1 must be an http://, https://, ws:// or wss:// address'],
+    [{ l1: [] }, '--l1 is required'],
+    [{ l2: 'ws://127.0.0.1:8551' }, '--l2 must be'],
+    [{ l1HttpPollInterval: 1 }, '--l1.http-poll-interval must be at least'],
+    [{ sequencerStopped: true }, '--sequencer.stopped has a meaning only'],
+    [{ conductorEnabled: true }, 'sequencer must be enabled when conductor is enabled'],
+    [
+      { conductorEnabled: true, sequencerEnabled: true, rpcAdminState: 'state.json' },
+      'config persistence must be disabled when conductor is enabled',
+    ],
+    [{ conductorEnabled: true, sequencerEnabled: true, conductorRpc: 'localhost:8547' }, '--conductor.rpc must be'],
+  ])('refuses %j', (changes, expected) => {
+    expect(() => checkRollupNodeFlags(values(changes))).toThrow(expected)
+  })
+})

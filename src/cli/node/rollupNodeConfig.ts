@@ -1,0 +1,184 @@
+import { readFileSync } from 'node:fs'
+import { describeError, UsageError } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { describeUnknown } from '../../lib/unknownMembers.ts'
+import {
+  findNetwork,
+  hasLeftRegistry,
+  isBuiltIn,
+  ownNetworksFolder,
+  REGISTRY_COMMIT,
+} from '../../rollup/networks/index.ts'
+import {
+  checkRollupConfig,
+  hasKnownBlobSchedule,
+  isForkActive,
+  parseRollupConfig,
+  type RollupConfig,
+  unknownConfigMembers,
+} from '../../rollup/protocol/index.ts'
+import type { FlagValues } from '../shared/flags.ts'
+import { type ChosenChain, checkChain, refuseAltDa } from './chainChecks.ts'
+import { checkDashboardFlags } from './dashboardFlags.ts'
+import { readL1BlobSchedule } from './l1ChainConfig.ts'
+import { readDependencySet, readUpgradeBundleFile } from './lagoonFiles.ts'
+import { FORK_OVERRIDES, type rollupNodeFlags } from './rollupNodeFlags.ts'
+
+type Values = FlagValues<typeof rollupNodeFlags>
+/** Flags that decide which chain is run. */
+export type ConfigValues = Pick<
+  Values,
+  | 'network'
+  | 'rollupConfig'
+  | 'l1ChainConfig'
+  | 'dependencySet'
+  | 'upgradeBundles'
+  | 'overridePectraBlobSchedule'
+  | 'overrideKeepKarstUpgradeGas'
+  | 'ignoreMissingPectraBlobSchedule'
+  | keyof typeof FORK_OVERRIDES
+>
+
+/** The chain that the flags name, checked. `network` wins over a file, as in op-node. Throws UsageError. */
+export async function loadRollupConfig(values: ConfigValues, logger: Logger): Promise<RollupConfig> {
+  const { chosen } = await readChosenChain(values, logger)
+  if (values.network !== undefined && isBuiltIn(values.network) && hasLeftRegistry(values.network)) {
+    logger.warn(
+      'The superchain registry has dropped this network: its later forks are not known here, give --rollup.config',
+      { network: values.network, registry: REGISTRY_COMMIT.date },
+    )
+  }
+  return settleChain(chosen, values, logger)
+}
+
+/** The same before it was checked, and as it is given without overrides. Throws UsageError where there is no such chain. */
+export async function readChosenChain(
+  values: ConfigValues,
+  logger: Logger,
+): Promise<{ given: RollupConfig; chosen: ChosenChain }> {
+  const read = await readConfig(values, logger)
+  return { given: read.config, chosen: { ...read, config: withOverrides(read.config, values) } }
+}
+
+/** Refuses a chain that cannot be run, and fills in what its config may lack. Throws UsageError. */
+export function settleChain(chosen: ChosenChain, values: ConfigValues, logger: Logger): RollupConfig {
+  refuseAltDa(chosen)
+  checkRollupConfig(chosen.config)
+  const checked = checkChain({ ...chosen, config: withLagoonFiles(chosen.config, values) }, values, logger)
+  return { ...checked, ...l1BlobScheduleOf(values.l1ChainConfig, checked) }
+}
+
+/** Rejects flags that contradict each other or lack their counterpart, before anything is started. */
+export function checkRollupNodeFlags(values: Values): { l2: string; jwtPath: string } {
+  if (values.l2 === undefined) throw new UsageError('--l2 is required: the address of the Engine API')
+  if (values.l2JwtSecret === undefined) {
+    throw new UsageError('--l2.jwt-secret is required: the file with the secret shared with the engine')
+  }
+  if (values.l1.length === 0) throw new UsageError('--l1 is required: where to read L1')
+  for (const url of values.l1) checkUrl('--l1', url, L1_PROTOCOLS)
+  checkUrl('--l2', values.l2, HTTP_PROTOCOLS)
+  for (const [name, intervalMs] of [
+    ['l1.http-poll-interval', values.l1HttpPollInterval],
+    ['l1.epoch-poll-interval', values.l1EpochPollInterval],
+  ] as const) {
+    if (intervalMs < MIN_POLL_MS) throw new UsageError(`--${name} must be at least ${MIN_POLL_MS}ms`)
+  }
+  if (values.l2FollowSource !== undefined) checkUrl('--l2.follow.source', values.l2FollowSource, HTTP_PROTOCOLS)
+  if (values.conductorEnabled) checkConductorFlags(values)
+  checkDashboardFlags(values)
+  if (values.sequencerStopped && !values.sequencerEnabled) {
+    throw new UsageError('--sequencer.stopped has a meaning only together with --sequencer.enabled')
+  }
+  return { l2: values.l2, jwtPath: values.l2JwtSecret }
+}
+
+/** op-node's rules and words: the conductor alone decides who makes blocks, also after a restart. */
+function checkConductorFlags(values: Values): void {
+  if (values.rpcAdminState !== undefined) {
+    throw new UsageError('config persistence must be disabled when conductor is enabled (--rpc.admin-state)')
+  }
+  if (!values.sequencerEnabled) {
+    throw new UsageError('sequencer must be enabled when conductor is enabled (--sequencer.enabled)')
+  }
+  checkUrl('--conductor.rpc', values.conductorRpc, HTTP_PROTOCOLS)
+}
+
+/** Below this, polling costs more than the news is worth. */
+const MIN_POLL_MS = 10
+
+const HTTP_PROTOCOLS = ['http:', 'https:']
+const L1_PROTOCOLS = [...HTTP_PROTOCOLS, 'ws:', 'wss:']
+
+function checkUrl(flagName: string, text: string, protocols: readonly string[]): void {
+  if (URL.canParse(text) && protocols.includes(new URL(text).protocol)) return
+  const others = protocols.slice(0, -1).map((protocol) => `${protocol}//`)
+  // The value may hold a key: it is not repeated.
+  throw new UsageError(`${flagName} must be an ${others.join(', ')} or ${protocols.at(-1)}// address`)
+}
+
+async function readConfig(values: ConfigValues, logger: Logger): Promise<ChosenChain> {
+  const { network, rollupConfig: path } = values
+  if (network !== undefined) {
+    if (path !== undefined)
+      logger.error('Both --network and --rollup.config are given: the network is used', { network })
+    const found = await findNetwork(network, ownNetworksFolder())
+    return { ...found, source: `network ${network}` }
+  }
+  if (path === undefined) throw new UsageError('--network or --rollup.config is required: which chain to run')
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new UsageError(`cannot read rollup config ${path}: ${describeError(cause)}`, { cause })
+  }
+  try {
+    const json: unknown = JSON.parse(text)
+    const config = parseRollupConfig(json)
+    for (const unknown of unknownConfigMembers(json)) {
+      // The node warns of forks by themselves, with their times.
+      const isFork = config.unknownForks?.some(({ name }) => unknown.member === `${name}_time`) === true
+      if (!isFork) logger.warn(describeUnknown(unknown), { file: path })
+    }
+    return { config, source: `rollup config ${path}`, usesAltDa: false }
+  } catch (cause) {
+    throw new UsageError(`rollup config ${path} is not valid: ${describeError(cause)}`, { cause })
+  }
+}
+
+function withOverrides(config: RollupConfig, values: ConfigValues): RollupConfig {
+  const forks = { ...config.forks }
+  for (const [key, fork] of Object.entries(FORK_OVERRIDES)) {
+    const time = values[key as keyof typeof FORK_OVERRIDES]
+    if (time !== undefined) forks[fork] = time
+  }
+  const { overridePectraBlobSchedule: pectra, overrideKeepKarstUpgradeGas: keepKarstUpgradeGas } = values
+  return {
+    ...config,
+    forks,
+    ...(pectra === undefined ? {} : { pectraBlobScheduleTime: pectra }),
+    ...(keepKarstUpgradeGas === undefined ? {} : { keepKarstUpgradeGas }),
+  }
+}
+
+function withLagoonFiles(config: RollupConfig, { dependencySet, upgradeBundles }: ConfigValues): RollupConfig {
+  const bundles = upgradeBundles.map((path) => readUpgradeBundleFile(path))
+  const lagoon = bundles.find(({ pin }) => pin.fork === 'lagoon')
+  return {
+    ...config,
+    ...(dependencySet === undefined ? {} : { dependencySet: readDependencySet(dependencySet, config.l2ChainId) }),
+    ...(lagoon === undefined ? {} : { lagoonBundle: lagoon.deposits }),
+  }
+}
+
+/**
+ * Blob fee parameters of an L1 that is no public network: guessed wrongly, each L2 block that is derived would be another.
+ * Only a chain that never reaches Ecotone does not read them.
+ */
+function l1BlobScheduleOf(path: string | undefined, config: RollupConfig): Pick<RollupConfig, 'l1BlobSchedule'> {
+  if (hasKnownBlobSchedule(config.l1ChainId)) return {}
+  if (path !== undefined) return { l1BlobSchedule: readL1BlobSchedule(path, config.l1ChainId) }
+  if (!isForkActive(config, 'ecotone', Number.MAX_SAFE_INTEGER)) return {}
+  throw new UsageError(
+    `--rollup.l1-chain-config is required: L1 chain ${config.l1ChainId} is no public network whose blob fee parameters are known`,
+  )
+}

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { silentLogger } from '../../lib/logger.ts'
+import { fakeGenesis } from '../../rollup/engine/testUtils/fakeEngine.ts'
+import { testEngineConfig } from '../../rollup/engine/testUtils/testChain.ts'
+import { rollupNodeFlags } from './rollupNodeFlags.ts'
+import { syncOptionsFromFlags } from './syncOptions.ts'
+
+const CONFIG = { ...testEngineConfig(fakeGenesis(0, 1n)), blockTime: 7 }
+const VALUES = {
+  syncMode: 'consensus-layer',
+  syncModeReqResp: true,
+  syncModeOffsetElSafe: rollupNodeFlags.syncModeOffsetElSafe.default,
+  l2EngineKind: rollupNodeFlags.l2EngineKind.default,
+  p2pDisable: false,
+  sequencerEnabled: false,
+  sequencerStopped: false,
+} as const
+
+describe('syncOptionsFromFlags', () => {
+  it('knows no offset with consensus-layer sync', () => {
+    expect(syncOptionsFromFlags(VALUES, CONFIG, silentLogger)).toEqual({
+      mode: 'consensus-layer',
+      reqResp: true,
+      offsetBlocks: 0,
+      resyncs: true,
+    })
+  })
+
+  it('rounds twelve hours up to whole blocks with execution-layer sync', () => {
+    const values = { ...VALUES, syncMode: 'execution-layer', l2EngineKind: 'geth', syncModeReqResp: false } as const
+    expect(syncOptionsFromFlags(values, CONFIG, silentLogger)).toEqual({
+      mode: 'execution-layer',
+      reqResp: false,
+      offsetBlocks: 6172,
+      resyncs: false,
+    })
+  })
+})

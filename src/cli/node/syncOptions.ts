@@ -1,0 +1,36 @@
+import type { Logger } from '../../lib/logger.ts'
+import type { SyncOptions } from '../../rollup/engine/index.ts'
+import type { RollupConfig } from '../../rollup/protocol/index.ts'
+import type { FlagValues } from '../shared/flags.ts'
+import type { p2pFlags } from './p2pFlags.ts'
+import type { rollupNodeFlags } from './rollupNodeFlags.ts'
+
+type Values = Pick<
+  FlagValues<typeof rollupNodeFlags & typeof p2pFlags>,
+  | 'syncMode'
+  | 'syncModeReqResp'
+  | 'syncModeOffsetElSafe'
+  | 'l2EngineKind'
+  | 'p2pDisable'
+  | 'sequencerEnabled'
+  | 'sequencerStopped'
+>
+
+/** How the unsafe chain is followed, as the flags say. */
+export function syncOptionsFromFlags(values: Values, config: RollupConfig, logger: Logger): SyncOptions {
+  const { syncMode: mode } = values
+  const bySequencer = values.sequencerEnabled && !values.sequencerStopped
+  if (mode === 'execution-layer' && (values.p2pDisable || bySequencer)) {
+    logger.warn('The engine syncs first, and begins with a block that a peer brings: until then nothing is done', {
+      flag: 'syncmode',
+      p2p: !values.p2pDisable,
+    })
+  }
+  return {
+    mode,
+    reqResp: values.syncModeReqResp,
+    offsetBlocks: mode === 'execution-layer' ? Math.ceil(values.syncModeOffsetElSafe / 1000 / config.blockTime) : 0,
+    // geth syncs by its own network only while it has no finalized block.
+    resyncs: values.l2EngineKind !== 'geth',
+  }
+}

@@ -1,0 +1,147 @@
+import { concatBytes } from '../../../lib/bytes.ts'
+import { DecodeError } from '../../../lib/errors.ts'
+import type { Hex } from '../../../lib/hex.ts'
+import { type Batch, decodeBatch } from '../../../rollup/protocol/index.ts'
+import type { RollupConfig } from '../../../rollup/protocol/types.ts'
+import { checkSingularBatch, checkSpanBatch, type SpanLayout } from './batchLayout.ts'
+import { type Fault, faultOf, MalformedError } from './fault.ts'
+import { describeTransaction, type TransactionJson } from './transactions.ts'
+
+/** One L2 block of a batch. */
+export interface BlockJson {
+  /** null without a rollup config. */
+  number: number | null
+  timestamp: number
+  /** Whether `timestamp` counts from the L2 genesis, since no rollup config says when that was. */
+  timestampIsRelative?: true
+  origin: { number: number; hash?: Hex }
+  transactionCount: number
+  transactions?: TransactionJson[]
+}
+
+export interface BatchJson {
+  type: 'singular' | 'span' | null
+  /** Where the batch stands in the decompressed channel. */
+  byte?: number
+  bytes: number
+  parentHash?: Hex
+  /** First 20 bytes of the parent's hash. */
+  parentCheck?: Hex
+  /** First 20 bytes of the hash of the last block's L1 origin. */
+  l1OriginCheck?: Hex
+  blockCount?: number
+  transactionCount?: number
+  blocks?: BlockJson[]
+  /** Bytes of each part of a span batch. */
+  layout?: SpanLayout
+  ignoredBytes?: number
+  fault: Fault | null
+}
+
+export interface BatchOptions {
+  config: RollupConfig | undefined
+  /** Whether each transaction is listed; otherwise they are only counted. */
+  listTransactions: boolean
+}
+
+const LOST = 'derivation leaves the channel here: batches before it count, what follows is lost'
+const ALONE = 'derivation drops this batch alone'
+
+/** What `batch type ‖ content` says. A malformed batch gives what is known of it and the fault. */
+export function describeBatch(bytes: Uint8Array, options: BatchOptions): BatchJson {
+  const type = bytes[0] === 0 ? 'singular' : bytes[0] === 1 ? 'span' : null
+  const base = { type, bytes: bytes.length } as const
+  let checked: { layout?: SpanLayout; ignoredBytes: number } = { ignoredBytes: 0 }
+  try {
+    if (type === null) {
+      const rule = bytes.length === 0 ? 'the batch is empty' : `batch type is ${bytes[0]}, expected 0 or 1`
+      throw new MalformedError(0, rule)
+    }
+    checked = type === 'singular' ? checkSingularBatch(bytes) : checkSpanBatch(bytes)
+  } catch (error) {
+    const fault = faultOf(error, { in: 'batch', effect: LOST })
+    // Only what the layout leaves open concerns a span batch alone.
+    return { ...base, fault: { ...fault, effect: isOfOneTransaction(fault.rule) ? ALONE : LOST } }
+  }
+  let batch: Batch
+  try {
+    batch = decodeBatch(bytes, options.config ?? CONFIG_OF_NO_CHAIN)
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    return { ...base, fault: faultOf(error, { in: 'batch', effect: type === 'singular' ? LOST : ALONE }) }
+  }
+  const blocks = blocksOf(batch, options)
+  return {
+    ...base,
+    ...(batch.type === 'singular'
+      ? { parentHash: batch.parentHash }
+      : { parentCheck: batch.parentCheck, l1OriginCheck: batch.l1OriginCheck }),
+    blockCount: blocks.length,
+    transactionCount: blocks.reduce((sum, block) => sum + block.transactionCount, 0),
+    ...(checked.layout === undefined ? {} : { layout: checked.layout }),
+    ...(checked.ignoredBytes === 0 ? {} : { ignoredBytes: checked.ignoredBytes }),
+    blocks,
+    fault: null,
+  }
+}
+
+/** A span batch whose type byte was cut off, as some tools keep them. */
+export function withSpanType(bytes: Uint8Array): Uint8Array {
+  return concatBytes(Uint8Array.of(1), bytes)
+}
+
+function blocksOf(batch: Batch, { config, listTransactions }: BatchOptions): BlockJson[] {
+  const block = (timestamp: number, origin: BlockJson['origin'], transactions: readonly Uint8Array[]): BlockJson => ({
+    number: config === undefined ? null : numberAt(config, timestamp),
+    timestamp,
+    ...(config === undefined && batch.type === 'span' ? { timestampIsRelative: true } : {}),
+    origin,
+    transactionCount: transactions.length,
+    ...(listTransactions
+      ? {
+          transactions: transactions.map((raw) =>
+            describeTransaction(raw, { isWhole: config !== undefined || batch.type === 'singular' }),
+          ),
+        }
+      : {}),
+  })
+  if (batch.type === 'singular') {
+    return [block(batch.timestamp, { number: batch.epochNumber, hash: batch.epochHash }, batch.transactions.slice())]
+  }
+  return batch.elements.map((element) =>
+    block(element.timestamp, { number: element.epochNumber }, element.transactions),
+  )
+}
+
+function numberAt({ genesis, blockTime }: RollupConfig, timestamp: number): number | null {
+  const number = genesis.l2.number + (timestamp - genesis.l2Time) / blockTime
+  return Number.isInteger(number) && number >= 0 ? number : null
+}
+
+/** A span batch does not hold the chain id, the genesis time and the block time that its blocks are made with. */
+const NO_HASH: Hex = `0x${'0'.repeat(64)}`
+const NO_ADDRESS: Hex = `0x${'0'.repeat(40)}`
+const CONFIG_OF_NO_CHAIN: RollupConfig = {
+  genesis: {
+    l1: { hash: NO_HASH, number: 0 },
+    l2: { hash: NO_HASH, number: 0 },
+    l2Time: 0,
+    systemConfig: { batcherAddress: NO_ADDRESS, overhead: NO_HASH, scalar: NO_HASH, gasLimit: 0n },
+  },
+  blockTime: 0,
+  maxSequencerDrift: 0,
+  seqWindowSize: 0,
+  channelTimeout: 0,
+  l1ChainId: 0n,
+  l2ChainId: 0n,
+  forks: {},
+  batchInboxAddress: NO_ADDRESS,
+  depositContractAddress: NO_ADDRESS,
+  l1SystemConfigAddress: NO_ADDRESS,
+}
+
+function isOfOneTransaction(rule: string): boolean {
+  return /batches do not carry|of transaction \d+ .*(leading zeros|must be|at most)|more fields than its type/.test(
+    rule,
+  )
+}

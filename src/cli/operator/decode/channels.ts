@@ -1,0 +1,55 @@
+import { concatBytes } from '../../../lib/bytes.ts'
+import type { Hex } from '../../../lib/hex.ts'
+import type { Frame } from '../../../rollup/protocol/index.ts'
+
+/** What frames of one id make of a channel. */
+export interface JoinedChannel {
+  id: Hex
+  frames: Frame[]
+  /** Number of frames that the closing one tells of; null without it. */
+  expected: number | null
+  missing: number[]
+  isComplete: boolean
+  /** Frames that no channel can take: a second one of a number, or one behind the closing frame. */
+  refused: string[]
+  /** Data of the frames from the first on that follow each other. */
+  data: Uint8Array
+}
+
+/** Channels in the order in which their first frame was given. Order of frames does not matter: inputs may come in any. */
+export function joinChannels(frames: readonly Frame[]): JoinedChannel[] {
+  const byId = new Map<Hex, Frame[]>()
+  for (const frame of frames) {
+    const found = byId.get(frame.channelId)
+    if (found === undefined) byId.set(frame.channelId, [frame])
+    else found.push(frame)
+  }
+  return [...byId].map(([id, found]) => joinChannel(id, found))
+}
+
+function joinChannel(id: Hex, found: readonly Frame[]): JoinedChannel {
+  const refused: string[] = []
+  const byNumber = new Map<number, Frame>()
+  const closing = found.find((frame) => frame.isLast)
+  for (const frame of found) {
+    if (byNumber.has(frame.number)) refused.push(`frame ${frame.number} is there twice`)
+    else if (closing !== undefined && frame.number > closing.number) {
+      refused.push(`frame ${frame.number} stands behind the closing frame ${closing.number}`)
+    } else byNumber.set(frame.number, frame)
+  }
+  const frames = [...byNumber.values()].sort((a, b) => a.number - b.number)
+  const expected = closing === undefined ? null : closing.number + 1
+  const missing: number[] = []
+  const end = expected ?? (frames.at(-1)?.number ?? -1) + 1
+  for (let number = 0; number < end; number++) if (!byNumber.has(number)) missing.push(number)
+  const contiguous = frames.slice(0, missing[0] ?? frames.length)
+  return {
+    id,
+    frames,
+    expected,
+    missing,
+    isComplete: expected !== null && missing.length === 0,
+    refused,
+    data: concatBytes(...contiguous.map((frame) => frame.data)),
+  }
+}

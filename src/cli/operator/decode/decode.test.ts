@@ -1,0 +1,435 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { loadRecording, type RecordingName } from '../../../../test/support/recording.ts'
+import { concatBytes } from '../../../lib/bytes.ts'
+import { DecodeError } from '../../../lib/errors.ts'
+import { keccak256Hex } from '../../../lib/hash.ts'
+import { fromHex, toHex } from '../../../lib/hex.ts'
+import { encodeRlp } from '../../../lib/rlp.ts'
+import { propertyRuns } from '../../../lib/testUtils/propertyRuns.ts'
+import {
+  compressChannel,
+  decodeBatch,
+  decodeFrames,
+  encodeBlob,
+  encodeFrame,
+  encodeFrames,
+  encodePostExecTx,
+  encodeSingularBatch,
+  encodeSpanBatch,
+  type Frame,
+} from '../../../rollup/protocol/index.ts'
+import { describeBatch } from './batches.ts'
+import { type Decoded, decodePieces } from './decode.ts'
+import { type Piece, piecesOf, piecesOfJson } from './input.ts'
+import type { Kind } from './kinds.ts'
+
+const OPTIONS = { config: undefined, listTransactions: true }
+const ID = toHex(new Uint8Array(16).fill(0xab))
+const ID_HASH = toHex(new Uint8Array(32).fill(0xab))
+const BATCH = encodeSingularBatch({
+  parentHash: `0x${'b1'.repeat(32)}`,
+  epochNumber: 1000,
+  epochHash: `0x${'11'.repeat(32)}`,
+  timestamp: 1_700_000_104,
+  transactions: [fromHex('c0')],
+})
+const CHANNEL = compressChannel(encodeRlp(BATCH), 'zlib')
+const frame = (number: number, data: Uint8Array, isLast: boolean): Frame => ({ channelId: ID, number, data, isLast })
+const WHOLE = encodeFrames([frame(0, CHANNEL, true)])
+
+/** Frame test vector of the facts that this project's codecs are held to. */
+const FRAME = fromHex('0102030405060708090a0b0c0d0e0f1000020000000568656c6c6f01')
+
+/** Span batch of three blocks of chain 901, and a legacy transaction of its first block (as in protocol/batch.test.ts). */
+const SPAN = fromHex(
+  '0166e907aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1212121212121212121212121212121212121212030402000102011685250ce9e4abca96f14a75f95d9eee32c7e3a853384f3d470e32f6648b2d037dac86aa675a638f38b446af59feae98b12d5a7742a5f26154a77e2d4fea1bfd699bc8eac5c8ccdf93e1a8e68f7a9d85cbfcba09f1359d16d7da9628dfe85ac8254a3d38d303ac83002bc7dd588c4b47b5724faeb9e16a7d4db7adfc922c28dc76fd49d9951275a3f05716fae30d92640ebf539ee93a3834866cd047e248fbaa218be3734d3bedf27bb690d4101d75876dc28f30b047891d5b400e7e6ae6f20135353535353535353535353535353535353535353535353535353535353535353535353535353535d0880de0b6b3a76400008504a817c8008002c7800164826000c0c5800782cafe090a0b88a401e0d403f0ab0101',
+)
+
+const decode = (bytes: Uint8Array, as?: Kind): Promise<Decoded> =>
+  decodePieces([{ source: 'x', bytes }], { ...OPTIONS, ...(as === undefined ? {} : { as }) })
+
+describe('decodePieces of recorded chains', () => {
+  it.each<RecordingName>([
+    'granite-singular-zlib-calldata',
+    'holocene-span-brotli-calldata',
+    'granite-span-zlib-blobs',
+    '2026-holocene-isthmus-jovian-calldata',
+    '2026-holocene-to-karst-blobs',
+  ])('%s: every batcher transaction and blob gives the blocks that L2 has', async (name) => {
+    const { config, l1, l2 } = loadRecording(name)
+    const posted = l1.map((block) => ({
+      transactions: block.transactions.filter(({ to }) => to === config.batchInboxAddress),
+      blobs: block.blobs ?? [],
+    }))
+    const decoded = await decodePieces(
+      piecesOfJson(
+        posted.filter(({ transactions }) => transactions.length > 0),
+        'l1',
+      ),
+      {
+        config,
+        listTransactions: true,
+      },
+    )
+    expect(decoded.faults).toBe(0)
+    const blocks = decoded.channels.flatMap(({ batches }) => batches).flatMap((batch) => batch.blocks ?? [])
+    expect(blocks.length).toBeGreaterThan(15)
+    for (const block of blocks) {
+      const recorded = l2[block.number ?? 0]?.payload
+      expect(block.timestamp).toBe(recorded?.timestamp)
+      const own = recorded?.transactions.filter((raw) => raw[0] !== 0x7e) ?? []
+      expect(block.transactions?.map(({ hash }) => hash)).toEqual(own.map((raw) => keccak256Hex(raw)))
+      for (const { from, nonce, invalid } of block.transactions ?? []) {
+        expect(from).toMatch(/^0x[0-9a-f]{40}$/)
+        expect(nonce).toBeTypeOf('number')
+        expect(invalid).toBeUndefined()
+      }
+    }
+    expect(decoded.channels.every(({ isComplete, compression }) => isComplete && compression !== null)).toBe(true)
+  })
+})
+
+describe('detection', () => {
+  const signed = fromHex(
+    '02f8528203850a016482ea608080826000c080a0699bc8eac5c8ccdf93e1a8e68f7a9d85cbfcba09f1359d16d7da9628dfe85ac8a0254a3d38d303ac83002bc7dd588c4b47b5724faeb9e16a7d4db7adfc922c28dc',
+  )
+  it.each<[string, Uint8Array, Kind]>([
+    ['frames behind their version byte', WHOLE, 'data'],
+    ['a blob', encodeBlob(WHOLE), 'blob'],
+    ['a frame', FRAME, 'frame'],
+    ['a zlib channel', CHANNEL, 'channel'],
+    ['a brotli channel', compressChannel(encodeRlp(BATCH), 'brotli-10'), 'channel'],
+    ['a singular batch', BATCH, 'batch'],
+    ['a span batch', SPAN, 'batch'],
+    ['a span batch without its type byte', SPAN.subarray(1), 'batch'],
+    ['a signed transaction', signed, 'transaction'],
+    ['frames of which the last is cut off', concatBytes(WHOLE, FRAME.subarray(0, 24)), 'data'],
+    ['a zlib channel that is cut off', CHANNEL.subarray(0, 40), 'channel'],
+  ])('takes %s for what it is', async (_name, bytes, kind) => {
+    expect((await decode(bytes)).inputs[0]?.kind).toBe(kind)
+  })
+
+  it('says what it knows when bytes are nothing of that', async () => {
+    const { inputs, faults } = await decode(fromHex('ff'.repeat(40)))
+    expect(faults).toBe(1)
+    expect(inputs[0]).toMatchObject({ kind: null, fault: { byte: 0, rule: expect.stringContaining('begins none of') } })
+  })
+})
+
+describe('channels', () => {
+  const parts = [CHANNEL.subarray(0, 20), CHANNEL.subarray(20, 50), CHANNEL.subarray(50)]
+  const pieces = parts.map((data, i) => ({
+    source: `f${i}`,
+    bytes: encodeFrame(frame(i, data, i === 2)),
+    kind: 'frame' as const,
+  }))
+
+  it('are joined from frames of several inputs in any order', async () => {
+    const { channels, faults } = await decodePieces(
+      [pieces[2], pieces[0], pieces[1]].flatMap((p) => p ?? []),
+      OPTIONS,
+    )
+    expect(faults).toBe(0)
+    expect(channels).toMatchObject([
+      { id: ID, frames: [0, 1, 2], isComplete: true, compression: 'zlib', blockCount: 1, transactionCount: 1 },
+    ])
+    expect(channels[0]?.decompressedBytes).toBe(encodeRlp(BATCH).length)
+  })
+
+  it('say which frames are missing, refused or twice', async () => {
+    const doubled = [
+      pieces[0],
+      pieces[2],
+      pieces[0],
+      { source: 'f9', bytes: encodeFrame(frame(9, parts[0] ?? CHANNEL, false)) },
+    ]
+    const { channels, faults } = await decodePieces(
+      doubled.flatMap((p) => p ?? []),
+      OPTIONS,
+    )
+    expect(faults).toBe(0)
+    expect(channels).toMatchObject([
+      {
+        isComplete: false,
+        missingFrames: [1],
+        refusedFrames: ['frame 0 is there twice', 'frame 9 stands behind the closing frame 2'],
+      },
+    ])
+  })
+})
+
+describe('span batches', () => {
+  it('show the size of their parts, and without a chain no hash that would be wrong', async () => {
+    const { batches } = await decode(SPAN)
+    expect(batches[0]).toMatchObject({
+      ...{ type: 'span', blockCount: 3, transactionCount: 3, parentCheck: `0x${'aa'.repeat(20)}`, fault: null },
+      layout: {
+        prefix: 43,
+        origins: 2,
+        counts: 3,
+        bits: 2,
+        signatures: 192,
+        recipients: 40,
+        nonces: 3,
+        gasLimits: 9,
+        protected: 1,
+      },
+    })
+    const [first, , third] = batches[0]?.blocks ?? []
+    expect(first).toMatchObject({ number: null, timestamp: 102, timestampIsRelative: true, origin: { number: 1000 } })
+    expect(first?.transactions?.[0]).toMatchObject({ hash: null, from: null, nonce: 9, value: '1000000000000000000' })
+    expect(third).toMatchObject({ timestamp: 0 + 102, origin: { number: 1001 }, transactionCount: 1 })
+  })
+
+  it('have hashes, senders, numbers and times with one', async () => {
+    const { config } = loadRecording('holocene-span-brotli-calldata')
+    const chain = { ...config, l2ChainId: 901n, blockTime: 2, genesis: { ...config.genesis, l2Time: 1_700_000_000 } }
+    const { batches } = await decodePieces([{ source: 'x', bytes: SPAN }], { config: chain, listTransactions: true })
+    const [first, second] = batches[0]?.blocks ?? []
+    expect(second).toMatchObject({ number: 52, timestamp: 1_700_000_104 })
+    const raw = fromHex(
+      'f86e098504a817c800825208943535353535353535353535353535353535353535880de0b6b3a76400008082072ea01685250ce9e4abca96f14a75f95d9eee32c7e3a853384f3d470e32f6648b2d03a07dac86aa675a638f38b446af59feae98b12d5a7742a5f26154a77e2d4fea1bfd',
+    )
+    expect(first?.transactions?.[0]).toMatchObject({
+      hash: keccak256Hex(raw),
+      type: 0,
+      from: '0x9d8a62f656a8d1615c1294fd71e9cfb3e4855a4f',
+      to: `0x${'35'.repeat(20)}`,
+      gasLimit: '21000',
+    })
+    const counted = await decodePieces([{ source: 'x', bytes: SPAN }], { config: chain, listTransactions: false })
+    expect(counted.batches[0]?.blocks?.[0]).toMatchObject({ transactionCount: 2 })
+    expect(counted.batches[0]?.blocks?.[0]).not.toHaveProperty('transactions')
+  })
+})
+
+describe('post-exec transactions', () => {
+  const refunds = [{ index: 1, gasRefund: 2000n }]
+  const transaction = encodePostExecTx({ version: 1, blockNumber: 7, refunds })
+  const { config } = loadRecording('holocene-span-brotli-calldata')
+  const timestamp = config.genesis.l2Time + 12
+  const block = { parentHash: ID_HASH, timestamp, epochNumber: 3, epochHash: ID_HASH, sequenceNumber: 0 }
+  const span = (...transactions: Uint8Array[]) => encodeSpanBatch([{ ...block, transactions }], config)
+  const shown = async (batch: Uint8Array) => (await decode(batch)).batches[0]?.blocks?.[0]?.transactions
+
+  it('are shown with their refunds, in batches of both types', async () => {
+    const content = { version: 1, blockNumber: 7, refunds: [{ index: 1, gasRefund: '2000' }] }
+    // Its hash needs no chain id: a span batch holds all of it.
+    const expected = { hash: keccak256Hex(transaction), type: 125, bytes: transaction.length, postExec: content }
+    expect(await shown(encodeSingularBatch({ ...block, transactions: [transaction] }))).toEqual([expected])
+    expect(await shown(span(transaction))).toEqual([expected])
+  })
+
+  it('of another version show what is known, and what is none is named', async () => {
+    const [other, bad] = (await shown(span(fromHex('7dc3020780'), fromHex('7dc0')))) ?? []
+    expect(other).toMatchObject({ type: 125, postExec: { version: 2, blockNumber: 7, refunds: [] } })
+    expect(bad).toMatchObject({ type: 125, invalid: expect.stringContaining('post-exec') })
+  })
+
+  it('cost their span batch when a slot beside them is not empty', async () => {
+    const bytes = span(transaction)
+    // The last byte is the gas limit.
+    bytes[bytes.length - 1] = 1
+    const { batches, faults } = await decode(bytes)
+    expect(faults).toBe(1)
+    expect(batches[0]?.fault).toMatchObject({
+      rule: expect.stringContaining('transaction 0 of type 0x7d has a gas limit'),
+      effect: expect.stringContaining('this batch alone'),
+    })
+  })
+})
+
+describe('malformed input is told with its byte and its rule', () => {
+  const change = (bytes: Uint8Array, at: number, value: number) => {
+    const copy = bytes.slice()
+    copy[at] = value
+    return copy
+  }
+  const channelOf = (...items: Uint8Array[]) => compressChannel(concatBytes(...items), 'zlib')
+  const list = (...fields: Parameters<typeof encodeRlp>[0][]) => concatBytes(Uint8Array.of(0), encodeRlp(fields))
+  const hash = new Uint8Array(32).fill(5)
+  const longFrame = change(change(WHOLE, 1 + 18, 0x7f), 1 + 19, 0xff)
+
+  it.each<[string, Uint8Array, Kind, number | null, string]>([
+    [
+      'another version byte',
+      change(WHOLE, 0, 1),
+      'data',
+      0,
+      'version byte is 1, expected 0 (1 stands before a commitment',
+    ],
+    ['no frame', Uint8Array.of(0), 'data', 1, 'no frame after the version byte'],
+    ['a frame that is cut off', WHOLE.subarray(0, 15), 'data', 1, 'a frame has at least 23 bytes, 14 are left'],
+    ['frame data that are cut off', WHOLE.subarray(0, 40), 'data', 19, 'and is_last, but 17 are left'],
+    ['frame data beyond the limit', longFrame, 'data', 19, 'at most 1000000 are allowed'],
+    ['is_last of 2', change(WHOLE, WHOLE.length - 1, 2), 'data', WHOLE.length - 1, 'is_last is 2'],
+    ['a field element', change(encodeBlob(WHOLE), 96, 0x40), 'blob', 96, 'field element of round 0'],
+    ['a blob version', change(encodeBlob(WHOLE), 1, 3), 'blob', 1, 'version 3'],
+    ['a blob length', change(encodeBlob(WHOLE), 2, 3), 'blob', 2, 'length'],
+    ['data behind the end of a blob', change(encodeBlob(WHOLE), 131_000, 3), 'blob', 131_000, 'after its end'],
+    ['a blob of another size', WHOLE, 'blob', 0, `${WHOLE.length} bytes, expected 131072`],
+    ['an unknown compression', Uint8Array.of(3, 4, 5), 'channel', 0, 'compression byte is 3'],
+    [
+      'a channel that is cut off',
+      CHANNEL.subarray(0, CHANNEL.length - 30),
+      'channel',
+      null,
+      'unexpected end of stream',
+    ],
+    [
+      'a list in a channel',
+      channelOf(encodeRlp(BATCH), encodeRlp([1])),
+      'channel',
+      encodeRlp(BATCH).length,
+      'is a list',
+    ],
+    ['an empty item', channelOf(Uint8Array.of(0x80)), 'channel', 1, 'batch 0 is empty'],
+    ['a batch type', channelOf(encodeRlp(Uint8Array.of(7, 1))), 'channel', 1, 'batch 0 has type 7'],
+    ['a short item', channelOf(Uint8Array.of(0x85, 1)), 'channel', 0, 'says it has 5 bytes, but 1 are left'],
+    ['four fields', list(hash, 1, hash, 2), 'batch', 71, 'the list of transactions is missing'],
+    ['six fields', list(hash, 1, hash, 2, [], 9), 'batch', 72, 'more than its five fields'],
+    ['a short hash', list(hash.subarray(1), 1, hash, 2, []), 'batch', 3, 'the parent hash has 31 bytes, expected 32'],
+    ['a number of nine bytes', list(hash, 2n ** 64n, hash, 2, []), 'batch', 36, 'has 9 bytes, at most 8'],
+    ['a leading zero', list(hash, Uint8Array.of(0, 1), hash, 2, []), 'batch', 37, 'leading zeros'],
+    ['a list of lists', list(hash, 1, hash, 2, [[1]]), 'batch', 72, 'transaction 0 must be an RLP byte string'],
+    ['a short span', SPAN.subarray(0, 30), 'batch', 24, 'the L1 origin check need 20 bytes, 6 are left'],
+    ['no blocks', change(SPAN, 44, 0), 'batch', 44, 'the block count is 0'],
+    ['an origin bit too many', change(SPAN, 45, 0x0c), 'batch', 45, 'the origin bits have bits beyond their 3'],
+    ['a transaction type', change(SPAN, 300, 3), 'batch', 300, 'transaction 1 has type 3'],
+    ['cut gas limits', SPAN.subarray(0, SPAN.length - 2), 'batch', 324, 'the gas limit of transaction 2 is cut off'],
+  ])('%s', async (_name, bytes, kind, byte, rule) => {
+    const { inputs, channels, batches, faults } = await decode(bytes, kind)
+    expect(faults).toBeGreaterThan(0)
+    const found = [...inputs, ...channels, ...batches].flatMap(({ fault }) => fault ?? [])
+    expect(found).toHaveLength(1)
+    expect(found[0]?.rule).toContain(rule)
+    if (byte !== null) expect(found[0]?.byte).toBe(byte)
+    expect(found[0]?.effect).not.toBe('')
+  })
+
+  it('keeps the batches that stand before a fault', async () => {
+    const { channels } = await decode(channelOf(encodeRlp(BATCH), encodeRlp(list(hash)), encodeRlp(BATCH)))
+    expect(channels[0]?.batches.map(({ fault }) => fault?.byte ?? null)).toEqual([null, 35, null])
+    const cut = await decode(
+      compressChannel(concatBytes(encodeRlp(BATCH), Uint8Array.of(0x90)), 'brotli-10'),
+      'channel',
+    )
+    expect(cut.channels[0]).toMatchObject({ blockCount: 1, fault: { byte: encodeRlp(BATCH).length } })
+  })
+})
+
+describe('piecesOf', () => {
+  const text = (value: string) => new TextEncoder().encode(value)
+  it.each<[string, Uint8Array, Partial<Piece>[]]>([
+    ['bytes', WHOLE, [{ source: 's', bytes: WHOLE }]],
+    ['hex', text(`${toHex(WHOLE)}\n`), [{ source: 's', bytes: WHOLE }]],
+    [
+      'hex in lines',
+      text(`${toHex(FRAME)}\n\n${toHex(FRAME).slice(2)}`),
+      [
+        { source: 's:1', bytes: FRAME },
+        { source: 's:2', bytes: FRAME },
+      ],
+    ],
+    ['JSON hex', text(JSON.stringify([toHex(FRAME)])), [{ source: 's[0]', bytes: FRAME }]],
+    [
+      'an answer of JSON-RPC',
+      text(JSON.stringify({ jsonrpc: '2.0', result: { hash: null, type: '0x2', input: toHex(WHOLE) } })),
+      [{ bytes: WHOLE, kind: 'data', transaction: { hash: null, type: 2, from: null, to: null } }],
+    ],
+    [
+      'blobs of a beacon node',
+      text(JSON.stringify({ data: [toHex(FRAME)] })),
+      [{ source: 's.data', bytes: FRAME, kind: 'blob' }],
+    ],
+    [
+      'sidecars',
+      text(JSON.stringify({ data: [{ index: '0', blob: toHex(FRAME) }] })),
+      [{ bytes: FRAME, kind: 'blob' }],
+    ],
+    [
+      'frames as batch decoders write them',
+      text(
+        JSON.stringify({
+          frames: [{ id: '0x0102030405060708090a0b0c0d0e0f10', frame_number: 2, data: 'aGVsbG8=', is_last: true }],
+        }),
+      ),
+      [{ bytes: FRAME, kind: 'frame' }],
+    ],
+  ])('reads %s', (_name, content, expected) => {
+    expect(piecesOf(content, 's')).toMatchObject(expected)
+  })
+
+  it.each([
+    ['hello', 'neither hex nor JSON'],
+    ['{"a":1}', 'no transaction, block, blob or frame'],
+    ['{', 'neither hex nor JSON'],
+    ['0xabc', 'odd number of hex digits'],
+    ['{"transactions":["0x12"]}', 'needs its whole transactions'],
+  ])('refuses %s', (content, message) => {
+    const refused = () => piecesOf(text(content), 's')
+    expect(refused).toThrow(expect.objectContaining({ code: 'usage' }))
+    expect(refused).toThrow(message)
+  })
+})
+
+describe('agreement with the codecs of derivation', () => {
+  /** A sound piece of data with some bytes changed, cut or added. */
+  const damaged = (bytes: Uint8Array) =>
+    fc
+      .tuple(
+        fc.array(fc.tuple(fc.nat(bytes.length - 1), fc.nat(255)), { maxLength: 3 }),
+        fc.nat(6),
+        fc.uint8Array({ maxLength: 3 }),
+      )
+      .map(([changes, cut, added]) => {
+        const copy = bytes.slice()
+        for (const [at, value] of changes) copy[at] = value
+        return concatBytes(copy.subarray(0, copy.length - cut), added)
+      })
+  const isSound = (read: () => unknown) => {
+    try {
+      read()
+      return true
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      return false
+    }
+  }
+
+  it('in what frames are', async () => {
+    const data = concatBytes(WHOLE, encodeFrame(frame(1, CHANNEL, false)))
+    await fc.assert(
+      fc.asyncProperty(damaged(data), async (bytes) => {
+        const { inputs } = await decode(bytes, 'data')
+        expect(inputs[0]?.fault === null).toBe(isSound(() => decodeFrames(bytes)))
+      }),
+      { numRuns: propertyRuns(500) },
+    )
+  })
+
+  it.each([
+    ['singular', BATCH],
+    ['span', SPAN],
+  ])('in what a %s batch is', async (_name, batch) => {
+    const { config } = loadRecording('holocene-span-brotli-calldata')
+    await fc.assert(
+      fc.asyncProperty(damaged(batch), async (bytes) => {
+        const found = describeBatch(bytes, { config, listTransactions: false })
+        expect(found.fault === null).toBe(isSound(() => decodeBatch(bytes, config)))
+        expect(found.fault?.rule).not.toBe('')
+      }),
+      { numRuns: propertyRuns(2000) },
+    )
+  })
+
+  it('and never throws, whatever the bytes are', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.uint8Array({ maxLength: 200 }), damaged(WHOLE), damaged(CHANNEL)), async (bytes) => {
+        expect(await decode(bytes)).toMatchObject({ faults: expect.any(Number) })
+      }),
+      { numRuns: propertyRuns(500) },
+    )
+  })
+})

@@ -1,0 +1,250 @@
+import { DecodeError } from '../../../lib/errors.ts'
+import type { Hex } from '../../../lib/hex.ts'
+import { toHex } from '../../../lib/hex.ts'
+import { decodeBlob } from '../../../rollup/protocol/index.ts'
+import { type BatchJson, type BatchOptions, describeBatch, withSpanType } from './batches.ts'
+import { readChannel } from './channelContent.ts'
+import { type JoinedChannel, joinChannels } from './channels.ts'
+import { type Fault, faultOf, MalformedError } from './fault.ts'
+import { type FoundFrame, type FoundFrames, readBareFrames, readFrames } from './frames.ts'
+import type { Piece } from './input.ts'
+import { detectKind, KIND_HELP, type Kind } from './kinds.ts'
+import { type L1TransactionJson, readL1Transaction } from './l1Transaction.ts'
+
+/** What was made of all inputs together. */
+export interface Decoded {
+  inputs: InputJson[]
+  channels: ChannelJson[]
+  /** Inputs that are batches themselves. */
+  batches: (BatchJson & { source: string })[]
+  faults: number
+}
+
+export interface InputJson {
+  source: string
+  kind: Kind | null
+  bytes: number
+  transaction?: L1TransactionJson
+  /** Bytes that a blob carries. */
+  dataBytes?: number
+  frames?: { byte: number; channelId: Hex; number: number; dataBytes: number; isLast: boolean }[]
+  /** What is not there to be decoded. */
+  note?: string
+  fault: Fault | null
+}
+
+export interface ChannelJson {
+  /** null for data of a channel that came without frames. */
+  id: Hex | null
+  source?: string
+  frames?: number[]
+  missingFrames?: number[]
+  refusedFrames?: string[]
+  isComplete: boolean
+  bytes: number
+  compression: 'zlib' | 'brotli' | null
+  decompressedBytes: number
+  /** Compressed size as a part of the decompressed. */
+  ratio: number | null
+  blockCount: number
+  transactionCount: number
+  batches: BatchJson[]
+  fault: Fault | null
+}
+
+export interface DecodeOptions extends BatchOptions {
+  /** What every input is; otherwise found out for each. */
+  as?: Kind
+}
+
+/** Decodes what the pieces hold, frames of all of them joined to channels. Malformed input gives faults, never throws. */
+export async function decodePieces(pieces: readonly Piece[], options: DecodeOptions): Promise<Decoded> {
+  const work = new Decoding(options)
+  for (const piece of pieces) await work.add(piece)
+  return work.finish(pieces.some(({ kind }) => kind === 'blob'))
+}
+
+class Decoding {
+  private readonly options: DecodeOptions
+  private readonly inputs: InputJson[] = []
+  private readonly frames: FoundFrame[] = []
+  private readonly channels: ChannelJson[] = []
+  private readonly batches: Decoded['batches'] = []
+
+  constructor(options: DecodeOptions) {
+    this.options = options
+  }
+
+  async add(piece: Piece): Promise<void> {
+    const { bytes, source } = piece
+    const kind = this.options.as ?? piece.kind ?? (await detectKind(bytes, this.options.config))
+    const base = { source, kind: kind ?? null, bytes: bytes.length }
+    const { transaction } = piece
+    switch (kind) {
+      case undefined:
+        this.inputs.push({ ...base, fault: unknownKind(bytes) })
+        return
+      case 'transaction':
+        return this.addTransaction(bytes, base)
+      case 'data':
+        if (transaction?.blobVersionedHashes !== undefined) {
+          // The calldata of a blob transaction mean nothing.
+          this.inputs.push({ ...base, transaction, note: blobNote(transaction), fault: null })
+          return
+        }
+        return this.addFrames(base, readFrames(bytes, 'input'), transaction === undefined ? {} : { transaction })
+      case 'blob':
+        return this.addBlob(bytes, base)
+      case 'frame':
+        return this.addFrames(base, readBareFrames(bytes, 0, 'input'))
+      case 'channel':
+        this.inputs.push({ ...base, fault: null })
+        this.channels.push({ id: null, source, ...(await this.channel(bytes, true)) })
+        return
+      case 'batch': {
+        const isTyped = bytes[0] === 0 || bytes[0] === 1
+        const found = describeBatch(bytes, this.options)
+        const bare = found.fault === null ? undefined : describeBatch(withSpanType(bytes), this.options)
+        const isBare = bare?.fault === null || !isTyped
+        this.inputs.push({
+          ...base,
+          ...(isBare ? { note: 'taken for a span batch without its type byte' } : {}),
+          fault: null,
+        })
+        this.batches.push({ source, ...(isBare ? (bare ?? found) : found) })
+      }
+    }
+  }
+
+  async finish(hasBlobs: boolean): Promise<Decoded> {
+    for (const joined of joinChannels(this.frames)) {
+      const content = await this.channel(joined.data, joined.isComplete)
+      this.channels.push({ id: joined.id, ...framesOf(joined), ...content })
+    }
+    const inputs = hasBlobs ? this.inputs.map(({ note: _, ...input }) => input) : this.inputs
+    const faults = [
+      ...inputs,
+      ...this.channels,
+      ...this.channels.flatMap(({ batches }) => batches),
+      ...this.batches,
+    ].filter(({ fault }) => fault !== null).length
+    return { inputs, channels: this.channels, batches: this.batches, faults }
+  }
+
+  private async addTransaction(bytes: Uint8Array, base: Base): Promise<void> {
+    try {
+      const { transaction, input, blobs } = readL1Transaction(bytes)
+      if (transaction.blobVersionedHashes === undefined) {
+        return this.addFrames(base, readFrames(input, 'calldata'), { transaction })
+      }
+      this.inputs.push({
+        ...base,
+        transaction,
+        ...(blobs.length === 0 ? { note: blobNote(transaction) } : {}),
+        fault: null,
+      })
+      blobs.forEach((blob, i) => {
+        this.addBlob(blob, { source: `${base.source}, blob ${i}`, kind: 'blob', bytes: blob.length })
+      })
+    } catch (error) {
+      this.inputs.push({ ...base, fault: faultOf(error, { in: 'input', effect: 'no L1 block can hold it' }) })
+    }
+  }
+
+  private addBlob(bytes: Uint8Array, base: Base): void {
+    try {
+      const data = decodeBlob(bytes)
+      this.addFrames(base, readFrames(data, 'blob data'), { dataBytes: data.length })
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      this.inputs.push({
+        ...base,
+        fault: faultOf(atByte(error, bytes), { in: 'blob', effect: 'derivation skips this blob' }),
+      })
+    }
+  }
+
+  private addFrames(base: Base, { frames, fault }: FoundFrames, more: Partial<InputJson> = {}): void {
+    // As derivation: all of a transaction's frames or none. Shown are those that could be read.
+    if (fault === null) this.frames.push(...frames)
+    const shown = frames.map(({ byte, channelId, number, data, isLast }) => ({
+      byte,
+      channelId,
+      number,
+      dataBytes: data.length,
+      isLast,
+    }))
+    this.inputs.push({ ...base, ...more, frames: shown, fault })
+  }
+
+  private async channel(data: Uint8Array, isComplete: boolean): Promise<Omit<ChannelJson, 'id'>> {
+    const isThere = isComplete || data.length > 0
+    const content = isThere ? await readChannel(data, this.options.config) : undefined
+    const batches = (content?.batches ?? []).map(({ byte, bytes }) => ({ byte, ...describeBatch(bytes, this.options) }))
+    const size = content?.decompressed.length ?? 0
+    return {
+      isComplete,
+      bytes: data.length,
+      compression: content?.compression ?? null,
+      decompressedBytes: size,
+      ratio: size === 0 ? null : Math.round((data.length / size) * 1000) / 1000,
+      blockCount: batches.reduce((sum, batch) => sum + (batch.blockCount ?? 0), 0),
+      transactionCount: batches.reduce((sum, batch) => sum + (batch.transactionCount ?? 0), 0),
+      batches,
+      // What is cut off because frames are missing is no fault of the channel's.
+      fault: isComplete || content?.compression === null ? (content?.fault ?? null) : null,
+    }
+  }
+}
+
+type Base = Pick<InputJson, 'source' | 'kind' | 'bytes'>
+
+function framesOf({ frames, missing, refused }: JoinedChannel): Partial<ChannelJson> {
+  return {
+    frames: frames.map(({ number }) => number),
+    ...(missing.length === 0 ? {} : { missingFrames: missing }),
+    ...(refused.length === 0 ? {} : { refusedFrames: refused }),
+  }
+}
+
+function blobNote({ blobVersionedHashes: hashes = [] }: L1TransactionJson): string {
+  return `its frames are in ${hashes.length} ${hashes.length === 1 ? 'blob' : 'blobs'}, which are not part of it: give them as inputs, or the hash with --l1 and --l1.beacon`
+}
+
+function unknownKind(bytes: Uint8Array): Fault {
+  const kinds = Object.values(KIND_HELP).join('; ')
+  const beginning = toHex(bytes.subarray(0, 8))
+  return {
+    byte: 0,
+    in: 'input',
+    rule: `${beginning}${bytes.length > 8 ? '…' : ''} begins none of: ${kinds} (--as takes it for one)`,
+    effect: 'derivation ignores it',
+  }
+}
+
+/** The blob decoder's own message, with the place that its rule looks at. */
+function atByte(error: DecodeError, blob: Uint8Array): DecodeError {
+  const round = /field element of round (\d+)/.exec(error.message)?.[1]
+  if (round !== undefined) {
+    const start = Number(round) * 128
+    const field = [0, 32, 64, 96].find((offset) => ((blob[start + offset] ?? 0) & 0xc0) !== 0) ?? 0
+    return new MalformedError(start + field, error.message)
+  }
+  if (error.message.includes('version')) return new MalformedError(1, error.message)
+  if (error.message.includes('length')) return new MalformedError(2, error.message)
+  if (error.message.includes('after its end')) return new MalformedError(firstAfterEnd(blob), error.message)
+  return new MalformedError(0, error.message)
+}
+
+/** The first byte that is not zero behind the field element with the last byte of data. */
+function firstAfterEnd(blob: Uint8Array): number {
+  const length = ((blob[2] ?? 0) << 16) | ((blob[3] ?? 0) << 8) | (blob[4] ?? 0)
+  const content = 4 + length
+  const round = Math.floor(content / 127)
+  const inRound = content % 127
+  const field = Math.min(3, Math.floor(inRound / 32))
+  for (let i = round * 128 + field * 32 + 1 + Math.min(31, inRound - field * 32); i < blob.length; i++) {
+    if (blob[i] !== 0) return i
+  }
+  return blob.length - 1
+}

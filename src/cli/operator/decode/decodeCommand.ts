@@ -1,0 +1,122 @@
+import { readFile } from 'node:fs/promises'
+import { type Command, Option } from 'commander'
+import { describeError, UsageError } from '../../../lib/errors.ts'
+import { fromHex, isHex, lowerHex } from '../../../lib/hex.ts'
+import type { RollupConfig } from '../../../rollup/protocol/types.ts'
+import { type Decoded, decodePieces } from './decode.ts'
+import type { Fault } from './fault.ts'
+import { type Piece, readInput } from './input.ts'
+import { KIND_HELP, KINDS, type Kind } from './kinds.ts'
+
+interface DecodeFlags {
+  as?: Kind
+  network?: string
+  'rollup.config'?: string
+  l1?: string
+  'l1.beacon'?: string
+  transactions: boolean
+  compact?: true
+}
+
+/** Exit code when everything was read, but some of it breaks a rule. */
+const EXIT_MALFORMED = 2
+
+/** `devium decode`: what a batcher posted, as JSON. */
+export function addDecode(parent: Command): Command {
+  return parent
+    .command('decode [inputs...]')
+    .description('What a batcher transaction, blob, frame, channel or batch holds, as JSON')
+    .helpOption('--help', 'Show this help')
+    .addOption(new Option('--as <kind>', 'What the inputs are, instead of finding out').choices(KINDS))
+    .option('--network <name>', 'Chain of the batches: needed for hashes, senders and times of a span batch')
+    .option('--rollup.config <file>', 'The same as a rollup.json')
+    .option('--l1 <url>', 'L1 JSON-RPC: an input may then be the hash of a transaction there')
+    .option('--l1.beacon <url>', 'Beacon API: the blobs of such a transaction are read, too')
+    .option('--no-transactions', 'Count the transactions of blocks, do not list them')
+    .option('--compact', 'JSON on one line')
+    .addHelpText('after', HELP)
+    .action(async (inputs: string[], flags: DecodeFlags) => {
+      // Whoever reads has gone, `head` for example.
+      process.stdout.on('error', () => process.exit(1))
+      if (inputs.length === 0 && process.stdin.isTTY === true) {
+        throw new UsageError('give a file, hex text, the hash of an L1 transaction with --l1, or pipe something in')
+      }
+      const config = await chosenConfig(flags)
+      const pieces: Piece[] = []
+      for (const input of inputs.length === 0 ? ['-'] : inputs) pieces.push(...(await piecesOfInput(input, flags)))
+      const decoded = await decodePieces(pieces, {
+        config,
+        listTransactions: flags.transactions,
+        ...(flags.as === undefined ? {} : { as: flags.as }),
+      })
+      console.log(JSON.stringify(decoded, null, flags.compact ? undefined : 2))
+      for (const line of faultLines(decoded)) process.stderr.write(`devium: ${line}\n`)
+      if (decoded.faults > 0) process.exitCode = EXIT_MALFORMED
+    })
+}
+
+const HELP = `
+Kinds, found out by trying unless --as says so:
+${KINDS.map((kind) => `  ${kind.padEnd(12)} ${KIND_HELP[kind]}`).join('\n')}
+
+An input is a file, - for standard input, hex text (0x…), or with --l1 the hash of a transaction. Files hold bytes,
+hex (one piece a line) or JSON: transactions and blocks as JSON-RPC gives them, blobs as a beacon node does, frames.
+Frames of all inputs are joined to channels, in any order.
+
+Exit code: 0 all of it is sound, 2 some of it breaks a rule (named with its byte, also on stderr), 1 nothing was read.
+
+Examples:
+  devium decode frame0.bin frame1.bin --network op-mainnet
+  cast tx 0x… --json | devium decode --network op-mainnet --no-transactions
+  curl …/eth/v1/beacon/blobs/1234 | devium decode --rollup.config rollup.json
+  devium decode 0x5f…e1 --l1 https://… --l1.beacon https://… --network op-mainnet
+  devium decode --as batch span-batch.raw.bin | jq '.batches[0].layout'`
+
+async function piecesOfInput(input: string, flags: DecodeFlags): Promise<Piece[]> {
+  if (isHex(input, 32)) {
+    if (flags.l1 === undefined) throw new UsageError(`${input}: to read an L1 transaction by its hash, give --l1`)
+    const { readFromL1 } = await import('./fromL1.ts')
+    return readFromL1(lowerHex(input), { l1: flags.l1, beacon: flags['l1.beacon'] })
+  }
+  if (!/^0[xX]/.test(input)) return readInput(input)
+  try {
+    return [{ source: input.length > 20 ? `${input.slice(0, 18)}…` : input, bytes: fromHex(input) }]
+  } catch (cause) {
+    throw new UsageError(`"${input.slice(0, 20)}" is no hex text: ${describeError(cause)}`, { cause })
+  }
+}
+
+async function chosenConfig(flags: DecodeFlags): Promise<RollupConfig | undefined> {
+  const path = flags['rollup.config']
+  if (flags.network !== undefined) {
+    if (path !== undefined) throw new UsageError('give --network or --rollup.config, not both')
+    const { findNetwork, ownNetworksFolder } = await import('../../../rollup/networks/index.ts')
+    return (await findNetwork(flags.network, ownNetworksFolder())).config
+  }
+  if (path === undefined) return undefined
+  const { parseRollupConfig } = await import('../../../rollup/protocol/index.ts')
+  try {
+    return parseRollupConfig(JSON.parse(await readFile(path, 'utf8')))
+  } catch (cause) {
+    throw new UsageError(`--rollup.config ${path}: ${describeError(cause)}`, { cause })
+  }
+}
+
+/** One line for each fault, the place first. */
+function faultLines({ inputs, channels, batches }: Decoded): string[] {
+  const line = (source: string, fault: Fault | null) => {
+    if (fault === null) return []
+    const byte = fault.byte === null ? '' : `byte ${fault.byte} of the `
+    return [`${source}: ${byte}${fault.in}: ${fault.rule} (${fault.effect})`]
+  }
+  return [
+    ...inputs.flatMap(({ source, fault }) => line(source, fault)),
+    ...channels.flatMap((channel) => {
+      const name = channel.id === null ? `channel in ${channel.source}` : `channel ${channel.id}`
+      const own = channel.batches.flatMap(({ fault }, i) => line(`${name}, batch ${i}`, fault))
+      return [...own, ...line(name, channel.fault)]
+    }),
+    ...batches.flatMap(({ source, fault }) => line(source, fault)),
+    ...inputs.flatMap(({ source, note }) => (note === undefined ? [] : [`${source}: ${note}`])),
+  ]
+}

@@ -1,0 +1,76 @@
+import { createRpcClient, RpcTransportError } from '../../../jsonRpc/client.ts'
+import { createBeacon } from '../../../l1/beacon/index.ts'
+import { systemClock } from '../../../lib/clock.ts'
+import { DeviumError, UsageError } from '../../../lib/errors.ts'
+import { fromHex, type Hex, normalizeHex, quantityToNumber } from '../../../lib/hex.ts'
+import { createKzg } from '../../../lib/kzg/index.ts'
+import { silentLogger } from '../../../lib/logger.ts'
+import type { L1BlockRef } from '../../../rollup/protocol/types.ts'
+import { checkHttpUrl } from '../../shared/httpUrl.ts'
+import type { Piece } from './input.ts'
+import { l1TransactionFromJson } from './l1Transaction.ts'
+
+/**
+ * The calldata of a transaction that L1 knows, or its blobs where a beacon node is named. Throws UsageError when there is
+ * no such transaction, or an endpoint does not answer.
+ */
+export async function readFromL1(hash: Hex, urls: { l1: string; beacon: string | undefined }): Promise<Piece[]> {
+  for (const [name, url] of [
+    ['--l1', urls.l1],
+    ['--l1.beacon', urls.beacon],
+  ] as const) {
+    if (url !== undefined) checkHttpUrl(name, url)
+  }
+  const rpc = createRpcClient({ url: urls.l1 })
+  try {
+    const json = await rpc.request('eth_getTransactionByHash', [hash])
+    if (!isObject(json)) throw new UsageError(`L1 at ${rpc.url} knows no transaction ${hash}`)
+    const transaction = l1TransactionFromJson(json)
+    const bytes = fromHex(String(json.input), undefined, 'transaction input')
+    const pieces: Piece[] = [{ source: hash, kind: 'data', bytes, transaction }]
+    const hashes = transaction.blobVersionedHashes
+    if (hashes === undefined || urls.beacon === undefined) return pieces
+    const block = await rpc.request('eth_getBlockByHash', [json.blockHash, false])
+    if (!isObject(block)) throw new UsageError(`transaction ${hash} is in no L1 block yet: its blobs cannot be found`)
+    const blobs = await readBlobs(urls.beacon, blockRef(block), hashes)
+    return [...pieces, ...blobs.map((blob, i) => ({ source: `blob ${hashes[i]}`, kind: 'blob' as const, bytes: blob }))]
+  } catch (cause) {
+    if (!(cause instanceof RpcTransportError)) throw cause
+    throw new UsageError(`cannot reach L1 (--l1): ${cause.message}`, { cause })
+  } finally {
+    await rpc.close()
+  }
+}
+
+/** Each checked by its versioned hash. */
+async function readBlobs(url: string, block: L1BlockRef, hashes: readonly Hex[]): Promise<Uint8Array[]> {
+  const modules = { clock: systemClock, logger: silentLogger }
+  const kzg = createKzg(modules)
+  const { client } = createBeacon({ ...modules, kzg }, { url })
+  try {
+    const blobs = await client.blobs(block, hashes)
+    if (blobs === undefined) throw new UsageError(`the beacon API knows no blobs of L1 block ${block.number}`)
+    return blobs
+  } catch (cause) {
+    if (!(cause instanceof DeviumError) || cause instanceof UsageError) throw cause
+    throw new UsageError(`blobs of L1 block ${block.number} (--l1.beacon): ${cause.message}`, { cause })
+  } finally {
+    await client.close()
+    await kzg.close()
+  }
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function blockRef(block: Json): L1BlockRef {
+  return {
+    hash: normalizeHex(block.hash, 32, 'block hash'),
+    number: quantityToNumber(block.number, 'block number'),
+    parentHash: normalizeHex(block.parentHash, 32, 'parent hash'),
+    timestamp: quantityToNumber(block.timestamp, 'block timestamp'),
+  }
+}

@@ -1,0 +1,135 @@
+import { readFile, stat } from 'node:fs/promises'
+import { DecodeError, describeError, UsageError } from '../../../lib/errors.ts'
+import { fromHex, isHex } from '../../../lib/hex.ts'
+import { encodeFrame } from '../../../rollup/protocol/index.ts'
+import type { Kind } from './kinds.ts'
+import { type L1TransactionJson, l1TransactionFromJson } from './l1Transaction.ts'
+
+/** Bytes that are to be decoded, and what is known of them. */
+export interface Piece {
+  /** File, `stdin`, or where in it. */
+  source: string
+  bytes: Uint8Array
+  /** Known from where it stood. */
+  kind?: Kind
+  /** The transaction whose calldata the bytes are. */
+  transaction?: L1TransactionJson
+}
+
+/** A channel has at most 100 MB, and hex doubles it. */
+const MAX_INPUT_BYTES = 256 * 1024 * 1024
+
+/** Everything that a file holds. `-` reads standard input. Throws UsageError when it cannot be read, or holds neither bytes, hex nor JSON. */
+export async function readInput(path: string): Promise<Piece[]> {
+  const source = path === '-' ? 'stdin' : path
+  const content = path === '-' ? await readStdin() : await readWhole(path)
+  if (content.length === 0) throw new UsageError(`${source} is empty`)
+  return piecesOf(content, source)
+}
+
+/** Binary as it is; hex, one piece a line; JSON. Throws UsageError. */
+export function piecesOf(content: Uint8Array, source: string): Piece[] {
+  if (!isText(content)) return [{ source, bytes: content }]
+  const text = Buffer.from(content.buffer, content.byteOffset, content.length).toString('utf8').trim()
+  try {
+    if (/^[[{"]/.test(text)) return piecesOfJson(JSON.parse(text), source)
+    const lines = text.split(/\s*\n\s*/).filter((line) => line !== '')
+    return lines.map((line, i) => ({
+      source: lines.length === 1 ? source : `${source}:${i + 1}`,
+      bytes: fromHex(line, undefined, lines.length === 1 ? 'text' : `line ${i + 1}`),
+    }))
+  } catch (cause) {
+    throw new UsageError(`${source} is text, but neither hex nor JSON of a known form: ${describeError(cause)}`, {
+      cause,
+    })
+  }
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/**
+ * Hex texts, transactions and blocks of JSON-RPC, blobs of a beacon node, frames, and lists of these. Throws DecodeError for
+ * anything else.
+ */
+export function piecesOfJson(json: unknown, source: string): Piece[] {
+  if (typeof json === 'string') return [{ source, bytes: fromHex(json, undefined, source) }]
+  if (Array.isArray(json)) return json.flatMap((item, i) => piecesOfJson(item, `${source}[${i}]`))
+  if (!isObject(json)) throw new DecodeError(`${source}: expected hex text, an object or a list`)
+  if (json.result !== undefined) return piecesOfJson(json.result, source)
+  const pieces: Piece[] = []
+  if (Array.isArray(json.transactions)) pieces.push(...transactionsOf(json.transactions, `${source}.transactions`))
+  if (Array.isArray(json.blobs)) pieces.push(...blobsOf(json.blobs, `${source}.blobs`))
+  if (Array.isArray(json.frames)) pieces.push(...piecesOfJson(json.frames, `${source}.frames`))
+  if (pieces.length > 0) return pieces
+  if (typeof json.blob === 'string') return blobsOf([json.blob], source)
+  if (Array.isArray(json.data)) return blobsOf(json.data, `${source}.data`)
+  const id = json.channelId ?? json.id
+  if (typeof json.data === 'string' && isHex(id, 16)) return [frameOf(json, id, source)]
+  const input = json.input ?? json.data
+  if (typeof input !== 'string') throw new DecodeError(`${source}: no transaction, block, blob or frame`)
+  const bytes = fromHex(input, undefined, `${source}.input`)
+  return [{ source, bytes, kind: 'data', transaction: l1TransactionFromJson(json) }]
+}
+
+function transactionsOf(list: readonly unknown[], source: string): Piece[] {
+  return list.flatMap((item, i) => {
+    // Only hashes: the block was asked for without its transactions.
+    if (typeof item === 'string')
+      throw new DecodeError(`${source}[${i}]: a hash; the block needs its whole transactions`)
+    return piecesOfJson(item, `${source}[${i}]`)
+  })
+}
+
+/** Hex, or sidecars with it. */
+function blobsOf(list: readonly unknown[], source: string): Piece[] {
+  return list.map((item, i) => {
+    const place = list.length === 1 ? source : `${source}[${i}]`
+    const text = isObject(item) ? item.blob : item
+    if (typeof text !== 'string') throw new DecodeError(`${place}: expected a blob as hex`)
+    return { source: place, bytes: fromHex(text, undefined, place), kind: 'blob' as const }
+  })
+}
+
+/** As op-node's batch decoder writes them, too: `frame_number`, `is_last`, data in base64. */
+function frameOf(json: Json, channelId: `0x${string}`, source: string): Piece {
+  const number = Number(json.number ?? json.frame_number)
+  const text = String(json.data)
+  const data = text.startsWith('0x') ? fromHex(text, undefined, source) : new Uint8Array(Buffer.from(text, 'base64'))
+  try {
+    const bytes = encodeFrame({ channelId, number, data, isLast: (json.isLast ?? json.is_last) === true })
+    return { source, bytes, kind: 'frame' }
+  } catch (cause) {
+    throw new DecodeError(`${source}: ${describeError(cause)}`, { cause })
+  }
+}
+
+/** Printable ASCII all through; what a batcher posts is not. */
+function isText(content: Uint8Array): boolean {
+  return content.every((byte) => (byte >= 0x20 && byte < 0x7f) || byte === 9 || byte === 10 || byte === 13)
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+async function readWhole(path: string): Promise<Uint8Array> {
+  try {
+    const { size } = await stat(path)
+    if (size > MAX_INPUT_BYTES) throw new UsageError(`it has ${size} bytes, at most ${MAX_INPUT_BYTES} are read`)
+    return new Uint8Array(await readFile(path))
+  } catch (cause) {
+    throw new UsageError(`cannot read ${path}: ${describeError(cause)}`, { cause })
+  }
+}
+
+async function readStdin(): Promise<Uint8Array> {
+  const parts: Buffer[] = []
+  let length = 0
+  for await (const part of process.stdin) {
+    const bytes = Buffer.from(part)
+    length += bytes.length
+    if (length > MAX_INPUT_BYTES) throw new UsageError(`stdin: more than ${MAX_INPUT_BYTES} bytes`)
+    parts.push(bytes)
+  }
+  return new Uint8Array(Buffer.concat(parts))
+}

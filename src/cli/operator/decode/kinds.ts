@@ -1,0 +1,87 @@
+import { DecodeError } from '../../../lib/errors.ts'
+import { BLOB_BYTES } from '../../../rollup/protocol/index.ts'
+import type { RollupConfig } from '../../../rollup/protocol/types.ts'
+import { withSpanType } from './batches.ts'
+import { checkSingularBatch, checkSpanBatch } from './batchLayout.ts'
+import { readChannel } from './channelContent.ts'
+import { MalformedError } from './fault.ts'
+import { readBareFrames, readFrames } from './frames.ts'
+import { readL1Transaction } from './l1Transaction.ts'
+
+/** What bytes may be, in the order in which a batch travels. */
+export const KINDS = ['transaction', 'data', 'blob', 'frame', 'channel', 'batch'] as const
+export type Kind = (typeof KINDS)[number]
+
+export const KIND_HELP: Readonly<Record<Kind, string>> = {
+  transaction: 'a signed L1 transaction, of type 3 with or without its blobs',
+  data: 'calldata of a batcher transaction, or data of a blob: a version byte and frames',
+  blob: `a blob of ${BLOB_BYTES} bytes`,
+  frame: 'one or more frames without the version byte',
+  channel: 'data of a whole channel: compressed batches',
+  batch: 'one batch, with or without its type byte',
+}
+
+/** How far a reading of the bytes as some kind comes: all of them, or up to a byte. */
+interface Attempt {
+  kind: Kind
+  progress: number
+}
+
+const WHOLE = Number.POSITIVE_INFINITY
+
+/** What the bytes most likely are; undefined when no reading comes beyond their first byte. */
+export async function detectKind(bytes: Uint8Array, config: RollupConfig | undefined): Promise<Kind | undefined> {
+  if (bytes.length === BLOB_BYTES) return 'blob'
+  const attempts: Attempt[] = [
+    { kind: 'transaction', progress: progressOf(() => void readL1Transaction(bytes)) },
+    { kind: 'data', progress: progressOfFrames(readFrames(bytes, '')) },
+    {
+      kind: 'frame',
+      progress: readBareFrames(bytes, 0, '').frames.length === 0 ? 0 : progressOfFrames(readBareFrames(bytes, 0, '')),
+    },
+    await attemptChannel(bytes, config),
+    { kind: 'batch', progress: progressOfBatch(bytes) },
+  ]
+  let best: Attempt = { kind: 'data', progress: 0 }
+  for (const attempt of attempts) if (attempt.progress > best.progress) best = attempt
+  return best.progress === 0 ? undefined : best.kind
+}
+
+async function attemptChannel(bytes: Uint8Array, config: RollupConfig | undefined): Promise<Attempt> {
+  const { compression, batches, fault } = await readChannel(bytes, config)
+  // Brotli takes many bytes for the beginning of a stream; zlib's header has a check of its own.
+  if (compression === null || (compression === 'brotli' && batches.length === 0))
+    return { kind: 'channel', progress: 0 }
+  if (batches.length > 0) return { kind: 'channel', progress: fault === null ? WHOLE : bytes.length }
+  const header = ((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0)
+  return { kind: 'channel', progress: header % 31 === 0 ? 2 : 0 }
+}
+
+function progressOfBatch(bytes: Uint8Array): number {
+  const typed =
+    bytes[0] === 0
+      ? progressOf(() => void checkSingularBatch(bytes))
+      : bytes[0] === 1
+        ? progressOf(() => void checkSpanBatch(bytes))
+        : 0
+  if (typed === WHOLE) return typed
+  // Without its type byte a span batch begins with a time that no other kind begins with.
+  const isBareSpan = bytes.length > 42 && progressOf(() => void checkSpanBatch(withSpanType(bytes))) === WHOLE
+  return isBareSpan ? WHOLE : typed
+}
+
+function progressOfFrames({ frames, fault }: ReturnType<typeof readFrames>): number {
+  if (fault === null) return WHOLE
+  // A frame's header alone proves nothing; one frame that fits does.
+  return frames.length === 0 ? Math.min(fault.byte ?? 0, 1) : (fault.byte ?? 0)
+}
+
+function progressOf(read: () => void): number {
+  try {
+    read()
+    return WHOLE
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    return error instanceof MalformedError ? error.byte : 0
+  }
+}

@@ -1,0 +1,48 @@
+import type { Command } from 'commander'
+import { createBatcherReader } from '../../node/batcherReader.ts'
+import { terminalWidth } from '../../shared/table.ts'
+import { type NodeOptions, nodeCommand, RPC_HELP, withNode } from '../nodeCommand.ts'
+import { printJson } from '../printJson.ts'
+import { formatDerivation } from './deriveView.ts'
+
+/** `devium derive`: what derivation is doing. */
+export function addDeriveCommands(program: Command): void {
+  const derive = program
+    .command('derive')
+    .description('How the L2 chain is derived from L1')
+    .helpOption('--help', 'Show this help')
+    .addHelpText('after', `\n${RPC_HELP}`)
+  nodeCommand(derive, 'status', 'Why the safe head stands where it does, and what it waits for')
+    .option('--json', 'Print the raw answer')
+    .action(async (options: NodeOptions) => {
+      await withNode(options, async (node) => {
+        const status = await node.request('devium_derivationStatus', [])
+        if (options.json) return printJson(status)
+        // A node without --dashboard.batcher cannot know what the operator's own tool can ask.
+        const isWaiting = status.command === null && (status.l2.safe?.number ?? 0) < (status.l2.unsafe?.number ?? 0)
+        const command = isWaiting ? await startCommandOfStopped(process.env.DEVIUM_BATCHER_RPC) : undefined
+        const known = command === undefined ? status : { ...status, ...stoppedBatcher(status.text, command) }
+        console.log(formatDerivation(known, Date.now(), terminalWidth()))
+      })
+    })
+}
+
+function stoppedBatcher(text: string, command: string) {
+  return { text: `${text} The batch submitter is stopped.`, command }
+}
+
+/** What starts the batch submitter at this address, if it says that it is stopped. */
+async function startCommandOfStopped(url: string | undefined): Promise<string | undefined> {
+  if (url === undefined || !URL.canParse(url)) return undefined
+  const tokenFile = process.env.DEVIUM_RPC_TOKEN_FILE
+  const batcher = createBatcherReader({ url, tokenFile: tokenFile === '' ? undefined : tokenFile })
+  try {
+    const { running } = await batcher.read()
+    return running === false ? 'devium batcher start' : undefined
+  } catch {
+    // The node has answered, which is what was asked for.
+    return undefined
+  } finally {
+    await batcher.close()
+  }
+}

@@ -1,0 +1,74 @@
+import { Command } from 'commander'
+import type { JsonValue } from '../../jsonRpc/types.ts'
+import { UsageError } from '../../lib/errors.ts'
+import { onOneLine } from '../shared/program.ts'
+import { VERSION } from '../shared/version.ts'
+import { addBatcherCommands } from './batcher/batcherCommands.ts'
+import { addBundleCommands } from './bundleCommand.ts'
+import { addDecode } from './decode/decodeCommand.ts'
+import { addDeriveCommands } from './derive/deriveCommand.ts'
+import { addDoctor } from './doctor/doctorCommand.ts'
+import { addNetworksCommands } from './networks/networksCommand.ts'
+import { type NodeOptions, nodeCommand, RPC_HELP, withNode } from './nodeCommand.ts'
+import { addP2pCommands } from './p2p/p2pCommands.ts'
+import { printJson } from './printJson.ts'
+import { addSequencerCommands } from './sequencerCommands.ts'
+import { addStatus } from './status/statusCommand.ts'
+import { addWatch } from './watch/watchCommand.ts'
+
+/** The operator's tool: asks a running rollup node and shows the answer to a person. */
+export function createDeviumCommand(): Command {
+  const program = new Command('devium')
+    .description('Look at running devium nodes, and manage their peers')
+    .version(VERSION, '--version', 'Print the version')
+    .helpOption('--help', 'Show this help')
+    .addHelpText('after', `\n${RPC_HELP}`)
+    .configureOutput({ outputError: (text, write) => write(`devium: ${onOneLine(text)}`) })
+
+  addStatus(program)
+  addDoctor(program)
+  addWatch(program)
+  addP2pCommands(program)
+  addDeriveCommands(program)
+  addDecode(program)
+  addSequencerCommands(program)
+  addBatcherCommands(program)
+  addNetworksCommands(program)
+  addBundleCommands(program)
+
+  nodeCommand(
+    program,
+    'rpc <method> [params...]',
+    'Call any method; parameters are JSON, or text where they are not',
+  ).action(async (method: string, params: string[], options: NodeOptions) => {
+    await withNode(options, async (node) => printJson(await node.transport.request(method, params.map(jsonOrText))))
+  })
+
+  program
+    .command('completion')
+    .argument('<shell>', 'bash, zsh or fish')
+    .description('Print a script that completes commands and flags: source <(devium completion bash)')
+    .helpOption('--help', 'Show this help')
+    .action(async (shell: string) => {
+      const { COMPLETED_SHELLS, completionScript } = await import('./completion.ts')
+      const { createRollupNodeCommand } = await import('../node/rollupNodeCommand.ts')
+      const { createBatchSubmitterCommand } = await import('../batchSubmitter/batchSubmitterCommand.ts')
+      const { createGethCommand } = await import('../geth/gethCommand.ts')
+      const others = [createRollupNodeCommand(), createBatchSubmitterCommand(), createGethCommand()]
+      const script = completionScript(shell, [program, ...others])
+      if (script === undefined) {
+        throw new UsageError(`no completion for "${shell}": there is one for ${COMPLETED_SHELLS.join(', ')}`)
+      }
+      process.stdout.write(script)
+    })
+
+  return program
+}
+
+function jsonOrText(text: string): JsonValue {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,123 @@
+import { fromNowText, sinceText, utcText } from '../../../lib/phrases.ts'
+import { changesBlobsAt } from '../../../rollup/protocol/index.ts'
+import type { BeaconFacts, DoctorFacts } from './facts.ts'
+import { type Finding, stopsAt } from './finding.ts'
+import { NEWEST_L1_FORK, scheduleOf } from './schedule.ts'
+
+/** Two epochs of Ethereum. */
+const MAX_SLOTS_BEHIND = 64
+
+const now = { subject: 'beacon', fork: null, stops: 'now' } as const
+const note = { subject: 'beacon', fork: null, stops: null } as const
+
+/** Findings on the beacon API: reasons why the node gets no blobs, now or after a fork. */
+export function judgeBeacon(facts: DoctorFacts): Finding[] {
+  const { beacon } = facts
+  if (beacon === undefined) {
+    const text = 'No beacon API is configured (--l1.beacon.ignore): the safe head stops at the first batch in a blob.'
+    return [{ ...note, code: 'beacon-missing', text, next: 'Name the beacon API of L1 with --l1.beacon.' }]
+  }
+  if (beacon.problem !== undefined) return [unreachable(beacon)]
+  const wrong = wrongChain(beacon, facts)
+  const found = wrong.length > 0 ? wrong : servingFindings(beacon, facts)
+  return facts.flags.follows ? found.map((finding) => ({ ...finding, stops: null })) : found
+}
+
+function servingFindings(beacon: BeaconFacts, facts: DoctorFacts): Finding[] {
+  return [
+    ...blobs(beacon, facts),
+    ...slots(beacon),
+    ...behind(beacon),
+    ...retention(beacon, facts),
+    ...blobChanges(beacon, facts),
+  ]
+}
+
+function unreachable({ url, problem }: BeaconFacts): Finding {
+  if (problem?.code === 'wrong-kind') {
+    const text = `${url} is an execution client, not a beacon API: ${problem.text}. The safe head stops at the first batch in a blob.`
+    const next = "Give --l1.beacon the consensus client's REST address (port 5052, 3500 or 4000 by default)."
+    return { ...now, code: 'beacon-is-execution-client', text, next }
+  }
+  const text = `The beacon API at ${url} cannot be used: ${problem?.text}.`
+  return {
+    ...now,
+    code: 'beacon-down',
+    text,
+    next: 'Start the consensus client, or name another one with --l1.beacon.',
+  }
+}
+
+function wrongChain({ url, depositChainId, genesisTime, slotLength }: BeaconFacts, facts: DoctorFacts): Finding[] {
+  const { l1ChainId } = facts.chain.config
+  const next = 'Name the beacon API of the same L1 with --l1.beacon.'
+  if (depositChainId !== undefined && depositChainId !== l1ChainId) {
+    const text = `The beacon API at ${url} is of L1 chain ${depositChainId}, and this chain's L1 is ${l1ChainId}.`
+    return [{ ...now, code: 'beacon-wrong-chain', text, next }]
+  }
+  const head = facts.l1.find((endpoint) => endpoint.head !== undefined)?.head
+  if (head === undefined || genesisTime === undefined || typeof slotLength !== 'number') return []
+  if (head.time >= genesisTime && (head.time - genesisTime) % slotLength === 0) return []
+  const text = `L1 block ${head.number} of ${utcText(head.time)} stands in no slot of the beacon API at ${url}, whose genesis is at ${utcText(genesisTime)}: they are not of one L1.`
+  return [{ ...now, code: 'beacon-wrong-chain', text, next }]
+}
+
+function blobs({ url, serves }: BeaconFacts, facts: DoctorFacts): Finding[] {
+  if (serves === 'none') {
+    const text = `The beacon API at ${url} serves neither blobs nor blob_sidecars: the safe head stops at the first batch in a blob.`
+    const stops = facts.flags.hasBeaconFallbacks ? null : now.stops
+    return [{ ...now, stops, code: 'beacon-no-blobs', text, next: 'Update the consensus client, or name another one.' }]
+  }
+  if (serves !== 'sidecars') return []
+  const { time } = scheduleOf(facts).find(({ name }) => name === NEWEST_L1_FORK) ?? {}
+  const when = time === undefined ? '' : ` (${utcText(time)})`
+  const text = `The beacon API at ${url} serves blobs only as blob_sidecars, which consensus clients drop with ${NEWEST_L1_FORK}${when}.`
+  const next = 'Update the consensus client to a release that serves eth/v1/beacon/blobs.'
+  return [{ ...note, fork: NEWEST_L1_FORK, code: 'beacon-old-blobs', text, next }]
+}
+
+function slots({ url, lacksSlotLength }: BeaconFacts): Finding[] {
+  if (lacksSlotLength !== true) return []
+  const text = `The beacon API at ${url} does not tell SECONDS_PER_SLOT: the slot of a blob cannot be found.`
+  return [
+    {
+      ...now,
+      code: 'beacon-no-slots',
+      text,
+      next: 'Give --l1.beacon.slot-duration-override=12, the length of its slots.',
+    },
+  ]
+}
+
+function behind({ url, slotsBehind }: BeaconFacts): Finding[] {
+  if (slotsBehind === undefined || slotsBehind <= MAX_SLOTS_BEHIND) return []
+  const text = `The beacon API at ${url} is ${slotsBehind} slots behind: the safe head waits for blobs that it does not have.`
+  return [
+    {
+      ...now,
+      code: 'beacon-behind',
+      text,
+      next: 'Let the consensus client sync, or update it where it missed a fork.',
+    },
+  ]
+}
+
+/** A note: the batches since then may all be calldata, or the engine may sync by itself. */
+function retention({ url, retentionS }: BeaconFacts, { engine: { safe }, flags, nowS }: DoctorFacts): Finding[] {
+  if (flags.hasBeaconFallbacks || retentionS === undefined || safe === undefined) return []
+  if (nowS - safe.time <= retentionS) return []
+  const text = `The safe head is of ${utcText(safe.time)} (${fromNowText(safe.time, nowS)}), and the beacon API at ${url} keeps blobs for ${sinceText(retentionS * 1000)}: blobs with batches since then may be gone.`
+  return [{ ...note, code: 'blobs-expired', text, next: 'Name an archive of blobs with --l1.beacon-fallbacks.' }]
+}
+
+function blobChanges({ url, blobChanges: times }: BeaconFacts, { chain: { config }, nowS }: DoctorFacts): Finding[] {
+  const time = times.find((change) => !changesBlobsAt(config, change))
+  if (time === undefined) return []
+  return [
+    {
+      ...{ code: 'l1-blob-parameters', subject: 'version', fork: null, stops: stopsAt(time, nowS) },
+      text: `The beacon API at ${url} schedules other blob parameters for ${utcText(time)}, which this node does not know: it derives other blocks than the chain's from then on.`,
+      next: 'Install a newer devium release, or give --rollup.l1-chain-config the newest config of this L1.',
+    },
+  ]
+}

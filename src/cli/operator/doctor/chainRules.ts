@@ -1,0 +1,150 @@
+import { fromNowText, utcText } from '../../../lib/phrases.ts'
+import { REGISTRY_COMMIT, REGISTRY_UPDATE } from '../../../rollup/networks/index.ts'
+import { missingBundleText, unknownForkText } from '../../../rollup/node/index.ts'
+import { bundleNeededAt, FORKS, type Fork, MISSING_BUNDLE_TEXT, unknownForks } from '../../../rollup/protocol/index.ts'
+import type { ChainFacts, DoctorFacts, FlagFacts } from './facts.ts'
+import { type Finding, stopsAt } from './finding.ts'
+
+/** Times that are older than this may lack a fork that was scheduled since. */
+const OLD_REGISTRY_S = 90 * 86_400
+
+/** Findings on this version, its registry and the flags. */
+export function judgeChain(facts: DoctorFacts): Finding[] {
+  const { chain, flags, nowS } = facts
+  return [
+    ...refusal(chain),
+    ...unknown(chain, nowS),
+    ...missingBundle(facts),
+    ...overrides(chain, flags, nowS),
+    ...fileAgainstRegistry(chain, flags, nowS),
+    ...registryAge(chain, nowS),
+    ...commandLine(flags),
+  ]
+}
+
+function refusal({ refusal: found }: ChainFacts): Finding[] {
+  if (found === undefined) return []
+  const next = 'Change what the line above names: devium--batcher ends with it at its start.'
+  const text = `The node does not start: ${found.text}.`
+  return [{ code: 'chain-refused', subject: 'version', fork: found.fork, stops: 'now', text, next }]
+}
+
+function unknown({ config }: ChainFacts, nowS: number): Finding[] {
+  return unknownForks(config).map((fork) => ({
+    ...{ code: 'fork-unknown', subject: 'version', fork: fork.name, stops: stopsAt(fork.time, nowS) },
+    text: `${unknownForkText(fork, nowS)}.`,
+    next: `Install a devium release that knows ${fork.name}. If ${fork.name}_time is misspelt, mend the rollup config.`,
+  }))
+}
+
+/**
+ * A node that starts derives from the finalized block on: Lagoon's activation block as well, where it is not finalized. A node that
+ * follows another one derives nothing. Of a chain that was refused, the files were not read.
+ */
+function missingBundle({ chain, flags, engine: { safe, finalized }, nowS }: DoctorFacts): Finding[] {
+  const time = bundleNeededAt(chain.config)
+  if (time === undefined || chain.refusal !== undefined || flags.follows) return []
+  const isPast = time <= nowS && (finalized === undefined || finalized.time >= time)
+  if (isPast) return []
+  const isSafe = safe !== undefined && safe.time >= time
+  const text = isSafe
+    ? `A start goes back to the finalized block, which is before Lagoon: ${MISSING_BUNDLE_TEXT}`
+    : missingBundleText(time, nowS)
+  return [
+    {
+      ...{ code: 'upgrade-bundle-missing', subject: 'version', fork: 'lagoon', stops: stopsAt(time, nowS) },
+      text: `${text}.`,
+      next: 'Check the file with `devium bundle check FILE`, and start the node with --rollup.upgrade-bundle=FILE.',
+    },
+  ]
+}
+
+/** Fork times that differ from those of other nodes lead to another chain at the earlier one. */
+function difference(
+  fork: Fork,
+  own: number | undefined,
+  other: number | undefined,
+  { config }: ChainFacts,
+  nowS: number,
+) {
+  const { l2Time } = config.genesis
+  const [first = Number.POSITIVE_INFINITY, second = first] = [own, other].map(
+    (time) => time ?? Number.POSITIVE_INFINITY,
+  )
+  // Both at genesis, whatever the number.
+  if (first === second || (first <= l2Time && second <= l2Time)) return undefined
+  return { fork, stops: stopsAt(Math.min(first, second), nowS) }
+}
+
+const timeText = (time: number | undefined) =>
+  time === undefined ? 'does not schedule it' : `says ${time} (${utcText(time)})`
+
+function overrides(chain: ChainFacts, { overridden }: FlagFacts, nowS: number): Finding[] {
+  return overridden.flatMap((fork): Finding[] => {
+    const own = chain.config.forks[fork]
+    const isOfRegistry = chain.registry?.hasLeft === false
+    const other = isOfRegistry ? chain.registry?.forks[fork] : chain.given[fork]
+    const differs = difference(fork, own, other, chain, nowS)
+    if (differs === undefined) return []
+    const whose = isOfRegistry ? `the registry (${chain.registry?.name})` : `the ${chain.source}`
+    return [
+      {
+        ...{ code: 'override-differs', subject: 'flags', ...differs },
+        text: `--override.${fork} says ${own}, and ${whose} ${timeText(other)}: this node leaves the chain of nodes without that flag at the earlier time.`,
+        next: `Remove --override.${fork}, unless every node of the chain has it.`,
+      },
+    ]
+  })
+}
+
+function fileAgainstRegistry(chain: ChainFacts, { overridden }: FlagFacts, nowS: number): Finding[] {
+  const { registry, isBuiltIn, given } = chain
+  if (isBuiltIn || registry === undefined || registry.hasLeft) return []
+  return FORKS.filter((fork) => !overridden.includes(fork)).flatMap((fork): Finding[] => {
+    const other = registry.forks[fork]
+    // A file may well know a fork that was scheduled after the registry's date.
+    if (other === undefined) return []
+    const differs = difference(fork, given[fork], other, chain, nowS)
+    if (differs === undefined) return []
+    return [
+      {
+        ...{ code: 'config-differs', subject: 'flags', ...differs },
+        text: `The registry (${registry.name}) ${timeText(other)} for ${fork}, and the ${chain.source} ${timeText(given[fork])}: the node leaves the chain at the earlier time.`,
+        next: `Give --network=${registry.name}, or a newer rollup config.`,
+      },
+    ]
+  })
+}
+
+function registryAge({ isBuiltIn, registry }: ChainFacts, nowS: number): Finding[] {
+  if (!isBuiltIn || registry === undefined) return []
+  const source = `the superchain registry of ${REGISTRY_COMMIT.date}`
+  const note = { subject: 'version', fork: null, stops: null } as const
+  const next = `Look for the chain's next fork in its announcements. Give a newer rollup config with --rollup.config, or --override.<fork>, where one is scheduled.`
+  if (registry.hasLeft) {
+    const text = `${registry.name} has left the superchain registry: forks that it has scheduled since ${REGISTRY_COMMIT.date} are not known here.`
+    return [{ ...note, code: 'left-registry', text, next }]
+  }
+  const takenS = Date.parse(REGISTRY_COMMIT.date) / 1000
+  if (nowS - takenS < OLD_REGISTRY_S) return []
+  const text = `Fork times are those of ${source} (${fromNowText(takenS, nowS)}), updated to ${REGISTRY_UPDATE}: a fork that was scheduled since is not known here.`
+  return [{ ...note, code: 'registry-old', text, next }]
+}
+
+function commandLine({ warnings, configWarnings, trustsL1 }: FlagFacts): Finding[] {
+  const note = { subject: 'flags', fork: null, stops: null } as const
+  const line = (code: string, warning: string, next: string): Finding => {
+    return { ...note, code, text: /[.?]$/.test(warning) ? warning : `${warning}.`, next }
+  }
+  const lines = [
+    ...warnings.map((text) => line('flag-without-effect', text, 'Remove it, or write the name that was meant.')),
+    ...configWarnings.map((text) => line('config-warning', text, 'Compare the rollup config with that of the chain.')),
+  ]
+  if (!trustsL1) return lines
+  const text =
+    'Hashes of L1 blocks are not checked (--l1.trustrpc): after an L1 fork that this version does not know, the node would go on, and may derive another chain.'
+  return [
+    ...lines,
+    { ...note, code: 'l1-trusted', text, next: 'Remove --l1.trustrpc where the L1 endpoint has eth_getProof.' },
+  ]
+}

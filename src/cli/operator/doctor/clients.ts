@@ -1,0 +1,51 @@
+import { FORKS, type Fork } from '../../../rollup/protocol/index.ts'
+
+/** An execution client, by what it calls itself. */
+export interface Client {
+  family: 'devium-geth' | 'op-reth' | 'reth' | 'geth' | 'other'
+  /** Numbers of its version; empty where it has none. */
+  version: readonly number[]
+}
+
+/** op-geth got no release after this; its last ones know Jovian. */
+export const OP_GETH_ENDED = '2026-05-31'
+/** The first op-reth that serves Karst. */
+const OP_RETH_KARST = [2, 3, 2]
+
+export function clientOf(name: string): Client {
+  const version = (/v?(\d+)\.(\d+)\.(\d+)/.exec(name)?.slice(1) ?? []).map(Number)
+  if (/devium/i.test(name)) return { family: 'devium-geth', version }
+  if (/op-?reth/i.test(name)) return { family: 'op-reth', version }
+  if (/\breth/i.test(name)) return { family: 'reth', version }
+  if (/\b(op-)?geth|go-ethereum/i.test(name)) return { family: 'geth', version }
+  return { family: 'other', version }
+}
+
+/** Why releases of this client do not know the fork; `knows`: they do; undefined: nobody can tell. */
+export function judgeRelease({ family, version }: Client, fork: Fork): { knows: true } | { why: string } | undefined {
+  const isAfterJovian = FORKS.indexOf(fork) > FORKS.indexOf('jovian')
+  if (family === 'geth') {
+    return isAfterJovian ? { why: `op-geth ended on ${OP_GETH_ENDED} and no release of it knows ${fork}` } : undefined
+  }
+  if (fork !== 'karst' && isAfterJovian) return undefined
+  // A version of reth itself, which op-reth is built on, counts otherwise from 2.0 on.
+  if (family === 'reth' && version[0] !== undefined && version[0] < 2 && isAfterJovian) {
+    return { why: `op-reth knows ${fork} from version ${OP_RETH_KARST.join('.')} on` }
+  }
+  if (family !== 'op-reth' || version.length === 0) return undefined
+  if (!isBefore(version, OP_RETH_KARST)) return { knows: true }
+  return isAfterJovian ? { why: `op-reth knows ${fork} from version ${OP_RETH_KARST.join('.')} on` } : undefined
+}
+
+/** Whether a negative answer of `eth_call` at a later time means anything: reth keeps the rules of the head. */
+export function callsFollowTime({ family }: Client): boolean {
+  return family === 'devium-geth' || family === 'geth'
+}
+
+function isBefore(version: readonly number[], other: readonly number[]): boolean {
+  for (const [index, number] of other.entries()) {
+    const own = version[index] ?? 0
+    if (own !== number) return own < number
+  }
+  return false
+}

@@ -1,0 +1,20 @@
+import type { RpcClient } from '../../../jsonRpc/client.ts'
+import { type Clock, unixSeconds } from '../../../lib/clock.ts'
+import type { EngineForkCheck } from '../../../rollup/node/index.ts'
+import type { RollupConfig } from '../../../rollup/protocol/index.ts'
+
+/** For a running node: what `devium doctor` would say of its engine and a fork ahead. */
+export function createEngineForkCheck(
+  { rpc, clock }: { rpc: Pick<RpcClient, 'url' | 'request'>; clock: Clock },
+  config: RollupConfig,
+): EngineForkCheck {
+  return async ({ name, time }) => {
+    // A fork is ahead once in months.
+    const { askEngine } = await import('./gatherEngine.ts')
+    const { isEngineReady, judgeEngine } = await import('./engineRules.ts')
+    const nowS = unixSeconds(clock)
+    const facts = { engine: await askEngine(rpc, config, nowS), chain: { config }, nowS }
+    const found = judgeEngine(facts).find(({ fork, stops }) => fork === name && stops !== null)
+    return { isReady: isEngineReady(facts, name, time), problem: found?.text.replace(/\.$/, '') }
+  }
+}

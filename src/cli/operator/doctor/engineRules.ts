@@ -1,0 +1,165 @@
+import { fromNowText, utcText } from '../../../lib/phrases.ts'
+import { FORKS, type Fork } from '../../../rollup/protocol/index.ts'
+import { callsFollowTime, clientOf, judgeRelease } from './clients.ts'
+import type { ChainFacts, EngineFacts } from './facts.ts'
+import { type Finding, stopsAt } from './finding.ts'
+import { forksToCheck } from './schedule.ts'
+
+/** Methods of the Engine API that the node calls from a fork on, until a later one has its own (specs: exec-engine). */
+const METHODS: Partial<Record<Fork, readonly string[]>> = {
+  canyon: ['engine_forkchoiceUpdatedV2', 'engine_newPayloadV2', 'engine_getPayloadV2'],
+  ecotone: ['engine_forkchoiceUpdatedV3', 'engine_newPayloadV3', 'engine_getPayloadV3'],
+  isthmus: ['engine_forkchoiceUpdatedV3', 'engine_newPayloadV4', 'engine_getPayloadV4'],
+  karst: ['engine_forkchoiceUpdatedV3', 'engine_newPayloadV4', 'engine_getPayloadV5'],
+}
+/** A head that is older has not seen much of the chain lately. */
+const OLD_HEAD_S = 300
+
+const now = { subject: 'engine', fork: null, stops: 'now' } as const
+const note = { subject: 'engine', fork: null, stops: null } as const
+
+/** Facts by which an engine is judged. */
+interface EngineCase {
+  engine: EngineFacts
+  chain: Pick<ChainFacts, 'config'>
+  nowS: number
+}
+
+export function judgeEngine(facts: EngineCase): Finding[] {
+  const { engine } = facts
+  if (engine.problem !== undefined) return [unreachable(engine)]
+  const identity = wrongChain(facts)
+  // An engine of another chain needs no further finding.
+  if (identity.length > 0) return identity
+  const forks = forksToCheck(facts.chain.config.forks, facts.nowS)
+  return [...forks.flatMap(({ fork, time }) => forkFinding(facts, fork, time)), ...behind(facts)]
+}
+
+/** Whether the engine is ready for a fork; undefined: it does not show. */
+export function isEngineReady(facts: EngineCase, fork: Fork, time: number): boolean | undefined {
+  if (facts.engine.problem !== undefined || wrongChain(facts).length > 0) return undefined
+  return verdictOn(facts, fork, time).isReady
+}
+
+function unreachable({ url, problem }: EngineFacts): Finding {
+  const text = problem?.text ?? ''
+  switch (problem?.code) {
+    case 'unauthorized':
+      return {
+        ...{ ...now, code: 'engine-jwt', text: `The engine at ${url} refuses the JWT secret: ${text}.` },
+        next: 'Give engine and node the same file: --authrpc.jwtsecret there, --l2.jwt-secret here. Compare the clocks of both machines.',
+      }
+    case 'no-secret':
+      return { ...now, code: 'jwt-missing', text: `${text}.`, next: "Name the engine's file with --l2.jwt-secret." }
+    case 'wrong-kind':
+      return {
+        ...{ ...now, code: 'no-engine-api', text: `${url} is not an Engine API: ${text}.` },
+        next: "Give --l2 the engine's authenticated port (--authrpc.port, 8551 by default).",
+      }
+    default:
+      return {
+        ...{ ...now, code: 'engine-down', text: `The engine at ${url} cannot be used: ${text}.` },
+        next: 'Start the execution client, or name its authenticated port with --l2.',
+      }
+  }
+}
+
+function wrongChain({ engine, chain: { config } }: EngineCase): Finding[] {
+  const { url, chainId, genesisHash } = engine
+  if (chainId !== undefined && chainId !== config.l2ChainId) {
+    const text = `The engine at ${url} runs chain ${chainId}, and the node is configured for chain ${config.l2ChainId}.`
+    return [{ ...now, code: 'engine-wrong-chain', text, next: 'Name the engine of this chain with --l2.' }]
+  }
+  if (genesisHash === undefined || genesisHash === null || genesisHash === config.genesis.l2.hash) return []
+  const text = `The engine at ${url} has another genesis block: ${genesisHash}, expected ${config.genesis.l2.hash}.`
+  return [{ ...now, code: 'engine-wrong-genesis', text, next: "Initialise the engine with this chain's genesis.json." }]
+}
+
+/** `Geth/v1.101603.5` of what goes on with its platform. */
+function nameOf({ client, url }: EngineFacts): string {
+  return client === undefined ? `at ${url}` : client.split('/', 2).join('/')
+}
+
+interface Verdict {
+  isReady: boolean | undefined
+  code?: string
+  /** Completes a sentence, without its full stop. */
+  why?: string
+  next?: string
+}
+
+/** The strongest evidence first: what it runs, what its release is known for, which methods it lists. */
+function verdictOn({ engine, chain }: EngineCase, fork: Fork, time: number): Verdict {
+  const { head, runs: seen } = engine
+  const { [fork]: runs } = seen
+  const isPast = head !== undefined && head.time >= time && head.number > chain.config.genesis.l2.number
+  // It has executed blocks under the rules of the fork.
+  if (isPast && runs !== false) return { isReady: true }
+  const client = clientOf(engine.client ?? '')
+  const release = judgeRelease(client, fork)
+  if (release !== undefined && 'why' in release && runs !== true) {
+    const next =
+      client.family === 'geth'
+        ? 'Move to op-reth (2.3.2 or newer) or devium-geth before that time.'
+        : 'Install a newer op-reth before that time.'
+    return { isReady: false, code: 'engine-too-old', why: release.why, next }
+  }
+  if (runs === false && (isPast || callsFollowTime(client))) {
+    return {
+      ...{ isReady: false, code: 'engine-lacks-fork', why: 'calls at that time do not run under its rules' },
+      next: `Give the execution client a genesis.json with ${fork}Time ${time} (devium-geth init --datadir DIR genesis.json, then a restart), or a newer release.`,
+    }
+  }
+  const knows = release !== undefined && 'knows' in release
+  const missing = missingMethods(engine, fork)
+  if (missing.length > 0) {
+    // Lists of methods are kept by hand: a release that is known to serve the fork may have left one out.
+    if (knows) return { isReady: undefined }
+    return {
+      ...{ isReady: false, code: 'engine-lacks-method', why: `it lacks ${missing.join(', ')}` },
+      next: `Install a release of the execution client that knows ${fork}.`,
+    }
+  }
+  return runs === true || knows ? { isReady: true } : { isReady: undefined }
+}
+
+function forkFinding(facts: EngineCase, fork: Fork, time: number): Finding[] {
+  const { isReady, code, why, next } = verdictOn(facts, fork, time)
+  const name = nameOf(facts.engine)
+  if (isReady === true) return []
+  if (isReady === false) {
+    const stops = stopsAt(time, facts.nowS)
+    const when = `${fork} (${utcText(time)}, ${fromNowText(time, facts.nowS)})`
+    return [
+      {
+        ...{ subject: 'engine', code: code ?? '', fork, stops, next: next ?? '' },
+        text: `The engine ${name} is not ready for ${when}: ${why}.`,
+      },
+    ]
+  }
+  // The chain itself shows whether the engine knows an active fork.
+  if (time <= facts.nowS) return []
+  return [
+    {
+      ...{ ...note, fork, code: 'engine-unsure' },
+      text: `Whether the engine ${name} knows ${fork} cannot be seen from here.`,
+      next: `Look for ${fork} in the release notes of the execution client.`,
+    },
+  ]
+}
+
+function missingMethods({ methods }: EngineFacts, fork: Fork): string[] {
+  // A client that names no method of its kind does not tell what it has.
+  if (methods?.some((method) => method.startsWith('engine_newPayload')) !== true) return []
+  const last = FORKS.slice(0, FORKS.indexOf(fork) + 1).findLast((name) => METHODS[name] !== undefined)
+  return last === undefined ? [] : (METHODS[last] ?? []).filter((method) => !methods.includes(method))
+}
+
+function behind({ engine, nowS }: EngineCase): Finding[] {
+  const { head, isSyncing } = engine
+  if (head === undefined || (nowS - head.time < OLD_HEAD_S && isSyncing !== true)) return []
+  const text = `The engine ${nameOf(engine)} ${isSyncing === true ? 'is syncing' : 'is behind'}: its head is block ${head.number}, ${fromNowText(head.time, nowS)}.`
+  return [
+    { ...note, code: 'engine-behind', text, next: 'Let the engine sync; devium status tells how far the node is.' },
+  ]
+}

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs'
+import { UsageError } from '../../../lib/errors.ts'
+import type { Logger } from '../../../lib/logger.ts'
+import { hasLeftRegistry, isBuiltIn, networkOfChain, rollupConfigOf } from '../../../rollup/networks/index.ts'
+import { JsonObjectReader, type RollupConfig } from '../../../rollup/protocol/index.ts'
+import { type ConfigValues, readChosenChain, settleChain } from '../../node/rollupNodeConfig.ts'
+import type { ChainFacts, NamedTime } from './facts.ts'
+
+/** The chain that the flags name, also one on which the node would refuse to start. Throws UsageError where there is none. */
+export async function gatherChain(values: ConfigValues, logger: Logger): Promise<ChainFacts> {
+  const { given, chosen } = await readChosenChain(values, logger)
+  const { config, source } = chosen
+  const facts = {
+    source,
+    given: given.forks,
+    registry: registryOf(config),
+    isBuiltIn: values.network !== undefined && isBuiltIn(values.network),
+    l1Forks: l1ForksOf(values.l1ChainConfig),
+  }
+  try {
+    return { ...facts, config: settleChain(chosen, values, logger), refusal: undefined }
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    const { fork } = error.details
+    return { ...facts, config, refusal: { text: error.message, fork: typeof fork === 'string' ? fork : null } }
+  }
+}
+
+/** Only of the same chain: anybody may run one with this id. */
+function registryOf({ l2ChainId, genesis }: RollupConfig): ChainFacts['registry'] {
+  const name = networkOfChain(l2ChainId)
+  if (name === undefined) return undefined
+  const known = rollupConfigOf(name)
+  if (known.genesis.l2.hash !== genesis.l2.hash) return undefined
+  return { name, forks: known.forks, hasLeft: hasLeftRegistry(name) }
+}
+
+/** `<name>Time` of geth's chain config, or of a genesis file with it. What is wrong with the file is said elsewhere. */
+function l1ForksOf(path: string | undefined): NamedTime[] {
+  if (path === undefined) return []
+  try {
+    const json: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    const file = new JsonObjectReader(json, 'L1 chain config')
+    const config: unknown = file.raw('config') ?? json
+    if (typeof config !== 'object' || config === null) return []
+    return Object.entries(config).flatMap(([member, time]): NamedTime[] => {
+      const [, name] = /^(\w+)Time$/.exec(member) ?? []
+      return name !== undefined && Number.isSafeInteger(time) ? [{ name: name.toLowerCase(), time }] : []
+    })
+  } catch {
+    return []
+  }
+}

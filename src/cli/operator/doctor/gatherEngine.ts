@@ -1,0 +1,123 @@
+import { existsSync } from 'node:fs'
+import { createRpcClient, type RpcClient, RpcTransportError } from '../../../jsonRpc/client.ts'
+import { redact } from '../../../jsonRpc/credentials.ts'
+import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../../jsonRpc/types.ts'
+import { describeError } from '../../../lib/errors.ts'
+import { quantityToBigInt, quantityToNumber, toQuantity } from '../../../lib/hex.ts'
+import { loadJwtSecret } from '../../../lib/jwt.ts'
+import type { RollupConfig } from '../../../rollup/protocol/index.ts'
+import type { BlockMoment, EngineFacts } from './facts.ts'
+import { probeFork } from './forkProbes.ts'
+import { orUndefined } from './orUndefined.ts'
+import { forksToCheck } from './schedule.ts'
+
+export interface EngineFlags {
+  l2: string
+  jwtPath: string
+  timeoutMs: number
+}
+
+type AskedEngine = Pick<RpcClient, 'url' | 'request'>
+
+/** No client serves nearly as many methods. */
+const MAX_METHODS = 500
+const MAX_NAME_LENGTH = 100
+
+/** Asks the engine, and changes nothing of it. Throws UsageError for a secret that is none. */
+export async function gatherEngine(
+  { l2, jwtPath, timeoutMs }: EngineFlags,
+  config: RollupConfig,
+  nowS: number,
+): Promise<EngineFacts> {
+  const url = redact(l2)
+  if (!existsSync(jwtPath)) {
+    const text = `The JWT secret file ${jwtPath} does not exist: the node would make a new secret, which the engine refuses`
+    return { url, runs: {}, problem: { code: 'no-secret', text } }
+  }
+  const rpc = createRpcClient({ url: l2, jwtSecret: loadJwtSecret(jwtPath, { create: false }), timeoutMs })
+  try {
+    return await askEngine(rpc, config, nowS)
+  } catch (error) {
+    const status = error instanceof RpcTransportError ? error.details.status : undefined
+    const code = status === 401 || status === 403 ? 'unauthorized' : status === undefined ? 'down' : 'wrong-kind'
+    return { url, runs: {}, problem: { code, text: describeError(error) } }
+  } finally {
+    await rpc.close()
+  }
+}
+
+/** The same of one whose secret is known. Rejects when it does not answer. */
+export async function askEngine(rpc: AskedEngine, config: RollupConfig, nowS: number): Promise<EngineFacts> {
+  const chainId = await orUndefined(
+    rpc.request('eth_chainId', []).then((answer) => quantityToBigInt(answer, 'chain id')),
+  )
+  const { methods, problem } = await readMethods(rpc)
+  const facts: EngineFacts = { url: rpc.url, runs: {} }
+  if (problem !== undefined) return { ...facts, problem: { code: 'wrong-kind', text: problem } }
+  if (chainId !== undefined) facts.chainId = chainId
+  if (methods !== undefined) facts.methods = methods
+  const [client, genesis, head, safe, finalized, isSyncing] = await Promise.all([
+    readClient(rpc),
+    readBlock(rpc, toQuantity(config.genesis.l2.number)),
+    readBlock(rpc, 'latest'),
+    readBlock(rpc, 'safe'),
+    readBlock(rpc, 'finalized'),
+    orUndefined(rpc.request('eth_syncing', []).then((answer) => answer !== false)),
+  ])
+  if (client !== undefined) facts.client = client
+  if (genesis !== undefined) facts.genesisHash = genesis?.hash ?? null
+  if (head) facts.head = momentOf(head)
+  if (safe) facts.safe = momentOf(safe)
+  if (finalized) facts.finalized = momentOf(finalized)
+  if (isSyncing !== undefined) facts.isSyncing = isSyncing
+  for (const { fork, time } of forksToCheck(config.forks, nowS)) {
+    const runs = await orUndefined(probeFork(rpc, fork, Math.max(time, config.genesis.l2Time)))
+    if (runs !== undefined) facts.runs[fork] = runs
+  }
+  return facts
+}
+
+async function readMethods(rpc: AskedEngine): Promise<{ methods?: string[]; problem?: string }> {
+  try {
+    const answer = await rpc.request('engine_exchangeCapabilities', [[]])
+    if (!Array.isArray(answer)) return {}
+    return { methods: answer.slice(0, MAX_METHODS).filter((name): name is string => typeof name === 'string') }
+  } catch (error) {
+    if (!(error instanceof JsonRpcError)) throw error
+    if (error.rpcCode !== RPC_METHOD_NOT_FOUND) return {}
+    return { problem: 'it does not have engine_exchangeCapabilities' }
+  }
+}
+
+/** The Engine API's own method first: geth's authenticated port has no web3_clientVersion. */
+async function readClient(rpc: AskedEngine): Promise<string | undefined> {
+  const self = { code: 'DV', name: 'devium', version: '0', commit: '0x00000000' }
+  const [plain, versions] = await Promise.all([
+    orUndefined(rpc.request('web3_clientVersion', [])),
+    orUndefined(rpc.request('engine_getClientVersionV1', [self])),
+  ])
+  if (typeof plain === 'string') return plain.slice(0, MAX_NAME_LENGTH)
+  const first: unknown = Array.isArray(versions) ? versions[0] : undefined
+  if (typeof first !== 'object' || first === null || !('name' in first && 'version' in first)) return undefined
+  return `${first.name}/${first.version}`.slice(0, MAX_NAME_LENGTH)
+}
+
+interface ReadBlock {
+  hash: string
+  number: number
+  timestamp: number
+}
+
+/** Null: it has no such block; undefined: it does not say. */
+async function readBlock(rpc: AskedEngine, tag: string): Promise<ReadBlock | null | undefined> {
+  const block = await orUndefined(rpc.request('eth_getBlockByNumber', [tag, false]))
+  if (block === null) return null
+  if (typeof block !== 'object' || !('hash' in block && 'number' in block && 'timestamp' in block)) return undefined
+  return {
+    hash: String(block.hash).toLowerCase(),
+    number: quantityToNumber(block.number, 'block number'),
+    timestamp: quantityToNumber(block.timestamp, 'timestamp'),
+  }
+}
+
+const momentOf = ({ number, timestamp }: ReadBlock): BlockMoment => ({ number, time: timestamp })

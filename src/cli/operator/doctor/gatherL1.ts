@@ -1,0 +1,86 @@
+import { createRpcClient, type RpcClient } from '../../../jsonRpc/client.ts'
+import { redact } from '../../../jsonRpc/credentials.ts'
+import { createWebSocketRpcClient } from '../../../jsonRpc/webSocketClient.ts'
+import { parseBlock } from '../../../l1/block.ts'
+import { L1Error } from '../../../l1/index.ts'
+import { DecodeError, describeError } from '../../../lib/errors.ts'
+import { quantityToBigInt, quantityToNumber, toQuantity } from '../../../lib/hex.ts'
+import type { RollupConfig } from '../../../rollup/protocol/index.ts'
+import type { AnnouncedFork, L1Facts } from './facts.ts'
+import { orUndefined } from './orUndefined.ts'
+
+/** For all that one endpoint is asked. */
+const L1_TIMEOUT_MS = 10_000
+
+/** Asks one L1 endpoint. */
+export async function gatherL1(address: string, config: RollupConfig): Promise<L1Facts> {
+  const url = redact(address)
+  const options = { url: address, timeoutMs: L1_TIMEOUT_MS }
+  const rpc: RpcClient = /^wss?:/.test(address) ? createWebSocketRpcClient(options) : createRpcClient(options)
+  const signal = AbortSignal.timeout(L1_TIMEOUT_MS)
+  const request = (method: string, params: readonly unknown[]) => rpc.request(method, params, { signal })
+  try {
+    const [chainId, genesis, head, announced] = await Promise.all([
+      request('eth_chainId', []),
+      request('eth_getBlockByNumber', [toQuantity(config.genesis.l1.number), false]),
+      request('eth_getBlockByNumber', ['latest', false]),
+      orUndefined(request('eth_config', [])),
+    ])
+    return {
+      url,
+      chainId: quantityToBigInt(chainId, 'chain id'),
+      genesisHash: hashOf(genesis),
+      ...headOf(head),
+      ...announcedForks(announced),
+    }
+  } catch (error) {
+    const text = signal.aborted ? `${url} did not answer within ${L1_TIMEOUT_MS / 1000} s` : describeError(error)
+    return { url, problem: { code: 'down', text } }
+  } finally {
+    await rpc.close()
+  }
+}
+
+function hashOf(block: unknown): string | null {
+  return typeof block === 'object' && block !== null && 'hash' in block ? String(block.hash).toLowerCase() : null
+}
+
+/** The head, checked by its hash, as the node checks it. */
+function headOf(json: unknown): Pick<L1Facts, 'head' | 'headProblem'> {
+  try {
+    const { info } = parseBlock(json, false)
+    const isGlamsterdam = typeof json === 'object' && json !== null && 'blockAccessListHash' in json
+    return { head: { number: info.number, time: info.timestamp, isGlamsterdam } }
+  } catch (error) {
+    if (!(error instanceof L1Error || error instanceof DecodeError)) throw error
+    const code = error.code === 'l1-unknown-fork' ? 'unknown-fork' : 'bad-answer'
+    return { headProblem: { code, text: error.message } }
+  }
+}
+
+/** EIP-7910; an answer that is not of its form tells nothing. */
+function announcedForks(json: unknown): Pick<L1Facts, 'current' | 'next'> {
+  if (typeof json !== 'object' || json === null) return {}
+  const current = 'current' in json ? announcedFork(json.current) : undefined
+  const next = 'next' in json ? announcedFork(json.next) : undefined
+  return { ...(current === undefined ? {} : { current }), ...(next === undefined ? {} : { next }) }
+}
+
+function announcedFork(json: unknown): AnnouncedFork | undefined {
+  if (typeof json !== 'object' || json === null || !('activationTime' in json)) return undefined
+  const time = numberOf(json.activationTime)
+  if (time === undefined) return undefined
+  const schedule = 'blobSchedule' in json ? json.blobSchedule : undefined
+  const isSchedule = typeof schedule === 'object' && schedule !== null && 'baseFeeUpdateFraction' in schedule
+  const fraction = isSchedule ? numberOf(schedule.baseFeeUpdateFraction) : undefined
+  return { time, updateFraction: fraction === undefined ? undefined : BigInt(fraction) }
+}
+
+function numberOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? value : undefined
+  try {
+    return quantityToNumber(value, 'value')
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,63 @@
+import { FORKS, type Fork } from '../../../rollup/protocol/index.ts'
+import { judgeBeacon } from './beaconRules.ts'
+import { judgeChain } from './chainRules.ts'
+import { isEngineReady, judgeEngine } from './engineRules.ts'
+import type { DoctorFacts } from './facts.ts'
+import { type Finding, type Subject, worstFirst } from './finding.ts'
+import { judgeL1 } from './l1Rules.ts'
+import { NEWEST_L1_FORK, type ScheduledFork, scheduleOf } from './schedule.ts'
+
+export type Readiness = 'yes' | 'no' | 'unknown'
+/** The parts that have to know a fork. */
+export type Asked = 'version' | 'engine' | 'L1' | 'beacon'
+
+/** A fork, and who is ready for it; who need not know it is absent. */
+export interface JudgedFork extends ScheduledFork {
+  ready: Partial<Record<Asked, Readiness>>
+}
+
+export interface Diagnosis {
+  /** Nothing stops the node, as far as can be seen. */
+  ok: boolean
+  forks: JudgedFork[]
+  /** Worst first. */
+  findings: Finding[]
+}
+
+/** Finds out what stops this node, and when. A pure function of the facts. */
+export function diagnose(facts: DoctorFacts): Diagnosis {
+  const findings = worstFirst([...judgeChain(facts), ...judgeEngine(facts), ...judgeL1(facts), ...judgeBeacon(facts)])
+  const forks = scheduleOf(facts).map((fork) => ({ ...fork, ready: readinessOf(fork, facts, findings) }))
+  return { ok: findings.every(({ stops }) => stops === null), forks, findings }
+}
+
+function readinessOf(fork: ScheduledFork, facts: DoctorFacts, findings: readonly Finding[]): JudgedFork['ready'] {
+  const isAgainst = (subject: Subject) =>
+    findings.some((finding) => finding.subject === subject && finding.fork === fork.name && finding.stops !== null)
+  const answer = (subject: Asked, isReady: boolean | undefined): Readiness => {
+    if (isAgainst(subject) || isReady === false) return 'no'
+    return isReady === true ? 'yes' : 'unknown'
+  }
+  const version = answer('version', fork.isKnown)
+  if (fork.layer === 'L2') {
+    const known = FORKS.find((name): name is Fork => name === fork.name)
+    const isReady = known === undefined || fork.time === undefined ? undefined : isEngineReady(facts, known, fork.time)
+    return { version, engine: answer('engine', isReady) }
+  }
+  // Nobody need be ready for what has no date.
+  if (fork.time === undefined && !fork.isActive) return { version }
+  return { version, L1: answer('L1', isL1Ready(fork, facts)), beacon: answer('beacon', isBeaconReady(fork, facts)) }
+}
+
+function isL1Ready({ name, time }: ScheduledFork, { l1 }: DoctorFacts): boolean | undefined {
+  if (name !== NEWEST_L1_FORK) return undefined
+  const isThere = l1.some(
+    ({ head, next }) => head?.isGlamsterdam === true || (time !== undefined && next?.time === time),
+  )
+  return isThere ? true : undefined
+}
+
+function isBeaconReady({ time }: ScheduledFork, { beacon }: DoctorFacts): boolean | undefined {
+  if (beacon?.problem !== undefined || time === undefined) return undefined
+  return beacon?.forks.some((fork) => fork.time === time) === true ? true : undefined
+}

@@ -1,0 +1,142 @@
+import { fromNowText, utcText } from '../../../lib/phrases.ts'
+import { blobUpdateFraction, changesBlobsAt, type RollupConfig } from '../../../rollup/protocol/index.ts'
+import type { AnnouncedFork, DoctorFacts, L1Facts } from './facts.ts'
+import { type Finding, stopsAt } from './finding.ts'
+import { NEWEST_L1_FORK, type ScheduledFork, scheduleOf } from './schedule.ts'
+
+/** 25 slots of Ethereum: no public L1 has been silent for so long. */
+const OLD_HEAD_S = 300
+
+/** Findings on the L1 endpoints, and on forks of L1 that this version cannot follow. */
+export function judgeL1(facts: DoctorFacts): Finding[] {
+  const forks = scheduleOf(facts).filter(({ layer }) => layer === 'L1')
+  return [
+    ...forks.flatMap((fork) => unknownFork(fork, facts.nowS)),
+    ...facts.l1.flatMap((endpoint, index) => {
+      const found = endpointFindings(endpoint, facts, forks)
+      // The node goes on with the others.
+      return facts.l1.length === 1 ? found : found.map((one) => spared(one, facts.l1, index))
+    }),
+  ]
+}
+
+function spared(finding: Finding, l1: readonly L1Facts[], index: number): Finding {
+  const hasOther = l1.some(
+    (other, at) => at !== index && other.problem === undefined && other.headProblem === undefined,
+  )
+  return hasOther && ['l1-down', 'l1-behind', 'l1-bad-answer'].includes(finding.code)
+    ? { ...finding, stops: null }
+    : finding
+}
+
+function unknownFork({ name, time, isKnown }: ScheduledFork, nowS: number): Finding[] {
+  if (isKnown || time === undefined) return []
+  return [
+    {
+      ...{ code: 'l1-fork-unknown', subject: 'version', fork: name, stops: stopsAt(time, nowS) },
+      text: `L1 schedules the fork ${name} for ${utcText(time)} (${fromNowText(time, nowS)}), which this version does not know: the safe head stops there, where L1's headers or blob parameters change.`,
+      next: `Install a devium release that knows ${name} before that time.`,
+    },
+  ]
+}
+
+function endpointFindings(endpoint: L1Facts, facts: DoctorFacts, forks: readonly ScheduledFork[]): Finding[] {
+  const { url, problem, chainId, genesisHash, headProblem } = endpoint
+  const { config } = facts.chain
+  const now = { subject: 'L1', fork: null, stops: 'now' } as const
+  const next = 'Name an endpoint of the right L1 with --l1.'
+  if (problem !== undefined) {
+    const text = `The L1 endpoint ${url} cannot be used: ${problem.text}.`
+    return [{ ...now, code: 'l1-down', text, next: 'Start the L1 node, or name another endpoint with --l1.' }]
+  }
+  if (chainId !== undefined && chainId !== config.l1ChainId) {
+    const text = `The L1 endpoint ${url} is of chain ${chainId}, and this chain's L1 is ${config.l1ChainId}.`
+    return [{ ...now, code: 'l1-wrong-chain', text, next }]
+  }
+  if (genesisHash !== undefined && genesisHash !== null && genesisHash !== config.genesis.l1.hash) {
+    const text = `The L1 endpoint ${url} has another block ${config.genesis.l1.number} than the one at which the rollup starts.`
+    return [{ ...now, code: 'l1-wrong-genesis', text, next }]
+  }
+  // A node that trusts L1 goes on with header fields that it does not know.
+  const stops = facts.flags.trustsL1 ? null : now.stops
+  if (headProblem?.code === 'unknown-fork') {
+    return [
+      {
+        ...{ ...now, stops, subject: 'version', code: 'l1-unknown-fork', text: `${headProblem.text}.` },
+        next: 'Install a newer devium release.',
+      },
+    ]
+  }
+  if (headProblem !== undefined) {
+    const text = `The head of the L1 endpoint ${url} cannot be used: ${headProblem.text}.`
+    return [{ ...now, stops, code: 'l1-bad-answer', text, next: 'Name another L1 endpoint with --l1.' }]
+  }
+  const blobs = blobFindings(endpoint, config, facts.nowS)
+  const unnamed = blobs.length > 0 ? [] : unnamedFork(endpoint, config, forks, facts.nowS)
+  return [...headFindings(endpoint, facts, forks), ...blobs, ...unnamed]
+}
+
+function headFindings({ url, head }: L1Facts, { nowS }: DoctorFacts, forks: readonly ScheduledFork[]): Finding[] {
+  if (head === undefined) return []
+  const findings: Finding[] = []
+  const glamsterdam = forks.find(({ name }) => name === NEWEST_L1_FORK)
+  if (glamsterdam?.time !== undefined && head.time >= glamsterdam.time && !head.isGlamsterdam) {
+    findings.push({
+      ...{ code: 'l1-missed-fork', subject: 'L1', fork: NEWEST_L1_FORK, stops: 'now' },
+      text: `The L1 endpoint ${url} has not taken part in ${NEWEST_L1_FORK} (${utcText(glamsterdam.time)}): its blocks are of another chain.`,
+      next: 'Update the L1 execution client, or name another endpoint with --l1.',
+    })
+  }
+  if (nowS - head.time >= OLD_HEAD_S) {
+    findings.push({
+      ...{ code: 'l1-behind', subject: 'L1', fork: null, stops: 'now' },
+      text: `The head of the L1 endpoint ${url} is block ${head.number}, ${fromNowText(head.time, nowS)}: the safe head waits for L1.`,
+      next: 'Look whether the L1 node is syncing, or name another endpoint with --l1.',
+    })
+  }
+  return findings
+}
+
+function unnamedFork(
+  { url, next }: L1Facts,
+  config: RollupConfig,
+  forks: readonly ScheduledFork[],
+  nowS: number,
+): Finding[] {
+  if (next === undefined || next.time <= nowS) return []
+  const isKnown = forks.some(({ time }) => time === next.time) || changesBlobsAt(config, next.time)
+  if (isKnown) return []
+  return [
+    {
+      ...{ code: 'l1-next-fork', subject: 'L1', fork: null, stops: null },
+      text: `The L1 endpoint ${url} announces a fork for ${utcText(next.time)} (${fromNowText(next.time, nowS)}) without its name. This version knows L1 forks up to ${NEWEST_L1_FORK}.`,
+      next: 'Install a newer devium release, if it is a later one.',
+    },
+  ]
+}
+
+/** Blob fee parameters that differ make every L2 block another one. */
+function blobFindings({ url, current, next }: L1Facts, config: RollupConfig, nowS: number): Finding[] {
+  return [current, next].flatMap((fork): Finding[] => {
+    const announced = fork === undefined ? undefined : differing(fork, config, nowS)
+    if (announced === undefined) return []
+    const { time, ours, theirs } = announced
+    return [
+      {
+        ...{ code: 'l1-blob-parameters', subject: 'version', fork: null, stops: stopsAt(time, nowS) },
+        text: `The L1 endpoint ${url} has the blob fee update fraction ${theirs} from ${utcText(time)} on, and this node reckons with ${ours}: it derives other blocks than the chain's from then on.`,
+        next:
+          config.l1BlobSchedule === undefined
+            ? 'Install a newer devium release before that time.'
+            : 'Give --rollup.l1-chain-config the newest config of this L1.',
+      },
+    ]
+  })
+}
+
+function differing({ time, updateFraction: theirs }: AnnouncedFork, config: RollupConfig, nowS: number) {
+  if (theirs === undefined) return undefined
+  // A chain may have its own time for Pectra's parameters, which is over.
+  const ours = blobUpdateFraction(config, Math.max(time, nowS))
+  return ours === theirs ? undefined : { time, ours, theirs }
+}

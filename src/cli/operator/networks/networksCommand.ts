@@ -1,0 +1,112 @@
+import type { Command } from 'commander'
+import { UsageError } from '../../../lib/errors.ts'
+import { printJson } from '../printJson.ts'
+
+interface NameOption {
+  network?: string
+}
+
+interface AddOptions {
+  name?: string
+  l1ChainId?: string
+  replace?: true
+}
+
+/** `networks` of `devium--batcher`, as op-node has it, and of `devium`: the built-in registry, and what the operator adds to it. */
+export function addNetworksCommands(program: Command): void {
+  const networks = program
+    .command('networks')
+    .description('The networks that --network knows: built in, and added by you')
+    .helpOption('--help', 'Show this help')
+
+  networks
+    .command('list')
+    .description('Every network: chain id, L1, block time, newest active fork')
+    .helpOption('--help', 'Show this help')
+    .option('--json', 'Print JSON')
+    .action(async (options: { json?: true }) => {
+      const { findNetwork, networkNames, ownNetworkNames, ownNetworksFolder } = await import(
+        '../../../rollup/networks/index.ts'
+      )
+      const { formatNetworks, networkRow } = await import('./networksView.ts')
+      const { terminalWidth } = await import('../../shared/table.ts')
+      const folder = ownNetworksFolder()
+      const nowSeconds = Math.floor(Date.now() / 1000)
+      const rows = []
+      for (const name of [...(await ownNetworkNames(folder)), ...networkNames()]) {
+        try {
+          rows.push(networkRow(await findNetwork(name, folder), nowSeconds))
+        } catch (error) {
+          if (!(error instanceof UsageError)) throw error
+          // One damaged file does not hide the others.
+          process.stderr.write(`${program.name()}: ${error.message}\n`)
+          process.exitCode = 1
+        }
+      }
+      if (options.json) printJson(rows)
+      else console.log(formatNetworks(rows, terminalWidth()))
+    })
+
+  networks
+    .command('add <file>')
+    .description('Keep a network for --network: a rollup.json, or a chain of the superchain registry (TOML or JSON)')
+    .helpOption('--help', 'Show this help')
+    .option('--name <name>', "Its name (default: the file's)")
+    .option('--l1-chain-id <id>', 'Chain id of its L1, where the file does not say (registry)')
+    .option('--replace', 'Take new settings for a network that was added before')
+    .addHelpText('after', ADD_EXAMPLES)
+    .action(async (path: string, options: AddOptions) => {
+      const { addNetwork, networkOfChain, ownNetworksFolder, readNetworkFile } = await import(
+        '../../../rollup/networks/index.ts'
+      )
+      const { refuseAltDa } = await import('../../node/chainChecks.ts')
+      const { config, usesAltDa, unknown, proposedName } = await readNetworkFile(path, chainIdOf(options.l1ChainId))
+      const { describeUnknownMember } = await import('../../../rollup/protocol/index.ts')
+      for (const member of unknown) {
+        process.stderr.write(`${program.name()}: ${path}: ${describeUnknownMember(member, config.unknownForks)}\n`)
+      }
+      refuseAltDa({ config, usesAltDa, source: path })
+      const name = options.name ?? proposedName
+      const outcome = await addNetwork(ownNetworksFolder(), name, config, { replace: options.replace === true })
+      const done = { added: 'Added', replaced: 'Replaced', same: 'Nothing to do: there already is' }[outcome]
+      console.log(`${done} ${name}: chain ${config.l2ChainId} on L1 ${config.l1ChainId}. Use it with --network=${name}`)
+      const builtIn = networkOfChain(config.l2ChainId)
+      if (builtIn !== undefined) console.log(`The built-in network ${builtIn} has the same chain id.`)
+    })
+
+  networks
+    .command('remove <name>')
+    .description('Forget a network that was added')
+    .helpOption('--help', 'Show this help')
+    .action(async (name: string) => {
+      const { ownNetworksFolder, removeNetwork } = await import('../../../rollup/networks/index.ts')
+      await removeNetwork(ownNetworksFolder(), name)
+      console.log(`Removed ${name}`)
+    })
+
+  networks
+    .command('dump-rollup-config')
+    .description("Print a network's rollup config as JSON")
+    .helpOption('--help', 'Show this help')
+    .option('--network <name>', 'Network, built in or added')
+    .action(async (options: NameOption, command: Command) => {
+      // The program's own flag of the same name takes the value when it stands before the sub-command.
+      const network = options.network ?? command.optsWithGlobals<NameOption>().network
+      if (network === undefined) throw new UsageError('--network is required: the network whose config to print')
+      const { dumpOf, findNetwork, ownNetworksFolder } = await import('../../../rollup/networks/index.ts')
+      const { config } = await findNetwork(network, ownNetworksFolder())
+      process.stdout.write(`${JSON.stringify(dumpOf(config), null, 2)}\n`)
+    })
+}
+
+const ADD_EXAMPLES = `
+Examples:
+  devium--batcher networks add rollup.json --name my-chain
+  devium--batcher networks add superchain/configs/sepolia/op.toml --name op-sepolia-copy
+Kept in DEVIUM_DATA_DIR, or the system's folder for a user's data.`
+
+function chainIdOf(text: string | undefined): bigint | undefined {
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{0,30}$/.test(text)) throw new UsageError(`--l1-chain-id: expected a chain id, got "${text}"`)
+  return BigInt(text)
+}

@@ -1,0 +1,110 @@
+import { type Command, Option } from 'commander'
+import { z } from 'zod'
+import { loadToken } from '../../jsonRpc/bearerToken.ts'
+import { RpcTransportError } from '../../jsonRpc/client.ts'
+import { redact } from '../../jsonRpc/credentials.ts'
+import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../jsonRpc/types.ts'
+import { UsageError } from '../../lib/errors.ts'
+import { createNodeClient, type NodeClient, type NodeMethod, type NodeMethods } from '../../rpc/client/index.ts'
+import { readVariable } from '../shared/environment.ts'
+
+export const DEFAULT_RPC = 'http://127.0.0.1:9545'
+/** At the end of the help of a group of such commands. */
+export const RPC_HELP = `All ask the rollup node at --rpc <url>, or DEVIUM_RPC, or ${DEFAULT_RPC}.`
+
+/** Whom a command asks, for when nobody answers. */
+export interface AskedProgram {
+  /** `no node`. */
+  who: string
+  /** Of the environment, with the RPC address; absent: another address is no way out. */
+  variable?: string
+}
+
+const ROLLUP_NODE: AskedProgram = { who: 'no node', variable: 'DEVIUM_RPC' }
+
+/** What every command that asks a running node takes. */
+export interface NodeOptions {
+  rpc: string
+  tokenFile?: string
+  json?: true
+}
+
+/** A sub-command that asks a running rollup node; its address comes from `--rpc` or `DEVIUM_RPC`. */
+export function nodeCommand(parent: Command, signature: string, description: string): Command {
+  const address = readVariable('DEVIUM_RPC') ?? DEFAULT_RPC
+  return rpcCommand(parent, signature, description, {
+    description: "The rollup node's RPC address [DEVIUM_RPC]",
+    address,
+  })
+}
+
+/** The same for whatever program answers at `rpc.address`, where `--rpc` names no other. */
+export function rpcCommand(
+  parent: Command,
+  signature: string,
+  description: string,
+  rpc: { description: string; address: string },
+): Command {
+  return parent
+    .command(signature)
+    .description(description)
+    .helpOption('--help', 'Show this help')
+    .addOption(new Option('--rpc <url>', rpc.description).default(rpc.address, `"${redact(rpc.address)}"`))
+    .option('--token-file <file>', 'File with the bearer token that it asks for [DEVIUM_RPC_TOKEN_FILE]')
+}
+
+/** Throws UsageError when the address is none, or what answers there is no such node. */
+export async function withNode(
+  { rpc: url, tokenFile = readVariable('DEVIUM_RPC_TOKEN_FILE') }: Pick<NodeOptions, 'rpc' | 'tokenFile'>,
+  use: (node: NodeClient) => Promise<unknown>,
+  asked = ROLLUP_NODE,
+): Promise<void> {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new UsageError(`--rpc: expected an http address such as ${DEFAULT_RPC}`)
+  const token = tokenFile === undefined || tokenFile === '' ? undefined : loadToken(tokenFile, { create: false })
+  const node = createNodeClient({ url, token })
+  try {
+    await use(node)
+  } catch (error) {
+    if (error instanceof RpcTransportError) throw noAnswer(url, error, asked)
+    if (isNotServed(error) && error.message.includes('deviump2p_')) {
+      throw new UsageError(`${error.message}: the node at ${redact(url)} runs with --p2p.disable, or is no devium`)
+    }
+    if (isNotServed(error) && error.message.includes('admin_')) {
+      throw new UsageError(`${error.message}: the program at ${redact(url)} runs without --rpc.enable-admin`)
+    }
+    if (!(error instanceof z.ZodError)) throw error
+    const [{ path, message } = { path: [], message: '' }] = error.issues
+    const where = path.length === 0 ? '' : ` at ${path.join('.')}`
+    throw new UsageError(`${redact(url)} does not answer like a devium node${where}: ${message}`)
+  } finally {
+    await node.close()
+  }
+}
+
+/** Without a listener there, the address is most likely not the one that was meant. */
+function noAnswer(url: string, error: RpcTransportError, { who, variable }: AskedProgram): Error {
+  const { cause } = error
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  if (code !== 'ECONNREFUSED') return error
+  const hint = variable === undefined ? '' : `: name its RPC address with --rpc or ${variable}`
+  return new UsageError(`${who} answers at ${redact(url)} (connection refused)${hint}`)
+}
+
+/** Undefined when the server does not have the method (p2p disabled, or an older node). */
+export async function ifServed<M extends NodeMethod>(
+  node: NodeClient,
+  method: M,
+  params: NodeMethods[M]['params'],
+): Promise<NodeMethods[M]['result'] | undefined> {
+  try {
+    return await node.request(method, params)
+  } catch (error) {
+    if (isNotServed(error)) return undefined
+    throw error
+  }
+}
+
+function isNotServed(error: unknown): error is JsonRpcError {
+  return error instanceof JsonRpcError && error.rpcCode === RPC_METHOD_NOT_FOUND
+}

@@ -1,0 +1,69 @@
+import type { Connection } from '@libp2p/interface'
+import type { Clock } from '../../../../lib/clock.ts'
+import { describeError } from '../../../../lib/errors.ts'
+import { blockProtocols, RESULT } from '../../../../p2p/sync/payloadByNumber.ts'
+import { askForBlock, type BlockAnswer } from './blockProbe.ts'
+import { printable, type Recorder } from './steps.ts'
+
+const REFUSALS: Readonly<Record<number, string>> = {
+  [RESULT.notFound]: 'it does not have it',
+  [RESULT.invalidRequest]: 'it calls the request invalid (a block of the future, or before genesis?)',
+  [RESULT.unknownError]: 'an error of its own',
+}
+
+/** Chains named in a text; a peer may make up many. */
+const MAX_TOLD = 3
+
+/** Whether blocks can be had by number: without them, gaps are filled from others or from L1. */
+export async function checkBlocks(
+  modules: { clock: Clock; record: Recorder },
+  connection: Connection,
+  protocols: readonly string[],
+  options: { chainId: bigint | undefined; blockNumber: number | undefined; timeoutMs: number },
+): Promise<void> {
+  const { clock, record } = modules
+  const { chainId, blockNumber, timeoutMs } = options
+  const served = blockProtocols(protocols)
+  const chains = [...new Set(served.map((entry) => entry.chainId))]
+  const data = { protocols: served.map(({ protocol }) => protocol) }
+  if (served.length === 0) {
+    record('blocks', 'warning', 'it does not serve blocks by number', {
+      hint: 'missed blocks come from the execution client, from other peers, or from L1; the absence costs no score',
+    })
+    return
+  }
+  const [chosen] = served.filter((entry) => chainId === undefined || entry.chainId === chainId)
+  if (chosen === undefined) {
+    record(
+      'blocks',
+      'failed',
+      `it serves blocks of chain ${chains.slice(0, MAX_TOLD).join(' and ')}, not of chain ${chainId}`,
+      { data },
+    )
+    return
+  }
+  const what = `blocks of chain ${chosen.chainId} by number`
+  if (blockNumber === undefined) {
+    record('blocks', 'ok', `it serves ${what}; none was asked for`, { hint: 'ask for one with --block <number>', data })
+    return
+  }
+  const startMs = clock.now()
+  let answer: BlockAnswer
+  try {
+    answer = await askForBlock(connection, { protocol: chosen.protocol, number: blockNumber }, timeoutMs)
+  } catch (error) {
+    const text = `no good answer for block ${blockNumber}: ${printable(describeError(error))}`
+    record('blocks', 'warning', text, { tookMs: clock.now() - startMs, data })
+    return
+  }
+  const tookMs = clock.now() - startMs
+  if (answer.kind === 'refusal') {
+    const why = REFUSALS[answer.code] ?? `code ${answer.code}`
+    record('blocks', 'warning', `it serves ${what}, but not block ${blockNumber}: ${why}`, { tookMs, data })
+  } else {
+    record('blocks', 'ok', `it serves ${what}, ${blockNumber} for one`, {
+      tookMs,
+      data: { ...data, blockHash: answer.hash },
+    })
+  }
+}

@@ -1,0 +1,66 @@
+import type { NodeRecord } from '../../../../p2p/discovery/nodeRecord.ts'
+import { OPSTACK_VERSION } from '../../../../p2p/discovery/opstackEntry.ts'
+import type { CheckOutcome, Recorder } from './steps.ts'
+import type { CheckTarget } from './target.ts'
+
+/** Whom the text names. */
+export function checkAddress(record: Recorder, target: CheckTarget): void {
+  if (target.peerId !== undefined) {
+    record('address', 'ok', target.peerId, { data: { kind: target.kind, peerId: target.peerId } })
+    return
+  }
+  record('address', 'warning', `${target.kind} without /p2p/<peer id>`, {
+    hint: '--p2p.static and connectPeer need the id; the one that is found is told below',
+  })
+}
+
+/** What the node says of itself in its record, whose signature is good. */
+export function checkRecord(record: Recorder, node: NodeRecord, expectedChainId: bigint | undefined): void {
+  const { ip, tcpPort, udpPort, alsoAt, opstack, sequence } = node
+  const text = [
+    'signature is valid',
+    ip ?? 'no IP',
+    tcpPort === undefined ? 'no TCP port' : `tcp ${tcpPort}`,
+    udpPort === undefined ? 'no UDP port' : `udp ${udpPort}`,
+    ...(alsoAt === undefined ? [] : [`also at ${alsoAt.ip}`]),
+    opstack === undefined ? 'no opstack entry' : `chain ${opstack.chainId}`,
+    `sequence ${sequence}`,
+  ].join(', ')
+  const data = {
+    ip: ip ?? null,
+    tcpPort: tcpPort ?? null,
+    udpPort: udpPort ?? null,
+    alsoAt: alsoAt ?? null,
+    chainId: opstack?.chainId.toString() ?? null,
+    version: opstack?.version.toString() ?? null,
+    sequence: sequence.toString(),
+  }
+  const problem = problemOf(node, expectedChainId)
+  if (problem === undefined) record('record', 'ok', text, { data })
+  else record('record', problem.outcome, text, { data, hint: problem.hint })
+}
+
+function problemOf(
+  { ip, tcpPort, opstack }: NodeRecord,
+  expectedChainId: bigint | undefined,
+): { outcome: CheckOutcome; hint: string } | undefined {
+  if (opstack !== undefined && expectedChainId !== undefined && opstack.chainId !== expectedChainId) {
+    return { outcome: 'failed', hint: `it follows chain ${opstack.chainId}, not ${expectedChainId}` }
+  }
+  if (opstack !== undefined && opstack.version !== OPSTACK_VERSION) {
+    return { outcome: 'failed', hint: `version ${opstack.version} of the opstack entry; only 0 is known` }
+  }
+  if (ip === undefined) {
+    return {
+      outcome: 'failed',
+      hint: 'it does not know its own address yet: set --p2p.advertise.ip there, or wait until others have told it',
+    }
+  }
+  if (tcpPort === undefined) {
+    return { outcome: 'warning', hint: 'it serves discovery only (a bootnode), or does not know its port yet' }
+  }
+  if (opstack === undefined) {
+    return { outcome: 'warning', hint: 'without an opstack entry the nodes of its chain leave it alone' }
+  }
+  return undefined
+}

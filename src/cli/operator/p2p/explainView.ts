@@ -1,0 +1,187 @@
+import { z } from 'zod'
+import { shortPeer } from '../../../lib/shortIds.ts'
+import { RESPONSE_TERMS, TOPIC_TERMS } from '../../../p2p/base/scoreTerms.ts'
+import { formatTable, type LineWidth, plainText, wrapText } from '../../shared/table.ts'
+import { formatNumber, formatSeconds, formatTime } from '../../shared/units.ts'
+import { causeText, formatEvents } from './historyView.ts'
+import { historySchema, type PeerEvents, type Score, type ScoreTerm, scoreSchema } from './peerSchemas.ts'
+
+/** deviump2p_peerScore and deviump2p_peerHistory of one peer. */
+export const explanationSchema = z.object({ score: scoreSchema, history: historySchema })
+
+/** The same for people. */
+export function formatExplanation(answers: unknown, width?: LineWidth): string {
+  const { score: report, history } = explanationSchema.parse(answers)
+  return [
+    headline(report, width),
+    partsTable(report, width),
+    section('because of', causesOf(report), width),
+    section('what follows', [...standingOf(report), ...meshStanding(report, history.events)], width),
+    section('what helps', report.advice, width),
+    `what it did, and what was done to it\n${formatEvents(history.events, width)}`,
+  ]
+    .filter((text) => text !== '')
+    .join('\n\n')
+}
+
+/** deviump2p_peerScore of all connected peers: one line each, the worst first. */
+export function formatScores(answer: unknown, width?: LineWidth): string {
+  const reports = scoreSchema
+    .array()
+    .parse(answer)
+    .sort((a, b) => a.total - b.total)
+  if (reports.length === 0) return 'no peer is connected'
+  const rows = reports.map((report) => [
+    shortPeer(report.peerID),
+    formatNumber(report.total),
+    STANDING[report.thresholds.findLast(({ below }) => below)?.name ?? ''] ?? '-',
+    report.mainReason,
+  ])
+  const table = formatTable(['peer', 'score', 'standing', 'mostly for'], rows, width)
+  return `${table}\n\nall about one: devium p2p explain ${shortPeer(reports[0]?.peerID ?? '')}`
+}
+
+/** By the lowest threshold that a score is below. */
+const STANDING: Record<string, string> = {
+  '': 'good',
+  mesh: 'not in meshes',
+  gossip: 'no gossip',
+  publish: 'unserved',
+  graylist: 'unheard',
+  ban: 'to be banned',
+}
+
+function section(title: string, lines: readonly string[], width: LineWidth): string {
+  if (lines.length === 0) return ''
+  const room = width === undefined ? undefined : width - 4
+  return [title, ...lines.map((line) => `  ${wrapText(plainText(line), room, 4)}`)].join('\n')
+}
+
+function headline(report: Score, width: LineWidth): string {
+  const traits = [
+    report.connected ? 'connected' : 'not connected',
+    ...(report.static ? ['static (never banned for its score)'] : []),
+    ...(report.protected && !report.static ? ['protected from trimming'] : []),
+    ...(report.scored ? [] : ['scoring is off (--p2p.scoring none)']),
+  ]
+  const score = `score ${formatNumber(report.total)}${report.total === 0 ? '' : `, mostly for: ${report.mainReason}`}`
+  return [report.peerID, score, traits.join(', ')].map((line) => wrapText(plainText(line), width, 2)).join('\n')
+}
+
+const PART_COLUMNS = ['made of', 'count', 'weight', 'score']
+
+function partsTable(report: Score, width: LineWidth): string {
+  const rows: string[][] = []
+  const add = (
+    name: string,
+    { value, weight, score }: ScoreTerm,
+    options: { factor?: number; squared?: true | undefined } = {},
+  ) => {
+    if (value * weight === 0) return
+    const { factor = 1, squared } = options
+    const count = squared === true ? `${formatNumber(Math.sqrt(value))}²` : formatNumber(value)
+    rows.push([name, count, formatNumber(weight * factor), formatNumber(score * factor)])
+  }
+  for (const part of report.topics.parts) {
+    for (const { name, row, squared } of TOPIC_TERMS) {
+      add(`blocks v${part.version}: ${row}`, part[name], { factor: part.topicWeight, squared })
+    }
+  }
+  const uncapped = report.topics.parts.reduce((sum, { score }) => sum + score, 0)
+  if (report.topics.cap > 0 && uncapped > report.topics.cap) {
+    const [less, cap] = [report.topics.cap - uncapped, report.topics.cap].map(formatNumber)
+    rows.push([`all topics bring at most ${cap}`, '', '', String(less)])
+  }
+  for (const { name, row, squared } of RESPONSE_TERMS) add(row, report.application[name], { squared })
+  for (const { ip, peers, threshold, exemptBy, ...term } of report.ipColocation.parts) {
+    if (exemptBy !== null) rows.push([`IP ${ip}: exempt (${exemptBy})`, '', '', '0'])
+    else if (term.value > 0) add(`IP ${ip}: ${peers.length} peers, ${threshold} are free`, term, { squared: true })
+  }
+  const { penalties, threshold, ...behaviour } = report.behaviour
+  const misbehaved = `misbehaviour: ${formatNumber(penalties)} points, ${threshold} are free`
+  if (penalties > 0 && behaviour.value === 0) rows.push([misbehaved, '0', formatNumber(behaviour.weight), '0'])
+  add(misbehaved, behaviour, { squared: true })
+  if (rows.length === 0) return 'nothing counts for or against it'
+  if (rows.length > 1) rows.push(['total', '', '', formatNumber(report.total)])
+  return formatTable(PART_COLUMNS, rows, width)
+}
+
+function causesOf(report: Score): string[] {
+  const { rejections, behaviour, application } = report.causes
+  const lines = [
+    ...rejections.map((cause) => `invalid message: ${causeText(cause)} (${formatTime(cause.lastMs)})`),
+    ...behaviour.map((cause) => `misbehaviour: ${causeText(cause)} (${formatTime(cause.lastMs)})`),
+    ...application.map((cause) => `request: ${causeText(cause)} (${formatTime(cause.lastMs)})`),
+  ]
+  for (const { ip, peers, score, exemptBy } of report.ipColocation.parts) {
+    const others = peers.filter((peer) => peer !== report.peerID).map(shortPeer)
+    if (score < 0) lines.push(`IP ${ip} is also that of ${others.join(', ')}`)
+    else if (exemptBy !== null && others.length > 0) {
+      lines.push(
+        `IP ${ip} is shared with ${others.length} more, which costs nothing: --p2p.score.ip-exempt ${exemptBy}`,
+      )
+    }
+  }
+  return lines
+}
+
+function standingOf(report: Score): string[] {
+  const lines: string[] = []
+  if (report.servesBlocks === false)
+    lines.push('It does not serve blocks by number, as op-node from v1.20 on. The absence costs no score.')
+  if (report.ban !== null) {
+    const { reason, untilMs, remainingS } = report.ban
+    lines.push(`banned until ${formatTime(untilMs)} UTC (${formatSeconds(remainingS)} more): ${reason}`)
+    lines.push(`to end the ban, and forgive the score: devium p2p unblock ${shortPeer(report.peerID)}`)
+  }
+  for (const { subject, reason } of report.refusals) {
+    lines.push(`refused: ${reason}`)
+    lines.push(`to let it in: devium p2p unblock ${shortPeer(subject)}`)
+  }
+  if (!report.connected) return [...lines, ...standingWhileAway(report)]
+  for (const { name, value, below, effect, changesInS } of report.thresholds) {
+    if (name === 'ban' && report.static) continue
+    if (below) lines.push(`below ${value} (${name}): ${effect}; ${recovery(report, name, changesInS)}`)
+    else if (changesInS !== null)
+      lines.push(`falls below ${value} (${name}) in ${formatSeconds(changesInS)}: ${effect}`)
+  }
+  const ban = report.thresholds.find(({ name }) => name === 'ban')
+  if (ban !== undefined && !ban.below && report.total < 0 && !report.static) {
+    lines.push(`${formatNumber(report.total - ban.value)} points above the ban at ${ban.value}`)
+  }
+  if (lines.length === 0) lines.push('above every threshold')
+  return lines
+}
+
+/** Why a peer that we would have in the mesh is not there: which nobody sees in its score, since the peer decides. */
+function meshStanding(report: Score, events: PeerEvents): string[] {
+  if (!report.connected || report.topics.parts.some(({ inMesh }) => inMesh)) return []
+  const changes = events.filter(({ kind }) => kind === 'graft' || kind === 'prune')
+  const left = changes.filter(({ kind, reason }) => kind === 'prune' && reason === 'by-peer')
+  if (left.length === 0 || left.at(-1) !== changes.at(-1)) return []
+  const often = left.length === 1 ? 'it has left our mesh' : 'it leaves our mesh again and again'
+  return [
+    `${often}: it has peers enough, or scores us below 0, as op-node of 2024 does with every peer after 48 s; blocks still reach it, and come from it, by lazy gossip`,
+  ]
+}
+
+/** What will be the case when it comes back. */
+function standingWhileAway(report: Score): string[] {
+  const { ban, forgottenInS } = report
+  if (ban !== null && forgottenInS !== null && forgottenInS < ban.remainingS) {
+    return [`by then the score is forgotten (in ${formatSeconds(forgottenInS)}): it begins anew`]
+  }
+  const lowest = report.thresholds.findLast(({ name, below }) => below && !(name === 'ban' && report.static))
+  const lines: string[] = []
+  if (lowest !== undefined) lines.push(`when it comes back, below ${lowest.value} (${lowest.name}): ${lowest.effect}`)
+  if (forgottenInS !== null) {
+    lines.push(`the score stands still while it is away, and is forgotten in ${formatSeconds(forgottenInS)}`)
+  }
+  return lines
+}
+
+function recovery(report: Score, name: string, changesInS: number | null): string {
+  if (name === 'ban') return 'at once'
+  if (changesInS !== null) return `over in ${formatSeconds(changesInS)} if nothing more happens`
+  return `not over within ${formatSeconds(report.forecastHorizonS)} by itself`
+}

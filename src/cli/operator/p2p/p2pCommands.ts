@@ -1,0 +1,159 @@
+import type { Command } from 'commander'
+import type { NodeClient } from '../../../rpc/client/index.ts'
+import { type LineWidth, plainText, terminalWidth } from '../../shared/table.ts'
+import { askYes } from '../../shared/terminal/askYes.ts'
+import { ifServed, type NodeOptions, nodeCommand, RPC_HELP, withNode } from '../nodeCommand.ts'
+import { printJson } from '../printJson.ts'
+import { addCheck } from './check/checkCommand.ts'
+import { formatExplanation, formatScores } from './explainView.ts'
+import { formatHistories, formatHistory } from './historyView.ts'
+import { addHealth } from './p2pHealthCommand.ts'
+import { PEER_ACTIONS, type PeerAction } from './peerActions.ts'
+import { formatBans, formatBlocks, formatPeers, formatStats } from './peersView.ts'
+import { resolvePeer } from './resolvePeer.ts'
+
+/** Adds one command to `devium p2p`, or to `devium` itself as a short form. */
+type AddCommand = (parent: Command) => void
+
+/** `devium p2p …`, and the short forms: `devium peers`, `devium explain` and so on. */
+export function addP2pCommands(program: Command): void {
+  const group = program
+    .command('p2p')
+    .description('Peers, why they have their scores, bans and block lists')
+    .helpOption('--help', 'Show this help')
+    .addHelpText('after', `\nA <peer> is given by its id, or by the beginning or the end of it.\n${RPC_HELP}`)
+  for (const add of COMMANDS) add(group)
+  program.commandsGroup('Short for devium p2p …:')
+  for (const add of COMMANDS) add(program)
+  program.commandsGroup('Commands:')
+}
+
+/** A command that shows what the node answers: for people, or with `--json` as it came. */
+interface PeerView<T> {
+  name: string
+  /** Takes one peer, or may do without. */
+  argument?: '[peer]'
+  description: string
+  ask(node: NodeClient, peerId: string | undefined): Promise<T>
+  format(answer: T, width: LineWidth, peerId: string | undefined): string
+}
+
+function addView<T>({ name, argument, description, ask, format }: PeerView<T>): AddCommand {
+  const show = async (given: string | undefined, options: NodeOptions): Promise<void> => {
+    await withNode(options, async (node) => {
+      const peerId = given === undefined ? undefined : await resolvePeer(node, given)
+      const answer = await ask(node, peerId)
+      if (options.json) printJson(answer)
+      else console.log(format(answer, terminalWidth(), peerId))
+    })
+  }
+  return (parent) => {
+    const command = nodeCommand(parent, name, description).option('--json', 'Print the raw answer')
+    if (argument === undefined) command.action((options: NodeOptions) => show(undefined, options))
+    else {
+      command.argument(argument, 'Its id, or the beginning or end of it')
+      command.action((peer: string | undefined, options: NodeOptions) => show(peer, options))
+    }
+  }
+}
+
+const addPeers: AddCommand = (parent) =>
+  nodeCommand(parent, 'peers', 'Peers with their addresses and scores')
+    .option('--all', 'Known peers too, not only connected ones')
+    .option('--json', 'Print the raw answer')
+    .action(async (options: NodeOptions & { all?: true }) => {
+      await withNode(options, async (node) => {
+        const dump = await node.request('deviump2p_peers', [options.all !== true])
+        if (options.json) return printJson(dump)
+        const [self, standings] = await Promise.all([
+          options.all ? ifServed(node, 'deviump2p_self', []) : undefined,
+          ifServed(node, 'deviump2p_standings', []),
+        ])
+        console.log(formatPeers(dump, terminalWidth(), { self, standings }))
+      })
+    })
+
+const addStats = addView({
+  name: 'stats',
+  description: 'How many peers are known, connected, blocked, on each topic',
+  // op-node's has two more topics.
+  ask: async (node) => ({
+    ...objectOf(await node.request('opp2p_peerStats', [])),
+    ...objectOf(await node.request('deviump2p_peerStats', [])),
+  }),
+  format: formatStats,
+})
+
+function objectOf(answer: unknown): object {
+  return typeof answer === 'object' && answer !== null ? answer : {}
+}
+
+const addExplain = addView({
+  name: 'explain',
+  argument: '[peer]',
+  description: 'Why a peer has its score, what follows, and what helps; without a peer the main reason of each',
+  ask: async (node, peerId) =>
+    peerId === undefined
+      ? node.request('deviump2p_peerScore', [])
+      : {
+          score: await node.request('deviump2p_peerScore', [peerId]),
+          history: await node.request('deviump2p_peerHistory', [peerId]),
+        },
+  format: (answer, width, peerId) =>
+    peerId === undefined ? formatScores(answer, width) : formatExplanation(answer, width),
+})
+
+const addHistory = addView({
+  name: 'history',
+  argument: '[peer]',
+  description: 'What a peer did, and what was done to it; without a peer the latest of all',
+  ask: (node, peerId) => node.request('deviump2p_peerHistory', peerId === undefined ? [] : [peerId]),
+  format: (answer, width, peerId) =>
+    peerId === undefined ? formatHistories(answer, width) : formatHistory(answer, width),
+})
+
+const addBans = addView({
+  name: 'bans',
+  description: 'Bans that stand: of whom, until when, and why',
+  ask: (node) => node.request('deviump2p_bans', []),
+  format: formatBans,
+})
+
+const addBlocks = addView({
+  name: 'blocks',
+  description: 'What the operator has blocked: peers, IP addresses and subnets',
+  ask: async (node) => ({
+    peers: await node.request('deviump2p_listBlockedPeers', []),
+    addresses: await node.request('deviump2p_listBlockedAddrs', []),
+    subnets: await node.request('deviump2p_listBlockedSubnets', []),
+  }),
+  format: formatBlocks,
+})
+
+const addAction =
+  ({ name, argument, description, question, run }: PeerAction): AddCommand =>
+  (parent) => {
+    const command = nodeCommand(parent, `${name} ${argument}`, description)
+    if (question !== undefined) command.option('--yes', 'Do not ask before a block that reaches far')
+    command.action(async (subject: string, options: NodeOptions & { yes?: true }) => {
+      await withNode(options, async (node) => {
+        const asked = await question?.(node, subject)
+        if (asked !== undefined && options.yes !== true) await askYes(asked)
+        console.log(plainText(await run(node, subject)))
+      })
+    })
+  }
+
+const ACTIONS = PEER_ACTIONS.map(addAction)
+/** In the order of the help text: first what is looked at, then what is changed. */
+const COMMANDS: readonly AddCommand[] = [
+  addHealth,
+  addPeers,
+  addStats,
+  addExplain,
+  addHistory,
+  addBans,
+  addBlocks,
+  addCheck,
+  ...ACTIONS,
+]

@@ -1,0 +1,117 @@
+import { isIP } from 'node:net'
+import { z } from 'zod'
+import { parseCidr, parseIp, subnetContains } from '../../../lib/ipNet.ts'
+import type { NodeClient } from '../../../rpc/client/index.ts'
+import { questionBeforeBlock } from './blockGuard.ts'
+import { scoreSchema } from './peerSchemas.ts'
+import { resolvePeer } from './resolvePeer.ts'
+
+/** A command that changes something about one peer, and says what it did. */
+export interface PeerAction {
+  name: string
+  argument: string
+  description: string
+  /** What to ask before it is done, where it could do more than is meant; `--yes` answers it. */
+  question?(node: NodeClient, subject: string): Promise<string | undefined>
+  /** Resolves to what was done, for people. */
+  run(node: NodeClient, subject: string): Promise<string>
+}
+
+type Kind = 'Peer' | 'Addr' | 'Subnet'
+
+/** Told by the form of what is given. */
+function kindOf(subject: string): Kind {
+  if (subject.includes('/')) return 'Subnet'
+  return /^\d+\.[\d.]*$|:/.test(subject) ? 'Addr' : 'Peer'
+}
+
+type PeerMethod = `deviump2p_${'protect' | 'unprotect' | 'disconnect'}Peer`
+
+function peerAction(
+  name: string,
+  description: string,
+  method: PeerMethod,
+  done: (peerId: string) => string,
+): PeerAction {
+  return {
+    name,
+    argument: '<peer>',
+    description,
+    async run(node, given) {
+      const peerId = await resolvePeer(node, given)
+      await node.request(method, [peerId])
+      return done(peerId)
+    },
+  }
+}
+
+function listAction(verb: 'block' | 'unblock', description: string, done: string): PeerAction {
+  return {
+    name: verb,
+    argument: '<peer|ip|subnet>',
+    description,
+    async run(node, given) {
+      const kind = kindOf(given)
+      const subject = kind === 'Peer' ? await resolvePeer(node, given) : given
+      await node.request(`deviump2p_${verb}${kind}`, [subject])
+      const left = verb === 'unblock' ? await refusalsLeft(node, kind, subject) : []
+      return left.length === 0 ? `${subject} ${done}` : `${subject} is off its list, but refused: ${left.join('; ')}`
+    },
+  }
+}
+
+/** What keeps it out although its own entry is gone. */
+async function refusalsLeft(node: NodeClient, kind: Kind, subject: string): Promise<string[]> {
+  if (kind === 'Peer') {
+    const { refusals } = scoreSchema.parse(await node.request('deviump2p_peerScore', [subject]))
+    return refusals.map(({ reason }) => reason)
+  }
+  if (kind === 'Subnet' || isIP(subject) === 0) return []
+  const subnets = z.array(z.string()).parse(await node.request('deviump2p_listBlockedSubnets', []))
+  return subnets
+    .filter((cidr) => subnetContains(parseCidr(cidr), parseIp(subject)))
+    .map((cidr) => `it lies in ${cidr}, which is blocked`)
+}
+
+export const PEER_ACTIONS: readonly PeerAction[] = [
+  {
+    ...listAction(
+      'block',
+      'Refuse a peer, IP address or subnet from now on, and close its connections',
+      'is refused from now on; its connections are closed',
+    ),
+    question: questionBeforeBlock,
+  },
+  listAction(
+    'unblock',
+    'Take a peer, IP address or subnet off the block list; ends a ban, and forgives the score that led to it',
+    'is neither blocked nor banned any more',
+  ),
+  peerAction(
+    'protect',
+    'Protect a peer from trimming: it is not disconnected when there are too many',
+    'deviump2p_protectPeer',
+    (peerId) => `${peerId} is protected from trimming`,
+  ),
+  peerAction(
+    'unprotect',
+    'Let a peer be trimmed again',
+    'deviump2p_unprotectPeer',
+    (peerId) => `${peerId} may be trimmed again`,
+  ),
+  {
+    name: 'connect',
+    argument: '<address>',
+    description: 'Dial a multiaddress that ends in /p2p/<peer id>',
+    async run(node, address) {
+      await node.request('deviump2p_connectPeer', [address])
+      return `connected to ${address}`
+    },
+  },
+  peerAction(
+    'disconnect',
+    'Close the connections of a peer and forget it; takes it off the block list too',
+    'deviump2p_disconnectPeer',
+    (peerId) => `${peerId} is disconnected and forgotten`,
+  ),
+]

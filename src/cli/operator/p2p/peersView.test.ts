@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+import { PEER_A, PEER_B } from '../../testUtils/peerAnswers.ts'
+import { formatHistories, formatHistory } from './historyView.ts'
+import { formatBans, formatBlocks, formatStats } from './peersView.ts'
+
+const linesOf = (text: string) => text.split('\n').map((line) => line.replace(/ +/g, ' '))
+const event = (kind: string, reason: string, lastMs: number, more: object = {}) => ({
+  kind,
+  reason,
+  count: 1,
+  firstMs: 0,
+  lastMs,
+  score: 0,
+  ...more,
+})
+
+describe('formatHistories', () => {
+  it('tells what happened in words, of all peers in the order of time', () => {
+    const first = [
+      event('connected', 'inbound', 1_000, { detail: `/ip4/10.0.0.1/tcp/9/p2p/${PEER_A}` }),
+      event('graft', 'refused', 3_000, { topics: [1, 3], count: 4 }),
+    ]
+    const second = [event('unban', 'expired', 2_000), event('behaviour', 'broken-promise', 4_000)]
+    const answers = [
+      { peerID: PEER_A, events: first },
+      { peerID: PEER_B, events: second },
+    ]
+    expect(linesOf(formatHistories(answers, undefined))).toEqual([
+      'when (UTC) peer score what happened',
+      '1970-01-01 00:00:01 …c7RqNtL9 0 it connected: /ip4/10.0.0.1/tcp/9',
+      '1970-01-01 00:00:02 …rYUqNnZ7 0 the ban ran out',
+      '1970-01-01 00:00:03 …c7RqNtL9 0 it wanted into the mesh and was refused 4 times, on v1 v3',
+      '1970-01-01 00:00:04 …rYUqNnZ7 0 misbehaved: broken-promise',
+    ])
+    expect(formatHistories([], undefined)).toBe('nothing has happened yet')
+    expect(formatHistory({ peerID: PEER_A, events: [] }, undefined)).toContain('nothing is written down about it')
+  })
+  it('shows the latest of many', () => {
+    const events = Array.from({ length: 60 }, (_, n) => event('reject', `reason${n}`, n * 1_000))
+    const lines = linesOf(formatHistories([{ peerID: PEER_A, events }], undefined))
+    expect(lines[1]).toContain('reason10')
+    expect(lines.at(-1)).toContain('the latest 50 of 60 events')
+  })
+})
+
+describe('formatBans', () => {
+  it('tells whose, until when, why, and how to end one', () => {
+    const bans = [{ subject: PEER_A, kind: 'peer', reason: 'score -150', untilMs: 1_000, remainingS: 90 }]
+    expect(linesOf(formatBans(bans, 80))).toEqual([
+      'who until (UTC) left why',
+      '…c7RqNtL9 1970-01-01 00:00:01 90 s score -150',
+      '',
+      'to end one: devium p2p unblock …c7RqNtL9',
+    ])
+    expect(formatBans([])).toContain('no ban stands')
+  })
+})
+
+describe('formatBlocks and formatStats', () => {
+  it('list what is blocked, and count', () => {
+    const lists = { peers: [PEER_A], addresses: ['10.1.2.3'], subnets: ['fd00::/8'] }
+    expect(linesOf(formatBlocks(lists)).slice(1, 4)).toEqual([`peer ${PEER_A}`, 'address 10.1.2.3', 'subnet fd00::/8'])
+    expect(formatBlocks({ peers: [], addresses: [], subnets: [] })).toContain('nothing is blocked')
+    expect(linesOf(formatStats({ connected: 2, banned: 1, more: 3 }))).toEqual([
+      'peers number',
+      'connected 2',
+      'blocked or banned 1',
+      'more 3',
+    ])
+  })
+})

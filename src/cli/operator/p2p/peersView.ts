@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import { shortPeer } from '../../../lib/shortIds.ts'
+import { formatTable, type LineWidth, peerFor, plainText } from '../../shared/table.ts'
+import { formatNumber, formatSeconds, formatTime } from '../../shared/units.ts'
+import { bansSchema, dumpSchema } from './peerSchemas.ts'
+
+/** What deviump2p_peers leaves out; both undefined where the node does not say. */
+export interface MoreOfPeers {
+  /** deviump2p_self: it is among its own peers. */
+  self?: unknown
+  /** deviump2p_standings, which tells a static peer from one that the operator has protected. */
+  standings?: unknown
+}
+
+/** deviump2p_peers for people, connected ones first; ids are shortened where whole ones leave no room. */
+export function formatPeers(answer: unknown, width: LineWidth, { self, standings }: MoreOfPeers): string {
+  const dump = dumpSchema.parse(answer)
+  const staticIds = new Set(
+    standings === undefined
+      ? []
+      : standingsSchema.parse(standings).flatMap(({ peerID, static: isStatic }) => (isStatic ? [peerID] : [])),
+  )
+  const ownId = self === undefined ? undefined : selfSchema.parse(self).peerID
+  const peers = Object.values(dump.peers)
+    .filter(({ peerID }) => peerID !== ownId)
+    .sort((a, b) => Number(b.connectedness === 1) - Number(a.connectedness === 1))
+  const rows = peers.map((peer) => [
+    peerFor(peer.peerID, width),
+    peer.connectedness === 1 ? (peer.direction === 1 ? 'inbound' : 'outbound') : '-',
+    formatNumber(peer.scores.gossip.total),
+    peer.gossipBlocks ? 'blocks' : '-',
+    staticIds.has(peer.peerID) ? 'static' : peer.protected ? 'protected' : '-',
+    peer.latency === 0 ? '-' : `${(peer.latency / 1e6).toFixed(1)} ms`,
+    [peer.addresses?.[0]?.replace(/\/p2p\/.*$/, ''), peer.userAgent].filter(Boolean).join(' ') || '-',
+  ])
+  const table = formatTable(
+    ['peer', 'connected', 'score', 'gossip', 'standing', 'latency', 'address and agent'],
+    rows,
+    width,
+  )
+  const banned = [...dump.bannedPeers, ...dump.bannedIPS, ...dump.bannedSubnets]
+  const notes = [
+    `${dump.totalConnected} connected`,
+    ...(banned.length === 0 ? [] : [`${banned.length} blocked or banned: ${banned.map(shortPeer).join(', ')}`]),
+  ]
+  return rows.length === 0 ? notes.join('\n') : `${notes.join('\n')}\n\n${table}`
+}
+
+const selfSchema = z.object({ peerID: z.string() })
+const standingsSchema = z.array(z.object({ peerID: z.string(), static: z.boolean() }))
+
+/** deviump2p_bans for people. */
+export function formatBans(answer: unknown, width?: LineWidth): string {
+  const bans = bansSchema.parse(answer)
+  if (bans.length === 0) return 'no ban stands (what you blocked yourself: devium p2p blocks)'
+  const rows = bans.map(({ subject, reason, untilMs, remainingS }) => [
+    width === undefined ? subject : shortPeer(subject),
+    formatTime(untilMs),
+    formatSeconds(remainingS),
+    reason,
+  ])
+  const table = formatTable(['who', 'until (UTC)', 'left', 'why'], rows, width)
+  return `${table}\n\nto end one: devium p2p unblock ${shortPeer(bans[0]?.subject ?? '')}`
+}
+
+/** Bans that a line names; `devium p2p bans` has all. */
+const MAX_NAMED = 3
+
+/** deviump2p_bans in one line; undefined: none stands. */
+export function bansNote(answer: unknown): string | undefined {
+  const bans = answer === undefined ? [] : bansSchema.parse(answer)
+  if (bans.length === 0) return undefined
+  const named = bans
+    .slice(0, MAX_NAMED)
+    .map(({ subject, reason, remainingS }) => `${shortPeer(subject)} for ${formatSeconds(remainingS)} more: ${reason}`)
+  const more = bans.length > MAX_NAMED ? `; and ${bans.length - MAX_NAMED} more` : ''
+  return plainText(`banned: ${named.join('; ')}${more}`)
+}
+
+const blocksSchema = z.object({
+  peers: z.array(z.string()),
+  addresses: z.array(z.string()),
+  subnets: z.array(z.string()),
+})
+
+/** The three block lists, for people. */
+export function formatBlocks(answer: unknown): string {
+  const { peers, addresses, subnets } = blocksSchema.parse(answer)
+  const rows = [
+    ...peers.map((peer) => ['peer', peer]),
+    ...addresses.map((address) => ['address', address]),
+    ...subnets.map((subnet) => ['subnet', subnet]),
+  ]
+  if (rows.length === 0) return 'nothing is blocked (bans for a score: devium p2p bans)'
+  return `${formatTable(['what', 'blocked'], rows)}\n\nto end one: devium p2p unblock ${rows[0]?.[1] ?? ''}`
+}
+
+/** deviump2p_peerStats for people. */
+export function formatStats(answer: unknown): string {
+  const stats = z.record(z.string(), z.number()).parse(answer)
+  const rows = Object.entries(stats).map(([name, count]) => [STATS[name] ?? name, String(count)])
+  return formatTable(['peers', 'number'], rows)
+}
+
+const STATS: Record<string, string> = {
+  connected: 'connected',
+  table: 'in the discovery table',
+  blocksTopic: 'on the blocks topic v1',
+  blocksTopicV2: 'on the blocks topic v2',
+  blocksTopicV3: 'on the blocks topic v3',
+  blocksTopicV4: 'on the blocks topic v4',
+  banned: 'blocked or banned',
+  known: 'known, this node included',
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import { UsageError } from '../../../lib/errors.ts'
+import { shortPeer } from '../../../lib/shortIds.ts'
+import type { NodeClient } from '../../../rpc/client/index.ts'
+
+const dumpSchema = z.object({ peers: z.record(z.string(), z.unknown()), bannedPeers: z.array(z.string()) })
+const historiesSchema = z.array(z.object({ peerID: z.string() }))
+
+/** Shorter than any whole peer id. */
+const MAX_PART = 40
+const MIN_PART = 3
+
+/**
+ * The whole id of a peer that is given by the beginning or the end of it, as tables show it (`…hN2fKq7w`). Throws
+ * UsageError unless exactly one known peer fits. What is long enough to be an id is left to the node to judge.
+ */
+export async function resolvePeer(node: NodeClient, given: string): Promise<string> {
+  const part = given.replace(/^(…|\.\.\.)|(…|\.\.\.)$/g, '')
+  if (part.length > MAX_PART) return part
+  if (part.length < MIN_PART) throw new UsageError(`"${given}": give at least ${MIN_PART} characters of the peer id`)
+  const fits = (id: string): boolean => id.startsWith(part) || id.endsWith(part)
+  const { peers, bannedPeers } = dumpSchema.parse(await node.request('deviump2p_peers', [false]))
+  const known = new Set([...Object.keys(peers), ...bannedPeers].filter(fits))
+  if (known.size === 0) {
+    // Gone, and forgotten by the peer store, but not by the history.
+    const histories = historiesSchema.parse(await node.request('deviump2p_peerHistory', []))
+    for (const { peerID } of histories) if (fits(peerID)) known.add(peerID)
+  }
+  const [only] = known
+  if (only === undefined)
+    throw new UsageError(`no known peer's id begins or ends with "${part}" (devium peers --all lists them)`)
+  if (known.size === 1) return only
+  const some = [...known].slice(0, 3).map(shortPeer).join(', ')
+  throw new UsageError(
+    `"${part}" fits ${known.size} peers (${some}${known.size > 3 ? ', …' : ''}): give more of the id`,
+  )
+}

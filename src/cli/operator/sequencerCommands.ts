@@ -1,0 +1,58 @@
+import type { Command } from 'commander'
+import { z } from 'zod'
+import { plainText } from '../shared/table.ts'
+import { printLines } from '../shared/terminal/printLines.ts'
+import { type NodeOptions, nodeCommand, RPC_HELP, withNode } from './nodeCommand.ts'
+import { printJson } from './printJson.ts'
+import { healthSchema, verdictLines, verdictOptions } from './status/verdictView.ts'
+
+const sequencerSchema = z.object({ sequencer: z.object({ active: z.boolean(), conductor: z.boolean() }).nullable() })
+
+/** The last sealed block is waited for. */
+const STOP_TIMEOUT_MS = 60_000
+
+/** `devium sequencer …`: starts and stops the making of blocks by a running rollup node, whose admin methods must be enabled. */
+export function addSequencerCommands(program: Command): void {
+  const group = program
+    .command('sequencer')
+    .description('Whether a rollup node makes blocks; start and stop that')
+    .helpOption('--help', 'Show this help')
+    .addHelpText('after', `\n${RPC_HELP}`)
+  nodeCommand(group, 'status', 'Whether this node makes blocks, since when not, and why; and its head')
+    .option('--json', 'Print the raw answers')
+    .action(async (options: NodeOptions) => {
+      await withNode(options, async (node) => {
+        const answer = await node.request('devium_health', [])
+        const { unsafe_l2: head } = await node.request('devium_syncStatus', [])
+        const { active, conductor } = sequencerSchema.parse(answer).sequencer ?? { active: false, conductor: false }
+        if (options.json) return printJson({ active, conductor, head, health: answer })
+        const health = healthSchema.parse(answer)
+        const isVerifier = health.node.role === 'verifier'
+        printLines([
+          ...verdictLines(health, verdictOptions(options)),
+          '',
+          ...(isVerifier ? ['The node is a verifier: it runs without --sequencer.enabled.'] : []),
+          ...(conductor ? ['An op-conductor decides when this node makes blocks.'] : []),
+          plainText(`Unsafe head ${head.number} ${head.hash}`),
+        ])
+      })
+    })
+  nodeCommand(group, 'start [head]', 'Make blocks on the unsafe head, whose hash may be given as a safeguard').action(
+    async (head: string | undefined, options: NodeOptions) => {
+      await withNode(options, async (node) => {
+        // What is no hash the node refuses, in its words.
+        await node.transport.request('admin_startSequencer', head === undefined ? [] : [head])
+        console.log('makes blocks')
+      })
+    },
+  )
+  nodeCommand(
+    group,
+    'stop',
+    'Make no more blocks; prints the hash of the last one, to start another sequencer on',
+  ).action(async (options: NodeOptions) => {
+    await withNode(options, async (node) => {
+      console.log(await node.request('admin_stopSequencer', [], { timeoutMs: STOP_TIMEOUT_MS }))
+    })
+  })
+}

@@ -1,0 +1,71 @@
+import { shortPeer } from '../../../lib/shortIds.ts'
+import type { Events } from '../../../rpc/schemas/events.ts'
+import { formatSeconds } from '../../shared/units.ts'
+import type { Happening } from './watchState.ts'
+
+/** What happened with a peer, as a line; undefined for scores, which the table shows. */
+export function peerHappening(event: Events['peers'], atMs: number): Happening | undefined {
+  if (event.event === 'scores') return undefined
+  const peer = shortPeer(event.peerID)
+  switch (event.event) {
+    case 'connected':
+      return plain(atMs, event.direction === 'inbound' ? `${peer} connected` : `connected to ${peer}`)
+    case 'disconnected':
+      return plain(atMs, `${event.by === 'us' ? `disconnected ${peer}` : `${peer} disconnected`}: ${event.cause}`)
+    case 'graft':
+      return plain(
+        atMs,
+        event.cause === 'refused' ? `${peer} was refused a place in the mesh` : `${peer} is in the mesh`,
+      )
+    case 'prune':
+      return plain(atMs, `${peer} ${event.cause === 'by-peer' ? 'has left' : 'was put out of'} the mesh`)
+  }
+}
+
+export function banHappening(event: Events['bans'], atMs: number): Happening {
+  const who = 'peerID' in event ? shortPeer(event.peerID) : 'ip' in event ? event.ip : event.subnet
+  switch (event.event) {
+    case 'ban': {
+      const text = `${who} is banned for ${formatSeconds(Math.max(0, event.untilMs - atMs) / 1000)}: ${event.reason}`
+      return { atMs, text, tone: 'bad' }
+    }
+    case 'unban':
+      return plain(atMs, `the ban of ${who} ${event.cause === 'expired' ? 'ran out' : 'was lifted by the operator'}`)
+    case 'block':
+      return { atMs, text: `${who} was put on the block list`, tone: 'notable' }
+    case 'unblock':
+      return plain(atMs, `${who} was taken off the block list`)
+  }
+}
+
+/** What derivation gives up or passes over; the rest of its work shows in the heads. */
+export function derivationHappening(event: Events['derivation'], atMs: number): Happening | undefined {
+  const line = (text: string): Happening => ({
+    atMs,
+    text: `L1 block ${event.kind === 'channel-first' ? '' : event.l1Block}: ${text}`,
+    tone: 'notable',
+  })
+  switch (event.kind) {
+    case 'data-ignored':
+      return line(`${event.what} ignored: ${event.reason}`)
+    case 'frame-ignored':
+      return line(`frame ${event.frame} ignored: ${event.reason}`)
+    case 'channel-gone':
+      if (event.how === 'read') return undefined
+      return line(`a channel ${event.how === 'timed-out' ? 'timed out' : 'was dropped'}${reasonOf(event.reason)}`)
+    case 'channel-left':
+      return line(`the rest of a channel was left: ${event.reason}`)
+    case 'batch-dropped':
+      return line(`${event.type} batch dropped: ${event.reason}${event.losesChannel ? '; its channel is lost' : ''}`)
+    default:
+      return undefined
+  }
+}
+
+function reasonOf(reason: string | undefined): string {
+  return reason === undefined ? '' : `: ${reason}`
+}
+
+function plain(atMs: number, text: string): Happening {
+  return { atMs, text, tone: 'plain' }
+}

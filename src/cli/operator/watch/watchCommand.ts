@@ -1,0 +1,38 @@
+import type { Command } from 'commander'
+import { systemClock } from '../../../lib/clock.ts'
+import { UsageError } from '../../../lib/errors.ts'
+import { runUntilStopped } from '../../shared/program.ts'
+import { type NodeOptions, nodeCommand, withNode } from '../nodeCommand.ts'
+
+/** `devium watch`: a running node on the whole terminal. */
+export function addWatch(program: Command): void {
+  nodeCommand(
+    program,
+    'watch',
+    'Heads, peers, scores and events of a node, live; keys explain, block and unblock a peer',
+  ).action(async (options: NodeOptions) => {
+    const { stdin, stdout } = process
+    if (stdin.isTTY !== true || stdout.isTTY !== true) {
+      throw new UsageError('watch needs a terminal; devium status, devium peers and devium explain print the same once')
+    }
+    const { wantsColours } = await import('../../shared/terminal/fullScreen.ts')
+    const { watchNode } = await import('./watchNode.ts')
+    await runUntilStopped('devium', async ({ signal, fail }) => {
+      // The terminal has been closed.
+      process.once('SIGHUP', () => fail(new UsageError('the terminal is gone')))
+      stdout.on('error', () => fail(new UsageError('the terminal is gone')))
+      await withNode(options, async (node) => {
+        // Whoever mistook the address learns it here.
+        await node.request('devium_syncStatus', [], { signal })
+        const modules = {
+          node,
+          terminal: stdout,
+          keyboard: stdin,
+          clock: systemClock,
+          isColoured: wantsColours(stdout),
+        }
+        await watchNode(modules, signal)
+      })
+    })
+  })
+}

@@ -1,0 +1,118 @@
+import { z } from 'zod'
+import { type Clock, sleep } from '../../../lib/clock.ts'
+import { describeError } from '../../../lib/errors.ts'
+import { untilAborted } from '../../../lib/untilAborted.ts'
+import type { WakeUp } from '../../../lib/wakeUp.ts'
+import type { NodeClient } from '../../../rpc/client/index.ts'
+import { EVENTS, type Topic } from '../../../rpc/schemas/events.ts'
+import { ifServed } from '../nodeCommand.ts'
+import { banHappening, derivationHappening, peerHappening } from './happenings.ts'
+import { readPeers } from './watchPeers.ts'
+import type { Happening, NodeNews } from './watchState.ts'
+
+export interface FeedModules {
+  node: NodeClient
+  clock: Clock
+  tell: (news: NodeNews) => void
+  /** Ends the pause before the next look at what nobody tells of. */
+  wakeUp: WakeUp
+}
+
+const LOOK_MS = 2_000
+/** A look at all peers is the dearer the more there are. */
+const MS_PER_PEER = 50
+const RETRY_MS = 1_000
+
+const partSchema = z.object({ state: z.string(), ok: z.boolean(), text: z.string() })
+const healthSchema = z
+  .object({
+    ...partSchema.shape,
+    causes: z.array(z.object({ text: z.string(), command: z.string().nullable() })),
+    derivation: partSchema,
+    gossip: partSchema.nullable(),
+  })
+  .transform(({ derivation, gossip, ...verdict }) => ({ verdict, derivation, gossip: gossip ?? undefined }))
+
+/** Tells how the node is until the signal aborts, over connections that are made again while it is gone. Never rejects. */
+export async function followNode(modules: FeedModules, signal: AbortSignal): Promise<void> {
+  const { clock, tell } = modules
+  while (!signal.aborted) {
+    const connection = new AbortController()
+    try {
+      await untilAborted(followOnce(modules, AbortSignal.any([signal, connection.signal])), signal)
+    } catch (error) {
+      if (signal.aborted) return
+      tell({ kind: 'lost', atMs: clock.now(), problem: problemOf(error) })
+    } finally {
+      connection.abort()
+    }
+    await sleep(clock, RETRY_MS, signal).catch(() => {})
+  }
+}
+
+/** Rejects when the node has gone, or answers what no such node would. */
+async function followOnce(modules: FeedModules, signal: AbortSignal): Promise<void> {
+  const { node, clock, tell } = modules
+  const version = z.string().parse(await node.request('devium_version', [], { signal }))
+  const hasPeers = (await ifServed(node, 'deviump2p_self', [])) !== undefined
+  // Whoever answers once, and then not what is asked for, has not come back.
+  const parts = new Set(['heads', 'look'])
+  const cameIn = (part: string) => {
+    if (parts.delete(part) && parts.size === 0) tell({ kind: 'connected', atMs: clock.now(), version, hasPeers })
+  }
+  const happened = (happening: Happening | undefined) => {
+    if (happening !== undefined) tell({ kind: 'happened', happening })
+  }
+  const told = <T extends Topic>(topic: T, listener: (event: z.infer<(typeof EVENTS)[T]>) => void) =>
+    node.subscribe(topic, (event) => listener(event), signal)
+  const heads = told('heads', (event) => {
+    tell({ kind: 'heads', heads: EVENTS.heads.parse(event) })
+    cameIn('heads')
+  })
+  const derivation = told('derivation', (event) =>
+    happened(derivationHappening(EVENTS.derivation.parse(event), clock.now())),
+  )
+  const peers = () =>
+    told('peers', (event) => {
+      const news = EVENTS.peers.parse(event)
+      if (news.event === 'scores') tell({ kind: 'scores', scores: news.scores })
+      else modules.wakeUp.wake()
+      happened(peerHappening(news, clock.now()))
+    })
+  const bans = () =>
+    told('bans', (event) => {
+      happened(banHappening(EVENTS.bans.parse(event), clock.now()))
+      modules.wakeUp.wake()
+    })
+  await Promise.all([
+    heads,
+    derivation,
+    ...(hasPeers ? [peers(), bans()] : []),
+    look(modules, { hasPeers, onLook: () => cameIn('look') }, signal),
+  ])
+}
+
+/** What nobody tells of by himself. */
+async function look(
+  { node, clock, tell, wakeUp }: FeedModules,
+  { hasPeers, onLook }: { hasPeers: boolean; onLook: () => void },
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const [health, peers] = await Promise.all([node.request('devium_health', []), hasPeers ? readPeers(node) : []])
+    tell({
+      kind: 'health',
+      atMs: clock.now(),
+      ...healthSchema.parse(health),
+    })
+    tell({ kind: 'peers', peers })
+    onLook()
+    await wakeUp.wait(signal, Math.max(LOOK_MS, peers.length * MS_PER_PEER))
+  }
+}
+
+function problemOf(error: unknown): string {
+  if (!(error instanceof z.ZodError)) return describeError(error)
+  const [{ path, message } = { path: [], message: '' }] = error.issues
+  return `it does not answer like a devium node at ${path.join('.')}: ${message}`
+}

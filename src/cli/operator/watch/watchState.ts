@@ -1,0 +1,184 @@
+import type { z } from 'zod'
+import type { Events } from '../../../rpc/schemas/events.ts'
+import type { explanationSchema } from '../p2p/explainView.ts'
+
+/** One row of the table of peers: connected, banned or blocked. */
+export interface WatchedPeer {
+  id: string
+  isConnected: boolean
+  direction: 'inbound' | 'outbound' | undefined
+  score: number
+  /** What most of the score is for. */
+  mainReason: string
+  isInMesh: boolean
+  latencyMs: number | undefined
+  isStatic: boolean
+  isProtected: boolean
+  isBlocked: boolean
+  ban: { reason: string; untilMs: number } | undefined
+  address: string
+  agent: string
+}
+
+/** How one part of the node is, in one word and one sentence. */
+export interface PartHealth {
+  state: string
+  ok: boolean
+  text: string
+}
+
+/** The node's verdict on itself. */
+export interface ShownVerdict extends PartHealth {
+  causes: readonly { text: string; command: string | null }[]
+}
+
+export type Tone = 'good' | 'notable' | 'bad' | 'plain'
+
+export interface Happening {
+  atMs: number
+  text: string
+  tone: Tone
+}
+
+export const SORTINGS = ['score', 'latency', 'agent', 'peer'] as const
+export type Sorting = (typeof SORTINGS)[number]
+
+/** Answers about one peer, as `devium p2p explain` shows them. */
+export type Explanation = z.infer<typeof explanationSchema>
+
+/** What fills the screen below the heads. */
+export type Mode =
+  | { kind: 'list' }
+  /** `top`: lines that are scrolled past. */
+  | { kind: 'explain'; peerId: string; answers: Explanation | undefined; top: number }
+
+export interface WatchState {
+  /** `since` and `problem`: of a node that does not answer. */
+  connection: { state: 'open' } | { state: 'lost'; sinceMs: number; problem: string }
+  version: string
+  heads: Events['heads'] | undefined
+  verdict: ShownVerdict | undefined
+  derivation: PartHealth | undefined
+  /** Null where the node runs without peers. */
+  gossip: PartHealth | null | undefined
+  peers: readonly WatchedPeer[]
+  sorting: Sorting
+  /** By its id, so that it stays the same when the order changes. */
+  selected: string | undefined
+  mode: Mode
+  /** Asked for, and not yet confirmed. */
+  confirming: { verb: 'block' | 'unblock'; peerId: string } | undefined
+  /** Oldest first. */
+  happenings: readonly Happening[]
+  /** What became of the last thing that was asked for. */
+  notice: { text: string; tone: Tone } | undefined
+}
+
+/** What comes from the node. */
+export type NodeNews =
+  | { kind: 'connected'; atMs: number; version: string; hasPeers: boolean }
+  | { kind: 'lost'; atMs: number; problem: string }
+  | { kind: 'heads'; heads: Events['heads'] }
+  | { kind: 'health'; atMs: number; verdict: ShownVerdict; derivation: PartHealth; gossip: PartHealth | undefined }
+  | { kind: 'peers'; peers: readonly WatchedPeer[] }
+  | { kind: 'scores'; scores: Readonly<Record<string, number>> }
+  | { kind: 'happened'; happening: Happening }
+  | { kind: 'explained'; peerId: string; answers: Explanation }
+  /** What became of what was asked for. */
+  | { kind: 'done'; text: string; isRefused: boolean }
+
+/** Lines of events that are kept. */
+const MAX_HAPPENINGS = 200
+/** The same line again within this time says nothing new. */
+const REPEATED_MS = 1_000
+
+export const INITIAL_STATE: WatchState = {
+  connection: { state: 'open' },
+  version: '',
+  heads: undefined,
+  verdict: undefined,
+  derivation: undefined,
+  gossip: undefined,
+  peers: [],
+  sorting: 'score',
+  selected: undefined,
+  mode: { kind: 'list' },
+  confirming: undefined,
+  happenings: [],
+  notice: undefined,
+}
+
+/** The state after the news. */
+export function applyNews(state: WatchState, news: NodeNews): WatchState {
+  switch (news.kind) {
+    case 'connected': {
+      const { connection } = state
+      const gossip = news.hasPeers ? (state.gossip ?? undefined) : null
+      const next: WatchState = { ...state, connection: { state: 'open' }, version: news.version, gossip }
+      return connection.state === 'lost' ? happened(next, news.atMs, 'the node answers again', 'good') : next
+    }
+    case 'lost': {
+      if (state.connection.state === 'lost') {
+        return { ...state, connection: { ...state.connection, problem: news.problem } }
+      }
+      const lost = { state: 'lost' as const, sinceMs: news.atMs, problem: news.problem }
+      return happened({ ...state, connection: lost }, news.atMs, `the node does not answer: ${news.problem}`, 'bad')
+    }
+    case 'heads':
+      return { ...state, heads: news.heads }
+    case 'health': {
+      const { atMs, verdict, derivation, gossip } = news
+      const next = { ...state, verdict, derivation, gossip: state.gossip === null ? null : gossip }
+      return withChange(next, atMs, state.verdict, verdict)
+    }
+    case 'peers':
+      return withSelection({ ...state, peers: sortPeers(news.peers, state.sorting) })
+    case 'scores': {
+      const peers = state.peers.map((peer) => ({ ...peer, score: news.scores[peer.id] ?? peer.score }))
+      return { ...state, peers: sortPeers(peers, state.sorting) }
+    }
+    case 'happened':
+      return withHappening(state, news.happening)
+    case 'explained': {
+      const { mode } = state
+      if (mode.kind !== 'explain' || mode.peerId !== news.peerId) return state
+      return { ...state, mode: { ...mode, answers: news.answers } }
+    }
+    case 'done':
+      return { ...state, notice: { text: news.text, tone: news.isRefused ? 'bad' : 'good' } }
+  }
+}
+
+/** The first order shows what needs a look first; ids break ties, so that rows do not jump. */
+export function sortPeers(peers: readonly WatchedPeer[], sorting: Sorting): WatchedPeer[] {
+  const order: Record<Sorting, (a: WatchedPeer, b: WatchedPeer) => number> = {
+    score: (a, b) => a.score - b.score,
+    latency: (a, b) => (b.latencyMs ?? -1) - (a.latencyMs ?? -1),
+    agent: (a, b) => (a.agent < b.agent ? -1 : a.agent > b.agent ? 1 : 0),
+    peer: () => 0,
+  }
+  return [...peers].sort((a, b) => order[sorting](a, b) || (a.id < b.id ? -1 : 1))
+}
+
+/** Somebody is selected where anybody is there; in the place of one that is gone comes the first. */
+function withSelection(state: WatchState): WatchState {
+  const { peers, selected } = state
+  if (peers.some(({ id }) => id === selected)) return state
+  return { ...state, selected: peers[0]?.id }
+}
+
+function withChange(state: WatchState, atMs: number, before: PartHealth | undefined, after: PartHealth): WatchState {
+  if (before === undefined || before.state === after.state) return state
+  return happened(state, atMs, after.text, after.ok ? 'good' : 'bad')
+}
+
+function happened(state: WatchState, atMs: number, text: string, tone: Tone): WatchState {
+  return withHappening(state, { atMs, text, tone })
+}
+
+function withHappening(state: WatchState, happening: Happening): WatchState {
+  // A peer comes into the mesh of each version of the topic by itself.
+  const last = state.happenings.at(-1)
+  if (last?.text === happening.text && happening.atMs - last.atMs < REPEATED_MS) return state
+  return { ...state, happenings: [...state.happenings, happening].slice(-MAX_HAPPENINGS) }
+}

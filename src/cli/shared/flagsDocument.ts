@@ -1,0 +1,56 @@
+import { homedir } from 'node:os'
+import { formatDuration } from '../../lib/duration.ts'
+import { batchSubmitterProgram } from '../batchSubmitter/batchSubmitterCommand.ts'
+import { gethProgram } from '../geth/gethCommand.ts'
+import { rollupNodeProgram } from '../node/rollupNodeCommand.ts'
+import { variableOf } from './environment.ts'
+import type { FlagSpec, FlagTable } from './flags.ts'
+import type { ProgramSpec } from './program.ts'
+
+const CHAPTERS: readonly Pick<ProgramSpec<FlagTable>, 'name' | 'envPrefixes' | 'flags'>[] = [
+  rollupNodeProgram,
+  batchSubmitterProgram,
+  gethProgram,
+]
+
+const INTRODUCTION = `# Flags
+
+Made from the declarations in \`src/cli\`, which make \`--help\` as well; a test keeps this file up to date.
+
+Each flag can be set by environment variable too. A variable that is empty counts as not set; one that no flag has gets a warning
+with the nearest name. A list may be given several times, or with commas. Flags that are accepted for compatibility and do nothing
+are left out; so are those that \`--help\` hides.
+
+An address may hold user and password: \`https://user:password@host\`, with \`%40\` for an \`@\` in them. They are sent as Basic
+authorization. Logs, errors, metrics and the page show only scheme, host and port of an address.`
+
+/** The flags of the three programs as Markdown, for docs/flags.md. */
+export function flagsDocument(): string {
+  return `${[INTRODUCTION, ...CHAPTERS.map(chapter)].join('\n\n')}\n`
+}
+
+function chapter({ name, envPrefixes: [prefix = ''], flags }: (typeof CHAPTERS)[number]): string {
+  const shown = Object.values(flags).filter(({ hidden, ignored }) => hidden !== true && ignored !== true)
+  const groups = [...Map.groupBy(shown, ({ group }) => group)].map(([heading, rows]) => group(heading, rows, prefix))
+  return [`## ${name}`, ...groups].join('\n\n')
+}
+
+function group(name: string, flags: readonly FlagSpec<unknown>[], envPrefix: string): string {
+  const rows = flags.map((spec) => {
+    const { description, placeholder = '' } = spec
+    const flag = `\`--${spec.name}${placeholder === '' ? '' : ` ${placeholder}`}\``
+    const variable = `\`${variableOf(spec, envPrefix)}\``
+    return `| ${[flag, defaultOf(spec), description, variable].map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  })
+  return `### ${name}\n\n| flag | default | | environment |\n|---|---|---|---|\n${rows.join('\n')}`
+}
+
+/** Depends on where the program runs: not the same in each document. */
+const BY_TERMINAL = new Set(['log.format', 'log.color'])
+
+function defaultOf({ name, default: value, placeholder }: FlagSpec<unknown>): string {
+  if (BY_TERMINAL.has(name)) return 'by terminal'
+  if (value === undefined || value === '') return ''
+  if (typeof value === 'object' && value !== null && Object.keys(value).length === 0) return ''
+  return placeholder === '<duration>' ? formatDuration(Number(value)) : String(value).replace(homedir(), '~')
+}

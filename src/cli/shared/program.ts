@@ -1,0 +1,249 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { formatDuration } from '../../lib/duration.ts'
+import { DeviumError, describeError, UsageError } from '../../lib/errors.ts'
+import {
+  createLogger,
+  LOG_FORMATS,
+  LOG_LEVELS,
+  type LogFormat,
+  type LogLevel,
+  type RootLogger,
+} from '../../lib/logger.ts'
+import { whenAborted } from '../../lib/untilAborted.ts'
+import { readVariable, unknownVariables, variableOf } from './environment.ts'
+import { type FlagSpec, type FlagTable, type FlagValues, flag } from './flags.ts'
+
+export const logFlags = {
+  logLevel: {
+    ...flag.choice('Logging', 'log.level', LOG_LEVELS, 'info', 'Least level of lines written'),
+    parse: (text: string): LogLevel => {
+      const level = LOG_LEVELS.find((known) => known === text.toLowerCase())
+      if (level === undefined) throw new UsageError(`expected one of ${LOG_LEVELS.join(', ')}`)
+      return level
+    },
+  } satisfies FlagSpec<LogLevel>,
+  logFormat: flag.choice<LogFormat>(
+    'Logging',
+    'log.format',
+    LOG_FORMATS,
+    process.stdout.isTTY ? 'terminal' : 'text',
+    'Format of log lines',
+  ),
+  logColor: flag.boolean('Logging', 'log.color', 'Colours in the terminal format', {
+    default: process.stdout.isTTY === true,
+  }),
+  logPid: flag.boolean('Logging', 'log.pid', 'Add the process id to every line'),
+}
+
+/** Says `Stopping` before anything else does when the signal aborts. `write`: where lines go instead of standard output. */
+export function createProgramLogger(
+  { logLevel, logFormat, logColor, logPid }: FlagValues<typeof logFlags>,
+  signal: AbortSignal,
+  write?: (line: string) => void,
+): RootLogger {
+  const options = { level: logLevel, format: logFormat, color: logColor, pid: logPid }
+  const logger = createLogger(write === undefined ? options : { ...options, write })
+  whenAborted(signal, () => logger.info('Stopping', { reason: describeError(signal.reason) }))
+  return logger
+}
+
+export interface ProgramSpec<T extends FlagTable> {
+  name: string
+  description: string
+  version: string
+  /** In order of precedence: our own first, then those of the program this one replaces. */
+  envPrefixes: readonly string[]
+  flags: T
+  /** A signal ends it at once: there is nothing to close. Its work may hold the event loop. */
+  endsBySignal?: boolean
+  /** Runs until the signal aborts. What it throws ends the process with exit code 1 and one line. */
+  run: (values: FlagValues<T>, context: RunContext) => Promise<void>
+  env?: NodeJS.ProcessEnv
+}
+
+export interface RunContext {
+  /** Aborts at the first SIGINT or SIGTERM. */
+  signal: AbortSignal
+  /** Stops the program with exit code 1 and this cause. */
+  fail: (error: unknown) => void
+  /** Names of flags that the operator set, on the command line or by environment. */
+  given: ReadonlySet<string>
+  warnings: readonly string[]
+}
+
+type Stopping = Pick<RunContext, 'signal' | 'fail'>
+
+/** A command with the spec's flags; `runProgram` is the usual way to use it, sub-commands may be added before parsing. */
+export function createProgram<T extends FlagTable>(spec: ProgramSpec<T>): Command {
+  const command = new Command(spec.name)
+    .description(spec.description)
+    .version(spec.version, '--version', 'Print the version')
+    .helpOption('--help', 'Show this help')
+    .showSuggestionAfterError(true)
+    // Without commander's own note on what a flag without value stands for.
+    .configureHelp({ sortOptions: false, optionDescription: (option) => option.description })
+    .configureOutput({ outputError: (text, write) => write(`${spec.name}: ${onOneLine(text)}`) })
+    .allowExcessArguments(false)
+  for (const flagSpec of Object.values(spec.flags)) command.addOption(toOption(flagSpec, spec.envPrefixes))
+  command.action(async () => {
+    const { values, given, warnings } = readFlags(spec, command.opts())
+    const run = (context: Stopping) => spec.run(values, { ...context, given, warnings })
+    if (spec.endsBySignal === true) await run({ signal: new AbortController().signal, fail: throwIt })
+    else await runUntilStopped(spec.name, run)
+  })
+  return command
+}
+
+/** commander's error text: its suggestion comes on a line of its own otherwise. */
+export function onOneLine(text: string): string {
+  return `${text
+    .replace(/^error: /, '')
+    .trimEnd()
+    .replaceAll('\n', ' ')}\n`
+}
+
+/** Parses the command line and runs; never rejects. */
+export async function runProgram(command: Command, argv: readonly string[] = process.argv): Promise<void> {
+  try {
+    await command.parseAsync(withoutUnknownValues(command, argv))
+  } catch (error) {
+    reportFatal(command.name(), error)
+    process.exit(1)
+  }
+}
+
+/** commander finds what `--rcp` was meant to be, but not for `--rcp=value`. */
+function withoutUnknownValues(command: Command, argv: readonly string[]): string[] {
+  const known = new Set<string | undefined>()
+  const collect = ({ options, commands }: Command): void => {
+    for (const { long } of options) known.add(long ?? undefined)
+    for (const sub of commands) collect(sub)
+  }
+  collect(command)
+  return argv.map((argument) => {
+    const [name = ''] = argument.split('=', 1)
+    return name.startsWith('--') && !known.has(name) ? name : argument
+  })
+}
+
+export function reportFatal(programName: string, error: unknown): void {
+  const expected = error instanceof UsageError
+  process.stderr.write(`${programName}: ${describeError(error)}\n`)
+  if (!expected && readVariable('DEVIUM_DEBUG') !== undefined && error instanceof Error)
+    process.stderr.write(`${error.stack}\n`)
+}
+
+/**
+ * npm passes on the Ctrl-C that the terminal has already sent to the whole process group: a signal this soon after the
+ * first is the same key press.
+ */
+const REPEATED_SIGNAL_MS = 300
+
+/**
+ * Gives `run` a signal that aborts at the first SIGINT or SIGTERM; a SIGINT after that ends the process at once (exit
+ * code 130). Resolves when `run` has stopped cleanly.
+ */
+export async function runUntilStopped(programName: string, run: (context: Stopping) => Promise<void>): Promise<void> {
+  const controller = new AbortController()
+  let failure: unknown
+  let signalledAtMs: number | undefined
+  const onSignal = (name: NodeJS.Signals) => {
+    const sinceFirstMs = performance.now() - (signalledAtMs ?? Number.NEGATIVE_INFINITY)
+    signalledAtMs ??= performance.now()
+    if (controller.signal.aborted) {
+      // A launcher passes a SIGTERM on that may have reached the whole process group.
+      if (name !== 'SIGINT' || sinceFirstMs < REPEATED_SIGNAL_MS) return
+      process.stderr.write(`${programName}: second ${name}, stopping at once\n`)
+      process.exit(130)
+    }
+    controller.abort(new DeviumError('stopped', `received ${name}`))
+  }
+  const fail = (error: unknown) => {
+    failure ??= error
+    controller.abort(error)
+  }
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+  try {
+    await run({ signal: controller.signal, fail })
+  } catch (error) {
+    if (!controller.signal.aborted) failure ??= error
+  } finally {
+    // What ends by a signal does so with its own exit code, also when the signal comes twice.
+    if (signalledAtMs === undefined) process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+  }
+  if (failure !== undefined) {
+    reportFatal(programName, failure)
+    process.exit(1)
+  }
+  // Stopped as it was told to, and everything is closed: timers that a library leaves behind (libp2p's last a second)
+  // do not keep it.
+  if (signalledAtMs !== undefined) process.exit()
+}
+
+function throwIt(error: unknown): never {
+  throw error
+}
+
+function toOption(spec: FlagSpec<unknown>, envPrefixes: readonly string[]): Option {
+  const [prefix = ''] = envPrefixes
+  const text = spec.placeholder === undefined ? `--${spec.name} [true|false]` : `--${spec.name} ${spec.placeholder}`
+  const shownDefault =
+    spec.default === undefined || isEmpty(spec.default)
+      ? ''
+      : ` (default ${spec.placeholder === '<duration>' ? formatDuration(Number(spec.default)) : String(spec.default)})`
+  const option = new Option(text, `${spec.description}${shownDefault} [${variableOf(spec, prefix)}]`)
+  option.helpGroup(`${spec.group}:`)
+  if (spec.hidden === true || spec.ignored === true) option.hideHelp()
+  option.argParser((value: string, previous: string | undefined) => {
+    try {
+      spec.parse(value)
+    } catch (error) {
+      throw new InvalidArgumentError(describeError(error))
+    }
+    return spec.repeatable === true && previous !== undefined ? `${previous},${value}` : value
+  })
+  if (spec.placeholder === undefined) option.preset('true')
+  return option
+}
+
+/** A text, a list or a table without anything in it. */
+function isEmpty(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0
+  return value === ''
+}
+
+function readFlags<T extends FlagTable>(
+  spec: ProgramSpec<T>,
+  options: Record<string, string | undefined>,
+): { values: FlagValues<T>; given: Set<string>; warnings: string[] } {
+  const env = spec.env ?? process.env
+  const values: Record<string, unknown> = {}
+  const given = new Set<string>()
+  const warnings = unknownVariables(spec.flags, spec.envPrefixes, env)
+  for (const [key, flagSpec] of Object.entries(spec.flags)) {
+    // commander turns dashes into camel case and leaves dots alone.
+    let text = options[flagSpec.name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())]
+    if (text === undefined) {
+      for (const prefix of spec.envPrefixes) {
+        const variable = variableOf(flagSpec, prefix)
+        text = readVariable(variable, env)
+        if (text === undefined) continue
+        try {
+          flagSpec.parse(text)
+        } catch (error) {
+          throw new UsageError(`environment variable ${variable}: ${describeError(error)}`)
+        }
+        break
+      }
+    }
+    values[key] = text === undefined ? flagSpec.default : flagSpec.parse(text)
+    if (text === undefined) continue
+    given.add(flagSpec.name)
+    if (flagSpec.deprecatedFor !== undefined) {
+      warnings.push(`--${flagSpec.name} is deprecated: use --${flagSpec.deprecatedFor}`)
+    }
+    if (flagSpec.ignored === true) warnings.push(`--${flagSpec.name} has no effect any more and is ignored`)
+  }
+  return { values: values as FlagValues<T>, given, warnings }
+}

@@ -1,0 +1,23 @@
+import { loadToken, type TokenAccess } from '../../jsonRpc/bearerToken.ts'
+import { isLoopback } from '../../jsonRpc/hostCheck.ts'
+import { UsageError } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/logger.ts'
+
+/**
+ * Who may call a server bound to `rpcAddr`: undefined where only this machine reaches it, and no token is asked for. Throws
+ * UsageError.
+ */
+export function rpcAccess(
+  values: { rpcAddr: string; rpcTokenFile: string | undefined; rpcTokenRead: boolean },
+  logger: Pick<Logger, 'warn'>,
+): TokenAccess | undefined {
+  const { rpcAddr, rpcTokenFile, rpcTokenRead: guardsReading } = values
+  if (rpcTokenFile !== undefined) return { token: loadToken(rpcTokenFile, { create: true }), guardsReading }
+  if (guardsReading) throw new UsageError('--rpc.token-read needs --rpc.token-file')
+  if (isLoopback(rpcAddr)) return undefined
+  logger.warn('Others reach this RPC: methods that change something are refused without a token', {
+    address: rpcAddr,
+    flag: 'rpc.token-file',
+  })
+  return { token: undefined, guardsReading }
+}

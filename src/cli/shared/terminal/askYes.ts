@@ -1,0 +1,27 @@
+import { createInterface } from 'node:readline/promises'
+import { UsageError } from '../../../lib/errors.ts'
+
+export interface Asked {
+  input: NodeJS.ReadableStream & { isTTY?: boolean }
+  output: NodeJS.WritableStream & { isTTY?: boolean }
+}
+
+/**
+ * Asks a person whether to go on. Throws UsageError, also where there is nobody to ask: scripts give `--yes`.
+ */
+export async function askYes(
+  question: string,
+  { input, output }: Asked = { input: process.stdin, output: process.stderr },
+): Promise<void> {
+  if (input.isTTY !== true || output.isTTY !== true) throw new UsageError(`${question} Give --yes to go on.`)
+  const terminal = createInterface({ input, output })
+  // Ctrl-C and Ctrl-D close it, without an answer.
+  const closed = new AbortController()
+  terminal.once('close', () => closed.abort())
+  try {
+    const answer = await terminal.question(`${question} Go on? [y/N] `, { signal: closed.signal }).catch(() => '')
+    if (!/^y(es)?$/i.test(answer.trim())) throw new UsageError('nothing was done')
+  } finally {
+    terminal.close()
+  }
+}

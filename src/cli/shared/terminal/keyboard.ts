@@ -1,0 +1,53 @@
+import type { Clock } from '../../../lib/clock.ts'
+import { decodeKeys, type Key } from './keys.ts'
+
+/** The part of a terminal's input stream that is used. */
+export interface KeyboardInput {
+  setRawMode(isRaw: boolean): unknown
+  setEncoding(encoding: 'utf8'): unknown
+  on(event: 'data', listener: (text: string) => void): unknown
+  off(event: 'data', listener: (text: string) => void): unknown
+  resume(): unknown
+  pause(): unknown
+}
+
+/** After an escape character that no more follows, it was the key. Over a slow line the rest of a sequence takes this long. */
+const ESCAPE_MS = 100
+
+/**
+ * Tells of each key that is pressed, without an echo, Ctrl-C among them as `interrupt`. The returned function gives the
+ * terminal back as it was; it may be called more than once.
+ */
+export function listenToKeys(
+  input: KeyboardInput,
+  onKey: (key: Key) => void,
+  { clock }: { clock: Pick<Clock, 'setTimeout'> },
+): () => void {
+  let rest = ''
+  let cancelEscape = () => {}
+  const onData = (text: string) => {
+    cancelEscape()
+    const decoded = decodeKeys(rest + text)
+    rest = decoded.rest
+    if (rest !== '') {
+      cancelEscape = clock.setTimeout(() => {
+        rest = ''
+        onKey('escape')
+      }, ESCAPE_MS)
+    }
+    for (const key of decoded.keys) onKey(key)
+  }
+  input.setEncoding('utf8')
+  input.setRawMode(true)
+  input.on('data', onData)
+  input.resume()
+  let isListening = true
+  return () => {
+    if (!isListening) return
+    isListening = false
+    cancelEscape()
+    input.off('data', onData)
+    input.setRawMode(false)
+    input.pause()
+  }
+}

@@ -1,0 +1,112 @@
+import { checksumAddress } from '../../../lib/checksumAddress.ts'
+import { ZERO_ADDRESS } from '../../../rollup/protocol/types.ts'
+import { ChainError } from '../../errors.ts'
+import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES } from '../../evm/intrinsicGas.ts'
+import type { Environment } from '../../evm/runMessage.ts'
+import { effectiveTip } from '../../tx/decodeTransaction.ts'
+import type { CallRequest } from '../types.ts'
+
+/** Why a call cannot even start: `details.problem` of the ChainError `executionFailed`. */
+export type CallProblem =
+  | 'nonceTooHigh'
+  | 'nonceTooLow'
+  | 'fees'
+  | 'insufficientFunds'
+  | 'intrinsicGas'
+  | 'initCodeSize'
+  /** Of the gas that all calls of a request have together. */
+  | 'gasLimitReached'
+  | 'floorGas'
+  /** An EIP-7702 transaction that creates a contract, or authorizes nobody. */
+  | 'setCode'
+
+/** Wei for a unit of gas. */
+export interface GasPrices {
+  /** What is paid, and what GASPRICE gives. */
+  effective: bigint
+  /** What the sender must be able to pay. */
+  cap: bigint
+}
+
+/** What a call is charged for before it runs. */
+export interface BoughtGas {
+  gas: bigint
+  intrinsic: bigint
+  floor: bigint
+}
+
+/** Throws ChainError `executionFailed` for an offer that the block does not take; a call that offers nothing runs for free. */
+export function gasPrices(request: CallRequest, baseFee: bigint, { isFree = true } = {}): GasPrices {
+  const { gasPrice, maxFeePerGas = gasPrice ?? 0n, maxPriorityFeePerGas = gasPrice ?? 0n } = request
+  if (isFree && maxFeePerGas === 0n && maxPriorityFeePerGas === 0n) return { effective: 0n, cap: 0n }
+  const offered = `address ${checksumAddress(request.from ?? ZERO_ADDRESS)}`
+  if (maxPriorityFeePerGas > maxFeePerGas) {
+    throw callFailed(
+      'fees',
+      `max priority fee per gas higher than max fee per gas: ${offered}, maxPriorityFeePerGas: ${maxPriorityFeePerGas}, maxFeePerGas: ${maxFeePerGas}`,
+    )
+  }
+  if (maxFeePerGas < baseFee) {
+    throw callFailed(
+      'fees',
+      `max fee per gas less than block base fee: ${offered}, maxFeePerGas: ${maxFeePerGas}, baseFee: ${baseFee}`,
+    )
+  }
+  return { effective: baseFee + effectiveTip({ maxFeePerGas, maxPriorityFeePerGas }, baseFee), cap: maxFeePerGas }
+}
+
+/** Checks that the call can start, before any signer of its authorizations is recovered. Throws ChainError `executionFailed`. */
+export function checkCall(
+  { world, block }: Environment,
+  request: CallRequest,
+  gas: bigint,
+  price: GasPrices,
+): BoughtGas {
+  const { from = ZERO_ADDRESS, to = null, value = 0n, data = new Uint8Array(), accessList = [] } = request
+  const { authorizationList } = request
+  checkSetCode(request)
+  const balance = world.balance(from)
+  const cost = gas * price.cap + value
+  if (balance < cost) {
+    throw callFailed(
+      'insufficientFunds',
+      `insufficient funds for gas * price + value: address ${checksumAddress(from)} have ${balance} want ${cost}`,
+    )
+  }
+  const isCreation = to === null
+  const intrinsic = intrinsicGas(
+    { isCreation, data, accessList, authorizationCount: authorizationList?.length ?? 0 },
+    block.rules,
+  )
+  const floor = floorGas(data, block.rules)
+  if (gas < intrinsic) throw callFailed('intrinsicGas', `intrinsic gas too low: have ${gas}, want ${intrinsic}`)
+  if (gas < floor) {
+    throw callFailed('floorGas', `insufficient gas for floor data gas cost: have ${gas}, want ${floor}`)
+  }
+  if (isCreation && block.rules.canyon && data.length > MAX_INIT_CODE_BYTES) {
+    const text = `max initcode size exceeded: code size ${data.length} limit ${MAX_INIT_CODE_BYTES}`
+    throw callFailed('initCodeSize', text)
+  }
+  return { gas, intrinsic, floor }
+}
+
+/** Takes the price of its gas from the sender of a call that was checked. */
+export function payGas(
+  { world }: Environment,
+  { from = ZERO_ADDRESS }: CallRequest,
+  gas: bigint,
+  price: GasPrices,
+): void {
+  if (price.effective > 0n) world.addBalance(from, -(gas * price.effective))
+}
+
+function checkSetCode({ from = ZERO_ADDRESS, to = null, authorizationList }: CallRequest): void {
+  if (authorizationList === undefined) return
+  const sender = `(sender ${checksumAddress(from)})`
+  if (to === null) throw callFailed('setCode', `EIP-7702 transaction cannot be used to create contract ${sender}`)
+  if (authorizationList.length === 0) throw callFailed('setCode', `EIP-7702 transaction with empty auth list ${sender}`)
+}
+
+export function callFailed(problem: CallProblem, message: string): ChainError {
+  return new ChainError('executionFailed', message, { details: { problem } })
+}

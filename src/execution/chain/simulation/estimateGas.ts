@@ -1,0 +1,110 @@
+import { ZERO_ADDRESS } from '../../../rollup/protocol/types.ts'
+import { rulesAt } from '../../config/chainConfig.ts'
+import { ChainError } from '../../errors.ts'
+import { MAX_TX_GAS } from '../../evm/intrinsicGas.ts'
+import type { Patience } from '../../evm/patience.ts'
+import type { BlockHeader } from '../block.ts'
+import type { CallRequest, StateOverrides } from '../types.ts'
+import { type Simulated, type SimulationModules, type SimulationPlace, simulateCall } from './simulation.ts'
+
+const TX_GAS = 21_000n
+const CALL_STIPEND = 2300n
+/** The search ends when the bounds are this close (geth's estimateGasErrorRatio, 0.015). */
+const ERROR_RATIO = { numerator: 15n, denominator: 1000n }
+
+/**
+ * Least gas limit with which the call succeeds, to within 1.5 % (eth_estimateGas of geth). `request.gas` bounds it.
+ * Throws ChainError `executionReverted` (details.data) or `executionFailed`.
+ */
+export async function estimateGas(
+  modules: SimulationModules,
+  request: CallRequest,
+  place: SimulationPlace,
+  client?: Patience,
+): Promise<bigint> {
+  const { header, overrides = {} } = place
+  const attempt = (gas: bigint) => simulateCall(modules, { ...request, gas }, place, client)
+  const limit = upperBound(modules, header, request, overrides)
+
+  if (isPlainTransfer(modules, header, request, overrides) && limit >= TX_GAS) {
+    const plain = await attempt(TX_GAS).catch(() => undefined)
+    if (plain !== undefined && plain.failure === undefined) return TX_GAS
+  }
+  const atLimit = await attempt(limit).catch((error: unknown) => {
+    if (!(error instanceof ChainError) || error.code !== 'executionFailed') throw error
+    // More gas would do, as where the call runs out of it.
+    if (error.details.problem === 'intrinsicGas') throw exceedsAllowance(limit)
+    throw new ChainError('executionFailed', `failed with ${limit} gas: ${error.message}`)
+  })
+  if (atLimit.failure !== undefined) throw failureAt(limit, atLimit)
+
+  let high = limit
+  let low = atLimit.gasUsed - 1n
+  // A call may need more than it uses: refunds come late, and a 64th stays behind at each level (EIP-150).
+  const optimistic = ((atLimit.gasUsed + atLimit.refund + CALL_STIPEND) * 64n) / 63n
+  if (optimistic < high) {
+    if (await succeeds(attempt, optimistic)) high = optimistic
+    else low = optimistic
+  }
+  while (low + 1n < high) {
+    if ((high - low) * ERROR_RATIO.denominator < high * ERROR_RATIO.numerator) break
+    let middle = (high + low) / 2n
+    // Most calls need little more than they use.
+    if (middle > low * 2n) middle = low * 2n
+    if (await succeeds(attempt, middle)) high = middle
+    else low = middle
+  }
+  return high
+}
+
+async function succeeds(attempt: (gas: bigint) => Promise<Simulated>, gas: bigint): Promise<boolean> {
+  try {
+    return (await attempt(gas)).failure === undefined
+  } catch (error) {
+    // Below the intrinsic gas the call does not even start.
+    if (error instanceof ChainError && error.code === 'executionFailed') return false
+    throw error
+  }
+}
+
+function failureAt(limit: bigint, { failure, returnData }: Simulated): ChainError {
+  if (failure?.kind === 'revert') {
+    return new ChainError('executionReverted', 'execution reverted', { details: { data: returnData } })
+  }
+  if (failure?.message === 'out of gas') return exceedsAllowance(limit)
+  return new ChainError('executionFailed', failure?.message ?? 'execution failed')
+}
+
+function exceedsAllowance(limit: bigint): ChainError {
+  return new ChainError('executionFailed', `gas required exceeds allowance (${limit})`)
+}
+
+/** What the caller allows, the block holds and the sender can pay. */
+function upperBound(
+  { config, worldAt }: SimulationModules,
+  header: BlockHeader,
+  request: CallRequest,
+  overrides: StateOverrides,
+): bigint {
+  const { gas, value = 0n, from = ZERO_ADDRESS } = request
+  let limit = gas !== undefined && gas >= TX_GAS && gas < header.gasLimit ? gas : header.gasLimit
+  if (limit > MAX_TX_GAS && rulesAt(config, header.timestamp).karst) limit = MAX_TX_GAS
+  const feeCap = request.maxFeePerGas ?? request.gasPrice ?? 0n
+  if (feeCap === 0n) return limit
+  const balance = overrides[from]?.balance ?? worldAt(header).balance(from)
+  if (value >= balance) throw new ChainError('executionFailed', 'insufficient funds for transfer')
+  const affordable = (balance - value) / feeCap
+  if (affordable < limit) limit = affordable
+  return limit
+}
+
+function isPlainTransfer(
+  { worldAt }: SimulationModules,
+  header: BlockHeader,
+  { to, data }: CallRequest,
+  overrides: StateOverrides,
+): boolean {
+  if (to === undefined || to === null || (data !== undefined && data.length > 0)) return false
+  const code = overrides[to]?.code ?? worldAt(header).code(to)
+  return code.length === 0
+}

@@ -1,0 +1,294 @@
+import { checksumAddress } from '../../../lib/checksumAddress.ts'
+import { type Hex, toHex } from '../../../lib/hex.ts'
+import {
+  BASE_FEE_VAULT_ADDRESS,
+  EMPTY_TRIE_ROOT,
+  EMPTY_UNCLES_HASH,
+  MESSAGE_PASSER_ADDRESS,
+  OPERATOR_FEE_VAULT_ADDRESS,
+} from '../../../rollup/protocol/constants.ts'
+import { EMPTY_REQUESTS_HASH } from '../../../rollup/protocol/index.ts'
+import { parseL1Info } from '../../../rollup/protocol/l1/l1Info.ts'
+import { orderedTrieRoot } from '../../../rollup/protocol/payload/orderedTrie.ts'
+import { ZERO_ADDRESS, ZERO_HASH } from '../../../rollup/protocol/types.ts'
+import { gasAfterRefund } from '../../block/executeTransaction.ts'
+import { createFeeSchedule } from '../../block/feeSchedule.ts'
+import { childBaseFee } from '../../block/headerRules.ts'
+import { beginBlock } from '../../block/systemCalls.ts'
+import { ChainError } from '../../errors.ts'
+import { type Ancestry, EvmPool } from '../../evm/evmPool.ts'
+import type { Patience } from '../../evm/patience.ts'
+import { type Environment, finishTransaction, runMessage } from '../../evm/runMessage.ts'
+import type { WorldState } from '../../state/worldState.ts'
+import { TransferLogs } from '../../tracing/transferLogs.ts'
+import { daSizeOf } from '../../tx/dataSize.ts'
+import { type ExecutionReceipt, encodeConsensusReceipt, logsBloom, mergeBlooms } from '../../tx/receiptCodec.ts'
+import { withoutSignature } from '../../tx/unsignedTransaction.ts'
+import type { Block, BlockHeader, SignedTransaction } from '../block.ts'
+import { toBlock } from '../blockReader.ts'
+import { failureOf } from '../failure.ts'
+import { sealHeader } from '../storage/headerCodec.ts'
+import type { CallRequest, ChainConfig, SimulatedBlock, SimulatedCall, SimulationRequest } from '../types.ts'
+import { callFailed, checkCall, gasPrices, payGas } from './callGas.ts'
+import { type PlannedBlock, planBlocks, simulationFailed } from './simulationPlan.ts'
+import { applyOverrides, overriddenPrecompiles } from './stateOverrides.ts'
+
+export interface BlockSimulationModules {
+  config: ChainConfig
+  ancestry: Ancestry
+  /** A state of its own after this block, to be thrown away. */
+  worldAt(header: BlockHeader): WorldState
+}
+
+/**
+ * Runs blocks of calls on top of `base`, as geth 1.17 does for eth_simulateV1: nobody pays for L1 data, and of deposits a
+ * block has none. Throws ChainError `executionFailed` when a call cannot be part of its block.
+ */
+export async function simulateBlocks(
+  { config, ancestry, worldAt }: BlockSimulationModules,
+  request: SimulationRequest,
+  base: Block,
+  client?: Patience,
+): Promise<SimulatedBlock[]> {
+  const simulated = new Map<Hex, BlockHeader>()
+  const simulation: Simulation = {
+    config,
+    request,
+    base,
+    evms: new EvmPool({ ancestry: withSimulated(ancestry, simulated) }, config),
+    world: worldAt(base.header),
+    gasPool: request.gasCap,
+  }
+  const results: SimulatedBlock[] = []
+  let parent = base.header
+  for (const plan of planBlocks(request.blocks, base.header)) {
+    const result = await simulateBlock(simulation, plan, parent, client)
+    results.push(result)
+    parent = result.block.header
+    simulated.set(parent.hash, parent)
+  }
+  return results
+}
+
+interface Simulation {
+  config: ChainConfig
+  request: SimulationRequest
+  base: Block
+  evms: EvmPool
+  world: WorldState
+  /** What the calls that are left may use; undefined = no limit. */
+  gasPool: bigint | undefined
+}
+
+/** What the calls of a block have come to. */
+interface Executed {
+  transactions: SignedTransaction[]
+  receipts: ExecutionReceipt[]
+  calls: SimulatedCall[]
+  gasUsed: bigint
+}
+
+async function simulateBlock(
+  simulation: Simulation,
+  plan: PlannedBlock,
+  parent: BlockHeader,
+  client: Patience | undefined,
+): Promise<SimulatedBlock> {
+  const { config, request, evms, world } = simulation
+  const { number, timestamp, overrides } = plan
+  const context = {
+    number,
+    timestamp,
+    coinbase: plan.block.coinbase ?? parent.miner,
+    prevRandao: plan.block.prevRandao ?? ZERO_HASH,
+    gasLimit: plan.block.gasLimit ?? parent.gasLimit,
+    blobBaseFee: plan.block.blobBaseFee,
+    // Without a price nobody pays the base fee either: calls that offer none are to run.
+    baseFee: plan.block.baseFee ?? (request.isValidated ? nextBaseFee(simulation, parent, timestamp) : 0n),
+  }
+  using lease = evms.lease(world, context, parent.hash, client)
+  const { env } = lease
+  applyOverrides(world, overrides)
+  env.evm.callable = overriddenPrecompiles(env.evm.precompiles, overrides)
+  const parentBeaconBlockRoot = plan.block.parentBeaconBlockRoot ?? ZERO_HASH
+  await beginBlock(env, config, { parentHash: parent.hash, parentTimestamp: parent.timestamp, parentBeaconBlockRoot })
+  const logs = new TransferLogs(request)
+  env.evm.tracer = logs
+  const executed: Executed = { transactions: [], receipts: [], calls: [], gasUsed: 0n }
+  for (const call of plan.calls) {
+    await env.evm.takeTurn()
+    await simulateTransaction(simulation, env, call, logs, executed)
+  }
+  await env.evm.takeTurn()
+  const header = headerOf(simulation, env, executed, { parentHash: parent.hash, parentBeaconBlockRoot })
+  return { block: toBlock(header, executed.transactions), calls: executed.calls }
+}
+
+/** geth divides by zero where the parent is simulated too: it has no parameters of its own. Here the last real ones hold. */
+function nextBaseFee({ config, base }: Simulation, parent: BlockHeader, timestamp: number): bigint {
+  try {
+    return childBaseFee(config, { ...parent, extraData: base.header.extraData }, timestamp)
+  } catch (cause) {
+    const text = `the base fee of block ${parent.number + 1} is not known: another fork's parameters hold there; give baseFeePerGas`
+    throw new ChainError('executionFailed', text, { cause })
+  }
+}
+
+async function simulateTransaction(
+  simulation: Simulation,
+  env: Environment,
+  request: CallRequest,
+  logs: TransferLogs,
+  executed: Executed,
+): Promise<void> {
+  const { world, block } = env
+  const { from = ZERO_ADDRESS, to = null, value = 0n, data = new Uint8Array(), accessList = [] } = request
+  const stateNonce = world.nonce(from)
+  const { nonce = Number(stateNonce) } = request
+  const wanted = request.gas ?? block.gasLimit - executed.gasUsed
+  if (executed.gasUsed + wanted > block.gasLimit) {
+    throw simulationFailed('blockGasLimit', `block gas limit reached: ${executed.gasUsed} >= ${block.gasLimit}`)
+  }
+  const { gasPool } = simulation
+  // geth takes an empty pool for none.
+  const gas = gasPool === undefined || gasPool === 0n || wanted < gasPool ? wanted : gasPool
+  const transaction = withoutSignature({
+    chainId: block.chainId,
+    from,
+    to,
+    nonce,
+    gasLimit: gas,
+    value,
+    data,
+    accessList,
+    authorizationList: request.authorizationList,
+    fees:
+      request.gasPrice === undefined
+        ? { maxFeePerGas: request.maxFeePerGas ?? 0n, maxPriorityFeePerGas: request.maxPriorityFeePerGas ?? 0n }
+        : { gasPrice: request.gasPrice },
+  })
+  const { gasUsed, ...outcome } = await geths(gas, async () => {
+    if (simulation.request.isValidated) checkNonce(from, BigInt(nonce), stateNonce)
+    return executeCall(simulation, env, request, gas)
+  })
+  if (simulation.gasPool !== undefined) simulation.gasPool -= gasUsed
+  executed.gasUsed += gasUsed
+  executed.transactions.push(transaction)
+  executed.receipts.push({
+    type: transaction.type,
+    status: outcome.failure === undefined ? 1 : 0,
+    cumulativeGasUsed: executed.gasUsed,
+    logs: outcome.logs,
+    logsBloom: logsBloom(outcome.logs),
+  })
+  const failure = outcome.failure === undefined ? {} : { failure: failureOf(outcome.failure) }
+  executed.calls.push({ gasUsed, returnData: outcome.returnData, logs: logs.take(), ...failure })
+}
+
+/** Runs the call and settles its fees, as far as it offers any. */
+async function executeCall(simulation: Simulation, env: Environment, request: CallRequest, gas: bigint) {
+  const { config, gasPool } = simulation
+  const { world, block } = env
+  const { from = ZERO_ADDRESS, to = null, value = 0n, data = new Uint8Array(), accessList = [] } = request
+  const isFree = !simulation.request.isValidated
+  const price = gasPrices(request, block.baseFee, { isFree })
+  if (gasPool !== undefined && gas > gasPool) throw callFailed('gasLimitReached', 'gas limit reached')
+  const { intrinsic, floor } = checkCall(env, request, gas, price)
+  payGas(env, request, gas, price)
+  const message = { from, to, value, data, gas: gas - intrinsic, gasPrice: price.effective, accessList }
+  const result = await runMessage(env, { ...message, authorizations: request.authorizationList ?? [] })
+  const gasUsed = gasAfterRefund(intrinsic, result, floor)
+  world.addBalance(from, (gas - gasUsed) * price.effective)
+  if (!isFree || price.cap > 0n) {
+    world.addBalance(block.coinbase, gasUsed * (price.effective - block.baseFee))
+    world.addBalance(BASE_FEE_VAULT_ADDRESS, gasUsed * block.baseFee)
+    if (block.rules.isthmus) {
+      // geth takes no operator fee for the gas limit, but gives back what is not used of it.
+      const { operatorFee } = createFeeSchedule(world, config, block.rules, block.timestamp)
+      world.addBalance(from, operatorFee(gas) - operatorFee(gasUsed))
+      world.addBalance(OPERATOR_FEE_VAULT_ADDRESS, operatorFee(gasUsed))
+    }
+  }
+  finishTransaction(env)
+  return { ...result, gasUsed }
+}
+
+function checkNonce(from: Hex, nonce: bigint, stateNonce: bigint): void {
+  if (nonce === stateNonce) return
+  const isHigh = nonce > stateNonce
+  const text = `address ${checksumAddress(from)}, tx: ${nonce} state: ${stateNonce}`
+  throw callFailed(isHigh ? 'nonceTooHigh' : 'nonceTooLow', `nonce too ${isHigh ? 'high' : 'low'}: ${text}`)
+}
+
+/** In the words that geth puts around what a call cannot start for. */
+async function geths<T>(gas: bigint, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    if (!(error instanceof ChainError) || error.code !== 'executionFailed') throw error
+    const { details, message } = error
+    throw new ChainError('executionFailed', `err: ${message} (supplied gas ${gas})`, { details, cause: error })
+  }
+}
+
+function headerOf(
+  simulation: Simulation,
+  { world, block }: Environment,
+  { transactions, receipts, gasUsed }: Executed,
+  { parentHash, parentBeaconBlockRoot }: { parentHash: Hex; parentBeaconBlockRoot: Hex },
+): BlockHeader {
+  const { rules } = block
+  const { root: stateRoot } = world.commit()
+  const header: Omit<BlockHeader, 'hash'> = {
+    parentHash,
+    sha3Uncles: EMPTY_UNCLES_HASH,
+    miner: block.coinbase,
+    stateRoot,
+    transactionsRoot: orderedTrieRoot(transactions.map(({ raw }) => raw)),
+    receiptsRoot: orderedTrieRoot(receipts.map(encodeConsensusReceipt)),
+    logsBloom: toHex(mergeBlooms(receipts)),
+    difficulty: 0n,
+    number: block.number,
+    gasLimit: block.gasLimit,
+    gasUsed,
+    timestamp: block.timestamp,
+    extraData: '0x',
+    mixHash: block.prevRandao,
+    nonce: '0x0000000000000000',
+    baseFeePerGas: block.baseFee,
+  }
+  if (rules.canyon) {
+    header.withdrawalsRoot = rules.isthmus ? world.storageRoot(MESSAGE_PASSER_ADDRESS) : EMPTY_TRIE_ROOT
+  }
+  if (rules.ecotone) {
+    header.blobGasUsed = rules.jovian ? footprintOf(simulation.base, transactions) : 0n
+    header.excessBlobGas = 0n
+    header.parentBeaconBlockRoot = parentBeaconBlockRoot
+  }
+  if (rules.isthmus) header.requestsHash = EMPTY_REQUESTS_HASH
+  return sealHeader(header)
+}
+
+/** Jovian: as if the L1 info of the base stood in front of the block. */
+function footprintOf(base: Block, transactions: readonly SignedTransaction[]): bigint {
+  const [first] = base.transactions
+  if (first?.type !== 0x7e) {
+    throw new ChainError('executionFailed', 'error calculating DA footprint: missing deposit transaction')
+  }
+  const { daFootprintGasScalar } = parseL1Info(first.data)
+  if (daFootprintGasScalar !== undefined) {
+    return transactions.reduce((sum, { raw }) => sum + BigInt(daSizeOf(raw) * daFootprintGasScalar), 0n)
+  }
+  if (transactions.length === 0) return 0n
+  const text = 'unexpected non-deposit transactions in Jovian activation block'
+  throw new ChainError('executionFailed', `error calculating DA footprint: ${text}`)
+}
+
+/** Simulated blocks are no part of the chain, and looked back over all the same. */
+function withSimulated(ancestry: Ancestry, simulated: ReadonlyMap<Hex, BlockHeader>): Ancestry {
+  return {
+    header: (hash) => simulated.get(hash) ?? ancestry.header(hash),
+    canonicalHeader: (number) => ancestry.canonicalHeader(number),
+    isCanonical: (header) => !simulated.has(header.hash) && ancestry.isCanonical(header),
+  }
+}

@@ -1,0 +1,140 @@
+import { fromHex, type Hex } from '../../../lib/hex.ts'
+import { ZERO_ADDRESS } from '../../../rollup/protocol/types.ts'
+import { contextOf, type EvmPool } from '../../evm/evmPool.ts'
+import type { Patience } from '../../evm/patience.ts'
+import { concernsChain, type Environment, type MessageResult, runMessage } from '../../evm/runMessage.ts'
+import type { WorldState } from '../../state/worldState.ts'
+import { createAddress } from '../../tx/decodeTransaction.ts'
+import type { AccessListEntry, Authorization, BlockHeader } from '../block.ts'
+import { failureOf } from '../failure.ts'
+import type {
+  BlockOverrides,
+  CallRequest,
+  CallResult,
+  ChainConfig,
+  StateOverrides,
+  TransactionTracer,
+} from '../types.ts'
+import { checkCall, type GasPrices, gasPrices, payGas } from './callGas.ts'
+import { applyOverrides, overriddenPrecompiles } from './stateOverrides.ts'
+
+export interface SimulationModules {
+  evms: EvmPool
+  config: ChainConfig
+  /** A state of its own after this block, to be thrown away. */
+  worldAt(header: BlockHeader): WorldState
+}
+
+/** Outcome of one simulated transaction, with what the search for a gas limit needs besides. */
+export interface Simulated extends CallResult {
+  /** Gas given back for cleared storage. */
+  refund: bigint
+}
+
+/** EIP-3529. */
+const MAX_REFUND_QUOTIENT = 5n
+/** What the opcode loop counts; nobody waits for as much. */
+const UNLIMITED_GAS = BigInt(Number.MAX_SAFE_INTEGER)
+
+export interface SimulationPlace {
+  /** The state after it. */
+  header: BlockHeader
+  overrides?: StateOverrides | undefined
+  block?: BlockOverrides | undefined
+}
+
+/**
+ * Runs a call on the state after `header`, in a block like it. Nonce, account kind and L1 fee are not looked at, and
+ * nothing is kept. Throws ChainError `executionFailed` when the call cannot even start.
+ */
+export async function simulateCall(
+  { evms, worldAt }: SimulationModules,
+  request: CallRequest,
+  { header, overrides = {}, block: changed = {} }: SimulationPlace,
+  client?: Patience,
+  tracer?: TransactionTracer,
+): Promise<Simulated> {
+  const world = worldAt(header)
+  applyOverrides(world, overrides)
+  const context = { ...contextOf(header), ...changed }
+  const price = gasPrices(request, context.baseFee)
+  // geth shows a base fee of zero to a call that offers no price.
+  const block = { ...context, baseFee: price.effective === 0n ? 0n : context.baseFee }
+  // A later block looks back over this one, too.
+  using lease = evms.lease(world, block, block.number > header.number ? header.hash : header.parentHash, client)
+  lease.env.evm.substate.reached = new Map()
+  lease.env.evm.callable = overriddenPrecompiles(lease.env.evm.precompiles, overrides)
+  return await run(lease.env, request, price, tracer)
+}
+
+async function run(
+  env: Environment,
+  request: CallRequest,
+  price: GasPrices,
+  tracer: TransactionTracer | undefined,
+): Promise<Simulated> {
+  const { world } = env
+  const { from = ZERO_ADDRESS, to = null, value = 0n, data = new Uint8Array() } = request
+  const gas = smaller(request.gas ?? UNLIMITED_GAS, UNLIMITED_GAS)
+  const { accessList = [], authorizationList: authorizations = [] } = request
+  const nonce = world.nonce(from)
+  const { intrinsic, floor } = checkCall(env, request, gas, price)
+  tracer?.begin(env, { from, to, gas: request.gas ?? UNLIMITED_GAS, authorizations })
+  env.evm.tracer = tracer
+  payGas(env, request, gas, price)
+  const result = await runMessage(env, {
+    from,
+    to,
+    value,
+    data,
+    gas: gas - intrinsic,
+    gasPrice: price.effective,
+    accessList,
+    authorizations,
+  })
+  const used = intrinsic + result.gasUsed
+  const cap = used / MAX_REFUND_QUOTIENT
+  const refund = result.refund < cap ? result.refund : cap
+  const net = used - refund
+  return {
+    gasUsed: larger(net, floor),
+    refund,
+    returnData: result.returnData,
+    logs: result.logs.map((log, logIndex) => ({ ...log, logIndex })),
+    accessList: touched(env, from, to ?? createAddress(fromHex(from), nonce), authorizations),
+    ...failureMember(result),
+  }
+}
+
+function failureMember({ failure }: MessageResult): Pick<CallResult, 'failure'> {
+  return failure === undefined ? {} : { failure: failureOf(failure) }
+}
+
+/** What the EVM reached, without what is warm anyway; accounts that are so stay only for their slots. */
+function touched(
+  { evm, block }: Environment,
+  from: Hex,
+  to: Hex,
+  authorizations: readonly Authorization[],
+): AccessListEntry[] {
+  // Their signers are known by now, which takes its time.
+  const used = authorizations.filter((entry) => concernsChain(entry, block))
+  const authorities = new Set(used.map(({ authority }) => authority))
+  const entries: AccessListEntry[] = []
+  for (const [address, slots] of evm.substate.reached ?? []) {
+    const isParty = address === from || address === to || authorities.has(address)
+    const warm = isParty || evm.precompiles.has(address)
+    if (warm && slots.size === 0) continue
+    entries.push({ address, storageKeys: [...slots] })
+  }
+  return entries
+}
+
+function smaller(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}
+
+function larger(a: bigint, b: bigint): bigint {
+  if (a < b) return b
+  return a
+}

@@ -1,0 +1,48 @@
+import { ChainError } from '../../errors.ts'
+import type { BlockHeader } from '../block.ts'
+import type { SimulationBlock } from '../types.ts'
+
+/** Why blocks cannot be simulated: `details.problem` of the ChainError `executionFailed`. */
+export type SimulationProblem = 'blockNumber' | 'blockTimestamp' | 'tooManyBlocks' | 'blockGasLimit'
+
+/** geth: maxSimulateBlocks, between the base and the last one. */
+export const MAX_SIMULATED_BLOCKS = 256
+/** geth: timestampIncrement, in seconds, whatever the chain's own. */
+const TIMESTAMP_STEP = 12
+
+/** One whose place is known. */
+export interface PlannedBlock extends SimulationBlock {
+  number: number
+  timestamp: number
+}
+
+/**
+ * Gives each block its number and time, and fills gaps between numbers with empty ones. Throws ChainError
+ * `executionFailed` where they do not rise, or are too many.
+ */
+export function planBlocks(blocks: readonly SimulationBlock[], base: BlockHeader): PlannedBlock[] {
+  const planned: PlannedBlock[] = []
+  let { number, timestamp } = base
+  const add = (block: SimulationBlock, time: number): void => {
+    number += 1
+    timestamp = time
+    planned.push({ ...block, number, timestamp })
+  }
+  for (const block of blocks) {
+    const wanted = block.block.number ?? number + 1
+    if (wanted <= number)
+      throw simulationFailed('blockNumber', `block numbers must be in order: ${wanted} <= ${number}`)
+    if (wanted - base.number > MAX_SIMULATED_BLOCKS) throw simulationFailed('tooManyBlocks', 'too many blocks')
+    while (number + 1 < wanted) add({ block: {}, overrides: {}, calls: [] }, timestamp + TIMESTAMP_STEP)
+    const time = block.block.timestamp ?? timestamp + TIMESTAMP_STEP
+    if (time <= timestamp) {
+      throw simulationFailed('blockTimestamp', `block timestamps must be in order: ${time} <= ${timestamp}`)
+    }
+    add(block, time)
+  }
+  return planned
+}
+
+export function simulationFailed(problem: SimulationProblem, message: string): ChainError {
+  return new ChainError('executionFailed', message, { details: { problem } })
+}

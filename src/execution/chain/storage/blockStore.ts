@@ -1,0 +1,34 @@
+import { fromHex } from '../../../lib/hex.ts'
+import type { StateChanges } from '../../state/worldState.ts'
+import { type ExecutionReceipt, encodeStoredReceipts } from '../../tx/receiptCodec.ts'
+import type { Block } from '../block.ts'
+import { BlockReader } from '../blockReader.ts'
+import type { ChainConfig } from '../types.ts'
+import { encodeBody } from './bodyCodec.ts'
+import type { ChainDatabase } from './chainDatabase.ts'
+import { DatabaseBatch } from './databaseBatch.ts'
+import { encodeHeader } from './headerCodec.ts'
+
+/** Reads and writes blocks. */
+export class BlockStore extends BlockReader {
+  private readonly database: ChainDatabase
+
+  constructor({ database }: { database: ChainDatabase }, config: ChainConfig) {
+    super({ reads: database }, config)
+    this.database = database
+  }
+
+  /** All of an executed block in one atomic batch, see `writeSoon`; it is not canonical yet. */
+  async write(block: Block, receipts: readonly ExecutionReceipt[], state: StateChanges): Promise<void> {
+    const { header, transactions } = block
+    const batch = new DatabaseBatch()
+    for (const { key, encoding } of state.nodes) batch.put('node', key, encoding)
+    for (const { hash, code } of state.codes) batch.put('code', hash, code)
+    const hash = fromHex(header.hash)
+    batch.putHeader(hash, encodeHeader(header))
+    batch.put('body', hash, encodeBody(transactions))
+    batch.put('receipts', hash, encodeStoredReceipts(receipts))
+    await this.database.writeSoon(batch)
+    this.keep(block)
+  }
+}

@@ -1,0 +1,32 @@
+import { concatBytes } from '../../../lib/bytes.ts'
+import { fromHex, toHex } from '../../../lib/hex.ts'
+import { decodeRlp, encodeRlp, rlpBytes, rlpList } from '../../../lib/rlp.ts'
+import { decodeTransaction, isSignedEncoding } from '../../tx/decodeTransaction.ts'
+import type { Transaction } from '../block.ts'
+
+const ADDRESS_BYTES = 20
+
+/**
+ * How a block's transactions are stored: the RLP list of their EIP-2718 encodings, or, where some are signed, a list of that
+ * list and of the senders' addresses one behind the other, since recovering them again takes longer than all else.
+ */
+export function encodeBody(transactions: readonly Pick<Transaction, 'raw' | 'from'>[]): Uint8Array {
+  const encodings = transactions.map(({ raw }) => raw)
+  const senders = transactions.filter(({ raw }) => isSignedEncoding(raw)).map(({ from }) => fromHex(from))
+  return encodeRlp(senders.length === 0 ? encodings : [encodings, concatBytes(...senders)])
+}
+
+/** Of blocks that were stored without senders, these are recovered. Throws DecodeError. */
+export function decodeBody(body: Uint8Array): Transaction[] {
+  const items = rlpList(decodeRlp(body), 'body')
+  const [first, second] = items
+  if (!Array.isArray(first)) return items.map((raw) => decodeTransaction(rlpBytes(raw, 'transaction')))
+  const senders = rlpBytes(second, 'senders')
+  let at = 0
+  return first.map((item) => {
+    const raw = rlpBytes(item, 'transaction')
+    if (!isSignedEncoding(raw)) return decodeTransaction(raw)
+    at += ADDRESS_BYTES
+    return decodeTransaction(raw, toHex(senders.subarray(at - ADDRESS_BYTES, at)))
+  })
+}

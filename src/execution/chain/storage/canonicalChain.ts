@@ -1,0 +1,180 @@
+import type { Clock } from '../../../lib/clock.ts'
+import type { Hex } from '../../../lib/hex.ts'
+import { ZERO_HASH } from '../../../rollup/protocol/types.ts'
+import { ChainError } from '../../errors.ts'
+import type { BlockHeader } from '../block.ts'
+import type { ForkchoiceState, HeadChange } from '../types.ts'
+import type { BlockStore } from './blockStore.ts'
+import type { ChainDatabase } from './chainDatabase.ts'
+import { DatabaseBatch, type Label } from './databaseBatch.ts'
+
+/** Labels reach the disk at least this often; in between they survive the process, not a power cut. */
+const SYNC_INTERVAL_MS = 1000
+
+export interface CanonicalChainModules {
+  database: ChainDatabase
+  blocks: BlockStore
+  clock: Clock
+}
+
+/** Where head, safe and finalized go. */
+export interface HeadMove {
+  readonly change: HeadChange
+  readonly batch: DatabaseBatch
+  readonly safe: BlockHeader | undefined
+  readonly finalized: BlockHeader | undefined
+}
+
+/** Which of the stored blocks are the chain: head, safe and finalized, and the indices by number and by transaction. */
+export class CanonicalChain {
+  private readonly database: ChainDatabase
+  private readonly blocks: BlockStore
+  private readonly clock: Clock
+  private readonly listeners = new Set<(change: HeadChange) => void>()
+  private headHeader: BlockHeader
+  private safeHeader: BlockHeader | undefined
+  private finalizedHeader: BlockHeader | undefined
+  private syncedAtMs = 0
+
+  /** The labels must be those of a database that holds a chain. */
+  constructor(modules: CanonicalChainModules, head: BlockHeader) {
+    this.database = modules.database
+    this.blocks = modules.blocks
+    this.clock = modules.clock
+    this.headHeader = head
+    this.safeHeader = headerOfLabel(this.database, this.blocks, 'safe')
+    this.finalizedHeader = headerOfLabel(this.database, this.blocks, 'finalized')
+  }
+
+  head(): BlockHeader {
+    return this.headHeader
+  }
+
+  safe(): BlockHeader | undefined {
+    return this.safeHeader
+  }
+
+  finalized(): BlockHeader | undefined {
+    return this.finalizedHeader
+  }
+
+  /** Called after every head move, in order; the returned function unsubscribes. */
+  onHead(listener: (change: HeadChange) => void): () => void {
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
+  }
+
+  /** Makes everything written so far durable, and notes that the program ended by itself. */
+  async writeClosed(): Promise<void> {
+    const batch = new DatabaseBatch()
+    batch.setClosed()
+    await this.database.write(batch, { sync: true })
+  }
+
+  /** Goes back to a canonical block below the head, with the labels above it. Before anyone listens. */
+  async goBackTo(head: BlockHeader): Promise<void> {
+    const batch = new DatabaseBatch()
+    this.moveCanonical(batch, this.pathTo(head))
+    batch.setLabel('head', head.hash)
+    for (const label of ['safe', 'finalized'] as const) {
+      const header = label === 'safe' ? this.safeHeader : this.finalizedHeader
+      if (header !== undefined && header.number > head.number) batch.setLabel(label, head.hash)
+    }
+    await this.database.write(batch, { sync: true })
+    this.headHeader = head
+    this.safeHeader = headerOfLabel(this.database, this.blocks, 'safe')
+    this.finalizedHeader = headerOfLabel(this.database, this.blocks, 'finalized')
+  }
+
+  /**
+   * The move to a head that is in the database, to be written and adopted before anything else. Throws ChainError, see
+   * Chain.setForkchoice.
+   */
+  plan(head: BlockHeader, state: Pick<ForkchoiceState, 'safeBlockHash' | 'finalizedBlockHash'>): HeadMove {
+    const change = this.pathTo(head)
+    const batch = new DatabaseBatch()
+    if (change.removed.length > 0 || change.added.length > 0) this.moveCanonical(batch, change)
+    // Safe and finalized must lie on the new canonical chain: looked up before it is written.
+    const finalized = this.labelled(state.finalizedBlockHash, head, change, 'final')
+    const safe = this.labelled(state.safeBlockHash, head, change, 'safe')
+    if (head.hash !== this.headHeader.hash) batch.setLabel('head', head.hash)
+    if (finalized !== undefined && finalized.hash !== this.finalizedHeader?.hash)
+      batch.setLabel('finalized', finalized.hash)
+    if (safe !== undefined && safe.hash !== this.safeHeader?.hash) batch.setLabel('safe', safe.hash)
+    return { change, batch, finalized: finalized ?? this.finalizedHeader, safe: safe ?? this.safeHeader }
+  }
+
+  async write({ batch }: HeadMove): Promise<void> {
+    if (batch.operations.length === 0) return
+    const nowMs = this.clock.now()
+    const sync = nowMs - this.syncedAtMs >= SYNC_INTERVAL_MS
+    if (sync) this.syncedAtMs = nowMs
+    await this.database.write(batch, { sync })
+  }
+
+  /** Once it is written. */
+  adopt({ change, finalized, safe }: HeadMove): void {
+    const { head } = change
+    const moved = head.hash !== this.headHeader.hash
+    this.headHeader = head
+    this.finalizedHeader = finalized
+    this.safeHeader = safe
+    if (moved) for (const listener of this.listeners) listener(change)
+  }
+
+  /** Which blocks leave and join the canonical chain when `head` becomes its end. */
+  private pathTo(head: BlockHeader): HeadChange {
+    const added: BlockHeader[] = []
+    let ancestor = head
+    while (!this.isOnChain(ancestor)) {
+      added.unshift(ancestor)
+      const parent = this.blocks.header(ancestor.parentHash)
+      if (parent === undefined)
+        throw new ChainError('unknownBlock', `ancestor ${ancestor.parentHash} is not in the database`)
+      ancestor = parent
+    }
+    const removed: BlockHeader[] = []
+    for (let number = this.headHeader.number; number > ancestor.number; number--) {
+      const header = this.blocks.canonicalHeader(number)
+      if (header !== undefined) removed.push(header)
+    }
+    return { head, removed, added }
+  }
+
+  /** As a rule the next head is a child of this one: no look into the database. */
+  private isOnChain(header: BlockHeader): boolean {
+    const { number, hash } = this.headHeader
+    if (header.number >= number) return header.hash === hash
+    return this.blocks.isCanonical(header)
+  }
+
+  private moveCanonical(batch: DatabaseBatch, { removed, added }: HeadChange): void {
+    for (const header of removed) {
+      batch.removeCanonical(header.number)
+      for (const { hash } of this.blocks.block(header.hash)?.transactions ?? []) batch.removeTransaction(hash)
+    }
+    for (const header of added) {
+      batch.setCanonical(header.number, header.hash)
+      const transactions = this.blocks.block(header.hash)?.transactions ?? []
+      for (const [index, { hash }] of transactions.entries())
+        batch.setTransaction(hash, { blockHash: header.hash, index })
+    }
+  }
+
+  /** The header behind a label, which must lie on the new canonical chain. undefined: unset. */
+  private labelled(hash: Hex, head: BlockHeader, change: HeadChange, name: 'final' | 'safe'): BlockHeader | undefined {
+    if (hash === ZERO_HASH) return undefined
+    const header = this.blocks.header(hash)
+    if (header === undefined) throw new ChainError('invalidForkchoice', `${name} block not available in database`)
+    const isAdded = change.added.some((added) => added.hash === hash)
+    const wasRemoved = change.removed.some((removed) => removed.hash === hash)
+    const isKept = this.blocks.isCanonical(header) && !wasRemoved && header.number <= head.number
+    if (!isAdded && !isKept) throw new ChainError('invalidForkchoice', `${name} block not in canonical chain`)
+    return header
+  }
+}
+
+export function headerOfLabel(database: ChainDatabase, blocks: BlockStore, label: Label): BlockHeader | undefined {
+  const hash = database.label(label)
+  return hash === undefined ? undefined : blocks.header(hash)
+}

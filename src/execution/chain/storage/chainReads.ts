@@ -1,0 +1,72 @@
+import { bigIntToBytes, bytesToBigInt, concatBytes, viewOf } from '../../../lib/bytes.ts'
+import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
+import { nodeKey, type StateStore } from '../../state/stateDatabase.ts'
+
+export interface TransactionPosition {
+  blockHash: Hex
+  index: number
+}
+
+/** What is read of a chain database: state, and blocks as they are stored. */
+export interface ChainReads extends StateStore {
+  header(hash: Hex): Uint8Array | undefined
+  body(hash: Hex): Uint8Array | undefined
+  receipts(hash: Hex): Uint8Array | undefined
+  canonicalHash(number: number): Hex | undefined
+  transaction(hash: Hex): TransactionPosition | undefined
+}
+
+/** Which of its methods a request asks for, by the first byte; the rest is the key. */
+const READS: ((chain: ChainReads, key: Uint8Array) => Uint8Array | undefined)[] = [
+  (chain, key) => chain.node(key),
+  (chain, key) => chain.code(key),
+  (chain, key) => chain.header(toHex(key)),
+  (chain, key) => chain.body(toHex(key)),
+  (chain, key) => chain.receipts(toHex(key)),
+  (chain, key) => {
+    const hash = chain.canonicalHash(Number(bytesToBigInt(key)))
+    return hash === undefined ? undefined : fromHex(hash)
+  },
+  (chain, key) => {
+    const position = chain.transaction(toHex(key))
+    return position === undefined ? undefined : encodePosition(position)
+  },
+]
+
+/** Answers one request of `readOverChannel`. */
+export function answerChainRead(chain: ChainReads, request: Uint8Array): Uint8Array | undefined {
+  const read = READS[request[0] ?? READS.length]
+  if (read === undefined) throw new RangeError(`there is no read of kind ${request[0]}`)
+  return read(chain, request.subarray(1))
+}
+
+/** The reads of a chain that answers elsewhere. */
+export function readOverChannel(send: (request: Uint8Array) => Uint8Array | undefined): ChainReads {
+  const read = (kind: number, key: Uint8Array) => send(concatBytes(Uint8Array.of(kind), key))
+  return {
+    node: (hash, owner) => read(0, nodeKey(hash, owner)),
+    code: (hash) => read(1, hash),
+    header: (hash) => read(2, fromHex(hash, 32)),
+    body: (hash) => read(3, fromHex(hash, 32)),
+    receipts: (hash) => read(4, fromHex(hash, 32)),
+    canonicalHash(number) {
+      const hash = read(5, bigIntToBytes(BigInt(number), 8))
+      return hash === undefined ? undefined : toHex(hash)
+    },
+    transaction(hash) {
+      const position = read(6, fromHex(hash, 32))
+      return position === undefined ? undefined : decodePosition(position)
+    },
+  }
+}
+
+export function encodePosition({ blockHash, index }: TransactionPosition): Uint8Array {
+  const bytes = new Uint8Array(36)
+  bytes.set(fromHex(blockHash, 32))
+  viewOf(bytes).setUint32(32, index)
+  return bytes
+}
+
+export function decodePosition(bytes: Uint8Array): TransactionPosition {
+  return { blockHash: toHex(bytes.subarray(0, 32)), index: viewOf(bytes).getUint32(32) }
+}

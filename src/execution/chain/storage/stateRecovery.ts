@@ -1,0 +1,128 @@
+import type { Clock } from '../../../lib/clock.ts'
+import type { Hex } from '../../../lib/hex.ts'
+import type { Logger } from '../../../lib/logger.ts'
+import { Progress, progressInLog } from '../../../lib/progress.ts'
+import { takeTurn } from '../../../lib/turns.ts'
+import type { ExecutionResult } from '../../block/blockExecution.ts'
+import { ChainError } from '../../errors.ts'
+import type { StateChanges } from '../../state/worldState.ts'
+import type { Block, BlockHeader } from '../block.ts'
+import type { BlockReader } from '../blockReader.ts'
+
+export interface StateRecoveryModules {
+  blocks: BlockReader
+  hasState: (header: BlockHeader) => boolean
+  /** Executes a stored block on its parent's state. Throws ChainError when that does not give the block. */
+  execute: (block: Block, parent: BlockHeader) => Promise<ExecutionResult>
+  keep: (header: BlockHeader, changes: StateChanges) => Promise<void>
+  /** States below were given up. */
+  prunedTo: () => number
+  logger: Logger
+  clock: Pick<Clock, 'now'>
+}
+
+/** Blocks that are executed again at most where somebody waits for the answer. */
+const MAX_BLOCKS_WHILE_RUNNING = 1024
+
+/**
+ * States are written seldom, blocks always: what a process that was killed had in memory comes back by executing blocks
+ * again.
+ */
+export class StateRecovery {
+  private readonly modules: StateRecoveryModules
+
+  constructor(modules: StateRecoveryModules) {
+    this.modules = modules
+  }
+
+  /** Whether the state of the block is there, now or after executing the last blocks again. Must not overlap. */
+  async ensure(header: BlockHeader): Promise<boolean> {
+    if (this.modules.hasState(header)) return true
+    // Deleted, and what it was made from too.
+    if (header.number < this.modules.prunedTo()) return false
+    const missing = this.missingFrom(header, MAX_BLOCKS_WHILE_RUNNING)
+    return missing !== undefined && (await this.executeAgain(missing)) === undefined
+  }
+
+  /** At the start: the last whole block up to `head`, whose state is there then. */
+  async findHead(head: BlockHeader): Promise<BlockHeader | undefined> {
+    const { blocks, hasState, logger } = this.modules
+    let candidate: BlockHeader | undefined = head
+    while (candidate !== undefined) {
+      if (hasState(candidate)) return candidate
+      const missing = this.missingFrom(candidate, Number.POSITIVE_INFINITY)
+      if (missing === undefined) {
+        candidate = this.below(candidate)
+        continue
+      }
+      logger.info('Executing blocks again whose state was not written', {
+        from: missing.at(-1)?.number,
+        to: candidate.number,
+      })
+      const broken = await this.executeAgain(missing)
+      if (broken === undefined) return candidate
+      candidate = blocks.header(broken.parentHash)
+    }
+    return undefined
+  }
+
+  /** From the block on down to the first one without state; undefined when an ancestor is not there. */
+  private missingFrom(header: BlockHeader, limit: number): BlockHeader[] | undefined {
+    const { blocks, hasState } = this.modules
+    const missing: BlockHeader[] = []
+    for (let block = header; !hasState(block); ) {
+      const parent = blocks.header(block.parentHash)
+      if (parent === undefined || missing.length === limit) return undefined
+      missing.push(block)
+      block = parent
+    }
+    return missing
+  }
+
+  /** Lowest first, as they are at the end of the list. Returns the first one that could not be executed. */
+  private async executeAgain(missing: readonly BlockHeader[]): Promise<BlockHeader | undefined> {
+    const { blocks, execute, keep, logger, clock } = this.modules
+    const parts = { clock, sink: progressInLog(logger) }
+    const progress = new Progress(parts, { what: 'Executing blocks again', unit: 'blocks' })
+    for (let index = missing.length - 1, done = 1; index >= 0; index--, done++) {
+      const header = missing[index]
+      const block = header === undefined ? undefined : blocks.block(header.hash)
+      const parent = header === undefined ? undefined : blocks.header(header.parentHash)
+      if (header === undefined || block === undefined || parent === undefined) return header
+      await takeTurn()
+      try {
+        await keep(header, (await execute(block, parent)).changes)
+      } catch (error) {
+        if (!(error instanceof ChainError)) throw error
+        logger.error('A stored block cannot be executed again', {
+          number: header.number,
+          hash: header.hash,
+          err: error,
+        })
+        return header
+      }
+      progress.advance(done, { total: missing.length, fields: () => ({ number: header.number }) })
+    }
+    return undefined
+  }
+
+  /** The next canonical block below one whose ancestors are not all there. */
+  private below(header: BlockHeader): BlockHeader | undefined {
+    const { blocks } = this.modules
+    // It is the ancestor that is missing which divides whole blocks from others.
+    let lowest = header
+    for (let parent = blocks.header(lowest.parentHash); parent !== undefined; ) {
+      lowest = parent
+      parent = blocks.header(lowest.parentHash)
+    }
+    for (let number = lowest.number - 1; number >= 0; number--) {
+      const found = blocks.canonicalHeader(number)
+      if (found !== undefined && this.hasBody(found.hash)) return found
+    }
+    return undefined
+  }
+
+  private hasBody(hash: Hex): boolean {
+    return this.modules.blocks.block(hash) !== undefined
+  }
+}

@@ -1,0 +1,134 @@
+import { DecodeError, UsageError } from '../../lib/errors.ts'
+import { isForkActive } from '../../rollup/protocol/config/forks.ts'
+import { JsonObjectReader } from '../../rollup/protocol/jsonReader.ts'
+import { FORKS, type Fork } from '../../rollup/protocol/types.ts'
+import type { ChainConfig } from '../chain/types.ts'
+
+/** EVM version by Ethereum's names: OP forks without one of their own keep the one before. */
+export type EvmVersion = 'paris' | 'shanghai' | 'cancun' | 'prague'
+
+/** Which rules hold at a block's time. */
+export interface Rules {
+  evm: EvmVersion
+  regolith: boolean
+  canyon: boolean
+  ecotone: boolean
+  fjord: boolean
+  granite: boolean
+  holocene: boolean
+  isthmus: boolean
+  jovian: boolean
+  karst: boolean
+  lagoon: boolean
+}
+
+/** By the latest active fork, which implies all before it. */
+const knownRules = new Map<Fork | undefined, Rules>()
+
+/** The same object for all times at which the same forks are active. */
+export function rulesAt(config: Pick<ChainConfig, 'forks'>, timestamp: number): Rules {
+  const active = (fork: Fork) => isForkActive(config, fork, timestamp)
+  const latest = FORKS.findLast(active)
+  let rules = knownRules.get(latest)
+  if (rules === undefined) {
+    rules = rulesUnder(active)
+    knownRules.set(latest, rules)
+  }
+  return rules
+}
+
+function rulesUnder(active: (fork: Fork) => boolean): Rules {
+  const canyon = active('canyon')
+  const ecotone = active('ecotone')
+  const isthmus = active('isthmus')
+  return {
+    evm: isthmus ? 'prague' : ecotone ? 'cancun' : canyon ? 'shanghai' : 'paris',
+    regolith: active('regolith'),
+    canyon,
+    ecotone,
+    fjord: active('fjord'),
+    granite: active('granite'),
+    holocene: active('holocene'),
+    isthmus,
+    jovian: active('jovian'),
+    karst: active('karst'),
+    lagoon: active('lagoon'),
+  }
+}
+
+/** Forks from Jovian on: their activation blocks hold nothing but deposits (specs: jovian/derivation, "Activation Block"). */
+const EMPTY_ACTIVATION_FORKS = [
+  ['jovian', 'Jovian'],
+  ['karst', 'Karst'],
+  ['lagoon', 'Lagoon'],
+] as const
+
+/** Name of the fork whose activation block a block of this time is, if that may have no signed transactions. */
+export function emptyActivationFork(
+  config: Pick<ChainConfig, 'forks'>,
+  timestamp: number,
+  parentTimestamp: number,
+): string | undefined {
+  for (const [fork, name] of EMPTY_ACTIVATION_FORKS) {
+    if (isForkActive(config, fork, timestamp) && !isForkActive(config, fork, parentTimestamp)) return name
+  }
+  return undefined
+}
+
+/** Ethereum's fork that must come with the OP fork (specs: each fork's overview, "Execution Layer"). */
+const PAIRED_FORKS = [
+  ['shanghaiTime', 'canyonTime'],
+  ['cancunTime', 'ecotoneTime'],
+  ['pragueTime', 'isthmusTime'],
+] as const
+
+/** Reads the `config` object of a geth genesis file. Throws UsageError for what this client cannot run. */
+export function parseChainConfig(json: unknown): ChainConfig {
+  try {
+    const reader = new JsonObjectReader(json, 'genesis.json: config')
+    const optimism = reader.optionalObject('optimism')
+    if (optimism === undefined) throw new UsageError('genesis.json: config.optimism is missing: not an OP Stack chain')
+    const bedrockBlock = reader.optionalBigint('bedrockBlock')
+    if (bedrockBlock !== 0n) throw new UsageError('genesis.json: config.bedrockBlock must be 0')
+    const forks: ChainConfig['forks'] = {}
+    for (const fork of FORKS) {
+      // Lagoon under the older name it has in op-geth's genesis files.
+      const older = fork === 'lagoon' ? reader.optionalBigint('interopTime') : undefined
+      const time = reader.optionalBigint(`${fork}Time`) ?? older
+      if (time !== undefined && time <= BigInt(Number.MAX_SAFE_INTEGER)) forks[fork] = Number(time)
+    }
+    for (const [ethereum, op] of PAIRED_FORKS) {
+      const [left, right] = [reader.optionalBigint(ethereum), reader.optionalBigint(op)]
+      if (left !== right) throw new UsageError(`genesis.json: config.${ethereum} and config.${op} must be equal`)
+    }
+    // What Karst takes of Osaka comes with karstTime; op-reth's files leave osakaTime out, op-geth's may name both.
+    const [osaka, karst] = [reader.optionalBigint('osakaTime'), reader.optionalBigint('karstTime')]
+    if (osaka !== undefined && osaka !== karst) {
+      throw new UsageError('genesis.json: config.osakaTime may only be set to what config.karstTime is')
+    }
+    // op-geth's name for Lagoon.
+    const interop = reader.optionalBigint('interopTime')
+    if (interop !== undefined && interop <= BigInt(Number.MAX_SAFE_INTEGER)) forks.lagoon ??= Number(interop)
+    const denominatorCanyon = optimism.optionalBigint('eip1559DenominatorCanyon') ?? 0n
+    const config: ChainConfig = {
+      chainId: reader.bigint('chainId'),
+      forks,
+      eip1559Elasticity: optimism.bigint('eip1559Elasticity'),
+      eip1559Denominator: optimism.bigint('eip1559Denominator'),
+      eip1559DenominatorCanyon: denominatorCanyon,
+      json: json as Record<string, unknown>,
+    }
+    if (config.eip1559Elasticity === 0n || config.eip1559Denominator === 0n) {
+      throw new UsageError(
+        'genesis.json: config.optimism must have a non-zero eip1559Elasticity and eip1559Denominator',
+      )
+    }
+    if (isForkActive(config, 'canyon', Number.MAX_SAFE_INTEGER) && denominatorCanyon === 0n) {
+      throw new UsageError('genesis.json: config.optimism.eip1559DenominatorCanyon must be set and not zero')
+    }
+    return config
+  } catch (error) {
+    if (error instanceof DecodeError) throw new UsageError(error.message, { cause: error })
+    throw error
+  }
+}

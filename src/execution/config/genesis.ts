@@ -1,0 +1,274 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DecodeError, isErrno, UsageError } from '../../lib/errors.ts'
+import { fromHex, type Hex, isHex, normalizeHex, toHex } from '../../lib/hex.ts'
+import type { Progress, ProgressOptions } from '../../lib/progress.ts'
+import { encodeRlp } from '../../lib/rlp.ts'
+import { writeWhole } from '../../lib/wholeFile.ts'
+import {
+  decodeExtraData,
+  EMPTY_REQUESTS_HASH,
+  EMPTY_TRIE_ROOT,
+  EMPTY_UNCLES_HASH,
+  FORKS,
+  isForkActive,
+  JsonObjectReader,
+  MESSAGE_PASSER_ADDRESS,
+  ZERO_ADDRESS,
+  ZERO_HASH,
+} from '../../rollup/protocol/index.ts'
+import type { BlockHeader } from '../chain/block.ts'
+import { ChainDatabase } from '../chain/storage/chainDatabase.ts'
+import { DatabaseBatch } from '../chain/storage/databaseBatch.ts'
+import { decodeHeader, encodeHeader, sealHeader } from '../chain/storage/headerCodec.ts'
+import type { ChainConfig } from '../chain/types.ts'
+import { slotValue } from '../evm/storageWord.ts'
+import { fromNodeKey } from '../state/nodeHistory.ts'
+import { StateDatabase } from '../state/stateDatabase.ts'
+import { type StateChanges, WorldState } from '../state/worldState.ts'
+import { encodeStoredReceipts } from '../tx/receiptCodec.ts'
+import { parseChainConfig } from './chainConfig.ts'
+
+/** geth's defaults where genesis.json is silent (params.GenesisGasLimit, params.InitialBaseFee). */
+const DEFAULT_GAS_LIMIT = 4_712_388n
+const DEFAULT_BASE_FEE = 1_000_000_000n
+
+export interface Genesis {
+  config: ChainConfig
+  header: BlockHeader
+  state: StateChanges
+}
+
+/** Told of each account that is read, and again when it is in the state trie. */
+export type OnAccount = (what: 'read' | 'hashed', done: number, total: number) => void
+
+/** Builds the genesis block and its state from a geth genesis file. Throws UsageError naming what is wrong. */
+export function readGenesis(json: unknown, onAccount: OnAccount = () => {}): Genesis {
+  try {
+    const file = new JsonObjectReader(json, 'genesis.json')
+    const config = parseChainConfig(file.raw('config'))
+    const state = allocate(file.raw('alloc'), onAccount)
+    return { config, header: genesisHeader(file, config, state), state: state.changes }
+  } catch (error) {
+    if (error instanceof DecodeError) throw new UsageError(error.message, { cause: error })
+    throw error
+  }
+}
+
+interface Allocation {
+  changes: StateChanges
+  messagePasserStorageRoot: Hex
+}
+
+function allocate(alloc: unknown, onAccount: OnAccount): Allocation {
+  if (typeof alloc !== 'object' || alloc === null || Array.isArray(alloc)) {
+    throw new UsageError('genesis.json: alloc: expected an object of accounts')
+  }
+  const empty = new StateDatabase({ store: { node: () => undefined, code: () => undefined } })
+  const world = new WorldState(empty, EMPTY_TRIE_ROOT)
+  const accounts = Object.entries(alloc)
+  for (const [index, [key, value]] of accounts.entries()) {
+    onAccount('read', index + 1, accounts.length)
+    const path = `genesis.json: alloc.${key}`
+    const address = normalizeHex(key.startsWith('0x') ? key : `0x${key}`, 20, path)
+    const account = new JsonObjectReader(value, path)
+    world.setNonce(address, account.optionalBigint('nonce') ?? 0n)
+    world.addBalance(address, account.optionalBigint('balance') ?? 0n)
+    if (account.has('code')) world.putCode(address, account.bytes('code'))
+    const storage = account.optionalObject('storage')
+    if (storage === undefined) continue
+    for (const [slot, word] of Object.entries(account.raw('storage') as Record<string, unknown>)) {
+      const value = slotValue(paddedWord(word, `${path}.storage.${slot}`))
+      if (value.length > 0) world.putStorage(address, paddedWord(slot, `${path}.storage`), value)
+    }
+  }
+  const changes = world.commit((done, total) => onAccount('hashed', done, total))
+  return { changes, messagePasserStorageRoot: world.storageRoot(MESSAGE_PASSER_ADDRESS) }
+}
+
+/** Slots and values may be written without leading zeros, as geth accepts them. */
+function paddedWord(text: unknown, path: string): Hex {
+  if (!isHex(text) || text.length > 66) throw new UsageError(`${path}: expected up to 32 bytes of hex with 0x prefix`)
+  return `0x${text.slice(2).toLowerCase().padStart(64, '0')}`
+}
+
+function genesisHeader(file: JsonObjectReader, config: ChainConfig, state: Allocation): BlockHeader {
+  const number = (name: string) => Number(file.optionalBigint(name) ?? 0n)
+  const hash = (name: string, bytes: number) => {
+    const value = file.raw(name)
+    return value === undefined || value === null ? undefined : normalizeHex(value, bytes, file.pathOf(name))
+  }
+  const timestamp = number('timestamp')
+  const extra = file.raw('extraData')
+  const header: Omit<BlockHeader, 'hash'> = {
+    parentHash: hash('parentHash', 32) ?? ZERO_HASH,
+    sha3Uncles: EMPTY_UNCLES_HASH,
+    miner: hash('coinbase', 20) ?? ZERO_ADDRESS,
+    stateRoot: state.changes.root,
+    transactionsRoot: EMPTY_TRIE_ROOT,
+    receiptsRoot: EMPTY_TRIE_ROOT,
+    logsBloom: `0x${'00'.repeat(256)}`,
+    difficulty: file.optionalBigint('difficulty') ?? 0n,
+    number: number('number'),
+    gasLimit: file.optionalBigint('gasLimit') || DEFAULT_GAS_LIMIT,
+    gasUsed: file.optionalBigint('gasUsed') ?? 0n,
+    timestamp,
+    extraData:
+      extra === undefined || extra === null
+        ? '0x'
+        : toHex(fromHex(String(extra), undefined, 'genesis.json: extraData')),
+    mixHash: hash('mixHash', 32) ?? ZERO_HASH,
+    nonce: `0x${(file.optionalBigint('nonce') ?? 0n).toString(16).padStart(16, '0')}`,
+    baseFeePerGas: file.optionalBigint('baseFeePerGas') ?? DEFAULT_BASE_FEE,
+  }
+  const active = (fork: 'canyon' | 'ecotone' | 'holocene' | 'isthmus' | 'jovian') =>
+    isForkActive(config, fork, timestamp)
+  if (header.number !== 0) throw new UsageError('genesis.json: number must be 0')
+  if (active('canyon')) header.withdrawalsRoot = EMPTY_TRIE_ROOT
+  if (active('ecotone')) {
+    header.blobGasUsed = file.optionalBigint('blobGasUsed') ?? 0n
+    header.excessBlobGas = file.optionalBigint('excessBlobGas') ?? 0n
+    header.parentBeaconBlockRoot = hash('parentBeaconBlockRoot', 32) ?? ZERO_HASH
+  }
+  if (active('isthmus')) {
+    header.withdrawalsRoot = state.messagePasserStorageRoot
+    header.requestsHash = EMPTY_REQUESTS_HASH
+  }
+  // Throws with the length that is expected; the next block's base fee depends on it.
+  if (active('holocene')) decodeExtraData(header.extraData, active('jovian') ? 'jovian' : 'holocene')
+  return sealHeader(header)
+}
+
+/**
+ * Writes the genesis block into a data directory, once: doing it again with the same file changes nothing but the fork
+ * times, with another genesis it is a UsageError.
+ */
+export async function initChain(
+  datadir: string,
+  json: unknown,
+  { startProgress = silently }: { startProgress?: StartProgress } = {},
+): Promise<{ hash: Hex; created: boolean }> {
+  const genesis = readGenesis(json, tellOf(startProgress))
+  const { header } = genesis
+  const database = await ChainDatabase.open(datadir, { create: true })
+  try {
+    const known = database.label('genesis')
+    if (known !== undefined && known !== header.hash) {
+      throw new UsageError(
+        `datadir ${datadir}: database contains incompatible genesis (have ${known}, new ${header.hash})`,
+      )
+    }
+    if (known !== undefined) checkForkTimes(database, genesis.config)
+    await writeWhole(genesisPath(datadir), JSON.stringify(json))
+    await writeGenesis(database, genesis, { isNew: known === undefined, startProgress })
+    return { hash: header.hash, created: known === undefined }
+  } finally {
+    await database.close()
+  }
+}
+
+/** Makes what tells of a work that begins now. */
+type StartProgress = (options: ProgressOptions) => Pick<Progress, 'advance' | 'end'>
+
+const silently: StartProgress = () => ({ advance() {}, end() {} })
+
+/** Two rounds over all accounts, of which each has its own pace. */
+function tellOf(startProgress: StartProgress): OnAccount {
+  const reading = startProgress({ what: 'Reading the genesis state', unit: 'accounts' })
+  let hashing: ReturnType<StartProgress> | undefined
+  return (what, done, total) => {
+    if (what === 'read') return reading.advance(done, { total })
+    hashing ??= startProgress({ what: 'Hashing the genesis state', unit: 'accounts' })
+    hashing.advance(done, { total })
+    if (done === total) hashing.end()
+  }
+}
+
+/** The genesis.json of the data directory. Throws UsageError where there is none. */
+export async function readGenesisFile(datadir: string): Promise<string> {
+  try {
+    return await readFile(genesisPath(datadir), 'utf8')
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT')) throw error
+    const message = `datadir ${datadir} holds no genesis file: run "devium-geth init --datadir ${datadir} genesis.json" first`
+    throw new UsageError(message, { cause: error })
+  }
+}
+
+/**
+ * Not in the database: it has ten megabytes where contracts are in the genesis state, and LevelDB would read it with whatever
+ * stands beside it.
+ */
+function genesisPath(datadir: string): string {
+  return join(datadir, 'geth', 'genesis.json')
+}
+
+/** Blocks that are there already were executed by the rules of before (geth: ChainConfig.CheckCompatible). */
+function checkForkTimes(database: ChainDatabase, config: ChainConfig): void {
+  const before = parseChainConfig(database.chainConfig())
+  const headHash = database.label('head')
+  const encoding = headHash === undefined ? undefined : database.header(headHash)
+  if (encoding === undefined) return
+  const head = decodeHeader(encoding)
+  // At the genesis block nothing was executed; its header says by which forks it was made.
+  if (head.number === 0) return
+  for (const fork of FORKS) {
+    const [old, next] = [before.forks[fork], config.forks[fork]]
+    const first = Math.min(old ?? Number.POSITIVE_INFINITY, next ?? Number.POSITIVE_INFINITY)
+    if (old === next || first > head.timestamp) continue
+    throw new UsageError(
+      `genesis.json: config.${fork}Time cannot change any more: it was ${old ?? 'not set'}, is now ${next ?? 'not set'}, ` +
+        `and the head, block ${head.number}, has the timestamp ${head.timestamp}`,
+    )
+  }
+}
+
+/** Entries that are written at once: each time the disk is waited for. */
+const ENTRIES_A_WRITE = 20_000
+
+async function writeGenesis(
+  database: ChainDatabase,
+  { config, header, state }: Genesis,
+  { isNew, startProgress }: { isNew: boolean; startProgress: StartProgress },
+): Promise<void> {
+  const batch = new DatabaseBatch()
+  database.setChainConfig(batch, config.json)
+  if (isNew) {
+    // Without its label, the last to be written, the rest counts for nothing.
+    await writeState(database, state, startProgress)
+    const hash = fromHex(header.hash)
+    batch.setFlatBlock(header.hash)
+    batch.putHeader(hash, encodeHeader(header))
+    batch.put('body', hash, encodeRlp([]))
+    batch.put('receipts', hash, encodeStoredReceipts([]))
+    batch.setCanonical(0, header.hash)
+    batch.setLabel('genesis', header.hash)
+    batch.setLabel('head', header.hash)
+    batch.setClosed()
+  }
+  await database.write(batch, { sync: true })
+}
+
+async function writeState(database: ChainDatabase, state: StateChanges, startProgress: StartProgress): Promise<void> {
+  // An earlier init that was cut short may have left some, of another genesis.
+  await database.clearFlat()
+  const total = state.nodes.length + state.leaves.size + state.codes.length
+  const progress = startProgress({ what: 'Writing the genesis state', unit: 'entries' })
+  let batch = new DatabaseBatch()
+  let done = 0
+  for (const put of entriesOf(state)) {
+    put(batch)
+    if (++done % ENTRIES_A_WRITE !== 0) continue
+    await database.write(batch, { sync: true })
+    batch = new DatabaseBatch()
+    progress.advance(done, { total })
+  }
+  await database.write(batch, { sync: true })
+  progress.end()
+}
+
+function* entriesOf({ nodes, leaves, codes }: StateChanges): Generator<(batch: DatabaseBatch) => void> {
+  for (const { key, encoding } of nodes) yield (batch) => batch.put('node', key, encoding)
+  for (const { hash, code } of codes) yield (batch) => batch.put('code', hash, code)
+  for (const [key, value] of leaves) if (value !== null) yield (batch) => batch.put('leaf', fromNodeKey(key), value)
+}

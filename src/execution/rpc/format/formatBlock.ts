@@ -1,0 +1,59 @@
+import { toQuantity } from '../../../lib/hex.ts'
+import type { Block, BlockHeader, Receipt } from '../../chain/block.ts'
+import { formatTransaction, type JsonRecord } from './formatTransaction.ts'
+
+/** op-geth's RPC form of a header, as eth_getHeaderByNumber and the block methods give it. */
+export function formatHeader(header: BlockHeader): JsonRecord {
+  return {
+    baseFeePerGas: toQuantity(header.baseFeePerGas),
+    ...(header.blobGasUsed === undefined ? {} : { blobGasUsed: toQuantity(header.blobGasUsed) }),
+    difficulty: toQuantity(header.difficulty),
+    ...(header.excessBlobGas === undefined ? {} : { excessBlobGas: toQuantity(header.excessBlobGas) }),
+    extraData: header.extraData,
+    gasLimit: toQuantity(header.gasLimit),
+    gasUsed: toQuantity(header.gasUsed),
+    hash: header.hash,
+    logsBloom: header.logsBloom,
+    miner: header.miner,
+    mixHash: header.mixHash,
+    nonce: header.nonce,
+    number: toQuantity(header.number),
+    ...(header.parentBeaconBlockRoot === undefined ? {} : { parentBeaconBlockRoot: header.parentBeaconBlockRoot }),
+    parentHash: header.parentHash,
+    receiptsRoot: header.receiptsRoot,
+    ...(header.requestsHash === undefined ? {} : { requestsHash: header.requestsHash }),
+    sha3Uncles: header.sha3Uncles,
+    stateRoot: header.stateRoot,
+    timestamp: toQuantity(header.timestamp),
+    transactionsRoot: header.transactionsRoot,
+    ...(header.withdrawalsRoot === undefined ? {} : { withdrawalsRoot: header.withdrawalsRoot }),
+  }
+}
+
+/**
+ * op-geth's RPC form of a block. With `receipts` transactions appear whole (deposits need their receipt's nonce),
+ * without as hashes.
+ */
+export function formatBlock(block: Block, receipts: readonly Receipt[] | undefined): JsonRecord {
+  const { header, transactions, withdrawals, sizeBytes } = block
+  return {
+    ...formatHeader(header),
+    size: toQuantity(sizeBytes),
+    transactions: transactions.map((transaction, index) =>
+      receipts === undefined
+        ? transaction.hash
+        : formatTransaction(transaction, { header, index, receipt: receipts[index] }),
+    ),
+    uncles: [],
+    ...(withdrawals === undefined
+      ? {}
+      : {
+          withdrawals: withdrawals.map(({ index, validatorIndex, address, amount }) => ({
+            index: toQuantity(index),
+            validatorIndex: toQuantity(validatorIndex),
+            address,
+            amount: toQuantity(amount),
+          })),
+        }),
+  }
+}

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../../lib/clock.ts'
+import { fromHex, toHex } from '../../../lib/hex.ts'
+import { silentLogger } from '../../../lib/logger.ts'
+import type { HeadChange } from '../../chain/types.ts'
+import { BlockDriver } from '../../testUtils/blockDriver.ts'
+import { startExecutionNode } from '../../testUtils/executionNode.ts'
+import { loadRecordedRpc, recordedBlock } from '../../testUtils/recordedRpc.ts'
+import { DEV_KEYS, signTransaction } from '../../testUtils/signTransaction.ts'
+import type { RpcModules } from '../context.ts'
+import { UNHURRIED } from '../pace.ts'
+import { FilterStore } from './filterStore.ts'
+import type { LogFilter } from './logFilter.ts'
+import { searchLogs } from './logSearch.ts'
+
+const { genesis, rollup } = loadRecordedRpc('holocene-span-brotli-calldata')
+/** Emits 5,000 empty logs: counts down from there in a loop. */
+const MANY_LOGS = fromHex('0x6113885b60006000a060019003806003575000')
+
+describe('filters', () => {
+  it('that wait with more logs than all may have are dropped', async () => {
+    const node = await startExecutionNode(genesis)
+    try {
+      const filters: unknown[] = []
+      for (let count = 0; count < 50; count++) filters.push(await node.eth.request('eth_newFilter', [{}]))
+      const transaction = signTransaction(DEV_KEYS[0], { to: null, data: MANY_LOGS, gasLimit: 4_000_000n })
+      await node.eth.request('eth_sendRawTransaction', [toHex(transaction.raw)])
+      await new BlockDriver(node.engine, rollup).build()
+      let kept = 0
+      for (const id of filters) {
+        kept += await node.eth.request('eth_getFilterChanges', [id]).then(
+          () => 1,
+          () => 0,
+        )
+      }
+      expect(kept).toBe(40)
+    } finally {
+      await node.close()
+    }
+  })
+
+  it('read no receipts of blocks whose bloom rules a match out', async () => {
+    const { header } = recordedBlock(loadRecordedRpc('holocene-span-brotli-calldata'), 8)
+    const read: string[] = []
+    let onHead: (change: HeadChange) => void = () => {}
+    const receipts = (hash: string) => {
+      read.push(hash)
+      return Promise.resolve([])
+    }
+    const chain = {
+      receipts,
+      onHead(listener: typeof onHead) {
+        onHead = listener
+        return () => {}
+      },
+    }
+    const store = new FilterStore({
+      chain: chain as unknown as RpcModules['chain'],
+      pool: { onAdded: () => () => {} } as unknown as RpcModules['pool'],
+      clock: new ManualClock(),
+      logger: silentLogger,
+    })
+    const blocks = { kind: 'range', from: undefined, to: undefined } as const
+    const elsewhere = store.installLogs({ blocks, addresses: [`0x${'ab'.repeat(20)}`], topics: [] }, {})
+    const empty = { ...header, logsBloom: `0x${'00'.repeat(256)}` } as const
+    onHead({ head: empty, removed: [], added: [empty] })
+    expect(await store.changes(elsewhere)).toEqual([])
+    expect(read).toEqual([])
+    store.installLogs({ blocks, addresses: [], topics: [] }, {})
+    onHead({ head: empty, removed: [], added: [empty] })
+    await store.changes(elsewhere)
+    expect(read).toEqual([header.hash])
+  })
+})
+
+describe('eth_getLogs', () => {
+  it('ends where its answer would have too many bytes, and says how far it came', async () => {
+    const node = await startExecutionNode(genesis)
+    try {
+      // LOG0 of 100,000 bytes of memory.
+      const data = fromHex('0x620186a06000a000')
+      const driver = new BlockDriver(node.engine, rollup)
+      for (let nonce = 0; nonce < 3; nonce++) {
+        const transaction = signTransaction(DEV_KEYS[0], { nonce, to: null, data, gasLimit: 4_000_000n })
+        await node.eth.request('eth_sendRawTransaction', [toHex(transaction.raw)])
+        await driver.build()
+      }
+      const filter: LogFilter = {
+        blocks: { kind: 'range', from: { kind: 'number', number: 1 }, to: undefined },
+        addresses: [],
+        topics: [],
+      }
+      const limits = { maxLogRangeBlocks: 100, maxLogs: 100, maxLogCharacters: 500_000 }
+      const search = (maxLogCharacters: number) =>
+        searchLogs(node.chain, filter, { ...limits, maxLogCharacters }, UNHURRIED, new AbortController().signal)
+      await expect(search(500_000)).rejects.toMatchObject({
+        rpcCode: -32005,
+        message: 'query returned more than 500000 bytes: blocks 1 to 2 fit',
+      })
+      expect((await search(700_000)).length).toBeGreaterThanOrEqual(3)
+      const { receipts } = node.chain
+      node.chain.receipts = async () => undefined
+      await expect(search(700_000)).rejects.toMatchObject({ rpcCode: 4444 })
+      node.chain.receipts = receipts
+    } finally {
+      await node.close()
+    }
+  })
+})

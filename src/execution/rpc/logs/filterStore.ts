@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto'
+import type { JsonValue } from '../../../jsonRpc/types.ts'
+import { describeError } from '../../../lib/errors.ts'
+import { type Hex, toHex } from '../../../lib/hex.ts'
+import { takeTurn } from '../../../lib/turns.ts'
+import type { SignedTransaction } from '../../chain/block.ts'
+import type { HeadChange } from '../../chain/types.ts'
+import { serverError } from '../blockLookup.ts'
+import type { RpcModules } from '../context.ts'
+import type { JsonRecord } from '../format/formatTransaction.ts'
+import { createBloomTest, type LogFilter } from './logFilter.ts'
+import { logDataCharacters, logsFor, readOnce } from './logSearch.ts'
+
+/** geth forgets a filter that nobody asked for this long. */
+const IDLE_LIMIT_MS = 5 * 60_000
+const MAX_FILTERS = 1000
+/** Changes that wait for one filter's owner; beyond it the filter is dropped. */
+const MAX_WAITING = 10_000
+/** And for those of all: a thousand filters with as many logs each would fill the heap. */
+const MAX_WAITING_IN_ALL = 200_000
+/** Characters of all their data: a log may have megabytes of them. */
+const MAX_CHARACTERS_IN_ALL = 64_000_000
+
+type Kind =
+  | { kind: 'logs'; filter: LogFilter; given: JsonValue; mayMatch: (bloom: Hex) => boolean }
+  | { kind: 'blocks' }
+  | { kind: 'transactions' }
+
+interface Installed {
+  what: Kind
+  waiting: (JsonRecord | Hex)[]
+  /** Of those. */
+  characters: number
+  usedAtMs: number
+}
+
+/** Filters that clients poll (eth_newFilter and its kin). Nothing is collected while there are none. */
+export class FilterStore {
+  private readonly modules: Pick<RpcModules, 'chain' | 'pool' | 'clock' | 'logger'>
+  private readonly filters = new Map<Hex, Installed>()
+  private waitingInAll = 0
+  private charactersInAll = 0
+  private unsubscribe: (() => void)[] = []
+  private tail: Promise<void> = Promise.resolve()
+
+  constructor(modules: Pick<RpcModules, 'chain' | 'pool' | 'clock' | 'logger'>) {
+    this.modules = modules
+  }
+
+  installLogs(filter: LogFilter, given: JsonValue): Hex {
+    return this.install({ kind: 'logs', filter, given, mayMatch: createBloomTest(filter) })
+  }
+
+  install(what: Kind): Hex {
+    this.dropIdle()
+    if (this.filters.size >= MAX_FILTERS) throw serverError(`too many filters: at most ${MAX_FILTERS}`)
+    const id = toHex(new Uint8Array(randomBytes(16)))
+    this.filters.set(id, { what, waiting: [], characters: 0, usedAtMs: this.modules.clock.now() })
+    if (this.unsubscribe.length === 0) {
+      this.unsubscribe = [
+        this.modules.chain.onHead((change) => this.onHead(change)),
+        this.modules.pool.onAdded((transaction) => this.onTransaction(transaction)),
+      ]
+    }
+    return id
+  }
+
+  uninstall(id: Hex): boolean {
+    this.waitingInAll -= this.filters.get(id)?.waiting.length ?? 0
+    this.charactersInAll -= this.filters.get(id)?.characters ?? 0
+    const existed = this.filters.delete(id)
+    if (this.filters.size === 0) this.close()
+    return existed
+  }
+
+  /** What happened since the last call. Throws for an unknown filter. */
+  async changes(id: Hex): Promise<(JsonRecord | Hex)[]> {
+    await this.tail
+    const installed = this.touch(id)
+    const changes = installed.waiting
+    installed.waiting = []
+    this.waitingInAll -= changes.length
+    this.charactersInAll -= installed.characters
+    installed.characters = 0
+    return changes
+  }
+
+  criteriaOf(id: Hex): JsonValue {
+    const { what } = this.touch(id)
+    if (what.kind !== 'logs') throw serverError('filter not found')
+    return what.given
+  }
+
+  close(): void {
+    for (const unsubscribe of this.unsubscribe) unsubscribe()
+    this.unsubscribe = []
+  }
+
+  private touch(id: Hex): Installed {
+    this.dropIdle()
+    const installed = this.filters.get(id)
+    if (installed === undefined) throw serverError('filter not found')
+    installed.usedAtMs = this.modules.clock.now()
+    return installed
+  }
+
+  private dropIdle(): void {
+    const oldest = this.modules.clock.now() - IDLE_LIMIT_MS
+    for (const [id, { usedAtMs }] of this.filters) if (usedAtMs < oldest) this.uninstall(id)
+  }
+
+  private push(id: Hex, installed: Installed, changes: (JsonRecord | Hex)[]): void {
+    // Removed while its changes were read.
+    if (!this.filters.has(id)) return
+    let characters = 0
+    // What is not data is shared between filters, or short.
+    for (const change of changes) characters += typeof change === 'string' ? 0 : logDataCharacters(change)
+    const isFull =
+      installed.waiting.length + changes.length > MAX_WAITING ||
+      this.waitingInAll + changes.length > MAX_WAITING_IN_ALL ||
+      this.charactersInAll + characters > MAX_CHARACTERS_IN_ALL
+    if (isFull) return void this.uninstall(id)
+    installed.waiting.push(...changes)
+    installed.characters += characters
+    this.waitingInAll += changes.length
+    this.charactersInAll += characters
+  }
+
+  private onTransaction({ hash }: SignedTransaction): void {
+    for (const [id, installed] of this.filters) {
+      if (installed.what.kind === 'transactions') this.push(id, installed, [hash])
+    }
+  }
+
+  private onHead(change: HeadChange): void {
+    this.dropIdle()
+    this.tail = this.tail
+      .then(() => this.collect(change))
+      .catch((error: unknown) => {
+        this.modules.logger.warn('Filters could not follow the head', { err: describeError(error) })
+      })
+  }
+
+  private async collect({ removed, added }: HeadChange): Promise<void> {
+    const chain = readOnce(this.modules.chain)
+    for (const [id, installed] of this.filters) {
+      const { what } = installed
+      if (what.kind === 'blocks') {
+        this.push(
+          id,
+          installed,
+          added.map(({ hash }) => hash),
+        )
+      }
+      if (what.kind !== 'logs') continue
+      await takeTurn('answer')
+      const changes: JsonRecord[] = []
+      for (const header of removed) changes.push(...(await logsFor(chain, what, header, true)))
+      for (const header of added) changes.push(...(await logsFor(chain, what, header, false)))
+      this.push(id, installed, changes)
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Hex } from '../../../lib/hex.ts'
+import { propertyRuns } from '../../../lib/testUtils/propertyRuns.ts'
+import { loadRecordedRpc, receiptFromJson, recordedBlock } from '../../testUtils/recordedRpc.ts'
+import { createBloomTest, logFilter, matchesLog } from './logFilter.ts'
+
+const A: Hex = `0x${'aa'.repeat(20)}`
+const B: Hex = `0x${'bb'.repeat(20)}`
+const T: Hex = `0x${'01'.repeat(32)}`
+const U: Hex = `0x${'02'.repeat(32)}`
+const log = { address: A, topics: [T, U] }
+
+describe('matchesLog', () => {
+  it.each([
+    ['everything', {}, true],
+    ['its address in upper case', { address: A.toUpperCase().replace('0X', '0x') }, true],
+    ['one of two addresses', { address: [B, A] }, true],
+    ['another address', { address: B }, false],
+    ['no address in the list', { address: [] }, true],
+    ['first topic', { topics: [T] }, true],
+    ['anything, then the second', { topics: [null, U] }, true],
+    ['alternatives', { topics: [[U, T], [U]] }, true],
+    ['an empty list of alternatives', { topics: [[], U] }, true],
+    ['null among the alternatives', { topics: [[null, U]] }, true],
+    ['the wrong place', { topics: [U] }, false],
+    ['more topics than the log has', { topics: [T, U, null] }, false],
+  ])('%s', (_, filter, expected) => {
+    expect(matchesLog(logFilter.parse(filter), log)).toBe(expected)
+  })
+
+  it.each([
+    [{ blockHash: T, fromBlock: '0x1' }, 'cannot specify both BlockHash and FromBlock/ToBlock'],
+    [{ topics: [T, T, T, T, T] }, 'exceed max topics'],
+    [{ address: Array(1001).fill(A) }, 'exceed max addresses'],
+    [{ address: 'A' }, 'address'],
+    [[], 'expected an object'],
+  ])('refuses %j', (filter, message) => {
+    expect(() => logFilter.parse(filter)).toThrow(message)
+  })
+})
+
+describe('blooms of recorded blocks', () => {
+  const recording = loadRecordedRpc('granite-singular-zlib-calldata')
+  const blocks = recording.blocks.map((_, number) => recordedBlock(recording, number).header)
+  const logs = recording.receipts.map((receipts) => receipts.flatMap((json) => receiptFromJson(json).logs))
+
+  it('never rule out a block that has the log', () => {
+    expect(logs.flat().length).toBeGreaterThan(20)
+    for (const [number, header] of blocks.entries()) {
+      for (const { address, topics } of logs[number] ?? []) {
+        expect(
+          createBloomTest({ addresses: [B, address], topics: topics.map((topic) => [topic]) })(header.logsBloom),
+        ).toBe(true)
+      }
+    }
+  })
+
+  it('rule out what no block has', () => {
+    const strangers = fc.uint8Array({ minLength: 20, maxLength: 20 })
+    let passed = 0
+    fc.assert(
+      fc.property(strangers, (bytes) => {
+        const test = createBloomTest({ addresses: [`0x${Buffer.from(bytes).toString('hex')}`], topics: [] })
+        for (const header of blocks) if (test(header.logsBloom)) passed++
+      }),
+      { numRuns: propertyRuns(100) },
+    )
+    expect(passed).toBeLessThan(20)
+  })
+})

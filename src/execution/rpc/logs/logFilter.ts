@@ -1,0 +1,88 @@
+import { invalidParams } from '../../../jsonRpc/types.ts'
+import { keccak256 } from '../../../lib/hash.ts'
+import { fromHex, type Hex, normalizeHex } from '../../../lib/hex.ts'
+import type { Log } from '../../chain/block.ts'
+import { type BlockSelector, blockNumber, maybe, type Param, readArray, readObject } from '../params.ts'
+
+/** geth's limits (`eth/filters/api.go`). */
+const MAX_TOPICS = 4
+const MAX_SUB_TOPICS = 1000
+const MAX_ADDRESSES = 1000
+
+/** Which logs, wherever they are. Empty lists and undefined topics match everything. */
+export interface LogPattern {
+  addresses: Hex[]
+  /** By position. */
+  topics: (Hex[] | undefined)[]
+}
+
+export interface LogFilter extends LogPattern {
+  blocks:
+    | { kind: 'hash'; hash: Hex }
+    | { kind: 'range'; from: BlockSelector | undefined; to: BlockSelector | undefined }
+}
+
+/** geth's FilterCriteria. */
+export const logFilter: Param<LogFilter> = {
+  parse(value) {
+    const json = readObject(value, 'filter')
+    const from = maybe(json.fromBlock, blockNumber.parse)
+    const to = maybe(json.toBlock, blockNumber.parse)
+    const hash = maybe(json.blockHash, (given) => normalizeHex(given, 32, 'blockHash'))
+    if (hash !== undefined && (from !== undefined || to !== undefined)) {
+      throw invalidParams('cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other')
+    }
+    return {
+      blocks: hash === undefined ? { kind: 'range', from, to } : { kind: 'hash', hash },
+      addresses: maybe(json.address, readAddresses) ?? [],
+      topics: maybe(json.topics, readTopics) ?? [],
+    }
+  },
+}
+
+export function matchesLog(pattern: LogPattern, log: Pick<Log, 'address' | 'topics'>): boolean {
+  if (pattern.addresses.length > 0 && !pattern.addresses.includes(log.address)) return false
+  if (pattern.topics.length > log.topics.length) return false
+  return pattern.topics.every((wanted, position) => {
+    const topic = log.topics[position]
+    return wanted === undefined || (topic !== undefined && wanted.includes(topic))
+  })
+}
+
+/** A test of blooms: false means that no log of the block can match. */
+export function createBloomTest(pattern: LogPattern): (bloom: Hex) => boolean {
+  const groups = [pattern.addresses, ...pattern.topics]
+    .filter((group): group is Hex[] => group !== undefined && group.length > 0)
+    .map((group) => group.map(bloomBits))
+  return (bloom) => groups.every((group) => group.some((bits) => bits.every((bit) => hasBit(bloom, bit))))
+}
+
+/** Yellow Paper section 4.3.1: three bit numbers, counted from the low-order end. */
+function bloomBits(item: Hex): number[] {
+  const digest = keccak256(fromHex(item))
+  return [0, 2, 4].map((at) => (((digest[at] ?? 0) << 8) | (digest[at + 1] ?? 0)) & 2047)
+}
+
+function hasBit(bloom: Hex, bit: number): boolean {
+  const digit = Number.parseInt(bloom.charAt(bloom.length - 1 - (bit >> 2)), 16)
+  return ((digit >> (bit & 3)) & 1) === 1
+}
+
+function readAddresses(value: unknown): Hex[] {
+  if (!Array.isArray(value)) return [normalizeHex(value, 20, 'address')]
+  if (value.length > MAX_ADDRESSES) throw invalidParams('exceed max addresses')
+  return value.map((address) => normalizeHex(address, 20, 'address'))
+}
+
+function readTopics(value: unknown): (Hex[] | undefined)[] {
+  const topics = readArray(value, 'topics', 1000)
+  if (topics.length > MAX_TOPICS) throw invalidParams('exceed max topics')
+  return topics.map((topic) => {
+    if (topic === null) return undefined
+    if (!Array.isArray(topic)) return [normalizeHex(topic, 32, 'topic')]
+    if (topic.length > MAX_SUB_TOPICS) throw invalidParams('exceed max topics')
+    // null among alternatives stands for any topic.
+    if (topic.length === 0 || topic.includes(null)) return undefined
+    return topic.map((alternative) => normalizeHex(alternative, 32, 'topic'))
+  })
+}

@@ -1,0 +1,148 @@
+import { invalidParams, JsonRpcError } from '../../../jsonRpc/types.ts'
+import type { Hex } from '../../../lib/hex.ts'
+import { takeTurn } from '../../../lib/turns.ts'
+import type { BlockHeader } from '../../chain/block.ts'
+import type { ReadableChain } from '../../chain/types.ts'
+import { findHeader, prunedHistory, serverError } from '../blockLookup.ts'
+import type { RpcOptions } from '../context.ts'
+import { formatLog } from '../format/formatReceipt.ts'
+import type { JsonRecord } from '../format/formatTransaction.ts'
+import { microsecondsOf, type Pace } from '../pace.ts'
+import { createBloomTest, type LogFilter, type LogPattern, matchesLog } from './logFilter.ts'
+
+/** Code of "limit exceeded" (EIP-1474). */
+const RPC_LIMIT_EXCEEDED = -32005
+
+type Receipts = Pick<ReadableChain, 'receipts'>
+
+/** Logs of one block that match, in order. */
+export async function logsOfBlock(
+  chain: Receipts,
+  header: BlockHeader,
+  pattern: LogPattern,
+  removed = false,
+): Promise<JsonRecord[]> {
+  const found: JsonRecord[] = []
+  for (const receipt of (await chain.receipts(header.hash)) ?? []) {
+    await takeTurn('answer')
+    const origin = { ...receipt, blockTimestamp: header.timestamp }
+    for (const log of receipt.logs) if (matchesLog(pattern, log)) found.push(formatLog(log, origin, removed))
+  }
+  return found
+}
+
+/** An answer without logs that were there would be wrong. */
+function keptReceipts(chain: Receipts): Receipts {
+  return {
+    async receipts(hash) {
+      const receipts = await chain.receipts(hash)
+      if (receipts === undefined) throw prunedHistory(`the receipts of block ${hash} are not kept any more`)
+      return receipts
+    },
+  }
+}
+
+/** Characters that a log takes in an answer beside its data, about. */
+const LOG_CHARACTERS = 700
+
+export function logDataCharacters({ data }: JsonRecord): number {
+  return typeof data === 'string' ? data.length : 0
+}
+
+/** eth_getLogs. Blocks whose bloom rules a match out are not read. */
+export async function searchLogs(
+  chain: ReadableChain,
+  filter: LogFilter,
+  limits: Pick<RpcOptions, 'maxLogRangeBlocks' | 'maxLogs' | 'maxLogCharacters'>,
+  pace: Pace,
+  signal: AbortSignal,
+): Promise<JsonRecord[]> {
+  const mayMatch = createBloomTest(filter)
+  const kept = keptReceipts(chain)
+  const client = pace.patience(signal)
+  if (filter.blocks.kind === 'hash') {
+    const header = await chain.headerByHash(filter.blocks.hash)
+    if (header === undefined) throw serverError('unknown block')
+    if (!mayMatch(header.logsBloom)) return []
+    pace.allow(microsecondsOf(header))
+    return logsOfBlock(kept, header, filter)
+  }
+  const [from, to] = await readRange(chain, filter.blocks)
+  if (to - from >= limits.maxLogRangeBlocks) {
+    const asked = `${to - from + 1} blocks asked for, at most ${limits.maxLogRangeBlocks} are allowed`
+    throw new JsonRpcError(RPC_LIMIT_EXCEEDED, `block range is too large: ${asked}`)
+  }
+  const found: JsonRecord[] = []
+  let characters = 0
+  for (let number = from; number <= to; number++) {
+    client.throwIfAborted()
+    const header = await chain.headerByNumber(number)
+    if (header === undefined) break
+    if (mayMatch(header.logsBloom)) {
+      pace.allow(microsecondsOf(header))
+      const logs = await logsOfBlock(kept, header, filter)
+      for (const log of logs) characters += LOG_CHARACTERS + logDataCharacters(log)
+      if (characters > limits.maxLogCharacters && number > from) {
+        const advice = `blocks ${from} to ${number - 1} fit`
+        throw new JsonRpcError(
+          RPC_LIMIT_EXCEEDED,
+          `query returned more than ${limits.maxLogCharacters} bytes: ${advice}`,
+        )
+      }
+      found.push(...logs)
+    }
+    if (found.length > limits.maxLogs) {
+      throw new JsonRpcError(RPC_LIMIT_EXCEEDED, `query returned more than ${limits.maxLogs} results`)
+    }
+    // Reads that a cache answers give the event loop no turn of their own.
+    await takeTurn('answer')
+  }
+  return found
+}
+
+async function readRange(
+  chain: ReadableChain,
+  { from, to }: Extract<LogFilter['blocks'], { kind: 'range' }>,
+): Promise<[number, number]> {
+  const head = chain.head().number
+  const numberOf = async (selector: typeof from): Promise<number> => {
+    if (selector === undefined) return head
+    if (selector.kind === 'number') return selector.number
+    if (selector.kind === 'label' && selector.label === 'pending') throw invalidParams('pending logs are not supported')
+    const header = await findHeader(chain, selector)
+    if (header !== undefined) return header.number
+    throw serverError(selector.kind === 'label' ? `${selector.label} header not found` : 'header not found')
+  }
+  const first = await numberOf(from)
+  const last = await numberOf(to)
+  if (first > last) throw invalidParams('invalid block range params')
+  if (last > head) throw invalidParams('block range extends beyond current head block')
+  return [first, last]
+}
+
+/** A thousand filters look at the same blocks. */
+export function readOnce(chain: Receipts): Receipts {
+  const known = new Map<Hex, ReturnType<Receipts['receipts']>>()
+  return {
+    receipts(hash) {
+      const reading = known.get(hash) ?? chain.receipts(hash)
+      known.set(hash, reading)
+      return reading
+    },
+  }
+}
+
+/** Logs of a block that is new, or no longer there, for one of those. */
+export async function logsFor(
+  chain: Receipts,
+  { filter, mayMatch }: { filter: LogFilter; mayMatch: (bloom: Hex) => boolean },
+  header: BlockHeader,
+  removed: boolean,
+): Promise<JsonRecord[]> {
+  const { blocks } = filter
+  if (!mayMatch(header.logsBloom)) return []
+  if (blocks.kind === 'hash' && blocks.hash !== header.hash) return []
+  if (blocks.kind === 'range' && blocks.from?.kind === 'number' && header.number < blocks.from.number) return []
+  if (blocks.kind === 'range' && blocks.to?.kind === 'number' && header.number > blocks.to.number) return []
+  return logsOfBlock(chain, header, filter, removed)
+}

@@ -1,0 +1,99 @@
+import type { JsonRpcError } from '../../../jsonRpc/types.ts'
+import { DeviumError } from '../../../lib/errors.ts'
+import { type Hex, toHex, toQuantity } from '../../../lib/hex.ts'
+import type { AccessListEntry } from '../../chain/block.ts'
+import type { CallResult, ReadableChain } from '../../chain/types.ts'
+import { requireHeader, serverError } from '../blockLookup.ts'
+import { blockOverrides, callArguments, limitCall, stateOverrides } from '../callArguments.ts'
+import type { MethodTable, RpcOptions } from '../context.ts'
+import type { Pace } from '../pace.ts'
+import { blockSelector, method } from '../params.ts'
+import { revertError } from '../revert.ts'
+
+/** What geth supplies without a cap. */
+const UNLIMITED_GAS = 2n ** 63n - 1n
+
+/** eth_call and its kin: simulated on the state after a block, without L1 fee. */
+export function createCallMethods(
+  chain: ReadableChain,
+  { callGasCap }: Pick<RpcOptions, 'callGasCap'>,
+  pace: Pace,
+): MethodTable {
+  return {
+    eth_call: method(
+      [callArguments, blockSelector, stateOverrides, blockOverrides],
+      async ([args, selector, overrides, block], { signal }) => {
+        const { hash: blockHash } = await requireHeader(chain, selector)
+        const request = limitCall(args, chain.config.chainId, callGasCap)
+        const result = await chain
+          .call(request, { blockHash, overrides, block }, pace.patience(signal))
+          .catch((error: unknown) => {
+            if (!hasCode(error, 'executionFailed')) throw error
+            throw serverError(`err: ${error.message} (supplied gas ${request.gas ?? UNLIMITED_GAS})`)
+          })
+        const failure = failureOf(result)
+        if (failure !== undefined) throw failure
+        return toHex(result.returnData)
+      },
+    ),
+    eth_estimateGas: method(
+      [callArguments, blockSelector, stateOverrides, blockOverrides],
+      async ([args, selector, overrides, block], { signal }) => {
+        const { hash: blockHash } = await requireHeader(chain, selector)
+        try {
+          const request = limitCall(args, chain.config.chainId, callGasCap)
+          return toQuantity(await chain.estimateGas(request, { blockHash, overrides, block }, pace.patience(signal)))
+        } catch (error) {
+          if (hasCode(error, 'executionReverted')) {
+            const { data } = error.details
+            throw revertError(data instanceof Uint8Array ? data : new Uint8Array())
+          }
+          throw error
+        }
+      },
+    ),
+    eth_createAccessList: method(
+      [callArguments, blockSelector, stateOverrides, blockOverrides],
+      async ([args, selector, overrides, block], { signal }) => {
+        const { hash: blockHash } = await requireHeader(chain, selector)
+        const request = limitCall(args, chain.config.chainId, callGasCap)
+        const client = pace.patience(signal)
+        const place = { blockHash, overrides, block }
+        let accessList = mergeAccessLists(request.accessList ?? [], [])
+        for (;;) {
+          const { accessList: cold, gasUsed, failure } = await chain.call({ ...request, accessList }, place, client)
+          if (cold.length === 0) {
+            return {
+              accessList,
+              gasUsed: toQuantity(gasUsed),
+              ...(failure === undefined ? {} : { error: failure.message }),
+            }
+          }
+          // With its list a call may go another way.
+          accessList = mergeAccessLists(accessList, cold)
+        }
+      },
+    ),
+  }
+}
+
+function hasCode(error: unknown, code: string): error is DeviumError {
+  return error instanceof DeviumError && error.code === code
+}
+
+function failureOf({ failure, returnData }: CallResult): JsonRpcError | undefined {
+  if (failure === undefined) return undefined
+  return failure.kind === 'revert' ? revertError(returnData) : serverError(failure.message)
+}
+
+/** In the order of addresses and keys, as geth has it. */
+function mergeAccessLists(first: readonly AccessListEntry[], second: readonly AccessListEntry[]): AccessListEntry[] {
+  const slots = new Map<Hex, Set<Hex>>()
+  for (const { address, storageKeys } of [...first, ...second]) {
+    const known = slots.get(address) ?? new Set()
+    for (const key of storageKeys) known.add(key)
+    slots.set(address, known)
+  }
+  const storageKeysOf = (address: Hex): Hex[] => [...(slots.get(address) ?? [])].sort()
+  return [...slots.keys()].sort().map((address) => ({ address, storageKeys: storageKeysOf(address) }))
+}

@@ -1,0 +1,35 @@
+import type { RpcHandler } from '../../../jsonRpc/server.ts'
+import type { JsonValue } from '../../../jsonRpc/types.ts'
+import { type Hex, isHex } from '../../../lib/hex.ts'
+import type { MethodTable, RpcModules } from '../context.ts'
+import { FilterStore } from '../logs/filterStore.ts'
+import { type LogFilter, logFilter } from '../logs/logFilter.ts'
+import { flag, method, optional, type Param } from '../params.ts'
+
+const filterId: Param<Hex> = {
+  parse(value) {
+    if (!isHex(value) || value.length > 34) throw new TypeError('filter id: expected hex with 0x prefix')
+    return value
+  },
+}
+
+/** With what it was given as: it is asked for again. */
+const criteria: Param<{ filter: LogFilter; given: JsonValue }> = {
+  parse: (given) => ({ filter: logFilter.parse(given), given }),
+}
+
+/** Polled filters; `getLogs` searches what is past. */
+export function createFilterMethods(
+  modules: Pick<RpcModules, 'chain' | 'pool' | 'clock' | 'logger'>,
+  getLogs: RpcHandler | undefined,
+): MethodTable {
+  const filters = new FilterStore(modules)
+  return {
+    eth_newFilter: method([criteria], ([{ filter, given }]) => filters.installLogs(filter, given)),
+    eth_newBlockFilter: method([], () => filters.install({ kind: 'blocks' })),
+    eth_newPendingTransactionFilter: method([optional(flag, false)], () => filters.install({ kind: 'transactions' })),
+    eth_getFilterChanges: method([filterId], ([id]) => filters.changes(id)),
+    eth_getFilterLogs: method([filterId], ([id], context) => getLogs?.([filters.criteriaOf(id)], context)),
+    eth_uninstallFilter: method([filterId], ([id]) => filters.uninstall(id)),
+  }
+}

@@ -1,0 +1,16 @@
+import type { ReadableChain } from '../../chain/types.ts'
+import type { MethodTable, RpcOptions } from '../context.ts'
+import { logFilter } from '../logs/logFilter.ts'
+import { searchLogs } from '../logs/logSearch.ts'
+import type { Pace } from '../pace.ts'
+import { method } from '../params.ts'
+
+export function createLogMethods(
+  chain: ReadableChain,
+  limits: Pick<RpcOptions, 'maxLogRangeBlocks' | 'maxLogs' | 'maxLogCharacters'>,
+  pace: Pace,
+): MethodTable {
+  return {
+    eth_getLogs: method([logFilter], ([filter], { signal }) => searchLogs(chain, filter, limits, pace, signal)),
+  }
+}

@@ -1,0 +1,17 @@
+import type { DaSizeLimits } from '../../chain/types.ts'
+import type { MethodTable, RpcModules } from '../context.ts'
+import { method, quantity } from '../params.ts'
+
+/** miner_ namespace: what op-batcher sets to slow the chain down while L1 is congested. */
+export function createMinerMethods({ pool, logger }: Pick<RpcModules, 'pool' | 'logger'>): MethodTable {
+  return {
+    miner_setMaxDASize: method([quantity, quantity], ([transactionBytes, blockBytes]) => {
+      const limits: DaSizeLimits = {}
+      if (transactionBytes > 0n) limits.transactionBytes = Number(transactionBytes)
+      if (blockBytes > 0n) limits.blockBytes = Number(blockBytes)
+      pool.setMaxDaSize(limits)
+      logger.debug('Limits on data availability set', { transactionBytes, blockBytes })
+      return true
+    }),
+  }
+}

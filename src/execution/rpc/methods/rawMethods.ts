@@ -1,0 +1,39 @@
+import { fromHex, toHex } from '../../../lib/hex.ts'
+import type { Receipt } from '../../chain/block.ts'
+import { encodeBlock } from '../../chain/blockReader.ts'
+import { encodeHeader } from '../../chain/storage/headerCodec.ts'
+import type { ReadableChain } from '../../chain/types.ts'
+import { encodeConsensusReceipt } from '../../tx/receiptCodec.ts'
+import { findLabelledHeader, serverError } from '../blockLookup.ts'
+import type { MethodTable } from '../context.ts'
+import { microsecondsOf, type Pace } from '../pace.ts'
+import { blockSelector, method } from '../params.ts'
+
+/** debug_getRaw*: consensus encodings, for tools that check roots themselves. */
+export function createRawMethods(chain: ReadableChain, pace: Pace): MethodTable {
+  return {
+    debug_getRawHeader: method([blockSelector], async ([selector]) => {
+      const header = await findLabelledHeader(chain, selector)
+      if (header === undefined) throw serverError('header not found')
+      return toHex(encodeHeader(header))
+    }),
+    debug_getRawBlock: method([blockSelector], async ([selector]) => {
+      const header = await findLabelledHeader(chain, selector)
+      if (header !== undefined) pace.allow(microsecondsOf(header))
+      const block = header === undefined ? undefined : await chain.blockByHash(header.hash)
+      if (block === undefined) throw serverError('block not found')
+      return toHex(encodeBlock(block))
+    }),
+    debug_getRawReceipts: method([blockSelector], async ([selector]) => {
+      const header = await findLabelledHeader(chain, selector)
+      if (header !== undefined) pace.allow(microsecondsOf(header))
+      const receipts = header === undefined ? undefined : await chain.receipts(header.hash)
+      if (receipts === undefined) throw serverError('block not found')
+      return receipts.map((receipt) => toHex(encodeReceipt(receipt)))
+    }),
+  }
+}
+
+function encodeReceipt({ logsBloom, ...receipt }: Receipt): Uint8Array {
+  return encodeConsensusReceipt({ ...receipt, logsBloom: fromHex(logsBloom) })
+}

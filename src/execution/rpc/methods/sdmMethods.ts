@@ -1,0 +1,40 @@
+import { unixSeconds } from '../../../lib/clock.ts'
+import { quantityToNumber } from '../../../lib/hex.ts'
+import type { MethodTable, RpcModules } from '../context.ts'
+import { flag, method, optional, type Param } from '../params.ts'
+
+/** Unix seconds, as a JSON number (op-node, op-reth) or as a quantity. */
+const timestamp: Param<number> = {
+  parse(value) {
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
+    return quantityToNumber(value, 'timestamp')
+  },
+}
+
+/** admin_ methods of sequencer-defined metering, under the names of op-reth before and after September 2026. */
+export function createSdmMethods({
+  chain,
+  clock,
+  sdm,
+  logger,
+}: Pick<RpcModules, 'chain' | 'clock' | 'sdm' | 'logger'>): MethodTable {
+  const setOptIn = method([flag], ([isOn]) => {
+    sdm.isOn = isOn
+    logger.info('Refunds of what a block has warmed were switched', { optIn: isOn })
+    return null
+  })
+  return {
+    admin_setSdmPostExecOptIn: setOptIn,
+    admin_setOperatorSdmOptIn: setOptIn,
+    admin_sdmStatus: method([optional(timestamp, undefined)], ([at = unixSeconds(clock)]) => {
+      const protocolActive = chain.isForkActive('lagoon', at)
+      return {
+        postExecOptIn: sdm.isOn,
+        operatorSdmOptIn: sdm.isOn,
+        protocolActive,
+        effective: sdm.isOn && protocolActive,
+        activationTime: chain.config.forks.lagoon ?? null,
+      }
+    }),
+  }
+}

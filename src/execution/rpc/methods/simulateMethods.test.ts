@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { JsonValue } from '../../../jsonRpc/types.ts'
+import type { Hex } from '../../../lib/hex.ts'
+import { type ExecutionNode, startExecutionNode } from '../../testUtils/executionNode.ts'
+import { loadRecordedRpc } from '../../testUtils/recordedRpc.ts'
+import { DEV_ADDRESSES } from '../../testUtils/signTransaction.ts'
+import { DEFAULT_RPC_OPTIONS } from '../context.ts'
+import { createReadMethods } from './readMethods.ts'
+
+// What geth answers in all cases is compared with it in test/interop/opGethSimulate.test.ts.
+
+const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
+const OTHER: Hex = '0x00000000000000000000000000000000000fedcb'
+const from: Hex = DEV_ADDRESSES[0]
+/** Counts in slot 0 and returns the count. */
+const COUNTER: Hex = '0x5f54600101805f555f5260205ff3'
+
+let node: ExecutionNode
+
+beforeAll(async () => {
+  node = await startExecutionNode(loadRecordedRpc('holocene-span-brotli-calldata').genesis)
+})
+afterAll(() => node.close())
+
+interface Options {
+  block?: string
+  gasCap?: bigint
+  validation?: boolean
+  traceTransfers?: boolean
+}
+
+async function simulate(
+  blockStateCalls: JsonValue[],
+  { block = 'latest', gasCap = 50_000_000n, ...options }: Options = {},
+) {
+  const methods = createReadMethods(node.chain, { ...DEFAULT_RPC_OPTIONS, callGasCap: gasCap })
+  const params: JsonValue[] = [{ blockStateCalls, ...options }, block]
+  const answer = await methods.eth_simulateV1?.(params, { signal: new AbortController().signal, isOver: () => false })
+  return answer as { [name: string]: JsonValue; calls: { [name: string]: JsonValue }[] }[]
+}
+
+describe('eth_simulateV1', () => {
+  it('makes the blocks that geth 1.17 makes', async () => {
+    const blocks = await simulate(
+      [
+        {
+          stateOverrides: {
+            [NOBODY]: { code: COUNTER, balance: '0x64' },
+            [OTHER]: { code: '0x60aa5f5fa15f5ffd' },
+          },
+          calls: [
+            { from, to: NOBODY, value: '0x1' },
+            { from, to: OTHER },
+            { from, to: NOBODY, gasPrice: '0x1', gas: '0x10000' },
+          ],
+        },
+        {
+          blockOverrides: {
+            number: '0x4',
+            time: '0x7fffffff',
+            feeRecipient: NOBODY,
+            baseFeePerGas: '0x7',
+            gasLimit: '0x100000',
+            prevRandao: `0x${'42'.repeat(32)}`,
+          },
+          calls: [{ from, data: '0x6001600081600b8239f3' }],
+        },
+      ],
+      { traceTransfers: true, block: '0x0' },
+    )
+    expect(blocks.map(({ hash }) => hash)).toEqual([
+      '0xc3ce6658081770c8e221f918d9975615a327639018be788c30087961c796d48a',
+      '0x4c53555947c12aebd12e507bd5b10cd83f9937ef55e819d1755dfaf32c348437',
+      '0xed6e0b231a16df5ca5e0998ee722c5450120cf75912c3759fae924cec0cd5415',
+      '0x86d846bb0c0e37d39375b2565c8cfc9af7df49043e38e4174a6b446149ea17fc',
+    ])
+    expect(blocks[0]?.calls).toMatchObject([
+      {
+        status: '0x1',
+        gasUsed: '0xa876',
+        logs: [{ address: `0x${'ee'.repeat(20)}`, logIndex: '0x0', blockHash: blocks[0]?.hash }],
+      },
+      { status: '0x0', gasUsed: '0x5501', logs: [], error: { code: 3, message: 'execution reverted', data: '0x' } },
+      { status: '0x1', returnData: `0x${'2'.padStart(64, '0')}` },
+    ])
+  })
+
+  it('tells with the codes of execution-apis why calls cannot be made', async () => {
+    const call = { from, to: NOBODY }
+    const priced = { ...call, maxFeePerGas: '0x77359400', gas: '0x10000' }
+    const refused: [code: number, blocks: JsonValue[], options?: Options][] = [
+      [-32602, []],
+      [-38026, Array.from({ length: 257 }, () => ({}))],
+      [-38026, [{ blockOverrides: { number: '0x1000' } }]],
+      [-38020, [{ blockOverrides: { number: '0x0' } }]],
+      [-38021, [{ blockOverrides: { time: '0x1' } }]],
+      [-38010, [{ calls: [priced, { ...priced, nonce: '0x0' }] }], { validation: true }],
+      [-38011, [{ calls: [{ ...priced, nonce: '0x9' }] }], { validation: true }],
+      [-38013, [{ calls: [{ ...call, gas: '0x5207' }] }]],
+      [-38014, [{ calls: [{ from: NOBODY, to: OTHER, value: '0x1' }] }]],
+      [-38015, [{ blockOverrides: { gasLimit: '0x5208' }, calls: [{ ...call, gas: '0x5209' }] }]],
+      [-38025, [{ calls: [{ from, data: `0x${'00'.repeat(49_153)}` }] }]],
+      [-32602, [{ calls: [call] }], { validation: true }],
+      [-32000, [{ calls: [{ ...call, chainId: '0x99' }] }]],
+      [-32603, [{ calls: [call, { ...call, gas: '0x5208' }] }], { gasCap: 21_000n }],
+    ]
+    for (const [rpcCode, blocks, options] of refused) {
+      await expect(simulate(blocks, options), JSON.stringify(blocks).slice(0, 200)).rejects.toMatchObject({ rpcCode })
+    }
+  })
+
+  it('gives a base fee to children of simulated blocks, for which geth has no parameters', async () => {
+    const [first, second] = await simulate([{}, {}], { validation: true })
+    expect(BigInt(String(first?.baseFeePerGas))).toBeGreaterThan(BigInt(String(second?.baseFeePerGas)))
+    expect(second?.baseFeePerGas).not.toBe('0x0')
+  })
+
+  it('ends with its client', async () => {
+    const methods = createReadMethods(node.chain, { ...DEFAULT_RPC_OPTIONS, callGasCap: 0n })
+    const endless = { blockOverrides: { gasLimit: '0xffffffffffff' }, calls: [{ to: NOBODY }] }
+    const params = [{ blockStateCalls: [{ ...endless, stateOverrides: { [NOBODY]: { code: '0x5b5f56' } } }] }]
+    const client = new AbortController()
+    const answer = methods.eth_simulateV1?.(params, { signal: client.signal, isOver: () => client.signal.aborted })
+    client.abort(new Error('gone'))
+    await expect(answer).rejects.toThrow('gone')
+  })
+})

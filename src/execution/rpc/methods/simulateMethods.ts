@@ -1,0 +1,137 @@
+import { invalidParams, JsonRpcError, RPC_INTERNAL_ERROR, RPC_INVALID_PARAMS } from '../../../jsonRpc/types.ts'
+import { DeviumError } from '../../../lib/errors.ts'
+import { normalizeHex, toHex, toQuantity } from '../../../lib/hex.ts'
+import type { CallProblem } from '../../chain/simulation/callGas.ts'
+import { MAX_SIMULATED_BLOCKS, type SimulationProblem } from '../../chain/simulation/simulationPlan.ts'
+import type { ReadableChain, SimulatedBlock, SimulatedCall, SimulationBlock } from '../../chain/types.ts'
+import { requireHeader, serverError } from '../blockLookup.ts'
+import { type CallArguments, callArguments, checkCall, readBlockOverrides, stateOverrides } from '../callArguments.ts'
+import type { MethodTable, RpcOptions } from '../context.ts'
+import { formatBlock } from '../format/formatBlock.ts'
+import { formatLog } from '../format/formatReceipt.ts'
+import type { JsonRecord } from '../format/formatTransaction.ts'
+import type { Pace } from '../pace.ts'
+import { blockSelector, flag, maybe, method, type Param, readArray, readObject } from '../params.ts'
+import { revertError } from '../revert.ts'
+
+/** Of a call that failed in another way than by REVERT (execution-apis, eth_simulateV1). */
+const VM_ERROR = -32015
+const CLIENT_LIMIT_EXCEEDED = -38026
+
+/** Codes of execution-apis as geth gives them. */
+const CODES = {
+  nonceTooLow: -38010,
+  nonceTooHigh: -38011,
+  intrinsicGas: -38013,
+  insufficientFunds: -38014,
+  blockGasLimit: -38015,
+  blockNumber: -38020,
+  blockTimestamp: -38021,
+  initCodeSize: -38025,
+  tooManyBlocks: CLIENT_LIMIT_EXCEEDED,
+  fees: RPC_INVALID_PARAMS,
+  gasLimitReached: RPC_INTERNAL_ERROR,
+  floorGas: RPC_INTERNAL_ERROR,
+  setCode: RPC_INTERNAL_ERROR,
+} satisfies Record<CallProblem | SimulationProblem, number>
+const CODE_OF = new Map<unknown, number>(Object.entries(CODES))
+
+interface RequestedBlock extends Omit<SimulationBlock, 'calls'> {
+  calls: CallArguments[]
+}
+
+interface Requested {
+  blocks: RequestedBlock[]
+  isValidated: boolean
+  showsTransfers: boolean
+  showsTransactions: boolean
+}
+
+/** geth's simOpts. */
+const simulation: Param<Requested> = {
+  parse(value) {
+    const json = readObject(value, 'simulation')
+    const blocks = maybe(json.blockStateCalls, (given) => readArray(given, 'blockStateCalls', Number.POSITIVE_INFINITY))
+    if ((blocks ?? []).length > MAX_SIMULATED_BLOCKS) throw new JsonRpcError(CLIENT_LIMIT_EXCEEDED, 'too many blocks')
+    return {
+      blocks: (blocks ?? []).map(readBlock),
+      isValidated: maybe(json.validation, flag.parse) ?? false,
+      showsTransfers: maybe(json.traceTransfers, flag.parse) ?? false,
+      showsTransactions: maybe(json.returnFullTransactions, flag.parse) ?? false,
+    }
+  },
+}
+
+/** eth_simulateV1: blocks of calls on top of a block, with whatever changes of state and of the blocks. */
+export function createSimulateMethods(
+  chain: ReadableChain,
+  { callGasCap }: Pick<RpcOptions, 'callGasCap'>,
+  pace: Pace,
+): MethodTable {
+  return {
+    eth_simulateV1: method([simulation, blockSelector], async ([requested, selector], { signal }) => {
+      const { blocks, showsTransactions, ...options } = requested
+      if (blocks.length === 0) throw invalidParams('empty input')
+      const { hash } = await requireHeader(chain, selector)
+      const request = {
+        ...options,
+        blocks: blocks.map((block) => ({
+          ...block,
+          calls: block.calls.map((call) => checkCall(call, chain.config.chainId)),
+        })),
+        gasCap: callGasCap === 0n ? undefined : callGasCap,
+      }
+      const simulated = await chain.simulateBlocks(request, hash, pace.patience(signal)).catch((error: unknown) => {
+        throw toAnswer(error)
+      })
+      return simulated.map((block) => formatSimulated(block, showsTransactions))
+    }),
+  }
+}
+
+function readBlock(value: unknown): RequestedBlock {
+  const json = readObject(value, 'blockStateCalls')
+  const block = maybe(json.blockOverrides, (given) => readObject(given, 'block overrides')) ?? {}
+  const withdrawals = maybe(block.withdrawals, (given) => readArray(given, 'withdrawals', Number.POSITIVE_INFINITY))
+  if (withdrawals !== undefined && withdrawals.length > 0)
+    throw serverError('blocks of an OP chain have no withdrawals')
+  const parentBeaconBlockRoot = maybe(block.beaconRoot, (given) => normalizeHex(given, 32, 'beaconRoot'))
+  const calls = maybe(json.calls, (given) => readArray(given, 'calls', Number.POSITIVE_INFINITY)) ?? []
+  return {
+    block: { ...readBlockOverrides(block), ...(parentBeaconBlockRoot === undefined ? {} : { parentBeaconBlockRoot }) },
+    overrides: maybe(json.stateOverrides, stateOverrides.parse) ?? {},
+    calls: calls.map((call) => callArguments.parse(readObject(call, 'calls'))),
+  }
+}
+
+function toAnswer(error: unknown): unknown {
+  if (!(error instanceof DeviumError) || error.code !== 'executionFailed') return error
+  const code = CODE_OF.get(error.details.problem)
+  return code === undefined ? serverError(error.message) : new JsonRpcError(code, error.message)
+}
+
+function formatSimulated({ block, calls }: SimulatedBlock, showsTransactions: boolean): JsonRecord {
+  const { header, transactions } = block
+  const place = { blockHash: header.hash, blockNumber: header.number, blockTimestamp: header.timestamp }
+  return {
+    ...formatBlock(block, showsTransactions ? [] : undefined),
+    calls: calls.map((call, transactionIndex) => {
+      const transactionHash = transactions[transactionIndex]?.hash ?? header.hash
+      const origin = { ...place, transactionHash, transactionIndex }
+      return {
+        returnData: call.failure === undefined ? toHex(call.returnData) : '0x',
+        logs: call.logs.map((log) => formatLog(log, origin)),
+        gasUsed: toQuantity(call.gasUsed),
+        status: call.failure === undefined ? '0x1' : '0x0',
+        ...formatFailure(call),
+      }
+    }),
+  }
+}
+
+function formatFailure({ failure, returnData }: SimulatedCall): JsonRecord {
+  if (failure === undefined) return {}
+  if (failure.kind === 'other') return { error: { message: failure.message, code: VM_ERROR } }
+  const { rpcCode: code, message } = revertError(returnData)
+  return { error: { message, code, data: toHex(returnData) } }
+}

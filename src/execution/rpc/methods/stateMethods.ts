@@ -1,0 +1,30 @@
+import { toHex, toQuantity } from '../../../lib/hex.ts'
+import { requireState } from '../blockLookup.ts'
+import type { MethodTable, RpcModules } from '../context.ts'
+import * as param from '../params.ts'
+import { method } from '../params.ts'
+
+/** eth_ methods that read accounts and storage. */
+export function createStateMethods({ chain, pool }: Pick<RpcModules, 'chain' | 'pool'>): MethodTable {
+  return {
+    eth_getBalance: method([param.address, param.blockSelector], async ([address, selector]) => {
+      const account = await (await requireState(chain, selector)).account(address)
+      return toQuantity(account?.balance ?? 0n)
+    }),
+    eth_getCode: method([param.address, param.blockSelector], async ([address, selector]) =>
+      toHex(await (await requireState(chain, selector)).code(address)),
+    ),
+    eth_getStorageAt: method(
+      [param.address, param.storageSlot, param.blockSelector],
+      async ([address, slot, selector]) => (await requireState(chain, selector)).storage(address, slot),
+    ),
+    eth_getTransactionCount: method([param.address, param.blockSelector], async ([address, selector]) => {
+      if (selector.kind === 'label' && selector.label === 'pending') {
+        const next = pool.nextNonce(address)
+        if (next !== undefined) return toQuantity(next)
+      }
+      const account = await (await requireState(chain, selector)).account(address)
+      return toQuantity(account?.nonce ?? 0n)
+    }),
+  }
+}

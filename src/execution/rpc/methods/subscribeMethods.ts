@@ -1,0 +1,56 @@
+import { requireSubscriber } from '../../../jsonRpc/callContext.ts'
+import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../../jsonRpc/types.ts'
+import { type Hex, isHex } from '../../../lib/hex.ts'
+import { serverError } from '../blockLookup.ts'
+import type { MethodTable, RpcModules } from '../context.ts'
+import { logFilter } from '../logs/logFilter.ts'
+import { anyValue, flag, method, optional, type Param, readParams } from '../params.ts'
+import { Subscriptions } from '../subscriptions.ts'
+
+const KINDS = ['newHeads', 'logs', 'newPendingTransactions', 'syncing'] as const
+
+const kind: Param<(typeof KINDS)[number]> = {
+  parse(value) {
+    const found = KINDS.find((known) => known === value)
+    if (found !== undefined) return found
+    throw new JsonRpcError(RPC_METHOD_NOT_FOUND, `no ${JSON.stringify(value)} subscription in eth namespace`)
+  },
+}
+
+const EVERYTHING = logFilter.parse({})
+
+const subscriptionId: Param<Hex> = {
+  parse(value) {
+    if (!isHex(value) || value.length > 34) throw new TypeError('subscription id: expected hex with 0x prefix')
+    return value
+  },
+}
+
+/** eth_subscribe and eth_unsubscribe, on connections that stay open. Texts and codes are geth's (`rpc/errors.go`). */
+export function createSubscribeMethods(modules: Pick<RpcModules, 'chain' | 'pool' | 'logger'>): MethodTable {
+  const subscriptions = new Subscriptions(modules)
+  return {
+    eth_subscribe: method([kind, optional(anyValue, undefined)], ([what, given], context) => {
+      const client = requireSubscriber(context)
+      switch (what) {
+        case 'newHeads':
+          return client.subscribe((notify) => subscriptions.onHead(notify))
+        case 'logs': {
+          const [, filter] = readParams([kind, optional(logFilter, EVERYTHING)], [what, given ?? null])
+          return client.subscribe((notify) => subscriptions.onLogs(filter, notify))
+        }
+        case 'newPendingTransactions': {
+          const [, isWhole] = readParams([kind, optional(flag, false)], [what, given ?? null])
+          return client.subscribe((notify) => subscriptions.onTransaction(isWhole, notify))
+        }
+        case 'syncing':
+          // Blocks come through the Engine API: there is no sync that begins or ends.
+          return client.subscribe(() => () => {})
+      }
+    }),
+    eth_unsubscribe: method([subscriptionId], ([id], context) => {
+      if (!requireSubscriber(context).unsubscribe(id)) throw serverError('subscription not found')
+      return true
+    }),
+  }
+}

@@ -1,0 +1,191 @@
+import { DecodeError, DeviumError } from '../../../lib/errors.ts'
+import type { Block, BlockHeader } from '../../chain/block.ts'
+import { toBlock } from '../../chain/blockReader.ts'
+import { partsOfBlock } from '../../chain/storage/blockFile.ts'
+import type { ReadableChain, TransactionTracer } from '../../chain/types.ts'
+import { ChainError } from '../../errors.ts'
+import type { Patience } from '../../evm/patience.ts'
+import { CallTracer } from '../../tracing/callTracer.ts'
+import { gasRefundTracers } from '../../tracing/gasRefundTracer.ts'
+import { PrestateTracer } from '../../tracing/prestateTracer.ts'
+import { StructLogger } from '../../tracing/structLogger.ts'
+import { decodeTransaction } from '../../tx/decodeTransaction.ts'
+import { findHeader, requireHeader, serverError } from '../blockLookup.ts'
+import { blockOverrides, callArguments, limitCall, stateOverrides } from '../callArguments.ts'
+import type { MethodTable, RpcOptions } from '../context.ts'
+import type { Pace } from '../pace.ts'
+import {
+  type BlockSelector,
+  blockNumber,
+  blockSelector,
+  data,
+  hash,
+  type JsonObject,
+  maybe,
+  method,
+  type Param,
+  readObject,
+} from '../params.ts'
+
+interface Tracers {
+  /** For the next transaction. */
+  make: () => TransactionTracer
+  /** They have to see the transactions of the block before the one that is asked for. */
+  needEarlier?: boolean
+}
+
+/** geth's TraceConfig. */
+const tracers: Param<Tracers> = {
+  parse: (value) => readTracer(readObject(value, 'trace options')),
+  fallback: () => readTracer({}),
+}
+
+/** geth's TraceCallConfig. */
+const callTracers: Param<{
+  tracer: Tracers
+  overrides: ReturnType<typeof stateOverrides.parse>
+  block: ReturnType<typeof blockOverrides.parse>
+}> = {
+  parse(value) {
+    const json = readObject(value, 'trace options')
+    return {
+      tracer: readTracer(json),
+      overrides: maybe(json.stateOverrides, stateOverrides.parse),
+      block: maybe(json.blockOverrides, blockOverrides.parse),
+    }
+  },
+  fallback: () => ({ tracer: readTracer({}), overrides: undefined, block: undefined }),
+}
+
+/** debug_trace*: what transactions do, opcode by opcode, call by call, or by what they change. */
+export function createTraceMethods(
+  chain: ReadableChain,
+  { callGasCap }: Pick<RpcOptions, 'callGasCap'>,
+  pace: Pace,
+): MethodTable {
+  const traceBlock = async (block: Block, { make }: Tracers, client: Patience) => {
+    if (block.header.number === 0) throw serverError('genesis is not traceable')
+    const all = { from: 0, to: Number.POSITIVE_INFINITY }
+    const results = await chain.traceBlock(block, all, make, client).catch(rethrowInvalid)
+    return results.map((result, index) => ({ txHash: block.transactions[index]?.hash, result }))
+  }
+  const requireBlock = async ({ hash: blockHash }: Pick<BlockHeader, 'hash'>): Promise<Block> => {
+    const block = await chain.blockByHash(blockHash)
+    if (block === undefined) throw serverError(`block ${blockHash} not found`)
+    return block
+  }
+  return {
+    debug_traceTransaction: method([hash, tracers], async ([wanted, { make, needEarlier = false }], { signal }) => {
+      const located = await chain.transactionByHash(wanted)
+      if (located === undefined) throw serverError('transaction not found')
+      const range = { from: needEarlier ? 0 : located.index, to: located.index + 1 }
+      const block = await requireBlock(located.block)
+      return (await chain.traceBlock(block, range, make, pace.patience(signal))).at(-1)
+    }),
+    debug_traceBlockByNumber: method([blockNumber, tracers], async ([selector, tracer], { signal }) => {
+      const header = await findHeader(chain, selector)
+      if (header === undefined) throw serverError(`block ${nameOf(selector)} not found`)
+      return traceBlock(await requireBlock(header), tracer, pace.patience(signal))
+    }),
+    debug_traceBlockByHash: method([hash, tracers], async ([wanted, tracer], { signal }) => {
+      const header = await chain.headerByHash(wanted)
+      if (header === undefined) throw serverError(`block ${wanted} not found`)
+      return traceBlock(await requireBlock(header), tracer, pace.patience(signal))
+    }),
+    // Of a block that need not be in the chain, as long as its parent is.
+    debug_traceBlock: method([data, tracers], async ([encoding, tracer], { signal }) => {
+      const block = decodeBlock(encoding)
+      if ((await chain.headerByHash(block.header.parentHash)) === undefined) {
+        throw serverError(`parent ${block.header.parentHash} not found`)
+      }
+      return traceBlock(block, tracer, pace.patience(signal))
+    }),
+    debug_traceCall: method(
+      [callArguments, blockSelector, callTracers],
+      async ([args, selector, { tracer, overrides, block }], { signal }) => {
+        const { hash: blockHash } = await requireHeader(chain, selector)
+        const request = limitCall(args, chain.config.chainId, callGasCap)
+        const place = { blockHash, overrides, block }
+        return chain.traceCall(request, place, tracer.make(), pace.patience(signal)).catch((error: unknown) => {
+          if (!(error instanceof DeviumError) || error.code !== 'executionFailed') throw error
+          throw serverError(`tracing failed: ${error.message}`)
+        })
+      },
+    ),
+  }
+}
+
+/** Answers an invalid block, which somebody made up, by an error of the call. */
+function rethrowInvalid(error: unknown): never {
+  const isInvalid =
+    error instanceof ChainError && (error.code === 'invalidBlock' || error.code === 'invalidTransaction')
+  throw isInvalid ? serverError(`tracing failed: ${error.message}`) : error
+}
+
+function decodeBlock(encoding: Uint8Array): Block {
+  try {
+    const { header, transactions } = partsOfBlock(encoding)
+    return toBlock(
+      header,
+      transactions.map((raw) => decodeTransaction(raw)),
+    )
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw serverError(`could not decode block: ${error.message}`)
+  }
+}
+
+function nameOf(selector: BlockSelector): string {
+  return selector.kind === 'number' ? `#${selector.number}` : selector.kind
+}
+
+/** Options of geth that would change the answer, and are not served. */
+const UNKNOWN_OPTIONS = ['enableReturnData', 'txIndex']
+
+function readTracer(json: JsonObject): Tracers {
+  const unknown = UNKNOWN_OPTIONS.find(
+    (name) => json[name] !== undefined && json[name] !== null && json[name] !== false,
+  )
+  if (unknown !== undefined) throw serverError(`trace option "${unknown}" is not supported`)
+  const config = maybe(json.tracerConfig, (value) => readObject(value, 'tracerConfig')) ?? {}
+  const flag = (from: JsonObject, name: string) => from[name] === true
+  switch (json.tracer ?? '') {
+    case '': {
+      const limit = maybe(json.limit, readLimit)
+      const options = {
+        showStack: !flag(json, 'disableStack'),
+        showStorage: !flag(json, 'disableStorage'),
+        showMemory: flag(json, 'enableMemory'),
+        limit: limit === 0 ? undefined : limit,
+      }
+      return { make: () => new StructLogger(options) }
+    }
+    case 'callTracer': {
+      const options = { withLog: flag(config, 'withLog'), onlyTopCall: flag(config, 'onlyTopCall') }
+      return { make: () => new CallTracer(options) }
+    }
+    case 'prestateTracer': {
+      const options = {
+        diffMode: flag(config, 'diffMode'),
+        disableCode: flag(config, 'disableCode'),
+        disableStorage: flag(config, 'disableStorage'),
+        includeEmpty: flag(config, 'includeEmpty'),
+      }
+      if (options.diffMode && options.includeEmpty) throw serverError('cannot use diffMode with includeEmpty')
+      return { make: () => new PrestateTracer(options) }
+    }
+    case 'gasRefundTracer':
+      return { make: gasRefundTracers(), needEarlier: true }
+    default:
+      throw new TypeError(
+        `tracer ${JSON.stringify(json.tracer)} is not supported: callTracer, prestateTracer and gasRefundTracer are, and none for struct logs`,
+      )
+  }
+}
+
+function readLimit(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
+    throw new TypeError('limit: expected a whole number')
+  }
+  return value
+}

@@ -1,0 +1,121 @@
+import type { RpcHandler } from '../../../jsonRpc/server.ts'
+import { JsonRpcError } from '../../../jsonRpc/types.ts'
+import { describeError } from '../../../lib/errors.ts'
+import { toHex, toQuantity } from '../../../lib/hex.ts'
+import { SerialLock } from '../../../lib/serialLock.ts'
+import { takeTurn } from '../../../lib/turns.ts'
+import type { SignedTransaction, TransactionCondition } from '../../chain/block.ts'
+import { decodeSignedTransaction } from '../../tx/decodeTransaction.ts'
+import { TxPoolError } from '../../txPool/index.ts'
+import { TX_MAX_BYTES } from '../../txPool/options.ts'
+import { serverError } from '../blockLookup.ts'
+import type { MethodTable, RpcModules, RpcOptions } from '../context.ts'
+import { formatTransaction } from '../format/formatTransaction.ts'
+import * as param from '../params.ts'
+import { method } from '../params.ts'
+
+type Modules = Pick<RpcModules, 'chain' | 'pool' | 'sequencer' | 'logger'>
+type Options = Pick<RpcOptions, 'admitToPool' | 'txFeeCapWei' | 'allowUnprotected'>
+
+/** eth_ methods that send transactions and read waiting ones; `mined` are those that read blocks. */
+export function createTransactionMethods(modules: Modules, options: Options, mined: MethodTable): MethodTable {
+  const { chain, pool } = modules
+  /** What is in no block may be in the pool. */
+  const pooled = (
+    ofBlocks: RpcHandler | undefined,
+    absent: null | '0x',
+    show: (waiting: SignedTransaction) => unknown,
+  ) =>
+    method([param.hash], ([hash], context) => {
+      if (chain.headerOfTransaction(hash) !== undefined) return ofBlocks?.([hash], context)
+      const waiting = pool.get(hash)
+      return waiting === undefined ? absent : show(waiting)
+    })
+  const decoding = new SerialLock()
+  return {
+    eth_getTransactionByHash: pooled(mined.eth_getTransactionByHash, null, (waiting) =>
+      formatTransaction(waiting, undefined),
+    ),
+    eth_getRawTransactionByHash: pooled(mined.eth_getRawTransactionByHash, '0x', ({ raw }) => toHex(raw)),
+    debug_getRawTransaction: pooled(mined.debug_getRawTransaction, '0x', ({ raw }) => toHex(raw)),
+    eth_sendRawTransaction: method([param.data], async ([raw]) => {
+      // Recovering the senders of a whole batch at one go would hold the event loop.
+      const transaction = await decoding.run(async () => {
+        await takeTurn('answer')
+        return readTransaction(raw)
+      })
+      return send(modules, options, transaction)
+    }),
+    // Keys are the wallets' business: this node holds none.
+    eth_accounts: method([], () => []),
+    eth_pendingTransactions: method([], () => []),
+  }
+}
+
+export async function send(modules: Modules, options: Options, transaction: SignedTransaction): Promise<string> {
+  const { pool, sequencer, logger } = modules
+  checkFee(transaction, options.txFeeCapWei)
+  if (transaction.chainId === undefined && !options.allowUnprotected) {
+    throw serverError('only replay-protected (EIP-155) transactions allowed over RPC')
+  }
+  const { hash, from, nonce, to } = transaction
+  if (sequencer === undefined) {
+    await pool.add(transaction)
+  } else {
+    await forward(sequencer, transaction)
+    if (options.admitToPool) {
+      await pool.add(transaction).catch((error: unknown) => {
+        logger.debug('Sequencer took a transaction that the local pool refused', { hash, err: describeError(error) })
+      })
+    }
+  }
+  logger.debug('Submitted transaction', { hash, from, nonce, to: to ?? 'contract creation' })
+  return hash
+}
+
+export function readTransaction(raw: Uint8Array): SignedTransaction {
+  const type = raw[0]
+  if (type === undefined || raw.length === 1) throw serverError('typed transaction too short')
+  // Blob transactions and deposits come from nobody but L1; legacy ones begin with an RLP list.
+  if (raw.length > TX_MAX_BYTES) {
+    throw new TxPoolError('oversizedData', `transaction size ${raw.length}, limit ${TX_MAX_BYTES}`)
+  }
+  if (type < 0xc0 && type !== 1 && type !== 2 && type !== 4) throw new TxPoolError('typeNotSupported')
+  try {
+    return decodeSignedTransaction(raw)
+  } catch (error) {
+    throw serverError(describeError(error))
+  }
+}
+
+function formatCondition({ knownAccounts, blocks, timestamps }: TransactionCondition): object {
+  const show = (value: number | undefined) => (value === undefined ? undefined : toQuantity(value))
+  return {
+    knownAccounts,
+    blockNumberMin: show(blocks.min),
+    blockNumberMax: show(blocks.max),
+    timestampMin: show(timestamps.min),
+    timestampMax: show(timestamps.max),
+  }
+}
+
+function checkFee({ maxFeePerGas, gasLimit }: SignedTransaction, capWei: bigint): void {
+  const feeWei = maxFeePerGas * gasLimit
+  if (capWei === 0n || feeWei <= capWei) return
+  const ether = (wei: bigint) => (Number(wei / 10n ** 10n) / 1e8).toFixed(2)
+  throw serverError(`tx fee (${ether(feeWei)} ether) exceeds the configured cap (${ether(capWei)} ether)`)
+}
+
+/** The sequencer's answer is the answer: its errors reach the wallet as they are. */
+async function forward(
+  sequencer: NonNullable<Modules['sequencer']>,
+  { raw, condition }: SignedTransaction,
+): Promise<void> {
+  try {
+    if (condition === undefined) await sequencer.request('eth_sendRawTransaction', [toHex(raw)])
+    else await sequencer.request('eth_sendRawTransactionConditional', [toHex(raw), formatCondition(condition)])
+  } catch (error) {
+    if (error instanceof JsonRpcError) throw error
+    throw serverError(`failed to forward tx to sequencer, please try again. Error message: '${describeError(error)}'`)
+  }
+}

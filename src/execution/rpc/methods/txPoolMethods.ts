@@ -1,0 +1,90 @@
+import { StreamedJson, serialize } from '../../../jsonRpc/pieces.ts'
+import { checksumAddress } from '../../../lib/checksumAddress.ts'
+import { type Hex, toQuantity } from '../../../lib/hex.ts'
+import { takeTurn } from '../../../lib/turns.ts'
+import type { SignedTransaction } from '../../chain/block.ts'
+import type { MethodTable, RpcPool } from '../context.ts'
+import { formatTransaction, type JsonRecord } from '../format/formatTransaction.ts'
+import { address, method } from '../params.ts'
+
+const KINDS = ['pending', 'queued'] as const
+
+type Show = (transaction: SignedTransaction) => JsonRecord | string
+
+const whole: Show = (transaction) => formatTransaction(transaction, undefined)
+
+const inShort: Show = ({ to, value, gasLimit, maxFeePerGas }) => {
+  const target = to === null ? 'contract creation' : checksumAddress(to)
+  return `${target}: ${value} wei + ${gasLimit} gas × ${maxFeePerGas} wei`
+}
+
+/** txpool_ namespace: what waits for a block. */
+export function createTxPoolMethods({
+  pool,
+}: {
+  pool: Pick<RpcPool, 'status' | 'content' | 'senderAddresses'>
+}): MethodTable {
+  const everyone = (show: Show, signal: AbortSignal) => new StreamedJson(writeSenders(pool, show, signal))
+  return {
+    txpool_status: method([], () => {
+      const { pending, queued } = pool.status()
+      return { pending: toQuantity(pending), queued: toQuantity(queued) }
+    }),
+    txpool_content: method([], (_, { signal }) => everyone(whole, signal)),
+    txpool_contentFrom: method(
+      [address],
+      ([sender], { signal }) => new StreamedJson(writeSender(pool, sender, signal)),
+    ),
+    txpool_inspect: method([], (_, { signal }) => everyone(inShort, signal)),
+  }
+}
+
+// As the pool is when the writing begins: a full one is an answer of 190 MB. Others have their turns of the loop between its
+// transactions; throws the reason of the signal when it aborts meanwhile.
+
+async function* writeSenders(
+  pool: Pick<RpcPool, 'content' | 'senderAddresses'>,
+  show: Show,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const senders = pool.senderAddresses().map((sender) => ({ sender, ...pool.content(sender) }))
+  let open = '{'
+  for (const kind of KINDS) {
+    yield `${open}"${kind}":`
+    let separator = '{'
+    for (const { sender, [kind]: transactions } of senders) {
+      if (transactions.length === 0) continue
+      yield `${separator}"${checksumAddress(sender)}":`
+      yield* writeByNonce(transactions, show, signal)
+      separator = ','
+    }
+    yield separator === '{' ? '{}' : '}'
+    open = ','
+  }
+  yield '}'
+}
+
+async function* writeSender(pool: Pick<RpcPool, 'content'>, sender: Hex, signal: AbortSignal): AsyncGenerator<string> {
+  const { pending, queued } = pool.content(sender)
+  yield '{"pending":'
+  yield* writeByNonce(pending, whole, signal)
+  yield ',"queued":'
+  yield* writeByNonce(queued, whole, signal)
+  yield '}'
+}
+
+async function* writeByNonce(
+  transactions: readonly SignedTransaction[],
+  show: Show,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  let separator = '{'
+  for (const transaction of transactions) {
+    await takeTurn('answer')
+    signal.throwIfAborted()
+    yield `${separator}"${transaction.nonce}":`
+    yield serialize(show(transaction))
+    separator = ','
+  }
+  yield separator === '{' ? '{}' : '}'
+}

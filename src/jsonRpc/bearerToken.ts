@@ -1,0 +1,55 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import { describeError, isErrno, UsageError } from '../lib/errors.ts'
+import { createSecretFile } from '../lib/jwt.ts'
+
+/** What a client may do that shows no token. */
+export interface TokenAccess {
+  /** Absent: there is none, and nobody may change anything. */
+  token: string | undefined
+  /** Reading needs the token, too. */
+  guardsReading: boolean
+}
+
+/** Whether an Authorization header shows the token (RFC 6750, section 2.1). How long that takes says nothing about it. */
+export function createTokenCheck({ token }: TokenAccess): (authorization: string | undefined) => boolean {
+  if (token === undefined) return () => false
+  const expected = digest(token)
+  return (authorization = '') => {
+    const [, given] = /^Bearer +(\S+) *$/i.exec(authorization) ?? []
+    return given !== undefined && timingSafeEqual(digest(given), expected)
+  }
+}
+
+function digest(token: string): Uint8Array {
+  return createHash('sha256').update(token).digest()
+}
+
+/** Fewer characters can be guessed. */
+const MIN_TOKEN_LENGTH = 16
+
+/**
+ * Reads a token from a file that nobody but its owner may read; with `create`, one that is missing is made. Throws UsageError
+ * naming the file.
+ */
+export function loadToken(path: string, { create }: { create: boolean }): string {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8').trim()
+    const mode = statSync(path).mode & 0o777
+    if ((mode & 0o077) !== 0) {
+      throw new UsageError(`token file ${path} is open to others (mode ${mode.toString(8)}): chmod 600 ${path}`)
+    }
+  } catch (cause) {
+    if (cause instanceof UsageError) throw cause
+    if (!isErrno(cause, 'ENOENT') || !create) {
+      throw new UsageError(`cannot read token file ${path}: ${describeError(cause)}`, { cause })
+    }
+    return createSecretFile(path, 'token file')
+  }
+  // The content is a secret: it is not repeated in the message.
+  if (text.length < MIN_TOKEN_LENGTH || !/^[\x21-\x7e]+$/.test(text)) {
+    throw new UsageError(`token file ${path} must hold at least ${MIN_TOKEN_LENGTH} characters without spaces`)
+  }
+  return text
+}

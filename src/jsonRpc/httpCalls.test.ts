@@ -1,0 +1,399 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Headers, httpRequest } from '../lib/testUtils/httpRequest.ts'
+import { createRpcApp, type RpcAppOptions, type ServeOptions, serveApp } from './httpServer.ts'
+import { StreamedJson } from './pieces.ts'
+import { createRpcDispatcher, type RpcHandler } from './server.ts'
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+const ECHO = '{"id":1,"method":"echo","params":["é"]}'
+const ECHOED = '{"jsonrpc":"2.0","id":1,"result":["é"]}'
+const PLAIN = 'text/plain;charset=UTF-8'
+
+async function serve(
+  options: Partial<RpcAppOptions> = {},
+  more: [string, RpcHandler][] = [],
+  serveOptions: ServeOptions = {},
+) {
+  const methods = new Map<string, RpcHandler>([['echo', (params) => params], ...more])
+  const app = createRpcApp({ dispatcher: createRpcDispatcher({ methods }), ...options })
+  app.routes.get('/extra', (context) => context.text('here'))
+  const server = await serveApp(app, '127.0.0.1', 0, 'test', serveOptions)
+  onTestFinished(server.close)
+  const open = (): Connection => {
+    const connection = new Connection(connect(server.port, '127.0.0.1'))
+    onTestFinished(() => void connection.socket.destroy())
+    return connection
+  }
+  const post = (headers: Headers, body = ECHO, path = '/') =>
+    httpRequest(`${server.url}${path}`, 'POST', { ...JSON_TYPE, ...headers }, body)
+  return { ...server, open, post }
+}
+
+/** What a test writes byte by byte. */
+class Connection {
+  readonly socket: Socket
+  private text = ''
+
+  constructor(socket: Socket) {
+    this.socket = socket
+    socket.setEncoding('utf8').on('data', (chunk) => (this.text += chunk))
+    socket.on('error', () => {})
+  }
+
+  head(lines: readonly string[], target = '/'): void {
+    this.socket.write(
+      [`POST ${target} HTTP/1.1`, 'host: a', 'content-type: application/json', ...lines, '', ''].join('\r\n'),
+    )
+  }
+
+  /** All that came until it ends so. */
+  async until(end: string): Promise<string> {
+    while (!this.text.includes(end)) await once(this.socket, 'data')
+    const upTo = this.text.indexOf(end) + end.length
+    const taken = this.text.slice(0, upTo)
+    this.text = this.text.slice(upTo)
+    return taken
+  }
+}
+
+describe('calls over HTTP', () => {
+  it('are answered with their length and type', async () => {
+    const { post } = await serve()
+    const answer = await post({})
+    expect(answer).toMatchObject({ status: 200, text: ECHOED })
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(ECHOED)),
+      'keep-alive': 'timeout=120',
+    })
+  })
+
+  it.each([
+    ['with a query', '/?key=1', 200],
+    ['with the whole URL, as proxies write it', 'http://a/', 200],
+    ['with a URL without a path', 'http://a', 200],
+    ['at another path', '/extra', 404],
+  ])('%s', async (_what, target, status) => {
+    const { open } = await serve()
+    const connection = open()
+    connection.head([`content-length: ${Buffer.byteLength(ECHO)}`], target)
+    connection.socket.write(ECHO)
+    expect(await connection.until('\r\n')).toContain(`HTTP/1.1 ${status}`)
+  })
+
+  it('stand beside the other routes', async () => {
+    const { url } = await serve()
+    expect(await httpRequest(`${url}/extra`, 'GET', {})).toMatchObject({ status: 200, text: 'here' })
+    expect(await httpRequest(url, 'GET', {})).toMatchObject({
+      status: 405,
+      text: 'JSON-RPC: use POST with a JSON body',
+    })
+  })
+
+  it('that want no answer get none', async () => {
+    const { post } = await serve()
+    expect(await post({}, '{"method":"echo"}')).toMatchObject({ status: 204, text: '' })
+  })
+
+  it('may come in parts that cut a character in two, and in chunks', async () => {
+    const { open } = await serve()
+    const bytes = Buffer.from(ECHO)
+    const cut = bytes.indexOf(Buffer.from('é')) + 1
+    const parts = [bytes.subarray(0, cut), bytes.subarray(cut)]
+    const connection = open()
+    connection.head([`content-length: ${bytes.length}`])
+    connection.socket.write(parts[0] ?? '')
+    // Both parts have been read by the time that another connection has its answer.
+    const other = open()
+    other.head(['content-length: 2'])
+    other.socket.write('{}')
+    await other.until('}}')
+    connection.socket.write(parts[1] ?? '')
+    expect(await connection.until(ECHOED)).toContain('HTTP/1.1 200')
+    connection.head(['transfer-encoding: chunked'])
+    for (const part of parts) {
+      connection.socket.write(`${part.length.toString(16)}\r\n`)
+      connection.socket.write(part)
+      connection.socket.write('\r\n')
+    }
+    connection.socket.write('0\r\n\r\n')
+    expect(await connection.until(ECHOED)).toContain('HTTP/1.1 200')
+  })
+
+  it('without a body are no JSON', async () => {
+    const { post } = await serve()
+    const { status, text } = await post({}, '')
+    expect([status, JSON.parse(text).error.code]).toEqual([200, -32700])
+  })
+})
+
+it('bodies of more than 256 kB of strangers are answered elsewhere, where there is such a place', async () => {
+  const lengths: number[] = []
+  const answerLarge = async (body: Uint8Array) => {
+    lengths.push(body.length)
+    return ['elsewhere']
+  }
+  const { post } = await serve({ answerLarge })
+  const large = `{"id":1,"method":"echo","params":["${'a'.repeat(262_144)}"]}`
+  expect((await post({}, large)).text).toBe('elsewhere')
+  expect((await post({})).text).toBe(ECHOED)
+  expect(lengths).toEqual([large.length])
+  const { post: postHere } = await serve()
+  expect((await postHere({}, large)).text).toContain('"result":["aaa')
+})
+
+describe('refused calls', () => {
+  /** More than waits in a socket for its reader. */
+  const LONG = ' '.repeat(262_144)
+
+  it.each<[string, Partial<RpcAppOptions>, Headers, number, string]>([
+    [
+      'of another type',
+      {},
+      { 'content-type': 'text/plain' },
+      415,
+      'invalid content type, only application/json is supported',
+    ],
+    ['to another host', { allowedHosts: ['localhost'] }, { host: 'evil.example' }, 403, 'invalid host specified'],
+    ['without a token', { jwtSecret: new Uint8Array(32) }, {}, 401, 'missing token'],
+    ['that are too long', { maxBodyBytes: 10 }, {}, 413, 'request body is larger than 10 bytes'],
+  ])('%s', async (_what, options, headers, status, text) => {
+    const { post } = await serve(options)
+    expect(await post(headers)).toMatchObject({ status, text, headers: { 'content-type': PLAIN } })
+  })
+
+  it('without a token is answered before its body has come', async () => {
+    const connection = (await serve({ jwtSecret: new Uint8Array(32), maxBodyBytes: 2 ** 30 })).open()
+    connection.head(['content-length: 134217728'])
+    expect(await connection.until('missing token')).toContain('HTTP/1.1 401')
+  })
+
+  it.each([
+    ['announced', 'content-length: 262144', LONG],
+    ['in chunks', 'transfer-encoding: chunked', `40000\r\n${LONG}\r\n0\r\n\r\n`],
+  ])('leave the connection to the next call, once their body has passed (%s)', async (_what, line, body) => {
+    const { open } = await serve({ maxBodyBytes: 100 })
+    const connection = open()
+    connection.socket.cork()
+    connection.head([line])
+    connection.socket.write(body)
+    connection.head([`content-length: ${Buffer.byteLength(ECHO)}`])
+    connection.socket.write(ECHO)
+    connection.socket.uncork()
+    expect(await connection.until('100 bytes')).toContain('HTTP/1.1 413')
+    expect(await connection.until(ECHOED)).toContain('HTTP/1.1 200')
+  })
+
+  it('whose body never ends have their connection closed', async () => {
+    const { open } = await serve({ maxBodyBytes: 100 })
+    const { socket } = open()
+    socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n ')
+    await once(socket, 'close')
+  })
+})
+
+describe('web pages', () => {
+  it.each<[string, RpcAppOptions['corsOrigins'], string | undefined, string | undefined, string | undefined]>([
+    ['any origin', ['*'], 'https://a.example', '*', undefined],
+    ['a listed origin', ['https://a.example'], 'https://a.example', 'https://a.example', 'Origin'],
+    ['another origin', ['https://a.example'], 'https://b.example', undefined, 'Origin'],
+    ['any port of a host', ['http://localhost:*'], 'http://localhost:5173', 'http://localhost:5173', 'Origin'],
+    ['no page', ['https://a.example'], undefined, undefined, 'Origin'],
+    ['where none are allowed', undefined, 'https://a.example', undefined, undefined],
+  ])('%s', async (_what, corsOrigins, origin, allowed, vary) => {
+    const { post, url } = await serve(corsOrigins === undefined ? {} : { corsOrigins })
+    if (origin !== undefined) {
+      const asked = { origin, 'access-control-request-method': 'POST' }
+      const { headers } = await httpRequest(url, 'OPTIONS', asked, '')
+      expect(headers['access-control-allow-origin']).toBe(allowed)
+    }
+    for (const type of ['application/json', 'text/plain']) {
+      const { headers } = await post({ ...(origin === undefined ? {} : { origin }), 'content-type': type })
+      expect([headers['access-control-allow-origin'], headers.vary]).toEqual([allowed, vary])
+    }
+  })
+})
+
+describe('large bodies', () => {
+  const body = ECHO.padEnd(300_000)
+  const lines = [`content-length: ${Buffer.byteLength(body)}`, 'expect: 100-continue']
+  const WAIT = ' 100 Continue'
+  const opener = (open: () => Connection) => async () => {
+    const connection = open()
+    connection.head(lines)
+    await connection.until(WAIT)
+    return connection
+  }
+
+  const inChunks = (connection: Connection, text: string): Connection => {
+    connection.head(['transfer-encoding: chunked'])
+    connection.socket.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n0\r\n\r\n`)
+    return connection
+  }
+
+  it('are read one at a time, and so many wait', async () => {
+    const { open } = await serve()
+    const begin = opener(open)
+    for (let count = 0; count < 1 + 64; count++) await begin()
+    const refused = await begin()
+    expect(await refused.until('at once')).toContain('HTTP/1.1 503')
+  })
+
+  it('of unknown length that are refused are not answered as calls', async () => {
+    let calls = 0
+    const { open } = await serve({}, [['count', () => ++calls]])
+    const begin = opener(open)
+    for (let count = 0; count < 1 + 64; count++) await begin()
+    const refused = inChunks(open(), '{"id":1,"method":"count"}'.padEnd(300_000))
+    expect(await refused.until('at once')).toContain('HTTP/1.1 503')
+    // By then all of it has come.
+    expect(await inChunks(refused, ECHO).until(ECHOED)).toContain('HTTP/1.1 200')
+    expect(calls).toBe(0)
+  })
+
+  it('of unknown length wait where they show to be large, and small ones do not', async () => {
+    const { open } = await serve()
+    const reading = await opener(open)()
+    const large = inChunks(open(), body)
+    for (let count = 0; count < 5; count++) expect(await inChunks(open(), ECHO).until(ECHOED)).toContain('HTTP/1.1 200')
+    expect(large.socket.bytesRead).toBe(0)
+    reading.socket.destroy()
+    expect(await large.until(ECHOED)).toContain('HTTP/1.1 200')
+  })
+
+  it('make room when their client goes away', async () => {
+    const { open } = await serve()
+    const begin = opener(open)
+    const reading = [await begin()]
+    const waiting = [await begin(), await begin()]
+    const last = await begin()
+    last.socket.write(body)
+    for (const { socket } of [...waiting, ...reading]) socket.destroy()
+    expect(await last.until(ECHOED)).toContain('HTTP/1.1 200')
+  })
+})
+
+it('a call ends with its client', async () => {
+  const begun = Promise.withResolvers<AbortSignal>()
+  const waits: RpcHandler = (_, { signal }) => {
+    begun.resolve(signal)
+    return once(signal, 'abort')
+  }
+  const { open } = await serve({}, [['waits', waits]])
+  const connection = open()
+  const call = '{"id":1,"method":"waits"}'
+  connection.head([`content-length: ${call.length}`])
+  connection.socket.write(call)
+  const signal = await begun.promise
+  connection.socket.destroy()
+  if (!signal.aborted) await once(signal, 'abort')
+  expect(signal.reason).toEqual(new Error('the client has gone'))
+})
+
+it('of answers that nobody reads the oldest are given up, past what all may hold', async () => {
+  const vast: RpcHandler = () => 'x'.repeat(30_000_000)
+  const { port } = await serve({}, [['vast', vast]], { maxUnreadBytes: 70_000_000 })
+  const call = '{"id":1,"method":"vast"}'
+  const ask = async (): Promise<Socket> => {
+    const socket = connect(port, '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    socket.on('error', () => {})
+    socket.write(
+      `POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${call.length}\r\n\r\n${call}`,
+    )
+    await expect.poll(() => socket.bytesRead).toBeGreaterThan(0)
+    return socket
+  }
+  const bytesOf = async (socket: Socket): Promise<number> => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    socket.once('close', resolve).on('data', () => {
+      if (socket.bytesRead > 30_000_000) resolve()
+    })
+    await promise
+    return socket.bytesRead
+  }
+  const [first, second, third] = [await ask(), await ask(), await ask()]
+  expect(await bytesOf(first)).toBeLessThan(30_000_000)
+  for (const socket of [second, third]) expect(await bytesOf(socket)).toBeGreaterThan(30_000_000)
+})
+
+describe('a batch whose answers are long', () => {
+  const head = (call: string) => [
+    ...['POST / HTTP/1.1', 'host: a', 'content-type: application/json', `content-length: ${call.length}`, '', call],
+  ]
+  const LONG = 'x'.repeat(300_000)
+
+  it('is answered while the rest of it runs', async () => {
+    const isRead = Promise.withResolvers<void>()
+    const { open } = await serve({}, [
+      ['long', () => LONG],
+      ['waits', () => isRead.promise],
+    ])
+    const connection = open()
+    connection.socket.write(head('[{"id":1,"method":"long"},{"id":2,"method":"waits"}]').join('\r\n'))
+    expect(await connection.until('xxx')).toMatch(/transfer-encoding: chunked/i)
+    isRead.resolve()
+    expect(await connection.until(']\r\n0\r\n\r\n')).toContain('{"jsonrpc":"2.0","id":2,"result":null}')
+  })
+
+  it('waits for a client that does not read, as long as calls may take', async () => {
+    const begun = Promise.withResolvers<AbortSignal>()
+    const long: RpcHandler = (_, { signal }) => {
+      begun.resolve(signal)
+      return LONG
+    }
+    const { open } = await serve({ timeoutMs: 500 }, [['long', long]])
+    const connection = open()
+    connection.socket.pause().write(head(JSON.stringify(Array(80).fill({ id: 1, method: 'long' }))).join('\r\n'))
+    const signal = await begun.promise
+    if (!signal.aborted) await once(signal, 'abort')
+    connection.socket.resume()
+    const answer = await connection.until(']\r\n0\r\n\r\n')
+    expect(answer).toContain('request timed out')
+    expect(answer.split('"id":1')).toHaveLength(81)
+  })
+})
+
+describe('an answer that is sent while it is written', () => {
+  const LONG = 'x'.repeat(300_000)
+  const PARTS = 200
+  async function* list(end: () => Promise<unknown> | undefined): AsyncGenerator<string> {
+    yield '[""'
+    for (let part = 0; part < PARTS; part++) yield `,"${LONG}"`
+    await end()
+    yield ']'
+  }
+  const listing = (end: () => Promise<unknown> | undefined = () => undefined): [string, RpcHandler] => [
+    'list',
+    () => new StreamedJson(list(end)),
+  ]
+
+  it('comes whole, though it is longer than what all may leave unread', async () => {
+    const { post } = await serve({}, [listing()], { maxUnreadBytes: 1_000_000 })
+    const { status, text } = await post({}, '{"id":7,"method":"list"}')
+    const { id, result } = JSON.parse(text)
+    expect([status, id, result.length, result[PARTS] === LONG]).toEqual([200, 7, PARTS + 1, true])
+  })
+
+  it('breaks off when it fails', async () => {
+    const { open } = await serve({}, [listing(() => Promise.reject(new Error('no more')))])
+    const { socket } = open()
+    const call = '{"id":1,"method":"list"}'
+    socket.write(
+      `POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${call.length}\r\n\r\n${call}`,
+    )
+    await once(socket, 'close')
+    expect(socket.bytesRead).toBeGreaterThan(LONG.length)
+  })
+
+  it('is not written as a whole in a batch, where it is too long for that', async () => {
+    const { post } = await serve({}, [listing()])
+    const { text } = await post({}, `[{"id":1,"method":"list"},${ECHO}]`)
+    expect(JSON.parse(text)).toEqual([
+      { jsonrpc: '2.0', id: 1, error: { code: -32003, message: expect.stringContaining('response too large') } },
+      JSON.parse(ECHOED),
+    ])
+  })
+})

@@ -1,0 +1,322 @@
+import { type DeviumError, describeError, UsageError } from '../lib/errors.ts'
+import { takeTurn, type Work } from '../lib/turns.ts'
+import type { RpcContext, SendPart } from './callContext.ts'
+import { between, type Pieces, PieceWriter, StreamedJson, serialize, writeInPieces } from './pieces.ts'
+import { createStreamWriter } from './streamWriter.ts'
+import {
+  JsonRpcError,
+  type JsonRpcId,
+  type JsonValue,
+  RPC_INTERNAL_ERROR,
+  RPC_INVALID_PARAMS,
+  RPC_INVALID_REQUEST,
+  RPC_METHOD_NOT_FOUND,
+  RPC_PARSE_ERROR,
+  RPC_RESPONSE_TOO_LARGE,
+  RPC_SERVER_ERROR,
+  RPC_TIMED_OUT,
+} from './types.ts'
+
+/** A number as it is written. */
+interface RawJson {
+  readonly rawJSON: string
+}
+
+declare global {
+  // ES2025 proposal that Node 24 ships and TypeScript's library does not describe yet.
+  interface JSON {
+    rawJSON(text: string): RawJson
+    isRawJSON(value: unknown): value is RawJson
+  }
+}
+
+/** One method. `params` are positional and already complete JSON values; the handler checks them (JsonRpcError -32602). */
+export type RpcHandler = (params: readonly JsonValue[], context: RpcContext) => Promise<unknown> | unknown
+
+/** What was asked and answered, for whoever wants to know how much that was. */
+export interface CallContents {
+  params: JsonValue | undefined
+  /** As JSON; undefined where the answer is an error, or a StreamedJson. */
+  result: Pieces | undefined
+}
+
+export interface RpcDispatcherOptions {
+  methods: ReadonlyMap<string, RpcHandler>
+  /** Whether the method does more than tell, so that clients which lack a token may not call it; absent: none does. */
+  isChanging?: (method: string) => boolean
+  /** Whether strangers' web pages may not call the method; absent: they may call all. */
+  isClosedToPages?: (method: string) => boolean
+  /** Elements allowed in one batch. */
+  maxBatchSize?: number
+  /** Whether blocks wait for the answers; default: they do not, and go first. */
+  work?: Work
+  /** Called once for each answered call: for metrics and debug logs. The time of a StreamedJson has that of its reader in it. */
+  onCall?: (method: string, durationMs: number, error: JsonRpcError | undefined, contents: CallContents) => void
+  /** Called for errors nobody meant to throw (answered with -32603 and no detail of the inside). */
+  onUnexpectedError?: (method: string, error: unknown) => void
+}
+
+/**
+ * Turns the text of an HTTP body into the text of its answer; undefined when nothing is to be answered (notifications). Of a long
+ * answer it is the rest that the context has not sent yet. Rejects when an answer fails of which a part has been sent.
+ */
+export interface RpcDispatcher {
+  handle(body: string, context: RpcContext): Promise<Pieces | undefined>
+}
+
+/** geth's limits for a batch: of its calls, and of the text of its answers. */
+const DEFAULT_MAX_BATCH_SIZE = 1000
+const MAX_BATCH_ANSWER_LENGTH = 25_000_000
+/** Arrays and objects in one body, nested or not: millions of them take a second to read. No method wants nearly as many. */
+const MAX_PARTS = 100_000
+const LARGE_BODY_LENGTH = 262_144
+/** Of arrays and objects in one another. What is nested by thousands can be read, but not walked through or written again. */
+const MAX_DEPTH = 200
+
+export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatcher {
+  const { methods, maxBatchSize = DEFAULT_MAX_BATCH_SIZE, work = 'answer' } = options
+  const writeStream = createStreamWriter()
+
+  /** `sendPart` is for an answer that is nothing but this call's. */
+  const call = async (request: unknown, context: RpcContext, sendPart?: SendPart): Promise<Pieces | undefined> => {
+    if (typeof request !== 'object' || request === null || Array.isArray(request)) {
+      return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: expected an object'))
+    }
+    const { id, method, params } = request as Record<string, JsonValue>
+    const answerId = toAnswerId(id)
+    if (typeof method !== 'string') {
+      return failure(answerId, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: method must be a string'))
+    }
+    const startedAt = performance.now()
+    let error: JsonRpcError | undefined
+    let result: Pieces | undefined
+    let streamed: Pieces | undefined
+    let isBegun = false
+    try {
+      const handler = methods.get(method)
+      if (handler === undefined) {
+        throw new JsonRpcError(RPC_METHOD_NOT_FOUND, `the method ${method} does not exist/is not available`)
+      }
+      if (context.foreignOrigin !== undefined && options.isClosedToPages?.(method)) {
+        throw new JsonRpcError(RPC_SERVER_ERROR, `web pages of ${context.foreignOrigin} may not call ${method} here`)
+      }
+      if (context.lacksToken && options.isChanging?.(method)) {
+        const message = `${method} changes something, which needs a bearer token here`
+        throw new JsonRpcError(RPC_SERVER_ERROR, message, { data: { needs: 'token' } })
+      }
+      const value = (await handler(positional(params), context)) ?? null
+      if (!(value instanceof StreamedJson)) result = await writeInPieces(value, context)
+      else if (id !== undefined) {
+        const begin: SendPart | undefined =
+          sendPart &&
+          ((part) => {
+            isBegun = true
+            return sendPart(part)
+          })
+        const { pieces } = value
+        streamed = await writeStream({ before: headOf(answerId), pieces, after: '}' }, context.signal, begin)
+      }
+    } catch (thrown) {
+      error = context.isOver() ? timedOut() : toRpcError(thrown)
+      if (error.rpcCode === RPC_INTERNAL_ERROR && error !== thrown) options.onUnexpectedError?.(method, thrown)
+    }
+    const durationMs = performance.now() - startedAt
+    options.onCall?.(method, durationMs, error, { params, result })
+    // A request without id is a notification: executed, never answered.
+    if (id === undefined) return undefined
+    if (error !== undefined) {
+      if (isBegun) throw error
+      return failure(answerId, error)
+    }
+    return streamed ?? (result && between(headOf(answerId), result, '}'))
+  }
+
+  /** Once a batch has had its time, or its share of answers, the calls that are left are refused. */
+  const callOfBatch = (request: unknown, context: RpcContext, answerLength: number) => {
+    if (context.signal.aborted) return refuse(request, timedOut())
+    if (answerLength > MAX_BATCH_ANSWER_LENGTH) {
+      return refuse(request, new JsonRpcError(RPC_RESPONSE_TOO_LARGE, 'response too large'))
+    }
+    return call(request, context)
+  }
+
+  /** A body of megabytes takes milliseconds to read, after it was made a text just now; so does what is done with it then. */
+  const readLarge = async (body: string): Promise<Content> => {
+    await takeTurn(work)
+    const content = readContent(body)
+    await takeTurn(work)
+    return content
+  }
+
+  const answer = (content: Content, context: RpcContext): Promise<Pieces | undefined> => {
+    if ('problem' in content) return Promise.resolve(content.problem)
+    const { requests } = content
+    return Array.isArray(requests) ? answerBatch(requests, context) : call(requests, context, context.sendPart)
+  }
+
+  const answerBatch = async (requests: readonly unknown[], context: RpcContext): Promise<Pieces | undefined> => {
+    if (requests.length === 0) {
+      return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: empty batch'))
+    }
+    if (requests.length > maxBatchSize) {
+      const message = `invalid request: batch of ${requests.length} calls, at most ${maxBatchSize} are allowed`
+      return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message))
+    }
+    const { sendPart } = context
+    const answers = new PieceWriter()
+    let separator = '['
+    let answerLength = 0
+    // One after the other, as in geth: a thousand costly calls at once would leave nothing else any time.
+    for (const request of requests) {
+      await takeTurn(work)
+      const answer = await callOfBatch(request, context, answerLength)
+      if (answer === undefined) continue
+      answers.add(separator)
+      separator = ','
+      for (const piece of answer) {
+        answerLength += piece.length
+        answers.add(piece)
+      }
+      if (sendPart === undefined) continue
+      const part = answers.takeMuch()
+      if (part !== undefined) await sendPart(part)
+    }
+    if (separator === '[') return undefined
+    answers.add(']')
+    return answers.end()
+  }
+
+  return {
+    handle: (body, context) => {
+      // No function that waits for answers has the body, which may have megabytes.
+      if (body.length > LARGE_BODY_LENGTH) return readLarge(body).then((content) => answer(content, context))
+      // Of a flood of small calls as much as fits goes into one turn of the event loop, not all that has come by then.
+      const turn = takeTurn(work)
+      if (turn === undefined) return answer(readContent(body), context)
+      return turn.then(() => answer(readContent(body), context))
+    },
+  }
+}
+
+function headOf(id: JsonRpcId | RawJson): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
+}
+
+/** What a body holds, or what is wrong with it. */
+type Content = { requests: unknown } | { problem: Pieces }
+
+function readContent(body: string): Content {
+  if (hasMoreParts(body, MAX_PARTS)) {
+    const message = `invalid request: more than ${MAX_PARTS} arrays and objects`
+    return { problem: failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message)) }
+  }
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(body)
+  } catch {
+    return { problem: failure(null, new JsonRpcError(RPC_PARSE_ERROR, 'parse error: the body is not JSON')) }
+  }
+  if (hasMoreParts(body, MAX_DEPTH) && isTooDeep(parsed)) {
+    const message = `invalid request: arrays and objects nested more than ${MAX_DEPTH} deep`
+    return { problem: failure(toAnswerId(memberOf(parsed, 'id')), new JsonRpcError(RPC_INVALID_REQUEST, message)) }
+  }
+  return { requests: withExactIds(parsed, body) }
+}
+
+/** Goes a level at a time: a function that called itself would come to the very end that it is to prevent. */
+function isTooDeep(parsed: unknown): boolean {
+  let level = [parsed].filter(isContainer)
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) return true
+    const next: object[] = []
+    for (const container of level) {
+      for (const value of Array.isArray(container) ? container : Object.values(container)) {
+        if (isContainer(value)) next.push(value)
+      }
+    }
+    level = next
+  }
+  return false
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+/** Whether there may be more arrays and objects. Counts without reading, brackets in texts too: those that methods take have none. */
+function hasMoreParts(body: string, limit: number): boolean {
+  if (body.length <= limit) return false
+  let count = 0
+  for (const bracket of ['[', '{']) {
+    for (let at = body.indexOf(bracket); at !== -1; at = body.indexOf(bracket, at + 1)) {
+      if (++count > limit) return true
+    }
+  }
+  return false
+}
+
+function toAnswerId(id: unknown): JsonRpcId | RawJson {
+  return typeof id === 'string' || typeof id === 'number' || JSON.isRawJSON(id) ? id : null
+}
+
+/** Numbers that a double does not hold are given back as they were written: a client would not know its answer again. */
+function withExactIds(parsed: unknown, body: string): unknown {
+  const requests = Array.isArray(parsed) ? parsed : [parsed]
+  const isInexact = (request: unknown): request is object => {
+    const id = memberOf(request, 'id')
+    return typeof id === 'number' && Math.abs(id) > Number.MAX_SAFE_INTEGER
+  }
+  // The longer way of reading takes its time with a body that has millions of numbers.
+  if (body.length > MAX_PARTS || !requests.some(isInexact)) return parsed
+  const exact: unknown = JSON.parse(body, (key, value, source?: { source?: string }) =>
+    key === 'id' && typeof value === 'number' && source?.source !== undefined ? JSON.rawJSON(source.source) : value,
+  )
+  const exactRequests = Array.isArray(exact) ? exact : [exact]
+  const withIds = requests.map((request, index) =>
+    isInexact(request) ? { ...request, id: memberOf(exactRequests[index], 'id') } : request,
+  )
+  return Array.isArray(parsed) ? withIds : withIds[0]
+}
+
+function memberOf(value: unknown, name: 'id'): unknown {
+  return typeof value === 'object' && value !== null && name in value ? value[name] : undefined
+}
+
+/** Notifications are not answered, refused ones neither. */
+function refuse(request: unknown, error: JsonRpcError): Pieces | undefined {
+  if (typeof request !== 'object' || request === null) return failure(null, error)
+  const { id } = request as Record<string, JsonValue>
+  return id === undefined ? undefined : failure(toAnswerId(id), error)
+}
+
+/** A call that had its time. */
+export function timedOut(): JsonRpcError {
+  return new JsonRpcError(RPC_TIMED_OUT, 'request timed out')
+}
+
+function positional(params: JsonValue | undefined): readonly JsonValue[] {
+  if (params === undefined || params === null) return []
+  if (!Array.isArray(params))
+    throw new JsonRpcError(RPC_INVALID_PARAMS, 'non-array args: parameters must be positional')
+  return params
+}
+
+/** The one place where a thrown error becomes a JSON-RPC error. */
+export function toRpcError(error: unknown): JsonRpcError {
+  if (error instanceof JsonRpcError) return error
+  if (isDeviumError(error)) {
+    const code = error.code === 'decode' || error instanceof UsageError ? RPC_INVALID_PARAMS : RPC_SERVER_ERROR
+    return new JsonRpcError(code, describeError(error), { cause: error })
+  }
+  return new JsonRpcError(RPC_INTERNAL_ERROR, 'internal error', { cause: error })
+}
+
+function isDeviumError(error: unknown): error is DeviumError {
+  return error instanceof Error && 'code' in error && 'details' in error
+}
+
+/** The answer to a request that failed. */
+export function failure(id: JsonRpcId | RawJson, error: JsonRpcError): Pieces {
+  const { rpcCode: code, message, data } = error
+  return [serialize({ jsonrpc: '2.0', id, error: data === undefined ? { code, message } : { code, message, data } })]
+}

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { type Anvil, startAnvil } from '../../test/support/anvil.ts'
+import { WAIT_LIMIT_MS } from '../lib/testUtils/until.ts'
+import { startTcpProxy } from '../p2p/testUtils/tcpProxy.ts'
+import { createRpcClient } from './client.ts'
+import { JsonRpcError } from './types.ts'
+import { createWebSocketRpcClient, type WebSocketClientOptions } from './webSocketClient.ts'
+
+let anvil: Anvil
+beforeAll(async () => {
+  anvil = await startAnvil({ args: ['--no-mining', '--no-request-size-limit'] })
+})
+afterAll(() => anvil.stop())
+
+function startClient(options: Partial<WebSocketClientOptions> = {}) {
+  const client = createWebSocketRpcClient({ url: anvil.url.replace('http', 'ws'), ...options })
+  onTestFinished(client.close)
+  return client
+}
+
+describe('JSON-RPC over a WebSocket', () => {
+  it('carries calls and batches, whose errors stay with their calls', async () => {
+    const seen: unknown[] = []
+    const observer = {
+      onRequest: (method: string) => seen.push(method),
+      onEnd: (method: string, _: number, answer: unknown) => seen.push([method, answer]),
+    }
+    const client = startClient({ observer })
+    expect(await client.request('eth_chainId', [])).toBe('0x7a69')
+    await expect(client.request('eth_nonsense', [])).rejects.toBeInstanceOf(JsonRpcError)
+    const [block, error, chain] = await client.batch([
+      { method: 'eth_getBlockByNumber', params: ['0x0', false] },
+      { method: 'eth_nonsense', params: [] },
+      { method: 'eth_chainId', params: [] },
+    ])
+    expect(block).toMatchObject({ number: '0x0' })
+    expect(error).toBeInstanceOf(JsonRpcError)
+    expect(chain).toBe('0x7a69')
+    expect(seen.slice(0, 2)).toEqual(['eth_chainId', ['eth_chainId', { resultBytes: expect.any(Number) }]])
+    expect(seen).toContainEqual(['eth_nonsense', { errorCode: expect.any(Number) }])
+  })
+
+  it('takes an answer above 32 MiB, as the receipts of a block of 200M gas are', async () => {
+    const client = startClient()
+    const address = `0x${'77'.repeat(20)}`
+    const code = `0x${'5b'.repeat(17 * 1024 * 1024)}`
+    await createRpcClient({ url: anvil.url }).request('anvil_setCode', [address, code])
+    expect((await client.request('eth_getCode', [address, 'latest'])) === code).toBe(true)
+  })
+
+  it('tells of new heads, until the signal aborts', async () => {
+    const client = startClient()
+    const controller = new AbortController()
+    const heads: unknown[] = []
+    const arrived = Promise.withResolvers<void>()
+    const listening = client.subscribe(
+      { method: 'eth_subscribe', params: ['newHeads'] },
+      (head) => {
+        heads.push(head)
+        arrived.resolve()
+      },
+      controller.signal,
+    )
+    // Whatever is asked after it is answered after it.
+    await client.request('eth_chainId', [])
+    await client.request('evm_mine', [])
+    await arrived.promise
+    expect(heads).toMatchObject([{ number: '0x1' }])
+    controller.abort()
+    await listening
+  })
+
+  it('is refused what the server does not offer', async () => {
+    await expect(
+      startClient().subscribe(
+        { method: 'eth_subscribe', params: ['nonsense'] },
+        () => {},
+        new AbortController().signal,
+      ),
+    ).rejects.toBeInstanceOf(JsonRpcError)
+  })
+
+  it('fails with its connection, and opens another one for the next call', async () => {
+    const proxy = await startTcpProxy(Number(new URL(anvil.url).port))
+    onTestFinished(proxy.close)
+    const client = startClient({ url: `ws://127.0.0.1:${proxy.port}` })
+    expect(await client.request('eth_chainId', [])).toBe('0x7a69')
+    const listening = expect(
+      client.subscribe({ method: 'eth_subscribe', params: ['newHeads'] }, () => {}, new AbortController().signal),
+    ).rejects.toMatchObject({ code: 'rpc-transport' })
+    await client.request('eth_chainId', [])
+    proxy.cut()
+    await listening
+    proxy.allow()
+    expect(await client.request('eth_chainId', [])).toBe('0x7a69')
+  })
+
+  it('gives up a link that has fallen silent', async () => {
+    const proxy = await startTcpProxy(Number(new URL(anvil.url).port))
+    onTestFinished(proxy.close)
+    const client = startClient({ url: `ws://127.0.0.1:${proxy.port}`, timeoutMs: 200 })
+    expect(await client.request('eth_chainId', [], { timeoutMs: WAIT_LIMIT_MS })).toBe('0x7a69')
+    proxy.freeze()
+    await expect(client.request('eth_chainId', [])).rejects.toMatchObject({ code: 'rpc-timeout' })
+    expect(await client.request('eth_chainId', [], { timeoutMs: WAIT_LIMIT_MS })).toBe('0x7a69')
+  })
+
+  it.each(['ws://127.0.0.1:1', 'ws://secret@127.0.0.1:1/key'])('says where it cannot connect: %s', async (url) => {
+    const error = await startClient({ url })
+      .request('eth_chainId', [])
+      .catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'rpc-transport' })
+    expect(String(error)).toContain('ws://127.0.0.1:1')
+    expect(String(error)).not.toMatch(/secret|key/)
+  })
+})

@@ -1,0 +1,364 @@
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage, Server } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type RawData, type WebSocket, WebSocketServer } from 'ws'
+import { type Hex, toHex } from '../lib/hex.ts'
+import { createSlots, type Slots } from '../lib/slots.ts'
+import { createTokenCheck, type TokenAccess } from './bearerToken.ts'
+import { type CallContext, createCallContext, type Subscriber } from './callContext.ts'
+import { createHostCheck } from './hostCheck.ts'
+import { type AnswerLarge, LARGE_BODY_BYTES } from './httpCalls.ts'
+import { foreignOrigin } from './originCheck.ts'
+import { type Pieces, sizeOf } from './pieces.ts'
+import type { RpcDispatcher } from './server.ts'
+import { JsonRpcError, RPC_SERVER_ERROR } from './types.ts'
+
+export interface WebSocketOptions {
+  /** Told how many there are, whenever that changes. */
+  onConnections?: (count: number) => void
+  dispatcher: RpcDispatcher
+  /** Answers large messages as the dispatcher would, without its turns of the event loop. Absent: the dispatcher does. */
+  answerLarge?: AnswerLarge
+  /** Origins whose web pages may connect, beside those of this machine; `*` = any. */
+  allowedOrigins: readonly string[]
+  /** Host names that a handshake may be addressed to (see createHostCheck); absent: any. */
+  allowedHosts?: readonly string[]
+  /** As over HTTP; the handshake shows the token. */
+  access?: TokenAccess | undefined
+  /** The method that notifications name, such as `eth_subscription`. */
+  notification: string
+  /** Told of clients that are dropped, with the reason that they were given. */
+  onDropped?: (reason: string) => void
+  maxMessageBytes?: number
+  maxConnections?: number
+  maxSubscriptions?: number
+  /** Bytes that wait for a client to read them; past it, its connection ends. */
+  maxUnreadBytes?: number
+  /** Time that a call may take. */
+  timeoutMs?: number
+  /** From one ping to the next; a client that has sent nothing since the last one is dropped. */
+  pingMs?: number
+  /** For a client to read why, and close, after we have. */
+  closeMs?: number
+}
+
+/** RFC 6455, section 7.4.1. */
+const CLOSE = { goingAway: 1001, policy: 1008, tooBig: 1009 } as const
+/** Two bytes and a mask of four: of a control frame of a client, without its payload. */
+const CONTROL_HEAD_BYTES = 6
+/** A million empty frames are a million arrays. */
+const MAX_FRAGMENTS = 1024
+/** Shorter answers are sent in one frame, longer ones piece by piece. */
+const JOINED_BYTES = 1024 * 1024
+/** As over HTTP. */
+const DEFAULT_MAX_MESSAGE_BYTES = 5 * 1024 * 1024
+const DEFAULT_MAX_CONNECTIONS = 500
+const DEFAULT_MAX_SUBSCRIPTIONS = 100
+/** An answer of the largest size, and what is told meanwhile. */
+const DEFAULT_MAX_UNREAD_BYTES = 32 * 1024 * 1024
+/** So many times that for all connections, which matters to those with more than a MiB. */
+const UNREAD_OF_ALL = 4
+const MEBIBYTE = 1024 * 1024
+const DEFAULT_CALL_TIMEOUT_MS = 60_000
+const DEFAULT_PING_MS = 30_000
+/** A message of megabytes takes several times as much until it is answered: of all clients one is read at a time. */
+const MAX_LARGE_MESSAGES = 1
+/** Whole ones that wait for that. */
+const MAX_WAITING_MESSAGES = 8
+/** Calls of one connection at a time; until one is answered no more is read of it. */
+const MAX_CALLS = 8
+const DEFAULT_CLOSE_MS = 1_000
+
+/** Serves JSON-RPC over WebSockets on the server's port. The returned function ends all connections. */
+export function serveWebSockets(server: Server, options: WebSocketOptions): () => void {
+  const connections = new Set<Connection>()
+  const unreadOfAll = () => [...connections].reduce((sum, { unreadBytes }) => sum + unreadBytes, 0)
+  const isHostAllowed = createHostCheck(options.allowedHosts ?? ['*'])
+  const { access } = options
+  const largeMessages = createSlots(MAX_LARGE_MESSAGES)
+  const hasToken = access === undefined ? () => true : createTokenCheck(access)
+  const maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS
+  const handshakes = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    maxPayload: options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
+    maxFragments: MAX_FRAGMENTS,
+    // Pongs count as what a client has not read.
+    autoPong: false,
+    // Bytes that are no text are answered as a parse error, as over HTTP.
+    skipUTF8Validation: true,
+    handleProtocols: (asked) => asked.has(PROTOCOL) && PROTOCOL,
+  })
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, first: Buffer) => {
+    socket.on('error', () => socket.destroy())
+    const { origin, host } = request.headers
+    const foreign = foreignOrigin(origin, options.allowedOrigins, host)
+    if (foreign !== undefined || !isHostAllowed(host)) return refuse(socket, '403 Forbidden')
+    const lacksToken = !hasToken(authorizationOf(request))
+    if (lacksToken && access?.guardsReading) return refuse(socket, '401 Unauthorized')
+    if (connections.size >= maxConnections) return refuse(socket, '503 Service Unavailable')
+    handshakes.handleUpgrade(request, socket, first, (client) => {
+      const connection = new Connection(client, socket, lacksToken, options, { unreadOfAll, largeMessages })
+      connections.add(connection)
+      options.onConnections?.(connections.size)
+      client.once('close', () => {
+        connections.delete(connection)
+        options.onConnections?.(connections.size)
+        connection.end()
+      })
+    })
+  })
+  return () => {
+    for (const connection of connections) connection.close(CLOSE.goingAway, 'the program is stopping')
+  }
+}
+
+/** What a client asks for that shows its token beside it (RFC 6455, section 1.9): web pages cannot set other headers. */
+const PROTOCOL = 'devium'
+/** The token as hex, since not all of its characters may stand there. */
+const TOKEN_PROTOCOL = 'bearer.'
+
+function protocolsOf({ headers }: IncomingMessage): string[] {
+  return (headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim())
+}
+
+function authorizationOf(request: IncomingMessage): string | undefined {
+  const shown = protocolsOf(request).find((name) => name.startsWith(TOKEN_PROTOCOL))
+  if (shown === undefined) return request.headers.authorization
+  return `Bearer ${Buffer.from(shown.slice(TOKEN_PROTOCOL.length), 'hex').toString()}`
+}
+
+function refuse(socket: Duplex, status: string): void {
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+}
+
+interface Subscription {
+  stop: () => void
+  /** What came before the client was told its id. */
+  early: (string | Uint8Array)[] | undefined
+}
+
+/** What all clients of a server have together. */
+interface Shared {
+  unreadOfAll: () => number
+  largeMessages: Slots
+}
+
+/** One client. */
+class Connection {
+  private readonly webSocket: WebSocket
+  private readonly socket: Duplex
+  private readonly options: WebSocketOptions
+  private readonly lacksToken: boolean
+  private readonly shared: Shared
+  private readonly gone = new AbortController()
+  private readonly subscriptions = new Map<Hex, Subscription>()
+  private readonly timer: NodeJS.Timeout
+  private running = 0
+  /** Messages that were read while others ran. */
+  private readonly unanswered: Uint8Array[] = []
+  private isClosing = false
+  /** Whether anything came since the last ping, and whether a message was under way then. */
+  private isAlive = true
+  private wasWithin = false
+  /** Bytes of a message that has not ended. */
+  private partBytes = 0
+
+  constructor(webSocket: WebSocket, socket: Duplex, lacksToken: boolean, options: WebSocketOptions, shared: Shared) {
+    this.webSocket = webSocket
+    this.socket = socket
+    this.shared = shared
+    this.lacksToken = lacksToken
+    this.options = options
+    this.timer = setInterval(() => this.look(), options.pingMs ?? DEFAULT_PING_MS)
+    // Before the library reads it, which then says what it was.
+    socket.prependListener('data', (chunk: Uint8Array) => {
+      this.isAlive = true
+      this.partBytes += chunk.length
+    })
+    const onControl = (payload: Uint8Array) => {
+      this.partBytes -= CONTROL_HEAD_BYTES + payload.length
+    }
+    webSocket.on('ping', onControl).on('pong', onControl)
+    webSocket.on('ping', (payload) => {
+      if (this.mayWrite(payload.length)) webSocket.pong(payload)
+    })
+    webSocket.on('message', (data) => this.onMessage(bytesOf(data)))
+    // Against the protocol, or too large: the library ends the connection with the code that says so.
+    webSocket.on('error', () => this.endSoon())
+  }
+
+  get unreadBytes(): number {
+    return this.webSocket.bufferedAmount
+  }
+
+  /** After the socket has closed. */
+  end(): void {
+    clearInterval(this.timer)
+    this.isClosing = true
+    this.unanswered.length = 0
+    for (const { stop } of this.subscriptions.values()) stop()
+    this.subscriptions.clear()
+    this.gone.abort(new Error('the client has gone'))
+  }
+
+  close(code: number, reason: string): void {
+    if (this.isClosing) return
+    this.webSocket.close(code, reason)
+    this.endSoon()
+  }
+
+  private endSoon(): void {
+    this.isClosing = true
+    // Behind the frame that says why.
+    this.socket.end()
+    setTimeout(() => this.webSocket.terminate(), this.options.closeMs ?? DEFAULT_CLOSE_MS).unref()
+  }
+
+  /** Who reads nothing sees no ping either, so that it is found here, long before as much waits for it as is allowed. */
+  private look(): void {
+    // What we do not read ourselves while its calls run may be the answer.
+    if (this.isClosing || this.webSocket.isPaused) return
+    const isWithin = this.partBytes > 0
+    if (!this.isAlive) return void this.drop(this.reasonForSilence())
+    if (isWithin && this.wasWithin) return void this.drop('takes too long to send a message')
+    this.isAlive = false
+    this.wasWithin = isWithin
+    this.webSocket.ping()
+  }
+
+  private reasonForSilence(): string {
+    const unread = this.unreadBytes
+    return unread === 0 ? 'answers no ping' : `reads too slowly: ${unread} bytes wait, and no ping is answered`
+  }
+
+  /** Should it read on at once, it learns why. */
+  private drop(reason: string): void {
+    this.options.onDropped?.(reason)
+    this.close(CLOSE.policy, reason)
+  }
+
+  private onMessage(bytes: Uint8Array): void {
+    if (this.isClosing) return
+    this.wasWithin = false
+    this.partBytes = 0
+    this.unanswered.push(bytes)
+    this.runNext()
+  }
+
+  private runNext(): void {
+    while (this.running < MAX_CALLS) {
+      const message = this.unanswered.shift()
+      if (message === undefined) break
+      this.running += 1
+      void this.answer(message).finally(() => {
+        this.running -= 1
+        this.runNext()
+      })
+    }
+    if (this.running >= MAX_CALLS) this.webSocket.pause()
+    else this.webSocket.resume()
+  }
+
+  private async answer(message: Uint8Array): Promise<void> {
+    const begun: Hex[] = []
+    const call: CallContext = createCallContext({
+      timeoutMs: this.options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS,
+      clientGone: () => this.gone.signal,
+      foreignOrigin: undefined,
+      lacksToken: this.lacksToken,
+      subscriber: this.subscriber(begun),
+    })
+    try {
+      const pieces = await this.handle(message, call)
+      if (pieces !== undefined) this.write(pieces)
+      for (const id of begun) this.flush(id)
+    } catch {
+      // The client has gone while its answer was written.
+      this.webSocket.terminate()
+    } finally {
+      call.end()
+    }
+  }
+
+  private handle(message: Uint8Array, call: CallContext): Promise<Pieces | undefined> {
+    const { answerLarge, dispatcher } = this.options
+    if (answerLarge === undefined || message.length <= LARGE_BODY_BYTES) {
+      return dispatcher.handle(Buffer.from(message.buffer, message.byteOffset, message.length).toString(), call)
+    }
+    const { largeMessages } = this.shared
+    if (largeMessages.waiting < MAX_WAITING_MESSAGES) {
+      return largeMessages.run(async () => (this.isClosing ? undefined : answerLarge(message, call)))
+    }
+    this.close(CLOSE.tooBig, 'too many large messages at once')
+    return Promise.resolve(undefined)
+  }
+
+  private subscriber(begun: Hex[]): Subscriber {
+    const max = this.options.maxSubscriptions ?? DEFAULT_MAX_SUBSCRIPTIONS
+    return {
+      subscribe: (start) => {
+        if (this.subscriptions.size >= max) {
+          throw new JsonRpcError(RPC_SERVER_ERROR, `too many subscriptions: at most ${max} on one connection`)
+        }
+        const id = toHex(new Uint8Array(randomBytes(16)))
+        const subscription: Subscription = { stop: () => {}, early: [] }
+        subscription.stop = start((content) => {
+          if (subscription.early === undefined) this.notify(id, content)
+          else subscription.early.push(content)
+        })
+        this.subscriptions.set(id, subscription)
+        begun.push(id)
+        return id
+      },
+      unsubscribe: (id) => {
+        this.subscriptions.get(id)?.stop()
+        return this.subscriptions.delete(id)
+      },
+    }
+  }
+
+  private flush(id: Hex): void {
+    const subscription = this.subscriptions.get(id)
+    if (subscription === undefined) return
+    for (const content of subscription.early ?? []) this.notify(id, content)
+    subscription.early = undefined
+  }
+
+  private notify(id: Hex, content: string | Uint8Array): void {
+    const head = `{"jsonrpc":"2.0","method":"${this.options.notification}","params":{"subscription":"${id}","result":`
+    this.write([head, content, '}}'])
+  }
+
+  private write(pieces: Pieces): void {
+    const length = sizeOf(pieces)
+    if (!this.mayWrite(length)) return
+    const frames = length > JOINED_BYTES ? pieces : [Buffer.concat(pieces.map(toBytes))]
+    for (const [index, frame] of frames.entries()) {
+      this.webSocket.send(frame, { binary: false, fin: index === frames.length - 1 })
+    }
+  }
+
+  /** A client that does not read what it asked for is dropped: all of it waits in memory. */
+  private mayWrite(length: number): boolean {
+    if (this.isClosing) return false
+    const reason = this.reasonToDrop(length, this.options.maxUnreadBytes ?? DEFAULT_MAX_UNREAD_BYTES)
+    if (reason !== undefined) this.drop(reason)
+    return reason === undefined
+  }
+
+  private reasonToDrop(length: number, max: number): string | undefined {
+    const unread = this.unreadBytes + length
+    if (unread > max) return `reads too slowly: more than ${max} bytes wait for it`
+    if (unread <= MEBIBYTE || this.shared.unreadOfAll() + length <= max * UNREAD_OF_ALL) return undefined
+    return 'reads too slowly, as others do: there is no room left'
+  }
+}
+
+const toBytes = (piece: string | Uint8Array): Uint8Array => (typeof piece === 'string' ? Buffer.from(piece) : piece)
+
+/** Messages come as one buffer unless they are asked for otherwise. */
+function bytesOf(data: RawData): Uint8Array {
+  if (Array.isArray(data)) return Buffer.concat(data)
+  return data instanceof ArrayBuffer ? new Uint8Array(data) : data
+}

@@ -1,6 +1,0 @@
-import type { Pieces } from '../jsonRpc/pieces.ts'
-
-/** The text that the pieces are. */
-export function textOf(pieces: Pieces): string {
-  return pieces.map((piece) => (typeof piece === 'string' ? piece : Buffer.from(piece).toString())).join('')
-}

@@ -1,0 +1,49 @@
+import { DecodeError } from '../../../lib/errors.ts'
+
+/** Bits of a span batch: bit i is `(x >> i) & 1` of a big-endian integer x of ceil(n / 8) bytes. */
+export class BitListWriter {
+  /** Least significant byte first. */
+  private bytes = new Uint8Array(64)
+  private count = 0
+
+  get length(): number {
+    return this.count
+  }
+
+  push(bit: boolean): void {
+    const index = this.count >>> 3
+    if (index >= this.bytes.length) {
+      const grown = new Uint8Array(this.bytes.length * 2)
+      grown.set(this.bytes)
+      this.bytes = grown
+    }
+    if (bit) this.bytes[index] = (this.bytes[index] ?? 0) | (1 << (this.count & 7))
+    this.count++
+  }
+
+  encode(): Uint8Array {
+    return this.bytes.slice(0, (this.count + 7) >>> 3).reverse()
+  }
+}
+
+/** Reads bits out of encoded bytes. */
+export class BitList {
+  private readonly bytes: Uint8Array
+
+  /** `bytes` has ceil(count / 8) bytes. Throws DecodeError when a bit at or above `count` is set. */
+  constructor(bytes: Uint8Array, count: number) {
+    const spare = count & 7
+    if (spare !== 0 && (bytes[0] ?? 0) >>> spare !== 0) throw new DecodeError(`bit list: more than ${count} bits`)
+    this.bytes = bytes
+  }
+
+  has(index: number): boolean {
+    return (((this.bytes[this.bytes.length - 1 - (index >>> 3)] ?? 0) >>> (index & 7)) & 1) === 1
+  }
+
+  setBits(): number {
+    let count = 0
+    for (const byte of this.bytes) for (let rest = byte; rest !== 0; rest &= rest - 1) count++
+    return count
+  }
+}

@@ -1,0 +1,129 @@
+import { concatBytes } from '../../../lib/bytes.ts'
+import { DecodeError } from '../../../lib/errors.ts'
+import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
+import { encodeRlp } from '../../../lib/rlp.ts'
+import { runNow, type Steps } from '../../../lib/steps.ts'
+import {
+  type MarkedTransactions,
+  markTransaction,
+  noMarks,
+  PackedTransactions,
+  type TransactionList,
+} from '../payload/transactionList.ts'
+import { RlpCursor } from '../rlpCursor.ts'
+
+export const SINGULAR_BATCH_TYPE = 0
+
+/** One L2 block without its deposits (specs: derivation, "Batch format"). */
+export interface SingularBatch {
+  type: 'singular'
+  parentHash: Hex
+  /** Number of the L1 origin. Rounded beyond 2^53, where it is never valid. */
+  epochNumber: number
+  epochHash: Hex
+  /** Rounded beyond 2^53. */
+  timestamp: number
+  transactions: TransactionList
+}
+
+/** Transactions between two turns of the event loop. */
+const TRANSACTIONS_PER_STEP = 50_000
+
+/** Batch type byte and RLP; inside a channel this stands as an RLP string. */
+export function encodeSingularBatch(batch: Omit<SingularBatch, 'type'>): Uint8Array {
+  const content = encodeRlp([
+    fromHex(batch.parentHash, 32, 'parent hash'),
+    batch.epochNumber,
+    fromHex(batch.epochHash, 32, 'epoch hash'),
+    batch.timestamp,
+    batch.transactions.slice(),
+  ])
+  return concatBytes(Uint8Array.of(SINGULAR_BATCH_TYPE), content)
+}
+
+/** As `singularBatchSteps`, at once, with the transactions as an array of views into the input. */
+export function decodeSingularBatch(bytes: Uint8Array): SingularBatch & { transactions: Uint8Array[] } {
+  const batch = runNow(singularBatchSteps(bytes))
+  return { ...batch, transactions: batch.transactions.slice() }
+}
+
+/** Bytes after the list are ignored, as the reference node does. Throws DecodeError: the reference node then leaves the channel. */
+export function* singularBatchSteps(bytes: Uint8Array): Steps<SingularBatch> {
+  if (bytes[0] !== SINGULAR_BATCH_TYPE) throw new DecodeError(`singular batch: type byte is ${bytes[0]}`)
+  const cursor = new RlpCursor(bytes)
+  cursor.readList(1, bytes.length)
+  const { end } = cursor
+  cursor.readFixed(cursor.start, end, 32)
+  const parentHash = toHex(bytes.subarray(cursor.start, cursor.end))
+  const epochNumber = readUint64(cursor, end)
+  cursor.readFixed(cursor.end, end, 32)
+  const epochHash = toHex(bytes.subarray(cursor.start, cursor.end))
+  const timestamp = readUint64(cursor, end)
+  cursor.readList(cursor.end, end)
+  if (cursor.end !== end) throw new DecodeError('singular batch: more than five fields')
+  const transactions = new ListedTransactions(bytes)
+  let position = cursor.start
+  while (position < end) {
+    cursor.readString(position, end)
+    transactions.add(cursor.start, cursor.end)
+    position = cursor.end
+    if (transactions.length % TRANSACTIONS_PER_STEP === 0) yield
+  }
+  return { type: 'singular', parentHash, epochNumber, epochHash, timestamp, transactions }
+}
+
+/** The 64-bit integer behind the cursor's item. */
+function readUint64(cursor: RlpCursor, limit: number): number {
+  cursor.readInteger(cursor.end, limit, 8)
+  let value = 0
+  for (let i = cursor.start; i < cursor.end; i++) value = value * 256 + (cursor.data[i] ?? 0)
+  return value
+}
+
+const CHUNK = 1 << 16
+
+/** Bounds of transactions inside a batch, kept in pieces that never have to be copied. */
+class ListedTransactions extends PackedTransactions {
+  private readonly bytes: Uint8Array
+  private readonly bounds: Uint32Array[] = []
+  private readonly marked = noMarks()
+  private count = 0
+
+  constructor(bytes: Uint8Array) {
+    super()
+    this.bytes = bytes
+  }
+
+  get length(): number {
+    return this.count
+  }
+
+  add(start: number, end: number): void {
+    const place = this.count % CHUNK
+    // The first piece grows: most batches have few transactions.
+    if (place === 0) this.bounds.push(new Uint32Array(this.count === 0 ? 32 : CHUNK * 2))
+    let piece = this.bounds.at(-1)
+    if (piece === undefined) return
+    if (place * 2 >= piece.length) {
+      const grown = new Uint32Array(piece.length * 2)
+      grown.set(piece)
+      piece = grown
+      this.bounds[this.bounds.length - 1] = grown
+    }
+    piece[place * 2] = start
+    piece[place * 2 + 1] = end
+    markTransaction(this.marked, this.count, start === end ? undefined : this.bytes[start])
+    this.count++
+  }
+
+  at(index: number): Uint8Array | undefined {
+    if (index < 0 || index >= this.count) return undefined
+    const piece = this.bounds[Math.floor(index / CHUNK)]
+    const place = (index % CHUNK) * 2
+    return this.bytes.subarray(piece?.[place], piece?.[place + 1])
+  }
+
+  marks(): MarkedTransactions {
+    return this.marked
+  }
+}

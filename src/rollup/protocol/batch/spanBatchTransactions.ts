@@ -1,0 +1,292 @@
+import { bigIntToMinimalBytes } from '../../../lib/bytes.ts'
+import { DecodeError } from '../../../lib/errors.ts'
+import type { Steps } from '../../../lib/steps.ts'
+import { ByteWriter } from '../byteWriter.ts'
+import { RlpCursor } from '../rlpCursor.ts'
+import type { BitList } from './bitList.ts'
+import { isSignedTxType, type SignedTxType, TX_SHAPE, TX_TYPE } from './spanBatchTypes.ts'
+
+/** The columns of a span batch from which its transactions are put together. */
+export interface SpanTransactions {
+  /** The whole batch, into which the starts and ends point. */
+  bytes: Uint8Array
+  count: number
+  creationBits: BitList
+  parityBits: BitList
+  /** r ‖ s of each. */
+  signatures: Uint8Array
+  /** 20 bytes of each that creates no contract. */
+  recipients: Uint8Array
+  /** 0 for a bare list, else the type byte; TYPED_ZERO for a type byte of 0. */
+  types: Uint8Array
+  /** Where the RLP list of each begins, behind the type byte of typed ones. */
+  dataStarts: Uint32Array
+  dataEnds: Uint32Array
+  /** Where the uvarints begin. */
+  nonceStart: number
+  gasStart: number
+  protectedBits: BitList
+}
+
+/** Greatest integer that an EIP-7702 transaction may hold in its fields. Older types know no limit. */
+const UINT256_BYTES = 32
+
+/** Transactions one behind the other in `bytes`, and where each ends. */
+export interface RebuiltTransactions {
+  bytes: Uint8Array
+  ends: Uint32Array
+}
+
+/** Transactions between two turns of the event loop. */
+const TRANSACTIONS_PER_STEP = 500
+/** What a transaction takes besides its data, recipient and signature: its type, headers, chain id, nonce, gas and v. */
+const MAX_OVERHEAD_BYTES = 64
+
+/**
+ * The EIP-2718 encodings, byte for byte as they were signed. Throws DecodeError for a type that batches do not carry and for malformed
+ * fields.
+ */
+export function rebuildTransactions(columns: SpanTransactions, chainId: bigint): Steps<RebuiltTransactions> {
+  return new TransactionBuilder(columns, chainId).build()
+}
+
+class TransactionBuilder {
+  private readonly columns: SpanTransactions
+  private readonly cursor: RlpCursor
+  private readonly chainId: Uint8Array
+  /** v of protected legacy transactions by y parity (EIP-155). */
+  private readonly protectedV: readonly [Uint8Array, Uint8Array]
+  private readonly out: ByteWriter
+  private nonceOffset: number
+  private gasOffset: number
+  private recipientOffset = 0
+  private legacyIndex = 0
+  private readonly chainIdLength: number
+  /** Up to 64 bits, big-endian: what readUvarint leaves. */
+  private readonly nonce = new Uint8Array(8)
+  private readonly gas = new Uint8Array(8)
+  private integerStart = 8
+
+  constructor(columns: SpanTransactions, chainId: bigint) {
+    this.columns = columns
+    this.cursor = new RlpCursor(columns.bytes)
+    this.chainId = bigIntToMinimalBytes(chainId)
+    this.chainIdLength = stringLength(this.chainId, 0, this.chainId.length)
+    this.protectedV = [bigIntToMinimalBytes(chainId * 2n + 35n), bigIntToMinimalBytes(chainId * 2n + 36n)]
+    this.nonceOffset = columns.nonceStart
+    this.gasOffset = columns.gasStart
+    const dataBytes = columns.count === 0 ? 0 : columns.nonceStart - (columns.dataStarts[0] ?? 0)
+    // Enough for all: a buffer of a hundred megabytes is not to be copied because it has to grow.
+    this.out = new ByteWriter(
+      columns.signatures.length + columns.recipients.length + dataBytes + columns.count * MAX_OVERHEAD_BYTES,
+    )
+  }
+
+  *build(): Steps<RebuiltTransactions> {
+    const { count } = this.columns
+    const ends = new Uint32Array(count)
+    yield
+    for (let i = 0; i < count; i++) {
+      this.writeTransaction(i)
+      ends[i] = this.out.length
+      if (i % TRANSACTIONS_PER_STEP === TRANSACTIONS_PER_STEP - 1) yield
+    }
+    return { bytes: this.out.view(), ends }
+  }
+
+  private writeTransaction(index: number): void {
+    const { bytes, creationBits, dataStarts, dataEnds, parityBits, recipients, signatures, types } = this.columns
+    const { out } = this
+    const type = types[index] ?? 0
+    const dataStart = dataStarts[index] ?? 0
+    if (type === TX_TYPE.postExec) {
+      this.writePostExec(index)
+      return
+    }
+    if (!isSignedTxType(type)) throw new DecodeError(`span batch: transaction type ${type} is not supported`)
+    const fields = this.readFields(type, dataStart, dataEnds[index] ?? 0)
+    const isCreation = creationBits.has(index)
+    if (isCreation && type === TX_TYPE.setCode) throw new DecodeError('span batch: type 4 needs a recipient')
+    const parity = parityBits.has(index)
+    const v = this.legacyV(type, parity)
+
+    const { nonce, gas } = this
+    this.nonceOffset = this.readUvarint(this.nonceOffset, nonce)
+    const nonceStart = this.integerStart
+    this.gasOffset = this.readUvarint(this.gasOffset, gas)
+    const gasStart = this.integerStart
+    const rEnd = index * 64 + 32
+    const rStart = withoutLeadingZeros(signatures, index * 64, rEnd)
+    const sStart = withoutLeadingZeros(signatures, rEnd, rEnd + 32)
+
+    const isLegacy = type === TX_TYPE.legacy
+    const length =
+      (isLegacy ? 0 : this.chainIdLength) +
+      stringLength(nonce, nonceStart, 8) +
+      (fields.pricesEnd - fields.pricesStart) +
+      stringLength(gas, gasStart, 8) +
+      (isCreation ? 1 : 21) +
+      (fields.valueEnd - fields.valueStart) +
+      (fields.dataEnd - fields.dataStart) +
+      (isLegacy ? stringLength(v, 0, v.length) : 1) +
+      stringLength(signatures, rStart, rEnd) +
+      stringLength(signatures, sStart, rEnd + 32)
+
+    if (!isLegacy) out.byte(type)
+    out.rlpListHeader(length)
+    if (!isLegacy) out.rlpString(this.chainId)
+    out.rlpStringOf(nonce, nonceStart, 8)
+    out.copy(bytes, fields.pricesStart, fields.pricesEnd)
+    out.rlpStringOf(gas, gasStart, 8)
+    if (isCreation) out.byte(0x80)
+    else {
+      out.byte(0x94)
+      out.copy(recipients, this.recipientOffset, this.recipientOffset + 20)
+      this.recipientOffset += 20
+    }
+    out.copy(bytes, fields.valueStart, fields.valueEnd)
+    out.copy(bytes, fields.dataStart, fields.dataEnd)
+    if (isLegacy) out.rlpString(v)
+    else out.byte(parity ? 1 : 0x80)
+    out.rlpStringOf(signatures, rStart, rEnd)
+    out.rlpStringOf(signatures, sStart, rEnd + 32)
+  }
+
+  /**
+   * Its data are the whole transaction (specs: lagoon/derivation, "Span Batch Updates"). The other columns must hold nothing for it, so that
+   * blocks have one encoding. The specs leave open how far a refusal reaches: op-node drops this batch alone, kona the rest of the channel too.
+   * This follows op-node.
+   */
+  private writePostExec(index: number): void {
+    const { bytes, creationBits, dataStarts, dataEnds, parityBits, signatures } = this.columns
+    const check = (isEmpty: boolean, slot: string) => {
+      if (!isEmpty) throw new DecodeError(`span batch: transaction ${index} of type 0x7d has ${slot}`)
+    }
+    check(creationBits.has(index), 'a recipient')
+    check(!parityBits.has(index), 'a y parity')
+    check(withoutLeadingZeros(signatures, index * 64, index * 64 + 64) === index * 64 + 64, 'a signature')
+    this.nonceOffset = this.readUvarint(this.nonceOffset, this.nonce)
+    check(this.integerStart === this.nonce.length, 'a nonce')
+    this.gasOffset = this.readUvarint(this.gasOffset, this.gas)
+    check(this.integerStart === this.gas.length, 'a gas limit')
+    this.out.byte(TX_TYPE.postExec)
+    this.out.copy(bytes, dataStarts[index] ?? 0, dataEnds[index] ?? 0)
+  }
+
+  /** Splits `rlp[value, prices…, data, lists…]` and checks each field as a decoder of transactions would. */
+  private readFields(type: SignedTxType, listStart: number, listEnd: number): TxFields {
+    const { cursor } = this
+    const maxIntegerBytes = type === TX_TYPE.setCode ? UINT256_BYTES : Number.POSITIVE_INFINITY
+    cursor.readList(listStart, listEnd)
+    const valueStart = cursor.start
+    cursor.readInteger(valueStart, listEnd, maxIntegerBytes)
+    const valueEnd = cursor.end
+    let position = valueEnd
+    for (let i = 0; i < TX_SHAPE[type].prices; i++) {
+      cursor.readInteger(position, listEnd, maxIntegerBytes)
+      position = cursor.end
+    }
+    const pricesEnd = position
+    cursor.readString(position, listEnd)
+    position = cursor.end
+    if (type !== TX_TYPE.legacy) position = checkAccessList(cursor, position, listEnd)
+    if (type === TX_TYPE.setCode) position = checkAuthorizations(cursor, position, listEnd)
+    if (position !== listEnd) throw new DecodeError('span batch: transaction data have more fields than their type')
+    return { valueStart, valueEnd, pricesStart: valueEnd, pricesEnd, dataStart: pricesEnd, dataEnd: listEnd }
+  }
+
+  private legacyV(type: SignedTxType, parity: boolean): Uint8Array {
+    if (type !== TX_TYPE.legacy) return NO_BYTES
+    const isProtected = this.columns.protectedBits.has(this.legacyIndex++)
+    if (isProtected) return this.protectedV[parity ? 1 : 0]
+    return parity ? V28 : V27
+  }
+
+  /** Leaves the integer at `offset` as minimal big-endian bytes at the end of `integer` and returns where the next begins. */
+  private readUvarint(offset: number, integer: Uint8Array): number {
+    const { bytes } = this.columns
+    let end = offset
+    while ((bytes[end] ?? 0) >= 0x80) end++
+    if (end - offset < 7) {
+      let value = 0
+      for (let i = end; i >= offset; i--) value = value * 128 + ((bytes[i] ?? 0) & 0x7f)
+      let start = 8
+      for (; value > 0; value = Math.floor(value / 256)) integer[--start] = value % 256
+      this.integerStart = start
+      return end + 1
+    }
+    let value = 0n
+    for (let i = end; i >= offset; i--) value = (value << 7n) | BigInt((bytes[i] ?? 0) & 0x7f)
+    let start = 8
+    for (; value > 0n; value >>= 8n) integer[--start] = Number(value & 0xffn)
+    this.integerStart = start
+    return end + 1
+  }
+}
+
+interface TxFields {
+  valueStart: number
+  valueEnd: number
+  pricesStart: number
+  pricesEnd: number
+  /** Input data and the lists behind them. */
+  dataStart: number
+  dataEnd: number
+}
+
+const NO_BYTES = new Uint8Array(0)
+const V27 = Uint8Array.of(27)
+const V28 = Uint8Array.of(28)
+
+/** List of [address, [storage key…]] (EIP-2930). Returns where it ends. */
+function checkAccessList(cursor: RlpCursor, offset: number, limit: number): number {
+  cursor.readList(offset, limit)
+  const listEnd = cursor.end
+  let position = cursor.start
+  while (position < listEnd) {
+    cursor.readList(position, listEnd)
+    const entryEnd = cursor.end
+    cursor.readFixed(cursor.start, entryEnd, 20)
+    cursor.readList(cursor.end, entryEnd)
+    if (cursor.end !== entryEnd) throw new DecodeError('access list: entry has more than two members')
+    let key = cursor.start
+    while (key < entryEnd) {
+      cursor.readFixed(key, entryEnd, 32)
+      key = cursor.end
+    }
+    position = entryEnd
+  }
+  return listEnd
+}
+
+/** List of [chain id, address, nonce, y parity, r, s] (EIP-7702). Returns where it ends. */
+function checkAuthorizations(cursor: RlpCursor, offset: number, limit: number): number {
+  cursor.readList(offset, limit)
+  const listEnd = cursor.end
+  let position = cursor.start
+  while (position < listEnd) {
+    cursor.readList(position, listEnd)
+    const entryEnd = cursor.end
+    cursor.readInteger(cursor.start, entryEnd, UINT256_BYTES)
+    cursor.readFixed(cursor.end, entryEnd, 20)
+    cursor.readInteger(cursor.end, entryEnd, 8)
+    cursor.readInteger(cursor.end, entryEnd, 1)
+    cursor.readInteger(cursor.end, entryEnd, UINT256_BYTES)
+    cursor.readInteger(cursor.end, entryEnd, UINT256_BYTES)
+    if (cursor.end !== entryEnd) throw new DecodeError('authorization: more than six members')
+    position = entryEnd
+  }
+  return listEnd
+}
+
+/** Where the bytes start..end begin that are no leading zeros. */
+function withoutLeadingZeros(bytes: Uint8Array, start: number, end: number): number {
+  let first = start
+  while (first < end && bytes[first] === 0) first++
+  return first
+}
+
+/** Length of the RLP string of an integer of at most 55 bytes. */
+function stringLength(bytes: Uint8Array, start: number, end: number): number {
+  return end - start === 1 && (bytes[start] ?? 0) < 0x80 ? 1 : 1 + end - start
+}

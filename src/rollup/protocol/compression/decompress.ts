@@ -1,0 +1,190 @@
+import {
+  type BrotliDecompress,
+  brotliDecompressSync,
+  constants,
+  createBrotliDecompress,
+  createInflate,
+  type Inflate,
+  inflateSync,
+} from 'node:zlib'
+import { DecodeError } from '../../../lib/errors.ts'
+import { runInTurns } from '../../../lib/steps.ts'
+import { brotliSteps, brotliWindowBytes } from './brotliSteps.ts'
+import { GrowingOutput } from './growingOutput.ts'
+import { type InflatedPrefix, inflatePrefixSteps } from './inflate.ts'
+
+/** Leads channel data that are compressed with brotli (specs: fjord/derivation, "Brotli channel compression"). */
+export const BROTLI_VERSION = 1
+/** What is smaller is decompressed at once, which takes a few milliseconds; the rest by threads that node keeps for it. */
+const MAX_INPUT_AT_ONCE = 2_000_000
+const MAX_OUTPUT_AT_ONCE = { zlib: 4_000_000, brotli: 2_000_000 }
+const CHUNK_BYTES = 64 * 1024
+const CHUNK_BYTES_AT_ONCE = 256 * 1024
+/** Room for what channels mostly give for each of their bytes. */
+const USUAL_RATIO = 4
+
+export interface ReadChannelOptions {
+  /** Whether Fjord is active at the L1 time the channel is read at: allows brotli. */
+  fjord: boolean
+  /** No more than this much decompressed data is read. */
+  maxRlpBytes: number
+}
+
+export interface Decompressed {
+  output: Uint8Array
+  /** Why the output is not all that the data promise. */
+  fault?: string
+}
+
+/**
+ * What may take long is done without holding the event loop. Throws DecodeError where the reference node could not even
+ * begin.
+ */
+export function decompress(
+  data: Uint8Array,
+  { fjord, maxRlpBytes }: ReadChannelOptions,
+): Decompressed | Promise<Decompressed> {
+  const method = methodOf(data, fjord)
+  const limit = Math.min(MAX_OUTPUT_AT_ONCE[method], maxRlpBytes)
+  if (method === 'zlib') {
+    const known = data.length > MAX_INPUT_AT_ONCE ? undefined : inflateAtOnce(data, limit)
+    return known ?? inflateLater(data, maxRlpBytes)
+  }
+  const compressed = data.subarray(1)
+  const known = data.length > MAX_INPUT_AT_ONCE ? undefined : brotliAtOnce(compressed, limit)
+  return known ?? brotliLater(compressed, maxRlpBytes)
+}
+
+function methodOf(data: Uint8Array, fjord: boolean): 'zlib' | 'brotli' {
+  const first = data[0]
+  if (first === undefined) throw new DecodeError('channel: empty')
+  const method = first & 0x0f
+  if (method === 8 || method === 15) return 'zlib'
+  if (first !== BROTLI_VERSION) throw new DecodeError(`channel: compression ${first} is not known`)
+  if (!fjord) throw new DecodeError('channel: brotli before Fjord')
+  return 'brotli'
+}
+
+/** undefined when the stream is not whole or sound, or gives more than `maxBytes`. */
+function inflateAtOnce(data: Uint8Array, maxBytes: number): Decompressed | undefined {
+  try {
+    return { output: plain(inflateSync(data, { maxOutputLength: maxBytes, chunkSize: CHUNK_BYTES_AT_ONCE })) }
+  } catch {
+    return undefined
+  }
+}
+
+async function inflateLater(data: Uint8Array, maxBytes: number): Promise<Decompressed> {
+  const { output, ending } = await collect(createInflate({ chunkSize: CHUNK_BYTES_AT_ONCE }), [data], maxBytes)
+  if (ending === 'end') return { output }
+  if (ending === 'limit') return { output, fault: 'output limit' }
+  // The native decoder loses the last of what it decoded.
+  const prefix: InflatedPrefix = await runInTurns(inflatePrefixSteps(data, maxBytes))
+  return prefix
+}
+
+/** As inflateAtOnce. */
+function brotliAtOnce(data: Uint8Array, maxOutputLength: number): Decompressed | undefined {
+  try {
+    const finishFlush = constants.BROTLI_OPERATION_FLUSH
+    return {
+      output: plain(brotliDecompressSync(data, { maxOutputLength, chunkSize: CHUNK_BYTES_AT_ONCE, finishFlush })),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * What counts of data that are corrupt or too long is what the reference node's decoder would have handed on: everything up to the limit,
+ * or all that it gave before the step with the fault, and of that step whole windows.
+ */
+async function brotliLater(data: Uint8Array, maxBytes: number): Promise<Decompressed> {
+  const decoder = () =>
+    createBrotliDecompress({ chunkSize: CHUNK_BYTES, finishFlush: constants.BROTLI_OPERATION_FLUSH })
+  const parts = (end: number) => slicesOf(data, [...brotliSteps(data.length).filter((step) => step < end), end])
+  const { output, ending, stepEnds } = await collect(decoder(), parts(data.length), maxBytes)
+  if (ending === 'end') return { output }
+  if (ending === 'limit') return { output, fault: 'output limit' }
+  const ends = brotliSteps(data.length)
+  const sound = ends[stepEnds.length - 1] ?? 0
+  const given = stepEnds.at(-1) ?? 0
+  const window = brotliWindowBytes(data)
+  const before = output.subarray(0, given)
+  const fault = 'brotli stream is corrupt'
+  // A window that was filled up in the step with the fault had been handed on.
+  if (output.length === given && window - (given % window) > CHUNK_BYTES) return { output: before, fault }
+  let last = sound
+  for (let high = (ends[stepEnds.length] ?? sound) + 1; high - last > 1; ) {
+    const middle = (last + high) >>> 1
+    const probe = await collect(decoder(), parts(middle), maxBytes)
+    if (probe.ending === 'fault') high = middle
+    else last = middle
+  }
+  const reached = await collect(decoder(), parts(last), maxBytes)
+  return { output: withWholeWindows(data, before, reached.output), fault }
+}
+
+/** What the decoder had given before a step, and the windows that it filled in that step. */
+function withWholeWindows(data: Uint8Array, before: Uint8Array, reached: Uint8Array): Uint8Array {
+  const window = brotliWindowBytes(data)
+  const whole = Math.floor(reached.length / window) * window
+  return whole > before.length ? reached.subarray(0, whole) : before
+}
+
+function slicesOf(data: Uint8Array, ends: readonly number[]): Uint8Array[] {
+  return ends.map((end, i) => data.subarray(ends[i - 1] ?? 0, end))
+}
+
+interface Collected {
+  output: Uint8Array
+  ending: 'end' | 'limit' | 'fault'
+  /** Length of the output after each input that was taken in whole. */
+  stepEnds: number[]
+}
+
+/** Feeds a decoder one input after the other until it ends, fails, or has given `maxBytes`. */
+async function collect(
+  decoder: Inflate | BrotliDecompress,
+  inputs: readonly Uint8Array[],
+  maxBytes: number,
+): Promise<Collected> {
+  const inputBytes = inputs.reduce((sum, { length }) => sum + length, 0)
+  const output = new GrowingOutput(Math.max(MAX_OUTPUT_AT_ONCE.zlib, inputBytes * USUAL_RATIO), maxBytes)
+  const stepEnds: number[] = []
+  const { promise, resolve } = Promise.withResolvers<Collected['ending']>()
+  decoder.on('data', (piece: Uint8Array) => {
+    output.add(piece)
+    if (output.isFull) resolve('limit')
+  })
+  decoder.on('end', () => resolve('end'))
+  decoder.on('error', () => resolve('fault'))
+  const feed = (index: number): void => {
+    const input = inputs[index]
+    if (input === undefined) {
+      decoder.end()
+      return
+    }
+    decoder.write(input, (error) => {
+      if (error === null || error === undefined) next(index)
+    })
+  }
+  // What is not given out yet would be lost if the next input were faulty.
+  const next = (index: number): void => {
+    if (decoder.readableLength > 0) {
+      setImmediate(next, index)
+      return
+    }
+    stepEnds.push(output.length)
+    feed(index + 1)
+  }
+  feed(0)
+  const ending = await promise
+  decoder.destroy()
+  return { output: await output.joined(), ending, stepEnds }
+}
+
+/** Without Buffer's own methods, whose `slice` does not copy. */
+function plain(buffer: Uint8Array): Uint8Array {
+  return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length)
+}

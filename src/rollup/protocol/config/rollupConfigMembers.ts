@@ -1,0 +1,56 @@
+import { describeUnknown, type KnownMembers, type UnknownMember, unknownMembers } from '../../../lib/unknownMembers.ts'
+import { FORKS, type UnknownFork } from '../types.ts'
+
+const all = (...names: string[]): Record<string, true> => Object.fromEntries(names.map((name) => [name, true]))
+const BLOCK = all('hash', 'number')
+
+/** What op-node and kona have in a rollup config, of today or of years ago; not all of it is read here. */
+const KNOWN: KnownMembers = {
+  genesis: {
+    l1: BLOCK,
+    l2: BLOCK,
+    l2_time: true,
+    system_config: all(
+      ...['batcherAddr', 'batcherAddress', 'overhead', 'scalar', 'gasLimit', 'minBaseFee', 'daFootprintGasScalar'],
+      ...['eip1559Params', 'eip1559Denominator', 'eip1559Elasticity', 'baseFeeScalar', 'blobBaseFeeScalar'],
+      ...['operatorFeeParams', 'operatorFeeScalar', 'operatorFeeConstant'],
+    ),
+  },
+  ...all(...FORKS.map((fork) => `${fork}_time`), 'interop_time', 'pectra_blob_schedule_time', 'keep_karst_upgrade_gas'),
+  ...all('block_time', 'max_sequencer_drift', 'seq_window_size', 'channel_timeout', 'l1_chain_id', 'l2_chain_id'),
+  ...all('batch_inbox_address', 'deposit_contract_address', 'l1_system_config_address', 'protocol_versions_address'),
+  ...all('superchain_config_address', 'blobs_enabled_l1_timestamp', 'granite_channel_timeout'),
+  interop_message_expiry_window: true,
+  chain_op_config: all(
+    ...['eip1559Elasticity', 'eip1559Denominator', 'eip1559DenominatorCanyon'],
+    ...['eip1559_elasticity', 'eip1559_denominator', 'eip1559_denominator_canyon'],
+  ),
+  alt_da: all(
+    ...['da_challenge_contract_address', 'da_challenge_address', 'da_commitment_type'],
+    ...['da_challenge_window', 'da_resolve_window'],
+  ),
+  ...all('use_plasma', 'use_alt_da', 'da_challenge_address', 'da_challenge_window', 'da_resolve_window'),
+}
+
+const FORK_TIME = /^([a-z][a-z0-9_]*)_time$/
+
+/** Forks that a rollup.json names by `<name>_time`, and this version does not know. A misspelt one is among them. */
+export function unknownForksOf(json: unknown): UnknownFork[] {
+  if (typeof json !== 'object' || json === null) return []
+  return Object.entries(json).flatMap(([member, time]): UnknownFork[] => {
+    const [, name] = FORK_TIME.exec(member) ?? []
+    const isUnknown = name !== undefined && !Object.hasOwn(KNOWN, member)
+    return isUnknown && Number.isSafeInteger(time) && time >= 0 ? [{ name, time }] : []
+  })
+}
+
+/** Members of a rollup.json that nobody knows: a misspelt fork would never activate. */
+export function unknownConfigMembers(json: unknown): UnknownMember[] {
+  return unknownMembers(json, KNOWN)
+}
+
+/** One line on such a member: what it does all the same, and which one was probably meant. */
+export function describeUnknownMember(unknown: UnknownMember, forks: readonly UnknownFork[] = []): string {
+  const isFork = forks.some(({ name }) => unknown.member === `${name}_time`)
+  return describeUnknown(unknown, isFork ? 'it is taken for a fork that this version does not know' : undefined)
+}

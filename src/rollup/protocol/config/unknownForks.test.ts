@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { severityOf } from '../../../lib/errors.ts'
+import { testConfig } from '../testUtils/config.ts'
+import { parseRollupConfig, rollupConfigToJson } from './rollupConfig.ts'
+import { describeUnknownMember, unknownConfigMembers } from './rollupConfigMembers.ts'
+import { checkForksKnown, unknownForks } from './unknownForks.ts'
+
+describe('forks that this version does not know', () => {
+  const json = { ...rollupConfigToJson(testConfig({ karst: 0 })), venus_time: 20, mars_time: 10, l2_time: 'x' }
+
+  it('are read from a rollup.json, kept in what is written of it, and come in the order of their times', () => {
+    const config = parseRollupConfig({ ...json, earth_time: 15, odd_time: 'soon', never_time: null })
+    const forks = [
+      { name: 'mars', time: 10 },
+      { name: 'earth', time: 15 },
+      { name: 'venus', time: 20 },
+    ]
+    expect(unknownForks(config)).toEqual(forks)
+    expect(unknownForks(parseRollupConfig(rollupConfigToJson(config)))).toEqual(forks)
+    expect(parseRollupConfig(rollupConfigToJson(testConfig({ karst: 0 }))).unknownForks).toBeUndefined()
+  })
+
+  it('refuse the blocks from their time on, and none before', () => {
+    const config = parseRollupConfig(json)
+    checkForksKnown(config, 9)
+    for (const time of [10, 1_000]) {
+      try {
+        checkForksKnown(config, time)
+        expect.unreachable()
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'fork-unknown', details: { fork: 'mars', time: 10 } })
+        expect(severityOf(error)).toBe('temporary')
+      }
+    }
+  })
+
+  it('are not said to be ignored', () => {
+    const misspelt = { ...json, jovain_time: 5, karst_tmie: 5 }
+    const lines = unknownConfigMembers(misspelt).map((one) =>
+      describeUnknownMember(one, parseRollupConfig(misspelt).unknownForks),
+    )
+    expect(lines).toContain(
+      'Nobody knows the member jovain_time: it is taken for a fork that this version does not know. Did you mean jovian_time?',
+    )
+    expect(lines).toContain('Nobody knows the member karst_tmie: it is ignored. Did you mean karst_time?')
+  })
+})

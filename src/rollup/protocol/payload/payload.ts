@@ -1,0 +1,87 @@
+import { fromHex, type Hex } from '../../../lib/hex.ts'
+import { encodeRlp } from '../../../lib/rlp.ts'
+import { isForkActive } from '../config/forks.ts'
+import { EMPTY_REQUESTS_HASH, EMPTY_UNCLES_HASH } from '../constants.ts'
+import { l1InfoOfTransactions } from '../l1/l1Info.ts'
+import type { ExecutionPayload, L2BlockRef, PayloadEnvelope, RollupConfig, Withdrawal } from '../types.ts'
+import { type BlockHeader, blockHeaderHash } from './blockHeader.ts'
+import { orderedTrieRoot } from './orderedTrie.ts'
+import type { PayloadVersion } from './payloadSsz.ts'
+
+/** Which gossip topic and container a block of this L2 time belongs to. */
+export function payloadVersionAt(config: RollupConfig, timestamp: number): PayloadVersion {
+  if (isForkActive(config, 'isthmus', timestamp)) return 4
+  if (isForkActive(config, 'ecotone', timestamp)) return 3
+  if (isForkActive(config, 'canyon', timestamp)) return 2
+  return 1
+}
+
+export interface PayloadHeaderOptions {
+  /** Saves building the trie when the caller has its root already. */
+  transactionsRoot?: Hex
+}
+
+/**
+ * The header that a payload stands for. Which fork's members it has follows from those of the payload: `withdrawalsRoot`
+ * means Isthmus (with the empty requests hash), `withdrawals` Canyon, the blob gas members Ecotone.
+ */
+export function payloadToHeader(envelope: PayloadEnvelope, opts: PayloadHeaderOptions = {}): BlockHeader {
+  const { payload, parentBeaconBlockRoot } = envelope
+  const header: BlockHeader = {
+    parentHash: payload.parentHash,
+    unclesHash: EMPTY_UNCLES_HASH,
+    coinbase: payload.feeRecipient,
+    stateRoot: payload.stateRoot,
+    transactionsRoot: opts.transactionsRoot ?? orderedTrieRoot(payload.transactions),
+    receiptsRoot: payload.receiptsRoot,
+    logsBloom: payload.logsBloom,
+    difficulty: 0n,
+    number: payload.blockNumber,
+    gasLimit: payload.gasLimit,
+    gasUsed: payload.gasUsed,
+    timestamp: payload.timestamp,
+    extraData: payload.extraData,
+    mixHash: payload.prevRandao,
+    nonce: '0x0000000000000000',
+    baseFeePerGas: payload.baseFeePerGas,
+  }
+  if (payload.withdrawalsRoot !== undefined) {
+    header.withdrawalsRoot = payload.withdrawalsRoot
+    header.requestsHash = EMPTY_REQUESTS_HASH
+  } else if (payload.withdrawals !== undefined) {
+    header.withdrawalsRoot = orderedTrieRoot(payload.withdrawals.map(encodeWithdrawal))
+  }
+  if (payload.blobGasUsed !== undefined) header.blobGasUsed = payload.blobGasUsed
+  if (payload.excessBlobGas !== undefined) header.excessBlobGas = payload.excessBlobGas
+  if (parentBeaconBlockRoot !== undefined) header.parentBeaconBlockRoot = parentBeaconBlockRoot
+  return header
+}
+
+/**
+ * Block hash recomputed from the payload's content, to compare with the `blockHash` it claims. Throws DecodeError when its
+ * members fit no fork. From Isthmus on the hash says nothing of `withdrawals`: callers refuse others than none.
+ */
+export function payloadBlockHash(envelope: PayloadEnvelope, opts: PayloadHeaderOptions = {}): Hex {
+  return blockHeaderHash(payloadToHeader(envelope, opts))
+}
+
+/** EIP-4895. */
+function encodeWithdrawal({ index, validatorIndex, address, amount }: Withdrawal): Uint8Array {
+  return encodeRlp([index, validatorIndex, fromHex(address, 20, 'withdrawal address'), amount])
+}
+
+/** Reference to the block, with the origin from its L1-info deposit. Throws DecodeError when that is missing or malformed. */
+export function payloadToL2BlockRef(payload: ExecutionPayload, config: RollupConfig): L2BlockRef {
+  const { l1, l2 } = config.genesis
+  const ref = {
+    hash: payload.blockHash,
+    number: payload.blockNumber,
+    parentHash: payload.parentHash,
+    timestamp: payload.timestamp,
+  }
+  if (payload.blockNumber === l2.number && payload.blockHash === l2.hash) {
+    return { ...ref, l1Origin: { ...l1 }, sequenceNumber: 0 }
+  }
+  const info = l1InfoOfTransactions(payload.transactions)
+  return { ...ref, l1Origin: { hash: info.blockHash, number: info.number }, sequenceNumber: info.sequenceNumber }
+}

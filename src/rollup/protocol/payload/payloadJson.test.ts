@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest'
+import { DecodeError } from '../../../lib/errors.ts'
+import { fromHex } from '../../../lib/hex.ts'
+import { EMPTY_TRIE_ROOT } from '../constants.ts'
+import { testConfig } from '../testUtils/config.ts'
+import type { ExecutionPayload, PayloadAttributes } from '../types.ts'
+import {
+  attributesFromJson,
+  attributesToJson,
+  payloadEnvelopeFromJson,
+  payloadEnvelopeToJson,
+  payloadFromJson,
+  payloadToJson,
+} from './payloadJson.ts'
+
+const PAYLOAD: ExecutionPayload = {
+  parentHash: `0x${'01'.repeat(32)}`,
+  feeRecipient: '0x4200000000000000000000000000000000000011',
+  stateRoot: `0x${'02'.repeat(32)}`,
+  receiptsRoot: `0x${'03'.repeat(32)}`,
+  logsBloom: `0x${'00'.repeat(256)}`,
+  prevRandao: `0x${'06'.repeat(32)}`,
+  blockNumber: 0x1234,
+  gasLimit: 30_000_000n,
+  gasUsed: 0n,
+  timestamp: 1_700_000_102,
+  extraData: '0xaabb',
+  baseFeePerGas: 2n ** 200n,
+  blockHash: `0x${'08'.repeat(32)}`,
+  transactions: [fromHex('0x7e0102')],
+}
+const ISTHMUS: ExecutionPayload = {
+  ...PAYLOAD,
+  withdrawals: [{ index: 1n, validatorIndex: 2n, address: `0x${'77'.repeat(20)}`, amount: 3n }],
+  blobGasUsed: 5n,
+  excessBlobGas: 0n,
+  withdrawalsRoot: `0x${'0a'.repeat(32)}`,
+}
+const ATTRIBUTES: PayloadAttributes = {
+  timestamp: 1_700_000_104,
+  prevRandao: `0x${'06'.repeat(32)}`,
+  suggestedFeeRecipient: '0x4200000000000000000000000000000000000011',
+  transactions: [fromHex('0x7e0102')],
+  noTxPool: true,
+  gasLimit: 30_000_000n,
+}
+
+describe('Engine API JSON', () => {
+  it('writes quantities without leading zeros', () => {
+    expect(payloadToJson(PAYLOAD)).toMatchObject({
+      blockNumber: '0x1234',
+      gasUsed: '0x0',
+      extraData: '0xaabb',
+      transactions: ['0x7e0102'],
+    })
+    expect(Object.keys(payloadToJson(PAYLOAD)).toSorted()).toEqual(Object.keys(PAYLOAD).toSorted())
+  })
+
+  it('takes extra data of 32 bytes, and no more', () => {
+    const extraData = `0x${'00'.repeat(32)}` as const
+    expect(payloadFromJson({ ...payloadToJson(PAYLOAD), extraData }).extraData).toBe(extraData)
+  })
+
+  it.each([
+    ['bedrock', PAYLOAD],
+    ['isthmus', ISTHMUS],
+  ])('gives back a payload of %s', (_, payload) => {
+    expect(payloadFromJson(JSON.parse(JSON.stringify(payloadToJson(payload))))).toStrictEqual(payload)
+    const envelope = { parentBeaconBlockRoot: `0x${'09'.repeat(32)}` as const, payload }
+    expect(payloadEnvelopeFromJson(JSON.parse(JSON.stringify(payloadEnvelopeToJson(envelope))))).toStrictEqual(envelope)
+    expect(payloadEnvelopeFromJson(payloadEnvelopeToJson({ payload }))).toStrictEqual({ payload })
+    expect(payloadEnvelopeToJson({ payload })).toStrictEqual({ executionPayload: payloadToJson(payload) })
+  })
+
+  it('leaves out a withdrawals root that a client reports before Isthmus', () => {
+    const json = { ...payloadToJson(ISTHMUS), withdrawalsRoot: EMPTY_TRIE_ROOT }
+    const { withdrawalsRoot: _, ...expected } = ISTHMUS
+    expect(payloadFromJson(json, testConfig({ ecotone: 0 }))).toEqual(expected)
+    expect(payloadFromJson(json, testConfig({ isthmus: 0 })).withdrawalsRoot).toBe(EMPTY_TRIE_ROOT)
+  })
+
+  it.each([
+    [/executionPayload\.parentHash: missing/, { parentHash: undefined }],
+    [/executionPayload\.transactions\[0\]/, { transactions: ['0x7'] }],
+    [/executionPayload\.transactions\[0\]/, { transactions: [5] }],
+    [/executionPayload\.extraData: 33 bytes/, { extraData: `0x${'00'.repeat(33)}` }],
+    [/executionPayload\.blockNumber/, { blockNumber: '0x20000000000001' + '0' }],
+    [/executionPayload\.gasLimit/, { gasLimit: 5 }],
+    [/executionPayload\.withdrawals\[0\]\.index/, { withdrawals: [{}] }],
+  ])('names what is wrong: %s', (message, change) => {
+    const read = () => payloadFromJson({ ...payloadToJson(PAYLOAD), ...change })
+    expect(read).toThrow(DecodeError)
+    expect(read).toThrow(message)
+  })
+
+  it.each([
+    ['bedrock', ATTRIBUTES],
+    [
+      'jovian',
+      {
+        ...ATTRIBUTES,
+        withdrawals: [],
+        parentBeaconBlockRoot: `0x${'09'.repeat(32)}`,
+        eip1559Params: '0x000000fa00000006',
+        minBaseFee: 7n,
+      } satisfies PayloadAttributes,
+    ],
+  ])('gives back attributes of %s', (_, attributes) => {
+    expect(attributesFromJson(JSON.parse(JSON.stringify(attributesToJson(attributes))))).toStrictEqual(attributes)
+    const members = Object.keys(attributes).toSorted()
+    expect(Object.keys(attributesToJson(attributes)).toSorted()).toEqual(members)
+  })
+
+  it('writes the minimum base fee as a number and reads a quantity too', () => {
+    const json = attributesToJson({ ...ATTRIBUTES, minBaseFee: 7n })
+    expect(json.minBaseFee).toBe(7)
+    expect(attributesFromJson({ ...json, minBaseFee: '0x7' }).minBaseFee).toBe(7n)
+  })
+
+  it('takes absent transactions as none', () => {
+    const { transactions: _, noTxPool: __, ...json } = attributesToJson(ATTRIBUTES)
+    expect(attributesFromJson(json)).toMatchObject({ transactions: [], noTxPool: false })
+    expect(() => attributesFromJson({ ...json, gasLimit: null })).toThrow(/gasLimit: missing/)
+  })
+})

@@ -1,0 +1,136 @@
+import { bytesToBigInt, concatBytes, EMPTY_BYTES } from '../../../lib/bytes.ts'
+import { DecodeError } from '../../../lib/errors.ts'
+import { keccak256Hex } from '../../../lib/hash.ts'
+import { fromHex, type Hex, quantityToBigInt, toHex } from '../../../lib/hex.ts'
+import { decodeRlp, encodeRlp, rlpBigInt, rlpBytes, rlpList } from '../../../lib/rlp.ts'
+import type { DepositTx, L1Log, L1Receipt } from '../types.ts'
+import { userDepositSourceHash } from './sourceHash.ts'
+
+export type { DepositTx }
+
+/** EIP-2718 type of deposit transactions (specs: deposits). */
+export const DEPOSIT_TX_TYPE = 0x7e
+
+/** Whether the EIP-2718 encoding is that of a deposit. */
+export function isDepositTx(encoded: Uint8Array): boolean {
+  return encoded[0] === DEPOSIT_TX_TYPE
+}
+
+export function encodeDepositTx(tx: DepositTx): Uint8Array {
+  const body = encodeRlp([
+    fromHex(tx.sourceHash, 32, 'source hash'),
+    fromHex(tx.from, 20, 'deposit sender'),
+    tx.to === null ? EMPTY_BYTES : fromHex(tx.to, 20, 'deposit recipient'),
+    tx.mint,
+    tx.value,
+    tx.gas,
+    tx.isSystemTx ? 1 : 0,
+    tx.data,
+  ])
+  return concatBytes(Uint8Array.of(DEPOSIT_TX_TYPE), body)
+}
+
+/** Throws DecodeError. */
+export function decodeDepositTx(encoded: Uint8Array): DepositTx {
+  if (!isDepositTx(encoded)) throw new DecodeError(`deposit: type byte is ${encoded[0]}, expected ${DEPOSIT_TX_TYPE}`)
+  const fields = rlpList(decodeRlp(encoded.subarray(1)), 'deposit', 8)
+  const to = rlpBytes(fields[2], 'deposit recipient')
+  if (to.length !== 0 && to.length !== 20) throw new DecodeError(`deposit recipient: ${to.length} bytes`)
+  const isSystemTx = rlpBigInt(fields[6], 'deposit isSystemTx', 1)
+  if (isSystemTx > 1n) throw new DecodeError(`deposit isSystemTx: ${isSystemTx} is no boolean`)
+  return {
+    sourceHash: toHex(rlpBytes(fields[0], 'deposit source hash', 32)),
+    from: toHex(rlpBytes(fields[1], 'deposit sender', 20)),
+    to: to.length === 0 ? null : toHex(to),
+    mint: rlpBigInt(fields[3], 'deposit mint'),
+    value: rlpBigInt(fields[4], 'deposit value'),
+    gas: rlpBigInt(fields[5], 'deposit gas', 8),
+    isSystemTx: isSystemTx === 1n,
+    data: rlpBytes(fields[7], 'deposit data'),
+  }
+}
+
+/**
+ * The member of a deposit in JSON: absent or null, a boolean (op-geth, op-reth), or a quantity (other clients). Throws
+ * DecodeError.
+ */
+export function isSystemTxFromJson(value: unknown): boolean {
+  if (value === undefined || value === null) return false
+  if (typeof value === 'boolean') return value
+  const flag = quantityToBigInt(value, 'deposit isSystemTx')
+  if (flag > 1n) throw new DecodeError(`deposit isSystemTx: ${flag} is no boolean`)
+  return flag === 1n
+}
+
+export function depositTxHash(tx: DepositTx): Hex {
+  return keccak256Hex(encodeDepositTx(tx))
+}
+
+/** keccak256("TransactionDeposited(address,address,uint256,bytes)") */
+export const TRANSACTION_DEPOSITED_TOPIC: Hex = '0xb3813568d9991fc951961fcb4c784893574240a28925604d09fc577c55bb7c32'
+const ZERO_VERSION_TOPIC: Hex = `0x${'0'.repeat(64)}`
+/** mint u256, value u256, gas u64, isCreation. */
+const OPAQUE_FIXED_BYTES = 73
+
+/**
+ * The deposit that an OptimismPortal log asks for (specs: deposits, "Deposit contract"). Throws DecodeError of
+ * severity critical: such a log can come only from a contract other than the one the chain was made for.
+ */
+export function userDepositFromLog(log: L1Log, l1BlockHash: Hex): DepositTx {
+  if (log.topics.length !== 4) throw badDeposit(log, `${log.topics.length} topics, expected 4`)
+  const [event, from, to, version] = log.topics
+  if (event !== TRANSACTION_DEPOSITED_TOPIC) throw badDeposit(log, `event ${event}`)
+  if (version !== ZERO_VERSION_TOPIC) throw badDeposit(log, `version ${version} is not supported`)
+  const opaque = readOpaqueData(log)
+  const sender = addressOfTopic(log, from)
+  const recipient = addressOfTopic(log, to)
+  const isCreation = opaque[72] !== 0
+  return {
+    sourceHash: userDepositSourceHash(l1BlockHash, log.logIndex),
+    from: sender,
+    to: isCreation ? null : recipient,
+    mint: bytesToBigInt(opaque.subarray(0, 32)),
+    value: bytesToBigInt(opaque.subarray(32, 64)),
+    gas: bytesToBigInt(opaque.subarray(64, 72)),
+    isSystemTx: false,
+    data: opaque.subarray(OPAQUE_FIXED_BYTES),
+  }
+}
+
+/** User deposits of an L1 block in order of their logs; receipts of failed transactions do not count. */
+export function depositsFromReceipts(
+  receipts: readonly L1Receipt[],
+  depositContract: Hex,
+  l1BlockHash: Hex,
+): DepositTx[] {
+  const deposits: DepositTx[] = []
+  for (const receipt of receipts) {
+    if (!receipt.status) continue
+    for (const log of receipt.logs) {
+      if (log.address !== depositContract || log.topics[0] !== TRANSACTION_DEPOSITED_TOPIC) continue
+      deposits.push(userDepositFromLog(log, l1BlockHash))
+    }
+  }
+  return deposits
+}
+
+/** ABI-encoded `bytes`: offset 32, length, data padded to the next full word and no further. */
+function readOpaqueData(log: L1Log): Uint8Array {
+  const { data } = log
+  if (data.length < 64 || data.length % 32 !== 0) throw badDeposit(log, `data of ${data.length} bytes`)
+  if (bytesToBigInt(data.subarray(0, 32)) !== 32n) throw badDeposit(log, 'opaque data does not begin at byte 32')
+  const length = bytesToBigInt(data.subarray(32, 64))
+  const available = BigInt(data.length - 64)
+  if (length > available || length + 32n <= available) throw badDeposit(log, `opaque data of ${length} bytes`)
+  if (length < OPAQUE_FIXED_BYTES) throw badDeposit(log, `opaque data of ${length} bytes is too short`)
+  return data.subarray(64, 64 + Number(length))
+}
+
+function addressOfTopic(log: L1Log, topic: Hex | undefined): Hex {
+  if (topic === undefined || topic.length !== 66) throw badDeposit(log, `address topic ${topic}`)
+  return `0x${topic.slice(26).toLowerCase()}`
+}
+
+function badDeposit(log: L1Log, reason: string): DecodeError {
+  return new DecodeError(`deposit log ${log.logIndex}: ${reason}`, { severity: 'critical' })
+}
