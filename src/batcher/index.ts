@@ -7,8 +7,9 @@ export { createL1Failover } from './l1/l1Failover.ts'
 export { L1Heads } from './l1/l1Heads.ts'
 export { ActiveSequencer, NoActiveSequencerError } from './l2/activeSequencer.ts'
 export { createL2Source, type L2Source } from './l2/l2Source.ts'
-export { BatcherStateError, BatchSubmitter, type BatchSubmitterModules } from './submitter/batchSubmitter.ts'
+export { BatcherStateError, BatchSubmitter } from './submitter/batchSubmitter.ts'
 export { type BatcherMetrics, createBatcherMetrics, noBatcherMetrics } from './submitter/metrics.ts'
+export type { BatchSubmitterModules } from './submitter/modules.ts'
 export {
   type BatcherOptions,
   checkBatcherOptions,

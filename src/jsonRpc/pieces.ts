@@ -1,6 +1,5 @@
 import { concatBytes } from '../lib/bytes.ts'
 import { takeTurn } from '../lib/turns.ts'
-import type { RpcContext } from './callContext.ts'
 
 /**
  * One text, which may have tens of megabytes: as a whole it would hold up the event loop wherever it is touched. Bytes are
@@ -85,7 +84,7 @@ export function between(before: string, pieces: Pieces, after: string): Pieces {
 }
 
 /** As JSON. Between the pieces of a list others have their turns; throws the reason of the call's signal when it aborts meanwhile. */
-export async function writeInPieces(value: unknown, call: Pick<RpcContext, 'signal'>): Promise<Pieces> {
+export async function writeInPieces(value: unknown, call: { signal: AbortSignal }): Promise<Pieces> {
   if (value instanceof WrittenJson) return value.pieces
   if (!Array.isArray(value) || value.length === 0) return [serialize(value)]
   const writer = new PieceWriter()

@@ -1,15 +1,8 @@
 import type { Hex } from '../../lib/hex.ts'
 import { countOf, gweiText, sinceText } from '../../lib/phrases.ts'
+import type { Reachability } from '../l1/reachability.ts'
 import type { CancelStatus } from '../txmgr/poolCleaner.ts'
 import type { InFlightTx } from '../txmgr/types.ts'
-
-/** Whether something that the submitter asks answers. */
-export interface Reachability {
-  /** Undefined: not asked yet. */
-  lastAnswerMs: number | undefined
-  /** Why the last request failed; undefined when it did not. */
-  error: string | undefined
-}
 
 /** Where the submitter stands, for people. Times are milliseconds since 1970, money is gwei. */
 export interface BatcherStatus {

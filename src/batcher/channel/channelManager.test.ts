@@ -16,8 +16,9 @@ import {
 import { TEST_BATCHER_OPTIONS } from '../testUtils/submitterSetup.ts'
 import { takeTxData } from '../testUtils/takeTxData.ts'
 import type { ChannelManager } from './channelManager.ts'
-import { type ChannelOut, createChannelOut } from './channelOut.ts'
+import type { ChannelOut } from './channelOut.ts'
 import { COMPRESSION_ALGORITHMS } from './compress/algorithm.ts'
+import { createChannelOut } from './createChannelOut.ts'
 import { payloadOf, type TxData } from './txData.ts'
 
 // Hundreds of channels are compressed, which a busy machine takes long for.

@@ -5,7 +5,8 @@ import { type ChannelStage, noBatcherMetrics, type PendingFigures } from '../sub
 import { addAll, createManager, recorded, sizedBlocks, takeAll } from '../testUtils/managerInTest.ts'
 import { takeTxData } from '../testUtils/takeTxData.ts'
 import type { ChannelManager } from './channelManager.ts'
-import { type ChannelOut, createChannelOut } from './channelOut.ts'
+import type { ChannelOut } from './channelOut.ts'
+import { createChannelOut } from './createChannelOut.ts'
 
 /** Small channels: a block or two in each. */
 const SMALL = { batchType: 'singular', compressor: 'none', maxL1TxSizeBytes: 400, targetNumFrames: 1 } as const

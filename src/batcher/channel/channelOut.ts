@@ -1,8 +1,4 @@
-import type { RollupConfig } from '../../rollup/protocol/types.ts'
 import type { BatcherBlock } from '../l2/l2Block.ts'
-import type { ChannelConfig } from './channelConfig.ts'
-import { SingularChannelOut } from './singularChannelOut.ts'
-import { type ExpectedCompression, SpanChannelOut } from './spanChannelOut.ts'
 
 /** Why a channel takes no more blocks. The texts are what operators of op-batcher know. */
 export const CHANNEL_FULL_REASONS = {
@@ -37,15 +33,4 @@ export interface ChannelOut {
   read(maxBytes: number): Uint8Array
   /** Frees what is native. */
   destroy(): void
-}
-
-/** `expected` is what channels of the same chain learn from each other. */
-export function createChannelOut(
-  config: ChannelConfig,
-  rollupConfig: RollupConfig,
-  expected?: ExpectedCompression,
-): ChannelOut {
-  return config.batchType === 'span'
-    ? new SpanChannelOut(config, rollupConfig, expected)
-    : new SingularChannelOut(config, rollupConfig)
 }

@@ -2,8 +2,8 @@ import { type Clock, sleep } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import { WakeUp } from '../../lib/wakeUp.ts'
 import type { L1BlockRef } from '../../rollup/protocol/types.ts'
-import type { Reachability } from '../admin/status.ts'
 import type { L1Endpoint } from './l1Endpoint.ts'
+import type { Reachability } from './reachability.ts'
 
 const LOOKS_PER_BLOCK = 4
 /** Bounds of the time between two looks. The longest suits Ethereum's blocks of 12 s. */

@@ -4,7 +4,7 @@ import { checkRollupConfig, parseRollupConfig } from '../../rollup/protocol/inde
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
 import { createChannelConfig } from '../channel/channelConfig.ts'
 import { CheapestChoice, type DaChoice, fixedChoice } from '../channel/daChoice.ts'
-import type { BatchSubmitterModules } from '../submitter/batchSubmitter.ts'
+import type { BatchSubmitterModules } from '../submitter/modules.ts'
 import type { BatcherOptions } from '../submitter/options.ts'
 import type { Throttler } from '../throttle/throttler.ts'
 

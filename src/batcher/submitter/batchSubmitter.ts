@@ -1,39 +1,17 @@
-import type { RpcClient } from '../../jsonRpc/client.ts'
-import type { Clock } from '../../lib/clock.ts'
 import { DeviumError, describeError } from '../../lib/errors.ts'
-import type { Logger } from '../../lib/logger.ts'
 import type { BlockId, RollupConfig } from '../../rollup/protocol/types.ts'
 import { type BatcherStatus, CostWindow } from '../admin/status.ts'
 import { ChannelManager } from '../channel/channelManager.ts'
 import { CHANNEL_FULL_REASONS } from '../channel/channelOut.ts'
-import type { L1Endpoint } from '../l1/l1Endpoint.ts'
-import type { L1Heads } from '../l1/l1Heads.ts'
 import { type Chain, ChainFollower } from '../l2/chainFollower.ts'
 import { createDaChoice, fetchRollupConfig } from '../l2/chainSetup.ts'
-import type { L2Source } from '../l2/l2Source.ts'
 import type { BatcherSyncStatus } from '../l2/syncStatus.ts'
-import { Throttler, type ThrottlerModules } from '../throttle/throttler.ts'
+import { Throttler } from '../throttle/throttler.ts'
 import type { ForeignTx } from '../txmgr/foreignTx.ts'
-import type { TxManager } from '../txmgr/txManager.ts'
-import type { BatcherMetrics } from './metrics.ts'
+import type { BatchSubmitterModules } from './modules.ts'
 import type { BatcherOptions } from './options.ts'
-import { type BatchSender, Publisher } from './publisher.ts'
+import { Publisher } from './publisher.ts'
 import { SecondSubmitterWatch } from './secondSubmitter.ts'
-
-export interface BatchSubmitterModules {
-  rollup: Pick<RpcClient, 'request'>
-  l1: L1Endpoint
-  l2: L2Source
-  /** L2 execution clients that are throttled when data pile up. */
-  builders: ThrottlerModules['builders']
-  heads: L1Heads
-  sender: BatchSender & Pick<TxManager, 'from' | 'close' | 'tunables' | 'sending' | 'cancelling' | 'problem'>
-  clock: Clock
-  logger: Logger
-  metrics: BatcherMetrics
-  /** Something that trying again cannot mend: the program is to stop. */
-  onFatal: (error: unknown) => void
-}
 
 /** A start or a stop that does not do what was asked for. */
 export class BatcherStateError extends DeviumError<

@@ -8,7 +8,8 @@ import type { DepositTransaction, Log, SignedTransaction } from '../chain/block.
 import { ChainError } from '../errors.ts'
 import { isDelegation } from '../evm/delegation.ts'
 import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES, MAX_TX_GAS } from '../evm/intrinsicGas.ts'
-import { type Environment, finishTransaction, type MessageResult, runMessage } from '../evm/runMessage.ts'
+import type { MessageResult } from '../evm/message.ts'
+import { type Environment, finishTransaction, runMessage } from '../evm/runMessage.ts'
 import { effectiveTip } from '../tx/decodeTransaction.ts'
 import { postExecInvalid } from './postExecRules.ts'
 

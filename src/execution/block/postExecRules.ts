@@ -5,7 +5,7 @@ import {
   SDM_VERSION,
 } from '../../rollup/protocol/transaction/postExec.ts'
 import { ChainError } from '../errors.ts'
-import type { BlockContext } from '../evm/runMessage.ts'
+import type { BlockContext } from '../evm/message.ts'
 import { isSignedEncoding } from '../tx/decodeTransaction.ts'
 
 /** The rule that a block breaks with its post-exec transaction: `details.problem` of the ChainError `invalidBlock`. */

@@ -1,5 +1,5 @@
 import { fromHex, type Hex } from '../../lib/hex.ts'
-import type { ChainConfig } from '../chain/types.ts'
+import type { ChainConfig } from '../config/chainConfig.ts'
 import { Substate } from '../evm/interpreter/substate.ts'
 import type { Environment } from '../evm/runMessage.ts'
 import { CREATE2_DEPLOYER_ADDRESS, create2DeployerCode } from './create2Deployer.ts'

@@ -1,7 +1,8 @@
 import type { RpcHandler } from '../../jsonRpc/server.ts'
 import { JsonRpcError, type JsonValue, RPC_INVALID_PARAMS } from '../../jsonRpc/types.ts'
-import type { MethodTable, RpcOptions } from '../rpc/context.ts'
-import { timedOutAfter, timeLimitOf } from '../rpc/offload.ts'
+import { timedOutAfter, timeLimitOf } from '../rpc/callLimits.ts'
+import type { MethodTable } from '../rpc/context.ts'
+import type { RpcOptions } from '../rpc/options.ts'
 
 /** Characters of the parameters of a call that the program itself runs: a transaction of 128 kB, and what stands beside it. */
 const MAX_ASKED_CHARACTERS = 512 * 1024

@@ -11,7 +11,7 @@ import { programFile } from '../../lib/workProcess/programFile.ts'
 import { startWorkProcess, type WorkProcess } from '../../lib/workProcess/workProcess.ts'
 import { answerChainRead } from '../chain/storage/chainReads.ts'
 import type { Chain } from '../chain/types.ts'
-import { isLong, timedOutAfter } from '../rpc/offload.ts'
+import { isLong, timedOutAfter } from '../rpc/callLimits.ts'
 import type { CallAnswer, CallOptions, CallTask, LabelHashes, ServedMethods } from './callTask.ts'
 
 /** One beside the chain's own loop where there are two cores. */

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../jsonRpc/types.ts'
 import type { Hex } from '../../lib/hex.ts'
-import type { RpcOptions } from '../rpc/context.ts'
+import type { RpcOptions } from '../rpc/options.ts'
 
 // What goes between the program and the process that runs calls. Parameters and results go along as JSON.
 

@@ -5,13 +5,13 @@ import { decodeRlp, encodeRlp } from '../../lib/rlp.ts'
 import { isForkActive } from '../../rollup/protocol/config/forks.ts'
 import { type L1Info, parseL1Info } from '../../rollup/protocol/l1/l1Info.ts'
 import { l1FeeFields } from '../block/feeSchedule.ts'
+import type { ChainConfig } from '../config/chainConfig.ts'
 import { createAddress, effectiveTip } from '../tx/decodeTransaction.ts'
 import { decodeStoredReceipts, type ExecutionReceipt } from '../tx/receiptCodec.ts'
 import { type Block, type BlockHeader, isSigned, type Receipt, type Transaction } from './block.ts'
 import { decodeBody } from './storage/bodyCodec.ts'
 import type { ChainReads } from './storage/chainReads.ts'
 import { decodeHeader, encodeHeader } from './storage/headerCodec.ts'
-import type { ChainConfig } from './types.ts'
 
 const CACHED_HEADERS = 1024
 const CACHED_BLOCKS = 64

@@ -3,32 +3,24 @@ import { createSlots } from '../../lib/slots.ts'
 import { isForkActive } from '../../rollup/protocol/config/forks.ts'
 import type { Fork } from '../../rollup/protocol/types.ts'
 import { childBaseFee } from '../block/headerRules.ts'
+import type { ChainConfig } from '../config/chainConfig.ts'
 import { ChainError } from '../errors.ts'
 import { EvmPool } from '../evm/evmPool.ts'
 import type { Patience } from '../evm/patience.ts'
 import type { FlatSource } from '../state/flatState.ts'
 import { StateDatabase, type StateDatabaseOptions, type StateStatistics } from '../state/stateDatabase.ts'
 import { WorldState } from '../state/worldState.ts'
+import type { TransactionTracer } from '../tracing/types.ts'
 import type { Block, BlockHeader, Receipt, TransactionLocation } from './block.ts'
 import type { BlockReader } from './blockReader.ts'
 import { estimateGas } from './simulation/estimateGas.ts'
 import { simulateBlocks } from './simulation/simulateBlocks.ts'
 import { type SimulationModules, type SimulationPlace, simulateCall } from './simulation/simulation.ts'
 import { traceBlock } from './simulation/traceBlock.ts'
+import type { CallPlace, CallRequest, CallResult, SimulatedBlock, SimulationRequest } from './simulation/types.ts'
 import { createStateReader } from './stateReader.ts'
 import type { ChainReads } from './storage/chainReads.ts'
-import type {
-  CallPlace,
-  CallRequest,
-  CallResult,
-  ChainConfig,
-  ChainLabels,
-  ReadableChain,
-  SimulatedBlock,
-  SimulationRequest,
-  StateReader,
-  TransactionTracer,
-} from './types.ts'
+import type { ChainLabels, ReadableChain, StateReader } from './types.ts'
 
 /** Each may hold megabytes, and all together have the time that blocks leave. */
 const MAX_SIMULATIONS = 8

@@ -1,5 +1,5 @@
 import { REVERTED } from '../evm/interpreter/failures.ts'
-import type { CallResult } from './types.ts'
+import type { CallResult } from './simulation/types.ts'
 
 /** How a message ended that did not succeed. */
 export function failureOf(message: string): NonNullable<CallResult['failure']> {

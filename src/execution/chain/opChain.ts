@@ -8,31 +8,23 @@ import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { OpBuildJob } from '../block/buildJob.ts'
 import { createFeeSchedule } from '../block/feeSchedule.ts'
 import { SlowTransactions } from '../block/slowTransactions.ts'
+import type { ChainConfig } from '../config/chainConfig.ts'
 import { parseChainConfig, rulesAt } from '../config/chainConfig.ts'
 import { ChainError } from '../errors.ts'
 import { loadCurves } from '../evm/precompiles/index.ts'
 import type { SenderRecovery } from '../senders/senderRecovery.ts'
 import type { BlockHeader } from './block.ts'
 import { BlockImporter } from './blockImporter.ts'
+import type { BuildJob, BuildRequest } from './building.ts'
 import { ChainView } from './chainView.ts'
+import type { ForkchoiceResult, ForkchoiceState, PayloadStatus } from './forkchoice.ts'
 import { BlockStore } from './storage/blockStore.ts'
 import { CanonicalChain, type HeadMove, headerOfLabel } from './storage/canonicalChain.ts'
 import { ChainDatabase, unreadable } from './storage/chainDatabase.ts'
 import type { ChainReads } from './storage/chainReads.ts'
 import { DEFAULT_STATE_LIMITS, type GcMode, StateKeeper, type StateLimits } from './storage/stateKeeper.ts'
 import { StateRecovery } from './storage/stateRecovery.ts'
-import type {
-  BuildJob,
-  BuildRequest,
-  Chain,
-  ChainConfig,
-  ExecutedBlock,
-  ForkchoiceResult,
-  ForkchoiceState,
-  HeadChange,
-  L1FeeSource,
-  PayloadStatus,
-} from './types.ts'
+import type { Chain, ExecutedBlock, HeadChange, L1FeeSource } from './types.ts'
 
 export interface OpenChainModules {
   logger: Logger

@@ -11,12 +11,12 @@ import {
 import type { PayloadAttributes } from '../../rollup/protocol/types.ts'
 import { OpBuildJob } from '../block/buildJob.ts'
 import { SlowTransactions } from '../block/slowTransactions.ts'
+import type { ChainConfig } from '../config/chainConfig.ts'
 import { EvmPool } from '../evm/evmPool.ts'
 import { StateDatabase } from '../state/stateDatabase.ts'
 import { WorldState } from '../state/worldState.ts'
 import type { Block, BlockHeader, Receipt } from './block.ts'
 import { decodeHeader, sealHeader } from './storage/headerCodec.ts'
-import type { ChainConfig } from './types.ts'
 
 /** A block to be executed with nothing but what stands beside it. */
 export interface StatelessBlock {

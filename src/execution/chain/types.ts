@@ -1,122 +1,17 @@
 import type { Hex } from '../../lib/hex.ts'
-import type { Fork, PayloadAttributes, PayloadEnvelope } from '../../rollup/protocol/types.ts'
-import type { Tracer } from '../evm/interpreter/tracer.ts'
+import type { Fork, PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import type { ChainConfig } from '../config/chainConfig.ts'
 import type { Patience } from '../evm/patience.ts'
-import type { Environment } from '../evm/runMessage.ts'
 import type { StateStatistics } from '../state/stateDatabase.ts'
-import type {
-  AccessListEntry,
-  Authorization,
-  Block,
-  BlockHeader,
-  Log,
-  Receipt,
-  SignedTransaction,
-  TransactionLocation,
-} from './block.ts'
+import type { TransactionTracer } from '../tracing/types.ts'
+import type { Block, BlockHeader, Receipt, TransactionLocation } from './block.ts'
+import type { BuildJob, BuildRequest } from './building.ts'
+import type { ForkchoiceResult, ForkchoiceState, PayloadStatus } from './forkchoice.ts'
+import type { CallPlace, CallRequest, CallResult, SimulatedBlock, SimulationRequest } from './simulation/types.ts'
 import type { ChainReads } from './storage/chainReads.ts'
 import type { LevelStatistics } from './storage/levelStatistics.ts'
 
 // What the rest of devium-geth (Engine API, eth RPC, transaction pool) sees of the chain. Units are those of block.ts.
-
-/** The chain configuration as genesis.json gives it, plus what is read from it. */
-export interface ChainConfig {
-  chainId: bigint
-  /** Activation times in Unix seconds; absent = never. Bedrock is always active. */
-  forks: Partial<Record<Fork, number>>
-  eip1559Elasticity: bigint
-  eip1559Denominator: bigint
-  eip1559DenominatorCanyon: bigint
-  /** The `config` object of genesis.json, unchanged. */
-  json: Readonly<Record<string, unknown>>
-}
-
-/** Engine API payload status. `latestValidHash` null = unknown. */
-export type PayloadStatus =
-  | { status: 'VALID'; latestValidHash: Hex }
-  | { status: 'INVALID'; latestValidHash: Hex | null; validationError: string }
-  /** The parent is not known. */
-  | { status: 'SYNCING'; latestValidHash: null }
-
-/** Zero hashes mean unset. */
-export interface ForkchoiceState {
-  headBlockHash: Hex
-  safeBlockHash: Hex
-  finalizedBlockHash: Hex
-}
-
-export type ForkchoiceResult =
-  | { status: 'VALID'; head: BlockHeader }
-  | { status: 'INVALID'; latestValidHash: Hex | null; validationError: string }
-  /** The head block is not known. */
-  | { status: 'SYNCING' }
-
-/** Code of the ChainError that setForkchoice throws when safe or finalized is not canonical (JSON-RPC −38002). */
-export type ForkchoiceErrorCode = 'invalidForkchoice'
-/** Code of the ChainError that startBuild throws for bad attributes (JSON-RPC −38003). */
-export type AttributesErrorCode = 'invalidAttributes'
-
-export interface BuiltBlock {
-  envelope: PayloadEnvelope
-  block: Block
-  receipts: Receipt[]
-  /** Wei paid to the fee recipient as tips. */
-  blockValue: bigint
-}
-
-/** A block under construction. Without `noTxPool` it keeps taking pool transactions until sealed. */
-export interface BuildJob {
-  /** 8 bytes; the first byte is the payload version. */
-  payloadId: Hex
-  parentHash: Hex
-  timestamp: number
-  /** Ends the filling and gives the block (the same result when called again). Rejects when the build failed. */
-  seal(): Promise<BuiltBlock>
-  cancel(): void
-}
-
-export interface BuildRequest {
-  parentHash: Hex
-  attributes: PayloadAttributes
-  /** Engine API version of the payload: 2 (Bedrock…Delta), 3 (Ecotone), 4 (Isthmus). */
-  version: 1 | 2 | 3 | 4
-  /** Absent or with `noTxPool`: forced transactions only. */
-  txSource?: TxSource | undefined
-  /** From Lagoon on, where the pool is used: refund to transactions what earlier ones of the block have warmed. Default: false. */
-  refundsWarming?: boolean
-  signal?: AbortSignal
-}
-
-/** What the builder needs of the transaction pool. */
-export interface TxSource {
-  /** Executable transactions by falling effective tip at `baseFee`, each sender's in nonce order. */
-  best(baseFee: bigint): TxCursor
-  /** Resolves once transactions were added after the call; the builder then asks for a new cursor. Rejects on abort. */
-  added(signal: AbortSignal): Promise<void>
-  /** Gas up to which blocks are filled, where that is less than their limit; 0 and absent = none. */
-  readonly effectiveGasLimit?: bigint
-  /** False for one whose condition does not hold in the block under construction: it is given up. */
-  mayTake?(transaction: SignedTransaction, env: Environment): boolean
-  /** Limits on what a block takes from this source; read for each transaction. */
-  maxDaSize?(): DaSizeLimits
-}
-
-/** Estimated compressed bytes (Fjord's measure); absent = no limit. */
-export interface DaSizeLimits {
-  transactionBytes?: number
-  /** Of all signed transactions of the block. */
-  blockBytes?: number
-}
-
-/** A walk over the pool that does not change it. */
-export interface TxCursor {
-  /** The best transaction that is left; undefined at the end. */
-  peek(): SignedTransaction | undefined
-  /** Passes over this one; the sender's next nonce comes up. (Taken into the block, or its nonce was used already.) */
-  next(): void
-  /** Passes over this one and all later ones of its sender (it does not fit the block, or is not executable now). */
-  skipSender(): void
-}
 
 export interface AccountState {
   nonce: bigint
@@ -141,119 +36,6 @@ export interface StateReader {
   /** 32 bytes; `slot` is 32 bytes. */
   storage(address: Hex, slot: Hex): Promise<Hex>
   proof(address: Hex, slots: readonly Hex[]): Promise<AccountProof>
-}
-
-/** A simulated transaction (eth_call). Absent members take geth's defaults. */
-export interface CallRequest {
-  from?: Hex
-  to?: Hex | null
-  gas?: bigint
-  gasPrice?: bigint
-  maxFeePerGas?: bigint
-  maxPriorityFeePerGas?: bigint
-  value?: bigint
-  data?: Uint8Array
-  nonce?: number
-  accessList?: AccessListEntry[]
-  /** EIP-7702; even an empty list makes it a set-code transaction. */
-  authorizationList?: Authorization[]
-}
-
-/** geth's state override set: per account, before the call. */
-export interface AccountOverride {
-  nonce?: bigint
-  balance?: bigint
-  code?: Uint8Array
-  /** Replaces the whole storage. */
-  state?: Record<Hex, Hex>
-  /** Changes single slots. */
-  stateDiff?: Record<Hex, Hex>
-  /** Of a precompile: where it is then. */
-  movePrecompileTo?: Hex
-}
-export type StateOverrides = Record<Hex, AccountOverride>
-
-/** On what a call runs. */
-export interface CallPlace {
-  /** The state after this block. */
-  blockHash: Hex
-  overrides?: StateOverrides | undefined
-  block?: BlockOverrides | undefined
-}
-
-export interface CallResult {
-  gasUsed: bigint
-  returnData: Uint8Array
-  logs: Log[]
-  /** Absent on success. `revert`: returnData holds the reason; `other`: out of gas, invalid opcode … */
-  failure?: { kind: 'revert' | 'other'; message: string }
-  /** Addresses and slots touched, precompiles and sender left out (eth_createAccessList). */
-  accessList: AccessListEntry[]
-}
-
-/** What a trace makes of one transaction. */
-export interface TransactionTracer extends Tracer {
-  /** Before its fees are charged and its nonce goes up. */
-  begin(env: Environment, transaction: TracedTransaction): void
-  /** After its fees were settled: what is answered, as JSON takes it. */
-  end(result: TracedResult): unknown
-}
-
-export interface TracedTransaction {
-  from: Hex
-  to: Hex | null
-  gas: bigint
-  authorizations: readonly Authorization[]
-  isDeposit?: boolean
-}
-
-/** `failure`: geth's words, of a revert too. */
-export interface TracedResult {
-  gasUsed: bigint
-  returnData: Uint8Array
-  failure?: string | undefined
-}
-
-/** geth's block overrides. */
-export interface BlockOverrides {
-  number?: number
-  timestamp?: number
-  gasLimit?: bigint
-  coinbase?: Hex
-  prevRandao?: Hex
-  baseFee?: bigint
-  blobBaseFee?: bigint
-}
-
-/** A block of calls that is to be simulated (eth_simulateV1). */
-export interface SimulationBlock {
-  block: BlockOverrides & { parentBeaconBlockRoot?: Hex }
-  overrides: StateOverrides
-  calls: CallRequest[]
-}
-
-export interface SimulationRequest {
-  blocks: SimulationBlock[]
-  /** Nonces and fees are checked, and the base fee is the chain's. */
-  isValidated: boolean
-  /** Transfers of ether show as logs. */
-  showsTransfers: boolean
-  /** That all calls may use together; undefined = no limit. */
-  gasCap: bigint | undefined
-}
-
-export interface SimulatedCall {
-  gasUsed: bigint
-  returnData: Uint8Array
-  /** `logIndex` counts what was undone, too. */
-  logs: Log[]
-  failure?: CallResult['failure']
-}
-
-/** Its transactions are not signed. */
-export interface SimulatedBlock {
-  block: Block
-  calls: SimulatedCall[]
 }
 
 /** What a block has cost. */

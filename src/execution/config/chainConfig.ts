@@ -2,7 +2,6 @@ import { DecodeError, UsageError } from '../../lib/errors.ts'
 import { isForkActive } from '../../rollup/protocol/config/forks.ts'
 import { JsonObjectReader } from '../../rollup/protocol/jsonReader.ts'
 import { FORKS, type Fork } from '../../rollup/protocol/types.ts'
-import type { ChainConfig } from '../chain/types.ts'
 
 /** EVM version by Ethereum's names: OP forks without one of their own keep the one before. */
 export type EvmVersion = 'paris' | 'shanghai' | 'cancun' | 'prague'
@@ -131,4 +130,16 @@ export function parseChainConfig(json: unknown): ChainConfig {
     if (error instanceof DecodeError) throw new UsageError(error.message, { cause: error })
     throw error
   }
+}
+
+/** The chain configuration as genesis.json gives it, plus what is read from it. */
+export interface ChainConfig {
+  chainId: bigint
+  /** Activation times in Unix seconds; absent = never. Bedrock is always active. */
+  forks: Partial<Record<Fork, number>>
+  eip1559Elasticity: bigint
+  eip1559Denominator: bigint
+  eip1559DenominatorCanyon: bigint
+  /** The `config` object of genesis.json, unchanged. */
+  json: Readonly<Record<string, unknown>>
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
-import type { BuildJob, BuiltBlock } from '../chain/types.ts'
+import type { BuildJob, BuiltBlock } from '../chain/building.ts'
 
 /** geth keeps as many payloads (`eth/catalyst/queue.go`) and stops improving one after 12 s. */
 const MAX_JOBS = 10

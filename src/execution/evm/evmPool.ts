@@ -1,11 +1,12 @@
 import type { Hex } from '../../lib/hex.ts'
 import type { BlockHeader } from '../chain/block.ts'
-import type { ChainConfig } from '../chain/types.ts'
+import type { ChainConfig } from '../config/chainConfig.ts'
 import { type Rules, rulesAt } from '../config/chainConfig.ts'
 import type { WorldState } from '../state/worldState.ts'
+import type { BlockContext } from './message.ts'
 import { OpEvm } from './opEvm.ts'
 import type { Patience } from './patience.ts'
-import type { BlockContext, Environment } from './runMessage.ts'
+import type { Environment } from './runMessage.ts'
 
 export interface Lease extends Disposable {
   env: Environment

@@ -11,10 +11,10 @@ import type { Room } from './interpreter/room.ts'
 import { Substate } from './interpreter/substate.ts'
 import type { Tracer } from './interpreter/tracer.ts'
 import { toWord, type Word, wordToAddress, wordToSlot } from './interpreter/word.ts'
+import type { BlockContext, Message } from './message.ts'
 import type { Patience } from './patience.ts'
 import { precompilesUnder } from './precompiles/index.ts'
 import type { Precompile } from './precompiles/precompile.ts'
-import type { BlockContext, Message } from './runMessage.ts'
 
 /** Hash of an ancestor of the block being executed; undefined when there is none of that number. */
 export type AncestorHash = (number: number) => Hex | undefined

@@ -1,25 +1,12 @@
-import { JsonRpcError, RPC_SERVER_ERROR } from '../../jsonRpc/types.ts'
 import type { BlockHeader } from '../chain/block.ts'
 import type { ReadableChain, StateReader } from '../chain/types.ts'
+import { prunedHistory, serverError } from './errors.ts'
 import type { BlockSelector } from './params.ts'
 
 type Lookup = Pick<
   ReadableChain,
   'head' | 'safe' | 'finalized' | 'genesis' | 'headerByHash' | 'headerByNumber' | 'isCanonical'
 >
-
-/** An error with geth's general code. */
-export function serverError(message: string): JsonRpcError {
-  return new JsonRpcError(RPC_SERVER_ERROR, message)
-}
-
-/** geth's and op-reth's code of a block or state that the node has had. */
-const RPC_PRUNED_HISTORY = 4444
-
-/** For a block or state that is not kept any more; clients know it by the code. */
-export function prunedHistory(what: string): JsonRpcError {
-  return new JsonRpcError(RPC_PRUNED_HISTORY, `pruned history unavailable: ${what}`)
-}
 
 /** The header that the selector names; undefined when there is none. `pending` is the latest block, as in op-geth. */
 export async function findHeader(chain: Lookup, selector: BlockSelector): Promise<BlockHeader | undefined> {

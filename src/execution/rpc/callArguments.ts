@@ -1,8 +1,8 @@
 import { type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
 import type { AccessListEntry, Authorization } from '../chain/block.ts'
-import type { AccountOverride, BlockOverrides, CallRequest, StateOverrides } from '../chain/types.ts'
+import type { AccountOverride, BlockOverrides, CallRequest, StateOverrides } from '../chain/simulation/types.ts'
 import { createAuthorization } from '../tx/authorization.ts'
-import { serverError } from './blockLookup.ts'
+import { serverError } from './errors.ts'
 import { type JsonObject, maybe, type Param, readArray, readData, readObject, readStorageSlot } from './params.ts'
 
 /** Entries of an access list, authorization list or override set that are read. */

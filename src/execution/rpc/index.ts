@@ -1,4 +1,4 @@
-import type { MethodTable, RpcModules, RpcOptions } from './context.ts'
+import type { MethodTable, RpcModules } from './context.ts'
 import { createConditionalMethods } from './methods/conditionalMethods.ts'
 import { createFilterMethods } from './methods/filterMethods.ts'
 import { createMinerMethods } from './methods/minerMethods.ts'
@@ -10,10 +10,12 @@ import { createSubscribeMethods } from './methods/subscribeMethods.ts'
 import { createTransactionMethods } from './methods/transactionMethods.ts'
 import { createTxPoolMethods } from './methods/txPoolMethods.ts'
 import { offload } from './offload.ts'
+import type { RpcOptions } from './options.ts'
 import { HURRIED } from './pace.ts'
 
-export { DEFAULT_RPC_OPTIONS, type MethodTable, type RpcModules, type RpcOptions, type RpcPool } from './context.ts'
+export type { MethodTable, RpcModules, RpcPool } from './context.ts'
 export { namespacesOf, selectNamespaces } from './namespaces.ts'
+export { DEFAULT_RPC_OPTIONS, type RpcOptions } from './options.ts'
 
 /** Every method that needs no authentication: namespaces eth, net, web3, txpool, debug, miner and admin. */
 export function createEthMethods(modules: RpcModules, options: RpcOptions): MethodTable {

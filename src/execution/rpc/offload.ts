@@ -1,46 +1,13 @@
 import type { RpcContext } from '../../jsonRpc/callContext.ts'
 import type { RpcHandler } from '../../jsonRpc/server.ts'
-import { JsonRpcError, type JsonValue, RPC_INVALID_PARAMS, RPC_SERVER_ERROR } from '../../jsonRpc/types.ts'
-import { durationMsIn } from '../../lib/duration.ts'
+import type { JsonValue } from '../../jsonRpc/types.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import type { CallService } from '../callProcess/callProcesses.ts'
 import { TooLongError } from '../evm/patience.ts'
-import type { MethodTable, RpcOptions } from './context.ts'
-
-/** Methods that execute code, which end after `--rpc.evmtimeout`. */
-const EXECUTES = /^(eth_call|eth_estimateGas|eth_createAccessList|eth_simulateV1|debug_trace\w*)$/
-/** Milliseconds that the call may take; 0: as long as any call. */
-export function timeLimitOf(
-  name: string,
-  params: readonly JsonValue[],
-  { evmTimeoutMs }: Pick<RpcOptions, 'evmTimeoutMs'>,
-): number {
-  if (!EXECUTES.test(name)) return 0
-  return (name.startsWith('debug_trace') ? traceTimeoutMs(params.at(-1)) : undefined) ?? evmTimeoutMs
-}
-
-/** Of geth's TraceConfig, which says itself how long a trace may take. Throws JsonRpcError. */
-function traceTimeoutMs(config: JsonValue | undefined): number | undefined {
-  if (typeof config !== 'object' || config === null || Array.isArray(config)) return undefined
-  const { timeout } = config
-  if (timeout === undefined || timeout === null) return undefined
-  const timeoutMs = durationMsIn(timeout)
-  if (timeoutMs !== undefined) return timeoutMs
-  const message = `trace option "timeout": expected a duration such as "30s", got ${JSON.stringify(timeout)}`
-  throw new JsonRpcError(RPC_INVALID_PARAMS, message)
-}
-
-/** geth's words. */
-export function timedOutAfter(timeoutMs: number): JsonRpcError {
-  return new JsonRpcError(RPC_SERVER_ERROR, `execution aborted (timeout = ${timeoutMs / 1000}s)`)
-}
-
-const LONG = /^(eth_simulateV1|debug_trace\w*)$/
-/** Whether the method is never short, and may gather much until it ends. */
-export function isLong(name: string): boolean {
-  return LONG.test(name)
-}
+import { executesCode, isLong, timeLimitOf } from './callLimits.ts'
+import type { MethodTable } from './context.ts'
+import type { RpcOptions } from './options.ts'
 
 /** Characters of parameters that are read on the chain's own loop. */
 const MAX_CHARACTERS = 65_536
@@ -61,7 +28,7 @@ export function offload(
     const elsewhere = (params: readonly JsonValue[], context: RpcContext) =>
       calls.run(name, params, context, timeLimitOf(name, params, options))
     if (isLong(name)) return elsewhere
-    const executes = EXECUTES.test(name)
+    const executes = executesCode(name)
     return async (params, context) => {
       const key = executes ? callKey(name, params[0]) : undefined
       if (key !== undefined && knownLong.get(key)) return elsewhere(params, context)

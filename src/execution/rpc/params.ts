@@ -4,7 +4,7 @@ import { invalidParams, JsonRpcError, type JsonValue, RPC_INVALID_PARAMS } from 
 import { describeError } from '../../lib/errors.ts'
 import { fromHex, type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
 import { ChainError } from '../errors.ts'
-import { prunedHistory } from './blockLookup.ts'
+import { prunedHistory } from './errors.ts'
 
 /** Reads one positional parameter; what it throws becomes `-32602` with the argument's place in front. */
 export interface Param<T> {

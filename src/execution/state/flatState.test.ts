@@ -2,8 +2,9 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Hex } from '../../lib/hex.ts'
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
-import { FlatState, type LeafKey } from './flatState.ts'
+import { FlatState } from './flatState.ts'
 import { fromNodeKey, toNodeKey } from './nodeHistory.ts'
+import type { LeafKey } from './stateChanges.ts'
 
 type Leaf = Uint8Array | null
 

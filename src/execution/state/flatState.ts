@@ -1,10 +1,6 @@
 import type { Hex } from '../../lib/hex.ts'
 import { type BlockId, fromNodeKey } from './nodeHistory.ts'
-
-/** The bytes of a StateLeaf's key, one character each. */
-export type LeafKey = string
-/** Leaves by their keys; null: there is none any more. */
-export type Leaves = ReadonlyMap<LeafKey, Uint8Array | null>
+import type { LeafKey, Leaves } from './stateChanges.ts'
 
 /** The leaves of one state, on the disk. */
 export interface FlatDisk {

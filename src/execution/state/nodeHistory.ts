@@ -1,7 +1,7 @@
 import { bytesToText } from '../../lib/bytes.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { takeTurn } from '../../lib/turns.ts'
-import type { StateChanges } from './worldState.ts'
+import type { StateChanges } from './stateChanges.ts'
 
 export interface BlockId {
   number: number

@@ -6,10 +6,10 @@ import { bigIntToMinimalBytes } from '../../lib/bytes.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { EMPTY_CODE_HASH, EMPTY_STORAGE_ROOT } from './account.ts'
-import type { LeafKey } from './flatState.ts'
+import type { LeafKey, StateChanges } from './stateChanges.ts'
 import { MissingNodeError, nodeKey, StateDatabase, type StateStore } from './stateDatabase.ts'
 import { EMPTY_TRIE_ROOT } from './trie.ts'
-import { type StateChanges, WorldState } from './worldState.ts'
+import { WorldState } from './worldState.ts'
 
 class MemoryStore implements StateStore {
   readonly nodes = new Map<Hex, Uint8Array>()

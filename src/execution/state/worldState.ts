@@ -2,23 +2,12 @@ import { concatBytes, EMPTY_BYTES, equalBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { type AccountRecord, EMPTY_CODE_HASH, EMPTY_STORAGE_ROOT, encodeAccount, isEmptyAccount } from './account.ts'
-import type { FlatView, LeafKey } from './flatState.ts'
+import type { FlatView } from './flatState.ts'
 import { toNodeKey } from './nodeHistory.ts'
+import type { StateChanges } from './stateChanges.ts'
 import { nodeKey, type StateSource } from './stateDatabase.ts'
 import { EMPTY_TRIE_ROOT, type Trie } from './trie.ts'
 import { fromNibbles } from './trieNode.ts'
-
-/** What a commit adds to the database. */
-export interface StateChanges {
-  root: Hex
-  /** By `nodeKey`. */
-  nodes: { key: Uint8Array; encoding: Uint8Array }[]
-  /** Keys of nodes that were part of the state before, and are so no longer. */
-  replaced: Uint8Array[]
-  codes: { hash: Uint8Array; code: Uint8Array }[]
-  /** Accounts and slots as the tries hold them now; null: no more. */
-  leaves: Map<LeafKey, Uint8Array | null>
-}
 
 interface AccountStorage {
   /** Root that slots not in `slots` are read from. */

@@ -1,6 +1,6 @@
 import { toQuantity } from '../../lib/hex.ts'
 import { BlockWarming, type WatchedTransaction } from '../block/blockWarming.ts'
-import type { TracedResult, TransactionTracer } from '../chain/types.ts'
+import type { TracedResult, TransactionTracer } from './types.ts'
 
 /**
  * Tells why devium-geth refunds gas (Lagoon): which accesses a transaction paid for as cold though an earlier one of its block had

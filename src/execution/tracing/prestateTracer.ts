@@ -2,7 +2,6 @@ import { concatBytes, EMPTY_BYTES, equalBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import { BASE_FEE_VAULT_ADDRESS } from '../../rollup/protocol/constants.ts'
-import type { TracedTransaction, TransactionTracer } from '../chain/types.ts'
 import { isDelegation } from '../evm/delegation.ts'
 import type { Frame } from '../evm/interpreter/frame.ts'
 import { opcodeName } from '../evm/interpreter/opcodeNames.ts'
@@ -11,6 +10,7 @@ import type { Environment } from '../evm/runMessage.ts'
 import { storageWord } from '../evm/storageWord.ts'
 import { EMPTY_CODE_HASH } from '../state/account.ts'
 import { createAddress } from '../tx/decodeTransaction.ts'
+import type { TracedTransaction, TransactionTracer } from './types.ts'
 
 export interface PrestateOptions {
   diffMode: boolean

@@ -1,9 +1,9 @@
 import { JsonRpcError, RPC_SERVER_ERROR } from '../../jsonRpc/types.ts'
 import { type Hex, toHex, toQuantity } from '../../lib/hex.ts'
-import type { TracedResult, TransactionTracer } from '../chain/types.ts'
 import type { Frame } from '../evm/interpreter/frame.ts'
 import type { Environment } from '../evm/runMessage.ts'
 import { StepReporter, type TraceStep } from './steps.ts'
+import type { TracedResult, TransactionTracer } from './types.ts'
 
 /** Steps that one trace may have; each takes up to a kilobyte of answer for every 15 stack words. */
 const MAX_STEPS = 100_000

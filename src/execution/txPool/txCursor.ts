@@ -1,4 +1,4 @@
-import type { TxCursor } from '../chain/types.ts'
+import type { TxCursor } from '../chain/building.ts'
 import { effectiveTip } from '../tx/decodeTransaction.ts'
 import type { PoolEntry } from './senderQueue.ts'
 

@@ -2,8 +2,8 @@ import { EventEmitter } from 'node:events'
 import type { Connection } from '@libp2p/interface'
 import type { Logger } from '../../lib/logger.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
-import type { ReqRespScores } from './api.ts'
-import type { Listed, UnbanCause } from './news.ts'
+import type { Ban, ConnectionEnd, Listed, MeshCause, UnbanCause } from './records.ts'
+import type { ResponseTerm } from './scoreTerms.ts'
 import type { PayloadVersion } from './topics.ts'
 import type { Verdict } from './verdict.ts'
 
@@ -22,21 +22,6 @@ export type GossipEvent =
   | 'LEAVE'
   | 'GRAFT'
   | 'PRUNE'
-
-/** `refused`: the peer wanted in and was not let. */
-export type MeshCause = 'by-us' | 'by-peer' | 'refused'
-
-/** When and why a peer or an IP may not connect, until `expiryMs` (Unix milliseconds). */
-export interface Ban {
-  expiryMs: number
-  reason: string
-}
-
-/** Who ended a peer's last connection, and why as far as is known. */
-export interface ConnectionEnd {
-  by: 'us' | 'peer'
-  cause: string
-}
 
 /** What happens, and what is told of it. Peers are named by their ids. */
 export interface P2pEventMap {
@@ -71,7 +56,7 @@ export interface P2pEventMap {
   /** Gossipsub blames the peer, by its own name for that. */
   penalty: [peer: string, label: string]
   /** How a request for a block ended. */
-  response: [peer: string, event: keyof ReqRespScores, detail?: string]
+  response: [peer: string, event: ResponseTerm, detail?: string]
   banned: [peer: string, ban: Ban]
   unbanned: [peer: string, cause: UnbanCause]
   ipUnbanned: [ip: string, cause: UnbanCause]

@@ -1,4 +1,4 @@
-import type { ConnectionEnd, MeshCause } from './events.ts'
+import type { ConnectionEnd, Listed, MeshCause, UnbanCause } from './records.ts'
 import type { PayloadVersion } from './topics.ts'
 
 /** What happens to peers, as plain data for whoever watches. `version` is the payload version of the topic concerned. */
@@ -12,7 +12,3 @@ export type P2pNews =
   | ({ event: 'unban'; cause: UnbanCause } & ({ peerID: string } | { ip: string }))
   /** On the operator's lists, or off them. */
   | ({ event: 'block' | 'unblock' } & Listed)
-
-export type UnbanCause = 'expired' | 'lifted'
-/** What a block list names. */
-export type Listed = { peerID: string } | { ip: string } | { subnet: string }

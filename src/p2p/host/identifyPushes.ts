@@ -1,5 +1,5 @@
-import type { Connection, Stream } from '@libp2p/interface'
-import type { Host } from './host.ts'
+import type { IdentifyPush } from '@libp2p/identify'
+import type { Connection, Libp2p, Stream } from '@libp2p/interface'
 
 /** A peer tells anew where it is and what it speaks (libp2p specs: identify, "identify/push"). */
 export const PUSH_PROTOCOL = '/ipfs/id/push/1.0.0'
@@ -11,7 +11,7 @@ interface PushReader {
 
 /** Has the library read a push only where `spend` allows it; the stream of another is reset. */
 export async function limitPushes(
-  host: Pick<Host, 'handle' | 'services'>,
+  host: Pick<Libp2p<{ identifyPush: IdentifyPush }>, 'handle' | 'services'>,
   spend: (peerId: string) => boolean,
 ): Promise<void> {
   const reader = host.services.identifyPush as object as PushReader

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { DecodeError } from '../../lib/errors.ts'
 import { formatCidr, formatIp, parseCidr, parseIp, type Subnet, subnetContains } from '../../lib/ipNet.ts'
-import type { Ban } from '../base/events.ts'
+import type { Ban } from '../base/records.ts'
 
 /** Of peers, and of IPs: more than anybody needs, few enough to write out each time. */
 const MAX_BANS = 1_000

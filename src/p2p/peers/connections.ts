@@ -1,7 +1,8 @@
 import { type Connection, StreamCloseEvent, type StreamMuxer } from '@libp2p/interface'
 import { describeError } from '../../lib/errors.ts'
 import { DIRECTION, type Direction } from '../base/api.ts'
-import type { ConnectionEnd, P2pEvents } from '../base/events.ts'
+import type { P2pEvents } from '../base/events.ts'
+import type { ConnectionEnd } from '../base/records.ts'
 
 /** What is followed of the host. */
 export interface ConnectionsHost {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
-import type { Ban } from '../base/events.ts'
+import type { Ban } from '../base/records.ts'
 import { createBanMonitor } from './banMonitor.ts'
 
 /** Of the peers with these scores; `onBan` is called with each who is banned, and when it ends. */

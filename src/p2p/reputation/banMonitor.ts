@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
-import type { Ban } from '../base/events.ts'
+import type { Ban } from '../base/records.ts'
 
 /** op-node looks at one peer a second, over a list taken anew when it is through. */
 const TICK_MS = 1_000

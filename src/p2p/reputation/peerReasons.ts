@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
 import type { BanRecord, P2pApi, PeerEvent, PeerScoreReport, ScoreThreshold } from '../base/api.ts'
-import type { Ban } from '../base/events.ts'
+import type { Ban } from '../base/records.ts'
 import { RESPONSE_TERMS, TOPIC_TERMS } from '../base/scoreTerms.ts'
 import type { GossipRouter } from '../gossip/router.ts'
 import type { GossipScoring } from '../gossip/scoreParams.ts'

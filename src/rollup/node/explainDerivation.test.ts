@@ -5,7 +5,8 @@ import { DerivationError } from '../derive/index.ts'
 import { EngineError } from '../engine/index.ts'
 import type { L1BlockRef, L2BlockRef } from '../protocol/types.ts'
 import { DerivationRecorder } from './derivationRecorder.ts'
-import { DERIVATION_STATES, type DerivationFacts, type DerivationState, derivationStatus } from './derivationStatus.ts'
+import { DERIVATION_STATES, type DerivationFacts, type DerivationState } from './derivationStates.ts'
+import { derivationStatus } from './derivationStatus.ts'
 import { STARTING } from './explainDerivation.ts'
 
 const NOW = 1_000_000_000

@@ -2,7 +2,7 @@ import { blockPhrase, countOf, sinceText, utcText } from '../../lib/phrases.ts'
 import { shortHash } from '../../lib/shortIds.ts'
 import type { ChannelSnapshot } from '../derive/index.ts'
 import { isForkActivationBlock, MISSING_BUNDLE_TEXT, unknownForkAt } from '../protocol/index.ts'
-import type { DerivationFacts, DerivationState } from './derivationStatus.ts'
+import type { DerivationFacts, DerivationState } from './derivationStates.ts'
 
 /** Without a batch for this long there is probably no batcher. */
 const NO_BATCHES_MS = 600_000

@@ -1,14 +1,8 @@
 import type { Command } from 'commander'
 import { rollupNodeProgram } from '../../node/rollupNodeCommand.ts'
-import { flag } from '../../shared/flags.ts'
 import { createProgram, onOneLine } from '../../shared/program.ts'
 import { VERSION } from '../../shared/version.ts'
-
-const OUTPUT = 'Output'
-export const doctorFlags = {
-  json: flag.boolean(OUTPUT, 'json', 'Print one object: forks, findings, and what was asked'),
-  ...rollupNodeProgram.flags,
-}
+import { doctorFlags } from './doctorFlags.ts'
 
 /** Flags whose values it looks at; the others are taken, as the node takes them. */
 const SHOWN =

@@ -4,7 +4,7 @@ import { ChainError } from '../../errors.ts'
 import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES } from '../../evm/intrinsicGas.ts'
 import type { Environment } from '../../evm/runMessage.ts'
 import { effectiveTip } from '../../tx/decodeTransaction.ts'
-import type { CallRequest } from '../types.ts'
+import type { CallRequest } from './types.ts'
 
 /** Why a call cannot even start: `details.problem` of the ChainError `executionFailed`. */
 export type CallProblem =

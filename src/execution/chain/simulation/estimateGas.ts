@@ -4,8 +4,8 @@ import { ChainError } from '../../errors.ts'
 import { MAX_TX_GAS } from '../../evm/intrinsicGas.ts'
 import type { Patience } from '../../evm/patience.ts'
 import type { BlockHeader } from '../block.ts'
-import type { CallRequest, StateOverrides } from '../types.ts'
 import { type Simulated, type SimulationModules, type SimulationPlace, simulateCall } from './simulation.ts'
+import type { CallRequest, StateOverrides } from './types.ts'
 
 const TX_GAS = 21_000n
 const CALL_STIPEND = 2300n

@@ -1,22 +1,18 @@
 import { fromHex, type Hex } from '../../../lib/hex.ts'
 import { ZERO_ADDRESS } from '../../../rollup/protocol/types.ts'
+import type { ChainConfig } from '../../config/chainConfig.ts'
 import { contextOf, type EvmPool } from '../../evm/evmPool.ts'
+import type { MessageResult } from '../../evm/message.ts'
 import type { Patience } from '../../evm/patience.ts'
-import { concernsChain, type Environment, type MessageResult, runMessage } from '../../evm/runMessage.ts'
+import { concernsChain, type Environment, runMessage } from '../../evm/runMessage.ts'
 import type { WorldState } from '../../state/worldState.ts'
+import type { TransactionTracer } from '../../tracing/types.ts'
 import { createAddress } from '../../tx/decodeTransaction.ts'
 import type { AccessListEntry, Authorization, BlockHeader } from '../block.ts'
 import { failureOf } from '../failure.ts'
-import type {
-  BlockOverrides,
-  CallRequest,
-  CallResult,
-  ChainConfig,
-  StateOverrides,
-  TransactionTracer,
-} from '../types.ts'
 import { checkCall, type GasPrices, gasPrices, payGas } from './callGas.ts'
 import { applyOverrides, overriddenPrecompiles } from './stateOverrides.ts'
+import type { BlockOverrides, CallRequest, CallResult, StateOverrides } from './types.ts'
 
 export interface SimulationModules {
   evms: EvmPool

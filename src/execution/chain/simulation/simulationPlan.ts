@@ -1,6 +1,6 @@
 import { ChainError } from '../../errors.ts'
 import type { BlockHeader } from '../block.ts'
-import type { SimulationBlock } from '../types.ts'
+import type { SimulationBlock } from './types.ts'
 
 /** Why blocks cannot be simulated: `details.problem` of the ChainError `executionFailed`. */
 export type SimulationProblem = 'blockNumber' | 'blockTimestamp' | 'tooManyBlocks' | 'blockGasLimit'

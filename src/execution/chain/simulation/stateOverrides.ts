@@ -4,7 +4,7 @@ import { ChainError } from '../../errors.ts'
 import type { OpEvm } from '../../evm/opEvm.ts'
 import { slotValue } from '../../evm/storageWord.ts'
 import type { WorldState } from '../../state/worldState.ts'
-import type { StateOverrides } from '../types.ts'
+import type { StateOverrides } from './types.ts'
 
 /** Changes accounts as if a transaction before the first one had. */
 export function applyOverrides(world: WorldState, overrides: StateOverrides): void {

@@ -5,7 +5,7 @@ import { Progress, progressInLog } from '../../../lib/progress.ts'
 import { takeTurn } from '../../../lib/turns.ts'
 import type { ExecutionResult } from '../../block/blockExecution.ts'
 import { ChainError } from '../../errors.ts'
-import type { StateChanges } from '../../state/worldState.ts'
+import type { StateChanges } from '../../state/stateChanges.ts'
 import type { Block, BlockHeader } from '../block.ts'
 import type { BlockReader } from '../blockReader.ts'
 

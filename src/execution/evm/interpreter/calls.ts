@@ -5,6 +5,7 @@ import { isEmptyAccount } from '../../state/account.ts'
 import { createAddress } from '../../tx/decodeTransaction.ts'
 import { isDelegation } from '../delegation.ts'
 import { MAX_INIT_CODE_BYTES } from '../intrinsicGas.ts'
+import type { Start } from './frame.ts'
 import { type Frame, fail } from './frame.ts'
 import {
   CALL_STIPEND,
@@ -17,7 +18,6 @@ import {
   WARM_GAS,
 } from './gas.ts'
 import type { Host } from './host.ts'
-import type { Start } from './messages.ts'
 import type { MessageKind, TracedMessage, Tracer } from './tracer.ts'
 import { bytesToWord, type Word, wordToBytes } from './word.ts'
 

@@ -202,3 +202,6 @@ function endWord(data: Uint8Array, start: number): Word {
   bytes.set(data.subarray(start))
   return bytesToWord(bytes)
 }
+
+/** A frame to run; undefined where there is nothing to run, and the caller has its outcome; or that, later. */
+export type Start = Frame | undefined | Promise<undefined>

@@ -13,15 +13,13 @@ import {
 } from './calls.ts'
 import { programOf } from './code.ts'
 import { failureText, REVERTED, TEXTS } from './failures.ts'
+import type { Start } from './frame.ts'
 import { type Failure, Frame, type FrameEnd, type FrameInput } from './frame.ts'
 import type { Host } from './host.ts'
 import { runLoop } from './loop.ts'
 import { Room } from './room.ts'
 import type { Mark } from './substate.ts'
 import { toWord, type Word } from './word.ts'
-
-/** A frame to run; undefined where there is nothing to run, and the caller has its outcome; or that, later. */
-export type Start = Frame | undefined | Promise<undefined>
 
 /** How a message ended, gas aside that its frames gave back. */
 export interface Outcome {

@@ -6,9 +6,9 @@ import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { recoverPublicKey } from '../../../lib/secp256k1.ts'
 import type { EvmVersion, Rules } from '../../config/chainConfig.ts'
 import type { WorldState } from '../../state/worldState.ts'
+import type { BlockContext, Message } from '../message.ts'
 import { type AncestorHash, type Execution, OpEvm } from '../opEvm.ts'
 import { callPrecompile } from '../precompiles/precompile.ts'
-import type { BlockContext, Message } from '../runMessage.ts'
 import { EvmState } from './evmState.ts'
 
 const HARDFORKS: Record<EvmVersion, Hardfork> = {

@@ -1,7 +1,8 @@
 import type { ReadableChain } from '../../chain/types.ts'
-import type { MethodTable, RpcOptions } from '../context.ts'
+import type { MethodTable } from '../context.ts'
 import { logFilter } from '../logs/logFilter.ts'
 import { searchLogs } from '../logs/logSearch.ts'
+import type { RpcOptions } from '../options.ts'
 import type { Pace } from '../pace.ts'
 import { method } from '../params.ts'
 

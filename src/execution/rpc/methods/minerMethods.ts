@@ -1,4 +1,4 @@
-import type { DaSizeLimits } from '../../chain/types.ts'
+import type { DaSizeLimits } from '../../chain/building.ts'
 import type { MethodTable, RpcModules } from '../context.ts'
 import { method, quantity } from '../params.ts'
 

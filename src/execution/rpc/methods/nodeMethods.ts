@@ -1,6 +1,7 @@
 import { keccak256Hex } from '../../../lib/hash.ts'
 import { toQuantity } from '../../../lib/hex.ts'
-import type { MethodTable, RpcModules, RpcOptions } from '../context.ts'
+import type { MethodTable, RpcModules } from '../context.ts'
+import type { RpcOptions } from '../options.ts'
 import { data, method } from '../params.ts'
 
 /** Methods about the node itself. There is no execution-layer p2p network: blocks come through the rollup node. */

@@ -4,7 +4,7 @@ import type { Hex } from '../../../lib/hex.ts'
 import { type ExecutionNode, startExecutionNode } from '../../testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../../testUtils/recordedRpc.ts'
 import { DEV_ADDRESSES } from '../../testUtils/signTransaction.ts'
-import { DEFAULT_RPC_OPTIONS } from '../context.ts'
+import { DEFAULT_RPC_OPTIONS } from '../options.ts'
 import { createReadMethods } from './readMethods.ts'
 
 // What geth answers in all cases is compared with it in test/interop/opGethSimulate.test.ts.

@@ -8,9 +8,10 @@ import type { SignedTransaction, TransactionCondition } from '../../chain/block.
 import { decodeSignedTransaction } from '../../tx/decodeTransaction.ts'
 import { TxPoolError } from '../../txPool/index.ts'
 import { TX_MAX_BYTES } from '../../txPool/options.ts'
-import { serverError } from '../blockLookup.ts'
-import type { MethodTable, RpcModules, RpcOptions } from '../context.ts'
+import type { MethodTable, RpcModules } from '../context.ts'
+import { serverError } from '../errors.ts'
 import { formatTransaction } from '../format/formatTransaction.ts'
+import type { RpcOptions } from '../options.ts'
 import * as param from '../params.ts'
 import { method } from '../params.ts'
 

@@ -1,0 +1,16 @@
+import type { RollupConfig } from '../../rollup/protocol/types.ts'
+import type { ChannelConfig } from './channelConfig.ts'
+import type { ChannelOut } from './channelOut.ts'
+import { SingularChannelOut } from './singularChannelOut.ts'
+import { type ExpectedCompression, SpanChannelOut } from './spanChannelOut.ts'
+
+/** `expected` is what channels of the same chain learn from each other. */
+export function createChannelOut(
+  config: ChannelConfig,
+  rollupConfig: RollupConfig,
+  expected?: ExpectedCompression,
+): ChannelOut {
+  return config.batchType === 'span'
+    ? new SpanChannelOut(config, rollupConfig, expected)
+    : new SingularChannelOut(config, rollupConfig)
+}

@@ -1,0 +1,8 @@
+import { rollupNodeProgram } from '../../node/rollupNodeCommand.ts'
+import { flag } from '../../shared/flags.ts'
+
+const OUTPUT = 'Output'
+export const doctorFlags = {
+  json: flag.boolean(OUTPUT, 'json', 'Print one object: forks, findings, and what was asked'),
+  ...rollupNodeProgram.flags,
+}

@@ -1,0 +1,25 @@
+import type { Hex } from '../../lib/hex.ts'
+import type { BlockHeader } from './block.ts'
+
+/** Engine API payload status. `latestValidHash` null = unknown. */
+export type PayloadStatus =
+  | { status: 'VALID'; latestValidHash: Hex }
+  | { status: 'INVALID'; latestValidHash: Hex | null; validationError: string }
+  /** The parent is not known. */
+  | { status: 'SYNCING'; latestValidHash: null }
+
+/** Zero hashes mean unset. */
+export interface ForkchoiceState {
+  headBlockHash: Hex
+  safeBlockHash: Hex
+  finalizedBlockHash: Hex
+}
+
+export type ForkchoiceResult =
+  | { status: 'VALID'; head: BlockHeader }
+  | { status: 'INVALID'; latestValidHash: Hex | null; validationError: string }
+  /** The head block is not known. */
+  | { status: 'SYNCING' }
+
+/** Code of the ChainError that setForkchoice throws when safe or finalized is not canonical (JSON-RPC −38002). */
+export type ForkchoiceErrorCode = 'invalidForkchoice'
