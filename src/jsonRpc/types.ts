@@ -1,6 +1,7 @@
 import { DeviumError } from '../lib/errors.ts'
+import type { JsonValue } from '../lib/jsonReader.ts'
 
-export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue | undefined }
+export type { JsonValue }
 export type JsonRpcId = string | number | null
 
 /** JSON-RPC 2.0 section 5.1, and the range that geth and op-node use for errors of a method. */

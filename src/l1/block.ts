@@ -1,8 +1,8 @@
-import { type Hex, normalizeHex } from '../lib/hex.ts'
+import type { Hex } from '../lib/hex.ts'
+import { JsonObjectReader } from '../lib/jsonReader.ts'
 import { blockHeaderFromJson, blockHeaderHash, HEADER_JSON_NAMES } from '../rollup/protocol/index.ts'
 import type { L1BlockInfo } from '../rollup/protocol/types.ts'
 import { badAnswer, L1Error } from './errors.ts'
-import { asArray, asObject, isPresent } from './json.ts'
 
 /** A block as `eth_getBlockBy…` answers it. */
 export interface ParsedBlock {
@@ -27,8 +27,8 @@ const KNOWN_MEMBERS: ReadonlySet<string> = new Set([...HEADER_JSON_NAMES, ...NO_
  * the block has members that this version cannot hash). Throws DecodeError.
  */
 export function parseBlock(json: unknown, trust: boolean): ParsedBlock {
-  const object = asObject(json, 'block')
-  const hash = normalizeHex(object.hash, 32, 'block hash')
+  const object = new JsonObjectReader(json, 'block')
+  const hash = object.hex('hash', 32)
   const header = blockHeaderFromJson(json)
   if (!trust) {
     const actual = blockHeaderHash(header)
@@ -50,12 +50,12 @@ export function parseBlock(json: unknown, trust: boolean): ParsedBlock {
     receiptsRoot: header.receiptsRoot,
     stateRoot: header.stateRoot,
     logsBloom: header.logsBloom,
-    transactions: asArray(object.transactions, 'block transactions'),
+    transactions: object.array('transactions'),
   }
 }
 
-function wrongHash(block: Readonly<Record<string, unknown>>, name: string, actual: Hex): L1Error {
-  const unknown = Object.keys(block).filter((member) => isPresent(block[member]) && !KNOWN_MEMBERS.has(member))
+function wrongHash(block: JsonObjectReader, name: string, actual: Hex): L1Error {
+  const unknown = block.names().filter((member) => block.has(member) && !KNOWN_MEMBERS.has(member))
   if (unknown.length === 0) return badAnswer(`${name}: its header has hash ${actual}`)
   const shown = unknown.slice(0, MAX_NAMES).map((member) => member.slice(0, MAX_NAME_LENGTH))
   return new L1Error(

@@ -1,9 +1,9 @@
 import { concatBytes } from '../lib/bytes.ts'
 import { DecodeError } from '../lib/errors.ts'
-import { fromHex, type Hex, normalizeHex, quantityToBigInt, quantityToNumber, toHex } from '../lib/hex.ts'
+import { type Hex, toHex } from '../lib/hex.ts'
+import { JsonObjectReader, jsonBytes } from '../lib/jsonReader.ts'
 import { decodeRlp, encodeRlp, type RlpInput, rlpBytes, rlpList } from '../lib/rlp.ts'
 import type { L1Log, L1Receipt } from '../rollup/protocol/types.ts'
-import { asArray, asHexText, asObject, isPresent, type JsonObject } from './json.ts'
 
 /** A receipt with what ties it to its block. */
 export interface ParsedReceipt {
@@ -19,12 +19,12 @@ const DEPOSIT_TYPE = 0x7e
 
 /** Reads a receipt of the standard JSON form. Throws DecodeError. */
 export function parseReceipt(json: unknown): ParsedReceipt {
-  const object = asObject(json, 'receipt')
-  const logs = asArray(object.logs, 'receipt logs').map(parseLog)
-  const status = isPresent(object.status) ? quantityToBigInt(object.status, 'receipt status') : undefined
+  const object = new JsonObjectReader(json, 'receipt')
+  const logs = object.array('logs').map(parseLog)
+  const status = object.optionalQuantity('status')
   return {
     receipt: {
-      transactionHash: normalizeHex(object.transactionHash, 32, 'receipt transaction hash'),
+      transactionHash: object.hex('transactionHash', 32),
       status: status === 1n,
       logs: logs.map((log) => log.log),
     },
@@ -33,37 +33,35 @@ export function parseReceipt(json: unknown): ParsedReceipt {
       status,
       logs.map((log) => log.fields),
     ),
-    blockHash: normalizeHex(object.blockHash, 32, 'receipt block hash'),
-    transactionIndex: quantityToNumber(object.transactionIndex, 'receipt transaction index'),
+    blockHash: object.hex('blockHash', 32),
+    transactionIndex: object.quantityNumber('transactionIndex'),
   }
 }
 
-function encodeReceipt(object: JsonObject, status: bigint | undefined, logs: RlpInput[]): Uint8Array {
-  const type = isPresent(object.type) ? quantityToNumber(object.type, 'receipt type') : 0
+function encodeReceipt(object: JsonObjectReader, status: bigint | undefined, logs: RlpInput[]): Uint8Array {
+  const type = object.has('type') ? object.quantityNumber('type') : 0
   const fields: RlpInput[] = [
     // Before Byzantium the first member is the state root (EIP-658).
-    status ?? fromHex(asHexText(object.root, 'receipt root'), 32, 'receipt root'),
-    quantityToBigInt(object.cumulativeGasUsed, 'cumulative gas'),
-    fromHex(asHexText(object.logsBloom, 'receipt bloom'), 256, 'receipt bloom'),
+    status ?? object.bytes('root', 32),
+    object.quantity('cumulativeGasUsed'),
+    object.bytes('logsBloom', 256),
     logs,
   ]
   // An OP Stack chain as L1: deposit receipts carry their nonce, and from Canyon on a version.
-  if (type === DEPOSIT_TYPE && isPresent(object.depositNonce) && isPresent(object.depositReceiptVersion)) {
-    fields.push(quantityToBigInt(object.depositNonce), quantityToBigInt(object.depositReceiptVersion))
+  if (type === DEPOSIT_TYPE && object.has('depositNonce') && object.has('depositReceiptVersion')) {
+    fields.push(object.quantity('depositNonce'), object.quantity('depositReceiptVersion'))
   }
   const body = encodeRlp(fields)
   return type === 0 ? body : concatBytes(Uint8Array.of(type), body)
 }
 
 function parseLog(json: unknown): { log: L1Log; fields: RlpInput } {
-  const object = asObject(json, 'log')
-  const address = fromHex(asHexText(object.address, 'log address'), 20, 'log address')
-  const topics = asArray(object.topics, 'log topics').map((topic) =>
-    fromHex(asHexText(topic, 'log topic'), 32, 'log topic'),
-  )
-  const data = fromHex(asHexText(object.data, 'log data'), undefined, 'log data')
+  const object = new JsonObjectReader(json, 'log')
+  const address = object.bytes('address', 20)
+  const topics = object.array('topics').map((topic) => jsonBytes(topic, 'log topic', 32))
+  const data = object.bytes('data')
   return {
-    log: { address: toHex(address), topics: topics.map(toHex), data, logIndex: quantityToNumber(object.logIndex) },
+    log: { address: toHex(address), topics: topics.map(toHex), data, logIndex: object.quantityNumber('logIndex') },
     fields: [address, topics, data],
   }
 }

@@ -1,11 +1,11 @@
 import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../jsonRpc/types.ts'
 import type { Clock } from '../lib/clock.ts'
 import { describeError } from '../lib/errors.ts'
-import { fromHex, type Hex, toQuantity } from '../lib/hex.ts'
+import { type Hex, toQuantity } from '../lib/hex.ts'
+import { asArray, JsonObjectReader, jsonBytes } from '../lib/jsonReader.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { CoalescedRpc } from './coalescedRpc.ts'
 import { badAnswer, L1Error } from './errors.ts'
-import { asArray, asHexText, asObject } from './json.ts'
 import { type ParsedReceipt, parseRawReceipt, parseReceipt } from './receipt.ts'
 import type { L1RpcKind } from './types.ts'
 
@@ -89,7 +89,7 @@ async function fetchBy(rpc: CoalescedRpc, method: ReceiptsMethod, target: Receip
     case 'alchemy_getTransactionReceipts': {
       const answer = await rpc.request(method, [{ blockHash: target.blockHash }], weightOf(target))
       if (answer === null) throw notFound(target, 'receipts')
-      return asArray(asObject(answer, method).receipts ?? [], method).map(parseReceipt)
+      return (new JsonObjectReader(answer, method).optionalArray('receipts') ?? []).map(parseReceipt)
     }
     case 'parity_getBlockReceipts':
       // Known by number only; the block hash in each receipt is compared afterwards.
@@ -120,7 +120,7 @@ function parseRawReceipts(answers: readonly unknown[], target: ReceiptsTarget): 
   return answers.map((answer, index) => {
     const hash = target.transactionHashes[index]
     if (hash === undefined) throw badAnswer(`block ${target.blockHash}: more raw receipts than transactions`)
-    const parsed = parseRawReceipt(fromHex(asHexText(answer, 'raw receipt')), hash, logIndex)
+    const parsed = parseRawReceipt(jsonBytes(answer, 'raw receipt'), hash, logIndex)
     logIndex += parsed.receipt.logs.length
     return parsed
   })

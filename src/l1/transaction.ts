@@ -2,11 +2,12 @@ import { concatBytes, EMPTY_BYTES } from '../lib/bytes.ts'
 import { DecodeError } from '../lib/errors.ts'
 import { keccak256, keccak256Hex } from '../lib/hash.ts'
 import { fromHex, type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../lib/hex.ts'
+import { asArray, asObject, type JsonObject } from '../lib/jsonReader.ts'
 import { encodeRlp, type RlpInput } from '../lib/rlp.ts'
 import { publicKeyToAddress, recoverPublicKey } from '../lib/secp256k1.ts'
 import { encodeDepositTx, isSystemTxFromJson } from '../rollup/protocol/transaction/deposit.ts'
 import { type L1Transaction, ZERO_ADDRESS } from '../rollup/protocol/types.ts'
-import { asArray, asHexText, asObject, isPresent, type JsonObject } from './json.ts'
+import { asHexText, isPresent } from './json.ts'
 
 export interface ParsedTransaction {
   transaction: L1Transaction

@@ -62,7 +62,9 @@ export function quantityToNumber(value: unknown, what = 'quantity'): number {
   return Number(big)
 }
 
-function show(value: unknown): string {
-  const text = typeof value === 'string' ? `"${value}"` : String(JSON.stringify(value))
+/** A JSON value in an error's message; one that may be long by its kind. */
+export function show(value: unknown): string {
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object'
+  const text = typeof value === 'string' ? `"${value}"` : String(value)
   return text.length > 80 ? `${text.slice(0, 77)}...` : text
 }

@@ -1,3 +1,4 @@
+import { isObject } from './jsonReader.ts'
 import { nearMiss } from './nearest.ts'
 
 /** The members that an object may have, with those of the objects among them. */
@@ -17,7 +18,7 @@ const MAX_FOUND = 20
 
 /** Members of parsed JSON that nobody reads, for a warning: they may be misspelt. Null counts as absent. */
 export function unknownMembers(json: unknown, known: KnownMembers, path = ''): UnknownMember[] {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) return []
+  if (!isObject(json)) return []
   const names = Object.keys(known)
   const found = Object.entries(json).flatMap(([name, value]): UnknownMember[] => {
     if (value === null) return []

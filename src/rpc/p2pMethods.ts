@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { JsonRpcError, type JsonValue, RPC_SERVER_ERROR } from '../jsonRpc/types.ts'
 import { DecodeError } from '../lib/errors.ts'
 import { cidrToIpNet, type IpNet, ipNetToCidr } from '../lib/ipNet.ts'
+import { isObject } from '../lib/jsonReader.ts'
 import type { P2pApi, PeerDump, PeerStats } from '../p2p/base/api.ts'
 import { defineMethod } from './method.ts'
 import { booleanParam, jsonParam, optionalParam, type Param, textParam } from './params.ts'
@@ -83,8 +84,7 @@ const SUBNET: Param<string, string | IpNet> = jsonParam(
   { type: ['string', 'object'] },
   (value: JsonValue) => {
     if (typeof value === 'string') return value
-    if (typeof value !== 'object' || value === null || Array.isArray(value))
-      throw new DecodeError('invalid CIDR address')
+    if (!isObject(value)) throw new DecodeError('invalid CIDR address')
     return ipNetToCidr(value)
   },
 )
@@ -96,7 +96,7 @@ function isNothing(value: JsonValue | undefined): boolean {
 
 /** Of a subnet: one without address or mask, but not one with something else in their place. */
 function isNoSubnet(value: JsonValue): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value === null
+  if (!isObject(value)) return value === null
   const parts = [value.IP, value.Mask]
   return parts.some(isNothing) && parts.every((part) => isNothing(part) || typeof part === 'string')
 }

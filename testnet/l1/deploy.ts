@@ -1,7 +1,8 @@
 import type { RpcCall, RpcClient } from '../../src/jsonRpc/client.ts'
 import { DeviumError, describeError } from '../../src/lib/errors.ts'
 import { keccak256 } from '../../src/lib/hash.ts'
-import { fromHex, type Hex, normalizeHex, quantityToNumber, toHex, toQuantity } from '../../src/lib/hex.ts'
+import { fromHex, type Hex, toHex, toQuantity } from '../../src/lib/hex.ts'
+import { JsonObjectReader } from '../../src/lib/jsonReader.ts'
 import type { BlockId } from '../../src/rollup/protocol/types.ts'
 import { DEV_ACCOUNT_BALANCE_WEI, roles } from '../accounts.ts'
 import type { ChainParameters } from '../chainParameters.ts'
@@ -54,11 +55,12 @@ export async function deployContracts(
     { method: 'eth_getBlockReceipts', params: ['0x1'] },
   ])
   checkReceipts(steps, receipts)
-  const { hash, timestamp } = asRecord(block)
-  if (quantityToNumber(timestamp) !== genesisTime) {
-    throw new DeviumError('l1-deployment', `L1 block 1 has timestamp ${timestamp}, expected ${toQuantity(genesisTime)}`)
+  const first = new JsonObjectReader(block, 'L1 block 1')
+  const timestamp = first.quantityNumber('timestamp')
+  if (timestamp !== genesisTime) {
+    throw new DeviumError('l1-deployment', `L1 block 1 has timestamp ${timestamp}, expected ${genesisTime}`)
   }
-  return { hash: normalizeHex(hash, 32, 'L1 block 1'), number: 1 }
+  return { hash: first.hex('hash', 32), number: 1 }
 }
 
 /** Throws DeviumError that names the step which failed. */
@@ -86,8 +88,4 @@ export async function batch(l1: RpcClient, calls: readonly RpcCall[]): Promise<u
     }
   }
   return answers
-}
-
-function asRecord(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? { ...value } : {}
 }

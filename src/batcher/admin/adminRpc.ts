@@ -1,6 +1,7 @@
 import type { RpcHandler } from '../../jsonRpc/server.ts'
 import { invalidParams, type JsonValue } from '../../jsonRpc/types.ts'
 import { durationMsIn } from '../../lib/duration.ts'
+import { isObject } from '../../lib/jsonReader.ts'
 import { LOG_LEVELS, type LogLevel } from '../../lib/logger.ts'
 import { untilAborted } from '../../lib/untilAborted.ts'
 import type { BatchSubmitter } from '../submitter/batchSubmitter.ts'
@@ -152,8 +153,7 @@ function controllerChange(
     )
   }
   if (found !== 'pid') return [found]
-  if (typeof pid !== 'object' || pid === null || Array.isArray(pid))
-    throw invalidParams('cannot set PID controller type without configuration')
+  if (!isObject(pid)) throw invalidParams('cannot set PID controller type without configuration')
   const factor = (name: string): number => {
     const value = pid[name]
     if (typeof value !== 'number' || !(value >= 0)) throw invalidParams(`${name}: expected a number, at least 0`)

@@ -2,6 +2,7 @@ import type { RpcClient } from '../../jsonRpc/client.ts'
 import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import { type Hex, normalizeHex, quantityToBigInt, quantityToNumber, toHex, toQuantity } from '../../lib/hex.ts'
+import { asObject } from '../../lib/jsonReader.ts'
 import type { L1BlockRef } from '../../rollup/protocol/types.ts'
 import type { FeeCaps, FeeSuggestion } from '../txmgr/fees.ts'
 
@@ -70,7 +71,7 @@ export function createL1Endpoint(rpc: Pick<RpcClient, 'request' | 'batch'>, time
   return {
     chainId: async (signal) => quantityToBigInt(await request('eth_chainId', [], signal), 'eth_chainId'),
     async head(signal) {
-      const header = record(await request('eth_getBlockByNumber', ['latest', false], signal), 'latest L1 block')
+      const header = asObject(await request('eth_getBlockByNumber', ['latest', false], signal), 'latest L1 block')
       return {
         hash: normalizeHex(header.hash, 32, 'L1 block hash'),
         number: quantityToNumber(header.number, 'L1 block number'),
@@ -87,7 +88,7 @@ export function createL1Endpoint(rpc: Pick<RpcClient, 'request' | 'batch'>, time
       ]
       const [tip, block, blobBaseFee, executed] = await rpc.batch(calls, { signal, timeoutMs })
       for (const answer of [tip, block, executed]) if (answer instanceof JsonRpcError) throw answer
-      const header = record(block, 'latest L1 block')
+      const header = asObject(block, 'latest L1 block')
       if (header.baseFeePerGas === undefined || header.baseFeePerGas === null) {
         throw new L1UnsupportedError(
           'l1-unsupported',
@@ -112,10 +113,10 @@ export function createL1Endpoint(rpc: Pick<RpcClient, 'request' | 'batch'>, time
     balance: async (address, signal) =>
       quantityToBigInt(await request('eth_getBalance', [address, 'latest'], signal), 'eth_getBalance'),
     async transactionsOf(address, number, signal) {
-      const block = record(await request('eth_getBlockByNumber', [toQuantity(number), true], signal), 'L1 block')
+      const block = asObject(await request('eth_getBlockByNumber', [toQuantity(number), true], signal), 'L1 block')
       if (!Array.isArray(block.transactions)) throw new DecodeError('L1 block: no list of transactions')
       return block.transactions
-        .map((json) => record(json, 'L1 transaction'))
+        .map((json) => asObject(json, 'L1 transaction'))
         .filter((tx) => normalizeHex(tx.from, 20, 'L1 transaction from') === address)
         .map((tx) => ({
           hash: normalizeHex(tx.hash, 32, 'L1 transaction hash'),
@@ -129,11 +130,11 @@ export function createL1Endpoint(rpc: Pick<RpcClient, 'request' | 'batch'>, time
       return answers.map((answer) => {
         if (answer instanceof JsonRpcError) throw answer
         if (answer === null) return []
-        const block = record(answer, 'L1 block')
+        const block = asObject(answer, 'L1 block')
         if (!Array.isArray(block.transactions)) throw new DecodeError('L1 block: no list of transactions')
         const baseFee = quantityToBigInt(block.baseFeePerGas, 'L1 base fee')
         return block.transactions
-          .map((json) => record(json, 'L1 transaction'))
+          .map((json) => asObject(json, 'L1 transaction'))
           .filter(({ type }) => type === '0x3')
           .map(({ maxPriorityFeePerGas, maxFeePerGas }) => {
             const tip = quantityToBigInt(maxPriorityFeePerGas, 'L1 transaction tip')
@@ -151,8 +152,8 @@ export function createL1Endpoint(rpc: Pick<RpcClient, 'request' | 'batch'>, time
       }
       // geth has another method for it.
       try {
-        const content = record(await request('txpool_contentFrom', [address], signal), 'txpool_contentFrom')
-        const tx = record(content.pending, 'pending transactions')[String(nonce)]
+        const content = asObject(await request('txpool_contentFrom', [address], signal), 'txpool_contentFrom')
+        const tx = asObject(content.pending, 'pending transactions')[String(nonce)]
         return tx === undefined ? undefined : pendingTxFromJson(tx)
       } catch (error) {
         if (error instanceof JsonRpcError) return undefined
@@ -191,7 +192,7 @@ function callToJson(call: CallRequest): object {
 }
 
 function pendingTxFromJson(json: unknown): FeeCaps | undefined {
-  const tx = record(json, 'pool transaction')
+  const tx = asObject(json, 'pool transaction')
   const { gasPrice, maxPriorityFeePerGas = gasPrice, maxFeePerGas = gasPrice, maxFeePerBlobGas } = tx
   return {
     tip: quantityToBigInt(maxPriorityFeePerGas, 'pool transaction tip'),
@@ -201,7 +202,7 @@ function pendingTxFromJson(json: unknown): FeeCaps | undefined {
 }
 
 function receiptFromJson(json: unknown): TxReceipt {
-  const receipt = record(json, 'receipt')
+  const receipt = asObject(json, 'receipt')
   return {
     transactionHash: normalizeHex(receipt.transactionHash, 32, 'receipt transactionHash'),
     blockHash: normalizeHex(receipt.blockHash, 32, 'receipt blockHash'),
@@ -215,11 +216,4 @@ function receiptFromJson(json: unknown): TxReceipt {
 
 function isQuantity(value: unknown): value is string {
   return typeof value === 'string' && /^0x[0-9a-f]{1,32}$/i.test(value)
-}
-
-/** A JSON object, or DecodeError naming `what`. */
-export function record(value: unknown, what: string): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new DecodeError(`${what}: expected an object, got ${value === null ? 'null' : typeof value}`)
-  return value as Record<string, unknown>
 }

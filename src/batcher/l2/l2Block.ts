@@ -1,10 +1,10 @@
 import { concatBytes } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
-import { fromHex, type Hex, normalizeHex, quantityToNumber } from '../../lib/hex.ts'
+import type { Hex } from '../../lib/hex.ts'
+import { asObject, JsonObjectReader, jsonBytes } from '../../lib/jsonReader.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
 import { fastLzLength, parseL1Info } from '../../rollup/protocol/index.ts'
 import type { BlockId } from '../../rollup/protocol/types.ts'
-import { record } from '../l1/l1Endpoint.ts'
 import { transactionFromJson, transactionType } from './l2Transaction.ts'
 
 /** An L2 block as the batcher keeps it: what a batch says of it, and where it stands. */
@@ -38,22 +38,20 @@ const TRANSACTIONS_PER_SLICE = 200
  * DecodeError when it cannot be made into a batch.
  */
 export async function batcherBlockFromJson(json: unknown): Promise<BatcherBlock> {
-  const block = record(json, 'L2 block')
-  const hash = normalizeHex(block.hash, 32, 'L2 block hash')
-  const all = block.transactions
-  if (!Array.isArray(all)) throw new DecodeError(`L2 block ${hash}: no list of transactions`)
+  const block = new JsonObjectReader(json, 'L2 block')
+  const hash = block.hex('hash', 32)
+  const all = block.array('transactions')
   const [first] = all
   if (first === undefined) throw new DecodeError(`block ${hash} has no transactions`)
-  const infoTx = record(first, 'first transaction')
+  const infoTx = asObject(first, 'first transaction')
   if (transactionType(infoTx) !== DEPOSIT_TYPE) throw new DecodeError('first transaction in block is not a deposit tx')
-  if (typeof infoTx.input !== 'string') throw new DecodeError(`L2 block ${hash}: L1 info without input`)
-  const info = parseL1Info(fromHex(infoTx.input, undefined, 'L1 info'))
+  const info = parseL1Info(jsonBytes(infoTx.input, 'L1 info'))
 
   const transactions: Uint8Array[] = []
   let rawSizeBytes = BATCH_OVERHEAD_BYTES
   let estimatedDaBytes = BATCH_OVERHEAD_BYTES
   for (const item of all) {
-    if (transactionType(record(item, 'transaction')) === DEPOSIT_TYPE) continue
+    if (transactionType(asObject(item, 'transaction')) === DEPOSIT_TYPE) continue
     const encoded = transactionFromJson(item)
     transactions.push(encoded)
     rawSizeBytes += encoded.length + TX_OVERHEAD_BYTES
@@ -62,9 +60,9 @@ export async function batcherBlockFromJson(json: unknown): Promise<BatcherBlock>
   }
   return {
     hash,
-    number: quantityToNumber(block.number, 'L2 block number'),
-    parentHash: normalizeHex(block.parentHash, 32, 'L2 block parentHash'),
-    timestamp: quantityToNumber(block.timestamp, 'L2 block timestamp'),
+    number: block.quantityNumber('number'),
+    parentHash: block.hex('parentHash', 32),
+    timestamp: block.quantityNumber('timestamp'),
     l1Origin: { hash: info.blockHash, number: info.number },
     sequenceNumber: info.sequenceNumber,
     transactions: packed(transactions),

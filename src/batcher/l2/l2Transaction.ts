@@ -2,11 +2,9 @@ import { concatBytes } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { keccak256Hex } from '../../lib/hash.ts'
 import { fromHex, quantityToBigInt } from '../../lib/hex.ts'
+import { asObject, type JsonObject } from '../../lib/jsonReader.ts'
 import { encodeRlp, type RlpInput } from '../../lib/rlp.ts'
 import { POST_EXEC_TYPE_BYTE } from '../../rollup/protocol/index.ts'
-import { record } from '../l1/l1Endpoint.ts'
-
-type Json = Record<string, unknown>
 
 /**
  * The EIP-2718 encoding of a transaction as JSON-RPC returns it in a full block. The hash of the result is compared
@@ -14,7 +12,7 @@ type Json = Record<string, unknown>
  * for types that have no place in a batch (deposits, blob transactions).
  */
 export function transactionFromJson(json: unknown): Uint8Array {
-  const tx = record(json, 'transaction')
+  const tx = asObject(json, 'transaction')
   const encoded = encode(tx)
   const hash = keccak256Hex(encoded)
   if (typeof tx.hash !== 'string' || tx.hash.toLowerCase() !== hash)
@@ -22,7 +20,7 @@ export function transactionFromJson(json: unknown): Uint8Array {
   return encoded
 }
 
-function encode(tx: Json): Uint8Array {
+function encode(tx: JsonObject): Uint8Array {
   const type = transactionType(tx)
   // Its JSON has no other fields (specs: lagoon/post-exec, "Generic Transaction Interface Representation").
   if (type === POST_EXEC_TYPE_BYTE) return concatBytes(Uint8Array.of(type), bytes(tx, 'input'))
@@ -69,7 +67,7 @@ function encode(tx: Json): Uint8Array {
 }
 
 /** EIP-2718 type; 0 for legacy transactions. */
-export function transactionType(tx: Json): number {
+export function transactionType(tx: JsonObject): number {
   return tx.type === undefined || tx.type === null ? 0 : Number(quantityToBigInt(tx.type, 'transaction type'))
 }
 
@@ -78,49 +76,49 @@ function typed(type: number, fields: RlpInput[]): Uint8Array {
 }
 
 /** Minimal big-endian bytes, straight from the text: there are ten integers in each transaction. */
-function integer(tx: Json, name: string): Uint8Array {
+function integer(tx: JsonObject, name: string): Uint8Array {
   const text = tx[name]
   if (typeof text !== 'string') throw new DecodeError(`transaction ${name}: expected a hex quantity`)
   const digits = text.replace(/^0[xX]0*/, '')
   return fromHex(digits.length % 2 === 0 ? digits : `0${digits}`, undefined, `transaction ${name}`)
 }
 
-function bytes(tx: Json, name: string): Uint8Array {
+function bytes(tx: JsonObject, name: string): Uint8Array {
   const text = tx[name]
   if (typeof text !== 'string') throw new DecodeError(`transaction ${name}: expected hex`)
   return fromHex(text, undefined, `transaction ${name}`)
 }
 
-function recipient(tx: Json): Uint8Array {
+function recipient(tx: JsonObject): Uint8Array {
   if (tx.to === null || tx.to === undefined) return new Uint8Array(0)
   if (typeof tx.to !== 'string') throw new DecodeError('transaction to: expected an address')
   return fromHex(tx.to, 20, 'transaction to')
 }
 
 /** Older nodes give `v` only; it is the parity in typed transactions. */
-function parity(tx: Json): Uint8Array {
+function parity(tx: JsonObject): Uint8Array {
   return integer(tx, tx.yParity === undefined ? 'v' : 'yParity')
 }
 
-function list(tx: Json, name: string): unknown[] {
+function list(tx: JsonObject, name: string): unknown[] {
   const value = tx[name] ?? []
   if (!Array.isArray(value)) throw new DecodeError(`transaction ${name}: expected a list`)
   return value
 }
 
 /** EIP-2930. */
-function accessList(tx: Json): RlpInput {
+function accessList(tx: JsonObject): RlpInput {
   return list(tx, 'accessList').map((item) => {
-    const entry = record(item, 'access list entry')
+    const entry = asObject(item, 'access list entry')
     const keys = list(entry, 'storageKeys').map((key) => fromHex(String(key), 32, 'access list key'))
     return [fromHex(String(entry.address), 20, 'access list address'), keys]
   })
 }
 
 /** EIP-7702. */
-function authorizationList(tx: Json): RlpInput {
+function authorizationList(tx: JsonObject): RlpInput {
   return list(tx, 'authorizationList').map((item) => {
-    const entry = record(item, 'authorization')
+    const entry = asObject(item, 'authorization')
     const address = fromHex(String(entry.address), 20, 'authorization address')
     return [
       integer(entry, 'chainId'),

@@ -190,12 +190,13 @@ describe('parseSyncStatus', () => {
   })
 
   it.each([
-    { change: { head_l1: null }, problem: 'sync status head_l1: expected an object, got null' },
+    { change: { head_l1: null }, problem: 'sync status.head_l1: missing' },
+    { change: { current_l1: [] }, problem: 'sync status.current_l1: expected an object, got a list' },
     {
       change: { unsafe_l2: { ...ref(1), number: '1' } },
-      problem: 'sync status unsafe_l2: number must be a whole number',
+      problem: 'sync status.unsafe_l2.number: expected a non-negative integer, got "1"',
     },
-    { change: { safe_l2: { ...ref(1), hash: '0x1' } }, problem: 'sync status safe_l2 hash: expected 32 bytes of hex' },
+    { change: { safe_l2: { ...ref(1), hash: '0x1' } }, problem: 'sync status.safe_l2.hash: expected 32 bytes of hex' },
   ])('names the field that is wrong: $problem', ({ change, problem }) => {
     expect(() => parseSyncStatus({ ...json, ...change })).toThrow(problem)
   })

@@ -1,10 +1,9 @@
 import { type RpcClient, RpcTransportError } from '../../jsonRpc/client.ts'
 import { type Clock, sleep } from '../../lib/clock.ts'
-import { DecodeError, DeviumError } from '../../lib/errors.ts'
-import { type Hex, normalizeHex } from '../../lib/hex.ts'
+import { DeviumError } from '../../lib/errors.ts'
+import { JsonObjectReader } from '../../lib/jsonReader.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { type BlockId, ZERO_HASH } from '../../rollup/protocol/types.ts'
-import { record } from '../l1/l1Endpoint.ts'
 
 /** What the batcher reads of the rollup node's sync status. */
 export interface BatcherSyncStatus {
@@ -68,29 +67,20 @@ async function requestSyncStatus(
 
 /** undefined when the node has no L1 head, L1 position, safe or unsafe block yet. Throws DecodeError. */
 export function parseSyncStatus(json: unknown): BatcherSyncStatus | undefined {
-  const status = record(json, 'sync status')
-  const headL1 = blockId(status.head_l1, 'head_l1')
-  const unsafeL2 = blockId(status.unsafe_l2, 'unsafe_l2')
+  const status = new JsonObjectReader(json, 'sync status')
+  const headL1 = blockId(status.object('head_l1'))
+  const unsafeL2 = blockId(status.object('unsafe_l2'))
   // Nodes of 2024 leave the locally derived one empty until they have derived their first block.
-  const hasLocal =
-    status.local_safe_l2 !== undefined && blockId(status.local_safe_l2, 'local_safe_l2').hash !== ZERO_HASH
-  const safeName = hasLocal ? 'local_safe_l2' : 'safe_l2'
-  const safeL2 = blockId(status[safeName], safeName)
+  const local = status.optionalObject('local_safe_l2')
+  const safe = local === undefined || blockId(local).hash === ZERO_HASH ? status.object('safe_l2') : local
+  const safeL2 = blockId(safe)
   // Empty during a reset of the node's derivation.
-  const currentL1 = blockId(status.current_l1, 'current_l1')
+  const currentL1 = blockId(status.object('current_l1'))
   if ([headL1, currentL1, unsafeL2, safeL2].some((ref) => ref.hash === ZERO_HASH)) return undefined
-  const origin = record(status[safeName], safeName).l1origin
-  return {
-    headL1,
-    currentL1,
-    safeL2: { ...safeL2, l1OriginNumber: blockId(origin, `${safeName}.l1origin`).number },
-    unsafeL2,
-  }
+  const l1OriginNumber = blockId(safe.object('l1origin')).number
+  return { headL1, currentL1, safeL2: { ...safeL2, l1OriginNumber }, unsafeL2 }
 }
 
-function blockId(json: unknown, what: string): { hash: Hex; number: number } {
-  const ref = record(json, `sync status ${what}`)
-  if (typeof ref.number !== 'number' || !Number.isSafeInteger(ref.number) || ref.number < 0)
-    throw new DecodeError(`sync status ${what}: number must be a whole number`)
-  return { hash: normalizeHex(ref.hash, 32, `sync status ${what} hash`), number: ref.number }
+function blockId(ref: JsonObjectReader): BlockId {
+  return { hash: ref.hex('hash', 32), number: ref.integer('number') }
 }

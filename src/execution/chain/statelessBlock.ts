@@ -1,6 +1,7 @@
 import { systemClock } from '../../lib/clock.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { asObject } from '../../lib/jsonReader.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import {
   attributesFromJson,
@@ -39,8 +40,7 @@ export function parseStatelessBlock(json: unknown): StatelessBlock {
   const options = rollup.chainOpConfig
   if (options === undefined) throw new DecodeError('fixture.rollup_config: chain_op_config is missing')
   const { unclesHash, coinbase, baseFeePerGas = 0n, ...header } = blockHeaderFromJson(fixture.raw('parent_header'))
-  const preimages = file.raw('preimages')
-  if (typeof preimages !== 'object' || preimages === null) throw new DecodeError('preimages: expected an object')
+  const preimages = asObject(file.raw('preimages'), 'preimages')
   return {
     config: {
       chainId: rollup.l2ChainId,

@@ -1,6 +1,6 @@
 import { DecodeError, UsageError } from '../../lib/errors.ts'
+import { JsonObjectReader } from '../../lib/jsonReader.ts'
 import { isForkActive } from '../../rollup/protocol/config/forks.ts'
-import { JsonObjectReader } from '../../rollup/protocol/jsonReader.ts'
 import { FORKS, type Fork } from '../../rollup/protocol/types.ts'
 
 /** EVM version by Ethereum's names: OP forks without one of their own keep the one before. */

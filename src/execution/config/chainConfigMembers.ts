@@ -1,3 +1,4 @@
+import { isObject } from '../../lib/jsonReader.ts'
 import { type KnownMembers, type UnknownMember, unknownMembers } from '../../lib/unknownMembers.ts'
 import { FORKS } from '../../rollup/protocol/index.ts'
 
@@ -18,6 +19,5 @@ const KNOWN: KnownMembers = {
 
 /** Members of a genesis file's `config` that nobody knows: a misspelt fork would never activate. */
 export function unknownChainConfigMembers(genesis: unknown): UnknownMember[] {
-  if (typeof genesis !== 'object' || genesis === null || !('config' in genesis)) return []
-  return unknownMembers(genesis.config, KNOWN, 'config.')
+  return isObject(genesis) ? unknownMembers(genesis.config, KNOWN, 'config.') : []
 }

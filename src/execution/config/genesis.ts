@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DecodeError, isErrno, UsageError } from '../../lib/errors.ts'
 import { fromHex, type Hex, isHex, normalizeHex, toHex } from '../../lib/hex.ts'
+import { isObject } from '../../lib/jsonReader.ts'
 import type { Progress, ProgressOptions } from '../../lib/progress.ts'
 import { encodeRlp } from '../../lib/rlp.ts'
 import { writeWhole } from '../../lib/wholeFile.ts'
@@ -62,7 +63,7 @@ interface Allocation {
 }
 
 function allocate(alloc: unknown, onAccount: OnAccount): Allocation {
-  if (typeof alloc !== 'object' || alloc === null || Array.isArray(alloc)) {
+  if (!isObject(alloc)) {
     throw new UsageError('genesis.json: alloc: expected an object of accounts')
   }
   const empty = new StateDatabase({ store: { node: () => undefined, code: () => undefined } })
@@ -78,7 +79,8 @@ function allocate(alloc: unknown, onAccount: OnAccount): Allocation {
     if (account.has('code')) world.putCode(address, account.bytes('code'))
     const storage = account.optionalObject('storage')
     if (storage === undefined) continue
-    for (const [slot, word] of Object.entries(account.raw('storage') as Record<string, unknown>)) {
+    for (const slot of storage.names()) {
+      const word = storage.raw(slot)
       const value = slotValue(paddedWord(word, `${path}.storage.${slot}`))
       if (value.length > 0) world.putStorage(address, paddedWord(slot, `${path}.storage`), value)
     }

@@ -2,6 +2,7 @@ import type { JsonValue } from '../../jsonRpc/types.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DeviumError } from '../../lib/errors.ts'
 import { type Hex, normalizeHex, quantityToBigInt } from '../../lib/hex.ts'
+import { asObject } from '../../lib/jsonReader.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { payloadId } from '../../rollup/protocol/index.ts'
 import { ZERO_HASH } from '../../rollup/protocol/types.ts'
@@ -9,7 +10,7 @@ import type { TxSource } from '../chain/building.ts'
 import type { ForkchoiceResult, ForkchoiceState } from '../chain/forkchoice.ts'
 import type { Chain } from '../chain/types.ts'
 import type { MethodTable } from '../rpc/context.ts'
-import { anyObject, anyValue, index, method, optional, type Param, readArray, readObject } from '../rpc/params.ts'
+import { anyObject, anyValue, index, method, optional, type Param, readArray } from '../rpc/params.ts'
 import type { SdmOptIn } from '../sdmOptIn.ts'
 import { type ReadAttributes, readAttributes } from './attributes.ts'
 import { BuildJobs } from './buildJobs.ts'
@@ -45,7 +46,7 @@ const PAYLOAD_ID_VERSIONS: Record<GetPayloadVersion, number[]> = { 1: [1], 2: [1
 
 const forkchoiceState: Param<ForkchoiceState> = {
   parse(value) {
-    const json = readObject(value, 'forkchoiceState')
+    const json = asObject(value, 'forkchoiceState')
     return {
       headBlockHash: normalizeHex(json.headBlockHash, 32, 'headBlockHash'),
       safeBlockHash: normalizeHex(json.safeBlockHash, 32, 'safeBlockHash'),

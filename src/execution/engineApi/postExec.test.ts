@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { JsonValue } from '../../jsonRpc/types.ts'
 import { concatBytes } from '../../lib/bytes.ts'
 import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
+import type { JsonObject as Json } from '../../lib/jsonReader.ts'
 import { encodeRlp } from '../../lib/rlp.ts'
 import { payloadBlockHash, payloadFromJson } from '../../rollup/protocol/index.ts'
 import { decodePostExecTx, encodePostExecTx } from '../../rollup/protocol/transaction/postExec.ts'
@@ -11,8 +11,6 @@ import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNo
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
 import { DEV_KEYS, signTransaction } from '../testUtils/signTransaction.ts'
 import { withFork } from '../testUtils/withFork.ts'
-
-type Json = { [key: string]: JsonValue }
 
 /** SSTORE(0, NUMBER) and LOG0: writes a slot that it wrote before in its block. */
 const CONTRACT: Hex = `0x${'5e'.repeat(20)}`
@@ -28,7 +26,7 @@ function chainOf(at = 0) {
 async function start(at = 0) {
   const { genesis, rollup } = chainOf(at)
   const node = await startExecutionNode(genesis)
-  const eth = (method: string, ...params: JsonValue[]) => node.eth.request(method, params)
+  const eth = (method: string, ...params: unknown[]) => node.eth.request(method, params)
   return { node, driver: new BlockDriver(node.engine, rollup), eth }
 }
 

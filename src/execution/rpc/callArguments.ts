@@ -1,9 +1,10 @@
 import { type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
+import { asObject, type JsonObject, jsonBytes } from '../../lib/jsonReader.ts'
 import type { AccessListEntry, Authorization } from '../chain/block.ts'
 import type { AccountOverride, BlockOverrides, CallRequest, StateOverrides } from '../chain/simulation/types.ts'
 import { createAuthorization } from '../tx/authorization.ts'
 import { serverError } from './errors.ts'
-import { type JsonObject, maybe, type Param, readArray, readData, readObject, readStorageSlot } from './params.ts'
+import { maybe, type Param, readArray, readStorageSlot } from './params.ts'
 
 /** Entries of an access list, authorization list or override set that are read. */
 const MAX_ENTRIES = 10_000
@@ -15,9 +16,9 @@ export interface CallArguments extends CallRequest {
 
 export const callArguments: Param<CallArguments> = {
   parse(value) {
-    const json = readObject(value, 'transaction')
-    const data = maybe(json.data, (given) => readData(given, 'data'))
-    const input = maybe(json.input, (given) => readData(given, 'input'))
+    const json = asObject(value, 'transaction')
+    const data = maybe(json.data, (given) => jsonBytes(given, 'data'))
+    const input = maybe(json.input, (given) => jsonBytes(given, 'input'))
     return defined({
       from: maybe(json.from, (given) => normalizeHex(given, 20, 'from')),
       to: maybe(json.to, (given) => normalizeHex(given, 20, 'to')),
@@ -40,15 +41,15 @@ export const callArguments: Param<CallArguments> = {
 export const stateOverrides: Param<StateOverrides | undefined> = {
   parse(value) {
     const overrides: StateOverrides = {}
-    for (const [address, given] of limitedEntries(readObject(value, 'state overrides'))) {
-      const json = readObject(given, address)
+    for (const [address, given] of limitedEntries(asObject(value, 'state overrides'))) {
+      const json = asObject(given, address)
       if (json.state !== undefined && json.stateDiff !== undefined) {
         throw new TypeError(`account ${address} has both 'state' and 'stateDiff'`)
       }
       const override: AccountOverride = defined({
         nonce: bigint(json, 'nonce'),
         balance: bigint(json, 'balance'),
-        code: maybe(json.code, (code) => readData(code, 'code')),
+        code: maybe(json.code, (code) => jsonBytes(code, 'code')),
         state: maybe(json.state, readSlots),
         stateDiff: maybe(json.stateDiff, readSlots),
         movePrecompileTo: maybe(json.movePrecompileToAddress, (to) => normalizeHex(to, 20, 'movePrecompileToAddress')),
@@ -63,7 +64,7 @@ export const stateOverrides: Param<StateOverrides | undefined> = {
 /** geth's block overrides (fourth parameter of eth_call). */
 export const blockOverrides: Param<BlockOverrides | undefined> = {
   parse(value) {
-    const json = readObject(value, 'block overrides')
+    const json = asObject(value, 'block overrides')
     for (const name of ['beaconRoot', 'withdrawals']) {
       if (json[name] === undefined || json[name] === null) continue
       throw serverError(`block override "${name}" is not supported for this RPC method`)
@@ -109,7 +110,7 @@ export function checkCall({ chainId: given, ...request }: CallArguments, chainId
 
 function readAccessList(value: unknown): AccessListEntry[] {
   return readArray(value, 'accessList', MAX_ENTRIES).map((entry) => {
-    const { address, storageKeys } = readObject(entry, 'accessList')
+    const { address, storageKeys } = asObject(entry, 'accessList')
     return {
       address: normalizeHex(address, 20, 'accessList address'),
       storageKeys: readArray(storageKeys ?? [], 'storageKeys', MAX_ENTRIES).map((key) =>
@@ -122,7 +123,7 @@ function readAccessList(value: unknown): AccessListEntry[] {
 /** Signers are not recovered here: that waits until the gas for so many entries has been found there. */
 function readAuthorizations(value: unknown): Authorization[] {
   return readArray(value, 'authorizationList', MAX_ENTRIES).map((entry) => {
-    const json = readObject(entry, 'authorization')
+    const json = asObject(entry, 'authorization')
     const small = (name: string, bits: number) => {
       const number = quantityToBigInt(json[name], `authorization ${name}`)
       if (number >> BigInt(bits) > 0n) throw new TypeError(`authorization ${name}: more than ${bits} bits`)
@@ -141,7 +142,7 @@ function readAuthorizations(value: unknown): Authorization[] {
 
 function readSlots(value: unknown): Record<Hex, Hex> {
   const slots: Record<Hex, Hex> = {}
-  for (const [slot, word] of limitedEntries(readObject(value, 'storage'))) {
+  for (const [slot, word] of limitedEntries(asObject(value, 'storage'))) {
     slots[readStorageSlot(slot)] = readStorageSlot(word)
   }
   return slots

@@ -1,5 +1,6 @@
 import { JsonRpcError, type JsonValue, RPC_INVALID_PARAMS, RPC_SERVER_ERROR } from '../../jsonRpc/types.ts'
 import { durationMsIn } from '../../lib/duration.ts'
+import { isObject } from '../../lib/jsonReader.ts'
 import type { RpcOptions } from './options.ts'
 
 /** Methods that execute code, which end after `--rpc.evmtimeout`. */
@@ -20,7 +21,7 @@ export function timeLimitOf(
 
 /** Of geth's TraceConfig, which says itself how long a trace may take. Throws JsonRpcError. */
 function traceTimeoutMs(config: JsonValue | undefined): number | undefined {
-  if (typeof config !== 'object' || config === null || Array.isArray(config)) return undefined
+  if (!isObject(config)) return undefined
   const { timeout } = config
   if (timeout === undefined || timeout === null) return undefined
   const timeoutMs = durationMsIn(timeout)

@@ -1,6 +1,7 @@
 import type { RpcContext } from '../../jsonRpc/callContext.ts'
 import type { RpcHandler } from '../../jsonRpc/server.ts'
 import type { JsonValue } from '../../jsonRpc/types.ts'
+import { isObject } from '../../lib/jsonReader.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import type { CallService } from '../callProcess/callProcesses.ts'
@@ -51,7 +52,7 @@ export function offload(
 
 /** The function that is called, as far as the call tells. */
 function callKey(name: string, call: JsonValue | undefined): string | undefined {
-  if (typeof call !== 'object' || call === null || Array.isArray(call)) return undefined
+  if (!isObject(call)) return undefined
   const { to, data, input } = call
   const code = typeof input === 'string' ? input : data
   if (typeof to !== 'string' || typeof code !== 'string') return undefined

@@ -2,7 +2,8 @@ import type { RpcContext } from '../../jsonRpc/callContext.ts'
 import type { RpcHandler } from '../../jsonRpc/server.ts'
 import { invalidParams, JsonRpcError, type JsonValue, RPC_INVALID_PARAMS } from '../../jsonRpc/types.ts'
 import { describeError } from '../../lib/errors.ts'
-import { fromHex, type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
+import { type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
+import { asArray, asObject, type JsonObject, jsonBytes } from '../../lib/jsonReader.ts'
 import { ChainError } from '../errors.ts'
 import { prunedHistory } from './errors.ts'
 
@@ -60,14 +61,14 @@ export const address: Param<Hex> = { parse: (value) => normalizeHex(value, 20, '
 export const hash: Param<Hex> = { parse: (value) => normalizeHex(value, 32, 'hash') }
 export const index: Param<number> = { parse: (value) => quantityToNumber(value, 'index') }
 export const quantity: Param<bigint> = { parse: (value) => quantityToBigInt(value) }
-export const data: Param<Uint8Array> = { parse: readData }
+export const data: Param<Uint8Array> = { parse: (value) => jsonBytes(value, 'data') }
 export const flag: Param<boolean> = {
-  parse: (value) => {
+  parse(value) {
     if (typeof value !== 'boolean') throw new TypeError('expected true or false')
     return value
   },
 }
-export const anyObject: Param<JsonObject> = { parse: readObject }
+export const anyObject: Param<JsonObject> = { parse: (value) => asObject(value, 'value') }
 export const anyValue: Param<JsonValue> = { parse: (value) => value }
 
 export const BLOCK_LABELS = ['latest', 'safe', 'finalized', 'pending', 'earliest'] as const
@@ -90,7 +91,7 @@ export const blockSelector: Param<BlockSelector> = {
       return { kind: 'hash', hash: normalizeHex(value, 32, 'block hash'), requireCanonical: false }
     }
     if (typeof value === 'string') return readBlockNumber(value)
-    const { blockHash, blockNumber: number, requireCanonical } = readObject(value)
+    const { blockHash, blockNumber: number, requireCanonical } = asObject(value, 'value')
     if (blockHash !== undefined && number !== undefined) {
       throw new TypeError('cannot specify both BlockHash and BlockNumber, choose one or the other')
     }
@@ -118,28 +119,10 @@ export function readStorageSlot(value: unknown): Hex {
   return `0x${digits.toLowerCase().padStart(64, '0')}`
 }
 
-export type JsonObject = { [key: string]: JsonValue | undefined }
-
-export function readObject(value: unknown, what = 'value'): JsonObject {
-  if (!isObject(value)) throw new TypeError(`${what}: expected an object`)
-  return value
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-export function readArray(value: unknown, what: string, maxLength: number): unknown[] {
-  if (!Array.isArray(value)) throw new TypeError(`${what}: expected an array`)
-  if (value.length > maxLength) throw new TypeError(`${what}: more than ${maxLength} entries`)
-  return value
-}
-
-export function readData(value: unknown, what = 'data'): Uint8Array {
-  if (typeof value !== 'string' || !value.startsWith('0x')) {
-    throw new TypeError(`${what}: expected hex with 0x prefix`)
-  }
-  return fromHex(value, undefined, what)
+export function readArray(value: unknown, what: string, maxLength: number): JsonValue[] {
+  const items = asArray(value, what)
+  if (items.length > maxLength) throw new TypeError(`${what}: more than ${maxLength} entries`)
+  return items
 }
 
 /** Undefined for absent members and null, as Go's JSON decoder leaves pointers. */

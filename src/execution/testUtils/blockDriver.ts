@@ -1,6 +1,7 @@
 import type { RpcClient } from '../../jsonRpc/client.ts'
 import type { JsonValue } from '../../jsonRpc/types.ts'
 import { type Hex, isHex, quantityToNumber, toHex, toQuantity } from '../../lib/hex.ts'
+import { asObject, type JsonObject } from '../../lib/jsonReader.ts'
 import {
   encodeDepositTx,
   isForkActive,
@@ -11,8 +12,6 @@ import {
   ZERO_HASH,
 } from '../../rollup/protocol/index.ts'
 import { madeUpL1Block } from './l1Block.ts'
-
-type Json = { [key: string]: JsonValue }
 
 export interface BuildOptions {
   /** Forced transactions after the L1-info deposit. */
@@ -35,7 +34,7 @@ export class BlockDriver {
   }
 
   /** One block on the head, sealed, imported and made head. */
-  async build(options: BuildOptions = {}): Promise<Json> {
+  async build(options: BuildOptions = {}): Promise<JsonObject> {
     const id = await this.start(options)
     await options.meanwhile?.()
     const method = `engine_getPayloadV${this.isActive('karst') ? 5 : this.isActive('isthmus') ? 4 : 3}`
@@ -46,7 +45,7 @@ export class BlockDriver {
 
   async attributes({ transactions = [], noTxPool = false, parent }: BuildOptions = {}): Promise<{
     parentHash: Hex
-    json: Json
+    json: JsonObject
   }> {
     const { config } = this
     const parentBlock = object(
@@ -89,7 +88,7 @@ export class BlockDriver {
     return answer.payloadId
   }
 
-  async insert(payload: Json, beaconRoot: JsonValue | undefined): Promise<void> {
+  async insert(payload: JsonObject, beaconRoot: JsonValue | undefined): Promise<void> {
     const params = [payload, [], beaconRoot ?? ZERO_HASH]
     const status = isForkActive(this.config, 'isthmus', quantityToNumber(payload.timestamp))
       ? object(await this.engine.request('engine_newPayloadV4', [...params, []]))
@@ -106,13 +105,12 @@ export class BlockDriver {
   }
 }
 
-export function forkchoice(head: Hex, safe: Hex = ZERO_HASH, finalized: Hex = ZERO_HASH): Json {
+export function forkchoice(head: Hex, safe: Hex = ZERO_HASH, finalized: Hex = ZERO_HASH): JsonObject {
   return { headBlockHash: head, safeBlockHash: safe, finalizedBlockHash: finalized }
 }
 
-function object(value: unknown): Json {
-  if (typeof value !== 'object' || value === null) throw new Error(`expected an object, got ${JSON.stringify(value)}`)
-  return value as Json
+function object(value: unknown): JsonObject {
+  return asObject(value, 'answer')
 }
 
 function hash(value: unknown): Hex {

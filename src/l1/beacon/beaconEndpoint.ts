@@ -1,6 +1,6 @@
-import { fromHex, type Hex } from '../../lib/hex.ts'
+import type { Hex } from '../../lib/hex.ts'
+import { asArray, asObject, JsonObjectReader, jsonBytes } from '../../lib/jsonReader.ts'
 import { KZG_BLOB_BYTES, KZG_POINT_BYTES } from '../../lib/kzg/index.ts'
-import { asArray, asObject } from '../json.ts'
 import type { BeaconHttp } from './beaconHttp.ts'
 import { BeaconError } from './errors.ts'
 
@@ -37,7 +37,7 @@ export function createBeaconEndpoint(http: BeaconHttp): BeaconEndpoint {
 
   const bareAt = async (path: string, signal: AbortSignal | undefined): Promise<GivenBlob[]> =>
     checked('blobs', await data(path, signal), (items) =>
-      asArray(items, 'data').map((item) => ({ blob: readBytes(item, KZG_BLOB_BYTES, 'blob') })),
+      asArray(items, 'data').map((item) => ({ blob: jsonBytes(item, 'blob', KZG_BLOB_BYTES) })),
     )
   const bare = async (slot: number, hashes: readonly Hex[], signal?: AbortSignal): Promise<GivenBlob[]> => {
     const path = `eth/v1/beacon/blobs/${slot}`
@@ -59,12 +59,12 @@ export function createBeaconEndpoint(http: BeaconHttp): BeaconEndpoint {
     const list = await data(`eth/v1/beacon/blob_sidecars/${slot}`, signal)
     return checked('blob_sidecars', list, (items) =>
       asArray(items, 'data').map((item) => {
-        const sidecar = asObject(item, 'sidecar')
+        const sidecar = new JsonObjectReader(item, 'sidecar')
         return {
-          blob: readBytes(sidecar.blob, KZG_BLOB_BYTES, 'blob'),
+          blob: sidecar.bytes('blob', KZG_BLOB_BYTES),
           sidecar: {
-            commitment: readBytes(sidecar.kzg_commitment, KZG_POINT_BYTES, 'kzg_commitment'),
-            proof: readBytes(sidecar.kzg_proof, KZG_POINT_BYTES, 'kzg_proof'),
+            commitment: sidecar.bytes('kzg_commitment', KZG_POINT_BYTES),
+            proof: sidecar.bytes('kzg_proof', KZG_POINT_BYTES),
           },
         }
       }),
@@ -136,10 +136,6 @@ function checked<T, R>(what: string, value: T, read: (value: T) => R): R {
     const message = cause instanceof Error ? cause.message : String(cause)
     throw new BeaconError('beacon-bad-answer', `${what}: ${message}`, { cause })
   }
-}
-
-function readBytes(value: unknown, length: number, what: string): Uint8Array {
-  return fromHex(typeof value === 'string' ? value : '', length, what)
 }
 
 /** The beacon API writes numbers as decimal text. */

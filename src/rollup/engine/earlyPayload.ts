@@ -1,6 +1,7 @@
 import { isBatchRefusal, type RequestOptions, type RpcCall, type RpcClient } from '../../jsonRpc/client.ts'
 import { JsonRpcError, type JsonValue } from '../../jsonRpc/types.ts'
 import type { Hex } from '../../lib/hex.ts'
+import { isObject } from '../../lib/jsonReader.ts'
 
 /** The calls of one block. */
 export interface BuildCalls {
@@ -82,8 +83,5 @@ export class EarlyPayload {
 const idIn = (started: JsonValue | undefined): JsonValue | undefined => memberOf(started, 'payloadId') ?? undefined
 
 function memberOf(answer: Answer | undefined, name: string): JsonValue | undefined {
-  if (typeof answer !== 'object' || answer === null || Array.isArray(answer) || answer instanceof JsonRpcError) {
-    return undefined
-  }
-  return answer[name]
+  return answer instanceof JsonRpcError || !isObject(answer) ? undefined : answer[name]
 }

@@ -3,6 +3,7 @@ import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../jsonRpc/types.ts'
 import type { CacheWatch } from '../../lib/cacheMetrics.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { type Hex, normalizeHex, quantityToBigInt, toQuantity } from '../../lib/hex.ts'
+import { asObject, JsonObjectReader } from '../../lib/jsonReader.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import {
   type AccountProof,
@@ -17,7 +18,6 @@ import {
 } from '../protocol/index.ts'
 import type { L2BlockRef, PayloadAttributes, PayloadEnvelope, RollupConfig, SystemConfig } from '../protocol/types.ts'
 import { type BuildCalls, EarlyPayload } from './earlyPayload.ts'
-import { asObject } from './rawTransaction.ts'
 import { payloadFromRpcBlock } from './rpcBlock.ts'
 import type {
   Engine,
@@ -167,11 +167,10 @@ export function createEngineClient(
 
     async getPayload(id, timestamp) {
       const answer = early.take(id) ?? (await request(getPayloadMethod(timestamp), [id]))
-      const result = asObject(answer, 'engine_getPayload answer')
-      const envelope: PayloadEnvelope = { payload: payloadFromJson(result.executionPayload) }
-      if (result.parentBeaconBlockRoot !== undefined && result.parentBeaconBlockRoot !== null) {
-        envelope.parentBeaconBlockRoot = normalizeHex(result.parentBeaconBlockRoot, 32, 'parentBeaconBlockRoot')
-      }
+      const result = new JsonObjectReader(answer, 'engine_getPayload answer')
+      const envelope: PayloadEnvelope = { payload: payloadFromJson(result.raw('executionPayload')) }
+      const parentBeaconBlockRoot = result.optionalHex('parentBeaconBlockRoot', 32)
+      if (parentBeaconBlockRoot !== undefined) envelope.parentBeaconBlockRoot = parentBeaconBlockRoot
       // What is derived next may need to read it while the engine is given it.
       return remember(envelope)
     },
@@ -211,11 +210,8 @@ export function createEngineClient(
     async ownSync() {
       const answer = await request('eth_syncing', [])
       if (answer === false) return undefined
-      const { currentBlock, highestBlock } = asObject(answer, 'eth_syncing answer')
-      return {
-        current: Number(quantityToBigInt(currentBlock, 'currentBlock')),
-        highest: Number(quantityToBigInt(highestBlock, 'highestBlock')),
-      }
+      const progress = new JsonObjectReader(answer, 'eth_syncing answer')
+      return { current: progress.quantityNumber('currentBlock'), highest: progress.quantityNumber('highestBlock') }
     },
 
     async setSdmOptIn(optIn) {
@@ -262,10 +258,8 @@ function payloadStatusFromJson(json: unknown): PayloadStatus {
 }
 
 function forkchoiceResultFromJson(json: unknown): ForkchoiceResult {
-  const object = asObject(json, 'forkchoice answer')
-  const result: ForkchoiceResult = { payloadStatus: payloadStatusFromJson(object.payloadStatus) }
-  if (object.payloadId !== null && object.payloadId !== undefined) {
-    result.payloadId = normalizeHex(object.payloadId, 8, 'payloadId')
-  }
-  return result
+  const object = new JsonObjectReader(json, 'forkchoice answer')
+  const payloadId = object.optionalHex('payloadId', 8)
+  const payloadStatus = payloadStatusFromJson(object.raw('payloadStatus'))
+  return payloadId === undefined ? { payloadStatus } : { payloadStatus, payloadId }
 }

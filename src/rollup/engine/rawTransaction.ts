@@ -1,11 +1,10 @@
 import { concatBytes } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { fromHex, isHex, normalizeHex, quantityToBigInt } from '../../lib/hex.ts'
+import { asArray, asObject, type JsonObject } from '../../lib/jsonReader.ts'
 import { encodeRlp, type RlpInput } from '../../lib/rlp.ts'
 import { POST_EXEC_TYPE_BYTE } from '../protocol/payload/transactionList.ts'
 import { isSystemTxFromJson } from '../protocol/transaction/deposit.ts'
-
-type JsonObject = Record<string, unknown>
 
 /**
  * EIP-2718 bytes of a transaction as `eth_getBlockBy…` returns it. The engine's port serves no raw transactions (only
@@ -118,16 +117,4 @@ function input(tx: JsonObject): Uint8Array {
 
 function quantity(tx: JsonObject, field: string): bigint {
   return quantityToBigInt(tx[field], `transaction ${field}`)
-}
-
-export function asObject(value: unknown, what: string): JsonObject {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new DecodeError(`${what}: expected an object`)
-  }
-  return { ...value }
-}
-
-export function asArray(value: unknown, what: string): unknown[] {
-  if (!Array.isArray(value)) throw new DecodeError(`${what}: expected a list`)
-  return value
 }

@@ -1,4 +1,5 @@
 import { DecodeError } from '../../lib/errors.ts'
+import { isObject } from '../../lib/jsonReader.ts'
 import { FORKS, JsonObjectReader, type RollupConfig, ZERO_ADDRESS, ZERO_HASH } from '../protocol/index.ts'
 
 /** L1 blocks; the registry does not write it down, since all its chains have this one. */
@@ -17,8 +18,7 @@ export interface RegistryEntry {
 
 /** Whether this is a chain of the registry rather than a rollup.json. */
 export function isRegistryEntry(json: unknown): boolean {
-  if (typeof json !== 'object' || json === null) return false
-  return 'hardforks' in json || 'hardfork_configuration' in json
+  return isObject(json) && ('hardforks' in json || 'hardfork_configuration' in json)
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { RpcClient } from '../../jsonRpc/client.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
-import { JsonObjectReader } from '../protocol/jsonReader.ts'
+import { JsonObjectReader } from '../../lib/jsonReader.ts'
 import { type BlockId, type L2BlockRef, ZERO_HASH } from '../protocol/types.ts'
 
 /** What a node in follow mode takes over from another one. */

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { describeError, isErrno, UsageError } from '../../lib/errors.ts'
+import { isObject } from '../../lib/jsonReader.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
 import { writeWhole } from '../../lib/wholeFile.ts'
 
@@ -40,7 +41,7 @@ function parseMembers(text: string, path: string): StateMembers {
   } catch (cause) {
     throw new UsageError(`admin state file ${path} is not JSON: ${describeError(cause)}`, { cause })
   }
-  if (typeof state !== 'object' || state === null || Array.isArray(state)) {
+  if (!isObject(state)) {
     throw new UsageError(`admin state file ${path} must hold a JSON object, such as {"sequencerStarted":true}`)
   }
   const members: StateMembers = {}

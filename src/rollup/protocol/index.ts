@@ -1,3 +1,4 @@
+export { JsonObjectReader, jsonBytes } from '../../lib/jsonReader.ts'
 export { type Batch, decodeBatch, readBatch } from './batch/batch.ts'
 export {
   COMPRESSION_ALGORITHMS,
@@ -80,7 +81,6 @@ export {
   type HeaderFeeParams,
   type OperatorFeeParams,
 } from './fees/scalars.ts'
-export { JsonObjectReader, jsonBytes } from './jsonReader.ts'
 export { BLOB_BYTES, decodeBlob, encodeBlob, MAX_BLOB_DATA_BYTES } from './l1/blob.ts'
 export {
   type BlobScheduleEntry,

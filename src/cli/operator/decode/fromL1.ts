@@ -3,6 +3,7 @@ import { createBeacon } from '../../../l1/beacon/index.ts'
 import { systemClock } from '../../../lib/clock.ts'
 import { DeviumError, UsageError } from '../../../lib/errors.ts'
 import { fromHex, type Hex, normalizeHex, quantityToNumber } from '../../../lib/hex.ts'
+import { isObject, type JsonObject } from '../../../lib/jsonReader.ts'
 import { createKzg } from '../../../lib/kzg/index.ts'
 import { silentLogger } from '../../../lib/logger.ts'
 import type { L1BlockRef } from '../../../rollup/protocol/types.ts'
@@ -60,13 +61,7 @@ async function readBlobs(url: string, block: L1BlockRef, hashes: readonly Hex[])
   }
 }
 
-type Json = Readonly<Record<string, unknown>>
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function blockRef(block: Json): L1BlockRef {
+function blockRef(block: JsonObject): L1BlockRef {
   return {
     hash: normalizeHex(block.hash, 32, 'block hash'),
     number: quantityToNumber(block.number, 'block number'),

@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { DecodeError, describeError, UsageError } from '../../../lib/errors.ts'
 import { fromHex, isHex } from '../../../lib/hex.ts'
+import { isObject, type JsonObject } from '../../../lib/jsonReader.ts'
 import { encodeFrame } from '../../../rollup/protocol/index.ts'
 import type { Kind } from './kinds.ts'
 import { type L1TransactionJson, l1TransactionFromJson } from './l1Transaction.ts'
@@ -44,8 +45,6 @@ export function piecesOf(content: Uint8Array, source: string): Piece[] {
     })
   }
 }
-
-type Json = Readonly<Record<string, unknown>>
 
 /**
  * Hex texts, transactions and blocks of JSON-RPC, blobs of a beacon node, frames, and lists of these. Throws DecodeError for
@@ -91,7 +90,7 @@ function blobsOf(list: readonly unknown[], source: string): Piece[] {
 }
 
 /** As op-node's batch decoder writes them, too: `frame_number`, `is_last`, data in base64. */
-function frameOf(json: Json, channelId: `0x${string}`, source: string): Piece {
+function frameOf(json: JsonObject, channelId: `0x${string}`, source: string): Piece {
   const number = Number(json.number ?? json.frame_number)
   const text = String(json.data)
   const data = text.startsWith('0x') ? fromHex(text, undefined, source) : new Uint8Array(Buffer.from(text, 'base64'))
@@ -106,10 +105,6 @@ function frameOf(json: Json, channelId: `0x${string}`, source: string): Piece {
 /** Printable ASCII all through; what a batcher posts is not. */
 function isText(content: Uint8Array): boolean {
   return content.every((byte) => (byte >= 0x20 && byte < 0x7f) || byte === 9 || byte === 10 || byte === 13)
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 async function readWhole(path: string): Promise<Uint8Array> {

@@ -2,6 +2,7 @@ import { createRpcClient } from '../../../jsonRpc/client.ts'
 import { type BeaconHttp, createBeaconHttp } from '../../../l1/beacon/beaconHttp.ts'
 import { BeaconError, type BeaconOptions } from '../../../l1/index.ts'
 import { quantityToBigInt } from '../../../lib/hex.ts'
+import { isObject, type JsonObject } from '../../../lib/jsonReader.ts'
 import type { BeaconFacts, NamedTime } from './facts.ts'
 
 /** Time limit of each request. */
@@ -54,17 +55,13 @@ export async function gatherBeacon(
   }
 }
 
-type Data = Readonly<Record<string, unknown>>
-
 /** The member `data`; an error of the endpoint is an answer, too. */
-async function readData(http: BeaconHttp, path: string): Promise<Data | BeaconError> {
+async function readData(http: BeaconHttp, path: string): Promise<JsonObject | BeaconError> {
   try {
     const answer = await http.get(path)
-    const data = typeof answer === 'object' && answer !== null && 'data' in answer ? answer.data : undefined
-    if (typeof data !== 'object' || data === null) {
-      return new BeaconError('beacon-bad-answer', `${path} is not answered as by a beacon API`)
-    }
-    return { ...data }
+    const data = isObject(answer) ? answer.data : undefined
+    if (isObject(data)) return data
+    return new BeaconError('beacon-bad-answer', `${path} is not answered as by a beacon API`)
   } catch (error) {
     if (error instanceof BeaconError) return error
     throw error
@@ -85,7 +82,7 @@ async function executionClientAt(url: string, headers: Record<string, string>): 
   }
 }
 
-function readSpec(spec: Data, genesisTime: number): Partial<BeaconFacts> {
+function readSpec(spec: JsonObject, genesisTime: number): Partial<BeaconFacts> {
   const slotLength = decimal(spec.SECONDS_PER_SLOT)
   const isSlotKnown = slotLength !== undefined && slotLength > 0
   const milliseconds = decimal(spec.SLOT_DURATION_MS)
@@ -102,8 +99,7 @@ function readSpec(spec: Data, genesisTime: number): Partial<BeaconFacts> {
   })
   const schedule = Array.isArray(spec.BLOB_SCHEDULE) ? spec.BLOB_SCHEDULE : []
   const blobChanges = schedule.slice(0, MAX_FORKS).flatMap((entry: unknown) => {
-    const isEntry = typeof entry === 'object' && entry !== null && 'EPOCH' in entry
-    const time = isEntry ? timeOf(entry.EPOCH) : undefined
+    const time = isObject(entry) ? timeOf(entry.EPOCH) : undefined
     return time === undefined ? [] : [time]
   })
   const retention = decimal(spec.MIN_EPOCHS_FOR_BLOB_SIDECARS_REQUESTS)

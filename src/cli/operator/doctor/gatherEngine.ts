@@ -4,6 +4,7 @@ import { redact } from '../../../jsonRpc/credentials.ts'
 import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../../jsonRpc/types.ts'
 import { describeError } from '../../../lib/errors.ts'
 import { quantityToBigInt, quantityToNumber, toQuantity } from '../../../lib/hex.ts'
+import { isObject } from '../../../lib/jsonReader.ts'
 import { loadJwtSecret } from '../../../lib/jwt.ts'
 import type { RollupConfig } from '../../../rollup/protocol/index.ts'
 import type { BlockMoment, EngineFacts } from './facts.ts'
@@ -98,7 +99,7 @@ async function readClient(rpc: AskedEngine): Promise<string | undefined> {
   ])
   if (typeof plain === 'string') return plain.slice(0, MAX_NAME_LENGTH)
   const first: unknown = Array.isArray(versions) ? versions[0] : undefined
-  if (typeof first !== 'object' || first === null || !('name' in first && 'version' in first)) return undefined
+  if (!isObject(first) || !('name' in first && 'version' in first)) return undefined
   return `${first.name}/${first.version}`.slice(0, MAX_NAME_LENGTH)
 }
 
@@ -112,7 +113,7 @@ interface ReadBlock {
 async function readBlock(rpc: AskedEngine, tag: string): Promise<ReadBlock | null | undefined> {
   const block = await orUndefined(rpc.request('eth_getBlockByNumber', [tag, false]))
   if (block === null) return null
-  if (typeof block !== 'object' || !('hash' in block && 'number' in block && 'timestamp' in block)) return undefined
+  if (!isObject(block) || !('hash' in block && 'number' in block && 'timestamp' in block)) return undefined
   return {
     hash: String(block.hash).toLowerCase(),
     number: quantityToNumber(block.number, 'block number'),

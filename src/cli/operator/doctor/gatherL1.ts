@@ -5,6 +5,7 @@ import { parseBlock } from '../../../l1/block.ts'
 import { L1Error } from '../../../l1/index.ts'
 import { DecodeError, describeError } from '../../../lib/errors.ts'
 import { quantityToBigInt, quantityToNumber, toQuantity } from '../../../lib/hex.ts'
+import { isObject } from '../../../lib/jsonReader.ts'
 import type { RollupConfig } from '../../../rollup/protocol/index.ts'
 import type { AnnouncedFork, L1Facts } from './facts.ts'
 import { orUndefined } from './orUndefined.ts'
@@ -42,14 +43,14 @@ export async function gatherL1(address: string, config: RollupConfig): Promise<L
 }
 
 function hashOf(block: unknown): string | null {
-  return typeof block === 'object' && block !== null && 'hash' in block ? String(block.hash).toLowerCase() : null
+  return isObject(block) && 'hash' in block ? String(block.hash).toLowerCase() : null
 }
 
 /** The head, checked by its hash, as the node checks it. */
 function headOf(json: unknown): Pick<L1Facts, 'head' | 'headProblem'> {
   try {
     const { info } = parseBlock(json, false)
-    const isGlamsterdam = typeof json === 'object' && json !== null && 'blockAccessListHash' in json
+    const isGlamsterdam = isObject(json) && 'blockAccessListHash' in json
     return { head: { number: info.number, time: info.timestamp, isGlamsterdam } }
   } catch (error) {
     if (!(error instanceof L1Error || error instanceof DecodeError)) throw error
@@ -60,19 +61,15 @@ function headOf(json: unknown): Pick<L1Facts, 'head' | 'headProblem'> {
 
 /** EIP-7910; an answer that is not of its form tells nothing. */
 function announcedForks(json: unknown): Pick<L1Facts, 'current' | 'next'> {
-  if (typeof json !== 'object' || json === null) return {}
-  const current = 'current' in json ? announcedFork(json.current) : undefined
-  const next = 'next' in json ? announcedFork(json.next) : undefined
+  if (!isObject(json)) return {}
+  const [current, next] = [announcedFork(json.current), announcedFork(json.next)]
   return { ...(current === undefined ? {} : { current }), ...(next === undefined ? {} : { next }) }
 }
 
 function announcedFork(json: unknown): AnnouncedFork | undefined {
-  if (typeof json !== 'object' || json === null || !('activationTime' in json)) return undefined
-  const time = numberOf(json.activationTime)
-  if (time === undefined) return undefined
-  const schedule = 'blobSchedule' in json ? json.blobSchedule : undefined
-  const isSchedule = typeof schedule === 'object' && schedule !== null && 'baseFeeUpdateFraction' in schedule
-  const fraction = isSchedule ? numberOf(schedule.baseFeeUpdateFraction) : undefined
+  const time = isObject(json) ? numberOf(json.activationTime) : undefined
+  if (!isObject(json) || time === undefined) return undefined
+  const fraction = isObject(json.blobSchedule) ? numberOf(json.blobSchedule.baseFeeUpdateFraction) : undefined
   return { time, updateFraction: fraction === undefined ? undefined : BigInt(fraction) }
 }
 

@@ -1,8 +1,9 @@
 import { invalidParams } from '../../../jsonRpc/types.ts'
 import { keccak256 } from '../../../lib/hash.ts'
 import { fromHex, type Hex, normalizeHex } from '../../../lib/hex.ts'
+import { asObject } from '../../../lib/jsonReader.ts'
 import type { Log } from '../../chain/block.ts'
-import { type BlockSelector, blockNumber, maybe, type Param, readArray, readObject } from '../params.ts'
+import { type BlockSelector, blockNumber, maybe, type Param, readArray } from '../params.ts'
 
 /** geth's limits (`eth/filters/api.go`). */
 const MAX_TOPICS = 4
@@ -25,7 +26,7 @@ export interface LogFilter extends LogPattern {
 /** geth's FilterCriteria. */
 export const logFilter: Param<LogFilter> = {
   parse(value) {
-    const json = readObject(value, 'filter')
+    const json = asObject(value, 'filter')
     const from = maybe(json.fromBlock, blockNumber.parse)
     const to = maybe(json.toBlock, blockNumber.parse)
     const hash = maybe(json.blockHash, (given) => normalizeHex(given, 32, 'blockHash'))

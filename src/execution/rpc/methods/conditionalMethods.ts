@@ -1,5 +1,6 @@
 import { JsonRpcError } from '../../../jsonRpc/types.ts'
 import { type Hex, normalizeHex, quantityToNumber } from '../../../lib/hex.ts'
+import { asObject, type JsonObject } from '../../../lib/jsonReader.ts'
 import { TokenBucket } from '../../../lib/tokenBucket.ts'
 import type { BlockHeader, TransactionCondition } from '../../chain/block.ts'
 import type { ReadableChain } from '../../chain/types.ts'
@@ -8,7 +9,7 @@ import { blockProblem, conditionCost, conditionFault, stateProblem } from '../..
 import { keptState } from '../blockLookup.ts'
 import type { MethodTable, RpcModules } from '../context.ts'
 import type { RpcOptions } from '../options.ts'
-import { data, type JsonObject, maybe, method, type Param, readObject, readStorageSlot } from '../params.ts'
+import { data, maybe, method, type Param, readStorageSlot } from '../params.ts'
 import { readTransaction, send } from './transactionMethods.ts'
 
 /** op-geth's codes and limits (`params/conditional_tx_params.go`). */
@@ -22,9 +23,9 @@ const ZERO_WORD: Hex = `0x${'00'.repeat(32)}`
 
 const condition: Param<TransactionCondition> = {
   parse(value) {
-    const json = readObject(value, 'condition')
+    const json = asObject(value, 'condition')
     const knownAccounts: TransactionCondition['knownAccounts'] = {}
-    const known = Object.entries(readObject(json.knownAccounts ?? {}, 'knownAccounts'))
+    const known = Object.entries(asObject(json.knownAccounts ?? {}, 'knownAccounts'))
     if (known.length > MAX_COST) throw tooCostly(known.length)
     for (const [address, given] of known) {
       knownAccounts[normalizeHex(address, 20, 'address')] =
@@ -91,7 +92,7 @@ async function checkState(
 
 function readSlots(value: unknown): Record<Hex, Hex> {
   const slots: Record<Hex, Hex> = {}
-  const entries = Object.entries(readObject(value, 'knownAccounts'))
+  const entries = Object.entries(asObject(value, 'knownAccounts'))
   if (entries.length > MAX_COST) throw tooCostly(entries.length)
   for (const [slot, word] of entries) slots[readStorageSlot(slot)] = readStorageSlot(word)
   return slots

@@ -1,6 +1,7 @@
 import { invalidParams, JsonRpcError, RPC_INTERNAL_ERROR, RPC_INVALID_PARAMS } from '../../../jsonRpc/types.ts'
 import { DeviumError } from '../../../lib/errors.ts'
 import { normalizeHex, toHex, toQuantity } from '../../../lib/hex.ts'
+import { asObject } from '../../../lib/jsonReader.ts'
 import type { CallProblem } from '../../chain/simulation/callGas.ts'
 import { MAX_SIMULATED_BLOCKS, type SimulationProblem } from '../../chain/simulation/simulationPlan.ts'
 import type { SimulatedBlock, SimulatedCall, SimulationBlock } from '../../chain/simulation/types.ts'
@@ -14,7 +15,7 @@ import { formatLog } from '../format/formatReceipt.ts'
 import type { JsonRecord } from '../format/formatTransaction.ts'
 import type { RpcOptions } from '../options.ts'
 import type { Pace } from '../pace.ts'
-import { blockSelector, flag, maybe, method, type Param, readArray, readObject } from '../params.ts'
+import { blockSelector, flag, maybe, method, type Param, readArray } from '../params.ts'
 import { revertError } from '../revert.ts'
 
 /** Of a call that failed in another way than by REVERT (execution-apis, eth_simulateV1). */
@@ -53,7 +54,7 @@ interface Requested {
 /** geth's simOpts. */
 const simulation: Param<Requested> = {
   parse(value) {
-    const json = readObject(value, 'simulation')
+    const json = asObject(value, 'simulation')
     const blocks = maybe(json.blockStateCalls, (given) => readArray(given, 'blockStateCalls', Number.POSITIVE_INFINITY))
     if ((blocks ?? []).length > MAX_SIMULATED_BLOCKS) throw new JsonRpcError(CLIENT_LIMIT_EXCEEDED, 'too many blocks')
     return {
@@ -93,8 +94,8 @@ export function createSimulateMethods(
 }
 
 function readBlock(value: unknown): RequestedBlock {
-  const json = readObject(value, 'blockStateCalls')
-  const block = maybe(json.blockOverrides, (given) => readObject(given, 'block overrides')) ?? {}
+  const json = asObject(value, 'blockStateCalls')
+  const block = maybe(json.blockOverrides, (given) => asObject(given, 'block overrides')) ?? {}
   const withdrawals = maybe(block.withdrawals, (given) => readArray(given, 'withdrawals', Number.POSITIVE_INFINITY))
   if (withdrawals !== undefined && withdrawals.length > 0)
     throw serverError('blocks of an OP chain have no withdrawals')
@@ -103,7 +104,7 @@ function readBlock(value: unknown): RequestedBlock {
   return {
     block: { ...readBlockOverrides(block), ...(parentBeaconBlockRoot === undefined ? {} : { parentBeaconBlockRoot }) },
     overrides: maybe(json.stateOverrides, stateOverrides.parse) ?? {},
-    calls: calls.map((call) => callArguments.parse(readObject(call, 'calls'))),
+    calls: calls.map((call) => callArguments.parse(asObject(call, 'calls'))),
   }
 }
 

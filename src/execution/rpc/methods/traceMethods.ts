@@ -1,4 +1,5 @@
 import { DecodeError, DeviumError } from '../../../lib/errors.ts'
+import { asObject, type JsonObject } from '../../../lib/jsonReader.ts'
 import type { Block, BlockHeader } from '../../chain/block.ts'
 import { toBlock } from '../../chain/blockReader.ts'
 import { partsOfBlock } from '../../chain/storage/blockFile.ts'
@@ -17,18 +18,7 @@ import type { MethodTable } from '../context.ts'
 import { serverError } from '../errors.ts'
 import type { RpcOptions } from '../options.ts'
 import type { Pace } from '../pace.ts'
-import {
-  type BlockSelector,
-  blockNumber,
-  blockSelector,
-  data,
-  hash,
-  type JsonObject,
-  maybe,
-  method,
-  type Param,
-  readObject,
-} from '../params.ts'
+import { type BlockSelector, blockNumber, blockSelector, data, hash, maybe, method, type Param } from '../params.ts'
 
 interface Tracers {
   /** For the next transaction. */
@@ -39,7 +29,7 @@ interface Tracers {
 
 /** geth's TraceConfig. */
 const tracers: Param<Tracers> = {
-  parse: (value) => readTracer(readObject(value, 'trace options')),
+  parse: (value) => readTracer(asObject(value, 'trace options')),
   fallback: () => readTracer({}),
 }
 
@@ -50,7 +40,7 @@ const callTracers: Param<{
   block: ReturnType<typeof blockOverrides.parse>
 }> = {
   parse(value) {
-    const json = readObject(value, 'trace options')
+    const json = asObject(value, 'trace options')
     return {
       tracer: readTracer(json),
       overrides: maybe(json.stateOverrides, stateOverrides.parse),
@@ -150,7 +140,7 @@ function readTracer(json: JsonObject): Tracers {
     (name) => json[name] !== undefined && json[name] !== null && json[name] !== false,
   )
   if (unknown !== undefined) throw serverError(`trace option "${unknown}" is not supported`)
-  const config = maybe(json.tracerConfig, (value) => readObject(value, 'tracerConfig')) ?? {}
+  const config = maybe(json.tracerConfig, (value) => asObject(value, 'tracerConfig')) ?? {}
   const flag = (from: JsonObject, name: string) => from[name] === true
   switch (json.tracer ?? '') {
     case '': {

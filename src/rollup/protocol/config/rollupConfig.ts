@@ -1,6 +1,6 @@
 import { DecodeError, UsageError } from '../../../lib/errors.ts'
 import type { Hex } from '../../../lib/hex.ts'
-import { JsonObjectReader } from '../jsonReader.ts'
+import { JsonObjectReader } from '../../../lib/jsonReader.ts'
 import {
   type AltDaConfig,
   type BlockId,

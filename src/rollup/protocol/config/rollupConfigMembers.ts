@@ -1,3 +1,4 @@
+import { isObject } from '../../../lib/jsonReader.ts'
 import { describeUnknown, type KnownMembers, type UnknownMember, unknownMembers } from '../../../lib/unknownMembers.ts'
 import { FORKS, type UnknownFork } from '../types.ts'
 
@@ -36,11 +37,11 @@ const FORK_TIME = /^([a-z][a-z0-9_]*)_time$/
 
 /** Forks that a rollup.json names by `<name>_time`, and this version does not know. A misspelt one is among them. */
 export function unknownForksOf(json: unknown): UnknownFork[] {
-  if (typeof json !== 'object' || json === null) return []
+  if (!isObject(json)) return []
   return Object.entries(json).flatMap(([member, time]): UnknownFork[] => {
     const [, name] = FORK_TIME.exec(member) ?? []
     const isUnknown = name !== undefined && !Object.hasOwn(KNOWN, member)
-    return isUnknown && Number.isSafeInteger(time) && time >= 0 ? [{ name, time }] : []
+    return isUnknown && typeof time === 'number' && Number.isSafeInteger(time) && time >= 0 ? [{ name, time }] : []
   })
 }
 

@@ -1,6 +1,7 @@
 import { DecodeError } from '../../../lib/errors.ts'
 import { keccak256Hex } from '../../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
+import { JsonObjectReader } from '../../../lib/jsonReader.ts'
 import {
   decodeRlp,
   encodeRlp,
@@ -11,7 +12,6 @@ import {
   rlpList,
   rlpNumber,
 } from '../../../lib/rlp.ts'
-import { JsonObjectReader } from '../jsonReader.ts'
 
 /** Header of an L1 or L2 block; the optional members appear with their fork, in this order. */
 export interface BlockHeader {

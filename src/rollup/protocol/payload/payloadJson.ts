@@ -1,7 +1,7 @@
 import { DecodeError } from '../../../lib/errors.ts'
 import { type Hex, toHex, toQuantity } from '../../../lib/hex.ts'
+import { JsonObjectReader, jsonBytes } from '../../../lib/jsonReader.ts'
 import { isForkActive } from '../config/forks.ts'
-import { JsonObjectReader, jsonBytes } from '../jsonReader.ts'
 import type { ExecutionPayload, PayloadAttributes, PayloadEnvelope, RollupConfig, Withdrawal } from '../types.ts'
 
 const MAX_EXTRA_DATA_BYTES = 32

@@ -2,9 +2,9 @@ import { bigIntToMinimalBytes, bytesToBigInt, equalBytes } from '../../../lib/by
 import { DeviumError } from '../../../lib/errors.ts'
 import { keccak256 } from '../../../lib/hash.ts'
 import { fromHex, type Hex, normalizeHex, quantityToBigInt } from '../../../lib/hex.ts'
+import { JsonObjectReader, jsonBytes } from '../../../lib/jsonReader.ts'
 import { decodeRlp, encodeRlp, type RlpItem } from '../../../lib/rlp.ts'
 import { EMPTY_TRIE_ROOT } from '../constants.ts'
-import { JsonObjectReader, jsonBytes } from '../jsonReader.ts'
 
 /** The account part of eth_getProof's answer (EIP-1186). */
 export interface AccountProof {

@@ -2,7 +2,7 @@ import { concatBytes } from '../../../lib/bytes.ts'
 import { DecodeError } from '../../../lib/errors.ts'
 import { keccak256Hex } from '../../../lib/hash.ts'
 import { type Hex, toHex } from '../../../lib/hex.ts'
-import { JsonObjectReader } from '../jsonReader.ts'
+import { JsonObjectReader } from '../../../lib/jsonReader.ts'
 import { type DepositTx, decodeDepositTx, encodeDepositTx, isDepositTx } from '../transaction/deposit.ts'
 import { upgradeSourceHash } from '../transaction/sourceHash.ts'
 

@@ -1,16 +1,18 @@
-import { DecodeError } from '../../lib/errors.ts'
-import { fromHex, type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
+import { DecodeError } from './errors.ts'
+import { fromHex, type Hex, normalizeHex, quantityToBigInt, quantityToNumber, show } from './hex.ts'
+
+export type JsonObject = { [name: string]: JsonValue | undefined }
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject
 
 /**
  * Typed reading of one JSON object. `null` counts as absent. Every fault throws DecodeError that names the member by its path.
  */
 export class JsonObjectReader {
   readonly path: string
-  private readonly members: Readonly<Record<string, unknown>>
+  private readonly members: JsonObject
 
   constructor(json: unknown, path: string) {
-    if (!isObject(json)) throw new DecodeError(`${path}: expected an object`)
-    this.members = json
+    this.members = asObject(json, path)
     this.path = path
   }
 
@@ -23,7 +25,7 @@ export class JsonObjectReader {
   }
 
   /** The member as it is; undefined when absent or null. */
-  raw(name: string): unknown {
+  raw(name: string): JsonValue | undefined {
     return this.value(name)
   }
 
@@ -36,15 +38,13 @@ export class JsonObjectReader {
     return value === undefined ? undefined : new JsonObjectReader(value, this.pathOf(name))
   }
 
-  array(name: string): readonly unknown[] {
+  array(name: string): JsonValue[] {
     return this.optionalArray(name) ?? this.missing(name)
   }
 
-  optionalArray(name: string): readonly unknown[] | undefined {
+  optionalArray(name: string): JsonValue[] | undefined {
     const value = this.value(name)
-    if (value === undefined) return undefined
-    if (!Array.isArray(value)) throw new DecodeError(`${this.pathOf(name)}: expected an array`)
-    return value
+    return value === undefined ? undefined : asArray(value, this.pathOf(name))
   }
 
   /** A JSON integer from 0 to 2^53-1. */
@@ -56,7 +56,7 @@ export class JsonObjectReader {
     const value = this.value(name)
     if (value === undefined) return undefined
     if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
-      throw new DecodeError(`${this.pathOf(name)}: expected a non-negative integer, got ${JSON.stringify(value)}`)
+      throw unexpected(this.pathOf(name), 'a non-negative integer', value)
     }
     return value
   }
@@ -83,9 +83,9 @@ export class JsonObjectReader {
     return value === undefined ? undefined : normalizeHex(value, bytes, this.pathOf(name))
   }
 
-  /** Hex of any length as bytes. */
-  bytes(name: string): Uint8Array {
-    return jsonBytes(this.value(name) ?? this.missing(name), this.pathOf(name))
+  /** Hex as bytes, of any length unless given. */
+  bytes(name: string, length?: number): Uint8Array {
+    return jsonBytes(this.value(name) ?? this.missing(name), this.pathOf(name), length)
   }
 
   /** A `0x` quantity up to 2^53-1. */
@@ -105,14 +105,14 @@ export class JsonObjectReader {
   optionalString(name: string): string | undefined {
     const value = this.value(name)
     if (value === undefined) return undefined
-    if (typeof value !== 'string') throw new DecodeError(`${this.pathOf(name)}: expected text`)
+    if (typeof value !== 'string') throw unexpected(this.pathOf(name), 'text', value)
     return value
   }
 
   optionalBoolean(name: string): boolean | undefined {
     const value = this.value(name)
     if (value === undefined) return undefined
-    if (typeof value !== 'boolean') throw new DecodeError(`${this.pathOf(name)}: expected true or false`)
+    if (typeof value !== 'boolean') throw unexpected(this.pathOf(name), 'true or false', value)
     return value
   }
 
@@ -120,7 +120,7 @@ export class JsonObjectReader {
     return `${this.path}.${name}`
   }
 
-  private value(name: string): unknown {
+  private value(name: string): JsonValue | undefined {
     if (!Object.hasOwn(this.members, name)) return undefined
     return this.members[name] ?? undefined
   }
@@ -130,12 +130,26 @@ export class JsonObjectReader {
   }
 }
 
-/** Bytes of `0x` hex text of any length. */
-export function jsonBytes(value: unknown, what: string): Uint8Array {
-  if (typeof value !== 'string' || !value.startsWith('0x')) throw new DecodeError(`${what}: expected 0x hex text`)
-  return fromHex(value, undefined, what)
+/** Bytes of `0x` hex text, of any length unless given. */
+export function jsonBytes(value: unknown, what: string, length?: number): Uint8Array {
+  if (typeof value !== 'string' || !value.startsWith('0x')) throw unexpected(what, 'hex with 0x prefix', value)
+  return fromHex(value, length, what)
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function asObject(value: unknown, what: string): JsonObject {
+  if (!isObject(value)) throw unexpected(what, 'an object', value)
+  return value
+}
+
+export function asArray(value: unknown, what: string): JsonValue[] {
+  if (!Array.isArray(value)) throw unexpected(what, 'an array', value)
+  return value
+}
+
+export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function unexpected(what: string, expected: string, value: unknown): DecodeError {
+  return new DecodeError(`${what}: expected ${expected}, got ${show(value)}`)
 }

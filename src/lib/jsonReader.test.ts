@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest'
+import { asArray, asObject, JsonObjectReader } from './jsonReader.ts'
+
+const json = {
+  text: 'a',
+  count: 3,
+  big: '12345678901234567890',
+  flag: true,
+  hash: '0xAB',
+  none: null,
+  list: [1],
+  inner: { data: '0x00ff', quantity: '0x10' },
+}
+const reader = new JsonObjectReader(json, 'answer')
+
+it('reads members by their types, null as absent', () => {
+  const inner = reader.object('inner')
+  expect([reader.integer('count'), reader.bigint('big'), reader.bigint('count')]).toEqual([
+    3,
+    12345678901234567890n,
+    3n,
+  ])
+  expect([reader.optionalString('text'), reader.optionalBoolean('flag'), reader.hex('hash', 1)]).toEqual([
+    ...['a', true, '0xab'],
+  ])
+  expect([inner.bytes('data', 2), inner.quantity('quantity'), inner.quantityNumber('quantity')]).toEqual([
+    ...[Uint8Array.of(0, 255), 16n, 16],
+  ])
+  expect(reader.array('list')).toEqual([1])
+  expect([reader.has('none'), reader.optionalObject('none'), reader.optionalArray('absent')]).toEqual([
+    ...[false, undefined, undefined],
+  ])
+  // Names of Object.prototype are no members.
+  expect(reader.has('toString')).toBe(false)
+})
+
+it.each([
+  [() => new JsonObjectReader(null, 'answer'), 'answer: expected an object, got null'],
+  [() => asObject([], 'answer'), 'answer: expected an object, got a list'],
+  [() => asArray({}, 'answer'), 'answer: expected an array, got an object'],
+  [() => reader.object('absent'), 'answer.absent: missing'],
+  [() => reader.array('none'), 'answer.none: missing'],
+  [() => reader.object('text'), 'answer.text: expected an object, got "a"'],
+  [() => reader.array('inner'), 'answer.inner: expected an array, got an object'],
+  [() => reader.integer('text'), 'answer.text: expected a non-negative integer, got "a"'],
+  [() => reader.optionalString('count'), 'answer.count: expected text, got 3'],
+  [() => reader.optionalBoolean('list'), 'answer.list: expected true or false, got a list'],
+  [() => reader.hex('hash', 2), 'answer.hash: expected 2 bytes of hex with 0x prefix, got "0xAB"'],
+  [() => reader.bytes('text'), 'answer.text: expected hex with 0x prefix, got "a"'],
+  [() => reader.object('inner').bytes('data', 3), 'answer.inner.data: expected 3 bytes, got 2'],
+  [() => reader.object('inner').quantity('data2'), 'answer.inner.data2: missing'],
+  [() => reader.quantity('count'), 'answer.count: expected a hex quantity, got 3'],
+] as const)('names the member, and says what it holds: %s', (read, message) => {
+  expect(read).toThrow(expect.objectContaining({ code: 'decode', message }))
+})
