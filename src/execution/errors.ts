@@ -1,22 +1,22 @@
 import { DeviumError, type DeviumErrorOptions } from '../lib/errors.ts'
 
 /**
- * `invalidBlock`: a block breaks a rule. `unknownBlock`: asked about a block that is not here. `stateGone`: its state is
+ * `invalid-block`: a block breaks a rule. `unknown-block`: asked about a block that is not here. `state-gone`: its state is
  * not kept any more.
- * `invalidForkchoice`, `invalidAttributes`: as in chain/types.ts. `buildFailed`: a forced transaction cannot be used.
- * `executionReverted` (details.data), `executionFailed`: a simulated call failed. `invalidTransaction`: a transaction
+ * `invalid-forkchoice`, `invalid-attributes`: as in chain/types.ts. `build-failed`: a forced transaction cannot be used.
+ * `execution-reverted` (details.data), `execution-failed`: a simulated call failed. `invalid-transaction`: a transaction
  * cannot be executed on this state (nonce, funds, gas …).
  */
 export type ChainErrorCode =
-  | 'invalidBlock'
-  | 'unknownBlock'
-  | 'stateGone'
-  | 'invalidForkchoice'
-  | 'invalidAttributes'
-  | 'buildFailed'
-  | 'executionReverted'
-  | 'executionFailed'
-  | 'invalidTransaction'
+  | 'invalid-block'
+  | 'unknown-block'
+  | 'state-gone'
+  | 'invalid-forkchoice'
+  | 'invalid-attributes'
+  | 'build-failed'
+  | 'execution-reverted'
+  | 'execution-failed'
+  | 'invalid-transaction'
   | 'closed'
 
 export class ChainError extends DeviumError<ChainErrorCode> {

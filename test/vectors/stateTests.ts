@@ -90,8 +90,8 @@ async function runOne(
   let outcome: Awaited<ReturnType<typeof executeSigned>> | undefined
   let refusal: string | undefined
   try {
-    if (typeof tx === 'string') throw new ChainError('invalidTransaction', tx)
-    if (tx.gasLimit > env.block.gasLimit) throw new ChainError('invalidTransaction', 'gas limit reached')
+    if (typeof tx === 'string') throw new ChainError('invalid-transaction', tx)
+    if (tx.gasLimit > env.block.gasLimit) throw new ChainError('invalid-transaction', 'gas limit reached')
     outcome = await executeSigned(env, tx, NO_FEES)
   } catch (error) {
     if (!(error instanceof ChainError)) throw error

@@ -24,9 +24,9 @@ export interface GethMetricsModules {
 
 /** Answers of the pool that geth counts apart, by its words. */
 const REFUSALS: readonly (readonly [name: string, text: string])[] = [
-  ['txpool_known', POOL_ERROR_TEXTS.alreadyKnown],
+  ['txpool_known', POOL_ERROR_TEXTS['already-known']],
   ['txpool_underpriced', POOL_ERROR_TEXTS.underpriced],
-  ['txpool_overflowed', POOL_ERROR_TEXTS.poolFull],
+  ['txpool_overflowed', POOL_ERROR_TEXTS['pool-full']],
 ]
 
 /** geth's names where it has the same figure (`chain_head_block`, `txpool_pending` …). Values are read when asked for. */

@@ -81,7 +81,7 @@ export class BlockExecution {
     this.pool = env.block.gasLimit
   }
 
-  /** Throws ChainError `invalidBlock` and DecodeError for a post-exec transaction that the block may not have. */
+  /** Throws ChainError `invalid-block` and DecodeError for a post-exec transaction that the block may not have. */
   begin({ transactions, ...start }: BlockStart & KnownTransactions): Promise<void> {
     this.given = readRefunds(transactions, this.env.block)
     this.emptyFork = emptyActivationFork(this.config, this.env.block.timestamp, start.parentTimestamp)
@@ -115,13 +115,13 @@ export class BlockExecution {
     return scalar !== undefined && this.footprint + BigInt(daSizeOf(tx.raw) * scalar) <= this.env.block.gasLimit
   }
 
-  /** Throws ChainError `invalidTransaction`, with the state as before, when the transaction cannot be part of the block. */
+  /** Throws ChainError `invalid-transaction`, with the state as before, when the transaction cannot be part of the block. */
   async add(tx: Transaction): Promise<TransactionOutcome> {
     if (tx.type === 0x7d) return this.addPostExec(tx)
     // Before Regolith system transactions stand outside the block's gas.
     const reserved = tx.type === 0x7e && tx.isSystemTx && !this.env.block.rules.regolith ? 0n : tx.gasLimit
     if (reserved > this.pool) {
-      throw new ChainError('invalidTransaction', `gas limit reached: have ${this.pool}, want ${tx.gasLimit}`)
+      throw new ChainError('invalid-transaction', `gas limit reached: have ${this.pool}, want ${tx.gasLimit}`)
     }
     if (this.env.block.rules.jovian && tx.type === 0x7e && this.receipts.length === 0) this.noteL1Info(tx)
     const watched = this.warming?.watch(this.env.evm.substate, this.receipts.length)
@@ -142,14 +142,14 @@ export class BlockExecution {
 
   /**
    * Jovian: the first transaction must be a deposit with L1 info. Called after the last one. Throws ChainError
-   * `invalidBlock`.
+   * `invalid-block`.
    */
   checkL1Info(): void {
     if (!this.env.block.rules.jovian) return
-    if (this.l1InfoBytes === undefined) throw new ChainError('invalidBlock', 'missing deposit transaction')
+    if (this.l1InfoBytes === undefined) throw new ChainError('invalid-block', 'missing deposit transaction')
     if (this.l1InfoBytes === ISTHMUS_L1_INFO_BYTES || this.l1InfoBytes >= JOVIAN_L1_INFO_BYTES) return
     const text = `L1 info of ${this.l1InfoBytes} bytes has no DA footprint gas scalar`
-    throw new ChainError('invalidBlock', text)
+    throw new ChainError('invalid-block', text)
   }
 
   /** Hashes the state. Transactions may not be added afterwards. */
@@ -180,7 +180,7 @@ export class BlockExecution {
   private async addSigned(tx: SignedTransaction, refundOf: RefundOf): Promise<TransactionOutcome> {
     if (this.emptyFork !== undefined) {
       const text = `unexpected non-deposit transactions in ${this.emptyFork} activation block`
-      throw new ChainError('invalidTransaction', text)
+      throw new ChainError('invalid-transaction', text)
     }
     const footprint = this.env.block.rules.jovian ? this.footprintOf(tx) : 0n
     const outcome = await executeSigned(this.env, tx, this.feeSchedule(), refundOf)
@@ -192,7 +192,7 @@ export class BlockExecution {
     const scalar = this.daFootprintScalar
     if (scalar === undefined) {
       const text = 'unexpected non-deposit transactions in Jovian activation block'
-      throw new ChainError('invalidTransaction', this.receipts.length === 0 ? 'missing deposit transaction' : text)
+      throw new ChainError('invalid-transaction', this.receipts.length === 0 ? 'missing deposit transaction' : text)
     }
     return BigInt(daSizeOf(tx.raw) * scalar)
   }

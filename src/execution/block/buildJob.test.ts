@@ -219,12 +219,12 @@ describe('a block under construction', () => {
   it('fails at the start when a forced transaction cannot be used', async () => {
     const bad = scene(undefined, { transactions: [transfer(1, 9).raw] })
     await expect(bad.start()).rejects.toMatchObject({
-      code: 'buildFailed',
+      code: 'build-failed',
       message: expect.stringMatching(/force-include tx: 0.*nonce too high/),
     })
     const garbled = scene(undefined, { transactions: [Uint8Array.of(2, 0xc0)] })
     await expect(garbled.start()).rejects.toMatchObject({
-      code: 'buildFailed',
+      code: 'build-failed',
       message: expect.stringMatching(/^transaction 0 is not valid: /),
     })
   })
@@ -232,7 +232,7 @@ describe('a block under construction', () => {
   it('says so when a cancelled one is sealed', async () => {
     const job = await scene(new SlowPool()).start()
     job.cancel()
-    await expect(job.seal()).rejects.toMatchObject({ code: 'buildFailed' })
+    await expect(job.seal()).rejects.toMatchObject({ code: 'build-failed' })
   })
 
   it('shows a failure of the pool when it is sealed, and nowhere else', async () => {
@@ -246,6 +246,6 @@ describe('a block under construction', () => {
   })
 
   it('needs a later time than its parent’s', async () => {
-    await expect(scene(undefined, { timestamp: 998 }).start()).rejects.toMatchObject({ code: 'invalidAttributes' })
+    await expect(scene(undefined, { timestamp: 998 }).start()).rejects.toMatchObject({ code: 'invalid-attributes' })
   })
 })

@@ -102,10 +102,10 @@ export class OpBuildJob implements BuildJob {
     this.execution = new BlockExecution(this.lease.env, config)
   }
 
-  /** Runs the forced transactions. Throws ChainError `invalidAttributes` or `buildFailed`. */
+  /** Runs the forced transactions. Throws ChainError `invalid-attributes` or `build-failed`. */
   static async start(modules: BuildModules, options: BuildOptions): Promise<OpBuildJob> {
     const { attributes, parent } = options
-    if (attributes.timestamp <= parent.timestamp) throw new ChainError('invalidAttributes', 'invalid timestamp')
+    if (attributes.timestamp <= parent.timestamp) throw new ChainError('invalid-attributes', 'invalid timestamp')
     const job = new OpBuildJob(modules, options)
     try {
       await job.runForced()
@@ -136,7 +136,7 @@ export class OpBuildJob implements BuildJob {
     this.sealed = this.filling
       .finally(() => this.lease[Symbol.dispose]())
       .then(() => {
-        throw new ChainError('buildFailed', 'block building was cancelled')
+        throw new ChainError('build-failed', 'block building was cancelled')
       })
     this.sealed.catch(() => {})
   }
@@ -152,7 +152,7 @@ export class OpBuildJob implements BuildJob {
       })
     } catch (error) {
       if (!(error instanceof DecodeError) && !(error instanceof ChainError)) throw error
-      throw new ChainError('buildFailed', error.message, { cause: error })
+      throw new ChainError('build-failed', error.message, { cause: error })
     }
     if (this.refundsWarming()) this.execution.refundWarming()
     using ahead = this.modules.senders?.beginNow(attributes.transactions)
@@ -165,10 +165,10 @@ export class OpBuildJob implements BuildJob {
         await this.execution.add(tx)
       } catch (error) {
         if (error instanceof DecodeError) {
-          throw new ChainError('buildFailed', `transaction ${index} is not valid: ${error.message}`, { cause: error })
+          throw new ChainError('build-failed', `transaction ${index} is not valid: ${error.message}`, { cause: error })
         }
         if (!(error instanceof ChainError)) throw error
-        throw new ChainError('buildFailed', `failed to force-include tx: ${index}: ${describeError(error)}`, {
+        throw new ChainError('build-failed', `failed to force-include tx: ${index}: ${describeError(error)}`, {
           cause: error,
         })
       }
@@ -178,7 +178,7 @@ export class OpBuildJob implements BuildJob {
       // With a pool the first deposit is among the forced ones all the same.
       this.execution.checkL1Info()
     } catch (error) {
-      throw new ChainError('buildFailed', describeError(error), { cause: error })
+      throw new ChainError('build-failed', describeError(error), { cause: error })
     }
   }
 
@@ -263,7 +263,7 @@ export class OpBuildJob implements BuildJob {
     try {
       await this.execution.add(tx)
     } catch (error) {
-      if (error instanceof ChainError && error.code === 'invalidTransaction') return false
+      if (error instanceof ChainError && error.code === 'invalid-transaction') return false
       if (!(error instanceof BlockIsDue)) throw error
       abandonTransaction(env)
       this.noteSlow(tx, since)

@@ -80,7 +80,7 @@ describe('a deposit', () => {
     const { execution } = createMemoryBlock({ block: { gasLimit: 150_000n } })
     await execution.add(deposit({ gasLimit: 100_000n, value: 1n }))
     await expect(execution.add(deposit({ gasLimit: 100_000n }))).rejects.toMatchObject({
-      code: 'invalidTransaction',
+      code: 'invalid-transaction',
       message: expect.stringContaining('gas limit reached'),
     })
   })

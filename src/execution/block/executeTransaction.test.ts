@@ -74,7 +74,7 @@ describe('a signed transaction', () => {
     const needed = 21_000n * 5_000n + 5n + l1Fee
     const short = blockWith({ accounts: { [SENDER]: { balance: needed - 1n } } })
     await expect(short.execution.add(tx)).rejects.toMatchObject({
-      code: 'invalidTransaction',
+      code: 'invalid-transaction',
       message: `insufficient funds for gas * price + value: address ${SENDER} have ${needed - 1n} want ${needed}`,
     })
     expect(short.world.balance(SENDER)).toBe(needed - 1n)
@@ -104,7 +104,7 @@ describe('a signed transaction', () => {
     const { execution, world } = blockWith({ accounts: { [SENDER]: { balance: ETHER, ...account } } })
     const nonce = world.nonce(SENDER)
     await expect(execution.add(transfer(fields))).rejects.toMatchObject({
-      code: 'invalidTransaction',
+      code: 'invalid-transaction',
       message: expect.stringContaining(message),
     })
     expect(world.balance(SENDER)).toBe(ETHER)
@@ -226,7 +226,7 @@ describe('the cap on the gas of a transaction (Karst)', () => {
       if (fork === 'jovian') expect((await over).status).toBe(1)
       else {
         await expect(over).rejects.toMatchObject({
-          code: 'invalidTransaction',
+          code: 'invalid-transaction',
           message: 'transaction gas limit too high (cap: 16777216, tx: 16777217)',
         })
       }
@@ -352,7 +352,7 @@ describe('ether', () => {
             if (to === null) created.push(contractAddress(from, nonce))
             await execution
               .add(tx)
-              .catch((error: unknown) => expect(error).toMatchObject({ code: 'invalidTransaction' }))
+              .catch((error: unknown) => expect(error).toMatchObject({ code: 'invalid-transaction' }))
           }
           const vaults = [COINBASE, BASE_FEE_VAULT_ADDRESS, L1_FEE_VAULT_ADDRESS, OPERATOR_FEE_VAULT_ADDRESS]
           const holders = new Set<Hex>([...vaults, ...created, ...[1, 2, 3, 4].map(testAddress)])

@@ -43,8 +43,8 @@ const MAX_NONCE = 2 ** 53 - 1
 export type RefundOf = (gasUsed: bigint) => bigint
 
 /**
- * Executes a signed transaction. Throws ChainError `invalidTransaction` (nothing has changed then) with geth's wording
- * when it cannot be part of a block on this state, and `invalidBlock` when the block refunds more gas than it uses.
+ * Executes a signed transaction. Throws ChainError `invalid-transaction` (nothing has changed then) with geth's wording
+ * when it cannot be part of a block on this state, and `invalid-block` when the block refunds more gas than it uses.
  */
 export async function executeSigned(
   env: Environment,
@@ -223,9 +223,9 @@ function outcomeOf(result: MessageResult, gasUsed: bigint, tip: bigint): Transac
 }
 
 function refundTooLarge(gasRefund: bigint, gasUsed: bigint): ChainError {
-  return postExecInvalid('refundTooLarge', `the refund of ${gasRefund} is more than the gas used, ${gasUsed}`)
+  return postExecInvalid('refund-too-large', `the refund of ${gasRefund} is more than the gas used, ${gasUsed}`)
 }
 
 function invalid(message: string): ChainError {
-  return new ChainError('invalidTransaction', message)
+  return new ChainError('invalid-transaction', message)
 }

@@ -30,7 +30,7 @@ export function childBaseFee(config: ChainConfig, parent: BlockHeader, timestamp
 }
 
 /**
- * extraData of a block built from these attributes. Throws ChainError `invalidAttributes` when the EIP-1559 parameters
+ * extraData of a block built from these attributes. Throws ChainError `invalid-attributes` when the EIP-1559 parameters
  * do not fit the fork.
  */
 export function extraDataOf(attributes: PayloadAttributes, config: ChainConfig): Hex {
@@ -61,7 +61,7 @@ export function extraDataOf(attributes: PayloadAttributes, config: ChainConfig):
   return encodeExtraData(minBaseFee === undefined ? params : { ...params, minBaseFee })
 }
 
-/** Checks a header against its parent (specs: exec-engine; op-geth: consensus/beacon, eip1559). Throws ChainError `invalidBlock`. */
+/** Checks a header against its parent (specs: exec-engine; op-geth: consensus/beacon, eip1559). Throws ChainError `invalid-block`. */
 export function checkHeader(header: BlockHeader, parent: BlockHeader, config: ChainConfig): void {
   const rules = rulesAt(config, header.timestamp)
   if (header.number !== parent.number + 1)
@@ -111,7 +111,7 @@ function checkForkMembers(header: BlockHeader, rules: ReturnType<typeof rulesAt>
   if (rules.isthmus && requestsHash !== EMPTY_REQUESTS_HASH) throw invalid('invalid requests hash')
 }
 
-/** Compares what a header claims with what execution gave, in geth's order. Throws ChainError `invalidBlock`. */
+/** Compares what a header claims with what execution gave, in geth's order. Throws ChainError `invalid-block`. */
 export function checkExecution(header: BlockHeader, result: ExecutionResult): void {
   const compare = (name: string, remote: unknown, local: unknown) => {
     if (remote !== local) throw invalid(`invalid ${name} (remote: ${remote} local: ${local})`)
@@ -125,9 +125,9 @@ export function checkExecution(header: BlockHeader, result: ExecutionResult): vo
 }
 
 function invalid(message: string): ChainError {
-  return new ChainError('invalidBlock', message)
+  return new ChainError('invalid-block', message)
 }
 
 function invalidAttributes(message: string): ChainError {
-  return new ChainError('invalidAttributes', message)
+  return new ChainError('invalid-attributes', message)
 }

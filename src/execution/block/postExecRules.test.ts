@@ -41,23 +41,23 @@ describe('the refunds of a block', () => {
   const cases: { id: string; problem: PostExecProblem; transactions: Uint8Array[]; block?: typeof LAGOON }[] = [
     {
       id: 'before Lagoon',
-      problem: 'postExecBeforeLagoon',
+      problem: 'post-exec-before-lagoon',
       transactions: [DEPOSIT, FIRST, SECOND, GOOD],
       block: KARST,
     },
-    { id: 'twice', problem: 'postExecTwice', transactions: [DEPOSIT, FIRST, SECOND, GOOD, GOOD] },
-    { id: 'before another transaction', problem: 'postExecNotLast', transactions: [DEPOSIT, FIRST, GOOD, SECOND] },
-    { id: 'of another version', problem: 'postExecVersion', transactions: [DEPOSIT, FIRST, OF_VERSION_2] },
+    { id: 'twice', problem: 'post-exec-twice', transactions: [DEPOSIT, FIRST, SECOND, GOOD, GOOD] },
+    { id: 'before another transaction', problem: 'post-exec-not-last', transactions: [DEPOSIT, FIRST, GOOD, SECOND] },
+    { id: 'of another version', problem: 'post-exec-version', transactions: [DEPOSIT, FIRST, OF_VERSION_2] },
     {
       id: 'of another block',
-      problem: 'postExecBlockNumber',
+      problem: 'post-exec-block-number',
       transactions: [DEPOSIT, FIRST, postExec([[1, 5n]], NUMBER - 1)],
     },
-    { id: 'without refunds', problem: 'noRefunds', transactions: [DEPOSIT, FIRST, postExec([])] },
-    { id: 'with a refund of zero', problem: 'refundZero', transactions: [DEPOSIT, FIRST, postExec([[1, 0n]])] },
+    { id: 'without refunds', problem: 'no-refunds', transactions: [DEPOSIT, FIRST, postExec([])] },
+    { id: 'with a refund of zero', problem: 'refund-zero', transactions: [DEPOSIT, FIRST, postExec([[1, 0n]])] },
     {
       id: 'with falling indexes',
-      problem: 'refundOrder',
+      problem: 'refund-order',
       transactions: [
         DEPOSIT,
         FIRST,
@@ -70,7 +70,7 @@ describe('the refunds of a block', () => {
     },
     {
       id: 'with an index twice',
-      problem: 'refundOrder',
+      problem: 'refund-order',
       transactions: [
         DEPOSIT,
         FIRST,
@@ -80,13 +80,13 @@ describe('the refunds of a block', () => {
         ]),
       ],
     },
-    { id: 'that refunds a deposit', problem: 'refundTarget', transactions: [DEPOSIT, FIRST, postExec([[0, 5n]])] },
-    { id: 'that refunds itself', problem: 'refundTarget', transactions: [DEPOSIT, FIRST, postExec([[2, 5n]])] },
-    { id: 'that refunds nobody', problem: 'refundTarget', transactions: [DEPOSIT, FIRST, postExec([[3, 5n]])] },
+    { id: 'that refunds a deposit', problem: 'refund-target', transactions: [DEPOSIT, FIRST, postExec([[0, 5n]])] },
+    { id: 'that refunds itself', problem: 'refund-target', transactions: [DEPOSIT, FIRST, postExec([[2, 5n]])] },
+    { id: 'that refunds nobody', problem: 'refund-target', transactions: [DEPOSIT, FIRST, postExec([[3, 5n]])] },
   ]
   it.each(cases)('make a block invalid: $id', ({ problem, transactions, block = LAGOON }) => {
     expect(() => readRefunds(transactions, block)).toThrow(
-      expect.objectContaining({ code: 'invalidBlock', details: { problem } }),
+      expect.objectContaining({ code: 'invalid-block', details: { problem } }),
     )
   })
 })

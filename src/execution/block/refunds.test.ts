@@ -117,7 +117,7 @@ describe('the settlement of refunds (Lagoon)', () => {
 
   it('makes a block invalid that refunds more gas than was used', async () => {
     const block = executeRefunded({ accounts: ACCOUNTS }, [signTransaction(testKey(1))], new Map([[1, 21_001n]]))
-    await expect(block).rejects.toMatchObject({ code: 'invalidBlock', details: { problem: 'refundTooLarge' } })
+    await expect(block).rejects.toMatchObject({ code: 'invalid-block', details: { problem: 'refund-too-large' } })
   })
 })
 

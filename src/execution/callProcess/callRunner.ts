@@ -37,7 +37,7 @@ export class CallRunner {
     const blocks = new BlockReader({ reads }, config)
     const header = (wanted: Hex): BlockHeader => {
       const found = blocks.header(wanted)
-      if (found === undefined) throw new ChainError('unknownBlock', `block ${wanted} is not known`)
+      if (found === undefined) throw new ChainError('unknown-block', `block ${wanted} is not known`)
       return found
     }
     const labelled = (wanted: Hex | undefined) => (wanted === undefined ? undefined : header(wanted))

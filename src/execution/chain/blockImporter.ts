@@ -125,7 +125,7 @@ export class BlockImporter {
       keeper.add(block.header, result.changes)
       this.highest = Math.max(this.highest, block.header.number)
     } catch (error) {
-      if (!(error instanceof ChainError) || (error.code !== 'invalidBlock' && error.code !== 'invalidTransaction'))
+      if (!(error instanceof ChainError) || (error.code !== 'invalid-block' && error.code !== 'invalid-transaction'))
         throw error
       logger.warn('Refused invalid block', { number: payload.blockNumber, hash: payload.blockHash, err: error })
       this.keepInvalid(payload.blockHash, parent.hash)
@@ -177,7 +177,7 @@ export class BlockImporter {
         await execution.add(tx)
       } catch (error) {
         if (!(error instanceof ChainError)) throw error
-        throw new ChainError('invalidBlock', `could not apply tx ${index} [${tx.hash}]: ${error.message}`, {
+        throw new ChainError('invalid-block', `could not apply tx ${index} [${tx.hash}]: ${error.message}`, {
           cause: error,
         })
       }
@@ -196,11 +196,11 @@ const LINKS_TO_INVALID = 'links to previously rejected block'
 function headerOfPayload(envelope: PayloadEnvelope): BlockHeader {
   const { payload } = envelope
   if (payload.withdrawals !== undefined && payload.withdrawals.length > 0) {
-    throw new ChainError('invalidBlock', 'withdrawals must be empty on OP Stack chains')
+    throw new ChainError('invalid-block', 'withdrawals must be empty on OP Stack chains')
   }
   const header = sealConsensusHeader(payloadToHeader(envelope))
   if (header.hash !== payload.blockHash) {
-    throw new ChainError('invalidBlock', `blockhash mismatch, want ${payload.blockHash}, got ${header.hash}`)
+    throw new ChainError('invalid-block', `blockhash mismatch, want ${payload.blockHash}, got ${header.hash}`)
   }
   return header
 }
@@ -218,7 +218,9 @@ async function decodeTransactions(
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
       const type = toHex(raw.subarray(0, 1))
-      throw new ChainError('invalidBlock', `invalid transaction ${index} (${type}): ${error.message}`, { cause: error })
+      throw new ChainError('invalid-block', `invalid transaction ${index} (${type}): ${error.message}`, {
+        cause: error,
+      })
     }
   }
   return transactions

@@ -66,4 +66,4 @@ export interface TxCursor {
 }
 
 /** Code of the ChainError that startBuild throws for bad attributes (JSON-RPC −38003). */
-export type AttributesErrorCode = 'invalidAttributes'
+export type AttributesErrorCode = 'invalid-attributes'

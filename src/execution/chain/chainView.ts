@@ -138,7 +138,7 @@ export class ChainView implements ReadableChain {
   simulateBlocks(request: SimulationRequest, blockHash: Hex, client = NO_CLIENT): Promise<SimulatedBlock[]> {
     return this.simulate(client, async () => {
       const base = this.blockReader.block(blockHash)
-      if (base === undefined) throw new ChainError('unknownBlock', `block ${blockHash} is not known`)
+      if (base === undefined) throw new ChainError('unknown-block', `block ${blockHash} is not known`)
       const modules = { config: this.config, ancestry: this.blockReader, worldAt: this.simulation.worldAt }
       return simulateBlocks(modules, request, base, client)
     })
@@ -176,7 +176,7 @@ export class ChainView implements ReadableChain {
   /** Throws ChainError when the state is not kept any more. */
   protected worldAt(header: BlockHeader): WorldState {
     if (!this.hasState(header)) {
-      throw new ChainError('stateGone', `the state of block ${header.number} is not kept any more`)
+      throw new ChainError('state-gone', `the state of block ${header.number} is not kept any more`)
     }
     return new WorldState(this.states, header.stateRoot, this.flat?.at(header.hash))
   }
@@ -194,7 +194,7 @@ export class ChainView implements ReadableChain {
 
   private requireHeader(hash: Hex): BlockHeader {
     const header = this.blockReader.header(hash)
-    if (header === undefined) throw new ChainError('unknownBlock', `block ${hash} is not known`)
+    if (header === undefined) throw new ChainError('unknown-block', `block ${hash} is not known`)
     return header
   }
 }

@@ -22,4 +22,4 @@ export type ForkchoiceResult =
   | { status: 'SYNCING' }
 
 /** Code of the ChainError that setForkchoice throws when safe or finalized is not canonical (JSON-RPC −38002). */
-export type ForkchoiceErrorCode = 'invalidForkchoice'
+export type ForkchoiceErrorCode = 'invalid-forkchoice'

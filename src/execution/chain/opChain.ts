@@ -200,7 +200,7 @@ class OpChain extends ChainView implements Chain {
     this.checkOpen()
     const { attributes, txSource, refundsWarming = false, signal } = request
     const parent = this.blocks.header(request.parentHash)
-    if (parent === undefined) throw new ChainError('unknownBlock', `block ${request.parentHash} is not known`)
+    if (parent === undefined) throw new ChainError('unknown-block', `block ${request.parentHash} is not known`)
     if (!this.hasState(parent)) await this.lock.run(() => this.recovery.ensure(parent))
     return OpBuildJob.start(
       {

@@ -98,10 +98,10 @@ export interface ReadableChain extends ChainLabels {
   call(request: CallRequest, at: CallPlace, client?: Patience): Promise<CallResult>
   /**
    * Runs blocks of calls on top of a block, each on what the one before left. Throws ChainError for an unknown block, and
-   * `executionFailed` with details.problem (`CallProblem`, `SimulationProblem`).
+   * `execution-failed` with details.problem (`CallProblem`, `SimulationProblem`).
    */
   simulateBlocks(request: SimulationRequest, blockHash: Hex, client?: Patience): Promise<SimulatedBlock[]>
-  /** Least gas with which the call succeeds. Throws ChainError `executionReverted` (details.data: bytes) or `executionFailed`. */
+  /** Least gas with which the call succeeds. Throws ChainError `execution-reverted` (details.data: bytes) or `execution-failed`. */
   estimateGas(request: CallRequest, at: CallPlace, client?: Patience): Promise<bigint>
   /**
    * Runs transactions of a block again, from the first on, and tells a tracer of each from `from` to `to` (not included; by
@@ -130,12 +130,12 @@ export interface Chain extends ReadableChain {
   importPayload(envelope: PayloadEnvelope): Promise<PayloadStatus>
   /**
    * Moves the labels; the head may go back to an ancestor or over to a side chain. Throws ChainError
-   * `invalidForkchoice` with op-geth's texts when safe or finalized is unknown or not canonical.
+   * `invalid-forkchoice` with op-geth's texts when safe or finalized is unknown or not canonical.
    */
   setForkchoice(state: ForkchoiceState): Promise<ForkchoiceResult>
   /**
    * Starts a block on `parentHash` (which must be known). The forced transactions have run when this resolves; throws
-   * ChainError `invalidAttributes` for attributes that break a fork's rules, `buildFailed` when a forced transaction
+   * ChainError `invalid-attributes` for attributes that break a fork's rules, `build-failed` when a forced transaction
    * cannot be decoded or executed.
    */
   startBuild(request: BuildRequest): Promise<BuildJob>

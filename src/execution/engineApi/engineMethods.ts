@@ -82,7 +82,7 @@ export function createEngineMethods(
         }),
       )
     } catch (error) {
-      if (hasCode(error, 'invalidAttributes') || hasCode(error, 'buildFailed')) {
+      if (hasCode(error, 'invalid-attributes') || hasCode(error, 'build-failed')) {
         throw engineError('invalidPayloadAttributes', error.message)
       }
       throw error
@@ -189,7 +189,7 @@ async function setForkchoice(chain: Chain, state: ForkchoiceState): Promise<Fork
   try {
     return await chain.setForkchoice(state)
   } catch (error) {
-    if (hasCode(error, 'invalidForkchoice')) throw engineError('invalidForkchoiceState', error.message)
+    if (hasCode(error, 'invalid-forkchoice')) throw engineError('invalidForkchoiceState', error.message)
     throw error
   }
 }

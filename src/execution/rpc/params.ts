@@ -29,7 +29,7 @@ export function method<const P extends readonly Param<unknown>[]>(
 
 /** A state that is needed for the answer, and not kept, has a code of its own. */
 function rethrowAsRpcError(error: unknown): never {
-  throw error instanceof ChainError && error.code === 'stateGone' ? prunedHistory(error.message) : error
+  throw error instanceof ChainError && error.code === 'state-gone' ? prunedHistory(error.message) : error
 }
 
 export function readParams<const P extends readonly Param<unknown>[]>(

@@ -44,10 +44,10 @@ export interface StateSource {
 }
 
 /** A trie node or code that must be there is not: the database is damaged, or a witness is incomplete. */
-export class MissingNodeError extends DeviumError<'missingNode'> {
+export class MissingNodeError extends DeviumError<'missing-node'> {
   override readonly name = 'MissingNodeError'
   constructor(what: string, hash: Hex) {
-    super('missingNode', `${what} ${hash} is not in the database`, { details: { hash }, severity: 'critical' })
+    super('missing-node', `${what} ${hash} is not in the database`, { details: { hash }, severity: 'critical' })
   }
 }
 

@@ -22,12 +22,12 @@ export function checkReplacement(
   const enough = (before: bigint, after: bigint) =>
     after > before && after >= (before * (100n + priceBumpPercent)) / 100n
   if (!enough(old.maxFeePerGas, maxFeePerGas) || !enough(old.maxPriorityFeePerGas, maxPriorityFeePerGas)) {
-    throw new TxPoolError('replacementUnderpriced')
+    throw new TxPoolError('replacement-underpriced')
   }
   if (old.maxFeePerGas >= nextBaseFee) return
   next.freeReplacements = previous.freeReplacements + 1
   if (next.freeReplacements > MAX_FREE_REPLACEMENTS) {
     const text = `replaced ${MAX_FREE_REPLACEMENTS} times below the base fee`
-    throw new TxPoolError('replacementUnderpriced', text)
+    throw new TxPoolError('replacement-underpriced', text)
   }
 }

@@ -196,7 +196,7 @@ export class TxPool implements TxSource {
 
   private async insert(transaction: SignedTransaction): Promise<void> {
     const { chain } = this.modules
-    if (this.byHash.has(transaction.hash)) throw new TxPoolError('alreadyKnown')
+    if (this.byHash.has(transaction.hash)) throw new TxPoolError('already-known')
     checkTransaction(transaction, chain, chain.head(), this.options)
     const { state, fees } = await this.currentView()
     const account = await state.account(transaction.from)
@@ -219,7 +219,7 @@ export class TxPool implements TxSource {
     const executable = transaction.nonce <= queue.nextNonce
     if (previous !== undefined) checkReplacement(previous, entry, this.nextBaseFee(), this.options.priceBumpPercent)
     else if (!executable && queue.queued.length >= this.options.accountQueue) {
-      throw new TxPoolError('accountLimit', `at most ${this.options.accountQueue} transactions may wait for a nonce`)
+      throw new TxPoolError('account-limit', `at most ${this.options.accountQueue} transactions may wait for a nonce`)
     }
     this.makeRoom(entry, executable, previous === undefined ? 0 : slotsOf(previous))
     this.senders.set(transaction.from, queue)
@@ -248,9 +248,9 @@ export class TxPool implements TxSource {
       // A replacement that takes no more than it frees needs no room.
       if (freed >= slotsOf(entry)) return
       const victim = this.cheapestTail(kind, baseFee, entry.transaction.from)
-      if (victim === undefined) throw new TxPoolError('poolFull')
+      if (victim === undefined) throw new TxPoolError('pool-full')
       if (effectiveTip(victim.transaction, baseFee) >= tip) {
-        throw new TxPoolError(executable ? 'underpriced' : 'poolFull')
+        throw new TxPoolError(executable ? 'underpriced' : 'pool-full')
       }
       this.remove(victim)
     }
@@ -302,7 +302,7 @@ export class TxPool implements TxSource {
     const { hash } = chain.head()
     if (this.view?.blockHash !== hash) {
       const [state, fees] = await Promise.all([chain.stateAt(hash), chain.l1Fees()])
-      if (state === undefined) throw new TxPoolError('poolFull', 'the state of the head block is not available')
+      if (state === undefined) throw new TxPoolError('pool-full', 'the state of the head block is not available')
       this.view = { blockHash: hash, state, fees }
     }
     return this.view
@@ -377,6 +377,6 @@ export class TxPool implements TxSource {
 
 /** An account with delegated code may be emptied by others at any time: one executable transaction only (geth). */
 function checkDelegated(transaction: SignedTransaction, queue: SenderQueue, accountNonce: number): void {
-  if (transaction.nonce !== accountNonce) throw new TxPoolError('delegatedGap')
-  if (queue.size > 0 && queue.get(transaction.nonce) === undefined) throw new TxPoolError('delegatedLimit')
+  if (transaction.nonce !== accountNonce) throw new TxPoolError('delegated-gap')
+  if (queue.size > 0 && queue.get(transaction.nonce) === undefined) throw new TxPoolError('delegated-limit')
 }

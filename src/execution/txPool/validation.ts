@@ -29,38 +29,38 @@ export function checkTransaction(
   const isthmus = chain.isForkActive('isthmus', head.timestamp)
   const canyon = chain.isForkActive('canyon', head.timestamp)
   if (raw.length > TX_MAX_BYTES) {
-    throw new TxPoolError('oversizedData', `transaction size ${raw.length}, limit ${TX_MAX_BYTES}`)
+    throw new TxPoolError('oversized-data', `transaction size ${raw.length}, limit ${TX_MAX_BYTES}`)
   }
-  if (type === 4 && !isthmus) throw new TxPoolError('typeNotSupported', 'type 4 rejected, pool not yet in Prague')
+  if (type === 4 && !isthmus) throw new TxPoolError('type-not-supported', 'type 4 rejected, pool not yet in Prague')
   if (canyon && transaction.to === null && data.length > MAX_INIT_CODE_BYTES) {
-    throw new TxPoolError('initCodeSize', `code size ${data.length}, limit ${MAX_INIT_CODE_BYTES}`)
+    throw new TxPoolError('init-code-size', `code size ${data.length}, limit ${MAX_INIT_CODE_BYTES}`)
   }
-  if (gasLimit > maxTransactionGas(head, options.effectiveGasLimit)) throw new TxPoolError('gasLimit')
+  if (gasLimit > maxTransactionGas(head, options.effectiveGasLimit)) throw new TxPoolError('gas-limit')
   if (gasLimit > MAX_TX_GAS && chain.isForkActive('karst', head.timestamp)) {
-    throw new TxPoolError('gasLimitTooHigh', `cap ${MAX_TX_GAS}, tx ${gasLimit}`)
+    throw new TxPoolError('gas-limit-too-high', `cap ${MAX_TX_GAS}, tx ${gasLimit}`)
   }
-  if (maxFeePerGas > MAX_UINT256) throw new TxPoolError('feeCapVeryHigh')
-  if (maxPriorityFeePerGas > MAX_UINT256) throw new TxPoolError('tipVeryHigh')
-  if (maxPriorityFeePerGas > maxFeePerGas) throw new TxPoolError('tipAboveFeeCap')
+  if (maxFeePerGas > MAX_UINT256) throw new TxPoolError('fee-cap-very-high')
+  if (maxPriorityFeePerGas > MAX_UINT256) throw new TxPoolError('tip-very-high')
+  if (maxPriorityFeePerGas > maxFeePerGas) throw new TxPoolError('tip-above-fee-cap')
   const { chainId } = transaction
   if (chainId !== undefined && chainId !== chain.config.chainId) {
     const detail = `invalid chain id for signer: have ${chainId} want ${chain.config.chainId}`
-    throw new TxPoolError('invalidSender', detail)
+    throw new TxPoolError('invalid-sender', detail)
   }
-  if (BigInt(transaction.nonce) >= MAX_NONCE) throw new TxPoolError('nonceMax')
+  if (BigInt(transaction.nonce) >= MAX_NONCE) throw new TxPoolError('nonce-max')
   const authorizationCount = transaction.authorizationList?.length ?? 0
   const minimum = intrinsicGas(
     { isCreation: transaction.to === null, data, accessList: transaction.accessList, authorizationCount },
     { canyon },
   )
-  if (gasLimit < minimum) throw new TxPoolError('intrinsicGas', `gas ${gasLimit}, minimum needed ${minimum}`)
+  if (gasLimit < minimum) throw new TxPoolError('intrinsic-gas', `gas ${gasLimit}, minimum needed ${minimum}`)
   const floor = floorGas(data, { isthmus })
-  if (gasLimit < floor) throw new TxPoolError('floorDataGas', `gas ${gasLimit}, minimum needed ${floor}`)
+  if (gasLimit < floor) throw new TxPoolError('floor-data-gas', `gas ${gasLimit}, minimum needed ${floor}`)
   if (maxPriorityFeePerGas < options.priceLimitWei) {
     const detail = `gas tip cap ${maxPriorityFeePerGas}, minimum needed ${options.priceLimitWei}`
-    throw new TxPoolError('tipTooLow', detail)
+    throw new TxPoolError('tip-too-low', detail)
   }
-  if (type === 4 && authorizationCount === 0) throw new TxPoolError('emptyAuthorizationList')
+  if (type === 4 && authorizationCount === 0) throw new TxPoolError('empty-authorization-list')
 }
 
 /** Most that a transaction may cost its sender, L1 data fee and operator fee included. Wei. */
@@ -79,14 +79,14 @@ export function checkAccount(
 ): void {
   const { nonce, balance } = account
   if (BigInt(transaction.nonce) < nonce) {
-    throw new TxPoolError('nonceTooLow', `next nonce ${nonce}, tx nonce ${transaction.nonce}`)
+    throw new TxPoolError('nonce-too-low', `next nonce ${nonce}, tx nonce ${transaction.nonce}`)
   }
   if (balance < cost) {
-    throw new TxPoolError('insufficientFunds', `balance ${balance}, tx cost ${cost}, overshot ${cost - balance}`)
+    throw new TxPoolError('insufficient-funds', `balance ${balance}, tx cost ${cost}, overshot ${cost - balance}`)
   }
   const need = spent + cost
   if (balance < need) {
     const detail = `balance ${balance}, queued cost ${spent}, tx cost ${cost}, overshot ${need - balance}`
-    throw new TxPoolError('insufficientFunds', detail)
+    throw new TxPoolError('insufficient-funds', detail)
   }
 }

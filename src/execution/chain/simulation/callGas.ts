@@ -6,19 +6,19 @@ import type { Environment } from '../../evm/runMessage.ts'
 import { effectiveTip } from '../../tx/decodeTransaction.ts'
 import type { CallRequest } from './types.ts'
 
-/** Why a call cannot even start: `details.problem` of the ChainError `executionFailed`. */
+/** Why a call cannot even start: `details.problem` of the ChainError `execution-failed`. */
 export type CallProblem =
-  | 'nonceTooHigh'
-  | 'nonceTooLow'
+  | 'nonce-too-high'
+  | 'nonce-too-low'
   | 'fees'
-  | 'insufficientFunds'
-  | 'intrinsicGas'
-  | 'initCodeSize'
+  | 'insufficient-funds'
+  | 'intrinsic-gas'
+  | 'init-code-size'
   /** Of the gas that all calls of a request have together. */
-  | 'gasLimitReached'
-  | 'floorGas'
+  | 'gas-limit-reached'
+  | 'floor-gas'
   /** An EIP-7702 transaction that creates a contract, or authorizes nobody. */
-  | 'setCode'
+  | 'set-code'
 
 /** Wei for a unit of gas. */
 export interface GasPrices {
@@ -35,7 +35,7 @@ export interface BoughtGas {
   floor: bigint
 }
 
-/** Throws ChainError `executionFailed` for an offer that the block does not take; a call that offers nothing runs for free. */
+/** Throws ChainError `execution-failed` for an offer that the block does not take; a call that offers nothing runs for free. */
 export function gasPrices(request: CallRequest, baseFee: bigint, { isFree = true } = {}): GasPrices {
   const { gasPrice, maxFeePerGas = gasPrice ?? 0n, maxPriorityFeePerGas = gasPrice ?? 0n } = request
   if (isFree && maxFeePerGas === 0n && maxPriorityFeePerGas === 0n) return { effective: 0n, cap: 0n }
@@ -55,7 +55,7 @@ export function gasPrices(request: CallRequest, baseFee: bigint, { isFree = true
   return { effective: baseFee + effectiveTip({ maxFeePerGas, maxPriorityFeePerGas }, baseFee), cap: maxFeePerGas }
 }
 
-/** Checks that the call can start, before any signer of its authorizations is recovered. Throws ChainError `executionFailed`. */
+/** Checks that the call can start, before any signer of its authorizations is recovered. Throws ChainError `execution-failed`. */
 export function checkCall(
   { world, block }: Environment,
   request: CallRequest,
@@ -69,7 +69,7 @@ export function checkCall(
   const cost = gas * price.cap + value
   if (balance < cost) {
     throw callFailed(
-      'insufficientFunds',
+      'insufficient-funds',
       `insufficient funds for gas * price + value: address ${checksumAddress(from)} have ${balance} want ${cost}`,
     )
   }
@@ -79,13 +79,13 @@ export function checkCall(
     block.rules,
   )
   const floor = floorGas(data, block.rules)
-  if (gas < intrinsic) throw callFailed('intrinsicGas', `intrinsic gas too low: have ${gas}, want ${intrinsic}`)
+  if (gas < intrinsic) throw callFailed('intrinsic-gas', `intrinsic gas too low: have ${gas}, want ${intrinsic}`)
   if (gas < floor) {
-    throw callFailed('floorGas', `insufficient gas for floor data gas cost: have ${gas}, want ${floor}`)
+    throw callFailed('floor-gas', `insufficient gas for floor data gas cost: have ${gas}, want ${floor}`)
   }
   if (isCreation && block.rules.canyon && data.length > MAX_INIT_CODE_BYTES) {
     const text = `max initcode size exceeded: code size ${data.length} limit ${MAX_INIT_CODE_BYTES}`
-    throw callFailed('initCodeSize', text)
+    throw callFailed('init-code-size', text)
   }
   return { gas, intrinsic, floor }
 }
@@ -103,10 +103,11 @@ export function payGas(
 function checkSetCode({ from = ZERO_ADDRESS, to = null, authorizationList }: CallRequest): void {
   if (authorizationList === undefined) return
   const sender = `(sender ${checksumAddress(from)})`
-  if (to === null) throw callFailed('setCode', `EIP-7702 transaction cannot be used to create contract ${sender}`)
-  if (authorizationList.length === 0) throw callFailed('setCode', `EIP-7702 transaction with empty auth list ${sender}`)
+  if (to === null) throw callFailed('set-code', `EIP-7702 transaction cannot be used to create contract ${sender}`)
+  if (authorizationList.length === 0)
+    throw callFailed('set-code', `EIP-7702 transaction with empty auth list ${sender}`)
 }
 
 export function callFailed(problem: CallProblem, message: string): ChainError {
-  return new ChainError('executionFailed', message, { details: { problem } })
+  return new ChainError('execution-failed', message, { details: { problem } })
 }

@@ -14,7 +14,7 @@ const ERROR_RATIO = { numerator: 15n, denominator: 1000n }
 
 /**
  * Least gas limit with which the call succeeds, to within 1.5 % (eth_estimateGas of geth). `request.gas` bounds it.
- * Throws ChainError `executionReverted` (details.data) or `executionFailed`.
+ * Throws ChainError `execution-reverted` (details.data) or `execution-failed`.
  */
 export async function estimateGas(
   modules: SimulationModules,
@@ -31,10 +31,10 @@ export async function estimateGas(
     if (plain !== undefined && plain.failure === undefined) return TX_GAS
   }
   const atLimit = await attempt(limit).catch((error: unknown) => {
-    if (!(error instanceof ChainError) || error.code !== 'executionFailed') throw error
+    if (!(error instanceof ChainError) || error.code !== 'execution-failed') throw error
     // More gas would do, as where the call runs out of it.
-    if (error.details.problem === 'intrinsicGas') throw exceedsAllowance(limit)
-    throw new ChainError('executionFailed', `failed with ${limit} gas: ${error.message}`)
+    if (error.details.problem === 'intrinsic-gas') throw exceedsAllowance(limit)
+    throw new ChainError('execution-failed', `failed with ${limit} gas: ${error.message}`)
   })
   if (atLimit.failure !== undefined) throw failureAt(limit, atLimit)
 
@@ -62,21 +62,21 @@ async function succeeds(attempt: (gas: bigint) => Promise<Simulated>, gas: bigin
     return (await attempt(gas)).failure === undefined
   } catch (error) {
     // Below the intrinsic gas the call does not even start.
-    if (error instanceof ChainError && error.code === 'executionFailed') return false
+    if (error instanceof ChainError && error.code === 'execution-failed') return false
     throw error
   }
 }
 
 function failureAt(limit: bigint, { failure, returnData }: Simulated): ChainError {
   if (failure?.kind === 'revert') {
-    return new ChainError('executionReverted', 'execution reverted', { details: { data: returnData } })
+    return new ChainError('execution-reverted', 'execution reverted', { details: { data: returnData } })
   }
   if (failure?.message === 'out of gas') return exceedsAllowance(limit)
-  return new ChainError('executionFailed', failure?.message ?? 'execution failed')
+  return new ChainError('execution-failed', failure?.message ?? 'execution failed')
 }
 
 function exceedsAllowance(limit: bigint): ChainError {
-  return new ChainError('executionFailed', `gas required exceeds allowance (${limit})`)
+  return new ChainError('execution-failed', `gas required exceeds allowance (${limit})`)
 }
 
 /** What the caller allows, the block holds and the sender can pay. */
@@ -92,7 +92,7 @@ function upperBound(
   const feeCap = request.maxFeePerGas ?? request.gasPrice ?? 0n
   if (feeCap === 0n) return limit
   const balance = overrides[from]?.balance ?? worldAt(header).balance(from)
-  if (value >= balance) throw new ChainError('executionFailed', 'insufficient funds for transfer')
+  if (value >= balance) throw new ChainError('execution-failed', 'insufficient funds for transfer')
   const affordable = (balance - value) / feeCap
   if (affordable < limit) limit = affordable
   return limit

@@ -43,7 +43,7 @@ export interface BlockSimulationModules {
 
 /**
  * Runs blocks of calls on top of `base`, as geth 1.17 does for eth_simulateV1: nobody pays for L1 data, and of deposits a
- * block has none. Throws ChainError `executionFailed` when a call cannot be part of its block.
+ * block has none. Throws ChainError `execution-failed` when a call cannot be part of its block.
  */
 export async function simulateBlocks(
   { config, ancestry, worldAt }: BlockSimulationModules,
@@ -131,7 +131,7 @@ function nextBaseFee({ config, base }: Simulation, parent: BlockHeader, timestam
     return childBaseFee(config, { ...parent, extraData: base.header.extraData }, timestamp)
   } catch (cause) {
     const text = `the base fee of block ${parent.number + 1} is not known: another fork's parameters hold there; give baseFeePerGas`
-    throw new ChainError('executionFailed', text, { cause })
+    throw new ChainError('execution-failed', text, { cause })
   }
 }
 
@@ -148,7 +148,7 @@ async function simulateTransaction(
   const { nonce = Number(stateNonce) } = request
   const wanted = request.gas ?? block.gasLimit - executed.gasUsed
   if (executed.gasUsed + wanted > block.gasLimit) {
-    throw simulationFailed('blockGasLimit', `block gas limit reached: ${executed.gasUsed} >= ${block.gasLimit}`)
+    throw simulationFailed('block-gas-limit', `block gas limit reached: ${executed.gasUsed} >= ${block.gasLimit}`)
   }
   const { gasPool } = simulation
   // geth takes an empty pool for none.
@@ -193,7 +193,7 @@ async function executeCall(simulation: Simulation, env: Environment, request: Ca
   const { from = ZERO_ADDRESS, to = null, value = 0n, data = new Uint8Array(), accessList = [] } = request
   const isFree = !simulation.request.isValidated
   const price = gasPrices(request, block.baseFee, { isFree })
-  if (gasPool !== undefined && gas > gasPool) throw callFailed('gasLimitReached', 'gas limit reached')
+  if (gasPool !== undefined && gas > gasPool) throw callFailed('gas-limit-reached', 'gas limit reached')
   const { intrinsic, floor } = checkCall(env, request, gas, price)
   payGas(env, request, gas, price)
   const message = { from, to, value, data, gas: gas - intrinsic, gasPrice: price.effective, accessList }
@@ -218,7 +218,7 @@ function checkNonce(from: Hex, nonce: bigint, stateNonce: bigint): void {
   if (nonce === stateNonce) return
   const isHigh = nonce > stateNonce
   const text = `address ${checksumAddress(from)}, tx: ${nonce} state: ${stateNonce}`
-  throw callFailed(isHigh ? 'nonceTooHigh' : 'nonceTooLow', `nonce too ${isHigh ? 'high' : 'low'}: ${text}`)
+  throw callFailed(isHigh ? 'nonce-too-high' : 'nonce-too-low', `nonce too ${isHigh ? 'high' : 'low'}: ${text}`)
 }
 
 /** In the words that geth puts around what a call cannot start for. */
@@ -226,9 +226,9 @@ async function geths<T>(gas: bigint, run: () => Promise<T>): Promise<T> {
   try {
     return await run()
   } catch (error) {
-    if (!(error instanceof ChainError) || error.code !== 'executionFailed') throw error
+    if (!(error instanceof ChainError) || error.code !== 'execution-failed') throw error
     const { details, message } = error
-    throw new ChainError('executionFailed', `err: ${message} (supplied gas ${gas})`, { details, cause: error })
+    throw new ChainError('execution-failed', `err: ${message} (supplied gas ${gas})`, { details, cause: error })
   }
 }
 
@@ -274,7 +274,7 @@ function headerOf(
 function footprintOf(base: Block, transactions: readonly SignedTransaction[]): bigint {
   const [first] = base.transactions
   if (first?.type !== 0x7e) {
-    throw new ChainError('executionFailed', 'error calculating DA footprint: missing deposit transaction')
+    throw new ChainError('execution-failed', 'error calculating DA footprint: missing deposit transaction')
   }
   const { daFootprintGasScalar } = parseL1Info(first.data)
   if (daFootprintGasScalar !== undefined) {
@@ -282,7 +282,7 @@ function footprintOf(base: Block, transactions: readonly SignedTransaction[]): b
   }
   if (transactions.length === 0) return 0n
   const text = 'unexpected non-deposit transactions in Jovian activation block'
-  throw new ChainError('executionFailed', `error calculating DA footprint: ${text}`)
+  throw new ChainError('execution-failed', `error calculating DA footprint: ${text}`)
 }
 
 /** Simulated blocks are no part of the chain, and looked back over all the same. */

@@ -41,7 +41,7 @@ export interface SimulationPlace {
 
 /**
  * Runs a call on the state after `header`, in a block like it. Nonce, account kind and L1 fee are not looked at, and
- * nothing is kept. Throws ChainError `executionFailed` when the call cannot even start.
+ * nothing is kept. Throws ChainError `execution-failed` when the call cannot even start.
  */
 export async function simulateCall(
   { evms, worldAt }: SimulationModules,

@@ -2,8 +2,8 @@ import { ChainError } from '../../errors.ts'
 import type { BlockHeader } from '../block.ts'
 import type { SimulationBlock } from './types.ts'
 
-/** Why blocks cannot be simulated: `details.problem` of the ChainError `executionFailed`. */
-export type SimulationProblem = 'blockNumber' | 'blockTimestamp' | 'tooManyBlocks' | 'blockGasLimit'
+/** Why blocks cannot be simulated: `details.problem` of the ChainError `execution-failed`. */
+export type SimulationProblem = 'block-number' | 'block-timestamp' | 'too-many-blocks' | 'block-gas-limit'
 
 /** geth: maxSimulateBlocks, between the base and the last one. */
 export const MAX_SIMULATED_BLOCKS = 256
@@ -18,7 +18,7 @@ export interface PlannedBlock extends SimulationBlock {
 
 /**
  * Gives each block its number and time, and fills gaps between numbers with empty ones. Throws ChainError
- * `executionFailed` where they do not rise, or are too many.
+ * `execution-failed` where they do not rise, or are too many.
  */
 export function planBlocks(blocks: readonly SimulationBlock[], base: BlockHeader): PlannedBlock[] {
   const planned: PlannedBlock[] = []
@@ -31,12 +31,12 @@ export function planBlocks(blocks: readonly SimulationBlock[], base: BlockHeader
   for (const block of blocks) {
     const wanted = block.block.number ?? number + 1
     if (wanted <= number)
-      throw simulationFailed('blockNumber', `block numbers must be in order: ${wanted} <= ${number}`)
-    if (wanted - base.number > MAX_SIMULATED_BLOCKS) throw simulationFailed('tooManyBlocks', 'too many blocks')
+      throw simulationFailed('block-number', `block numbers must be in order: ${wanted} <= ${number}`)
+    if (wanted - base.number > MAX_SIMULATED_BLOCKS) throw simulationFailed('too-many-blocks', 'too many blocks')
     while (number + 1 < wanted) add({ block: {}, overrides: {}, calls: [] }, timestamp + TIMESTAMP_STEP)
     const time = block.block.timestamp ?? timestamp + TIMESTAMP_STEP
     if (time <= timestamp) {
-      throw simulationFailed('blockTimestamp', `block timestamps must be in order: ${time} <= ${timestamp}`)
+      throw simulationFailed('block-timestamp', `block timestamps must be in order: ${time} <= ${timestamp}`)
     }
     add(block, time)
   }
@@ -44,5 +44,5 @@ export function planBlocks(blocks: readonly SimulationBlock[], base: BlockHeader
 }
 
 export function simulationFailed(problem: SimulationProblem, message: string): ChainError {
-  return new ChainError('executionFailed', message, { details: { problem } })
+  return new ChainError('execution-failed', message, { details: { problem } })
 }

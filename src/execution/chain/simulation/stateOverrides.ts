@@ -23,7 +23,7 @@ export function applyOverrides(world: WorldState, overrides: StateOverrides): vo
 
 /**
  * The precompiles that are left: as in geth, an overridden one is replaced by what the account then has, and may be moved
- * elsewhere. Throws ChainError `executionFailed` with geth's words for a move that is not possible.
+ * elsewhere. Throws ChainError `execution-failed` with geth's words for a move that is not possible.
  */
 export function overriddenPrecompiles(
   precompiles: OpEvm['precompiles'],
@@ -50,5 +50,5 @@ export function overriddenPrecompiles(
 }
 
 function refused(message: string): ChainError {
-  return new ChainError('executionFailed', message)
+  return new ChainError('execution-failed', message)
 }

@@ -131,7 +131,7 @@ export class CanonicalChain {
       added.unshift(ancestor)
       const parent = this.blocks.header(ancestor.parentHash)
       if (parent === undefined)
-        throw new ChainError('unknownBlock', `ancestor ${ancestor.parentHash} is not in the database`)
+        throw new ChainError('unknown-block', `ancestor ${ancestor.parentHash} is not in the database`)
       ancestor = parent
     }
     const removed: BlockHeader[] = []
@@ -166,11 +166,11 @@ export class CanonicalChain {
   private labelled(hash: Hex, head: BlockHeader, change: HeadChange, name: 'final' | 'safe'): BlockHeader | undefined {
     if (hash === ZERO_HASH) return undefined
     const header = this.blocks.header(hash)
-    if (header === undefined) throw new ChainError('invalidForkchoice', `${name} block not available in database`)
+    if (header === undefined) throw new ChainError('invalid-forkchoice', `${name} block not available in database`)
     const isAdded = change.added.some((added) => added.hash === hash)
     const wasRemoved = change.removed.some((removed) => removed.hash === hash)
     const isKept = this.blocks.isCanonical(header) && !wasRemoved && header.number <= head.number
-    if (!isAdded && !isKept) throw new ChainError('invalidForkchoice', `${name} block not in canonical chain`)
+    if (!isAdded && !isKept) throw new ChainError('invalid-forkchoice', `${name} block not in canonical chain`)
     return header
   }
 }

@@ -31,7 +31,7 @@ export function createCallMethods(
         const result = await chain
           .call(request, { blockHash, overrides, block }, pace.patience(signal))
           .catch((error: unknown) => {
-            if (!hasCode(error, 'executionFailed')) throw error
+            if (!hasCode(error, 'execution-failed')) throw error
             throw serverError(`err: ${error.message} (supplied gas ${request.gas ?? UNLIMITED_GAS})`)
           })
         const failure = failureOf(result)
@@ -47,7 +47,7 @@ export function createCallMethods(
           const request = limitCall(args, chain.config.chainId, callGasCap)
           return toQuantity(await chain.estimateGas(request, { blockHash, overrides, block }, pace.patience(signal)))
         } catch (error) {
-          if (hasCode(error, 'executionReverted')) {
+          if (hasCode(error, 'execution-reverted')) {
             const { data } = error.details
             throw revertError(data instanceof Uint8Array ? data : new Uint8Array())
           }

@@ -24,19 +24,19 @@ const CLIENT_LIMIT_EXCEEDED = -38026
 
 /** Codes of execution-apis as geth gives them. */
 const CODES = {
-  nonceTooLow: -38010,
-  nonceTooHigh: -38011,
-  intrinsicGas: -38013,
-  insufficientFunds: -38014,
-  blockGasLimit: -38015,
-  blockNumber: -38020,
-  blockTimestamp: -38021,
-  initCodeSize: -38025,
-  tooManyBlocks: CLIENT_LIMIT_EXCEEDED,
+  'nonce-too-low': -38010,
+  'nonce-too-high': -38011,
+  'intrinsic-gas': -38013,
+  'insufficient-funds': -38014,
+  'block-gas-limit': -38015,
+  'block-number': -38020,
+  'block-timestamp': -38021,
+  'init-code-size': -38025,
+  'too-many-blocks': CLIENT_LIMIT_EXCEEDED,
   fees: RPC_INVALID_PARAMS,
-  gasLimitReached: RPC_INTERNAL_ERROR,
-  floorGas: RPC_INTERNAL_ERROR,
-  setCode: RPC_INTERNAL_ERROR,
+  'gas-limit-reached': RPC_INTERNAL_ERROR,
+  'floor-gas': RPC_INTERNAL_ERROR,
+  'set-code': RPC_INTERNAL_ERROR,
 } satisfies Record<CallProblem | SimulationProblem, number>
 const CODE_OF = new Map<unknown, number>(Object.entries(CODES))
 
@@ -109,7 +109,7 @@ function readBlock(value: unknown): RequestedBlock {
 }
 
 function toAnswer(error: unknown): unknown {
-  if (!(error instanceof DeviumError) || error.code !== 'executionFailed') return error
+  if (!(error instanceof DeviumError) || error.code !== 'execution-failed') return error
   const code = CODE_OF.get(error.details.problem)
   return code === undefined ? serverError(error.message) : new JsonRpcError(code, error.message)
 }

@@ -100,7 +100,7 @@ export function createTraceMethods(
         const request = limitCall(args, chain.config.chainId, callGasCap)
         const place = { blockHash, overrides, block }
         return chain.traceCall(request, place, tracer.make(), pace.patience(signal)).catch((error: unknown) => {
-          if (!(error instanceof DeviumError) || error.code !== 'executionFailed') throw error
+          if (!(error instanceof DeviumError) || error.code !== 'execution-failed') throw error
           throw serverError(`tracing failed: ${error.message}`)
         })
       },
@@ -111,7 +111,7 @@ export function createTraceMethods(
 /** Answers an invalid block, which somebody made up, by an error of the call. */
 function rethrowInvalid(error: unknown): never {
   const isInvalid =
-    error instanceof ChainError && (error.code === 'invalidBlock' || error.code === 'invalidTransaction')
+    error instanceof ChainError && (error.code === 'invalid-block' || error.code === 'invalid-transaction')
   throw isInvalid ? serverError(`tracing failed: ${error.message}`) : error
 }
 

@@ -79,9 +79,9 @@ export function readTransaction(raw: Uint8Array): SignedTransaction {
   if (type === undefined || raw.length === 1) throw serverError('typed transaction too short')
   // Blob transactions and deposits come from nobody but L1; legacy ones begin with an RLP list.
   if (raw.length > TX_MAX_BYTES) {
-    throw new TxPoolError('oversizedData', `transaction size ${raw.length}, limit ${TX_MAX_BYTES}`)
+    throw new TxPoolError('oversized-data', `transaction size ${raw.length}, limit ${TX_MAX_BYTES}`)
   }
-  if (type < 0xc0 && type !== 1 && type !== 2 && type !== 4) throw new TxPoolError('typeNotSupported')
+  if (type < 0xc0 && type !== 1 && type !== 2 && type !== 4) throw new TxPoolError('type-not-supported')
   try {
     return decodeSignedTransaction(raw)
   } catch (error) {
