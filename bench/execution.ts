@@ -21,7 +21,6 @@ import {
 } from '../src/rollup/protocol/index.ts'
 import { type PayloadAttributes, ZERO_HASH } from '../src/rollup/protocol/types.ts'
 import { startOwn, startReference } from './engineProgram.ts'
-import { compareSenders } from './senders.ts'
 import { compareStateReads } from './stateReads.ts'
 import { stateRootMs } from './stateRoot.ts'
 import { benchWorstBlocks } from './worstBlocks.ts'
@@ -33,7 +32,6 @@ import { benchWorstBlocks } from './worstBlocks.ts'
 // them by the Engine API's HTTP, ours are handed over in the process; empty ones also to devium-geth by its Engine API.
 // By `taskset -c 0 npm run bench:execution` all of it is on one core: a virtual machine charges the programs for each time
 // that they wake another, a third of what an empty block takes.
-// With --senders: newPayload with and without senders from another core, and nothing else.
 // With --empty: empty blocks alone, on a chain that has nothing else.
 // With --blocks 50000: what devium-geth takes in memory while so many are made by its Engine API, and nothing else.
 
@@ -296,27 +294,6 @@ async function benchMemory(count: number): Promise<boolean> {
   }
 }
 
-/** Whether newPayload is sooner done with senders from another core, by the median of pairs. */
-async function benchSenders(): Promise<boolean> {
-  const blocks: BuiltBlock[] = []
-  await withChain(async (chain) => {
-    for (const { name, blocks: lists } of signed()) {
-      for (const transactions of name === 'contracts' || name === 'transfers' ? lists : []) {
-        const block = await build(chain, transactions)
-        blocks.push(block)
-        await adopt(chain, block)
-      }
-    }
-  })
-  const { alone, shared } = await compareSenders(recording.genesis, blocks, adopt, 7)
-  const gains = alone.map((ms, round) => ms / (shared[round] ?? ms)).sort((a, b) => a - b)
-  const shown = (times: readonly number[]) => times.map((ms) => ms.toFixed(0)).join(', ')
-  console.log(`8 blocks of 500 transfers, ms alone: ${shown(alone)}\nwith senders from another core: ${shown(shared)}`)
-  const median = gains[gains.length >> 1] ?? 0
-  console.log(`median ${median.toFixed(2)}x (${gains.map((gain) => gain.toFixed(2)).join(', ')})`)
-  return median > 1
-}
-
 async function benchStateRoot(): Promise<void> {
   const { median, most } = await stateRootMs()
   console.log(`state root, 1,000 of 100,000 accounts changed: ${median.toFixed(1)} ms, at most ${most.toFixed(1)} ms`)
@@ -335,7 +312,6 @@ if (blocks > 0) {
   const isWithin = await benchMemory(Number(process.argv[blocks + 1] ?? 50_000))
   process.exit(isWithin ? 0 : 1)
 }
-if (process.argv.includes('--senders')) process.exit((await benchSenders()) ? 0 : 1)
 console.log('per second of processor time, one process')
 if (process.argv.includes('--empty')) {
   await benchBlocks([])

@@ -138,7 +138,6 @@ describe('import direction', () => {
       'inspectionMain.ts',
       'kzgMain.ts',
       'pageFilesMain.ts',
-      'sendersMain.ts',
     ])
   })
 

@@ -5,14 +5,7 @@ import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadRecording } from '../../../test/support/recording.ts'
 import type { Block } from '../../execution/chain/block.ts'
-import {
-  type Chain,
-  encodeBlock,
-  initChain,
-  type OpenChainModules,
-  openChain,
-  readGenesisFile,
-} from '../../execution/index.ts'
+import { type Chain, encodeBlock, initChain, openChain, readGenesisFile } from '../../execution/index.ts'
 import { loadRecordedRpc } from '../../execution/testUtils/recordedRpc.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { UsageError } from '../../lib/errors.ts'
@@ -31,9 +24,9 @@ const logger = silentLogger
 const { genesis } = loadRecordedRpc(NAME)
 
 const chains: Chain[] = []
-async function emptyChain(name: string, modules: Pick<OpenChainModules, 'senders'> = {}): Promise<Chain> {
+async function emptyChain(name: string): Promise<Chain> {
   await initChain(file(name), genesis)
-  const chain = await openChain(file(name), { logger, clock: systemClock, ...modules })
+  const chain = await openChain(file(name), { logger, clock: systemClock })
   chains.push(chain)
   return chain
 }
@@ -92,6 +85,8 @@ describe('a chain in files', () => {
       // All but the genesis block, which is not imported.
       expect(states.at(-1)?.fraction).toBeGreaterThan(0.9)
       expect(states.every(({ fraction = 2 }) => fraction <= 1)).toBe(true)
+      // So small a file is unpacked at once, so its fraction is near 1 from the beginning.
+      if (name.endsWith('.gz')) continue
       expect(states[10]?.fraction).toBeLessThan(0.6)
       expect(states[10]?.secondsLeft).toBeGreaterThan(5)
     }
@@ -139,30 +134,6 @@ describe('a chain in files', () => {
     await expect(importChain({ chain: other, logger, signal }, [file('late.rlp')])).rejects.toThrow(
       /block 5 0x[0-9a-f]{64}: its parent is not known/,
     )
-  })
-
-  it('is imported with the senders that were recovered meanwhile', async () => {
-    const [nobody, open] = [`0x${'12'.repeat(20)}` as const, new Set<number>()]
-    let begun = 0
-    const chain = await emptyChain('ahead', {
-      senders: {
-        begin: () => {
-          const id = begun++
-          open.add(id)
-          return { senderOf: () => nobody, [Symbol.dispose]: () => open.delete(id) }
-        },
-        beginNow: () => undefined,
-        stats: () => ({ recovered: 0, broken: 0 }),
-        close: async () => {},
-      },
-    })
-    await expect(importChain({ chain, logger, signal }, [file('all.rlp')])).rejects.toThrow(
-      new RegExp(`could not apply tx 1 .*: address ${nobody}`),
-    )
-    expect(begun).toBe(BLOCKS.length)
-    // Those up to the block that was refused.
-    expect(open.size).toBeLessThan(begun)
-    expect(Math.min(...open)).toBe(begun - open.size)
   })
 
   it('can be begun again from its genesis file', async () => {

@@ -10,15 +10,12 @@ import { DecodeError, describeError, UsageError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { Progress, type ProgressSink, progressInLog } from '../../lib/progress.ts'
-import { type PayloadEnvelope, ZERO_HASH } from '../../rollup/protocol/types.ts'
+import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 
 // `devium-geth export` and `import`: blocks in files, as geth has them.
 
 /** Blocks from one move of the head to the next. */
 const BLOCKS_PER_HEAD = 100
-/** Blocks that are read before they are imported, so that their senders are recovered meanwhile, and their transactions' bytes. */
-const BLOCKS_AHEAD = 128
-const BYTES_AHEAD = 8 * 1024 * 1024
 
 interface Modules {
   chain: Chain
@@ -114,16 +111,18 @@ async function importFile(
     }
   }
   try {
-    for await (const { envelope, bytes } of readAhead(chain, file.content)) {
+    for await (const encoding of rlpLists(file.content)) {
       signal.throwIfAborted()
+      const envelope = envelopeOfBlock(encoding)
       const { blockHash, blockNumber, gasUsed, transactions } = envelope.payload
+      if (blockNumber === 0) continue
       const result = await chain.importPayload(envelope)
       if (result.status !== 'VALID') {
         const why = result.status === 'INVALID' ? result.validationError : 'its parent is not known'
         throw new UsageError(`block ${blockNumber} ${blockHash}: ${why}`)
       }
       done.blocks++
-      done.bytes += bytes
+      done.bytes += encoding.length
       done.transactions += transactions.length
       done.gas += gasUsed
       best = { hash: blockHash, number: blockNumber }
@@ -141,7 +140,7 @@ async function importFile(
 interface BlockFile {
   /** Unpacked. */
   content: AsyncIterable<Uint8Array>
-  /** How much of all its content so many bytes are, from 0 to 1; of a compressed file by what was read of it so far. */
+  /** How much of all its content so many bytes are, from 0 to 1; of a compressed file by what was unpacked of it so far. */
   fractionOf(bytes: number): number
   close(): void
 }
@@ -150,11 +149,10 @@ interface BlockFile {
 async function openBlockFile(path: string): Promise<BlockFile> {
   const { size } = await stat(path)
   const file = createReadStream(path, { highWaterMark: 1 << 20 })
-  const isPacked = path.endsWith('.gz')
-  const source = isPacked ? file.pipe(createGunzip()) : file
+  const unpacking = path.endsWith('.gz') ? file.pipe(createGunzip()) : undefined
   let unpacked = 0
   async function* content(): AsyncGenerator<Uint8Array> {
-    for await (const part of source) {
+    for await (const part of unpacking ?? file) {
       unpacked += part.length
       yield part
     }
@@ -162,46 +160,11 @@ async function openBlockFile(path: string): Promise<BlockFile> {
   return {
     content: content(),
     fractionOf(bytes) {
-      if (!isPacked) return bytes / size
-      return unpacked === 0 ? 0 : Math.min(1, (bytes / unpacked) * (file.bytesRead / size))
+      if (unpacking === undefined) return bytes / size
+      return unpacked === 0 ? 0 : Math.min(1, (bytes / unpacked) * (unpacking.bytesWritten / size))
     },
     close: () => file.destroy(),
   }
-}
-
-interface ReadBlock {
-  envelope: PayloadEnvelope
-  bytes: number
-}
-
-/** The blocks of a file but the genesis block. What is wrong with the file is thrown behind the blocks before it. */
-async function* readAhead(
-  chain: Pick<Chain, 'expectPayload'>,
-  file: AsyncIterable<Uint8Array>,
-): AsyncGenerator<ReadBlock> {
-  const ahead: ReadBlock[] = []
-  let bytesAhead = 0
-  function* take(isFull: () => boolean): Generator<ReadBlock> {
-    for (let [next] = ahead; next !== undefined && isFull(); [next] = ahead) {
-      ahead.shift()
-      bytesAhead -= next.bytes
-      yield next
-    }
-  }
-  try {
-    for await (const encoding of rlpLists(file)) {
-      const envelope = envelopeOfBlock(encoding)
-      if (envelope.payload.blockNumber === 0) continue
-      chain.expectPayload(envelope)
-      ahead.push({ envelope, bytes: encoding.length })
-      bytesAhead += encoding.length
-      yield* take(() => ahead.length > BLOCKS_AHEAD || bytesAhead > BYTES_AHEAD)
-    }
-  } catch (error) {
-    yield* take(() => true)
-    throw error
-  }
-  yield* take(() => true)
 }
 
 function isFileError(error: unknown): boolean {

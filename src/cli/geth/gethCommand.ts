@@ -146,11 +146,9 @@ async function withChain(
   { gcMode, logger, signal }: DatadirContext,
   use: (chain: Chain) => Promise<void>,
 ): Promise<void> {
-  const { createSenderRecovery, openChain } = await import('../../execution/index.ts')
+  const { openChain } = await import('../../execution/index.ts')
   await using opened = new AsyncDisposableStack()
-  const senders = createSenderRecovery({ clock: systemClock, logger, signal })
-  opened.defer(() => senders.close())
-  const chain = await openChain(datadir, { logger, clock: systemClock, senders, signal }, { gcMode })
+  const chain = await openChain(datadir, { logger, clock: systemClock, signal }, { gcMode })
   opened.defer(() => chain.close())
   await use(chain)
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { join, resolve } from 'node:path'
 import { createCallService } from '../../execution/callProcess/callProcesses.ts'
 import { createEngineMethods } from '../../execution/engineApi/index.ts'
-import { createSenderRecovery, openChain, type SdmOptIn } from '../../execution/index.ts'
+import { openChain, type SdmOptIn } from '../../execution/index.ts'
 import { createEthMethods, DEFAULT_RPC_OPTIONS, namespacesOf, selectNamespaces } from '../../execution/rpc/index.ts'
 import { PoolJournal, TxPool } from '../../execution/txPool/index.ts'
 import type { RpcContext } from '../../jsonRpc/callContext.ts'
@@ -49,11 +49,9 @@ export async function runGeth(
 
   const opened = new AsyncDisposableStack()
   try {
-    const senders = createSenderRecovery({ clock, logger: logger.child({ module: 'chain' }), signal })
-    opened.defer(() => senders.close())
     const chain = await openChain(
       values.datadir,
-      { logger: logger.child({ module: 'chain' }), clock, senders, signal },
+      { logger: logger.child({ module: 'chain' }), clock, signal },
       { gcMode: values.gcMode },
     )
     opened.defer(() => chain.close())

@@ -20,8 +20,6 @@ import type { ChainConfig } from '../config/chainConfig.ts'
 import { ChainError } from '../errors.ts'
 import type { EvmPool, Lease } from '../evm/evmPool.ts'
 import { abandonTransaction } from '../evm/runMessage.ts'
-import type { SenderRecovery } from '../senders/senderRecovery.ts'
-import { nextTransaction } from '../senders/sendersAhead.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { daSizeOf } from '../tx/dataSize.ts'
 import { decodeTransaction } from '../tx/decodeTransaction.ts'
@@ -35,8 +33,6 @@ export interface BuildModules {
   world: WorldState
   clock: Pick<Clock, 'setTimeout' | 'now'>
   slow: SlowTransactions
-  /** Absent: senders are recovered as transactions are decoded. */
-  senders?: Pick<SenderRecovery, 'beginNow'> | undefined
   logger: Logger
   /** Absent: forced transactions only. */
   txSource: TxSource | undefined
@@ -155,13 +151,12 @@ export class OpBuildJob implements BuildJob {
       throw new ChainError('build-failed', error.message, { cause: error })
     }
     if (this.refundsWarming()) this.execution.refundWarming()
-    using ahead = this.modules.senders?.beginNow(attributes.transactions)
     for (const [index, raw] of attributes.transactions.entries()) {
-      await nextTransaction(ahead, index)
+      await takeTurn()
       this.lease.env.evm.limit?.throwIfAborted()
       let tx: Transaction
       try {
-        tx = decodeTransaction(raw, ahead?.senderOf(index))
+        tx = decodeTransaction(raw)
         await this.execution.add(tx)
       } catch (error) {
         if (error instanceof DecodeError) {

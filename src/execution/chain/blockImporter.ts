@@ -1,6 +1,7 @@
 import { DecodeError } from '../../lib/errors.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { takeTurn } from '../../lib/turns.ts'
 import { payloadToHeader } from '../../rollup/protocol/index.ts'
 import type { ExecutionPayload, PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { BlockExecution, type ExecutionResult } from '../block/blockExecution.ts'
@@ -8,8 +9,6 @@ import { checkExecution, checkHeader } from '../block/headerRules.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
 import { ChainError } from '../errors.ts'
 import { contextOf, type EvmPool } from '../evm/evmPool.ts'
-import type { SenderRecovery } from '../senders/senderRecovery.ts'
-import { nextTransaction, type SendersAhead } from '../senders/sendersAhead.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { decodeTransaction } from '../tx/decodeTransaction.ts'
 import type { Block, BlockHeader, Transaction } from './block.ts'
@@ -25,8 +24,6 @@ import type { ExecutedBlock } from './types.ts'
 const KEPT_BUILDS = 4
 /** Refused blocks that are remembered (geth: invalidTipsets). */
 const KEPT_INVALID = 512
-/** Blocks whose senders are being recovered before they are imported. */
-const MAX_EXPECTED = 256
 
 export interface BlockImporterModules {
   blocks: Pick<BlockStore, 'header' | 'write'>
@@ -37,8 +34,6 @@ export interface BlockImporterModules {
   keeper: Pick<StateKeeper, 'toWrite' | 'add'>
   /** Whether the state after the block is there, if need be after executing blocks again. */
   ensureState: (header: BlockHeader) => Promise<boolean>
-  /** Absent: senders are recovered as transactions are decoded. */
-  senders?: SenderRecovery | undefined
   onExecuted?: (block: ExecutedBlock) => void
   logger: Logger
 }
@@ -51,7 +46,6 @@ export class BlockImporter {
 
   /** Hashes of refused blocks and of those on them, with the last valid one before. */
   private readonly invalid = new Map<Hex, Hex>()
-  private readonly expected = new Map<Hex, SendersAhead & Disposable>()
   /** Of the blocks that were imported: what stands above all of them, and above the head, need not be looked for. */
   private highest = 0
 
@@ -86,25 +80,16 @@ export class BlockImporter {
     }
   }
 
-  /** See Chain.expectPayload. */
-  expectPayload({ payload: { blockHash, transactions } }: PayloadEnvelope): void {
-    const { senders } = this.modules
-    if (senders === undefined || this.expected.size >= MAX_EXPECTED || this.expected.has(blockHash)) return
-    this.expected.set(blockHash, senders.begin(transactions))
-  }
-
   /** See Chain.importPayload. Calls must not overlap. */
   async importPayload(envelope: PayloadEnvelope): Promise<PayloadStatus> {
     const { blocks, keeper, logger } = this.modules
     const { payload } = envelope
-    using expected = this.expected.get(payload.blockHash)
-    this.expected.delete(payload.blockHash)
     if (this.isKnown(payload)) return { status: 'VALID', latestValidHash: payload.blockHash }
     const isBuiltHere = this.built.has(payload.blockHash)
     const decodingFrom = performance.now()
     let block: Block
     try {
-      block = await this.blockOf(envelope, expected)
+      block = await this.blockOf(envelope)
     } catch (error) {
       if (error instanceof DecodeError || error instanceof ChainError) return invalidPayload(error.message, null)
       throw error
@@ -146,15 +131,12 @@ export class BlockImporter {
   }
 
   /** Throws DecodeError or ChainError for a payload that cannot be a block. */
-  private async blockOf(envelope: PayloadEnvelope, expected: SendersAhead | undefined): Promise<Block> {
+  private async blockOf(envelope: PayloadEnvelope): Promise<Block> {
     const header = headerOfPayload(envelope)
     // The hash stands for the transactions too: a block that was built here need not be decoded again.
     const known = this.built.get(header.hash)
     if (known !== undefined) return known.block
-    const { transactions } = envelope.payload
-    if (expected !== undefined) return toBlock(header, await decodeTransactions(transactions, expected))
-    using ahead = this.modules.senders?.beginNow(transactions)
-    return toBlock(header, await decodeTransactions(transactions, ahead))
+    return toBlock(header, await decodeTransactions(envelope.payload.transactions))
   }
 
   /** Throws ChainError when the block does not follow from its parent. */
@@ -206,15 +188,12 @@ function headerOfPayload(envelope: PayloadEnvelope): BlockHeader {
 }
 
 /** Recovering senders is what takes long: the event loop gets its turns. */
-async function decodeTransactions(
-  encodings: readonly Uint8Array[],
-  ahead: SendersAhead | undefined,
-): Promise<Transaction[]> {
+async function decodeTransactions(encodings: readonly Uint8Array[]): Promise<Transaction[]> {
   const transactions: Transaction[] = []
   for (const [index, raw] of encodings.entries()) {
-    await nextTransaction(ahead, index)
+    await takeTurn()
     try {
-      transactions.push(decodeTransaction(raw, ahead?.senderOf(index)))
+      transactions.push(decodeTransaction(raw))
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
       const type = toHex(raw.subarray(0, 1))

@@ -12,7 +12,6 @@ import type { ChainConfig } from '../config/chainConfig.ts'
 import { parseChainConfig, rulesAt } from '../config/chainConfig.ts'
 import { ChainError } from '../errors.ts'
 import { loadCurves } from '../evm/precompiles/index.ts'
-import type { SenderRecovery } from '../senders/senderRecovery.ts'
 import type { BlockHeader } from './block.ts'
 import { BlockImporter } from './blockImporter.ts'
 import type { BuildJob, BuildRequest } from './building.ts'
@@ -29,8 +28,6 @@ import type { Chain, ExecutedBlock, HeadChange, L1FeeSource } from './types.ts'
 export interface OpenChainModules {
   logger: Logger
   clock: Clock
-  /** Recovers senders on another core. */
-  senders?: SenderRecovery
   /** Ends what takes long: opening, executing a block, building one. The chain is to be closed then. */
   signal?: AbortSignal | undefined
 }
@@ -89,7 +86,6 @@ class OpChain extends ChainView implements Chain {
   private readonly keeper: StateKeeper
   private readonly recovery: StateRecovery
   private readonly logger: Logger
-  private readonly senders: SenderRecovery | undefined
   private readonly slow = new SlowTransactions()
   private readonly executedListeners = new Set<(block: ExecutedBlock) => void>()
   /** Ends the blocks under way. */
@@ -108,8 +104,7 @@ class OpChain extends ChainView implements Chain {
     this.canonical = canonical
     this.keeper = keeper
     const { evms, logger } = this
-    const { senders, signal } = modules
-    this.senders = senders
+    const { signal } = modules
     evms.limit = this.closing.signal
     whenAborted(signal, () => this.closing.abort(signal?.reason))
     const worldAt = (header: BlockHeader) => this.worldAt(header)
@@ -124,7 +119,6 @@ class OpChain extends ChainView implements Chain {
       worldAt,
       keeper,
       ensureState,
-      senders,
       onExecuted,
       logger,
     }
@@ -158,10 +152,6 @@ class OpChain extends ChainView implements Chain {
       const text = 'The database was not closed: the chain goes on from the last whole block that was written'
       this.logger.warn(text, { number, hash })
     }
-  }
-
-  expectPayload(envelope: PayloadEnvelope): void {
-    this.importer.expectPayload(envelope)
   }
 
   importPayload(envelope: PayloadEnvelope): Promise<PayloadStatus> {
@@ -208,7 +198,6 @@ class OpChain extends ChainView implements Chain {
         world: this.worldAt(parent),
         clock: this.clock,
         slow: this.slow,
-        senders: this.senders,
         logger: this.logger,
         txSource,
         onBuilt: (built, result) => this.importer.keepBuilt(built, result),

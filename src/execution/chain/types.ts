@@ -121,8 +121,6 @@ export interface ReadableChain extends ChainLabels {
 }
 
 export interface Chain extends ReadableChain {
-  /** The block will be imported soon: its senders are recovered meanwhile, where there is a core for it. */
-  expectPayload(envelope: PayloadEnvelope): void
   /**
    * Executes and stores the block; never moves the head. Serialised with setForkchoice. A process that is killed before it is
    * made head may have lost it.

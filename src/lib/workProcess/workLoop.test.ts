@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, it } from 'vitest'
 
-const PROGRAM = fileURLToPath(new URL('../../execution/senders/sendersMain.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('./testUtils/echo.ts', import.meta.url))
 const directory = mkdtempSync(join(tmpdir(), 'devium-compiled-'))
 
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
