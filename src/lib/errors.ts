@@ -37,8 +37,12 @@ export class UsageError extends DeviumError<'usage'> {
 /** Input bytes do not follow the format they claim. `code` names the format, the message names the rule. */
 export class DecodeError extends DeviumError<'decode'> {
   override readonly name = 'DecodeError'
-  constructor(message: string, options: DeviumErrorOptions = {}) {
+  /** Byte of the decoder's input that breaks the rule, where the decoder knows it. */
+  readonly at: number | undefined
+
+  constructor(message: string, options: DeviumErrorOptions & { at?: number | undefined } = {}) {
     super('decode', message, options)
+    this.at = options.at
   }
 }
 

@@ -10,6 +10,19 @@ export type RlpItem = Uint8Array | RlpItem[]
 export function encodeRlp(input: RlpInput): Uint8Array {
   at = scratch.length
   write(input)
+  return written()
+}
+
+/** The encoding behind a type byte (EIP-2718). */
+export function encodeTypedRlp(type: number, input: RlpInput): Uint8Array {
+  at = scratch.length
+  write(input)
+  reserve(1)
+  scratch[--at] = type
+  return written()
+}
+
+function written(): Uint8Array {
   const encoding = scratch.slice(at)
   if (scratch.length > KEPT_BYTES) scratch = new Uint8Array(KEPT_BYTES)
   return encoding

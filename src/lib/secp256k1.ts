@@ -117,8 +117,11 @@ export function recoverCompact(hash: Uint8Array, compact: Uint8Array, yParity: n
   }
 }
 
-/** Order of the group (SEC 2, section 2.4.1), big-endian. */
-const ORDER = Buffer.from('fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141', 'hex')
+/** Order of the group (SEC 2, section 2.4.1). */
+export const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+/** Half of it: a transaction with a larger `s` is refused (EIP-2). */
+export const MAX_LOW_S = SECP256K1_ORDER / 2n
+const ORDER = Buffer.from(SECP256K1_ORDER.toString(16), 'hex')
 
 /**
  * Whether r ‖ s can be a signature at all: both are above 0 and below the group's order. From others no key is

@@ -1,11 +1,18 @@
 import { concatBytes } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
+import { keccak256Hex } from '../../lib/hash.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { asObject, JsonObjectReader, jsonBytes } from '../../lib/jsonReader.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
-import { fastLzLength, parseL1Info } from '../../rollup/protocol/index.ts'
+import {
+  DEPOSIT_TX_TYPE,
+  fastLzLength,
+  isSpanTxType,
+  parseL1Info,
+  transactionFromJson,
+  typeOfJson,
+} from '../../rollup/protocol/index.ts'
 import type { BlockId } from '../../rollup/protocol/types.ts'
-import { transactionFromJson, transactionType } from './l2Transaction.ts'
 
 /** An L2 block as the batcher keeps it: what a batch says of it, and where it stands. */
 export interface BatcherBlock {
@@ -24,7 +31,6 @@ export interface BatcherBlock {
   estimatedDaBytes: number
 }
 
-const DEPOSIT_TYPE = 0x7e
 /** op-batcher's allowance for a batch without its transactions. */
 const BATCH_OVERHEAD_BYTES = 70
 /** op-batcher's allowance for the RLP header of a transaction. */
@@ -44,15 +50,15 @@ export async function batcherBlockFromJson(json: unknown): Promise<BatcherBlock>
   const [first] = all
   if (first === undefined) throw new DecodeError(`block ${hash} has no transactions`)
   const infoTx = asObject(first, 'first transaction')
-  if (transactionType(infoTx) !== DEPOSIT_TYPE) throw new DecodeError('first transaction in block is not a deposit tx')
+  if (typeOfJson(infoTx) !== DEPOSIT_TX_TYPE) throw new DecodeError('first transaction in block is not a deposit tx')
   const info = parseL1Info(jsonBytes(infoTx.input, 'L1 info'))
 
   const transactions: Uint8Array[] = []
   let rawSizeBytes = BATCH_OVERHEAD_BYTES
   let estimatedDaBytes = BATCH_OVERHEAD_BYTES
   for (const item of all) {
-    if (transactionType(asObject(item, 'transaction')) === DEPOSIT_TYPE) continue
-    const encoded = transactionFromJson(item)
+    if (typeOfJson(asObject(item, 'transaction')) === DEPOSIT_TX_TYPE) continue
+    const encoded = batchTransaction(item)
     transactions.push(encoded)
     rawSizeBytes += encoded.length + TX_OVERHEAD_BYTES
     estimatedDaBytes += estimatedDaSize(encoded)
@@ -79,6 +85,21 @@ function packed(transactions: readonly Uint8Array[]): Uint8Array[] {
     end += length
     return all.subarray(end - length, end)
   })
+}
+
+/**
+ * The encoding of a transaction. Its hash is compared with the transaction's own, so a field that was left out or misread can
+ * never reach a batch. Throws DecodeError, also for types that have no place in a batch (deposits, blob transactions).
+ */
+export function batchTransaction(json: unknown): Uint8Array {
+  const tx = asObject(json, 'transaction')
+  const type = typeOfJson(tx)
+  if (!isSpanTxType(type)) throw new DecodeError(`transaction ${String(tx.hash)}: type ${type} cannot be in a batch`)
+  const encoded = transactionFromJson(tx)
+  const hash = keccak256Hex(encoded)
+  if (typeof tx.hash !== 'string' || tx.hash.toLowerCase() !== hash)
+    throw new DecodeError(`transaction ${String(tx.hash)}: its JSON encodes to another hash, ${hash}`)
+  return encoded
 }
 
 /** What V8 takes for a block beside its transactions' bytes, and for each of its transactions; measured. */

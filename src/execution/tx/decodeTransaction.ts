@@ -14,7 +14,7 @@ import {
   splitRlpList,
 } from '../../lib/rlp.ts'
 import { publicKeyToAddress, recoverPublicKey } from '../../lib/secp256k1.ts'
-import { DEPOSIT_TX_TYPE, decodeDepositTx } from '../../rollup/protocol/transaction/deposit.ts'
+import { DEPOSIT_TX_TYPE, decodeDepositTx } from '../../rollup/protocol/index.ts'
 import { decodePostExecTx, isPostExecTx } from '../../rollup/protocol/transaction/postExec.ts'
 import { ZERO_ADDRESS } from '../../rollup/protocol/types.ts'
 import type {

@@ -2,7 +2,7 @@ import { concatBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, toHex } from '../../lib/hex.ts'
 import { decodeRlp, encodeRlp, type RlpInput, rlpBigInt, rlpBytes, rlpList, rlpNumber } from '../../lib/rlp.ts'
-import { DEPOSIT_TX_TYPE } from '../../rollup/protocol/transaction/deposit.ts'
+import { DEPOSIT_TX_TYPE } from '../../rollup/protocol/index.ts'
 import type { Log } from '../chain/block.ts'
 
 /** What execution finds out about a transaction: everything else of a receipt follows from the block. */

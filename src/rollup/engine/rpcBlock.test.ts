@@ -3,8 +3,13 @@ import { gunzipSync } from 'node:zlib'
 import { serializeTransaction } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { toHex } from '../../lib/hex.ts'
-import { isForkActive, parseRollupConfig, payloadBlockHash, payloadToL2BlockRef } from '../protocol/index.ts'
-import { rawTransactionFromJson } from './rawTransaction.ts'
+import {
+  isForkActive,
+  parseRollupConfig,
+  payloadBlockHash,
+  payloadToL2BlockRef,
+  transactionFromJson,
+} from '../protocol/index.ts'
 import { payloadFromRpcBlock } from './rpcBlock.ts'
 
 interface Recording {
@@ -40,7 +45,7 @@ describe.each(['granite-singular-zlib-calldata', 'granite-span-zlib-blobs', 'hol
         for (const [position, transaction] of block.transactions.entries()) {
           const raw = l2RawTransactions[index]?.[position]
           if (raw === null || raw === undefined) continue
-          expect(toHex(rawTransactionFromJson(transaction))).toBe(raw)
+          expect(toHex(transactionFromJson(transaction))).toBe(raw)
           compared++
         }
       }
@@ -49,7 +54,7 @@ describe.each(['granite-singular-zlib-calldata', 'granite-span-zlib-blobs', 'hol
   },
 )
 
-describe('rawTransactionFromJson', () => {
+describe('transactionFromJson', () => {
   const address = `0x${'aa'.repeat(20)}` as const
   const key = `0x${'01'.repeat(32)}` as const
   const r = `0x${'03'.repeat(32)}` as const
@@ -71,28 +76,28 @@ describe('rawTransactionFromJson', () => {
   const signature = { r, s, yParity: 1 }
 
   it('encodes typed transactions as viem does', () => {
-    expect(toHex(rawTransactionFromJson({ ...base, type: '0x1', gasPrice: '0x7' }))).toBe(
+    expect(toHex(transactionFromJson({ ...base, type: '0x1', gasPrice: '0x7' }))).toBe(
       serializeTransaction({ ...common, type: 'eip2930', gasPrice: 7n, accessList }, signature),
     )
     const fees = { maxPriorityFeePerGas: '0x0', maxFeePerGas: '0x5' }
     const viemFees = { maxPriorityFeePerGas: 0n, maxFeePerGas: 5n }
-    expect(toHex(rawTransactionFromJson({ ...base, ...fees, type: '0x2' }))).toBe(
+    expect(toHex(transactionFromJson({ ...base, ...fees, type: '0x2' }))).toBe(
       serializeTransaction({ ...common, ...viemFees, type: 'eip1559', accessList }, signature),
     )
     const authorization = { chainId: '0x1', address, nonce: '0x0', yParity: '0x0', r: s, s: r }
     const authorizationList = [{ chainId: 1, address, nonce: 0, yParity: 0, r: s, s: r }]
-    expect(toHex(rawTransactionFromJson({ ...base, ...fees, type: '0x4', authorizationList: [authorization] }))).toBe(
+    expect(toHex(transactionFromJson({ ...base, ...fees, type: '0x4', authorizationList: [authorization] }))).toBe(
       serializeTransaction({ ...common, ...viemFees, type: 'eip7702', accessList, authorizationList }, signature),
     )
   })
 
   it('takes the input of a post-exec transaction as it is: it has no other fields', () => {
     const json = { type: '0x7d', hash: key, from: `0x${'00'.repeat(20)}`, gas: '0x0', value: '0x0', input: '0xc20105' }
-    expect(toHex(rawTransactionFromJson(json))).toBe('0x7dc20105')
-    expect(() => rawTransactionFromJson({ ...json, input: undefined })).toThrow('transaction input: expected hex')
+    expect(toHex(transactionFromJson(json))).toBe('0x7dc20105')
+    expect(() => transactionFromJson({ ...json, input: undefined })).toThrow('transaction input: expected hex')
   })
 
   it('refuses a type that it does not know', () => {
-    expect(() => rawTransactionFromJson({ type: '0x55' })).toThrow('transaction type 85 is not known')
+    expect(() => transactionFromJson({ type: '0x55' })).toThrow('transaction type 85 is not supported')
   })
 })

@@ -1,8 +1,8 @@
 import { DecodeError } from '../../lib/errors.ts'
 import { toHex } from '../../lib/hex.ts'
 import { JsonObjectReader } from '../../lib/jsonReader.ts'
+import { transactionFromJson } from '../protocol/index.ts'
 import type { ExecutionPayload, PayloadEnvelope } from '../protocol/types.ts'
-import { rawTransactionFromJson } from './rawTransaction.ts'
 
 /** Storage root of an account without storage, and root of an empty list: keccak256(rlp('')). */
 const EMPTY_TRIE_ROOT = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
@@ -28,7 +28,7 @@ export function payloadFromRpcBlock(json: unknown, isIsthmus: (timestamp: number
     extraData: toHex(block.bytes('extraData')),
     baseFeePerGas: block.quantity('baseFeePerGas'),
     blockHash: block.hex('hash', 32),
-    transactions: block.array('transactions').map(rawTransactionFromJson),
+    transactions: block.array('transactions').map(transactionFromJson),
   }
   if (block.has('withdrawalsRoot')) {
     payload.withdrawals = []

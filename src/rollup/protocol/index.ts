@@ -16,7 +16,7 @@ export {
   type SpanBatchBlock,
   SpanBatchEncoder,
 } from './batch/spanBatchEncoder.ts'
-export type { SpanBatch, SpanBatchElement } from './batch/spanBatchTypes.ts'
+export { isSpanTxType, type SpanBatch, type SpanBatchElement } from './batch/spanBatchTypes.ts'
 export { hasMoreThanL1Info, transactionTotals, withUnreadTransactions } from './batch/unreadTransactions.ts'
 export {
   channelTimeout,
@@ -156,9 +156,14 @@ export {
   verifyAccountProof,
   verifyStorageProof,
 } from './payload/stateProof.ts'
-export { marksOf, POST_EXEC_TYPE_BYTE, type TransactionList } from './payload/transactionList.ts'
+export { marksOf, type TransactionList } from './payload/transactionList.ts'
 export {
-  DEPOSIT_TX_TYPE,
+  decodeDeposit,
+  decodeSignedTransaction,
+  decodeTransaction,
+  isSignedEncoding,
+} from './transaction/decode.ts'
+export {
   type DepositTx,
   decodeDepositTx,
   depositsFromReceipts,
@@ -168,6 +173,10 @@ export {
   TRANSACTION_DEPOSITED_TOPIC,
   userDepositFromLog,
 } from './transaction/deposit.ts'
+export { encodeSigned, encodeTransaction, signingHash } from './transaction/encode.ts'
+export { DEPOSIT_TX_TYPE, POST_EXEC_TYPE_BYTE } from './transaction/fields.ts'
+export { fieldsToJson, transactionFromJson, transactionToJson, typeOfJson } from './transaction/json.ts'
+export { type BlobsWithProofs, networkForm, readNetworkForm } from './transaction/networkForm.ts'
 export {
   decodePostExecTx,
   encodePostExecTx,
@@ -176,12 +185,24 @@ export {
   type PostExecTx,
   SDM_VERSION,
 } from './transaction/postExec.ts'
+export { senderOf, TransactionReader } from './transaction/reader.ts'
 export {
   invalidatedBlockSourceHash,
   l1InfoSourceHash,
   upgradeSourceHash,
   userDepositSourceHash,
 } from './transaction/sourceHash.ts'
+export type {
+  AccessListEntry,
+  Authorization,
+  AuthorizationFields,
+  DepositTransaction,
+  PostExecTransaction,
+  Signature,
+  SignedTransaction,
+  Transaction,
+  UnsignedTransaction,
+} from './transaction/types.ts'
 export {
   type AltDaConfig,
   type BlockId,

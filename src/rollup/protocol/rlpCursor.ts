@@ -2,10 +2,12 @@ import { DecodeError } from '../../lib/errors.ts'
 
 /**
  * Walks over RLP items without making an object for each: after `read` the members tell where the item stands. Strict as
- * `readRlpHeader`; used where a batch holds hundreds of thousands of items.
+ * `readRlpHeader`; used where a batch holds hundreds of thousands of items. Errors are DecodeErrors that name the subject
+ * and the item, `what`, and carry the byte.
  */
 export class RlpCursor {
   readonly data: Uint8Array
+  private readonly subject: string
   isList = false
   /** First byte of the item's header. */
   itemStart = 0
@@ -14,15 +16,16 @@ export class RlpCursor {
   /** Behind its payload, where the next item begins. */
   end = 0
 
-  constructor(data: Uint8Array) {
+  constructor(data: Uint8Array, subject = 'rlp') {
     this.data = data
+    this.subject = subject
   }
 
-  /** Reads the item at `offset`, which must end at or before `limit`. Throws DecodeError. */
-  read(offset: number, limit: number): void {
+  /** Reads the item at `offset`, which must end at or before `limit`. */
+  read(offset: number, limit: number, what?: string): void {
     const { data } = this
     const first = offset < limit ? data[offset] : undefined
-    if (first === undefined) throw new DecodeError('rlp: input ends before an item')
+    if (first === undefined) throw this.fault(what, 'missing, the input ends before it', offset)
     this.itemStart = offset
     this.isList = first >= 0xc0
     if (first < 0x80) {
@@ -30,56 +33,56 @@ export class RlpCursor {
       this.end = offset + 1
       return
     }
-    const short = first - (this.isList ? 0xc0 : 0x80)
-    if (short <= 55) {
-      this.start = offset + 1
-      this.end = offset + 1 + short
-      if (this.end > limit) throw new DecodeError('rlp: item is longer than the input')
-      if (short === 1 && !this.isList && (data[offset + 1] ?? 0) < 0x80) {
-        throw new DecodeError('rlp: single byte is not minimal')
-      }
-      return
+    let length = first - (this.isList ? 0xc0 : 0x80)
+    let start = offset + 1
+    if (length > 55) {
+      start += length - 55
+      if (start > limit) throw this.fault(what, 'its length is cut off', offset)
+      length = 0
+      for (let i = offset + 1; i < start; i++) length = length * 256 + (data[i] ?? 0)
+      if (data[offset + 1] === 0 || length < 56) throw this.fault(what, 'length is not minimal', offset)
+    } else if (length === 1 && !this.isList && start < limit && (data[start] ?? 0) < 0x80) {
+      throw this.fault(what, 'single byte is not minimal', offset)
     }
-    const size = short - 55
-    const start = offset + 1 + size
-    if (start > limit) throw new DecodeError('rlp: input ends inside a length')
-    let length = 0
-    for (let i = offset + 1; i < start; i++) length = length * 256 + (data[i] ?? 0)
-    if (data[offset + 1] === 0 || length < 56) throw new DecodeError('rlp: length is not minimal')
     this.start = start
     this.end = start + length
-    if (this.end > limit) throw new DecodeError('rlp: item is longer than the input')
+    if (this.end > limit) throw this.fault(what, `${length} bytes long, ${limit - start} are left`, offset)
   }
 
   /** As read, and the item must be a byte string. */
-  readString(offset: number, limit: number): void {
-    this.read(offset, limit)
-    if (this.isList) throw new DecodeError('rlp: expected a byte string')
+  readString(offset: number, limit: number, what?: string): void {
+    this.read(offset, limit, what)
+    if (this.isList) throw this.fault(what, 'expected a byte string', offset)
   }
 
   /** Reads the item behind the present one, which must be a byte string, and returns this cursor. */
-  nextString(limit: number): this {
-    this.readString(this.end, limit)
+  nextString(limit: number, what?: string): this {
+    this.readString(this.end, limit, what)
     return this
   }
 
   /** As read, and the item must be a byte string of exactly `length` bytes. */
-  readFixed(offset: number, limit: number, length: number): void {
-    this.readString(offset, limit)
-    if (this.end - this.start !== length) throw new DecodeError(`rlp: expected ${length} bytes`)
+  readFixed(offset: number, limit: number, length: number, what?: string): void {
+    this.readString(offset, limit, what)
+    const got = this.end - this.start
+    if (got !== length) throw this.fault(what, `expected ${length} bytes, got ${got}`, offset)
   }
 
   /** As read, and the item must be a list. */
-  readList(offset: number, limit: number): void {
-    this.read(offset, limit)
-    if (!this.isList) throw new DecodeError('rlp: expected a list')
+  readList(offset: number, limit: number, what?: string): void {
+    this.read(offset, limit, what)
+    if (!this.isList) throw this.fault(what, 'expected a list', offset)
   }
 
   /** As read, and the item must be an integer of at most `maxBytes` without leading zeros. */
-  readInteger(offset: number, limit: number, maxBytes: number): void {
-    this.readString(offset, limit)
+  readInteger(offset: number, limit: number, maxBytes: number, what?: string): void {
+    this.readString(offset, limit, what)
     const length = this.end - this.start
-    if (length > maxBytes) throw new DecodeError(`rlp: integer is longer than ${maxBytes} bytes`)
-    if (length > 0 && this.data[this.start] === 0) throw new DecodeError('rlp: integer has leading zeros')
+    if (length > maxBytes) throw this.fault(what, `integer is longer than ${maxBytes} bytes`, offset)
+    if (length > 0 && this.data[this.start] === 0) throw this.fault(what, 'integer has leading zeros', this.start)
+  }
+
+  fault(what: string | undefined, rule: string, at: number): DecodeError {
+    return new DecodeError(`${what === undefined ? this.subject : `${this.subject} ${what}`}: ${rule}`, { at })
   }
 }

@@ -143,11 +143,12 @@ class SpanWalk {
       `the value of transaction ${index}`,
       Number.MAX_SAFE_INTEGER,
     ).end
-    for (let i = 0; i < shape.prices; i++) {
+    for (let i = 0; i < shape.prices.length; i++) {
       field = readInteger(bytes, field, list.end, `a gas price of transaction ${index}`, Number.MAX_SAFE_INTEGER).end
     }
     field = readString(bytes, field, list.end, `the input of transaction ${index}`).end
-    for (let i = 0; i < shape.lists; i++) field = readList(bytes, field, list.end, `a list of transaction ${index}`).end
+    for (let i = 0; i < shape.lists.length; i++)
+      field = readList(bytes, field, list.end, `a list of transaction ${index}`).end
     if (field !== list.end) throw new MalformedError(field, `transaction ${index} has more fields than its type`)
     return !isTyped
   }

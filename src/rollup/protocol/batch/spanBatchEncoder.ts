@@ -163,14 +163,14 @@ export class SpanBatchEncoder {
     if (!isLegacy) this.checkChainId(cursor.nextString(length))
     writeUvarint(this.nonces, cursor.nextString(length))
     const pricesStart = cursor.end
-    for (let i = 0; i < shape.prices; i++) cursor.nextString(length)
+    for (const _ of shape.prices) cursor.nextString(length)
     const pricesEnd = cursor.end
     writeUvarint(this.gases, cursor.nextString(length))
     this.addRecipient(cursor.nextString(length), type)
     const valueStart = cursor.end
     cursor.nextString(length)
     const valueEnd = cursor.end
-    for (let i = 0; i <= shape.lists; i++) cursor.read(cursor.end, length)
+    for (let i = 0; i <= shape.lists.length; i++) cursor.read(cursor.end, length)
     const dataEnd = cursor.end
 
     // What the decoder cannot know from elsewhere, in the order value, prices, data, lists.

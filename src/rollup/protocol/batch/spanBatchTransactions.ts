@@ -3,6 +3,7 @@ import { DecodeError } from '../../../lib/errors.ts'
 import type { Steps } from '../../../lib/steps.ts'
 import { ByteWriter } from '../byteWriter.ts'
 import { RlpCursor } from '../rlpCursor.ts'
+import { readField } from '../transaction/fields.ts'
 import type { BitList } from './bitList.ts'
 import { isSignedTxType, type SignedTxType, TX_SHAPE, TX_TYPE } from './spanBatchTypes.ts'
 
@@ -69,7 +70,7 @@ class TransactionBuilder {
 
   constructor(columns: SpanTransactions, chainId: bigint) {
     this.columns = columns
-    this.cursor = new RlpCursor(columns.bytes)
+    this.cursor = new RlpCursor(columns.bytes, 'span batch')
     this.chainId = bigIntToMinimalBytes(chainId)
     this.chainIdLength = stringLength(this.chainId, 0, this.chainId.length)
     this.protectedV = [bigIntToMinimalBytes(chainId * 2n + 35n), bigIntToMinimalBytes(chainId * 2n + 36n)]
@@ -178,19 +179,13 @@ class TransactionBuilder {
     const { cursor } = this
     const maxIntegerBytes = type === TX_TYPE.setCode ? UINT256_BYTES : Number.POSITIVE_INFINITY
     cursor.readList(listStart, listEnd)
+    const { prices, lists } = TX_SHAPE[type]
     const valueStart = cursor.start
-    cursor.readInteger(valueStart, listEnd, maxIntegerBytes)
-    const valueEnd = cursor.end
-    let position = valueEnd
-    for (let i = 0; i < TX_SHAPE[type].prices; i++) {
-      cursor.readInteger(position, listEnd, maxIntegerBytes)
-      position = cursor.end
-    }
-    const pricesEnd = position
-    cursor.readString(position, listEnd)
-    position = cursor.end
-    if (type !== TX_TYPE.legacy) position = checkAccessList(cursor, position, listEnd)
-    if (type === TX_TYPE.setCode) position = checkAuthorizations(cursor, position, listEnd)
+    const valueEnd = readField(cursor, 'value', valueStart, listEnd, maxIntegerBytes)
+    let pricesEnd = valueEnd
+    for (const name of prices) pricesEnd = readField(cursor, name, pricesEnd, listEnd, maxIntegerBytes)
+    let position = readField(cursor, 'input', pricesEnd, listEnd)
+    for (const name of lists) position = readField(cursor, name, position, listEnd)
     if (position !== listEnd) throw new DecodeError('span batch: transaction data have more fields than their type')
     return { valueStart, valueEnd, pricesStart: valueEnd, pricesEnd, dataStart: pricesEnd, dataEnd: listEnd }
   }
@@ -237,47 +232,6 @@ interface TxFields {
 const NO_BYTES = new Uint8Array(0)
 const V27 = Uint8Array.of(27)
 const V28 = Uint8Array.of(28)
-
-/** List of [address, [storage key…]] (EIP-2930). Returns where it ends. */
-function checkAccessList(cursor: RlpCursor, offset: number, limit: number): number {
-  cursor.readList(offset, limit)
-  const listEnd = cursor.end
-  let position = cursor.start
-  while (position < listEnd) {
-    cursor.readList(position, listEnd)
-    const entryEnd = cursor.end
-    cursor.readFixed(cursor.start, entryEnd, 20)
-    cursor.readList(cursor.end, entryEnd)
-    if (cursor.end !== entryEnd) throw new DecodeError('access list: entry has more than two members')
-    let key = cursor.start
-    while (key < entryEnd) {
-      cursor.readFixed(key, entryEnd, 32)
-      key = cursor.end
-    }
-    position = entryEnd
-  }
-  return listEnd
-}
-
-/** List of [chain id, address, nonce, y parity, r, s] (EIP-7702). Returns where it ends. */
-function checkAuthorizations(cursor: RlpCursor, offset: number, limit: number): number {
-  cursor.readList(offset, limit)
-  const listEnd = cursor.end
-  let position = cursor.start
-  while (position < listEnd) {
-    cursor.readList(position, listEnd)
-    const entryEnd = cursor.end
-    cursor.readInteger(cursor.start, entryEnd, UINT256_BYTES)
-    cursor.readFixed(cursor.end, entryEnd, 20)
-    cursor.readInteger(cursor.end, entryEnd, 8)
-    cursor.readInteger(cursor.end, entryEnd, 1)
-    cursor.readInteger(cursor.end, entryEnd, UINT256_BYTES)
-    cursor.readInteger(cursor.end, entryEnd, UINT256_BYTES)
-    if (cursor.end !== entryEnd) throw new DecodeError('authorization: more than six members')
-    position = entryEnd
-  }
-  return listEnd
-}
 
 /** Where the bytes start..end begin that are no leading zeros. */
 function withoutLeadingZeros(bytes: Uint8Array, start: number, end: number): number {

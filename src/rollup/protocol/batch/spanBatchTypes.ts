@@ -1,5 +1,6 @@
 import type { Hex } from '../../../lib/hex.ts'
 import type { TransactionList } from '../payload/transactionList.ts'
+import { type FieldName, TRANSACTION_FIELDS } from '../transaction/fields.ts'
 
 export const SPAN_BATCH_TYPE = 1
 
@@ -14,16 +15,24 @@ export type SignedTxType = Exclude<SpanTxType, 0x7d>
  */
 export const TYPED_ZERO = 0xff
 
-/** Price fields: gasPrice, or maxPriorityFeePerGas and maxFeePerGas. Lists after the data: access list, authorizations. */
-export const TX_SHAPE: Record<SignedTxType, { prices: number; lists: number }> = {
-  0: { prices: 1, lists: 0 },
-  1: { prices: 1, lists: 1 },
-  2: { prices: 2, lists: 1 },
-  4: { prices: 2, lists: 2 },
+/** The price fields of each type, and the lists behind its data. */
+export const TX_SHAPE = { 0: shapeOf(0), 1: shapeOf(1), 2: shapeOf(2), 4: shapeOf(4) }
+
+function shapeOf(type: SignedTxType): { prices: readonly FieldName[]; lists: readonly FieldName[] } {
+  const names: readonly FieldName[] = TRANSACTION_FIELDS[type]
+  return {
+    prices: names.slice(names.indexOf('nonce') + 1, names.indexOf('gas')),
+    lists: names.slice(names.indexOf('input') + 1, names.indexOf('v')),
+  }
 }
 
 export function isSignedTxType(type: number): type is SignedTxType {
   return type === 0 || type === 1 || type === 2 || type === 4
+}
+
+/** Whether a batch may carry transactions of the type. */
+export function isSpanTxType(type: number): type is SpanTxType {
+  return isSignedTxType(type) || type === TX_TYPE.postExec
 }
 
 /** One block of a span. */

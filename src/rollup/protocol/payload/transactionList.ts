@@ -1,3 +1,5 @@
+import { DEPOSIT_TX_TYPE, POST_EXEC_TYPE_BYTE } from '../transaction/fields.ts'
+
 /** Encoded transactions that need not be arrays of views: a batch may claim tens of millions of them. An array is one, too. */
 export interface TransactionList {
   readonly length: number
@@ -13,15 +15,12 @@ export interface MarkedTransactions {
   postExec: number | undefined
 }
 
-export const DEPOSIT_TYPE_BYTE = 0x7e
-export const SET_CODE_TYPE_BYTE = 4
-/** Lagoon's synthetic transaction at the end of a block. */
-export const POST_EXEC_TYPE_BYTE = 0x7d
+const SET_CODE_TYPE_BYTE = 4
 
 /** Notes what is to be known of the transaction at `index`, which begins with `first`; undefined = it is empty. */
 export function markTransaction(marks: MarkedTransactions, index: number, first: number | undefined): void {
   if (first === undefined) marks.empty ??= index
-  else if (first === DEPOSIT_TYPE_BYTE) marks.deposit ??= index
+  else if (first === DEPOSIT_TX_TYPE) marks.deposit ??= index
   else if (first === SET_CODE_TYPE_BYTE) marks.setCode ??= index
   else if (first === POST_EXEC_TYPE_BYTE) marks.postExec ??= index
 }

@@ -11,10 +11,10 @@ import {
   depositsFromReceipts,
   depositTxHash,
   encodeDepositTx,
-  isSystemTxFromJson,
   TRANSACTION_DEPOSITED_TOPIC,
   userDepositFromLog,
 } from './deposit.ts'
+import { fieldsToJson, transactionFromJson } from './json.ts'
 import { invalidatedBlockSourceHash, l1InfoSourceHash, userDepositSourceHash } from './sourceHash.ts'
 
 const PORTAL: Hex = `0x${'b2'.repeat(20)}`
@@ -86,6 +86,13 @@ describe('deposit transaction', () => {
 })
 
 describe('isSystemTx in JSON', () => {
+  const { gas, isSystemTx: _, ...tx } = REFERENCE_TX
+  const withFlag = (isSystemTx: unknown) => ({
+    ...fieldsToJson({ type: 0x7e, ...tx, gasLimit: gas }),
+    type: '0x7e',
+    isSystemTx,
+  })
+
   it.each<[string, unknown, boolean]>([
     ['absent', undefined, false],
     ['null', null, false],
@@ -94,11 +101,11 @@ describe('isSystemTx in JSON', () => {
     ['0x0', '0x0', false],
     ['0x1', '0x1', true],
   ])('may be %s', (_, value, expected) => {
-    expect(isSystemTxFromJson(value)).toBe(expected)
+    expect(decodeDepositTx(transactionFromJson(withFlag(value))).isSystemTx).toBe(expected)
   })
 
   it.each([['0x2'], ['yes'], [1], [{}]])('may not be %j', (value) => {
-    expect(() => isSystemTxFromJson(value)).toThrow(DecodeError)
+    expect(() => transactionFromJson(withFlag(value))).toThrow(DecodeError)
   })
 })
 

@@ -1,65 +1,40 @@
-import { bytesToBigInt, concatBytes, EMPTY_BYTES } from '../../../lib/bytes.ts'
+import { bytesToBigInt } from '../../../lib/bytes.ts'
 import { DecodeError } from '../../../lib/errors.ts'
 import { keccak256Hex } from '../../../lib/hash.ts'
-import { fromHex, type Hex, quantityToBigInt, toHex } from '../../../lib/hex.ts'
-import { decodeRlp, encodeRlp, rlpBigInt, rlpBytes, rlpList } from '../../../lib/rlp.ts'
+import type { Hex } from '../../../lib/hex.ts'
 import type { DepositTx, L1Log, L1Receipt } from '../types.ts'
+import { encodeTransaction } from './encode.ts'
+import { DEPOSIT_TX_TYPE } from './fields.ts'
+import { TransactionReader } from './reader.ts'
 import { userDepositSourceHash } from './sourceHash.ts'
 
 export type { DepositTx }
-
-/** EIP-2718 type of deposit transactions (specs: deposits). */
-export const DEPOSIT_TX_TYPE = 0x7e
 
 /** Whether the EIP-2718 encoding is that of a deposit. */
 export function isDepositTx(encoded: Uint8Array): boolean {
   return encoded[0] === DEPOSIT_TX_TYPE
 }
 
-export function encodeDepositTx(tx: DepositTx): Uint8Array {
-  const body = encodeRlp([
-    fromHex(tx.sourceHash, 32, 'source hash'),
-    fromHex(tx.from, 20, 'deposit sender'),
-    tx.to === null ? EMPTY_BYTES : fromHex(tx.to, 20, 'deposit recipient'),
-    tx.mint,
-    tx.value,
-    tx.gas,
-    tx.isSystemTx ? 1 : 0,
-    tx.data,
-  ])
-  return concatBytes(Uint8Array.of(DEPOSIT_TX_TYPE), body)
+export function encodeDepositTx({ gas, ...tx }: DepositTx): Uint8Array {
+  return encodeTransaction({ type: DEPOSIT_TX_TYPE, ...tx, gasLimit: gas })
 }
 
 /** Throws DecodeError. */
-export function decodeDepositTx(encoded: Uint8Array): DepositTx {
-  if (!isDepositTx(encoded)) throw new DecodeError(`deposit: type byte is ${encoded[0]}, expected ${DEPOSIT_TX_TYPE}`)
-  const fields = rlpList(decodeRlp(encoded.subarray(1)), 'deposit', 8)
-  const to = rlpBytes(fields[2], 'deposit recipient')
-  if (to.length !== 0 && to.length !== 20) throw new DecodeError(`deposit recipient: ${to.length} bytes`)
-  const isSystemTx = rlpBigInt(fields[6], 'deposit isSystemTx', 1)
+export function decodeDepositTx(raw: Uint8Array): DepositTx {
+  if (!isDepositTx(raw)) throw new DecodeError(`deposit: type byte is ${raw[0]}, expected ${DEPOSIT_TX_TYPE}`)
+  const reader = new TransactionReader(raw)
+  const isSystemTx = reader.bigint('isSystemTx')
   if (isSystemTx > 1n) throw new DecodeError(`deposit isSystemTx: ${isSystemTx} is no boolean`)
   return {
-    sourceHash: toHex(rlpBytes(fields[0], 'deposit source hash', 32)),
-    from: toHex(rlpBytes(fields[1], 'deposit sender', 20)),
-    to: to.length === 0 ? null : toHex(to),
-    mint: rlpBigInt(fields[3], 'deposit mint'),
-    value: rlpBigInt(fields[4], 'deposit value'),
-    gas: rlpBigInt(fields[5], 'deposit gas', 8),
+    sourceHash: reader.hex('sourceHash'),
+    from: reader.hex('from'),
+    to: reader.to,
+    mint: reader.bigint('mint'),
+    value: reader.bigint('value'),
+    gas: reader.bigint('gas'),
     isSystemTx: isSystemTx === 1n,
-    data: rlpBytes(fields[7], 'deposit data'),
+    data: reader.bytes('input'),
   }
-}
-
-/**
- * The member of a deposit in JSON: absent or null, a boolean (op-geth, op-reth), or a quantity (other clients). Throws
- * DecodeError.
- */
-export function isSystemTxFromJson(value: unknown): boolean {
-  if (value === undefined || value === null) return false
-  if (typeof value === 'boolean') return value
-  const flag = quantityToBigInt(value, 'deposit isSystemTx')
-  if (flag > 1n) throw new DecodeError(`deposit isSystemTx: ${flag} is no boolean`)
-  return flag === 1n
 }
 
 export function depositTxHash(tx: DepositTx): Hex {

@@ -1,7 +1,6 @@
-import { concatBytes } from '../../../lib/bytes.ts'
 import { DecodeError } from '../../../lib/errors.ts'
-import { decodeRlp, encodeRlp, rlpBigInt, rlpList, rlpNumber } from '../../../lib/rlp.ts'
-import { POST_EXEC_TYPE_BYTE } from '../payload/transactionList.ts'
+import { decodeRlp, encodeTypedRlp, rlpBigInt, rlpList, rlpNumber } from '../../../lib/rlp.ts'
+import { POST_EXEC_TYPE_BYTE } from './fields.ts'
 
 // The post-exec transaction that may end a block from Lagoon on (specs: lagoon/post-exec, lagoon/sdm).
 
@@ -32,8 +31,8 @@ export function isPostExecTx(encoded: Uint8Array): boolean {
 /** `0x7d ‖ rlp([version, blockNumber, [[index, gasRefund], …]])`, of version 1. */
 export function encodePostExecTx({ version, blockNumber, refunds }: PostExecTx): Uint8Array {
   if (version !== SDM_VERSION) throw new RangeError(`post-exec: cannot encode version ${version}`)
-  const body = encodeRlp([version, blockNumber, refunds.map(({ index, gasRefund }) => [index, gasRefund])])
-  return concatBytes(Uint8Array.of(POST_EXEC_TYPE_BYTE), body)
+  const list = refunds.map(({ index, gasRefund }) => [index, gasRefund])
+  return encodeTypedRlp(POST_EXEC_TYPE_BYTE, [version, blockNumber, list])
 }
 
 /** Throws DecodeError. Which versions, numbers and refunds a block may have is for the rules of blocks to say. */

@@ -4,12 +4,11 @@ import { describe, expect, it } from 'vitest'
 import { toHex } from '../../lib/hex.ts'
 import { encodePostExecTx } from '../../rollup/protocol/index.ts'
 import { batcherBlocks, batchTransactions, loadRecordedChain } from '../testUtils/recordedChain.ts'
-import { batcherBlockFromJson } from './l2Block.ts'
-import { transactionFromJson } from './l2Transaction.ts'
+import { batcherBlockFromJson, batchTransaction } from './l2Block.ts'
 
 const chains = (['granite-singular-zlib-calldata', 'holocene-span-brotli-calldata'] as const).map(loadRecordedChain)
 
-describe('transactionFromJson', () => {
+describe('batchTransaction', () => {
   it('gives the bytes that the execution client holds, for every transaction of the recorded chains', () => {
     let count = 0
     for (const { blocks, rawTransactions } of chains) {
@@ -17,7 +16,7 @@ describe('transactionFromJson', () => {
         block.transactions.forEach((tx, index) => {
           const raw = rawTransactions[number]?.[index]
           if (raw === null || raw === undefined) return
-          expect(toHex(transactionFromJson(tx))).toBe(raw)
+          expect(toHex(batchTransaction(tx))).toBe(raw)
           count++
         })
       })
@@ -74,17 +73,17 @@ describe('transactionFromJson', () => {
       r: parsed.r,
       s: parsed.s,
     }
-    expect(toHex(transactionFromJson(json))).toBe(raw)
+    expect(toHex(batchTransaction(json))).toBe(raw)
   })
 
   it('takes the input of a post-exec transaction, whose JSON has next to nothing else', () => {
     const raw = encodePostExecTx({ version: 1, blockNumber: 4, refunds: [{ index: 1, gasRefund: 2000n }] })
     const json = { type: '0x7d', hash: keccak256(raw), input: toHex(raw.subarray(1)) }
-    expect(toHex(transactionFromJson(json))).toBe(toHex(raw))
+    expect(toHex(batchTransaction(json))).toBe(toHex(raw))
     const more = { from: `0x${'00'.repeat(20)}`, gas: '0x0', value: '0x0', blockNumber: '0x4', transactionIndex: '0x2' }
-    expect(toHex(transactionFromJson({ ...json, ...more }))).toBe(toHex(raw))
-    expect(() => transactionFromJson({ ...json, input: '0xc20104' })).toThrow('encodes to another hash')
-    expect(() => transactionFromJson({ ...json, input: undefined })).toThrow('transaction input: expected hex')
+    expect(toHex(batchTransaction({ ...json, ...more }))).toBe(toHex(raw))
+    expect(() => batchTransaction({ ...json, input: '0xc20104' })).toThrow('encodes to another hash')
+    expect(() => batchTransaction({ ...json, input: undefined })).toThrow('transaction input: expected hex')
   })
 
   const [first] = chains
@@ -96,7 +95,7 @@ describe('transactionFromJson', () => {
     { id: 'a deposit', json: { ...tx, type: '0x7e' }, problem: 'type 126 cannot be in a batch' },
     { id: 'no object', json: 'x', problem: 'transaction: expected an object' },
   ])('refuses $id', ({ json, problem }) => {
-    expect(() => transactionFromJson(json)).toThrow(problem)
+    expect(() => batchTransaction(json)).toThrow(problem)
   })
 })
 

@@ -1,0 +1,273 @@
+import fc from 'fast-check'
+import { serializeTransaction, toHex as viemHex } from 'viem'
+import { describe, expect, it } from 'vitest'
+import { concatBytes } from '../../../lib/bytes.ts'
+import { DecodeError } from '../../../lib/errors.ts'
+import { keccak256Hex } from '../../../lib/hash.ts'
+import { type Hex, toHex } from '../../../lib/hex.ts'
+import { encodeRlp, encodeTypedRlp, type RlpInput } from '../../../lib/rlp.ts'
+import { privateKeyToAddress, signHash } from '../../../lib/secp256k1.ts'
+import { propertyRuns } from '../../../lib/testUtils/propertyRuns.ts'
+import {
+  type DepositTx,
+  decodeTransaction,
+  encodeDepositTx,
+  encodePostExecTx,
+  encodeSigned,
+  encodeTransaction,
+  fieldsToJson,
+  networkForm,
+  readNetworkForm,
+  senderOf,
+  signingHash,
+  TransactionReader,
+  transactionFromJson,
+  transactionToJson,
+  type UnsignedTransaction,
+} from '../index.ts'
+
+const KEY = new Uint8Array(32).fill(0x11)
+const SENDER = privateKeyToAddress(KEY)
+
+const hex = (bytes: number): fc.Arbitrary<Hex> =>
+  fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((value) => toHex(value))
+const integer = (bits: number) =>
+  fc.oneof(fc.constant(0n), fc.bigInt({ min: 0n, max: 2n ** BigInt(bits) - 1n }), fc.bigInt({ min: 0n, max: 300n }))
+/** viem refuses a tip above the cap. */
+const fees = fc
+  .tuple(integer(256), integer(256))
+  .map(([a, b]) =>
+    a > b ? { maxFeePerGas: a, maxPriorityFeePerGas: b } : { maxFeePerGas: b, maxPriorityFeePerGas: a },
+  )
+const chainId = fc.bigInt({ min: 1n, max: 2n ** 52n })
+const authorization = fc.record({
+  ...{ chainId: integer(52), address: hex(20), nonce: integer(52), yParity: fc.nat(1) },
+  ...{ r: integer(256), s: integer(256) },
+})
+const accessList = fc.array(fc.record({ address: hex(20), storageKeys: fc.array(hex(32), { maxLength: 3 }) }), {
+  maxLength: 3,
+})
+const body = {
+  nonce: fc.oneof(fc.nat(300), fc.nat(Number.MAX_SAFE_INTEGER)),
+  gasLimit: integer(64),
+  value: integer(256),
+  data: fc.uint8Array({ maxLength: 100 }),
+}
+const anyTo = fc.option(hex(20))
+const onePrice = <T extends { maxFeePerGas: bigint }>(tx: T) => ({ ...tx, maxPriorityFeePerGas: tx.maxFeePerGas })
+
+const blobHash = hex(31).map((rest): Hex => `0x01${rest.slice(2)}`)
+
+function withFees<T extends object>(members: { [K in keyof T]: fc.Arbitrary<T[K]> }) {
+  return fc.tuple(fc.record<T>(members), fees).map(([tx, prices]) => ({ ...tx, ...prices }))
+}
+
+/** Transactions of each type whose every member is encoded. */
+const TRANSACTIONS: Record<string, fc.Arbitrary<UnsignedTransaction>> = {
+  'legacy without replay protection': fc
+    .record({
+      ...body,
+      type: fc.constant(0 as const),
+      to: anyTo,
+      accessList: fc.constant([]),
+      maxFeePerGas: integer(256),
+    })
+    .map(onePrice),
+  legacy: fc
+    .record({
+      ...body,
+      type: fc.constant(0 as const),
+      chainId,
+      to: anyTo,
+      accessList: fc.constant([]),
+      maxFeePerGas: integer(256),
+    })
+    .map(onePrice),
+  'access list': fc
+    .record({ ...body, type: fc.constant(1 as const), chainId, to: anyTo, accessList, maxFeePerGas: integer(256) })
+    .map(onePrice),
+  'dynamic fee': withFees({ ...body, type: fc.constant(2 as const), chainId, to: anyTo, accessList }),
+  blob: withFees({
+    ...{ ...body, type: fc.constant(3 as const), chainId, to: hex(20), accessList },
+    maxFeePerBlobGas: integer(256),
+    blobVersionedHashes: fc.array(blobHash, { minLength: 1, maxLength: 6 }),
+  }),
+  'set code': withFees({
+    ...{ ...body, type: fc.constant(4 as const), chainId, to: hex(20), accessList },
+    authorizationList: fc.array(authorization, { minLength: 1, maxLength: 3 }),
+  }),
+}
+
+const sign = (tx: UnsignedTransaction) => encodeSigned(tx, signHash(signingHash(tx), KEY))
+
+describe.each(Object.entries(TRANSACTIONS))('a %s transaction', (_, transactions) => {
+  const holds = (predicate: (tx: UnsignedTransaction, raw: Uint8Array) => void) =>
+    fc.assert(
+      fc.property(transactions, (tx) => predicate(tx, sign(tx))),
+      { numRuns: propertyRuns(100) },
+    )
+
+  it('decodes to what was encoded, from whom it was signed', () => {
+    holds((tx, raw) => {
+      expect(senderOf(raw)).toBe(SENDER)
+      if (tx.type === 3) {
+        expect(new TransactionReader(raw)).toMatchObject({
+          ...{ type: 3, to: tx.to, nonce: tx.nonce, accessList: tx.accessList },
+          blobVersionedHashes: tx.blobVersionedHashes,
+        })
+        return
+      }
+      const decoded = decodeTransaction(raw)
+      expect(decoded).toMatchObject({ ...tx, hash: keccak256Hex(raw), from: SENDER, raw })
+      if (decoded.type !== 0x7d && decoded.type !== 0x7e) expect(encodeTransaction(decoded)).toEqual(raw)
+    })
+  })
+
+  it('is encoded again from its JSON', () => {
+    holds((tx, raw) => {
+      const reader = new TransactionReader(raw)
+      const { v, r, s } = reader.signature
+      const json =
+        tx.type === 3 ? { type: '0x3', ...fieldsToJson({ ...tx, v, r, s }) } : transactionToJson(decodeTransaction(raw))
+      expect(toHex(transactionFromJson(JSON.parse(JSON.stringify(json))))).toBe(toHex(raw))
+    })
+  })
+
+  it('has the encoding that viem gives it', () => {
+    holds((tx, raw) => {
+      expect(viemEncoding(tx, raw)).toBe(toHex(raw))
+    })
+  })
+})
+
+/** viem's encoding of the transaction with the signature that ours has. */
+function viemEncoding(tx: UnsignedTransaction, raw: Uint8Array): Hex {
+  const { r, s, yParity, v } = new TransactionReader(raw).signature
+  const { data, chainId = undefined, gasLimit, to, maxFeePerGas, maxPriorityFeePerGas, ...rest } = tx
+  const {
+    type,
+    accessList,
+    authorizationList = [],
+    blobVersionedHashes = [],
+    maxFeePerBlobGas = 0n,
+    nonce,
+    value,
+  } = rest
+  const common = { data: toHex(data), gas: gasLimit, to, nonce, value }
+  const typed = { ...common, chainId: Number(chainId), accessList }
+  const dynamic = { ...typed, maxFeePerGas, maxPriorityFeePerGas }
+  const signature = { r: word(r), s: word(s), yParity, v }
+  if (type === 0) {
+    const id = chainId === undefined ? {} : { chainId: Number(chainId) }
+    return serializeTransaction({ ...common, ...id, type: 'legacy', gasPrice: maxFeePerGas }, signature)
+  }
+  if (type === 1) return serializeTransaction({ ...typed, type: 'eip2930', gasPrice: maxFeePerGas }, signature)
+  if (type === 2) return serializeTransaction({ ...dynamic, type: 'eip1559' }, signature)
+  if (type === 3)
+    return serializeTransaction({ ...dynamic, type: 'eip4844', maxFeePerBlobGas, blobVersionedHashes }, signature)
+  const list = authorizationList.map((entry) => ({
+    ...{ address: entry.address, chainId: Number(entry.chainId), nonce: Number(entry.nonce) },
+    ...{ yParity: entry.yParity, r: word(entry.r), s: word(entry.s) },
+  }))
+  return serializeTransaction({ ...dynamic, type: 'eip7702', authorizationList: list }, signature)
+}
+
+function word(value: bigint): Hex {
+  return viemHex(value, { size: 32 })
+}
+
+describe('transactions that nobody signs', () => {
+  it('come back from their encoding and their JSON', () => {
+    const deposits: fc.Arbitrary<DepositTx> = fc.record({
+      ...{ sourceHash: hex(32), from: hex(20), to: anyTo, mint: integer(256), value: integer(256), gas: integer(64) },
+      ...{ isSystemTx: fc.boolean(), data: fc.uint8Array({ maxLength: 100 }) },
+    })
+    fc.assert(
+      fc.property(deposits, (tx) => {
+        const raw = encodeDepositTx(tx)
+        const decoded = decodeTransaction(raw)
+        const { gas, ...members } = tx
+        expect(decoded).toEqual({ type: 0x7e, hash: keccak256Hex(raw), ...members, gasLimit: gas, raw })
+        expect(transactionFromJson(transactionToJson(decoded))).toEqual(raw)
+        expect(senderOf(raw)).toBe(tx.from)
+      }),
+      { numRuns: propertyRuns(100) },
+    )
+    const postExec = encodePostExecTx({ version: 1, blockNumber: 4, refunds: [{ index: 1, gasRefund: 2000n }] })
+    expect(transactionFromJson(transactionToJson(decodeTransaction(postExec)))).toEqual(postExec)
+  })
+})
+
+describe('the network form of a blob transaction', () => {
+  const raw = encodeTypedRlp(3, [1, 2])
+  const blobs = [new Uint8Array(40).fill(1), new Uint8Array(40).fill(2)]
+  const sidecar = { blobs, commitments: [Uint8Array.of(3), Uint8Array.of(4)], proofs: [Uint8Array.of(5)] }
+
+  it.each([0, 1] as const)('holds the transaction and its blobs: version %i', (version) => {
+    expect(readNetworkForm(networkForm(raw, { ...sidecar, version }))).toEqual({ raw, blobs })
+  })
+
+  it('is none without blobs, or of another type', () => {
+    expect(readNetworkForm(raw)).toBeUndefined()
+    expect(readNetworkForm(encodeTypedRlp(2, [[1], [2]]))).toBeUndefined()
+  })
+})
+
+describe('what is malformed', () => {
+  const list: RlpInput[] = [1, 5, 7, 9, 21_000, new Uint8Array(20), 1, Uint8Array.of(9, 9), [], 0, 3, 4]
+  const changed = (index: number, value: RlpInput) => encodeTypedRlp(2, list.with(index, value))
+  it.each([
+    { id: 'nothing', raw: new Uint8Array(0), at: 0, rule: 'transaction: empty' },
+    { id: 'a type byte of 0', raw: encodeTypedRlp(0, list), at: 0, rule: 'type byte 0 is not supported' },
+    { id: 'an unknown type', raw: encodeTypedRlp(5, list), at: 0, rule: 'type 5 is not supported' },
+    { id: 'no list', raw: Uint8Array.of(2, 0x80), at: 1, rule: 'transaction: expected a list' },
+    {
+      id: 'a byte too many',
+      raw: concatBytes(encodeTypedRlp(2, list), Uint8Array.of(0)),
+      at: 38,
+      rule: '1 bytes after',
+    },
+    { id: 'a leading zero', raw: changed(1, Uint8Array.of(0, 1)), at: 4, rule: 'nonce: integer has leading zeros' },
+    { id: 'a long gas limit', raw: changed(4, 2n ** 64n), at: 6, rule: 'gas: integer is longer than 8 bytes' },
+    { id: 'a short recipient', raw: changed(5, new Uint8Array(19)), at: 9, rule: 'to: 19 bytes' },
+    { id: 'an access list that is none', raw: changed(8, 1), at: 34, rule: 'accessList: expected a list' },
+    { id: 'a field too few', raw: encodeTypedRlp(2, list.slice(0, -1)), at: 37, rule: 'transaction s: missing' },
+    { id: 'a field too many', raw: encodeTypedRlp(2, [...list, 1]), at: 38, rule: 'more fields than its type has' },
+    { id: 'a list as data', raw: changed(7, [1]), at: 31, rule: 'input: expected a byte string' },
+  ])('is refused at its byte: $id', ({ raw, at, rule }) => {
+    const read = () => new TransactionReader(raw)
+    expect(read).toThrow(DecodeError)
+    expect(read).toThrow(rule)
+    expect(read).toThrow(expect.objectContaining({ at }))
+  })
+
+  it.each([
+    ['no object', 'x', 'transaction: expected an object'],
+    ['an unknown type', { type: '0x55' }, 'transaction type 85 is not supported'],
+    ['a quantity of 33 bytes', { type: '0x0', nonce: `0x${'11'.repeat(33)}` }, 'nonce: expected a hex quantity'],
+    ['a quantity without digits', { nonce: '0x' }, 'nonce: expected a hex quantity'],
+    ['a quantity of other letters', { nonce: '0xg1' }, 'nonce: not hex'],
+    ['a number', { nonce: 1 }, 'nonce: expected a hex quantity'],
+    ['post-exec without input', { type: '0x7d' }, 'input: expected hex'],
+  ])('is refused in JSON: %s', (_, json, rule) => {
+    expect(() => transactionFromJson(json)).toThrow(DecodeError)
+    expect(() => transactionFromJson(json)).toThrow(rule)
+  })
+
+  it('throws DecodeError, whatever the bytes', () => {
+    const good = encodeRlp([1, 2, 3, new Uint8Array(20), 4, new Uint8Array(60), 27, 1, 1])
+    const mutation = fc.tuple(fc.nat(good.length - 1), fc.nat(255))
+    fc.assert(
+      fc.property(fc.oneof(fc.uint8Array(), fc.array(mutation, { minLength: 1, maxLength: 4 })), (input) => {
+        const raw = input instanceof Uint8Array ? input : good.slice()
+        if (!(input instanceof Uint8Array)) for (const [index, byte] of input) raw[index] = byte
+        try {
+          decodeTransaction(raw)
+        } catch (error) {
+          expect(error).toBeInstanceOf(DecodeError)
+        }
+      }),
+      { numRuns: propertyRuns(500) },
+    )
+  })
+})
