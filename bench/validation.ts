@@ -3,11 +3,11 @@ import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type Clock, systemClock } from '../src/lib/clock.ts'
+import { keccak256 } from '../src/lib/hash.ts'
 import { markLater } from '../src/lib/laterMarking.ts'
 import { silentLogger } from '../src/lib/logger.ts'
 import { nextTurn } from '../src/lib/nextTurn.ts'
 import { publicKeyToAddress, recoverCompact } from '../src/lib/secp256k1.ts'
-import { hashBody } from '../src/lib/wasm/listTrie.ts'
 import { createChainTopics } from '../src/p2p/base/topics.ts'
 import type { Verdict } from '../src/p2p/base/verdict.ts'
 import { createBlockValidator } from '../src/p2p/gossip/blockValidator.ts'
@@ -22,9 +22,9 @@ import { SEQUENCER_ADDRESS } from '../src/p2p/testUtils/testChain.ts'
 import { EMPTY_TRIE_ROOT } from '../src/rollup/protocol/constants.ts'
 import {
   decodePayloadEnvelope,
+  orderedTrieRoot,
   payloadBlockHash,
   payloadSigningHashOfBody,
-  transactionsPlace,
 } from '../src/rollup/protocol/index.ts'
 import { watchTurns } from './turnWatch.ts'
 import { block, config, FLOODS, message, TOPIC, VERSION } from './validationMessages.ts'
@@ -121,8 +121,8 @@ function parts(messages: readonly Uint8Array[]): Record<string, number> {
   return {
     unpack: microseconds(messages, unpackMessage),
     'one id': microseconds(unpacked, (data) => messageId(TOPIC, data, { ok: true, data })),
-    'hash and root': microseconds(bodies, (body) => hashBody(body, transactionsPlace(body, VERSION))?.finishRoot()),
-    'hash alone': microseconds(bodies, (body) => hashBody(body, undefined)),
+    hash: microseconds(bodies, keccak256),
+    root: microseconds(envelopes, ({ payload }) => orderedTrieRoot(payload.transactions)),
     signer: microseconds(unpacked, (data) =>
       publicKeyToAddress(recoverCompact(signingHash(data), data.subarray(0, 64), data[64] ?? 0)),
     ),

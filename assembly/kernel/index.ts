@@ -1,16 +1,4 @@
 export { hashMany, hashOne } from './many'
-export { uncompress } from './snappy'
-export {
-  beginBody,
-  beginTrie,
-  bodyHashAt,
-  countItems,
-  longestItem,
-  rootHashAt,
-  runBody,
-  runTrie,
-  workBytes,
-} from './trie'
 
 /** Where the memory is the caller's to lay out. */
 export function freeMemory(): u32 {

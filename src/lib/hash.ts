@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createKeccak } from 'hash-wasm'
 import { type Hex, toHex } from './hex.ts'
-import { createKernelLoan, HASH_BYTES, PADDING_BYTES } from './wasm/kernel.ts'
+import { createKernel, HASH_BYTES, RATE } from './wasm/kernel.ts'
 
 // hash-wasm: eight times the speed of pure JavaScript on 500-byte inputs. One shared instance is safe because every
 // use runs init, update and digest without yielding.
@@ -12,8 +12,9 @@ const keccak = await createKeccak(256)
  * as much memory here for good, it takes an eighth more.
  */
 const SHORT_BYTES = 1_024
-const kernel = createKernelLoan()()
-const memory = kernel?.reserve(HASH_BYTES + SHORT_BYTES + PADDING_BYTES)
+const kernel = createKernel()
+/** A hash, an input, and room behind it for the padding. */
+const memory = kernel?.reserve(HASH_BYTES + SHORT_BYTES + RATE + 8)
 
 export function keccak256(data: Uint8Array): Uint8Array {
   if (kernel !== undefined && memory !== undefined && data.length <= SHORT_BYTES) {

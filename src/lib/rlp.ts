@@ -8,6 +8,11 @@ export type RlpItem = Uint8Array | RlpItem[]
 
 /** Yellow Paper appendix B. */
 export function encodeRlp(input: RlpInput): Uint8Array {
+  return encodeRlpBriefly(input).slice()
+}
+
+/** The same encoding, which lasts until the next call: for bytes that are hashed at once, it saves a copy. */
+export function encodeRlpBriefly(input: RlpInput): Uint8Array {
   at = scratch.length
   write(input)
   return written()
@@ -19,11 +24,11 @@ export function encodeTypedRlp(type: number, input: RlpInput): Uint8Array {
   write(input)
   reserve(1)
   scratch[--at] = type
-  return written()
+  return written().slice()
 }
 
 function written(): Uint8Array {
-  const encoding = scratch.slice(at)
+  const encoding = scratch.subarray(at)
   if (scratch.length > KEPT_BYTES) scratch = new Uint8Array(KEPT_BYTES)
   return encoding
 }

@@ -15,6 +15,21 @@ describe('keccak256Many', () => {
     expect(keccak256Many([])).toEqual([])
   })
 
+  it('gives the hashes in order where long inputs stand between short ones, and where there are many', () => {
+    const lengths = [5, 4_096, 4_097, 7, 100_000, 4_096, 4_096, 4_096, 4_096, 4_096, 4_096, 4_096, 4_096, 4_096]
+    const inputs = [...lengths.map(noise), ...Array.from({ length: 200 }, (_, index) => noise(index))]
+    expect(keccak256Many(inputs).map(toHex)).toEqual(inputs.map(keccak256Hex))
+  })
+
+  it('takes inputs that are written to one place, one after the other', () => {
+    const place = new Uint8Array(50)
+    function* written() {
+      for (let value = 0; value < 70; value++) yield place.fill(value)
+    }
+    const expected = Array.from({ length: 70 }, (_, value) => keccak256Hex(new Uint8Array(50).fill(value)))
+    expect(keccak256Many(written()).map(toHex)).toEqual(expected)
+  })
+
   it('gives hashes of their own, whatever lengths stand side by side', () => {
     const before = keccak256Many([noise(40), noise(50)])
     const kept = before.map(toHex)

@@ -1,38 +1,58 @@
 import { keccak256 } from '../hash.ts'
-import { createKernelLoan, HASH_BYTES } from './kernel.ts'
+import { createKernel, HASH_BYTES, type Kernel, RATE } from './kernel.ts'
 
-const lend = createKernelLoan()
-/** Bytes that one step of Keccak-256 takes in. */
-const RATE = 136
-const LENGTH_BYTES = 4
-/** From so many on hashes share a buffer: with memory of its own each takes V8 two more objects, which it moves about at first. */
-const MANY_HASHES = 8
+/** Inputs of one call of the kernel, and their bytes: they stay in the processor's cache. */
+const MAX_COUNT = 64
+const MAX_BYTES = 32_768
+/** Longer inputs are hashed one by one, so that the kernel's memory need not grow. */
+const LONG_BYTES = 4_096
 
-/** keccak256 of each input, two at a time where the processor can: for many short ones. */
-export function keccak256Many(inputs: readonly Uint8Array[]): Uint8Array[] {
-  // A single one fills half of each vector only: keccak256 knows when that is worth it.
-  const kernel = inputs.length < 2 ? undefined : lend()
-  if (kernel === undefined) return inputs.map(keccak256)
-  const count = inputs.length
-  const lengthsAt = kernel.base
-  const hashesAt = lengthsAt + Math.ceil((count * LENGTH_BYTES) / 16) * 16
-  const inputsAt = hashesAt + count * HASH_BYTES
-  let bytes = 0
-  for (const { length } of inputs) bytes += (Math.floor(length / RATE) + 1) * RATE
-  const memory = kernel.reserve(inputsAt - kernel.base + bytes)
-  const lengths = new Uint32Array(memory.buffer, lengthsAt, count)
-  let at = inputsAt
-  for (let index = 0; index < count; index++) {
-    const input = inputs[index]
-    if (input === undefined) continue
-    lengths[index] = input.length
-    memory.set(input, at)
-    at += (Math.floor(input.length / RATE) + 1) * RATE
+/**
+ * keccak256 of each input, two at a time where the processor can. An input is copied before the next one is asked for, so
+ * that a generator may write all of them to one place.
+ */
+export function keccak256Many(inputs: Iterable<Uint8Array>): Uint8Array[] {
+  if (batch === undefined) return Array.from(inputs, keccak256)
+  const hashes: Uint8Array[] = []
+  for (const input of inputs) {
+    if (input.length > LONG_BYTES) {
+      batch.finish(hashes)
+      hashes.push(keccak256(input))
+    } else {
+      batch.add(input)
+      if (batch.isFull()) batch.finish(hashes)
+    }
   }
-  kernel.hashMany(inputsAt, lengthsAt, count, hashesAt)
-  if (count < MANY_HASHES) {
-    return inputs.map((_, index) => memory.slice(hashesAt + index * HASH_BYTES, hashesAt + (index + 1) * HASH_BYTES))
-  }
-  const hashes = memory.slice(hashesAt, inputsAt)
-  return inputs.map((_, index) => hashes.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES))
+  batch.finish(hashes)
+  return hashes
 }
+
+/** Inputs that are to be hashed together, in the kernel's memory: their lengths, their hashes, and they themselves. */
+function createBatch(kernel: Kernel) {
+  const lengthsAt = kernel.base
+  const hashesAt = lengthsAt + MAX_COUNT * Uint32Array.BYTES_PER_ELEMENT
+  const inputsAt = hashesAt + MAX_COUNT * HASH_BYTES
+  const memory = kernel.reserve(inputsAt + MAX_BYTES - kernel.base)
+  const lengths = new Uint32Array(memory.buffer, lengthsAt, MAX_COUNT)
+  let count = 0
+  let end = inputsAt
+  return {
+    add(input: Uint8Array): void {
+      memory.set(input, end)
+      lengths[count++] = input.length
+      end += paddedBytes(input.length)
+    },
+    isFull: (): boolean => count === MAX_COUNT || end + paddedBytes(LONG_BYTES) > inputsAt + MAX_BYTES,
+    /** Appends the hashes of what was added. */
+    finish(hashes: Uint8Array[]): void {
+      kernel.hashMany(inputsAt, lengthsAt, count, hashesAt)
+      for (let at = hashesAt; count > 0; at += HASH_BYTES, count--) hashes.push(memory.slice(at, at + HASH_BYTES))
+      end = inputsAt
+    },
+  }
+}
+
+const paddedBytes = (length: number): number => (Math.floor(length / RATE) + 1) * RATE
+
+const kernel = createKernel()
+const batch = kernel && createBatch(kernel)

@@ -3,22 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../../lib/errors.ts'
 import { toHex } from '../../lib/hex.ts'
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
-import { compressSnappy, snappyDeclaredLength, uncompressNatively, uncompressSnappy } from './snappyBlock.ts'
+import { compressSnappy, snappyDeclaredLength, uncompressSnappy } from './snappyBlock.ts'
 
 const MAX = 1_000_000
-
-/** The bytes, or that they are damaged: both ways must say the same. */
-function bothWays(block: Uint8Array): [string, string] {
-  const said = (read: () => Uint8Array): string => {
-    try {
-      return toHex(read())
-    } catch (error) {
-      if (error instanceof DecodeError) return 'damaged'
-      throw error
-    }
-  }
-  return [said(() => uncompressSnappy(block, MAX)), said(() => uncompressNatively(block, snappyDeclaredLength(block)))]
-}
 
 /** Runs of all kinds of repetition: bytes, short and long patterns, noise. */
 const data = fc
@@ -45,46 +32,20 @@ describe('uncompressSnappy', () => {
     )
   })
 
-  it('says of damaged blocks what the native library says', () => {
+  it('gives the declared length or a DecodeError, whatever byte of a block is changed', () => {
     fc.assert(
       fc.property(data, fc.nat(), fc.integer({ min: 1, max: 255 }), (plain, at, mask) => {
         const block = Uint8Array.from(compressSnappy(plain))
         const index = at % block.length
-        // Another length would have the native library allocate what it says.
-        fc.pre(index > block.findIndex((byte) => byte < 0x80))
         block[index] = (block[index] ?? 0) ^ mask
-        const [ours, native] = bothWays(block)
-        expect(ours).toBe(native)
+        try {
+          expect(uncompressSnappy(block, MAX)).toHaveLength(snappyDeclaredLength(block))
+        } catch (error) {
+          expect(error).toBeInstanceOf(DecodeError)
+        }
       }),
       { numRuns: propertyRuns(1000) },
     )
-  })
-
-  it('says of elements of any kind what the native library says', () => {
-    const copy = (kind: number, maxSize: number, tail: (distance: number) => number[], base = 1) =>
-      fc
-        .tuple(fc.nat(maxSize), fc.integer({ min: 0, max: 60 }))
-        .map(([size, distance]) => ({ size: size + base, bytes: [kind | (size << 2), ...tail(distance)] }))
-    const element = fc.oneof(
-      fc
-        .uint8Array({ minLength: 1, maxLength: 60 })
-        .map((bytes) => ({ size: bytes.length, bytes: [(bytes.length - 1) << 2, ...bytes] })),
-      copy(1, 7, (distance) => [distance], 4),
-      copy(2, 63, (distance) => [distance, 0]),
-      copy(3, 63, (distance) => [distance, 0, 0, 0]),
-    )
-    let good = 0
-    fc.assert(
-      fc.property(fc.array(element, { maxLength: 6 }), fc.constantFrom(0, 0, 0, 1), (elements, more) => {
-        const declared = elements.reduce<number>((sum, { size }) => sum + size, more)
-        const length = declared < 128 ? [declared] : [(declared & 0x7f) | 0x80, declared >> 7]
-        const [ours, native] = bothWays(Uint8Array.from([...length, ...elements.flatMap(({ bytes }) => bytes)]))
-        expect(ours).toBe(native)
-        if (ours !== 'damaged') good += 1
-      }),
-      { numRuns: propertyRuns(2000) },
-    )
-    expect(good).toBeGreaterThan(0)
   })
 
   it.each([

@@ -1,15 +1,15 @@
 import { DecodeError } from '../../lib/errors.ts'
 import { keccak256 } from '../../lib/hash.ts'
-import { type Hex, toHex } from '../../lib/hex.ts'
+import type { Hex } from '../../lib/hex.ts'
 import { isSignatureWellFormed, publicKeyToAddress, recoverCompact } from '../../lib/secp256k1.ts'
-import { type BodyHashes, hashBody } from '../../lib/wasm/listTrie.ts'
-import { EMPTY_TRIE_ROOT } from '../../rollup/protocol/constants.ts'
+import { orderedTrieRoot } from '../../rollup/protocol/payload/orderedTrie.ts'
 import { payloadBlockHash } from '../../rollup/protocol/payload/payload.ts'
 import {
   claimedTransactions,
   decodePayloadEnvelope,
   MAX_BLOCK_TRANSACTIONS,
   type PayloadVersion,
+  readTransactions,
   type TransactionReader,
   transactionsPlace,
 } from '../../rollup/protocol/payload/payloadSsz.ts'
@@ -58,9 +58,7 @@ export function inspectMessage(message: Uint8Array, context: ValidationContext, 
   const early = body.length > LARGE_BYTES ? decode(body, context, read) : undefined
   if (early !== undefined && 'stop' in early) return early
 
-  const place = transactionsPlace(body, context.version)
-  const hashes = hashBody(body, place)
-  const signer = recoverSigner(context.chainId, signature, yParity, hashes?.bodyHash ?? keccak256(body))
+  const signer = recoverSigner(context.chainId, signature, yParity, keccak256(body))
   if (signer === undefined) return { stop: 'bad-signature' }
   if (!context.signers.includes(signer)) return { stop: 'wrong-signer', signer }
 
@@ -69,7 +67,7 @@ export function inspectMessage(message: Uint8Array, context: ValidationContext, 
   if (claimedTransactions(body, context.version) > MAX_BLOCK_TRANSACTIONS) {
     return { stop: 'too-many-transactions', envelope }
   }
-  return { stop: 'none', signer, envelope, computedHash: blockHashOf(body, context.version, envelope, hashes) }
+  return { stop: 'none', signer, envelope, computedHash: blockHashOf(body, context.version, envelope) }
 }
 
 type Stop = Extract<Inspection, { stop: 'bad-encoding' | 'untimely' }>
@@ -90,16 +88,11 @@ function decode(
   return timestamp < context.earliest || timestamp > context.latest ? { stop: 'untimely', envelope } : envelope
 }
 
-/** Hash of the block in a body, from its bytes: `envelope` may lack the transactions. */
-export function blockHashOf(
-  body: Uint8Array,
-  version: PayloadVersion,
-  envelope: PayloadEnvelope,
-  hashes: BodyHashes | undefined = hashBody(body, transactionsPlace(body, version)),
-): Hex {
-  if (hashes === undefined) return payloadBlockHash(decodePayloadEnvelope(body, version))
-  const root = hashes.finishRoot()
-  return payloadBlockHash(envelope, { transactionsRoot: root === undefined ? EMPTY_TRIE_ROOT : toHex(root) })
+/** Hash of the block in a body that was decoded to `envelope`, which may lack the transactions. */
+export function blockHashOf(body: Uint8Array, version: PayloadVersion, envelope: PayloadEnvelope): Hex {
+  const place = transactionsPlace(body, version)
+  const transactions = place === undefined ? [] : readTransactions(body.subarray(place.start, place.end))
+  return payloadBlockHash(envelope, { transactionsRoot: orderedTrieRoot(transactions) })
 }
 
 function recoverSigner(chainId: bigint, signature: Uint8Array, yParity: number, bodyHash: Uint8Array): Hex | undefined {

@@ -5,7 +5,7 @@ export const MAX_GOSSIP_BYTES = 10 * 1024 * 1024
 
 /**
  * Unpacked bytes above which a message is worked on by a process of its own. Most blocks of the OP Stack are below. Up
- * to here a message takes less than a millisecond of the event loop. Handing one over costs up to 3 ms for each MB.
+ * to here a message takes about a millisecond of the event loop. Handing one over costs up to 3 ms for each MB.
  */
 export const LARGE_BYTES = 128 * 1024
 
