@@ -54,8 +54,8 @@ interface Size {
 
 const SIZES: readonly Size[] = [
   { name: '1 kB', transactions: 2, pool: 200, target: 8_000 },
-  { name: '100 kB', transactions: 500, pool: 40, target: 1_000 },
-  { name: '1 MB', transactions: 5_000, pool: 12, target: 120 },
+  { name: '100 kB', transactions: 500, pool: 40, target: 800 },
+  { name: '1 MB', transactions: 5_000, pool: 12, target: 80 },
 ]
 
 const topics = createChainTopics(config, systemClock)

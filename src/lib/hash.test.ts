@@ -8,7 +8,7 @@ const noise = (length: number): Uint8Array =>
 
 describe('keccak256', () => {
   it('gives the hash of every length, of those that are hashed in another way, too', () => {
-    for (const length of [...Array.from({ length: 300 }, (_, index) => index), 1_023, 1_024, 1_025, 5_000]) {
+    for (const length of [...Array.from({ length: 300 }, (_, index) => index), 5_000, 131_071, 131_072, 131_073]) {
       expect(toHex(keccak256(noise(length)))).toBe(viemKeccak256(noise(length)))
     }
   })

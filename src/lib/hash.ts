@@ -8,16 +8,16 @@ import { createKernel, HASH_BYTES, RATE } from './wasm/kernel.ts'
 const keccak = await createKeccak(256)
 
 /**
- * Of a short input the calls into hash-wasm take nearly as long as its permutation; of a long one, which would have to be given
- * as much memory here for good, it takes an eighth more.
+ * Longer inputs go to hash-wasm, which takes an eighth more time, so that the kernel's memory need not grow. Of a short input
+ * the calls into hash-wasm would take nearly as long as its permutation.
  */
-const SHORT_BYTES = 1_024
+const MAX_KERNEL_BYTES = 128 * 1024
 const kernel = createKernel()
 /** A hash, an input, and room behind it for the padding. */
-const memory = kernel?.reserve(HASH_BYTES + SHORT_BYTES + RATE + 8)
+const memory = kernel?.reserve(HASH_BYTES + MAX_KERNEL_BYTES + RATE + 8)
 
 export function keccak256(data: Uint8Array): Uint8Array {
-  if (kernel !== undefined && memory !== undefined && data.length <= SHORT_BYTES) {
+  if (kernel !== undefined && memory !== undefined && data.length <= MAX_KERNEL_BYTES) {
     const { base } = kernel
     memory.set(data, base + HASH_BYTES)
     kernel.hashOne(base + HASH_BYTES, data.length, base)

@@ -67,7 +67,7 @@ export function inspectMessage(message: Uint8Array, context: ValidationContext, 
   if (claimedTransactions(body, context.version) > MAX_BLOCK_TRANSACTIONS) {
     return { stop: 'too-many-transactions', envelope }
   }
-  return { stop: 'none', signer, envelope, computedHash: blockHashOf(body, context.version, envelope) }
+  return { stop: 'none', signer, envelope, computedHash: blockHashOf(envelope, body, context.version, read) }
 }
 
 type Stop = Extract<Inspection, { stop: 'bad-encoding' | 'untimely' }>
@@ -88,10 +88,16 @@ function decode(
   return timestamp < context.earliest || timestamp > context.latest ? { stop: 'untimely', envelope } : envelope
 }
 
-/** Hash of the block in a body that was decoded to `envelope`, which may lack the transactions. */
-export function blockHashOf(body: Uint8Array, version: PayloadVersion, envelope: PayloadEnvelope): Hex {
-  const place = transactionsPlace(body, version)
-  const transactions = place === undefined ? [] : readTransactions(body.subarray(place.start, place.end))
+/** Hash of the block that a body was decoded to, by this reader: the envelope may lack the transactions. */
+export function blockHashOf(
+  envelope: PayloadEnvelope,
+  body: Uint8Array,
+  version: PayloadVersion,
+  read: TransactionReader | undefined,
+): Hex {
+  const place = read && transactionsPlace(body, version)
+  if (place === undefined) return payloadBlockHash(envelope)
+  const transactions = readTransactions(body.subarray(place.start, place.end))
   return payloadBlockHash(envelope, { transactionsRoot: orderedTrieRoot(transactions) })
 }
 

@@ -39,5 +39,5 @@ export function readBlock(body: Uint8Array, version: PayloadVersion, read?: Tran
   if (count > MAX_BLOCK_TRANSACTIONS)
     throw new DecodeError(`payload: ${count} transactions, more than a block can have`)
   const envelope = decodePayloadEnvelope(body, version, read)
-  return { envelope, computedHash: blockHashOf(body, version, envelope), body }
+  return { envelope, computedHash: blockHashOf(envelope, body, version, read), body }
 }
