@@ -1,8 +1,6 @@
-import { bigIntToMinimalBytes, concatBytes, EMPTY_BYTES } from '../../src/lib/bytes.ts'
-import { keccak256 } from '../../src/lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../src/lib/hex.ts'
-import { encodeRlp } from '../../src/lib/rlp.ts'
 import { signHash } from '../../src/lib/secp256k1.ts'
+import { encodeSigned, signingHash, type UnsignedTransaction } from '../../src/rollup/protocol/index.ts'
 
 /** `to` is null when it creates a contract. */
 export interface TransactionRequest {
@@ -21,14 +19,10 @@ export interface SigningOptions {
 
 /** A signed EIP-1559 transaction without value and access list, as `eth_sendRawTransaction` takes it. */
 export function signTransaction({ to, data, gasLimit }: TransactionRequest, options: SigningOptions): Hex {
-  const { chainId, nonce, maxFeePerGasWei, maxPriorityFeePerGasWei, privateKey } = options
-  const recipient = to === null ? EMPTY_BYTES : fromHex(to, 20)
-  const fields = [chainId, nonce, maxPriorityFeePerGasWei, maxFeePerGasWei, gasLimit, recipient, 0, data, []]
-  const type = Uint8Array.of(2)
-  const { r, s, yParity } = signHash(keccak256(concatBytes(type, encodeRlp(fields))), fromHex(privateKey))
-  return toHex(concatBytes(type, encodeRlp([...fields, yParity, minimal(r), minimal(s)])))
-}
-
-function minimal(word: Uint8Array): Uint8Array {
-  return bigIntToMinimalBytes(BigInt(toHex(word)))
+  const { chainId, nonce, maxFeePerGasWei: maxFeePerGas, maxPriorityFeePerGasWei: maxPriorityFeePerGas } = options
+  const tx: UnsignedTransaction = {
+    ...{ type: 2, chainId: BigInt(chainId), nonce, maxFeePerGas, maxPriorityFeePerGas },
+    ...{ gasLimit: BigInt(gasLimit), to, value: 0n, data, accessList: [] },
+  }
+  return toHex(encodeSigned(tx, signHash(signingHash(tx), fromHex(options.privateKey))))
 }

@@ -141,7 +141,7 @@ describe('a remote signer of transactions', () => {
     { id: "another key's signature", answer: { key: '11'.repeat(32) }, problem: `, not ${local.address}` },
     { id: 'an error', answer: { error: { code: -32000, message: 'unauthorized' } }, problem: 'unauthorized' },
     { id: 'no bytes', answer: { result: '0xzz' }, problem: 'signed transaction' },
-    { id: 'too little', answer: { result: '0x02c0' }, problem: 'no signature' },
+    { id: 'too little', answer: { result: '0x02c0' }, problem: 'transaction chainId: missing' },
   ])('is refused with $id', async ({ answer, problem }) => {
     const service = await serve()
     service.answer = async () =>

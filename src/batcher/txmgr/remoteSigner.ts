@@ -1,12 +1,12 @@
 import { connectRemoteSigner, type RemoteSignerOptions } from '../../jsonRpc/remoteSigner.ts'
-import { bytesToBigInt } from '../../lib/bytes.ts'
+import { equalBytes } from '../../lib/bytes.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
-import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
+import type { Hex } from '../../lib/hex.ts'
+import { jsonBytes } from '../../lib/jsonReader.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { decodeRlp, rlpBytes, rlpList } from '../../lib/rlp.ts'
-import { publicKeyToAddress, recoverPublicKey } from '../../lib/secp256k1.ts'
+import { encodeTransaction, fieldsToJson, TransactionReader } from '../../rollup/protocol/index.ts'
 import type { TxSigner } from './signer.ts'
-import { encodeSignedTx, type L1Tx, type SignedTx, signingHash } from './transaction.ts'
+import { type L1Tx, type SignedTx, signedTx, unsignedOf } from './transaction.ts'
 
 /** The remote signer refused, or what it sent is not the transaction that was asked for. Temporary. */
 export class RemoteSignerError extends DeviumError<'signing-failed'> {
@@ -43,46 +43,17 @@ export async function createRemoteTxSigner(
 }
 
 function argumentsOf(tx: L1Tx, from: Hex): object {
-  return {
-    from,
-    to: tx.to,
-    gas: toQuantity(tx.gasLimit),
-    gasPrice: null,
-    maxFeePerGas: toQuantity(tx.maxFeePerGas),
-    maxPriorityFeePerGas: toQuantity(tx.maxPriorityFeePerGas),
-    value: toQuantity(tx.value),
-    nonce: toQuantity(tx.nonce),
-    data: null,
-    input: toHex(tx.data),
-    accessList: [],
-    chainId: toQuantity(tx.chainId),
-    ...(tx.blob === undefined
-      ? {}
-      : { blobVersionedHashes: tx.blob.versionedHashes, maxFeePerBlobGas: toQuantity(tx.blob.maxFeePerBlobGas) }),
-  }
+  return { from, gasPrice: null, data: null, ...fieldsToJson(unsignedOf(tx)) }
 }
 
 /** The service's signature on our own encoding, so that nothing but it is taken over. Throws DecodeError. */
 function checkedTransaction(answer: unknown, tx: L1Tx, address: Hex): SignedTx {
-  if (typeof answer !== 'string') throw new DecodeError('signed transaction: expected hex text')
-  const raw = fromHex(answer, undefined, 'signed transaction')
-  const fields = rlpList(decodeRlp(raw.subarray(1)), 'signed transaction')
-  const [yParityBytes, r, s] = fields.slice(-3).map((field) => padded(rlpBytes(field, 'signature')))
-  if (yParityBytes === undefined || r === undefined || s === undefined)
-    throw new DecodeError('signed transaction: no signature')
-  const recoveryId = bytesToBigInt(yParityBytes)
-  if (recoveryId > 1n) throw new DecodeError(`signed transaction: recovery id ${recoveryId}, expected 0 or 1`)
-  const yParity = recoveryId === 1n ? 1 : 0
-  const signed = encodeSignedTx(tx, { r, s, yParity })
-  if (toHex(signed.raw) !== toHex(raw)) throw new DecodeError('signed transaction: not the one that was to be signed')
-  const signer = publicKeyToAddress(recoverPublicKey(signingHash(tx), r, s, yParity))
+  const raw = jsonBytes(answer, 'signed transaction')
+  const reader = new TransactionReader(raw)
+  const { v, r, s } = reader.signature
+  const own = encodeTransaction({ ...unsignedOf(tx), v, r, s })
+  if (!equalBytes(own, raw)) throw new DecodeError('signed transaction: not the one that was to be signed')
+  const signer = reader.sender()
   if (signer !== address) throw new DecodeError(`signature is of ${signer}, not ${address}`)
-  return signed
-}
-
-function padded(bytes: Uint8Array): Uint8Array {
-  if (bytes.length > 32) throw new DecodeError('signed transaction: signature is too long')
-  const out = new Uint8Array(32)
-  out.set(bytes, 32 - bytes.length)
-  return out
+  return signedTx(own)
 }

@@ -1,19 +1,12 @@
-import { concatBytes } from '../../lib/bytes.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { type Kzg, versionedHashOf } from '../../lib/kzg/index.ts'
-import { encodeRlp, rlpListHeader } from '../../lib/rlp.ts'
+import type { BlobsWithProofs } from '../../rollup/protocol/index.ts'
 
 /** Blobs that one transaction may carry (EIP-7594). */
 export const MAX_BLOBS_PER_TX = 6
 
 /** The blobs of a transaction with what proves that they are those that it names. */
-export interface BlobSidecar {
-  /** 0: a proof for each blob (EIP-4844); 1: 128 cell proofs for each (EIP-7594). */
-  version: 0 | 1
-  blobs: readonly Uint8Array[]
-  commitments: readonly Uint8Array[]
-  /** Of all blobs, in their order. */
-  proofs: readonly Uint8Array[]
+export interface BlobSidecar extends BlobsWithProofs {
   versionedHashes: readonly Hex[]
 }
 
@@ -32,22 +25,6 @@ export async function createSidecar(
     proofs,
     versionedHashes: commitments.map(versionedHashOf),
   }
-}
-
-/**
- * The form in which a signed blob transaction is handed to an L1 node: `03 ‖ rlp([transaction, blobs, commitments,
- * proofs])` (EIP-4844, "Networking"), or with a version byte after the transaction (EIP-7594, "Networking").
- */
-export function networkForm(raw: Uint8Array, sidecar: BlobSidecar): Uint8Array {
-  const parts = [
-    raw.subarray(1),
-    ...(sidecar.version === 1 ? [encodeRlp(sidecar.version)] : []),
-    encodeRlp(sidecar.blobs),
-    encodeRlp(sidecar.commitments),
-    encodeRlp(sidecar.proofs),
-  ]
-  const length = parts.reduce((sum, part) => sum + part.length, 0)
-  return concatBytes(raw.subarray(0, 1), rlpListHeader(length), ...parts)
 }
 
 /** Osaka's times of the L1s that are known by name. */

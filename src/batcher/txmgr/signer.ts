@@ -1,11 +1,11 @@
 import { HARDENED_OFFSET, HDKey } from '@scure/bip32'
 import { mnemonicToSeedSync, validateMnemonic } from '@scure/bip39'
 import { wordlist } from '@scure/bip39/wordlists/english.js'
-import { bytesToBigInt } from '../../lib/bytes.ts'
 import { UsageError } from '../../lib/errors.ts'
 import { fromHex, type Hex } from '../../lib/hex.ts'
-import { privateKeyToAddress, signHash } from '../../lib/secp256k1.ts'
-import { encodeSignedTx, type L1Tx, type SignedTx, signingHash } from './transaction.ts'
+import { isPrivateKey, privateKeyToAddress, signHash } from '../../lib/secp256k1.ts'
+import { encodeSigned, signingHash } from '../../rollup/protocol/index.ts'
+import { type L1Tx, type SignedTx, signedTx, unsignedOf } from './transaction.ts'
 
 /** Signs L1 transactions of one account. The key stays inside: it is no property and never logged. */
 export interface TxSigner {
@@ -15,9 +15,6 @@ export interface TxSigner {
 
 /** BIP-44 path of the first account, as wallets and Anvil use it. */
 export const DEFAULT_HD_PATH = "m/44'/60'/0'/0/0"
-
-/** Order of the secp256k1 group (SEC 2, section 2.4.1). */
-const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
 export interface SignerSource {
   /** 32 bytes of hex. */
@@ -39,7 +36,10 @@ export function createLocalSigner(source: SignerSource): TxSigner {
 function signerOf(key: Uint8Array): TxSigner {
   return {
     address: privateKeyToAddress(key),
-    signTransaction: async (tx) => encodeSignedTx(tx, signHash(signingHash(tx), key)),
+    async signTransaction(tx) {
+      const unsigned = unsignedOf(tx)
+      return signedTx(encodeSigned(unsigned, signHash(signingHash(unsigned), key)))
+    },
   }
 }
 
@@ -50,8 +50,7 @@ function parsePrivateKey(text: string): Uint8Array {
   } catch {
     throw new UsageError('--private-key must be 32 bytes of hex (64 digits)')
   }
-  const scalar = bytesToBigInt(key)
-  if (scalar === 0n || scalar >= CURVE_ORDER) throw new UsageError('--private-key is not a valid secp256k1 key')
+  if (!isPrivateKey(key)) throw new UsageError('--private-key is not a valid secp256k1 key')
   return key
 }
 
