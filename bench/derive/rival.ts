@@ -9,7 +9,6 @@ import { loadJwtSecret } from '../../src/lib/jwt.ts'
 import { startTcpProxy } from '../../src/p2p/testUtils/tcpProxy.ts'
 import { createEngineClient } from '../../src/rollup/engine/index.ts'
 import { rollupConfigToJson } from '../../src/rollup/protocol/index.ts'
-import type { PayloadEnvelope } from '../../src/rollup/protocol/types.ts'
 import { claimPort } from '../../test/support/programs.ts'
 import { l1ChainConfig } from '../../testnet/l1/chainConfig.ts'
 import { asker, withOpGeth } from './opGeth.ts'
@@ -187,16 +186,12 @@ function timeAlone({ config, last, attributes }: RivalChain, { directory, opGeth
     const stateAt = (hash: Hex) => ({ headBlockHash: hash, safeBlockHash: hash, finalizedBlockHash })
     const startedMs = performance.now()
     let head = finalizedBlockHash
-    let built: PayloadEnvelope | undefined
     for (const next of attributes) {
-      const started =
-        built === undefined
-          ? await engine.forkchoiceUpdated(stateAt(head), next)
-          : (await engine.insertAndStart(built, stateAt(head), next)).started
-      built = await engine.getPayload(started?.payloadId ?? '0x', next.timestamp)
+      const { payloadId } = await engine.forkchoiceUpdated(stateAt(head), next)
+      const built = await engine.getPayload(payloadId ?? '0x', next.timestamp)
+      await engine.newPayload(built)
       head = built.payload.blockHash
     }
-    if (built !== undefined) await engine.newPayload(built)
     await engine.forkchoiceUpdated(stateAt(head))
     const seconds = (performance.now() - startedMs) / 1000
     await rpc.close()

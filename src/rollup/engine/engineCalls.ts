@@ -95,28 +95,9 @@ export class EngineCalls {
   }
 
   /** Throws `invalid-payload` when the engine refuses what it built. */
-  async insert({ envelope }: BuiltBlock): Promise<void> {
-    if (!(await this.executePayload(envelope, 'own'))) throw refusal(envelope)
-  }
-
-  /**
-   * As `insert`, and makes these heads, of which the block is the unsafe one, the engine's and starts a block on it. Undefined when only
-   * the block was taken, for whatever reason.
-   */
-  async insertAndStart(
-    { envelope, block }: BuiltBlock,
-    heads: EngineHeads,
-    attributes: PayloadAttributes,
-  ): Promise<BuildJob | undefined> {
-    const state = this.stateOf(heads)
-    const { status, started, startError } = await inserting(this.engine.insertAndStart(envelope, state, attributes))
-    if (!(await this.isTaken(status, envelope, 'own'))) throw refusal(envelope)
-    if (started?.payloadStatus.status !== 'VALID' || started.payloadId === undefined) {
-      this.logger.debug('Could not start the next block with the head', { number: block.number + 1, err: startError })
-      return undefined
-    }
-    this.accepted = keyOf(state)
-    return { payloadId: started.payloadId, parent: block, timestamp: attributes.timestamp, attributes }
+  async insert({ envelope, block }: BuiltBlock): Promise<void> {
+    if (await this.executePayload(envelope, 'own')) return
+    throw new EngineError('invalid-payload', `engine refuses the block ${block.hash} that it built`)
   }
 
   /**
@@ -182,9 +163,6 @@ async function inserting<T>(call: Promise<T>): Promise<T> {
     throw new EngineError('engine-call', 'inserting a block failed', { cause, severity: 'temporary' })
   }
 }
-
-const refusal = ({ payload }: PayloadEnvelope): EngineError =>
-  new EngineError('invalid-payload', `engine refuses the block ${payload.blockHash} that it built`)
 
 function keyOf(state: ForkchoiceState): string {
   return `${state.headBlockHash} ${state.safeBlockHash} ${state.finalizedBlockHash}`

@@ -1,4 +1,4 @@
-import type { RpcCall, RpcClient } from '../../jsonRpc/client.ts'
+import type { RpcClient } from '../../jsonRpc/client.ts'
 import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../jsonRpc/types.ts'
 import type { CacheWatch } from '../../lib/cacheMetrics.ts'
 import { DecodeError } from '../../lib/errors.ts'
@@ -11,13 +11,11 @@ import {
   attributesToJson,
   isForkActive,
   payloadFromJson,
-  payloadId,
   payloadToJson,
   payloadToL2BlockRef,
   systemConfigFromPayload,
 } from '../protocol/index.ts'
 import type { L2BlockRef, PayloadAttributes, PayloadEnvelope, RollupConfig, SystemConfig } from '../protocol/types.ts'
-import { type BuildCalls, EarlyPayload } from './earlyPayload.ts'
 import { payloadFromRpcBlock } from './rpcBlock.ts'
 import type {
   Engine,
@@ -68,7 +66,6 @@ export function createEngineClient(
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS
   const payloads = new LruMap<Hex, PayloadEnvelope>(CACHED_BLOCKS)
   const refs = new LruMap<Hex, L2BlockRef>(CACHED_BLOCKS)
-  const early = new EarlyPayload(rpc)
   options.watchCache?.('payloads', payloads)
   options.watchCache?.('blockrefs', refs)
   const isIsthmus = (timestamp: number) => isForkActive(config, 'isthmus', timestamp)
@@ -103,75 +100,37 @@ export function createEngineClient(
   const payloadByHash = async (hash: Hex) => payloads.get(hash) ?? readBlock('eth_getBlockByHash', hash)
   const payloadByNumber = (number: number) => readBlock('eth_getBlockByNumber', toQuantity(number))
 
-  const forkchoiceCall = (state: ForkchoiceState, attributes: PayloadAttributes | undefined): RpcCall => ({
-    method: `engine_forkchoiceUpdatedV${forkchoiceVersion(attributes)}`,
-    params: [state, attributes === undefined ? null : attributesToJson(attributes)],
-  })
-  const buildCalls = (state: ForkchoiceState, attributes: PayloadAttributes): BuildCalls => {
-    const expectedId = payloadId(state.headBlockHash, attributes, forkchoiceVersion(attributes))
-    const payload = { method: getPayloadMethod(attributes.timestamp), params: [expectedId] }
-    return { forkchoice: forkchoiceCall(state, attributes), payload, expectedId }
-  }
   const forkchoiceUpdated = async (
     state: ForkchoiceState,
     attributes?: PayloadAttributes,
   ): Promise<ForkchoiceResult> => {
-    if (attributes?.noTxPool && early.isPossible) {
-      return forkchoiceResultFromJson(await early.start(buildCalls(state, attributes), { timeoutMs }))
-    }
-    const { method, params } = forkchoiceCall(state, attributes)
-    return forkchoiceResultFromJson(await request(method, params))
+    const json = attributes === undefined ? null : attributesToJson(attributes)
+    return forkchoiceResultFromJson(await request(forkchoiceMethod(attributes), [state, json]))
   }
 
-  const newPayloadCall = ({ payload, parentBeaconBlockRoot }: PayloadEnvelope): RpcCall => {
+  const newPayload = async (envelope: PayloadEnvelope): Promise<PayloadStatus> => {
+    const { payload, parentBeaconBlockRoot } = envelope
     const json = payloadToJson(payload)
-    if (isIsthmus(payload.timestamp)) {
-      return { method: 'engine_newPayloadV4', params: [json, [], parentBeaconBlockRoot, []] }
-    }
-    return isEcotone(payload.timestamp)
-      ? { method: 'engine_newPayloadV3', params: [json, [], parentBeaconBlockRoot] }
-      : { method: 'engine_newPayloadV2', params: [json] }
-  }
-  const readStatus = (answer: unknown, envelope: PayloadEnvelope): PayloadStatus => {
+    const answer = isIsthmus(payload.timestamp)
+      ? await request('engine_newPayloadV4', [json, [], parentBeaconBlockRoot, []])
+      : isEcotone(payload.timestamp)
+        ? await request('engine_newPayloadV3', [json, [], parentBeaconBlockRoot])
+        : await request('engine_newPayloadV2', [json])
     const status = payloadStatusFromJson(answer)
     if (status.status === 'VALID') remember(envelope)
-    else payloads.delete(envelope.payload.blockHash)
+    else payloads.delete(payload.blockHash)
     return status
-  }
-  const newPayload = async (envelope: PayloadEnvelope): Promise<PayloadStatus> => {
-    const { method, params } = newPayloadCall(envelope)
-    return readStatus(await request(method, params), envelope)
   }
 
   return {
     forkchoiceUpdated,
     newPayload,
 
-    async insertAndStart(envelope, state, attributes) {
-      const answers =
-        attributes.noTxPool && early.isPossible
-          ? await early.startOn(newPayloadCall(envelope), buildCalls(state, attributes), { timeoutMs: 2 * timeoutMs })
-          : undefined
-      if (answers?.inserted instanceof JsonRpcError) throw answers.inserted
-      const status = answers === undefined ? await newPayload(envelope) : readStatus(answers.inserted, envelope)
-      if (status.status !== 'VALID') return { status }
-      try {
-        if (answers?.started instanceof JsonRpcError) throw answers.started
-        const started =
-          answers === undefined ? await forkchoiceUpdated(state, attributes) : forkchoiceResultFromJson(answers.started)
-        return { status, started }
-      } catch (startError) {
-        return { status, startError }
-      }
-    },
-
     async getPayload(id, timestamp) {
-      const answer = early.take(id) ?? (await request(getPayloadMethod(timestamp), [id]))
-      const result = new JsonObjectReader(answer, 'engine_getPayload answer')
+      const result = new JsonObjectReader(await request(getPayloadMethod(timestamp), [id]), 'engine_getPayload answer')
       const envelope: PayloadEnvelope = { payload: payloadFromJson(result.raw('executionPayload')) }
       const parentBeaconBlockRoot = result.optionalHex('parentBeaconBlockRoot', 32)
       if (parentBeaconBlockRoot !== undefined) envelope.parentBeaconBlockRoot = parentBeaconBlockRoot
-      // What is derived next may need to read it while the engine is given it.
       return remember(envelope)
     },
 
@@ -234,9 +193,9 @@ export function createEngineClient(
   }
 
   /** V3 also when no attributes are sent (facts of op-node's engine client); else by the attributes' timestamp. */
-  function forkchoiceVersion(attributes: PayloadAttributes | undefined): 1 | 2 | 3 {
-    if (attributes === undefined || isEcotone(attributes.timestamp)) return 3
-    return isForkActive(config, 'canyon', attributes.timestamp) ? 2 : 1
+  function forkchoiceMethod(attributes: PayloadAttributes | undefined): string {
+    const isV3 = attributes === undefined || isEcotone(attributes.timestamp)
+    return `engine_forkchoiceUpdatedV${isV3 ? 3 : isForkActive(config, 'canyon', attributes.timestamp) ? 2 : 1}`
   }
 }
 

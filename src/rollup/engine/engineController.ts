@@ -11,7 +11,7 @@ import {
   ZERO_L2_REF,
 } from '../protocol/types.ts'
 import { type BuildJob, fetchBlock } from './blockBuilding.ts'
-import { type AttributesFlow, type AttributesOutcome, DerivedBlocks } from './derivedBlocks.ts'
+import { type AttributesOutcome, DerivedBlocks } from './derivedBlocks.ts'
 import { CONSENSUS_LAYER_SYNC, ElSync, type SafeHeadHistory, type SyncOptions } from './elSync.ts'
 import { EngineCalls } from './engineCalls.ts'
 import { EngineError, isAboutBlock } from './engineErrors.ts'
@@ -173,16 +173,12 @@ export class EngineController {
     })
   }
 
-  /**
-   * Consolidates derived attributes with the unsafe chain, or builds their block on the pending safe head. With a flow,
-   * building goes on as long as the next attributes are at hand and nobody else waits for the engine: the call that
-   * makes a block the engine's head then starts the next one.
-   */
-  processAttributes(derived: DerivedAttributes, flow?: AttributesFlow): Promise<AttributesOutcome> {
+  /** Consolidates derived attributes with the unsafe chain, or builds their block on the pending safe head. */
+  processAttributes(derived: DerivedAttributes): Promise<AttributesOutcome> {
     return this.lock.run(async () => {
       this.checkReady()
       const { pendingSafe, unsafe } = this.current
-      if (derived.parent.number !== pendingSafe.number) return settle({ kind: 'stale' })
+      if (derived.parent.number !== pendingSafe.number) return { kind: 'stale' }
       if (derived.parent.hash !== pendingSafe.hash) {
         throw new EngineError(
           'engine-state',
@@ -190,13 +186,13 @@ export class EngineController {
           { severity: 'reset' },
         )
       }
-      if (unsafe.number <= pendingSafe.number) return this.derivedBlocks.build(derived, flow)
+      if (unsafe.number <= pendingSafe.number) return this.derivedBlocks.build(derived)
       const existing = await this.unsafeBlocks.read(pendingSafe.number + 1, unsafe.number)
       const mismatch = findMismatch(derived.attributes, pendingSafe.hash, existing, this.config)
       if (mismatch === undefined) {
         const block = payloadToL2BlockRef(existing.payload, this.config)
         this.derivedBlocks.consolidate(block, derived.isLastInSpan)
-        return settle({ kind: 'consolidated', block })
+        return { kind: 'consolidated', block }
       }
       this.logger.warn('L2 reorg: existing unsafe block does not match derived attributes from L1', {
         mismatch,
@@ -204,13 +200,8 @@ export class EngineController {
         number: existing.payload.blockNumber,
         unsafe: unsafe.number,
       })
-      return this.derivedBlocks.replaceUnsafe(derived, flow)
+      return this.derivedBlocks.replaceUnsafe(derived)
     })
-
-    function settle(outcome: AttributesOutcome): AttributesOutcome {
-      flow?.settled(outcome)
-      return outcome
-    }
   }
 
   /** Tells the engine where the heads are, if anything changed since it last heard. */
@@ -306,9 +297,6 @@ export class EngineController {
     return {
       get heads() {
         return controller.current
-      },
-      get isWaitedFor() {
-        return controller.lock.isWaitedFor
       },
       move: (changes: Partial<EngineHeads>) => controller.move(changes, 'derivation'),
     }

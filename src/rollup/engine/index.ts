@@ -1,5 +1,5 @@
 export type { BuildJob } from './blockBuilding.ts'
-export type { AttributesFlow, AttributesOutcome } from './derivedBlocks.ts'
+export type { AttributesOutcome } from './derivedBlocks.ts'
 export { CONSENSUS_LAYER_SYNC, type SafeHeadHistory, SYNC_MODES, type SyncMode, type SyncOptions } from './elSync.ts'
 export { createEngineClient, type EngineClient, type EngineClientOptions } from './engineClient.ts'
 export {

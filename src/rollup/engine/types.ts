@@ -23,15 +23,6 @@ export interface ForkchoiceResult {
   payloadId?: Hex
 }
 
-/** Answers to a block and to what was asked for on top of it. */
-export interface InsertedAndStarted {
-  status: PayloadStatus
-  /** Of the forkchoice update; absent where it failed, and where the status is not VALID, which makes the update void. */
-  started?: ForkchoiceResult
-  /** Why the update failed, although the engine took the block. */
-  startError?: unknown
-}
-
 export type L2BlockLabel = 'latest' | 'safe' | 'finalized'
 
 /** What the controller needs of an execution engine. `undefined` means that the engine does not have the block. */
@@ -39,12 +30,6 @@ export interface Engine {
   /** Sets the heads and, with attributes, starts a block on the new head. */
   forkchoiceUpdated(state: ForkchoiceState, attributes?: PayloadAttributes): Promise<ForkchoiceResult>
   newPayload(envelope: PayloadEnvelope): Promise<PayloadStatus>
-  /** `newPayload` of a block, then `forkchoiceUpdated` to it that starts the next one: in one request where the engine takes that. */
-  insertAndStart(
-    envelope: PayloadEnvelope,
-    state: ForkchoiceState,
-    attributes: PayloadAttributes,
-  ): Promise<InsertedAndStarted>
   /** `timestamp` is that of the block being built: it chooses the method's version. */
   getPayload(payloadId: Hex, timestamp: number): Promise<PayloadEnvelope>
   payloadByNumber(number: number): Promise<PayloadEnvelope | undefined>

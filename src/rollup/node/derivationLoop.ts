@@ -7,7 +7,6 @@ import { RoutineLines } from '../../lib/routineLines.ts'
 import { untilAborted } from '../../lib/untilAborted.ts'
 import { WakeUp } from '../../lib/wakeUp.ts'
 import {
-  type AttributesFlow,
   type AttributesOutcome,
   type DerivedAttributes,
   type Engine,
@@ -45,7 +44,7 @@ export interface DerivationEngine {
   readonly syncing: boolean
   readonly heads: EngineHeads
   reset(find: () => Promise<StartHeads>): Promise<EngineHeads>
-  processAttributes(derived: DerivedAttributes, flow: AttributesFlow): Promise<AttributesOutcome>
+  processAttributes(derived: DerivedAttributes): Promise<AttributesOutcome>
   updateForkchoice(): Promise<void>
   setFinalized(block: L2BlockRef): void
 }
@@ -77,8 +76,6 @@ export interface DerivationModules {
 const backoff = exponentialBackoff(1000, 10_000, 250)
 /** Failures one after the other between two lines of the log: five minutes at the longest back-off. */
 const FAILURES_PER_LINE = 32
-/** Steps of the pipeline that are taken while the engine waits for the next attributes. */
-const STEPS_AHEAD = 32
 /** Time after which a busy loop lets other events of the process run. */
 const YIELD_AFTER_MS = 10
 
@@ -96,10 +93,6 @@ export class DerivationLoop {
   private readonly finalizedLines: RoutineLines
   private readonly resets: ResetRequests
   private derived: DerivedAttributes | undefined
-  /** Attributes on the block that `derived` gives. */
-  private following: DerivedAttributes | undefined
-  /** A step of the pipeline that was begun ahead of time, on the block that `derived` gives. */
-  private stepAhead: Promise<PipelineStep> | undefined
   private loggedSafe = 0
   private yieldedAtMs = performance.now()
   private isPipelineReady = false
@@ -249,10 +242,7 @@ export class DerivationLoop {
     // The engine syncs by its own network: there is nothing to derive on.
     if (controller.syncing) return 'idle'
     if (this.derived === undefined) {
-      const step = this.stepAhead ?? pipeline.step(controller.heads.pendingSafe, signal)
-      const result = await untilAborted(step, signal).finally(() => {
-        this.stepAhead = undefined
-      })
+      const result = await untilAborted(pipeline.step(controller.heads.pendingSafe, signal), signal)
       if (result.kind === 'attributes') this.derived = result.derived
       if (result.kind === 'origin') this.modules.metrics.l1Ref('l1_derived', result.origin)
       if (result.kind === 'origin' || result.kind === 'idle') {
@@ -266,40 +256,10 @@ export class DerivationLoop {
       if (result.kind === 'idle') return 'idle'
     }
     if (this.derived !== undefined) {
-      await controller.processAttributes(this.derived, {
-        next: (block) => this.nextAtHand(block, signal),
-        settled: (outcome) => this.settle(outcome),
-      })
+      this.handleOutcome(await controller.processAttributes(this.derived), this.derived)
+      this.derived = undefined
     }
     return 'worked'
-  }
-
-  /** Attributes on a block that is about to become safe, unless the pipeline has to wait for them. */
-  private async nextAtHand(block: L2BlockRef, signal: AbortSignal): Promise<DerivedAttributes | undefined> {
-    // The same block is built again when the engine did not take it as its head.
-    if (this.following?.parent.hash === block.hash) return this.following
-    this.following = undefined
-    await this.yieldWhenDue()
-    if (this.resets.open) return undefined
-    for (let steps = 0; steps < STEPS_AHEAD; steps++) {
-      this.stepAhead ??= this.modules.pipeline.step(block, signal)
-      const step = this.stepAhead
-      const result = await Promise.race([step, nextTurn()]).catch(() => undefined)
-      // What takes longer, fails, or is more than a step on the way is for the loop to see.
-      if (result === undefined || result.kind === 'origin' || result.kind === 'idle') return undefined
-      this.stepAhead = undefined
-      if (result.kind === 'attributes') {
-        this.following = result.derived
-        return this.following
-      }
-    }
-    return undefined
-  }
-
-  private settle(outcome: AttributesOutcome): void {
-    if (this.derived !== undefined) this.handleOutcome(outcome, this.derived)
-    this.derived = this.following
-    this.following = undefined
   }
 
   private handleOutcome(outcome: AttributesOutcome, derived: DerivedAttributes): void {
@@ -324,10 +284,6 @@ export class DerivationLoop {
     const { pipeline, finality, metrics, recorder } = this.modules
     this.isPipelineReady = false
     this.derived = undefined
-    this.following = undefined
-    // The pipeline does one thing at a time.
-    await this.stepAhead?.catch(() => undefined)
-    this.stepAhead = undefined
     const heads = await resetHeads(this.modules, this.config, { ...this.startOptions, signal })
     finality.reset()
     await this.resetHistory(heads.safe)

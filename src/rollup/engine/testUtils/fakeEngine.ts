@@ -12,7 +12,7 @@ import {
   ZERO_HASH,
 } from '../../protocol/types.ts'
 import type { EngineClient } from '../engineClient.ts'
-import type { ForkchoiceResult, ForkchoiceState, InsertedAndStarted, L2BlockLabel, PayloadStatus } from '../types.ts'
+import type { ForkchoiceResult, ForkchoiceState, L2BlockLabel, PayloadStatus } from '../types.ts'
 
 const EMPTY_BLOOM: Hex = `0x${'00'.repeat(256)}`
 const UNKNOWN_PAYLOAD = -38001
@@ -107,20 +107,6 @@ export class FakeEngine implements EngineClient {
     if (payloadBlockHash(envelope) !== envelope.payload.blockHash) return { status: 'INVALID_BLOCK_HASH' }
     this.blocks.set(envelope.payload.blockHash, envelope)
     return { status: 'VALID' }
-  }
-
-  async insertAndStart(
-    envelope: PayloadEnvelope,
-    state: ForkchoiceState,
-    attributes: PayloadAttributes,
-  ): Promise<InsertedAndStarted> {
-    const status = await this.newPayload(envelope)
-    if (status.status !== 'VALID') return { status }
-    try {
-      return { status, started: await this.forkchoiceUpdated(state, attributes) }
-    } catch (startError) {
-      return { status, startError }
-    }
   }
 
   async getPayload(payloadId: Hex): Promise<PayloadEnvelope> {
