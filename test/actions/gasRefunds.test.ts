@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest'
 import { signTransaction } from '../../src/execution/testUtils/signTransaction.ts'
-import { createAddress } from '../../src/execution/tx/decodeTransaction.ts'
+import { createAddress } from '../../src/execution/tx/createAddress.ts'
 import { fromHex, type Hex, toQuantity } from '../../src/lib/hex.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import {

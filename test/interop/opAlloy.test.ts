@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process'
 import fc from 'fast-check'
 import { beforeAll, beforeEach, expect, it } from 'vitest'
 import { formatTransaction } from '../../src/execution/rpc/format/formatTransaction.ts'
-import { decodeTransaction } from '../../src/execution/tx/decodeTransaction.ts'
 import { encodeConsensusReceipt } from '../../src/execution/tx/receiptCodec.ts'
 import { DecodeError } from '../../src/lib/errors.ts'
 import { toHex } from '../../src/lib/hex.ts'
 import { propertyRuns } from '../../src/lib/testUtils/propertyRuns.ts'
+import { decodeTransaction } from '../../src/rollup/protocol/index.ts'
 import {
   decodePostExecTx,
   encodePostExecTx,

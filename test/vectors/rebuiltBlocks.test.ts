@@ -7,11 +7,10 @@ import type { BuildRequest, TxCursor, TxSource } from '../../src/execution/chain
 import type { Chain } from '../../src/execution/chain/types.ts'
 import { initChain, openChain } from '../../src/execution/index.ts'
 import { loadRecordedRpc } from '../../src/execution/testUtils/recordedRpc.ts'
-import { decodeSignedTransaction } from '../../src/execution/tx/decodeTransaction.ts'
 import { ManualClock } from '../../src/lib/clock.ts'
 import type { Hex } from '../../src/lib/hex.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { isDepositTx, isForkActive } from '../../src/rollup/protocol/index.ts'
+import { decodeSignedTransaction, isDepositTx, isForkActive } from '../../src/rollup/protocol/index.ts'
 import type { PayloadAttributes, PayloadEnvelope } from '../../src/rollup/protocol/types.ts'
 import { loadRecording, type RecordingName } from '../support/recording.ts'
 

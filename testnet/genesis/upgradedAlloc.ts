@@ -11,13 +11,13 @@ import {
 import { StateDatabase, type StateSource } from '../../src/execution/state/stateDatabase.ts'
 import { EMPTY_TRIE_ROOT, type Trie } from '../../src/execution/state/trie.ts'
 import { WorldState } from '../../src/execution/state/worldState.ts'
-import { decodeDeposit } from '../../src/execution/tx/decodeTransaction.ts'
 import { EMPTY_BYTES } from '../../src/lib/bytes.ts'
 import { DeviumError } from '../../src/lib/errors.ts'
 import { keccak256 } from '../../src/lib/hash.ts'
 import { fromHex, type Hex, toHex, toQuantity } from '../../src/lib/hex.ts'
 import {
   type DepositTx,
+  decodeDeposit,
   encodeDepositTx,
   SEQUENCER_FEE_VAULT_ADDRESS,
   ZERO_HASH,

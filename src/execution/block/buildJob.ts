@@ -4,6 +4,7 @@ import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import {
+  decodeTransaction,
   EMPTY_REQUESTS_HASH,
   EMPTY_TRIE_ROOT,
   EMPTY_UNCLES_HASH,
@@ -22,7 +23,6 @@ import type { EvmPool, Lease } from '../evm/evmPool.ts'
 import { abandonTransaction } from '../evm/runMessage.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { daSizeOf } from '../tx/dataSize.ts'
-import { decodeTransaction } from '../tx/decodeTransaction.ts'
 import { BlockExecution, type ExecutionResult } from './blockExecution.ts'
 import { childBaseFee, extraDataOf } from './headerRules.ts'
 import type { SlowTransactions } from './slowTransactions.ts'

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { BASE_FEE_VAULT_ADDRESS, L1_FEE_VAULT_ADDRESS } from '../../rollup/protocol/index.ts'
 import { COINBASE, createMemoryBlock, deposit } from '../testUtils/memoryBlock.ts'
-import { createAddress } from '../tx/decodeTransaction.ts'
+import { createAddress } from '../tx/createAddress.ts'
 
 // specs: deposits, "Execution"; regolith, "Overview".
 

@@ -8,6 +8,7 @@ import { signHash } from '../../lib/secp256k1.ts'
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import {
   BASE_FEE_VAULT_ADDRESS,
+  decodeSignedTransaction,
   L1_BLOCK_ADDRESS,
   L1_FEE_VAULT_ADDRESS,
   l1DataFee,
@@ -15,7 +16,6 @@ import {
 } from '../../rollup/protocol/index.ts'
 import { COINBASE, createMemoryBlock, deposit, type MemoryBlockOptions } from '../testUtils/memoryBlock.ts'
 import { signTransaction, type TestTransaction, testAddress, testKey } from '../testUtils/signTransaction.ts'
-import { decodeSignedTransaction } from '../tx/decodeTransaction.ts'
 
 const SENDER = testAddress(1)
 const RECIPIENT: Hex = `0x${'44'.repeat(20)}`

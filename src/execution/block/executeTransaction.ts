@@ -10,7 +10,7 @@ import { isDelegation } from '../evm/delegation.ts'
 import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES, MAX_TX_GAS } from '../evm/intrinsicGas.ts'
 import type { MessageResult } from '../evm/message.ts'
 import { type Environment, finishTransaction, runMessage } from '../evm/runMessage.ts'
-import { effectiveTip } from '../tx/decodeTransaction.ts'
+import { effectiveTip } from '../tx/effectiveTip.ts'
 import { postExecInvalid } from './postExecRules.ts'
 
 /** L1 and operator fees under the parameters of a block (specs: fjord/exec-engine, isthmus/exec-engine). */

@@ -1,3 +1,4 @@
+import { isSignedEncoding } from '../../rollup/protocol/index.ts'
 import {
   decodePostExecTx,
   isPostExecTx,
@@ -6,7 +7,6 @@ import {
 } from '../../rollup/protocol/transaction/postExec.ts'
 import { ChainError } from '../errors.ts'
 import type { BlockContext } from '../evm/message.ts'
-import { isSignedEncoding } from '../tx/decodeTransaction.ts'
 
 /** The rule that a block breaks with its post-exec transaction: `details.problem` of the ChainError `invalid-block`. */
 export type PostExecProblem =

@@ -1,6 +1,17 @@
 import type { Hex } from '../../lib/hex.ts'
-import type { PostExecTx } from '../../rollup/protocol/index.ts'
+import type {
+  DepositTransaction,
+  PostExecTransaction,
+  SignedTransaction as UnconditionalTransaction,
+} from '../../rollup/protocol/index.ts'
 import type { Withdrawal } from '../../rollup/protocol/types.ts'
+
+export type {
+  AccessListEntry,
+  Authorization,
+  DepositTransaction,
+  PostExecTransaction,
+} from '../../rollup/protocol/index.ts'
 
 // Blocks and what is in them. Hashes and addresses are lower-case hex; gas, wei and fees are bigint; numbers, timestamps,
 // indices and nonces are `number`.
@@ -37,26 +48,6 @@ export interface BlockHeader {
   requestsHash?: Hex
 }
 
-export interface AccessListEntry {
-  address: Hex
-  /** 32 bytes each. */
-  storageKeys: Hex[]
-}
-
-/**
- * EIP-7702; `authority` is the signer, undefined when the signature is bad (the entry is then skipped). It is recovered
- * when first read, which takes 40 µs.
- */
-export interface Authorization {
-  readonly chainId: bigint
-  readonly address: Hex
-  readonly nonce: bigint
-  readonly yParity: number
-  readonly r: bigint
-  readonly s: bigint
-  readonly authority: Hex | undefined
-}
-
 /** What has to hold for a transaction to go into a block (eth_sendRawTransactionConditional). */
 export interface TransactionCondition {
   /** By address: the storage root, or slots and their values, 32 bytes each. */
@@ -65,67 +56,9 @@ export interface TransactionCondition {
   timestamps: { min?: number; max?: number }
 }
 
-/** Legacy (0), EIP-2930 (1), EIP-1559 (2) or EIP-7702 (4), sender recovered. */
-export interface SignedTransaction {
-  /** Of what its sender asked for beside it; no part of what is signed. */
+/** As its encoding has it, and with what its sender asked for beside it. */
+export interface SignedTransaction extends UnconditionalTransaction {
   condition?: TransactionCondition
-  type: 0 | 1 | 2 | 4
-  hash: Hex
-  from: Hex
-  /** null: contract creation. */
-  to: Hex | null
-  nonce: number
-  gasLimit: bigint
-  value: bigint
-  data: Uint8Array
-  /** Absent for legacy transactions without replay protection. */
-  chainId?: bigint
-  /** Equal to the gas price for types 0 and 1. */
-  maxFeePerGas: bigint
-  /** Equal to the gas price for types 0 and 1. */
-  maxPriorityFeePerGas: bigint
-  /** Empty for type 0. */
-  accessList: AccessListEntry[]
-  /** Type 4 only. */
-  authorizationList?: Authorization[]
-  /** As on the wire: 27/28 or EIP-155 for type 0, the parity otherwise. */
-  v: bigint
-  r: bigint
-  s: bigint
-  yParity: 0 | 1
-  /** EIP-2718 encoding. */
-  raw: Uint8Array
-}
-
-/** Type 0x7e (specs: deposits). */
-export interface DepositTransaction {
-  type: 0x7e
-  hash: Hex
-  sourceHash: Hex
-  from: Hex
-  to: Hex | null
-  /** Wei; 0 = none. */
-  mint: bigint
-  value: bigint
-  gasLimit: bigint
-  isSystemTx: boolean
-  data: Uint8Array
-  raw: Uint8Array
-}
-
-/**
- * Type 0x7d (Lagoon; specs: lagoon/post-exec): the sequencer puts it behind the transactions that it refunds. Nobody signs it, no EVM
- * runs it, and it has no recipient.
- */
-export interface PostExecTransaction {
-  type: 0x7d
-  hash: Hex
-  /** The zero address. */
-  from: Hex
-  /** RLP of the payload: the encoding without its type. */
-  data: Uint8Array
-  payload: PostExecTx
-  raw: Uint8Array
 }
 
 export type Transaction = SignedTransaction | DepositTransaction | PostExecTransaction

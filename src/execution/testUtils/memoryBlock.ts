@@ -1,6 +1,6 @@
 import { bigIntToMinimalBytes, bytesToBigInt } from '../../lib/bytes.ts'
 import { fromHex, type Hex } from '../../lib/hex.ts'
-import { encodeDepositTx, L1_BLOCK_ADDRESS } from '../../rollup/protocol/index.ts'
+import { decodeDeposit, encodeDepositTx, L1_BLOCK_ADDRESS } from '../../rollup/protocol/index.ts'
 import { type Fork, ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { BlockExecution } from '../block/blockExecution.ts'
 import type { DepositTransaction } from '../chain/block.ts'
@@ -11,7 +11,6 @@ import { ReferenceEvm } from '../evm/testUtils/referenceEvm.ts'
 import { StateDatabase } from '../state/stateDatabase.ts'
 import { EMPTY_TRIE_ROOT } from '../state/trie.ts'
 import { WorldState } from '../state/worldState.ts'
-import { decodeDeposit } from '../tx/decodeTransaction.ts'
 
 export interface MemoryAccount {
   balance?: bigint

@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import type { JsonValue } from '../../jsonRpc/types.ts'
 import { fromHex, type Hex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
-import { blockHeaderFromJson, encodeDepositTx } from '../../rollup/protocol/index.ts'
+import { blockHeaderFromJson, decodeTransaction, encodeDepositTx } from '../../rollup/protocol/index.ts'
 import type { Block, L1FeeFields, Receipt, Transaction } from '../chain/block.ts'
-import { decodeTransaction } from '../tx/decodeTransaction.ts'
 
 type Json = Record<string, JsonValue>
 

@@ -1,10 +1,15 @@
-import { concatBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
-import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
-import { encodeRlp, type RlpInput } from '../../lib/rlp.ts'
+import { fromHex, type Hex, normalizeHex, toHex, toQuantity } from '../../lib/hex.ts'
+import { encodeTypedRlp } from '../../lib/rlp.ts'
 import { privateKeyToAddress, signHash } from '../../lib/secp256k1.ts'
+import {
+  decodeSignedTransaction,
+  encodeSigned,
+  signingHash,
+  type UnsignedTransaction,
+  ZERO_ADDRESS,
+} from '../../rollup/protocol/index.ts'
 import type { SignedTransaction } from '../chain/block.ts'
-import { decodeSignedTransaction } from '../tx/decodeTransaction.ts'
 
 export interface TestTransaction {
   chainId?: bigint
@@ -30,19 +35,7 @@ export function testAddress(index: number): Hex {
 
 /** A dynamic-fee transaction of chain 901, signed with `key`. */
 export function signTransaction(key: Uint8Array, fields: TestTransaction = {}): SignedTransaction {
-  const body: RlpInput[] = [
-    fields.chainId ?? 901n,
-    fields.nonce ?? 0,
-    fields.maxPriorityFeePerGas ?? 1_000_000n,
-    fields.maxFeePerGas ?? 2_000_000_000n,
-    fields.gasLimit ?? 21_000n,
-    fields.to === null ? new Uint8Array() : fromHex(fields.to ?? '0x1111111111111111111111111111111111111111'),
-    fields.value ?? 0n,
-    fields.data ?? new Uint8Array(),
-    [],
-  ]
-  const { r, s, yParity } = signHash(keccak256(typed(2, body)), key)
-  return decodeSignedTransaction(typed(2, [...body, yParity, trim(r), trim(s)]))
+  return decodeSignedTransaction(sign({ ...DEFAULTS, ...fields }, key))
 }
 
 /** A legacy transaction, without replay protection when `chainId` is undefined. */
@@ -50,20 +43,27 @@ export function signLegacyTransaction(
   key: Uint8Array,
   { chainId, nonce = 0, gasPrice = 2_000_000_000n }: { chainId?: bigint; nonce?: number; gasPrice?: bigint },
 ): SignedTransaction {
-  const body: RlpInput[] = [nonce, gasPrice, 21_000n, new Uint8Array(20), 0n, new Uint8Array()]
-  const signed = chainId === undefined ? body : [...body, chainId, 0, 0]
-  const { r, s, yParity } = signHash(keccak256(encodeRlp(signed)), key)
-  const v = chainId === undefined ? BigInt(27 + yParity) : chainId * 2n + 35n + BigInt(yParity)
-  return decodeSignedTransaction(encodeRlp([...body, v, trim(r), trim(s)]))
+  const { chainId: _, ...fields } = DEFAULTS
+  const protection = chainId === undefined ? {} : { chainId }
+  const tx = { ...fields, ...protection, type: 0 as const, nonce, maxFeePerGas: gasPrice, to: ZERO_ADDRESS }
+  return decodeSignedTransaction(sign(tx, key))
 }
 
-function typed(type: number, body: RlpInput[]): Uint8Array {
-  return concatBytes(Uint8Array.of(type), encodeRlp(body))
+const DEFAULTS: UnsignedTransaction = {
+  type: 2,
+  chainId: 901n,
+  nonce: 0,
+  maxPriorityFeePerGas: 1_000_000n,
+  maxFeePerGas: 2_000_000_000n,
+  gasLimit: 21_000n,
+  to: '0x1111111111111111111111111111111111111111',
+  value: 0n,
+  data: new Uint8Array(),
+  accessList: [],
 }
 
-function trim(bytes: Uint8Array): Uint8Array {
-  const start = bytes.findIndex((byte) => byte !== 0)
-  return bytes.subarray(start === -1 ? bytes.length : start)
+function sign(tx: UnsignedTransaction, key: Uint8Array): Uint8Array {
+  return encodeSigned(tx, signHash(signingHash(tx), key))
 }
 
 /** Keys of the accounts that the recorded chains' genesis funds: those of Anvil's and Hardhat's default mnemonic. */
@@ -80,7 +80,7 @@ export function signAuthorization(
   key: Uint8Array,
   { address, nonce = 0, chainId = 0n }: { address: Hex; nonce?: number; chainId?: bigint },
 ): Record<string, string> {
-  const signed = concatBytes(Uint8Array.of(0x05), encodeRlp([chainId, fromHex(address), nonce]))
+  const signed = encodeTypedRlp(0x05, [chainId, fromHex(address), nonce])
   const { r, s, yParity } = signHash(keccak256(signed), key)
   const [quantityR, quantityS] = [r, s].map((bytes) => toQuantity(BigInt(toHex(bytes)))) as [string, string]
   return {
@@ -95,12 +95,9 @@ export function signAuthorization(
 
 /** A set-code transaction (EIP-7702) with these entries, each as signAuthorization gives it. */
 export function signSetCode(key: Uint8Array, entries: readonly Record<string, string>[]): Uint8Array {
-  const list = entries.map(({ chainId = '', address = '', nonce = '', yParity = '', r = '', s = '' }) => {
-    const [chain, at, parity, ...signature] = [chainId, nonce, yParity, r, s].map((quantity) => BigInt(quantity))
-    return [chain ?? 0n, fromHex(address), at ?? 0n, parity ?? 0n, ...signature]
-  })
-  const body: RlpInput[] = [901n, 0, 1_000_000n, 2_000_000_000n, 50_000_000n, new Uint8Array(20), 0n, new Uint8Array()]
-  const signed = [...body, [], list]
-  const { r, s, yParity } = signHash(keccak256(typed(4, signed)), key)
-  return typed(4, [...signed, yParity, trim(r), trim(s)])
+  const authorizationList = entries.map(({ chainId = '', address, nonce = '', yParity = '', r = '', s = '' }) => ({
+    ...{ chainId: BigInt(chainId), address: normalizeHex(address, 20, 'address'), nonce: BigInt(nonce) },
+    ...{ yParity: Number(yParity), r: BigInt(r), s: BigInt(s) },
+  }))
+  return sign({ ...DEFAULTS, type: 4, gasLimit: 50_000_000n, to: ZERO_ADDRESS, authorizationList }, key)
 }

@@ -9,7 +9,7 @@ import { type Word, wordToAddress, wordToBytes, wordToSlot } from '../evm/interp
 import type { Environment } from '../evm/runMessage.ts'
 import { storageWord } from '../evm/storageWord.ts'
 import { EMPTY_CODE_HASH } from '../state/account.ts'
-import { createAddress } from '../tx/decodeTransaction.ts'
+import { createAddress } from '../tx/createAddress.ts'
 import type { TracedTransaction, TransactionTracer } from './types.ts'
 
 export interface PrestateOptions {

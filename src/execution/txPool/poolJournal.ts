@@ -9,8 +9,8 @@ import { makeDirectory } from '../../lib/makeDirectory.ts'
 import { encodeRlp, readRlpHeader } from '../../lib/rlp.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
 import { takeTurn } from '../../lib/turns.ts'
+import { decodeSignedTransaction } from '../../rollup/protocol/index.ts'
 import type { SignedTransaction } from '../chain/block.ts'
-import { decodeSignedTransaction } from '../tx/decodeTransaction.ts'
 import type { SenderContent } from './txPool.ts'
 
 /** The part of the pool that is written down. */

@@ -1,5 +1,5 @@
 import type { TxCursor } from '../chain/building.ts'
-import { effectiveTip } from '../tx/decodeTransaction.ts'
+import { effectiveTip } from '../tx/effectiveTip.ts'
 import type { PoolEntry } from './senderQueue.ts'
 
 interface Lane {

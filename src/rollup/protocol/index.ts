@@ -157,6 +157,7 @@ export {
   verifyStorageProof,
 } from './payload/stateProof.ts'
 export { marksOf, type TransactionList } from './payload/transactionList.ts'
+export { createAuthorization } from './transaction/authorization.ts'
 export {
   decodeDeposit,
   decodeSignedTransaction,

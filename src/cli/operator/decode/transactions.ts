@@ -1,8 +1,7 @@
-import { decodeTransaction } from '../../../execution/tx/decodeTransaction.ts'
 import { DecodeError } from '../../../lib/errors.ts'
 import { keccak256Hex } from '../../../lib/hash.ts'
 import type { Hex } from '../../../lib/hex.ts'
-import { isPostExecTx, type PostExecTx } from '../../../rollup/protocol/index.ts'
+import { decodeTransaction, isPostExecTx, type PostExecTx } from '../../../rollup/protocol/index.ts'
 
 /** An L2 transaction of a batch. Amounts are decimal text: they pass what JSON numbers hold. */
 export interface TransactionJson {

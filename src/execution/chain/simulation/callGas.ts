@@ -3,7 +3,7 @@ import { ZERO_ADDRESS } from '../../../rollup/protocol/types.ts'
 import { ChainError } from '../../errors.ts'
 import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES } from '../../evm/intrinsicGas.ts'
 import type { Environment } from '../../evm/runMessage.ts'
-import { effectiveTip } from '../../tx/decodeTransaction.ts'
+import { effectiveTip } from '../../tx/effectiveTip.ts'
 import type { CallRequest } from './types.ts'
 
 /** Why a call cannot even start: `details.problem` of the ChainError `execution-failed`. */

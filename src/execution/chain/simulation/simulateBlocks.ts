@@ -1,4 +1,5 @@
 import { checksumAddress } from '../../../lib/checksumAddress.ts'
+import { keccak256Hex } from '../../../lib/hash.ts'
 import { type Hex, toHex } from '../../../lib/hex.ts'
 import {
   BASE_FEE_VAULT_ADDRESS,
@@ -7,7 +8,7 @@ import {
   MESSAGE_PASSER_ADDRESS,
   OPERATOR_FEE_VAULT_ADDRESS,
 } from '../../../rollup/protocol/constants.ts'
-import { EMPTY_REQUESTS_HASH } from '../../../rollup/protocol/index.ts'
+import { EMPTY_REQUESTS_HASH, encodeTransaction } from '../../../rollup/protocol/index.ts'
 import { parseL1Info } from '../../../rollup/protocol/l1/l1Info.ts'
 import { orderedTrieRoot } from '../../../rollup/protocol/payload/orderedTrie.ts'
 import { ZERO_ADDRESS, ZERO_HASH } from '../../../rollup/protocol/types.ts'
@@ -24,7 +25,6 @@ import type { WorldState } from '../../state/worldState.ts'
 import { TransferLogs } from '../../tracing/transferLogs.ts'
 import { daSizeOf } from '../../tx/dataSize.ts'
 import { type ExecutionReceipt, encodeConsensusReceipt, logsBloom, mergeBlooms } from '../../tx/receiptCodec.ts'
-import { withoutSignature } from '../../tx/unsignedTransaction.ts'
 import type { Block, BlockHeader, SignedTransaction } from '../block.ts'
 import { toBlock } from '../blockReader.ts'
 import { failureOf } from '../failure.ts'
@@ -153,21 +153,15 @@ async function simulateTransaction(
   const { gasPool } = simulation
   // geth takes an empty pool for none.
   const gas = gasPool === undefined || gasPool === 0n || wanted < gasPool ? wanted : gasPool
-  const transaction = withoutSignature({
-    chainId: block.chainId,
-    from,
-    to,
-    nonce,
-    gasLimit: gas,
-    value,
-    data,
-    accessList,
-    authorizationList: request.authorizationList,
-    fees:
-      request.gasPrice === undefined
-        ? { maxFeePerGas: request.maxFeePerGas ?? 0n, maxPriorityFeePerGas: request.maxPriorityFeePerGas ?? 0n }
-        : { gasPrice: request.gasPrice },
-  })
+  const { gasPrice, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n, authorizationList } = request
+  const fields = { chainId: block.chainId, from, to, nonce, gasLimit: gas, value, data }
+  const fees = { maxFeePerGas, maxPriorityFeePerGas }
+  const transaction =
+    gasPrice !== undefined
+      ? withoutSignature({ ...fields, type: 0, accessList: [], maxFeePerGas: gasPrice, maxPriorityFeePerGas: gasPrice })
+      : authorizationList === undefined
+        ? withoutSignature({ ...fields, ...fees, type: 2, accessList })
+        : withoutSignature({ ...fields, ...fees, type: 4, accessList, authorizationList })
   const { gasUsed, ...outcome } = await geths(gas, async () => {
     if (simulation.request.isValidated) checkNonce(from, BigInt(nonce), stateNonce)
     return executeCall(simulation, env, request, gas)
@@ -293,3 +287,11 @@ function withSimulated(ancestry: Ancestry, simulated: ReadonlyMap<Hex, BlockHead
     isCanonical: (header) => !simulated.has(header.hash) && ancestry.isCanonical(header),
   }
 }
+
+/** As a transaction whose signature is zeros, which geth shows simulated ones as. */
+function withoutSignature(tx: Omit<SignedTransaction, keyof typeof NO_SIGNATURE | 'hash' | 'raw'>): SignedTransaction {
+  const raw = encodeTransaction({ ...tx, ...NO_SIGNATURE })
+  return { ...tx, ...NO_SIGNATURE, hash: keccak256Hex(raw), raw }
+}
+
+const NO_SIGNATURE = { v: 0n, r: 0n, s: 0n, yParity: 0 } as const

@@ -7,6 +7,8 @@ import { encodeFields, type Member, memberOf, type TypedMembers } from './encode
 import { DEPOSIT_TX_TYPE, type FieldName, fieldsOf, POST_EXEC_TYPE_BYTE } from './fields.ts'
 import type { Transaction } from './types.ts'
 
+type Json = { [name: string]: JsonValue }
+
 /**
  * The EIP-2718 encoding of a transaction as JSON-RPC gives it, straight from text to bytes. Only its form is checked: the
  * hash, or the root of its block, proves the rest. Throws DecodeError, also for a type that is not known.
@@ -29,7 +31,7 @@ export function typeOfJson({ type }: JsonObject): number {
 }
 
 /** The JSON of a transaction without its place in a block, as geth gives it. */
-export function transactionToJson(tx: Transaction): JsonObject {
+export function transactionToJson(tx: Transaction): Json {
   const common = { type: toQuantity(tx.type), hash: tx.hash, from: tx.from }
   // Fields that do not apply to it are left out.
   if (tx.type === POST_EXEC_TYPE_BYTE) return { ...common, gas: '0x0', input: toHex(tx.data), value: '0x0' }
@@ -46,8 +48,8 @@ export function transactionToJson(tx: Transaction): JsonObject {
 }
 
 /** The fields of its type that it has: an unsigned transaction has no signature. */
-export function fieldsToJson(tx: TypedMembers): JsonObject {
-  const json: JsonObject = {}
+export function fieldsToJson(tx: TypedMembers): Json {
+  const json: Json = {}
   for (const name of fieldsOf(tx.type)) {
     const value = memberOf(tx, name)
     if (value !== undefined) json[name] = jsonOf(value)

@@ -1,15 +1,18 @@
+import { readFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { serializeTransaction, toHex as viemHex } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../../lib/bytes.ts'
 import { DecodeError } from '../../../lib/errors.ts'
 import { keccak256Hex } from '../../../lib/hash.ts'
-import { type Hex, toHex } from '../../../lib/hex.ts'
+import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { encodeRlp, encodeTypedRlp, type RlpInput } from '../../../lib/rlp.ts'
-import { privateKeyToAddress, signHash } from '../../../lib/secp256k1.ts'
+import { privateKeyToAddress, SECP256K1_ORDER, signHash } from '../../../lib/secp256k1.ts'
 import { propertyRuns } from '../../../lib/testUtils/propertyRuns.ts'
 import {
   type DepositTx,
+  decodeSignedTransaction,
   decodeTransaction,
   encodeDepositTx,
   encodePostExecTx,
@@ -210,6 +213,77 @@ describe('the network form of a blob transaction', () => {
   it('is none without blobs, or of another type', () => {
     expect(readNetworkForm(raw)).toBeUndefined()
     expect(readNetworkForm(encodeTypedRlp(2, [[1], [2]]))).toBeUndefined()
+  })
+})
+
+describe('the example of EIP-155', () => {
+  it('is read with its chain id and its sender', () => {
+    const raw = fromHex(
+      '0xf86c098504a817c800825208943535353535353535353535353535353535353535880de0b6b3a76400008025a028ef61340bd939bc2195fe537567866003e1a15d3c71ff63e1590620aa636276a067cbe9d8997f761aecb703304b3800ccf555c9f3dc64214b297fb1966a3b6d83',
+    )
+    expect(decodeTransaction(raw)).toMatchObject({
+      ...{ type: 0, chainId: 1n, nonce: 9, maxFeePerGas: 20_000_000_000n, gasLimit: 21_000n, value: 10n ** 18n },
+      ...{ to: `0x${'35'.repeat(20)}`, v: 37n, yParity: 0, from: '0x9d8a62f656a8d1615c1294fd71e9cfb3e4855a4f' },
+    })
+  })
+})
+
+describe.each(['granite-singular-zlib-calldata', 'holocene-span-brotli-calldata', '2026-holocene-to-karst-blobs'])(
+  'transactions of op-geth: %s',
+  (name) => {
+    const { l2, l2RawTransactions } = loadAnswers(name)
+
+    it('give their encoding, and the encoding gives them', () => {
+      const types = new Set<number>()
+      for (const [number, { transactions }] of l2.entries()) {
+        for (const [index, json] of transactions.entries()) {
+          const raw = transactionFromJson(json)
+          expect(toHex(raw)).toBe(l2RawTransactions[number]?.[index] ?? toHex(raw))
+          const transaction = decodeTransaction(raw)
+          expect(json).toMatchObject(transactionToJson(transaction))
+          types.add(transaction.type)
+        }
+      }
+      expect([...types].sort()).toEqual([0, 0x7e, 1, 2].sort())
+    })
+  },
+)
+
+/** Blocks that op-geth answered with, and its encodings of what they hold. */
+function loadAnswers(name: string): { l2: { transactions: unknown[] }[]; l2RawTransactions: (string | null)[][] } {
+  const url = new URL(`../../../../test/vectors/data/op-node-${name}.json.gz`, import.meta.url)
+  return JSON.parse(gunzipSync(readFileSync(url)).toString())
+}
+
+describe('what no L2 takes', () => {
+  const tx: UnsignedTransaction = {
+    ...{ type: 2, chainId: 901n, nonce: 0, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n, gasLimit: 21_000n },
+    ...{ to: SENDER, value: 0n, data: new Uint8Array(0), accessList: [] },
+  }
+  const { v, r, s } = new TransactionReader(sign(tx)).signature
+  it.each([
+    { id: 'the upper of the two s', changes: { s: SECP256K1_ORDER - s }, message: 'invalid signature' },
+    { id: 'r of zero', changes: { r: 0n }, message: 'invalid signature' },
+    { id: 'r of the order', changes: { r: SECP256K1_ORDER }, message: 'invalid signature' },
+    { id: 's of zero', changes: { s: 0n }, message: 'invalid signature' },
+    { id: 'a parity of 2', changes: { v: 2n }, message: 'invalid signature' },
+    { id: 'v of 26', changes: { type: 0, v: 26n }, message: 'invalid signature' },
+    { id: 'v of 34', changes: { type: 0, v: 34n }, message: 'invalid signature' },
+    { id: 'a nonce of 2^53', changes: { nonce: 2 ** 53 }, message: 'larger than 2^53-1' },
+    {
+      id: 'a blob transaction',
+      changes: { type: 3, maxFeePerBlobGas: 1n, blobVersionedHashes: [] },
+      message: 'type 3 is not supported',
+    },
+    {
+      id: 'a set-code transaction that creates',
+      changes: { type: 4, to: null, authorizationList: [] },
+      message: 'create',
+    },
+  ] as const)('is refused: $id', ({ changes, message }) => {
+    const raw = encodeTransaction({ ...tx, v, r, s, ...changes })
+    expect(() => decodeSignedTransaction(raw)).toThrow(DecodeError)
+    expect(() => decodeSignedTransaction(raw)).toThrow(message)
   })
 })
 
