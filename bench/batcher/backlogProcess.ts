@@ -1,4 +1,10 @@
-import { BatchSubmitter, createL1Endpoint, createL2Source, L1Heads, noBatcherMetrics } from '../../src/batcher/index.ts'
+import {
+  BatchSubmitter,
+  createL2Source,
+  createSubmitterL1,
+  L1Heads,
+  noBatcherMetrics,
+} from '../../src/batcher/index.ts'
 import { TEST_BATCHER_OPTIONS } from '../../src/batcher/testUtils/submitterSetup.ts'
 import { createRpcClient } from '../../src/jsonRpc/client.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -24,7 +30,7 @@ markLater()
 const [url = '', lastText = ''] = process.argv.slice(2)
 const last = Number(lastText)
 const rpc = createRpcClient({ url })
-const l1 = createL1Endpoint(rpc, 10_000)
+const l1 = createSubmitterL1((operation) => operation({ rpc }), 10_000)
 const submitter = new BatchSubmitter(
   {
     rollup: rpc,

@@ -9,7 +9,7 @@ export {
   createBlobsAhead,
 } from './beacon/index.ts'
 export { withConfirmationDepth } from './confirmationDepth.ts'
-export { createL1, type L1, type L1Endpoint, type L1EndpointState } from './endpoints/index.ts'
+export { type AskL1, createL1, type L1, type L1Endpoint, type L1EndpointState } from './endpoints/index.ts'
 export { L1Error } from './errors.ts'
 export {
   createL1HeadTracker,

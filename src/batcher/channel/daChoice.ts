@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { MAX_BLOB_DATA_BYTES } from '../../rollup/protocol/index.ts'
-import type { L1Endpoint } from '../l1/l1Endpoint.ts'
+import type { SubmitterL1 } from '../l1/submitterL1.ts'
 import { RepeatedWarnings } from '../submitter/repeatedWarnings.ts'
 import { type FeeSuggestion, gasPricesOf } from '../txmgr/fees.ts'
 import { MAX_BLOBS_PER_TX } from '../txmgr/sidecar.ts'
@@ -50,7 +50,7 @@ export interface CheapestChoiceOptions {
 
 /** Whatever costs less; blobs until the first prices are known. */
 export class CheapestChoice implements DaChoice {
-  private readonly modules: { l1: Pick<L1Endpoint, 'suggestFees'>; clock: Clock; logger: Logger }
+  private readonly modules: { l1: Pick<SubmitterL1, 'suggestFees'>; clock: Clock; logger: Logger }
   private readonly configs: { blobs: ChannelConfig; calldata: ChannelConfig }
   private readonly warnings: RepeatedWarnings
   private readonly options: CheapestChoiceOptions
@@ -59,7 +59,7 @@ export class CheapestChoice implements DaChoice {
   private current: ChannelConfig
 
   constructor(
-    modules: { l1: Pick<L1Endpoint, 'suggestFees'>; clock: Clock; logger: Logger },
+    modules: { l1: Pick<SubmitterL1, 'suggestFees'>; clock: Clock; logger: Logger },
     configs: { blobs: ChannelConfig; calldata: ChannelConfig },
     options: CheapestChoiceOptions,
   ) {

@@ -2,8 +2,8 @@ import { type Clock, sleep } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import { WakeUp } from '../../lib/wakeUp.ts'
 import type { L1BlockRef } from '../../rollup/protocol/types.ts'
-import type { L1Endpoint } from './l1Endpoint.ts'
 import type { Reachability } from './reachability.ts'
+import type { SubmitterL1 } from './submitterL1.ts'
 
 const LOOKS_PER_BLOCK = 4
 /** Bounds of the time between two looks. The longest suits Ethereum's blocks of 12 s. */
@@ -14,7 +14,7 @@ const FIRST_LOOK_MS = 1_000
 
 /** The L1's newest head. The L1 is asked for it by `read`, and again and again while somebody waits for the next head. */
 export class L1Heads {
-  private readonly modules: { l1: Pick<L1Endpoint, 'head'>; clock: Clock }
+  private readonly modules: { l1: Pick<SubmitterL1, 'head'>; clock: Clock }
   private readonly waiters = new Set<WakeUp>()
   private looking = new AbortController()
   private lookMs = FIRST_LOOK_MS
@@ -22,7 +22,7 @@ export class L1Heads {
   private reach: Reachability = { lastAnswerMs: undefined, error: undefined }
   private changes = 0
 
-  constructor(modules: { l1: Pick<L1Endpoint, 'head'>; clock: Clock }) {
+  constructor(modules: { l1: Pick<SubmitterL1, 'head'>; clock: Clock }) {
     this.modules = modules
   }
 

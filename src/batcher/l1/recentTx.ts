@@ -1,5 +1,5 @@
 import type { Hex } from '../../lib/hex.ts'
-import type { L1Endpoint } from './l1Endpoint.ts'
+import type { SubmitterL1 } from './submitterL1.ts'
 
 /**
  * The L1 block that the rollup node must have reached so that it knows all of our transactions: the first in which the
@@ -7,7 +7,7 @@ import type { L1Endpoint } from './l1Endpoint.ts'
  * in them. With depth 0 the L1 head itself.
  */
 export async function findRecentTxBlock(
-  l1: Pick<L1Endpoint, 'head' | 'nonceAt'>,
+  l1: Pick<SubmitterL1, 'head' | 'nonceAt'>,
   address: Hex,
   depth: number,
   signal: AbortSignal,

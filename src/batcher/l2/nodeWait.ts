@@ -2,13 +2,13 @@ import { JsonRpcError } from '../../jsonRpc/types.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
-import type { L1Endpoint } from '../l1/l1Endpoint.ts'
 import { findRecentTxBlock } from '../l1/recentTx.ts'
+import type { SubmitterL1 } from '../l1/submitterL1.ts'
 import { RepeatedWarnings } from '../submitter/repeatedWarnings.ts'
 import type { BatcherSyncStatus } from './syncStatus.ts'
 
 export interface NodeWaitModules {
-  l1: Pick<L1Endpoint, 'head' | 'nonceAt'>
+  l1: Pick<SubmitterL1, 'head' | 'nonceAt'>
   sender: { readonly from: Hex }
   clock: Clock
   logger: Logger

@@ -1,8 +1,8 @@
 import type { RpcClient } from '../../jsonRpc/client.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
-import type { L1Endpoint } from '../l1/l1Endpoint.ts'
 import type { L1Heads } from '../l1/l1Heads.ts'
+import type { SubmitterL1 } from '../l1/submitterL1.ts'
 import type { L2Source } from '../l2/l2Source.ts'
 import type { ThrottlerModules } from '../throttle/throttler.ts'
 import type { TxManager } from '../txmgr/txManager.ts'
@@ -11,7 +11,7 @@ import type { BatchSender } from './publisher.ts'
 
 export interface BatchSubmitterModules {
   rollup: Pick<RpcClient, 'request'>
-  l1: L1Endpoint
+  l1: SubmitterL1
   l2: L2Source
   /** L2 execution clients that are throttled when data pile up. */
   builders: ThrottlerModules['builders']

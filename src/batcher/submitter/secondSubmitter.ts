@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { DeviumError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
-import type { L1Endpoint } from '../l1/l1Endpoint.ts'
+import type { SubmitterL1 } from '../l1/submitterL1.ts'
 import { type ForeignTx, findTxByNonce } from '../txmgr/foreignTx.ts'
 
 /** Another program posts batches with our account. Critical: they take each other's nonces, and channels break. */
@@ -11,7 +11,7 @@ export class SecondSubmitterError extends DeviumError<'second-submitter'> {
 }
 
 export interface SecondSubmitterModules {
-  l1: Pick<L1Endpoint, 'head' | 'nonceAt' | 'transactionsOf'>
+  l1: Pick<SubmitterL1, 'head' | 'nonceAt' | 'transactionsOf'>
   sender: { readonly from: Hex }
   clock: Clock
   logger: Logger

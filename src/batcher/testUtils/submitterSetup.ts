@@ -3,8 +3,8 @@ import { createRpcClient, type RpcClient, RpcTransportError } from '../../jsonRp
 import { systemClock } from '../../lib/clock.ts'
 import { toQuantity } from '../../lib/hex.ts'
 import type { Kzg } from '../../lib/kzg/index.ts'
-import { createL1Endpoint } from '../l1/l1Endpoint.ts'
 import { L1Heads } from '../l1/l1Heads.ts'
+import { createSubmitterL1 } from '../l1/submitterL1.ts'
 import { createL2Source } from '../l2/l2Source.ts'
 import { BatchSubmitter } from '../submitter/batchSubmitter.ts'
 import { noBatcherMetrics } from '../submitter/metrics.ts'
@@ -137,24 +137,22 @@ export async function setUpSubmitter(
         if (setup.l1Fault) throw new RpcTransportError('rpc-transport', 'connect ECONNREFUSED')
         return call()
       }
-      const endpoint = createL1Endpoint(
-        {
-          request: (...args) => faulty(() => l1.request(...args)),
-          batch: async (calls, options) => {
-            const answers = await faulty(() => l1.batch(calls, options))
-            const { blobBaseFee } = setup
-            if (calls.some(({ method }) => method === 'eth_blobBaseFee')) {
-              blobBaseFeeAsked.resolve()
-              blobBaseFeeAsked = Promise.withResolvers()
-            }
-            if (blobBaseFee === undefined) return answers
-            return answers.map((answer, index) =>
-              calls[index]?.method === 'eth_blobBaseFee' ? toQuantity(blobBaseFee) : answer,
-            )
-          },
+      const rpc: Pick<RpcClient, 'request' | 'batch'> = {
+        request: (...args) => faulty(() => l1.request(...args)),
+        batch: async (calls, options) => {
+          const answers = await faulty(() => l1.batch(calls, options))
+          const { blobBaseFee } = setup
+          if (calls.some(({ method }) => method === 'eth_blobBaseFee')) {
+            blobBaseFeeAsked.resolve()
+            blobBaseFeeAsked = Promise.withResolvers()
+          }
+          if (blobBaseFee === undefined) return answers
+          return answers.map((answer, index) =>
+            calls[index]?.method === 'eth_blobBaseFee' ? toQuantity(blobBaseFee) : answer,
+          )
         },
-        L1_TIMEOUT_MS,
-      )
+      }
+      const endpoint = createSubmitterL1((operation) => operation({ rpc }), L1_TIMEOUT_MS)
       const heads = new L1Heads({ l1: endpoint, clock: systemClock })
       const modules = { l1: endpoint, heads, clock: systemClock, logger: log.logger }
       const sender = new TxManager(

@@ -4,8 +4,8 @@ import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { kzg } from '../../lib/kzg/testUtils/kzgInTest.ts'
-import { createL1Endpoint, type L1Endpoint } from '../l1/l1Endpoint.ts'
 import { L1Heads } from '../l1/l1Heads.ts'
+import { createSubmitterL1, type SubmitterL1 } from '../l1/submitterL1.ts'
 import type { ForeignTx } from '../txmgr/foreignTx.ts'
 import { noTxManagerMetrics } from '../txmgr/metrics.ts'
 import type { TxManagerOptions } from '../txmgr/options.ts'
@@ -40,11 +40,11 @@ export function useL1(): void {
 
 export function createManager(
   options: Partial<TxManagerOptions> = {},
-  change: (l1: L1Endpoint) => L1Endpoint = (l1) => l1,
+  change: (l1: SubmitterL1) => SubmitterL1 = (l1) => l1,
   onForeign: (tx: ForeignTx) => void = () => {},
   clock: Clock = systemClock,
 ) {
-  const l1 = change(createL1Endpoint(rpc, 120_000))
+  const l1 = change(createSubmitterL1((operation) => operation({ rpc }), 120_000))
   return new TxManager(
     {
       l1,

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
-import type { L1Endpoint } from '../l1/l1Endpoint.ts'
+import type { SubmitterL1 } from '../l1/submitterL1.ts'
 import { RepeatedWarnings } from '../submitter/repeatedWarnings.ts'
 import type { TxManagerOptions } from './options.ts'
 
@@ -9,14 +9,14 @@ import type { TxManagerOptions } from './options.ts'
  * the tip that the L1 suggests for those is most often too much. Blocks are read when a tip is asked for, each one once.
  */
 export class BlobTips {
-  private readonly l1: Pick<L1Endpoint, 'head' | 'blobTips'>
+  private readonly l1: Pick<SubmitterL1, 'head' | 'blobTips'>
   private readonly options: Pick<TxManagerOptions, 'blobTipCapPercentile' | 'blobTipCapRange'>
   private readonly warnings: RepeatedWarnings
   /** By block number. One that a reorg replaced is as good for this. */
   private known = new Map<number, bigint[]>()
 
   constructor(
-    modules: { l1: Pick<L1Endpoint, 'head' | 'blobTips'>; clock: Clock; logger: Logger },
+    modules: { l1: Pick<SubmitterL1, 'head' | 'blobTips'>; clock: Clock; logger: Logger },
     options: Pick<TxManagerOptions, 'blobTipCapPercentile' | 'blobTipCapRange'>,
   ) {
     this.l1 = modules.l1

@@ -1,5 +1,5 @@
 import type { Hex } from '../../lib/hex.ts'
-import type { L1Endpoint } from '../l1/l1Endpoint.ts'
+import type { SubmitterL1 } from '../l1/submitterL1.ts'
 
 /** A transaction of the account that this program did not send. */
 export interface ForeignTx {
@@ -14,7 +14,7 @@ const MAX_DEPTH = 128
 
 /** The transaction of `address` with this nonce, when it is in one of the last blocks. */
 export async function findTxByNonce(
-  l1: Pick<L1Endpoint, 'head' | 'nonceAt' | 'transactionsOf'>,
+  l1: Pick<SubmitterL1, 'head' | 'nonceAt' | 'transactionsOf'>,
   address: Hex,
   nonce: number,
   signal: AbortSignal,

@@ -1,12 +1,12 @@
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
-import type { L1Endpoint } from '../l1/l1Endpoint.ts'
+import type { SubmitterL1 } from '../l1/submitterL1.ts'
 import type { TxManagerMetrics } from './metrics.ts'
 import type { L1Terms } from './obstacle.ts'
 import type { L1Tx } from './transaction.ts'
 
 export interface L1TermsModules {
-  l1: Pick<L1Endpoint, 'estimateGas' | 'nonceAt' | 'suggestFees'>
+  l1: Pick<SubmitterL1, 'estimateGas' | 'nonceAt' | 'suggestFees'>
   signer: { readonly address: Hex }
   logger: Logger
   metrics: Pick<TxManagerMetrics, 'rpcError'>

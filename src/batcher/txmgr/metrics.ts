@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import { feeOf, type TxReceipt } from '../l1/l1Endpoint.ts'
+import { feeOf, type TxReceipt } from '../l1/submitterL1.ts'
 import type { FeeSuggestion } from './fees.ts'
 
 /** Events that the transaction manager counts. */

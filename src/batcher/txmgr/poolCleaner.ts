@@ -4,7 +4,7 @@ import { describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { encodeBlob } from '../../rollup/protocol/index.ts'
-import type { L1Endpoint } from '../l1/l1Endpoint.ts'
+import type { SubmitterL1 } from '../l1/submitterL1.ts'
 import { RepeatedWarnings } from '../submitter/repeatedWarnings.ts'
 import { blobFeeCapOf, bumpFees, calldataGas, type FeeCaps, type FeeSuggestion, feeCapOf, type TxKind } from './fees.ts'
 import type { TxManagerOptions } from './options.ts'
@@ -15,7 +15,7 @@ import type { L1Tx } from './transaction.ts'
 import type { CraftedTx } from './types.ts'
 
 export interface PoolCleanerModules {
-  l1: Pick<L1Endpoint, 'nonceAt' | 'pendingTx'>
+  l1: Pick<SubmitterL1, 'nonceAt' | 'pendingTx'>
   signer: TxSigner
   clock: Clock
   logger: Logger

@@ -5,8 +5,8 @@ import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { untilAborted } from '../../lib/untilAborted.ts'
 import { networkForm } from '../../rollup/protocol/index.ts'
-import type { L1Endpoint, TxReceipt } from '../l1/l1Endpoint.ts'
 import type { L1Heads } from '../l1/l1Heads.ts'
+import type { SubmitterL1, TxReceipt } from '../l1/submitterL1.ts'
 import { classifyPublishError, PROBLEM_LABELS, type PublishProblem, TxError } from './errors.ts'
 import type { FeeSuggestion, TxKind } from './fees.ts'
 import { orUndefined, readNonce, readTerms } from './l1Terms.ts'
@@ -19,7 +19,7 @@ import type { L1Tx, SignedTx } from './transaction.ts'
 import type { CraftedTx, InFlightTx } from './types.ts'
 
 export interface SendLoopModules {
-  l1: Pick<L1Endpoint, 'sendRawTransaction' | 'receipts' | 'estimateGas' | 'nonceAt' | 'suggestFees'>
+  l1: Pick<SubmitterL1, 'sendRawTransaction' | 'receipts' | 'estimateGas' | 'nonceAt' | 'suggestFees'>
   heads: Pick<L1Heads, 'version' | 'changed'>
   signer: TxSigner
   clock: Clock
@@ -352,7 +352,7 @@ export class SendLoop {
 
   private async confirmedReceipt(signal: AbortSignal): Promise<TxReceipt | undefined> {
     const { l1, logger, metrics } = this.modules
-    let answer: Awaited<ReturnType<L1Endpoint['receipts']>>
+    let answer: Awaited<ReturnType<SubmitterL1['receipts']>>
     try {
       answer = await l1.receipts(this.versions, signal)
     } catch (error) {

@@ -5,8 +5,8 @@ import type { Kzg } from '../../lib/kzg/index.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { retry } from '../../lib/retry.ts'
 import { untilAborted } from '../../lib/untilAborted.ts'
-import { type L1Endpoint, L1UnsupportedError, type TxReceipt } from '../l1/l1Endpoint.ts'
 import type { L1Heads } from '../l1/l1Heads.ts'
+import { L1UnsupportedError, type SubmitterL1, type TxReceipt } from '../l1/submitterL1.ts'
 import { BlobTips } from './blobTips.ts'
 import { TxError } from './errors.ts'
 import { blobFeeCapOf, calldataGas, FeeLimitError, type FeeSuggestion, feeCapOf, larger, type TxKind } from './fees.ts'
@@ -29,7 +29,7 @@ export interface TxCandidate {
 }
 
 export interface TxManagerModules {
-  l1: L1Endpoint
+  l1: SubmitterL1
   heads: Pick<L1Heads, 'version' | 'changed'>
   signer: TxSigner
   /** Needed for candidates with blobs. */
@@ -364,7 +364,7 @@ export class TxManager {
 
   private async suggestFees(
     kind: TxKind,
-    call: Parameters<L1Endpoint['suggestFees']>[0],
+    call: Parameters<SubmitterL1['suggestFees']>[0],
     signal: AbortSignal,
   ): Promise<FeeSuggestion> {
     const { minTipCapWei, minBaseFeeWei, maxTipCapWei, maxBaseFeeWei, minBlobFeeWei } = this.options

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { toQuantity } from '../../lib/hex.ts'
 import { decodeBlob, encodeBlob } from '../../rollup/protocol/index.ts'
-import { feeOf, type L1Endpoint } from '../l1/l1Endpoint.ts'
+import { feeOf, type SubmitterL1 } from '../l1/submitterL1.ts'
 import { readBlobs } from '../testUtils/l1Batches.ts'
 import {
   anvil,
@@ -139,7 +139,7 @@ describe('transactions that stand in the pool', () => {
     abandoned.abort(new Error('killed'))
     await expect(blobs).rejects.toThrow('killed')
     // As geth: one kind of transactions of an account at a time.
-    const asGeth = (l1: L1Endpoint): L1Endpoint => ({
+    const asGeth = (l1: SubmitterL1): SubmitterL1 => ({
       ...l1,
       sendRawTransaction: async (raw, signal) => {
         const [latest, pending] = [

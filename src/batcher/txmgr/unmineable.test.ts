@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { until } from '../../lib/testUtils/until.ts'
 import { encodeBlob } from '../../rollup/protocol/index.ts'
-import type { L1Endpoint } from '../l1/l1Endpoint.ts'
+import type { SubmitterL1 } from '../l1/submitterL1.ts'
 import {
   automine,
   createManager,
@@ -19,7 +19,7 @@ import {
 useL1()
 
 /** An L1 whose next fork asks for `floor` gas, from the start or once `begins` says so. */
-function withFloor(floor: bigint, begins: () => boolean = () => true): (l1: L1Endpoint) => L1Endpoint {
+function withFloor(floor: bigint, begins: () => boolean = () => true): (l1: SubmitterL1) => SubmitterL1 {
   return (l1) => ({
     ...l1,
     estimateGas: (call, signal) => (begins() ? Promise.resolve(floor) : l1.estimateGas(call, signal)),
@@ -186,7 +186,7 @@ describe('a blob transaction', () => {
   /** geth 1.16 from Osaka on: cell proofs or nothing. The version byte follows the signed transaction. */
   const asOsaka =
     (isActive: () => boolean) =>
-    (l1: L1Endpoint): L1Endpoint => ({
+    (l1: SubmitterL1): SubmitterL1 => ({
       ...l1,
       async sendRawTransaction(raw, signal) {
         // Cell proofs make it 6 kB longer.

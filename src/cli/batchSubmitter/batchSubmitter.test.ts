@@ -110,6 +110,21 @@ describe('devium-batch-submitter', () => {
     expect(await startLine(program)).toMatchObject({ from: setup.sender })
   })
 
+  it('starts without an address of the L1 that is silent, and with none that serves another chain', async () => {
+    const proxy = await startRpcProxy(setup.anvil.url)
+    onTestFinished(proxy.stop)
+    proxy.fault = 'down'
+    const program = start([`--l1-eth-rpc=${proxy.url},${setup.anvil.url}`, '--stopped'])
+    expect(await startLine(program)).toMatchObject({ from: setup.sender })
+    expect(program.lines('L1 endpoint is left aside until it answers')).toMatchObject([{ url: proxy.url }])
+
+    proxy.fault = 'none'
+    proxy.change = (method, result) => (method === 'eth_chainId' ? '0x5' : result)
+    const refused = start([`--l1-eth-rpc=${setup.anvil.url},${proxy.url}`])
+    expect(await refused.exit).toBe(1)
+    expect(refused.output()).toMatch(/--l1-eth-rpc: http:\S+ serves chain \d+, another address serves chain \d+/)
+  })
+
   it('posts, is stopped and started by RPC, and ends with an interrupt', async () => {
     setup.node.unsafe = 6
     const program = start(['--metrics.enabled', '--metrics.port=0'])

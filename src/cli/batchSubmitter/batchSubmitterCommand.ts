@@ -5,16 +5,15 @@ import {
   BatchSubmitter,
   createBatcherMetrics,
   createBatcherRpc,
-  createL1Endpoint,
-  createL1Failover,
   createL2Source,
   createLocalSigner,
   createRemoteTxSigner,
+  createSubmitterL1,
   createTxManagerMetrics,
-  type L1Endpoint,
   L1Heads,
   noBatcherMetrics,
   noTxManagerMetrics,
+  type SubmitterL1,
   TxManager,
   type TxSigner,
 } from '../../batcher/index.ts'
@@ -24,6 +23,7 @@ import { redact } from '../../jsonRpc/credentials.ts'
 import { allowedHostsFor } from '../../jsonRpc/hostCheck.ts'
 import { createRpcApp, serveApp } from '../../jsonRpc/httpServer.ts'
 import { createRpcDispatcher } from '../../jsonRpc/server.ts'
+import { createL1, type L1, type L1Endpoint } from '../../l1/index.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { UsageError } from '../../lib/errors.ts'
 import { createKzg } from '../../lib/kzg/index.ts'
@@ -58,23 +58,31 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
   const observe = registry === undefined ? undefined : createRpcClientMetrics(registry, 'op_batcher_default')
   const clientsOf = (rpc: string, urls: readonly string[]) =>
     urls.map((url) => createRpcClient({ url, ...(observe === undefined ? {} : { observer: observe(rpc) }) }))
-  const l1Clients = clientsOf('l1', endpoints.l1)
   const l2Clients = clientsOf('l2', endpoints.l2)
   const rollupClients = clientsOf('rollup', endpoints.rollup)
   const otherBuilders = clientsOf(
     'builder',
     endpoints.builders.filter((url) => !endpoints.l2.includes(url)),
   )
-  const l1Rpc = createL1Failover(l1Clients, logger)
+  const l1Endpoints = createL1(
+    {
+      clock,
+      logger,
+      registry: registry ?? new Registry(),
+      ...(observe === undefined ? {} : { observer: observe('l1') }),
+    },
+    { urls: endpoints.l1 },
+  )
   const sequencer = sequencerOf(l2Clients, rollupClients, values, logger)
   const kzg = createKzg({ clock, logger, signal })
-  const clients = [...l1Clients, ...l2Clients, ...rollupClients, ...otherBuilders]
+  const clients = [l1Endpoints, ...l2Clients, ...rollupClients, ...otherBuilders]
   const closers: (() => Promise<unknown>)[] = [...clients.map((client) => client.close), kzg.close, signer.close]
   try {
     if (options.dataAvailability !== 'calldata') kzg.start()
-    const l1 = createL1Endpoint(l1Rpc, values.networkTimeout)
+    const l1 = createSubmitterL1(l1Endpoints.ask, values.networkTimeout)
     const heads = new L1Heads({ l1, clock })
-    const chainId = await connectL1(l1, heads, endpoints.l1, { logger, signal })
+    const chainId = await connectL1({ l1Endpoints, l1, heads, logger, signal }, values.networkTimeout)
+    l1Endpoints.run(signal, () => {}).catch(fail)
     const txManager = new TxManager(
       {
         l1,
@@ -177,15 +185,28 @@ async function createSigner(
   return createRemoteTxSigner({ logger, timeoutMs: values.networkTimeout }, remote)
 }
 
-/** The L1 is needed from the first moment: without it nothing starts. */
+/** The L1 is needed from the first moment: without it nothing starts. Throws UsageError when its addresses are of several chains. */
 async function connectL1(
-  l1: L1Endpoint,
-  heads: L1Heads,
-  urls: readonly string[],
-  { logger, signal }: { logger: Logger; signal: AbortSignal },
+  modules: { l1Endpoints: L1; l1: SubmitterL1; heads: L1Heads; logger: Logger; signal: AbortSignal },
+  timeoutMs: number,
 ): Promise<bigint> {
-  const url = urls.map(redact).join(', ')
+  const { l1Endpoints, l1, heads, logger, signal } = modules
+  const url = l1Endpoints
+    .states()
+    .map((state) => state.url)
+    .join(', ')
+  let chainId: bigint | undefined
+  const check = async (endpoint: L1Endpoint) => {
+    const served = await createSubmitterL1((operation) => operation(endpoint), timeoutMs).chainId(signal)
+    chainId ??= served
+    if (served !== chainId) {
+      throw new UsageError(
+        `--l1-eth-rpc: ${redact(endpoint.url)} serves chain ${served}, another address serves chain ${chainId}`,
+      )
+    }
+  }
   const connect = async () => {
+    await l1Endpoints.check(check)
     await heads.read(signal)
     return l1.chainId(signal)
   }

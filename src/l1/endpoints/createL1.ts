@@ -1,18 +1,19 @@
 import type { Registry } from 'prom-client'
-import { createRpcClient, type RpcClient, type RpcClientObserver } from '../../jsonRpc/client.ts'
+import { createRpcClient, type RpcClient, type RpcClientObserver, RpcTransportError } from '../../jsonRpc/client.ts'
 import { redact } from '../../jsonRpc/credentials.ts'
 import { createEndpointWatch, type EndpointState } from '../../jsonRpc/endpointWatch.ts'
 import { createWebSocketRpcClient, type WebSocketRpcClient } from '../../jsonRpc/webSocketClient.ts'
 import { type Clock, sleep } from '../../lib/clock.ts'
-import { describeError, UsageError } from '../../lib/errors.ts'
+import { DecodeError, describeError, UsageError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { createMetricMakers } from '../../lib/metricMakers.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
 import type { L1BlockInfo } from '../../rollup/protocol/types.ts'
+import { L1Error } from '../errors.ts'
 import { createL1Client, type L1ClientOptions } from '../l1Client.ts'
 import type { L1Client } from '../types.ts'
 import { createEndpointChoice, type L1EndpointState } from './endpointChoice.ts'
-import { createPooledClient, report } from './pooledClient.ts'
+import { type AskL1, createAsk, createPooledClient, report } from './pooledClient.ts'
 
 export interface L1Modules {
   clock: Clock
@@ -33,11 +34,18 @@ export interface L1Endpoint {
   /** As given, with what may be secret. */
   url: string
   client: L1Client
+  /** For what the client does not read. */
+  rpc: Pick<RpcClient, 'request' | 'batch'>
 }
 
 export interface L1 {
   /** All endpoints as one. */
   client: L1Client
+  /**
+   * For calls that belong together: one endpoint answers all. Another is asked where none came, or none that can be read. A
+   * JSON-RPC error is an answer.
+   */
+  ask: AskL1<L1Endpoint>
   /**
    * Has each endpoint looked at, and asks none that has not passed. Throws the first one's error when none passes, and
    * UsageErrors in any case: they are the operator's. Who did not answer is checked again before it is asked.
@@ -111,6 +119,10 @@ export function createL1({ clock, logger, registry, observer }: L1Modules, optio
           choice.worked(index)
           return head
         } catch (error) {
+          const err = describeError(error)
+          // Said once: it is looked at again and again.
+          if (error instanceof UsageError && choice.states()[index]?.problem?.message !== err)
+            logger.error('L1 endpoint is of no use, it is passed over', { url: names[index], err })
           report(choice, index, error)
           return undefined
         }
@@ -166,8 +178,9 @@ export function createL1({ clock, logger, registry, observer }: L1Modules, optio
       endpoints.map(({ client }) => client),
       choice,
     ),
+    ask: createAsk<L1Endpoint>(endpoints, choice, isAnswerOrOurs),
     async check(check) {
-      const results = await Promise.allSettled(endpoints.map(({ url, client }) => check({ url, client })))
+      const results = await Promise.allSettled(endpoints.map((endpoint) => check(endpoint)))
       const failures = results.flatMap((result, index) =>
         result.status === 'rejected' ? [{ index, error: result.reason as unknown }] : [],
       )
@@ -207,4 +220,9 @@ export function createL1({ clock, logger, registry, observer }: L1Modules, optio
       await Promise.all(endpoints.map(({ rpc }) => rpc.close()))
     },
   }
+}
+
+/** Of calls by hand: an endpoint's fault is that it does not answer, or not what can be read. */
+function isAnswerOrOurs(error: unknown): boolean {
+  return !(error instanceof RpcTransportError || error instanceof DecodeError || error instanceof L1Error)
 }

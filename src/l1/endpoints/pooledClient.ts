@@ -1,29 +1,35 @@
-import { DeviumError, describeError } from '../../lib/errors.ts'
+import { DecodeError, DeviumError, describeError } from '../../lib/errors.ts'
 import { L1Error } from '../errors.ts'
 import type { L1Client } from '../types.ts'
 import type { EndpointChoice } from './endpointChoice.ts'
 
-/**
- * Several L1 endpoints as one. What the first one fails at, or gives wrongly, another is asked for; and what it does not
- * know by its hash as well, since the others may be ahead of it. An answer that fails all checks makes its endpoint a liar.
- */
-export function createPooledClient(clients: readonly L1Client[], choice: EndpointChoice): L1Client {
-  const only = clients.length === 1 ? clients[0] : undefined
-  if (only !== undefined) return only
+/** Does `operation` with one endpoint after the other until one can. `isAnswer`: false where another may know better. */
+export type AskL1<Endpoint> = <T>(
+  operation: (endpoint: Endpoint) => Promise<T>,
+  isAnswer?: (result: T) => boolean,
+) => Promise<T>
 
-  /** `isAnswer`: false for "there is no such block", which another endpoint may know better. */
-  const ask = async <T>(operation: (client: L1Client) => Promise<T>, isAnswer: (result: T) => boolean): Promise<T> => {
-    let absent: { result: T } | { error: unknown } | undefined
+const always = () => true
+
+/** @param isFinal whether an error is the answer of any endpoint, or that of the caller */
+export function createAsk<Endpoint>(
+  endpoints: readonly Endpoint[],
+  choice: EndpointChoice,
+  isFinal: (error: unknown) => boolean = () => false,
+): AskL1<Endpoint> {
+  return async (operation, isAnswer = always) => {
+    let absent: { result: Awaited<ReturnType<typeof operation>> } | { error: unknown } | undefined
     let failure: unknown
     for (const index of choice.order()) {
-      const client = clients[index]
-      if (client === undefined) continue
+      const endpoint = endpoints[index]
+      if (endpoint === undefined) continue
       try {
-        const result = await operation(client)
+        const result = await operation(endpoint)
         choice.worked(index)
         if (isAnswer(result)) return result
         absent ??= { result }
       } catch (error) {
+        if (isFinal(error)) throw error
         if (isNotFound(error)) {
           choice.worked(index)
           absent ??= { error }
@@ -37,18 +43,27 @@ export function createPooledClient(clients: readonly L1Client[], choice: Endpoin
     if ('error' in absent) throw absent.error
     return absent.result
   }
-  const always = () => true
+}
+
+/**
+ * Several L1 endpoints as one. What the first one fails at, or gives wrongly, another is asked for; and what it does not
+ * know by its hash as well, since the others may be ahead of it. An answer that fails all checks makes its endpoint a liar.
+ */
+export function createPooledClient(clients: readonly L1Client[], choice: EndpointChoice): L1Client {
+  const only = clients.length === 1 ? clients[0] : undefined
+  if (only !== undefined) return only
+  const ask = createAsk(clients, choice)
   const isThere = (result: unknown) => result !== undefined
 
   return {
     blockInfoByHash: (hash) => ask((client) => client.blockInfoByHash(hash), isThere),
     // Whether there is one is for the endpoint to say that tells of the head.
-    blockInfoByNumber: (number) => ask((client) => client.blockInfoByNumber(number), always),
-    blockInfoByLabel: (label) => ask((client) => client.blockInfoByLabel(label), always),
-    transactions: (hash) => ask((client) => client.transactions(hash), always),
-    receipts: (hash) => ask((client) => client.receipts(hash), always),
-    storageAt: (address, slot, blockHash) => ask((client) => client.storageAt(address, slot, blockHash), always),
-    chainId: () => ask((client) => client.chainId(), always),
+    blockInfoByNumber: (number) => ask((client) => client.blockInfoByNumber(number)),
+    blockInfoByLabel: (label) => ask((client) => client.blockInfoByLabel(label)),
+    transactions: (hash) => ask((client) => client.transactions(hash)),
+    receipts: (hash) => ask((client) => client.receipts(hash)),
+    storageAt: (address, slot, blockHash) => ask((client) => client.storageAt(address, slot, blockHash)),
+    chainId: () => ask((client) => client.chainId()),
     blockWeight: () => clients[choice.active]?.blockWeight() ?? 1,
     fetchBlocks(numbers) {
       const { active } = choice
@@ -58,7 +73,7 @@ export function createPooledClient(clients: readonly L1Client[], choice: Endpoin
           return await fetching[index]
         } catch (error) {
           report(choice, active, error)
-          return ask((client) => client.blockInfoByNumber(number), always)
+          return ask((client) => client.blockInfoByNumber(number))
         }
       })
     },
@@ -68,7 +83,8 @@ export function createPooledClient(clients: readonly L1Client[], choice: Endpoin
 /** To the choice, what an endpoint did wrong. */
 export function report(choice: EndpointChoice, index: number, error: unknown): void {
   const message = describeError(error)
-  if (error instanceof L1Error && error.code === 'l1-bad-answer') choice.lied(index, message)
+  const isLie = error instanceof DecodeError || (error instanceof L1Error && error.code === 'l1-bad-answer')
+  if (isLie) choice.lied(index, message)
   else choice.failed(index, message)
 }
 

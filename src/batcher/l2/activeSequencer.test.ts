@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { type RpcClient, RpcTransportError } from '../../jsonRpc/client.ts'
-import { JsonRpcError, type JsonValue } from '../../jsonRpc/types.ts'
+import type { JsonValue } from '../../jsonRpc/types.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
-import { ActiveSequencer } from '../l2/activeSequencer.ts'
-import { createLogRecorder } from '../testUtils/logRecorder.ts'
-import { createL1Failover } from './l1Failover.ts'
+import { ActiveSequencer } from './activeSequencer.ts'
 
 type Answer = JsonValue | Error
 type Rpc = Pick<RpcClient, 'request' | 'batch' | 'url'>
@@ -70,42 +68,5 @@ describe('several sequencers', () => {
     )
     active.set('b', true)
     expect(await sequencer.l2.request('eth_blockNumber', [])).toBe('b')
-  })
-})
-
-describe('several addresses of the L1', () => {
-  it('are used one after the other as they fall away, and an error is an answer', async () => {
-    const answers = new Map<string, () => Answer>([
-      ['a', () => 'from a'],
-      ['b', () => 'from b'],
-    ])
-    const { logger, of } = createLogRecorder()
-    const clients = [...answers.keys()].map((name) =>
-      rpc(name, { eth_chainId: () => '0x384', eth_gasPrice: () => answers.get(name)?.() ?? null }),
-    )
-    const l1 = createL1Failover(clients, logger)
-    expect(await l1.request('eth_gasPrice', [])).toBe('from a')
-    answers.set('a', away)
-    expect(await l1.request('eth_gasPrice', [])).toBe('from b')
-    expect(of('Another address of the L1 is used now')).toHaveLength(1)
-    answers.set('a', () => 'from a')
-    expect(await l1.batch([{ method: 'eth_gasPrice', params: [] }])).toEqual(['from b'])
-    answers.set('b', () => new JsonRpcError(-32000, 'busy'))
-    await expect(l1.request('eth_gasPrice', [])).rejects.toThrow('busy')
-    answers.set('a', away)
-    answers.set('b', away)
-    await expect(l1.request('eth_gasPrice', [])).rejects.toThrow('ECONNREFUSED')
-  })
-
-  it('that serve another chain are passed over', async () => {
-    let isAway = false
-    const first = rpc('a', { eth_chainId: () => '0x1', eth_gasPrice: () => (isAway ? away() : 'from a') })
-    const other = rpc('b', { eth_chainId: () => '0x2', eth_gasPrice: () => 'from b' })
-    const { logger, of } = createLogRecorder()
-    const l1 = createL1Failover([first, other], logger)
-    expect(await l1.request('eth_gasPrice', [])).toBe('from a')
-    isAway = true
-    await expect(l1.request('eth_gasPrice', [])).rejects.toThrow('ECONNREFUSED')
-    expect(of('An address of the L1 serves another chain, it is passed over')).toHaveLength(1)
   })
 })

@@ -1,0 +1,237 @@
+import type { RpcCall } from '../../jsonRpc/client.ts'
+import { JsonRpcError, type JsonValue } from '../../jsonRpc/types.ts'
+import { type AskL1, type L1Endpoint, L1Error } from '../../l1/index.ts'
+import { DeviumError } from '../../lib/errors.ts'
+import { type Hex, quantityToBigInt, quantityToNumber, toHex, toQuantity } from '../../lib/hex.ts'
+import { JsonObjectReader } from '../../lib/jsonReader.ts'
+import type { L1BlockRef } from '../../rollup/protocol/types.ts'
+import type { FeeCaps, FeeSuggestion } from '../txmgr/fees.ts'
+
+/** Where a transaction was included. */
+export interface TxReceipt {
+  transactionHash: Hex
+  blockHash: Hex
+  blockNumber: number
+  gasUsed: bigint
+  /** Wei per gas. */
+  effectiveGasPrice: bigint
+  /** Blob transactions only. */
+  blobGasUsed?: bigint
+  /** Wei per blob gas. */
+  blobGasPrice?: bigint
+}
+
+/** What the transaction cost, with its blobs. Wei. */
+export function feeOf({ gasUsed, effectiveGasPrice, blobGasUsed = 0n, blobGasPrice = 0n }: TxReceipt): bigint {
+  return gasUsed * effectiveGasPrice + blobGasUsed * blobGasPrice
+}
+
+/** What a transaction would be executed with; for `eth_call` and `eth_estimateGas`. */
+export interface CallRequest {
+  from: Hex
+  to: Hex
+  data: Uint8Array
+  gasLimit?: bigint
+}
+
+/** The L1 as batcher and transaction manager need it: fees, nonces, receipts, sending. */
+export interface SubmitterL1 {
+  chainId(signal?: AbortSignal): Promise<bigint>
+  head(signal?: AbortSignal): Promise<L1BlockRef>
+  /** Tip, base fee and blob base fee as the L1 gives them, and the outcome of executing `call` when one is given. */
+  suggestFees(call: CallRequest | undefined, signal?: AbortSignal): Promise<FeeSuggestion>
+  /** `pending`: with the transactions of the L1's pool that follow one another without a gap. */
+  nonceAt(address: Hex, block: 'latest' | 'pending' | number, signal?: AbortSignal): Promise<number>
+  estimateGas(call: CallRequest, signal?: AbortSignal): Promise<bigint>
+  balance(address: Hex, signal?: AbortSignal): Promise<bigint>
+  /** The account's transactions in a block. */
+  transactionsOf(
+    address: Hex,
+    block: number,
+    signal?: AbortSignal,
+  ): Promise<{ hash: Hex; to: Hex | undefined; nonce: number }[]>
+  /** What blob transactions of these blocks tipped, block by block; blocks that the L1 does not have are empty. Wei per gas. */
+  blobTips(blocks: readonly number[], signal?: AbortSignal): Promise<bigint[][]>
+  /** Fees of the transaction that stands in the L1's pool with this nonce; undefined: none, or the L1 does not tell. */
+  pendingTx(address: Hex, nonce: number, signal?: AbortSignal): Promise<FeeCaps | undefined>
+  sendRawTransaction(raw: Uint8Array, signal?: AbortSignal): Promise<void>
+  /** Receipts in the order of the hashes (undefined: not mined) and the head they were read at. */
+  receipts(hashes: readonly Hex[], signal?: AbortSignal): Promise<{ head: number; receipts: (TxReceipt | undefined)[] }>
+}
+
+/** The L1 can do less than the batcher needs: no use in trying again. */
+export class L1UnsupportedError extends DeviumError<'l1-unsupported'> {
+  override readonly name = 'L1UnsupportedError'
+}
+
+/** Every request is bounded by `timeoutMs`. An answer is read while its endpoint can still be blamed for it. */
+export function createSubmitterL1(ask: AskL1<Pick<L1Endpoint, 'rpc'>>, timeoutMs: number): SubmitterL1 {
+  const request = <T>(method: string, params: unknown[], read: (answer: unknown) => T, signal?: AbortSignal) =>
+    ask(async ({ rpc }) => read(await rpc.request(method, params, { signal, timeoutMs })))
+  const batch = <T>(calls: RpcCall[], read: (answers: Answer[]) => T, signal?: AbortSignal) =>
+    ask(async ({ rpc }) => read(await rpc.batch(calls, { signal, timeoutMs })))
+
+  return {
+    chainId: (signal) => request('eth_chainId', [], (answer) => quantityToBigInt(answer, 'eth_chainId'), signal),
+    head: (signal) => request('eth_getBlockByNumber', ['latest', false], readHead, signal),
+    suggestFees: (call, signal) =>
+      batch(
+        [
+          { method: 'eth_maxPriorityFeePerGas', params: [] },
+          { method: 'eth_getBlockByNumber', params: ['latest', false] },
+          { method: 'eth_blobBaseFee', params: [] },
+          ...(call === undefined ? [] : [{ method: 'eth_call', params: [callToJson(call), 'latest'] }]),
+        ],
+        readFees,
+        signal,
+      ),
+    nonceAt(address, block, signal) {
+      const tag = typeof block === 'number' ? toQuantity(block) : block
+      return request('eth_getTransactionCount', [address, tag], (answer) => quantityToNumber(answer, 'nonce'), signal)
+    },
+    estimateGas: (call, signal) =>
+      request('eth_estimateGas', [callToJson(call)], (answer) => quantityToBigInt(answer, 'eth_estimateGas'), signal),
+    balance: (address, signal) =>
+      request('eth_getBalance', [address, 'latest'], (answer) => quantityToBigInt(answer, 'eth_getBalance'), signal),
+    transactionsOf(address, number, signal) {
+      const read = (answer: unknown) => {
+        // Another endpoint may have it.
+        if (answer === null) throw new L1Error('l1-not-found', `L1 block ${number} not found`)
+        return transactionsIn(new JsonObjectReader(answer, 'L1 block'))
+          .filter((tx) => tx.hex('from', 20) === address)
+          .map((tx) => ({
+            hash: tx.hex('hash', 32),
+            to: tx.optionalHex('to', 20),
+            nonce: tx.quantityNumber('nonce'),
+          }))
+      }
+      return request('eth_getBlockByNumber', [toQuantity(number), true], read, signal)
+    },
+    blobTips(blocks, signal) {
+      const calls = blocks.map((block) => ({ method: 'eth_getBlockByNumber', params: [toQuantity(block), true] }))
+      return batch(calls, (answers) => answers.map(readBlobTips), signal)
+    },
+    async pendingTx(address, nonce, signal) {
+      try {
+        return await request('eth_getTransactionBySenderAndNonce', [address, toQuantity(nonce)], readPendingTx, signal)
+      } catch (error) {
+        if (!(error instanceof JsonRpcError)) throw error
+      }
+      // geth has another method for it.
+      const read = (answer: unknown) =>
+        readPendingTx(new JsonObjectReader(answer, 'txpool_contentFrom').object('pending').raw(String(nonce)))
+      try {
+        return await request('txpool_contentFrom', [address], read, signal)
+      } catch (error) {
+        if (error instanceof JsonRpcError) return undefined
+        throw error
+      }
+    },
+    sendRawTransaction: (raw, signal) => request('eth_sendRawTransaction', [toHex(raw)], () => {}, signal),
+    receipts(hashes, signal) {
+      const calls = hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] }))
+      // The head is asked first: a receipt can then never seem to be above it.
+      return batch([{ method: 'eth_blockNumber', params: [] }, ...calls], readReceipts, signal)
+    },
+  }
+}
+
+type Answer = JsonValue | JsonRpcError
+
+function orThrow(answer: Answer | undefined): JsonValue | undefined {
+  if (answer instanceof JsonRpcError) throw answer
+  return answer
+}
+
+function callToJson(call: CallRequest): object {
+  return {
+    from: call.from,
+    to: call.to,
+    ...(call.gasLimit === undefined ? {} : { gas: toQuantity(call.gasLimit) }),
+    input: toHex(call.data),
+  }
+}
+
+function readHead(json: unknown): L1BlockRef {
+  const block = new JsonObjectReader(json, 'latest L1 block')
+  return {
+    hash: block.hex('hash', 32),
+    number: block.quantityNumber('number'),
+    parentHash: block.hex('parentHash', 32),
+    timestamp: block.quantityNumber('timestamp'),
+  }
+}
+
+function readFees([tip, block, blobBaseFee, executed]: Answer[]): FeeSuggestion {
+  orThrow(executed)
+  const suggested = quantityToBigInt(orThrow(tip), 'eth_maxPriorityFeePerGas')
+  const header = new JsonObjectReader(orThrow(block), 'latest L1 block')
+  if (!header.has('baseFeePerGas')) {
+    throw new L1UnsupportedError(
+      'l1-unsupported',
+      'txmgr does not support pre-london blocks that do not have a base fee',
+    )
+  }
+  return {
+    tip: suggested,
+    baseFee: header.quantity('baseFeePerGas'),
+    blockGasLimit: header.optionalQuantity('gasLimit'),
+    isGlamsterdam: header.has('slotNumber'),
+    // An L1 without blobs does not know the method.
+    blobBaseFee: blobBaseFee instanceof JsonRpcError ? undefined : quantityToBigInt(blobBaseFee, 'eth_blobBaseFee'),
+  }
+}
+
+function transactionsIn(block: JsonObjectReader): JsonObjectReader[] {
+  return block.array('transactions').map((json) => new JsonObjectReader(json, 'L1 transaction'))
+}
+
+function readBlobTips(answer: Answer): bigint[] {
+  const json = orThrow(answer)
+  if (json === null) return []
+  const block = new JsonObjectReader(json, 'L1 block')
+  const baseFee = block.quantity('baseFeePerGas')
+  return transactionsIn(block)
+    .filter((tx) => tx.raw('type') === '0x3')
+    .map((tx) => {
+      const tip = tx.quantity('maxPriorityFeePerGas')
+      const left = tx.quantity('maxFeePerGas') - baseFee
+      return left < tip ? left : tip
+    })
+}
+
+function readPendingTx(json: unknown): FeeCaps | undefined {
+  if (json === null || json === undefined) return undefined
+  const tx = new JsonObjectReader(json, 'pool transaction')
+  const blobFeeCap = tx.optionalQuantity('maxFeePerBlobGas')
+  return {
+    tip: tx.optionalQuantity('maxPriorityFeePerGas') ?? tx.quantity('gasPrice'),
+    feeCap: tx.optionalQuantity('maxFeePerGas') ?? tx.quantity('gasPrice'),
+    ...(blobFeeCap === undefined ? {} : { blobFeeCap }),
+  }
+}
+
+function readReceipts([head, ...answers]: Answer[]): { head: number; receipts: (TxReceipt | undefined)[] } {
+  return {
+    head: quantityToNumber(orThrow(head), 'eth_blockNumber'),
+    receipts: answers.map((answer) => {
+      const json = orThrow(answer)
+      return json === null ? undefined : readReceipt(json)
+    }),
+  }
+}
+
+function readReceipt(json: unknown): TxReceipt {
+  const receipt = new JsonObjectReader(json, 'receipt')
+  const blobGasUsed = receipt.optionalQuantity('blobGasUsed')
+  const blobGasPrice = receipt.optionalQuantity('blobGasPrice')
+  return {
+    transactionHash: receipt.hex('transactionHash', 32),
+    blockHash: receipt.hex('blockHash', 32),
+    blockNumber: receipt.quantityNumber('blockNumber'),
+    gasUsed: receipt.quantity('gasUsed'),
+    effectiveGasPrice: receipt.optionalQuantity('effectiveGasPrice') ?? 0n,
+    ...(blobGasUsed === undefined ? {} : { blobGasUsed }),
+    ...(blobGasPrice === undefined ? {} : { blobGasPrice }),
+  }
+}
