@@ -1,10 +1,9 @@
 import { DecodeError } from '../lib/errors.ts'
 import { keccak256Hex } from '../lib/hash.ts'
 import { type Hex, normalizeHex } from '../lib/hex.ts'
-import { asArray, asObject, type JsonObject, jsonBytes } from '../lib/jsonReader.ts'
-import { networkForm, senderOf, transactionFromJson, typeOfJson } from '../rollup/protocol/index.ts'
+import { JsonObjectReader, jsonBytes } from '../lib/jsonReader.ts'
+import { networkForm, senderOf, transactionFromJson } from '../rollup/protocol/index.ts'
 import { type L1Transaction, ZERO_ADDRESS } from '../rollup/protocol/types.ts'
-import { isPresent } from './json.ts'
 
 export interface ParsedTransaction {
   transaction: L1Transaction
@@ -16,10 +15,8 @@ export interface ParsedTransaction {
 
 /** A transaction whose fields are taken on trust, sender included. Throws DecodeError. */
 export function readTransaction(json: unknown): L1Transaction {
-  const object = asObject(json, 'transaction')
-  return common(object, normalizeHex(object.hash, 32, 'transaction hash'), () =>
-    normalizeHex(object.from, 20, 'transaction sender'),
-  )
+  const object = new JsonObjectReader(json, 'transaction')
+  return common(object, object.hex('hash', 32), () => object.hex('from', 20))
 }
 
 /**
@@ -27,40 +24,38 @@ export function readTransaction(json: unknown): L1Transaction {
  * sender are computed, not read. Throws DecodeError, also for a type this code does not know.
  */
 export function parseTransaction(json: unknown): ParsedTransaction {
-  const object = asObject(json, 'transaction')
-  const encoded = transactionFromJson(object)
+  const object = new JsonObjectReader(json, 'transaction')
+  const encoded = transactionFromJson(json)
   const parsed: ParsedTransaction = {
     transaction: common(object, keccak256Hex(encoded), () => senderOrZero(encoded)),
     encoded,
   }
-  if (isPresent(object.blobs)) parsed.encodedWithBlobs = withBlobs(encoded, object)
+  if (object.has('blobs')) parsed.encodedWithBlobs = withBlobs(encoded, object)
   return parsed
 }
 
-function withBlobs(encoded: Uint8Array, object: JsonObject): Uint8Array {
-  const read = (name: string): Uint8Array[] => asArray(object[name], name).map((item) => jsonBytes(item, name))
-  const version = isPresent(object.cellProofs) ? 1 : 0
+function withBlobs(encoded: Uint8Array, object: JsonObjectReader): Uint8Array {
+  const read = (name: string): Uint8Array[] => object.array(name).map((item) => jsonBytes(item, name))
+  const version = object.has('cellProofs') ? 1 : 0
   const proofs = read(version === 1 ? 'cellProofs' : 'proofs')
   return networkForm(encoded, { version, blobs: read('blobs'), commitments: read('commitments'), proofs })
 }
 
-function common(object: JsonObject, hash: Hex, sender: () => Hex): L1Transaction {
+function common(object: JsonObjectReader, hash: Hex, sender: () => Hex): L1Transaction {
   let from: Hex | undefined
   const transaction: L1Transaction = {
     hash,
-    type: typeOfJson(object),
+    type: object.has('type') ? object.quantityNumber('type') : 0,
     // Recovering a sender costs as much as all the rest, and derivation asks for those of the batch inbox only.
     get from() {
       from ??= sender()
       return from
     },
-    to: isPresent(object.to) ? normalizeHex(object.to, 20, 'transaction recipient') : null,
-    input: jsonBytes(object.input, 'transaction input'),
+    to: object.optionalHex('to', 20) ?? null,
+    input: object.bytes('input'),
   }
-  if (isPresent(object.blobVersionedHashes)) {
-    const hashes = asArray(object.blobVersionedHashes, 'blob hashes')
-    transaction.blobVersionedHashes = hashes.map((value) => normalizeHex(value, 32, 'blob hash'))
-  }
+  const blobHashes = object.optionalArray('blobVersionedHashes')?.map((value) => normalizeHex(value, 32, 'blob hash'))
+  if (blobHashes !== undefined) transaction.blobVersionedHashes = blobHashes
   return transaction
 }
 
