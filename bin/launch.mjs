@@ -12,7 +12,10 @@ import { installedNode } from './installedNode.mjs'
  * V8 lets the young generation grow to 64 MB and seldom gives any back; a node needs a few MB of it, the rollup node, which
  * mostly waits, half of what the others do.
  */
-const FLAGS = { rollupNode: ['--max-semi-space-size=2'] }
+const FLAGS = {
+  // Node still calls experimental what takes the types out of the page's files.
+  rollupNode: ['--max-semi-space-size=2', '--disable-warning=ExperimentalWarning'],
+}
 const USUAL_FLAGS = ['--max-semi-space-size=4']
 /**
  * With two heaps of malloc in place of one for each thread, less is left lying about between what is in use. Large pieces are

@@ -137,7 +137,6 @@ describe('import direction', () => {
       'callMain.ts',
       'inspectionMain.ts',
       'kzgMain.ts',
-      'pageFilesMain.ts',
     ])
   })
 

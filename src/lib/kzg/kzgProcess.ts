@@ -2,9 +2,8 @@ import { concatBytes } from '../bytes.ts'
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../logger.ts'
 import { exponentialBackoff } from '../retry.ts'
-import { whenAborted } from '../untilAborted.ts'
 import { programFile } from '../workProcess/programFile.ts'
-import { createSupervisor } from '../workProcess/supervisor.ts'
+import { type WorkJob, WorkPool } from '../workProcess/workPool.ts'
 import { startWorkProcess, type WorkProcess } from '../workProcess/workProcess.ts'
 import { blobFault, CELLS_PER_BLOB, KZG_POINT_BYTES, type Kzg, KzgError } from './kzg.ts'
 import { cut, type KzgAnswer, type KzgOperation, type KzgTask } from './kzgTask.ts'
@@ -30,93 +29,41 @@ export interface KzgOptions {
   stuckMs?: number
 }
 
-interface Job {
-  task: KzgTask
-  bytes: Uint8Array
-  /** Processes that it was given to. */
-  tries: number
-  resolve(answer: { holds: boolean; points: Uint8Array }): void
-  reject(error: KzgError): void
-}
+type Job = WorkJob<KzgTask, KzgAnswer>
 
-/**
- * KZG in another process, which starts with the first call, keeps this one alive only while something is asked, and is
- * replaced when it dies or hangs. Why it is no thread: `WorkProcess`.
- */
+/** KZG in another process, which starts with the first call. */
 export function createKzg({ clock, logger, signal }: KzgModules, options: KzgOptions = {}): Kzg {
   const { startChild = startOwnChild, stuckMs = STUCK_MS } = options
-  const jobs = new Map<number, Job>()
-  let isReady = false
-  let tasks = 0
-  let closed = false
-  let cancelStuck: (() => void) | undefined
-
-  /** Counts the time to the next answer, if one is awaited. */
-  const watch = (): void => {
-    cancelStuck?.()
-    cancelStuck = undefined
-    if (!isReady || jobs.size === 0) return
-    cancelStuck = clock.setTimeout(() => processes.giveUp(`no answer in ${stuckMs} ms`), stuckMs)
-  }
-  const processes = createSupervisor<KzgTask, KzgAnswer>(
+  const waiting: Job[] = []
+  const queue = { take: () => waiting.shift(), putBack: (job: Job) => void waiting.push(job) }
+  const pool = new WorkPool<KzgTask, KzgAnswer, Job>(
+    { clock, logger, signal, queue, startChild },
     {
-      clock,
-      startChild,
-      onAnswer: (answer, points) => onAnswer(answer, points),
-      onBreakdown(how, why) {
-        isReady = false
-        watch()
-        const code = how === 'ended' ? 'kzg-process-failed' : 'kzg-timed-out'
-        logger.warn('The process that computes KZG broke down', { code, why })
-        for (const job of [...jobs.values()]) {
-          if (code === 'kzg-timed-out' || job.tries >= TRIES) finish(job, new KzgError(code, `KZG: ${why}`))
-        }
-        sendAll()
-      },
-      onPauseOver: () => sendAll(),
-      onReady() {
-        isReady = true
-        watch()
-      },
+      work: 'computes KZG',
+      loadingMs: LOADING_MS,
+      stuckMs,
+      tries: TRIES,
+      pauseMs: exponentialBackoff(100, 10_000),
     },
-    { loadingMs: LOADING_MS, pauseMs: exponentialBackoff(100, 10_000) },
   )
 
-  const send = (job: Job): void => {
-    const child = processes.get()
-    if (child === undefined) return
-    child.keepAlive(true)
-    job.tries += 1
-    child.send(job.task, job.bytes)
-    if (cancelStuck === undefined) watch()
-  }
-  const sendAll = (): void => {
-    for (const job of jobs.values()) send(job)
-  }
-  const finish = (job: Job, result: KzgError | { holds: boolean; points: Uint8Array }): void => {
-    jobs.delete(job.task.task)
-    if (jobs.size === 0) processes.keepAlive(false)
-    if (result instanceof KzgError) job.reject(result)
-    else job.resolve(result)
-  }
-  const onAnswer = (answer: KzgAnswer, points: Uint8Array): void => {
-    const job = jobs.get(answer.task)
-    if (job === undefined) return
-    if ('fault' in answer) finish(job, new KzgError('kzg-bad-input', `KZG ${job.task.operation}: ${answer.fault}`))
-    else finish(job, { holds: answer.holds === true, points })
-    watch()
-  }
-
-  const run = (operation: KzgOperation, blobs: readonly Uint8Array[], ...points: (readonly Uint8Array[])[]) => {
-    if (closed) return Promise.reject(closedError())
-    const { promise, resolve, reject } = Promise.withResolvers<{ holds: boolean; points: Uint8Array }>()
-    tasks += 1
-    const bytes = concatBytes(...blobs, ...points.flat())
-    const job: Job = { task: { task: tasks, operation, blobs: blobs.length }, bytes, tries: 0, resolve, reject }
-    jobs.set(tasks, job)
-    send(job)
-    return promise
-  }
+  const run = (operation: KzgOperation, blobs: readonly Uint8Array[], ...points: (readonly Uint8Array[])[]) =>
+    new Promise<{ holds: boolean; points: Uint8Array }>((resolve, reject) => {
+      waiting.push({
+        task: (id) => ({ id, operation, blobs: blobs.length }),
+        bytes: concatBytes(...blobs, ...points.flat()),
+        onAnswer(answer, points) {
+          if ('fault' in answer) reject(new KzgError('kzg-bad-input', `KZG ${operation}: ${answer.fault}`))
+          else resolve({ holds: answer.holds === true, points })
+          return true
+        },
+        onLost(how, why) {
+          const code = how === 'stuck' || how === 'not-ready' ? 'kzg-timed-out' : 'kzg-process-failed'
+          reject(new KzgError(code, `KZG: ${why}`))
+        },
+      })
+      pool.dispatch()
+    })
   const computePoints = async (
     operation: KzgOperation,
     blobs: readonly Uint8Array[],
@@ -127,14 +74,6 @@ export function createKzg({ clock, logger, signal }: KzgModules, options: KzgOpt
     if (blobs.length === 0) return new Uint8Array(0)
     return (await run(operation, blobs, ...given)).points
   }
-
-  const close = async (): Promise<void> => {
-    closed = true
-    for (const job of [...jobs.values()]) finish(job, closedError())
-    watch()
-    await processes.close()
-  }
-  whenAborted(signal, () => void close())
 
   return {
     async commitments(blobs) {
@@ -156,10 +95,8 @@ export function createKzg({ clock, logger, signal }: KzgModules, options: KzgOpt
       const perBlob = cut(points, 0, blobs.length, CELLS_PER_BLOB * KZG_POINT_BYTES)
       return perBlob.map((proofs) => cut(proofs, 0, CELLS_PER_BLOB, KZG_POINT_BYTES))
     },
-    start() {
-      processes.get()
-    },
-    close,
+    start: () => pool.start(),
+    close: () => pool.close(),
   }
 }
 
@@ -175,8 +112,6 @@ function inputFault(blobs: readonly Uint8Array[], points: readonly (readonly Uin
   }
   return undefined
 }
-
-const closedError = (): KzgError => new KzgError('kzg-process-failed', 'KZG: the program is stopping')
 
 function startOwnChild(onAnswer: (answer: KzgAnswer, bytes: Uint8Array) => void): WorkProcess<KzgTask> {
   const file = programFile('kzgMain', import.meta.url)

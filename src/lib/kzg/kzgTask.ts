@@ -10,13 +10,13 @@ import { KZG_BLOB_BYTES, KZG_POINT_BYTES } from './kzg.ts'
 export type KzgOperation = 'commitments' | 'blobProofs' | 'verifyBlobProofs' | 'verifyPointProof' | 'cellProofs'
 
 export interface KzgTask {
-  task: number
+  id: number
   operation: KzgOperation
   /** How many. */
   blobs: number
 }
 
-export type KzgAnswer = { task: number; holds?: boolean } | { task: number; fault: string }
+export type KzgAnswer = { id: number; holds?: boolean } | { id: number; fault: string }
 
 /** The part of the library that is used; its own types are no module of TypeScript's. */
 export interface KzgLibrary {
@@ -39,7 +39,7 @@ export function loadKzgLibrary(): KzgLibrary {
 
 export async function runKzgTask(
   library: KzgLibrary,
-  { task, operation, blobs: count }: KzgTask,
+  { id, operation, blobs: count }: KzgTask,
   bytes: Uint8Array,
   answer: (answer: KzgAnswer, bytes?: Uint8Array) => void,
 ): Promise<void> {
@@ -49,27 +49,27 @@ export async function runKzgTask(
   try {
     switch (operation) {
       case 'commitments':
-        return answer({ task }, concatBytes(...(await each(blobs, (blob) => library.asyncBlobToKzgCommitment(blob)))))
+        return answer({ id }, concatBytes(...(await each(blobs, (blob) => library.asyncBlobToKzgCommitment(blob)))))
       case 'blobProofs': {
         const made = await each(blobs, (blob, index) =>
           library.asyncComputeBlobKzgProof(blob, commitments[index] ?? EMPTY_BYTES),
         )
-        return answer({ task }, concatBytes(...made))
+        return answer({ id }, concatBytes(...made))
       }
       case 'verifyBlobProofs':
         return answer({
-          task,
+          id,
           holds: await holds(() => library.asyncVerifyBlobKzgProofBatch(blobs, commitments, proofs)),
         })
       case 'verifyPointProof':
-        return answer({ task, holds: await holds(() => verifyPointProof(library, bytes)) })
+        return answer({ id, holds: await holds(() => verifyPointProof(library, bytes)) })
       case 'cellProofs': {
         const made = await each(blobs, (blob) => library.asyncComputeCellsAndKzgProofs(blob))
-        return answer({ task }, concatBytes(...made.flatMap((item) => item.proofs)))
+        return answer({ id }, concatBytes(...made.flatMap((item) => item.proofs)))
       }
     }
   } catch (error) {
-    answer({ task, fault: describeError(error).slice(0, 200) })
+    answer({ id, fault: describeError(error).slice(0, 200) })
   }
 }
 

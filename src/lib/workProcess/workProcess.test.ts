@@ -7,7 +7,7 @@ import { startWorkProcess } from './workProcess.ts'
 const FAULTY = new URL('../kzg/testUtils/faultyKzg.ts', import.meta.url)
 const ENDED_BY_SIGNAL = new URL('testUtils/endedBySignal.ts', import.meta.url)
 const NO_BYTES = new Uint8Array(0)
-const TELL: KzgTask = { task: 1, operation: 'commitments', blobs: 0 }
+const TELL: KzgTask = { id: 1, operation: 'commitments', blobs: 0 }
 
 function start() {
   const answered = Promise.withResolvers<{ pid: number }>()
@@ -53,7 +53,7 @@ it('a process leaves it to the program when it is to end, and then ends at once'
   child.send(TELL, NO_BYTES)
   const { pid } = await answered
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.kill(pid, signal)
-  child.send({ ...TELL, task: 2 }, NO_BYTES)
+  child.send({ ...TELL, id: 2 }, NO_BYTES)
   expect(isAlive(pid)).toBe(true)
   expect(await child.kill()).toBe('ended by SIGKILL')
   expect(isAlive(pid)).toBe(false)

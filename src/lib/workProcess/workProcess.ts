@@ -133,8 +133,7 @@ async function writeInTurns(stream: Writable | null, pieces: readonly Uint8Array
   }
 }
 
-/** Of such a process. */
-export function leanEnvironment(): NodeJS.ProcessEnv {
+function leanEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.fromEntries(ENVIRONMENT.map((name) => [name, process.env[name]]))
   const cache = getCompileCacheDir()
   // In which each version of Node has a folder of its own, the one that is named here.

@@ -2,9 +2,8 @@ import type { Clock } from '../../lib/clock.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
-import { whenAborted } from '../../lib/untilAborted.ts'
 import { programFile } from '../../lib/workProcess/programFile.ts'
-import { createSupervisor } from '../../lib/workProcess/supervisor.ts'
+import { type WorkJob, WorkPool } from '../../lib/workProcess/workPool.ts'
 import { startWorkProcess, type WorkProcess } from '../../lib/workProcess/workProcess.ts'
 import { transactionsPlace, withUnreadTransactions } from '../../rollup/protocol/index.ts'
 import type { PayloadVersion } from '../../rollup/protocol/payload/payloadSsz.ts'
@@ -41,16 +40,9 @@ export const TIME_LIMIT_MS = 3_000
 export const STUCK_MS = 3_000
 /** For a process to load what it needs: 0.3 s, on a machine that is overloaded many times that. */
 export const LOADING_MS = 30_000
-/** What waits for the process, or is with it. */
-interface Job {
-  from: string
-  work: Work
-  bytes: Uint8Array
-  /** True when no more answers follow. */
-  onAnswer(answer: Answer, bytes: Uint8Array): boolean
-  reject(failure: InspectionFailure): void
-  /** Undoes the time limit. */
-  cancel(): void
+
+interface Job extends WorkJob<Task, Answer> {
+  fail(failure: InspectionFailure): void
 }
 
 /**
@@ -68,156 +60,122 @@ export function createInspectionProcess(
   const { clock, logger } = modules
   const { timeLimitMs = TIME_LIMIT_MS, stuckMs = STUCK_MS, startChild = startOwnChild } = options
   const queue = createFairQueue<Job>(QUEUE, () => clock.now())
-  let running: { task: number; job: Job; sinceMs: number; cancelStuck(): void } | undefined
-  let tasks = 0
-  let closed = false
-
-  const processes = createSupervisor<Task, Answer>(
+  /** No peer is charged for the time that a process loads. */
+  let loadedAtMs = 0
+  const pool = new WorkPool<Task, Answer, Job>(
     {
       clock,
-      startChild,
-      onAnswer: (answer, bytes) => onAnswer(answer, bytes),
-      onBreakdown(how, why) {
-        const reason = how === 'stuck' ? 'timed-out' : 'worker-failed'
-        logger.warn('The process that inspects large gossip messages broke down', { reason, why })
-        if (running !== undefined) fail(running.job, new InspectionFailure(reason, why))
-        finish()
+      logger,
+      signal: modules.signal,
+      queue: { take: () => queue.take(), putBack: () => {} },
+      startChild(onAnswer) {
+        const child = startChild(onAnswer)
+        void child.ready.then(() => {
+          loadedAtMs = clock.now()
+        })
+        return child
       },
-      onPauseOver: () => next(),
     },
-    { loadingMs: LOADING_MS, pauseMs: exponentialBackoff(100, 2_000) },
+    {
+      work: 'inspects large gossip messages',
+      jobsPerProcess: 1,
+      loadingMs: LOADING_MS,
+      stuckMs,
+      pauseMs: exponentialBackoff(100, 2_000),
+    },
   )
 
-  const next = (): void => {
-    if (running !== undefined || queue.size === 0) return
-    const child = processes.get()
-    if (child === undefined) return
-    const job = queue.take()
-    if (job === undefined) return
-    tasks += 1
-    const begun = { task: tasks, job, sinceMs: clock.now(), cancelStuck: () => {} }
-    running = begun
-    child.send({ ...job.work, task: tasks }, job.bytes)
-    void child.ready.then(() => {
-      if (running !== begun) return
-      begun.sinceMs = clock.now()
-      begun.cancelStuck = clock.setTimeout(() => processes.giveUp(`no answer in ${stuckMs} ms`), stuckMs)
-    })
-  }
-  const finish = (): void => {
-    if (running !== undefined) {
-      running.cancelStuck()
-      queue.charge(running.job.from, clock.now() - running.sinceMs)
+  /** Queues the work, within the time limit. `onAnswer` returns whether no more answers follow. */
+  const submit = (
+    { from, work, bytes }: { from: string; work: Work; bytes: Uint8Array },
+    onAnswer: (answer: Answer, bytes: Uint8Array) => boolean,
+    reject: (failure: InspectionFailure) => void,
+  ): void => {
+    let begunAtMs = Number.POSITIVE_INFINITY
+    const charge = (): void => queue.charge(from, Math.max(0, clock.now() - Math.max(begunAtMs, loadedAtMs)))
+    const fail = (failure: InspectionFailure): void => {
+      cancel()
+      reject(failure)
     }
-    running = undefined
-    next()
-  }
-
-  const onAnswer = (answer: Answer, bytes: Uint8Array): void => {
-    if (running === undefined || answer.task !== running.task) return
-    const { job } = running
-    try {
-      if ('failure' in answer) fail(job, new InspectionFailure('worker-failed', answer.failure))
-      else if (!job.onAnswer(answer, bytes)) return
-    } catch (error) {
-      fail(job, new InspectionFailure('worker-failed', String(error)))
-    }
-    finish()
-  }
-  /** Lets it wait for its turn, within the time limit. */
-  const submit = (wanted: Omit<Job, 'cancel'>): Job => {
     const job: Job = {
-      ...wanted,
-      cancel: clock.setTimeout(() => {
-        queue.remove((waiting) => waiting === job)
-        fail(job, new InspectionFailure('timed-out', `no verdict in ${timeLimitMs} ms`))
-      }, timeLimitMs),
+      bytes,
+      fail,
+      task(id) {
+        begunAtMs = clock.now()
+        return { ...work, id }
+      },
+      onAnswer(answer, bytes) {
+        try {
+          if ('failure' in answer) fail(new InspectionFailure('worker-failed', answer.failure))
+          else if (!onAnswer(answer, bytes)) return false
+        } catch (error) {
+          fail(new InspectionFailure('worker-failed', String(error)))
+        }
+        cancel()
+        charge()
+        return true
+      },
+      onLost(how, why) {
+        fail(new InspectionFailure(how === 'stuck' ? 'timed-out' : 'worker-failed', why))
+        charge()
+      },
     }
-    const added = queue.add(job.from, job)
-    if (added === false) fail(job, new InspectionFailure('overloaded', 'too many large messages at once'))
-    else if (added !== true)
-      fail(added, new InspectionFailure('overloaded', 'others have fewer large messages waiting'))
-    next()
-    return job
+    const cancel = clock.setTimeout(() => {
+      queue.remove((waiting) => waiting === job)
+      fail(new InspectionFailure('timed-out', `no verdict in ${timeLimitMs} ms`))
+    }, timeLimitMs)
+    const added = queue.add(from, job)
+    if (added === false) fail(new InspectionFailure('overloaded', 'too many large messages at once'))
+    else if (added !== true) added.fail(new InspectionFailure('overloaded', 'others have fewer large messages waiting'))
+    pool.dispatch()
   }
-
-  /** Ends the process; what waits fails. */
-  const close = async (): Promise<void> => {
-    closed = true
-    const failure = stopping()
-    for (const job of queue.remove(() => true)) fail(job, failure)
-    if (running !== undefined) fail(running.job, failure)
-    const ended = processes.close()
-    finish()
-    await ended
-  }
-  whenAborted(modules.signal, () => void close())
 
   return {
     /** Rejects with InspectionFailure; so does the inspection that a good message brings. */
     identify({ topic, compressed, from, context }: LargeMessage): Promise<IdentifiedMessage> {
-      if (closed) return Promise.reject(stopping())
       const identified = Promise.withResolvers<IdentifiedMessage>()
       const inspected = Promise.withResolvers<Inspection>()
       // Nobody may want it: the message may be known by its id.
       inspected.promise.catch(() => {})
-      const job = submit({
-        from,
-        work: { topic, context },
-        bytes: compressed,
-        onAnswer(answer, message) {
+      submit(
+        { from, work: { topic, context }, bytes: compressed },
+        (answer, message) => {
           if ('inspection' in answer) {
-            job.cancel()
             inspected.resolve(withTransactions(answer.inspection, message, context))
             return true
           }
-          if (!('id' in answer)) return false
-          const { id, unpacked } = answer
-          const isLast = !unpacked.ok
-          identified.resolve({
-            id,
-            unpacked: isLast ? unpacked : { ok: true, inspection: inspected.promise },
-          })
-          if (isLast) job.cancel()
-          return isLast
+          if (!('messageId' in answer)) return false
+          const { messageId: id, unpacked } = answer
+          identified.resolve({ id, unpacked: unpacked.ok ? { ok: true, inspection: inspected.promise } : unpacked })
+          return !unpacked.ok
         },
-        reject(failure) {
+        (failure) => {
           identified.reject(failure)
           inspected.reject(failure)
         },
-      })
+      )
       return identified.promise
     },
     /** The block of an answer that `from` gave. Rejects with DecodeError, and with InspectionFailure. */
     unpackBlock({ frames, version }: FramedBlock, from: string): Promise<UnpackedBlock> {
-      if (closed) return Promise.reject(stopping())
       const unpacked = Promise.withResolvers<UnpackedBlock>()
-      const job = submit({
-        from,
-        work: { version },
-        bytes: frames,
-        onAnswer(answer, body) {
+      submit(
+        { from, work: { version }, bytes: frames },
+        (answer, body) => {
           if ('block' in answer) {
             const { envelope, computedHash } = answer.block
             unpacked.resolve({ envelope: readLater(envelope, body, version), computedHash, body })
           } else if ('undecodable' in answer) unpacked.reject(new DecodeError(answer.undecodable))
           else return false
-          job.cancel()
           return true
         },
-        reject: unpacked.reject,
-      })
+        unpacked.reject,
+      )
       return unpacked.promise
     },
-    close,
+    /** Ends the process; what waits fails. */
+    close: () => pool.close(),
   }
-}
-
-const stopping = (): InspectionFailure => new InspectionFailure('worker-failed', 'the node is stopping')
-
-function fail(job: Job, failure: InspectionFailure): void {
-  job.cancel()
-  job.reject(failure)
 }
 
 function withTransactions(inspection: Inspection, message: Uint8Array, context: ValidationContext): Inspection {

@@ -1,4 +1,4 @@
-import { DecodeError } from '../../lib/errors.ts'
+import { DecodeError, describeError } from '../../lib/errors.ts'
 import { checkTransactions, type PayloadVersion } from '../../rollup/protocol/payload/payloadSsz.ts'
 import { type Inspection, inspectMessage, type ValidationContext } from './inspection.ts'
 import { messageId, type UnpackFault, unpackMessage } from './messageId.ts'
@@ -10,54 +10,54 @@ import { type UnpackedBlock, unpackBlock } from './unpackBlock.ts'
 /** A gossip message, whose compressed bytes come along, or a block in snappy frames, which do. */
 export type Work = { topic: string; context: ValidationContext } | { version: PayloadVersion }
 
-export type Task = Work & { task: number }
+export type Task = Work & { id: number }
 
 export type Answer =
-  | { task: number; id: Uint8Array; unpacked: { ok: true } | UnpackFault }
+  | { id: number; messageId: Uint8Array; unpacked: { ok: true } | UnpackFault }
   /** With the message, unpacked, if all is well: its transactions do not travel one by one, but stand in it. */
-  | { task: number; inspection: Inspection }
+  | { id: number; inspection: Inspection }
   /** With the block's body, in which its transactions stand. */
-  | { task: number; block: Omit<UnpackedBlock, 'body'> }
-  | { task: number; undecodable: string }
-  | { task: number; failure: string }
+  | { id: number; block: Omit<UnpackedBlock, 'body'> }
+  | { id: number; undecodable: string }
+  | { id: number; failure: string }
 
 /** Sends an answer and the bytes that go with it. */
 export type Answering = (answer: Answer, bytes?: Uint8Array) => void
 
 type Inspecting = Extract<Task, { topic: string }>
 
-function inspect({ task, topic, context }: Inspecting, compressed: Uint8Array, answer: Answering): void {
+function inspect({ id, topic, context }: Inspecting, compressed: Uint8Array, answer: Answering): void {
   const unpacked = unpackMessage(compressed)
-  const id = messageId(topic, compressed, unpacked)
+  const identified = { id, messageId: messageId(topic, compressed, unpacked) }
   if (!unpacked.ok) {
-    answer({ task, id, unpacked })
+    answer({ ...identified, unpacked })
     return
   }
-  answer({ task, id, unpacked: { ok: true } })
+  answer({ ...identified, unpacked: { ok: true } })
   const inspection = inspectMessage(unpacked.data, context, checkTransactions)
-  if (inspection.stop === 'none') answer({ task, inspection }, unpacked.data)
-  else answer({ task, inspection })
+  if (inspection.stop === 'none') answer({ id, inspection }, unpacked.data)
+  else answer({ id, inspection })
 }
 
-function unpack(task: number, version: PayloadVersion, frames: Uint8Array, answer: Answering): void {
+function unpack(id: number, version: PayloadVersion, frames: Uint8Array, answer: Answering): void {
   let block: UnpackedBlock
   try {
     block = unpackBlock({ frames, version }, checkTransactions)
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
-    answer({ task, undecodable: error.message })
+    answer({ id, undecodable: describeError(error) })
     return
   }
   const { body, ...rest } = block
-  answer({ task, block: rest }, body)
+  answer({ id, block: rest }, body)
 }
 
 export function runTask(work: Task, bytes: Uint8Array, answer: Answering): void {
-  const { task } = work
+  const { id } = work
   try {
-    if ('version' in work) unpack(task, work.version, bytes, answer)
+    if ('version' in work) unpack(id, work.version, bytes, answer)
     else inspect(work, bytes, answer)
   } catch (error) {
-    answer({ task, failure: error instanceof Error ? error.message : String(error) })
+    answer({ id, failure: error instanceof Error ? error.message : String(error) })
   }
 }

@@ -10,7 +10,7 @@ answerTasks<Task, Answer>((task, bytes, answer) => {
   if (order === 'crash') process.kill(process.pid, 'SIGSEGV')
   if (order === 'throw') throw new Error('thrown on demand')
   if (order === 'tell') {
-    answer({ task: task.task, failure: `${process.pid}` })
+    answer({ id: task.id, failure: `${process.pid}` })
     return
   }
   // Until it is killed.

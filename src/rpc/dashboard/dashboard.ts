@@ -57,13 +57,13 @@ export function addDashboard(routes: Pick<Hono, 'get'>, { name, nodes, refusesCh
     file === undefined
       ? context.notFound()
       : context.body(file.content, 200, headers(file.type, context.req.header('host')))
-  routes.get('/dashboard', async (context) => send(context, await fileNamed('index.html')))
+  routes.get('/dashboard', (context) => send(context, fileNamed('index.html')))
   // Links on the page stand beside `/dashboard`.
   routes.get('/dashboard/', (context) => context.redirect('../dashboard', 308))
-  routes.get('/dashboard/:file', async (context) => {
+  routes.get('/dashboard/:file', (context) => {
     const wanted = context.req.param('file')
     const { host } = context.req.header()
-    return send(context, wanted === 'nodes.json' ? nodesFile(host) : await fileNamed(wanted))
+    return send(context, wanted === 'nodes.json' ? nodesFile(host) : fileNamed(wanted))
   })
 }
 

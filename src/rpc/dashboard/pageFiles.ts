@@ -1,12 +1,7 @@
-import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire, stripTypeScriptTypes } from 'node:module'
 import { dirname, extname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { DeviumError } from '../../lib/errors.ts'
-import { programFile } from '../../lib/workProcess/programFile.ts'
-import { leanEnvironment } from '../../lib/workProcess/workProcess.ts'
 
 /** One file as it goes to a browser. */
 export interface PageFile {
@@ -27,9 +22,6 @@ const LIBRARY = [
   { name: 'uplot.css', from: 'uplot/dist/uPlot.min.css', type: 'text/css; charset=utf-8' },
 ] as const
 
-/** Ten times what it has. */
-const MAX_PAGE_BYTES = 8 * 1024 * 1024
-
 /** Where `dashboard/index.html` stands above this file, whether that is run as it is or compiled. */
 function pageFolder(): string {
   for (let folder = import.meta.dirname; ; folder = dirname(folder)) {
@@ -40,48 +32,30 @@ function pageFolder(): string {
 }
 
 /**
- * Finds a file of the page by the name in its URL. They are read when first asked for, by a process of its own: what takes the
- * types out of them would stay in memory, some 12 MB of it, and hold the event loop. Throws where they are not there.
+ * Finds a file of the page by the name in its URL. Each file is read when a browser first asks for it, and modules lose their types
+ * then. Throws where the page's files are not there.
  */
-export function createPageFiles(): (name: string) => Promise<PageFile | undefined> {
-  pageFolder()
-  let files: Promise<ReadonlyMap<string, PageFile>> | undefined
-  return async (name) => {
-    files ??= readInProcess()
-    try {
-      return (await files).get(name)
-    } catch (error) {
-      files = undefined
-      throw error
-    }
-  }
-}
-
-async function readInProcess(): Promise<ReadonlyMap<string, PageFile>> {
-  const main = programFile('pageFilesMain', import.meta.url)
-  const args = ['--disable-warning=ExperimentalWarning', fileURLToPath(main)]
-  const { stdout } = await promisify(execFile)(process.execPath, args, {
-    env: leanEnvironment(),
-    maxBuffer: MAX_PAGE_BYTES,
-  })
-  return new Map(JSON.parse(stdout) as [string, PageFile][])
-}
-
-/** All that the page is made of: modules with their types taken out, styles, and the chart library. */
-export function readPageFiles(): Map<string, PageFile> {
+export function createPageFiles(): (name: string) => PageFile | undefined {
   const folder = pageFolder()
-  const files = new Map<string, PageFile>()
+  const require = createRequire(import.meta.url)
+  const files = new Map<string, () => PageFile>()
   for (const name of readdirSync(folder)) {
     const type = TYPES[extname(name)]
     if (type === undefined) continue
-    const text = readFileSync(join(folder, name), 'utf8')
-    files.set(name, { content: name.endsWith('.ts') ? toModule(text) : text, type })
+    files.set(name, () => {
+      const text = readFileSync(join(folder, name), 'utf8')
+      return { content: name.endsWith('.ts') ? toModule(text) : text, type }
+    })
   }
-  const require = createRequire(import.meta.url)
   for (const { name, from, type } of LIBRARY) {
-    files.set(name, { content: readFileSync(require.resolve(from), 'utf8'), type })
+    files.set(name, () => ({ content: readFileSync(require.resolve(from), 'utf8'), type }))
   }
-  return files
+  const read = new Map<string, PageFile>()
+  return (name) => {
+    const file = read.get(name) ?? files.get(name)?.()
+    if (file !== undefined) read.set(name, file)
+    return file
+  }
 }
 
 /** Browsers know no package names. */

@@ -1,0 +1,141 @@
+import { expect, it } from 'vitest'
+import { EMPTY_BYTES } from '../bytes.ts'
+import { ManualClock } from '../clock.ts'
+import { silentLogger } from '../logger.ts'
+import { nextTurn } from '../nextTurn.ts'
+import { type Breakdown, type WorkJob, WorkPool, type WorkPoolLimits } from './workPool.ts'
+import type { WorkProcess } from './workProcess.ts'
+
+interface Task {
+  id: number
+}
+type Job = WorkJob<Task, Task> & { name: string }
+
+/** A pool of processes that do what the test says. */
+function startPool(limits: Partial<WorkPoolLimits>) {
+  const clock = new ManualClock()
+  const waiting: Job[] = []
+  const lost: [string, Breakdown][] = []
+  const children: {
+    sent: number[]
+    isKilled: boolean
+    load(): void
+    end(): void
+    answer(id: number): void
+  }[] = []
+  const startChild = (onAnswer: (answer: Task, bytes: Uint8Array) => void): WorkProcess<Task> => {
+    const ready = Promise.withResolvers<void>()
+    const ended = Promise.withResolvers<string>()
+    const child = {
+      sent: [] as number[],
+      isKilled: false,
+      load: ready.resolve,
+      end: () => ended.resolve('ended with code 1'),
+      answer: (id: number) => onAnswer({ id }, EMPTY_BYTES),
+    }
+    children.push(child)
+    return {
+      send: ({ id }) => void child.sent.push(id),
+      keepAlive: () => {},
+      async kill() {
+        child.isKilled = true
+        return ''
+      },
+      ready: ready.promise,
+      ended: ended.promise,
+    }
+  }
+  const queue = { take: () => waiting.shift(), putBack: (job: Job) => void waiting.push(job) }
+  const pool = new WorkPool<Task, Task, Job>(
+    { clock, logger: silentLogger, queue, startChild },
+    { work: 'is tested', loadingMs: 1_000, pauseMs: () => 100, ...limits },
+  )
+  const add = (...names: string[]): void => {
+    for (const name of names) {
+      waiting.push({
+        name,
+        bytes: EMPTY_BYTES,
+        task: (id) => ({ id }),
+        onAnswer: () => true,
+        onLost: (how) => void lost.push([name, how]),
+      })
+    }
+    pool.dispatch()
+  }
+  return { pool, clock, children, lost, add }
+}
+
+it('a process that has not loaded in time is replaced, and its jobs are lost', async () => {
+  const { pool, clock, children, lost, add } = startPool({ tries: 2 })
+  add('a')
+  await clock.advance(1_000)
+  expect([children[0]?.isKilled, lost]).toEqual([true, [['a', 'not-ready']]])
+  expect(pool.stats()).toEqual({ running: 0, broken: 1 })
+})
+
+it('jobs of a process that ends are begun again as often as they may be', async () => {
+  const { clock, children, lost, add } = startPool({ tries: 2 })
+  add('a', 'b')
+  children[0]?.end()
+  await nextTurn()
+  expect(children.map(({ sent }) => sent)).toEqual([
+    [1, 2],
+    [3, 4],
+  ])
+  children[1]?.end()
+  await nextTurn()
+  expect(lost).toEqual([
+    ['a', 'ended'],
+    ['b', 'ended'],
+  ])
+  add('c')
+  expect(children).toHaveLength(2)
+  await clock.advance(100)
+  expect(children[2]?.sent).toEqual([5])
+})
+
+it('a process that answers nothing for too long is replaced, whatever jobs it gets meanwhile', async () => {
+  const { clock, children, lost, add } = startPool({ stuckMs: 100 })
+  add('a', 'b')
+  children[0]?.load()
+  await nextTurn()
+  await clock.advance(99)
+  children[0]?.answer(1)
+  await clock.advance(99)
+  add('c')
+  await clock.advance(1)
+  expect(lost).toEqual([
+    ['b', 'stuck'],
+    ['c', 'stuck'],
+  ])
+})
+
+it('a process without jobs ends after a while, and the next job starts another', async () => {
+  const { pool, clock, children, lost, add } = startPool({ idleMs: 500 })
+  add('a')
+  children[0]?.load()
+  await clock.advance(499)
+  children[0]?.answer(1)
+  await clock.advance(499)
+  expect(children[0]?.isKilled).toBe(false)
+  await clock.advance(1)
+  expect(children[0]?.isKilled).toBe(true)
+  add('b')
+  expect(children[1]?.sent).toEqual([2])
+  expect([lost, pool.stats()]).toEqual([[], { running: 1, broken: 0 }])
+})
+
+it('jobs go to a free process, to a new one, and to the one with the fewest', async () => {
+  const { children, add } = startPool({ processes: 2, jobsPerProcess: 2 })
+  add('a', 'b', 'c', 'd', 'e')
+  const sent = () => children.map((child) => child.sent)
+  expect(sent()).toEqual([
+    [1, 3],
+    [2, 4],
+  ])
+  children[1]?.answer(2)
+  expect(sent()).toEqual([
+    [1, 3],
+    [2, 4, 5],
+  ])
+})

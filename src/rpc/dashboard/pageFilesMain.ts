@@ -1,3 +1,0 @@
-import { readPageFiles } from './pageFiles.ts'
-
-process.stdout.write(JSON.stringify([...readPageFiles()]))
