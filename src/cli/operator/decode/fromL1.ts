@@ -1,9 +1,10 @@
 import { createRpcClient, RpcTransportError } from '../../../jsonRpc/client.ts'
 import { createBeacon } from '../../../l1/beacon/index.ts'
+import { parseBlock } from '../../../l1/block.ts'
 import { systemClock } from '../../../lib/clock.ts'
 import { DeviumError, UsageError } from '../../../lib/errors.ts'
-import { fromHex, type Hex, normalizeHex, quantityToNumber } from '../../../lib/hex.ts'
-import { isObject, type JsonObject } from '../../../lib/jsonReader.ts'
+import { fromHex, type Hex } from '../../../lib/hex.ts'
+import { isObject } from '../../../lib/jsonReader.ts'
 import { createKzg } from '../../../lib/kzg/index.ts'
 import { silentLogger } from '../../../lib/logger.ts'
 import type { L1BlockRef } from '../../../rollup/protocol/types.ts'
@@ -33,7 +34,7 @@ export async function readFromL1(hash: Hex, urls: { l1: string; beacon: string |
     if (hashes === undefined || urls.beacon === undefined) return pieces
     const block = await rpc.request('eth_getBlockByHash', [json.blockHash, false])
     if (!isObject(block)) throw new UsageError(`transaction ${hash} is in no L1 block yet: its blobs cannot be found`)
-    const blobs = await readBlobs(urls.beacon, blockRef(block), hashes)
+    const blobs = await readBlobs(urls.beacon, parseBlock(block, false).info, hashes)
     return [...pieces, ...blobs.map((blob, i) => ({ source: `blob ${hashes[i]}`, kind: 'blob' as const, bytes: blob }))]
   } catch (cause) {
     if (!(cause instanceof RpcTransportError)) throw cause
@@ -58,14 +59,5 @@ async function readBlobs(url: string, block: L1BlockRef, hashes: readonly Hex[])
   } finally {
     await client.close()
     await kzg.close()
-  }
-}
-
-function blockRef(block: JsonObject): L1BlockRef {
-  return {
-    hash: normalizeHex(block.hash, 32, 'block hash'),
-    number: quantityToNumber(block.number, 'block number'),
-    parentHash: normalizeHex(block.parentHash, 32, 'parent hash'),
-    timestamp: quantityToNumber(block.timestamp, 'block timestamp'),
   }
 }

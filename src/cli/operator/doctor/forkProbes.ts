@@ -1,5 +1,6 @@
 import type { RpcClient } from '../../../jsonRpc/client.ts'
 import { toQuantity } from '../../../lib/hex.ts'
+import { isObject } from '../../../lib/jsonReader.ts'
 import type { Fork } from '../../../rollup/protocol/index.ts'
 import { orUndefined } from './orUndefined.ts'
 
@@ -46,6 +47,5 @@ export async function probeFork(
 /** Lagoon changes nothing of the EVM. Clients that know it say whether its gas refunds hold at a time (devium-geth, op-reth). */
 async function saysLagoon(rpc: Pick<RpcClient, 'request'>, time: number): Promise<boolean | undefined> {
   const status = await orUndefined(rpc.request('admin_sdmStatus', [time]))
-  if (typeof status !== 'object' || status === null || !('protocolActive' in status)) return undefined
-  return typeof status.protocolActive === 'boolean' ? status.protocolActive : undefined
+  return isObject(status) && typeof status.protocolActive === 'boolean' ? status.protocolActive : undefined
 }

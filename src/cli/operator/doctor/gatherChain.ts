@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { UsageError } from '../../../lib/errors.ts'
+import { asObject } from '../../../lib/jsonReader.ts'
 import type { Logger } from '../../../lib/logger.ts'
 import { hasLeftRegistry, isBuiltIn, networkOfChain, rollupConfigOf } from '../../../rollup/networks/index.ts'
-import { JsonObjectReader, type RollupConfig } from '../../../rollup/protocol/index.ts'
+import type { RollupConfig } from '../../../rollup/protocol/index.ts'
 import { type ConfigValues, readChosenChain, settleChain } from '../../node/rollupNodeConfig.ts'
 import type { ChainFacts, NamedTime } from './facts.ts'
 
@@ -40,12 +41,12 @@ function l1ForksOf(path: string | undefined): NamedTime[] {
   if (path === undefined) return []
   try {
     const json: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    const file = new JsonObjectReader(json, 'L1 chain config')
-    const config: unknown = file.raw('config') ?? json
-    if (typeof config !== 'object' || config === null) return []
-    return Object.entries(config).flatMap(([member, time]): NamedTime[] => {
+    const { config = json } = asObject(json, 'L1 chain config')
+    return Object.entries(asObject(config, 'config')).flatMap(([member, time]): NamedTime[] => {
       const [, name] = /^(\w+)Time$/.exec(member) ?? []
-      return name !== undefined && Number.isSafeInteger(time) ? [{ name: name.toLowerCase(), time }] : []
+      return name !== undefined && typeof time === 'number' && Number.isSafeInteger(time)
+        ? [{ name: name.toLowerCase(), time }]
+        : []
     })
   } catch {
     return []

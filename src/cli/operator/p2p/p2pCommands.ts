@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { asObject } from '../../../lib/jsonReader.ts'
 import type { NodeClient } from '../../../rpc/client/index.ts'
 import { type LineWidth, plainText, terminalWidth } from '../../shared/table.ts'
 import { askYes } from '../../shared/terminal/askYes.ts'
@@ -78,15 +79,11 @@ const addStats = addView({
   description: 'How many peers are known, connected, blocked, on each topic',
   // op-node's has two more topics.
   ask: async (node) => ({
-    ...objectOf(await node.request('opp2p_peerStats', [])),
-    ...objectOf(await node.request('deviump2p_peerStats', [])),
+    ...asObject(await node.request('opp2p_peerStats', []), 'opp2p_peerStats'),
+    ...asObject(await node.request('deviump2p_peerStats', []), 'deviump2p_peerStats'),
   }),
   format: formatStats,
 })
-
-function objectOf(answer: unknown): object {
-  return typeof answer === 'object' && answer !== null ? answer : {}
-}
 
 const addExplain = addView({
   name: 'explain',
