@@ -1,5 +1,6 @@
 import { bigIntToMinimalBytes, bytesToBigInt } from './bytes.ts'
 import { DecodeError } from './errors.ts'
+import { RlpCursor } from './rlpCursor.ts'
 
 /** What can be encoded: bytes, non-negative integers (minimal big-endian) and lists of these. */
 export type RlpInput = Uint8Array | number | bigint | readonly RlpInput[]
@@ -104,65 +105,30 @@ export function rlpListHeader(length: number): Uint8Array {
   return scratch.slice(at)
 }
 
-export interface RlpHeader {
-  isList: boolean
-  /** Where the payload starts and ends in the input. */
-  start: number
-  end: number
-}
-
-/**
- * Reads the header at `offset` under the strict rules of the Ethereum consensus encoding (minimal lengths, single
- * bytes below 0x80 stand for themselves). Throws DecodeError; `truncated` is set in its details when more input would help.
- */
-export function readRlpHeader(data: Uint8Array, offset: number): RlpHeader {
-  const first = data[offset]
-  if (first === undefined) throw truncated('input ends before an item')
-  if (first < 0x80) return { isList: false, start: offset, end: offset + 1 }
-  const isList = first >= 0xc0
-  const short = first - (isList ? 0xc0 : 0x80)
-  let start = offset + 1
-  let length = short
-  if (short > 55) {
-    const lengthSize = short - 55
-    if (start + lengthSize > data.length) throw truncated('input ends inside a length')
-    length = 0
-    for (let i = 0; i < lengthSize; i++) length = length * 256 + (data[start + i] ?? 0)
-    if (data[start] === 0 || length < 56) throw new DecodeError('rlp: length is not minimal')
-    if (!Number.isSafeInteger(length)) throw new DecodeError('rlp: length is too large')
-    start += lengthSize
-  }
-  const end = start + length
-  if (end > data.length) throw truncated('item is longer than the input')
-  if (!isList && length === 1 && (data[start] ?? 0) < 0x80) throw new DecodeError('rlp: single byte is not minimal')
-  return { isList, start, end }
-}
-
-function truncated(message: string): DecodeError {
-  return new DecodeError(`rlp: ${message}`, { details: { truncated: true } })
+/** Where an item stands, its header read by itself. Throws DecodeError. */
+export function readRlpHeader(data: Uint8Array, offset: number): Pick<RlpCursor, 'isList' | 'start' | 'end'> {
+  const cursor = new RlpCursor(data)
+  cursor.read(offset, data.length)
+  return cursor
 }
 
 /** Decodes exactly one item that must fill the input. Nesting is limited so that hostile input cannot exhaust the stack. */
 export function decodeRlp(data: Uint8Array): RlpItem {
-  const { item, end } = decodeRlpAt(data, 0)
-  if (end !== data.length) throw new DecodeError(`rlp: ${data.length - end} bytes after the item`)
+  const cursor = new RlpCursor(data)
+  const item = decodeAt(cursor, 0, data.length, 0)
+  checkEnd(cursor)
   return item
 }
 
-/** Decodes the item at `offset`; `end` is where the next one begins. */
-function decodeRlpAt(data: Uint8Array, offset: number, depth = 0): { item: RlpItem; end: number } {
-  if (depth > 64) throw new DecodeError('rlp: nested more than 64 levels')
-  const head = readRlpHeader(data, offset)
-  if (!head.isList) return { item: data.subarray(head.start, head.end), end: head.end }
+/** Decodes the item at `offset`, and leaves the cursor on it. */
+function decodeAt(cursor: RlpCursor, offset: number, limit: number, depth: number): RlpItem {
+  if (depth > 64) throw new DecodeError('rlp: nested more than 64 levels', { at: offset })
+  cursor.read(offset, limit)
+  const { data, start, end } = cursor
+  if (!cursor.isList) return data.subarray(start, end)
   const items: RlpItem[] = []
-  let position = head.start
-  while (position < head.end) {
-    const inner = decodeRlpAt(data, position, depth + 1)
-    if (inner.end > head.end) throw new DecodeError('rlp: item crosses the end of its list')
-    items.push(inner.item)
-    position = inner.end
-  }
-  return { item: items, end: head.end }
+  for (cursor.end = start; cursor.end < end; ) items.push(decodeAt(cursor, cursor.end, end, depth + 1))
+  return items
 }
 
 /**
@@ -170,16 +136,20 @@ function decodeRlpAt(data: Uint8Array, offset: number, depth = 0): { item: RlpIt
  * have `length` items when given.
  */
 export function splitRlpList(data: Uint8Array, what: string, length?: number): Uint8Array[] {
-  const { isList, start, end } = readRlpHeader(data, 0)
-  if (!isList) throw notList(what)
-  if (end !== data.length) throw new DecodeError(`rlp: ${data.length - end} bytes after the item`)
+  const cursor = new RlpCursor(data)
+  cursor.read(0, data.length)
+  if (!cursor.isList) throw notList(what)
+  checkEnd(cursor)
   const encodings: Uint8Array[] = []
-  for (let position = start; position < end; ) {
-    const item = readRlpHeader(data, position)
-    encodings.push(data.subarray(position, item.end))
-    position = item.end
+  for (cursor.end = cursor.start; cursor.end < data.length; ) {
+    cursor.read(cursor.end, data.length)
+    encodings.push(data.subarray(cursor.itemStart, cursor.end))
   }
   return ofLength(encodings, what, length)
+}
+
+function checkEnd({ data, end }: RlpCursor): void {
+  if (end !== data.length) throw new DecodeError(`rlp: ${data.length - end} bytes after the item`, { at: end })
 }
 
 /** The item as byte string, of `length` bytes when given. */

@@ -2,6 +2,7 @@ import { concatBytes } from '../../../lib/bytes.ts'
 import { DecodeError } from '../../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { encodeRlp } from '../../../lib/rlp.ts'
+import { RlpCursor } from '../../../lib/rlpCursor.ts'
 import { runNow, type Steps } from '../../../lib/steps.ts'
 import {
   type MarkedTransactions,
@@ -10,7 +11,6 @@ import {
   PackedTransactions,
   type TransactionList,
 } from '../payload/transactionList.ts'
-import { RlpCursor } from '../rlpCursor.ts'
 
 export const SINGULAR_BATCH_TYPE = 0
 

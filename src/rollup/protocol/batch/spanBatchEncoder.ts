@@ -1,8 +1,8 @@
 import { bytesToBigInt } from '../../../lib/bytes.ts'
 import { DecodeError, DeviumError } from '../../../lib/errors.ts'
 import { fromHex, type Hex } from '../../../lib/hex.ts'
+import { RlpCursor } from '../../../lib/rlpCursor.ts'
 import { ByteWriter } from '../byteWriter.ts'
-import { RlpCursor } from '../rlpCursor.ts'
 import type { RollupConfig } from '../types.ts'
 import { BitListWriter } from './bitList.ts'
 import {

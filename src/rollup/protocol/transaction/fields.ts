@@ -1,5 +1,5 @@
 import { DecodeError } from '../../../lib/errors.ts'
-import type { RlpCursor } from '../rlpCursor.ts'
+import type { RlpCursor } from '../../../lib/rlpCursor.ts'
 
 /** EIP-2718 type of deposit transactions (specs: deposits). */
 export const DEPOSIT_TX_TYPE = 0x7e

@@ -1,9 +1,9 @@
-import { DecodeError } from '../../lib/errors.ts'
+import { DecodeError } from './errors.ts'
 
 /**
- * Walks over RLP items without making an object for each: after `read` the members tell where the item stands. Strict as
- * `readRlpHeader`; used where a batch holds hundreds of thousands of items. Errors are DecodeErrors that name the subject
- * and the item, `what`, and carry the byte.
+ * Walks over RLP items without making an object for each: after `read` the members tell where the item stands. A batch holds
+ * hundreds of thousands. Takes only the strict form of the Ethereum consensus: lengths are minimal, single bytes below 0x80
+ * stand for themselves. Errors are DecodeErrors that name the subject and the item, `what`, and carry the byte.
  */
 export class RlpCursor {
   readonly data: Uint8Array

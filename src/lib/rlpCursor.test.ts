@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { concatBytes } from '../../lib/bytes.ts'
-import { DecodeError } from '../../lib/errors.ts'
-import { fromHex } from '../../lib/hex.ts'
+import { concatBytes } from './bytes.ts'
+import { DecodeError } from './errors.ts'
+import { fromHex } from './hex.ts'
 import { RlpCursor } from './rlpCursor.ts'
 
 /** Where the item stands: `list` or `string`, and the bounds of its payload. */
