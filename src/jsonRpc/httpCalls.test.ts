@@ -9,7 +9,7 @@ import { createRpcDispatcher, type RpcHandler } from './server.ts'
 const JSON_TYPE = { 'content-type': 'application/json' }
 const ECHO = '{"id":1,"method":"echo","params":["é"]}'
 const ECHOED = '{"jsonrpc":"2.0","id":1,"result":["é"]}'
-const PLAIN = 'text/plain;charset=UTF-8'
+const PLAIN = 'text/plain; charset=UTF-8'
 
 async function serve(
   options: Partial<RpcAppOptions> = {},
@@ -18,7 +18,7 @@ async function serve(
 ) {
   const methods = new Map<string, RpcHandler>([['echo', (params) => params], ...more])
   const app = createRpcApp({ dispatcher: createRpcDispatcher({ methods }), ...options })
-  app.routes.get('/extra', (context) => context.text('here'))
+  app.get('/extra', (context) => context.text('here'))
   const server = await serveApp(app, '127.0.0.1', 0, 'test', serveOptions)
   onTestFinished(server.close)
   const open = (): Connection => {

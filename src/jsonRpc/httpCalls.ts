@@ -1,17 +1,17 @@
 import { once } from 'node:events'
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { HttpBindings } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { type Clock, systemClock, unixSeconds } from '../lib/clock.ts'
 import { createJwtCheck } from '../lib/jwt.ts'
-import { createSlots } from '../lib/slots.ts'
 import { createTokenCheck, type TokenAccess } from './bearerToken.ts'
+import { type CallEnv, readBody } from './bodies.ts'
 import { type CallContext, createCallContext, type RpcContext } from './callContext.ts'
-import { createHostCheck } from './hostCheck.ts'
-import { allowedOrigin, foreignOrigin } from './originCheck.ts'
+import { foreignOrigin } from './originCheck.ts'
 import { type Pieces, sizeOf } from './pieces.ts'
-import { type BodyPause, readBody } from './requestBody.ts'
 import type { RpcDispatcher } from './server.ts'
 
-/** Answers a body, which is nobody else's from then on. */
+/** Answers a large body, which is the function's alone from then on. */
 export type AnswerLarge = (body: Uint8Array, context: RpcContext) => Promise<Pieces | undefined>
 
 export interface HttpCallOptions {
@@ -20,12 +20,8 @@ export interface HttpCallOptions {
   answerLarge?: AnswerLarge
   /** Demands the Engine API's bearer token. */
   jwtSecret?: Uint8Array
-  /** Origins that browsers may call from (see isOriginListed); absent: none. */
-  corsOrigins?: readonly string[]
   /** Origins whose web pages count as our own, beside those of this machine (see foreignOrigin). */
   trustedOrigins?: readonly string[]
-  /** Host names that requests may be addressed to (see createHostCheck); absent: any. */
-  allowedHosts?: readonly string[]
   /** Absent: no token is needed. */
   access?: TokenAccess | undefined
   maxBodyBytes?: number
@@ -34,161 +30,107 @@ export interface HttpCallOptions {
   clock?: Clock
 }
 
+type Outgoing = HttpBindings['outgoing']
+
 /** geth's and op-node's limit for a request body. */
 const DEFAULT_MAX_BODY_BYTES = 5 * 1024 * 1024
 const DEFAULT_CALL_TIMEOUT_MS = 60_000
-/**
- * A body of megabytes takes several times as much until it is answered: of strangers' one is read at a time, while the
- * others wait in their sockets.
- */
-export const LARGE_BODY_BYTES = 256 * 1024
-const MAX_LARGE_BODIES = 1
-const MAX_WAITING_BODIES = 64
 const decoder = new TextDecoder()
-/** For a client to end a body that nobody reads. */
-const UNREAD_BODY_MS = 500
 
-/**
- * Answers JSON-RPC calls, which come by POST. It stands on node:http alone: the Request and Response of a web framework cost as
- * much as all the rest of a small call.
- */
-export function createCallListener(options: HttpCallOptions): RequestListener {
-  const { dispatcher, answerLarge, jwtSecret, corsOrigins, clock = systemClock } = options
-  const limit = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
-  const isHostAllowed = createHostCheck(options.allowedHosts ?? ['*'])
-  const { access } = options
+/** The route of JSON-RPC calls. What the headers forbid is refused before its body is read, which may have megabytes. */
+export function createCallRoute(options: HttpCallOptions): Hono<CallEnv> {
+  const { dispatcher, answerLarge, jwtSecret, access, trustedOrigins = [], timeoutMs, clock = systemClock } = options
   const hasToken = access === undefined ? () => true : createTokenCheck(access)
-  const checkJwt = jwtSecret === undefined ? undefined : createJwtCheck(jwtSecret)
-  const largeBodies = createSlots(MAX_LARGE_BODIES)
-
-  const answerBody = (request: IncomingMessage, response: ServerResponse, body: Uint8Array): Promise<void> => {
+  const checks = [jsonOnly]
+  if (jwtSecret !== undefined) checks.push(requireJwt(jwtSecret, clock))
+  if (access?.guardsReading) checks.push(requireToken(hasToken))
+  checks.push(
+    readBody(options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES, jwtSecret === undefined ? 1 : Number.POSITIVE_INFINITY),
+  )
+  const route = new Hono<CallEnv>()
+  for (const check of checks) route.post('/', check)
+  route.post('/', async (context) => {
+    const { incoming, outgoing } = context.env
+    const { origin, host, authorization } = incoming.headers
     const call: CallContext = createCallContext({
-      timeoutMs: options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS,
-      clientGone: () => goneSignal(response),
-      foreignOrigin: foreignOrigin(request.headers.origin, options.trustedOrigins ?? [], request.headers.host),
-      lacksToken: !hasToken(request.headers.authorization),
-      sendPart: (part) => sendPart(response, part, call.signal),
+      timeoutMs: timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS,
+      clientGone: () => goneSignal(outgoing),
+      foreignOrigin: foreignOrigin(origin, trustedOrigins, host),
+      lacksToken: !hasToken(authorization),
+      sendPart: (part) => sendPart(outgoing, part, call.signal),
     })
-    // What waits for the answer does not have the body.
-    const answer =
-      answerLarge !== undefined && jwtSecret === undefined && body.length > LARGE_BODY_BYTES
-        ? answerLarge(body, call)
-        : dispatcher.handle(decoder.decode(body), call)
-    return send(answer, call, request, response)
-  }
-  const readAndAnswer = (
-    request: IncomingMessage,
-    response: ServerResponse,
-    { onAnswered = () => {}, pause }: { onAnswered?: () => void; pause?: BodyPause } = {},
-  ): void => {
-    const onBody = (body: Uint8Array | 'too-large') => {
-      if (body !== 'too-large') return void answerBody(request, response, body).then(onAnswered)
-      refuse(request, response, 413, `request body is larger than ${limit} bytes`)
-      onAnswered()
+    try {
+      return respond(outgoing, await answer(takeBody(context), call))
+    } catch {
+      if (!outgoing.headersSent) return context.text('Internal Server Error', 500)
+      outgoing.destroy()
+      return RESPONSE_ALREADY_SENT
+    } finally {
+      call.end()
     }
-    readBody(request, limit, onBody, pause)
-  }
-  /** Has its turn until `onAnswered` is called, or the client has gone; false when it is refused. */
-  const whenLargeMay = (
-    request: IncomingMessage,
-    response: ServerResponse,
-    begin: (onAnswered: () => void) => void,
-  ): boolean => {
-    if (largeBodies.waiting >= MAX_WAITING_BODIES) {
-      refuse(request, response, 503, 'too many large requests at once')
-      return false
-    }
-    const untilAnswered = (resolve: () => void) => {
-      if (response.closed) return resolve()
-      response.once('close', resolve)
-      begin(resolve)
-    }
-    void largeBodies.run(() => new Promise<void>(untilAnswered))
-    return true
-  }
-  /** Of a body whose length nobody has told, which may show to be large. */
-  const readUnknown = (request: IncomingMessage, response: ServerResponse): void => {
-    let onAnswered = () => {}
-    const wait = (resume: () => void) =>
-      whenLargeMay(request, response, (done) => {
-        onAnswered = done
-        resume()
-      })
-    readAndAnswer(request, response, { onAnswered: () => onAnswered(), pause: { bytes: LARGE_BODY_BYTES, wait } })
-  }
+  })
+  return route
 
-  return (request, response) => {
-    const { headers } = request
-    if (!isHostAllowed(headers.host)) return refuse(request, response, 403, 'invalid host specified')
-    if (corsOrigins !== undefined) {
-      const origin = allowedOrigin(corsOrigins, headers.origin)
-      if (origin !== undefined) response.setHeader('access-control-allow-origin', origin)
-      if (origin !== '*') response.setHeader('vary', 'Origin')
-    }
-    // Browsers send any other type across origins without asking first: a web page could call admin methods on loopback.
-    if (!/^application\/json\b/i.test(headers['content-type'] ?? '')) {
-      return refuse(request, response, 415, 'invalid content type, only application/json is supported')
-    }
-    // What the headers forbid is not read at all: a body may have many megabytes.
-    if (checkJwt !== undefined) {
-      const { authorization = '' } = headers
-      const problem = authorization.startsWith('Bearer ')
-        ? checkJwt(authorization.slice(7), unixSeconds(clock))
-        : 'missing token'
-      if (problem !== undefined) return refuse(request, response, 401, problem)
-    }
-    if (access?.guardsReading && !hasToken(headers.authorization)) {
-      return refuse(request, response, 401, 'missing or wrong token')
-    }
-    const { 'content-length': announced } = headers
-    if (jwtSecret !== undefined || Number(announced) <= LARGE_BODY_BYTES) readAndAnswer(request, response)
-    else if (announced === undefined) readUnknown(request, response)
-    else whenLargeMay(request, response, (onAnswered) => readAndAnswer(request, response, { onAnswered }))
+  function answer(body: string | Uint8Array, call: RpcContext): Promise<Pieces | undefined> {
+    if (typeof body === 'string') return dispatcher.handle(body, call)
+    if (answerLarge !== undefined && jwtSecret === undefined) return answerLarge(body, call)
+    return dispatcher.handle(decoder.decode(body), call)
   }
 }
 
-async function send(
-  answer: Promise<Pieces | undefined>,
-  call: CallContext,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  try {
-    const pieces = await answer
-    if (pieces === undefined) {
-      response.writeHead(204).end()
-      return
-    }
-    const size = sizeOf(pieces)
-    // A long batch's first answers have gone ahead.
-    if (!response.headersSent) {
-      response.writeHead(200, ['content-type', 'application/json', 'content-length', String(size)])
-    }
-    // As they are: put together, an answer of 25 MB would be in memory twice.
-    const [first, ...others] = pieces
-    if (others.length === 0) {
-      const isAscii = typeof first === 'string' && first.length === size
-      response.end(first, isAscii ? 'latin1' : 'utf8')
-      return
-    }
-    for (const piece of pieces) response.write(piece)
-    response.end()
-  } catch {
-    refuse(request, response, 500, 'Internal Server Error')
-  } finally {
-    call.end()
+/** Browsers send any other type across origins without asking first: a web page could call admin methods on loopback. */
+const jsonOnly: MiddlewareHandler<CallEnv> = async (context, next) => {
+  const isJson = /^application\/json\b/i.test(context.env.incoming.headers['content-type'] ?? '')
+  return isJson ? next() : context.text('invalid content type, only application/json is supported', 415)
+}
+
+function requireJwt(secret: Uint8Array, clock: Clock): MiddlewareHandler<CallEnv> {
+  const check = createJwtCheck(secret)
+  return async (context, next) => {
+    const { authorization = '' } = context.env.incoming.headers
+    const problem = authorization.startsWith('Bearer ')
+      ? check(authorization.slice(7), unixSeconds(clock))
+      : 'missing token'
+    return problem === undefined ? next() : context.text(problem, 401)
   }
 }
+
+function requireToken(hasToken: (authorization: string | undefined) => boolean): MiddlewareHandler<CallEnv> {
+  return async (context, next) =>
+    hasToken(context.env.incoming.headers.authorization) ? next() : context.text('missing or wrong token', 401)
+}
+
+/** What waits for the answer does not hold the body. */
+function takeBody(context: Context<CallEnv>): string | Uint8Array {
+  const { body } = context.var
+  context.set('body', '')
+  return body
+}
+
+function respond(outgoing: Outgoing, pieces: Pieces | undefined): Response {
+  if (pieces === undefined) return new Response(null, { status: 204 })
+  const [first, second] = pieces
+  if (!outgoing.headersSent) {
+    if (typeof first === 'string' && second === undefined) return new Response(first, { headers: JSON_TYPE })
+    // As the pieces are: put together, an answer of 25 MB would be in memory twice.
+    outgoing.writeHead(200, { ...JSON_TYPE, 'content-length': String(sizeOf(pieces)) })
+  }
+  for (const piece of pieces) outgoing.write(piece)
+  outgoing.end()
+  return RESPONSE_ALREADY_SENT
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' }
 
 /** Long answers leave while the rest is written, as fast as the client reads, in chunks since nobody knows their length. */
-async function sendPart(response: ServerResponse, part: Pieces, signal: AbortSignal): Promise<void> {
-  if (!response.headersSent) response.writeHead(200, ['content-type', 'application/json'])
-  for (const piece of part) response.write(piece)
-  if (response.writableNeedDrain && !signal.aborted) await once(response, 'drain', { signal }).catch(() => {})
+async function sendPart(outgoing: Outgoing, part: Pieces, signal: AbortSignal): Promise<void> {
+  if (!outgoing.headersSent) outgoing.writeHead(200, JSON_TYPE)
+  for (const piece of part) outgoing.write(piece)
+  if (outgoing.writableNeedDrain && !signal.aborted) await once(outgoing, 'drain', { signal }).catch(() => {})
 }
 
 /** Aborts when the connection closes before the answer is sent. */
-function goneSignal(response: ServerResponse): AbortSignal {
+function goneSignal(response: Outgoing): AbortSignal {
   const gone = new AbortController()
   const leave = () => {
     if (!response.writableFinished) gone.abort(new Error('the client has gone'))
@@ -196,17 +138,4 @@ function goneSignal(response: ServerResponse): AbortSignal {
   if (response.closed) leave()
   else response.once('close', leave)
   return gone.signal
-}
-
-function refuse(request: IncomingMessage, response: ServerResponse, status: number, text: string): void {
-  if (response.headersSent) return void response.destroy()
-  // What is left of the body has to pass before the next request on this connection.
-  response.once('finish', () => {
-    if (request.readableEnded) return
-    const timer = setTimeout(() => request.socket.destroySoon(), UNREAD_BODY_MS).unref()
-    request.once('close', () => clearTimeout(timer)).resume()
-  })
-  response
-    .writeHead(status, { 'content-type': 'text/plain;charset=UTF-8', 'content-length': Buffer.byteLength(text) })
-    .end(text)
 }

@@ -1,13 +1,15 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { Hono } from 'hono'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { Hono, type MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
 import { UsageError } from '../lib/errors.ts'
 import { listenProblem } from '../lib/listenProblem.ts'
 import { whenAborted } from '../lib/untilAborted.ts'
+import type { CallEnv } from './bodies.ts'
 import { hostCheck } from './hostCheck.ts'
-import { createCallListener, type HttpCallOptions } from './httpCalls.ts'
+import { createCallRoute, type HttpCallOptions } from './httpCalls.ts'
 import { allowedOrigin } from './originCheck.ts'
 import { boundUnread, DEFAULT_UNREAD_LIMITS, type UnreadLimits } from './unreadAnswers.ts'
 import { serveWebSockets, type WebSocketOptions } from './webSocketServer.ts'
@@ -15,39 +17,44 @@ import { serveWebSockets, type WebSocketOptions } from './webSocketServer.ts'
 export interface RpcAppOptions extends HttpCallOptions {
   /** Answer of GET /healthz. Absent: no such path. */
   version?: string
-}
-
-/** What a port serves. */
-export interface ServedApp {
-  /** Of the calls at `/`; absent: there are none. */
-  calls?: RequestListener
-  /** Of everything else. */
-  routes: Pick<Hono, 'fetch'>
+  /** Origins that browsers may call from (see isOriginListed); absent: none. */
+  corsOrigins?: readonly string[]
+  /** Host names that requests may be addressed to (see createHostCheck); absent: any. */
+  allowedHosts?: readonly string[]
 }
 
 /** JSON-RPC at `/`; callers may add routes of their own (metrics, dashboard). */
-export function createRpcApp(options: RpcAppOptions): ServedApp & { routes: Hono } {
-  const routes = new Hono()
-  if (options.allowedHosts !== undefined) routes.use('*', hostCheck(options.allowedHosts))
+export function createRpcApp(options: RpcAppOptions): Hono {
+  const app = new Hono()
+  if (options.allowedHosts !== undefined) app.use('*', hostCheck(options.allowedHosts))
   const { corsOrigins } = options
   if (corsOrigins !== undefined) {
-    const origin = corsOrigins.includes('*') ? '*' : (asked: string) => allowedOrigin(corsOrigins, asked)
-    routes.use('*', cors({ origin }))
+    app.options('*', cors({ origin: (asked) => allowedOrigin(corsOrigins, asked) }))
+    app.use('*', shareWith(corsOrigins))
   }
   if (options.version !== undefined) {
     const health = { version: options.version }
-    routes.get('/healthz', (context) => context.json(health))
-    routes.get('/healthz/', (context) => context.json(health))
+    app.get('/healthz', (context) => context.json(health))
+    app.get('/healthz/', (context) => context.json(health))
   }
-  routes.get('/', (context) => context.text('JSON-RPC: use POST with a JSON body', 405))
-  return { calls: createCallListener(options), routes }
+  app.get('/', (context) => context.text('JSON-RPC: use POST with a JSON body', 405))
+  app.route('/', createCallRoute(options))
+  return app
+}
+
+/** Says which origins' pages may read the answer: on the response itself, a part of which may leave before its end. */
+function shareWith(corsOrigins: readonly string[]): MiddlewareHandler<CallEnv> {
+  return ({ env: { incoming, outgoing } }, next) => {
+    const origin = allowedOrigin(corsOrigins, incoming.headers.origin)
+    if (origin !== undefined) outgoing.setHeader('access-control-allow-origin', origin)
+    if (origin !== '*') outgoing.setHeader('vary', 'Origin')
+    return next()
+  }
 }
 
 /** Where nothing but WebSockets is served. */
-export function createUpgradeApp(): ServedApp {
-  const routes = new Hono()
-  routes.all('*', (context) => context.text('this port is for WebSockets', 426))
-  return { routes }
+export function createUpgradeApp(): Pick<Hono, 'fetch'> {
+  return new Hono().all('*', (context) => context.text('this port is for WebSockets', 426))
 }
 
 export interface HttpServerHandle {
@@ -72,7 +79,7 @@ const IDLE_MS = 120_000
 
 /** Binds the app. A port in use is a UsageError naming the flag the caller gives in `what`, for example `--rpc.port`. */
 export async function serveApp(
-  app: ServedApp,
+  app: Pick<Hono, 'fetch'>,
   host: string,
   port: number,
   what: string,
@@ -107,18 +114,13 @@ export async function serveApp(
   return { url: `http://${shown}:${bound}`, port: bound, close }
 }
 
-function listenerOf({ calls, routes }: ServedApp): RequestListener {
-  const others = getRequestListener(routes.fetch)
-  if (calls === undefined) return others
-  return (request, response) => {
-    const isCall = request.method === 'POST' && isRoot(request.url ?? '')
-    return isCall ? calls(request, response) : void others(request, response)
-  }
-}
-
-/** Proxies may name the whole URL (RFC 9112, section 3.2.2). */
-function isRoot(url: string): boolean {
-  return url === '/' || /^(https?:\/\/[^/?#]*)?\/?(\?|$)/i.test(url)
+function listenerOf({ fetch }: Pick<Hono, 'fetch'>): RequestListener {
+  const listener = getRequestListener(async (request, env) => {
+    const response = await fetch(request, env)
+    // Hono puts the headers of middleware into a new response, which the server would send.
+    return env.outgoing.headersSent ? RESPONSE_ALREADY_SENT.clone() : response
+  })
+  return (request, response) => void listener(request, response)
 }
 
 function listen(server: Server, host: string, port: number, what: string): Promise<void> {

@@ -24,7 +24,7 @@ async function ask({
   node.health = async () => ({ ...(await health()), state, text: `It is ${state}.`, causes })
   const app = createRpcApp({ dispatcher: createRpcDispatcher({ methods: new Map() }), version: 'v1' })
   const clock = new ManualClock(atS * 1000)
-  addReadyPath(app.routes, { node, clock }, { maxBlocksBehind: 30 })
+  addReadyPath(app, { node, clock }, { maxBlocksBehind: 30 })
   const server = await serveApp(app, '127.0.0.1', 0, 'test')
   onTestFinished(server.close)
   const { status, text } = await httpRequest(`${server.url}/readyz`, 'GET', {})

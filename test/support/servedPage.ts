@@ -25,7 +25,7 @@ export async function servePage(answers: Partial<P2pApi>, access?: TokenAccess):
   )
   const app = createRpcApp({ dispatcher, access })
   const refusesChanges = access !== undefined && access.token === undefined
-  addDashboard(app.routes, { name: 'guarded', nodes: [], refusesChanges })
+  addDashboard(app, { name: 'guarded', nodes: [], refusesChanges })
   const webSockets = { dispatcher, access, allowedOrigins: [], notification: LIVE_NOTIFICATION }
   const server = await serveApp(app, '127.0.0.1', 0, 'test', { webSockets })
   return { url: `${server.url}/dashboard`, asked, close: () => server.close() }

@@ -120,8 +120,8 @@ export class GethL1 implements L1 {
     })
     const engine = new L1Engine(this.engineRpc, { amsterdamTime: parameters.amsterdamTime })
     const headSlot = async () => slotAt(times, (await engine.block('latest', {})).timestamp)
-    const routes = createBeaconApp({ blobs, headSlot, logger }, { ...times, chainId: chain.l1ChainId })
-    this.beacon = await serveApp({ routes }, host, ports.beacon, 'beacon API')
+    const app = createBeaconApp({ blobs, headSlot, logger }, { ...times, chainId: chain.l1ChainId })
+    this.beacon = await serveApp(app, host, ports.beacon, 'beacon API')
     return new ConsensusClient({ engine, blobs, clock: systemClock, logger }, times)
   }
 

@@ -265,9 +265,9 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
     if (values.dashboard) {
       const nodes = shownNodes(values.dashboardNodes)
       const refusesChanges = access !== undefined && access.token === undefined
-      addDashboard(rpcApp.routes, { name: values.dashboardName, nodes, refusesChanges })
+      addDashboard(rpcApp, { name: values.dashboardName, nodes, refusesChanges })
     }
-    addReadyPath(rpcApp.routes, { node, clock }, { maxBlocksBehind: values.rpcReadyBlocks })
+    addReadyPath(rpcApp, { node, clock }, { maxBlocksBehind: values.rpcReadyBlocks })
     const webSockets = {
       ...{ dispatcher, allowedHosts, access, notification: LIVE_NOTIFICATION },
       allowedOrigins: values.rpcCorsDomain,

@@ -13,5 +13,5 @@ export function serveMetrics(
   app.get('/metrics', async (context) =>
     context.body(await registry.metrics(), 200, { 'content-type': registry.contentType }),
   )
-  return serveApp({ routes: app }, host, port, '--metrics.port', { signal })
+  return serveApp(app, host, port, '--metrics.port', { signal })
 }
