@@ -6,8 +6,13 @@ import { WAIT_LIMIT_MS } from './src/lib/testUtils/until.ts'
 
 /** Unit tests stand beside their file; action tests, recorded chains and tests of documents in `test`. */
 const UNIT = ['src/**/*.test.ts', 'testnet/**/*.test.ts', 'test/*.test.ts', 'test/{vectors,actions}/**/*.test.ts']
+/** Stand beside their file too, and start whole programs, or fill an L1. */
+const SYSTEM = ['src/**/*.system.test.ts', 'testnet/**/*.system.test.ts']
 /** Tried in full by the system suite. */
-const properties = () => globSync(UNIT).filter((file) => /propertyRuns|fast-check/.test(readFileSync(file, 'utf8')))
+const properties = () =>
+  globSync(UNIT, { exclude: SYSTEM }).filter((file) =>
+    /propertyRuns|fast-check|differential/.test(readFileSync(file, 'utf8')),
+  )
 
 const setup = {
   setupFiles: ['./test/support/propertySettings.ts'],
@@ -37,9 +42,16 @@ export default defineConfig({
     // a third of the time.
     maxWorkers: Math.max(3, availableParallelism()),
     projects: [
-      { test: { name: 'unit', include: UNIT, ...shared } },
+      { test: { name: 'unit', include: UNIT, exclude: SYSTEM, ...shared } },
       { test: { name: 'smoke', include: ['test/smoke/*.test.ts'], ...setup } },
-      { test: { name: 'system', include: ['test/system/*.test.ts'], ...programs, sequence: { groupOrder: 1 } } },
+      {
+        test: {
+          name: 'system',
+          include: ['test/system/*.test.ts', ...SYSTEM],
+          ...programs,
+          sequence: { groupOrder: 1 },
+        },
+      },
       { test: { name: 'properties', include: properties(), ...shared } },
       { test: { name: 'interop', include: ['test/interop/*.test.ts'], ...programs, sequence: { groupOrder: 2 } } },
     ],

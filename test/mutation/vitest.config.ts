@@ -7,7 +7,7 @@ export default defineConfig({
     isolate: false,
     include: process.env.MUTATION_TESTS?.split(' ') ?? [],
     // An Anvil for each mutant would take hours.
-    exclude: ['**/anvil.test.ts'],
+    exclude: ['**/*.system.test.ts'],
     setupFiles: ['./test/support/propertySettings.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -1,11 +1,12 @@
 /** Runs of a property in a quick test run. */
 const QUICK_RUNS = 50
 
-const isFull = process.env.DEVIUM_PROPERTY_RUNS === 'full'
+/** What is tried by sample in a quick run is tried in full. */
+export const isFullRun = process.env.DEVIUM_PROPERTY_RUNS === 'full'
 
 /** How often a property is tried: at most 50 times, or in full where DEVIUM_PROPERTY_RUNS=full. */
-export const propertyRuns = (full: number): number => (isFull ? full : Math.min(full, QUICK_RUNS))
+export const propertyRuns = (full: number): number => (isFullRun ? full : Math.min(full, QUICK_RUNS))
 
 /** All cases where DEVIUM_PROPERTY_RUNS=full; else about `quickCount` of them, evenly spaced. */
 export const sampleOf = <T>(cases: readonly T[], quickCount: number): T[] =>
-  cases.filter((_, index) => isFull || index % Math.ceil(cases.length / quickCount) === 0)
+  cases.filter((_, index) => isFullRun || index % Math.ceil(cases.length / quickCount) === 0)
