@@ -26,6 +26,28 @@ describe('createPerPeerLimiter', () => {
     expect([limiter.active('a'), limiter.active('b')]).toEqual([0, 0])
   })
 
+  it('count work that begins between the ends of two', async () => {
+    const limiter = createPerPeerLimiter({ atOnce: 2, maxWaiting: 3 })
+    const first = Promise.withResolvers<void>()
+    const second = Promise.withResolvers<void>()
+    const last = Promise.withResolvers<void>()
+    const runs = [first, second].map((work) => limiter.run('a', () => work.promise))
+    let running: Promise<void> | undefined
+    const begin = async () => {
+      await null
+      await null
+      running = limiter.run('a', () => last.promise)
+    }
+    first.resolve()
+    runs.push(begin())
+    second.resolve()
+    await Promise.all(runs)
+    expect(limiter.active('a')).toBe(1)
+    last.resolve()
+    await running
+    expect(limiter.active('a')).toBe(0)
+  })
+
   it('go on after work that failed, and pass its error on', async () => {
     const limiter = createPerPeerLimiter({ atOnce: 1, maxWaiting: 3 })
     const failing = limiter.run('a', () => Promise.reject(new Error('broken')))

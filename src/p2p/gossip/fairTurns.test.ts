@@ -18,9 +18,6 @@ describe('createFairTurns', () => {
     work(3)
     expect(turns.take()).toBeUndefined()
     work(2)
-    const first = turns.take()
-    const second = turns.take()
-    expect(first).toBeInstanceOf(Promise)
     let turn = 0
     const begun: number[] = []
     const count = (): void => {
@@ -28,6 +25,9 @@ describe('createFairTurns', () => {
       if (begun.length < 2) setImmediate(count)
     }
     setImmediate(count)
+    const first = turns.take()
+    const second = turns.take()
+    expect(first).toBeInstanceOf(Promise)
     for (const waiting of [first, second]) void waiting?.then(() => begun.push(turn))
     await second
     expect(begun).toEqual([1, 2])

@@ -1,5 +1,6 @@
 import { DeviumError } from '../../lib/errors.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
+import { createSlots } from '../../lib/slots.ts'
 
 /** Code of what is thrown when too many messages wait. */
 export const GOSSIP_OVERLOADED = 'gossip-overloaded'
@@ -16,8 +17,7 @@ const LIBRARY_MS = 0.05
 export function createFairTurns(maxWaiting = 1024, now: () => number = () => performance.now()) {
   let spentMs = 0
   let isCounting = false
-  let waiting = 0
-  let tail: Promise<void> = Promise.resolve()
+  const waiting = createSlots(1)
 
   const hasTime = (): boolean => spentMs < BUDGET_MS
   const spend = (ms: number): void => {
@@ -33,13 +33,10 @@ export function createFairTurns(maxWaiting = 1024, now: () => number = () => per
     /** Undefined: go on now. Throws when too many wait already: the message is then dropped without blame. */
     take(): Promise<void> | undefined {
       spend(LIBRARY_MS)
-      if (hasTime() && waiting === 0) return undefined
-      if (waiting >= maxWaiting) throw new DeviumError(GOSSIP_OVERLOADED, 'too many gossip messages at once')
-      waiting += 1
-      tail = tail.then(nextTurn)
-      return tail.then(() => {
-        waiting -= 1
-      })
+      if (hasTime() && waiting.active === 0) return undefined
+      if (waiting.active + waiting.waiting >= maxWaiting)
+        throw new DeviumError(GOSSIP_OVERLOADED, 'too many gossip messages at once')
+      return waiting.run(nextTurn)
     },
     /** Does a part of the work, and counts its time until it returns. */
     measure<T>(work: () => T): T {

@@ -1,7 +1,7 @@
 import { DeviumError, describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { RoutineLines } from '../../lib/routineLines.ts'
-import { SerialLock } from '../../lib/serialLock.ts'
+import { createSlots } from '../../lib/slots.ts'
 import { untilAborted } from '../../lib/untilAborted.ts'
 import { WakeUp } from '../../lib/wakeUp.ts'
 import type { BuildJob, EngineHeads, HeadsMovedBy } from '../engine/index.ts'
@@ -69,7 +69,7 @@ export class Sequencer {
   private readonly wakeUp: WakeUp
   private readonly sequencedLines: RoutineLines
   /** Starts and stops run one after the other. */
-  private readonly commands = new SerialLock()
+  private readonly commands = createSlots(1)
   /** The newest command, where that is a stop which is not over. */
   private stopping: Promise<Hex> | undefined
   /** Aborts when `run` has ended: no state changes after that. */
