@@ -1,7 +1,7 @@
 import type { Hex } from '../lib/hex.ts'
 import { JsonObjectReader } from '../lib/jsonReader.ts'
 import { blockHeaderFromJson, blockHeaderHash, HEADER_JSON_NAMES } from '../rollup/protocol/index.ts'
-import type { L1BlockInfo } from '../rollup/protocol/types.ts'
+import type { L1BlockInfo, L1BlockRef } from '../rollup/protocol/types.ts'
 import { badAnswer, L1Error } from './errors.ts'
 
 /** A block as `eth_getBlockBy…` answers it. */
@@ -52,6 +52,10 @@ export function parseBlock(json: unknown, trust: boolean): ParsedBlock {
     logsBloom: header.logsBloom,
     transactions: object.array('transactions'),
   }
+}
+
+export function toL1BlockRef({ hash, number, parentHash, timestamp }: L1BlockInfo): L1BlockRef {
+  return { hash, number, parentHash, timestamp }
 }
 
 function wrongHash(block: JsonObjectReader, name: string, actual: Hex): L1Error {

@@ -3,7 +3,8 @@ import { describeError } from '../lib/errors.ts'
 import type { Logger } from '../lib/logger.ts'
 import { exponentialBackoff } from '../lib/retry.ts'
 import { WakeUp } from '../lib/wakeUp.ts'
-import type { L1BlockInfo, L1BlockRef } from '../rollup/protocol/types.ts'
+import type { L1BlockRef } from '../rollup/protocol/types.ts'
+import { toL1BlockRef } from './block.ts'
 import type { L1BlockLabel, L1Client } from './types.ts'
 
 export interface L1HeadTrackerOptions {
@@ -53,7 +54,7 @@ export function createL1HeadTracker(
     // A young chain has no safe or finalized block yet.
     if (info === undefined || signal.aborted || lastHash.get(label) === info.hash) return
     lastHash.set(label, info.hash)
-    const ref = toRef(info)
+    const ref = toL1BlockRef(info)
     logger.debug('L1 block is new', { label, number: ref.number, hash: ref.hash })
     for (const listener of listeners[label]) listener(ref)
   }
@@ -104,8 +105,4 @@ export function createL1HeadTracker(
       }
     },
   }
-}
-
-function toRef({ hash, number, parentHash, timestamp }: L1BlockInfo): L1BlockRef {
-  return { hash, number, parentHash, timestamp }
 }

@@ -1,10 +1,9 @@
 import type { RpcCall } from '../../jsonRpc/client.ts'
 import { JsonRpcError, type JsonValue } from '../../jsonRpc/types.ts'
-import { type AskL1, type L1Endpoint, L1Error } from '../../l1/index.ts'
+import { type AskL1, type L1Endpoint, L1Error, parseBlock, toL1BlockRef } from '../../l1/index.ts'
 import { DeviumError } from '../../lib/errors.ts'
 import { type Hex, quantityToBigInt, quantityToNumber, toHex, toQuantity } from '../../lib/hex.ts'
 import { JsonObjectReader } from '../../lib/jsonReader.ts'
-import type { L1BlockRef } from '../../rollup/protocol/types.ts'
 import type { FeeCaps, FeeSuggestion } from '../txmgr/fees.ts'
 
 /** Where a transaction was included. */
@@ -34,69 +33,49 @@ export interface CallRequest {
   gasLimit?: bigint
 }
 
-/** The L1 as batcher and transaction manager need it: fees, nonces, receipts, sending. */
-export interface SubmitterL1 {
-  chainId(signal?: AbortSignal): Promise<bigint>
-  head(signal?: AbortSignal): Promise<L1BlockRef>
-  /** Tip, base fee and blob base fee as the L1 gives them, and the outcome of executing `call` when one is given. */
-  suggestFees(call: CallRequest | undefined, signal?: AbortSignal): Promise<FeeSuggestion>
-  /** `pending`: with the transactions of the L1's pool that follow one another without a gap. */
-  nonceAt(address: Hex, block: 'latest' | 'pending' | number, signal?: AbortSignal): Promise<number>
-  estimateGas(call: CallRequest, signal?: AbortSignal): Promise<bigint>
-  balance(address: Hex, signal?: AbortSignal): Promise<bigint>
-  /** The account's transactions in a block. */
-  transactionsOf(
-    address: Hex,
-    block: number,
-    signal?: AbortSignal,
-  ): Promise<{ hash: Hex; to: Hex | undefined; nonce: number }[]>
-  /** What blob transactions of these blocks tipped, block by block; blocks that the L1 does not have are empty. Wei per gas. */
-  blobTips(blocks: readonly number[], signal?: AbortSignal): Promise<bigint[][]>
-  /** Fees of the transaction that stands in the L1's pool with this nonce; undefined: none, or the L1 does not tell. */
-  pendingTx(address: Hex, nonce: number, signal?: AbortSignal): Promise<FeeCaps | undefined>
-  sendRawTransaction(raw: Uint8Array, signal?: AbortSignal): Promise<void>
-  /** Receipts in the order of the hashes (undefined: not mined) and the head they were read at. */
-  receipts(hashes: readonly Hex[], signal?: AbortSignal): Promise<{ head: number; receipts: (TxReceipt | undefined)[] }>
-}
-
 /** The L1 can do less than the batcher needs: no use in trying again. */
 export class L1UnsupportedError extends DeviumError<'l1-unsupported'> {
   override readonly name = 'L1UnsupportedError'
 }
 
+/** The L1 as batcher and transaction manager need it: fees, nonces, receipts, sending. */
+export type SubmitterL1 = ReturnType<typeof createSubmitterL1>
+
 /** Every request is bounded by `timeoutMs`. An answer is read while its endpoint can still be blamed for it. */
-export function createSubmitterL1(ask: AskL1<Pick<L1Endpoint, 'rpc'>>, timeoutMs: number): SubmitterL1 {
+export function createSubmitterL1(ask: AskL1<Pick<L1Endpoint, 'rpc'>>, timeoutMs: number) {
   const request = <T>(method: string, params: unknown[], read: (answer: unknown) => T, signal?: AbortSignal) =>
     ask(async ({ rpc }) => read(await rpc.request(method, params, { signal, timeoutMs })))
   const batch = <T>(calls: RpcCall[], read: (answers: Answer[]) => T, signal?: AbortSignal) =>
     ask(async ({ rpc }) => read(await rpc.batch(calls, { signal, timeoutMs })))
+  const quantity = (method: string, params: unknown[], signal?: AbortSignal) =>
+    request(method, params, (answer) => quantityToBigInt(answer, method), signal)
 
   return {
-    chainId: (signal) => request('eth_chainId', [], (answer) => quantityToBigInt(answer, 'eth_chainId'), signal),
-    head: (signal) => request('eth_getBlockByNumber', ['latest', false], readHead, signal),
-    suggestFees: (call, signal) =>
-      batch(
-        [
-          { method: 'eth_maxPriorityFeePerGas', params: [] },
-          { method: 'eth_getBlockByNumber', params: ['latest', false] },
-          { method: 'eth_blobBaseFee', params: [] },
-          ...(call === undefined ? [] : [{ method: 'eth_call', params: [callToJson(call), 'latest'] }]),
-        ],
-        readFees,
-        signal,
-      ),
-    nonceAt(address, block, signal) {
+    chainId: (signal?: AbortSignal) => quantity('eth_chainId', [], signal),
+    head: (signal?: AbortSignal) =>
+      request('eth_getBlockByNumber', ['latest', false], (json) => toL1BlockRef(parseBlock(json, true).info), signal),
+    /** Tip, base fee and blob base fee as the L1 gives them, and the outcome of executing `call` when one is given. */
+    suggestFees(call: CallRequest | undefined, signal?: AbortSignal): Promise<FeeSuggestion> {
+      const calls = [
+        { method: 'eth_maxPriorityFeePerGas', params: [] },
+        { method: 'eth_getBlockByNumber', params: ['latest', false] },
+        { method: 'eth_blobBaseFee', params: [] },
+        ...(call === undefined ? [] : [{ method: 'eth_call', params: [callToJson(call), 'latest'] }]),
+      ]
+      return batch(calls, readFees, signal)
+    },
+    /** `pending`: with the transactions of the L1's pool that follow one another without a gap. */
+    nonceAt(address: Hex, block: 'latest' | 'pending' | number, signal?: AbortSignal): Promise<number> {
       const tag = typeof block === 'number' ? toQuantity(block) : block
       return request('eth_getTransactionCount', [address, tag], (answer) => quantityToNumber(answer, 'nonce'), signal)
     },
-    estimateGas: (call, signal) =>
-      request('eth_estimateGas', [callToJson(call)], (answer) => quantityToBigInt(answer, 'eth_estimateGas'), signal),
-    balance: (address, signal) =>
-      request('eth_getBalance', [address, 'latest'], (answer) => quantityToBigInt(answer, 'eth_getBalance'), signal),
-    transactionsOf(address, number, signal) {
+    estimateGas: (call: CallRequest, signal?: AbortSignal) => quantity('eth_estimateGas', [callToJson(call)], signal),
+    balance: (address: Hex, signal?: AbortSignal) => quantity('eth_getBalance', [address, 'latest'], signal),
+    /** The account's transactions in a block. */
+    transactionsOf(address: Hex, block: number, signal?: AbortSignal) {
       const read = (answer: unknown) => {
         // Another endpoint may have it.
-        if (answer === null) throw new L1Error('l1-not-found', `L1 block ${number} not found`)
+        if (answer === null) throw new L1Error('l1-not-found', `L1 block ${block} not found`)
         return transactionsIn(new JsonObjectReader(answer, 'L1 block'))
           .filter((tx) => tx.hex('from', 20) === address)
           .map((tx) => ({
@@ -105,13 +84,15 @@ export function createSubmitterL1(ask: AskL1<Pick<L1Endpoint, 'rpc'>>, timeoutMs
             nonce: tx.quantityNumber('nonce'),
           }))
       }
-      return request('eth_getBlockByNumber', [toQuantity(number), true], read, signal)
+      return request('eth_getBlockByNumber', [toQuantity(block), true], read, signal)
     },
-    blobTips(blocks, signal) {
+    /** What blob transactions of these blocks tipped, block by block; blocks that the L1 does not have are empty. Wei per gas. */
+    blobTips(blocks: readonly number[], signal?: AbortSignal): Promise<bigint[][]> {
       const calls = blocks.map((block) => ({ method: 'eth_getBlockByNumber', params: [toQuantity(block), true] }))
       return batch(calls, (answers) => answers.map(readBlobTips), signal)
     },
-    async pendingTx(address, nonce, signal) {
+    /** Fees of the transaction that stands in the L1's pool with this nonce; undefined: none, or the L1 does not tell. */
+    async pendingTx(address: Hex, nonce: number, signal?: AbortSignal): Promise<FeeCaps | undefined> {
       try {
         return await request('eth_getTransactionBySenderAndNonce', [address, toQuantity(nonce)], readPendingTx, signal)
       } catch (error) {
@@ -127,8 +108,10 @@ export function createSubmitterL1(ask: AskL1<Pick<L1Endpoint, 'rpc'>>, timeoutMs
         throw error
       }
     },
-    sendRawTransaction: (raw, signal) => request('eth_sendRawTransaction', [toHex(raw)], () => {}, signal),
-    receipts(hashes, signal) {
+    sendRawTransaction: (raw: Uint8Array, signal?: AbortSignal): Promise<void> =>
+      request('eth_sendRawTransaction', [toHex(raw)], () => {}, signal),
+    /** Receipts in the order of the hashes (undefined: not mined) and the head they were read at. */
+    receipts(hashes: readonly Hex[], signal?: AbortSignal) {
       const calls = hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] }))
       // The head is asked first: a receipt can then never seem to be above it.
       return batch([{ method: 'eth_blockNumber', params: [] }, ...calls], readReceipts, signal)
@@ -149,16 +132,6 @@ function callToJson(call: CallRequest): object {
     to: call.to,
     ...(call.gasLimit === undefined ? {} : { gas: toQuantity(call.gasLimit) }),
     input: toHex(call.data),
-  }
-}
-
-function readHead(json: unknown): L1BlockRef {
-  const block = new JsonObjectReader(json, 'latest L1 block')
-  return {
-    hash: block.hex('hash', 32),
-    number: block.quantityNumber('number'),
-    parentHash: block.hex('parentHash', 32),
-    timestamp: block.quantityNumber('timestamp'),
   }
 }
 
