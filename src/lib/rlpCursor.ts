@@ -7,6 +7,8 @@ import { DecodeError } from './errors.ts'
  */
 export class RlpCursor {
   readonly data: Uint8Array
+  /** Index of the transaction to which the items belong, for messages. */
+  transaction: number | undefined
   private readonly subject: string
   isList = false
   /** First byte of the item's header. */
@@ -83,6 +85,8 @@ export class RlpCursor {
   }
 
   fault(what: string | undefined, rule: string, at: number): DecodeError {
-    return new DecodeError(`${what === undefined ? this.subject : `${this.subject} ${what}`}: ${rule}`, { at })
+    const item = what === undefined ? this.subject : `${this.subject} ${what}`
+    const owner = this.transaction === undefined ? '' : ` of transaction ${this.transaction}`
+    return new DecodeError(`${item}${owner}: ${rule}`, { at })
   }
 }

@@ -70,7 +70,7 @@ describe.each(['granite', 'holocene'] as const)('what the stages tell (%s)', (fo
     await chain.run()
     expect(chain.events).toContainEqual({
       ...{ kind: 'data-ignored', l1Block: 4, what: 'frames' },
-      reason: expect.stringContaining('truncated'),
+      reason: expect.stringContaining('a frame has at least 23 bytes, 2 are left'),
     })
     expect(kindsOf(chain)).toContain('frame-ignored')
   })

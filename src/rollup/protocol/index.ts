@@ -7,7 +7,7 @@ export {
   openChannelBatches,
   type ReadChannelOptions,
 } from './batch/channel.ts'
-export { decodeFrames, encodeFrame, encodeFrames, type Frame } from './batch/frame.ts'
+export { bareFramesOf, decodeFrames, encodeFrame, encodeFrames, type Frame, framesOf } from './batch/frame.ts'
 export { decodeSingularBatch, encodeSingularBatch, type SingularBatch } from './batch/singularBatch.ts'
 export { buildSpanBatch, decodeSpanBatch } from './batch/spanBatch.ts'
 export {

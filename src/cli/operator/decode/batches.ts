@@ -1,10 +1,12 @@
 import { concatBytes } from '../../../lib/bytes.ts'
-import { DecodeError } from '../../../lib/errors.ts'
 import type { Hex } from '../../../lib/hex.ts'
-import { type Batch, decodeBatch } from '../../../rollup/protocol/index.ts'
+import { readRlpHeader } from '../../../lib/rlp.ts'
+import { runNow } from '../../../lib/steps.ts'
+import type { SingularBatch } from '../../../rollup/protocol/batch/singularBatch.ts'
+import type { SpanBatchLayout } from '../../../rollup/protocol/batch/spanBatchLayout.ts'
+import { type Batch, buildSpanBatch, readBatch } from '../../../rollup/protocol/index.ts'
 import type { RollupConfig } from '../../../rollup/protocol/types.ts'
-import { checkSingularBatch, checkSpanBatch, type SpanLayout } from './batchLayout.ts'
-import { type Fault, faultOf, MalformedError } from './fault.ts'
+import { type Fault, faultOf } from './fault.ts'
 import { describeTransaction, type TransactionJson } from './transactions.ts'
 
 /** One L2 block of a batch. */
@@ -33,7 +35,7 @@ export interface BatchJson {
   transactionCount?: number
   blocks?: BlockJson[]
   /** Bytes of each part of a span batch. */
-  layout?: SpanLayout
+  layout?: Readonly<Record<string, number>>
   ignoredBytes?: number
   fault: Fault | null
 }
@@ -44,32 +46,24 @@ export interface BatchOptions {
   listTransactions: boolean
 }
 
-const LOST = 'derivation leaves the channel here: batches before it count, what follows is lost'
+export const LOST = 'derivation leaves the channel here: batches before it count, what follows is lost'
 const ALONE = 'derivation drops this batch alone'
 
 /** What `batch type ‖ content` says. A malformed batch gives what is known of it and the fault. */
 export function describeBatch(bytes: Uint8Array, options: BatchOptions): BatchJson {
   const type = bytes[0] === 0 ? 'singular' : bytes[0] === 1 ? 'span' : null
   const base = { type, bytes: bytes.length } as const
-  let checked: { layout?: SpanLayout; ignoredBytes: number } = { ignoredBytes: 0 }
-  try {
-    if (type === null) {
-      const rule = bytes.length === 0 ? 'the batch is empty' : `batch type is ${bytes[0]}, expected 0 or 1`
-      throw new MalformedError(0, rule)
-    }
-    checked = type === 'singular' ? checkSingularBatch(bytes) : checkSpanBatch(bytes)
-  } catch (error) {
-    const fault = faultOf(error, { in: 'batch', effect: LOST })
-    // Only what the layout leaves open concerns a span batch alone.
-    return { ...base, fault: { ...fault, effect: isOfOneTransaction(fault.rule) ? ALONE : LOST } }
-  }
+  let read: SingularBatch | SpanBatchLayout
   let batch: Batch
+  let effect = LOST
   try {
-    batch = decodeBatch(bytes, options.config ?? CONFIG_OF_NO_CHAIN)
+    read = runNow(readBatch(bytes))
+    effect = ALONE
+    batch = read.type === 'singular' ? read : runNow(buildSpanBatch(read, options.config ?? CONFIG_OF_NO_CHAIN))
   } catch (error) {
-    if (!(error instanceof DecodeError)) throw error
-    return { ...base, fault: faultOf(error, { in: 'batch', effect: type === 'singular' ? LOST : ALONE }) }
+    return { ...base, fault: faultOf(error, { in: 'batch', effect }) }
   }
+  const ignoredBytes = bytes.length - (read.type === 'singular' ? readRlpHeader(bytes, 1).end : read.end)
   const blocks = blocksOf(batch, options)
   return {
     ...base,
@@ -78,8 +72,8 @@ export function describeBatch(bytes: Uint8Array, options: BatchOptions): BatchJs
       : { parentCheck: batch.parentCheck, l1OriginCheck: batch.l1OriginCheck }),
     blockCount: blocks.length,
     transactionCount: blocks.reduce((sum, block) => sum + block.transactionCount, 0),
-    ...(checked.layout === undefined ? {} : { layout: checked.layout }),
-    ...(checked.ignoredBytes === 0 ? {} : { ignoredBytes: checked.ignoredBytes }),
+    ...(read.type === 'singular' ? {} : { layout: read.parts }),
+    ...(ignoredBytes === 0 ? {} : { ignoredBytes }),
     blocks,
     fault: null,
   }
@@ -121,7 +115,7 @@ function numberAt({ genesis, blockTime }: RollupConfig, timestamp: number): numb
 /** A span batch does not hold the chain id, the genesis time and the block time that its blocks are made with. */
 const NO_HASH: Hex = `0x${'0'.repeat(64)}`
 const NO_ADDRESS: Hex = `0x${'0'.repeat(40)}`
-const CONFIG_OF_NO_CHAIN: RollupConfig = {
+export const CONFIG_OF_NO_CHAIN: RollupConfig = {
   genesis: {
     l1: { hash: NO_HASH, number: 0 },
     l2: { hash: NO_HASH, number: 0 },
@@ -138,10 +132,4 @@ const CONFIG_OF_NO_CHAIN: RollupConfig = {
   batchInboxAddress: NO_ADDRESS,
   depositContractAddress: NO_ADDRESS,
   l1SystemConfigAddress: NO_ADDRESS,
-}
-
-function isOfOneTransaction(rule: string): boolean {
-  return /batches do not carry|of transaction \d+ .*(leading zeros|must be|at most)|more fields than its type/.test(
-    rule,
-  )
 }

@@ -1,8 +1,9 @@
-import { BROTLI_VERSION, decompress } from '../../../rollup/protocol/compression/decompress.ts'
+import { batchesOf } from '../../../rollup/protocol/batch/channel.ts'
+import { BROTLI_VERSION, type Decompressed, decompress } from '../../../rollup/protocol/compression/decompress.ts'
 import { maxRlpBytesPerChannel } from '../../../rollup/protocol/index.ts'
 import type { RollupConfig } from '../../../rollup/protocol/types.ts'
-import { type Fault, faultOf, MalformedError } from './fault.ts'
-import { readString } from './rlpItem.ts'
+import { LOST } from './batches.ts'
+import { type Fault, faultOf } from './fault.ts'
 
 /** What a channel's bytes hold. */
 export interface ChannelContent {
@@ -13,57 +14,29 @@ export interface ChannelContent {
   fault: Fault | null
 }
 
-const LOST = 'derivation leaves the channel here: batches before it count, what follows is lost'
-
 /** Decompresses a channel and finds its batches. What stands before a fault is kept, as derivation does. */
 export async function readChannel(data: Uint8Array, config: RollupConfig | undefined): Promise<ChannelContent> {
   // The limit of Fjord holds for every chain that still runs.
-  const maxBytes = config === undefined ? 100_000_000 : maxRlpBytesPerChannel(config, Number.MAX_SAFE_INTEGER)
-  const first = data[0]
-  const method = (first ?? 0) & 0x0f
-  if (first === undefined || (method !== 8 && method !== 15 && first !== BROTLI_VERSION)) {
-    const rule =
-      first === undefined
-        ? 'the channel is empty'
-        : `compression byte is ${first}: neither zlib (8 or 15 in its low half) nor brotli (1)`
-    const fault = faultOf(new MalformedError(0, rule), { in: 'channel', effect: 'derivation drops the channel' })
-    return { compression: null, decompressed: new Uint8Array(), batches: [], fault }
-  }
-  const isBrotli = first === BROTLI_VERSION
-  const { output, fault } = await decompress(data, { fjord: true, maxRlpBytes: maxBytes })
-  const found = splitBatches(output, fault !== undefined)
-  return {
-    compression: isBrotli ? 'brotli' : 'zlib',
-    decompressed: output,
-    batches: found.batches,
-    fault:
-      fault === undefined || found.ending === 'fault'
-        ? found.fault
-        : faultOf(new MalformedError(output.length, `the compressed data end with a fault: ${fault}`), {
-            in: 'decompressed channel',
-            effect: LOST,
-          }),
-  }
-}
-
-function splitBatches(output: Uint8Array, isCut: boolean) {
+  const maxRlpBytes = config === undefined ? 100_000_000 : maxRlpBytesPerChannel(config, Number.MAX_SAFE_INTEGER)
   const batches: ChannelContent['batches'] = []
-  let byte = 0
+  let content: Decompressed
   try {
-    while (byte < output.length) {
-      const { start, end } = readString(output, byte, output.length, `batch ${batches.length}`)
-      const type = output[start]
-      if (start === end || (type !== 0 && type !== 1)) {
-        const rule = start === end ? 'is empty' : `has type ${type}, expected 0 (singular) or 1 (span)`
-        throw new MalformedError(start, `batch ${batches.length} ${rule}`)
-      }
-      batches.push({ byte, bytes: output.subarray(start, end) })
-      byte = end
-    }
-    return { batches, fault: null, ending: 'end' as const }
+    content = await decompress(data, { fjord: true, maxRlpBytes })
   } catch (error) {
-    // What was cut off by the fault of the compressed data is no fault of its own.
-    const ending = isCut ? ('cut' as const) : ('fault' as const)
-    return { batches, fault: faultOf(error, { in: 'decompressed channel', effect: LOST }), ending }
+    const fault = faultOf(error, { in: 'channel', effect: 'derivation drops the channel' })
+    return { compression: null, decompressed: new Uint8Array(), batches, fault }
+  }
+  const { output: decompressed } = content
+  const compression = data[0] === BROTLI_VERSION ? 'brotli' : 'zlib'
+  try {
+    let byte = 0
+    for (const bytes of batchesOf(content)) {
+      batches.push({ byte, bytes })
+      byte = bytes.byteOffset - decompressed.byteOffset + bytes.length
+    }
+    return { compression, decompressed, batches, fault: null }
+  } catch (error) {
+    const fault = faultOf(error, { in: 'decompressed channel', effect: LOST })
+    return { compression, decompressed, batches, fault }
   }
 }

@@ -5,7 +5,7 @@ import { concatBytes } from '../../../lib/bytes.ts'
 import { DecodeError } from '../../../lib/errors.ts'
 import { keccak256Hex } from '../../../lib/hash.ts'
 import { fromHex, toHex } from '../../../lib/hex.ts'
-import { encodeRlp } from '../../../lib/rlp.ts'
+import { encodeRlp, encodeTypedRlp } from '../../../lib/rlp.ts'
 import { propertyRuns } from '../../../lib/testUtils/propertyRuns.ts'
 import {
   compressChannel,
@@ -251,7 +251,13 @@ describe('malformed input is told with its byte and its rule', () => {
   const hash = new Uint8Array(32).fill(5)
   const longFrame = change(change(WHOLE, 1 + 18, 0x7f), 1 + 19, 0xff)
 
+  const transaction = encodeTypedRlp(2, [1, Uint8Array.of(0, 1)])
+  const withBlob = encodeTypedRlp(3, [[1, Uint8Array.of(0, 1)], [new Uint8Array(60)], [], []])
+
   it.each<[string, Uint8Array, Kind, number | null, string]>([
+    ['a nonce with a leading zero', transaction, 'transaction', 4, 'transaction nonce: integer has leading zeros'],
+    ['a nonce before blobs', withBlob, 'transaction', 6, 'transaction nonce: integer has leading zeros'],
+    ['a blob that is a list', encodeTypedRlp(3, [[], [[]], []]), 'transaction', 4, 'blob: expected a byte string'],
     [
       'another version byte',
       change(WHOLE, 0, 1),
@@ -259,7 +265,7 @@ describe('malformed input is told with its byte and its rule', () => {
       0,
       'version byte is 1, expected 0 (1 stands before a commitment',
     ],
-    ['no frame', Uint8Array.of(0), 'data', 1, 'no frame after the version byte'],
+    ['no frame', Uint8Array.of(0), 'data', 1, 'none after the version byte'],
     ['a frame that is cut off', WHOLE.subarray(0, 15), 'data', 1, 'a frame has at least 23 bytes, 14 are left'],
     ['frame data that are cut off', WHOLE.subarray(0, 40), 'data', 19, 'and is_last, but 17 are left'],
     ['frame data beyond the limit', longFrame, 'data', 19, 'at most 1000000 are allowed'],
@@ -282,22 +288,34 @@ describe('malformed input is told with its byte and its rule', () => {
       channelOf(encodeRlp(BATCH), encodeRlp([1])),
       'channel',
       encodeRlp(BATCH).length,
-      'is a list',
+      'expected a byte string',
     ],
     ['an empty item', channelOf(Uint8Array.of(0x80)), 'channel', 1, 'batch 0 is empty'],
     ['a batch type', channelOf(encodeRlp(Uint8Array.of(7, 1))), 'channel', 1, 'batch 0 has type 7'],
-    ['a short item', channelOf(Uint8Array.of(0x85, 1)), 'channel', 0, 'says it has 5 bytes, but 1 are left'],
-    ['four fields', list(hash, 1, hash, 2), 'batch', 71, 'the list of transactions is missing'],
-    ['six fields', list(hash, 1, hash, 2, [], 9), 'batch', 72, 'more than its five fields'],
-    ['a short hash', list(hash.subarray(1), 1, hash, 2, []), 'batch', 3, 'the parent hash has 31 bytes, expected 32'],
-    ['a number of nine bytes', list(hash, 2n ** 64n, hash, 2, []), 'batch', 36, 'has 9 bytes, at most 8'],
+    ['a short item', channelOf(Uint8Array.of(0x85, 1)), 'channel', 0, 'batch: 5 bytes long, 1 are left'],
+    ['four fields', list(hash, 1, hash, 2), 'batch', 71, 'transactions: missing'],
+    ['six fields', list(hash, 1, hash, 2, [], 9), 'batch', 72, 'more than five fields'],
+    ['a short hash', list(hash.subarray(1), 1, hash, 2, []), 'batch', 3, 'parent hash: expected 32 bytes, got 31'],
+    [
+      'a number of nine bytes',
+      list(hash, 2n ** 64n, hash, 2, []),
+      'batch',
+      36,
+      'epoch number: integer is longer than 8 bytes',
+    ],
     ['a leading zero', list(hash, Uint8Array.of(0, 1), hash, 2, []), 'batch', 37, 'leading zeros'],
-    ['a list of lists', list(hash, 1, hash, 2, [[1]]), 'batch', 72, 'transaction 0 must be an RLP byte string'],
-    ['a short span', SPAN.subarray(0, 30), 'batch', 24, 'the L1 origin check need 20 bytes, 6 are left'],
-    ['no blocks', change(SPAN, 44, 0), 'batch', 44, 'the block count is 0'],
-    ['an origin bit too many', change(SPAN, 45, 0x0c), 'batch', 45, 'the origin bits have bits beyond their 3'],
-    ['a transaction type', change(SPAN, 300, 3), 'batch', 300, 'transaction 1 has type 3'],
-    ['cut gas limits', SPAN.subarray(0, SPAN.length - 2), 'batch', 324, 'the gas limit of transaction 2 is cut off'],
+    [
+      'a list of lists',
+      list(hash, 1, hash, 2, [[1]]),
+      'batch',
+      72,
+      'encoding of transaction 0: expected a byte string',
+    ],
+    ['a short span', SPAN.subarray(0, 30), 'batch', 24, 'L1 origin check: truncated, 20 bytes are needed and 6 left'],
+    ['no blocks', change(SPAN, 44, 0), 'batch', 44, 'block count: 0'],
+    ['an origin bit too many', change(SPAN, 45, 0x0c), 'batch', 45, 'origin bits: more than 3 bits'],
+    ['a transaction type', change(SPAN, 300, 3), 'batch', 300, 'data of transaction 1: batches do not carry type 3'],
+    ['cut gas limits', SPAN.subarray(0, SPAN.length - 2), 'batch', 324, 'gas limit of transaction 2: truncated'],
   ])('%s', async (_name, bytes, kind, byte, rule) => {
     const { inputs, channels, batches, faults } = await decode(bytes, kind)
     expect(faults).toBeGreaterThan(0)

@@ -1,12 +1,10 @@
-import { DecodeError } from '../../../lib/errors.ts'
 import type { Hex } from '../../../lib/hex.ts'
 import { toHex } from '../../../lib/hex.ts'
-import { decodeBlob } from '../../../rollup/protocol/index.ts'
+import { bareFramesOf, decodeBlob, type Frame, framesOf } from '../../../rollup/protocol/index.ts'
 import { type BatchJson, type BatchOptions, describeBatch, withSpanType } from './batches.ts'
 import { readChannel } from './channelContent.ts'
 import { type JoinedChannel, joinChannels } from './channels.ts'
-import { type Fault, faultOf, MalformedError } from './fault.ts'
-import { type FoundFrame, type FoundFrames, readBareFrames, readFrames } from './frames.ts'
+import { type Fault, faultOf } from './fault.ts'
 import type { Piece } from './input.ts'
 import { detectKind, KIND_HELP, type Kind } from './kinds.ts'
 import { type L1TransactionJson, readL1Transaction } from './l1Transaction.ts'
@@ -67,7 +65,7 @@ export async function decodePieces(pieces: readonly Piece[], options: DecodeOpti
 class Decoding {
   private readonly options: DecodeOptions
   private readonly inputs: InputJson[] = []
-  private readonly frames: FoundFrame[] = []
+  private readonly frames: Frame[] = []
   private readonly channels: ChannelJson[] = []
   private readonly batches: Decoded['batches'] = []
 
@@ -92,11 +90,11 @@ class Decoding {
           this.inputs.push({ ...base, transaction, note: blobNote(transaction), fault: null })
           return
         }
-        return this.addFrames(base, readFrames(bytes, 'input'), transaction === undefined ? {} : { transaction })
+        return this.addFrames(base, bytes, 'input', transaction === undefined ? {} : { transaction })
       case 'blob':
         return this.addBlob(bytes, base)
       case 'frame':
-        return this.addFrames(base, readBareFrames(bytes, 0, 'input'))
+        return this.addFrames(base, bytes, 'input')
       case 'channel':
         this.inputs.push({ ...base, fault: null })
         this.channels.push({ id: null, source, ...(await this.channel(bytes, true)) })
@@ -119,7 +117,7 @@ class Decoding {
   async finish(hasBlobs: boolean): Promise<Decoded> {
     for (const joined of joinChannels(this.frames)) {
       const content = await this.channel(joined.data, joined.isComplete)
-      this.channels.push({ id: joined.id, ...framesOf(joined), ...content })
+      this.channels.push({ id: joined.id, ...frameNumbers(joined), ...content })
     }
     const inputs = hasBlobs ? this.inputs.map(({ note: _, ...input }) => input) : this.inputs
     const faults = [
@@ -135,7 +133,7 @@ class Decoding {
     try {
       const { transaction, input, blobs } = readL1Transaction(bytes)
       if (transaction.blobVersionedHashes === undefined) {
-        return this.addFrames(base, readFrames(input, 'calldata'), { transaction })
+        return this.addFrames(base, input, 'calldata', { transaction })
       }
       this.inputs.push({
         ...base,
@@ -154,25 +152,25 @@ class Decoding {
   private addBlob(bytes: Uint8Array, base: Base): void {
     try {
       const data = decodeBlob(bytes)
-      this.addFrames(base, readFrames(data, 'blob data'), { dataBytes: data.length })
+      this.addFrames(base, data, 'blob data', { dataBytes: data.length })
     } catch (error) {
-      if (!(error instanceof DecodeError)) throw error
-      this.inputs.push({
-        ...base,
-        fault: faultOf(atByte(error, bytes), { in: 'blob', effect: 'derivation skips this blob' }),
-      })
+      this.inputs.push({ ...base, fault: faultOf(error, { in: 'blob', effect: 'derivation skips this blob' }) })
     }
   }
 
-  private addFrames(base: Base, { frames, fault }: FoundFrames, more: Partial<InputJson> = {}): void {
-    // As derivation: all of a transaction's frames or none. Shown are those that could be read.
-    if (fault === null) this.frames.push(...frames)
-    const shown = frames.map(({ byte, channelId, number, data, isLast }) => ({
-      byte,
-      channelId,
-      number,
-      dataBytes: data.length,
-      isLast,
+  private addFrames(base: Base, bytes: Uint8Array, place: string, more: Partial<InputJson> = {}): void {
+    const frames: Frame[] = []
+    let fault: Fault | null = null
+    try {
+      for (const frame of base.kind === 'frame' ? bareFramesOf(bytes) : framesOf(bytes)) frames.push(frame)
+      this.frames.push(...frames)
+    } catch (error) {
+      // As derivation: all of a transaction's frames or none. Shown are those that could be read.
+      fault = faultOf(error, { in: place, effect: 'derivation ignores every frame of this transaction or blob' })
+    }
+    const shown = frames.map(({ channelId, number, data, isLast }) => ({
+      byte: data.byteOffset - bytes.byteOffset - FRAME_HEADER_BYTES,
+      ...{ channelId, number, dataBytes: data.length, isLast },
     }))
     this.inputs.push({ ...base, ...more, frames: shown, fault })
   }
@@ -197,9 +195,12 @@ class Decoding {
   }
 }
 
+/** Channel id, number and data length. */
+const FRAME_HEADER_BYTES = 22
+
 type Base = Pick<InputJson, 'source' | 'kind' | 'bytes'>
 
-function framesOf({ frames, missing, refused }: JoinedChannel): Partial<ChannelJson> {
+function frameNumbers({ frames, missing, refused }: JoinedChannel): Partial<ChannelJson> {
   return {
     frames: frames.map(({ number }) => number),
     ...(missing.length === 0 ? {} : { missingFrames: missing }),
@@ -220,31 +221,4 @@ function unknownKind(bytes: Uint8Array): Fault {
     rule: `${beginning}${bytes.length > 8 ? '…' : ''} begins none of: ${kinds} (--as takes it for one)`,
     effect: 'derivation ignores it',
   }
-}
-
-/** The blob decoder's own message, with the place that its rule looks at. */
-function atByte(error: DecodeError, blob: Uint8Array): DecodeError {
-  const round = /field element of round (\d+)/.exec(error.message)?.[1]
-  if (round !== undefined) {
-    const start = Number(round) * 128
-    const field = [0, 32, 64, 96].find((offset) => ((blob[start + offset] ?? 0) & 0xc0) !== 0) ?? 0
-    return new MalformedError(start + field, error.message)
-  }
-  if (error.message.includes('version')) return new MalformedError(1, error.message)
-  if (error.message.includes('length')) return new MalformedError(2, error.message)
-  if (error.message.includes('after its end')) return new MalformedError(firstAfterEnd(blob), error.message)
-  return new MalformedError(0, error.message)
-}
-
-/** The first byte that is not zero behind the field element with the last byte of data. */
-function firstAfterEnd(blob: Uint8Array): number {
-  const length = ((blob[2] ?? 0) << 16) | ((blob[3] ?? 0) << 8) | (blob[4] ?? 0)
-  const content = 4 + length
-  const round = Math.floor(content / 127)
-  const inRound = content % 127
-  const field = Math.min(3, Math.floor(inRound / 32))
-  for (let i = round * 128 + field * 32 + 1 + Math.min(31, inRound - field * 32); i < blob.length; i++) {
-    if (blob[i] !== 0) return i
-  }
-  return blob.length - 1
 }

@@ -66,7 +66,7 @@ describe('devium decode', () => {
     expect(code).toBe(2)
     expect(JSON.parse(stdout)).toMatchObject({ faults: 1, inputs: [{ fault: { byte: 1, in: 'input' } }] })
     const line =
-      'devium: stdin: byte 1 of the input: a frame has at least 23 bytes, 2 are left (derivation ignores every'
+      'devium: stdin: byte 1 of the input: frames: a frame has at least 23 bytes, 2 are left (derivation ignores every'
     expect(stderr).toContain(line)
     expect(stderr.trimEnd()).not.toContain('\n')
   })

@@ -12,19 +12,8 @@ export interface Fault {
   effect: string
 }
 
-/** Thrown by the readers of this folder: bytes that break a rule at a place. */
-export class MalformedError extends DecodeError {
-  readonly byte: number
-
-  constructor(byte: number, rule: string) {
-    super(rule, { details: { byte } })
-    this.byte = byte
-  }
-}
-
-/** Who reads ahead of `read` says what the broken rule means for derivation. */
-export function faultOf(error: unknown, place: Pick<Fault, 'in' | 'effect'>, baseByte = 0): Fault {
+/** The fault that a codec found; the caller says what it means for derivation. Other errors are thrown on. */
+export function faultOf(error: unknown, place: Pick<Fault, 'in' | 'effect'>): Fault {
   if (!(error instanceof DecodeError)) throw error
-  const byte = error instanceof MalformedError ? error.byte + baseByte : null
-  return { byte, in: place.in, rule: error.message, effect: place.effect }
+  return { byte: error.at ?? null, in: place.in, rule: error.message, effect: place.effect }
 }

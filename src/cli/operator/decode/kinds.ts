@@ -1,11 +1,8 @@
 import { DecodeError } from '../../../lib/errors.ts'
-import { BLOB_BYTES } from '../../../rollup/protocol/index.ts'
+import { BLOB_BYTES, bareFramesOf, decodeBatch, type Frame, framesOf } from '../../../rollup/protocol/index.ts'
 import type { RollupConfig } from '../../../rollup/protocol/types.ts'
-import { withSpanType } from './batches.ts'
-import { checkSingularBatch, checkSpanBatch } from './batchLayout.ts'
+import { CONFIG_OF_NO_CHAIN, withSpanType } from './batches.ts'
 import { readChannel } from './channelContent.ts'
-import { MalformedError } from './fault.ts'
-import { readBareFrames, readFrames } from './frames.ts'
 import { readL1Transaction } from './l1Transaction.ts'
 
 /** What bytes may be, in the order in which a batch travels. */
@@ -34,11 +31,8 @@ export async function detectKind(bytes: Uint8Array, config: RollupConfig | undef
   if (bytes.length === BLOB_BYTES) return 'blob'
   const attempts: Attempt[] = [
     { kind: 'transaction', progress: progressOf(() => void readL1Transaction(bytes)) },
-    { kind: 'data', progress: progressOfFrames(readFrames(bytes, '')) },
-    {
-      kind: 'frame',
-      progress: readBareFrames(bytes, 0, '').frames.length === 0 ? 0 : progressOfFrames(readBareFrames(bytes, 0, '')),
-    },
+    { kind: 'data', progress: progressOfFrames(framesOf(bytes), 1) },
+    { kind: 'frame', progress: progressOfFrames(bareFramesOf(bytes), 0) },
     await attemptChannel(bytes, config),
     { kind: 'batch', progress: progressOfBatch(bytes) },
   ]
@@ -58,22 +52,19 @@ async function attemptChannel(bytes: Uint8Array, config: RollupConfig | undefine
 }
 
 function progressOfBatch(bytes: Uint8Array): number {
-  const typed =
-    bytes[0] === 0
-      ? progressOf(() => void checkSingularBatch(bytes))
-      : bytes[0] === 1
-        ? progressOf(() => void checkSpanBatch(bytes))
-        : 0
-  if (typed === WHOLE) return typed
+  const read = (batch: Uint8Array) => progressOf(() => void decodeBatch(batch, CONFIG_OF_NO_CHAIN))
+  const typed = read(bytes)
   // Without its type byte a span batch begins with a time that no other kind begins with.
-  const isBareSpan = bytes.length > 42 && progressOf(() => void checkSpanBatch(withSpanType(bytes))) === WHOLE
-  return isBareSpan ? WHOLE : typed
+  return typed < WHOLE && bytes.length > 42 && read(withSpanType(bytes)) === WHOLE ? WHOLE : typed
 }
 
-function progressOfFrames({ frames, fault }: ReturnType<typeof readFrames>): number {
-  if (fault === null) return WHOLE
-  // A frame's header alone proves nothing; one frame that fits does.
-  return frames.length === 0 ? Math.min(fault.byte ?? 0, 1) : (fault.byte ?? 0)
+/** A frame's header alone proves nothing, which leaves the bytes before it; one frame that fits does. */
+function progressOfFrames(frames: Iterable<Frame>, before: number): number {
+  let found = 0
+  const progress = progressOf(() => {
+    for (const _ of frames) found++
+  })
+  return found === 0 ? Math.min(progress, before) : progress
 }
 
 function progressOf(read: () => void): number {
@@ -82,6 +73,6 @@ function progressOf(read: () => void): number {
     return WHOLE
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
-    return error instanceof MalformedError ? error.byte : 0
+    return error.at ?? 0
   }
 }

@@ -1,7 +1,6 @@
 import { brotliCompressSync, constants, deflateSync } from 'node:zlib'
 import { concatBytes } from '../../../lib/bytes.ts'
-import { DecodeError } from '../../../lib/errors.ts'
-import { readRlpHeader } from '../../../lib/rlp.ts'
+import { RlpCursor } from '../../../lib/rlpCursor.ts'
 import { BROTLI_VERSION, type Decompressed, decompress, type ReadChannelOptions } from '../compression/decompress.ts'
 
 export type { ReadChannelOptions } from '../compression/decompress.ts'
@@ -19,7 +18,7 @@ export async function openChannelBatches(
   opts: ReadChannelOptions,
 ): Promise<Generator<Uint8Array, void, undefined>> {
   const decompressed = decompress(data, opts)
-  return splitBatches(decompressed instanceof Promise ? await decompressed : decompressed)
+  return batchesOf(decompressed instanceof Promise ? await decompressed : decompressed)
 }
 
 /** Channel data from the concatenation of RLP strings that are its batches. */
@@ -33,24 +32,28 @@ export function compressChannel(data: Uint8Array, algorithm: CompressionAlgorith
   return concatBytes(Uint8Array.of(BROTLI_VERSION), brotliCompressSync(data, { params }))
 }
 
-function* splitBatches({ output, fault }: Decompressed): Generator<Uint8Array, void, undefined> {
-  let offset = 0
-  while (offset < output.length) {
-    const { isList, start, end } = readItemHeader(output, offset, fault)
-    if (isList) throw new DecodeError('channel: expected a byte string, found a list')
-    const batch = output.subarray(start, end)
+/** The batches that come before a fault, then DecodeError with the byte of the decompressed data. */
+export function* batchesOf({ output, fault }: Decompressed): Generator<Uint8Array, void, undefined> {
+  const cursor = new RlpCursor(output, 'channel')
+  for (let count = 0; cursor.end < output.length; count++) {
+    const { end } = cursor
+    try {
+      cursor.readString(end, output.length, 'batch')
+    } catch (error) {
+      // The fault of the compressed data has cut it off.
+      if (fault !== undefined) break
+      throw error
+    }
+    const batch = output.subarray(cursor.start, cursor.end)
     // Without a known type the reference node cannot tell what the content is and gives up the channel.
-    if (batch[0] !== 0 && batch[0] !== 1) throw new DecodeError(`channel: batch type ${batch[0]} is not known`)
+    if (batch.length === 0) throw cursor.fault(undefined, `batch ${count} is empty`, cursor.start)
+    if (batch[0] !== 0 && batch[0] !== 1)
+      throw cursor.fault(
+        undefined,
+        `batch ${count} has type ${batch[0]}, expected 0 (singular) or 1 (span)`,
+        cursor.start,
+      )
     yield batch
-    offset = end
   }
-  if (fault !== undefined) throw new DecodeError(`channel: ${fault}`)
-}
-
-function readItemHeader(output: Uint8Array, offset: number, fault: string | undefined) {
-  try {
-    return readRlpHeader(output, offset)
-  } catch (cause) {
-    throw new DecodeError(`channel: ${fault ?? 'batch is no RLP string'}`, { cause })
-  }
+  if (fault !== undefined) throw cursor.fault(undefined, fault, output.length)
 }

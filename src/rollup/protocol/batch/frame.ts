@@ -1,3 +1,4 @@
+import { viewOf } from '../../../lib/bytes.ts'
 import { DecodeError } from '../../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { DERIVATION_VERSION_0, FRAME_ENCODING_OVERHEAD_BYTES, MAX_FRAME_DATA_BYTES } from '../constants.ts'
@@ -45,26 +46,44 @@ export function encodeFrames(frames: readonly Frame[]): Uint8Array {
  * bytes after the last frame or no frame at all, throws DecodeError. Frame data are views into the input.
  */
 export function decodeFrames(txData: Uint8Array): Frame[] {
-  if (txData[0] !== DERIVATION_VERSION_0) throw new DecodeError(`frames: version byte is ${txData[0]}`)
-  if (txData.length === 1) throw new DecodeError('frames: none after the version byte')
-  const view = new DataView(txData.buffer, txData.byteOffset, txData.length)
-  const frames: Frame[] = []
-  let offset = 1
-  while (offset < txData.length) {
-    if (txData.length - offset < FRAME_ENCODING_OVERHEAD_BYTES) throw new DecodeError('frames: truncated')
-    const length = view.getUint32(offset + 18)
-    if (length > MAX_FRAME_DATA_BYTES) throw new DecodeError(`frames: data of ${length} bytes is too long`)
-    const start = offset + 22
-    const last = txData[start + length]
-    if (last === undefined) throw new DecodeError('frames: truncated')
-    if (last > 1) throw new DecodeError(`frames: is_last is ${last}`)
-    frames.push({
-      channelId: toHex(txData.subarray(offset, offset + 16)),
-      number: view.getUint16(offset + 16),
-      data: txData.subarray(start, start + length),
-      isLast: last === 1,
-    })
-    offset = start + length + 1
+  return [...framesOf(txData)]
+}
+
+/** As decodeFrames, one after the other: those before a fault come first. */
+export function* framesOf(txData: Uint8Array): Generator<Frame, void, undefined> {
+  const version = txData[0]
+  if (version !== DERIVATION_VERSION_0) {
+    const hint = version === 1 ? ' (1 stands before a commitment to alternative data availability)' : ''
+    throw fault(`version byte is ${version}, expected ${DERIVATION_VERSION_0}${hint}`, 0)
   }
-  return frames
+  yield* bareFramesOf(txData, 1)
+}
+
+/** As framesOf, from `offset` on. */
+export function* bareFramesOf(bytes: Uint8Array, offset = 0): Generator<Frame, void, undefined> {
+  if (offset >= bytes.length) throw fault(offset === 0 ? 'none' : 'none after the version byte', offset)
+  const view = viewOf(bytes)
+  for (let at = offset; at < bytes.length; ) {
+    const left = bytes.length - at
+    if (left < FRAME_ENCODING_OVERHEAD_BYTES)
+      throw fault(`a frame has at least ${FRAME_ENCODING_OVERHEAD_BYTES} bytes, ${left} are left`, at)
+    const length = view.getUint32(at + 18)
+    if (length > MAX_FRAME_DATA_BYTES)
+      throw fault(`data of ${length} bytes, at most ${MAX_FRAME_DATA_BYTES} are allowed`, at + 18)
+    const start = at + 22
+    const last = bytes[start + length]
+    if (last === undefined) throw fault(`data of ${length} bytes and is_last, but ${left - 22} are left`, at + 18)
+    if (last > 1) throw fault(`is_last is ${last}, expected 0 or 1`, start + length)
+    yield {
+      channelId: toHex(bytes.subarray(at, at + 16)),
+      number: view.getUint16(at + 16),
+      data: bytes.subarray(start, start + length),
+      isLast: last === 1,
+    }
+    at = start + length + 1
+  }
+}
+
+function fault(rule: string, at: number): DecodeError {
+  return new DecodeError(`frames: ${rule}`, { at })
 }

@@ -50,21 +50,22 @@ export function decodeSingularBatch(bytes: Uint8Array): SingularBatch & { transa
 /** Bytes after the list are ignored, as the reference node does. Throws DecodeError: the reference node then leaves the channel. */
 export function* singularBatchSteps(bytes: Uint8Array): Steps<SingularBatch> {
   if (bytes[0] !== SINGULAR_BATCH_TYPE) throw new DecodeError(`singular batch: type byte is ${bytes[0]}`)
-  const cursor = new RlpCursor(bytes)
+  const cursor = new RlpCursor(bytes, 'singular batch')
   cursor.readList(1, bytes.length)
   const { end } = cursor
-  cursor.readFixed(cursor.start, end, 32)
+  cursor.readFixed(cursor.start, end, 32, 'parent hash')
   const parentHash = toHex(bytes.subarray(cursor.start, cursor.end))
-  const epochNumber = readUint64(cursor, end)
-  cursor.readFixed(cursor.end, end, 32)
+  const epochNumber = readUint64(cursor, end, 'epoch number')
+  cursor.readFixed(cursor.end, end, 32, 'epoch hash')
   const epochHash = toHex(bytes.subarray(cursor.start, cursor.end))
-  const timestamp = readUint64(cursor, end)
-  cursor.readList(cursor.end, end)
-  if (cursor.end !== end) throw new DecodeError('singular batch: more than five fields')
+  const timestamp = readUint64(cursor, end, 'timestamp')
+  cursor.readList(cursor.end, end, 'transactions')
+  if (cursor.end !== end) throw cursor.fault(undefined, 'more than five fields', cursor.end)
   const transactions = new ListedTransactions(bytes)
   let position = cursor.start
   while (position < end) {
-    cursor.readString(position, end)
+    cursor.transaction = transactions.length
+    cursor.readString(position, end, 'encoding')
     transactions.add(cursor.start, cursor.end)
     position = cursor.end
     if (transactions.length % TRANSACTIONS_PER_STEP === 0) yield
@@ -73,8 +74,8 @@ export function* singularBatchSteps(bytes: Uint8Array): Steps<SingularBatch> {
 }
 
 /** The 64-bit integer behind the cursor's item. */
-function readUint64(cursor: RlpCursor, limit: number): number {
-  cursor.readInteger(cursor.end, limit, 8)
+function readUint64(cursor: RlpCursor, limit: number, what: string): number {
+  cursor.readInteger(cursor.end, limit, 8, what)
   let value = 0
   for (let i = cursor.start; i < cursor.end; i++) value = value * 256 + (cursor.data[i] ?? 0)
   return value

@@ -1,4 +1,4 @@
-import { DecodeError } from '../../../lib/errors.ts'
+import type { DecodeError } from '../../../lib/errors.ts'
 import { type Hex, toHex } from '../../../lib/hex.ts'
 import { RlpCursor } from '../../../lib/rlpCursor.ts'
 import type { Steps } from '../../../lib/steps.ts'
@@ -23,30 +23,38 @@ export interface SpanBatchLayout {
   originBits: BitList
   txCounts: Uint32Array
   transactions: SpanTransactions
+  /** Bytes of each part, in their order. */
+  parts: Record<string, number>
+  /** Behind the batch; what follows is ignored. */
+  end: number
 }
 
 /** Type byte and content (specs: delta/span-batches); bytes after the batch are ignored, as the reference node does. Throws DecodeError. */
 export function* readSpanBatchLayout(bytes: Uint8Array): Steps<SpanBatchLayout> {
-  if (bytes[0] !== SPAN_BATCH_TYPE) throw fault(`type byte is ${bytes[0]}`)
-  const reader = new SpanReader(bytes, 1)
-  const relTimestamp = reader.uvarint64()
-  const l1OriginNumber = reader.uvarint64()
-  const parentCheck = toHex(reader.take(20))
-  const l1OriginCheck = toHex(reader.take(20))
-  const blockCount = reader.count()
-  if (blockCount === 0) throw fault('no blocks')
-  const originBits = reader.bits(blockCount)
+  const reader = new SpanReader(bytes)
+  if (bytes[0] !== SPAN_BATCH_TYPE) throw reader.fault('type', `byte is ${bytes[0]}`, 0)
+  const relTimestamp = reader.uvarint64('relative timestamp')
+  const l1OriginNumber = reader.uvarint64('L1 origin number')
+  const parentCheck = toHex(reader.take(20, 'parent check'))
+  const l1OriginCheck = toHex(reader.take(20, 'L1 origin check'))
+  reader.endPart('prefix')
+  const blockCountAt = reader.offset
+  const blockCount = reader.count('block count')
+  if (blockCount === 0) throw reader.fault('block count', '0, a batch has one block at least', blockCountAt)
+  const originBits = reader.bits(blockCount, 'origin bits')
+  reader.endPart('origins')
   // Each count takes a byte at least: nothing is reserved for blocks that cannot be there.
-  reader.expect(blockCount)
+  reader.expect(blockCount, 'transaction counts')
   const txCounts = new Uint32Array(blockCount)
   let total = 0
   for (let i = 0; i < blockCount; i++) {
-    const count = reader.count()
+    const count = reader.count('transaction count')
     txCounts[i] = count
     total += count
     if (i % ELEMENTS_PER_STEP === ELEMENTS_PER_STEP - 1) yield
   }
-  if (total > MAX_SPAN_BATCH_ELEMENTS) throw fault(`${total} transactions`)
+  if (total > MAX_SPAN_BATCH_ELEMENTS) throw reader.fault('transaction counts', `${total} transactions`, reader.offset)
+  reader.endPart('counts')
   const transactions = yield* readTransactions(reader, total)
   return {
     type: 'span-layout',
@@ -58,14 +66,19 @@ export function* readSpanBatchLayout(bytes: Uint8Array): Steps<SpanBatchLayout> 
     originBits,
     txCounts,
     transactions,
+    parts: reader.parts,
+    end: reader.offset,
   }
 }
 
 function* readTransactions(reader: SpanReader, count: number): Steps<SpanTransactions> {
-  const creationBits = reader.bits(count)
-  const parityBits = reader.bits(count)
-  const signatures = reader.take(count * 64)
-  const recipients = reader.take((count - creationBits.setBits()) * 20)
+  const creationBits = reader.bits(count, 'contract creation bits')
+  const parityBits = reader.bits(count, 'y parity bits')
+  reader.endPart('bits')
+  const signatures = reader.take(count * 64, 'signatures')
+  reader.endPart('signatures')
+  const recipients = reader.take((count - creationBits.setBits()) * 20, 'recipients')
+  reader.endPart('recipients')
   yield
   const types = new Uint8Array(count)
   const dataStarts = new Uint32Array(count)
@@ -73,18 +86,22 @@ function* readTransactions(reader: SpanReader, count: number): Steps<SpanTransac
   yield
   let legacyCount = 0
   for (let i = 0; i < count; i++) {
-    const type = reader.txData()
+    const type = reader.txData(i)
     types[i] = type
     dataStarts[i] = reader.itemStart
     dataEnds[i] = reader.offset
     if (type === TX_TYPE.legacy || type === TYPED_ZERO) legacyCount++
     if (i % ELEMENTS_PER_STEP === ELEMENTS_PER_STEP - 1) yield
   }
+  reader.endPart('data')
   const nonceStart = reader.offset
-  yield* reader.skipUvarintsInSteps(count)
+  yield* reader.skipUvarintsInSteps(count, 'nonce')
+  reader.endPart('nonces')
   const gasStart = reader.offset
-  yield* reader.skipUvarintsInSteps(count)
-  const protectedBits = reader.bits(legacyCount)
+  yield* reader.skipUvarintsInSteps(count, 'gas limit')
+  reader.endPart('gasLimits')
+  const protectedBits = reader.bits(legacyCount, 'protected bits')
+  reader.endPart('protected')
   const { bytes } = reader
   return {
     bytes,
@@ -104,111 +121,118 @@ function* readTransactions(reader: SpanReader, count: number): Steps<SpanTransac
 
 class SpanReader {
   readonly bytes: Uint8Array
-  offset: number
+  readonly parts: Record<string, number> = {}
+  /** Behind the type byte at first. */
+  offset = 1
   /** Where the RLP list of the transaction read last begins. */
   itemStart = 0
+  private partStart = 1
   private readonly cursor: RlpCursor
 
-  constructor(bytes: Uint8Array, offset: number) {
+  constructor(bytes: Uint8Array) {
     this.bytes = bytes
-    this.offset = offset
-    this.cursor = new RlpCursor(bytes)
+    this.cursor = new RlpCursor(bytes, 'span batch')
+  }
+
+  fault(what: string, rule: string, at = this.offset): DecodeError {
+    return this.cursor.fault(what, rule, at)
+  }
+
+  endPart(name: string): void {
+    this.parts[name] = this.offset - this.partStart
+    this.partStart = this.offset
   }
 
   /** Throws unless so many bytes are left. */
-  expect(length: number): void {
-    if (this.offset + length > this.bytes.length) throw fault('truncated')
+  expect(length: number, what: string): void {
+    const left = this.bytes.length - this.offset
+    if (length > left) throw this.fault(what, `truncated, ${length} bytes are needed and ${left} left`)
   }
 
-  take(length: number): Uint8Array {
-    this.expect(length)
+  take(length: number, what: string): Uint8Array {
+    this.expect(length, what)
     const end = this.offset + length
     const part = this.bytes.subarray(this.offset, end)
     this.offset = end
     return part
   }
 
-  bits(count: number): BitList {
-    const part = this.take((count + 7) >>> 3)
+  bits(count: number, what: string): BitList {
+    const { offset } = this
+    const part = this.take((count + 7) >>> 3, what)
     try {
       return new BitList(part, count)
-    } catch (cause) {
-      throw fault('bit list is too long', cause)
+    } catch {
+      throw this.fault(what, `more than ${count} bits`, offset)
     }
   }
 
   /** A number of blocks or transactions. */
-  count(): number {
-    const value = this.uvarint()
-    if (value > MAX_SPAN_BATCH_ELEMENTS) throw fault(`${value} elements`)
+  count(what: string): number {
+    const { offset } = this
+    const value = this.uvarint(what)
+    if (value > MAX_SPAN_BATCH_ELEMENTS)
+      throw this.fault(what, `${value} elements, at most ${MAX_SPAN_BATCH_ELEMENTS} are allowed`, offset)
     return value
   }
 
   /** Little-endian base-128 integer. Beyond 2^53 it is rounded: callers refuse such values. */
-  uvarint(): number {
+  uvarint(what: string): number {
     const first = this.bytes[this.offset] ?? 0xff
     if (first < 0x80) {
       this.offset++
       return first
     }
     const start = this.offset
-    this.skipUvarints(1)
+    this.skipUvarint(what)
     let value = 0
     for (let i = this.offset - 1; i >= start; i--) value = value * 128 + ((this.bytes[i] ?? 0) & 0x7f)
     return value
   }
 
   /** As uvarint, exact. */
-  uvarint64(): bigint {
+  uvarint64(what: string): bigint {
     const start = this.offset
-    this.skipUvarints(1)
+    this.skipUvarint(what)
     let value = 0n
     for (let i = this.offset - 1; i >= start; i--) value = (value << 7n) | BigInt((this.bytes[i] ?? 0) & 0x7f)
     return value
   }
 
-  /** Steps over integers of at most 64 bits. */
-  skipUvarints(count: number): void {
-    const { bytes } = this
-    let { offset } = this
-    for (let i = 0; i < count; i++) {
-      const limit = offset + 10
-      while ((bytes[offset] ?? 0) >= 0x80) {
-        offset++
-        if (offset === limit) throw fault('integer has more than 64 bits')
-      }
-      if (offset >= bytes.length) throw fault('truncated')
-      if (offset === limit - 1 && (bytes[offset] ?? 0) > 1) throw fault('integer has more than 64 bits')
-      offset++
-    }
-    this.offset = offset
+  /** Steps over an integer of at most 64 bits. */
+  private skipUvarint(what: string): void {
+    const { bytes, offset } = this
+    let end = offset
+    while ((bytes[end] ?? 0) >= 0x80 && end < offset + 10) end++
+    if (end >= bytes.length) throw this.fault(what, 'truncated')
+    if (end - offset > 9 || (end - offset === 9 && (bytes[end] ?? 0) > 1))
+      throw this.fault(what, 'integer has more than 64 bits')
+    this.offset = end + 1
   }
 
-  *skipUvarintsInSteps(count: number): Steps<void> {
-    for (let left = count; left > 0; left -= ELEMENTS_PER_STEP) {
-      this.skipUvarints(Math.min(left, ELEMENTS_PER_STEP))
-      yield
+  /** Steps over one integer of each transaction. */
+  *skipUvarintsInSteps(count: number, what: string): Steps<void> {
+    for (let i = 0; i < count; i++) {
+      this.cursor.transaction = i
+      this.skipUvarint(what)
+      if (i % ELEMENTS_PER_STEP === ELEMENTS_PER_STEP - 1) yield
     }
+    this.cursor.transaction = undefined
   }
 
   /** Steps over the data of a transaction and returns its type: 0 for a bare list, TYPED_ZERO for a type byte of 0. */
-  txData(): number {
-    const first = this.bytes[this.offset]
-    if (first === undefined) throw fault('truncated')
+  txData(index: number): number {
+    const { bytes, cursor } = this
+    cursor.transaction = index
+    const first = bytes[this.offset]
+    if (first === undefined) throw this.fault('data', 'truncated')
     const isTyped = first <= 0x7f
     this.itemStart = isTyped ? this.offset + 1 : this.offset
-    try {
-      this.cursor.readList(this.itemStart, this.bytes.length)
-    } catch (cause) {
-      throw fault('transaction data', cause)
-    }
-    if (this.cursor.end - this.itemStart > MAX_TX_DATA_BYTES) throw fault('transaction data are too long')
-    this.offset = this.cursor.end
+    cursor.readList(this.itemStart, bytes.length, 'data')
+    if (cursor.end - this.itemStart > MAX_TX_DATA_BYTES) throw this.fault('data', 'too long')
+    this.offset = cursor.end
+    cursor.transaction = undefined
     if (!isTyped) return TX_TYPE.legacy
     return first === 0 ? TYPED_ZERO : first
   }
-}
-
-function fault(reason: string, cause?: unknown): DecodeError {
-  return new DecodeError(`span batch: ${reason}`, cause === undefined ? {} : { cause })
 }

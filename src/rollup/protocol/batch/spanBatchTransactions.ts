@@ -104,10 +104,12 @@ class TransactionBuilder {
       this.writePostExec(index)
       return
     }
-    if (!isSignedTxType(type)) throw new DecodeError(`span batch: transaction type ${type} is not supported`)
+    this.cursor.transaction = index
+    if (!isSignedTxType(type)) throw this.cursor.fault('data', `batches do not carry type ${type}`, dataStart - 1)
     const fields = this.readFields(type, dataStart, dataEnds[index] ?? 0)
     const isCreation = creationBits.has(index)
-    if (isCreation && type === TX_TYPE.setCode) throw new DecodeError('span batch: type 4 needs a recipient')
+    if (isCreation && type === TX_TYPE.setCode)
+      throw this.cursor.fault('data', 'type 4 needs a recipient', dataStart - 1)
     const parity = parityBits.has(index)
     const v = this.legacyV(type, parity)
 
@@ -161,7 +163,10 @@ class TransactionBuilder {
   private writePostExec(index: number): void {
     const { bytes, creationBits, dataStarts, dataEnds, parityBits, signatures } = this.columns
     const check = (isEmpty: boolean, slot: string) => {
-      if (!isEmpty) throw new DecodeError(`span batch: transaction ${index} of type 0x7d has ${slot}`)
+      if (isEmpty) return
+      throw new DecodeError(`span batch: transaction ${index} of type 0x7d has ${slot}`, {
+        at: (dataStarts[index] ?? 0) - 1,
+      })
     }
     check(creationBits.has(index), 'a recipient')
     check(!parityBits.has(index), 'a y parity')
@@ -178,7 +183,7 @@ class TransactionBuilder {
   private readFields(type: SignedTxType, listStart: number, listEnd: number): TxFields {
     const { cursor } = this
     const maxIntegerBytes = type === TX_TYPE.setCode ? UINT256_BYTES : Number.POSITIVE_INFINITY
-    cursor.readList(listStart, listEnd)
+    cursor.readList(listStart, listEnd, 'data')
     const { prices, lists } = TX_SHAPE[type]
     const valueStart = cursor.start
     const valueEnd = readField(cursor, 'value', valueStart, listEnd, maxIntegerBytes)
@@ -186,7 +191,7 @@ class TransactionBuilder {
     for (const name of prices) pricesEnd = readField(cursor, name, pricesEnd, listEnd, maxIntegerBytes)
     let position = readField(cursor, 'input', pricesEnd, listEnd)
     for (const name of lists) position = readField(cursor, name, position, listEnd)
-    if (position !== listEnd) throw new DecodeError('span batch: transaction data have more fields than their type')
+    if (position !== listEnd) throw cursor.fault('data', 'more fields than the type has', position)
     return { valueStart, valueEnd, pricesStart: valueEnd, pricesEnd, dataStart: pricesEnd, dataEnd: listEnd }
   }
 

@@ -57,11 +57,15 @@ export function decompress(
 
 function methodOf(data: Uint8Array, fjord: boolean): 'zlib' | 'brotli' {
   const first = data[0]
-  if (first === undefined) throw new DecodeError('channel: empty')
+  if (first === undefined) throw new DecodeError('channel: empty', { at: 0 })
   const method = first & 0x0f
   if (method === 8 || method === 15) return 'zlib'
-  if (first !== BROTLI_VERSION) throw new DecodeError(`channel: compression ${first} is not known`)
-  if (!fjord) throw new DecodeError('channel: brotli before Fjord')
+  if (first !== BROTLI_VERSION)
+    throw new DecodeError(
+      `channel: compression byte is ${first}: neither zlib (8 or 15 in its low half) nor brotli (1)`,
+      { at: 0 },
+    )
+  if (!fjord) throw new DecodeError('channel: brotli before Fjord', { at: 0 })
   return 'brotli'
 }
 

@@ -30,16 +30,17 @@ export function encodeBlob(data: Uint8Array): Uint8Array {
 
 /** The data that a blob carries. Throws DecodeError. */
 export function decodeBlob(blob: Uint8Array): Uint8Array {
-  if (blob.length !== BLOB_BYTES) throw new DecodeError(`blob: ${blob.length} bytes, expected ${BLOB_BYTES}`)
-  if (blob[1] !== ENCODING_VERSION) throw new DecodeError(`blob: version ${blob[1]} is not known`)
+  if (blob.length !== BLOB_BYTES) throw fault(`${blob.length} bytes, expected ${BLOB_BYTES}`, 0)
+  if (blob[1] !== ENCODING_VERSION) throw fault(`version ${blob[1]} is not known`, 1)
   const length = ((blob[2] ?? 0) << 16) | ((blob[3] ?? 0) << 8) | (blob[4] ?? 0)
-  if (length > MAX_BLOB_DATA_BYTES) throw new DecodeError(`blob: length ${length} is too large`)
+  if (length > MAX_BLOB_DATA_BYTES) throw fault(`length ${length} is too large`, 2)
   const end = HEADER_BYTES + length
   const rounds = Math.ceil(end / ROUND_DATA_BYTES)
   const content = new Uint8Array(rounds * ROUND_DATA_BYTES)
   for (let round = 0; round < rounds; round++) decodeRound(blob, round, content)
-  if (hasNonZero(content, end) || hasNonZero(blob, rounds * ROUND_BYTES))
-    throw new DecodeError('blob: data after its end')
+  const spare = firstNonZero(content, end)
+  const extra = spare === undefined ? firstNonZero(blob, rounds * ROUND_BYTES) : placeOf(spare)
+  if (extra !== undefined) throw fault('data after its end', extra)
   return content.subarray(HEADER_BYTES, end)
 }
 
@@ -65,7 +66,10 @@ function decodeRound(blob: Uint8Array, round: number, content: Uint8Array): void
   const b = blob[from + 32] ?? 0
   const c = blob[from + 64] ?? 0
   const d = blob[from + 96] ?? 0
-  if (((a | b | c | d) & 0xc0) !== 0) throw new DecodeError(`blob: field element of round ${round} is too large`)
+  if (((a | b | c | d) & 0xc0) !== 0) {
+    const field = [a, b, c, d].findIndex((first) => (first & 0xc0) !== 0)
+    throw fault(`field element of round ${round} is too large`, from + field * FIELD_BYTES)
+  }
   for (let field = 0; field < 4; field++) {
     const start = from + field * FIELD_BYTES
     content.set(blob.subarray(start + 1, start + FIELD_BYTES), to + field * 32)
@@ -75,7 +79,19 @@ function decodeRound(blob: Uint8Array, round: number, content: Uint8Array): void
   content[to + 95] = (c & 0x3f) | ((d & 0x30) << 2)
 }
 
-function hasNonZero(bytes: Uint8Array, from: number): boolean {
-  for (let i = from; i < bytes.length; i++) if (bytes[i] !== 0) return true
-  return false
+function firstNonZero(bytes: Uint8Array, from: number): number | undefined {
+  for (let i = from; i < bytes.length; i++) if (bytes[i] !== 0) return i
+  return undefined
+}
+
+/** Where in the blob a byte of the content stands, or, of one that is spread over the heads, the field element before it. */
+function placeOf(index: number): number {
+  const inRound = index % ROUND_DATA_BYTES
+  const field = inRound >>> 5
+  const place = Math.floor(index / ROUND_DATA_BYTES) * ROUND_BYTES + field * FIELD_BYTES
+  return inRound % 32 === 31 ? place : place + 1 + (inRound % 32)
+}
+
+function fault(rule: string, at: number): DecodeError {
+  return new DecodeError(`blob: ${rule}`, { at })
 }

@@ -1,5 +1,6 @@
 import { concatBytes } from '../../../lib/bytes.ts'
-import { decodeRlp, encodeRlp, rlpBytes, rlpList, rlpListHeader, splitRlpList } from '../../../lib/rlp.ts'
+import { encodeRlp, rlpListHeader } from '../../../lib/rlp.ts'
+import { RlpCursor } from '../../../lib/rlpCursor.ts'
 
 export interface BlobsWithProofs {
   /** 0: a proof for each blob (EIP-4844); 1: 128 cell proofs for each (EIP-7594). */
@@ -24,12 +25,27 @@ export function networkForm(raw: Uint8Array, { version, blobs, commitments, proo
   return concatBytes(raw.subarray(0, 1), rlpListHeader(length), ...parts)
 }
 
-/** The transaction and its blobs; undefined when the bytes are no network form. Throws DecodeError. */
-export function readNetworkForm(bytes: Uint8Array): { raw: Uint8Array; blobs: Uint8Array[] } | undefined {
+/**
+ * The transaction and its blobs; undefined when the bytes are no network form. `offset` is by how much a field of the
+ * transaction stands further behind in the bytes than in `raw`. Throws DecodeError.
+ */
+export function readNetworkForm(
+  bytes: Uint8Array,
+): { raw: Uint8Array; offset: number; blobs: Uint8Array[] } | undefined {
   if (bytes[0] !== 3) return undefined
-  const [transaction, second, third] = splitRlpList(bytes.subarray(1), 'blob transaction')
-  if (transaction === undefined || (transaction[0] ?? 0) < 0xc0) return undefined
-  const blobs = (second?.[0] ?? 0) < 0xc0 ? third : second
-  const items = blobs === undefined ? [] : rlpList(decodeRlp(blobs), 'blobs')
-  return { raw: concatBytes(bytes.subarray(0, 1), transaction), blobs: items.map((blob) => rlpBytes(blob, 'blob')) }
+  const cursor = new RlpCursor(bytes, 'blob transaction')
+  cursor.readList(1, bytes.length)
+  const { start, end } = cursor
+  cursor.read(start, end, 'fields')
+  if (!cursor.isList) return undefined
+  const raw = concatBytes(bytes.subarray(0, 1), bytes.subarray(start, cursor.end))
+  cursor.read(cursor.end, end, 'version')
+  if (!cursor.isList) cursor.readList(cursor.end, end, 'blobs')
+  const blobs: Uint8Array[] = []
+  const blobsEnd = cursor.end
+  for (cursor.end = cursor.start; cursor.end < blobsEnd; ) {
+    cursor.nextString(blobsEnd, 'blob')
+    blobs.push(bytes.subarray(cursor.start, cursor.end))
+  }
+  return { raw, offset: start - 1, blobs }
 }

@@ -207,7 +207,7 @@ describe('the network form of a blob transaction', () => {
   const sidecar = { blobs, commitments: [Uint8Array.of(3), Uint8Array.of(4)], proofs: [Uint8Array.of(5)] }
 
   it.each([0, 1] as const)('holds the transaction and its blobs: version %i', (version) => {
-    expect(readNetworkForm(networkForm(raw, { ...sidecar, version }))).toEqual({ raw, blobs })
+    expect(readNetworkForm(networkForm(raw, { ...sidecar, version }))).toEqual({ raw, blobs, offset: 2 })
   })
 
   it('is none without blobs, or of another type', () => {
