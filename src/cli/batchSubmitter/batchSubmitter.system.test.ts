@@ -125,6 +125,21 @@ describe('devium-batch-submitter', () => {
     expect(refused.output()).toMatch(/--l1-eth-rpc: http:\S+ serves chain \d+, another address serves chain \d+/)
   })
 
+  it('goes on by another address when its L1 goes away under it', async () => {
+    const proxy = await startRpcProxy(setup.anvil.url)
+    onTestFinished(proxy.stop)
+    setup.node.unsafe = 3
+    const program = start([`--l1-eth-rpc=${proxy.url},${setup.anvil.url}`, '--metrics.enabled', '--metrics.port=0'])
+    await until(async () => (await setup.node.safeNumber()) === 3)
+    proxy.fault = 'down'
+    setup.node.unsafe = 6
+    await until(async () => (await setup.node.safeNumber()) === 6)
+    expect(program.lines('Left an L1 endpoint')).toMatchObject([{ from: proxy.url, to: setup.anvil.url }])
+    const { metrics } = await startLine(program)
+    const text = await (await fetch(metrics ?? '')).text()
+    expect(text).toContain(`devium_l1_endpoint_switches_total{from="${proxy.url}",to="${setup.anvil.url}"} 1`)
+  })
+
   it('posts, is stopped and started by RPC, and ends with an interrupt', async () => {
     setup.node.unsafe = 6
     const program = start(['--metrics.enabled', '--metrics.port=0'])
