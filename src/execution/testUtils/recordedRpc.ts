@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import type { JsonValue } from '../../jsonRpc/types.ts'
 import { fromHex, type Hex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
-import { blockHeaderFromJson, decodeTransaction, encodeDepositTx } from '../../rollup/protocol/index.ts'
+import { blockHeaderFromJson, decodeTransaction, transactionFromJson } from '../../rollup/protocol/index.ts'
 import type { Block, L1FeeFields, Receipt, Transaction } from '../chain/block.ts'
 
 type Json = Record<string, JsonValue>
@@ -42,17 +42,7 @@ export function recordedTransactions(recording: RecordedRpc, number: number): Ui
   const { transactions = [] } = recording.blocks[number] ?? {}
   return transactions.map((json, index) => {
     const raw = recording.rawTransactions[number]?.[index]
-    if (typeof raw === 'string') return fromHex(raw)
-    return encodeDepositTx({
-      sourceHash: hex(json.sourceHash),
-      from: hex(json.from),
-      to: json.to === null ? null : hex(json.to),
-      mint: quantityToBigInt(json.mint),
-      value: quantityToBigInt(json.value),
-      gas: quantityToBigInt(json.gas),
-      isSystemTx: json.isSystemTx === true,
-      data: fromHex(hex(json.input)),
-    })
+    return typeof raw === 'string' ? fromHex(raw) : transactionFromJson(json)
   })
 }
 
