@@ -1,4 +1,5 @@
 import type { Hex } from '../../lib/hex.ts'
+import { BLOB_TX_TYPE } from '../../rollup/protocol/index.ts'
 import type { L1BlockRef, L1Transaction } from '../../rollup/protocol/types.ts'
 import type { BeaconClient } from './beaconClient.ts'
 
@@ -15,7 +16,6 @@ interface Posted {
 
 /** 12.6 MB, fewer than the beacon client keeps. */
 const MAX_BLOBS = 96
-const BLOB_TX_TYPE = 3
 
 /**
  * Fetches blobs of blocks that L1 is read ahead for. Which of the transactions to the batch inbox are the batcher's shows

@@ -1,13 +1,12 @@
 import type { Hex } from '../../lib/hex.ts'
-import { isForkActive } from '../protocol/index.ts'
+import { BLOB_TX_TYPE, DEPOSIT_TX_TYPE, isForkActive } from '../protocol/index.ts'
 import type { L1Transaction, RollupConfig } from '../protocol/types.ts'
 
 /** Where a batcher transaction's data are. */
 export type BatcherData = { kind: 'calldata'; data: Uint8Array } | { kind: 'blobs'; versionedHashes: readonly Hex[] }
 
 /** Legacy, 2930, 1559 and blob transactions, and deposits where L1 is an OP Stack chain; set-code transactions do not count. */
-const BATCHER_TX_TYPES: ReadonlySet<number> = new Set([0, 1, 2, 3, 0x7e])
-const BLOB_TX_TYPE = 3
+const BATCHER_TX_TYPES: ReadonlySet<number> = new Set([0, 1, 2, BLOB_TX_TYPE, DEPOSIT_TX_TYPE])
 
 /**
  * What the batcher of this L1 block posted, in order of its transactions: those to the batch inbox that the SystemConfig's

@@ -175,7 +175,7 @@ export {
   userDepositFromLog,
 } from './transaction/deposit.ts'
 export { encodeSigned, encodeTransaction, signingHash } from './transaction/encode.ts'
-export { DEPOSIT_TX_TYPE, POST_EXEC_TYPE_BYTE } from './transaction/fields.ts'
+export { BLOB_TX_TYPE, DEPOSIT_TX_TYPE, POST_EXEC_TYPE_BYTE } from './transaction/fields.ts'
 export { fieldsToJson, transactionFromJson, transactionToJson, typeOfJson } from './transaction/json.ts'
 export { type BlobsWithProofs, networkForm, readNetworkForm } from './transaction/networkForm.ts'
 export {

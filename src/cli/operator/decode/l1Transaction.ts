@@ -1,7 +1,7 @@
 import { DecodeError } from '../../../lib/errors.ts'
 import { keccak256Hex } from '../../../lib/hash.ts'
 import { type Hex, isHex, lowerHex } from '../../../lib/hex.ts'
-import { readNetworkForm, senderOf, TransactionReader } from '../../../rollup/protocol/index.ts'
+import { BLOB_TX_TYPE, readNetworkForm, senderOf, TransactionReader } from '../../../rollup/protocol/index.ts'
 
 /** An L1 transaction as far as derivation cares. */
 export interface L1TransactionJson {
@@ -18,8 +18,6 @@ export interface ReadL1Transaction {
   /** Of the form in which blob transactions travel between nodes. */
   blobs: Uint8Array[]
 }
-
-const BLOB_TX_TYPE = 3
 
 /** A signed L1 transaction in its EIP-2718 encoding, of type 3 also with its blobs. Throws DecodeError. */
 export function readL1Transaction(bytes: Uint8Array): ReadL1Transaction {

@@ -1,6 +1,8 @@
 import { DecodeError } from '../../../lib/errors.ts'
 import type { RlpCursor } from '../../../lib/rlpCursor.ts'
 
+/** EIP-2718 type of transactions that name blobs (EIP-4844). */
+export const BLOB_TX_TYPE = 3
 /** EIP-2718 type of deposit transactions (specs: deposits). */
 export const DEPOSIT_TX_TYPE = 0x7e
 /** Lagoon's synthetic transaction at the end of a block. It has no list: its input is all that stands behind the type. */
@@ -17,7 +19,7 @@ export const TRANSACTION_FIELDS = {
   0: ['nonce', 'gasPrice', 'gas', 'to', 'value', 'input', ...SIGNATURE],
   1: ['chainId', 'nonce', 'gasPrice', 'gas', 'to', 'value', 'input', 'accessList', ...SIGNATURE],
   2: [...FEE_MARKET, ...SIGNATURE],
-  3: [...FEE_MARKET, 'maxFeePerBlobGas', 'blobVersionedHashes', ...SIGNATURE],
+  [BLOB_TX_TYPE]: [...FEE_MARKET, 'maxFeePerBlobGas', 'blobVersionedHashes', ...SIGNATURE],
   4: [...FEE_MARKET, 'authorizationList', ...SIGNATURE],
   [DEPOSIT_TX_TYPE]: ['sourceHash', 'from', 'to', 'mint', 'value', 'gas', 'isSystemTx', 'input'],
 } as const

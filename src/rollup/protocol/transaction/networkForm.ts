@@ -1,6 +1,7 @@
 import { concatBytes } from '../../../lib/bytes.ts'
 import { encodeRlp, rlpListHeader } from '../../../lib/rlp.ts'
 import { RlpCursor } from '../../../lib/rlpCursor.ts'
+import { BLOB_TX_TYPE } from './fields.ts'
 
 export interface BlobsWithProofs {
   /** 0: a proof for each blob (EIP-4844); 1: 128 cell proofs for each (EIP-7594). */
@@ -32,7 +33,7 @@ export function networkForm(raw: Uint8Array, { version, blobs, commitments, proo
 export function readNetworkForm(
   bytes: Uint8Array,
 ): { raw: Uint8Array; offset: number; blobs: Uint8Array[] } | undefined {
-  if (bytes[0] !== 3) return undefined
+  if (bytes[0] !== BLOB_TX_TYPE) return undefined
   const cursor = new RlpCursor(bytes, 'blob transaction')
   cursor.readList(1, bytes.length)
   const { start, end } = cursor
