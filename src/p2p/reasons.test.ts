@@ -2,7 +2,6 @@ import { multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, it } from 'vitest'
 import { until } from '../lib/testUtils/until.ts'
 import { blocksTopic } from './base/topics.ts'
-import { gossipInternals } from './gossip/adapter.ts'
 import { keptInTest, nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
 import { expectDelivery } from './testUtils/network.ts'
 import { gossipMessage } from './testUtils/signedMessage.ts'
@@ -160,6 +159,6 @@ describe('the score of a peer', () => {
     const stranger = await startRaw()
     const [report] = await node.node.peerScore(stranger.peerId)
     expect(report).toMatchObject({ connected: false, total: 0, ban: null, forecastHorizonS: 0 })
-    expect(gossipInternals(stranger.host.services.pubsub).peers.size).toBe(0)
+    expect(stranger.host.services.pubsub.getPeers()).toEqual([])
   })
 })

@@ -1,11 +1,12 @@
+import type { GossipSub } from '@chainsafe/libp2p-gossipsub'
 import type { RPC } from '@chainsafe/libp2p-gossipsub/message'
 import type { PeerScore } from '@chainsafe/libp2p-gossipsub/score'
 import type { RejectReason } from '@chainsafe/libp2p-gossipsub/types'
-import type { Connection, PeerId, Stream, StreamCloseEvent } from '@libp2p/interface'
+import type { Connection, PeerId, StreamCloseEvent } from '@libp2p/interface'
 import { DeviumError } from '../../lib/errors.ts'
 
-// Release 17.1 of gossipsub publishes neither its class nor most of its members. This file alone knows what it is made
-// of: what is used, what is replaced, in which order and why. `adapter.test.ts` holds the lists to the real library.
+// Release 17.1 of gossipsub publishes its score keeper and its codec, but neither its class nor most of its members. This file
+// alone knows those: which are used, which are replaced, and why. `adapter.test.ts` holds the lists to the real library.
 
 /** Counters of one peer. Of one that is gone `expire` tells, in Unix milliseconds, until when they are kept. */
 export type PeerCounters = PeerScore['peerStats'] extends Map<string, infer Counters> ? Counters : never
@@ -26,7 +27,7 @@ export interface DecodedRpc {
 export interface OutgoingRpc {
   subscriptions?: RPC.SubOpts[]
   messages?: RPC.Message[]
-  control?: { idontwant?: MessageIdList[] }
+  control?: RPC.ControlMessage
 }
 
 /** One message of the library's cache. */
@@ -43,58 +44,38 @@ export interface MessageHistory {
   readonly msgs: Map<string, { validated: boolean; message: { data?: Uint8Array } }>
 }
 
-interface InboundStream {
-  readonly rawStream: Stream
-  close(): Promise<void>
-}
-
 type ScoreMethod =
   | 'score'
-  | 'addPeer'
-  | 'removePeer'
-  | 'addIP'
-  | 'removeIP'
-  | 'graft'
   | 'validateMessage'
   | 'deliverMessage'
   | 'duplicateMessage'
   | 'rejectMessage'
   | 'rejectInvalidMessage'
 
-export interface ScoreInternals extends Pick<PeerScore, 'peerStats' | ScoreMethod> {
-  readonly params: Pick<PeerScore['params'], 'topics' | 'retainScore'>
-  readonly peerIPs: Map<string, Set<string>>
-  /** Its answers of the last half a second. */
-  readonly scoreCache: Map<string, unknown>
+/** The part of the library's score keeper, a class that it publishes, that is used while blocks travel. */
+export interface ScoreKeeper extends Pick<PeerScore, 'peerStats' | 'scoreCache' | ScoreMethod> {
   /** `peers`: who has sent the message, unless it was found invalid. */
   readonly deliveryRecords: { getRecord(id: string): { peers: Set<string> } | undefined }
-  addPenalty(peerId: string, penalty: number, label: string): void
 }
 
-/** The members of the library's gossipsub class that its published type leaves out. */
-export interface GossipInternals {
+export interface OutboundStream {
+  close(): Promise<void>
+  readonly rawStream: {
+    readonly status: string
+    readonly protocol: string
+    addEventListener(type: 'close', listener: (event: StreamCloseEvent) => void): void
+  }
+}
+
+/** The members of the library's gossipsub class that are used: few are published, and the others are in `USED`. */
+export interface GossipInternals extends Pick<GossipSub, 'getPeers' | 'getSubscribers' | 'getTopics'> {
   readonly mesh: Map<string, Set<string>>
-  /** Topic → subscribed peers. */
-  readonly topics: Map<string, Set<string>>
-  readonly peers: Map<string, PeerId>
-  readonly streamsInbound: Map<string, InboundStream>
-  readonly streamsOutbound: Map<
-    string,
-    {
-      close(): Promise<void>
-      readonly rawStream: {
-        readonly status: string
-        addEventListener(type: 'close', listener: (event: StreamCloseEvent) => void): void
-      }
-    }
-  >
-  /** Peers that speak floodsub only: they are in no mesh, and get everything. */
-  readonly floodsubPeers: Set<string>
+  readonly streamsOutbound: Map<string, OutboundStream>
   readonly mcache: MessageHistory & {
     put(id: { msgId: Uint8Array; msgIdStr: string }, message: object, valid: boolean): void
   }
   readonly seenCache: { has(id: string): boolean; put(id: string): void }
-  readonly score: ScoreInternals
+  score: ScoreKeeper
   readonly gossipTracer: {
     /** Id as inside → peers asked for it, with the time by which it must be here. */
     readonly promises: Map<string, Map<string, number>>
@@ -106,49 +87,31 @@ export interface GossipInternals {
   readonly backoff: Map<string, Map<string, number>>
   /** Peer → ids as inside → heartbeat of its word. */
   readonly idontwants: Map<string, Map<string, number>>
-  createInboundStream(peerId: PeerId, stream: Stream): void
   /** Called for one peer after the other, each when the one before is done. */
   createOutboundStream(peerId: PeerId, connection: Connection): Promise<void>
-  /** The peer is forgotten, with its subscriptions. */
-  handlePeerReadStreamError(error: Error, peerId: PeerId): void
-  removePeer(peerId: PeerId): void
-  /** Throws what it likes on damaged bytes. */
-  decodeRpc(bytes: Uint8Array): DecodedRpc
   handleReceivedRpc(from: PeerId, rpc: DecodedRpc): Promise<void>
   /** Every half a second. */
   heartbeat(): Promise<void>
   /** Queues one IHAVE for the peer. */
   pushGossip(peerId: string, ihave: MessageIdList & { topicID: string }): void
-  sendIDontWants(id: Uint8Array, topic: string, source: string): void
   /** False when it could not be sent. */
   sendRpc(peerId: string, rpc: OutgoingRpc): boolean
-  /** Sends IDONTWANT and what is published. Takes out of the set those that it could not be sent to. */
-  sendRpcInBatch(peers: Set<string>, rpc: OutgoingRpc): void
   publish(topic: string, data: Uint8Array, options: { floodPublish: boolean }): Promise<{ recipients: PeerId[] }>
 }
 
 type Kinds<Owner> = { readonly [Name in keyof Owner]: 'function' | 'number' | 'object' }
 
-/** Every member that is used, by what has it. */
+/** Every member that is used and not published, by what has it. */
 // biome-ignore format: lists of names
 const USED: {
-  gossip: Kinds<GossipInternals>; score: Kinds<ScoreInternals>
+  gossip: Kinds<Omit<GossipInternals, 'getPeers' | 'getSubscribers' | 'getTopics'>>
   gossipTracer: Kinds<GossipInternals['gossipTracer']>; mcache: Kinds<GossipInternals['mcache']>
   seenCache: Kinds<GossipInternals['seenCache']>
 } = {
   gossip: {
-    mesh: 'object', topics: 'object', peers: 'object', streamsInbound: 'object', streamsOutbound: 'object', backoff: 'object',
-    floodsubPeers: 'object', mcache: 'object', seenCache: 'object', score: 'object', gossipTracer: 'object',
-    idontwants: 'object', heartbeatTicks: 'number', createInboundStream: 'function', createOutboundStream: 'function',
-    handlePeerReadStreamError: 'function', removePeer: 'function', decodeRpc: 'function', handleReceivedRpc: 'function',
-    heartbeat: 'function', pushGossip: 'function', sendIDontWants: 'function', sendRpc: 'function',
-    sendRpcInBatch: 'function', publish: 'function',
-  },
-  score: {
-    peerStats: 'object', params: 'object', peerIPs: 'object', scoreCache: 'object', deliveryRecords: 'object',
-    score: 'function', addPeer: 'function', removePeer: 'function', addIP: 'function', removeIP: 'function',
-    graft: 'function', validateMessage: 'function', deliverMessage: 'function', duplicateMessage: 'function',
-    rejectMessage: 'function', rejectInvalidMessage: 'function', addPenalty: 'function',
+    mesh: 'object', streamsOutbound: 'object', backoff: 'object', mcache: 'object', seenCache: 'object', score: 'object',
+    gossipTracer: 'object', idontwants: 'object', heartbeatTicks: 'number', createOutboundStream: 'function',
+    handleReceivedRpc: 'function', heartbeat: 'function', pushGossip: 'function', sendRpc: 'function', publish: 'function',
   },
   gossipTracer: { promises: 'object', deliverMessage: 'function', rejectMessage: 'function' },
   mcache: { history: 'object', msgs: 'object', put: 'function' }, seenCache: { has: 'function', put: 'function' },
@@ -165,94 +128,36 @@ export function gossipInternals(gossip: object): GossipInternals {
   return gossip as GossipInternals
 }
 
+export function subscribersOf(gossip: Pick<GossipInternals, 'getSubscribers'>, topic: string): string[] {
+  return gossip.getSubscribers(topic).map((peer) => peer.toString())
+}
+
+export function peerNamed(gossip: Pick<GossipInternals, 'getPeers'>, id: string): PeerId | undefined {
+  return gossip.getPeers().find((peer) => peer.toString() === id)
+}
+
 /** What takes a member's place, made of what it was. */
 export type Around<Owner, Name extends keyof Owner> = (original: Owner[Name]) => Owner[Name]
 
 /** What gossipsub is given instead of its own members. */
 export interface Replacements {
-  inbound: Pick<GossipInternals, 'createInboundStream'>
-  streams: { createOutboundStream: Around<GossipInternals, 'createOutboundStream'> }
-  wallClock: { heartbeat: Around<GossipInternals, 'heartbeat'> }
-  counts: {
-    sendRpc: Around<GossipInternals, 'sendRpc'>
-    sendRpcInBatch: Around<GossipInternals, 'sendRpcInBatch'>
-  }
-  retained: {
-    addPeer: Around<ScoreInternals, 'addPeer'>
-    removePeer: Around<ScoreInternals, 'removePeer'>
-    graft: Around<ScoreInternals, 'graft'>
-  }
-  addIP: Around<ScoreInternals, 'addIP'>
-  addPenalty: Around<ScoreInternals, 'addPenalty'>
+  score: PeerScore
+  createOutboundStream: Around<GossipInternals, 'createOutboundStream'>
+  heartbeat: Around<GossipInternals, 'heartbeat'>
+  sendRpc: Around<GossipInternals, 'sendRpc'>
 }
 
-interface Replaced {
-  member: string
-  reason: string
-  put(gossip: GossipInternals, by: Replacements): void
+/** Every member of gossipsub that is replaced, and why. */
+export const REPLACED: Readonly<Record<keyof Replacements, string>> = {
+  score: 'scores outlive absences and restarts, count IPv6 networks, and tell of penalties',
+  createOutboundStream: 'peers wait for each other; here they do not, and a newcomer hears of the last blocks',
+  heartbeat: 'its moments go by the machine’s clock, and are moved along when that is set',
+  sendRpc: 'RPCs are counted as op-node’s tracer does',
 }
-
-/** Every member of gossipsub that is replaced, in the order in which that happens, and why. */
-export const REPLACED: readonly Replaced[] = [
-  {
-    member: 'createInboundStream',
-    reason: 'frames are read and blocks judged here, within limits; the library decodes whatever comes',
-    put(gossip, { inbound }) {
-      gossip.createInboundStream = inbound.createInboundStream
-    },
-  },
-  {
-    member: 'createOutboundStream',
-    reason: 'peers wait for each other; here they do not, and a newcomer hears of the last blocks',
-    put: (gossip, { streams }) => replace(gossip, 'createOutboundStream', streams.createOutboundStream),
-  },
-  {
-    member: 'heartbeat',
-    reason: 'its moments go by the machine’s clock, and are moved along when that is set',
-    put: (gossip, { wallClock }) => replace(gossip, 'heartbeat', wallClock.heartbeat),
-  },
-  {
-    member: 'sendRpcInBatch',
-    reason: 'RPCs are counted as op-node’s tracer does',
-    put: (gossip, { counts }) => replace(gossip, 'sendRpcInBatch', counts.sendRpcInBatch),
-  },
-  {
-    member: 'sendRpc',
-    reason: 'RPCs that are sent one by one are counted likewise',
-    put: (gossip, { counts }) => replace(gossip, 'sendRpc', counts.sendRpc),
-  },
-  {
-    member: 'score.addPeer',
-    reason: 'it starts a peer that comes back anew, which would wipe out a bad score',
-    put: ({ score }, { retained }) => replace(score, 'addPeer', retained.addPeer),
-  },
-  {
-    member: 'score.removePeer',
-    reason: 'how a peer stood is written down when it leaves, and offences outlive that',
-    put: ({ score }, { retained }) => replace(score, 'removePeer', retained.removePeer),
-  },
-  {
-    member: 'score.graft',
-    reason: 'time in the mesh goes on after a restart',
-    put: ({ score }, { retained }) => replace(score, 'graft', retained.graft),
-  },
-  {
-    member: 'score.addIP',
-    reason: 'it counts IPv6 peers by address; whoever has one address of a /64 has them all',
-    put: ({ score }, { addIP }) => replace(score, 'addIP', addIP),
-  },
-  {
-    member: 'score.addPenalty',
-    reason: 'what the library blames a peer for is told',
-    put: ({ score }, { addPenalty }) => replace(score, 'addPenalty', addPenalty),
-  },
-]
 
 export function replaceMembers(gossip: GossipInternals, by: Replacements): void {
-  for (const { put } of REPLACED) put(gossip, by)
-}
-
-export function replace<Owner, Name extends keyof Owner>(owner: Owner, name: Name, around: Around<Owner, Name>): void {
-  const original = owner[name]
-  owner[name] = around(typeof original === 'function' ? original.bind(owner) : original)
+  gossip.score = by.score
+  gossip.createOutboundStream = by.createOutboundStream(gossip.createOutboundStream.bind(gossip))
+  gossip.heartbeat = by.heartbeat(gossip.heartbeat.bind(gossip))
+  gossip.sendRpc = by.sendRpc(gossip.sendRpc.bind(gossip))
 }

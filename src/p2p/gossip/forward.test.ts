@@ -1,8 +1,11 @@
+import type { PeerId } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { createForwarder } from './forward.ts'
 
 const TOPIC = '/optimism/901/2/blocks'
 const MESSAGE = { topic: TOPIC, data: new Uint8Array(1) }
+
+const named = (id: string) => ({ toString: () => id }) as PeerId
 
 /** `sent`: message → who has sent it. */
 function setUp(options: { mesh?: string[]; peers?: string[]; sent?: Record<string, string[]> }) {
@@ -11,8 +14,8 @@ function setUp(options: { mesh?: string[]; peers?: string[]; sent?: Record<strin
   const records = new Map(Object.entries(sent).map(([id, senders]) => [id, { peers: new Set(senders) }]))
   const gossip = {
     mesh: new Map([[TOPIC, new Set(mesh)]]),
-    topics: new Map([[TOPIC, new Set(peers)]]),
-    floodsubPeers: new Set<string>(),
+    getSubscribers: (topic: string) => (topic === TOPIC ? peers.map(named) : []),
+    streamsOutbound: new Map<string, { rawStream: { protocol: string } }>(),
     idontwants: new Map<string, Map<string, number>>(),
     score: {
       score: (peerId: string): number => (peerId === 'bad' ? -40.1 : -40),
@@ -44,7 +47,7 @@ describe('who gets a block', () => {
     ['above: nobody else', ['a', 'b', 'bad'], 'a b bad flood static'],
   ])('%s', (_, mesh, served) => {
     const { gossip, forwarder, forward } = setUp({ mesh, peers })
-    gossip.floodsubPeers.add('flood')
+    gossip.streamsOutbound.set('flood', { rawStream: { protocol: '/floodsub/1.0.0' } })
     expect(forwarder.isSmall(TOPIC)).toBe(mesh.length < 3)
     expect(forward('block', TOPIC, 'from').first.split(' ').sort().join(' ')).toBe(served)
   })

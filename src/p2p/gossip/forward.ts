@@ -1,11 +1,13 @@
 import type { RPC } from '@chainsafe/libp2p-gossipsub/message'
 import { turnsPass } from '../../lib/nextTurn.ts'
-import type { GossipInternals } from './adapter.ts'
+import { type GossipInternals, subscribersOf } from './adapter.ts'
 
-type Forwarding = Pick<GossipInternals, 'mesh' | 'topics' | 'floodsubPeers' | 'idontwants' | 'sendRpc'> & {
+type Forwarding = Pick<GossipInternals, 'mesh' | 'getSubscribers' | 'idontwants' | 'sendRpc'> & {
+  streamsOutbound: ReadonlyMap<string, { rawStream: { protocol: string } }>
   score: Pick<GossipInternals['score'], 'score' | 'deliveryRecords'>
 }
 
+const FLOODSUB = '/floodsub/1.0.0'
 const NOBODY: ReadonlySet<string> = new Set()
 /** Turns of the event loop that a copy waits which is most likely not needed: what has come meanwhile is read. */
 const LATER_TURNS = 2
@@ -26,11 +28,13 @@ export function createForwarder(
 ) {
   const isSmall = (topic: string): boolean => (gossip.mesh.get(topic)?.size ?? 0) < options.meshLow
 
+  /** Such a peer is in no mesh, and gets everything. */
+  const isFloodsub = (id: string) => gossip.streamsOutbound.get(id)?.rawStream.protocol === FLOODSUB
   const wanting = (topic: string): Set<string> => {
     const chosen = new Set(gossip.mesh.get(topic))
     const small = isSmall(topic)
-    for (const id of gossip.topics.get(topic) ?? NOBODY) {
-      const isServed = small || gossip.floodsubPeers.has(id) || modules.isAlwaysServed(id)
+    for (const id of subscribersOf(gossip, topic)) {
+      const isServed = small || isFloodsub(id) || modules.isAlwaysServed(id)
       if (isServed && gossip.score.score(id) >= options.publishThreshold) chosen.add(id)
     }
     return chosen

@@ -44,7 +44,10 @@ describe('a newcomer', () => {
 const OP_NODE = ['/opstack/req/payload_by_number/10/0']
 const RUST = ['/opstack/req/payload_by_number/10/0/']
 
-type OutboundStream = { close(): Promise<void>; rawStream: { status: string; addEventListener(): void } }
+type OutboundStream = {
+  close(): Promise<void>
+  rawStream: { status: string; protocol: string; addEventListener(): void }
+}
 
 /** The library's members that are touched, with streams that the test opens by hand. */
 function setUp(connected: string[], protocols: string[] = [], history = [2, 1], { perSecond = 1 } = {}) {
@@ -56,6 +59,7 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
   const sent: number[][] = []
   let carried = 0
   const opened: string[] = []
+  const subscribed: string[] = []
   let status = 'open'
   const closed: string[] = []
   const idOf = (id: string) => ({ toString: () => id }) as PeerId
@@ -63,8 +67,9 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
   type Listener = (event: CustomEvent<{ peerId: PeerId }>) => void
   const listeners = new Map<string, Listener>()
   const gossip = {
-    peers: new Map(connected.map((id) => [id, idOf(id)])),
-    topics: new Map<string, Set<string>>(),
+    getPeers: () => connected.map(idOf),
+    getTopics: () => ['t'],
+    getSubscribers: () => subscribed.map(idOf),
     streamsOutbound: new Map<string, OutboundStream>(),
     async createOutboundStream(peerId: PeerId, _connection: Connection) {
       const id = peerId.toString()
@@ -72,10 +77,9 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
       opened.push(id)
       gossip.streamsOutbound.set(id, {
         close: async () => void closed.push(id),
-        rawStream: { status, addEventListener: () => {} },
+        rawStream: { status, protocol: '', addEventListener: () => {} },
       })
     },
-    removePeer: () => {},
     pushGossip: (id: string, ihave: { topicID: string; messageIDs: Uint8Array[] }) => void told.push([id, ihave]),
     sendRpc: () => {
       sent.push(told.slice(carried).flatMap(([, { messageIDs }]) => messageIDs.map(([byte]) => byte ?? 0)))
@@ -85,6 +89,7 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
     addEventListener: (type: string, listener: Listener) => void listeners.set(type, listener),
   }
   const streams = manageGossipStreams(gossip, gossip, {
+    forget: () => {},
     onSlowReader: () => {},
     clock,
     logger: silentLogger,
@@ -117,7 +122,7 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
     heartbeat,
     /** `a` subscribes, and opens its stream. */
     async come() {
-      gossip.topics.set('t', new Set(['a']))
+      subscribed.push('a')
       heartbeat()
       await answer('a')
     },

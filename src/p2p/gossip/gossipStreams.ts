@@ -1,10 +1,10 @@
 import type { Connection, PeerId, StreamCloseEvent } from '@libp2p/interface'
 import { type Clock, sleep } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
-import type { Around, CachedName, GossipInternals } from './adapter.ts'
+import { type Around, type CachedName, type GossipInternals, peerNamed, subscribersOf } from './adapter.ts'
 
-type StreamInternals = Pick<GossipInternals, 'peers' | 'topics' | 'streamsOutbound'> &
-  Pick<GossipInternals, 'createOutboundStream' | 'removePeer' | 'pushGossip' | 'sendRpc'>
+type StreamInternals = Pick<GossipInternals, 'getPeers' | 'getTopics' | 'getSubscribers' | 'streamsOutbound'> &
+  Pick<GossipInternals, 'createOutboundStream' | 'pushGossip' | 'sendRpc'>
 
 /** What the library's service tells. */
 export interface GossipNews {
@@ -50,6 +50,8 @@ export function manageGossipStreams(
     logger: Logger
     connectionsOf(peerId: PeerId): Connection[]
     protocolsOf(peerId: PeerId): Promise<readonly string[]>
+    /** Has the library forget a peer. */
+    forget(peerId: PeerId): void
     /** What a newcomer may have missed, newest first; where it is given, up to that age only. */
     history(maxAgeS?: number): CachedName[]
     /** It leaves more unread than we keep for it. */
@@ -93,16 +95,17 @@ export function manageGossipStreams(
    */
   const greet = async (id: string): Promise<void> => {
     const stream = target.streamsOutbound.get(id)
-    const peerId = target.peers.get(id)
+    const peerId = peerNamed(target, id)
     if (stream === undefined || peerId === undefined || greeted.get(id) === stream) return
     // It may not have told its topics yet.
-    if (![...target.topics.values()].some((peers) => peers.has(id))) return
+    const isSubscribed = (topic: string): boolean => subscribersOf(target, topic).includes(id)
+    if (!target.getTopics().some(isSubscribed)) return
     greeted.set(id, stream)
     const protocols = await modules.protocolsOf(peerId).catch(() => [])
     if (target.streamsOutbound.get(id) !== stream) return
     const tell = (messages: readonly CachedName[]): void => {
       for (const { topic, msgId } of messages) {
-        if (target.topics.get(topic)?.has(id) !== true) continue
+        if (!isSubscribed(topic)) continue
         target.pushGossip(id, { topicID: topic, messageIDs: [msgId] })
       }
       // The list goes along with it.
@@ -135,14 +138,15 @@ export function manageGossipStreams(
     void target.createOutboundStream(peerId, connection)
   }
   const repair = (id: string): void => {
-    const peerId = target.peers.get(id)
+    const peerId = peerNamed(target, id)
     if (peerId === undefined || target.streamsOutbound.has(id) || opening.has(id)) return
     const connection = openConnection(peerId)
     if (connection !== undefined) reopen(peerId, connection)
   }
   news.addEventListener('gossipsub:heartbeat', () => {
-    for (const id of target.peers.keys()) repair(id)
-    for (const id of greeted.keys()) if (!target.peers.has(id)) greeted.delete(id)
+    const ids = new Set(target.getPeers().map((peerId) => peerId.toString()))
+    for (const id of ids) if (!target.streamsOutbound.has(id)) repair(id)
+    for (const id of greeted.keys()) if (!ids.has(id)) greeted.delete(id)
   })
 
   return {
@@ -150,7 +154,7 @@ export function manageGossipStreams(
     moveTo(connection) {
       const peerId = connection.remotePeer
       const id = peerId.toString()
-      if (!target.peers.has(id)) return
+      if (peerNamed(target, id) === undefined) return
       const stream = target.streamsOutbound.get(id)
       target.streamsOutbound.delete(id)
       void stream?.close()
@@ -158,8 +162,8 @@ export function manageGossipStreams(
     },
     repair,
     forget(id) {
-      const peerId = target.peers.get(id)
-      if (peerId !== undefined) target.removePeer(peerId)
+      const peerId = peerNamed(target, id)
+      if (peerId !== undefined) modules.forget(peerId)
     },
   }
 }

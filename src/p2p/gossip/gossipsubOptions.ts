@@ -5,7 +5,6 @@ import {
   MAX_INBOUND_GOSSIP_STREAMS,
   MAX_OUTBOUND_BUFFER_BYTES,
   MAX_TOPIC_BYTES_PER_PEER,
-  RPC_LIMITS,
 } from './params.ts'
 import type { GossipScoring } from './scoreParams.ts'
 
@@ -23,7 +22,6 @@ export function gossipsubOptions(
     allowPublishToZeroTopicPeers: true,
     allowedTopics: topics,
     maxTopicBytesPerPeer: MAX_TOPIC_BYTES_PER_PEER,
-    decodeRpcLimits: RPC_LIMITS,
     maxInboundStreams: MAX_INBOUND_GOSSIP_STREAMS,
     maxOutboundBufferSize: MAX_OUTBOUND_BUFFER_BYTES,
     // Peers that are to be kept are known to the connection trimmer itself; tags would be database writes.

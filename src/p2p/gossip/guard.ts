@@ -1,14 +1,13 @@
-import type { RPC } from '@chainsafe/libp2p-gossipsub/message'
+import { RPC } from '@chainsafe/libp2p-gossipsub/message'
 import { DecodeError, describeError } from '../../lib/errors.ts'
 import type { PayloadVersion } from '../base/topics.ts'
 import type { PeerQuotas } from '../quotas/quotas.ts'
 import type { DecodedRpc, GossipInternals } from './adapter.ts'
+import { RPC_LIMITS } from './params.ts'
 import { checkRpcShape } from './rpcShape.ts'
 
 export interface GuardModules {
-  gossip: Pick<GossipInternals, 'decodeRpc'> & {
-    score: Pick<GossipInternals['score'], 'score' | 'rejectInvalidMessage'>
-  }
+  gossip: { score: Pick<GossipInternals['score'], 'score' | 'rejectInvalidMessage'> }
   quotas: Pick<PeerQuotas, 'spend' | 'drop' | 'report'>
   /** Undefined for topics that are not ours. */
   versionOf(topic: string): PayloadVersion | undefined
@@ -37,7 +36,7 @@ export function createRpcGuard(modules: GuardModules, options: { graylistThresho
       return undefined
     }
     try {
-      return gossip.decodeRpc(frame)
+      return RPC.decode(frame, { limits: RPC_LIMITS })
     } catch (cause) {
       throw new DecodeError(`rpc: ${describeError(cause)}`, { cause })
     }

@@ -32,7 +32,7 @@ async function setUp(verdictOf: (data: Uint8Array) => Verdict | 'held' = () => N
   const judging: { from: string; done(verdict: Verdict): void }[] = []
   let judged = 0
   let from = ''
-  const { clock, events, gossip, quotas } = await realGossip({
+  const { clock, events, gossip, quotas, addPeer, onStream, forget } = await realGossip({
     ids: {
       identify(message) {
         from = nameOf(message.from)
@@ -71,17 +71,30 @@ async function setUp(verdictOf: (data: Uint8Array) => Verdict | 'held' = () => N
     const sendBytes = (bytes: Uint8Array) => stream.receive(bytes)
     const send = (...rpcs: AnyRpc[]) => sendBytes(concatBytes(...rpcs.map((rpc) => frameRpc(encodeRpc(rpc)))))
     // It has what is looked at of a stream.
-    const open = () => gossip.createInboundStream(id, stream as object as Stream)
+    const open = () => onStream(id, stream as object as Stream)
     return { id, text: id.toString(), stream, send, sendBytes, open }
   }
   const join = (name: string) => {
     const joined = peer(name)
-    gossip.peers.set(joined.text, joined.id)
-    gossip.score.addPeer(joined.text)
+    addPeer(joined.id)
     joined.open()
     return joined
   }
-  return { gossip, quotas, clock, heard, offences, told, traced, judging, judged: () => judged, peer, join }
+  return {
+    gossip,
+    forget,
+    events,
+    quotas,
+    clock,
+    heard,
+    offences,
+    told,
+    traced,
+    judging,
+    judged: () => judged,
+    peer,
+    join,
+  }
 }
 
 const large = (seed: number) => compressSnappy(new Uint8Array(9_000_000).fill(seed))
@@ -119,9 +132,10 @@ describe('control messages', () => {
   })
 
   it('control messages of a graylisted peer are not decoded', async () => {
-    const { join, gossip, heard, offences } = await setUp()
+    const { join, events, heard, offences } = await setUp()
     const bad = join('a')
-    gossip.score.addPenalty(bad.text, 9, 'test')
+    events.emit('offence', bad.text, 'bad-rpc', 9, 'test')
+    offences.length = 0
     bad.send({ graft: [TOPIC] })
     bad.sendBytes(frameRpc(Uint8Array.of(0x1b)))
     expect(heard).toEqual([])
@@ -238,6 +252,37 @@ describe('messages', () => {
   })
 })
 
+describe('a large message', () => {
+  it.each([
+    { bytes: 1_023, told: [] },
+    { bytes: 1_024, told: ['b'] },
+  ])(
+    'of $bytes bytes has mesh peers that understand it told at once that no copy is wanted',
+    async ({ bytes, told }) => {
+      const { join, gossip } = await setUp(() => 'held')
+      const [a, b, c] = ['a', 'b', 'c'].map(join)
+      if (a === undefined || b === undefined || c === undefined) throw new Error('nobody')
+      gossip.mesh.set(TOPIC, new Set([a.text, b.text, c.text]))
+      for (const { text } of [a, b, c]) {
+        const protocol = text === c.text ? '/meshsub/1.1.0' : '/meshsub/1.2.0'
+        gossip.streamsOutbound.set(text, {
+          rawStream: { protocol, status: 'open', addEventListener: () => {} },
+          close: async () => {},
+        })
+      }
+      const sent: [string, unknown][] = []
+      gossip.sendRpc = (peerId, { control }) => {
+        sent.push([nameOf(peerId), control?.idontwant])
+        return true
+      }
+      const data = new Uint8Array(bytes).fill(5)
+      a.send({ messages: [message(data)] })
+      await settled()
+      expect(sent).toEqual(told.map((name) => [name, [{ messageIDs: [data.subarray(0, 24)] }]]))
+    },
+  )
+})
+
 describe('a gossip stream', () => {
   it('waits a minute for the rest of a frame', async () => {
     const { join, clock, offences } = await setUp()
@@ -257,23 +302,23 @@ describe('a gossip stream', () => {
   })
 
   it('a gossip stream is reset when another replaces it', async () => {
-    const { gossip, join, peer, heard } = await setUp()
+    const { join, peer, heard } = await setUp()
     const first = join('a')
     const second = peer('a')
     second.open()
     expect(first.stream.aborted).toBeDefined()
     second.send({ graft: [TOPIC] })
     expect(heard).toHaveLength(1)
-    expect(gossip.streamsInbound.get(first.text)).toMatchObject({ rawStream: second.stream })
+    expect(second.stream.aborted).toBeUndefined()
   })
 
   it('says no more once its peer was forgotten, not even what had come before', async () => {
-    const { join, heard, gossip } = await setUp()
+    const { join, heard, gossip, forget } = await setUp()
     const gone = join('a')
     const { handleReceivedRpc } = gossip
     gossip.handleReceivedRpc = (from, rpc) => {
       // As when the last connection ends, which is while frames wait.
-      gossip.removePeer(from)
+      forget(from)
       return handleReceivedRpc(from, rpc)
     }
     gone.send({ subscriptions: [[TOPIC, true]] }, { subscriptions: [['other', true]] })

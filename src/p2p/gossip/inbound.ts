@@ -1,3 +1,4 @@
+import { multicodec } from '@chainsafe/libp2p-gossipsub'
 import { RejectReason } from '@chainsafe/libp2p-gossipsub/types'
 import type { Connection, PeerId, Stream } from '@libp2p/interface'
 import { DeviumError, describeError } from '../../lib/errors.ts'
@@ -11,7 +12,8 @@ import { InspectionFailure } from '../inspection/inspectionProcess.ts'
 import { MAX_GOSSIP_BYTES } from '../inspection/largeMessages.ts'
 import { idText, type Unpacked } from '../inspection/messageId.ts'
 import type { PeerQuotas } from '../quotas/quotas.ts'
-import type { GossipInternals } from './adapter.ts'
+import { type GossipInternals, peerNamed } from './adapter.ts'
+import type { EntranceHandlers } from './entrance.ts'
 import { createFairTurns, GOSSIP_OVERLOADED } from './fairTurns.ts'
 import type { Forwarder } from './forward.ts'
 import type { GossipHistory } from './gossipHistory.ts'
@@ -35,6 +37,8 @@ export interface InboundModules {
   forwarder: Pick<Forwarder, 'forward'>
   /** Open connections of a peer. */
   connectionsOf(peerId: PeerId): Connection[]
+  /** Has the library forget a peer. */
+  forget(peerId: PeerId): void
   setTimeout(callback: () => void, delayMs: number): () => void
   /** Our own fault, of an RPC. */
   onUnexpected(error: unknown): void
@@ -70,7 +74,7 @@ const HEARING_TURNS = 2
 export function createInbound(
   modules: InboundModules,
   options: { idontwantMinBytes: number; graylistThreshold: number },
-): Pick<GossipInternals, 'createInboundStream'> {
+): EntranceHandlers {
   const { gossip, events, quotas, topics, scoring, ids } = modules
   const { score, gossipTracer: tracer } = gossip
   const hearMinBytes = Math.max(HEAR_MIN_BYTES, options.idontwantMinBytes)
@@ -83,24 +87,20 @@ export function createInbound(
   const rejected = new LruMap<string, Verdict>(REJECTED_REMEMBERED)
   let inFlightBytes = 0
 
-  const createInboundStream = (peerId: PeerId, stream: Stream): void => {
+  const streams = new Map<string, Stream>()
+  const onStream = (peerId: PeerId, stream: Stream): void => {
     const from = peerId.toString()
-    if (!gossip.peers.has(from)) return
+    if (peerNamed(gossip, from) === undefined) return
     // Reset, as go-libp2p-pubsub does it; left open, it would go on talking.
-    const prior = gossip.streamsInbound.get(from)
-    const inbound = {
-      rawStream: stream,
-      // The library does it when it forgets the peer: one that is still connected must open another to be heard again.
-      close: async () => stream.abort(new Error('the peer has left gossip')),
-    }
-    gossip.streamsInbound.set(from, inbound)
-    prior?.rawStream.abort(new Error('replaced by a new stream'))
+    const prior = streams.get(from)
+    streams.set(from, stream)
+    prior?.abort(new Error('replaced by a new stream'))
     readFrames(
       {
         stream,
         onFrame(frame) {
           // Of a peer that is gone, what still waited would be kept under its name for good.
-          if (gossip.streamsInbound.get(from) !== inbound) return
+          if (streams.get(from) !== stream) return
           try {
             receive(peerId, from, frame)
           } catch (error) {
@@ -109,17 +109,23 @@ export function createInbound(
         },
         onFault: (fault) => quotas.report(from, fault.code, fault.message),
         onEnd(error) {
-          if (gossip.streamsInbound.get(from) !== inbound) return
-          gossip.streamsInbound.delete(from)
+          if (streams.get(from) !== stream) return
+          streams.delete(from)
           // A peer that has come back on a new connection has told its subscriptions there, once; the end of the dead one
           // must not wipe them out.
           const isConnected = modules.connectionsOf(peerId).some(({ status }) => status === 'open')
-          if (error !== undefined && !isConnected) gossip.handlePeerReadStreamError(error, peerId)
+          if (error !== undefined && !isConnected) modules.forget(peerId)
         },
         setTimeout: modules.setTimeout,
       },
       { maxFrameBytes: MAX_GOSSIP_BYTES, maxBacklogBytes: MAX_BACKLOG_BYTES, frameTimeoutMs: FRAME_TIMEOUT_MS },
     )
+  }
+  /** A peer that is still connected must open another stream to be heard again. */
+  const onGone = (from: string): void => {
+    const stream = streams.get(from)
+    streams.delete(from)
+    stream?.abort(new Error('the peer has left gossip'))
   }
 
   const receive = (peerId: PeerId, from: string, frame: Uint8Array): void => {
@@ -172,7 +178,7 @@ export function createInbound(
     const id = idText(identified.id)
     if (gossip.seenCache.has(id)) return handleCopy(message, id)
     gossip.seenCache.put(id)
-    if (data.length >= options.idontwantMinBytes) gossip.sendIDontWants(identified.id, topic, from)
+    if (data.length >= options.idontwantMinBytes) sayHad(identified.id, topic, from)
 
     const judging = turns.measure(() => modules.validate(version, identified.unpacked))
     const verdict = judging instanceof Promise ? await judging : judging
@@ -193,6 +199,15 @@ export function createInbound(
     score.deliverMessage(from, id, topic)
     await modules.forwarder.forward(id, passedOn, from)
     return 'new'
+  }
+
+  /** To mesh peers that understand it. */
+  const sayHad = (id: Uint8Array, topic: string, from: string): void => {
+    for (const peerId of gossip.mesh.get(topic) ?? []) {
+      if (peerId === from || gossip.streamsOutbound.get(peerId)?.rawStream.protocol !== multicodec) continue
+      const control = { ihave: [], iwant: [], graft: [], prune: [], idontwant: [{ messageIDs: [id] }] }
+      gossip.sendRpc(peerId, { subscriptions: [], messages: [], control })
+    }
   }
 
   /** It has no verdict, or was not passed on; nobody is blamed for that. */
@@ -230,5 +245,5 @@ export function createInbound(
     return params !== undefined && params.meshMessageDeliveriesWeight === 0 && params.meshFailurePenaltyWeight !== 0
   }
 
-  return { createInboundStream }
+  return { onStream, onGone }
 }

@@ -2,13 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 import { scoreKeeper } from '../testUtils/scoreKeeper.ts'
 import { TOPIC } from '../testUtils/testChain.ts'
-import { replace } from './adapter.ts'
-import { countIpv6Networks } from './ipv6Networks.ts'
 
 /** Of eleven peers. */
 function scoresOf(addresses: (n: number) => string, ipColocationExempt: string[] = []): Set<number> {
-  const { score, scoring } = scoreKeeper({ scoreBlocks: 'none', ipColocationExempt })
-  replace(score, 'addIP', countIpv6Networks(scoring.params.IPColocationFactorWhitelist))
+  const { score } = scoreKeeper({ scoreBlocks: 'none', ipColocationExempt })
   const peers = Array.from({ length: 11 }, (_, n) => `peer${n}`)
   for (const [n, peer] of peers.entries()) {
     score.addPeer(peer)
@@ -17,7 +14,7 @@ function scoresOf(addresses: (n: number) => string, ipColocationExempt: string[]
   return new Set(peers.map((peer) => score.score(peer)))
 }
 
-describe('countIpv6Networks', () => {
+describe('IPv6 networks', () => {
   it.each([
     ['addresses of one network', (n: number) => `2001:db8:1:2::${n + 1}`, -35],
     // At the address and at the network, as in go.

@@ -40,11 +40,17 @@ export const MAX_TOPIC_BYTES_PER_PEER = 16 * 1024
  * send on one IWANT of everything that mcache holds, many times over. An RPC beyond is dropped, and its sender blamed.
  */
 export const RPC_LIMITS = {
-  maxSubscriptions: 128,
-  maxMessages: 1_000,
-  maxIhaveMessageIDs: 5_000,
-  maxIwantMessageIDs: 5_000,
-  maxIdontwantMessageIDs: 1_000,
-  maxControlMessages: MAX_CONTROL_MESSAGES,
-  maxPeerInfos: 16,
+  subscriptions: 128,
+  messages: 1_000,
+  control: {
+    ihave: MAX_CONTROL_MESSAGES,
+    ihave$: { messageIDs: 5_000 },
+    iwant: MAX_CONTROL_MESSAGES,
+    iwant$: { messageIDs: 5_000 },
+    graft: MAX_CONTROL_MESSAGES,
+    prune: MAX_CONTROL_MESSAGES,
+    prune$: { peers: 16 },
+    idontwant: MAX_CONTROL_MESSAGES,
+    idontwant$: { messageIDs: 1_000 },
+  },
 }

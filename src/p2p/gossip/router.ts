@@ -1,4 +1,5 @@
 import { type GossipSub, type GossipSubComponents, gossipsub } from '@chainsafe/libp2p-gossipsub'
+import { createPeerScoreParams } from '@chainsafe/libp2p-gossipsub/score'
 import type { Connection, PeerId } from '@libp2p/interface'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
@@ -9,16 +10,16 @@ import type { ChainTopics, PayloadVersion } from '../base/topics.ts'
 import type { Verdict } from '../base/verdict.ts'
 import { idText, messageId, type Unpacked } from '../inspection/messageId.ts'
 import type { PeerQuotas } from '../quotas/quotas.ts'
-import { gossipInternals, type PeerCounters, replaceMembers } from './adapter.ts'
+import { gossipInternals, type PeerCounters, replaceMembers, subscribersOf } from './adapter.ts'
+import { createEntrance, type Entrance } from './entrance.ts'
 import { createForwarder } from './forward.ts'
 import { createGossipHistory } from './gossipHistory.ts'
+import { GossipScore } from './gossipScore.ts'
 import { manageGossipStreams } from './gossipStreams.ts'
 import { gossipsubOptions } from './gossipsubOptions.ts'
 import { createInbound } from './inbound.ts'
-import { countIpv6Networks } from './ipv6Networks.ts'
 import type { MessageIds } from './knownMessages.ts'
 import { IDONTWANT_MIN_BYTES } from './params.ts'
-import { retainScores } from './retainedScores.ts'
 import { countSentRpcs } from './rpcCounts.ts'
 import type { GossipScoring } from './scoreParams.ts'
 import { followWallClock } from './wallClockJumps.ts'
@@ -29,6 +30,7 @@ export interface GossipService {
   readonly create: (components: GossipSubComponents) => GossipSub
   /** Ids of messages of our own, which the library asks for while it publishes them: by their bytes. */
   readonly ownIds: Map<Uint8Array, Uint8Array>
+  readonly entrance: Entrance
 }
 
 /** Gossipsub with op-node's parameters over the given topics. It is of use once a router stands on it. */
@@ -38,7 +40,8 @@ export function gossipService(
 ): GossipService {
   const ownIds = new Map<Uint8Array, Uint8Array>()
   const names = [...topics.byVersion.values()]
-  const create = gossipsub({
+  const entrance = createEntrance()
+  const library = gossipsub({
     ...gossipsubOptions({ topics: names, scoring, idontwantMinBytes: idontwantMinBytes(options) }, options),
     msgIdToStrFn: idText,
     msgIdFn({ data }) {
@@ -47,7 +50,9 @@ export function gossipService(
       return id
     },
   })
-  return { create, ownIds }
+  const create = ({ registrar, privateKey, peerId, peerStore, connectionManager, logger }: GossipSubComponents) =>
+    library({ registrar: entrance.around(registrar), privateKey, peerId, peerStore, connectionManager, logger })
+  return { create, ownIds, entrance }
 }
 
 const idontwantMinBytes = (options: P2pOptions['gossip']): number => options.idontwantMinBytes ?? IDONTWANT_MIN_BYTES
@@ -56,7 +61,7 @@ export interface GossipRouterModules {
   clock: Clock
   logger: Logger
   events: P2pEvents
-  service: Pick<GossipService, 'ownIds'>
+  service: Pick<GossipService, 'ownIds' | 'entrance'>
   topics: Pick<ChainTopics, 'byVersion' | 'versionOf'>
   scoring: GossipScoring
   quotas: PeerQuotas
@@ -83,41 +88,40 @@ export type GossipRouter = ReturnType<typeof createGossipRouter>
 /** Stands on the service of a host that is not started yet. Throws when the library lacks a member that is used. */
 export function createGossipRouter(gossip: GossipSub, modules: GossipRouterModules, options: P2pOptions['gossip']) {
   const { events, scoring, topics, service, clock, logger } = modules
-  const { ownIds } = service
+  const { ownIds, entrance } = service
   const internals = gossipInternals(gossip)
-  const { score } = internals
+  // The library weighs with a copy of its own, too.
+  const score = new GossipScore(createPeerScoreParams(scoring.params), {
+    onLeave: (what, peerId) => events.emit(what, peerId),
+    onPenalty: (peerId, label) => events.emit('penalty', peerId, label),
+  })
   const names = [...topics.byVersion.values()]
   const topicOf = (version: PayloadVersion): string => topics.byVersion.get(version) ?? ''
   const { graylistThreshold, publishThreshold } = scoring.thresholds
 
+  const { forget } = entrance
   const history = createGossipHistory(internals.mcache, { clock }, options)
-  const retained = retainScores(score, (what, peerId) => events.emit(what, peerId))
+  const streams = manageGossipStreams(internals, gossip, { ...modules, forget, history: history.list })
+  replaceMembers(internals, {
+    score,
+    createOutboundStream: streams.createOutboundStream,
+    heartbeat: followWallClock(internals),
+    sendRpc: countSentRpcs((event) => events.emit('traced', event, 1)),
+  })
   const forwarder = createForwarder(internals, modules, { meshLow: options.meshLow, publishThreshold })
-  const streams = manageGossipStreams(internals, gossip, { ...modules, history: history.list })
   const inbound = createInbound(
     {
       ...modules,
       gossip: internals,
       history,
       forwarder,
+      forget,
       setTimeout: clock.setTimeout.bind(clock),
       onUnexpected: (err) => logger.warn('Handling an RPC failed', { err }),
     },
     { idontwantMinBytes: idontwantMinBytes(options), graylistThreshold },
   )
-  const { addPenalty } = score
-  replaceMembers(internals, {
-    inbound,
-    streams,
-    wallClock: followWallClock(internals),
-    counts: countSentRpcs((event, count) => events.emit('traced', event, count)),
-    retained: retained.replacements,
-    addIP: countIpv6Networks(scoring.params.IPColocationFactorWhitelist),
-    addPenalty: (blame) => (peerId, penalty, label) => {
-      blame(peerId, penalty, label)
-      events.emit('penalty', peerId, label)
-    },
-  })
+  entrance.listen(inbound)
   gossip.addEventListener('gossipsub:graft', ({ detail: { peerId, topic, direction } }) => {
     events.emit('traced', 'GRAFT', 1)
     const version = topics.versionOf(topic)
@@ -133,12 +137,7 @@ export function createGossipRouter(gossip: GossipSub, modules: GossipRouterModul
   })
   events.on('offence', (peerId, _offence, points) => {
     if (points === 0) return
-    // Who has not spoken gossip yet has no counters: it is to find these when it does.
-    if (!score.peerStats.has(peerId)) {
-      retained.restore(peerId, { topics: {}, behaviourPenalty: 0 }, scoring.params.retainScore)
-    }
-    addPenalty.call(score, peerId, points, 'offence')
-    retained.holdAgainst(peerId)
+    score.addOffence(peerId, points)
   })
 
   let activeTopic: PayloadVersion | undefined
@@ -176,20 +175,19 @@ export function createGossipRouter(gossip: GossipSub, modules: GossipRouterModul
       }
     },
     meshPeers: (version: PayloadVersion): string[] => [...(internals.mesh.get(topicOf(version)) ?? [])],
-    subscribers: (version: PayloadVersion): string[] => [...(internals.topics.get(topicOf(version)) ?? [])],
-    isSubscribed: (peerId: string): boolean => names.some((topic) => internals.topics.get(topic)?.has(peerId) === true),
+    subscribers: (version: PayloadVersion): string[] => subscribersOf(internals, topicOf(version)),
+    isSubscribed: (peerId: string): boolean => names.some((topic) => subscribersOf(internals, topic).includes(peerId)),
     score: (peerId: string): number => score.score(peerId),
     counters: (peerId: string): PeerCounters | undefined => score.peerStats.get(peerId),
     /** Gives a peer that is not connected the counters that it had. */
-    restore: retained.restore,
-    forgive: retained.forgive,
+    restore: score.restore.bind(score),
+    forgive: score.forgive.bind(score),
     /** The topic of this version carries the chain's blocks from now on: scores go by it. */
     setActiveTopic(version: PayloadVersion): void {
       if (version === activeTopic) return
       activeTopic = version
       const params = scoring.topicsFor(version)
       if (params === undefined) return
-      // The library weighs with a copy of its own.
       Object.assign(scoring.params.topics, params)
       Object.assign(score.params.topics, structuredClone(params))
     },

@@ -16,8 +16,7 @@ function gossipAtStart() {
     backoff: new Map([[TOPIC, new Map([['peer', START_MS + 60_000]])]]),
     heartbeat: async () => score.refreshScores(),
   }
-  const { heartbeat } = followWallClock(internals, Date.now, () => steadyMs)
-  internals.heartbeat = heartbeat(internals.heartbeat)
+  internals.heartbeat = followWallClock(internals, Date.now, () => steadyMs)(internals.heartbeat)
   return {
     internals,
     score,

@@ -17,15 +17,13 @@ export function followWallClock(
   gossip: Timed,
   wallMs: () => number = () => Date.now(),
   steadyMs: () => number = () => performance.now(),
-): { heartbeat: Around<GossipInternals, 'heartbeat'> } {
+): Around<GossipInternals, 'heartbeat'> {
   let offsetMs = wallMs() - steadyMs()
-  return {
-    heartbeat: (heartbeat) => () => {
-      const stepMs = wallMs() - steadyMs() - offsetMs
-      offsetMs += stepMs
-      if (Math.abs(stepMs) >= LEAST_STEP_MS) moveMoments(gossip, stepMs, wallMs())
-      return heartbeat()
-    },
+  return (heartbeat) => () => {
+    const stepMs = wallMs() - steadyMs() - offsetMs
+    offsetMs += stepMs
+    if (Math.abs(stepMs) >= LEAST_STEP_MS) moveMoments(gossip, stepMs, wallMs())
+    return heartbeat()
   }
 }
 

@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { PeerScores } from '../base/api.ts'
 import { perTerm, RESPONSE_TERMS } from '../base/scoreTerms.ts'
-import type { SavedCounters } from '../gossip/retainedScores.ts'
+import type { SavedCounters } from '../gossip/gossipScore.ts'
 import { createEntryWriter, type EntryStore, readEntry } from './entryWriter.ts'
 
 /** What is kept of a peer's score. The first two members are op-node's record (store/scorebook.go). */

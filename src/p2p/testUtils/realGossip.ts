@@ -1,15 +1,24 @@
+import type { GossipSub } from '@chainsafe/libp2p-gossipsub'
+import type { PeerId } from '@libp2p/interface'
+import { type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import { onTestFinished } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { createP2pEvents } from '../base/events.ts'
 import { DEFAULT_P2P_OPTIONS } from '../base/options.ts'
 import { gossipInternals } from '../gossip/adapter.ts'
+import type { Entrance, EntranceHandlers } from '../gossip/entrance.ts'
 import { createGossipRouter, type GossipRouterModules, gossipService } from '../gossip/router.ts'
 import { gossipScoring } from '../gossip/scoreParams.ts'
 import { createHost } from '../host/host.ts'
 import { identityFromRawKey } from '../host/identity.ts'
 import { createPeerQuotas } from '../quotas/quotas.ts'
 import { TOPIC } from './testChain.ts'
+
+/** Where the library hears of a peer. */
+interface Entered {
+  addPeer(peerId: PeerId, direction: 'inbound' | 'outbound', address: Multiaddr): void
+}
 
 /** Our router on the library's own gossipsub, in a host that is not started: peers and streams are the test's. */
 export async function realGossip(
@@ -39,11 +48,19 @@ export async function realGossip(
     clock,
     penalise: (peer, points, offence, detail) => events.emit('offence', peer, offence, points, detail),
   })
-  const { pubsub } = host.services
+  const pubsub = host.services.pubsub as GossipSub & Entered
+  let inbound: EntranceHandlers | undefined
+  const entrance: Entrance = {
+    ...service.entrance,
+    listen(handlers) {
+      inbound = handlers
+      service.entrance.listen(handlers)
+    },
+  }
   const router = createGossipRouter(
     pubsub,
     {
-      ...{ clock, logger: silentLogger, events, service, topics, scoring, quotas },
+      ...{ clock, logger: silentLogger, events, topics, scoring, quotas, service: { ...service, entrance } },
       isAlwaysServed: () => false,
       connectionsOf: () => [],
       protocolsOf: async () => [],
@@ -52,5 +69,12 @@ export async function realGossip(
     },
     options.gossip,
   )
-  return { clock, events, quotas, router, pubsub, gossip: gossipInternals(pubsub) }
+  return {
+    ...{ clock, events, quotas, router, pubsub },
+    gossip: gossipInternals(pubsub),
+    /** As when libp2p tells the library of a connection. */
+    addPeer: (peerId: PeerId): void => pubsub.addPeer(peerId, 'inbound', multiaddr('/ip4/1.2.3.4/tcp/1')),
+    onStream: (...args: Parameters<EntranceHandlers['onStream']>): void => inbound?.onStream(...args),
+    forget: entrance.forget,
+  }
 }

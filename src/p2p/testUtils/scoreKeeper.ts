@@ -1,20 +1,21 @@
-import { PeerScore } from '@chainsafe/libp2p-gossipsub/score'
 import { blocksTopic, PAYLOAD_VERSIONS } from '../base/topics.ts'
 import type { TopicCounters } from '../gossip/adapter.ts'
+import { GossipScore } from '../gossip/gossipScore.ts'
 import { gossipScoring } from '../gossip/scoreParams.ts'
-import { silentComponentLogger } from '../host/libp2pLogger.ts'
 import { CHAIN_ID } from './testChain.ts'
 
 export const TOPICS = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(CHAIN_ID, version)]))
 
-/** Gossipsub's own score keeper under our parameters, for blocks every two seconds. */
+/** The score keeper that gossipsub is given, under our parameters, for blocks every two seconds. */
 export function scoreKeeper(options: Partial<Parameters<typeof gossipScoring>[0]> = {}, scoreCacheValidityMs = 0) {
   const scoring = gossipScoring(
     { scoring: 'light', scoreBlocks: 'current', ipColocationExempt: [], ...options },
     { blockTimeS: 2, appScore: () => 0, topics: TOPICS, version: 3 },
   )
-  return { scoring, score: new PeerScore(scoring.params, null, silentComponentLogger, { scoreCacheValidityMs }) }
+  return { scoring, score: new GossipScore(scoring.params, NO_NEWS, scoreCacheValidityMs) }
 }
+
+const NO_NEWS = { onLeave: () => {}, onPenalty: () => {} }
 
 /** What gossipsub counts of a peer on a topic. */
 export function topicCounters(changes: Partial<TopicCounters> = {}): TopicCounters {

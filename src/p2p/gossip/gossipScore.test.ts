@@ -3,22 +3,17 @@ import { RejectReason } from '@chainsafe/libp2p-gossipsub/types'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { scoreKeeper, topicCounters } from '../testUtils/scoreKeeper.ts'
 import { TOPIC } from '../testUtils/testChain.ts'
-import { replace } from './adapter.ts'
-import { MAX_GONE, retainScores, savedCounters } from './retainedScores.ts'
+import { MAX_GONE, savedCounters } from './gossipScore.ts'
 
 beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: 1_700_000_000_000 }))
 afterEach(() => vi.useRealTimers())
 
 function keeper(scoreBlocks: 'current' | 'op-node-2024' = 'current', scoreCacheValidityMs = 0) {
   const { score, scoring } = scoreKeeper({ scoreBlocks }, scoreCacheValidityMs)
-  const retained = retainScores(score, () => {})
-  replace(score, 'addPeer', retained.replacements.addPeer)
-  replace(score, 'removePeer', retained.replacements.removePeer)
-  replace(score, 'graft', retained.replacements.graft)
-  return { score, retained, topics: Object.keys(scoring.params.topics) }
+  return { score, topics: Object.keys(scoring.params.topics) }
 }
 
-describe('retainScores', () => {
+describe('GossipScore', () => {
   it('leaves a peer no way to wipe out a bad score by coming back', () => {
     const { score } = keeper()
     score.addPeer('bad')
@@ -80,8 +75,8 @@ describe('retainScores', () => {
     expect(saved.topics[TOPIC]?.meshTime).toBe(600_000)
     const earned = first.score.score('a')
 
-    const { score, retained } = keeper()
-    retained.restore('a', saved, 60_000)
+    const { score } = keeper()
+    score.restore('a', saved, 60_000)
     score.addPeer('a')
     // 0.8 · 0 for the mesh it is not in yet.
     expect(score.score('a')).toBeCloseTo(earned - (0.8 * 10 * 300) / 1800, 6)
@@ -97,9 +92,9 @@ describe('retainScores', () => {
   })
 
   it('does not count a delivery deficit from before a restart', () => {
-    const { score, retained, topics: scored } = keeper('op-node-2024')
+    const { score, topics: scored } = keeper('op-node-2024')
     const topic = scored[0] ?? ''
-    retained.restore('a', { topics: { [topic]: topicCounters({ meshTime: 600_000 }) }, behaviourPenalty: 0 }, 60_000)
+    score.restore('a', { topics: { [topic]: topicCounters({ meshTime: 600_000 }) }, behaviourPenalty: 0 }, 60_000)
     score.addPeer('a')
     score.graft('a', topic)
     vi.setSystemTime(Date.now() + 2_000)
@@ -108,9 +103,9 @@ describe('retainScores', () => {
   })
 
   it('forgets who does not come back in time, and topics that are not scored', () => {
-    const { score, retained } = keeper()
+    const { score } = keeper()
     const bad = topicCounters({ meshTime: 600_000, invalidMessageDeliveries: 4 })
-    retained.restore('a', { topics: { [TOPIC]: bad, other: bad }, behaviourPenalty: 0 }, 60_000)
+    score.restore('a', { topics: { [TOPIC]: bad, other: bad }, behaviourPenalty: 0 }, 60_000)
     expect(Object.keys(score.peerStats.get('a')?.topics ?? {})).toEqual([TOPIC])
     vi.setSystemTime(Date.now() + 59_000)
     score.refreshScores()

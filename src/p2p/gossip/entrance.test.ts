@@ -1,0 +1,53 @@
+import type { GossipSubComponents } from '@chainsafe/libp2p-gossipsub'
+import type { Connection, PeerId, Stream, StreamHandler, Topology } from '@libp2p/interface'
+import { describe, expect, it } from 'vitest'
+import { createEntrance } from './entrance.ts'
+
+const PEER = { toString: () => 'peer' } as PeerId
+const CONNECTION = { remotePeer: PEER } as Connection
+const STREAM = {} as Stream
+
+/** An entrance through which a library has registered, and what was told to whom. */
+async function setUp() {
+  const told: string[] = []
+  const handlers: StreamHandler[] = []
+  const topologies: Topology[] = []
+  const registrar = {
+    async handle(_protocol: string, handler: StreamHandler) {
+      handlers.push(handler)
+    },
+    async register(_protocol: string, topology: Topology) {
+      topologies.push(topology)
+      return 'id'
+    },
+  } as GossipSubComponents['registrar']
+  const entrance = createEntrance()
+  const around = entrance.around(registrar)
+  await around.handle('gossip', () => void told.push('library stream'))
+  await around.register('gossip', {
+    onConnect: (peer) => void told.push(`library connect ${peer}`),
+    onDisconnect: (peer) => void told.push(`library disconnect ${peer}`),
+  })
+  entrance.listen({
+    onStream: (peer) => void told.push(`stream of ${peer}`),
+    onGone: (peer) => told.push(`gone ${peer}`),
+  })
+  return { entrance, told, handler: handlers[0], topology: topologies[0] }
+}
+
+describe('the entrance', () => {
+  it('takes streams in place of the library, which hears of their peers first', async () => {
+    const { told, handler } = await setUp()
+    await handler?.(STREAM, CONNECTION)
+    expect(told).toEqual(['library connect peer', 'stream of peer'])
+  })
+
+  it('tells the library of connections, and both of an end', async () => {
+    const { told, topology, entrance } = await setUp()
+    topology?.onConnect?.(PEER, CONNECTION)
+    topology?.onDisconnect?.(PEER)
+    entrance.forget(PEER)
+    const gone = ['library disconnect peer', 'gone peer']
+    expect(told).toEqual(['library connect peer', ...gone, ...gone])
+  })
+})
