@@ -30,6 +30,11 @@ export class LruMap<K, V> {
     return value
   }
 
+  /** Counts as no use. */
+  peek(key: K): V | undefined {
+    return this.entries.get(key)
+  }
+
   set(key: K, value: V): void {
     this.entries.delete(key)
     this.entries.set(key, value)
