@@ -20,6 +20,19 @@ export function freeBytes({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && byteLength === buffer.byteLength) buffer.transfer(0)
 }
 
+/**
+ * A copy of `source` from `start` to `end` in the memory that Node shares among short buffers. V8 gives an array of more than 64
+ * bytes a buffer of its own: with those a state root takes a quarter more time, and its nodes a fifth more memory
+ * (`bench/stateRoot.ts`).
+ */
+export function pooledCopy(source: Uint8Array, start: number, end: number): Uint8Array {
+  const length = end - start
+  const { buffer, byteOffset } = Buffer.allocUnsafe(length)
+  const copy = new Uint8Array(buffer, byteOffset, length)
+  copy.set(length === source.length ? source : source.subarray(start, end))
+  return copy
+}
+
 /** Zero bytes among these: they cost less as calldata. */
 export function countZeros(bytes: Uint8Array): number {
   const { length } = bytes

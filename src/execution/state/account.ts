@@ -1,7 +1,6 @@
-import { bigIntToMinimalBytes } from '../../lib/bytes.ts'
+import { bigIntToMinimalBytes, pooledCopy } from '../../lib/bytes.ts'
 import { fromHex } from '../../lib/hex.ts'
 import { decodeRlp, rlpBigInt, rlpBytes, rlpList } from '../../lib/rlp.ts'
-import { BytePool } from './bytePool.ts'
 import { EMPTY_TRIE_ROOT } from './trie.ts'
 
 /** An account as the state trie stores it. Never changed in place. */
@@ -22,12 +21,11 @@ export function encodeAccount({ nonce, balance, storageRoot, codeHash }: Account
   end = writeHash(writeHash(end, storageRoot), codeHash)
   scratch[0] = 0xf8
   scratch[1] = end - 2
-  return pool.copy(scratch, 0, end)
+  return pooledCopy(scratch, 0, end)
 }
 
 /** Accounts are encoded here first: two bytes before four items of 33 at most. */
 const scratch = new Uint8Array(134)
-const pool = new BytePool()
 
 function writeHash(offset: number, hash: Uint8Array): number {
   scratch[offset] = 0xa0

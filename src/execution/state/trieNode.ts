@@ -1,7 +1,6 @@
-import { EMPTY_BYTES } from '../../lib/bytes.ts'
+import { EMPTY_BYTES, pooledCopy } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { readRlpHeader } from '../../lib/rlp.ts'
-import { BytePool } from './bytePool.ts'
 
 // Nodes of a Merkle Patricia trie whose keys all have the same length (state and storage tries: 64 nibbles), so that
 // branches never carry a value. A node's `ref` is what its parent embeds: the 32-byte hash, or the node's own
@@ -114,18 +113,15 @@ export type LoadedNode = LeafNode | ExtensionNode | BranchNode
 
 /** Nodes are encoded here first; a branch of 16 hashes takes 532 bytes. */
 const scratch = new Uint8Array(1024)
-/** Leaves are encoded to be written, branches keep their encoding: they do not live as long as each other. */
-const leafPool = new BytePool()
-const branchPool = new BytePool()
 
 /** RLP of a node whose children all have their `ref`. The result is not to be changed. */
 export function encodeNode(node: LoadedNode): Uint8Array {
   if (node.kind === 'branch') return replaceHashes(node) ?? encodeBranch(node)
   if (node.kind === 'extension') {
-    return finishList(writeRef(writeCompactKey(3, node.key, false), requireRef(node.child)), leafPool)
+    return finishList(writeRef(writeCompactKey(3, node.key, false), requireRef(node.child)))
   }
   if (node.value.length > 900) throw new RangeError(`trie value of ${node.value.length} bytes`)
-  return finishList(writeString(writeCompactKey(3, node.key, true), node.value), leafPool)
+  return finishList(writeString(writeCompactKey(3, node.key, true), node.value))
 }
 
 /** What nearly all branches come to: hashes in place of hashes. Undefined when a child of another length comes or goes. */
@@ -140,7 +136,7 @@ function replaceHashes(node: BranchNode): Uint8Array | undefined {
       const ref = node.child(index)?.ref
       if (!isHash || ref?.length !== HASH_BYTES) return undefined
       // What LevelDB gives is a Buffer, whose `slice` would copy nothing.
-      if (result === encoding) result = branchPool.copy(encoding, 0, encoding.length)
+      if (result === encoding) result = pooledCopy(encoding, 0, encoding.length)
       result.set(ref, position + 1)
     }
     position += isHash ? 1 + HASH_BYTES : itemBytes(encoding, position)
@@ -154,7 +150,7 @@ function encodeBranch(node: BranchNode): Uint8Array {
     const child = node.child(index)
     end = child === null ? writeByte(end, EMPTY_ITEM) : writeRef(end, requireRef(child))
   }
-  return finishList(writeByte(end, EMPTY_ITEM), branchPool)
+  return finishList(writeByte(end, EMPTY_ITEM))
 }
 
 /** Throws when the node is not hashed. */
@@ -193,7 +189,7 @@ function writeString(offset: number, bytes: Uint8Array): number {
 }
 
 /** Three bytes were left free in front of the payload for the list header. */
-function finishList(end: number, pool: BytePool): Uint8Array {
+function finishList(end: number): Uint8Array {
   const length = end - 3
   let start = 3
   if (length < 56) scratch[--start] = 0xc0 + length
@@ -205,7 +201,7 @@ function finishList(end: number, pool: BytePool): Uint8Array {
     scratch[--start] = length >> 8
     scratch[--start] = 0xf9
   }
-  return pool.copy(scratch, start, end)
+  return pooledCopy(scratch, start, end)
 }
 
 /** Yellow Paper appendix C: hex-prefix encoding of at most 64 nibbles; of a single byte, which is below 0x80, no more stands there. */
