@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
@@ -17,6 +18,10 @@ function patchedParts(patch: string): { path: string; text: string }[] {
   return parts.map(({ path, lines }) => ({ path, text: lines.join('\n') }))
 }
 
+/** Of the text that goes upstream with a patch. */
+const SECTIONS = ['## What is wrong', '## How a remote peer uses it', '## The change', '## The test']
+const sourceName = (path: string): string => basename(path).replace(/\.js$/, '.ts')
+
 describe('patches', () => {
   it('are there', () => expect(PATCHES.length).toBeGreaterThan(0))
 
@@ -27,7 +32,10 @@ describe('patches', () => {
       const file = readFileSync(ROOT + path, 'utf8')
       expect(file.includes(text), `${path} lacks a part of the patch; node bin/applyPatches.mjs applies it`).toBe(true)
     }
-    const packageName = name.replace(/\+[^+]*$/, '').replace('+', '/')
-    expect(readFileSync(`${ROOT}patches/README.md`, 'utf8')).toContain(`\`${packageName}\``)
+    const withoutVersion = name.replace(/\+[^+]*$/, '')
+    expect(readFileSync(`${ROOT}patches/README.md`, 'utf8')).toContain(`\`${withoutVersion.replace('+', '/')}\``)
+    const request = readFileSync(`${ROOT}patches/${withoutVersion}.md`, 'utf8')
+    expect(request.match(/^## .*/gm)).toEqual(SECTIONS)
+    for (const { path } of parts) expect(request).toContain(sourceName(path))
   })
 })

@@ -55,7 +55,7 @@ describe('the published package', () => {
       /^dashboard\/\w+\.(ts|css|html|svg)$/,
       /^dist\/package\.json$/,
       /^dist\/(src|testnet)\/.*\.(js|d\.ts|generated\.json|mjs|css|html|svg)$/,
-      /^patches\/.*\.patch$|^patches\/README\.md$/,
+      /^patches\/.*\.(patch|md)$/,
     ]
     expect(files.filter((file) => !expected.some((pattern) => pattern.test(file)))).toEqual([])
     expect(files.filter((file) => /\.test\.|testUtils|vectors/.test(file))).toEqual([])

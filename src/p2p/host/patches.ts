@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../../lib/errors.ts'
 
-/** A patch of a library without which a stranger may hold the node up: see patches/README.md. */
+/** A patch of a library without which a hostile peer may hold the node up: see patches/README.md. */
 interface Guard {
   library: string
   /** Beside the library's entry. */
@@ -52,7 +52,7 @@ const GUARDS: readonly Guard[] = [
 
 /**
  * Throws UsageError when one of the patches is missing, as after `npm ci --ignore-scripts`: nobody would notice before a
- * stranger does. `entryOf` gives the URL of a library's entry.
+ * hostile peer does. `entryOf` gives the URL of a library's entry.
  */
 export async function checkPatches(entryOf: (library: string) => string = (name) => import.meta.resolve(name)) {
   for (const { library, file, mark, against } of GUARDS) {
