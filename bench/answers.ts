@@ -9,7 +9,6 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import type { Hex } from '../src/lib/hex.ts'
-import { markLater } from '../src/lib/laterMarking.ts'
 import { until } from '../src/lib/testUtils/until.ts'
 import { testBlock, testChain, testConfig } from '../src/p2p/testUtils/testChain.ts'
 import { startTestNode } from '../src/p2p/testUtils/testNode.ts'
@@ -106,7 +105,6 @@ async function runPeer(address: string): Promise<void> {
 }
 
 async function measure(shapes: readonly string[]): Promise<void> {
-  markLater()
   const node = await startNode([])
   const args = [`--peerOf=${node.address}`, `--l2Time=${l2Time}`]
   const execArgv = ['--disable-warning=ExperimentalWarning']

@@ -12,7 +12,6 @@ import {
 } from '../src/execution/testUtils/signTransaction.ts'
 import { RpcTransportError } from '../src/jsonRpc/client.ts'
 import { createWebSocketRpcClient } from '../src/jsonRpc/webSocketClient.ts'
-import { limitGarbage } from '../src/lib/garbageLimit.ts'
 import { fromHex, type Hex, toHex } from '../src/lib/hex.ts'
 import { watchTurns } from './turnWatch.ts'
 
@@ -26,7 +25,6 @@ const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
 const MANY_LOGS = fromHex('0x6113885b60006000a060019003806003575000')
 const AT_A_TIME = 4
 
-limitGarbage()
 const [what, url = '', wsUrl = ''] = process.argv.slice(2)
 if (what === 'client') await beClient(url)
 else await measureAll(Number(what ?? '4'), url)

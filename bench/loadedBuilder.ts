@@ -3,7 +3,6 @@ import { BlockDriver } from '../src/execution/testUtils/blockDriver.ts'
 import { startExecutionNode } from '../src/execution/testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../src/execution/testUtils/recordedRpc.ts'
 import { signTransaction, testAddress, testKey } from '../src/execution/testUtils/signTransaction.ts'
-import { limitGarbage } from '../src/lib/garbageLimit.ts'
 import type { Hex } from '../src/lib/hex.ts'
 import { watchTurns } from './turnWatch.ts'
 import { WORST_CALLEES, worstLoads } from './worstBlocks.ts'
@@ -15,7 +14,6 @@ import { WORST_CALLEES, worstLoads } from './worstBlocks.ts'
 
 const BLOCK_MS = 1_000
 const GAS = 28_000_000n
-limitGarbage()
 const only = process.argv[2] ?? ''
 const { genesis, rollup } = loadRecordedRpc('holocene-span-brotli-calldata')
 // The chain's fork has no BLS12-381.

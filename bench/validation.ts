@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type Clock, systemClock } from '../src/lib/clock.ts'
 import { keccak256 } from '../src/lib/hash.ts'
-import { markLater } from '../src/lib/laterMarking.ts'
 import { silentLogger } from '../src/lib/logger.ts'
 import { nextTurn } from '../src/lib/nextTurn.ts'
 import { publicKeyToAddress, recoverCompact } from '../src/lib/secp256k1.ts'
@@ -275,8 +274,6 @@ const { values } = parseArgs({
   options: { hostile: { type: 'boolean' }, only: { type: 'string', multiple: true }, flood: { type: 'string' } },
 })
 if (values.flood !== undefined) {
-  // As the program does.
-  markLater()
   await hostile(values.flood)
 } else if (values.hostile) {
   // Each in a process of its own: a flood takes a gigabyte of garbage to make, given back while the next ones run.

@@ -8,7 +8,6 @@ import {
 import { TEST_BATCHER_OPTIONS } from '../../src/batcher/testUtils/submitterSetup.ts'
 import { createRpcClient } from '../../src/jsonRpc/client.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { markLater } from '../../src/lib/laterMarking.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { watchTurns } from '../turnWatch.ts'
 
@@ -26,7 +25,6 @@ export interface BacklogFigures {
 const QUIET_MS = 5_000
 
 // As the program does.
-markLater()
 const [url = '', lastText = ''] = process.argv.slice(2)
 const last = Number(lastText)
 const rpc = createRpcClient({ url })

@@ -1,5 +1,4 @@
 import { parseArgs } from 'node:util'
-import { markLater } from '../../src/lib/laterMarking.ts'
 import { backlog } from './backlog.ts'
 import { madeChain, recordedChains } from './chains.ts'
 import { besideOpBatcher } from './rival.ts'
@@ -13,7 +12,6 @@ import { speed } from './speed.ts'
 // --only="blobs span zlib".
 
 // As the program does.
-markLater()
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { blocks: { type: 'string', default: '300' }, only: { type: 'string', default: '' } },

@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util'
 import { UsageError } from '../../src/lib/errors.ts'
-import { markLater } from '../../src/lib/laterMarking.ts'
 import { limits } from './limits.ts'
 import { batchData, emptyBlocks, type Figure, mainnetChannel } from './speed.ts'
 
@@ -15,7 +14,6 @@ const { values: flags } = parseArgs({
   },
 })
 // As the programs do.
-markLater()
 const figures: Figure[] = []
 if (!flags['only-op-node']) {
   for (const measure of [emptyBlocks, batchData, mainnetChannel, limits]) report(await measure())

@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { cpus } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { markLater } from '../../src/lib/laterMarking.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from '../../src/p2p/testUtils/testChain.ts'
 import { startTestNode } from '../../src/p2p/testUtils/testNode.ts'
@@ -39,7 +38,6 @@ export interface HonestNetwork {
 
 /** A sequencer with a follower in this process, and the victim in its own. */
 export async function startHonestNetwork(victimFile: string, execArgv: readonly string[]): Promise<HonestNetwork> {
-  markLater()
   const config = testConfig('holocene')
   const sequencer = await startTestNode({ sequencerKey: SEQUENCER_KEY })
   const other = await startTestNode({ staticPeers: [sequencer.address] })

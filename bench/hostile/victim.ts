@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises'
 import { Session } from 'node:inspector/promises'
-import { markLater } from '../../src/lib/laterMarking.ts'
 import { startTestNode } from '../../src/p2p/testUtils/testNode.ts'
 import { watchTurns } from '../turnWatch.ts'
 import { nowMs } from './figures.ts'
@@ -33,7 +32,6 @@ const LOOK_MS = 50
 /** The follower that is attacked: a process of its own, told what to do by its parent. */
 export function runVictim(): void {
   // As the program does.
-  markLater()
   const turns = watchTurns()
   const session = new Session()
   session.connect()

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Registry } from 'prom-client'
 import { systemClock } from '../../src/lib/clock.ts'
-import { markLater } from '../../src/lib/laterMarking.ts'
 import { type Logger, silentLogger } from '../../src/lib/logger.ts'
 import { DEFAULT_P2P_OPTIONS } from '../../src/p2p/base/options.ts'
 import { PUBLISHING } from '../../src/p2p/gossip/publisher.ts'
@@ -25,7 +24,6 @@ export interface PublishedBlock {
   signedMs: number
 }
 
-markLater()
 const usage = measureUsage()
 let maker: BlockMaker | undefined
 let stopProfile: (() => Promise<void>) | undefined

@@ -1,14 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { bigIntToBytes, bigIntToMinimalBytes, bytesToBigInt, equalBytes, freeBytes } from './bytes.ts'
-
-it('bytes are freed where the memory is all their own, and left alone where others have a part of it', () => {
-  const own = Buffer.allocUnsafeSlow(100_000)
-  const whole = new Uint8Array(100_000)
-  const part = whole.subarray(1)
-  for (const bytes of [own, part]) freeBytes(bytes)
-  expect([own.length, part.length, whole.length]).toEqual([0, 99_999, 100_000])
-})
+import { bigIntToBytes, bigIntToMinimalBytes, bytesToBigInt, equalBytes } from './bytes.ts'
 
 it.each([0, 1, 32, 128, 129, 600])('%i bytes are equal where each of them is', (length) => {
   const bytes = new Uint8Array(length).map((_, index) => index)

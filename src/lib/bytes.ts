@@ -13,14 +13,6 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
 }
 
 /**
- * Gives the memory of bytes that nobody uses any more back, where it is all their own: megabytes that come one after the other
- * may come faster than the collector. They are empty afterwards.
- */
-export function freeBytes({ buffer, byteLength }: Uint8Array): void {
-  if (buffer instanceof ArrayBuffer && byteLength === buffer.byteLength) buffer.transfer(0)
-}
-
-/**
  * A copy of `source` from `start` to `end` in the memory that Node shares among short buffers. V8 gives an array of more than 64
  * bytes a buffer of its own: with those a state root takes a quarter more time, and its nodes a fifth more memory
  * (`bench/stateRoot.ts`).

@@ -27,7 +27,6 @@ import { createL1, type L1, type L1Endpoint } from '../../l1/index.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { UsageError } from '../../lib/errors.ts'
 import { createKzg } from '../../lib/kzg/index.ts'
-import { markLater } from '../../lib/laterMarking.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { untilStopped, whenAborted } from '../../lib/untilAborted.ts'
 import { serveMetrics } from '../shared/metricsServer.ts'
@@ -43,7 +42,6 @@ import { batcherOptionsOf, endpointsOf, txManagerOptionsOf } from './batchSubmit
 const ADMIN_CALL_TIMEOUT_MS = 15 * 60_000
 
 async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, warnings }: RunContext): Promise<void> {
-  markLater()
   const clock = systemClock
   const logger = createProgramLogger(values, signal)
   for (const warning of warnings) logger.warn(warning)

@@ -11,7 +11,6 @@ import { createRpcApp, createUpgradeApp, serveApp } from '../../jsonRpc/httpServ
 import { createRpcDispatcher, type RpcHandler } from '../../jsonRpc/server.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { describeError, UsageError } from '../../lib/errors.ts'
-import { limitGarbage } from '../../lib/garbageLimit.ts'
 import { loadJwtSecret } from '../../lib/jwt.ts'
 import type { Logger, LogLevel } from '../../lib/logger.ts'
 import type { Work } from '../../lib/turns.ts'
@@ -39,7 +38,6 @@ export async function runGeth(
   compatValues: Readonly<Record<string, unknown>>,
   { signal, warnings }: RunContext,
 ): Promise<void> {
-  limitGarbage()
   const clock = systemClock
   const logger = createProgramLogger(
     values.verbosity === undefined ? values : { ...values, logLevel: LEVELS[Number(values.verbosity)] ?? 'info' },

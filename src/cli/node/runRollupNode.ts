@@ -17,7 +17,6 @@ import {
 import { createCacheMetrics } from '../../lib/cacheMetrics.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { loadJwtSecret } from '../../lib/jwt.ts'
-import { markLater } from '../../lib/laterMarking.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { untilAborted, untilStopped } from '../../lib/untilAborted.ts'
 import {
@@ -76,7 +75,6 @@ export type RollupNodeValues = FlagValues<typeof rollupNodeFlags & typeof p2pFla
 
 /** The whole rollup node, from flags to running loops. Whatever was opened is closed again, last first. */
 export async function runRollupNode(values: RollupNodeValues, context: RunContext): Promise<void> {
-  markLater()
   const clock = systemClock
   const logger = createProgramLogger(values, context.signal)
   for (const warning of context.warnings) logger.warn(warning)

@@ -1,5 +1,4 @@
 import { setPriority } from 'node:os'
-import { limitGarbage } from '../../lib/garbageLimit.ts'
 import { readFromProgram } from '../../lib/workProcess/syncReads.ts'
 import { answerTasks } from '../../lib/workProcess/workLoop.ts'
 import { readOverChannel } from '../chain/storage/chainReads.ts'
@@ -8,8 +7,6 @@ import type { CallAnswer, CallTask } from './callTask.ts'
 
 // The process in which calls run that would hold up the chain.
 
-// A trace takes tens of megabytes for a moment; nothing waits for this process's collections but its own calls.
-limitGarbage({ keepsPages: false })
 // What `ps` and `top` show.
 process.title = 'devium-calls'
 // Blocks go first, also where there is one core.

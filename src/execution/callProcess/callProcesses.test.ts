@@ -90,25 +90,6 @@ describe('large bodies', () => {
     expect(await answerTo({ jsonrpc: '2.0', method: 'eth_nonsense', params: [LARGE] })).toBeUndefined()
   })
 
-  it('take no memory any more once they are answered, or given up before they are begun', async () => {
-    await using calls = start({ evmTimeoutMs: 0 })
-    const leaves = new AbortController()
-    const answer = (method: string, ...params: JsonValue[]) => {
-      const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [...params, LARGE] }))
-      const dispatcher = createRpcDispatcher({ methods: new Map() })
-      const served = { methods: ['eth_call', 'eth_blockNumber'], maxBatchSize: 1 }
-      return { body, answered: calls.answerBody(body, contextOf(leaves.signal), dispatcher, served) }
-    }
-    const done = answer('eth_blockNumber')
-    await done.answered
-    expect(done.body.length).toBe(0)
-    const begun = answer('eth_call', ...endless())
-    const waiting = answer('eth_call', ...endless())
-    leaves.abort()
-    await Promise.all([begun.answered, waiting.answered])
-    expect([begun.body.length > 0, waiting.body.length]).toEqual([true, 0])
-  })
-
   it('are no way past the time of calls', async () => {
     await using calls = start({ evmTimeoutMs: 300 })
     const body = { jsonrpc: '2.0', id: 1, method: 'eth_call', params: endless() }

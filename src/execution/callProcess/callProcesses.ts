@@ -3,7 +3,7 @@ import type { RpcContext } from '../../jsonRpc/callContext.ts'
 import { bytesOf, type Pieces, WrittenJson } from '../../jsonRpc/pieces.ts'
 import { failure, type RpcDispatcher, timedOut, toRpcError } from '../../jsonRpc/server.ts'
 import { JsonRpcError, type JsonValue, RPC_SERVER_ERROR } from '../../jsonRpc/types.ts'
-import { EMPTY_BYTES, freeBytes } from '../../lib/bytes.ts'
+import { EMPTY_BYTES } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
@@ -170,7 +170,6 @@ export function createCallService(
         for (const { method, message: err } of unexpected ?? []) {
           logger.error('RPC method failed unexpectedly', { method, err })
         }
-        freeBytes(job.bytes)
         if (error === undefined) resolve(bytes)
         else if (error.isUnexpected) reject(new Error(error.message))
         else
@@ -192,7 +191,6 @@ export function createCallService(
     reject()
     leaveQueue(job)
     // What was begun may still be on its way to a process.
-    if (!job.begun) freeBytes(job.bytes)
     const why = `${job.name} did not end when its time was over`
     void pool
       .tell(job, (id) => ({ kind: 'cancel', id }), EMPTY_BYTES)

@@ -1,7 +1,7 @@
 import { bytesOf, writeInPieces } from '../../jsonRpc/pieces.ts'
 import { createRpcDispatcher, toRpcError } from '../../jsonRpc/server.ts'
 import { type JsonValue, RPC_INTERNAL_ERROR } from '../../jsonRpc/types.ts'
-import { EMPTY_BYTES, freeBytes } from '../../lib/bytes.ts'
+import { EMPTY_BYTES } from '../../lib/bytes.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { BlockHeader } from '../chain/block.ts'
@@ -116,7 +116,6 @@ export class CallRunner {
 
 function takeText(bytes: Uint8Array): string {
   const text = decoder.decode(bytes)
-  freeBytes(bytes)
   return text
 }
 

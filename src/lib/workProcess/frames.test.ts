@@ -21,11 +21,3 @@ it('frames are read as they were written, in whatever pieces they come', () => {
     }),
   )
 })
-
-it('a piece is freed when it has been read: the bytes have a buffer of their own', () => {
-  const chunk = concatBytes(...frameOf('value', Uint8Array.of(1, 2, 3)))
-  const seen: Uint8Array[] = []
-  createFrameReader((_, bytes) => seen.push(bytes))(chunk)
-  expect(chunk).toHaveLength(0)
-  expect(seen).toEqual([Uint8Array.of(1, 2, 3)])
-})

@@ -1,5 +1,5 @@
 import { deserialize, serialize } from 'node:v8'
-import { freeBytes, viewOf } from '../bytes.ts'
+import { viewOf } from '../bytes.ts'
 
 // How the two processes talk: frames of two lengths (u32 LE each), a value as V8 writes it, and bytes that go with it as
 // they are: of a large message no copy is made to send it.
@@ -18,8 +18,7 @@ export function frameOf(value: unknown, bytes: Uint8Array): Uint8Array[] {
 }
 
 /**
- * Takes what is read, in whatever pieces, and calls back with each frame; its bytes have a buffer of their own. A piece is
- * freed when it has been read.
+ * Takes what is read, in whatever pieces, and calls back with each frame; its bytes have a buffer of their own.
  */
 export function createFrameReader(onFrame: (value: unknown, bytes: Uint8Array) => void): (chunk: Uint8Array) => void {
   const head = new Uint8Array(HEAD_BYTES)
@@ -54,6 +53,5 @@ export function createFrameReader(onFrame: (value: unknown, bytes: Uint8Array) =
       at += part.length
       if (filled === target.length) complete()
     }
-    freeBytes(chunk)
   }
 }

@@ -39,13 +39,11 @@ const HEARD_LATER_MS = 1_000
 const TURN_BYTES = 512 * 1024
 /** Of what it complains at its end. */
 const COMPLAINT_CHARACTERS = 400
-/**
- * What is read of a pipe is given back to the system piece by piece: what comes in such pieces, megabytes long, would leave
- * ever new holes between what is in use (glibc; others pass it over).
- */
-const LEAN_MALLOC = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '131072' }
-/** All that Node needs of the environment; the rest is none of its business, secrets least of all. */
-const ENVIRONMENT = ['PATH', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH', 'SYSTEMROOT']
+/** All that Node and malloc need of the environment (bin/launch.mjs). The process gets nothing else, least of all secrets. */
+const ENVIRONMENT = [
+  ...['PATH', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH', 'SYSTEMROOT'],
+  ...['MALLOC_ARENA_MAX', 'MALLOC_MMAP_THRESHOLD_', 'MALLOC_TRIM_THRESHOLD_'],
+]
 
 export interface WorkProcessOptions {
   /** Answers what the process reads with `readFromProgram`. */
@@ -61,8 +59,7 @@ export function startWorkProcess<Task, Answer>(
   onAnswer: (answer: Answer, bytes: Uint8Array) => void,
   { answerRead, maxHeapMegabytes, clock = systemClock }: WorkProcessOptions = {},
 ): WorkProcess<Task> {
-  const flags =
-    maxHeapMegabytes === undefined ? [] : [`--max-old-space-size=${maxHeapMegabytes}`, '--max-semi-space-size=2']
+  const flags = maxHeapMegabytes === undefined ? [] : [`--max-old-space-size=${maxHeapMegabytes}`]
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...flags, fileURLToPath(file)], {
     env: leanEnvironment(),
     windowsHide: true,
@@ -137,5 +134,5 @@ function leanEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.fromEntries(ENVIRONMENT.map((name) => [name, process.env[name]]))
   const cache = getCompileCacheDir()
   // In which each version of Node has a folder of its own, the one that is named here.
-  return { ...LEAN_MALLOC, ...kept, NODE_COMPILE_CACHE: cache && dirname(cache) }
+  return { ...kept, NODE_COMPILE_CACHE: cache && dirname(cache) }
 }
