@@ -74,7 +74,7 @@ function importsOf(file: string): Import[] {
   return found
 }
 
-/** What is in a circle, or leads to one and is led to by one. */
+/** The files in a circle, and those on a way from one circle to another. */
 function circleIn(imports: ReadonlyMap<string, readonly string[]>): string[] {
   const left = new Set(imports.keys())
   const targetsOf = (name: string) => (imports.get(name) ?? []).filter((target) => left.has(target))

@@ -3,7 +3,7 @@ import { DeviumError, type DeviumErrorOptions } from '../lib/errors.ts'
 /**
  * `invalid-block`: a block breaks a rule. `unknown-block`: asked about a block that is not here. `state-gone`: its state is
  * not kept any more.
- * `invalid-forkchoice`, `invalid-attributes`: as in chain/types.ts. `build-failed`: a forced transaction cannot be used.
+ * `invalid-forkchoice` (JSON-RPC −38002): safe or finalized is not canonical. `invalid-attributes` (−38003). `build-failed`: a forced transaction cannot be used.
  * `execution-reverted` (details.data), `execution-failed`: a simulated call failed. `invalid-transaction`: a transaction
  * cannot be executed on this state (nonce, funds, gas …).
  */

@@ -100,7 +100,7 @@ function requireToken(hasToken: (authorization: string | undefined) => boolean):
     hasToken(context.env.incoming.headers.authorization) ? next() : context.text('missing or wrong token', 401)
 }
 
-/** What waits for the answer does not hold the body. */
+/** A call that waits for its answer does not hold its body. */
 function takeBody(context: Context<CallEnv>): string | Uint8Array {
   const { body } = context.var
   context.set('body', '')

@@ -81,10 +81,9 @@ export interface CallServiceOptions extends CallOptions {
 interface Job extends WorkJob<CallTask, CallAnswer> {
   /** For the log. */
   name: string
-  begun: boolean
 }
 
-/** What a call or a body has of its own. */
+/** A call, or a body with calls. */
 interface Call {
   name: string
   task(id: number, labels: LabelHashes): CallTask
@@ -151,15 +150,13 @@ export function createCallService(
     const job: Job = {
       name: call.name,
       bytes: call.bytes,
-      begun: false,
       task(id) {
-        job.begun = true
         const labels = { head: chain.head().hash, safe: chain.safe()?.hash, finalized: chain.finalized()?.hash }
         return call.task(id, labels)
       },
       onAnswer({ question, unexpected, error }, bytes) {
         if (question !== undefined) {
-          // What is done for it here is not to be done twice.
+          // Its effect here must not come twice.
           job.isFinal = true
           call.answerQuestion?.(bytes).then(
             (answer) => pool.tell(job, () => ({ kind: 'answer', question }), answer),

@@ -64,6 +64,3 @@ export interface TxCursor {
   /** Passes over this one and all later ones of its sender (it does not fit the block, or is not executable now). */
   skipSender(): void
 }
-
-/** Code of the ChainError that startBuild throws for bad attributes (JSON-RPC −38003). */
-export type AttributesErrorCode = 'invalid-attributes'

@@ -20,6 +20,3 @@ export type ForkchoiceResult =
   | { status: 'INVALID'; latestValidHash: Hex | null; validationError: string }
   /** The head block is not known. */
   | { status: 'SYNCING' }
-
-/** Code of the ChainError that setForkchoice throws when safe or finalized is not canonical (JSON-RPC −38002). */
-export type ForkchoiceErrorCode = 'invalid-forkchoice'

@@ -1,7 +1,7 @@
 /** Runs of a property in a quick test run. */
 const QUICK_RUNS = 50
 
-/** What is tried by sample in a quick run is tried in full. */
+/** A full run tries all of what a quick run samples. */
 export const isFullRun = process.env.DEVIUM_PROPERTY_RUNS === 'full'
 
 /** How often a property is tried: at most 50 times, or in full where DEVIUM_PROPERTY_RUNS=full. */

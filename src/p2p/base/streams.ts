@@ -1,7 +1,6 @@
 import type { Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
 import { DecodeError } from '../../lib/errors.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
-import { createFrameAssembler } from './frameAssembler.ts'
 
 /** What writing needs of a stream. */
 export type Writable = Pick<Stream, 'send' | 'onDrain' | 'close'>
@@ -27,21 +26,6 @@ export function readAll(stream: Readable, maxBytes: number, signal: AbortSignal)
 /** The first `count` bytes, as soon as they are there; fewer only when the other side closes its end before. */
 export function readFirst(stream: Readable, count: number, signal: AbortSignal): Promise<Uint8Array> {
   return read(stream, bytesReader({ maxBytes: Number.POSITIVE_INFINITY, enough: count }), signal)
-}
-
-/** The first message with its length in front. Throws DecodeError, FrameError past `maxBytes`, and the signal's reason. */
-export function readFrame(stream: Readable, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
-  const frames = createFrameAssembler({ maxFrameBytes: maxBytes, maxBacklogBytes: Number.POSITIVE_INFINITY })
-  const reader: Reader = {
-    take(data) {
-      frames.push(data)
-      return frames.next()
-    },
-    atEnd() {
-      throw new DecodeError('ended before its message')
-    },
-  }
-  return read(stream, reader, signal)
 }
 
 interface Reader {

@@ -15,7 +15,7 @@ export interface L1TransactionJson {
 export interface ReadL1Transaction {
   transaction: L1TransactionJson
   input: Uint8Array
-  /** Of the form in which blob transactions travel between nodes. */
+  /** Blobs that come with the transaction between nodes; else none. */
   blobs: Uint8Array[]
 }
 
