@@ -9,21 +9,25 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { installedNode } from './installedNode.mjs'
 
 const USUAL_FLAGS = ['--max-semi-space-size=4']
-// Node does not start with a flag that its V8 lacks: this one is of V8 13 (Node 24).
-const isV8Known = installedNode !== process.execPath || process.versions.v8.startsWith('13.')
+/** Node does not start with a flag that its V8 lacks: this one is of V8 13 (Node 24). */
+function heapGrowth(percent) {
+  const isKnown = installedNode !== process.execPath || process.versions.v8.startsWith('13.')
+  return isKnown ? [`--heap-growing-percent=${percent}`] : []
+}
 /**
  * What V8 and malloc are told, and the benchmark that shows a tenth or more for it. A setting without such a line goes.
  *
  * | setting | benchmark | with, and without |
  * |---|---|---|
  * | --max-semi-space-size | bench/memory.ts | 150 and 103 MB a rollup node and a geth, 176 and 116 |
+ * | --heap-growing-percent (rollup node) | bench:p2p, 50 hosts, 1 kB | 73 and 96 ms of processor time a block |
  * | --heap-growing-percent (geth) | bench:attack | memory grew by 93 to 112 MB, 145 to 153 |
  * | MALLOC_ARENA_MAX, MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_ | bench:attack | by 93 to 112 MB, 144 to 147 |
  */
 const FLAGS = {
   // Node still calls experimental what takes the types out of the page's files.
-  rollupNode: ['--max-semi-space-size=2', '--disable-warning=ExperimentalWarning'],
-  geth: [...USUAL_FLAGS, ...(isV8Known ? ['--heap-growing-percent=20'] : [])],
+  rollupNode: ['--max-semi-space-size=2', ...heapGrowth(100), '--disable-warning=ExperimentalWarning'],
+  geth: [...USUAL_FLAGS, ...heapGrowth(20)],
 }
 /** Fewer heaps of malloc, of which large pieces go back to the system: work processes get them from their program. */
 const ENVIRONMENT = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '131072' }

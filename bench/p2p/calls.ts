@@ -44,6 +44,8 @@ export function startChild<C extends Calls>(module: URL): Child<C> {
     execArgv: [
       '--disable-warning=ExperimentalWarning',
       '--expose-gc',
+      // As bin/launch.mjs starts a rollup node.
+      '--heap-growing-percent=100',
       ...(process.env.BENCH_NODE_FLAGS?.split(' ') ?? []),
     ],
   })
