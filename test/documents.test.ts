@@ -13,7 +13,7 @@ const ROOT = resolve(import.meta.dirname, '..')
 const FOLDERS = ['assembly', 'bench', 'bin', 'dashboard', 'docs', 'packaging', 'patches', 'src', 'test', 'testnet']
 const OPERATORS = [
   ...['README.md', 'docs/operating.md', 'docs/peer-scores.md', 'docs/troubleshooting.md'],
-  'docs/deploy/README.md',
+  ...['docs/testnet.md', 'docs/deploy/README.md'],
 ]
 const DOCUMENTS = [
   ...OPERATORS,

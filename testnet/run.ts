@@ -6,7 +6,9 @@ import { listenToKeys } from '../src/cli/shared/terminal/keyboard.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { DeviumError, describeError, UsageError } from '../src/lib/errors.ts'
 import { describeFileError, isFileError } from '../src/lib/fileErrors.ts'
-import { takeCommands } from './commands.ts'
+import { createCommands, wordsOf } from './commands/commands.ts'
+import { type ControlServer, startControlServer } from './commands/controlServer.ts'
+import { takeCommands } from './commands/standardInput.ts'
 import { checkOptions, type TestnetOptions } from './flags.ts'
 import { forksAtGenesis, genesisFork, withActivations } from './forks.ts'
 import { checkGeth } from './l1/geth/binary.ts'
@@ -62,6 +64,7 @@ async function run(options: TestnetOptions, { signal, fail, given, warnings }: R
   const controls: Controls = {
     listen: (onKey) => listenToKeys(process.stdin, onKey, { clock: systemClock }),
     startAgain: () => testnet.startEndedAgain(),
+    run: (line) => commands(wordsOf(line)),
     interrupt: () => process.kill(process.pid, 'SIGINT'),
   }
   const view = createView(options, isInteractive ? controls : undefined)
@@ -70,6 +73,7 @@ async function run(options: TestnetOptions, { signal, fail, given, warnings }: R
     resumed && !isReady && !isFileError(error) ? withResetHint(error) : withDirectory(error, layout.dir)
   const modules = { emit: (event: TestnetEvent) => view.handle(event), fail: (error: unknown) => fail(explain(error)) }
   const testnet = new Testnet(modules, setup, describeNodes(setup), { failFast })
+  const commands = createCommands(testnet, modules.emit)
   // A second Ctrl-C, or a bug of the runner: nothing is left behind.
   const onExit = () => {
     testnet.kill()
@@ -85,16 +89,19 @@ async function run(options: TestnetOptions, { signal, fail, given, warnings }: R
   view.handle({ event: 'starting', dir: layout.dir, resumed, nodes, memoryBytes, forks: forkPlan(chain) })
   for (const message of [...warnings, ...scarcities]) view.handle({ event: 'warning', message })
   let failure: unknown
+  let control: ControlServer | undefined
   try {
     await testnet.start(signal)
     isReady = true
-    if (!failFast && !process.stdin.isTTY) takeCommands(testnet, modules.emit)
+    control = await startControlServer(commands, layout.control)
+    if (!failFast && !process.stdin.isTTY) takeCommands(commands, modules.emit)
     await watch(testnet, view, signal)
   } catch (error) {
     failure = signal.aborted ? error : explain(error)
   }
   const reason = failure === undefined || signal.aborted ? signal.reason : failure
   view.handle({ event: 'stopping', reason: describeError(reason).split('\n')[0] ?? '' })
+  await control?.close()
   await testnet.stop()
   view.handle({ event: 'stopped' })
   view.close()

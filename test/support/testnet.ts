@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import type { CommandResult } from '../../src/cli/operator/testnet/commandTable.ts'
+import { askTestnet } from '../../src/cli/operator/testnet/controlClient.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import type { Endpoints, TestnetEvent } from '../../testnet/runner/events.ts'
 import { commandOf, descendantsOf } from './processes.ts'
@@ -30,6 +32,8 @@ export interface RunningTestnet extends Endpoints {
   exited: Promise<number | null>
   /** Has the runner start a program that has ended; it must have been started with `--fail-fast=false`. */
   startAgain(program: string): void
+  /** Has the runner follow a command, as `devium testnet` does. */
+  command(line: string): Promise<CommandResult>
   /** Kills the program whose command line has all of `parts`; resolves when the runner has noticed. */
   kill(program: string, ...parts: readonly string[]): Promise<void>
   /** Interrupts the runner as Ctrl-C does and resolves to its exit code. */
@@ -95,6 +99,7 @@ export async function startTestnet(options: TestnetOptions = {}): Promise<Runnin
     runner,
     exited,
     startAgain: (program) => void runner.stdin.write(`start ${program}\n`),
+    command: (line) => askTestnet(ready.dir, line.split(' ')),
     async kill(program, ...parts) {
       const [pid] = descendantsOf(runner.pid ?? 0).filter((each) =>
         parts.every((part) => commandOf(each).includes(part)),

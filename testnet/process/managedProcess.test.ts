@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -57,6 +57,26 @@ describe('ManagedProcess', () => {
     expect(await running.exited).toEqual({ code: null, signal: 'SIGKILL' })
   })
 
+  it('says nothing while it is paused, and hears that it is to stop', async () => {
+    const source = `process.on('SIGTERM', () => { console.log('terminated'); process.exit(0) })
+      process.on('SIGUSR2', () => console.log('heard'))
+      setInterval(() => {}, 1000)
+      console.log('up')`
+    const running = ManagedProcess.start(spec('paused', source))
+    await running.outputHas('up', WAIT_LIMIT_MS)
+    running.pause()
+    expect(running.paused).toBe(true)
+    process.kill(running.pid ?? 0, 'SIGUSR2')
+    const state = () => execFileSync('ps', ['-o', 'state=', '-p', String(running.pid)], { encoding: 'utf8' })
+    await expect.poll(state).toMatch(/^T/)
+    expect(running.output()).not.toContain('heard')
+    running.resume()
+    await running.outputHas('heard', WAIT_LIMIT_MS)
+    running.pause()
+    expect(await running.stop('SIGTERM', WAIT_LIMIT_MS)).toBe(true)
+    expect(running.output()).toContain('terminated')
+  })
+
   it('shows only what this run has written', async () => {
     const first = spec('log', "console.log('first run')")
     await ManagedProcess.start(first).exited
@@ -80,7 +100,7 @@ describe('ManagedProcess', () => {
   })
 
   it('takes along what it started when it crashes', async () => {
-    const source = `import { spawn } from 'node:child_process'
+    const source = `import { execFileSync, spawn } from 'node:child_process'
       const inner = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
       console.log('up', inner.pid); setInterval(() => {}, 1000)`
     const outer = ManagedProcess.start(spec('outer', source))

@@ -52,6 +52,7 @@ export class ManagedProcess {
   private readonly child: ChildProcess
   private readonly log: ProgramLog
   private exit: Exit | undefined
+  private isPaused = false
 
   private constructor(spec: ProcessSpec, child: ChildProcess, log: ProgramLog) {
     this.spec = spec
@@ -107,10 +108,26 @@ export class ManagedProcess {
     return this.exit === undefined
   }
 
+  get paused(): boolean {
+    return this.running && this.isPaused
+  }
+
+  /** Freezes it: it answers nobody, and its connections stay open. */
+  pause(): void {
+    this.isPaused = this.signalGroup('SIGSTOP')
+  }
+
+  resume(): void {
+    if (this.paused) this.signalGroup('SIGCONT')
+    this.isPaused = false
+  }
+
   /** Asks it to end with `signal`; kills it when it has not done so in time. Resolves to whether it ended by itself. */
   async stop(signal: NodeJS.Signals, timeoutMs: number): Promise<boolean> {
     if (!this.running) return true
     this.child.kill(signal)
+    // A paused program would hear of nothing but a kill.
+    this.resume()
     const cancelled = new AbortController()
     const late = delay(timeoutMs, 'late' as const, { signal: cancelled.signal }).catch(() => 'late' as const)
     const outcome = await Promise.race([this.exited, late])
@@ -123,8 +140,10 @@ export class ManagedProcess {
 
   /** Ends it and whatever it started, at once (one that saves on interrupt: as soon as it has). */
   kill(): void {
-    if (this.spec.savesOnInterrupt === true) this.child.kill('SIGINT')
-    else if (this.running && !this.signalGroup('SIGKILL')) this.child.kill('SIGKILL')
+    if (this.spec.savesOnInterrupt === true) {
+      this.child.kill('SIGINT')
+      this.resume()
+    } else if (this.running && !this.signalGroup('SIGKILL')) this.child.kill('SIGKILL')
   }
 
   /** To all processes of its group; false when there are none (or no groups: Windows). */

@@ -1,3 +1,4 @@
+import type { CommandResult } from '../../src/cli/operator/testnet/commandTable.ts'
 import type { Hex } from '../../src/lib/hex.ts'
 import type { Fork } from '../../src/rollup/protocol/index.ts'
 import type { ChainParameters } from '../chainParameters.ts'
@@ -76,6 +77,8 @@ export type TestnetEvent =
   /** A program has ended by itself, and the others go on. */
   | ({ event: 'ended'; program: string } & Ending)
   | { event: 'started-again'; program: string }
+  /** A command was followed. */
+  | ({ event: 'command' } & CommandResult)
   | { event: 'stopping'; reason: string }
   | { event: 'stopped-part'; what: string }
   | { event: 'warning'; message: string }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { CONTROL_FILE } from '../../src/cli/operator/testnet/commandTable.ts'
 
 /** Where everything lies under `--dir`. */
 export interface TestnetLayout {
@@ -33,6 +34,8 @@ export interface TestnetLayout {
   l1Blobs: string
   /** The bearer token of all RPCs, where others than this machine reach them. */
   rpcToken: string
+  /** How the runner is reached by other processes of this user. */
+  control: string
   log(name: string): string
 }
 
@@ -69,6 +72,7 @@ export function testnetLayout(dir: string): TestnetLayout {
     l1Jwt: join(dir, 'l1', 'jwt.txt'),
     l1Blobs: join(dir, 'l1', 'blobs'),
     rpcToken: join(dir, 'rpc-token.txt'),
+    control: join(dir, CONTROL_FILE),
     log: (name) => join(dir, 'logs', `${name}.log`),
   }
 }

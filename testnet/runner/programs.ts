@@ -9,6 +9,11 @@ export interface ProgramCall {
   env?: Record<string, string>
 }
 
+// Names of processes, by which their logs are named too.
+export const BATCHER_PROGRAM = 'batcher'
+export const gethProgram = (node: string): string => `${node}-geth`
+export const nodeProgram = (node: string): string => `${node}-node`
+
 export interface NodeFiles {
   gethDataDir: string
   jwt: string

@@ -9,6 +9,9 @@ export interface ProgramModules {
   fail: (error: unknown) => void
 }
 
+/** For one that is asked to end. */
+const EXIT_TIMEOUT_MS = 15_000
+
 interface Program {
   process: ManagedProcess
   /** What it is started with after it has ended; throws where it cannot be. */
@@ -23,6 +26,8 @@ export class RunningPrograms {
   readonly group: ProcessGroup
   private readonly modules: ProgramModules
   private readonly programs = new Map<string, Program>()
+  /** Ended on purpose: no reason to end the others. */
+  private readonly dismissed = new WeakSet<ManagedProcess>()
   private toleratesDeaths = false
 
   constructor(modules: ProgramModules) {
@@ -43,24 +48,68 @@ export class RunningPrograms {
     this.programs.set(spec.name, { process: this.group.start(spec), again })
   }
 
+  /** All of them, in the order in which they need each other. */
+  names(): string[] {
+    return [...this.programs.keys()]
+  }
+
   /** Those that have ended, in the order in which they need each other. */
   ended(): string[] {
     return [...this.programs].filter(([, { process }]) => !process.running).map(([name]) => name)
   }
 
-  /** Throws UsageError for one that is none, or runs, and what makes that it cannot be started again. */
+  isRunning(name: string): boolean {
+    return this.find(name).process.running
+  }
+
+  isPaused(name: string): boolean {
+    return this.find(name).process.paused
+  }
+
+  /** Ends a program by this signal while the others go on. Throws UsageError for one that does not run. */
+  async end(name: string, signal: NodeJS.Signals): Promise<void> {
+    const { process } = this.find(name)
+    if (!process.running) throw new UsageError(`${name} does not run`)
+    this.dismissed.add(process)
+    const isWilling = await process.stop(signal, EXIT_TIMEOUT_MS)
+    if (isWilling) return
+    const message = `${name} did not end within ${EXIT_TIMEOUT_MS / 1000} s: killed`
+    this.modules.emit({ event: 'warning', message })
+  }
+
+  /** Throws UsageError for one that does not run, or is paused. */
+  pause(name: string): void {
+    const { process } = this.find(name)
+    if (!process.running) throw new UsageError(`${name} does not run`)
+    if (process.paused) throw new UsageError(`${name} is paused already`)
+    process.pause()
+  }
+
+  /** So that they can hear of the end. */
+  resumeAll(): void {
+    for (const { process } of this.programs.values()) process.resume()
+  }
+
+  /** Has a paused program go on. Throws UsageError for one that is none, or runs, and what makes that it cannot be started again. */
   startAgain(name: string): void {
-    const program = this.programs.get(name)
-    if (program === undefined) {
-      throw new UsageError(`there is no program ${name}: expected one of ${[...this.programs.keys()].join(', ')}`)
+    const program = this.find(name)
+    if (program.process.paused) {
+      program.process.resume()
+      return
     }
     if (program.process.running) throw new UsageError(`${name} has not ended`)
     program.process = this.group.start(program.again())
     this.modules.emit({ event: 'started-again', program: name })
   }
 
+  private find(name: string): Program {
+    const program = this.programs.get(name)
+    if (program !== undefined) return program
+    throw new UsageError(`there is no program ${name}: expected one of ${this.names().join(', ')}`)
+  }
+
   private async onCrash(crashed: ManagedProcess): Promise<void> {
-    if (!this.toleratesDeaths) return this.modules.fail(await crashed.failure())
+    if (!this.toleratesDeaths && !this.dismissed.has(crashed)) return this.modules.fail(await crashed.failure())
     this.modules.emit({ event: 'ended', program: crashed.name, ...(await crashed.ending()) })
   }
 }

@@ -22,7 +22,17 @@ import { type L1, L1_PROGRAM } from './l1.ts'
 import { writeLagoonFiles } from './lagoonFiles.ts'
 import { nodeName } from './layout.ts'
 import { writeManifest } from './manifest.ts'
-import { batchSubmitter, geth, gethInit, type ProgramCall, rollupNode, sequencerNode } from './programs.ts'
+import {
+  BATCHER_PROGRAM,
+  batchSubmitter,
+  geth,
+  gethInit,
+  gethProgram,
+  nodeProgram,
+  type ProgramCall,
+  rollupNode,
+  sequencerNode,
+} from './programs.ts'
 import { createProposer } from './proposer.ts'
 import { RunningPrograms } from './runningPrograms.ts'
 import { describeEndpoints, type NodeDescription, type TestnetSetup } from './setup.ts'
@@ -51,11 +61,6 @@ interface ChainFiles {
   finish?: () => Promise<void>
 }
 
-// Names of the programs, by which their logs are named too.
-const BATCHER = 'batcher'
-const gethProgram = ({ layout }: NodeDescription) => `${layout.name}-geth`
-const nodeProgram = ({ layout }: NodeDescription) => `${layout.name}-node`
-
 /** Polling of programs that are coming up. */
 const STARTUP_POLL_MS = 50
 const READY_POLL_MS = 150
@@ -71,7 +76,7 @@ export class Testnet {
   private readonly modules: TestnetModules
   private readonly setup: TestnetSetup
   private readonly options: TestnetOptions
-  private readonly programs: RunningPrograms
+  readonly programs: RunningPrograms
   private readonly l1Client: RpcClient
   private readonly l1: L1
   private readonly clients: RpcClient[]
@@ -129,7 +134,8 @@ export class Testnet {
     await writeFile(setup.layout.addresses, `${JSON.stringify(addressBook(this.endpoints), null, 2)}\n`)
     await writeFile(setup.layout.joinText, joinText(this.endpoints, setup.layout, setup.host, setup.ports.spare))
     if (setup.resumed) this.headAtStart = await this.keptHead(signal)
-    for (const node of this.nodes) this.programs.start(this.spec(nodeProgram(node), this.rollupNodeCall(node)))
+    for (const node of this.nodes)
+      this.programs.start(this.spec(nodeProgram(node.layout.name), this.rollupNodeCall(node)))
 
     const [first] = this.clients.slice(1)
     if (first === undefined) throw new RangeError('a testnet has a sequencer')
@@ -141,7 +147,7 @@ export class Testnet {
     const tokenFile = setup.token?.file
     const submitter = (resumed: boolean) =>
       this.spec(
-        BATCHER,
+        BATCHER_PROGRAM,
         batchSubmitter(ports, host, roles.batcher.privateKey, { resumed, da, hasBrotli, cellProofs, tokenFile }),
       )
     this.programs.start(submitter(resumed), () => submitter(true))
@@ -170,12 +176,7 @@ export class Testnet {
     return { ...status, fork: { active, ...(next === undefined ? {} : { next }) } }
   }
 
-  /** Starts a program that has ended, as it was started before. Throws UsageError for another name, and why it cannot be. */
-  startAgain(program: string): void {
-    this.programs.startAgain(program)
-  }
-
-  /** The same for all that have ended; what cannot be is told as a warning. */
+  /** Starts all programs that have ended, as they were started before; what cannot be is told as a warning. */
   startEndedAgain(): void {
     for (const program of this.programs.ended()) {
       try {
@@ -190,14 +191,15 @@ export class Testnet {
   async stop(): Promise<void> {
     const { programs } = this
     programs.group.expectExits()
+    programs.resumeAll()
     this.stopping.abort()
     await this.proposing
     const batcherAdmin = this.batcherAdmin()
     await stopInOrder(this.modules.emit, {
       batcherAdmin,
-      batcher: programs.get(BATCHER),
-      rollupNodes: this.nodes.map((node) => programs.get(nodeProgram(node))),
-      geths: this.nodes.map((node) => programs.get(gethProgram(node))),
+      batcher: programs.get(BATCHER_PROGRAM),
+      rollupNodes: this.nodes.map((node) => programs.get(nodeProgram(node.layout.name))),
+      geths: this.nodes.map((node) => programs.get(gethProgram(node.layout.name))),
       l1: programs.get(L1_PROGRAM),
       endL1Blocks: () => this.l1.close(),
     })
@@ -261,7 +263,7 @@ export class Testnet {
     await genesisWritten
     await Promise.all(
       this.nodes.map(async (node) => {
-        const name = gethProgram(node)
+        const name = gethProgram(node.layout.name)
         // A node whose execution client's data were taken away begins at the genesis block again.
         if (initAgain || !existsSync(node.layout.initialised) || !existsSync(node.layout.gethDataDir)) {
           await this.programs.group.run(this.spec(name, gethInit(node.call.files)))

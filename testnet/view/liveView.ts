@@ -1,7 +1,9 @@
+import type { CommandResult } from '../../src/cli/operator/testnet/commandTable.ts'
 import { FullScreen, type Terminal } from '../../src/cli/shared/terminal/fullScreen.ts'
 import type { Key } from '../../src/cli/shared/terminal/keys.ts'
 import type { Endpoints, TestnetEvent } from '../runner/events.ts'
 import type { TestnetStatus } from '../runner/status.ts'
+import { CommandPrompt } from './commandPrompt.ts'
 import { plainLines } from './plainView.ts'
 import { type EndedProgram, renderScreen } from './screen.ts'
 import type { View } from './view.ts'
@@ -20,6 +22,8 @@ export interface Controls {
   listen: (onKey: (key: Key) => void) => () => void
   /** Starts what has ended again. */
   startAgain: () => void
+  /** Follows a command that was typed. */
+  run: (line: string) => Promise<CommandResult>
   /** What Ctrl-C does elsewhere. */
   interrupt: () => void
 }
@@ -46,8 +50,15 @@ export function createLiveView({ terminal, now, isColoured, controls }: LiveView
     const nowMs = now()
     const uptimeSeconds = Math.floor((nowMs - readyAt) / 1000)
     const shownNotice = notice !== undefined && nowMs < notice.untilMs ? notice.text : undefined
-    screen.draw(renderScreen({ endpoints, status, ended, notice: shownNotice, uptimeSeconds, nowMs }, screen.size))
+    screen.draw(
+      renderScreen(
+        { endpoints, status, ended, prompt: prompt?.state, notice: shownNotice, uptimeSeconds, nowMs },
+        screen.size,
+      ),
+    )
   }
+
+  const prompt = controls && new CommandPrompt({ run: controls.run, onChange: draw })
 
   const close = () => {
     stopListening()
@@ -60,6 +71,7 @@ export function createLiveView({ terminal, now, isColoured, controls }: LiveView
   }
 
   const onKey = (key: Key) => {
+    if (prompt?.onKey(key)) return
     if (key === 'interrupt') controls?.interrupt()
     if (key === 'r') controls?.startAgain()
   }
@@ -89,6 +101,10 @@ export function createLiveView({ terminal, now, isColoured, controls }: LiveView
         return true
       case 'warning':
         note(event.message)
+        return true
+      // Whoever gave it has an answer, and the rest of the table shows the effect.
+      case 'command':
+        note(event.did)
         return true
       // The title shows it.
       case 'fork':

@@ -51,6 +51,8 @@ export function plainLines(event: TestnetEvent): string[] {
       ]
     case 'started-again':
       return [`  ${event.program} was started again`]
+    case 'command':
+      return [`  ${event.command}: ${event.did}`, `    ${event.lookAt}`]
     case 'stopping':
       return [`stopping: ${event.reason}`]
     case 'stopped-part':

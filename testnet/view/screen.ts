@@ -7,6 +7,7 @@ import { forkName } from '../forks.ts'
 import { contractLines } from '../runner/addresses.ts'
 import type { Endpoints } from '../runner/events.ts'
 import type { NodeStatus, TestnetStatus } from '../runner/status.ts'
+import type { PromptState } from './commandPrompt.ts'
 
 /** A program that ended by itself. */
 export interface EndedProgram {
@@ -23,6 +24,8 @@ export interface ScreenState {
   endpoints: Endpoints
   status: TestnetStatus
   ended: readonly EndedProgram[]
+  /** Absent: nobody can type. */
+  prompt?: PromptState | undefined
   /** What became of the last key. */
   notice: string | undefined
   uptimeSeconds: number
@@ -54,7 +57,7 @@ export function renderScreen(state: ScreenState, { columns, rows }: ScreenSize):
     `contracts      ${endpoints.addressesFile}`,
     `one more node  ${endpoints.joinDir}/join.txt`,
     `look at it     npx devium watch --rpc ${endpoints.nodes[0]?.rollupRpc ?? ''}`,
-    keysLine(state),
+    ...bottomLines(state, columns),
   ]
   const room = rows - head.length - foot.length
   const accounts = accountLines(endpoints, columns, room)
@@ -62,8 +65,9 @@ export function renderScreen(state: ScreenState, { columns, rows }: ScreenSize):
   // Whole, or not at all: the foot names the file with all of them.
   const shown = contracts.length <= room - accounts.length ? contracts : []
   const lines = [...head, ...accounts, ...shown, ...foot]
-  // Of the foot, only the keys cannot be done without.
-  const kept = lines.length <= rows ? lines : [...lines.slice(0, Math.max(0, rows - 1)), keysLine(state)]
+  // Of the foot, only the answers and the keys cannot be done without.
+  const bottom = bottomLines(state, columns).slice(-rows)
+  const kept = lines.length <= rows ? lines : [...lines.slice(0, rows - bottom.length), ...bottom]
   return kept.slice(0, rows).map((line) => cutLine(line, columns))
 }
 
@@ -93,8 +97,19 @@ function endedLines({ ended, nowMs }: ScreenState): Line[] {
   ])
 }
 
-function keysLine({ ended, notice }: ScreenState): Line {
-  const keys = ended.length === 0 ? 'Ctrl-C stops' : 'r starts again what has ended   Ctrl-C stops'
+/** What became of the last command, and what can be done now. */
+function bottomLines(state: ScreenState, columns: number): Line[] {
+  const answer = (state.prompt?.answer ?? []).flatMap((text) => wrapText(plainText(text), columns, 0).split('\n'))
+  return [...answer.map((text): Line => [{ text, style: 'notable' }]), keysLine(state)]
+}
+
+function keysLine({ ended, notice, prompt }: ScreenState): Line {
+  if (prompt?.input !== undefined) return [`: ${prompt.input}_`, { text: '   Enter runs it, Esc leaves', style: 'dim' }]
+  const keys = [
+    ...(prompt === undefined ? [] : [': takes a command']),
+    ...(ended.length === 0 ? [] : ['r starts again what has ended']),
+    'Ctrl-C stops',
+  ].join('   ')
   return notice === undefined ? keys : [`${keys}   `, { text: plainText(notice), style: 'notable' }]
 }
 

@@ -3,6 +3,7 @@ import type { ScreenSize } from '../../src/cli/shared/terminal/fullScreen.ts'
 import type { Key } from '../../src/cli/shared/terminal/keys.ts'
 import { textOf } from '../../src/cli/shared/terminal/styledLine.ts'
 import { checksumAddress } from '../../src/lib/checksumAddress.ts'
+import { UsageError } from '../../src/lib/errors.ts'
 import { devAccounts, roles } from '../accounts.ts'
 import { l1Addresses } from '../l1/contracts.ts'
 import type { Endpoints, TestnetEvent } from '../runner/events.ts'
@@ -217,6 +218,7 @@ describe('keys of the live view', () => {
         return () => done.push('no keys any more')
       },
       startAgain: () => done.push('start again'),
+      run: (line: string) => Promise.reject(new Error(line)),
       interrupt: () => done.push('interrupt'),
     }
     const view = createLiveView({ terminal, now: () => nowMs, isColoured: false, controls })
@@ -239,6 +241,49 @@ describe('keys of the live view', () => {
     press('interrupt')
     view.handle({ event: 'stopping', reason: 'received SIGINT' })
     expect(done).toEqual(['start again', 'interrupt', 'no keys any more'])
+  })
+
+  it('type a command behind a colon, and show what it did', async () => {
+    const terminal = fakeTerminal(100, 40)
+    let press = (_: Key) => {}
+    const controls = {
+      listen(onKey: (key: Key) => void) {
+        press = onKey
+        return () => {}
+      },
+      startAgain: () => expect.unreachable(),
+      interrupt: () => expect.unreachable(),
+      run: async (line: string) => {
+        if (line !== 'stop l1') throw new UsageError(`unknown command "${line}"`)
+        return { command: line, did: 'l1 stopped.', lookAt: 'Safe heads wait for L1.' }
+      },
+    }
+    const shown = async (text: string) => {
+      await expect.poll(() => terminal.written).toContain(text)
+      terminal.written = ''
+    }
+    const type = (text: string) => [...text].forEach(press)
+    const view = createLiveView({ terminal, now: () => 1_000_000, isColoured: false, controls })
+    view.handle(ready)
+    await shown(': takes a command   Ctrl-C stops')
+    type(':ster')
+    press('backspace')
+    await shown(': ste_')
+    press('enter')
+    await shown('unknown command "ste"')
+    type(':')
+    press('up')
+    press('backspace')
+    type('op l1')
+    press('enter')
+    await shown('Safe heads wait for L1.')
+    expect(plainLines({ event: 'command', command: 'stop l1', did: 'l1 stopped.', lookAt: 'Look.' })).toEqual([
+      '  stop l1: l1 stopped.',
+      '    Look.',
+    ])
+    type(':r')
+    press('escape')
+    await shown(': takes a command')
   })
 
   it('have a line each in the plain view', () => {

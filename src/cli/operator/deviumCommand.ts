@@ -14,6 +14,7 @@ import { addP2pCommands } from './p2p/p2pCommands.ts'
 import { printJson } from './printJson.ts'
 import { addSequencerCommands } from './sequencerCommands.ts'
 import { addStatus } from './status/statusCommand.ts'
+import { addTestnetCommands } from './testnet/testnetCommand.ts'
 import { addWatch } from './watch/watchCommand.ts'
 
 /** The operator's tool: asks a running rollup node and shows the answer to a person. */
@@ -35,6 +36,7 @@ export function createDeviumCommand(): Command {
   addBatcherCommands(program)
   addNetworksCommands(program)
   addBundleCommands(program)
+  addTestnetCommands(program)
 
   nodeCommand(
     program,

@@ -8,6 +8,7 @@ export type Key =
   | 'end'
   | 'enter'
   | 'escape'
+  | 'backspace'
   | 'interrupt'
   | (string & {})
 
@@ -31,7 +32,13 @@ const BY_SEQUENCE: Readonly<Record<string, Key>> = {
 const SEQUENCE = /^(\[[0-9:;<=>?]*[ -/]*[@-~]|O[@-~])/
 /** The beginning of one that goes on in what comes next. */
 const PARTIAL = /^(\[[0-9:;<=>?]*[ -/]*|O)?$/
-const BY_CHARACTER: Readonly<Record<string, Key>> = { '\r': 'enter', '\n': 'enter', '\x03': 'interrupt' }
+const BY_CHARACTER: Readonly<Record<string, Key>> = {
+  '\r': 'enter',
+  '\n': 'enter',
+  '\x03': 'interrupt',
+  '\b': 'backspace',
+  '\x7f': 'backspace',
+}
 
 /**
  * The keys that a terminal in raw mode tells of. `rest` is the beginning of one that is not complete: what comes next belongs

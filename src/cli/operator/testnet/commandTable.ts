@@ -1,0 +1,44 @@
+/** A command that a running testnet takes: from `devium testnet`, its live view, and its standard input. */
+export interface TestnetCommandSpec {
+  name: string
+  /** Its words, as in a usage line. */
+  words: string
+  /** How many words it takes. */
+  count: { least: number; most: number }
+  description: string
+}
+
+const PROGRAM = 'PROGRAM is NODE, NODE/geth, NODE/node, l1 or batcher'
+const ONE = { least: 1, most: 1 }
+
+/** The one list of them. The runner does what they say (testnet/commands). */
+export const TESTNET_COMMANDS = [
+  {
+    ...{ name: 'kill', words: 'PROGRAM', count: ONE },
+    description: `End a program at once, as a crash does; ${PROGRAM}`,
+  },
+  { name: 'stop', words: 'PROGRAM', count: ONE, description: 'Ask a program to end, and wait until it has' },
+  {
+    ...{ name: 'pause', words: 'PROGRAM', count: ONE },
+    description: 'Freeze a program: it answers nobody, and its connections stay open',
+  },
+  { name: 'start', words: 'PROGRAM', count: ONE, description: 'Start what has ended, and continue what is paused' },
+] as const satisfies readonly TestnetCommandSpec[]
+
+export type TestnetCommandName = (typeof TESTNET_COMMANDS)[number]['name']
+
+/** What a command has done. */
+export interface CommandResult {
+  command: string
+  /** A sentence: what is different now. */
+  did: string
+  /** A sentence: where the effect shows. */
+  lookAt: string
+}
+
+/** How the runner is reached: a file below the testnet's directory, which only its owner reads. */
+export const CONTROL_FILE = 'control.json'
+/** Params: the words of a command. */
+export const COMMAND_METHOD = 'testnet_command'
+/** No params; the table above. */
+export const COMMANDS_METHOD = 'testnet_commands'

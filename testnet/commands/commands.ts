@@ -1,0 +1,68 @@
+import {
+  type CommandResult,
+  TESTNET_COMMANDS,
+  type TestnetCommandName,
+  type TestnetCommandSpec,
+} from '../../src/cli/operator/testnet/commandTable.ts'
+import { UsageError } from '../../src/lib/errors.ts'
+import { nearMiss } from '../../src/lib/nearest.ts'
+import type { Emit, Endpoints } from '../runner/events.ts'
+import { type CommandedPrograms, killProgram, pauseProgram, startProgram, stopProgram } from './programCommands.ts'
+
+/** The parts of a testnet that commands change. */
+export interface CommandedTestnet {
+  programs: CommandedPrograms
+  endpoints: Pick<Endpoints, 'nodes'>
+}
+
+export type CommandOutcome = Omit<CommandResult, 'command'>
+type Handler = (testnet: CommandedTestnet, words: readonly string[]) => Promise<CommandOutcome>
+/** Runs one command line, already split. Throws UsageError where the words are wrong, or cannot be followed now. */
+export type RunCommand = (words: readonly string[]) => Promise<CommandResult>
+
+const BY_NAME: Readonly<Record<TestnetCommandName, Handler>> = {
+  kill: killProgram,
+  stop: stopProgram,
+  pause: pauseProgram,
+  start: startProgram,
+}
+const HANDLERS: ReadonlyMap<string, Handler> = new Map(Object.entries(BY_NAME))
+
+const SPECS: readonly TestnetCommandSpec[] = TESTNET_COMMANDS
+
+/** One command at a time, in the order in which they came, whoever gave them. */
+export function createCommands(testnet: CommandedTestnet, emit: Emit): RunCommand {
+  let last: Promise<unknown> = Promise.resolve()
+  return (words) => {
+    const run = async (): Promise<CommandResult> => {
+      const { handler, given } = readCommand(words)
+      const result = { command: words.join(' '), ...(await handler(testnet, given)) }
+      emit({ event: 'command', ...result })
+      return result
+    }
+    const running = last.then(run)
+    last = running.catch(() => {})
+    return running
+  }
+}
+
+/** The words of a line that a person typed. */
+export function wordsOf(line: string): string[] {
+  return line.split(/\s+/).filter((word) => word !== '')
+}
+
+function readCommand([name = '', ...given]: readonly string[]): { handler: Handler; given: string[] } {
+  const spec = SPECS.find((known) => known.name === name)
+  const handler = HANDLERS.get(name)
+  if (spec === undefined || handler === undefined) {
+    const names = SPECS.map((known) => known.name)
+    const meant = nearMiss(name, names)
+    const hint = meant === undefined ? `expected one of ${names.join(', ')}` : `did you mean ${meant}?`
+    throw new UsageError(`unknown command "${name}": ${hint}`)
+  }
+  const { count, words, description } = spec
+  if (given.length < count.least || given.length > count.most) {
+    throw new UsageError(`${name}: expected "${name} ${words}" (${description}), got "${[name, ...given].join(' ')}"`)
+  }
+  return { handler, given }
+}

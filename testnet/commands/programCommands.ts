@@ -1,0 +1,114 @@
+import { UsageError } from '../../src/lib/errors.ts'
+import type { NodeEndpoints } from '../runner/events.ts'
+import { L1_PROGRAM } from '../runner/l1.ts'
+import { BATCHER_PROGRAM, gethProgram, nodeProgram } from '../runner/programs.ts'
+import type { RunningPrograms } from '../runner/runningPrograms.ts'
+import type { CommandedTestnet, CommandOutcome } from './commands.ts'
+
+export type CommandedPrograms = Pick<
+  RunningPrograms,
+  'names' | 'isRunning' | 'isPaused' | 'end' | 'pause' | 'startAgain'
+>
+
+export async function killProgram(
+  testnet: CommandedTestnet,
+  [target = '']: readonly string[],
+): Promise<CommandOutcome> {
+  const running = runningAt(testnet, target)
+  await Promise.all(running.map((name) => testnet.programs.end(name, 'SIGKILL')))
+  return { did: `${listed(running)} killed.`, lookAt: effectOf(testnet, target) }
+}
+
+/** Rollup node first, as in the documented order. */
+export async function stopProgram(
+  testnet: CommandedTestnet,
+  [target = '']: readonly string[],
+): Promise<CommandOutcome> {
+  const running = runningAt(testnet, target)
+  for (const name of running.toReversed()) {
+    const isInterrupted = name === L1_PROGRAM || name.endsWith('-geth')
+    await testnet.programs.end(name, isInterrupted ? 'SIGINT' : 'SIGTERM')
+  }
+  return { did: `${listed(running)} stopped.`, lookAt: effectOf(testnet, target) }
+}
+
+export async function pauseProgram(
+  testnet: CommandedTestnet,
+  [target = '']: readonly string[],
+): Promise<CommandOutcome> {
+  const { programs } = testnet
+  const running = runningAt(testnet, target).filter((name) => !programs.isPaused(name))
+  if (running.length === 0) throw new UsageError(`${target} is paused already`)
+  for (const name of running) programs.pause(name)
+  return { did: `${listed(running)} paused.`, lookAt: effectOf(testnet, target) }
+}
+
+export async function startProgram(
+  testnet: CommandedTestnet,
+  [target = '']: readonly string[],
+): Promise<CommandOutcome> {
+  const { programs } = testnet
+  const idle = programsAt(testnet, target).filter((name) => !programs.isRunning(name) || programs.isPaused(name))
+  if (idle.length === 0) throw new UsageError(`${target} has not ended, and is not paused`)
+  const paused = idle.filter((name) => programs.isPaused(name))
+  const ended = idle.filter((name) => !paused.includes(name))
+  for (const name of idle) programs.startAgain(name)
+  const did = [
+    ...(ended.length === 0 ? [] : [`${listed(ended)} started again.`]),
+    ...(paused.length === 0 ? [] : [`${listed(paused)} continued.`]),
+  ].join(' ')
+  const { rollupRpc } = nodeAt(testnet, target) ?? sequencerOf(testnet)
+  return { did, lookAt: `Heads catch up: npx devium status --rpc ${rollupRpc}` }
+}
+
+/** Programs that a word stands for, each after those that it needs. Throws UsageError where there are none. */
+function programsAt({ programs, endpoints }: CommandedTestnet, target: string): string[] {
+  const names = programs.names()
+  if (names.includes(target)) return [target]
+  const found = endpoints.nodes.flatMap(({ name }) => {
+    const [geth, node] = [gethProgram(name), nodeProgram(name)]
+    return { [name]: [geth, node], [`${name}/geth`]: [geth], [`${name}/node`]: [node] }[target] ?? []
+  })
+  if (found.length > 0) return found
+  const nodes = endpoints.nodes.map(({ name }) => name).join(', ')
+  throw new UsageError(
+    `there is no program "${target}": expected NODE, NODE/geth or NODE/node of ${nodes}; or ${L1_PROGRAM}, or ${BATCHER_PROGRAM}`,
+  )
+}
+
+function runningAt(testnet: CommandedTestnet, target: string): string[] {
+  const running = programsAt(testnet, target).filter((name) => testnet.programs.isRunning(name))
+  if (running.length === 0) throw new UsageError(`${target} does not run`)
+  return running
+}
+
+function nodeAt({ endpoints }: CommandedTestnet, target: string): NodeEndpoints | undefined {
+  return endpoints.nodes.find(({ name }) => target.split(/[/-]/)[0] === name)
+}
+
+function sequencerOf({ endpoints }: CommandedTestnet): NodeEndpoints {
+  const [sequencer] = endpoints.nodes
+  if (sequencer === undefined) throw new RangeError('a testnet has a sequencer')
+  return sequencer
+}
+
+/** Where it shows that a program is gone. */
+function effectOf(testnet: CommandedTestnet, target: string): string {
+  const sequencer = sequencerOf(testnet)
+  if (target === L1_PROGRAM) return `Safe heads wait for L1: npx devium derive status --rpc ${sequencer.rollupRpc}`
+  if (target === BATCHER_PROGRAM) {
+    return `Safe heads stand still, unsafe heads go on: npx devium status --rpc ${sequencer.rollupRpc}`
+  }
+  const node = nodeAt(testnet, target)
+  if (node !== undefined && /[/-]geth$/.test(target)) {
+    return `The rollup node waits for its execution client: npx devium derive status --rpc ${node.rollupRpc}`
+  }
+  const other = testnet.endpoints.nodes.find(({ name }) => name !== node?.name) ?? sequencer
+  const effect = node === sequencer ? 'The other nodes get no blocks' : 'The other nodes lose a peer'
+  return `${effect}: npx devium p2p peers --rpc ${other.rollupRpc}`
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+function listed(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+}
