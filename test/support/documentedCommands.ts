@@ -31,6 +31,10 @@ export const NOT_RUN: readonly (readonly [RegExp, string])[] = [
     /^npx devium-testnet$/,
     'needs an install from a registry, which test/system/package.test.ts makes where DEVIUM_INSTALLED_PACKAGE=1 asks for it',
   ],
+  [
+    /^npx devium testnet (?!--help)/,
+    'hurts the testnet that other commands ask: test/system/testnetCommands.test.ts has one of its own',
+  ],
   [/^docker /, 'needs a Docker daemon, and an image to be built: test/deploy.test.ts checks the files'],
   [/^kubectl /, 'needs a cluster: test/deploy.test.ts checks the manifests'],
   [/^devium doctor$/, 'is what the command is called, and wants the flags of a node: the example with flags is run'],

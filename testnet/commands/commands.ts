@@ -6,16 +6,10 @@ import {
 } from '../../src/cli/operator/testnet/commandTable.ts'
 import { UsageError } from '../../src/lib/errors.ts'
 import { nearMiss } from '../../src/lib/nearest.ts'
-import type { Emit, Endpoints } from '../runner/events.ts'
-import { type CommandedPrograms, killProgram, pauseProgram, startProgram, stopProgram } from './programCommands.ts'
+import type { Emit } from '../runner/events.ts'
+import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
+import { killProgram, pauseProgram, startProgram, stopProgram } from './programCommands.ts'
 
-/** The parts of a testnet that commands change. */
-export interface CommandedTestnet {
-  programs: CommandedPrograms
-  endpoints: Pick<Endpoints, 'nodes'>
-}
-
-export type CommandOutcome = Omit<CommandResult, 'command'>
 type Handler = (testnet: CommandedTestnet, words: readonly string[]) => Promise<CommandOutcome>
 /** Runs one command line, already split. Throws UsageError where the words are wrong, or cannot be followed now. */
 export type RunCommand = (words: readonly string[]) => Promise<CommandResult>

@@ -2,13 +2,7 @@ import { UsageError } from '../../src/lib/errors.ts'
 import type { NodeEndpoints } from '../runner/events.ts'
 import { L1_PROGRAM } from '../runner/l1.ts'
 import { BATCHER_PROGRAM, gethProgram, nodeProgram } from '../runner/programs.ts'
-import type { RunningPrograms } from '../runner/runningPrograms.ts'
-import type { CommandedTestnet, CommandOutcome } from './commands.ts'
-
-export type CommandedPrograms = Pick<
-  RunningPrograms,
-  'names' | 'isRunning' | 'isPaused' | 'end' | 'pause' | 'startAgain'
->
+import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
 
 export async function killProgram(
   testnet: CommandedTestnet,
