@@ -15,6 +15,7 @@ export type {
 } from '../src/p2p/base/api.ts'
 export type { HealthReport, StaticPeerHealth } from '../src/p2p/base/healthReport.ts'
 export type { NodeHealth, PartHealth } from '../src/rpc/nodeHealth.ts'
+export type { History, HistoryEvent } from '../src/rpc/schemas/history.ts'
 
 export type SyncStatus = ReturnType<typeof deviumSyncStatus>
 export type DerivationStatus = ReturnType<typeof derivationStatusToJson>

@@ -1,4 +1,5 @@
 import { showBlocks } from './blocksView.ts'
+import { showChart, startChart } from './chartView.ts'
 import { showBatcher, showDerivation } from './derivationView.ts'
 import { byId, setText } from './dom.ts'
 import { showHeads, startHeads } from './headsView.ts'
@@ -46,6 +47,7 @@ async function start(): Promise<void> {
   }
   const sheet = new PeerSheet(page)
   startPeers(page)
+  startChart(page)
 
   let drawnAtMs = 0
   const draw = (): void => {
@@ -62,6 +64,7 @@ async function start(): Promise<void> {
         : `chain ${node.chainId}${node.version === undefined ? '' : ` · ${node.version}`}`,
     )
     showHeads(node, nowMs)
+    showChart(page)
     showMesh(page)
     showBlocks(page)
     showPeers(page)

@@ -202,7 +202,7 @@ function circle(
 ): SVGElement {
   const isChosen = node === page.node
   // On the side where no line leads away.
-  const isAbove = node === undefined && y <= MIDDLE
+  const isAbove = y <= MIDDLE
   const open = (): void => (node === undefined ? page.openPeer(id) : page.chooseNode(node))
   const group = svg(
     'g',

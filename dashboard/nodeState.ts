@@ -3,6 +3,7 @@ import type {
   BlockTimes,
   DerivationStatus,
   HealthReport,
+  History,
   NodeHealth,
   PeerNews,
   PeerRecord,
@@ -11,24 +12,10 @@ import type {
   SyncStatus,
 } from './answers.ts'
 import { Connection, RpcError } from './connection.ts'
+import { NodePast } from './nodePast.ts'
 import { type Peer, type PeerFacts, withStaticPeers } from './peer.ts'
-import { Ring } from './ring.ts'
 import type { ConnectionState, Known } from './statusSentence.ts'
 
-/** Heads at one moment, for the chart. */
-export interface HeadsSample {
-  atMs: number
-  unsafe: number
-  safe: number
-  finalized: number
-}
-
-/** A sample a second: ten minutes. */
-const SAMPLES = 600
-/** Of each peer's score. */
-const SCORES = 60
-/** Peers whose scores are remembered for the small curves. */
-const CURVES = 500
 const LOOK_MS = 2_000
 /** A look at all peers is the dearer the more there are; at what they say of themselves, ten times as much. */
 const MS_PER_PEER = 5
@@ -56,8 +43,7 @@ export class NodeState implements Known {
   batcherProblem: string | undefined
   blocks: BlockTimes[] = []
   peers = new Map<string, Peer>()
-  readonly samples = new Ring<HeadsSample>(SAMPLES)
-  private readonly curves = new Map<string, Ring<number>>()
+  readonly past = new NodePast()
   private readonly onChange: () => void
   private timer: number | undefined
   private nextPeersMs = 0
@@ -80,11 +66,6 @@ export class NodeState implements Known {
     this.connection.open()
   }
 
-  /** The last scores. */
-  curve(peerId: string): Ring<number> | undefined {
-    return this.curves.get(peerId)
-  }
-
   /** After an operator has changed something. */
   async refreshPeers(): Promise<void> {
     this.nextPeersMs = 0
@@ -97,6 +78,7 @@ export class NodeState implements Known {
     this.connectionState = 'open'
     this.lostAtMs = undefined
     this.onChange()
+    void this.lookAtPast().catch(() => {})
     void connection.call<string>('devium_version').then((version) => {
       this.version = version
     })
@@ -132,18 +114,8 @@ export class NodeState implements Known {
 
   private onHeads(heads: SyncStatus): void {
     this.heads = heads
-    this.sample()
     void this.askBlocks()
     this.onChange()
-  }
-
-  private sample(): void {
-    const { heads, samples } = this
-    if (heads === undefined || heads.unsafe_l2.number === 0) return
-    const atMs = Date.now()
-    if (samples.last !== undefined && atMs - samples.last.atMs < 900) return
-    const { unsafe_l2, safe_l2, finalized_l2 } = heads
-    samples.push({ atMs, unsafe: unsafe_l2.number, safe: safe_l2.number, finalized: finalized_l2.number })
   }
 
   /** Once at a time: while a node syncs, heads move all the time. */
@@ -163,8 +135,8 @@ export class NodeState implements Known {
   /** What nobody tells of by himself. One answer that does not come keeps none of the others away. */
   private async look(): Promise<void> {
     const { connection } = this
-    this.sample()
     await Promise.allSettled([
+      this.lookAtPast(),
       connection.call<DerivationStatus>('devium_derivationStatus').then((status) => {
         this.derivation = status
       }),
@@ -180,6 +152,12 @@ export class NodeState implements Known {
       this.lookAtHealth(),
       this.lookAtPeers(),
     ])
+    this.onChange()
+  }
+
+  private async lookAtPast(): Promise<void> {
+    const sinceMs = this.past.lastMs
+    this.past.add(sinceMs, await this.connection.call<History>('devium_history', [sinceMs]))
     this.onChange()
   }
 
@@ -208,8 +186,6 @@ export class NodeState implements Known {
         return [id, { ...standing, facts }]
       }),
     )
-    for (const { peerID, connected, score } of standings) if (connected) this.addToCurve(peerID, score)
-    for (const id of this.curves.keys()) if (!this.peers.has(id)) this.curves.delete(id)
   }
 
   /** Undefined where the last answer is new enough. */
@@ -228,7 +204,6 @@ export class NodeState implements Known {
       for (const [id, score] of Object.entries(news.scores)) {
         const peer = this.peers.get(id)
         if (peer !== undefined) peer.score = score
-        this.addToCurve(id, score)
       }
       this.onChange()
       return
@@ -240,15 +215,5 @@ export class NodeState implements Known {
       },
       Math.max(NEWS_MS, this.peers.size * MS_PER_PEER),
     )
-  }
-
-  private addToCurve(id: string, score: number): void {
-    let curve = this.curves.get(id)
-    if (curve === undefined) {
-      if (this.curves.size >= CURVES) return
-      curve = new Ring(SCORES)
-      this.curves.set(id, curve)
-    }
-    curve.push(score)
   }
 }

@@ -14,6 +14,8 @@ const SORT_MS = 5_000
 /** How far from being seen a row is drawn. */
 const MARGIN = '300px'
 
+/** Scores of the small curve: ten minutes. */
+const CURVE = 60
 /** Of a cell; where the page is narrow it has no place. */
 const NOTHING = '–'
 
@@ -198,7 +200,6 @@ function remove(element: Element): void {
 function draw(page: Page, row: DrawnRow): void {
   const { element, wanted } = row
   const { peer, name, agent, direction, latencyMs, flags, tone } = wanted
-  const scores = page.node.curve(peer.peerID)
   const texts = [
     name,
     agent === '' ? NOTHING : agent,
@@ -208,7 +209,8 @@ function draw(page: Page, row: DrawnRow): void {
     score(peer.score),
     flags.length === 0 ? (peer.connected ? 'connected' : NOTHING) : flags.join(', '),
   ]
-  const shown = [...texts, tone, scores?.version].join('\n')
+  const { scores } = page.node.past
+  const shown = [...texts, tone, scores.atMs.at(-1)].join('\n')
   const now = performance.now()
   const mayWait = !row.isSeen && element.dataset.tone === tone && now - row.shownAtMs < SORT_MS
   if (row.shown === shown || mayWait) return
@@ -221,7 +223,7 @@ function draw(page: Page, row: DrawnRow): void {
     cell.classList.toggle('nothing', text === NOTHING)
   }
   element.cells[1]?.setAttribute('title', agent)
-  element.querySelector('polyline')?.setAttribute('points', curve(scores?.values ?? []))
+  element.querySelector('polyline')?.setAttribute('points', curve(scores.tail(peer.peerID, CURVE)))
 }
 
 function makeRow(page: Page, peerId: string): HTMLTableRowElement {

@@ -34,6 +34,8 @@ function commonStatus(status: SyncStatus) {
 export function blockTimesToJson({ signedAtMs, came, executedAtMs, executedBy, ...block }: BlockTimes) {
   return {
     ...{ number: block.number, hash: block.hash, timestamp: block.timestamp },
+    gasUsed: block.gasUsed ?? null,
+    transactions: block.transactions ?? null,
     signedAtMs: signedAtMs ?? null,
     came: came ?? null,
     executedAtMs: executedAtMs ?? null,

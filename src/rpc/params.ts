@@ -68,6 +68,16 @@ export function timestampParam(name: string): Param<number, number | Hex> {
   }
 }
 
+/** Unix milliseconds. */
+export function momentParam(name: string): Param<number, number> {
+  return {
+    name,
+    expects: 'Unix milliseconds, as a whole number',
+    schema: { type: 'integer', minimum: 0 },
+    parse: (value) => (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : wrongType()),
+  }
+}
+
 /** Go's clients write false as null, too. */
 export function booleanParam(name: string): Param<boolean, boolean> {
   const parse = (value: JsonValue) => (typeof value === 'boolean' ? value : value === null ? false : wrongType())

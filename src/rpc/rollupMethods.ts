@@ -4,14 +4,16 @@ import type { OutputAtBlock, RollupNodeApi } from '../rollup/node/api.ts'
 import { rollupConfigToJson } from '../rollup/protocol/index.ts'
 import type { RollupConfig } from '../rollup/protocol/types.ts'
 import { derivationStatusToJson } from './derivationJson.ts'
+import type { NodeHistory } from './history/nodeHistory.ts'
 import { blockTimesToJson, deviumSyncStatus, l2RefToJson, optimismSyncStatus, superRootToJson } from './json.ts'
 import { defineMethod } from './method.ts'
 import { healthToJson } from './nodeHealth.ts'
-import { blockNumberParam } from './params.ts'
+import { blockNumberParam, momentParam, optionalParam } from './params.ts'
 import { result, textResult } from './results.ts'
 import { hash } from './schemas/blocks.ts'
 import { derivationStatus } from './schemas/derivation.ts'
 import { nodeHealth } from './schemas/health.ts'
+import { history } from './schemas/history.ts'
 import * as schemas from './schemas/rollup.ts'
 import { writeOnce } from './writeOnce.ts'
 
@@ -23,11 +25,12 @@ export interface DeviumModules {
   /** Undefined with `--p2p.disable`. */
   peerId?: (() => Promise<string>) | undefined
   batcherStatus?: ReadBatcher | undefined
+  history: Pick<NodeHistory, 'since'>
 }
 
 /** `devium_*`: the product's own shapes. */
 export function deviumMethods(
-  { node, peerId, batcherStatus }: DeviumModules,
+  { node, peerId, batcherStatus, ...modules }: DeviumModules,
   { version, network }: { version: string; network?: string | undefined },
 ) {
   const syncStatus = writeOnce(deviumSyncStatus)
@@ -93,11 +96,19 @@ export function deviumMethods(
       name: 'devium_recentBlocks',
       params: [],
       result: result(
-        'array of objects, the highest block first: number, hash, timestamp, signedAtMs, came (atMs, from, way), executedAtMs, executedBy, safeAtMs, finalizedAtMs',
+        'array of objects, the highest block first: number, hash, timestamp, gasUsed, transactions, signedAtMs, came (atMs, from, way), executedAtMs, executedBy, safeAtMs, finalizedAtMs',
         z.array(schemas.blockTimes),
       ),
       description: 'When the last blocks were signed, came from a peer, were executed and became safe here',
       handle: () => node.recentBlocks().map(blockTimesToJson),
+    }),
+    defineMethod({
+      name: 'devium_history',
+      params: [optionalParam(momentParam('since'))],
+      result: result('object: sampleMs, samples, scores, events', history),
+      description:
+        'Heads, peers, gas and scores of the last hour, and what happened in it; what is newer than a moment',
+      handle: ([since = 0]) => modules.history.since(since),
     }),
     defineMethod({
       name: 'devium_batcherStatus',

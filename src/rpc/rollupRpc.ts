@@ -6,6 +6,7 @@ import type { Logger, RootLogger } from '../lib/logger.ts'
 import type { P2pApi } from '../p2p/base/api.ts'
 import type { RollupNodeApi } from '../rollup/node/api.ts'
 import { adminMethods } from './adminMethods.ts'
+import { NodeHistory } from './history/nodeHistory.ts'
 import { liveMethods } from './live/liveMethods.ts'
 import { defineMethod, type RpcMethod, toHandlers } from './method.ts'
 import { openRpcDocument } from './openRpc.ts'
@@ -32,15 +33,18 @@ export interface RollupRpcOptions {
   enableAdmin: boolean
 }
 
-/** The rollup node's RPC: one table of methods, and the dispatcher that serves it. */
+/**
+ * The rollup node's RPC: one table of methods, and the dispatcher that serves it. `history` is kept by whoever runs it.
+ */
 export function createRollupRpc(
   modules: RollupRpcModules,
   options: RollupRpcOptions,
-): { methods: RpcMethod[]; dispatcher: RpcDispatcher } {
+): { methods: RpcMethod[]; dispatcher: RpcDispatcher; history: NodeHistory } {
   const { node, p2p, clock, logger, metrics } = modules
   const peerId = p2p === undefined ? undefined : async () => (await p2p.self()).peerID
+  const history = new NodeHistory({ node, p2p, clock, logger })
   const methods: RpcMethod[] = [
-    ...deviumMethods({ node, peerId, batcherStatus: modules.batcherStatus }, options),
+    ...deviumMethods({ node, peerId, batcherStatus: modules.batcherStatus, history }, options),
     ...optimismMethods(node, options.version),
     ...(p2p === undefined ? [] : p2pMethods(p2p)),
     ...liveMethods({ node, p2p, clock, logger }),
@@ -63,7 +67,7 @@ export function createRollupRpc(
     },
     onUnexpectedError: (method, error) => logger.error('RPC handler failed unexpectedly', { method, err: error }),
   })
-  return { methods, dispatcher }
+  return { methods, dispatcher, history }
 }
 
 export function discoverMethod(document: () => { [key: string]: JsonValue }) {

@@ -138,6 +138,16 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
     await takePictures(page, 'dashboard')
   })
 
+  it('shows the ban and the stop of the sequencer to whoever opens it afterwards', async () => {
+    const later = await browser.newPage()
+    await later.goto(net.dashboard)
+    const events = () => later.locator('#events').textContent()
+    await expect.poll(events).toMatch(/…\w{8} banned: score.*Sequencer is healthy.*Sequencer is stopped/)
+    await later.getByRole('button', { name: 'Scores' }).click()
+    await expect.poll(() => later.locator('.u-legend').textContent()).toMatch(/…\w{8}: −?\d/)
+    await later.close()
+  })
+
   it('lets an operator unblock it and block another', async () => {
     await rowOf(hostile.peerId).getByRole('button').click()
     await act('Unblock')

@@ -245,7 +245,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
 
     const network = values.network ?? networkOfChain(config.l2ChainId)
     const rpcMetrics = createRpcMetrics(registry, 'op_node_default')
-    const { dispatcher } = createRollupRpc(
+    const { dispatcher, history } = createRollupRpc(
       { node, p2p, clock, logger, metrics: rpcMetrics, batcherStatus: readBatcher },
       { version: VERSION, network, enableAdmin: values.rpcEnableAdmin },
     )
@@ -294,6 +294,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
     l1Heads.start(signal)
     const running = Promise.all([
       node.run(signal),
+      history.run(signal),
       l1Endpoints.run(signal, () => l1Heads.lookNow()),
       runtimeConfig.run(signal, values.l1RuntimeConfigReloadInterval),
     ])

@@ -11,7 +11,12 @@ const ref = (number: number, branch = 0): L2BlockRef => ({
 })
 /** The parts of an envelope that are looked at. */
 const envelope = (number: number): PayloadEnvelope =>
-  ({ payload: { blockNumber: number, blockHash: hashOf(number), timestamp: 1_000 + number } }) as PayloadEnvelope
+  ({
+    payload: {
+      ...{ blockNumber: number, blockHash: hashOf(number), timestamp: 1_000 + number },
+      ...{ gasUsed: 50_000n, transactions: [new Uint8Array()] },
+    },
+  }) as PayloadEnvelope
 
 function started() {
   const clock = new ManualClock(5_000)
@@ -33,7 +38,8 @@ it('tells when a block came, was executed, became safe and final', async () => {
   recorder.moved({ unsafe: ref(11), safe: ref(11), finalized: ref(11) }, 'derivation')
   expect(recorder.recent).toEqual([
     {
-      ...{ number: 11, hash: hashOf(11), timestamp: 1_011, signedAtMs: undefined },
+      ...{ number: 11, hash: hashOf(11), timestamp: 1_011, gasUsed: 50_000, transactions: 1 },
+      signedAtMs: undefined,
       ...{ came: { atMs: 5_000, from: 'peer', way: 'gossip' }, executedAtMs: 5_020, executedBy: 'payload' },
       ...{ safeAtMs: 6_020, finalizedAtMs: 7_020 },
     },

@@ -12,6 +12,9 @@ export interface BlockTimes {
   hash: Hex
   /** Unix seconds. */
   timestamp: number
+  /** Of its payload; undefined where only L1 brought the block. */
+  gasUsed: number | undefined
+  transactions: number | undefined
   /** This node's sequencer handed it over to be signed and gossiped. */
   signedAtMs: number | undefined
   /** First copy from a peer. */
@@ -39,12 +42,12 @@ export class BlockTimesRecorder {
     return [...this.blocks.values()].sort((a, b) => b.number - a.number)
   }
 
-  signed({ payload }: PayloadEnvelope): void {
-    this.block(payload.blockNumber, payload.blockHash, payload.timestamp).signedAtMs ??= this.clock.now()
+  signed(envelope: PayloadEnvelope): void {
+    this.seen(envelope).signedAtMs ??= this.clock.now()
   }
 
-  came({ payload }: PayloadEnvelope, from: string, way: 'gossip' | 'request'): void {
-    const block = this.block(payload.blockNumber, payload.blockHash, payload.timestamp)
+  came(envelope: PayloadEnvelope, from: string, way: 'gossip' | 'request'): void {
+    const block = this.seen(envelope)
     block.came ??= { atMs: this.clock.now(), from, way }
   }
 
@@ -77,11 +80,18 @@ export class BlockTimesRecorder {
     }
   }
 
+  private seen({ payload }: PayloadEnvelope): BlockTimes {
+    const block = this.block(payload.blockNumber, payload.blockHash, payload.timestamp)
+    block.gasUsed = Number(payload.gasUsed)
+    block.transactions = payload.transactions.length
+    return block
+  }
+
   private block(number: number, hash: Hex, timestamp: number): BlockTimes {
     const known = this.blocks.get(hash)
     if (known !== undefined) return known
     const block: BlockTimes = {
-      ...{ number, hash, timestamp },
+      ...{ number, hash, timestamp, gasUsed: undefined, transactions: undefined },
       ...{ signedAtMs: undefined, came: undefined, executedAtMs: undefined, executedBy: undefined },
       ...{ safeAtMs: undefined, finalizedAtMs: undefined },
     }

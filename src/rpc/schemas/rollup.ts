@@ -130,6 +130,8 @@ export const blockTimes = z.object({
   number: z.number(),
   hash,
   timestamp: z.number(),
+  gasUsed: z.number().nullable(),
+  transactions: z.number().nullable().describe('how many'),
   signedAtMs: moment,
   came: z.object({ atMs: z.number(), from: z.string(), way: z.enum(['gossip', 'request']) }).nullable(),
   executedAtMs: moment,

@@ -142,7 +142,7 @@ export function recorder() {
     }),
     recentBlocks: () => [
       {
-        ...{ number: 5, hash: hash('5'), timestamp: 105, signedAtMs: undefined },
+        ...{ number: 5, hash: hash('5'), timestamp: 105, gasUsed: 63_000, transactions: 2, signedAtMs: undefined },
         came: { atMs: 105_100, from: RECORD.peerID, way: 'gossip' },
         ...{ executedAtMs: 105_120, executedBy: 'payload', safeAtMs: undefined, finalizedAtMs: undefined },
       },

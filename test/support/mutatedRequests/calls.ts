@@ -48,6 +48,7 @@ export function rollupNodeCalls(methods: readonly DescribedMethod[], facts: Chai
     level: 'info',
     'opt-in': false,
     topic: 'heads',
+    since: 0,
     'subscription id': `0x${'12'.repeat(16)}`,
   }
   return methods.map(({ name: method, params }) => ({

@@ -1,0 +1,96 @@
+import type { HistoryEvent } from './answers.ts'
+import type { NodePast } from './nodePast.ts'
+
+/** What the chart can show. */
+export const CHARTS = [
+  { key: 'behind', label: 'Blocks behind' },
+  { key: 'peers', label: 'Peers' },
+  { key: 'scores', label: 'Scores' },
+  { key: 'gas', label: 'Gas' },
+] as const
+export type ChartKey = (typeof CHARTS)[number]['key']
+
+export const SPANS = [
+  { ms: 300_000, label: '5 min' },
+  { ms: 3_600_000, label: '1 h' },
+] as const
+
+export interface Series {
+  label: string
+  /** Of the style sheet, or a number among the lines of peers. */
+  tone: string | number
+  values: (number | null)[]
+}
+
+export interface ChartData {
+  seconds: number[]
+  series: Series[]
+}
+
+/** Of peers, those with the lowest scores; more would be a ball of wool. */
+const MAX_LINES = 8
+/** Without a sample for so long, lines are interrupted: the node stood still. */
+const GAP_MS = 15_000
+
+export function chartData(past: NodePast, key: ChartKey, spanMs: number, nameOf: (peer: string) => string): ChartData {
+  const { samples, scores } = past
+  const isScores = key === 'scores'
+  const { atMs } = isScores ? scores : samples
+  const from = atMs.findIndex((ms) => ms > (atMs.at(-1) ?? 0) - spanMs)
+  const within = <T>(values: readonly T[]): T[] => values.slice(Math.max(0, from))
+  const of = (name: string) => within(samples.column(name))
+  const less = (head: string) => {
+    const heads = of(head)
+    return of('unsafe').map((unsafe, index) => {
+      const other = heads[index] ?? null
+      return unsafe === null || other === null ? null : unsafe - other
+    })
+  }
+  const series: Record<ChartKey, () => Series[]> = {
+    behind: () => [
+      { label: 'Blocks not final', tone: 'final', values: less('finalized') },
+      { label: 'Blocks not safe', tone: 'safe', values: less('safe') },
+    ],
+    peers: () => [
+      { label: 'Connected', tone: 'final', values: of('peers') },
+      { label: 'In the mesh', tone: 'good', values: of('mesh') },
+    ],
+    scores: () =>
+      lowest(past).map((peer, tone) => ({ label: nameOf(peer), tone, values: within(scores.column(peer)) })),
+    gas: () => [{ label: 'Gas used by a block', tone: 'execution', values: of('gas') }],
+  }
+  return withGaps(within(atMs), series[key](), isScores ? 3 * GAP_MS : GAP_MS)
+}
+
+function lowest({ scores }: NodePast): string[] {
+  const last = (peer: string) => scores.tail(peer, Number.POSITIVE_INFINITY).at(-1) ?? 0
+  return scores.names.sort((a, b) => last(a) - last(b)).slice(0, MAX_LINES)
+}
+
+function withGaps(atMs: readonly number[], series: Series[], gapMs: number): ChartData {
+  const gaps = atMs.flatMap((ms, index) => (ms - (atMs[index - 1] ?? ms) > gapMs ? [index] : []))
+  const insert = <T>(values: readonly T[], make: (index: number) => T): T[] =>
+    values.flatMap((value, index) => (gaps.includes(index) ? [make(index), value] : [value]))
+  return {
+    seconds: insert(atMs, (index) => (atMs[index - 1] ?? 0) + gapMs).map((ms) => ms / 1_000),
+    series: series.map((one) => ({ ...one, values: insert(one.values, () => null) })),
+  }
+}
+
+/** Those within what the chart shows, the oldest first. */
+export function eventsWithin(past: NodePast, spanMs: number): HistoryEvent[] {
+  const fromMs = (past.samples.atMs.at(-1) ?? 0) - spanMs
+  return past.events.filter(({ atMs }) => atMs > fromMs)
+}
+
+/** The colour of a mark in the chart. */
+export function eventTone({ kind }: Pick<HistoryEvent, 'kind'>): 'bad' | 'warned' | 'good' | 'quiet' {
+  if (kind === 'fault' || kind === 'ban' || kind === 'block') return 'bad'
+  if (kind === 'reorg') return 'warned'
+  return kind === 'start' ? 'quiet' : 'good'
+}
+
+/** A sentence; what an event is about is named first. */
+export function eventText({ text, subject }: HistoryEvent, nameOf: (subject: string) => string): string {
+  return subject === null ? text : `${nameOf(subject)} ${text}.`
+}
