@@ -1,6 +1,6 @@
+import { shortPeer } from '../src/lib/shortIds.ts'
 import { RpcError } from './connection.ts'
 import { byId, el, setText } from './dom.ts'
-import { shortPeer } from './format.ts'
 import type { NodeState } from './nodeState.ts'
 
 /** What an operator can do about a peer. */

@@ -10,6 +10,7 @@ export type {
   PeerRecord,
   PeerScoreReport,
   PeerStanding,
+  ScoreCause,
   ScoreTerm,
   ScoreThreshold,
 } from '../src/p2p/base/api.ts'

@@ -1,6 +1,7 @@
+import { shortHash } from '../src/lib/shortIds.ts'
 import type { BlockTimes } from './answers.ts'
 import { byId, type Child, el, replaceChildrenByKey, replaceIfChanged, svg } from './dom.ts'
-import { clockTime, count, duration, shortHash } from './format.ts'
+import { clockTime, duration } from './format.ts'
 import { type Page, peerName } from './page.ts'
 
 const SHOWN = 10
@@ -111,7 +112,7 @@ function rowOf(page: Page, { block, beganAtMs: began, signedAtMs, from, isChosen
           },
           onclick: () => page.chooseBlock(isChosen ? undefined : block.hash),
         },
-        count(block.number),
+        String(block.number),
       ),
       el('span', { class: 'quiet hash' }, ` ${shortHash(block.hash)}`),
     ),

@@ -1,4 +1,5 @@
 import uPlot from 'uplot'
+import { formatNumber } from '../src/lib/formatNumber.ts'
 import {
   CHARTS,
   type ChartData,
@@ -10,8 +11,8 @@ import {
   SPANS,
 } from './chartData.ts'
 import { byId, el, type Keyed, replaceChildrenByKey } from './dom.ts'
-import { clockTime, count, score } from './format.ts'
-import { type Page, peerName } from './page.ts'
+import { clockTime, count } from './format.ts'
+import { type Page, peerName, withNames } from './page.ts'
 import { colour, onTheme } from './theme.ts'
 
 /** Of the events, the latest that are written below the chart. */
@@ -84,7 +85,7 @@ export function showChart(page: Page): void {
       .slice(-SHOWN_EVENTS)
       .reverse()
       .map((event): Keyed => {
-        const text = eventText(event, nameOf)
+        const text = withNames(page, eventText(event, nameOf))
         const when = el('time', { class: 'quiet' }, clockTime(event.atMs))
         const mark = el('span', { class: `event-mark ${eventTone(event)}` })
         return { key: `${event.atMs} ${text}`, make: () => el('li', {}, mark, when, el('span', {}, text)) }
@@ -116,7 +117,7 @@ function legendHeight(width: number): number {
 /** Where the cursor is, or the last. */
 function atCursor(plot: uPlot, value: number | null, series: number): string {
   const shown = value ?? plot.data[series]?.at(-1)
-  return shown === null || shown === undefined ? '–' : chosen === 'scores' ? score(shown) : count(shown)
+  return shown === null || shown === undefined ? '–' : chosen === 'scores' ? formatNumber(shown) : count(shown)
 }
 
 /** A line for each event, from the top to the bottom. */
@@ -186,7 +187,7 @@ function draw(): void {
           size: chosen === 'gas' ? 84 : 48,
           space: 36,
           ...(chosen === 'scores'
-            ? { values: (_plot: uPlot, values: number[]) => values.map(score) }
+            ? { values: (_plot: uPlot, values: number[]) => values.map(formatNumber) }
             : {
                 incrs: [1, 2, 5]
                   .flatMap((digit) => Array.from({ length: 9 }, (_, power) => digit * 10 ** power))

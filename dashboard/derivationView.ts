@@ -1,7 +1,8 @@
+import { shortHash } from '../src/lib/shortIds.ts'
 import type { BatcherStatus, DerivationStatus } from './answers.ts'
 import { byId, type Child, el, replaceIfChanged } from './dom.ts'
 import { forkRows } from './forkRows.ts'
-import { ago, bytes, count, countOf, duration, sentence, shortHash } from './format.ts'
+import { ago, bytes, count, countOf, duration, sentence } from './format.ts'
 import type { NodeState } from './nodeState.ts'
 
 /** Of each list, the latest. */
@@ -24,15 +25,15 @@ function derivationParts(status: DerivationStatus, nowMs: number): Child[] {
     ['Waits for', status.text],
     [
       'L1 read to',
-      `${l1.derivedTo === null ? 'not known yet' : count(l1.derivedTo.number)} of ${l1.head === null ? '?' : count(l1.head.number)}`,
+      `${l1.derivedTo === null ? 'not known yet' : l1.derivedTo.number} of ${l1.head === null ? '?' : l1.head.number}`,
     ],
     [
       'Last batch',
       lastBatch === null
         ? 'none since the start'
-        : `${lastBatch.type}, with L1 block ${count(lastBatch.l1Block)}, ${ago(nowMs, lastBatch.atMs)}`,
+        : `${lastBatch.type}, with L1 block ${lastBatch.l1Block}, ${ago(nowMs, lastBatch.atMs)}`,
     ],
-    ['Window ends', l2.windowEndsAtL1Block === null ? '–' : `at L1 block ${count(l2.windowEndsAtL1Block)}`],
+    ['Window ends', l2.windowEndsAtL1Block === null ? '–' : `at L1 block ${l2.windowEndsAtL1Block}`],
     ...forkRows(status.forks, nowMs),
     ['L1 endpoint', endpoint(l1.endpoint)],
     ['Engine', engine.isSyncing ? 'syncs the chain by itself' : endpoint(engine.endpoint)],
@@ -41,7 +42,7 @@ function derivationParts(status: DerivationStatus, nowMs: number): Child[] {
       : [
           [
             'Blobs',
-            `${countOf(blobs.versionedHashes.length, 'blob')} of L1 block ${count(blobs.l1Block.number)}, tried ${countOf(blobs.tries, 'time')}`,
+            `${countOf(blobs.versionedHashes.length, 'blob')} of L1 block ${blobs.l1Block.number}, tried ${countOf(blobs.tries, 'time')}`,
           ] as [string, string],
         ]),
   ]
@@ -71,7 +72,7 @@ function derivationParts(status: DerivationStatus, nowMs: number): Child[] {
             .reverse()
             .map(({ type, l1Block, atMs, reason, losesChannel }) => [
               type,
-              count(l1Block),
+              String(l1Block),
               ago(nowMs, atMs),
               `${reason}${losesChannel ? '; its channel is lost' : ''}`,
             ]),
@@ -85,7 +86,7 @@ function derivationParts(status: DerivationStatus, nowMs: number): Child[] {
             lostData
               .slice(-SHOWN)
               .reverse()
-              .map(({ what, l1Block, atMs, reason }) => [what, count(l1Block), ago(nowMs, atMs), reason]),
+              .map(({ what, l1Block, atMs, reason }) => [what, String(l1Block), ago(nowMs, atMs), reason]),
           ),
         ]),
   ]
@@ -122,9 +123,7 @@ function batcherParts(status: BatcherStatus, nowMs: number): Child[] {
       ],
       [
         'Open channel',
-        open === null
-          ? 'none'
-          : `blocks ${count(open.firstBlock)} to ${count(open.lastBlock)}, ${bytes(open.inputBytes)}`,
+        open === null ? 'none' : `blocks ${open.firstBlock} to ${open.lastBlock}, ${bytes(open.inputBytes)}`,
       ],
       [
         'Last hour',
@@ -140,14 +139,14 @@ function batcherParts(status: BatcherStatus, nowMs: number): Child[] {
           inFlight
             .slice(0, SHOWN)
             .map(({ nonce, blobs, startedAtMs, feeCapWei, minedIn, problem, bumps }) => [
-              count(nonce),
+              String(nonce),
               blobs === 0 ? 'calldata' : countOf(blobs, 'blob'),
               duration(Math.max(0, nowMs - startedAtMs)),
               `${(Number(feeCapWei) / 1e9).toPrecision(3)} gwei`,
               problem ??
                 (minedIn === null
                   ? `in no block yet${bumps === 0 ? '' : `, ${countOf(bumps, 'bump')}`}`
-                  : `in L1 block ${count(minedIn)}`),
+                  : `in L1 block ${minedIn}`),
             ]),
         ),
   ]

@@ -1,8 +1,10 @@
-/** How the page writes numbers, times and names. */
+/** How the page writes amounts and times. Scores, hashes and ids it writes as the programs do. */
+
+import { shortHash } from '../src/lib/shortIds.ts'
 
 const NUMBER = new Intl.NumberFormat('en-US')
 
-/** `1,234,567`. */
+/** An amount, `1,234,567`. Numbers of blocks are names and have no commas, as in sentences of the node. */
 export function count(value: number): string {
   return NUMBER.format(value)
 }
@@ -26,21 +28,6 @@ export function duration(ms: number): string {
 /** Whole seconds and more, since a count of milliseconds would change all the time. */
 export function ago(nowMs: number, thenMs: number): string {
   return `${duration(Math.max(0, Math.round((nowMs - thenMs) / 1_000) * 1_000)).replace(/^0 ms$/, '0 s')} ago`
-}
-
-/** Two decimals at most. */
-export function score(value: number): string {
-  return String(Math.round(value * 100) / 100).replace('-', '−')
-}
-
-/** `0x1234…cdef`, as the commands of `devium` have it. */
-export function shortHash(hash: string): string {
-  return hash.length > 14 ? `${hash.slice(0, 6)}…${hash.slice(-4)}` : hash
-}
-
-/** `…hN2fKq7w`: the end of a peer id, which every command takes. IPs and subnets stay whole. */
-export function shortPeer(subject: string): string {
-  return subject.length > 12 && !/[.:]/.test(subject) ? `…${subject.slice(-8)}` : subject
 }
 
 /** `14:03:20`, in the time zone of whoever looks. */

@@ -1,5 +1,5 @@
 import { byId, el, setText } from './dom.ts'
-import { ago, count } from './format.ts'
+import { ago } from './format.ts'
 import type { NodeState } from './nodeState.ts'
 
 const TILES = [
@@ -34,7 +34,7 @@ export function showHeads(node: NodeState, nowMs: number): void {
   for (const { key } of TILES) {
     const ref = refs[key]
     const isKnown = ref !== undefined && !/^0x0*$/.test(ref.hash)
-    setText(byId(`head-${key}`), isKnown ? count(ref.number) : '–')
+    setText(byId(`head-${key}`), isKnown ? String(ref.number) : '–')
     setText(byId(`age-${key}`), isKnown ? ago(nowMs, ref.timestamp * 1_000) : 'not known yet')
   }
 }

@@ -55,7 +55,7 @@ async function start(): Promise<void> {
     const { node } = page
     const nowMs = Date.now()
     showNodes(nodes, node, nowMs, page.chooseNode)
-    showStatus(node, nowMs)
+    showStatus(page, nowMs)
     document.body.classList.toggle('stale', node.connectionState === 'lost')
     setText(
       byId('chain'),

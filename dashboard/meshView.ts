@@ -1,6 +1,7 @@
+import { shortPeer } from '../src/lib/shortIds.ts'
 import { beganAtMs } from './blocksView.ts'
 import { byId, el, type Keyed, replaceChildrenByKey, replaceIfChanged, svg } from './dom.ts'
-import { clockTime, count, duration, shortPeer } from './format.ts'
+import { clockTime, duration } from './format.ts'
 import { meshLayout, type Point } from './meshLayout.ts'
 import type { NodeState } from './nodeState.ts'
 import { nodeNameOf, type Page, peerName } from './page.ts'
@@ -260,7 +261,7 @@ function wayText(page: Page, way: readonly Step[]): HTMLElement[] {
   if (number === undefined || way.length === 0)
     return [el('p', { class: 'quiet hint' }, 'That block is no longer remembered.')]
   return [
-    el('h3', {}, `The way of block ${count(number)}`),
+    el('h3', {}, `The way of block ${number}`),
     el(
       'ol',
       { class: 'way' },

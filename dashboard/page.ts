@@ -1,4 +1,4 @@
-import { shortPeer } from './format.ts'
+import { shortPeer } from '../src/lib/shortIds.ts'
 import type { NodeState } from './nodeState.ts'
 
 /** What is shown at present; the views read it. */
@@ -17,6 +17,13 @@ export interface Page {
 /** The name of a peer that is one of the nodes of this page; undefined of others. */
 export function nodeNameOf(page: Page, peerId: string): string | undefined {
   return page.nodes.find((node) => node.peerId === peerId)?.name
+}
+
+/** A sentence of a node, with names in the place of the ids that this page has names for. */
+export function withNames({ nodes }: Page, text: string): string {
+  return nodes.reduce((named, { peerId, name }) => {
+    return peerId === undefined ? named : named.replaceAll(peerId, name).replaceAll(shortPeer(peerId), name)
+  }, text)
 }
 
 export function peerName(page: Page, peerId: string): string {

@@ -1,4 +1,5 @@
-import { duration, shortPeer } from './format.ts'
+import { shortPeer } from '../src/lib/shortIds.ts'
+import { duration } from './format.ts'
 import { directionOf, latencyMsOf, type Peer } from './peer.ts'
 
 /** What a peer's row of the table shows. */

@@ -1,12 +1,14 @@
+import { formatNumber } from '../src/lib/formatNumber.ts'
+import { eventText } from '../src/p2p/base/eventText.ts'
+import { scoreRows } from '../src/p2p/base/scoreRows.ts'
 import { carryOut, PEER_ACTIONS, type PeerAction } from './actions.ts'
 import type { PeerEvent, PeerHistory, PeerScoreReport } from './answers.ts'
 import { byId, type Child, el, replaceIfChanged } from './dom.ts'
-import { clockTime, duration, score, sentence } from './format.ts'
+import { clockTime, duration, sentence } from './format.ts'
 import { nodeNameOf, type Page, peerName } from './page.ts'
 import { directionOf, latencyMsOf, type Peer } from './peer.ts'
 import { scoreBar } from './scoreBar.ts'
-import { causes, causeText, consequences } from './scoreReasons.ts'
-import { termsOf } from './scoreTerms.ts'
+import { causes, consequences } from './scoreReasons.ts'
 
 const LOOK_MS = 2_000
 const NO_CHANGES =
@@ -130,7 +132,10 @@ export class PeerSheet {
       el('h3', {}, 'What the score is made of'),
       scoreBar(report, this.barWidth),
       termTable(report),
-      ...list('Because of', causes(report, now)),
+      ...list(
+        'Because of',
+        causes(report, now, (id) => peerName(page, id)),
+      ),
       ...list('What follows', consequences(report)),
       ...list('What helps', report.advice),
       el('h3', {}, 'History'),
@@ -160,7 +165,7 @@ export class PeerSheet {
     return el(
       'div',
       { class: 'standing', 'data-tone': tone },
-      el('span', { class: 'figure large' }, score(report.total)),
+      el('span', { class: 'figure large' }, formatNumber(report.total)),
       el(
         'div',
         {},
@@ -185,8 +190,8 @@ function list(title: string, lines: readonly string[]): Child[] {
 }
 
 function termTable(report: PeerScoreReport): HTMLElement {
-  const terms = termsOf(report)
-  if (terms.length === 0) return el('p', { class: 'empty' }, 'Nothing counts for or against it.')
+  const rows = scoreRows(report)
+  if (rows.length === 0) return el('p', { class: 'empty' }, 'Nothing counts for or against it.')
   return el(
     'table',
     { class: 'terms' },
@@ -199,16 +204,22 @@ function termTable(report: PeerScoreReport): HTMLElement {
     el(
       'tbody',
       {},
-      ...terms.map(({ label, detail, value }, index) =>
+      ...rows.map(({ name, count, weight, score }, index) =>
         el(
           'tr',
           {},
-          el('td', {}, el('span', { class: `swatch term-${value < 0 ? 'bad' : 'good'} shade-${index % 4}` }), label),
-          el('td', { class: 'quiet' }, detail),
-          el('td', { class: 'number' }, score(value)),
+          el('td', {}, el('span', { class: `swatch term-${score < 0 ? 'bad' : 'good'} shade-${index % 4}` }), name),
+          el('td', { class: 'quiet' }, count === '' ? '' : `${count} × ${weight}`),
+          el('td', { class: 'number' }, formatNumber(score)),
         ),
       ),
-      el('tr', { class: 'sum' }, el('td', {}, 'Total'), el('td'), el('td', { class: 'number' }, score(report.total))),
+      el(
+        'tr',
+        { class: 'sum' },
+        el('td', {}, 'Total'),
+        el('td'),
+        el('td', { class: 'number' }, formatNumber(report.total)),
+      ),
     ),
   )
 }
@@ -235,8 +246,8 @@ function historyTable(events: readonly PeerEvent[]): HTMLElement {
             'tr',
             {},
             el('td', { class: 'quiet' }, clockTime(event.lastMs)),
-            el('td', {}, el('span', { class: `kind ${event.kind}` }, event.kind), ` ${causeText(event)}`),
-            el('td', { class: 'number' }, score(event.score)),
+            el('td', { class: `kind ${event.kind}` }, eventText(event)),
+            el('td', { class: 'number' }, formatNumber(event.score)),
           ),
         ),
     ),

@@ -1,5 +1,6 @@
+import { formatNumber } from '../src/lib/formatNumber.ts'
 import { byId, el, putInOrder, setText, svg } from './dom.ts'
-import { count, countOf, duration, score } from './format.ts'
+import { count, countOf, duration } from './format.ts'
 import type { NodeState } from './nodeState.ts'
 import { nodeNameOf, type Page } from './page.ts'
 import { PEER_ORDERS, type PeerRow, sortPeers, toPeerRow } from './peerRow.ts'
@@ -206,7 +207,7 @@ function draw(page: Page, row: DrawnRow): void {
     direction,
     latencyMs === undefined ? NOTHING : duration(latencyMs),
     peer.inMesh ? 'in the mesh' : NOTHING,
-    score(peer.score),
+    formatNumber(peer.score),
     flags.length === 0 ? (peer.connected ? 'connected' : NOTHING) : flags.join(', '),
   ]
   const { scores } = page.node.past

@@ -1,15 +1,17 @@
+import { formatNumber } from '../src/lib/formatNumber.ts'
+import { type ScoreRow, scoreRows } from '../src/p2p/base/scoreRows.ts'
 import type { PeerScoreReport } from './answers.ts'
 import { el, svg } from './dom.ts'
-import { score } from './format.ts'
 import { labelRows } from './labelRows.ts'
 import { limitsOf, limitText, type ScoreLimit } from './scoreReasons.ts'
-import { type ScoreTermPart, termsOf } from './scoreTerms.ts'
 
 const MARGIN = 4
 const BAR_HEIGHT = 20
 /** Of a threshold's line above and below the bar. */
 const OVERHANG = 6
 const ROW_HEIGHT = 14
+/** How much of the bar is for what counts against a peer. Gains have a scale of their own: most are below 1. */
+const LOSSES = 0.66
 /** At 11 pixels; wider than most letters are. */
 const LETTER_WIDTH = 6.6
 
@@ -18,7 +20,7 @@ const LETTER_WIDTH = 6.6
  * are named above it, and once more below, where those that are crossed are marked. `width` is in pixels.
  */
 export function scoreBar(report: PeerScoreReport, width: number): HTMLElement {
-  const terms = termsOf(report)
+  const terms = scoreRows(report)
   const limits = limitsOf(report)
   const x = scaleOf(terms, limits, width)
   const labels = limits
@@ -36,28 +38,31 @@ export function scoreBar(report: PeerScoreReport, width: number): HTMLElement {
     svg(
       'path',
       { d: `M${total - 5} ${triangle + 8}l5 -8l5 8z`, class: 'total' },
-      svg('title', {}, `total ${score(report.total)}`),
+      svg('title', {}, `total ${formatNumber(report.total)}`),
     ),
   )
   return el('div', { class: 'score-bar' }, picture, limitsRow(limits))
 }
 
-function scaleOf(
-  terms: readonly ScoreTermPart[],
-  limits: readonly ScoreLimit[],
-  width: number,
-): (value: number) => number {
+function scaleOf(terms: readonly ScoreRow[], limits: readonly ScoreLimit[], width: number): (value: number) => number {
   const sum = (sign: number): number =>
-    terms.reduce((total, { value }) => (value * sign > 0 ? total + value : total), 0)
+    terms.reduce((total, { score }) => (score * sign > 0 ? total + score : total), 0)
   const lowest = Math.min(...limits.map(({ value }) => value), 0)
   const min = Math.min(sum(-1), lowest) * 1.08 - 2
-  const max = Math.max(sum(1) * 1.08, -min * 0.12, 5)
-  return (value) => MARGIN + ((width - 2 * MARGIN) * (value - min)) / (max - min)
+  const max = roundUp(sum(1))
+  const zero = MARGIN + (width - 2 * MARGIN) * LOSSES
+  return (value) => zero + (value < 0 ? (zero - MARGIN) * (value / -min) : (width - MARGIN - zero) * (value / max))
 }
 
-function termBars(terms: readonly ScoreTermPart[], x: (value: number) => number, top: number): SVGElement[] {
+/** The end of the scale of gains: 1, 2, 5, 10 and so on. */
+function roundUp(gain: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(gain, 1)))
+  return [1, 2, 5, 10].map((digit) => digit * power).find((end) => end >= gain) ?? gain
+}
+
+function termBars(terms: readonly ScoreRow[], x: (value: number) => number, top: number): SVGElement[] {
   let [left, right] = [0, 0]
-  return terms.map(({ value, label }, index) => {
+  return terms.map(({ score: value, name: label }, index) => {
     const from = value < 0 ? left + value : right
     if (value < 0) left += value
     else right += value
@@ -66,7 +71,7 @@ function termBars(terms: readonly ScoreTermPart[], x: (value: number) => number,
     return svg(
       'rect',
       { x: x(from), y: top, width: Math.max(1.5, length), height: BAR_HEIGHT, rx: 2, class: name },
-      svg('title', {}, `${label}: ${score(value)}`),
+      svg('title', {}, `${label}: ${formatNumber(value)}`),
     )
   })
 }
@@ -106,8 +111,8 @@ function limitsRow(limits: readonly ScoreLimit[]): HTMLElement | null {
   )
 }
 
-function textOf(report: PeerScoreReport, terms: readonly ScoreTermPart[], limits: readonly ScoreLimit[]): string {
-  const parts = terms.map(({ label, value }) => `${label} ${score(value)}`).join(', ')
+function textOf(report: PeerScoreReport, terms: readonly ScoreRow[], limits: readonly ScoreLimit[]): string {
+  const parts = terms.map(({ name: label, score: value }) => `${label} ${formatNumber(value)}`).join(', ')
   const names = limits.map((limit) => `${limitText(limit)}${limit.isCrossed ? ' (crossed)' : ''}`).join(' · ')
-  return `Score ${score(report.total)}: ${parts || 'nothing counts for or against it'}. Thresholds: ${names || 'none'}`
+  return `Score ${formatNumber(report.total)}: ${parts || 'nothing counts for or against it'}. Thresholds: ${names || 'none'}`
 }

@@ -1,5 +1,7 @@
-import type { PeerEvent, PeerScoreReport, ScoreThreshold } from './answers.ts'
-import { ago, clockTime, count, countOf, duration, score, shortPeer } from './format.ts'
+import { formatNumber } from '../src/lib/formatNumber.ts'
+import { causeText } from '../src/p2p/base/eventText.ts'
+import type { PeerScoreReport, ScoreCause, ScoreThreshold } from './answers.ts'
+import { ago, clockTime, countOf, duration } from './format.ts'
 
 /** Of those on its IP. */
 const SHOWN_NEIGHBOURS = 5
@@ -29,9 +31,9 @@ function holds({ name }: ScoreThreshold, report: Pick<PeerScoreReport, 'static'>
   return name !== 'ban' || !report.static
 }
 
-/** `gossip −10`, or `publish, graylist −40`. */
+/** `gossip -10`, or `publish, graylist -40`. */
 export function limitText({ names, value }: ScoreLimit): string {
-  return `${names.join(', ')} ${score(value)}`
+  return `${names.join(', ')} ${formatNumber(value)}`
 }
 
 /** In force now, or coming, while the peer is as it is. */
@@ -55,39 +57,35 @@ export function consequences(report: PeerScoreReport): string[] {
         changesInS === null
           ? `not over within ${duration(forecastHorizonS * 1_000)} by itself`
           : `over in ${duration(changesInS * 1_000)} if nothing more happens`
-      lines.push(`below ${score(value)} (${name}): ${effect}; ${name === 'ban' ? 'at once' : end}`)
+      lines.push(`below ${formatNumber(value)} (${name}): ${effect}; ${name === 'ban' ? 'at once' : end}`)
     } else if (changesInS !== null)
-      lines.push(`falls below ${score(value)} (${name}) in ${duration(changesInS * 1_000)}: ${effect}`)
+      lines.push(`falls below ${formatNumber(value)} (${name}) in ${duration(changesInS * 1_000)}: ${effect}`)
   }
   if (lines.length === 0) lines.push('it is above every threshold')
   return lines
-}
-
-type Cause = Pick<PeerEvent, 'reason' | 'detail' | 'block' | 'count' | 'lastMs'>
-
-export function causeText({ reason, detail, block, count: times }: Cause): string {
-  const of = block === undefined ? '' : ` of block ${count(block.number)}`
-  return `${reason}${of}${detail === undefined ? '' : `, ${detail}`}${times > 1 ? `, ${count(times)} times` : ''}`
 }
 
 /** What stands behind the bad parts. */
 export function causes(
   { causes: { rejections, behaviour, application }, ipColocation, peerID }: PeerScoreReport,
   now: number,
+  nameOf: (peerId: string) => string,
 ): string[] {
-  const of = (what: string) => (cause: Cause) => `${what}: ${causeText(cause)} (${ago(now, cause.lastMs)})`
+  const of = (what: string) => (cause: ScoreCause) => `${what}: ${causeText(cause)} (${ago(now, cause.lastMs)})`
   return [
     ...rejections.map(of('invalid message')),
     ...behaviour.map(of('misbehaviour')),
     ...application.map(of('request')),
     ...ipColocation.parts
       .filter(({ score: points }) => points < 0)
-      .map(({ ip, peers }) => `IP ${ip} is also that of ${someOf(peers.filter((peer) => peer !== peerID))}`),
+      .map(
+        ({ ip, peers }) => `IP ${ip} is also that of ${someOf(peers.filter((peer) => peer !== peerID).map(nameOf))}`,
+      ),
   ]
 }
 
-function someOf(peerIds: readonly string[]): string {
-  const named = peerIds.slice(0, SHOWN_NEIGHBOURS).map(shortPeer)
-  const others = peerIds.length - named.length
+function someOf(names: readonly string[]): string {
+  const named = names.slice(0, SHOWN_NEIGHBOURS)
+  const others = names.length - named.length
   return others === 0 ? named.join(', ') : `${named.join(', ')} and ${countOf(others, 'other')}`
 }

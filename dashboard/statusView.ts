@@ -1,6 +1,7 @@
 import { askToken } from './actions.ts'
 import { byId, el, replaceIfChanged, setText } from './dom.ts'
 import type { NodeState } from './nodeState.ts'
+import { type Page, withNames } from './page.ts'
 import { type Status, statusOf, type Tone } from './statusSentence.ts'
 
 const MARKS: Record<Tone, string> = { good: '✓', warned: '!', bad: '✕', unknown: '?' }
@@ -13,10 +14,11 @@ export function toneMark(tone: Tone): HTMLElement {
 
 let announced = ''
 
-export function showStatus(node: NodeState, nowMs: number): Status {
+export function showStatus(page: Page, nowMs: number): Status {
+  const { node } = page
   const status = statusOf(node, nowMs)
   const title = byId('sentence')
-  setText(title, status.text)
+  setText(title, withNames(page, status.text))
   byId('sentence').parentElement?.setAttribute('data-tone', status.tone)
   const command = byId('command')
   setText(command, status.command ?? '')
@@ -32,7 +34,7 @@ export function showStatus(node: NodeState, nowMs: number): Status {
           'div',
           {},
           el('h3', {}, label),
-          el('p', {}, text),
+          el('p', {}, withNames(page, text)),
           ends === undefined ? null : el('code', { class: 'command' }, ends),
         ),
       ),

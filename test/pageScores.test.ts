@@ -19,12 +19,12 @@ const follows = (changes: Partial<PeerScoreReport>) => consequences(scoreReport(
 describe('the thresholds of a score', () => {
   it('are named together where they are one, the highest first', () => {
     const limits = limitsOf({ thresholds: thresholds(-12), static: false })
-    expect(limits.map(limitText)).toEqual(['mesh 0', 'gossip −10', 'publish, graylist −40', 'ban −100'])
+    expect(limits.map(limitText)).toEqual(['mesh 0', 'gossip -10', 'publish, graylist -40', 'ban -100'])
     expect(limits.map(({ isCrossed }) => isCrossed)).toEqual([true, true, false, false])
   })
 
   it('have no ban for a static peer', () => {
-    expect(limitsOf({ thresholds: thresholds(-500), static: true }).map(limitText)).not.toContain('ban −100')
+    expect(limitsOf({ thresholds: thresholds(-500), static: true }).map(limitText)).not.toContain('ban -100')
   })
 })
 
@@ -43,7 +43,7 @@ describe('what follows for a peer', () => {
     [
       'below two thresholds',
       { thresholds: thresholds(-12) },
-      [/^below 0 \(mesh\): mesh effect; not over/, /^below −10 \(gossip\): gossip effect; not over/],
+      [/^below 0 \(mesh\): mesh effect; not over/, /^below -10 \(gossip\): gossip effect; not over/],
     ],
   ])('%s', (_, changes, expected) => {
     expect(follows(changes)).toEqual(expected.map((line) => expect.stringMatching(line)))

@@ -1,5 +1,4 @@
-// The one short form of an id: commands, sentences, `devium watch` and the testnet's view have it from here. The page has the
-// same in dashboard/format.ts, since it imports nothing of the programs.
+// The one short form of an id: commands, sentences, `devium watch`, the testnet's view and the page have it from here.
 
 /** `0x1234…cdef`: enough of a hash to tell it from its neighbours. */
 export function shortHash(hash: string): string {

@@ -130,7 +130,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
       .toBe(true)
     await rowOf(hostile.peerId).getByRole('button').click()
     await expect.poll(() => sheet().textContent()).toMatch(/Banned for \d+ min more.*score −?-?\d+.* is below -100/)
-    await expect.poll(() => sheet().textContent()).toMatch(/Invalid messages.*What follows.*What helps/)
+    await expect.poll(() => sheet().textContent()).toMatch(/invalid messages.*What follows.*What helps/)
     expect(await sheet().locator('.history .kind.ban').count()).toBeGreaterThan(0)
     expect(await sheet().locator('.score-bar rect.term-bad').count()).toBeGreaterThan(0)
     await takePictures(page, 'peer')

@@ -149,10 +149,10 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
     await rowOf(BANNED).getByRole('button').click()
     const sheet = page.locator('#peer')
     await sheet.locator('.limits').waitFor()
-    const named = 'Thresholds: mesh 0 (crossed) · gossip −10 (crossed) · publish, graylist −40 · ban −100'
+    const named = 'Thresholds: mesh 0 (crossed) · gossip -10 (crossed) · publish, graylist -40 · ban -100'
     expect(await sheet.locator('.limits').textContent()).toBe(named)
     expect(await sheet.locator('.score-bar svg').getAttribute('aria-label')).toBe(
-      `Score −40: False blocks −40. ${named}`,
+      `Score -40: false blocks -40. ${named}`,
     )
     expect(await sheet.locator('.score-bar text').count()).toBe(4)
     expect(await sheet.textContent()).toMatch(/Refused until \d\d:\d\d:\d\d \(60 min left\), unless/)

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire, stripTypeScriptTypes } from 'node:module'
-import { dirname, extname, join } from 'node:path'
+import { basename, dirname, extname, join } from 'node:path'
 import { DeviumError } from '../../lib/errors.ts'
 
 /** One file as it goes to a browser. */
@@ -21,6 +21,9 @@ const LIBRARY = [
   { name: 'uplot.js', from: 'uplot/dist/uPlot.esm.js', type: 'text/javascript; charset=utf-8' },
   { name: 'uplot.css', from: 'uplot/dist/uPlot.min.css', type: 'text/css; charset=utf-8' },
 ] as const
+
+/** What the page shares with the programs, so that both say the same: modules that need nothing but each other. */
+const SHARED = ['lib/formatNumber', 'lib/shortIds', 'p2p/base/eventText', 'p2p/base/scoreRows', 'p2p/base/scoreTerms']
 
 /** Where `dashboard/index.html` stands above this file, whether that is run as it is or compiled. */
 function pageFolder(): string {
@@ -47,6 +50,14 @@ export function createPageFiles(): (name: string) => PageFile | undefined {
       return { content: name.endsWith('.ts') ? toModule(text) : text, type }
     })
   }
+  const source = join(import.meta.dirname, '../..')
+  for (const path of SHARED) {
+    const file = join(source, `${path}${extname(import.meta.filename)}`)
+    files.set(`${basename(path)}.ts`, () => ({
+      content: toModule(readFileSync(file, 'utf8')),
+      type: TYPES['.ts'] ?? '',
+    }))
+  }
   for (const { name, from, type } of LIBRARY) {
     files.set(name, () => ({ content: readFileSync(require.resolve(from), 'utf8'), type }))
   }
@@ -58,7 +69,9 @@ export function createPageFiles(): (name: string) => PageFile | undefined {
   }
 }
 
-/** Browsers know no package names. */
+/** Browsers know no package names; all files stand in one folder for them. */
 function toModule(text: string): string {
-  return stripTypeScriptTypes(text).replaceAll(/from 'uplot'/g, "from './uplot.js'")
+  return stripTypeScriptTypes(text)
+    .replaceAll(/from '\.[^']*\/(\w+)\.[jt]s'/g, "from './$1.ts'")
+    .replaceAll(/from 'uplot'/g, "from './uplot.js'")
 }

@@ -1,10 +1,12 @@
 import { z } from 'zod'
+import { formatNumber } from '../../../lib/formatNumber.ts'
 import { shortPeer } from '../../../lib/shortIds.ts'
-import { RESPONSE_TERMS, TOPIC_TERMS } from '../../../p2p/base/scoreTerms.ts'
+import { causeText } from '../../../p2p/base/eventText.ts'
+import { scoreRows } from '../../../p2p/base/scoreRows.ts'
 import { formatTable, type LineWidth, plainText, wrapText } from '../../shared/table.ts'
-import { formatNumber, formatSeconds, formatTime } from '../../shared/units.ts'
-import { causeText, formatEvents } from './historyView.ts'
-import { historySchema, type PeerEvents, type Score, type ScoreTerm, scoreSchema } from './peerSchemas.ts'
+import { formatSeconds, formatTime } from '../../shared/units.ts'
+import { formatEvents } from './historyView.ts'
+import { historySchema, type PeerEvents, type Score, scoreSchema } from './peerSchemas.ts'
 
 /** deviump2p_peerScore and deviump2p_peerHistory of one peer. */
 export const explanationSchema = z.object({ score: scoreSchema, history: historySchema })
@@ -71,36 +73,7 @@ function headline(report: Score, width: LineWidth): string {
 const PART_COLUMNS = ['made of', 'count', 'weight', 'score']
 
 function partsTable(report: Score, width: LineWidth): string {
-  const rows: string[][] = []
-  const add = (
-    name: string,
-    { value, weight, score }: ScoreTerm,
-    options: { factor?: number; squared?: true | undefined } = {},
-  ) => {
-    if (value * weight === 0) return
-    const { factor = 1, squared } = options
-    const count = squared === true ? `${formatNumber(Math.sqrt(value))}²` : formatNumber(value)
-    rows.push([name, count, formatNumber(weight * factor), formatNumber(score * factor)])
-  }
-  for (const part of report.topics.parts) {
-    for (const { name, row, squared } of TOPIC_TERMS) {
-      add(`blocks v${part.version}: ${row}`, part[name], { factor: part.topicWeight, squared })
-    }
-  }
-  const uncapped = report.topics.parts.reduce((sum, { score }) => sum + score, 0)
-  if (report.topics.cap > 0 && uncapped > report.topics.cap) {
-    const [less, cap] = [report.topics.cap - uncapped, report.topics.cap].map(formatNumber)
-    rows.push([`all topics bring at most ${cap}`, '', '', String(less)])
-  }
-  for (const { name, row, squared } of RESPONSE_TERMS) add(row, report.application[name], { squared })
-  for (const { ip, peers, threshold, exemptBy, ...term } of report.ipColocation.parts) {
-    if (exemptBy !== null) rows.push([`IP ${ip}: exempt (${exemptBy})`, '', '', '0'])
-    else if (term.value > 0) add(`IP ${ip}: ${peers.length} peers, ${threshold} are free`, term, { squared: true })
-  }
-  const { penalties, threshold, ...behaviour } = report.behaviour
-  const misbehaved = `misbehaviour: ${formatNumber(penalties)} points, ${threshold} are free`
-  if (penalties > 0 && behaviour.value === 0) rows.push([misbehaved, '0', formatNumber(behaviour.weight), '0'])
-  add(misbehaved, behaviour, { squared: true })
+  const rows = scoreRows(report).map(({ name, count, weight, score }) => [name, count, weight, formatNumber(score)])
   if (rows.length === 0) return 'nothing counts for or against it'
   if (rows.length > 1) rows.push(['total', '', '', formatNumber(report.total)])
   return formatTable(PART_COLUMNS, rows, width)

@@ -111,6 +111,4 @@ export const dumpSchema = z.object({
 })
 
 export type Score = z.infer<typeof scoreSchema>
-export type ScoreTerm = z.infer<typeof termSchema>
-export type ScoreCause = z.infer<typeof causeSchema>
 export type PeerEvents = z.infer<typeof historySchema>['events']

@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { formatNumber } from '../../../lib/formatNumber.ts'
 import { shortPeer } from '../../../lib/shortIds.ts'
 import { formatTable, type LineWidth, peerFor, plainText } from '../../shared/table.ts'
-import { formatNumber, formatSeconds, formatTime } from '../../shared/units.ts'
+import { formatSeconds, formatTime } from '../../shared/units.ts'
 import { bansSchema, dumpSchema } from './peerSchemas.ts'
 
 /** What deviump2p_peers leaves out; both undefined where the node does not say. */

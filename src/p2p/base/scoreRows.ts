@@ -1,0 +1,61 @@
+import { formatNumber } from '../../lib/formatNumber.ts'
+import { RESPONSE_TERMS, type ResponseTerm, TOPIC_TERMS, type TopicTerm } from './scoreTerms.ts'
+
+interface Term {
+  value: number
+  weight: number
+  score: number
+}
+
+/** Of a score report, what its rows are made from. */
+export interface ScoreParts {
+  topics: { cap: number; parts: ({ version: number; topicWeight: number; score: number } & Record<TopicTerm, Term>)[] }
+  application: Record<ResponseTerm, Term>
+  ipColocation: { parts: (Term & { ip: string; peers: string[]; threshold: number; exemptBy: string | null })[] }
+  behaviour: Term & { penalties: number; threshold: number }
+}
+
+/** One part of a score: what is counted, what one of it weighs, and what that makes. */
+export interface ScoreRow {
+  name: string
+  /** Empty where nothing is counted. */
+  count: string
+  weight: string
+  score: number
+}
+
+/** The parts of a score, in words; together they are its total. Commands and the page show these rows. */
+export function scoreRows({ topics, application, ipColocation, behaviour }: ScoreParts): ScoreRow[] {
+  const rows: ScoreRow[] = []
+  const add = (
+    name: string,
+    { value, weight, score }: Term,
+    { factor = 1, squared }: { factor?: number; squared?: true | undefined } = {},
+  ) => {
+    if (value * weight === 0) return
+    const count = squared === true ? `${formatNumber(Math.sqrt(value))}²` : formatNumber(value)
+    rows.push({ name, count, weight: formatNumber(weight * factor), score: score * factor })
+  }
+  for (const part of topics.parts) {
+    for (const { name, row, squared } of TOPIC_TERMS) {
+      add(`blocks v${part.version}: ${row}`, part[name], { factor: part.topicWeight, squared })
+    }
+  }
+  const uncapped = topics.parts.reduce((sum, { score }) => sum + score, 0)
+  if (topics.cap > 0 && uncapped > topics.cap) {
+    const name = `all topics bring at most ${formatNumber(topics.cap)}`
+    rows.push({ name, count: '', weight: '', score: topics.cap - uncapped })
+  }
+  for (const { name, row, squared } of RESPONSE_TERMS) add(row, application[name], { squared })
+  for (const { ip, peers, threshold, exemptBy, ...term } of ipColocation.parts) {
+    if (exemptBy !== null) rows.push({ name: `IP ${ip}: exempt (${exemptBy})`, count: '', weight: '', score: 0 })
+    else if (term.value > 0) add(`IP ${ip}: ${peers.length} peers, ${threshold} are free`, term, { squared: true })
+  }
+  const { penalties, threshold, ...term } = behaviour
+  const misbehaved = `misbehaviour: ${formatNumber(penalties)} points, ${threshold} are free`
+  if (penalties > 0 && term.value === 0) {
+    rows.push({ name: misbehaved, count: '0', weight: formatNumber(term.weight), score: 0 })
+  }
+  add(misbehaved, term, { squared: true })
+  return rows
+}
