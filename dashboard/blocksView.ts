@@ -1,5 +1,6 @@
 import { shortHash } from '../src/lib/shortIds.ts'
 import type { BlockTimes } from './answers.ts'
+import { copyButton } from './copyButton.ts'
 import { byId, type Child, el, replaceChildrenByKey, replaceIfChanged, svg } from './dom.ts'
 import { clockTime, duration } from './format.ts'
 import { type Page, peerName } from './page.ts'
@@ -115,6 +116,7 @@ function rowOf(page: Page, { block, beganAtMs: began, signedAtMs, from, isChosen
         String(block.number),
       ),
       el('span', { class: 'quiet hash' }, ` ${shortHash(block.hash)}`),
+      copyButton(block.hash, `the hash of block ${block.number}`),
     ),
     cell('signed', 'signed', signedAtMs === undefined ? '–' : clockTime(signedAtMs)),
     el(

@@ -7,7 +7,8 @@ import { showMesh } from './meshView.ts'
 import { NodeState } from './nodeState.ts'
 import type { Page } from './page.ts'
 import { PeerSheet } from './peerSheet.ts'
-import { showPeers, startPeers } from './peersView.ts'
+import { filterPeers, showPeers, startPeers } from './peersView.ts'
+import { type Place, readPlace, writePlace } from './place.ts'
 import { showNodes, showStatus } from './statusView.ts'
 import { startTheme } from './theme.ts'
 
@@ -35,15 +36,26 @@ async function start(): Promise<void> {
     node: first,
     block: undefined,
     peer: undefined,
-    chooseNode(node) {
-      page.node = node
-      draw()
-    },
-    chooseBlock(hash) {
-      page.block = hash
-      draw()
-    },
-    openPeer: (peerId) => sheet.open(peerId),
+    chooseNode: (node) => go({ node: node === first ? undefined : node.name }),
+    chooseBlock: (block) => go({ block }),
+    openPeer: (peer) => go({ peer }),
+    choosePeers: (filter) => go(filter, 'replaceState'),
+  }
+  const go = (changes: Place, how: 'pushState' | 'replaceState' = 'pushState'): void => {
+    const before = readPlace(location.hash)
+    const hash = writePlace({ ...before, ...changes })
+    if (hash === writePlace(before)) return
+    history[how](null, '', `${location.pathname}${location.search}${hash}`)
+    show()
+  }
+  /** What the address says. */
+  const show = (): void => {
+    const place = readPlace(location.hash)
+    page.node = nodes.find(({ name }) => name === place.node) ?? first
+    page.block = place.block
+    filterPeers(place)
+    sheet.show(place.peer)
+    draw()
   }
   const sheet = new PeerSheet(page)
   startPeers(page)
@@ -84,7 +96,9 @@ async function start(): Promise<void> {
   }
   document.addEventListener('visibilitychange', () => changed())
   setInterval(() => changed(), TICK_MS)
-  draw()
+  addEventListener('popstate', show)
+  addEventListener('hashchange', show)
+  show()
   for (const node of nodes) node.open()
 }
 

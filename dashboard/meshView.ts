@@ -250,7 +250,22 @@ function legend(): HTMLElement {
       ),
       text,
     )
-  return el('ul', { class: 'legend' }, item('edge mesh', 'in the mesh'), item('edge', 'connected'))
+  const dot = (name: string, text: string): HTMLElement => {
+    const mark = svg('circle', { cx: 7, cy: 7, r: 5, class: 'body' })
+    return el(
+      'li',
+      {},
+      svg('svg', { viewBox: '0 0 14 14', 'aria-hidden': 'true', class: `vertex ${name}` }, mark),
+      text,
+    )
+  }
+  return el(
+    'ul',
+    { class: 'legend' },
+    ...[item('edge mesh', 'in the mesh'), item('edge', 'connected'), item('edge way', 'way of the block')],
+    ...[dot('good', 'healthy node'), dot('peer', 'peer'), dot('warned', 'degraded, or score below 0')],
+    dot('bad', 'stopped, banned or blocked'),
+  )
 }
 
 function wayText(page: Page, way: readonly Step[]): HTMLElement[] {

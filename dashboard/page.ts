@@ -1,5 +1,6 @@
 import { shortPeer } from '../src/lib/shortIds.ts'
 import type { NodeState } from './nodeState.ts'
+import type { Place } from './place.ts'
 
 /** What is shown at present; the views read it. */
 export interface Page {
@@ -11,7 +12,9 @@ export interface Page {
   peer: string | undefined
   chooseNode(node: NodeState): void
   chooseBlock(hash: string | undefined): void
-  openPeer(peerId: string): void
+  openPeer(peerId: string | undefined): void
+  /** Which peers are listed. */
+  choosePeers(filter: Pick<Place, 'search' | 'show'>): void
 }
 
 /** The name of a peer that is one of the nodes of this page; undefined of others. */

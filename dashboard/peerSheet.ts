@@ -3,6 +3,7 @@ import { eventText } from '../src/p2p/base/eventText.ts'
 import { scoreRows } from '../src/p2p/base/scoreRows.ts'
 import { carryOut, PEER_ACTIONS, type PeerAction } from './actions.ts'
 import type { PeerEvent, PeerHistory, PeerScoreReport } from './answers.ts'
+import { copyButton } from './copyButton.ts'
 import { byId, type Child, el, replaceIfChanged } from './dom.ts'
 import { clockTime, duration, sentence } from './format.ts'
 import { nodeNameOf, type Page, peerName } from './page.ts'
@@ -35,9 +36,9 @@ export class PeerSheet {
     this.page = page
     this.dialog.append(this.head, this.buttons, this.content)
     this.dialog.addEventListener('close', () => {
-      clearInterval(this.timer)
-      page.peer = undefined
-      this.shown = undefined
+      const { peer } = page
+      this.forget()
+      if (peer !== undefined) page.openPeer(undefined)
     })
     // The bar of the score is as wide as there is room.
     addEventListener('resize', () => {
@@ -49,13 +50,33 @@ export class PeerSheet {
     })
   }
 
-  open(peerId: string): void {
+  /** Undefined: closes it. */
+  show(peerId: string | undefined): void {
+    if (peerId === this.page.peer) return
+    if (peerId === undefined) {
+      this.forget()
+      this.dialog.close()
+    } else this.open(peerId)
+  }
+
+  private forget(): void {
+    clearInterval(this.timer)
+    this.page.peer = undefined
+    this.shown = undefined
+  }
+
+  private open(peerId: string): void {
     this.page.peer = peerId
     this.shown = undefined
     const { page } = this
     const name = nodeNameOf(page, peerId)
     this.head.replaceChildren(
-      el('div', {}, el('h2', { id: 'peer-name' }, name ?? 'Peer'), el('p', { class: 'id' }, peerId)),
+      el(
+        'div',
+        {},
+        el('h2', { id: 'peer-name' }, name ?? 'Peer'),
+        el('p', { class: 'id' }, peerId, copyButton(peerId, 'the peer id')),
+      ),
       el(
         'button',
         { type: 'button', class: 'icon-button', 'aria-label': 'Close', onclick: () => this.dialog.close() },
@@ -64,14 +85,14 @@ export class PeerSheet {
     )
     replaceIfChanged(this.buttons, `${peerId} opening`, () => [])
     replaceIfChanged(this.content, `${peerId} opening`, () => [el('p', { class: 'empty' }, 'Asking the node…')])
-    this.dialog.showModal()
+    if (!this.dialog.open) this.dialog.showModal()
     this.content.scrollTop = 0
     clearInterval(this.timer)
-    this.timer = window.setInterval(() => void this.show(peerId), LOOK_MS)
-    void this.show(peerId)
+    this.timer = window.setInterval(() => void this.look(peerId), LOOK_MS)
+    void this.look(peerId)
   }
 
-  private async show(peerId: string): Promise<void> {
+  private async look(peerId: string): Promise<void> {
     const { node } = this.page
     let facts: Facts | undefined
     try {
@@ -113,7 +134,7 @@ export class PeerSheet {
               {
                 ...{ type: 'button', class: action.danger ? 'button danger' : 'button' },
                 onclick: () =>
-                  void carryOut(page.node, action, peerId, peerName(page, peerId)).then(() => this.show(peerId)),
+                  void carryOut(page.node, action, peerId, peerName(page, peerId)).then(() => this.look(peerId)),
               },
               action.label,
             ),
@@ -124,11 +145,10 @@ export class PeerSheet {
     const minute = Math.floor(now / 5_000)
     replaceIfChanged(this.content, JSON.stringify([report, events, peer, this.barWidth, minute]), () => [
       this.standing(report, peer),
-      el(
-        'p',
-        { class: 'facts quiet' },
-        [peer?.facts?.userAgent, ...(peer?.facts?.addresses?.slice(0, 2) ?? [])].filter(Boolean).join(' · '),
-      ),
+      el('p', { class: 'facts quiet' }, peer?.facts?.userAgent),
+      ...(peer?.facts?.addresses ?? [])
+        .slice(0, 2)
+        .map((address) => el('p', { class: 'id' }, address, copyButton(address, 'the address'))),
       el('h3', {}, 'What the score is made of'),
       scoreBar(report, this.barWidth),
       termTable(report),

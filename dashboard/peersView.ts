@@ -4,6 +4,7 @@ import { count, countOf, duration } from './format.ts'
 import type { NodeState } from './nodeState.ts'
 import { nodeNameOf, type Page } from './page.ts'
 import { PEER_ORDERS, type PeerRow, sortPeers, toPeerRow } from './peerRow.ts'
+import type { Place } from './place.ts'
 
 /** Rows that are made; a filter finds the others. */
 const MAX_ROWS = 250
@@ -68,7 +69,8 @@ export function startPeers(page: Page): void {
   )
   const onFilter = () => {
     sortedAtMs = 0
-    showPeers(page)
+    const [search, show] = [filterInput().value.trim(), kindSelect().value]
+    page.choosePeers({ search, show: show === 'all' ? undefined : show })
   }
   byId('peer-filter').addEventListener('input', onFilter)
   byId('peer-kind').addEventListener('change', onFilter)
@@ -91,6 +93,18 @@ export function startPeers(page: Page): void {
     },
     { rootMargin: MARGIN },
   )
+}
+
+const filterInput = () => byId('peer-filter') as HTMLInputElement
+const kindSelect = () => byId('peer-kind') as HTMLSelectElement
+
+/** Lists those that the page's address asks for. */
+export function filterPeers({ search = '', show = 'all' }: Place): void {
+  if (filterInput().value.trim() !== search) filterInput().value = search
+  kindSelect().value = show
+  // An address may be anything.
+  if (kindSelect().selectedIndex < 0) kindSelect().value = 'all'
+  sortedAtMs = 0
 }
 
 function sortBy(page: Page, key: string, descending: boolean): void {
@@ -145,14 +159,14 @@ function emptyText(node: NodeState, all: number, shown: number): string {
 }
 
 function isWanted({ peer, name, agent }: PeerRow): boolean {
-  const text = (byId('peer-filter') as HTMLInputElement).value.trim().toLowerCase()
+  const text = filterInput().value.trim().toLowerCase()
   if (
     text !== '' &&
     ![name, agent, peer.peerID, ...(peer.facts?.addresses ?? [])].some((field) => field.toLowerCase().includes(text))
   ) {
     return false
   }
-  switch ((byId('peer-kind') as HTMLSelectElement).value) {
+  switch (kindSelect().value) {
     case 'connected':
       return peer.connected
     case 'mesh':

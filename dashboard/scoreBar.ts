@@ -20,7 +20,7 @@ const LETTER_WIDTH = 6.6
  * are named above it, and once more below, where those that are crossed are marked. `width` is in pixels.
  */
 export function scoreBar(report: PeerScoreReport, width: number): HTMLElement {
-  const terms = scoreRows(report)
+  const terms = scoreRows(report).filter(({ score }) => score !== 0)
   const limits = limitsOf(report)
   const x = scaleOf(terms, limits, width)
   const labels = limits
@@ -48,7 +48,7 @@ function scaleOf(terms: readonly ScoreRow[], limits: readonly ScoreLimit[], widt
   const sum = (sign: number): number =>
     terms.reduce((total, { score }) => (score * sign > 0 ? total + score : total), 0)
   const lowest = Math.min(...limits.map(({ value }) => value), 0)
-  const min = Math.min(sum(-1), lowest) * 1.08 - 2
+  const min = Math.min(sum(-1), lowest) * 1.2 - 2
   const max = roundUp(sum(1))
   const zero = MARGIN + (width - 2 * MARGIN) * LOSSES
   return (value) => zero + (value < 0 ? (zero - MARGIN) * (value / -min) : (width - MARGIN - zero) * (value / max))

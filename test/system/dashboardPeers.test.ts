@@ -158,6 +158,35 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
     expect(await sheet.textContent()).toMatch(/Refused until \d\d:\d\d:\d\d \(60 min left\), unless/)
   })
 
+  it('have an address each, which goes back, forward and is the same after a reload', async () => {
+    await rowOf(BANNED).getByRole('button').click()
+    const name = page.locator('#peer .id').first()
+    await expect.poll(() => page.url()).toBe(`${served.url}#peer=${BANNED}`)
+    await page.reload()
+    await expect.poll(() => name.textContent()).toBe(BANNED)
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.url()).toBe(served.url)
+    await page.goBack()
+    await page.locator('#peer[open]').waitFor()
+    await page.goForward()
+    await page.locator('#peer:not([open])').waitFor({ state: 'hidden' })
+    await page.getByLabel('Show', { exact: true }).selectOption('refused')
+    await expect.poll(order).toEqual([BANNED])
+    expect(page.url()).toBe(`${served.url}#show=refused`)
+    await page.goto(`${served.url}#search=near`)
+    await expect.poll(order).toEqual([NEAR])
+    await page.goto(served.url)
+    await rowOf(AWAY).waitFor()
+  })
+
+  it('have an id that a button copies', async () => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await rowOf(NEAR).getByRole('button').click()
+    await page.getByRole('button', { name: 'Copy the peer id' }).click()
+    await page.locator('#toast.shown').getByText('Copied the peer id.').waitFor()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(NEAR)
+  })
+
   it('are not to be blocked where nobody may change anything, which is said', async () => {
     const guarded = await serve({ token: undefined, guardsReading: false })
     onTestFinished(guarded.close)
@@ -168,7 +197,7 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
       .locator('#peer')
       .getByText(/Start it with --rpc.token-file/)
       .waitFor()
-    expect(await opened.locator('#peer').getByRole('button').allTextContents()).toEqual(['✕'])
+    expect(await opened.locator('#peer .sheet-actions').getByRole('button').count()).toBe(0)
   })
 })
 

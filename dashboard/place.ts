@@ -1,0 +1,24 @@
+/** What the page's address tells: which node, peer and block are looked at, and which peers are listed. */
+export interface Place {
+  node?: string | undefined
+  peer?: string | undefined
+  block?: string | undefined
+  search?: string | undefined
+  show?: string | undefined
+}
+
+const KEYS = ['node', 'peer', 'block', 'search', 'show'] as const
+
+export function readPlace(hash: string): Place {
+  const given = new URLSearchParams(hash.replace(/^#/, ''))
+  return Object.fromEntries(KEYS.map((key) => [key, given.get(key) || undefined]))
+}
+
+/** For the address; empty where nothing is chosen. */
+export function writePlace(place: Place): string {
+  const chosen = KEYS.flatMap((key): [string, string][] => {
+    const value = place[key]
+    return value === undefined || value === '' ? [] : [[key, value]]
+  })
+  return chosen.length === 0 ? '' : `#${new URLSearchParams(chosen)}`
+}
