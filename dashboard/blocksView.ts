@@ -5,7 +5,7 @@ import { byId, type Child, el, replaceChildrenByKey, replaceIfChanged, svg } fro
 import { clockTime, duration } from './format.ts'
 import { type Page, peerName } from './page.ts'
 
-const SHOWN = 10
+const SHOWN = 14
 /** Ends of the strip's scale, which is logarithmic: gossip takes milliseconds, safety seconds to minutes. */
 const MIN_MS = 1
 const MAX_MS = 120_000
