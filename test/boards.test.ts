@@ -42,7 +42,12 @@ function registries(): Registry[] {
   const never = () => () => {}
   const labels = { head: unasked, safe: unasked, finalized: unasked }
   const chain = { ...labels, statistics: unasked, onHead: never, onExecuted: never }
-  const modules = { chain, pool: { status: unasked }, calls: { stats: unasked }, clock: new ManualClock() }
+  const modules = {
+    chain,
+    pool: { status: unasked },
+    rpcProcesses: { stats: unasked, report: unasked },
+    clock: new ManualClock(),
+  }
   return [node, batcher, createGethMetrics(modules, { version: '', databasePath: '' }).registry]
 }
 

@@ -129,21 +129,6 @@ describe('calls over HTTP', () => {
   })
 })
 
-it('bodies of more than 256 kB of strangers are answered elsewhere, where there is such a place', async () => {
-  const lengths: number[] = []
-  const answerLarge = async (body: Uint8Array) => {
-    lengths.push(body.length)
-    return ['elsewhere']
-  }
-  const { post } = await serve({ answerLarge })
-  const large = `{"id":1,"method":"echo","params":["${'a'.repeat(262_144)}"]}`
-  expect((await post({}, large)).text).toBe('elsewhere')
-  expect((await post({})).text).toBe(ECHOED)
-  expect(lengths).toEqual([large.length])
-  const { post: postHere } = await serve()
-  expect((await postHere({}, large)).text).toContain('"result":["aaa')
-})
-
 describe('refused calls', () => {
   /** More than waits in a socket for its reader. */
   const LONG = ' '.repeat(262_144)

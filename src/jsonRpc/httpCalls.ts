@@ -11,13 +11,8 @@ import { foreignOrigin } from './originCheck.ts'
 import { type Pieces, sizeOf } from './pieces.ts'
 import type { RpcDispatcher } from './server.ts'
 
-/** Answers a large body, which is the function's alone from then on. */
-export type AnswerLarge = (body: Uint8Array, context: RpcContext) => Promise<Pieces | undefined>
-
 export interface HttpCallOptions {
   dispatcher: RpcDispatcher
-  /** Answers strangers' large bodies as the dispatcher would, without its turns of the event loop. Absent: the dispatcher does. */
-  answerLarge?: AnswerLarge
   /** Demands the Engine API's bearer token. */
   jwtSecret?: Uint8Array
   /** Origins whose web pages count as our own, beside those of this machine (see foreignOrigin). */
@@ -39,7 +34,7 @@ const decoder = new TextDecoder()
 
 /** The route of JSON-RPC calls. What the headers forbid is refused before its body is read, which may have megabytes. */
 export function createCallRoute(options: HttpCallOptions): Hono<CallEnv> {
-  const { dispatcher, answerLarge, jwtSecret, access, trustedOrigins = [], timeoutMs, clock = systemClock } = options
+  const { dispatcher, jwtSecret, access, trustedOrigins = [], timeoutMs, clock = systemClock } = options
   const hasToken = access === undefined ? () => true : createTokenCheck(access)
   const checks = [jsonOnly]
   if (jwtSecret !== undefined) checks.push(requireJwt(jwtSecret, clock))
@@ -73,7 +68,6 @@ export function createCallRoute(options: HttpCallOptions): Hono<CallEnv> {
 
   function answer(body: string | Uint8Array, call: RpcContext): Promise<Pieces | undefined> {
     if (typeof body === 'string') return dispatcher.handle(body, call)
-    if (answerLarge !== undefined && jwtSecret === undefined) return answerLarge(body, call)
     return dispatcher.handle(decoder.decode(body), call)
   }
 }

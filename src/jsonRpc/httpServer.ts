@@ -1,5 +1,5 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo, Server as NetServer, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { Hono, type MiddlewareHandler } from 'hono'
@@ -83,8 +83,38 @@ export async function serveApp(
   host: string,
   port: number,
   what: string,
-  { webSockets, signal, ...unreadLimits }: ServeOptions = {},
+  { signal, ...options }: ServeOptions = {},
 ): Promise<HttpServerHandle> {
+  const { server, close } = createAppServer(app, options)
+  const { port: bound, url } = await listen(server, host, port, what)
+  whenAborted(signal, () => void close())
+  return { url, port: bound, close }
+}
+
+export interface InjectedServer {
+  /** Serves a connection that another process has accepted. */
+  take(socket: Socket): void
+  close(): void
+}
+
+/** Serves the app on connections that are given to it. */
+export function serveInjected(app: Pick<Hono, 'fetch'>, options: Omit<ServeOptions, 'signal'>): InjectedServer {
+  const { server, close } = createAppServer(app, options)
+  // With this event Node begins to watch how long clients take to send a request.
+  server.emit('listening')
+  return {
+    take(socket) {
+      // As http.Server asks of the sockets that it accepts itself.
+      socket.allowHalfOpen = true
+      socket.setNoDelay(true)
+      server.emit('connection', socket)
+      socket.resume()
+    },
+    close: () => void close(),
+  }
+}
+
+function createAppServer(app: Pick<Hono, 'fetch'>, { webSockets, ...unreadLimits }: Omit<ServeOptions, 'signal'>) {
   const answer = listenerOf(app)
   const watchReading = boundUnread({ ...DEFAULT_UNREAD_LIMITS, ...unreadLimits })
   const server = createServer((request, response) => {
@@ -96,9 +126,6 @@ export async function serveApp(
   // Bounds a slow writer; calls themselves are bounded by their own timeout.
   server.requestTimeout = 60_000
   server.headersTimeout = 10_000
-  await listen(server, host, port, what)
-  const bound = (server.address() as AddressInfo).port
-  const shown = host.includes(':') ? `[${host}]` : host
   let closing: Promise<void> | undefined
   const close = (): Promise<void> => {
     closing ??= new Promise((resolve) => {
@@ -110,8 +137,7 @@ export async function serveApp(
     })
     return closing
   }
-  whenAborted(signal, () => void close())
-  return { url: `http://${shown}:${bound}`, port: bound, close }
+  return { server, close }
 }
 
 function listenerOf({ fetch }: Pick<Hono, 'fetch'>): RequestListener {
@@ -123,12 +149,20 @@ function listenerOf({ fetch }: Pick<Hono, 'fetch'>): RequestListener {
   return (request, response) => void listener(request, response)
 }
 
-function listen(server: Server, host: string, port: number, what: string): Promise<void> {
-  return new Promise((resolve, reject) => {
+/** A port in use is a UsageError naming the flag in `what`. */
+export async function listen(
+  server: NetServer,
+  host: string,
+  port: number,
+  what: string,
+): Promise<{ url: string; port: number }> {
+  await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const problem = listenProblem(cause.code ?? '') ?? cause.message
       reject(new UsageError(`cannot listen on ${host}:${port} (${what}): ${problem}`, { cause }))
     })
-    server.listen(port, host, () => resolve())
+    server.listen(port, host, resolve)
   })
+  const { port: bound } = server.address() as AddressInfo
+  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`, port: bound }
 }

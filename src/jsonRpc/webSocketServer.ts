@@ -8,7 +8,6 @@ import { createTokenCheck, type TokenAccess } from './bearerToken.ts'
 import { LARGE_BODY_BYTES } from './bodies.ts'
 import { type CallContext, createCallContext, type Subscriber } from './callContext.ts'
 import { createHostCheck } from './hostCheck.ts'
-import type { AnswerLarge } from './httpCalls.ts'
 import { foreignOrigin } from './originCheck.ts'
 import { type Pieces, sizeOf } from './pieces.ts'
 import type { RpcDispatcher } from './server.ts'
@@ -18,8 +17,6 @@ export interface WebSocketOptions {
   /** Told how many there are, whenever that changes. */
   onConnections?: (count: number) => void
   dispatcher: RpcDispatcher
-  /** Answers large messages as the dispatcher would, without its turns of the event loop. Absent: the dispatcher does. */
-  answerLarge?: AnswerLarge
   /** Origins whose web pages may connect, beside those of this machine; `*` = any. */
   allowedOrigins: readonly string[]
   /** Host names that a handshake may be addressed to (see createHostCheck); absent: any. */
@@ -283,13 +280,12 @@ class Connection {
   }
 
   private handle(message: Uint8Array, call: CallContext): Promise<Pieces | undefined> {
-    const { answerLarge, dispatcher } = this.options
-    if (answerLarge === undefined || message.length <= LARGE_BODY_BYTES) {
-      return dispatcher.handle(Buffer.from(message.buffer, message.byteOffset, message.length).toString(), call)
-    }
+    const answer = () =>
+      this.options.dispatcher.handle(Buffer.from(message.buffer, message.byteOffset, message.length).toString(), call)
+    if (message.length <= LARGE_BODY_BYTES) return answer()
     const { largeMessages } = this.shared
     if (largeMessages.waiting < MAX_WAITING_MESSAGES) {
-      return largeMessages.run(async () => (this.isClosing ? undefined : answerLarge(message, call)))
+      return largeMessages.run(async () => (this.isClosing ? undefined : answer()))
     }
     this.close(CLOSE.tooBig, 'too many large messages at once')
     return Promise.resolve(undefined)

@@ -1,7 +1,6 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createCallService } from '../../src/execution/callProcess/callProcesses.ts'
 import { createEngineMethods } from '../../src/execution/engineApi/index.ts'
 import { initChain, openChain } from '../../src/execution/index.ts'
 import { createEthMethods, DEFAULT_RPC_OPTIONS } from '../../src/execution/rpc/index.ts'
@@ -74,10 +73,8 @@ export class RealEngine {
     const sdm = { isOn: false }
     const engine = createEngineMethods({ chain, pool, sdm, ...modules }, { version: 'test' })
     opened.defer(() => engine.close())
-    const calls = createCallService({ chain, ...modules }, DEFAULT_RPC_OPTIONS)
-    opened.defer(() => calls.close())
     const eth = createEthMethods(
-      { chain, pool, sdm, ...modules, calls, sequencer: undefined },
+      { chain, pool, sdm, ...modules, sequencer: undefined },
       {
         ...DEFAULT_RPC_OPTIONS,
         clientVersion: 'devium-geth/test',

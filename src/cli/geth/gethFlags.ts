@@ -119,6 +119,13 @@ export const gethFlags = {
   ),
   rpcBatchLimit: flag.integer(HTTP, 'rpc.batch-request-limit', 1000, 'Calls allowed in one batch', { min: 1 }),
   rpcRangeLimit: flag.integer(HTTP, 'rpc.rangelimit', 10_000, 'Blocks that one eth_getLogs may span; 0 = no limit'),
+  rpcWorkers: flag.integer(
+    HTTP,
+    'rpc.workers',
+    0,
+    'Processes that serve HTTP and WebSockets, started when they are needed; 0 = one less than there are cores',
+    { min: 0 },
+  ),
   rpcAllowUnprotected: flag.boolean(
     HTTP,
     'rpc.allow-unprotected-txs',

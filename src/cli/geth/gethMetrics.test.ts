@@ -28,10 +28,17 @@ it('reads the chain when asked, and never makes a label of a made-up method', as
     },
   }
   const pool = { status: () => ({ pending: 3, queued: 1 }) }
-  const calls = { stats: () => ({ running: 2, waiting: 5, broken: 1 }) }
+  const reported = { method: 'eth_gasPrice', durationMs: 1, error: { code: -32000, message: 'no' } }
+  const rpcProcesses = {
+    stats: () => ({ processes: 2, connections: 9, broken: 1 }),
+    report: async () => [
+      { calls: [reported], running: 1, waiting: 3, webSockets: 1 },
+      { calls: [reported], running: 1, waiting: 2, webSockets: 2 },
+    ],
+  }
   const clock = new ManualClock((head.timestamp + 4) * 1000)
   const options = { version: 'v1', databasePath: import.meta.dirname }
-  const { registry, onCall, onWebSockets } = createGethMetrics({ chain, pool, calls, clock }, options)
+  const { onCall, scrape } = createGethMetrics({ chain, pool, rpcProcesses, clock }, options)
   onHead({
     head,
     removed: [head],
@@ -51,8 +58,7 @@ it('reads the chain when asked, and never makes a label of a made-up method', as
   onCall('eth_call', 12, new JsonRpcError(3, 'execution reverted'))
   onCall('eth_madeUp', 1, new JsonRpcError(RPC_METHOD_NOT_FOUND, 'no'))
   onCall('engine_getPayloadV4', 8, undefined)
-  onWebSockets(3)
-  const text = await registry.metrics()
+  const text = await scrape()
   for (const line of [
     'chain_head_block 7',
     'chain_head_safe 0',
@@ -75,8 +81,11 @@ it('reads the chain when asked, and never makes a label of a made-up method', as
     'txpool_overflowed 1',
     'txpool_invalid 1',
     'rpc_calls_waiting 5',
-    'rpc_calls_broken 1',
-    'rpc_requests 9',
+    'rpc_processes 2',
+    'rpc_connections 9',
+    'rpc_processes_broken 1',
+    'rpc_failure_total{method="eth_gasPrice"} 2',
+    'rpc_requests 11',
     'rpc_success 4',
     'eth_db_chaindata_compact_input 1000',
     'eth_db_chaindata_compact_output 140',
@@ -87,7 +96,7 @@ it('reads the chain when asked, and never makes a label of a made-up method', as
     'state_cache_code_bytes 600',
     'miner_build_seconds_count 1',
     'rpc_websockets 3',
-    'rpc_failure 5',
+    'rpc_failure 7',
   ]) {
     expect(text).toContain(line)
   }

@@ -1,24 +1,25 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import type { CallService } from '../../execution/callProcess/callProcesses.ts'
 import type { Chain } from '../../execution/chain/types.ts'
 import type { RpcPool } from '../../execution/rpc/index.ts'
+import type { RpcProcesses } from '../../execution/rpcProcess/rpcProcesses.ts'
 import { POOL_ERROR_TEXTS } from '../../execution/txPool/index.ts'
-import { type JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../jsonRpc/types.ts'
+import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../jsonRpc/types.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { createMetricMakers } from '../../lib/metricMakers.ts'
 
 export interface GethMetrics {
   registry: Registry
-  onWebSockets(count: number): void
+  /** The text that a scrape reads, with what the RPC processes have counted until now. */
+  scrape(): Promise<string>
   onCall(method: string, durationMs: number, error: JsonRpcError | undefined): void
 }
 
 export interface GethMetricsModules {
   chain: Pick<Chain, 'head' | 'safe' | 'finalized' | 'onHead' | 'onExecuted' | 'statistics'>
   pool: Pick<RpcPool, 'status'>
-  calls: Pick<CallService, 'stats'>
+  rpcProcesses: Pick<RpcProcesses, 'stats' | 'report'>
   clock: Clock
 }
 
@@ -31,7 +32,7 @@ const REFUSALS: readonly (readonly [name: string, text: string])[] = [
 
 /** geth's names where it has the same figure (`chain_head_block`, `txpool_pending` …). Values are read when asked for. */
 export function createGethMetrics(
-  { chain, pool, calls, clock }: GethMetricsModules,
+  { chain, pool, rpcProcesses, clock }: GethMetricsModules,
   { version, databasePath }: { version: string; databasePath: string },
 ): GethMetrics {
   const registry = new Registry()
@@ -83,9 +84,11 @@ export function createGethMetrics(
   const valid = counter('txpool_valid', 'Transactions sent by RPC that the pool took')
   const invalid = counter('txpool_invalid', 'Transactions sent by RPC that nothing else tells why they were refused')
   const refusals = new Map(REFUSALS.map(([name, text]) => [text, counter(name, `Transactions refused: ${text}`)]))
-  watched('rpc_calls_running', 'Calls that run in processes of their own', () => calls.stats().running)
-  watched('rpc_calls_waiting', 'Calls that wait for such a process', () => calls.stats().waiting)
-  watched('rpc_calls_broken', 'Such processes that broke down or had to be ended', () => calls.stats().broken)
+  watched('rpc_processes', 'Processes that serve HTTP and WebSockets', () => rpcProcesses.stats().processes)
+  watched('rpc_connections', 'Connections of these processes', () => rpcProcesses.stats().connections)
+  watched('rpc_processes_broken', 'RPC processes that ended by themselves', () => rpcProcesses.stats().broken)
+  const running = gauge('rpc_calls_running', 'Calls that execute code in RPC processes')
+  const waiting = gauge('rpc_calls_waiting', 'Calls that wait for others that execute code')
   const webSockets = gauge('rpc_websockets', 'Open WebSocket connections')
   const builds = histogram('miner_build_seconds', 'Seconds to end a block under construction and give it out', {
     buckets: [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2],
@@ -105,19 +108,32 @@ export function createGethMetrics(
   })
   const failures = counter('rpc_failure_total', 'RPC calls answered with an error', ['method'])
   collectDefaultMetrics({ register: registry })
+  const onCall = (method: string, durationMs: number, error: JsonRpcError | undefined): void => {
+    if (error === undefined && method.startsWith('engine_getPayloadV')) builds.observe(durationMs / 1000)
+    requests.inc()
+    if (error === undefined) successes.inc()
+    else failed.inc()
+    if (method === 'eth_sendRawTransaction') countSent(error)
+    // Names that callers make up must not become labels.
+    const label = error?.rpcCode === RPC_METHOD_NOT_FOUND ? 'unknown' : method
+    durations.observe({ method: label }, durationMs / 1000)
+    if (error !== undefined) failures.inc({ method: label })
+  }
   return {
     registry,
-    onWebSockets: (count) => webSockets.set(count),
-    onCall(method, durationMs, error) {
-      if (error === undefined && method.startsWith('engine_getPayloadV')) builds.observe(durationMs / 1000)
-      requests.inc()
-      if (error === undefined) successes.inc()
-      else failed.inc()
-      if (method === 'eth_sendRawTransaction') countSent(error)
-      // Names that callers make up must not become labels.
-      const label = error?.rpcCode === RPC_METHOD_NOT_FOUND ? 'unknown' : method
-      durations.observe({ method: label }, durationMs / 1000)
-      if (error !== undefined) failures.inc({ method: label })
+    onCall,
+    async scrape() {
+      const reports = await rpcProcesses.report()
+      for (const { calls } of reports) {
+        for (const { method, durationMs, error } of calls) {
+          onCall(method, durationMs, error && new JsonRpcError(error.code, error.message))
+        }
+      }
+      const sum = (name: 'running' | 'waiting' | 'webSockets') => reports.reduce((all, { [name]: n }) => all + n, 0)
+      running.set(sum('running'))
+      waiting.set(sum('waiting'))
+      webSockets.set(sum('webSockets'))
+      return registry.metrics()
     },
   }
 }

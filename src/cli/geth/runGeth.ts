@@ -1,19 +1,25 @@
 import { once } from 'node:events'
+import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
-import { createCallService } from '../../execution/callProcess/callProcesses.ts'
 import { createEngineMethods } from '../../execution/engineApi/index.ts'
 import { openChain, type SdmOptIn } from '../../execution/index.ts'
-import { createEthMethods, DEFAULT_RPC_OPTIONS, namespacesOf, selectNamespaces } from '../../execution/rpc/index.ts'
+import {
+  createEthMethods,
+  DEFAULT_RPC_OPTIONS,
+  type MethodTable,
+  namespacesOf,
+  selectNamespaces,
+} from '../../execution/rpc/index.ts'
+import type { PortOptions } from '../../execution/rpcProcess/messages.ts'
+import { RpcProcesses } from '../../execution/rpcProcess/rpcProcesses.ts'
 import { PoolJournal, TxPool } from '../../execution/txPool/index.ts'
-import type { RpcContext } from '../../jsonRpc/callContext.ts'
 import { createRpcClient } from '../../jsonRpc/client.ts'
-import { createRpcApp, createUpgradeApp, serveApp } from '../../jsonRpc/httpServer.ts'
-import { createRpcDispatcher, type RpcHandler } from '../../jsonRpc/server.ts'
+import { createRpcApp, serveApp } from '../../jsonRpc/httpServer.ts'
+import { createRpcDispatcher, type RpcDispatcherOptions, type RpcHandler } from '../../jsonRpc/server.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { describeError, UsageError } from '../../lib/errors.ts'
 import { loadJwtSecret } from '../../lib/jwt.ts'
 import type { Logger, LogLevel } from '../../lib/logger.ts'
-import type { Work } from '../../lib/turns.ts'
 import type { FlagValues } from '../shared/flags.ts'
 import { createProgramLogger, type RunContext } from '../shared/program.ts'
 import { VERSION } from '../shared/version.ts'
@@ -90,63 +96,46 @@ export async function runGeth(
       maxLogRangeBlocks: values.rpcRangeLimit === 0 ? Number.POSITIVE_INFINITY : values.rpcRangeLimit,
     }
     const rpcLogger = logger.child({ module: 'rpc' })
-    const calls = createCallService({ chain, clock, logger: rpcLogger, signal }, rpcOptions)
-    opened.defer(() => calls.close())
-    const methods = createEthMethods({ chain, pool, sdm, logger: rpcLogger, clock, calls, sequencer }, rpcOptions)
-    const metrics = values.metrics ? await createMetrics({ chain, pool, calls, clock }, values.datadir) : undefined
-    const dispatch = (table: Map<string, RpcHandler>, work: Work) =>
+    const methods = createEthMethods({ chain, pool, sdm, logger: rpcLogger, clock, sequencer }, rpcOptions)
+    const dispatch = (table: ReadonlyMap<string, RpcHandler>, options: Partial<RpcDispatcherOptions>) =>
       createRpcDispatcher({
         methods: table,
-        work,
         maxBatchSize: values.rpcBatchLimit,
-        ...(metrics === undefined ? {} : { onCall: metrics.onCall }),
         onUnexpectedError: (method, error) => {
           // It was ended with the rest.
           if (!signal.aborted) logger.error('RPC method failed unexpectedly', { method, err: describeError(error) })
         },
+        ...options,
       })
-
-    const dispatchApi = (flag: string, api: string[]) => {
-      const table = selectNamespaces(methods, servedNamespaces(flag, api, namespacesOf(methods), logger))
-      const dispatcher = dispatch(table, 'answer')
-      const served = { methods: [...table.keys()], maxBatchSize: values.rpcBatchLimit }
-      const answerLarge = (body: Uint8Array, context: RpcContext) => calls.answerBody(body, context, dispatcher, served)
-      return { dispatcher, answerLarge }
-    }
-    const webSockets = values.ws
-      ? {
-          ...dispatchApi('--ws.api', values.wsApi),
-          allowedOrigins: values.wsOrigins,
-          notification: 'eth_subscription',
-          ...(metrics === undefined ? {} : { onConnections: metrics.onWebSockets }),
-          onDropped: (reason: string) => rpcLogger.warn('A WebSocket client was dropped', { reason }),
-        }
-      : undefined
     const isOnePort = values.http && values.httpPort === values.wsPort && values.httpAddr === values.wsAddr
+    const rpcProcesses = new RpcProcesses(
+      { chain, pool, dispatcher: dispatch(new Map(Object.entries(methods)), {}), clock, logger: rpcLogger, signal },
+      {
+        workers: values.rpcWorkers === 0 ? Math.max(1, availableParallelism() - 1) : values.rpcWorkers,
+        rpc: rpcOptions,
+        maxBatchSize: values.rpcBatchLimit,
+        ports: portsOf(values, isOnePort, methods, logger),
+        isMeasured: values.metrics,
+      },
+    )
+    opened.defer(() => rpcProcesses.close())
     const http = values.http
-      ? await serveApp(
-          createRpcApp({
-            ...dispatchApi('--http.api', values.httpApi),
-            allowedHosts: values.httpVhosts,
-            version: VERSION,
-            ...(values.httpCorsDomain.length === 0 ? {} : { corsOrigins: values.httpCorsDomain }),
-          }),
-          hostOf(values.httpAddr),
-          values.httpPort,
-          '--http.port',
-          { webSockets: isOnePort ? webSockets : undefined, signal },
-        )
+      ? await rpcProcesses.listen('http', hostOf(values.httpAddr), values.httpPort, '--http.port')
       : undefined
-    if (http !== undefined) opened.defer(() => http.close())
     const ws =
-      isOnePort || webSockets === undefined
+      isOnePort || !values.ws
         ? undefined
-        : await serveApp(createUpgradeApp(), hostOf(values.wsAddr), values.wsPort, '--ws.port', { webSockets, signal })
-    if (ws !== undefined) opened.defer(() => ws.close())
+        : await rpcProcesses.listen('ws', hostOf(values.wsAddr), values.wsPort, '--ws.port')
+    const metrics = values.metrics
+      ? await createMetrics({ chain, pool, rpcProcesses, clock }, values.datadir)
+      : undefined
     const engineMethods = selectNamespaces({ ...methods, ...engine.methods }, ENGINE_NAMESPACES)
     const auth = await serveApp(
       createRpcApp({
-        dispatcher: dispatch(engineMethods, 'block'),
+        dispatcher: dispatch(engineMethods, {
+          work: 'block',
+          ...(metrics === undefined ? {} : { onCall: metrics.onCall }),
+        }),
         allowedHosts: values.authVhosts,
         jwtSecret,
         maxBodyBytes: ENGINE_BODY_BYTES,
@@ -183,12 +172,13 @@ export async function runGeth(
 async function createMetrics(modules: GethMetricsModules, datadir: string) {
   const { createGethMetrics } = await import('./gethMetrics.ts')
   const { serveMetrics } = await import('../shared/metricsServer.ts')
-  const { registry, onCall, onWebSockets } = createGethMetrics(modules, {
+  const { registry, onCall, scrape } = createGethMetrics(modules, {
     version: VERSION,
     databasePath: join(datadir, 'geth', 'chaindata'),
   })
-  const serve = (host: string, port: number, signal: AbortSignal) => serveMetrics(registry, host, port, signal)
-  return { onCall, onWebSockets, serve }
+  const scraped = { metrics: scrape, contentType: registry.contentType }
+  const serve = (host: string, port: number, signal: AbortSignal) => serveMetrics(scraped, host, port, signal)
+  return { onCall, serve }
 }
 
 function checkFlags(
@@ -206,6 +196,33 @@ function checkFlags(
   for (const warning of warnings) logger.warn(warning)
   if (ignored.length > 0) {
     logger.warn('Flags that have no meaning for this client are ignored', { flags: ignored.join(' ') })
+  }
+}
+
+/** What the public ports serve. */
+function portsOf(
+  values: GethValues,
+  isOnePort: boolean,
+  methods: MethodTable,
+  logger: Logger,
+): { http?: PortOptions; ws?: PortOptions } {
+  const namesOf = (flag: string, api: string[]) => [
+    ...selectNamespaces(methods, servedNamespaces(flag, api, namespacesOf(methods), logger)).keys(),
+  ]
+  const webSockets = values.ws
+    ? { methods: namesOf('--ws.api', values.wsApi), allowedOrigins: values.wsOrigins }
+    : undefined
+  const http = values.http
+    ? {
+        methods: namesOf('--http.api', values.httpApi),
+        allowedHosts: values.httpVhosts,
+        version: VERSION,
+        ...(values.httpCorsDomain.length === 0 ? {} : { corsOrigins: values.httpCorsDomain }),
+      }
+    : undefined
+  return {
+    ...(http === undefined ? {} : { http: { http, webSockets: isOnePort ? webSockets : undefined } }),
+    ...(webSockets === undefined || isOnePort ? {} : { ws: { webSockets } }),
   }
 }
 

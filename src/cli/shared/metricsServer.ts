@@ -4,7 +4,7 @@ import { type HttpServerHandle, serveApp } from '../../jsonRpc/httpServer.ts'
 
 /** Serves the registry in Prometheus' text format at `/metrics` until `signal` aborts. A port in use is a UsageError. */
 export function serveMetrics(
-  registry: Registry,
+  registry: Pick<Registry, 'metrics' | 'contentType'>,
   host: string,
   port: number,
   signal: AbortSignal,

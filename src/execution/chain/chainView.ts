@@ -6,7 +6,6 @@ import { childBaseFee } from '../block/headerRules.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
 import { ChainError } from '../errors.ts'
 import { EvmPool } from '../evm/evmPool.ts'
-import type { Patience } from '../evm/patience.ts'
 import type { FlatSource } from '../state/flatState.ts'
 import { StateDatabase, type StateDatabaseOptions, type StateStatistics } from '../state/stateDatabase.ts'
 import { WorldState } from '../state/worldState.ts'
@@ -24,7 +23,7 @@ import type { ChainLabels, ReadableChain, StateReader } from './types.ts'
 
 /** Each may hold megabytes, and all together have the time that blocks leave. */
 const MAX_SIMULATIONS = 8
-const NO_CLIENT: Patience = new AbortController().signal
+const NO_CLIENT = new AbortController().signal
 
 export interface ChainViewModules {
   reads: ChainReads
@@ -181,7 +180,7 @@ export class ChainView implements ReadableChain {
     return new WorldState(this.states, header.stateRoot, this.flat?.at(header.hash))
   }
 
-  private simulate<T>(client: Patience, run: () => Promise<T>): Promise<T> {
+  private simulate<T>(client: AbortSignal, run: () => Promise<T>): Promise<T> {
     return this.simulationSlots.run(() => {
       client.throwIfAborted()
       return run()

@@ -1,7 +1,6 @@
 import type { Hex } from '../../lib/hex.ts'
 import type { Fork, PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
-import type { Patience } from '../evm/patience.ts'
 import type { StateStatistics } from '../state/stateDatabase.ts'
 import type { TransactionTracer } from '../tracing/types.ts'
 import type { Block, BlockHeader, Receipt, TransactionLocation } from './block.ts'
@@ -86,8 +85,6 @@ export interface ReadableChain extends ChainLabels {
   isCanonical(header: BlockHeader): Promise<boolean>
   /** The canonical block that has the transaction, without reading it. */
   headerOfTransaction(hash: Hex): BlockHeader | undefined
-  /** The block, where it is in memory, its senders recovered. */
-  cachedBlock(hash: Hex): Block | undefined
 
   /** undefined for an unknown block. */
   stateAt(blockHash: Hex): Promise<StateReader | undefined>
@@ -95,14 +92,14 @@ export interface ReadableChain extends ChainLabels {
    * Runs on the state after the block, in an environment like that block's. Throws ChainError for an unknown block. This
    * and the two below leave blocks their time, wait while others run, and throw the reason of `client` when it aborts.
    */
-  call(request: CallRequest, at: CallPlace, client?: Patience): Promise<CallResult>
+  call(request: CallRequest, at: CallPlace, client?: AbortSignal): Promise<CallResult>
   /**
    * Runs blocks of calls on top of a block, each on what the one before left. Throws ChainError for an unknown block, and
    * `execution-failed` with details.problem (`CallProblem`, `SimulationProblem`).
    */
-  simulateBlocks(request: SimulationRequest, blockHash: Hex, client?: Patience): Promise<SimulatedBlock[]>
+  simulateBlocks(request: SimulationRequest, blockHash: Hex, client?: AbortSignal): Promise<SimulatedBlock[]>
   /** Least gas with which the call succeeds. Throws ChainError `execution-reverted` (details.data: bytes) or `execution-failed`. */
-  estimateGas(request: CallRequest, at: CallPlace, client?: Patience): Promise<bigint>
+  estimateGas(request: CallRequest, at: CallPlace, client?: AbortSignal): Promise<bigint>
   /**
    * Runs transactions of a block again, from the first on, and tells a tracer of each from `from` to `to` (not included; by
    * their places). Gives what the tracers made. Throws ChainError for an unknown parent.
@@ -111,16 +108,18 @@ export interface ReadableChain extends ChainLabels {
     block: Block,
     range: { from: number; to: number },
     tracers: () => TransactionTracer,
-    client?: Patience,
+    client?: AbortSignal,
   ): Promise<unknown[]>
   /** As `call`, with a tracer, whose answer it gives. */
-  traceCall(request: CallRequest, at: CallPlace, tracer: TransactionTracer, client?: Patience): Promise<unknown>
+  traceCall(request: CallRequest, at: CallPlace, tracer: TransactionTracer, client?: AbortSignal): Promise<unknown>
 
   /** Base fee of a child of `parent` with that timestamp. */
   nextBaseFee(parent: BlockHeader, timestamp: number): bigint
 }
 
 export interface Chain extends ReadableChain {
+  /** The block, where it is in memory, its senders recovered. */
+  cachedBlock(hash: Hex): Block | undefined
   /**
    * Executes and stores the block; never moves the head. Serialised with setForkchoice. A process that is killed before it is
    * made head may have lost it.

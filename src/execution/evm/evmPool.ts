@@ -5,7 +5,6 @@ import { type Rules, rulesAt } from '../config/chainConfig.ts'
 import type { WorldState } from '../state/worldState.ts'
 import type { BlockContext } from './message.ts'
 import { OpEvm } from './opEvm.ts'
-import type { Patience } from './patience.ts'
 import type { Environment } from './runMessage.ts'
 
 export interface Lease extends Disposable {
@@ -36,7 +35,12 @@ export class EvmPool {
   }
 
   /** `parentHash` is where BLOCKHASH looks back from; `client` who waits for the outcome, where no block does. */
-  lease(world: WorldState, block: Omit<BlockContext, 'chainId' | 'rules'>, parentHash: Hex, client?: Patience): Lease {
+  lease(
+    world: WorldState,
+    block: Omit<BlockContext, 'chainId' | 'rules'>,
+    parentHash: Hex,
+    client?: AbortSignal,
+  ): Lease {
     const rules = rulesAt(this.config, block.timestamp)
     const evm = this.idle.get(rules)?.pop() ?? new OpEvm(this.config.chainId, rules)
     evm.bind(world, this.ancestorHash(block.number, parentHash))

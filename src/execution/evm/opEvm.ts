@@ -12,7 +12,6 @@ import { Substate } from './interpreter/substate.ts'
 import type { Tracer } from './interpreter/tracer.ts'
 import { toWord, type Word, wordToAddress, wordToSlot } from './interpreter/word.ts'
 import type { BlockContext, Message } from './message.ts'
-import type { Patience } from './patience.ts'
 import { precompilesUnder } from './precompiles/index.ts'
 import type { Precompile } from './precompiles/precompile.ts'
 
@@ -35,9 +34,9 @@ export class OpEvm {
   /** Told of what runs from now on. */
   tracer: Tracer | undefined
   /** Set where only an answer to a client comes of the execution: blocks go first, and it ends with its client. */
-  client: Patience | undefined
+  client: AbortSignal | undefined
   /** Set where an execution for a block may be given up: it then ends with this one's reason. */
-  limit: Pick<Patience, 'throwIfAborted'> | undefined
+  limit: Pick<AbortSignal, 'throwIfAborted'> | undefined
   private readonly chainId: bigint
   private readonly rules: Rules
   private readonly table
@@ -102,7 +101,6 @@ export class OpEvm {
             outputSize: 0,
           })
     const { gasLeft, ...outcome } = await messages.run(start)
-    this.client?.allowBytes?.(outcome.output.length)
     return { ...outcome, gasUsed: gasLeft === 0 ? message.gas : BigInt(gas - gasLeft) }
   }
 
@@ -141,7 +139,6 @@ export class OpEvm {
       limitsInitCode: this.rules.canyon,
       keepsContracts: this.rules.ecotone,
       followsDelegations: this.rules.isthmus,
-      allowBytes: this.client?.allowBytes?.bind(this.client),
       blockHash(wanted) {
         if (typeof wanted === 'bigint' || wanted >= number || wanted < number - 256) return 0
         let word = hashes.get(wanted)

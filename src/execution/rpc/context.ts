@@ -3,7 +3,6 @@ import type { RpcHandler } from '../../jsonRpc/server.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
-import type { CallService } from '../callProcess/callProcesses.ts'
 import type { SignedTransaction } from '../chain/block.ts'
 import type { DaSizeLimits } from '../chain/building.ts'
 import type { Chain } from '../chain/types.ts'
@@ -28,8 +27,6 @@ export interface RpcModules {
   logger: Logger
   clock: Clock
   sdm: SdmOptIn
-  /** Where methods go on that take too long for the chain's own loop. */
-  calls: Pick<CallService, 'run'>
   /** The sequencer's execution client (`--rollup.sequencerhttp`): decides about transactions sent here. */
   sequencer?: Pick<RpcClient, 'request'> | undefined
 }

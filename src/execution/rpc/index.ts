@@ -9,9 +9,7 @@ import { createStateMethods } from './methods/stateMethods.ts'
 import { createSubscribeMethods } from './methods/subscribeMethods.ts'
 import { createTransactionMethods } from './methods/transactionMethods.ts'
 import { createTxPoolMethods } from './methods/txPoolMethods.ts'
-import { offload } from './offload.ts'
 import type { RpcOptions } from './options.ts'
-import { HURRIED } from './pace.ts'
 
 export type { MethodTable, RpcModules, RpcPool } from './context.ts'
 export { namespacesOf, selectNamespaces } from './namespaces.ts'
@@ -19,7 +17,7 @@ export { DEFAULT_RPC_OPTIONS, type RpcOptions } from './options.ts'
 
 /** Every method that needs no authentication: namespaces eth, net, web3, txpool, debug, miner and admin. */
 export function createEthMethods(modules: RpcModules, options: RpcOptions): MethodTable {
-  const reads = offload(createReadMethods(modules.chain, options, HURRIED), modules.calls, options)
+  const reads = createReadMethods(modules.chain, options)
   return {
     ...reads,
     ...createNodeMethods(modules, options),

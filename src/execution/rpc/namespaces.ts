@@ -2,22 +2,17 @@ import type { RpcHandler } from '../../jsonRpc/server.ts'
 import type { MethodTable } from './context.ts'
 import { method } from './params.ts'
 
-/** The methods of these namespaces, with rpc_modules telling which they are. */
+/** The methods of these namespaces, and rpc_modules. */
 export function selectNamespaces(methods: MethodTable, namespaces: readonly string[]): Map<string, RpcHandler> {
-  const selected = new Map<string, RpcHandler>()
-  const present = new Set<string>(['rpc'])
-  for (const [name, handler] of Object.entries(methods)) {
-    const namespace = namespaceOf(name)
-    if (!namespaces.includes(namespace)) continue
-    present.add(namespace)
-    selected.set(name, handler)
-  }
+  const selected = new Map(Object.entries(methods).filter(([name]) => namespaces.includes(namespaceOf(name))))
+  return selected.set('rpc_modules', rpcModules([...selected.keys()]))
+}
+
+/** The method that tells which namespaces these methods are of. */
+export function rpcModules(names: readonly string[]): RpcHandler {
+  const present = new Set(['rpc', ...names.map(namespaceOf)])
   const modules = Object.fromEntries([...present].sort().map((namespace) => [namespace, '1.0']))
-  selected.set(
-    'rpc_modules',
-    method([], () => modules),
-  )
-  return selected
+  return method([], () => modules)
 }
 
 /** Names of all namespaces that the table has. */

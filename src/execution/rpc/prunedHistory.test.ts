@@ -3,7 +3,6 @@ import { BlockDriver } from '../testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
 import { createCallMethods } from './methods/callMethods.ts'
-import { UNHURRIED } from './pace.ts'
 
 const { genesis, rollup } = loadRecordedRpc('holocene-span-brotli-calldata')
 const NOBODY = `0x${'77'.repeat(20)}`
@@ -37,7 +36,7 @@ it('an estimate looks for no more gas than --rpc.gascap', async () => {
     // Fifty slots written anew: 22,100 gas each.
     const data = `0x${Array.from({ length: 50 }, (_, slot) => `600160${slot.toString(16).padStart(2, '0')}55`).join('')}`
     const estimate = async (callGasCap: bigint) => {
-      const run = createCallMethods(node.chain, { callGasCap }, UNHURRIED).eth_estimateGas
+      const run = createCallMethods(node.chain, { callGasCap }).eth_estimateGas
       return run?.([{ from: NOBODY, data }], { signal: new AbortController().signal, isOver: () => false })
     }
     expect(Number(await estimate(0n))).toBeGreaterThan(1_000_000)

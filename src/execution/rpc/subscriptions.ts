@@ -3,8 +3,8 @@ import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import type { SignedTransaction } from '../chain/block.ts'
-import type { HeadChange } from '../chain/types.ts'
-import type { RpcModules } from './context.ts'
+import type { Chain, HeadChange } from '../chain/types.ts'
+import type { RpcPool } from './context.ts'
 import { serverError } from './errors.ts'
 import { formatHeader } from './format/formatBlock.ts'
 import { formatTransaction } from './format/formatTransaction.ts'
@@ -28,9 +28,9 @@ interface LogListener {
 }
 
 export interface SubscriptionModules {
-  chain: Pick<RpcModules['chain'], 'onHead' | 'receipts'>
-  pool: Pick<RpcModules['pool'], 'onAdded'>
-  logger: Logger
+  chain: Pick<Chain, 'onHead' | 'receipts'>
+  pool: Pick<RpcPool, 'onAdded'>
+  logger: Pick<Logger, 'warn'>
 }
 
 /** Tells those who subscribed (eth_subscribe) of heads, logs and waiting transactions. Costs nothing while there are none. */

@@ -1,18 +1,16 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { RpcContext } from '../../jsonRpc/callContext.ts'
 import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
 import { createRpcApp, serveApp } from '../../jsonRpc/httpServer.ts'
 import { createRpcDispatcher } from '../../jsonRpc/server.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import type { Work } from '../../lib/turns.ts'
-import { createCallService } from '../callProcess/callProcesses.ts'
 import type { Chain } from '../chain/types.ts'
 import { createEngineMethods } from '../engineApi/index.ts'
 import { initChain, openChain } from '../index.ts'
-import { createEthMethods, DEFAULT_RPC_OPTIONS, type RpcModules } from '../rpc/index.ts'
+import { createEthMethods, DEFAULT_RPC_OPTIONS, type MethodTable, type RpcModules } from '../rpc/index.ts'
 import type { SdmOptIn } from '../sdmOptIn.ts'
 import { TxPool } from '../txPool/index.ts'
 
@@ -26,6 +24,8 @@ export interface ExecutionNode {
   chain: Chain
   pool: TxPool
   eth: RpcClient
+  /** Of `eth`. */
+  methods: MethodTable
   /** Of `eth`. */
   url: string
   /** WebSockets with the methods of `eth`. */
@@ -56,10 +56,8 @@ export async function startExecutionNode(
   const engineMethods = createEngineMethods({ chain, pool, sdm, ...modules }, { version: 'test' })
   opened.defer(() => engineMethods.close())
   const rpcOptions = { ...DEFAULT_RPC_OPTIONS, evmTimeoutMs: options.evmTimeoutMs ?? PATIENCE_MS }
-  const calls = createCallService({ chain, ...modules }, rpcOptions)
-  opened.defer(() => calls.close())
   const ethMethods = createEthMethods(
-    { chain, pool, sdm, ...modules, calls, sequencer: options.sequencer },
+    { chain, pool, sdm, ...modules, sequencer: options.sequencer },
     {
       ...rpcOptions,
       conditionalLookupsPerSecond: options.conditionalLookupsPerSecond,
@@ -82,10 +80,8 @@ export async function startExecutionNode(
     return client
   }
   const ethDispatcher = dispatcher(ethMethods)
-  const served = { methods: Object.keys(ethMethods), maxBatchSize: 1_000 }
-  const answerLarge = (body: Uint8Array, context: RpcContext) => calls.answerBody(body, context, ethDispatcher, served)
-  const server = await serveApp(createRpcApp({ dispatcher: ethDispatcher, answerLarge }), '127.0.0.1', 0, 'test', {
-    webSockets: { dispatcher: ethDispatcher, answerLarge, allowedOrigins: [], notification: 'eth_subscription' },
+  const server = await serveApp(createRpcApp({ dispatcher: ethDispatcher }), '127.0.0.1', 0, 'test', {
+    webSockets: { dispatcher: ethDispatcher, allowedOrigins: [], notification: 'eth_subscription' },
   })
   opened.defer(() => server.close())
   const authApp = createRpcApp({
@@ -99,6 +95,7 @@ export async function startExecutionNode(
     chain,
     pool,
     eth: open(server.url),
+    methods: ethMethods,
     url: server.url,
     wsUrl: server.url.replace('http', 'ws'),
     engine: open(auth.url, TEST_JWT_SECRET),

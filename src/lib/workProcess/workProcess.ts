@@ -7,7 +7,6 @@ import { fileURLToPath } from 'node:url'
 import { type Clock, systemClock } from '../clock.ts'
 import { nextTurn } from '../nextTurn.ts'
 import { createFrameReader, frameOf } from './frames.ts'
-import { answerReads } from './syncReads.ts'
 import { READY } from './workLoop.ts'
 
 /**
@@ -46,8 +45,6 @@ const ENVIRONMENT = [
 ]
 
 export interface WorkProcessOptions {
-  /** Answers what the process reads with `readFromProgram`. */
-  answerRead?: (request: Uint8Array) => Uint8Array | undefined
   /** Limit of its heap; past it, it ends. */
   maxHeapMegabytes?: number
   clock?: Pick<Clock, 'setTimeout'>
@@ -57,7 +54,7 @@ export interface WorkProcessOptions {
 export function startWorkProcess<Task, Answer>(
   file: URL,
   onAnswer: (answer: Answer, bytes: Uint8Array) => void,
-  { answerRead, maxHeapMegabytes, clock = systemClock }: WorkProcessOptions = {},
+  { maxHeapMegabytes, clock = systemClock }: WorkProcessOptions = {},
 ): WorkProcess<Task> {
   const flags = maxHeapMegabytes === undefined ? [] : [`--max-old-space-size=${maxHeapMegabytes}`]
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...flags, fileURLToPath(file)], {
@@ -65,7 +62,7 @@ export function startWorkProcess<Task, Answer>(
     windowsHide: true,
     // What a terminal or an operator sends to the program's process group does not reach it, not even before it has loaded.
     detached: true,
-    stdio: ['pipe', 'pipe', 'pipe', ...(answerRead === undefined ? [] : ['pipe' as const])],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
   let complaint = ''
   const closed = Promise.withResolvers<string>()
@@ -99,8 +96,6 @@ export function startWorkProcess<Task, Answer>(
   }
   keepAlive(false)
   let written = Promise.resolve()
-  const pipe = streams[3]
-  if (answerRead !== undefined && pipe instanceof Socket) answerReads(pipe, answerRead)
   child.stdout?.on('data', read)
   child.stderr?.on('data', (chunk: Buffer) => {
     complaint = `${complaint}${chunk.toString()}`.slice(0, COMPLAINT_CHARACTERS)
@@ -130,7 +125,8 @@ async function writeInTurns(stream: Writable | null, pieces: readonly Uint8Array
   }
 }
 
-function leanEnvironment(): NodeJS.ProcessEnv {
+/** For a process of this program. */
+export function leanEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.fromEntries(ENVIRONMENT.map((name) => [name, process.env[name]]))
   const cache = getCompileCacheDir()
   // In which each version of Node has a folder of its own, the one that is named here.

@@ -2,7 +2,6 @@ import { ZERO_ADDRESS } from '../../../rollup/protocol/types.ts'
 import { rulesAt } from '../../config/chainConfig.ts'
 import { ChainError } from '../../errors.ts'
 import { MAX_TX_GAS } from '../../evm/intrinsicGas.ts'
-import type { Patience } from '../../evm/patience.ts'
 import type { BlockHeader } from '../block.ts'
 import { type Simulated, type SimulationModules, type SimulationPlace, simulateCall } from './simulation.ts'
 import type { CallRequest, StateOverrides } from './types.ts'
@@ -20,7 +19,7 @@ export async function estimateGas(
   modules: SimulationModules,
   request: CallRequest,
   place: SimulationPlace,
-  client?: Patience,
+  client?: AbortSignal,
 ): Promise<bigint> {
   const { header, overrides = {} } = place
   const attempt = (gas: bigint) => simulateCall(modules, { ...request, gas }, place, client)

@@ -19,7 +19,6 @@ import { beginBlock } from '../../block/systemCalls.ts'
 import type { ChainConfig } from '../../config/chainConfig.ts'
 import { ChainError } from '../../errors.ts'
 import { type Ancestry, EvmPool } from '../../evm/evmPool.ts'
-import type { Patience } from '../../evm/patience.ts'
 import { type Environment, finishTransaction, runMessage } from '../../evm/runMessage.ts'
 import type { WorldState } from '../../state/worldState.ts'
 import { TransferLogs } from '../../tracing/transferLogs.ts'
@@ -49,7 +48,7 @@ export async function simulateBlocks(
   { config, ancestry, worldAt }: BlockSimulationModules,
   request: SimulationRequest,
   base: Block,
-  client?: Patience,
+  client?: AbortSignal,
 ): Promise<SimulatedBlock[]> {
   const simulated = new Map<Hex, BlockHeader>()
   const simulation: Simulation = {
@@ -93,7 +92,7 @@ async function simulateBlock(
   simulation: Simulation,
   plan: PlannedBlock,
   parent: BlockHeader,
-  client: Patience | undefined,
+  client: AbortSignal | undefined,
 ): Promise<SimulatedBlock> {
   const { config, request, evms, world } = simulation
   const { number, timestamp, overrides } = plan

@@ -3,7 +3,6 @@ import { ZERO_ADDRESS } from '../../../rollup/protocol/types.ts'
 import type { ChainConfig } from '../../config/chainConfig.ts'
 import { contextOf, type EvmPool } from '../../evm/evmPool.ts'
 import type { MessageResult } from '../../evm/message.ts'
-import type { Patience } from '../../evm/patience.ts'
 import { concernsChain, type Environment, runMessage } from '../../evm/runMessage.ts'
 import type { WorldState } from '../../state/worldState.ts'
 import type { TransactionTracer } from '../../tracing/types.ts'
@@ -47,7 +46,7 @@ export async function simulateCall(
   { evms, worldAt }: SimulationModules,
   request: CallRequest,
   { header, overrides = {}, block: changed = {} }: SimulationPlace,
-  client?: Patience,
+  client?: AbortSignal,
   tracer?: TransactionTracer,
 ): Promise<Simulated> {
   const world = worldAt(header)

@@ -1,7 +1,6 @@
 import { EMPTY_BYTES } from '../../../lib/bytes.ts'
 import { BlockExecution } from '../../block/blockExecution.ts'
 import { contextOf } from '../../evm/evmPool.ts'
-import type { Patience } from '../../evm/patience.ts'
 import type { TracedTransaction, TransactionTracer } from '../../tracing/types.ts'
 import type { Block, BlockHeader, DepositTransaction, PostExecTransaction, SignedTransaction } from '../block.ts'
 import type { SimulationModules } from './simulation.ts'
@@ -13,7 +12,7 @@ export async function traceBlock(
   parent: BlockHeader,
   { from, to }: { from: number; to: number },
   tracers: () => TransactionTracer,
-  client?: Patience,
+  client?: AbortSignal,
 ): Promise<unknown[]> {
   using lease = evms.lease(worldAt(parent), contextOf(header), parent.hash, client)
   const { env } = lease

@@ -2,7 +2,6 @@ import { describe, expect, it, vi } from 'vitest'
 import { type Hex, toHex } from '../../../lib/hex.ts'
 import { createMemoryBlock, deposit, type MemoryAccount, slotOf } from '../../testUtils/memoryBlock.ts'
 import { pairingLoop } from '../../testUtils/pairingLoop.ts'
-import { shortPatience, TooLongError } from '../patience.ts'
 
 const MAIN: Hex = `0x${'aa'.repeat(20)}`
 const OTHER: Hex = `0x${'bb'.repeat(20)}`
@@ -225,25 +224,6 @@ describe('call opcodes', () => {
     const outcome = await execution.add(deposit({ to: MAIN, gasLimit }))
     expect(outcome.failure).toMatch(/^(out of gas|invalid opcode: INVALID)$/)
     expect(asked.mock.calls.length).toBeGreaterThanOrEqual(asks)
-  })
-})
-
-describe('a hurried execution', () => {
-  const length = (bytes: number) => bytes.toString(16).padStart(6, '0')
-  it.each([
-    { id: 'hash', code: (bytes: number) => `62${length(bytes)}5f2000` },
-    { id: 'call of a precompile', code: (bytes: number) => `5f5f62${length(bytes)}5f60025afa00` },
-    { id: 'answer', code: (bytes: number) => `62${length(bytes)}5ff3` },
-  ])('goes elsewhere before a long $id, and does a short one itself', async ({ code }) => {
-    const run = (bytes: number, isHurried: boolean) => {
-      const { execution } = createMemoryBlock({ accounts: { [MAIN]: { code: `0x${code(bytes)}` } } })
-      // So long that only bytes count.
-      if (isHurried) execution.env.evm.client = shortPatience(3_600_000)
-      return execution.add(deposit({ to: MAIN, gasLimit: 4_000_000n }))
-    }
-    expect((await run(200_000, true)).status).toBe(1)
-    expect((await run(300_000, false)).status).toBe(1)
-    await expect(run(300_000, true)).rejects.toThrow(TooLongError)
   })
 })
 

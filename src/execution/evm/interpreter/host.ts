@@ -32,8 +32,6 @@ export interface Host {
   followsDelegations: boolean
   /** undefined costs nothing. */
   tracer: Tracer | undefined
-  /** See Patience; undefined where a block depends on the execution. */
-  allowBytes: ((bytes: number) => void) | undefined
   /** Hash of one of the last 256 blocks; 0 for any other number. */
   blockHash(number: Word): Word
 }

@@ -199,7 +199,6 @@ export function runLoop(frame: Frame, host: Host): Exit {
       case 0x20:
         sp--
         if (!payForCopy(frame, a, b, KECCAK_WORD_GAS)) return 'failed'
-        host.allowBytes?.(Number(b))
         hashBytes.set(keccak256(frame.memory.subarray(Number(a), Number(a) + Number(b))))
         stack[sp - 1] = readWord(hashView, 0)
         break

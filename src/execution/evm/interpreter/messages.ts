@@ -111,7 +111,6 @@ export class Messages implements Caller {
     tracer?.onEnter?.(tracedCall(call))
     const precompile = this.precompiles.get(call.codeAddress)
     if (precompile !== undefined) {
-      this.host.allowBytes?.(call.data.length)
       const mark = substate.mark()
       world.checkpoint()
       this.transfer(call)

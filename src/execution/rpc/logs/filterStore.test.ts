@@ -8,7 +8,6 @@ import { startExecutionNode } from '../../testUtils/executionNode.ts'
 import { loadRecordedRpc, recordedBlock } from '../../testUtils/recordedRpc.ts'
 import { DEV_KEYS, signTransaction } from '../../testUtils/signTransaction.ts'
 import type { RpcModules } from '../context.ts'
-import { UNHURRIED } from '../pace.ts'
 import { FilterStore } from './filterStore.ts'
 import type { LogFilter } from './logFilter.ts'
 import { searchLogs } from './logSearch.ts'
@@ -92,7 +91,7 @@ describe('eth_getLogs', () => {
       }
       const limits = { maxLogRangeBlocks: 100, maxLogs: 100, maxLogCharacters: 500_000 }
       const search = (maxLogCharacters: number) =>
-        searchLogs(node.chain, filter, { ...limits, maxLogCharacters }, UNHURRIED, new AbortController().signal)
+        searchLogs(node.chain, filter, { ...limits, maxLogCharacters }, new AbortController().signal)
       await expect(search(500_000)).rejects.toMatchObject({
         rpcCode: -32005,
         message: 'query returned more than 500000 bytes: blocks 1 to 2 fit',

@@ -8,7 +8,6 @@ import { prunedHistory, serverError } from '../errors.ts'
 import { formatLog } from '../format/formatReceipt.ts'
 import type { JsonRecord } from '../format/formatTransaction.ts'
 import type { RpcOptions } from '../options.ts'
-import { microsecondsOf, type Pace } from '../pace.ts'
 import { createBloomTest, type LogFilter, type LogPattern, matchesLog } from './logFilter.ts'
 
 /** Code of "limit exceeded" (EIP-1474). */
@@ -55,17 +54,14 @@ export async function searchLogs(
   chain: ReadableChain,
   filter: LogFilter,
   limits: Pick<RpcOptions, 'maxLogRangeBlocks' | 'maxLogs' | 'maxLogCharacters'>,
-  pace: Pace,
   signal: AbortSignal,
 ): Promise<JsonRecord[]> {
   const mayMatch = createBloomTest(filter)
   const kept = keptReceipts(chain)
-  const client = pace.patience(signal)
   if (filter.blocks.kind === 'hash') {
     const header = await chain.headerByHash(filter.blocks.hash)
     if (header === undefined) throw serverError('unknown block')
     if (!mayMatch(header.logsBloom)) return []
-    pace.allow(microsecondsOf(header))
     return logsOfBlock(kept, header, filter)
   }
   const [from, to] = await readRange(chain, filter.blocks)
@@ -76,11 +72,10 @@ export async function searchLogs(
   const found: JsonRecord[] = []
   let characters = 0
   for (let number = from; number <= to; number++) {
-    client.throwIfAborted()
+    signal.throwIfAborted()
     const header = await chain.headerByNumber(number)
     if (header === undefined) break
     if (mayMatch(header.logsBloom)) {
-      pace.allow(microsecondsOf(header))
       const logs = await logsOfBlock(kept, header, filter)
       for (const log of logs) characters += LOG_CHARACTERS + logDataCharacters(log)
       if (characters > limits.maxLogCharacters && number > from) {

@@ -6,21 +6,14 @@ import type { MethodTable } from '../context.ts'
 import { formatBlock, formatHeader } from '../format/formatBlock.ts'
 import { formatReceipt } from '../format/formatReceipt.ts'
 import { formatTransaction, type JsonRecord } from '../format/formatTransaction.ts'
-import { microsecondsOf, type Pace } from '../pace.ts'
 import * as param from '../params.ts'
 import { type BlockSelector, method } from '../params.ts'
 
 /** eth_ methods that read blocks. */
-export function createBlockMethods(chain: ReadableChain, pace: Pace): MethodTable {
-  const blockOf = (header: BlockHeader | undefined) => {
-    if (header === undefined) return undefined
-    if (chain.cachedBlock(header.hash) === undefined) pace.allow(microsecondsOf(header))
-    return chain.blockByHash(header.hash)
-  }
-  const receiptsOf = (header: BlockHeader) => {
-    pace.allow(microsecondsOf(header))
-    return chain.receipts(header.hash)
-  }
+export function createBlockMethods(chain: ReadableChain): MethodTable {
+  const blockOf = (header: BlockHeader | undefined) =>
+    header === undefined ? undefined : chain.blockByHash(header.hash)
+  const receiptsOf = (header: BlockHeader) => chain.receipts(header.hash)
   const show = async (header: BlockHeader | undefined, full: boolean): Promise<JsonRecord | null> => {
     const receipts = full && header !== undefined ? await receiptsOf(header) : undefined
     const block = await blockOf(header)

@@ -9,7 +9,6 @@ import { blockOverrides, callArguments, limitCall, stateOverrides } from '../cal
 import type { MethodTable } from '../context.ts'
 import { serverError } from '../errors.ts'
 import type { RpcOptions } from '../options.ts'
-import type { Pace } from '../pace.ts'
 import { blockSelector, method } from '../params.ts'
 import { revertError } from '../revert.ts'
 
@@ -17,23 +16,17 @@ import { revertError } from '../revert.ts'
 const UNLIMITED_GAS = 2n ** 63n - 1n
 
 /** eth_call and its kin: simulated on the state after a block, without L1 fee. */
-export function createCallMethods(
-  chain: ReadableChain,
-  { callGasCap }: Pick<RpcOptions, 'callGasCap'>,
-  pace: Pace,
-): MethodTable {
+export function createCallMethods(chain: ReadableChain, { callGasCap }: Pick<RpcOptions, 'callGasCap'>): MethodTable {
   return {
     eth_call: method(
       [callArguments, blockSelector, stateOverrides, blockOverrides],
       async ([args, selector, overrides, block], { signal }) => {
         const { hash: blockHash } = await requireHeader(chain, selector)
         const request = limitCall(args, chain.config.chainId, callGasCap)
-        const result = await chain
-          .call(request, { blockHash, overrides, block }, pace.patience(signal))
-          .catch((error: unknown) => {
-            if (!hasCode(error, 'execution-failed')) throw error
-            throw serverError(`err: ${error.message} (supplied gas ${request.gas ?? UNLIMITED_GAS})`)
-          })
+        const result = await chain.call(request, { blockHash, overrides, block }, signal).catch((error: unknown) => {
+          if (!hasCode(error, 'execution-failed')) throw error
+          throw serverError(`err: ${error.message} (supplied gas ${request.gas ?? UNLIMITED_GAS})`)
+        })
         const failure = failureOf(result)
         if (failure !== undefined) throw failure
         return toHex(result.returnData)
@@ -45,7 +38,7 @@ export function createCallMethods(
         const { hash: blockHash } = await requireHeader(chain, selector)
         try {
           const request = limitCall(args, chain.config.chainId, callGasCap)
-          return toQuantity(await chain.estimateGas(request, { blockHash, overrides, block }, pace.patience(signal)))
+          return toQuantity(await chain.estimateGas(request, { blockHash, overrides, block }, signal))
         } catch (error) {
           if (hasCode(error, 'execution-reverted')) {
             const { data } = error.details
@@ -60,11 +53,10 @@ export function createCallMethods(
       async ([args, selector, overrides, block], { signal }) => {
         const { hash: blockHash } = await requireHeader(chain, selector)
         const request = limitCall(args, chain.config.chainId, callGasCap)
-        const client = pace.patience(signal)
         const place = { blockHash, overrides, block }
         let accessList = mergeAccessLists(request.accessList ?? [], [])
         for (;;) {
-          const { accessList: cold, gasUsed, failure } = await chain.call({ ...request, accessList }, place, client)
+          const { accessList: cold, gasUsed, failure } = await chain.call({ ...request, accessList }, place, signal)
           if (cold.length === 0) {
             return {
               accessList,

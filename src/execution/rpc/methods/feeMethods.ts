@@ -8,7 +8,6 @@ import { findLabelledHeader } from '../blockLookup.ts'
 import type { MethodTable } from '../context.ts'
 import { serverError } from '../errors.ts'
 import type { RpcOptions } from '../options.ts'
-import { microsecondsOf, type Pace } from '../pace.ts'
 import { type BlockSelector, blockNumber, method, type Param, readArray } from '../params.ts'
 
 /** geth's limits of eth_feeHistory. */
@@ -29,8 +28,8 @@ const blockCount: Param<number> = {
 const percentiles: Param<number[]> = { parse: readPercentiles, fallback: () => [] }
 
 /** eth_gasPrice and its kin. */
-export function createFeeMethods(chain: ReadableChain, options: Options, pace: Pace): MethodTable {
-  const suggestion = createTipOracle(chain, options, pace)
+export function createFeeMethods(chain: ReadableChain, options: Options): MethodTable {
+  const suggestion = createTipOracle(chain, options)
   return {
     eth_gasPrice: method([], async () => toQuantity((await suggestion()) + chain.head().baseFeePerGas)),
     eth_maxPriorityFeePerGas: method([], async () => toQuantity(await suggestion())),
@@ -39,7 +38,7 @@ export function createFeeMethods(chain: ReadableChain, options: Options, pace: P
     eth_feeHistory: method([blockCount, blockNumber, percentiles], async ([count, selector, wanted], { signal }) => {
       checkPercentiles(wanted)
       const newest = await newestHeader(chain, selector)
-      return feeHistory(chain, Math.min(count, MAX_HISTORY_BLOCKS, newest.number + 1), newest, wanted, pace, signal)
+      return feeHistory(chain, Math.min(count, MAX_HISTORY_BLOCKS, newest.number + 1), newest, wanted, signal)
     }),
   }
 }
@@ -51,7 +50,6 @@ export function createFeeMethods(chain: ReadableChain, options: Options, pace: P
 function createTipOracle(
   chain: ReadableChain,
   { minSuggestedTipWei, maxSuggestedTipWei }: Options,
-  pace: Pace,
 ): () => Promise<bigint> {
   let cached: { hash: string; tip: bigint } | undefined
   const clamp = (tip: bigint) => (tip > maxSuggestedTipWei && maxSuggestedTipWei > 0n ? maxSuggestedTipWei : tip)
@@ -59,7 +57,6 @@ function createTipOracle(
     let tip = minSuggestedTipWei
     // No transaction takes more than its block.
     if (header.gasUsed * 2n <= header.gasLimit) return clamp(tip)
-    pace.allow(microsecondsOf(header))
     const receipts = (await chain.receipts(header.hash)) ?? []
     const largest = receipts.reduce((most, { gasUsed }) => bigMax(most, gasUsed), 0n)
     if (header.gasUsed + largest > header.gasLimit) {
@@ -94,7 +91,6 @@ async function feeHistory(
   count: number,
   newest: BlockHeader,
   wanted: number[],
-  pace: Pace,
   signal: AbortSignal,
 ): Promise<object> {
   if (count < 1) return { oldestBlock: '0x0', gasUsedRatio: null }
@@ -102,16 +98,14 @@ async function feeHistory(
   const baseFees: string[] = []
   const gasUsedRatio: number[] = []
   const reward: string[][] = []
-  const client = pace.patience(signal)
   for (let number = oldest; number <= newest.number; number++) {
     await takeTurn('answer')
-    client.throwIfAborted()
+    signal.throwIfAborted()
     const header = await chain.headerByNumber(number)
     if (header === undefined) throw serverError('header not found')
     baseFees.push(toQuantity(header.baseFeePerGas))
     gasUsedRatio.push(Number(header.gasUsed) / Number(header.gasLimit))
     if (wanted.length === 0) continue
-    pace.allow(microsecondsOf(header))
     const block = await chain.blockByHash(header.hash)
     if (block === undefined) throw serverError('header not found')
     reward.push(rewards(block, (await chain.receipts(header.hash)) ?? [], wanted))

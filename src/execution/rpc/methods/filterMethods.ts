@@ -13,6 +13,9 @@ const filterId: Param<Hex> = {
   },
 }
 
+/** The internal method by which an RPC process learns what a log filter searches for. */
+export const FILTER_CRITERIA = 'process_filterCriteria'
+
 /** With what it was given as: it is asked for again. */
 const criteria: Param<{ filter: LogFilter; given: JsonValue }> = {
   parse: (given) => ({ filter: logFilter.parse(given), given }),
@@ -30,6 +33,8 @@ export function createFilterMethods(
     eth_newPendingTransactionFilter: method([optional(flag, false)], () => filters.install({ kind: 'transactions' })),
     eth_getFilterChanges: method([filterId], ([id]) => filters.changes(id)),
     eth_getFilterLogs: method([filterId], ([id], context) => getLogs?.([filters.criteriaOf(id)], context)),
+    // For RPC processes, which search themselves.
+    [FILTER_CRITERIA]: method([filterId], ([id]) => filters.criteriaOf(id)),
     eth_uninstallFilter: method([filterId], ([id]) => filters.uninstall(id)),
   }
 }

@@ -1,35 +1,27 @@
-import { type Hex, toHex } from '../../../lib/hex.ts'
+import { toHex } from '../../../lib/hex.ts'
 import type { ReadableChain } from '../../chain/types.ts'
 import type { MethodTable } from '../context.ts'
 import { formatReceipt } from '../format/formatReceipt.ts'
 import { formatTransaction } from '../format/formatTransaction.ts'
-import { microsecondsOf, type Pace } from '../pace.ts'
 import { hash, method } from '../params.ts'
 
 /** Transactions in blocks, by their hash; null for others. */
-export function createMinedMethods(chain: ReadableChain, pace: Pace): MethodTable {
-  const locate = (wanted: Hex) => {
-    const header = chain.headerOfTransaction(wanted)
-    if (header !== undefined && chain.cachedBlock(header.hash) === undefined) pace.allow(microsecondsOf(header))
-    return chain.transactionByHash(wanted)
-  }
+export function createMinedMethods(chain: ReadableChain): MethodTable {
   const raw = method([hash], async ([wanted]) => {
-    const located = await locate(wanted)
+    const located = await chain.transactionByHash(wanted)
     return located === undefined ? null : toHex(located.transaction.raw)
   })
   return {
     eth_getTransactionByHash: method([hash], async ([wanted]) => {
-      const located = await locate(wanted)
+      const located = await chain.transactionByHash(wanted)
       if (located === undefined) return null
       const { transaction, block: header, index } = located
-      if (transaction.type === 0x7e) pace.allow(microsecondsOf(header))
       const receipt = transaction.type === 0x7e ? (await chain.receipts(header.hash))?.[index] : undefined
       return formatTransaction(transaction, { header, index, receipt })
     }),
     eth_getTransactionReceipt: method([hash], async ([wanted]) => {
       const header = chain.headerOfTransaction(wanted)
       if (header === undefined) return null
-      pace.allow(microsecondsOf(header))
       const located = await chain.transactionByHash(wanted)
       const receipt = located && (await chain.receipts(located.block.hash))?.[located.index]
       if (located === undefined || receipt === undefined) return null

@@ -1,12 +1,13 @@
 import { keccak256Hex } from '../../../lib/hash.ts'
 import { toQuantity } from '../../../lib/hex.ts'
-import type { MethodTable, RpcModules } from '../context.ts'
+import type { ReadableChain } from '../../chain/types.ts'
+import type { MethodTable } from '../context.ts'
 import type { RpcOptions } from '../options.ts'
 import { data, method } from '../params.ts'
 
 /** Methods about the node itself. There is no execution-layer p2p network: blocks come through the rollup node. */
 export function createNodeMethods(
-  { chain }: Pick<RpcModules, 'chain'>,
+  { chain }: { chain: ReadableChain },
   { clientVersion, networkId, datadir }: Pick<RpcOptions, 'clientVersion' | 'networkId' | 'datadir'>,
 ): MethodTable {
   return {

@@ -2,7 +2,6 @@ import { toHex, toQuantity } from '../../../lib/hex.ts'
 import type { ReadableChain } from '../../chain/types.ts'
 import { requireState } from '../blockLookup.ts'
 import type { MethodTable } from '../context.ts'
-import type { Pace } from '../pace.ts'
 import * as param from '../params.ts'
 import { method, type Param, readArray, readStorageSlot } from '../params.ts'
 
@@ -18,14 +17,10 @@ const slots: Param<{ slot: `0x${string}`; shown: string }[]> = {
       return { slot, shown: isFull ? slot : toQuantity(BigInt(slot)) }
     }),
 }
-/** For one of them, when its nodes have to be read from the disk. */
-const PROOF_US = 300
-
 /** eth_getProof: the way from the state root to an account, and on to its slots. */
-export function createProofMethods(chain: ReadableChain, pace: Pace): MethodTable {
+export function createProofMethods(chain: ReadableChain): MethodTable {
   return {
     eth_getProof: method([param.address, slots, param.blockSelector], async ([address, keys, selector]) => {
-      pace.allow(PROOF_US * (1 + keys.length))
       const state = await requireState(chain, selector)
       const proof = await state.proof(
         address,

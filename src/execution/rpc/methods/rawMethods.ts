@@ -7,11 +7,10 @@ import { encodeConsensusReceipt } from '../../tx/receiptCodec.ts'
 import { findLabelledHeader } from '../blockLookup.ts'
 import type { MethodTable } from '../context.ts'
 import { serverError } from '../errors.ts'
-import { microsecondsOf, type Pace } from '../pace.ts'
 import { blockSelector, method } from '../params.ts'
 
 /** debug_getRaw*: consensus encodings, for tools that check roots themselves. */
-export function createRawMethods(chain: ReadableChain, pace: Pace): MethodTable {
+export function createRawMethods(chain: ReadableChain): MethodTable {
   return {
     debug_getRawHeader: method([blockSelector], async ([selector]) => {
       const header = await findLabelledHeader(chain, selector)
@@ -20,14 +19,12 @@ export function createRawMethods(chain: ReadableChain, pace: Pace): MethodTable 
     }),
     debug_getRawBlock: method([blockSelector], async ([selector]) => {
       const header = await findLabelledHeader(chain, selector)
-      if (header !== undefined) pace.allow(microsecondsOf(header))
       const block = header === undefined ? undefined : await chain.blockByHash(header.hash)
       if (block === undefined) throw serverError('block not found')
       return toHex(encodeBlock(block))
     }),
     debug_getRawReceipts: method([blockSelector], async ([selector]) => {
       const header = await findLabelledHeader(chain, selector)
-      if (header !== undefined) pace.allow(microsecondsOf(header))
       const receipts = header === undefined ? undefined : await chain.receipts(header.hash)
       if (receipts === undefined) throw serverError('block not found')
       return receipts.map((receipt) => toHex(encodeReceipt(receipt)))

@@ -1,7 +1,6 @@
-import type { CallOptions } from '../../callProcess/callTask.ts'
 import type { ReadableChain } from '../../chain/types.ts'
 import type { MethodTable } from '../context.ts'
-import { type Pace, UNHURRIED } from '../pace.ts'
+import type { RpcOptions } from '../options.ts'
 import { createBlockMethods } from './blockMethods.ts'
 import { createCallMethods } from './callMethods.ts'
 import { createFeeMethods } from './feeMethods.ts'
@@ -12,17 +11,22 @@ import { createRawMethods } from './rawMethods.ts'
 import { createSimulateMethods } from './simulateMethods.ts'
 import { createTraceMethods } from './traceMethods.ts'
 
-/** What needs nothing but a chain to read: it may run in another process. */
-export function createReadMethods(chain: ReadableChain, options: CallOptions, pace: Pace = UNHURRIED): MethodTable {
+export type ReadOptions = Pick<
+  RpcOptions,
+  'callGasCap' | 'maxLogRangeBlocks' | 'maxLogs' | 'maxLogCharacters' | 'minSuggestedTipWei' | 'maxSuggestedTipWei'
+>
+
+/** Methods that need nothing but a chain to read: RPC processes run them. */
+export function createReadMethods(chain: ReadableChain, options: ReadOptions): MethodTable {
   return {
-    ...createBlockMethods(chain, pace),
-    ...createCallMethods(chain, options, pace),
-    ...createFeeMethods(chain, options, pace),
-    ...createLogMethods(chain, options, pace),
-    ...createMinedMethods(chain, pace),
-    ...createProofMethods(chain, pace),
-    ...createRawMethods(chain, pace),
-    ...createSimulateMethods(chain, options, pace),
-    ...createTraceMethods(chain, options, pace),
+    ...createBlockMethods(chain),
+    ...createCallMethods(chain, options),
+    ...createFeeMethods(chain, options),
+    ...createLogMethods(chain, options),
+    ...createMinedMethods(chain),
+    ...createProofMethods(chain),
+    ...createRawMethods(chain),
+    ...createSimulateMethods(chain, options),
+    ...createTraceMethods(chain, options),
   }
 }

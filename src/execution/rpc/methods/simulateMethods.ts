@@ -14,7 +14,6 @@ import { formatBlock } from '../format/formatBlock.ts'
 import { formatLog } from '../format/formatReceipt.ts'
 import type { JsonRecord } from '../format/formatTransaction.ts'
 import type { RpcOptions } from '../options.ts'
-import type { Pace } from '../pace.ts'
 import { blockSelector, flag, maybe, method, type Param, readArray } from '../params.ts'
 import { revertError } from '../revert.ts'
 
@@ -70,7 +69,6 @@ const simulation: Param<Requested> = {
 export function createSimulateMethods(
   chain: ReadableChain,
   { callGasCap }: Pick<RpcOptions, 'callGasCap'>,
-  pace: Pace,
 ): MethodTable {
   return {
     eth_simulateV1: method([simulation, blockSelector], async ([requested, selector], { signal }) => {
@@ -85,7 +83,7 @@ export function createSimulateMethods(
         })),
         gasCap: callGasCap === 0n ? undefined : callGasCap,
       }
-      const simulated = await chain.simulateBlocks(request, hash, pace.patience(signal)).catch((error: unknown) => {
+      const simulated = await chain.simulateBlocks(request, hash, signal).catch((error: unknown) => {
         throw toAnswer(error)
       })
       return simulated.map((block) => formatSimulated(block, showsTransactions))

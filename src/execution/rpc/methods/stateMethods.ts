@@ -1,11 +1,18 @@
 import { toHex, toQuantity } from '../../../lib/hex.ts'
+import type { ReadableChain } from '../../chain/types.ts'
 import { requireState } from '../blockLookup.ts'
-import type { MethodTable, RpcModules } from '../context.ts'
+import type { MethodTable, RpcPool } from '../context.ts'
 import * as param from '../params.ts'
 import { method } from '../params.ts'
 
 /** eth_ methods that read accounts and storage. */
-export function createStateMethods({ chain, pool }: Pick<RpcModules, 'chain' | 'pool'>): MethodTable {
+export function createStateMethods({
+  chain,
+  pool,
+}: {
+  chain: ReadableChain
+  pool: Pick<RpcPool, 'nextNonce'>
+}): MethodTable {
   return {
     eth_getBalance: method([param.address, param.blockSelector], async ([address, selector]) => {
       const account = await (await requireState(chain, selector)).account(address)

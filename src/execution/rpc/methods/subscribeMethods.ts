@@ -1,11 +1,11 @@
 import { requireSubscriber } from '../../../jsonRpc/callContext.ts'
 import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../../jsonRpc/types.ts'
 import { type Hex, isHex } from '../../../lib/hex.ts'
-import type { MethodTable, RpcModules } from '../context.ts'
+import type { MethodTable } from '../context.ts'
 import { serverError } from '../errors.ts'
 import { logFilter } from '../logs/logFilter.ts'
 import { anyValue, flag, method, optional, type Param, readParams } from '../params.ts'
-import { Subscriptions } from '../subscriptions.ts'
+import { type SubscriptionModules, Subscriptions } from '../subscriptions.ts'
 
 const KINDS = ['newHeads', 'logs', 'newPendingTransactions', 'syncing'] as const
 
@@ -27,7 +27,7 @@ const subscriptionId: Param<Hex> = {
 }
 
 /** eth_subscribe and eth_unsubscribe, on connections that stay open. Texts and codes are geth's (`rpc/errors.go`). */
-export function createSubscribeMethods(modules: Pick<RpcModules, 'chain' | 'pool' | 'logger'>): MethodTable {
+export function createSubscribeMethods(modules: SubscriptionModules): MethodTable {
   const subscriptions = new Subscriptions(modules)
   return {
     eth_subscribe: method([kind, optional(anyValue, undefined)], ([what, given], context) => {

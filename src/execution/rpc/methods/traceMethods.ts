@@ -6,7 +6,6 @@ import { toBlock } from '../../chain/blockReader.ts'
 import { partsOfBlock } from '../../chain/storage/blockFile.ts'
 import type { ReadableChain } from '../../chain/types.ts'
 import { ChainError } from '../../errors.ts'
-import type { Patience } from '../../evm/patience.ts'
 import { CallTracer } from '../../tracing/callTracer.ts'
 import { gasRefundTracers } from '../../tracing/gasRefundTracer.ts'
 import { PrestateTracer } from '../../tracing/prestateTracer.ts'
@@ -17,7 +16,6 @@ import { blockOverrides, callArguments, limitCall, stateOverrides } from '../cal
 import type { MethodTable } from '../context.ts'
 import { serverError } from '../errors.ts'
 import type { RpcOptions } from '../options.ts'
-import type { Pace } from '../pace.ts'
 import { type BlockSelector, blockNumber, blockSelector, data, hash, maybe, method, type Param } from '../params.ts'
 
 interface Tracers {
@@ -51,12 +49,8 @@ const callTracers: Param<{
 }
 
 /** debug_trace*: what transactions do, opcode by opcode, call by call, or by what they change. */
-export function createTraceMethods(
-  chain: ReadableChain,
-  { callGasCap }: Pick<RpcOptions, 'callGasCap'>,
-  pace: Pace,
-): MethodTable {
-  const traceBlock = async (block: Block, { make }: Tracers, client: Patience) => {
+export function createTraceMethods(chain: ReadableChain, { callGasCap }: Pick<RpcOptions, 'callGasCap'>): MethodTable {
+  const traceBlock = async (block: Block, { make }: Tracers, client: AbortSignal) => {
     if (block.header.number === 0) throw serverError('genesis is not traceable')
     const all = { from: 0, to: Number.POSITIVE_INFINITY }
     const results = await chain.traceBlock(block, all, make, client).catch(rethrowInvalid)
@@ -73,17 +67,17 @@ export function createTraceMethods(
       if (located === undefined) throw serverError('transaction not found')
       const range = { from: needEarlier ? 0 : located.index, to: located.index + 1 }
       const block = await requireBlock(located.block)
-      return (await chain.traceBlock(block, range, make, pace.patience(signal))).at(-1)
+      return (await chain.traceBlock(block, range, make, signal)).at(-1)
     }),
     debug_traceBlockByNumber: method([blockNumber, tracers], async ([selector, tracer], { signal }) => {
       const header = await findHeader(chain, selector)
       if (header === undefined) throw serverError(`block ${nameOf(selector)} not found`)
-      return traceBlock(await requireBlock(header), tracer, pace.patience(signal))
+      return traceBlock(await requireBlock(header), tracer, signal)
     }),
     debug_traceBlockByHash: method([hash, tracers], async ([wanted, tracer], { signal }) => {
       const header = await chain.headerByHash(wanted)
       if (header === undefined) throw serverError(`block ${wanted} not found`)
-      return traceBlock(await requireBlock(header), tracer, pace.patience(signal))
+      return traceBlock(await requireBlock(header), tracer, signal)
     }),
     // Of a block that need not be in the chain, as long as its parent is.
     debug_traceBlock: method([data, tracers], async ([encoding, tracer], { signal }) => {
@@ -91,7 +85,7 @@ export function createTraceMethods(
       if ((await chain.headerByHash(block.header.parentHash)) === undefined) {
         throw serverError(`parent ${block.header.parentHash} not found`)
       }
-      return traceBlock(block, tracer, pace.patience(signal))
+      return traceBlock(block, tracer, signal)
     }),
     debug_traceCall: method(
       [callArguments, blockSelector, callTracers],
@@ -99,7 +93,7 @@ export function createTraceMethods(
         const { hash: blockHash } = await requireHeader(chain, selector)
         const request = limitCall(args, chain.config.chainId, callGasCap)
         const place = { blockHash, overrides, block }
-        return chain.traceCall(request, place, tracer.make(), pace.patience(signal)).catch((error: unknown) => {
+        return chain.traceCall(request, place, tracer.make(), signal).catch((error: unknown) => {
           if (!(error instanceof DeviumError) || error.code !== 'execution-failed') throw error
           throw serverError(`tracing failed: ${error.message}`)
         })

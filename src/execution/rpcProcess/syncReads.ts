@@ -1,7 +1,7 @@
 import { readSync, writeSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
-import { concatBytes, viewOf } from '../bytes.ts'
-import { describeError } from '../errors.ts'
+import { concatBytes, viewOf } from '../../lib/bytes.ts'
+import { describeError } from '../../lib/errors.ts'
 
 // What a work process reads of the program while it runs: it writes a request into a pipe and waits in the system for the
 // answer. Both are a length (u32 LE) and so many bytes; an answer begins with its kind.

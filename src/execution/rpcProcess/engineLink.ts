@@ -1,0 +1,82 @@
+import type { RpcContext } from '../../jsonRpc/callContext.ts'
+import { JsonRpcError, type JsonValue, RPC_INVALID_PARAMS } from '../../jsonRpc/types.ts'
+import { untilAborted } from '../../lib/untilAborted.ts'
+import type { BlockHeader, SignedTransaction } from '../chain/block.ts'
+import type { HeadChange } from '../chain/types.ts'
+import type { FromRpcProcess, ToRpcProcess } from './messages.ts'
+
+/** Characters of the parameters of a call that the engine process runs: a transaction of 128 kB fits. */
+const MAX_ASKED_CHARACTERS = 512 * 1024
+
+/** As the dispatcher of the engine process writes it. */
+interface EngineAnswer {
+  result?: JsonValue
+  error?: { code: number; message: string; data?: JsonValue }
+}
+
+/** What an RPC process asks of the engine process, and what it hears of it. */
+export class EngineLink {
+  private readonly send: (message: FromRpcProcess) => void
+  private readonly questions = new Map<number, (text: string | undefined) => void>()
+  private readonly headListeners = new Set<(change: HeadChange) => void>()
+  private readonly transactionListeners = new Set<(transaction: SignedTransaction) => void>()
+  private asked = 0
+
+  constructor(send: (message: FromRpcProcess) => void) {
+    this.send = send
+  }
+
+  /** Has the engine process run a method. Throws its JsonRpcError, and the signal's reason when the client goes away. */
+  async ask(method: string, params: readonly JsonValue[], { signal }: Pick<RpcContext, 'signal'>): Promise<JsonValue> {
+    const request = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    if (request.length > MAX_ASKED_CHARACTERS) {
+      const text = `parameters of ${method}: expected at most ${MAX_ASKED_CHARACTERS} characters, got ${request.length}`
+      throw new JsonRpcError(RPC_INVALID_PARAMS, text)
+    }
+    const id = ++this.asked
+    const answer = new Promise<string | undefined>((resolve) => this.questions.set(id, resolve))
+    this.send({ kind: 'ask', id, request })
+    const { result = null, error } = JSON.parse((await untilAborted(answer, signal)) ?? '{}') as EngineAnswer
+    if (error === undefined) return result
+    throw new JsonRpcError(error.code, error.message, error.data === undefined ? {} : { data: error.data })
+  }
+
+  onHead(listener: (change: HeadChange) => void): () => void {
+    return this.follow(this.headListeners, listener)
+  }
+
+  onAdded(listener: (transaction: SignedTransaction) => void): () => void {
+    return this.follow(this.transactionListeners, listener)
+  }
+
+  take(
+    message: Extract<ToRpcProcess, { kind: 'answer' | 'head' | 'transaction' }>,
+    header: (hash: `0x${string}`) => BlockHeader | undefined,
+  ): void {
+    if (message.kind === 'answer') {
+      this.questions.get(message.id)?.(message.text)
+      this.questions.delete(message.id)
+    } else if (message.kind === 'transaction') {
+      for (const listener of this.transactionListeners) listener(message.transaction)
+    } else {
+      const headersOf = (hashes: `0x${string}`[]) => hashes.map(header).filter((found) => found !== undefined)
+      const [removed, added] = [headersOf(message.removed), headersOf(message.added)]
+      const head = added.at(-1)
+      // A block of long ago may be gone.
+      if (head !== undefined) for (const listener of this.headListeners) listener({ head, removed, added })
+    }
+  }
+
+  private follow<T>(listeners: Set<T>, listener: T): () => void {
+    listeners.add(listener)
+    this.tellWhatIsFollowed()
+    return () => {
+      listeners.delete(listener)
+      this.tellWhatIsFollowed()
+    }
+  }
+
+  private tellWhatIsFollowed(): void {
+    this.send({ kind: 'follow', heads: this.headListeners.size > 0, transactions: this.transactionListeners.size > 0 })
+  }
+}

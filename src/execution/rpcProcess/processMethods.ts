@@ -1,0 +1,103 @@
+import type { RpcHandler } from '../../jsonRpc/server.ts'
+import { JsonRpcError, type JsonValue } from '../../jsonRpc/types.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { createSlots, type Slots } from '../../lib/slots.ts'
+import type { ReadableChain } from '../chain/types.ts'
+import { executesCode, isLong, timedOutAfter, timeLimitOf } from '../rpc/callLimits.ts'
+import type { MethodTable } from '../rpc/context.ts'
+import { FILTER_CRITERIA } from '../rpc/methods/filterMethods.ts'
+import { createNodeMethods } from '../rpc/methods/nodeMethods.ts'
+import { createReadMethods } from '../rpc/methods/readMethods.ts'
+import { createStateMethods } from '../rpc/methods/stateMethods.ts'
+import { createSubscribeMethods } from '../rpc/methods/subscribeMethods.ts'
+import type { RpcOptions } from '../rpc/options.ts'
+import type { EngineLink } from './engineLink.ts'
+
+/** Calls that execute code at a time: each may hold megabytes, and they share the process's time. */
+const MAX_EXECUTING = 4
+/** Waiting calls: more are refused. */
+const MAX_WAITING = 256
+/** Code of "limit exceeded" (EIP-1474). */
+const RPC_LIMIT_EXCEEDED = -32005
+
+export interface ProcessMethodModules {
+  chain: ReadableChain
+  engine: EngineLink
+  logger: Pick<Logger, 'warn'>
+}
+
+export interface ProcessMethods {
+  handlerOf(name: string): RpcHandler
+  /** Calls that execute code, and those that wait for that. */
+  stats(): { running: number; waiting: number }
+}
+
+/** Methods that only read run in this process; the engine process is asked for the others. */
+export function createProcessMethods(
+  { chain, engine, logger }: ProcessMethodModules,
+  options: RpcOptions,
+): ProcessMethods {
+  const executing = createSlots(MAX_EXECUTING)
+  // What such a method gathers is in memory until it ends.
+  const gathering = createSlots(1)
+  const reads: MethodTable = {
+    ...createReadMethods(chain, options),
+    ...createStateMethods({ chain, pool: { nextNonce: () => undefined } }),
+    ...createNodeMethods({ chain }, options),
+    ...createSubscribeMethods({
+      chain: { onHead: (listener) => engine.onHead(listener), receipts: (hash) => chain.receipts(hash) },
+      pool: { onAdded: (listener) => engine.onAdded(listener) },
+      logger,
+    }),
+  }
+  /** What is in no block may be in the pool. */
+  const pooled =
+    (name: string): RpcHandler =>
+    async (params, context) => {
+      const mined = await reads[name]?.(params, context)
+      return mined === null ? engine.ask(name, params, context) : mined
+    }
+  const special: MethodTable = {
+    eth_getTransactionByHash: pooled('eth_getTransactionByHash'),
+    eth_getRawTransactionByHash: pooled('eth_getRawTransactionByHash'),
+    debug_getRawTransaction: pooled('debug_getRawTransaction'),
+    eth_getTransactionCount: (params, context) =>
+      params[1] === 'pending'
+        ? engine.ask('eth_getTransactionCount', params, context)
+        : reads.eth_getTransactionCount?.(params, context),
+    eth_getFilterLogs: async (params, context) =>
+      reads.eth_getLogs?.([await engine.ask(FILTER_CRITERIA, params, context)], context),
+  }
+  return {
+    handlerOf(name) {
+      const handler: RpcHandler | undefined = special[name] ?? reads[name]
+      if (handler === undefined) return (params, context) => engine.ask(name, params, context)
+      if (!executesCode(name)) return handler
+      const limited = timed(handler, (params) => timeLimitOf(name, params, options))
+      const inTurn: RpcHandler = (params, context) => admit(executing, async () => limited(params, context))
+      return isLong(name) ? (params, context) => admit(gathering, async () => inTurn(params, context)) : inTurn
+    },
+    stats: () => ({ running: executing.active, waiting: executing.waiting + gathering.waiting }),
+  }
+}
+
+function admit<T>(slots: Slots, run: () => Promise<T>): Promise<T> {
+  if (slots.waiting < MAX_WAITING) return slots.run(run)
+  throw new JsonRpcError(RPC_LIMIT_EXCEEDED, 'too many calls wait to be run: try again later')
+}
+
+function timed(handler: RpcHandler, limitOf: (params: readonly JsonValue[]) => number): RpcHandler {
+  return async (params, context) => {
+    const timeoutMs = limitOf(params)
+    context.signal.throwIfAborted()
+    if (timeoutMs === 0) return handler(params, context)
+    const time = new AbortController()
+    const timer = setTimeout(() => time.abort(timedOutAfter(timeoutMs)), timeoutMs)
+    try {
+      const signal = AbortSignal.any([context.signal, time.signal])
+      return await handler(params, { ...context, signal, isOver: () => context.isOver() })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}

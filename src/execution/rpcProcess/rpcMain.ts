@@ -1,0 +1,81 @@
+import { Socket } from 'node:net'
+import { setPriority } from 'node:os'
+import { EMPTY_BYTES } from '../../lib/bytes.ts'
+import { type Hex, toHex } from '../../lib/hex.ts'
+import { ZERO_HASH } from '../../rollup/protocol/types.ts'
+import { readOverChannel } from '../chain/storage/chainReads.ts'
+import { EngineLink } from './engineLink.ts'
+import type { FromRpcProcess, ToRpcProcess } from './messages.ts'
+import { type LabelHashes, RpcProcess } from './rpcProcess.ts'
+import { readFromProgram } from './syncReads.ts'
+
+// An RPC process of devium-geth: it serves the public HTTP and WebSocket ports.
+
+// What `ps` and `top` show.
+process.title = 'devium-rpc'
+// Blocks go first, also where there is one core.
+setPriority(10)
+// systemd and terminals signal every process. The engine process decides when the work is over.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+// The engine process is gone. An exit would wait for the threads of an addon.
+const end = (): void => void process.kill(process.pid, 'SIGKILL')
+process.on('disconnect', end)
+
+const send = (message: FromRpcProcess): void => {
+  // A failure means that the engine process is gone.
+  process.send?.(message, undefined, undefined, () => {})
+}
+const log =
+  (level: 'warn' | 'error') =>
+  (message: string, fields: Record<string, unknown> = {}) =>
+    send({ kind: 'log', level, message, fields })
+const logger = { warn: log('warn'), error: log('error') }
+const engine = new EngineLink(send)
+let rpc: RpcProcess | undefined
+
+process.on('message', (message: ToRpcProcess, handle: unknown) => {
+  switch (message.kind) {
+    case 'start':
+      rpc = new RpcProcess(
+        {
+          reads: readOverChannel(readFromProgram),
+          labels: readLabels,
+          engine,
+          logger,
+          onClosed: () => send({ kind: 'closed' }),
+        },
+        message,
+      )
+      return
+    case 'connection':
+      send({ kind: 'taken', id: message.id })
+      // The client may have gone on the way.
+      if (handle instanceof Socket) rpc?.take(message.port, handle)
+      else send({ kind: 'closed' })
+      return
+    case 'report': {
+      const report = rpc?.report()
+      if (report !== undefined) send({ kind: 'report', id: message.id, report })
+      return
+    }
+    case 'watch':
+      send({ kind: 'alive' })
+      return
+    case 'close':
+      void rpc?.close().finally(end)
+      return
+    default:
+      engine.take(message, (hash) => rpc?.header(hash))
+  }
+})
+send({ kind: 'ready' })
+
+/** An empty request of the engine process: 32 bytes each for head, safe and finalized, zero for none. */
+function readLabels(): LabelHashes {
+  const hashes = readFromProgram(EMPTY_BYTES)
+  const at = (index: number): Hex | undefined => {
+    const hash = hashes === undefined ? ZERO_HASH : toHex(hashes.subarray(index * 32, index * 32 + 32))
+    return hash === ZERO_HASH ? undefined : hash
+  }
+  return { head: at(0) ?? ZERO_HASH, safe: at(1), finalized: at(2) }
+}

@@ -1,0 +1,147 @@
+import type { Socket } from 'node:net'
+import { createRpcApp, createUpgradeApp, type InjectedServer, serveInjected } from '../../jsonRpc/httpServer.ts'
+import { createRpcDispatcher, type RpcDispatcher } from '../../jsonRpc/server.ts'
+import { describeError } from '../../lib/errors.ts'
+import type { Hex } from '../../lib/hex.ts'
+import type { Logger } from '../../lib/logger.ts'
+import type { BlockHeader } from '../chain/block.ts'
+import { BlockReader } from '../chain/blockReader.ts'
+import { ChainView } from '../chain/chainView.ts'
+import type { ChainReads } from '../chain/storage/chainReads.ts'
+import { parseChainConfig } from '../config/chainConfig.ts'
+import { ChainError } from '../errors.ts'
+import { rpcModules } from '../rpc/namespaces.ts'
+import type { EngineLink } from './engineLink.ts'
+import type { PortName, PortOptions, ReportedCall, RpcProcessOptions, RpcReport, ToRpcProcess } from './messages.ts'
+import { createProcessMethods, type ProcessMethods } from './processMethods.ts'
+
+const MEBIBYTE = 1024 * 1024
+/** Of the state: the engine process reads what is not here, a tenth of a millisecond away. */
+const CACHES = { maxNodeBytes: 32 * MEBIBYTE, maxCodeBytes: 16 * MEBIBYTE }
+/** Calls that the engine process has not asked for yet; it asks when somebody reads the metrics. */
+const MAX_REPORTED_CALLS = 100_000
+
+export interface LabelHashes {
+  head: Hex
+  safe: Hex | undefined
+  finalized: Hex | undefined
+}
+
+export interface RpcProcessModules {
+  reads: ChainReads
+  /** As the engine process has them now: an answer never is older than a block that a client knows of. */
+  labels: () => LabelHashes
+  engine: EngineLink
+  logger: Pick<Logger, 'warn' | 'error'>
+  onClosed: () => void
+}
+
+/** Serves the public ports on connections that the engine process has accepted. */
+export class RpcProcess {
+  private readonly modules: RpcProcessModules
+  private readonly options: RpcProcessOptions
+  private readonly blocks: BlockReader
+  private readonly methods: ProcessMethods
+  private readonly servers: Partial<Record<PortName, InjectedServer>>
+  private readonly sockets = new Set<Socket>()
+  private calls: ReportedCall[] = []
+  private webSockets = 0
+
+  constructor(
+    modules: RpcProcessModules,
+    { config: json, genesis, options }: Extract<ToRpcProcess, { kind: 'start' }>,
+  ) {
+    this.modules = modules
+    this.options = options
+    const config = parseChainConfig(json)
+    const { reads, labels } = modules
+    this.blocks = new BlockReader({ reads }, config)
+    const labelled = (hash: Hex | undefined) => (hash === undefined ? undefined : this.header(hash))
+    const chain = new ChainView(
+      {
+        reads,
+        blocks: this.blocks,
+        labels: {
+          head: () => this.header(labels().head),
+          safe: () => labelled(labels().safe),
+          finalized: () => labelled(labels().finalized),
+        },
+      },
+      { config, genesis: this.header(genesis) },
+      CACHES,
+    )
+    this.methods = createProcessMethods({ chain, engine: modules.engine, logger: modules.logger }, options.rpc)
+    const { http, ws } = options.ports
+    this.servers = {
+      ...(http === undefined ? {} : { http: this.serve(http) }),
+      ...(ws === undefined ? {} : { ws: this.serve(ws) }),
+    }
+  }
+
+  /** Throws ChainError for a block that is not there. */
+  header(hash: Hex): BlockHeader {
+    const found = this.blocks.header(hash)
+    if (found === undefined) throw new ChainError('unknown-block', `block ${hash} is not known`)
+    return found
+  }
+
+  take(port: PortName, socket: Socket): void {
+    this.sockets.add(socket)
+    socket.once('close', () => {
+      this.sockets.delete(socket)
+      this.modules.onClosed()
+    })
+    const server = this.servers[port]
+    if (server === undefined) socket.destroy()
+    else server.take(socket)
+  }
+
+  report(): RpcReport {
+    const { calls } = this
+    this.calls = []
+    return { calls, ...this.methods.stats(), webSockets: this.webSockets }
+  }
+
+  /** Resolves when no connection is left. */
+  async close(): Promise<void> {
+    for (const server of Object.values(this.servers)) server.close()
+    await Promise.all([...this.sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve))))
+  }
+
+  private serve({ http, webSockets }: PortOptions): InjectedServer {
+    const app =
+      http === undefined ? createUpgradeApp() : createRpcApp({ ...http, dispatcher: this.dispatcher(http.methods) })
+    const { logger } = this.modules
+    return serveInjected(app, {
+      webSockets: webSockets && {
+        dispatcher: this.dispatcher(webSockets.methods),
+        allowedOrigins: webSockets.allowedOrigins,
+        notification: 'eth_subscription',
+        onConnections: (count) => {
+          this.webSockets = count
+        },
+        onDropped: (reason) => logger.warn('A WebSocket client was dropped', { reason }),
+      },
+    })
+  }
+
+  private dispatcher(methods: readonly string[]): RpcDispatcher {
+    const { maxBatchSize, isMeasured } = this.options
+    return createRpcDispatcher({
+      methods: new Map([
+        ...methods.map((name) => [name, this.methods.handlerOf(name)] as const),
+        ['rpc_modules', rpcModules(methods)],
+      ]),
+      maxBatchSize,
+      ...(isMeasured ? { onCall: (method, durationMs, error) => this.count(method, durationMs, error) } : {}),
+      onUnexpectedError: (method, error) => {
+        this.modules.logger.error('RPC method failed unexpectedly', { method, err: describeError(error) })
+      },
+    })
+  }
+
+  private count(method: string, durationMs: number, error: { rpcCode: number; message: string } | undefined): void {
+    if (this.calls.length >= MAX_REPORTED_CALLS) return
+    this.calls.push({ method, durationMs, error: error && { code: error.rpcCode, message: error.message } })
+  }
+}

@@ -1,0 +1,254 @@
+import { connect } from 'node:net'
+import { createPublicClient, webSocket } from 'viem'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
+import { createRpcDispatcher } from '../../jsonRpc/server.ts'
+import type { JsonValue } from '../../jsonRpc/types.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { DEFAULT_RPC_OPTIONS } from '../rpc/index.ts'
+import { BlockDriver } from '../testUtils/blockDriver.ts'
+import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
+import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
+import { DEV_ADDRESSES, DEV_KEYS, signTransaction } from '../testUtils/signTransaction.ts'
+import type { RpcProcessOptions } from './messages.ts'
+import { RpcProcesses, type RpcProcessesOptions } from './rpcProcesses.ts'
+
+const holocene = loadRecordedRpc('holocene-span-brotli-calldata')
+const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
+/** Stores 7, emits a log, and calls nobody. */
+const BUSY = fromHex('0x600760005560006000a060006000600060006000730000000000000000000000000000000000abcdef5af1')
+const ENDLESS: Hex = '0x5b600056'
+/** A busy machine takes many seconds to start a process. */
+const LOADING_MS = 100_000
+
+let node: ExecutionNode
+let driver: BlockDriver
+let mined: Hex
+
+beforeAll(async () => {
+  node = await startExecutionNode(holocene.genesis)
+  driver = new BlockDriver(node.engine, holocene.rollup)
+  const { raw, hash } = signTransaction(DEV_KEYS[0], { to: null, data: BUSY, gasLimit: 200_000n })
+  await node.eth.request('eth_sendRawTransaction', [toHex(raw)])
+  await driver.build()
+  mined = hash
+})
+
+afterAll(() => node.close())
+
+interface Started extends AsyncDisposable {
+  processes: RpcProcesses
+  url: string
+  port: number
+  /** A client with a connection of its own. */
+  client(): RpcClient
+}
+
+async function start(options: Partial<RpcProcessesOptions> & { evmTimeoutMs?: number } = {}): Promise<Started> {
+  const { evmTimeoutMs = LOADING_MS, ...rest } = options
+  const methods = Object.keys(node.methods)
+  const rpc: RpcProcessOptions['rpc'] = {
+    ...DEFAULT_RPC_OPTIONS,
+    clientVersion: 'devium-geth/test',
+    networkId: node.chain.config.chainId,
+    datadir: node.datadir,
+    callGasCap: 0n,
+    evmTimeoutMs,
+  }
+  const processes = new RpcProcesses(
+    {
+      chain: node.chain,
+      pool: node.pool,
+      dispatcher: createRpcDispatcher({ methods: new Map(Object.entries(node.methods)) }),
+      clock: systemClock,
+      logger: silentLogger,
+    },
+    {
+      workers: 1,
+      rpc,
+      maxBatchSize: 100,
+      ports: { http: { http: { methods, version: 'v1' }, webSockets: { methods, allowedOrigins: [] } } },
+      isMeasured: true,
+      ...rest,
+    },
+  )
+  const opened = new AsyncDisposableStack()
+  opened.defer(() => processes.close())
+  const { url, port } = await processes.listen('http', '127.0.0.1', 0, 'test')
+  return {
+    processes,
+    url,
+    port,
+    client() {
+      const client = createRpcClient({ url, timeoutMs: LOADING_MS })
+      opened.defer(() => client.close())
+      return client
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+const endless = (code: Hex = ENDLESS): JsonValue[] => [
+  { to: NOBODY, gas: '0xffffffffffff' },
+  'latest',
+  { [NOBODY]: { code } },
+]
+
+describe('RPC processes', () => {
+  it('answer as the engine process would, from the same chain', async () => {
+    await using started = await start()
+    const client = started.client()
+    expect(started.processes.stats()).toEqual({ processes: 0, connections: 0, broken: 0 })
+    const asked: [string, ...JsonValue[]][] = [
+      ['eth_blockNumber'],
+      ['eth_chainId'],
+      ['eth_call', { to: NOBODY, data: '0x' }, 'latest'],
+      ['eth_estimateGas', { from: DEV_ADDRESSES[0], to: NOBODY, value: '0x1' }],
+      ['eth_createAccessList', { from: DEV_ADDRESSES[0], data: toHex(BUSY) }],
+      ['eth_getLogs', { fromBlock: '0x0' }],
+      ['eth_getBlockByNumber', 'latest', true],
+      ['eth_getTransactionReceipt', mined],
+      ['eth_getTransactionByHash', mined],
+      ['eth_getTransactionCount', DEV_ADDRESSES[0], 'latest'],
+      ['eth_getProof', DEV_ADDRESSES[0], ['0x0'], 'latest'],
+      ['eth_getBalance', DEV_ADDRESSES[0], 'latest'],
+      ['eth_feeHistory', '0x2', 'latest', [50]],
+      ['debug_traceTransaction', mined],
+      ['txpool_status'],
+      ['admin_nodeInfo'],
+    ]
+    for (const [method, ...params] of asked) {
+      expect(await client.request(method, params), method).toEqual(await node.eth.request(method, params))
+    }
+    for (const code of ['0x5f5ffd', '0xfe'] as const) {
+      const params = [{ to: NOBODY }, 'latest', { [NOBODY]: { code } }]
+      const theirs = client.request('eth_call', params)
+      await expect(theirs).rejects.toThrow(
+        await node.eth.request('eth_call', params).catch((error: Error) => error.message),
+      )
+    }
+    await expect(client.request('eth_nonsense', [])).rejects.toThrow('does not exist')
+    expect(started.processes.stats()).toMatchObject({ processes: 1, broken: 0 })
+  })
+
+  it('know a block as soon as the engine process has answered that it is the head', async () => {
+    await using started = await start()
+    const client = started.client()
+    for (let count = 0; count < 20; count++) {
+      await driver.build()
+      const [theirs, mine] = [await client.request('eth_blockNumber', []), node.chain.head().number]
+      expect(Number(theirs)).toBe(mine)
+    }
+  })
+
+  it('give the engine process what belongs to it', async () => {
+    await using started = await start()
+    const client = started.client()
+    const nonce = Number(await client.request('eth_getTransactionCount', [DEV_ADDRESSES[1], 'pending']))
+    const { raw, hash } = signTransaction(DEV_KEYS[1], { nonce, to: NOBODY, gasLimit: 21_000n })
+    expect(await client.request('eth_sendRawTransaction', [toHex(raw)])).toBe(hash)
+    await expect(client.request('eth_sendRawTransaction', [toHex(raw)])).rejects.toThrow('already known')
+    expect(node.pool.get(hash)).toBeDefined()
+    expect(await client.request('eth_getTransactionByHash', [hash])).toMatchObject({ hash, blockHash: null })
+    expect(Number(await client.request('eth_getTransactionCount', [DEV_ADDRESSES[1], 'pending']))).toBe(nonce + 1)
+    expect(Number(await client.request('eth_getTransactionCount', [DEV_ADDRESSES[1], 'latest']))).toBe(nonce)
+    const long = `0x${'00'.repeat(300_000)}`
+    await expect(client.request('eth_sendRawTransaction', [long])).rejects.toThrow('expected at most 524288 characters')
+    await driver.build()
+  })
+
+  it('share filters, whichever of them is asked', async () => {
+    await using started = await start({ workers: 2 })
+    const [first, second] = [started.client(), started.client()]
+    const filter = await first.request('eth_newFilter', [{ fromBlock: '0x0' }])
+    const blocks = await first.request('eth_newBlockFilter', [])
+    const head = await driver.build()
+    expect(await second.request('eth_getFilterChanges', [blocks])).toEqual([head.blockHash])
+    const logs = await second.request('eth_getFilterLogs', [filter])
+    expect(logs).toEqual(await node.eth.request('eth_getLogs', [{ fromBlock: '0x0' }]))
+    expect(logs).not.toEqual([])
+    expect(started.processes.stats()).toMatchObject({ processes: 2 })
+  })
+
+  it('tell their subscribers of heads and of waiting transactions', async () => {
+    await using started = await start()
+    const live = createPublicClient({ transport: webSocket(started.url.replace('http', 'ws'), { reconnect: false }) })
+    const seen: string[] = []
+    await live.transport.subscribe({
+      params: ['newHeads'],
+      onData: ({ result }) => void seen.push(result.hash),
+    })
+    await live.transport.subscribe({
+      params: ['newPendingTransactions'],
+      onData: ({ result }) => void seen.push(result),
+    })
+    const nonce = Number(await node.eth.request('eth_getTransactionCount', [DEV_ADDRESSES[2], 'latest']))
+    const { raw, hash } = signTransaction(DEV_KEYS[2], { nonce, to: NOBODY, gasLimit: 21_000n })
+    await node.eth.request('eth_sendRawTransaction', [toHex(raw)])
+    const head = await driver.build()
+    await expect.poll(() => seen).toEqual([hash, head.blockHash])
+    await (await live.transport.getRpcClient()).close()
+  })
+
+  it('end calls at their time, and answer others meanwhile', async () => {
+    await using started = await start({ evmTimeoutMs: 300 })
+    const client = started.client()
+    await client.request('eth_chainId', [])
+    // An endless loop, and 4,000,000,000 rounds of BLAKE2F, with no gas to count.
+    for (const code of [ENDLESS, '0x63ee6b280060e01b5f525f5f60d55f60095afa00'] as const) {
+      const answer = client.request('eth_call', endless(code))
+      expect(await started.client().request('eth_chainId', [])).toBe(await node.eth.request('eth_chainId', []))
+      await expect(answer).rejects.toThrow('execution aborted (timeout = 0.3s)')
+    }
+    const [call = null, , overrides = null] = endless()
+    const trace = (timeout: JsonValue) =>
+      client.request('debug_traceCall', [call, 'latest', { tracer: 'callTracer', stateOverrides: overrides, timeout }])
+    await expect(trace('50ms')).rejects.toThrow('execution aborted (timeout = 0.05s)')
+    await expect(trace('soon')).rejects.toThrow('trace option "timeout": expected a duration')
+  })
+
+  it('are replaced when they end, while the others go on', async () => {
+    await using started = await start({ workers: 2 })
+    const clients = [started.client(), started.client()]
+    const before = await Promise.all(clients.map((client) => client.request('admin_nodeInfo', [])))
+    expect(started.processes.stats()).toMatchObject({ processes: 2 })
+    const [killed] = started.processes.pids()
+    process.kill(killed ?? 0, 'SIGKILL')
+    await expect.poll(() => started.processes.stats()).toMatchObject({ processes: 1, broken: 1 })
+    // Idle connections of a client are opened again.
+    expect(await Promise.all(clients.map((client) => client.request('admin_nodeInfo', [])))).toEqual(before)
+    expect(started.processes.stats()).toMatchObject({ processes: 2, broken: 1 })
+  })
+
+  it('that cannot be started do no harm', async () => {
+    await using started = await start({ file: new URL('./testUtils/faultyProcess.ts', import.meta.url) })
+    const socket = connect(started.port, '127.0.0.1')
+    socket.on('error', () => {})
+    await new Promise((resolve) => socket.once('close', resolve))
+    expect(started.processes.stats()).toEqual({ processes: 0, connections: 0, broken: 4 })
+  })
+
+  it('report the calls that they have answered, once', async () => {
+    await using started = await start()
+    const client = started.client()
+    await client.request('eth_chainId', [])
+    await expect(client.request('eth_getBalance', ['rubbish'])).rejects.toThrow()
+    const [report] = await started.processes.report()
+    expect(report?.calls).toMatchObject([
+      { method: 'eth_chainId', error: undefined },
+      { method: 'eth_getBalance', error: { code: -32602 } },
+    ])
+    expect(report).toMatchObject({ running: 0, waiting: 0, webSockets: 0 })
+    expect((await started.processes.report())[0]?.calls).toEqual([])
+  })
+
+  it('end with the engine process, and their connections with them', async () => {
+    const started = await start()
+    await started.client().request('eth_chainId', [])
+    const [pid = 0] = started.processes.pids()
+    await started[Symbol.asyncDispose]()
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+  })
+})

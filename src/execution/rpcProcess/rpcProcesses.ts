@@ -1,0 +1,334 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createServer, type Server, Socket } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { listen } from '../../jsonRpc/httpServer.ts'
+import { bytesOf } from '../../jsonRpc/pieces.ts'
+import type { RpcDispatcher } from '../../jsonRpc/server.ts'
+import { concatBytes } from '../../lib/bytes.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { fromHex } from '../../lib/hex.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { exponentialBackoff } from '../../lib/retry.ts'
+import { whenAborted } from '../../lib/untilAborted.ts'
+import { programFile } from '../../lib/workProcess/programFile.ts'
+import { leanEnvironment } from '../../lib/workProcess/workProcess.ts'
+import { ZERO_HASH } from '../../rollup/protocol/types.ts'
+import { answerChainRead } from '../chain/storage/chainReads.ts'
+import type { Chain } from '../chain/types.ts'
+import type { RpcPool } from '../rpc/context.ts'
+import type { FromRpcProcess, PortName, RpcProcessOptions, RpcReport, ToRpcProcess } from './messages.ts'
+import { answerReads } from './syncReads.ts'
+
+/** Heap of a process: caches, and what its calls hold. */
+const HEAP_MEGABYTES = 256
+/** A process that says nothing for so long is replaced, on a machine that is overloaded too. */
+const STUCK_MS = 60_000
+/** From one question whether it is alive to the next. */
+const WATCH_MS = 20_000
+/** Connections that wait for a process that is to start. */
+const MAX_WAITING_CONNECTIONS = 512
+/** Processes in a row that end before they are ready: then the waiting connections end too. */
+const MAX_IN_VAIN = 3
+/** For answers that are under way when the program ends. */
+const CLOSING_MS = 1_000
+
+const pauseMs = exponentialBackoff(100, 10_000)
+const decoder = new TextDecoder()
+const OWN_FILE = programFile('rpcMain', import.meta.url)
+
+export interface RpcProcessesModules {
+  chain: Chain
+  pool: Pick<RpcPool, 'onAdded'>
+  /** Runs the methods that the processes cannot run themselves. */
+  dispatcher: RpcDispatcher
+  clock: Clock
+  logger: Logger
+  /** Closes them. */
+  signal?: AbortSignal | undefined
+}
+
+export interface RpcProcessesOptions extends RpcProcessOptions {
+  /** How many there may be. */
+  workers: number
+  /** For tests: another program in the process's place. */
+  file?: URL
+}
+
+interface Connection {
+  port: PortName
+  socket: Socket
+}
+
+interface RpcProcessHandle {
+  child: ChildProcess
+  /** On their way to the process: another one gets them when it ends. */
+  sent: Map<number, Connection>
+  connections: number
+  isReady: boolean
+  /** When its last word came. */
+  heardAtMs: number
+  unfollow: { heads: () => void; transactions: () => void }
+}
+
+const NOT_FOLLOWED = { heads: () => {}, transactions: () => {} }
+
+/**
+ * The RPC processes of an engine process: they serve the public ports. The engine process accepts connections and gives each
+ * to the process with the fewest. The first connection starts the first process; a process that ends takes its connections
+ * along, and the next connection starts another.
+ */
+export class RpcProcesses {
+  private readonly modules: RpcProcessesModules
+  private readonly options: RpcProcessesOptions
+  private readonly servers: Server[] = []
+  private readonly processes = new Set<RpcProcessHandle>()
+  private readonly waiting: Connection[] = []
+  private readonly reports = new Map<number, (report: RpcReport) => void>()
+  private ids = 0
+  private broken = 0
+  /** Processes in a row that ended before they were ready. */
+  private inVain = 0
+  private cancelPause: (() => void) | undefined
+  private cancelWatch = () => {}
+  private closing: Promise<void> | undefined
+
+  constructor(modules: RpcProcessesModules, options: RpcProcessesOptions) {
+    this.modules = modules
+    this.options = options
+    whenAborted(modules.signal, () => void this.close())
+  }
+
+  /** Binds a public port. A port in use is a UsageError naming the flag in `what`. */
+  listen(name: PortName, host: string, port: number, what: string): Promise<{ url: string; port: number }> {
+    const server = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (socket) => this.take(name, socket))
+    this.servers.push(server)
+    return listen(server, host, port, what)
+  }
+
+  /** Processes, their connections, and processes that ended by themselves. */
+  stats(): { processes: number; connections: number; broken: number } {
+    const connections = [...this.processes].reduce((sum, { connections }) => sum + connections, 0)
+    return { processes: this.processes.size, connections, broken: this.broken }
+  }
+
+  /** Of the processes that run. */
+  pids(): number[] {
+    return [...this.processes].map(({ child }) => child.pid ?? 0)
+  }
+
+  /** What the processes have counted since the last time. */
+  async report(): Promise<RpcReport[]> {
+    const ready = [...this.processes].filter(({ isReady }) => isReady)
+    const reports = await Promise.all(ready.map((process) => this.reportOf(process)))
+    return reports.filter((report) => report !== undefined)
+  }
+
+  close(): Promise<void> {
+    this.closing ??= this.end()
+    return this.closing
+  }
+
+  private take(port: PortName, socket: Socket): void {
+    socket.on('error', () => socket.destroy())
+    if (this.waiting.length >= MAX_WAITING_CONNECTIONS || this.closing !== undefined) return void socket.destroy()
+    this.waiting.push({ port, socket })
+    this.dispatch()
+  }
+
+  private dispatch(): void {
+    for (;;) {
+      const [least] = [...this.processes].sort((a, b) => a.connections - b.connections)
+      const mayStart = this.cancelPause === undefined && this.processes.size < this.options.workers
+      const process = mayStart && (least === undefined || least.connections > 0) ? undefined : least
+      if (this.waiting.length === 0 || (process === undefined && !mayStart)) return
+      const next = this.waiting.shift()
+      if (next !== undefined) this.give(process ?? this.start(), next)
+    }
+  }
+
+  private give(process: RpcProcessHandle, connection: Connection): void {
+    const id = ++this.ids
+    process.connections += 1
+    process.sent.set(id, connection)
+    this.send(process, { kind: 'connection', id, port: connection.port }, connection.socket)
+  }
+
+  private send({ child }: RpcProcessHandle, message: ToRpcProcess, socket?: Socket): void {
+    // What goes wrong here shows in the end of the process.
+    if (child.connected) child.send(message, socket, { keepOpen: true }, () => {})
+  }
+
+  private start(): RpcProcessHandle {
+    const { chain, clock } = this.modules
+    const { file = OWN_FILE, workers: _, ...options } = this.options
+    const flags = ['--disable-warning=ExperimentalWarning', `--max-old-space-size=${HEAP_MEGABYTES}`]
+    const child = spawn(process.execPath, [...flags, fileURLToPath(file)], {
+      env: leanEnvironment(),
+      windowsHide: true,
+      // What a terminal or an operator sends to the program's process group does not reach it.
+      detached: true,
+      // The fourth is what the process reads the chain through (see syncReads).
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'ipc'],
+      serialization: 'advanced',
+    })
+    const handle: RpcProcessHandle = {
+      child,
+      sent: new Map(),
+      connections: 0,
+      isReady: false,
+      heardAtMs: clock.now(),
+      unfollow: NOT_FOLLOWED,
+    }
+    if (this.processes.size === 0) this.watch()
+    this.processes.add(handle)
+    let complaint = ''
+    child.stderr?.on('data', (chunk: Uint8Array) => {
+      complaint = `${complaint}${decoder.decode(chunk)}`.slice(0, 400)
+    })
+    const pipe = child.stdio[3]
+    pipe?.on('error', () => {})
+    const reads = chain.chainReads()
+    const answerRead = (request: Uint8Array) =>
+      request.length === 0 ? labelsOf(chain) : answerChainRead(reads, request)
+    if (pipe instanceof Socket) answerReads(pipe, answerRead)
+    child.on('message', (message: FromRpcProcess) => this.onMessage(handle, message))
+    child.once('error', (error) => this.onEnd(handle, error.message))
+    child.once('close', (code, signal) => {
+      const how = signal === null ? `ended with code ${code}` : `ended by ${signal}`
+      this.onEnd(handle, `${how} ${complaint.replaceAll(/\s+/g, ' ')}`.trim())
+    })
+    const { config, genesis } = chain
+    this.send(handle, { kind: 'start', config: config.json, genesis: genesis.hash, options })
+    return handle
+  }
+
+  private onMessage(process: RpcProcessHandle, message: FromRpcProcess): void {
+    process.heardAtMs = this.modules.clock.now()
+    switch (message.kind) {
+      case 'ready':
+        process.isReady = true
+        this.inVain = 0
+        return
+      case 'ask':
+        void this.answer(process, message)
+        return
+      case 'follow':
+        this.follow(process, message)
+        return
+      case 'taken':
+        process.sent.get(message.id)?.socket.destroy()
+        process.sent.delete(message.id)
+        return
+      case 'closed':
+        process.connections -= 1
+        return
+      case 'report':
+        this.reports.get(message.id)?.(message.report)
+        return
+      case 'log':
+        this.modules.logger[message.level](message.message, message.fields)
+    }
+  }
+
+  private async answer(
+    process: RpcProcessHandle,
+    { id, request }: Extract<FromRpcProcess, { kind: 'ask' }>,
+  ): Promise<void> {
+    const signal = new AbortController().signal
+    const pieces = await this.modules.dispatcher.handle(request, { signal, isOver: () => false })
+    this.send(process, { kind: 'answer', id, text: pieces && decoder.decode(bytesOf(pieces)) })
+  }
+
+  private follow(process: RpcProcessHandle, wanted: { heads: boolean; transactions: boolean }): void {
+    const { chain, pool } = this.modules
+    process.unfollow.heads()
+    process.unfollow.transactions()
+    process.unfollow = {
+      heads: wanted.heads
+        ? chain.onHead(({ removed, added }) => {
+            const hashesOf = (headers: typeof added) => headers.map(({ hash }) => hash)
+            this.send(process, { kind: 'head', removed: hashesOf(removed), added: hashesOf(added) })
+          })
+        : NOT_FOLLOWED.heads,
+      transactions: wanted.transactions
+        ? pool.onAdded((transaction) => this.send(process, { kind: 'transaction', transaction }))
+        : NOT_FOLLOWED.transactions,
+    }
+  }
+
+  private onEnd(process: RpcProcessHandle, why: string): void {
+    if (!this.processes.delete(process)) return
+    process.unfollow.heads()
+    process.unfollow.transactions()
+    if (this.processes.size === 0) this.cancelWatch()
+    if (this.closing !== undefined) return
+    this.broken += 1
+    this.modules.logger.warn('An RPC process ended', { why, connections: process.connections })
+    this.waiting.push(...process.sent.values())
+    if (!process.isReady) {
+      if (this.inVain >= MAX_IN_VAIN) this.dropWaiting()
+      this.cancelPause?.()
+      this.cancelPause = this.modules.clock.setTimeout(
+        () => {
+          this.cancelPause = undefined
+          this.dispatch()
+        },
+        pauseMs(this.inVain++),
+      )
+    }
+    this.dispatch()
+  }
+
+  private dropWaiting(): void {
+    for (const { socket } of this.waiting.splice(0)) socket.destroy()
+  }
+
+  /** Replaces processes that say nothing any more. */
+  private watch(): void {
+    this.cancelWatch = this.modules.clock.setTimeout(() => {
+      const now = this.modules.clock.now()
+      for (const process of this.processes) {
+        if (now - process.heardAtMs > STUCK_MS) process.child.kill('SIGKILL')
+        else if (process.isReady) this.send(process, { kind: 'watch' })
+      }
+      this.watch()
+    }, WATCH_MS)
+  }
+
+  /** undefined when the process ends meanwhile. */
+  private async reportOf(process: RpcProcessHandle): Promise<RpcReport | undefined> {
+    const id = ++this.ids
+    const { promise, resolve } = Promise.withResolvers<RpcReport | undefined>()
+    const onEnd = () => resolve(undefined)
+    this.reports.set(id, resolve)
+    process.child.once('exit', onEnd)
+    this.send(process, { kind: 'report', id })
+    try {
+      return await promise
+    } finally {
+      process.child.off('exit', onEnd)
+      this.reports.delete(id)
+    }
+  }
+
+  private async end(): Promise<void> {
+    this.cancelPause?.()
+    this.cancelWatch()
+    this.dropWaiting()
+    const ended = [...this.processes].map(({ child }) => new Promise((resolve) => child.once('close', resolve)))
+    for (const process of this.processes) this.send(process, { kind: 'close' })
+    // The ports are free at once; Node's callback would wait for connections that processes have.
+    for (const server of this.servers) server.close()
+    const cancel = this.modules.clock.setTimeout(() => {
+      for (const { child } of this.processes) child.kill('SIGKILL')
+    }, CLOSING_MS)
+    await Promise.all(ended)
+    cancel()
+  }
+}
+
+/** 32 bytes each for head, safe and finalized, zero for none. */
+function labelsOf(chain: Chain): Uint8Array {
+  const hashes = [chain.head().hash, chain.safe()?.hash, chain.finalized()?.hash]
+  return concatBytes(...hashes.map((hash) => fromHex(hash ?? ZERO_HASH, 32)))
+}
