@@ -28,21 +28,28 @@ export interface EngineProgram {
 }
 
 /** This project's own program. */
-export function startOwn(genesis: unknown, config: RollupConfig): Promise<EngineProgram> {
-  return start([process.execPath, OWN], genesis, config)
+export function startOwn(genesis: unknown, config: RollupConfig, flags: string[] = []): Promise<EngineProgram> {
+  return start([process.execPath, OWN], genesis, config, [], flags)
 }
 
 /** An op-geth on one core; undefined where DEVIUM_OP_GETH names none. */
-export async function startReference(genesis: unknown, config: RollupConfig): Promise<EngineProgram | undefined> {
+export async function startReference(
+  genesis: unknown,
+  config: RollupConfig,
+  flags: string[] = [],
+  cores = 1,
+): Promise<EngineProgram | undefined> {
   const binary = process.env.DEVIUM_OP_GETH
-  return binary === undefined ? undefined : start([binary], genesis, config, ['--state.scheme=hash'])
+  return binary === undefined ? undefined : start([binary], genesis, config, ['--state.scheme=hash'], flags, cores)
 }
 
 async function start(
   [program, ...first]: [string, ...string[]],
   genesis: unknown,
   config: RollupConfig,
-  more: string[] = [],
+  more: string[],
+  runFlags: string[],
+  cores = 1,
 ): Promise<EngineProgram> {
   const directory = await mkdtemp(join(tmpdir(), 'devium-bench-engine-'))
   const [genesisPath, jwtPath, port] = [join(directory, 'genesis.json'), join(directory, 'jwt.txt'), await claimPort()]
@@ -52,11 +59,15 @@ async function start(
   const data = [...more, `--datadir=${directory}`]
   execFileSync(program, [...first, 'init', ...data, genesisPath], { stdio: 'ignore' })
   const flags = [`--authrpc.port=${port}`, `--authrpc.jwtsecret=${jwtPath}`, '--port=0', '--nodiscover', '--maxpeers=0']
-  const env = { ...process.env, GOMAXPROCS: '1' }
-  const child = spawn(program, [...first, ...data, ...flags, '--syncmode=full', '--nat=none', '--ipcdisable'], {
-    env,
-    stdio: 'ignore',
-  })
+  const env = { ...process.env, GOMAXPROCS: String(cores) }
+  const child = spawn(
+    program,
+    [...first, ...data, ...flags, ...runFlags, '--syncmode=full', '--nat=none', '--ipcdisable'],
+    {
+      env,
+      stdio: 'ignore',
+    },
+  )
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const rpc = createRpcClient({ url: `http://127.0.0.1:${port}`, jwtSecret: secret })
   const engine = createEngineClient({ rpc }, config, { timeoutMs: 60_000 })

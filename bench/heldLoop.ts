@@ -4,6 +4,7 @@ import { BlockDriver } from '../src/execution/testUtils/blockDriver.ts'
 import { startExecutionNode } from '../src/execution/testUtils/executionNode.ts'
 import { pairingLoop } from '../src/execution/testUtils/pairingLoop.ts'
 import { loadRecordedRpc } from '../src/execution/testUtils/recordedRpc.ts'
+import { serveNode } from '../src/execution/testUtils/servedNode.ts'
 import {
   DEV_KEYS,
   signAuthorization,
@@ -15,7 +16,7 @@ import { createWebSocketRpcClient } from '../src/jsonRpc/webSocketClient.ts'
 import { fromHex, type Hex, toHex } from '../src/lib/hex.ts'
 import { watchTurns } from './turnWatch.ts'
 
-// How long clients can hold the loop on which an execution client makes blocks: the longest turn of it, in processor
+// How long clients of RPC processes can hold the loop of the engine process: the longest turn of it, in processor
 // time, for each thing that they can ask, four at a time from another process. Blocks have 600 transfers; one has a
 // transaction of 5,000 logs, one a loop that takes all its gas. The collector has the limits that it has in the program.
 // Run: npm run bench:held-loop [SECONDS_EACH [NAME]]; only those whose name has NAME in it.
@@ -31,7 +32,8 @@ else await measureAll(Number(what ?? '4'), url)
 
 async function measureAll(secondsEach: number, only: string): Promise<void> {
   const { genesis, rollup } = loadRecordedRpc('holocene-span-brotli-calldata')
-  const node = await startExecutionNode(genesis, { evmTimeoutMs: 1_000 })
+  const node = await startExecutionNode(genesis)
+  await using served = await serveNode(node, { evmTimeoutMs: 1_000 })
   const driver = new BlockDriver(node.engine, rollup)
   let nonce = 0
   const sign = (fields: Parameters<typeof signTransaction>[1]) => {
@@ -108,7 +110,7 @@ async function measureAll(secondsEach: number, only: string): Promise<void> {
     ],
     ['bodies of 4.9 MB that nobody knows', { method: 'eth_nonsense', params: [large] }],
   ]
-  const child = fork(fileURLToPath(import.meta.url), ['client', node.url, node.wsUrl], {
+  const child = fork(fileURLToPath(import.meta.url), ['client', served.url, served.url.replace('http', 'ws')], {
     execArgv: process.execArgv,
     serialization: 'advanced',
   })

@@ -134,9 +134,9 @@ describe('import direction', () => {
 
   it('sees the programs of the work processes', () => {
     expect(workProcesses.map((file) => basename(file)).sort()).toEqual([
-      'callMain.ts',
       'inspectionMain.ts',
       'kzgMain.ts',
+      'rpcMain.ts',
     ])
   })
 

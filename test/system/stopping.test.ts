@@ -68,7 +68,7 @@ describe.each(LAUNCHED)('a program of a launcher: $state', ({ reach, ending }) =
 const WITH_PROCESSES = [
   stateOf(NODE_STATES, 'its process for KZG is loading'),
   stateOf(NODE_STATES, 'deriving blobs'),
-  stateOf(GETH_STATES, 'its process for calls is loading'),
+  stateOf(GETH_STATES, 'its RPC process is loading'),
   stateOf(GETH_STATES, 'running a call'),
   stateOf(SUBMITTER_STATES, 'proving blobs'),
 ]

@@ -13,8 +13,8 @@ import { readFromProgram } from './syncReads.ts'
 
 // What `ps` and `top` show.
 process.title = 'devium-rpc'
-// Blocks go first, also where there is one core.
-setPriority(10)
+// Blocks go first where there is one core, and calls still get a quarter of it.
+setPriority(5)
 // systemd and terminals signal every process. The engine process decides when the work is over.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 // The engine process is gone. An exit would wait for the threads of an addon.

@@ -2,18 +2,13 @@ import { connect } from 'node:net'
 import { createPublicClient, webSocket } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
-import { createRpcDispatcher } from '../../jsonRpc/server.ts'
 import type { JsonValue } from '../../jsonRpc/types.ts'
-import { systemClock } from '../../lib/clock.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
-import { silentLogger } from '../../lib/logger.ts'
-import { DEFAULT_RPC_OPTIONS } from '../rpc/index.ts'
 import { BlockDriver } from '../testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
+import { type ServedNode, serveNode } from '../testUtils/servedNode.ts'
 import { DEV_ADDRESSES, DEV_KEYS, signTransaction } from '../testUtils/signTransaction.ts'
-import type { RpcProcessOptions } from './messages.ts'
-import { RpcProcesses, type RpcProcessesOptions } from './rpcProcesses.ts'
 
 const holocene = loadRecordedRpc('holocene-span-brotli-calldata')
 const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
@@ -38,51 +33,18 @@ beforeAll(async () => {
 
 afterAll(() => node.close())
 
-interface Started extends AsyncDisposable {
-  processes: RpcProcesses
-  url: string
-  port: number
-  /** A client with a connection of its own. */
+interface Started extends ServedNode {
+  /** A client with connections of its own. */
   client(): RpcClient
 }
 
-async function start(options: Partial<RpcProcessesOptions> & { evmTimeoutMs?: number } = {}): Promise<Started> {
-  const { evmTimeoutMs = LOADING_MS, ...rest } = options
-  const methods = Object.keys(node.methods)
-  const rpc: RpcProcessOptions['rpc'] = {
-    ...DEFAULT_RPC_OPTIONS,
-    clientVersion: 'devium-geth/test',
-    networkId: node.chain.config.chainId,
-    datadir: node.datadir,
-    callGasCap: 0n,
-    evmTimeoutMs,
-  }
-  const processes = new RpcProcesses(
-    {
-      chain: node.chain,
-      pool: node.pool,
-      dispatcher: createRpcDispatcher({ methods: new Map(Object.entries(node.methods)) }),
-      clock: systemClock,
-      logger: silentLogger,
-    },
-    {
-      workers: 1,
-      rpc,
-      maxBatchSize: 100,
-      ports: { http: { http: { methods, version: 'v1' }, webSockets: { methods, allowedOrigins: [] } } },
-      isMeasured: true,
-      ...rest,
-    },
-  )
+async function start(options: Parameters<typeof serveNode>[1] = {}): Promise<Started> {
   const opened = new AsyncDisposableStack()
-  opened.defer(() => processes.close())
-  const { url, port } = await processes.listen('http', '127.0.0.1', 0, 'test')
+  const served = opened.use(await serveNode(node, options))
   return {
-    processes,
-    url,
-    port,
+    ...served,
     client() {
-      const client = createRpcClient({ url, timeoutMs: LOADING_MS })
+      const client = createRpcClient({ url: served.url, timeoutMs: LOADING_MS })
       opened.defer(() => client.close())
       return client
     },

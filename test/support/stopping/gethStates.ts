@@ -80,16 +80,16 @@ export const GETH_STATES: StopState[] = [
     async reach(world) {
       const { geth } = await startGeth(world)
       ask(geth, 'eth_call', [loopCall, 'latest'], geth.url)
-      await geth.program.has(/devium-calls/)
+      await geth.program.has(/devium-rpc/)
       return { program: geth.program }
     },
   },
   {
-    state: 'its process for calls is loading',
+    state: 'its RPC process is loading',
     async reach(world) {
       const { geth } = await startGeth(world)
       ask(geth, 'eth_call', [loopCall, 'latest'], geth.url)
-      await geth.program.has(/calls|callMain/)
+      await geth.program.has(/rpcMain|devium-rpc/)
       return { program: geth.program }
     },
   },
@@ -138,7 +138,7 @@ export const GETH_STATES: StopState[] = [
       const { geth, driver } = setup
       await driver.build({ transactions: [loopTransaction(driver, { gasLimit: 2_000_000n })], noTxPool: true })
       ask(geth, 'debug_traceBlockByNumber', ['latest'], geth.url)
-      await geth.program.has(/devium-calls/)
+      await geth.program.has(/devium-rpc/)
       return { program: geth.program }
     },
   },
@@ -154,7 +154,7 @@ export const GETH_STATES: StopState[] = [
       }
       const headers = { 'content-type': 'application/json' }
       fetch(geth.url, { method: 'POST', headers, body: JSON.stringify(Array(5).fill(call)) }).catch(() => {})
-      await geth.program.has(/devium-calls/)
+      await geth.program.has(/devium-rpc/)
       return { program: geth.program }
     },
   },
