@@ -45,8 +45,6 @@ const ENVIRONMENT = [
 ]
 
 export interface WorkProcessOptions {
-  /** Limit of its heap; past it, it ends. */
-  maxHeapMegabytes?: number
   clock?: Pick<Clock, 'setTimeout'>
 }
 
@@ -54,10 +52,9 @@ export interface WorkProcessOptions {
 export function startWorkProcess<Task, Answer>(
   file: URL,
   onAnswer: (answer: Answer, bytes: Uint8Array) => void,
-  { maxHeapMegabytes, clock = systemClock }: WorkProcessOptions = {},
+  { clock = systemClock }: WorkProcessOptions = {},
 ): WorkProcess<Task> {
-  const flags = maxHeapMegabytes === undefined ? [] : [`--max-old-space-size=${maxHeapMegabytes}`]
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...flags, fileURLToPath(file)], {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', fileURLToPath(file)], {
     env: leanEnvironment(),
     windowsHide: true,
     // What a terminal or an operator sends to the program's process group does not reach it, not even before it has loaded.
