@@ -114,6 +114,13 @@ describe('import direction', () => {
     expect(violations).toEqual([])
   })
 
+  it('leads from the EVM to nothing of the chain', () => {
+    const ofEvm = files.filter((file) => file.startsWith('src/execution/evm/'))
+    const targets = ofEvm.flatMap((file) => importsOf(file).map(({ target }) => target))
+    expect(targets.filter((target) => target.startsWith('src/execution/chain/'))).toEqual([])
+    expect(targets).toContain('src/execution/primitives/block.ts')
+  })
+
   it('leads round no circle of files, types included', () => {
     expect(circleIn(new Map(files.map((file) => [file, importsOf(file).map(({ target }) => target)])))).toEqual([])
   })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { executeSigned } from '../../src/execution/block/executeTransaction.ts'
-import type { SignedTransaction } from '../../src/execution/chain/block.ts'
 import { ChainError } from '../../src/execution/errors.ts'
+import type { SignedTransaction } from '../../src/execution/primitives/block.ts'
 import { createMemoryBlock } from '../../src/execution/testUtils/memoryBlock.ts'
 import { DecodeError, describeError } from '../../src/lib/errors.ts'
 import { keccak256Hex } from '../../src/lib/hash.ts'

@@ -4,12 +4,12 @@ import {
   L1_FEE_VAULT_ADDRESS,
   OPERATOR_FEE_VAULT_ADDRESS,
 } from '../../rollup/protocol/constants.ts'
-import type { DepositTransaction, Log, SignedTransaction } from '../chain/block.ts'
 import { ChainError } from '../errors.ts'
 import { isDelegation } from '../evm/delegation.ts'
 import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES, MAX_TX_GAS } from '../evm/intrinsicGas.ts'
 import type { MessageResult } from '../evm/message.ts'
 import { type Environment, finishTransaction, runMessage } from '../evm/runMessage.ts'
+import type { DepositTransaction, Log, SignedTransaction } from '../primitives/block.ts'
 import { effectiveTip } from '../tx/effectiveTip.ts'
 import { postExecInvalid } from './postExecRules.ts'
 

@@ -1,6 +1,6 @@
 import { daFootprint, type L1FeeParams, l1DataFee, l1FeeRulesAt, operatorFee } from '../../rollup/protocol/fees/fees.ts'
-import type { L1FeeFields } from '../chain/block.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
+import type { L1FeeFields } from '../primitives/block.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { fjordFeeOf } from '../tx/dataSize.ts'
 import type { FeeSchedule } from './executeTransaction.ts'

@@ -10,10 +10,10 @@ import {
   nextBaseFee,
 } from '../../rollup/protocol/index.ts'
 import type { PayloadAttributes } from '../../rollup/protocol/types.ts'
-import type { BlockHeader } from '../chain/block.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
 import { rulesAt } from '../config/chainConfig.ts'
 import { ChainError } from '../errors.ts'
+import type { BlockHeader } from '../primitives/block.ts'
 import type { ExecutionResult } from './blockExecution.ts'
 
 export function baseFeeConstantsOf(config: ChainConfig): BaseFeeConstants {

@@ -7,7 +7,7 @@ import {
   L1_FEE_VAULT_ADDRESS,
   OPERATOR_FEE_VAULT_ADDRESS,
 } from '../../rollup/protocol/index.ts'
-import type { SignedTransaction } from '../chain/block.ts'
+import type { SignedTransaction } from '../primitives/block.ts'
 import { COINBASE } from '../testUtils/memoryBlock.ts'
 import { executeRefunded } from '../testUtils/refundedBlock.ts'
 import { signTransaction, testAddress, testKey } from '../testUtils/signTransaction.ts'

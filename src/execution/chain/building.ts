@@ -1,7 +1,7 @@
 import type { Hex } from '../../lib/hex.ts'
 import type { PayloadAttributes, PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import type { Environment } from '../evm/runMessage.ts'
-import type { Block, Receipt, SignedTransaction } from './block.ts'
+import type { Block, Receipt, SignedTransaction } from '../primitives/block.ts'
 
 export interface BuiltBlock {
   envelope: PayloadEnvelope

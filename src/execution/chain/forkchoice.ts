@@ -1,5 +1,5 @@
 import type { Hex } from '../../lib/hex.ts'
-import type { BlockHeader } from './block.ts'
+import type { BlockHeader } from '../primitives/block.ts'
 
 /** Engine API payload status. `latestValidHash` null = unknown. */
 export type PayloadStatus =

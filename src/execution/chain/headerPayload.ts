@@ -1,5 +1,5 @@
 import type { ExecutionPayload } from '../../rollup/protocol/types.ts'
-import type { BlockHeader } from './block.ts'
+import type { BlockHeader } from '../primitives/block.ts'
 
 /**
  * The payload of a sealed header and the raw transactions of its block. What a fork brought is there when the header has it;

@@ -14,9 +14,9 @@ import { OpBuildJob } from '../block/buildJob.ts'
 import { SlowTransactions } from '../block/slowTransactions.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
 import { EvmPool } from '../evm/evmPool.ts'
+import type { Block, BlockHeader, Receipt } from '../primitives/block.ts'
 import { StateDatabase } from '../state/stateDatabase.ts'
 import { WorldState } from '../state/worldState.ts'
-import type { Block, BlockHeader, Receipt } from './block.ts'
 import { decodeHeader, sealHeader } from './storage/headerCodec.ts'
 
 /** A block to be executed with nothing but what stands beside it. */

@@ -18,11 +18,11 @@ import {
   ZERO_ADDRESS,
   ZERO_HASH,
 } from '../../rollup/protocol/index.ts'
-import type { BlockHeader } from '../chain/block.ts'
 import { ChainDatabase } from '../chain/storage/chainDatabase.ts'
 import { DatabaseBatch } from '../chain/storage/databaseBatch.ts'
 import { decodeHeader, encodeHeader, sealHeader } from '../chain/storage/headerCodec.ts'
 import { slotValue } from '../evm/storageWord.ts'
+import type { BlockHeader } from '../primitives/block.ts'
 import { fromNodeKey } from '../state/nodeHistory.ts'
 import type { StateChanges } from '../state/stateChanges.ts'
 import { StateDatabase } from '../state/stateDatabase.ts'

@@ -1,7 +1,7 @@
 import type { Hex } from '../../lib/hex.ts'
-import type { BlockHeader } from '../chain/block.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
 import { type Rules, rulesAt } from '../config/chainConfig.ts'
+import type { BlockHeader } from '../primitives/block.ts'
 import type { WorldState } from '../state/worldState.ts'
 import type { BlockContext } from './message.ts'
 import { OpEvm } from './opEvm.ts'

@@ -1,6 +1,6 @@
 import { countZeros } from '../../lib/bytes.ts'
-import type { AccessListEntry } from '../chain/block.ts'
 import type { Rules } from '../config/chainConfig.ts'
+import type { AccessListEntry } from '../primitives/block.ts'
 
 const TX_GAS = 21_000n
 const TX_CREATE_GAS = 53_000n

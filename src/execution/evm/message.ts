@@ -1,6 +1,6 @@
 import type { Hex } from '../../lib/hex.ts'
-import type { AccessListEntry, Authorization, Log } from '../chain/block.ts'
 import type { Rules } from '../config/chainConfig.ts'
+import type { AccessListEntry, Authorization, Log } from '../primitives/block.ts'
 
 /** The block that a message runs in. */
 export interface BlockContext {

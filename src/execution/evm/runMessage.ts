@@ -1,7 +1,7 @@
 import { concatBytes, EMPTY_BYTES } from '../../lib/bytes.ts'
 import { fromHex, toHex } from '../../lib/hex.ts'
 import { ZERO_ADDRESS } from '../../rollup/protocol/types.ts'
-import type { Authorization } from '../chain/block.ts'
+import type { Authorization } from '../primitives/block.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { DELEGATION_PREFIX, isDelegation } from './delegation.ts'
 import { Substate } from './interpreter/substate.ts'

@@ -1,5 +1,5 @@
-import type { BlockHeader } from '../chain/block.ts'
 import type { ReadableChain, StateReader } from '../chain/types.ts'
+import type { BlockHeader } from '../primitives/block.ts'
 import { prunedHistory, serverError } from './errors.ts'
 import type { BlockSelector } from './params.ts'
 

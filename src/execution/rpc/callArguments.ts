@@ -1,8 +1,8 @@
 import { type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
 import { asObject, type JsonObject, jsonBytes } from '../../lib/jsonReader.ts'
 import { createAuthorization } from '../../rollup/protocol/index.ts'
-import type { AccessListEntry, Authorization } from '../chain/block.ts'
 import type { AccountOverride, BlockOverrides, CallRequest, StateOverrides } from '../chain/simulation/types.ts'
+import type { AccessListEntry, Authorization } from '../primitives/block.ts'
 import { serverError } from './errors.ts'
 import { maybe, type Param, readArray, readStorageSlot } from './params.ts'
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { silentLogger } from '../../lib/logger.ts'
-import type { SignedTransaction } from '../chain/block.ts'
 import type { HeadChange } from '../chain/types.ts'
+import type { SignedTransaction } from '../primitives/block.ts'
 import { loadRecordedRpc, recordedBlock } from '../testUtils/recordedRpc.ts'
 import { signTransaction, testKey } from '../testUtils/signTransaction.ts'
 import { logFilter } from './logs/logFilter.ts'

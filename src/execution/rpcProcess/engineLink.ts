@@ -1,8 +1,8 @@
 import type { RpcContext } from '../../jsonRpc/callContext.ts'
 import { JsonRpcError, type JsonValue, RPC_INVALID_PARAMS } from '../../jsonRpc/types.ts'
 import { untilAborted } from '../../lib/untilAborted.ts'
-import type { BlockHeader, SignedTransaction } from '../chain/block.ts'
 import type { HeadChange } from '../chain/types.ts'
+import type { BlockHeader, SignedTransaction } from '../primitives/block.ts'
 import type { FromRpcProcess, ToRpcProcess } from './messages.ts'
 
 /** Characters of the parameters of a call that the engine process runs: a transaction of 128 kB fits. */

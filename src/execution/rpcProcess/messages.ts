@@ -1,5 +1,5 @@
 import type { Hex } from '../../lib/hex.ts'
-import type { SignedTransaction } from '../chain/block.ts'
+import type { SignedTransaction } from '../primitives/block.ts'
 import type { RpcOptions } from '../rpc/options.ts'
 
 // The messages between the engine process and an RPC process. Node's channel carries them, and sockets with them.

@@ -1,8 +1,8 @@
 import type { Hex } from '../../lib/hex.ts'
 import { ZERO_HASH } from '../../rollup/protocol/types.ts'
-import type { Block, BlockHeader, SignedTransaction } from '../chain/block.ts'
 import type { AccountState, HeadChange } from '../chain/types.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
+import type { Block, BlockHeader, SignedTransaction } from '../primitives/block.ts'
 import type { PoolChain } from '../txPool/index.ts'
 import { loadRecordedRpc, recordedBlock } from './recordedRpc.ts'
 

@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import type { JsonValue } from '../../jsonRpc/types.ts'
 import { fromHex, type Hex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
 import { blockHeaderFromJson, decodeTransaction, transactionFromJson } from '../../rollup/protocol/index.ts'
-import type { Block, L1FeeFields, Receipt, Transaction } from '../chain/block.ts'
+import type { Block, L1FeeFields, Receipt, Transaction } from '../primitives/block.ts'
 
 type Json = Record<string, JsonValue>
 

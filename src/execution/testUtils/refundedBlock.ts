@@ -2,7 +2,7 @@ import type { Hex } from '../../lib/hex.ts'
 import { decodeTransaction } from '../../rollup/protocol/index.ts'
 import { encodePostExecTx } from '../../rollup/protocol/transaction/postExec.ts'
 import { ZERO_HASH } from '../../rollup/protocol/types.ts'
-import type { Transaction } from '../chain/block.ts'
+import type { Transaction } from '../primitives/block.ts'
 import { createMemoryBlock, deposit, type MemoryBlock, type MemoryBlockOptions } from './memoryBlock.ts'
 
 /** L1 info of Jovian and later, with this DA footprint scalar. */

@@ -9,7 +9,7 @@ import {
   type UnsignedTransaction,
   ZERO_ADDRESS,
 } from '../../rollup/protocol/index.ts'
-import type { SignedTransaction } from '../chain/block.ts'
+import type { SignedTransaction } from '../primitives/block.ts'
 
 export interface TestTransaction {
   chainId?: bigint

@@ -1,9 +1,9 @@
 import { JsonRpcError, RPC_SERVER_ERROR } from '../../jsonRpc/types.ts'
 import { type Hex, toHex, toQuantity } from '../../lib/hex.ts'
-import type { Log } from '../chain/block.ts'
 import { REVERTED } from '../evm/interpreter/failures.ts'
 import type { TracedMessage, TracedOutcome } from '../evm/interpreter/tracer.ts'
 import type { Environment } from '../evm/runMessage.ts'
+import type { Log } from '../primitives/block.ts'
 import { revertReason } from '../rpc/revert.ts'
 import type { TracedResult, TracedTransaction, TransactionTracer } from './types.ts'
 

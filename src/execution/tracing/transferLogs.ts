@@ -1,7 +1,7 @@
 import { bigIntToBytes } from '../../lib/bytes.ts'
 import type { Hex } from '../../lib/hex.ts'
-import type { Log } from '../chain/block.ts'
 import type { TracedMessage, TracedOutcome, Tracer } from '../evm/interpreter/tracer.ts'
+import type { Log } from '../primitives/block.ts'
 
 /** keccak256("Transfer(address,address,uint256)"). */
 const TRANSFER_TOPIC: Hex = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'

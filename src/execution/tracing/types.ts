@@ -1,7 +1,7 @@
 import type { Hex } from '../../lib/hex.ts'
-import type { Authorization } from '../chain/block.ts'
 import type { Tracer } from '../evm/interpreter/tracer.ts'
 import type { Environment } from '../evm/runMessage.ts'
+import type { Authorization } from '../primitives/block.ts'
 
 /** What a trace makes of one transaction. */
 export interface TransactionTracer extends Tracer {

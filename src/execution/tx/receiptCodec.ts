@@ -3,7 +3,7 @@ import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, toHex } from '../../lib/hex.ts'
 import { decodeRlp, encodeRlp, type RlpInput, rlpBigInt, rlpBytes, rlpList, rlpNumber } from '../../lib/rlp.ts'
 import { DEPOSIT_TX_TYPE } from '../../rollup/protocol/index.ts'
-import type { Log } from '../chain/block.ts'
+import type { Log } from '../primitives/block.ts'
 
 /** What execution finds out about a transaction: everything else of a receipt follows from the block. */
 export interface ExecutionReceipt {

@@ -1,5 +1,5 @@
 import type { Hex } from '../../lib/hex.ts'
-import type { TransactionCondition } from '../chain/block.ts'
+import type { TransactionCondition } from '../primitives/block.ts'
 
 /** What a condition looks at. */
 export interface ConditionView {

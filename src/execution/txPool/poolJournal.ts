@@ -10,7 +10,7 @@ import { encodeRlp, readRlpHeader } from '../../lib/rlp.ts'
 import { createSlots } from '../../lib/slots.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import { decodeSignedTransaction } from '../../rollup/protocol/index.ts'
-import type { SignedTransaction } from '../chain/block.ts'
+import type { SignedTransaction } from '../primitives/block.ts'
 import type { SenderContent } from './txPool.ts'
 
 /** The part of the pool that is written down. */

@@ -1,4 +1,4 @@
-import type { SignedTransaction } from '../chain/block.ts'
+import type { SignedTransaction } from '../primitives/block.ts'
 import { TX_SLOT_BYTES } from './options.ts'
 
 export interface PoolEntry {

@@ -1,6 +1,6 @@
-import type { BlockHeader, SignedTransaction } from '../chain/block.ts'
 import type { AccountState, Chain, L1FeeSource } from '../chain/types.ts'
 import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES, MAX_TX_GAS } from '../evm/intrinsicGas.ts'
+import type { BlockHeader, SignedTransaction } from '../primitives/block.ts'
 import { TxPoolError } from './errors.ts'
 import { TX_MAX_BYTES, type TxPoolOptions } from './options.ts'
 

@@ -2,7 +2,7 @@ import { ZERO_ADDRESS } from '../../../rollup/protocol/types.ts'
 import { rulesAt } from '../../config/chainConfig.ts'
 import { ChainError } from '../../errors.ts'
 import { MAX_TX_GAS } from '../../evm/intrinsicGas.ts'
-import type { BlockHeader } from '../block.ts'
+import type { BlockHeader } from '../../primitives/block.ts'
 import { type Simulated, type SimulationModules, type SimulationPlace, simulateCall } from './simulation.ts'
 import type { CallRequest, StateOverrides } from './types.ts'
 

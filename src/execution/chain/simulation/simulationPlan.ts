@@ -1,5 +1,5 @@
 import { ChainError } from '../../errors.ts'
-import type { BlockHeader } from '../block.ts'
+import type { BlockHeader } from '../../primitives/block.ts'
 import type { SimulationBlock } from './types.ts'
 
 /** Why blocks cannot be simulated: `details.problem` of the ChainError `execution-failed`. */

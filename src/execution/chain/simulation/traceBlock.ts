@@ -1,8 +1,14 @@
 import { EMPTY_BYTES } from '../../../lib/bytes.ts'
 import { BlockExecution } from '../../block/blockExecution.ts'
 import { contextOf } from '../../evm/evmPool.ts'
+import type {
+  Block,
+  BlockHeader,
+  DepositTransaction,
+  PostExecTransaction,
+  SignedTransaction,
+} from '../../primitives/block.ts'
 import type { TracedTransaction, TransactionTracer } from '../../tracing/types.ts'
-import type { Block, BlockHeader, DepositTransaction, PostExecTransaction, SignedTransaction } from '../block.ts'
 import type { SimulationModules } from './simulation.ts'
 
 /** Runs the block's transactions up to `to` again, those from `from` on with a tracer each. */

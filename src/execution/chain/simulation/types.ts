@@ -1,5 +1,5 @@
 import type { Hex } from '../../../lib/hex.ts'
-import type { AccessListEntry, Authorization, Block, Log } from '../block.ts'
+import type { AccessListEntry, Authorization, Block, Log } from '../../primitives/block.ts'
 
 /** A simulated transaction (eth_call). Absent members take geth's defaults. */
 export interface CallRequest {

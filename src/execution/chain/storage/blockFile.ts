@@ -1,7 +1,7 @@
 import { DecodeError } from '../../../lib/errors.ts'
 import { decodeRlp, encodeRlp, rlpList } from '../../../lib/rlp.ts'
 import type { PayloadEnvelope } from '../../../rollup/protocol/types.ts'
-import type { BlockHeader } from '../block.ts'
+import type { BlockHeader } from '../../primitives/block.ts'
 import { payloadOfHeader } from '../headerPayload.ts'
 import { decodeHeader } from './headerCodec.ts'
 

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { encodeRlp } from '../../../lib/rlp.ts'
 import { decodeTransaction } from '../../../rollup/protocol/index.ts'
 import { encodePostExecTx } from '../../../rollup/protocol/transaction/postExec.ts'
+import { isSigned } from '../../primitives/block.ts'
 import { deposit } from '../../testUtils/memoryBlock.ts'
 import { signTransaction, testKey } from '../../testUtils/signTransaction.ts'
-import { isSigned } from '../block.ts'
 import { decodeBody, encodeBody } from './bodyCodec.ts'
 
 const signed = [1, 2, 3].map((index) => signTransaction(testKey(index)))

@@ -2,7 +2,7 @@ import { concatBytes } from '../../../lib/bytes.ts'
 import { fromHex, toHex } from '../../../lib/hex.ts'
 import { decodeRlp, encodeRlp, rlpBytes, rlpList } from '../../../lib/rlp.ts'
 import { decodeTransaction, isSignedEncoding } from '../../../rollup/protocol/index.ts'
-import type { Transaction } from '../block.ts'
+import type { Transaction } from '../../primitives/block.ts'
 
 const ADDRESS_BYTES = 20
 

@@ -4,7 +4,7 @@ import {
   decodeBlockHeader,
   encodeBlockHeader,
 } from '../../../rollup/protocol/payload/blockHeader.ts'
-import type { BlockHeader } from '../block.ts'
+import type { BlockHeader } from '../../primitives/block.ts'
 
 function toConsensus(header: Omit<BlockHeader, 'hash'>): ConsensusHeader {
   const { sha3Uncles, miner, ...rest } = header

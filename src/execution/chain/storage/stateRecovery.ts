@@ -5,8 +5,8 @@ import { Progress, progressInLog } from '../../../lib/progress.ts'
 import { takeTurn } from '../../../lib/turns.ts'
 import type { ExecutionResult } from '../../block/blockExecution.ts'
 import { ChainError } from '../../errors.ts'
+import type { Block, BlockHeader } from '../../primitives/block.ts'
 import type { StateChanges } from '../../state/stateChanges.ts'
-import type { Block, BlockHeader } from '../block.ts'
 import type { BlockReader } from '../blockReader.ts'
 
 export interface StateRecoveryModules {

@@ -1,5 +1,5 @@
 import type { Hex } from '../../../lib/hex.ts'
-import type { Log } from '../../chain/block.ts'
+import type { Log } from '../../primitives/block.ts'
 import type { Word } from './word.ts'
 
 /** Where a transaction stood, to go back to. */

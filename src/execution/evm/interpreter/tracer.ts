@@ -1,5 +1,5 @@
 import type { Hex } from '../../../lib/hex.ts'
-import type { Log } from '../../chain/block.ts'
+import type { Log } from '../../primitives/block.ts'
 import type { Frame } from './frame.ts'
 
 export type MessageKind = 'CALL' | 'CALLCODE' | 'DELEGATECALL' | 'STATICCALL' | 'CREATE' | 'CREATE2' | 'SELFDESTRUCT'

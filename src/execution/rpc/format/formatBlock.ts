@@ -1,5 +1,5 @@
 import { toQuantity } from '../../../lib/hex.ts'
-import type { Block, BlockHeader, Receipt } from '../../chain/block.ts'
+import type { Block, BlockHeader, Receipt } from '../../primitives/block.ts'
 import { formatTransaction, type JsonRecord } from './formatTransaction.ts'
 
 /** op-geth's RPC form of a header, as eth_getHeaderByNumber and the block methods give it. */

@@ -1,6 +1,6 @@
 import type { Hex } from '../../../lib/hex.ts'
 import { toHex, toQuantity } from '../../../lib/hex.ts'
-import type { L1FeeFields, Log, Receipt } from '../../chain/block.ts'
+import type { L1FeeFields, Log, Receipt } from '../../primitives/block.ts'
 import type { JsonRecord } from './formatTransaction.ts'
 
 /**

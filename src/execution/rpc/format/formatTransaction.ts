@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../../jsonRpc/types.ts'
 import { toQuantity } from '../../../lib/hex.ts'
 import { transactionToJson } from '../../../rollup/protocol/index.ts'
-import type { BlockHeader, Receipt, SignedTransaction, Transaction } from '../../chain/block.ts'
+import type { BlockHeader, Receipt, SignedTransaction, Transaction } from '../../primitives/block.ts'
 
 export type JsonRecord = { [key: string]: JsonValue }
 

@@ -2,7 +2,7 @@ import { invalidParams } from '../../../jsonRpc/types.ts'
 import { keccak256 } from '../../../lib/hash.ts'
 import { fromHex, type Hex, normalizeHex } from '../../../lib/hex.ts'
 import { asObject } from '../../../lib/jsonReader.ts'
-import type { Log } from '../../chain/block.ts'
+import type { Log } from '../../primitives/block.ts'
 import { type BlockSelector, blockNumber, maybe, type Param, readArray } from '../params.ts'
 
 /** geth's limits (`eth/filters/api.go`). */

@@ -1,6 +1,6 @@
 import { toQuantity } from '../../../lib/hex.ts'
-import type { BlockHeader } from '../../chain/block.ts'
 import type { ReadableChain } from '../../chain/types.ts'
+import type { BlockHeader } from '../../primitives/block.ts'
 import { findLabelledHeader } from '../blockLookup.ts'
 import type { MethodTable } from '../context.ts'
 import { formatBlock, formatHeader } from '../format/formatBlock.ts'
