@@ -5,8 +5,8 @@ import type { ReadL1 } from '../src/l1/readAhead.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import type { Hex } from '../src/lib/hex.ts'
 import { silentLogger } from '../src/lib/logger.ts'
-import { startTcpProxy } from '../src/p2p/testUtils/tcpProxy.ts'
 import { startAnvil } from '../test/support/anvil.ts'
+import { startTcpProxy } from '../testnet/links/tcpProxy.ts'
 
 // How fast L1 is read as derivation reads it (header, receipts, transactions of each block), near and 20 ms away, with
 // and without reading ahead; and the way back that a reset goes. L1 is an Anvil, of which every block holds transactions.

@@ -3,9 +3,9 @@ import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createRpcClient, type RpcClient } from '../src/jsonRpc/client.ts'
 import { until } from '../src/lib/testUtils/until.ts'
-import { startTcpProxy, type TcpProxy } from '../src/p2p/testUtils/tcpProxy.ts'
 import { type JoinedNode, joinTestnet } from '../test/support/joinedNode.ts'
 import { complaintsIn, startTestnet } from '../test/support/testnet.ts'
+import { startTcpProxy, type TcpProxy } from '../testnet/links/tcpProxy.ts'
 import type { Endpoints } from '../testnet/runner/events.ts'
 
 // A real testnet under faults: three nodes, and two that join by links which can be cut, the fourth to the sequencer, the

@@ -20,7 +20,7 @@ import { type TestnetLayout, testnetLayout } from './runner/layout.ts'
 import { checkSameChain, checkSameFork, clearDirectory, lockDirectory, readManifest } from './runner/manifest.ts'
 import { assignPorts, checkPortsFree, claimPorts, type TestnetPorts } from './runner/ports.ts'
 import { checkDisk, checkMachine, memoryOf, thisMachine } from './runner/resources.ts'
-import { describeNodes, openToken, type TestnetSetup } from './runner/setup.ts'
+import { describeNodes, openLinks, openToken, type TestnetSetup } from './runner/setup.ts'
 import { Testnet } from './runner/testnet.ts'
 import { createJsonView } from './view/jsonView.ts'
 import { type Controls, createLiveView } from './view/liveView.ts'
@@ -72,7 +72,8 @@ async function run(options: TestnetOptions, { signal, fail, given, warnings }: R
   const explain = (error: unknown): unknown =>
     resumed && !isReady && !isFileError(error) ? withResetHint(error) : withDirectory(error, layout.dir)
   const modules = { emit: (event: TestnetEvent) => view.handle(event), fail: (error: unknown) => fail(explain(error)) }
-  const testnet = new Testnet(modules, setup, describeNodes(setup), { failFast })
+  const links = await openLinks(setup)
+  const testnet = new Testnet({ ...modules, links }, setup, describeNodes(setup, links), { failFast })
   const commands = createCommands(testnet, modules.emit)
   // A second Ctrl-C, or a bug of the runner: nothing is left behind.
   const onExit = () => {

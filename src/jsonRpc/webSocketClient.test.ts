@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type Anvil, startAnvil } from '../../test/support/anvil.ts'
+import { startTcpProxy } from '../../testnet/links/tcpProxy.ts'
 import { WAIT_LIMIT_MS } from '../lib/testUtils/until.ts'
-import { startTcpProxy } from '../p2p/testUtils/tcpProxy.ts'
 import { createRpcClient } from './client.ts'
 import { JsonRpcError } from './types.ts'
 import { createWebSocketRpcClient, type WebSocketClientOptions } from './webSocketClient.ts'

@@ -7,6 +7,11 @@ export function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
+/** `a`, `a and b`, `a, b and c`. */
+export function listOf(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+}
+
 /** `5 s`, `3 min`, `2 h`, `4 days`, rounded down: how long something has lasted at least. */
 export function sinceText(durationMs: number): string {
   const seconds = Math.max(0, Math.floor(durationMs / 1000))

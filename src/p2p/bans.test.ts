@@ -1,10 +1,10 @@
 import { networkInterfaces } from 'node:os'
 import { multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { startTcpProxy } from '../../testnet/links/tcpProxy.ts'
 import { until } from '../lib/testUtils/until.ts'
 import { settableClock } from './testUtils/clocks.ts'
 import { keptInTest, nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
-import { startTcpProxy } from './testUtils/tcpProxy.ts'
 import { TOPIC } from './testUtils/testChain.ts'
 import { type TestNode, tcpPortOf } from './testUtils/testNode.ts'
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { startTcpProxy, type TcpProxy } from '../../testnet/links/tcpProxy.ts'
 import { until } from '../lib/testUtils/until.ts'
 import { identityFromRawKey } from './host/identity.ts'
 import { nodeInTest } from './testUtils/inTest.ts'
 import { expectDelivery } from './testUtils/network.ts'
-import { startTcpProxy, type TcpProxy } from './testUtils/tcpProxy.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from './testUtils/testChain.ts'
 import { type TestNode, tcpPortOf } from './testUtils/testNode.ts'
 

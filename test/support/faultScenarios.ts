@@ -5,10 +5,10 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { until } from '../../src/lib/testUtils/until.ts'
-import { startTcpProxy, type TcpProxy } from '../../src/p2p/testUtils/tcpProxy.ts'
 import { testBlocks, testConfig } from '../../src/p2p/testUtils/testChain.ts'
 import { startTestNode, tcpPortOf } from '../../src/p2p/testUtils/testNode.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../src/rollup/protocol/types.ts'
+import { startTcpProxy, type TcpProxy } from '../../testnet/links/tcpProxy.ts'
 import { type ChainNode, type ChainNodeOptions, startChainNode } from './chainNode.ts'
 
 /**

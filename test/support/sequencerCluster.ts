@@ -13,7 +13,7 @@ import { l1ChainConfig } from '../../testnet/l1/chainConfig.ts'
 import { deployContracts } from '../../testnet/l1/deploy.ts'
 import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
 import { ChainMaker } from '../../testnet/runner/chain.ts'
-import { testnetLayout } from '../../testnet/runner/layout.ts'
+import { nodeName, testnetLayout } from '../../testnet/runner/layout.ts'
 import { claimPorts } from '../../testnet/runner/ports.ts'
 import { geth, gethInit, type ProgramCall, sequencerNode } from '../../testnet/runner/programs.ts'
 import { describeNodes, type NodeDescription } from '../../testnet/runner/setup.ts'
@@ -101,16 +101,11 @@ export async function startSequencerCluster(opConductor: string, size: number): 
     await maker.writeRollupConfig(l1Genesis, genesisHash)
     await writeFile(layout.l1Config, JSON.stringify(l1ChainConfig(chain.l1ChainId)))
 
-    const descriptions = describeNodes({
-      layout,
-      ports,
-      host: HOST,
-      chain,
-      resumed: false,
-      l1Client: 'anvil',
-      da: 'calldata',
-      token: undefined,
-    })
+    const portOf = (node: string) => ports.nodes.find((_, index) => nodeName(index) === node)?.p2p ?? 0
+    const descriptions = describeNodes(
+      { layout, ports, host: HOST, chain, resumed: false, l1Client: 'anvil', da: 'calldata', token: undefined },
+      { doorPort: portOf, pairPort: portOf },
+    )
     const members = await Promise.all(descriptions.map((description) => startMember(description)))
     await Promise.all(members.map(({ conductor }) => answer(conductor, 'conductor_leader')))
     await formCluster(members, genesisHash)

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
 import { CLOSED_PORT } from '../../src/p2p/testUtils/rawServer.ts'
-import { startTcpProxy, type TcpProxy } from '../../src/p2p/testUtils/tcpProxy.ts'
+import { startTcpProxy, type TcpProxy } from '../../testnet/links/tcpProxy.ts'
 import { startOurs, stopPrograms } from '../support/programs.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createDeviumCommand } from '../../src/cli/operator/deviumCommand.ts'
 import { runCommand } from '../../src/cli/testUtils/runCommand.ts'
 import type { RpcClient } from '../../src/jsonRpc/client.ts'
+import { toQuantity } from '../../src/lib/hex.ts'
 import { heads } from '../support/heads.ts'
 import { createRpcClients } from '../support/rpcClients.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
@@ -29,6 +30,11 @@ const devium = (...args: string[]) => runCommand(createDeviumCommand, ['testnet'
 const peers = async () => ((await sequencer.request('opp2p_peerStats', [])) as { connected: number }).connected
 const unsafe = async (node: RpcClient) => (await heads(node)).unsafe_l2.number
 const safe = async (node: RpcClient) => (await heads(node)).safe_l2.number
+
+async function blockHash(ethRpc: string, number: number): Promise<string> {
+  const block = await clients.connectTo(ethRpc).request('eth_getBlockByNumber', [toQuantity(number), false])
+  return (block as { hash: string }).hash
+}
 
 /** It follows the sequencer's blocks of now. */
 async function catchesUp(node: RpcClient): Promise<void> {
@@ -59,6 +65,61 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     await net.command('start sequencer/geth')
     await expect.poll(health).toContain('"state":"healthy"')
     await catchesUp(verifier)
+  })
+
+  it('part nodes and join them again: heads differ, then agree', async () => {
+    const parted = await devium('partition', 'sequencer|verifier1')
+    expect(parted.stdout).toContain('Peers are parted: sequencer | verifier1.')
+    await expect.poll(peers).toBe(0)
+    // By L1 it follows still, behind the sequencer's unsafe head.
+    const behind = async () => (await unsafe(sequencer)) - (await unsafe(verifier))
+    await expect.poll(behind).toBeGreaterThan(1)
+    await net.command('heal')
+    await expect.poll(peers).toBe(1)
+    await catchesUp(verifier)
+    const head = await heads(verifier)
+    await expect.poll(() => blockHash(net.nodes[0]?.ethRpc ?? '', head.unsafe_l2.number)).toBe(head.unsafe_l2.hash)
+  })
+
+  it('make a link slow, and whole again', async () => {
+    await net.command('link sequencer-verifier1 delay=5s')
+    const behind = async () => (await unsafe(sequencer)) - (await unsafe(verifier))
+    await expect.poll(behind).toBeGreaterThanOrEqual(4)
+    expect(await peers()).toBe(1)
+    await net.command('link sequencer-verifier1 off')
+    await expect.poll(behind).toBeLessThanOrEqual(1)
+  })
+
+  it('reorg L1: all nodes follow, and batches that are gone are posted again', async () => {
+    const l1 = clients.connectTo(net.l1.rpc)
+    const hashOf = async (tag: string) =>
+      (await l1.request('eth_getBlockByNumber', [tag, false])) as { hash: string; number: string }
+    const old = await hashOf('latest')
+    expect((await net.command('reorg 3')).did).toMatch(/L1's last 3 blocks/)
+    expect((await hashOf(old.number)).hash).not.toBe(old.hash)
+    const head = await unsafe(sequencer)
+    await expect.poll(() => safe(verifier)).toBeGreaterThan(head)
+    const derived = await heads(verifier)
+    await expect.poll(() => blockHash(net.nodes[0]?.ethRpc ?? '', derived.safe_l2.number)).toBe(derived.safe_l2.hash)
+    await expect(net.command('reorg 100')).rejects.toThrow(/is finalized; expected at most \d/)
+  })
+
+  it('stop L1 and let it go on, with other fees', async () => {
+    const l1 = clients.connectTo(net.l1.rpc)
+    const block = async () =>
+      (await l1.request('eth_getBlockByNumber', ['latest', false])) as { number: string; baseFeePerGas: string }
+    await net.command('l1 stop')
+    const stopped = await block()
+    const [head, safeHead] = [await unsafe(sequencer), await safe(verifier)]
+    await expect.poll(() => unsafe(sequencer)).toBeGreaterThan(head + 4)
+    expect((await block()).number).toBe(stopped.number)
+    await net.command('l1 fees x50')
+    await net.command('l1 start')
+    const next = () => l1.request('eth_getBlockByNumber', [toQuantity(Number(stopped.number) + 1), false])
+    await expect.poll(next).toMatchObject({ number: toQuantity(Number(stopped.number) + 1) })
+    const { baseFeePerGas } = (await next()) as { baseFeePerGas: string }
+    expect(Number(baseFeePerGas)).toBe(Number(stopped.baseFeePerGas) * 50)
+    await expect.poll(() => safe(verifier)).toBeGreaterThan(safeHead)
   })
 
   it('stop the batch submitter, so that safe heads stand still until it is started again', async () => {

@@ -1,11 +1,20 @@
 import type { CommandResult } from '../../src/cli/operator/testnet/commandTable.ts'
+import type { PeerLinks } from '../links/peerLinks.ts'
 import type { Endpoints } from '../runner/events.ts'
+import type { L1 } from '../runner/l1.ts'
 import type { RunningPrograms } from '../runner/runningPrograms.ts'
 
 /** The parts of a testnet that commands change. */
 export interface CommandedTestnet {
   programs: Pick<RunningPrograms, 'names' | 'isRunning' | 'isPaused' | 'end' | 'pause' | 'startAgain'>
-  endpoints: Pick<Endpoints, 'nodes'>
+  endpoints: Pick<Endpoints, 'nodes' | 'batcher'>
+  l1: Pick<L1, 'stopBlocks' | 'startBlocks' | 'reorg' | 'multiplyBaseFee'>
+  l1Heads(): Promise<{ head: number; finalized: number }>
+  links: PeerLinks
+  /** Peer ids that a node is connected with. Rejects while it does not answer. */
+  peersOf(node: string): Promise<string[]>
+  /** Has a node dial another one at this port. */
+  connect(from: string, to: string, port: number): Promise<void>
 }
 
 export type CommandOutcome = Omit<CommandResult, 'command'>

@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
+import { PeerLinks } from '../links/peerLinks.ts'
 import type { TestnetEvent } from '../runner/events.ts'
 import { createCommands, wordsOf } from './commands.ts'
 
@@ -15,8 +16,10 @@ const node = (name: string, port: number) => ({
   ...{ p2p: '', peerId: '', jwt: '' },
 })
 
+const BATCHER = { adminRpc: 'http://127.0.0.1:9501', metrics: '', address: '0x00' } as const
+
 /** The programs of a testnet of two nodes, which note what is done to them. */
-function commands() {
+async function commands() {
   const names = ['l1', 'sequencer-geth', 'verifier1-geth', 'sequencer-node', 'verifier1-node', 'batcher']
   const ended = new Set<string>()
   const paused = new Set<string>()
@@ -37,13 +40,29 @@ function commands() {
       done.push(`start ${name}`)
     },
   }
-  const endpoints = { nodes: [node('sequencer', 9510), node('verifier1', 9520)] }
-  const run = createCommands({ programs, endpoints }, (event) => events.push(event))
-  return { run: (line: string) => run(wordsOf(line)), done, events }
+  const endpoints = { nodes: [node('sequencer', 9510), node('verifier1', 9520)], batcher: BATCHER }
+  const links = await PeerLinks.open(
+    endpoints.nodes.map(({ name }) => ({ name, port: 0 })),
+    '127.0.0.1',
+  )
+  onTestFinished(() => links.close())
+  const peersOf = async () => []
+  const connect = async (from: string, to: string) => void done.push(`${from} dials ${to}`)
+  const l1Heads = async () => ({ head: 50, finalized: 42 })
+  const note = (what: string) => async () => void done.push(what)
+  const l1 = {
+    stopBlocks: note('no blocks'),
+    startBlocks: note('blocks'),
+    reorg: async (depth: number) => void done.push(`reorg ${depth}`),
+    multiplyBaseFee: async (factor: number) => BigInt(factor * 2e9),
+  }
+  const testnet = { programs, endpoints, links, peersOf, connect, l1, l1Heads }
+  const run = createCommands(testnet, (event) => events.push(event))
+  return { run: (line: string) => run(wordsOf(line)), done, events, links }
 }
 
 it('ends and starts the programs that a word stands for, and says where to look', async () => {
-  const { run, done, events } = commands()
+  const { run, done, events } = await commands()
   const killed = await run('kill verifier1')
   expect(killed).toEqual({
     command: 'kill verifier1',
@@ -74,14 +93,61 @@ it.each([
   ['stop verifier2', /there is no program "verifier2": expected .* of sequencer, verifier1; or l1, or batcher/],
   ['stop verifier1/beth', /there is no program "verifier1\/beth"/],
   ['start l1', 'l1 has not ended, and is not paused'],
+  ['partition verifier9', 'there is no node "verifier9": expected one of sequencer, verifier1'],
+  ['partition sequencer|sequencer', 'partition: sequencer stands on two sides'],
+  ['partition sequencer,verifier1', /expected two sides, got one with all nodes/],
+  ['link sequencer delay=1s', 'link: expected two nodes, such as sequencer-verifier1, or all; got "sequencer"'],
+  ['link sequencer-sequencer off', /got "sequencer-sequencer"/],
+  ['link sequencer-verifier1 speed=1', /^link: expected delay=200ms, loss=5% or rate=100kB .*, got "speed=1"/],
+  ['link sequencer-verifier1 delay=1', /expected a duration such as 500ms/],
+  ['link sequencer-verifier1 delay=2m', 'link: a delay is at most 60s, got "2m"'],
+  ['link sequencer-verifier1 loss=101%', 'link: expected loss=0% to 100%, got "101%"'],
+  ['link sequencer-verifier1 rate=0kB', /expected a rate such as 100kB a second, got "0kB"/],
+  ['reorg', /^reorg: expected "reorg N"/],
+  ['reorg none', 'reorg: expected how many L1 blocks, got "none"'],
+  ['reorg 8', 'reorg 8: L1 is at block 50, and block 42 is finalized; expected at most 7'],
+  ['l1 fees', 'l1: expected stop, start, or fees x10 (at most x100000), got "fees"'],
+  ['l1 fees 10', /got "fees 10"$/],
+  ['l1 fees x0', /got "fees x0"$/],
+  ['l1 stop now', /got "stop now"$/],
+  ['heal', 'heal: all links are whole'],
 ])('refuses "%s"', async (line, message) => {
-  const { run, events } = commands()
+  const { run, events } = await commands()
   await expect(run(line)).rejects.toThrow(message)
   expect(events).toEqual([])
 })
 
+it('parts nodes, those that are not named among them, and tells what became of a link', async () => {
+  const { run, links, done } = await commands()
+  const parted = await run('partition verifier1')
+  expect(parted).toMatchObject({
+    did: 'Peers are parted: verifier1 | sequencer.',
+    lookAt: expect.stringContaining(':9520'),
+  })
+  expect(links.areParted('sequencer', 'verifier1')).toBe(true)
+  await run('heal')
+  expect(links.isFaulty()).toBe(false)
+  expect(await run('link verifier1-sequencer delay=200ms,loss=5%,rate=100kB')).toMatchObject({
+    did: 'Link sequencer-verifier1: 200 ms later each way, 5 % of the segments are sent again, 100000 bytes a second each way.',
+  })
+  // They do not dial each other by themselves here.
+  expect(done).toEqual(['verifier1 dials sequencer'])
+  expect(await run('link sequencer-verifier1 off')).toMatchObject({ did: 'Link sequencer-verifier1: whole again.' })
+})
+
+it('changes L1', async () => {
+  const { run, done } = await commands()
+  expect(await run('reorg 7')).toMatchObject({
+    did: "Other, empty blocks are in the place of L1's last 7 blocks, from 44 on.",
+  })
+  expect(await run('l1 fees x10')).toMatchObject({ did: expect.stringContaining("L1's next block is 20 gwei") })
+  await run('l1 stop')
+  await run('l1 start')
+  expect(done).toEqual(['reorg 7', 'no blocks', 'blocks'])
+})
+
 it('follows one command at a time', async () => {
-  const { run, done } = commands()
+  const { run, done } = await commands()
   await Promise.allSettled([run('stop l1'), run('explode'), run('start l1')])
   expect(done).toEqual(['SIGINT l1', 'start l1'])
 })

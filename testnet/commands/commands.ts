@@ -8,6 +8,8 @@ import { UsageError } from '../../src/lib/errors.ts'
 import { nearMiss } from '../../src/lib/nearest.ts'
 import type { Emit } from '../runner/events.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
+import { changeL1, reorg } from './l1Commands.ts'
+import { changeLink, heal, partition } from './linkCommands.ts'
 import { killProgram, pauseProgram, startProgram, stopProgram } from './programCommands.ts'
 
 type Handler = (testnet: CommandedTestnet, words: readonly string[]) => Promise<CommandOutcome>
@@ -19,6 +21,11 @@ const BY_NAME: Readonly<Record<TestnetCommandName, Handler>> = {
   stop: stopProgram,
   pause: pauseProgram,
   start: startProgram,
+  partition,
+  link: changeLink,
+  heal,
+  reorg,
+  l1: changeL1,
 }
 const HANDLERS: ReadonlyMap<string, Handler> = new Map(Object.entries(BY_NAME))
 

@@ -1,8 +1,10 @@
 import { UsageError } from '../../src/lib/errors.ts'
+import { listOf } from '../../src/lib/phrases.ts'
 import type { NodeEndpoints } from '../runner/events.ts'
 import { L1_PROGRAM } from '../runner/l1.ts'
 import { BATCHER_PROGRAM, gethProgram, nodeProgram } from '../runner/programs.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
+import { sequencerOf } from './whereToLook.ts'
 
 export async function killProgram(
   testnet: CommandedTestnet,
@@ -10,7 +12,7 @@ export async function killProgram(
 ): Promise<CommandOutcome> {
   const running = runningAt(testnet, target)
   await Promise.all(running.map((name) => testnet.programs.end(name, 'SIGKILL')))
-  return { did: `${listed(running)} killed.`, lookAt: effectOf(testnet, target) }
+  return { did: `${listOf(running)} killed.`, lookAt: effectOf(testnet, target) }
 }
 
 /** Rollup node first, as in the documented order. */
@@ -23,7 +25,7 @@ export async function stopProgram(
     const isInterrupted = name === L1_PROGRAM || name.endsWith('-geth')
     await testnet.programs.end(name, isInterrupted ? 'SIGINT' : 'SIGTERM')
   }
-  return { did: `${listed(running)} stopped.`, lookAt: effectOf(testnet, target) }
+  return { did: `${listOf(running)} stopped.`, lookAt: effectOf(testnet, target) }
 }
 
 export async function pauseProgram(
@@ -34,7 +36,7 @@ export async function pauseProgram(
   const running = runningAt(testnet, target).filter((name) => !programs.isPaused(name))
   if (running.length === 0) throw new UsageError(`${target} is paused already`)
   for (const name of running) programs.pause(name)
-  return { did: `${listed(running)} paused.`, lookAt: effectOf(testnet, target) }
+  return { did: `${listOf(running)} paused.`, lookAt: effectOf(testnet, target) }
 }
 
 export async function startProgram(
@@ -48,8 +50,8 @@ export async function startProgram(
   const ended = idle.filter((name) => !paused.includes(name))
   for (const name of idle) programs.startAgain(name)
   const did = [
-    ...(ended.length === 0 ? [] : [`${listed(ended)} started again.`]),
-    ...(paused.length === 0 ? [] : [`${listed(paused)} continued.`]),
+    ...(ended.length === 0 ? [] : [`${listOf(ended)} started again.`]),
+    ...(paused.length === 0 ? [] : [`${listOf(paused)} continued.`]),
   ].join(' ')
   const { rollupRpc } = nodeAt(testnet, target) ?? sequencerOf(testnet)
   return { did, lookAt: `Heads catch up: npx devium status --rpc ${rollupRpc}` }
@@ -80,12 +82,6 @@ function nodeAt({ endpoints }: CommandedTestnet, target: string): NodeEndpoints 
   return endpoints.nodes.find(({ name }) => target.split(/[/-]/)[0] === name)
 }
 
-function sequencerOf({ endpoints }: CommandedTestnet): NodeEndpoints {
-  const [sequencer] = endpoints.nodes
-  if (sequencer === undefined) throw new RangeError('a testnet has a sequencer')
-  return sequencer
-}
-
 /** Where it shows that a program is gone. */
 function effectOf(testnet: CommandedTestnet, target: string): string {
   const sequencer = sequencerOf(testnet)
@@ -100,9 +96,4 @@ function effectOf(testnet: CommandedTestnet, target: string): string {
   const other = testnet.endpoints.nodes.find(({ name }) => name !== node?.name) ?? sequencer
   const effect = node === sequencer ? 'The other nodes get no blocks' : 'The other nodes lose a peer'
   return `${effect}: npx devium p2p peers --rpc ${other.rollupRpc}`
-}
-
-/** `a`, `a and b`, `a, b and c`. */
-function listed(names: readonly string[]): string {
-  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 }

@@ -21,8 +21,11 @@ export async function waitForL1(l1: RpcClient, chainId: number, timeoutMs = 10_0
   }
 }
 
-/** The newest block of L1. */
-export async function latestBlock(l1: RpcClient): Promise<{ number: number; timestamp: number }> {
-  const block = new JsonObjectReader(await l1.request('eth_getBlockByNumber', ['latest', false]), 'L1 block')
+/** The newest block of L1, or of those that are final. */
+export async function latestBlock(
+  l1: RpcClient,
+  tag: 'latest' | 'finalized' = 'latest',
+): Promise<{ number: number; timestamp: number }> {
+  const block = new JsonObjectReader(await l1.request('eth_getBlockByNumber', [tag, false]), 'L1 block')
   return { number: block.quantityNumber('number'), timestamp: block.quantityNumber('timestamp') }
 }

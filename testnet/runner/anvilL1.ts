@@ -1,8 +1,9 @@
 import { rmSync } from 'node:fs'
 import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { DeviumError } from '../../src/lib/errors.ts'
+import { toQuantity } from '../../src/lib/hex.ts'
 import { makeDirectory } from '../../src/lib/makeDirectory.ts'
-import type { BlockId } from '../../src/rollup/protocol/index.ts'
+import { type BlockId, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import { anvilArguments, findAnvil, loadTrustedSetup, takeNewestState } from '../l1/anvil.ts'
 import { l1ChainConfig } from '../l1/chainConfig.ts'
 import { deployContracts } from '../l1/deploy.ts'
@@ -37,6 +38,25 @@ export class AnvilL1 implements L1 {
   async resume(signal: AbortSignal): Promise<void> {
     this.start(this.kept())
     await this.prepared(signal)
+  }
+
+  async stopBlocks(): Promise<void> {
+    await this.client.request('evm_setIntervalMining', [0])
+  }
+
+  async startBlocks(): Promise<void> {
+    await this.client.request('evm_setIntervalMining', [this.setup.chain.l1BlockTime])
+  }
+
+  async reorg(depth: number): Promise<void> {
+    await this.client.request('anvil_reorg', [depth, []])
+  }
+
+  async multiplyBaseFee(factor: number): Promise<bigint> {
+    const head = new JsonObjectReader(await this.client.request('eth_getBlockByNumber', ['latest', false]), 'L1 block')
+    const baseFee = BigInt(Math.ceil(Number(head.quantity('baseFeePerGas')) * factor))
+    await this.client.request('anvil_setNextBlockBaseFeePerGas', [toQuantity(baseFee)])
+    return baseFee
   }
 
   chainConfig(): Record<string, unknown> {

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
 import { type HttpServerHandle, serveApp } from '../../src/jsonRpc/httpServer.ts'
 import { systemClock } from '../../src/lib/clock.ts'
+import { UsageError } from '../../src/lib/errors.ts'
 import { toHex } from '../../src/lib/hex.ts'
 import { loadJwtSecret } from '../../src/lib/jwt.ts'
 import type { Logger } from '../../src/lib/logger.ts'
@@ -46,6 +47,7 @@ export class GethL1 implements L1 {
   private readonly setup: GethSetup
   private readonly logger: Logger
   private readonly stopping = new AbortController()
+  private consensus: ConsensusClient | undefined
   private engineRpc: RpcClient | undefined
   private beacon: HttpServerHandle | undefined
   private making: Promise<void> | undefined
@@ -81,6 +83,22 @@ export class GethL1 implements L1 {
     await writeFile(layout.l1Genesis, JSON.stringify({ ...genesis, config: gethChainConfig(chain) }))
     await this.start(signal)
     this.making = (await this.openConsensus()).run(this.stopping.signal)
+  }
+
+  async stopBlocks(): Promise<void> {
+    this.consensus?.pause()
+  }
+
+  async startBlocks(): Promise<void> {
+    this.consensus?.resume()
+  }
+
+  async reorg(): Promise<void> {
+    throw new UsageError('reorg: an L1 that is go-ethereum cannot take blocks back; Anvil can')
+  }
+
+  async multiplyBaseFee(): Promise<bigint> {
+    throw new UsageError('l1 fees: nobody can set the base fee of an L1 that is go-ethereum; that of Anvil can be set')
   }
 
   chainConfig(): Record<string, unknown> {
@@ -122,7 +140,8 @@ export class GethL1 implements L1 {
     const headSlot = async () => slotAt(times, (await engine.block('latest', {})).timestamp)
     const app = createBeaconApp({ blobs, headSlot, logger }, { ...times, chainId: chain.l1ChainId })
     this.beacon = await serveApp(app, host, ports.beacon, 'beacon API')
-    return new ConsensusClient({ engine, blobs, clock: systemClock, logger }, times)
+    this.consensus = new ConsensusClient({ engine, blobs, clock: systemClock, logger }, times)
+    return this.consensus
   }
 
   private spec(args: string[]): ProcessSpec {

@@ -9,6 +9,13 @@ export interface L1 {
   deploy(maker: ChainMaker, signal: AbortSignal): Promise<BlockId>
   /** Goes on with the kept chain. Resolves when its RPC answers. */
   resume(signal: AbortSignal): Promise<void>
+  /** No more blocks, though it answers still; and blocks again. */
+  stopBlocks(): Promise<void>
+  startBlocks(): Promise<void>
+  /** Puts other, empty blocks in the place of the last ones. Throws UsageError where the program cannot. */
+  reorg(depth: number): Promise<void>
+  /** Multiplies the base fee of the next block. Returns it. Throws UsageError where the program cannot. */
+  multiplyBaseFee(factor: number): Promise<bigint>
   /** Forks and blob fee parameters, in geth's form. */
   chainConfig(): Record<string, unknown>
   /** Ends what makes blocks beside the program. Never rejects. */

@@ -36,6 +36,8 @@ export interface NodeCallOptions {
   l1Beacon?: string
   /** Multiaddresses of nodes to stay connected with. */
   staticPeers: readonly string[]
+  /** What peers are told of where the node is, in place of what it listens on. */
+  door?: { ip: string; port: number }
   /** `enode:` of nodes that others are found by; absent: nobody is looked for. */
   bootnodes?: readonly string[]
   /** Where transactions are sent on to; absent for the sequencer. */
@@ -96,7 +98,7 @@ export function geth({ files, ports, host, sequencerRpc }: NodeCallOptions): Pro
 }
 
 export function rollupNode(options: NodeCallOptions): ProgramCall {
-  const { files, ports, host, l1Rpc, l1Beacon, staticPeers, bootnodes, dashboard, tokenFile } = options
+  const { files, ports, host, l1Rpc, l1Beacon, staticPeers, door, bootnodes, dashboard, tokenFile } = options
   return {
     program: 'devium--batcher',
     args: [
@@ -129,6 +131,7 @@ export function rollupNode(options: NodeCallOptions): ProgramCall {
       `--p2p.peerstore.path=${files.peerstore}`,
       `--p2p.listen.ip=${host}`,
       `--p2p.listen.tcp=${ports.p2p}`,
+      ...(door === undefined ? [] : [`--p2p.advertise.ip=${door.ip}`, `--p2p.advertise.tcp=${door.port}`]),
       ...(bootnodes === undefined ? ['--p2p.no-discovery'] : discoveryFlags(ports, bootnodes)),
       ...(staticPeers.length === 0 ? [] : [`--p2p.static=${staticPeers.join(',')}`]),
     ],

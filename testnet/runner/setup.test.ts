@@ -7,6 +7,8 @@ import { assignPorts } from './ports.ts'
 import { rollupNode } from './programs.ts'
 import { describeEndpoints, describeNodes, openToken, type TestnetSetup } from './setup.ts'
 
+const LINKS = { doorPort: () => 41_000, pairPort: () => 41_001 }
+
 function setupOn(host: string): TestnetSetup {
   const dir = mkdtempSync(join(tmpdir(), 'devium-setup-'))
   onTestFinished(() => rmSync(dir, { recursive: true }))
@@ -17,7 +19,7 @@ function setupOn(host: string): TestnetSetup {
 }
 
 function flagsOfFirstNode(setup: TestnetSetup): string[] {
-  const [first] = describeNodes(setup)
+  const [first] = describeNodes(setup, LINKS)
   if (first === undefined) throw new Error('no node')
   return rollupNode(first.call).args
 }
@@ -45,7 +47,7 @@ it('nodes read blobs from the beacon API of an L1 that the runner drives, else f
   const ports = assignPorts(9500, 2, { consensus: true })
   const driven = flagsOfFirstNode({ ...setup, ports })
   expect(driven.filter((flag) => flag.startsWith('--l1.beacon'))).toEqual(['--l1.beacon=http://127.0.0.1:9504'])
-  const endpoints = describeEndpoints({ ...setup, ports }, describeNodes(setup))
+  const endpoints = describeEndpoints({ ...setup, ports }, describeNodes(setup, LINKS))
   expect(endpoints.l1).toMatchObject({ rpc: 'http://127.0.0.1:9500', beacon: 'http://127.0.0.1:9504' })
 })
 
@@ -53,4 +55,25 @@ it('one that only this machine reaches asks for none', () => {
   const flags = flagsOfFirstNode(setupOn('127.0.0.1'))
   expect(flags).toContain('--dashboard.nodes=verifier1=http://127.0.0.1:9520')
   expect(flags.filter((flag) => flag.includes('token'))).toEqual([])
+})
+
+it('nodes dial each other by the proxy of the two, and tell others of their door', () => {
+  const setup = setupOn('127.0.0.1')
+  const links = {
+    doorPort: (name: string) => name.length,
+    pairPort: (one: string, other: string) => `${one} ${other}`.length,
+  }
+  const [first, second] = describeNodes(setup, links)
+  if (first === undefined || second === undefined) throw new Error('two nodes')
+  const flags = rollupNode(second.call).args
+  expect(flags).toEqual(
+    expect.arrayContaining([
+      `--p2p.static=/ip4/127.0.0.1/tcp/19/p2p/${first.peerId}`,
+      '--p2p.advertise.ip=127.0.0.1',
+      '--p2p.advertise.tcp=9',
+      '--p2p.listen.tcp=9524',
+    ]),
+  )
+  // Whoever joins by hand comes straight.
+  expect(first.p2p).toBe(`/ip4/127.0.0.1/tcp/9514/p2p/${first.peerId}`)
 })

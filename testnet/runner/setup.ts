@@ -5,6 +5,7 @@ import { devAccounts, roles } from '../accounts.ts'
 import type { ChainParameters, DataAvailability } from '../chainParameters.ts'
 import { l1Addresses } from '../l1/contracts.ts'
 import type { L1Client } from '../l1/l1Client.ts'
+import { PeerLinks } from '../links/peerLinks.ts'
 import { type Endpoints, forkPlan } from './events.ts'
 import { enodeOf, peerIdOf } from './identity.ts'
 import { lagoonFiles } from './lagoonFiles.ts'
@@ -38,8 +39,19 @@ export interface NodeDescription {
   p2p: string
 }
 
+/** The ports of the ways on which nodes reach each other. */
+export interface NodeLinks {
+  /** Where others dial a node that they found by discovery. */
+  doorPort(name: string): number
+  /** Where the later of two nodes dials the earlier. */
+  pairPort(earlier: string, later: string): number
+}
+
 /** Plans all nodes. Makes their p2p keys and jwt secrets where they are missing, since others must know the peer ids. */
-export function describeNodes({ layout, ports, host, chain, token }: TestnetSetup): NodeDescription[] {
+export function describeNodes(
+  { layout, ports, host, chain, token }: TestnetSetup,
+  links: NodeLinks,
+): NodeDescription[] {
   const to = reachableHost(host)
   const { genesis, rollupConfig, l1Config } = layout
   const chainFiles = { genesis, rollupConfig, l1Config }
@@ -49,7 +61,7 @@ export function describeNodes({ layout, ports, host, chain, token }: TestnetSetu
     name: nodeName(index + 1),
     rollupRpc: `http://${host}:${rollupRpc}`,
   }))
-  const earlier: string[] = []
+  const peerIds: string[] = []
   const bootnodes: string[] = []
   return ports.nodes.map((nodePorts, index) => {
     const node = nodeLayout(layout.dir, nodeName(index))
@@ -63,7 +75,11 @@ export function describeNodes({ layout, ports, host, chain, token }: TestnetSetu
       host,
       l1Rpc: `http://${to}:${ports.l1}`,
       ...(ports.consensus === undefined ? {} : { l1Beacon: `http://${to}:${ports.consensus.beacon}` }),
-      staticPeers: neighboursAmong(earlier),
+      staticPeers: neighboursOf(index).map((other) => {
+        const port = links.pairPort(nodeName(other), node.name)
+        return `/ip4/${to}/tcp/${port}/p2p/${peerIds[other]}`
+      }),
+      door: { ip: to, port: links.doorPort(node.name) },
       bootnodes: [...bootnodes],
       ...(index === 0 ? {} : { sequencerRpc }),
       tokenFile: token?.file,
@@ -73,11 +89,21 @@ export function describeNodes({ layout, ports, host, chain, token }: TestnetSetu
         batcherRpc: `http://${to}:${ports.batcherAdmin}`,
       },
     }
-    earlier.push(p2p)
+    peerIds.push(peerId)
     // The sequencer is found without one.
     if (index === 0) bootnodes.push(enodeOf(key, to, nodePorts.p2p))
     return { layout: node, ports: nodePorts, call, peerId, p2p }
   })
+}
+
+/** Before the nodes are described: each is told the ports of its links. */
+export async function openLinks({ ports, host }: Pick<TestnetSetup, 'ports' | 'host'>): Promise<PeerLinks> {
+  const nodes = ports.nodes.map(({ p2p }, index) => ({ name: nodeName(index), port: p2p }))
+  const links = await PeerLinks.open(nodes, reachableHost(host))
+  for (const [index, { name }] of nodes.entries()) {
+    for (const other of neighboursOf(index)) await links.openPair(nodeName(other), name)
+  }
+  return links
 }
 
 /** Made where it is missing. Undefined where nobody but this machine reaches the RPCs. */
@@ -88,8 +114,10 @@ export function openToken({ rpcToken: file }: TestnetLayout, host: string): Test
 /** Nodes that a verifier dials beside the sequencer, the first: blocks find a way round a link that is down. */
 const NEIGHBOURS = 2
 
-function neighboursAmong(earlier: readonly string[]): string[] {
-  return [...earlier.slice(0, 1), ...earlier.slice(1).slice(-NEIGHBOURS)]
+/** The earlier nodes that this one dials. */
+export function neighboursOf(index: number): number[] {
+  const others = Array.from({ length: index }, (_, earlier) => earlier)
+  return [...others.slice(0, 1), ...others.slice(1).slice(-NEIGHBOURS)]
 }
 
 /** What the outside needs to know. */

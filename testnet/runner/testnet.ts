@@ -11,6 +11,7 @@ import { batchInboxAddress } from '../chainParameters.ts'
 import { forksAround } from '../forks.ts'
 import type { OutputProposer } from '../l1/outputProposer.ts'
 import { latestBlock } from '../l1/rpc.ts'
+import type { PeerLinks } from '../links/peerLinks.ts'
 import type { ProcessSpec } from '../process/managedProcess.ts'
 import { addressBook } from './addresses.ts'
 import { binDirectory } from './binDirectory.ts'
@@ -30,6 +31,7 @@ import {
   gethProgram,
   nodeProgram,
   type ProgramCall,
+  reachableHost,
   rollupNode,
   sequencerNode,
 } from './programs.ts'
@@ -43,6 +45,7 @@ export interface TestnetModules {
   emit: Emit
   /** Told when a program ends that should run. */
   fail: (error: unknown) => void
+  links: PeerLinks
 }
 
 export interface TestnetOptions {
@@ -73,12 +76,13 @@ const START_TIMEOUT_MS = 180_000
  */
 export class Testnet {
   readonly endpoints: Endpoints
+  readonly links: PeerLinks
   private readonly modules: TestnetModules
   private readonly setup: TestnetSetup
   private readonly options: TestnetOptions
   readonly programs: RunningPrograms
   private readonly l1Client: RpcClient
-  private readonly l1: L1
+  readonly l1: L1
   private readonly clients: RpcClient[]
   private readonly statusReader: StatusReader
   private readonly milestones: Milestone[] = []
@@ -98,6 +102,7 @@ export class Testnet {
   ) {
     const { chain } = setup
     this.modules = modules
+    this.links = modules.links
     this.setup = setup
     if (!setup.resumed) this.headAtStart = 0
     this.options = options
@@ -106,7 +111,9 @@ export class Testnet {
     this.endpoints = describeEndpoints(setup, nodes)
     this.l1Client = createRpcClient({ url: this.endpoints.l1.rpc })
     this.l1 = createL1({ programs: this.programs, client: this.l1Client }, setup)
-    const rollupClients = this.endpoints.nodes.map(({ rollupRpc }) => createRpcClient({ url: rollupRpc }))
+    const rollupClients = this.endpoints.nodes.map(({ rollupRpc }) =>
+      createRpcClient({ url: rollupRpc, headers: this.headers() }),
+    )
     this.clients = [this.l1Client, ...rollupClients]
     this.statusReader = new StatusReader({
       l1: this.l1Client,
@@ -205,13 +212,41 @@ export class Testnet {
     })
     programs.group.killAll()
     await this.l1.close()
+    await this.links.close()
     await Promise.all([batcherAdmin, ...this.clients].map((client) => client.close()))
   }
 
+  async l1Heads(): Promise<{ head: number; finalized: number }> {
+    const [head, finalized] = await Promise.all([latestBlock(this.l1Client), latestBlock(this.l1Client, 'finalized')])
+    return { head: head.number, finalized: finalized.number }
+  }
+
+  async peersOf(node: string): Promise<string[]> {
+    const answer = await this.rollupClient(node).request('deviump2p_peers', [true])
+    const peers = new JsonObjectReader(answer, 'peers').object('peers')
+    return peers.names()
+  }
+
+  async connect(from: string, to: string, port: number): Promise<void> {
+    const peerId = this.endpoints.nodes.find(({ name }) => name === to)?.peerId
+    const address = `/ip4/${reachableHost(this.setup.host)}/tcp/${port}/p2p/${peerId}`
+    await this.rollupClient(from).request('deviump2p_connectPeer', [address])
+  }
+
+  private rollupClient(node: string): RpcClient {
+    const client = this.clients[1 + this.endpoints.nodes.findIndex(({ name }) => name === node)]
+    if (client === undefined) throw new RangeError(`there is no node ${node}`)
+    return client
+  }
+
   private batcherAdmin(): RpcClient {
+    return createRpcClient({ url: this.endpoints.batcher.adminRpc, headers: this.headers() })
+  }
+
+  /** Of calls that change something. */
+  private headers(): Record<string, string> {
     const { token } = this.setup
-    const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token.value}` }
-    return createRpcClient({ url: this.endpoints.batcher.adminRpc, headers })
+    return token === undefined ? {} : { authorization: `Bearer ${token.value}` }
   }
 
   /** Ends everything at once; synchronous, for the end of this process. */

@@ -1,11 +1,11 @@
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
+import { startTcpProxy } from '../../../testnet/links/tcpProxy.ts'
 import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
 import { UsageError } from '../../lib/errors.ts'
 import { createLogger } from '../../lib/logger.ts'
-import { startTcpProxy } from '../../p2p/testUtils/tcpProxy.ts'
 import { type RpcProxy, startRpcProxy } from '../testUtils/rpcProxy.ts'
 import { createL1, type L1Options } from './createL1.ts'
 

@@ -35,6 +35,7 @@ const REQUEST_TIMEOUT_MS = 30_000
 export class ConsensusClient {
   private readonly modules: ConsensusModules
   private readonly options: ConsensusOptions
+  private isPaused = false
 
   constructor(modules: ConsensusModules, options: ConsensusOptions) {
     this.modules = modules
@@ -54,11 +55,24 @@ export class ConsensusClient {
     throw new DeviumError('l1-deployment', `L1 does not put the ${transactionCount} transactions into its first block`)
   }
 
+  /** Slots stay empty until `resume`; a block that is being made is finished. */
+  pause(): void {
+    this.isPaused = true
+  }
+
+  resume(): void {
+    this.isPaused = false
+  }
+
   /** A block in each slot until the signal aborts. Never rejects: what fails is logged once, and tried again. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.modules
     let failure: string | undefined
     while (!signal.aborted) {
+      if (this.isPaused) {
+        await sleep(clock, RETRY_MS, signal).catch(() => {})
+        continue
+      }
       try {
         await this.makeNextBlock(signal)
         if (failure !== undefined) logger.info('Making L1 blocks again')

@@ -16,13 +16,14 @@ const HELP = `The testnet is the one that "npm start" runs in --dir. Its live vi
 export function addTestnetCommands(program: Command): void {
   const group = program
     .command('testnet')
-    .description('Hurt and heal a running testnet: end its programs and start them again')
+    .description('Hurt and heal a running testnet: its programs, and the links between its nodes')
     .helpOption('--help', 'Show this help')
     .addHelpText('after', `\n${HELP}`)
   for (const { name, words, description, count } of TESTNET_COMMANDS) {
     const own = group
       .command(name)
       .description(description)
+      .usage(`[options] ${words}`)
       .helpOption('--help', 'Show this help')
       .option('--dir <path>', "The testnet's directory", 'devnet')
       .option('--json', 'Print the raw answer')

@@ -6,15 +6,22 @@ export interface LinkQuality {
   delayMs: number
   /** Each way; undefined: no limit. */
   bytesPerSecond?: number | undefined
+  /**
+   * Share of segments that are lost, 0 to 1. TCP sends a lost segment again, so nothing is missing in the end: it and all behind
+   * it come later, by a retransmission timeout that doubles with each loss of the same segment.
+   */
+  loss?: number | undefined
 }
 
-/** A link that a test can break: everything between two hosts passes through it. */
+/** A link that can be broken: everything between two hosts passes through it. */
 export interface TcpProxy {
   port: number
   /** What is connected now passes nothing on any more, and is not closed either: as when a router forgets it. */
   freeze(): void
   /** Resets what is connected, and resets what connects until `allow`. */
   cut(): void
+  /** Resets what connects until `allow`; what is connected stays. */
+  refuse(): void
   /** Nothing passes and nothing is closed until `allow`: as when a cable is pulled. What waits then passes. */
   pause(): void
   allow(): void
@@ -26,27 +33,44 @@ export interface TcpProxy {
 
 /** Bytes that wait in the proxy for one way of one connection; more stay with the sender. */
 const MAX_WAITING_BYTES = 256 * 1024
+/** Payload of a segment on Ethernet; Linux waits at least so long for its acknowledgement (RFC 6298 says a second). */
+const SEGMENT_BYTES = 1_448
+const RETRANSMISSION_MS = 200
+/** After so many losses of one segment it passes: the wait is 12.6 s then. */
+const MAX_LOSSES = 6
+
+export interface TcpProxyOptions {
+  /** Default: the system chooses. */
+  listenPort?: number
+  /** Where it listens, and the target does. */
+  host?: string
+  random?: () => number
+}
 
 /** `targetPort` may be known only later: nothing may connect before, unless the link is paused. */
-export async function startTcpProxy(targetPort: number | (() => number), listenPort = 0): Promise<TcpProxy> {
+export async function startTcpProxy(
+  targetPort: number | (() => number),
+  { listenPort = 0, host = '127.0.0.1', random = Math.random }: TcpProxyOptions = {},
+): Promise<TcpProxy> {
   const links = new Set<Link>()
-  let state: 'open' | 'cut' | 'paused' = 'open'
+  let state: 'open' | 'refusing' | 'paused' = 'open'
   let quality: LinkQuality = { delayMs: 0 }
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     client.on('error', () => {})
-    if (state === 'cut') {
+    if (state === 'refusing') {
       client.resetAndDestroy()
       return
     }
     const port = typeof targetPort === 'number' ? () => targetPort : targetPort
-    const link = createLink(client, port, () => quality)
+    const way: WayMaker = (from, to) => createWay(from, to, { quality: () => quality, random })
+    const link = createLink(client, () => connect({ port: port(), host, allowHalfOpen: true, noDelay: true }), way)
     links.add(link)
     client.once('close', () => links.delete(link))
     link.hold(state === 'paused')
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(listenPort, '127.0.0.1', resolve)
+    server.listen(listenPort, host, resolve)
   })
   const address = server.address()
   const each = (action: (link: Link) => void): void => {
@@ -56,8 +80,11 @@ export async function startTcpProxy(targetPort: number | (() => number), listenP
     port: typeof address === 'object' && address !== null ? address.port : 0,
     freeze: () => each((link) => link.freeze()),
     cut() {
-      state = 'cut'
+      state = 'refusing'
       each((link) => link.reset())
+    },
+    refuse() {
+      state = 'refusing'
     },
     pause() {
       state = 'paused'
@@ -85,14 +112,14 @@ interface Link {
 }
 
 /** One connection through the proxy; the target is called once bytes may pass. */
-function createLink(client: Socket, targetPort: () => number, quality: () => LinkQuality): Link {
+function createLink(client: Socket, connectTarget: () => Socket, createWay: WayMaker): Link {
   let target: Socket | undefined
   let ways: Way[] = []
   let isFrozen = false
   const open = (): void => {
-    const socket = connect({ port: targetPort(), host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
+    const socket = connectTarget()
     target = socket
-    ways = [createWay(client, socket, quality), createWay(socket, client, quality)]
+    ways = [createWay(client, socket), createWay(socket, client)]
     socket.on('error', () => client.resetAndDestroy())
     // The news of an end does not pass either while nothing does.
     socket.once('close', () => !isFrozen && client.destroy())
@@ -119,8 +146,13 @@ function createLink(client: Socket, targetPort: () => number, quality: () => Lin
 interface Way {
   hold(isHeld: boolean): void
 }
+type WayMaker = (from: Socket, to: Socket) => Way
 
-function createWay(from: Socket, to: Socket, quality: () => LinkQuality): Way {
+function createWay(
+  from: Socket,
+  to: Socket,
+  { quality, random }: { quality: () => LinkQuality; random: () => number },
+): Way {
   const waiting: { bytes: Buffer | undefined; atMs: number }[] = []
   let waitingBytes = 0
   let isHeld = false
@@ -154,7 +186,9 @@ function createWay(from: Socket, to: Socket, quality: () => LinkQuality): Way {
     else from.resume()
   }
   const add = (bytes: Buffer | undefined): void => {
-    waiting.push({ bytes, atMs: performance.now() + quality().delayMs })
+    const { delayMs, loss = 0 } = quality()
+    const lateMs = loss === 0 ? 0 : retransmissionMs(bytes?.length ?? 0, loss, random)
+    waiting.push({ bytes, atMs: performance.now() + delayMs + lateMs })
     waitingBytes += bytes?.length ?? 0
     pass()
   }
@@ -167,4 +201,15 @@ function createWay(from: Socket, to: Socket, quality: () => LinkQuality): Way {
       pass()
     },
   }
+}
+
+/** How much later bytes come because segments of theirs were lost. */
+export function retransmissionMs(bytes: number, loss: number, random: () => number): number {
+  let lateMs = 0
+  for (let segment = 0; segment * SEGMENT_BYTES < bytes; segment++) {
+    let losses = 0
+    while (losses < MAX_LOSSES && random() < loss) losses += 1
+    lateMs = Math.max(lateMs, RETRANSMISSION_MS * (2 ** losses - 1))
+  }
+  return lateMs
 }

@@ -1,0 +1,58 @@
+import { UsageError } from '../../src/lib/errors.ts'
+import { countOf, gweiText } from '../../src/lib/phrases.ts'
+import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
+import { sequencerRpc } from './whereToLook.ts'
+
+/** `reorg N`. Finalized blocks stay: L2 would never leave what they hold. */
+export async function reorg(testnet: CommandedTestnet, [text = '']: readonly string[]): Promise<CommandOutcome> {
+  const { l1 } = testnet
+  const depth = Number(text)
+  if (!/^\d+$/.test(text) || depth < 1) throw new UsageError(`reorg: expected how many L1 blocks, got "${text}"`)
+  const { head, finalized } = await testnet.l1Heads()
+  const most = head - finalized - 1
+  if (depth > most) {
+    throw new UsageError(
+      `reorg ${depth}: L1 is at block ${head}, and block ${finalized} is finalized; expected at most ${most}`,
+    )
+  }
+  await l1.reorg(depth)
+  return {
+    did: `Other, empty blocks are in the place of L1's last ${countOf(depth, 'block')}, from ${head - depth + 1} on.`,
+    lookAt: `Nodes derive anew, and batches that are gone are posted again: npx devium derive status --rpc ${sequencerRpc(testnet)}`,
+  }
+}
+
+/** `l1 stop`, `l1 start`, `l1 fees xN`. */
+export async function changeL1(testnet: CommandedTestnet, words: readonly string[]): Promise<CommandOutcome> {
+  const { l1 } = testnet
+  const [action = '', amount, ...more] = words
+  const rpc = sequencerRpc(testnet)
+  if (amount === undefined && action === 'stop') {
+    await l1.stopBlocks()
+    return {
+      did: 'L1 makes no more blocks, and answers still.',
+      lookAt: `Safe heads stand still; the sequencer goes on until its L1 origin is too old: npx devium status --rpc ${rpc}`,
+    }
+  }
+  if (amount === undefined && action === 'start') {
+    await l1.startBlocks()
+    return { did: 'L1 makes blocks again.', lookAt: `Safe heads go on: npx devium status --rpc ${rpc}` }
+  }
+  const [, factor] = /^x(\d+(?:\.\d+)?)$/.exec(amount ?? '') ?? []
+  if (
+    action === 'fees' &&
+    factor !== undefined &&
+    more.length === 0 &&
+    Number(factor) > 0 &&
+    Number(factor) <= MAX_FACTOR
+  ) {
+    const baseFee = await l1.multiplyBaseFee(Number(factor))
+    return {
+      did: `The base fee of L1's next block is ${gweiText(baseFee)}; it falls by an eighth with each empty block after that.`,
+      lookAt: `The batch submitter's fees: npx devium batcher status --rpc ${testnet.endpoints.batcher.adminRpc}`,
+    }
+  }
+  throw new UsageError(`l1: expected stop, start, or fees x10 (at most x${MAX_FACTOR}), got "${words.join(' ')}"`)
+}
+
+const MAX_FACTOR = 100_000

@@ -1,0 +1,183 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { parseDurationMs } from '../../src/lib/duration.ts'
+import { DeviumError, UsageError } from '../../src/lib/errors.ts'
+import { countOf, listOf } from '../../src/lib/phrases.ts'
+import type { PeerLinks } from '../links/peerLinks.ts'
+import type { LinkQuality } from '../links/tcpProxy.ts'
+import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
+
+type Pair = [earlier: string, later: string]
+
+/** Polling of nodes whose connections were cut just now. */
+const POLL_MS = 50
+const CUT_TIMEOUT_MS = 10_000
+
+/** `partition a,b|c,d`: those that are not named are one more side. */
+export async function partition(testnet: CommandedTestnet, words: readonly string[]): Promise<CommandOutcome> {
+  const { links } = testnet
+  const names = links.names()
+  const named = words
+    .join('|')
+    .split('|')
+    .map((side) => side.split(',').filter((name) => name !== ''))
+    .filter((side) => side.length > 0)
+  for (const name of named.flat()) checkNode(links, name)
+  const twice = named.flat().find((name, index, all) => all.indexOf(name) !== index)
+  if (twice !== undefined) throw new UsageError(`partition: ${twice} stands on two sides`)
+  const others = names.filter((name) => !named.flat().includes(name))
+  const sides = others.length === 0 ? named : [...named, others]
+  if (sides.length < 2) throw new UsageError(`partition: expected two sides, got one with all nodes: ${listOf(names)}`)
+  const before = await connectedPairs(testnet)
+  links.part(sides)
+  const chains = sides.flatMap((side) => side.slice(1).map((name, index): Pair => [side[index] ?? '', name]))
+  const within = before.filter(([one, other]) => !links.areParted(one, other))
+  await joinPairs(testnet, [...within, ...chains])
+  const away = sides.find((side) => !side.includes(names[0] ?? ''))?.[0]
+  return {
+    did: `Peers are parted: ${sides.map(listOf).join(' | ')}.`,
+    lookAt: `${away} gets no blocks by gossip: npx devium status --rpc ${rpcOf(testnet, away)}`,
+  }
+}
+
+/** `link a-b delay=200ms,loss=5%,rate=100kB`, `link all …`, `link a-b off`. */
+export async function changeLink(
+  testnet: CommandedTestnet,
+  [which = '', ...settings]: readonly string[],
+): Promise<CommandOutcome> {
+  const { links } = testnet
+  const quality = parseQuality(settings.join(','))
+  const before = await connectedPairs(testnet)
+  const chosen = which === 'all' ? before : [pairOf(links, which)]
+  // Doors close with the first fault: what came through them goes on by proxies.
+  for (const [one, other] of chosen) links.set(one, other, quality)
+  await joinPairs(testnet, [...before, ...chosen])
+  const told = quality === undefined ? 'whole again' : describeQuality(quality)
+  const [[one, other] = ['', '']] = chosen
+  return {
+    did: `${which === 'all' ? countOf(chosen.length, 'link') : `Link ${links.key(one, other)}`}: ${told}.`,
+    lookAt: `Blocks come by gossip as the link lets them: npx devium watch --rpc ${rpcOf(testnet, other)}`,
+  }
+}
+
+export async function heal(testnet: CommandedTestnet): Promise<CommandOutcome> {
+  const { links } = testnet
+  if (!links.isFaulty()) throw new UsageError('heal: all links are whole')
+  links.heal()
+  const joined = links.joinedPairs()
+  // One whose program has ended finds the others when it starts.
+  await Promise.allSettled(joined.map(([one, other]) => testnet.connect(other, one, links.pairPort(one, other))))
+  return {
+    did: 'All peer links are whole again.',
+    lookAt: `Nodes dial each other within five seconds, and heads agree: npx devium watch --rpc ${rpcOf(testnet, links.names()[0])}`,
+  }
+}
+
+/** Pairs of this testnet's nodes that are connected now, as both sides say. A node that does not answer has none. */
+async function connectedPairs(testnet: CommandedTestnet): Promise<Pair[]> {
+  const { links, endpoints } = testnet
+  const nameOf = new Map(endpoints.nodes.map(({ name, peerId }) => [peerId, name]))
+  const pairs = new Map<string, Pair>()
+  for (const name of links.names()) {
+    for (const peer of await testnet.peersOf(name).catch(() => [])) {
+      const other = nameOf.get(peer)
+      if (other === undefined || other === name) continue
+      const [first = '', second = ''] = links.key(name, other).split('-')
+      pairs.set(`${first}-${second}`, [first, second])
+    }
+  }
+  return [...pairs.values()]
+}
+
+/** Connects pairs that do not dial each other by themselves, by their proxies: a door that is closed ends what came through it. */
+async function joinPairs(testnet: CommandedTestnet, pairs: readonly Pair[]): Promise<void> {
+  const { links } = testnet
+  if (!links.isFaulty()) return
+  const wanted = pairs.filter(([one, other]) => !links.isKept(one, other) && !links.areParted(one, other))
+  const byKey = new Map(wanted.map((pair) => [links.key(...pair), pair]))
+  await Promise.all(
+    [...byKey.values()].map(async ([earlier, later]) => {
+      const isNew = !links.hasPair(earlier, later)
+      const port = await links.joinPair(earlier, later)
+      if (isNew) await untilParted(testnet, later, earlier)
+      await testnet.connect(later, earlier, port)
+    }),
+  )
+}
+
+async function untilParted(testnet: CommandedTestnet, node: string, other: string): Promise<void> {
+  const peerId = testnet.endpoints.nodes.find(({ name }) => name === other)?.peerId ?? ''
+  const deadline = performance.now() + CUT_TIMEOUT_MS
+  while ((await testnet.peersOf(node)).includes(peerId)) {
+    if (performance.now() > deadline) throw new DeviumError('link', `${node} does not lose ${other}`)
+    await delay(POLL_MS)
+  }
+}
+
+function checkNode(links: PeerLinks, name: string): void {
+  const names = links.names()
+  if (!names.includes(name)) throw new UsageError(`there is no node "${name}": expected one of ${names.join(', ')}`)
+}
+
+function pairOf(links: PeerLinks, text: string): Pair {
+  const [one = '', other, ...more] = text.split('-')
+  if (other === undefined || more.length > 0 || one === other) {
+    throw new UsageError(`link: expected two nodes, such as sequencer-verifier1, or all; got "${text}"`)
+  }
+  for (const name of [one, other]) checkNode(links, name)
+  const [first = '', second = ''] = links.key(one, other).split('-')
+  return [first, second]
+}
+
+const RATE = /^(\d+(?:\.\d+)?)(B|kB|MB)$/
+const RATE_UNITS: Readonly<Record<string, number>> = { B: 1, kB: 1_000, MB: 1_000_000 }
+const MAX_DELAY_MS = 60_000
+const QUALITY_FORM = 'expected delay=200ms, loss=5% or rate=100kB (a second), with commas between them; or off'
+
+/** Undefined: nothing is asked of the link. */
+function parseQuality(text: string): LinkQuality | undefined {
+  if (text === 'off') return undefined
+  const quality: LinkQuality = { delayMs: 0 }
+  for (const setting of text.split(',')) {
+    const [name, value = '', ...more] = setting.split('=')
+    if (more.length > 0) throw new UsageError(`link: ${QUALITY_FORM}, got "${setting}"`)
+    if (name === 'delay') quality.delayMs = parseDelay(value)
+    else if (name === 'loss') quality.loss = parseLoss(value)
+    else if (name === 'rate') quality.bytesPerSecond = parseRate(value)
+    else throw new UsageError(`link: ${QUALITY_FORM}, got "${setting}"`)
+  }
+  return quality
+}
+
+function parseDelay(text: string): number {
+  const ms = parseDurationMs(text)
+  if (ms > MAX_DELAY_MS) throw new UsageError(`link: a delay is at most ${MAX_DELAY_MS / 1000}s, got "${text}"`)
+  return ms
+}
+
+function parseLoss(text: string): number {
+  const [, percent] = /^(\d+(?:\.\d+)?)%$/.exec(text) ?? []
+  if (percent === undefined || Number(percent) > 100)
+    throw new UsageError(`link: expected loss=0% to 100%, got "${text}"`)
+  return Number(percent) / 100
+}
+
+function parseRate(text: string): number {
+  const [, amount, unit = ''] = RATE.exec(text) ?? []
+  const bytes = Number(amount) * (RATE_UNITS[unit] ?? 0)
+  if (amount === undefined || bytes < 1)
+    throw new UsageError(`link: expected a rate such as 100kB a second, got "${text}"`)
+  return bytes
+}
+
+function describeQuality({ delayMs, loss, bytesPerSecond }: LinkQuality): string {
+  const parts = [
+    ...(delayMs === 0 ? [] : [`${delayMs} ms later each way`]),
+    ...(loss === undefined ? [] : [loss === 1 ? 'nothing passes' : `${loss * 100} % of the segments are sent again`]),
+    ...(bytesPerSecond === undefined ? [] : [`${bytesPerSecond} bytes a second each way`]),
+  ]
+  return parts.length === 0 ? 'as fast as the machine' : parts.join(', ')
+}
+
+function rpcOf({ endpoints }: CommandedTestnet, node: string | undefined): string {
+  return endpoints.nodes.find(({ name }) => name === node)?.rollupRpc ?? ''
+}

@@ -1,0 +1,166 @@
+import { type LinkQuality, startTcpProxy, type TcpProxy } from './tcpProxy.ts'
+
+export interface LinkedNode {
+  name: string
+  /** Where it listens for peers. */
+  port: number
+}
+
+/** By key. */
+type Faults = ReadonlyMap<string, LinkQuality>
+
+const WHOLE: LinkQuality = { delayMs: 0 }
+
+/**
+ * The ways on which the nodes of a testnet reach each other. A node dials another by the proxy of the two, of which there is
+ * one a pair. Whoever heard of a node by discovery comes through its door, and nobody knows who that is: while a
+ * fault is in force doors let nobody in, so that there is no way round a link.
+ */
+export class PeerLinks {
+  private readonly host: string
+  private readonly nodes: LinkedNode[] = []
+  private readonly doors = new Map<string, TcpProxy>()
+  private readonly pairs = new Map<string, TcpProxy>()
+  /** Those that nodes do not dial by themselves. */
+  private readonly joined = new Set<string>()
+  private sides: readonly (readonly string[])[] = []
+  private faults: Faults = new Map()
+
+  private constructor(host: string) {
+    this.host = host
+  }
+
+  static async open(nodes: readonly LinkedNode[], host: string): Promise<PeerLinks> {
+    const links = new PeerLinks(host)
+    for (const node of nodes) await links.add(node)
+    return links
+  }
+
+  /** The nodes in order; the later of two dials. */
+  names(): string[] {
+    return this.nodes.map(({ name }) => name)
+  }
+
+  async add(node: LinkedNode): Promise<void> {
+    this.nodes.push(node)
+    const door = await startTcpProxy(node.port, { host: this.host })
+    this.doors.set(node.name, door)
+    if (this.isFaulty()) door.cut()
+  }
+
+  async remove(name: string): Promise<void> {
+    this.nodes.splice(this.names().indexOf(name), 1)
+    const gone = [...this.pairs].filter(([key]) => key.split('-').includes(name))
+    for (const [key] of gone) {
+      this.pairs.delete(key)
+      this.joined.delete(key)
+    }
+    await Promise.all([...gone.map(([, proxy]) => proxy.close()), this.doors.get(name)?.close()])
+    this.doors.delete(name)
+  }
+
+  /** The port that a node tells others of. */
+  doorPort(name: string): number {
+    return this.doors.get(name)?.port ?? 0
+  }
+
+  /** The port of a pair that was opened. */
+  pairPort(one: string, other: string): number {
+    return this.pairs.get(this.key(one, other))?.port ?? 0
+  }
+
+  hasPair(one: string, other: string): boolean {
+    return this.pairs.has(this.key(one, other))
+  }
+
+  /** The port by which the later of two nodes dials the earlier. */
+  async openPair(one: string, other: string): Promise<number> {
+    const key = this.key(one, other)
+    const known = this.pairs.get(key)
+    if (known !== undefined) return known.port
+    const target = this.nodes.find(({ name }) => key.startsWith(`${name}-`))
+    const proxy = await startTcpProxy(target?.port ?? 0, { host: this.host })
+    this.pairs.set(key, proxy)
+    this.apply()
+    return proxy.port
+  }
+
+  /** The same for two nodes that do not dial each other by themselves. */
+  async joinPair(one: string, other: string): Promise<number> {
+    this.joined.add(this.key(one, other))
+    return await this.openPair(one, other)
+  }
+
+  /** Each with the earlier node first. */
+  joinedPairs(): [earlier: string, later: string][] {
+    return [...this.joined].map((key) => partsOf(key))
+  }
+
+  /** Whether the later node dials the earlier by itself. */
+  isKept(one: string, other: string): boolean {
+    const key = this.key(one, other)
+    return this.pairs.has(key) && !this.joined.has(key)
+  }
+
+  /** `sequencer-verifier1`: the earlier node first. */
+  key(one: string, other: string): string {
+    const names = this.names()
+    return [one, other].sort((a, b) => names.indexOf(a) - names.indexOf(b)).join('-')
+  }
+
+  areParted(one: string, other: string): boolean {
+    const sideOf = (name: string) => this.sides.findIndex((side) => side.includes(name))
+    return sideOf(one) !== sideOf(other)
+  }
+
+  /** Cuts what connects nodes of two sides, and only that. No sides: all are together. */
+  part(sides: readonly (readonly string[])[]): void {
+    this.sides = sides
+    this.apply()
+  }
+
+  /** Changes one link; undefined: it is whole again. */
+  set(one: string, other: string, quality: LinkQuality | undefined): void {
+    const faults = new Map(this.faults)
+    if (quality === undefined) faults.delete(this.key(one, other))
+    else faults.set(this.key(one, other), quality)
+    this.faults = faults
+    this.apply()
+  }
+
+  /** All links are whole. */
+  heal(): void {
+    this.sides = []
+    this.faults = new Map()
+    this.apply()
+  }
+
+  isFaulty(): boolean {
+    return this.sides.length > 0 || this.faults.size > 0
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.doors.values(), ...this.pairs.values()].map((proxy) => proxy.close()))
+  }
+
+  private apply(): void {
+    for (const door of this.doors.values()) {
+      if (this.isFaulty()) door.cut()
+      else door.allow()
+    }
+    for (const [key, proxy] of this.pairs) {
+      const [one, other] = partsOf(key)
+      const quality = this.faults.get(key) ?? WHOLE
+      proxy.set(quality)
+      if (this.areParted(one, other)) proxy.cut()
+      // Lost for good is what waits for ever: the ends learn nothing of it.
+      else if (quality.loss === 1) proxy.pause()
+      else proxy.allow()
+    }
+  }
+}
+
+function partsOf(key: string): [earlier: string, later: string] {
+  const [earlier = '', later = ''] = key.split('-')
+  return [earlier, later]
+}
