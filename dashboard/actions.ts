@@ -3,6 +3,9 @@ import { RpcError } from './connection.ts'
 import { byId, el, setText } from './dom.ts'
 import type { NodeState } from './nodeState.ts'
 
+export const NO_CHANGES =
+  'Nothing can be changed from here: others reach this node, and it has no token. Start it with --rpc.token-file to block or protect peers.'
+
 /** What an operator can do about a peer. */
 export interface PeerAction {
   method: string
@@ -65,7 +68,8 @@ export async function carryOut(node: NodeState, action: PeerAction, peerId: stri
   }
 }
 
-async function callWithToken(node: NodeState, method: string, params: readonly unknown[]): Promise<void> {
+/** Asks for the token where the node does. */
+export async function callWithToken(node: NodeState, method: string, params: readonly unknown[]): Promise<void> {
   try {
     await node.connection.call(method, params)
   } catch (error) {
@@ -123,7 +127,7 @@ interface Question {
 }
 
 /** Resolves to the value, or undefined where it was called off. */
-function ask(
+export function ask(
   title: string,
   content: readonly HTMLElement[],
   { confirm, danger = false, value = () => '' }: Question,

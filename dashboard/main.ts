@@ -9,6 +9,7 @@ import type { Page } from './page.ts'
 import { PeerSheet } from './peerSheet.ts'
 import { filterPeers, showPeers, startPeers } from './peersView.ts'
 import { type Place, readPlace, writePlace } from './place.ts'
+import { showRefusals } from './refusalsView.ts'
 import { showNodes, showStatus } from './statusView.ts'
 import { startTheme } from './theme.ts'
 
@@ -80,6 +81,7 @@ async function start(): Promise<void> {
     showMesh(page)
     showBlocks(page)
     showPeers(page)
+    showRefusals(page)
     showDerivation(node, nowMs)
     showBatcher(node, nowMs)
   }

@@ -1,4 +1,5 @@
 import type {
+  BanRecord,
   BatcherStatus,
   BlockTimes,
   DerivationStatus,
@@ -14,12 +15,15 @@ import type {
 import { Connection, RpcError } from './connection.ts'
 import { NodePast } from './nodePast.ts'
 import { type Peer, type PeerFacts, withStaticPeers } from './peer.ts'
+import type { BlockLists } from './refusals.ts'
 import type { ConnectionState, Known } from './statusSentence.ts'
 
 const LOOK_MS = 2_000
 /** A look at all peers is the dearer the more there are; at what they say of themselves, ten times as much. */
 const MS_PER_PEER = 5
 const MS_PER_RECORD = 50
+/** Between looks at who is refused; news of it bring one at once. */
+const REFUSALS_MS = 10_000
 /** News of many peers bring one look. */
 const NEWS_MS = 300
 
@@ -43,11 +47,15 @@ export class NodeState implements Known {
   batcherProblem: string | undefined
   blocks: BlockTimes[] = []
   peers = new Map<string, Peer>()
+  /** What the operator has blocked. */
+  blockLists: BlockLists = { peers: [], addresses: [], subnets: [] }
+  bans: readonly BanRecord[] = []
   readonly past = new NodePast()
   private readonly onChange: () => void
   private timer: number | undefined
   private nextPeersMs = 0
   private nextRecordsMs = 0
+  private nextRefusalsMs = 0
   private newsTimer: number | undefined
   private isAskingBlocks = false
   private staticPeers: readonly StaticPeerHealth[] = []
@@ -69,7 +77,8 @@ export class NodeState implements Known {
   /** After an operator has changed something. */
   async refreshPeers(): Promise<void> {
     this.nextPeersMs = 0
-    await this.lookAtPeers()
+    this.nextRefusalsMs = 0
+    await Promise.all([this.lookAtPeers(), this.lookAtRefusals()])
     this.onChange()
   }
 
@@ -151,6 +160,7 @@ export class NodeState implements Known {
       ),
       this.lookAtHealth(),
       this.lookAtPeers(),
+      this.lookAtRefusals(),
     ])
     this.onChange()
   }
@@ -186,6 +196,21 @@ export class NodeState implements Known {
         return [id, { ...standing, facts }]
       }),
     )
+  }
+
+  private async lookAtRefusals(): Promise<void> {
+    const now = Date.now()
+    if (this.peerId === undefined || now < this.nextRefusalsMs) return
+    this.nextRefusalsMs = now + REFUSALS_MS - 100
+    const { connection } = this
+    const [peers, addresses, subnets, bans] = await Promise.all([
+      connection.call<string[]>('deviump2p_listBlockedPeers'),
+      connection.call<string[]>('deviump2p_listBlockedAddrs'),
+      connection.call<string[]>('deviump2p_listBlockedSubnets'),
+      connection.call<BanRecord[]>('deviump2p_bans'),
+    ])
+    this.blockLists = { peers, addresses, subnets }
+    this.bans = bans
   }
 
   /** Undefined where the last answer is new enough. */

@@ -1,7 +1,7 @@
 import { formatNumber } from '../src/lib/formatNumber.ts'
 import { eventText } from '../src/p2p/base/eventText.ts'
 import { scoreRows } from '../src/p2p/base/scoreRows.ts'
-import { carryOut, PEER_ACTIONS, type PeerAction } from './actions.ts'
+import { carryOut, NO_CHANGES, PEER_ACTIONS, type PeerAction } from './actions.ts'
 import type { PeerEvent, PeerHistory, PeerScoreReport } from './answers.ts'
 import { copyButton } from './copyButton.ts'
 import { byId, type Child, el, replaceIfChanged } from './dom.ts'
@@ -12,8 +12,6 @@ import { scoreBar } from './scoreBar.ts'
 import { causes, consequences } from './scoreReasons.ts'
 
 const LOOK_MS = 2_000
-const NO_CHANGES =
-  'Nothing can be changed from here: others reach this node, and it has no token. Start it with --rpc.token-file to block or protect peers.'
 /** Of its history, the latest. */
 const SHOWN_EVENTS = 30
 

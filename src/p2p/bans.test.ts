@@ -136,3 +136,21 @@ describe('what keeps a peer out', () => {
     expect((await refusals())?.[1]).toEqual({ subject: '127.0.0.1', reason: 'its IP 127.0.0.1 is blocked' })
   })
 })
+
+describe('an allow-list', () => {
+  it('lets in and dials nobody else', async () => {
+    const [guest, stranger] = await Promise.all([nodeInTest(), nodeInTest()])
+    const test = await nodeInTest({ allow: [guest.node.peerId, '10.0.0.0/8'] })
+    await expect(test.node.connectPeer(stranger.address)).rejects.toThrow('--p2p.allow')
+    await stranger.node.connectPeer(test.address).catch(() => {})
+    await guest.node.connectPeer(test.address)
+    await until('the guest', () => test.node.connectedPeers().length > 0)
+    expect(test.node.connectedPeers()).toEqual([guest.node.peerId])
+    await guest.node.disconnectPeer(test.node.peerId)
+    await test.node.connectPeer(guest.address)
+    await until('the guest again', () => test.node.connectedPeers().includes(guest.node.peerId))
+    const nearby = await nodeInTest({ allow: ['127.0.0.0/8'] })
+    await stranger.node.connectPeer(nearby.address)
+    await until('the stranger', () => nearby.node.connectedPeers().includes(stranger.node.peerId))
+  })
+})

@@ -4,6 +4,7 @@ import { parseCidr } from '../lib/ipNet.ts'
 import type { Logger } from '../lib/logger.ts'
 import { checkTides, type P2pOptions } from './base/options.ts'
 import { type PeerAddress, parsePeerAddress } from './host/multiaddrs.ts'
+import { createAllowList } from './peers/allowList.ts'
 
 /** What cannot work is refused before any file is opened. Throws UsageError naming the flag; returns the static peers. */
 export function checkP2pOptions(options: P2pOptions): PeerAddress[] {
@@ -31,6 +32,7 @@ export function checkP2pOptions(options: P2pOptions): PeerAddress[] {
   }
   for (const cidr of options.ipColocationExempt) inFlag('p2p.score.ip-exempt', () => parseCidr(cidr))
   for (const cidr of options.discovery?.netrestrict ?? []) inFlag('p2p.netrestrict', () => parseCidr(cidr))
+  inFlag('p2p.allow', () => createAllowList(options.allow, []))
   return options.staticPeers.map((text) => inFlag('p2p.static', () => parsePeerAddress(text)))
 }
 

@@ -11,6 +11,7 @@ import type { PeerAddress } from './host/multiaddrs.ts'
 import { dropUnreadablePeers } from './host/peerStore.ts'
 import type { P2pMetrics } from './metrics.ts'
 import type { NodeStorage } from './nodeStorage.ts'
+import { createAllowList } from './peers/allowList.ts'
 import { type Connections, createConnections } from './peers/connections.ts'
 import { createGater } from './peers/gater.ts'
 import { createPeerRegistry, type PeerRegistry } from './peers/registry.ts'
@@ -47,6 +48,7 @@ export async function createGatedHost(
   const bandwidth = createBandwidth()
   const gater = createGater({
     ...{ lists, clock, events, peers },
+    allowed: createAllowList(options.allow, peers.staticIds()),
     metrics: metrics.gater,
     onConnection: bandwidth.add,
     maxPeers: maxPeers(options.peersHigh),

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { PEER_A, PEER_B, scoreReport, term } from '../../src/cli/testUtils/peerAnswers.ts'
@@ -187,6 +188,46 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(NEAR)
   })
 
+  const refused = (subject: string) => page.locator(`[data-refused="${subject}"]`)
+  const confirm = (label: string) => page.locator('#ask').getByRole('button', { name: label, exact: true }).click()
+
+  it('that are refused are listed with the reason, and let in again', async () => {
+    await expect
+      .poll(() => refused(RECORD.peerID).allTextContents())
+      .toEqual([
+        expect.stringMatching(/^guardedpeerscorethis node0 ms/),
+        expect.stringMatching(/^guardedpeeron the block listoperatoruntil unblocked/),
+      ])
+    await refused('10.1.0.0/16').getByRole('button', { name: 'Let 10.1.0.0/16 in' }).click()
+    await confirm('Let in')
+    await expect.poll(() => served.asked).toContainEqual(['unblockSubnet', '10.1.0.0/16'])
+  })
+
+  it('are blocked by address, connected by multiaddress, and blocked from a file', async () => {
+    for (const [label, text, call] of [
+      ['Block', '203.0.113.7', ['blockAddr', '203.0.113.7']],
+      ['Connect', `/ip4/127.0.0.1/tcp/1/p2p/${NEAR}`, ['connectPeer', `/ip4/127.0.0.1/tcp/1/p2p/${NEAR}`]],
+    ] as const) {
+      await page.getByLabel(`${label}: `).fill(text)
+      await page.locator('#refusals-forms').getByRole('button', { name: label, exact: true }).click()
+      await confirm(label)
+      await expect.poll(() => served.asked).toContainEqual(call)
+    }
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export', exact: true }).click(),
+    ])
+    const lists = { peers: [RECORD.peerID], addresses: [], subnets: ['10.1.0.0/16', 'fd00::/8'] }
+    expect(JSON.parse(readFileSync(await download.path(), 'utf8'))).toEqual(lists)
+    await page.locator('#import-lists').setInputFiles({
+      ...{ name: 'lists.json', mimeType: 'application/json' },
+      buffer: Buffer.from(JSON.stringify({ peers: [FAR], addresses: [], subnets: ['192.0.2.0/24'] })),
+    })
+    await confirm('Block')
+    await expect.poll(() => served.asked).toContainEqual(['blockSubnet', '192.0.2.0/24'])
+    expect(served.asked).toContainEqual(['blockPeer', FAR])
+  })
+
   it('are not to be blocked where nobody may change anything, which is said', async () => {
     const guarded = await serve({ token: undefined, guardsReading: false })
     onTestFinished(guarded.close)
@@ -198,6 +239,7 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
       .getByText(/Start it with --rpc.token-file/)
       .waitFor()
     expect(await opened.locator('#peer .sheet-actions').getByRole('button').count()).toBe(0)
+    expect(await opened.locator('#refusals-forms').getByRole('button').count()).toBe(0)
   })
 })
 

@@ -137,6 +137,11 @@ export const p2pFlags = {
     default: undefined,
   } satisfies FlagSpec<string[] | undefined>,
   p2pStatic: flag.list(GROUP, 'p2p.static', 'Multiaddresses with /p2p/ of peers to stay connected to'),
+  p2pAllow: flag.list(
+    GROUP,
+    'p2p.allow',
+    'Peer ids, IPs and ranges (CIDR) that alone may connect, beside static peers',
+  ),
   p2pNetrestrict: flag.list(GROUP, 'p2p.netrestrict', 'Ranges (CIDR) that discovery is limited to'),
   p2pMux: {
     group: GROUP,
@@ -226,6 +231,7 @@ export function p2pOptionsFromFlags(values: FlagValues<typeof p2pFlags>): P2pOpt
     ...(isSet(values.p2pAdvertiseIp) ? { advertiseIp: values.p2pAdvertiseIp } : {}),
     advertiseTcpPort: values.p2pAdvertiseTcp,
     staticPeers: values.p2pStatic,
+    allow: values.p2pAllow,
     peerStorePath: values.p2pPeerstorePath,
     muxers: values.p2pMux,
     security,

@@ -58,6 +58,8 @@ export interface P2pOptions {
   advertiseTcpPort: number
   /** Multiaddresses with `/p2p/<id>`: always connected, protected, never banned for their score. */
   staticPeers: string[]
+  /** Peer ids, IPs and CIDR ranges: only they and static peers may connect, in and out; empty: everybody. */
+  allow: string[]
   /** LevelDB folder, or `memory`. Block lists stand beside it in `<path>.access.json`. */
   peerStorePath: string
   muxers: Muxer[]
@@ -143,6 +145,7 @@ export const DEFAULT_P2P_OPTIONS: P2pOptions = {
   listenTcpPort: 9222,
   advertiseTcpPort: 0,
   staticPeers: [],
+  allow: [],
   peerStorePath: 'opnode_peerstore_db',
   muxers: ['yamux', 'mplex'],
   security: ['noise'],

@@ -16,7 +16,7 @@ const DIAL_FAILURE_TEXT = {
   handshake: 'the security handshake failed',
   'no-muxer': 'it offers no stream multiplexer that we speak (--p2p.mux)',
   'other-peer': 'another peer answers there',
-  'blocked-by-us': 'our own block list, or a ban of ours that stands, forbids it',
+  'blocked-by-us': 'our own block list, --p2p.allow, or a ban of ours that stands, forbids it',
   self: 'it is this node itself',
   unknown: 'the dial failed',
 }

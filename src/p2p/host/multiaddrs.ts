@@ -19,13 +19,18 @@ export function ipOf(address: Multiaddr): string | undefined {
   return undefined
 }
 
+/** The peer that an address names last; undefined when it names none. */
+export function peerIdOf(address: Multiaddr): string | undefined {
+  return address.getComponents().findLast(({ name }) => name === 'p2p')?.value
+}
+
 /** Throws P2pError `bad-peer-address`, also when `/p2p/<id>` is missing. */
 export function parsePeerAddress(text: string): PeerAddress {
   try {
     if (!text.startsWith('/'))
       throw new DecodeError(`failed to parse multiaddr ${JSON.stringify(text)}: must begin with /`)
     const address = multiaddr(text)
-    const id = address.getComponents().findLast((component) => component.name === 'p2p')?.value
+    const id = peerIdOf(address)
     if (id === undefined) throw new DecodeError(`${text} has no /p2p/ part`)
     return { address, peerId: parsePeerId(id) }
   } catch (cause) {

@@ -125,6 +125,7 @@ it('createGater refuses to dial peers and addresses that are blocked, or banned 
   events.on('ipUnbanned', () => told.push('ipUnbanned'))
   const gater = createGater({
     lists,
+    allowed: { permits: () => true },
     clock,
     onConnection: () => {},
     limits: { refuse: () => undefined, onUpgraded: () => {} },

@@ -3,8 +3,9 @@ import type { Multiaddr } from '@multiformats/multiaddr'
 import type { Clock } from '../../lib/clock.ts'
 import type { P2pEvents } from '../base/events.ts'
 import type { InboundLimits } from '../host/inboundLimits.ts'
-import { ipOf } from '../host/multiaddrs.ts'
+import { ipOf, peerIdOf } from '../host/multiaddrs.ts'
 import type { AccessLists } from './accessLists.ts'
+import type { AllowList } from './allowList.ts'
 import type { PeerRegistry } from './registry.ts'
 
 /** What became of an attempt: counted by the metrics `p2p_dials` and `p2p_accepts`. */
@@ -16,10 +17,11 @@ export interface GaterMetrics {
 /**
  * Refuses blocked and banned peers, addresses and subnets, at the points where op-node's gater does (before a dial,
  * at accept, after the handshake of an inbound connection), and again when a connection stands. A ban that has run out
- * is removed on the way.
+ * is removed on the way. With an allow-list everybody else is refused as soon as enough is known of him.
  */
 export function createGater(modules: {
   lists: AccessLists
+  allowed: AllowList
   clock: Clock
   events: Pick<P2pEvents, 'emit'>
   metrics: GaterMetrics
@@ -30,7 +32,7 @@ export function createGater(modules: {
   /** Peers that are let in; above, those that come by themselves are not. */
   maxPeers: number
 }): ConnectionGater {
-  const { lists, clock, events, metrics, onConnection, limits, peers } = modules
+  const { lists, allowed, clock, events, metrics, onConnection, limits, peers } = modules
 
   const isPeerDenied = (peerId: string): boolean => {
     if (lists.blockedPeers.has(peerId)) return true
@@ -67,14 +69,24 @@ export function createGater(modules: {
   }
   /** What is blocked during its handshake, which may take seconds, is not among the connections that a block closes. */
   const isRefusedByNow = (peerId: PeerId, connection: MultiaddrConnection): boolean =>
-    isPeerDenied(peerId.toString()) || isIpDenied(ipOf(connection.remoteAddr))
+    isPeerDenied(peerId.toString()) ||
+    isIpDenied(ipOf(connection.remoteAddr)) ||
+    allowed.permits(peerId.toString(), ipOf(connection.remoteAddr)) !== true
+  const isAddressDenied = (address: Multiaddr): boolean => {
+    const ip = ipOf(address)
+    return isIpDenied(ip) || allowed.permits(peerIdOf(address), ip) === false
+  }
   return {
-    denyDialPeer: (peerId) => dial(isPeerDenied(peerId.toString())),
-    denyDialMultiaddr: (address: Multiaddr) => dial(isIpDenied(ipOf(address))),
+    denyDialPeer(peerId) {
+      const id = peerId.toString()
+      return dial(isPeerDenied(id) || allowed.permits(id, undefined) === false)
+    },
+    denyDialMultiaddr: (address: Multiaddr) => dial(isAddressDenied(address)),
     denyInboundConnection(connection: MultiaddrConnection) {
       onConnection(connection)
       const ip = ipOf(connection.remoteAddr)
-      return accept(isIpDenied(ip) || (ip !== undefined && limits.refuse(ip, connection) !== undefined))
+      const isRefused = isIpDenied(ip) || allowed.permits(undefined, ip) === false
+      return accept(isRefused || (ip !== undefined && limits.refuse(ip, connection) !== undefined))
     },
     denyInboundUpgradedConnection(peerId, connection: MultiaddrConnection) {
       limits.onUpgraded(connection)
@@ -85,9 +97,8 @@ export function createGater(modules: {
       onConnection(connection)
       return false
     },
-    denyInboundEncryptedConnection(peerId) {
-      const id = peerId.toString()
-      return isPeerDenied(id) || !admits(id)
+    denyInboundEncryptedConnection(peerId, connection) {
+      return isRefusedByNow(peerId, connection) || !admits(peerId.toString())
     },
     // A name that resolves to a blocked address is only known after the connection stands.
     denyOutboundEncryptedConnection: isRefusedByNow,

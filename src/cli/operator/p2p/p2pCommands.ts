@@ -5,12 +5,13 @@ import { type LineWidth, plainText, terminalWidth } from '../../shared/table.ts'
 import { askYes } from '../../shared/terminal/askYes.ts'
 import { ifServed, type NodeOptions, nodeCommand, RPC_HELP, withNode } from '../nodeCommand.ts'
 import { printJson } from '../printJson.ts'
+import { addBlocks } from './blocksCommand.ts'
 import { addCheck } from './check/checkCommand.ts'
 import { formatExplanation, formatScores } from './explainView.ts'
 import { formatHistories, formatHistory } from './historyView.ts'
 import { addHealth } from './p2pHealthCommand.ts'
 import { PEER_ACTIONS, type PeerAction } from './peerActions.ts'
-import { formatBans, formatBlocks, formatPeers, formatStats } from './peersView.ts'
+import { formatBans, formatPeers, formatStats } from './peersView.ts'
 import { resolvePeer } from './resolvePeer.ts'
 
 /** Adds one command to `devium p2p`, or to `devium` itself as a short form. */
@@ -114,17 +115,6 @@ const addBans = addView({
   description: 'Bans that stand: of whom, until when, and why',
   ask: (node) => node.request('deviump2p_bans', []),
   format: formatBans,
-})
-
-const addBlocks = addView({
-  name: 'blocks',
-  description: 'What the operator has blocked: peers, IP addresses and subnets',
-  ask: async (node) => ({
-    peers: await node.request('deviump2p_listBlockedPeers', []),
-    addresses: await node.request('deviump2p_listBlockedAddrs', []),
-    subnets: await node.request('deviump2p_listBlockedSubnets', []),
-  }),
-  format: formatBlocks,
 })
 
 const addAction =

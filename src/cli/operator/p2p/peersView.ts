@@ -78,15 +78,17 @@ export function bansNote(answer: unknown): string | undefined {
   return plainText(`banned: ${named.join('; ')}${more}`)
 }
 
-const blocksSchema = z.object({
+/** The three block lists. */
+export const blocksSchema = z.object({
   peers: z.array(z.string()),
   addresses: z.array(z.string()),
   subnets: z.array(z.string()),
 })
 
-/** The three block lists, for people. */
-export function formatBlocks(answer: unknown): string {
-  const { peers, addresses, subnets } = blocksSchema.parse(answer)
+export type BlockLists = z.infer<typeof blocksSchema>
+
+/** The same for people. */
+export function formatBlocks({ peers, addresses, subnets }: BlockLists): string {
   const rows = [
     ...peers.map((peer) => ['peer', peer]),
     ...addresses.map((address) => ['address', address]),

@@ -1,0 +1,59 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { createRpcApp, serveApp } from '../../../jsonRpc/httpServer.ts'
+import { systemClock } from '../../../lib/clock.ts'
+import { silentLogger } from '../../../lib/logger.ts'
+import { createRollupRpc } from '../../../rpc/index.ts'
+import { RECORD, recorder } from '../../../rpc/testUtils/recorder.ts'
+import { runCommand } from '../../testUtils/runCommand.ts'
+import { createDeviumCommand } from '../deviumCommand.ts'
+
+let folder: string
+let file: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'blocks-'))
+  file = join(folder, 'lists.json')
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+})
+
+/** Runs the command against the RPC of a node that writes down what it is asked to do. */
+async function blocks(...args: string[]) {
+  const { node, p2p, asked } = recorder()
+  const logger = { ...silentLogger, setLevel: () => {} }
+  const { dispatcher } = createRollupRpc(
+    { node, p2p, clock: systemClock, logger },
+    { version: 'v1', enableAdmin: false },
+  )
+  const server = await serveApp(createRpcApp({ dispatcher }), '127.0.0.1', 0, 'test')
+  onTestFinished(() => server.close())
+  const done = await runCommand(createDeviumCommand, ['p2p', 'blocks', '--rpc', server.url, ...args])
+  return { ...done, blocked: asked.filter(([name]) => String(name).startsWith('block')) }
+}
+
+describe('devium p2p blocks', () => {
+  it('writes the lists to a file that it reads again', async () => {
+    const written = await blocks('--export', file)
+    expect(written).toMatchObject({ stdout: `1 peer, 0 addresses and 2 subnets are written to ${file}\n` })
+    const lists = { peers: [RECORD.peerID], addresses: [], subnets: ['10.1.0.0/16', 'fd00::/8'] }
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(lists)
+    const read = await blocks('--import', file, '--yes')
+    expect(read.blocked).toEqual([
+      ['blockPeer', RECORD.peerID],
+      ['blockSubnet', '10.1.0.0/16'],
+      ['blockSubnet', 'fd00::/8'],
+    ])
+  })
+
+  it.each<[string, string]>([
+    ['{"peers":[]}', 'holds no block lists'],
+    ['{"peers":[],"addresses":[""],"subnets":[]}', 'holds no block lists'],
+    ['[', 'cannot read'],
+  ])('blocks nothing from a file with %s', async (text, complaint) => {
+    writeFileSync(file, text)
+    const { stderr, blocked } = await blocks('--import', file, '--yes')
+    expect(stderr).toContain(complaint)
+    expect(blocked).toEqual([])
+  })
+})

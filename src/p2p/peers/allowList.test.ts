@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest'
+import { createAllowList } from './allowList.ts'
+
+const PEER = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
+const STATIC = '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2rYUqNnZ7'
+const OTHER = '16Uiu2HAkvWbN45e8MSNbbRbtbCnRcPpmMPYcdrMtpf5XgrKGiBSo'
+
+describe('an allow-list', () => {
+  it.each<[string, string[], string | undefined, string | undefined, boolean | undefined]>([
+    ['that is empty lets everybody in', [], OTHER, '1.2.3.4', true],
+    ['lets a peer in wherever it is', [PEER], PEER, '1.2.3.4', true],
+    ['lets static peers in', [PEER], STATIC, '1.2.3.4', true],
+    ['lets whoever is in a subnet in', ['10.0.0.0/8'], OTHER, '10.9.9.9', true],
+    ['lets whoever has an address in', ['fd00::7'], OTHER, 'fd00::7', true],
+    ['refuses all others', [PEER, '10.0.0.0/8', 'fd00::7'], OTHER, 'fd00::8', false],
+    ['cannot tell before the peer is known', [PEER], undefined, '1.2.3.4', undefined],
+    ['cannot tell before the address is known', ['10.0.0.0/8'], OTHER, undefined, undefined],
+    ['needs no address where it names peers only', [PEER], OTHER, undefined, false],
+  ])('%s', (_, entries, peer, ip, expected) => {
+    expect(createAllowList(entries, [STATIC]).permits(peer, ip)).toBe(expected)
+  })
+
+  it('refuses what is neither a peer nor a range', () => {
+    expect(() => createAllowList(['10.0.0.0/99'], [])).toThrow('invalid CIDR address: 10.0.0.0/99')
+    expect(() => createAllowList(['somebody'], [])).toThrow('failed to parse peer ID')
+  })
+})
