@@ -126,15 +126,19 @@ export class ChainView implements ReadableChain {
     return createStateReader(this.states, header.stateRoot, this.flat?.at(blockHash))
   }
 
-  call(request: CallRequest, at: CallPlace, client = NO_CLIENT): Promise<CallResult> {
+  call(request: CallRequest, at: CallPlace, client: AbortSignal = NO_CLIENT): Promise<CallResult> {
     return this.simulate(client, () => simulateCall(this.simulation, request, this.placeOf(at), client))
   }
 
-  estimateGas(request: CallRequest, at: CallPlace, client = NO_CLIENT): Promise<bigint> {
+  estimateGas(request: CallRequest, at: CallPlace, client: AbortSignal = NO_CLIENT): Promise<bigint> {
     return this.simulate(client, () => estimateGas(this.simulation, request, this.placeOf(at), client))
   }
 
-  simulateBlocks(request: SimulationRequest, blockHash: Hex, client = NO_CLIENT): Promise<SimulatedBlock[]> {
+  simulateBlocks(
+    request: SimulationRequest,
+    blockHash: Hex,
+    client: AbortSignal = NO_CLIENT,
+  ): Promise<SimulatedBlock[]> {
     return this.simulate(client, async () => {
       const base = this.blockReader.block(blockHash)
       if (base === undefined) throw new ChainError('unknown-block', `block ${blockHash} is not known`)
@@ -143,7 +147,12 @@ export class ChainView implements ReadableChain {
     })
   }
 
-  traceCall(request: CallRequest, at: CallPlace, tracer: TransactionTracer, client = NO_CLIENT): Promise<unknown> {
+  traceCall(
+    request: CallRequest,
+    at: CallPlace,
+    tracer: TransactionTracer,
+    client: AbortSignal = NO_CLIENT,
+  ): Promise<unknown> {
     return this.simulate(client, async () => {
       const { failure, ...result } = await simulateCall(this.simulation, request, this.placeOf(at), client, tracer)
       return tracer.end({ ...result, failure: failure?.message })
@@ -154,7 +163,7 @@ export class ChainView implements ReadableChain {
     block: Block,
     range: { from: number; to: number },
     tracers: () => TransactionTracer,
-    client = NO_CLIENT,
+    client: AbortSignal = NO_CLIENT,
   ): Promise<unknown[]> {
     const parent = this.requireHeader(block.header.parentHash)
     return this.simulate(client, () => traceBlock(this.simulation, block, parent, range, tracers, client))
