@@ -139,6 +139,23 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     await expect.poll(() => safe(verifier)).toBeGreaterThan(before)
   })
 
+  it('add a node, which follows by gossip, and remove it', async () => {
+    const added = await net.command('add-node')
+    expect(added.did).toMatch(/^verifier2 runs at http:/)
+    const third = clients.connectTo(/http:\S+\d/.exec(added.did)?.[0] ?? '')
+    await expect.poll(peers).toBe(2)
+    await catchesUp(third)
+    await net.command('partition verifier2')
+    await expect.poll(peers).toBe(1)
+    await net.command('heal')
+    await expect.poll(peers).toBe(2)
+    expect((await net.command('kill verifier2/geth')).did).toBe('verifier2-geth killed.')
+    expect((await net.command('remove-node verifier2')).did).toMatch(/^verifier2 has ended/)
+    await expect.poll(peers).toBe(1)
+    await expect(net.command('start verifier2')).rejects.toThrow(/there is no program "verifier2"/)
+    await catchesUp(verifier)
+  })
+
   it('are refused with what is expected, and need the file that only the owner reads', async () => {
     expect(await devium('kill', 'verifier7')).toMatchObject({
       code: 1,

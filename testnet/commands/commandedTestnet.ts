@@ -11,6 +11,9 @@ export interface CommandedTestnet {
   l1: Pick<L1, 'stopBlocks' | 'startBlocks' | 'reorg' | 'multiplyBaseFee'>
   l1Heads(): Promise<{ head: number; finalized: number }>
   links: PeerLinks
+  /** Returns its name. */
+  addNode(): Promise<string>
+  removeNode(name: string): Promise<void>
   /** Peer ids that a node is connected with. Rejects while it does not answer. */
   peersOf(node: string): Promise<string[]>
   /** Has a node dial another one at this port. */

@@ -56,7 +56,11 @@ async function commands() {
     reorg: async (depth: number) => void done.push(`reorg ${depth}`),
     multiplyBaseFee: async (factor: number) => BigInt(factor * 2e9),
   }
-  const testnet = { programs, endpoints, links, peersOf, connect, l1, l1Heads }
+  const nodes = {
+    addNode: async () => 'verifier1',
+    removeNode: async (name: string) => void done.push(`remove ${name}`),
+  }
+  const testnet = { programs, endpoints, links, peersOf, connect, l1, l1Heads, ...nodes }
   const run = createCommands(testnet, (event) => events.push(event))
   return { run: (line: string) => run(wordsOf(line)), done, events, links }
 }
@@ -110,6 +114,9 @@ it.each([
   ['l1 fees 10', /got "fees 10"$/],
   ['l1 fees x0', /got "fees x0"$/],
   ['l1 stop now', /got "stop now"$/],
+  ['remove-node verifier3', 'there is no node "verifier3": expected one of verifier1'],
+  ['remove-node sequencer', 'sequencer makes the blocks: it can be stopped, not removed'],
+  ['add-node verifier3', 'add-node takes no words'],
   ['heal', 'heal: all links are whole'],
 ])('refuses "%s"', async (line, message) => {
   const { run, events } = await commands()

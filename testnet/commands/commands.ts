@@ -10,6 +10,7 @@ import type { Emit } from '../runner/events.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
 import { changeL1, reorg } from './l1Commands.ts'
 import { changeLink, heal, partition } from './linkCommands.ts'
+import { addNode, removeNode } from './nodeCommands.ts'
 import { killProgram, pauseProgram, startProgram, stopProgram } from './programCommands.ts'
 
 type Handler = (testnet: CommandedTestnet, words: readonly string[]) => Promise<CommandOutcome>
@@ -26,6 +27,8 @@ const BY_NAME: Readonly<Record<TestnetCommandName, Handler>> = {
   heal,
   reorg,
   l1: changeL1,
+  'add-node': addNode,
+  'remove-node': removeNode,
 }
 const HANDLERS: ReadonlyMap<string, Handler> = new Map(Object.entries(BY_NAME))
 
@@ -62,6 +65,7 @@ function readCommand([name = '', ...given]: readonly string[]): { handler: Handl
     throw new UsageError(`unknown command "${name}": ${hint}`)
   }
   const { count, words, description } = spec
+  if (count.most === 0 && given.length > 0) throw new UsageError(`${name} takes no words, got "${given.join(' ')}"`)
   if (given.length < count.least || given.length > count.most) {
     throw new UsageError(`${name}: expected "${name} ${words}" (${description}), got "${[name, ...given].join(' ')}"`)
   }

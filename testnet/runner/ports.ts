@@ -78,17 +78,37 @@ function portUses({ l1, consensus, batcherAdmin, batcherMetrics, nodes }: Testne
         ]),
     { port: batcherAdmin, use: 'batch submitter RPC' },
     { port: batcherMetrics, use: 'batch submitter metrics' },
-    ...nodes.flatMap((node, index) => [
-      ...Object.entries(node).map(([use, port]) => ({ port, use: `${use} of node ${index + 1}` })),
-      { port: node.p2p, use: `discovery of node ${index + 1}`, isUdp: true },
-    ]),
+    ...nodes.flatMap((node, index) => nodePortUses(node, index + 1)),
+  ]
+}
+
+function nodePortUses(node: NodePorts, number: number): PortUse[] {
+  return [
+    ...Object.entries(node).map(([use, port]) => ({ port, use: `${use} of node ${number}` })),
+    { port: node.p2p, use: `discovery of node ${number}`, isUdp: true },
   ]
 }
 
 /** Throws UsageError naming the first port that cannot be listened on. */
 export async function checkPortsFree(ports: TestnetPorts, host: string): Promise<void> {
-  const failed = await firstFailed(ports, host)
+  const failed = await firstFailed(portUses(ports), host)
   if (failed !== undefined) throw new UsageError(whyNot(failed, host))
+}
+
+/** The first block of ports behind those of `ports`, and not among `taken`, that is free. */
+export async function claimNodePorts(
+  { l1: base, nodes }: TestnetPorts,
+  host: string,
+  taken: readonly NodePorts[],
+): Promise<NodePorts> {
+  // One is left for a node that joins by hand.
+  for (let index = nodes.length + 1; index < nodes.length + 100; index++) {
+    const found = assignPorts(base, index + 1).nodes[index]
+    if (found === undefined || taken.some(({ p2p }) => p2p === found.p2p)) continue
+    if ((await firstFailed(nodePortUses(found, index + 1), host)) !== undefined) continue
+    if ((await claimBlocks(base + BLOCK * (index + 1), 1)) !== undefined) return found
+  }
+  throw new UsageError(`add-node: found no free ports above ${base}`)
 }
 
 /** Below the range from which systems give out ports for outgoing connections. */
@@ -108,7 +128,7 @@ export async function claimPorts(
     const ports = assignPorts(base, nodeCount, needs)
     const claims = await claimBlocks(base, nodeCount + 2)
     if (claims === undefined) continue
-    const failed = await firstFailed(ports, host)
+    const failed = await firstFailed(portUses(ports), host)
     if (failed === undefined) return ports
     for (const claim of claims) claim.close()
     // Other ports change nothing about other errors.
@@ -136,9 +156,9 @@ interface FailedPort extends PortUse {
   error: Error
 }
 
-async function firstFailed(ports: TestnetPorts, host: string): Promise<FailedPort | undefined> {
+async function firstFailed(uses: readonly PortUse[], host: string): Promise<FailedPort | undefined> {
   const results = await Promise.all(
-    portUses(ports).map(async (use) => ({ ...use, error: await (use.isUdp ? tryUdp : tryTcp)(use.port, host) })),
+    uses.map(async (use) => ({ ...use, error: await (use.isUdp ? tryUdp : tryTcp)(use.port, host) })),
   )
   return results.flatMap(({ error, ...use }) => (error === undefined ? [] : [{ ...use, error }])).at(0)
 }

@@ -58,6 +58,11 @@ export class RunningPrograms {
     return [...this.programs].filter(([, { process }]) => !process.running).map(([name]) => name)
   }
 
+  /** Nobody can start it again. */
+  forget(name: string): void {
+    this.programs.delete(name)
+  }
+
   isRunning(name: string): boolean {
     return this.find(name).process.running
   }

@@ -6,7 +6,7 @@ import type { ChainParameters, DataAvailability } from '../chainParameters.ts'
 import { l1Addresses } from '../l1/contracts.ts'
 import type { L1Client } from '../l1/l1Client.ts'
 import { PeerLinks } from '../links/peerLinks.ts'
-import { type Endpoints, forkPlan } from './events.ts'
+import { type Endpoints, forkPlan, type NodeEndpoints } from './events.ts'
 import { enodeOf, peerIdOf } from './identity.ts'
 import { lagoonFiles } from './lagoonFiles.ts'
 import { type NodeLayout, nodeLayout, nodeName, type TestnetLayout } from './layout.ts'
@@ -37,6 +37,8 @@ export interface NodeDescription {
   peerId: string
   /** Multiaddress with the peer id. */
   p2p: string
+  /** Where discovery finds it. */
+  enode: string
 }
 
 /** The ports of the ways on which nodes reach each other. */
@@ -48,52 +50,55 @@ export interface NodeLinks {
 }
 
 /** Plans all nodes. Makes their p2p keys and jwt secrets where they are missing, since others must know the peer ids. */
-export function describeNodes(
+export function describeNodes(setup: TestnetSetup, links: NodeLinks): NodeDescription[] {
+  const described: NodeDescription[] = []
+  for (const [index, nodePorts] of setup.ports.nodes.entries()) {
+    described.push(describeNode(setup, links, { earlier: described, name: nodeName(index), ports: nodePorts }))
+  }
+  return described
+}
+
+/** The same for one more node. */
+export function describeNode(
   { layout, ports, host, chain, token }: TestnetSetup,
   links: NodeLinks,
-): NodeDescription[] {
+  own: { earlier: readonly NodeDescription[]; name: string; ports: NodePorts },
+): NodeDescription {
   const to = reachableHost(host)
   const { genesis, rollupConfig, l1Config } = layout
-  const chainFiles = { genesis, rollupConfig, l1Config }
-  const sequencerRpc = `http://${to}:${ports.nodes[0]?.ethRpc}`
+  const [sequencer] = own.earlier
   // The first node's page shows all of them, to whoever it shows itself.
   const verifiers = ports.nodes.slice(1).map(({ rollupRpc }, index) => ({
     name: nodeName(index + 1),
     rollupRpc: `http://${host}:${rollupRpc}`,
   }))
-  const peerIds: string[] = []
-  const bootnodes: string[] = []
-  return ports.nodes.map((nodePorts, index) => {
-    const node = nodeLayout(layout.dir, nodeName(index))
-    loadJwtSecret(node.jwt, { create: true })
-    const key = loadSecret(node.p2pKey, { create: true, what: 'p2p key file' })
-    const peerId = peerIdOf(key)
-    const p2p = `/ip4/${to}/tcp/${nodePorts.p2p}/p2p/${peerId}`
-    const call: NodeCallOptions = {
-      files: { ...node, ...chainFiles, ...lagoonFiles(forkPlan(chain), layout) },
-      ports: nodePorts,
-      host,
-      l1Rpc: `http://${to}:${ports.l1}`,
-      ...(ports.consensus === undefined ? {} : { l1Beacon: `http://${to}:${ports.consensus.beacon}` }),
-      staticPeers: neighboursOf(index).map((other) => {
-        const port = links.pairPort(nodeName(other), node.name)
-        return `/ip4/${to}/tcp/${port}/p2p/${peerIds[other]}`
-      }),
-      door: { ip: to, port: links.doorPort(node.name) },
-      bootnodes: [...bootnodes],
-      ...(index === 0 ? {} : { sequencerRpc }),
-      tokenFile: token?.file,
-      dashboard: {
-        name: node.name,
-        others: index === 0 ? verifiers : [],
-        batcherRpc: `http://${to}:${ports.batcherAdmin}`,
-      },
-    }
-    peerIds.push(peerId)
+  const node = nodeLayout(layout.dir, own.name)
+  loadJwtSecret(node.jwt, { create: true })
+  const key = loadSecret(node.p2pKey, { create: true, what: 'p2p key file' })
+  const peerId = peerIdOf(key)
+  const call: NodeCallOptions = {
+    files: { ...node, genesis, rollupConfig, l1Config, ...lagoonFiles(forkPlan(chain), layout) },
+    ports: own.ports,
+    host,
+    l1Rpc: `http://${to}:${ports.l1}`,
+    ...(ports.consensus === undefined ? {} : { l1Beacon: `http://${to}:${ports.consensus.beacon}` }),
+    staticPeers: neighboursAmong(own.earlier).map((other) => {
+      const port = links.pairPort(other.layout.name, own.name)
+      return `/ip4/${to}/tcp/${port}/p2p/${other.peerId}`
+    }),
+    door: { ip: to, port: links.doorPort(own.name) },
     // The sequencer is found without one.
-    if (index === 0) bootnodes.push(enodeOf(key, to, nodePorts.p2p))
-    return { layout: node, ports: nodePorts, call, peerId, p2p }
-  })
+    bootnodes: sequencer === undefined ? [] : [sequencer.enode],
+    ...(sequencer === undefined ? {} : { sequencerRpc: `http://${to}:${sequencer.ports.ethRpc}` }),
+    tokenFile: token?.file,
+    dashboard: {
+      name: own.name,
+      others: sequencer === undefined ? verifiers : [],
+      batcherRpc: `http://${to}:${ports.batcherAdmin}`,
+    },
+  }
+  const p2p = `/ip4/${to}/tcp/${own.ports.p2p}/p2p/${peerId}`
+  return { layout: node, ports: own.ports, call, peerId, p2p, enode: enodeOf(key, to, own.ports.p2p) }
 }
 
 /** Before the nodes are described: each is told the ports of its links. */
@@ -101,7 +106,7 @@ export async function openLinks({ ports, host }: Pick<TestnetSetup, 'ports' | 'h
   const nodes = ports.nodes.map(({ p2p }, index) => ({ name: nodeName(index), port: p2p }))
   const links = await PeerLinks.open(nodes, reachableHost(host))
   for (const [index, { name }] of nodes.entries()) {
-    for (const other of neighboursOf(index)) await links.openPair(nodeName(other), name)
+    for (const other of neighboursAmong(nodes.slice(0, index))) await links.openPair(other.name, name)
   }
   return links
 }
@@ -114,10 +119,9 @@ export function openToken({ rpcToken: file }: TestnetLayout, host: string): Test
 /** Nodes that a verifier dials beside the sequencer, the first: blocks find a way round a link that is down. */
 const NEIGHBOURS = 2
 
-/** The earlier nodes that this one dials. */
-export function neighboursOf(index: number): number[] {
-  const others = Array.from({ length: index }, (_, earlier) => earlier)
-  return [...others.slice(0, 1), ...others.slice(1).slice(-NEIGHBOURS)]
+/** Of the earlier nodes, those that one more node dials. */
+export function neighboursAmong<Node>(earlier: readonly Node[]): Node[] {
+  return [...earlier.slice(0, 1), ...earlier.slice(1).slice(-NEIGHBOURS)]
 }
 
 /** What the outside needs to know. */
@@ -141,18 +145,7 @@ export function describeEndpoints(setup: TestnetSetup, nodes: readonly NodeDescr
       genesisTime: chain.genesisTime,
       forks: forkPlan(chain),
     },
-    nodes: nodes.map((node) => ({
-      name: node.layout.name,
-      rollupRpc: url(node.ports.rollupRpc),
-      ethRpc: url(node.ports.ethRpc),
-      ethWs: url(node.ports.ethRpc).replace('http', 'ws'),
-      engineRpc: `http://127.0.0.1:${node.ports.engineRpc}`,
-      metrics: `${url(node.ports.metrics)}/metrics`,
-      gethMetrics: `${url(node.ports.gethMetrics)}/metrics`,
-      p2p: node.p2p,
-      peerId: node.peerId,
-      jwt: node.layout.jwt,
-    })),
+    nodes: nodes.map((node) => nodeEndpoints(host, node)),
     batcher: {
       adminRpc: url(ports.batcherAdmin),
       metrics: `${url(ports.batcherMetrics)}/metrics`,
@@ -161,5 +154,21 @@ export function describeEndpoints(setup: TestnetSetup, nodes: readonly NodeDescr
     accounts: devAccounts.map(({ name, address, privateKey }) => ({ name, address, privateKey })),
     addressesFile: layout.addresses,
     joinDir: layout.joinDir,
+  }
+}
+
+export function nodeEndpoints(host: string, { layout, ports, p2p, peerId }: NodeDescription): NodeEndpoints {
+  const url = (port: number) => `http://${reachableHost(host)}:${port}`
+  return {
+    name: layout.name,
+    rollupRpc: url(ports.rollupRpc),
+    ethRpc: url(ports.ethRpc),
+    ethWs: url(ports.ethRpc).replace('http', 'ws'),
+    engineRpc: `http://127.0.0.1:${ports.engineRpc}`,
+    metrics: `${url(ports.metrics)}/metrics`,
+    gethMetrics: `${url(ports.gethMetrics)}/metrics`,
+    p2p,
+    peerId,
+    jwt: layout.jwt,
   }
 }

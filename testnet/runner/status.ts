@@ -59,7 +59,8 @@ export interface TestnetStatus {
 
 export interface StatusSources {
   l1: RpcClient
-  nodes: readonly { name: string; rollup: RpcClient; metricsUrl: string }[]
+  /** Asked anew each time: nodes come and go. */
+  nodes: () => readonly { name: string; rollup: RpcClient; metricsUrl: string }[]
   /** Batches are transactions from the one to the other. */
   batcher: Hex
   batchInbox: Hex
@@ -83,7 +84,7 @@ export class StatusReader {
   async read(): Promise<TestnetStatus> {
     const [l1Head, ...nodes] = await Promise.all([
       this.readL1().catch(() => undefined),
-      ...this.sources.nodes.map((node) => readNode(node)),
+      ...this.sources.nodes().map((node) => readNode(node)),
     ])
     return {
       nodes,
@@ -125,7 +126,7 @@ export class StatusReader {
   }
 }
 
-async function readNode({ name, rollup, metricsUrl }: StatusSources['nodes'][number]): Promise<NodeStatus> {
+async function readNode({ name, rollup, metricsUrl }: ReturnType<StatusSources['nodes']>[number]): Promise<NodeStatus> {
   const status: NodeStatus = { name }
   await Promise.allSettled([
     rollup.request('devium_syncStatus', [], { timeoutMs: TIMEOUT_MS }).then((answer) => {

@@ -3,9 +3,9 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
-import { DeviumError, describeError } from '../../src/lib/errors.ts'
-import { isHex, quantityToNumber, toQuantity } from '../../src/lib/hex.ts'
-import { type Fork, isForkActive, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
+import { describeError } from '../../src/lib/errors.ts'
+import { quantityToNumber } from '../../src/lib/hex.ts'
+import { type Fork, isForkActive } from '../../src/rollup/protocol/index.ts'
 import { roles } from '../accounts.ts'
 import { batchInboxAddress } from '../chainParameters.ts'
 import { forksAround } from '../forks.ts'
@@ -23,6 +23,8 @@ import { type L1, L1_PROGRAM } from './l1.ts'
 import { writeLagoonFiles } from './lagoonFiles.ts'
 import { nodeName } from './layout.ts'
 import { writeManifest } from './manifest.ts'
+import { bearerOf, NodeClients } from './nodeClients.ts'
+import { claimNodePorts } from './ports.ts'
 import {
   BATCHER_PROGRAM,
   batchSubmitter,
@@ -36,8 +38,16 @@ import {
   sequencerNode,
 } from './programs.ts'
 import { createProposer } from './proposer.ts'
+import { haveSameBlock, waitForAnswer } from './readiness.ts'
 import { RunningPrograms } from './runningPrograms.ts'
-import { describeEndpoints, type NodeDescription, type TestnetSetup } from './setup.ts'
+import {
+  describeEndpoints,
+  describeNode,
+  type NodeDescription,
+  neighboursAmong,
+  nodeEndpoints,
+  type TestnetSetup,
+} from './setup.ts'
 import { StatusReader, sharedSafeHeight, type TestnetStatus } from './status.ts'
 import { stopInOrder } from './stop.ts'
 
@@ -64,11 +74,8 @@ interface ChainFiles {
   finish?: () => Promise<void>
 }
 
-/** Polling of programs that are coming up. */
-const STARTUP_POLL_MS = 50
+/** Polling of how all programs stand. */
 const READY_POLL_MS = 150
-/** A program that ends is told of at once: this is for one that hangs, on a machine however busy. */
-const START_TIMEOUT_MS = 180_000
 
 /**
  * A running testnet: L1, nodes and batch submitter, each a process of its own. `start` resolves when all nodes share a
@@ -83,10 +90,10 @@ export class Testnet {
   readonly programs: RunningPrograms
   private readonly l1Client: RpcClient
   readonly l1: L1
-  private readonly clients: RpcClient[]
+  private readonly clients: NodeClients
   private readonly statusReader: StatusReader
   private readonly milestones: Milestone[] = []
-  private readonly nodes: readonly NodeDescription[]
+  private readonly nodes: NodeDescription[]
   private readonly stopping = new AbortController()
   private proposer: OutputProposer | undefined
   private proposing: Promise<void> | undefined
@@ -107,21 +114,19 @@ export class Testnet {
     if (!setup.resumed) this.headAtStart = 0
     this.options = options
     this.programs = new RunningPrograms(modules)
-    this.nodes = nodes
+    this.nodes = [...nodes]
     this.endpoints = describeEndpoints(setup, nodes)
     this.l1Client = createRpcClient({ url: this.endpoints.l1.rpc })
     this.l1 = createL1({ programs: this.programs, client: this.l1Client }, setup)
-    const rollupClients = this.endpoints.nodes.map(({ rollupRpc }) =>
-      createRpcClient({ url: rollupRpc, headers: this.headers() }),
-    )
-    this.clients = [this.l1Client, ...rollupClients]
+    this.clients = new NodeClients(this.endpoints.nodes, setup.token)
     this.statusReader = new StatusReader({
       l1: this.l1Client,
-      nodes: rollupClients.map((rollup, index) => ({
-        name: nodeName(index),
-        rollup,
-        metricsUrl: this.endpoints.nodes[index]?.metrics ?? '',
-      })),
+      nodes: () =>
+        this.endpoints.nodes.map(({ name, metrics }) => ({
+          name,
+          rollup: this.clients.get(name),
+          metricsUrl: metrics,
+        })),
       batcher: roles.batcher.address,
       batchInbox: batchInboxAddress(chain.l2ChainId),
     })
@@ -144,9 +149,8 @@ export class Testnet {
     for (const node of this.nodes)
       this.programs.start(this.spec(nodeProgram(node.layout.name), this.rollupNodeCall(node)))
 
-    const [first] = this.clients.slice(1)
-    if (first === undefined) throw new RangeError('a testnet has a sequencer')
-    await this.waitFor(first, 'optimism_rollupConfig', signal)
+    const first = this.clients.get(nodeName(0))
+    await waitForAnswer(first, 'optimism_rollupConfig', signal)
     this.reached('sequencer answers')
     const { ports, host, resumed, da, chain } = setup
     const hasBrotli = isForkActive(chain, 'fjord', chain.genesisTime)
@@ -213,7 +217,7 @@ export class Testnet {
     programs.group.killAll()
     await this.l1.close()
     await this.links.close()
-    await Promise.all([batcherAdmin, ...this.clients].map((client) => client.close()))
+    await Promise.all([batcherAdmin, this.l1Client, this.clients].map((client) => client.close()))
   }
 
   async l1Heads(): Promise<{ head: number; finalized: number }> {
@@ -221,32 +225,54 @@ export class Testnet {
     return { head: head.number, finalized: finalized.number }
   }
 
-  async peersOf(node: string): Promise<string[]> {
-    const answer = await this.rollupClient(node).request('deviump2p_peers', [true])
-    const peers = new JsonObjectReader(answer, 'peers').object('peers')
-    return peers.names()
+  peersOf(node: string): Promise<string[]> {
+    return this.clients.peersOf(node)
   }
 
-  async connect(from: string, to: string, port: number): Promise<void> {
+  connect(from: string, to: string, port: number): Promise<void> {
     const peerId = this.endpoints.nodes.find(({ name }) => name === to)?.peerId
-    const address = `/ip4/${reachableHost(this.setup.host)}/tcp/${port}/p2p/${peerId}`
-    await this.rollupClient(from).request('deviump2p_connectPeer', [address])
+    return this.clients.connect(from, `/ip4/${reachableHost(this.setup.host)}/tcp/${port}/p2p/${peerId}`)
   }
 
-  private rollupClient(node: string): RpcClient {
-    const client = this.clients[1 + this.endpoints.nodes.findIndex(({ name }) => name === node)]
-    if (client === undefined) throw new RangeError(`there is no node ${node}`)
-    return client
+  /** Starts one more node, which finds the others by its neighbours and the sequencer. Returns its name once it answers. */
+  async addNode(): Promise<string> {
+    const { setup, links } = this
+    const numbers = this.nodes.map(({ layout }) => Number(/\d+$/.exec(layout.name)?.[0] ?? 0))
+    const name = nodeName(Math.max(...numbers) + 1)
+    const taken = this.nodes.map(({ ports }) => ports)
+    const ports = await claimNodePorts(setup.ports, setup.host, taken)
+    await links.add({ name, port: ports.p2p })
+    for (const other of neighboursAmong(this.nodes)) await links.openPair(other.layout.name, name)
+    const node = describeNode(setup, links, { earlier: this.nodes, name, ports })
+    const endpoints = nodeEndpoints(setup.host, node)
+    await this.startGeth(node, false)
+    this.programs.start(this.spec(nodeProgram(name), this.rollupNodeCall(node)))
+    this.clients.add(endpoints)
+    this.nodes.push(node)
+    this.endpoints.nodes.push(endpoints)
+    await waitForAnswer(this.clients.get(name), 'optimism_rollupConfig', this.stopping.signal)
+    return name
+  }
+
+  /** Ends a node's programs; its data stay. */
+  async removeNode(name: string): Promise<void> {
+    for (const [program, signal] of [
+      [nodeProgram(name), 'SIGTERM'],
+      [gethProgram(name), 'SIGINT'],
+    ] as const) {
+      if (this.programs.isRunning(program)) await this.programs.end(program, signal)
+      this.programs.forget(program)
+    }
+    const isOther = (one: string) => one !== name
+    this.nodes.splice(0, this.nodes.length, ...this.nodes.filter(({ layout }) => isOther(layout.name)))
+    const { nodes } = this.endpoints
+    nodes.splice(0, nodes.length, ...nodes.filter((node) => isOther(node.name)))
+    await this.clients.remove(name)
+    await this.links.remove(name)
   }
 
   private batcherAdmin(): RpcClient {
-    return createRpcClient({ url: this.endpoints.batcher.adminRpc, headers: this.headers() })
-  }
-
-  /** Of calls that change something. */
-  private headers(): Record<string, string> {
-    const { token } = this.setup
-    return token === undefined ? {} : { authorization: `Bearer ${token.value}` }
+    return createRpcClient({ url: this.endpoints.batcher.adminRpc, headers: bearerOf(this.setup.token) })
   }
 
   /** Ends everything at once; synchronous, for the end of this process. */
@@ -296,25 +322,25 @@ export class Testnet {
 
   private async startGeths({ genesisWritten, initAgain = false }: ChainFiles): Promise<void> {
     await genesisWritten
-    await Promise.all(
-      this.nodes.map(async (node) => {
-        const name = gethProgram(node.layout.name)
-        // A node whose execution client's data were taken away begins at the genesis block again.
-        if (initAgain || !existsSync(node.layout.initialised) || !existsSync(node.layout.gethDataDir)) {
-          await this.programs.group.run(this.spec(name, gethInit(node.call.files)))
-          await writeFile(node.layout.initialised, '')
-        }
-        this.programs.start(this.spec(name, geth(node.call)))
-      }),
-    )
+    await Promise.all(this.nodes.map((node) => this.startGeth(node, initAgain)))
     this.reached('devium-geth started')
+  }
+
+  private async startGeth(node: NodeDescription, initAgain: boolean): Promise<void> {
+    const name = gethProgram(node.layout.name)
+    // A node whose execution client's data were taken away begins at the genesis block again.
+    if (initAgain || !existsSync(node.layout.initialised) || !existsSync(node.layout.gethDataDir)) {
+      await this.programs.group.run(this.spec(name, gethInit(node.call.files)))
+      await writeFile(node.layout.initialised, '')
+    }
+    this.programs.start(this.spec(name, geth(node.call)))
   }
 
   /** Asked of its execution client: a busy machine may be past a fork when the rollup node first answers. */
   private async keptHead(signal: AbortSignal): Promise<number> {
     const client = createRpcClient({ url: this.endpoints.nodes[0]?.ethRpc ?? '' })
     try {
-      return quantityToNumber(await this.waitFor(client, 'eth_blockNumber', signal), 'L2 block number')
+      return quantityToNumber(await waitForAnswer(client, 'eth_blockNumber', signal), 'L2 block number')
     } finally {
       await client.close()
     }
@@ -335,22 +361,6 @@ export class Testnet {
     }
   }
 
-  /** Polls until the program answers; one that ended has been told by the process group, which aborts the signal. */
-  private async waitFor(client: RpcClient, method: string, signal: AbortSignal): Promise<unknown> {
-    const deadline = performance.now() + START_TIMEOUT_MS
-    for (;;) {
-      try {
-        return await client.request(method, [], { signal })
-      } catch (cause) {
-        signal.throwIfAborted()
-        if (performance.now() > deadline) {
-          throw new DeviumError('start-timeout', `${client.url} does not answer ${method}`, { cause })
-        }
-      }
-      await delay(STARTUP_POLL_MS, undefined, { signal })
-    }
-  }
-
   private async waitUntilReady(signal: AbortSignal): Promise<void> {
     const seen = new Set<string>()
     const once = (what: string) => {
@@ -365,7 +375,7 @@ export class Testnet {
       if (status.nodes.some(({ unsafe }) => (unsafe?.number ?? 0) > 0)) once('first block')
       if (status.lastSubmission !== undefined) once('first batch on l1')
       const height = sharedSafeHeight(status)
-      if (height !== undefined && (await this.sameHashAt(height))) {
+      if (height !== undefined && (await haveSameBlock(this.endpoints.nodes, height))) {
         this.reached('safe on all nodes')
         const seconds = secondsSinceStart()
         const { milestones, endpoints } = this
@@ -374,25 +384,6 @@ export class Testnet {
       }
       await delay(READY_POLL_MS, undefined, { signal })
     }
-  }
-
-  /** Whether all execution clients have the same block there; false while one does not answer. */
-  private async sameHashAt(height: number): Promise<boolean> {
-    const hashes = await Promise.all(
-      this.endpoints.nodes.map(async ({ ethRpc }, index) => {
-        const client = createRpcClient({ url: ethRpc })
-        try {
-          const block = await client.request('eth_getBlockByNumber', [toQuantity(height), false])
-          return new JsonObjectReader(block, 'L2 block').hex('hash', 32)
-        } catch {
-          return `no answer of node ${index}`
-        } finally {
-          await client.close()
-        }
-      }),
-    )
-    const [first] = hashes
-    return isHex(first, 32) && hashes.every((hash) => hash === first)
   }
 
   private reached(what: string): void {

@@ -10,6 +10,7 @@ export interface TestnetCommandSpec {
 
 const PROGRAM = 'PROGRAM is NODE, NODE/geth, NODE/node, l1 or batcher'
 const MANY = 200
+const NONE = { least: 0, most: 0 }
 const ONE = { least: 1, most: 1 }
 
 /** The one list of them. The runner does what they say (testnet/commands). */
@@ -32,12 +33,14 @@ export const TESTNET_COMMANDS = [
     ...{ name: 'link', words: 'NODE-NODE|all SETTINGS', count: { least: 2, most: 4 } },
     description: 'Make a peer link bad: delay=200ms (each way), loss=5%, rate=100kB (a second); off ends that',
   },
-  { name: 'heal', words: '', count: { least: 0, most: 0 }, description: 'Make all peer links whole again' },
+  { name: 'heal', words: '', count: NONE, description: 'Make all peer links whole again' },
   { name: 'reorg', words: 'N', count: ONE, description: "Put other, empty blocks in the place of L1's last N blocks" },
   {
     ...{ name: 'l1', words: 'stop|start|fees xN', count: { least: 1, most: 2 } },
     description: 'L1 makes no more blocks, or makes blocks again; or its next base fee is N times as high',
   },
+  { name: 'add-node', words: '', count: NONE, description: 'Start one more verifier' },
+  { name: 'remove-node', words: 'NODE', count: ONE, description: 'Stop a verifier for good; its data stay' },
 ] as const satisfies readonly TestnetCommandSpec[]
 
 export type TestnetCommandName = (typeof TESTNET_COMMANDS)[number]['name']

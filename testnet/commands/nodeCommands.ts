@@ -1,0 +1,25 @@
+import { UsageError } from '../../src/lib/errors.ts'
+import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
+import { sequencerOf, sequencerRpc } from './whereToLook.ts'
+
+export async function addNode(testnet: CommandedTestnet): Promise<CommandOutcome> {
+  const name = await testnet.addNode()
+  const rpc = testnet.endpoints.nodes.find((node) => node.name === name)?.rollupRpc
+  return {
+    did: `${name} runs at ${rpc}.`,
+    lookAt: `It derives the chain and finds peers: npx devium watch --rpc ${rpc}`,
+  }
+}
+
+export async function removeNode(testnet: CommandedTestnet, [name = '']: readonly string[]): Promise<CommandOutcome> {
+  const nodes = testnet.endpoints.nodes.map((node) => node.name)
+  if (!nodes.includes(name))
+    throw new UsageError(`there is no node "${name}": expected one of ${nodes.slice(1).join(', ')}`)
+  if (name === sequencerOf(testnet).name)
+    throw new UsageError(`${name} makes the blocks: it can be stopped, not removed`)
+  await testnet.removeNode(name)
+  return {
+    did: `${name} has ended, and is no part of the testnet any more. Its data stay in the directory.`,
+    lookAt: `The other nodes lose a peer: npx devium p2p peers --rpc ${sequencerRpc(testnet)}`,
+  }
+}

@@ -1,0 +1,52 @@
+import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
+import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
+import type { NodeEndpoints } from './events.ts'
+import type { TestnetSetup } from './setup.ts'
+
+type Node = Pick<NodeEndpoints, 'name' | 'rollupRpc'>
+
+/** The RPC of the rollup nodes, by the nodes' names. */
+export class NodeClients {
+  private readonly clients = new Map<string, RpcClient>()
+  private readonly token: TestnetSetup['token']
+
+  constructor(nodes: readonly Node[], token: TestnetSetup['token']) {
+    this.token = token
+    for (const node of nodes) this.add(node)
+  }
+
+  add({ name, rollupRpc }: Node): void {
+    this.clients.set(name, createRpcClient({ url: rollupRpc, headers: bearerOf(this.token) }))
+  }
+
+  get(name: string): RpcClient {
+    const client = this.clients.get(name)
+    if (client === undefined) throw new RangeError(`there is no node ${name}`)
+    return client
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.get(name).close()
+    this.clients.delete(name)
+  }
+
+  /** Peer ids that a node is connected with. Rejects while it does not answer. */
+  async peersOf(name: string): Promise<string[]> {
+    const answer = await this.get(name).request('deviump2p_peers', [true])
+    return new JsonObjectReader(answer, 'peers').object('peers').names()
+  }
+
+  /** Resolves when the node is connected with the peer at this multiaddress. */
+  async connect(name: string, address: string): Promise<void> {
+    await this.get(name).request('deviump2p_connectPeer', [address])
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.clients.values()].map((client) => client.close()))
+  }
+}
+
+/** For calls that change something. */
+export function bearerOf(token: TestnetSetup['token']): Record<string, string> {
+  return token === undefined ? {} : { authorization: `Bearer ${token.value}` }
+}

@@ -1,0 +1,46 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
+import { DeviumError } from '../../src/lib/errors.ts'
+import { isHex, toQuantity } from '../../src/lib/hex.ts'
+import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
+import type { NodeEndpoints } from './events.ts'
+
+/** Polling of programs that are coming up. */
+const STARTUP_POLL_MS = 50
+/** A program that ends is told of at once: this is for one that hangs, on a machine however busy. */
+const START_TIMEOUT_MS = 180_000
+
+/** Polls until the program answers; one that ended has been told by the process group, which aborts the signal. */
+export async function waitForAnswer(client: RpcClient, method: string, signal: AbortSignal): Promise<unknown> {
+  const deadline = performance.now() + START_TIMEOUT_MS
+  for (;;) {
+    try {
+      return await client.request(method, [], { signal })
+    } catch (cause) {
+      signal.throwIfAborted()
+      if (performance.now() > deadline) {
+        throw new DeviumError('start-timeout', `${client.url} does not answer ${method}`, { cause })
+      }
+    }
+    await delay(STARTUP_POLL_MS, undefined, { signal })
+  }
+}
+
+/** Whether all execution clients have the same block there; false while one does not answer. */
+export async function haveSameBlock(nodes: readonly Pick<NodeEndpoints, 'ethRpc'>[], height: number): Promise<boolean> {
+  const hashes = await Promise.all(
+    nodes.map(async ({ ethRpc }, index) => {
+      const client = createRpcClient({ url: ethRpc })
+      try {
+        const block = await client.request('eth_getBlockByNumber', [toQuantity(height), false])
+        return new JsonObjectReader(block, 'L2 block').hex('hash', 32)
+      } catch {
+        return `no answer of node ${index}`
+      } finally {
+        await client.close()
+      }
+    }),
+  )
+  const [first] = hashes
+  return isHex(first, 32) && hashes.every((hash) => hash === first)
+}
