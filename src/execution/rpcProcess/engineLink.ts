@@ -1,4 +1,5 @@
 import type { RpcContext } from '../../jsonRpc/callContext.ts'
+import { StreamedJson } from '../../jsonRpc/pieces.ts'
 import { JsonRpcError, type JsonValue, RPC_INVALID_PARAMS } from '../../jsonRpc/types.ts'
 import { untilAborted } from '../../lib/untilAborted.ts'
 import type { HeadChange } from '../chain/types.ts'
@@ -14,10 +15,19 @@ interface EngineAnswer {
   error?: { code: number; message: string; data?: JsonValue }
 }
 
+interface AnswerPart {
+  text: string
+  isEnd: boolean
+}
+
+/** As the dispatcher begins the answer of a request with this id. */
+const ID = 1
+const RESULT_HEAD = `{"jsonrpc":"2.0","id":${ID},"result":`
+
 /** What an RPC process asks of the engine process, and what it hears of it. */
 export class EngineLink {
   private readonly send: (message: FromRpcProcess) => void
-  private readonly questions = new Map<number, (text: string | undefined) => void>()
+  private readonly questions = new Map<number, (part: AnswerPart) => void>()
   private readonly headListeners = new Set<(change: HeadChange) => void>()
   private readonly transactionListeners = new Set<(transaction: SignedTransaction) => void>()
   private asked = 0
@@ -27,18 +37,59 @@ export class EngineLink {
   }
 
   /** Has the engine process run a method. Throws its JsonRpcError, and the signal's reason when the client goes away. */
-  async ask(method: string, params: readonly JsonValue[], { signal }: Pick<RpcContext, 'signal'>): Promise<JsonValue> {
-    const request = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  async ask(method: string, params: readonly JsonValue[], context: Pick<RpcContext, 'signal'>): Promise<JsonValue> {
+    let text = ''
+    for await (const part of this.parts(method, params, context)) text += part
+    return resultOf(text)
+  }
+
+  /** The same for an answer of any length, which the engine process writes as fast as the client reads. */
+  askLong(method: string, params: readonly JsonValue[], context: Pick<RpcContext, 'signal'>): StreamedJson {
+    return new StreamedJson(this.resultParts(method, params, context))
+  }
+
+  private async *resultParts(...asked: Parameters<EngineLink['ask']>): AsyncGenerator<string> {
+    let before = ''
+    for await (const part of this.parts(...asked)) {
+      if (before === '') {
+        if (!part.startsWith(RESULT_HEAD)) resultOf(part)
+        before = part.slice(RESULT_HEAD.length)
+      } else {
+        yield before
+        before = part
+      }
+    }
+    yield before.slice(0, -1)
+  }
+
+  /** The text of the answer. */
+  private async *parts(
+    method: string,
+    params: readonly JsonValue[],
+    { signal }: Pick<RpcContext, 'signal'>,
+  ): AsyncGenerator<string> {
+    const request = JSON.stringify({ jsonrpc: '2.0', id: ID, method, params })
     if (request.length > MAX_ASKED_CHARACTERS) {
       const text = `parameters of ${method}: expected at most ${MAX_ASKED_CHARACTERS} characters, got ${request.length}`
       throw new JsonRpcError(RPC_INVALID_PARAMS, text)
     }
     const id = ++this.asked
-    const answer = new Promise<string | undefined>((resolve) => this.questions.set(id, resolve))
-    this.send({ kind: 'ask', id, request })
-    const { result = null, error } = JSON.parse((await untilAborted(answer, signal)) ?? '{}') as EngineAnswer
-    if (error === undefined) return result
-    throw new JsonRpcError(error.code, error.message, error.data === undefined ? {} : { data: error.data })
+    const nextPart = () => new Promise<AnswerPart>((resolve) => this.questions.set(id, resolve))
+    let isEnded = false
+    try {
+      let next = nextPart()
+      this.send({ kind: 'ask', id, request })
+      while (!isEnded) {
+        const part = await untilAborted(next, signal)
+        isEnded = part.isEnd
+        next = nextPart()
+        yield part.text
+        if (!isEnded) this.send({ kind: 'more', id })
+      }
+    } finally {
+      this.questions.delete(id)
+      if (!isEnded) this.send({ kind: 'cancel', id })
+    }
   }
 
   onHead(listener: (change: HeadChange) => void): () => void {
@@ -54,8 +105,7 @@ export class EngineLink {
     header: (hash: `0x${string}`) => BlockHeader | undefined,
   ): void {
     if (message.kind === 'answer') {
-      this.questions.get(message.id)?.(message.text)
-      this.questions.delete(message.id)
+      this.questions.get(message.id)?.(message)
     } else if (message.kind === 'transaction') {
       for (const listener of this.transactionListeners) listener(message.transaction)
     } else {
@@ -79,4 +129,10 @@ export class EngineLink {
   private tellWhatIsFollowed(): void {
     this.send({ kind: 'follow', heads: this.headListeners.size > 0, transactions: this.transactionListeners.size > 0 })
   }
+}
+
+function resultOf(text: string): JsonValue {
+  const { result = null, error } = JSON.parse(text) as EngineAnswer
+  if (error === undefined) return result
+  throw new JsonRpcError(error.code, error.message, error.data === undefined ? {} : { data: error.data })
 }

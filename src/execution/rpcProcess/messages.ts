@@ -29,7 +29,8 @@ export type ToRpcProcess =
   | { kind: 'start'; config: unknown; genesis: Hex; options: RpcProcessOptions }
   /** The socket goes along. */
   | { kind: 'connection'; id: number; port: PortName }
-  | { kind: 'answer'; id: number; text: string | undefined }
+  /** An answer, or the next part of a long one. */
+  | { kind: 'answer'; id: number; text: string; isEnd: boolean }
   | { kind: 'head'; removed: Hex[]; added: Hex[] }
   | { kind: 'transaction'; transaction: SignedTransaction }
   /** To be answered with a report. */
@@ -42,6 +43,10 @@ export type FromRpcProcess =
   | { kind: 'ready' }
   /** A JSON-RPC request that only the engine process can run. */
   | { kind: 'ask'; id: number; request: string }
+  /** Its client has read the last part of the answer. */
+  | { kind: 'more'; id: number }
+  /** Its client has gone. */
+  | { kind: 'cancel'; id: number }
   /** Which events its subscribers want. */
   | { kind: 'follow'; heads: boolean; transactions: boolean }
   /** The connection is the process's now. */

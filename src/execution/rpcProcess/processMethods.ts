@@ -57,7 +57,14 @@ export function createProcessMethods(
       const mined = await reads[name]?.(params, context)
       return mined === null ? engine.ask(name, params, context) : mined
     }
+  const long =
+    (name: string): RpcHandler =>
+    (params, context) =>
+      engine.askLong(name, params, context)
   const special: MethodTable = {
+    txpool_content: long('txpool_content'),
+    txpool_contentFrom: long('txpool_contentFrom'),
+    txpool_inspect: long('txpool_inspect'),
     eth_getTransactionByHash: pooled('eth_getTransactionByHash'),
     eth_getRawTransactionByHash: pooled('eth_getRawTransactionByHash'),
     debug_getRawTransaction: pooled('debug_getRawTransaction'),

@@ -121,6 +121,32 @@ describe('RPC processes', () => {
     await driver.build()
   })
 
+  it('send the content of a pool of any size, as fast as it is read', async () => {
+    await using started = await start()
+    const client = started.client()
+    const hashes = new Set<Hex>()
+    const data = new Uint8Array(120_000).fill(1)
+    for (const account of [1, 2] as const) {
+      const first = Number(await client.request('eth_getTransactionCount', [DEV_ADDRESSES[account], 'pending']))
+      // Behind a gap that the other tests do not fill, so that no block takes them.
+      for (let nonce = first + 4; nonce < first + 64; nonce++) {
+        const transaction = signTransaction(DEV_KEYS[account], { nonce, gasLimit: 6_000_000n, to: NOBODY, data })
+        await node.pool.add(transaction)
+        hashes.add(transaction.hash)
+      }
+    }
+    const body = '{"jsonrpc":"2.0","id":7,"method":"txpool_content","params":[]}'
+    const headers = { 'content-type': 'application/json' }
+    const text = await (await fetch(started.url, { method: 'POST', headers, body })).text()
+    // An answer that were put together before it is sent would be too long.
+    expect(text.length).toBeGreaterThan(25_000_000)
+    const { id, result } = JSON.parse(text)
+    expect(id).toBe(7)
+    const senders: Record<string, { hash: Hex }>[] = Object.values(result.queued)
+    expect(new Set(senders.flatMap((byNonce) => Object.values(byNonce)).map(({ hash }) => hash))).toEqual(hashes)
+    await expect(client.request('txpool_contentFrom', ['rubbish'])).rejects.toThrow('address')
+  })
+
   it('share filters, whichever of them is asked', async () => {
     await using started = await start({ workers: 2 })
     const [first, second] = [started.client(), started.client()]

@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer, type Server, Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import type { SendPart } from '../../jsonRpc/callContext.ts'
 import { listen } from '../../jsonRpc/httpServer.ts'
-import { bytesOf } from '../../jsonRpc/pieces.ts'
+import { bytesOf, type Pieces } from '../../jsonRpc/pieces.ts'
 import type { RpcDispatcher } from '../../jsonRpc/server.ts'
 import { concatBytes } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { describeError } from '../../lib/errors.ts'
 import { fromHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
@@ -67,7 +69,16 @@ interface RpcProcessHandle {
   isReady: boolean
   /** When its last word came. */
   heardAtMs: number
+  /** Of those that are being answered. */
+  questions: Map<number, Question>
   unfollow: { heads: () => void; transactions: () => void }
+}
+
+interface Question {
+  /** Its client has gone, or the process has ended. */
+  gone: AbortController
+  /** The client has read the last part. */
+  more: () => void
 }
 
 const NOT_FOLLOWED = { heads: () => {}, transactions: () => {} }
@@ -177,6 +188,7 @@ export class RpcProcesses {
       connections: 0,
       isReady: false,
       heardAtMs: clock.now(),
+      questions: new Map(),
       unfollow: NOT_FOLLOWED,
     }
     if (this.processes.size === 0) this.watch()
@@ -212,6 +224,12 @@ export class RpcProcesses {
       case 'ask':
         void this.answer(process, message)
         return
+      case 'more':
+        process.questions.get(message.id)?.more()
+        return
+      case 'cancel':
+        process.questions.get(message.id)?.gone.abort(new Error('the client has gone'))
+        return
       case 'follow':
         this.follow(process, message)
         return
@@ -234,9 +252,27 @@ export class RpcProcesses {
     process: RpcProcessHandle,
     { id, request }: Extract<FromRpcProcess, { kind: 'ask' }>,
   ): Promise<void> {
-    const signal = new AbortController().signal
-    const pieces = await this.modules.dispatcher.handle(request, { signal, isOver: () => false })
-    this.send(process, { kind: 'answer', id, text: pieces && decoder.decode(bytesOf(pieces)) })
+    const question: Question = { gone: new AbortController(), more: () => {} }
+    const { signal } = question.gone
+    process.questions.set(id, question)
+    const send = (part: Pieces, isEnd: boolean) =>
+      this.send(process, { kind: 'answer', id, text: decoder.decode(bytesOf(part)), isEnd })
+    const sendPart: SendPart = async (part) => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      question.more = resolve
+      signal.addEventListener('abort', () => resolve(), { once: true })
+      send(part, false)
+      await promise
+    }
+    try {
+      const rest = await this.modules.dispatcher.handle(request, { signal, isOver: () => signal.aborted, sendPart })
+      send(rest ?? [], true)
+    } catch (error) {
+      // A part has been sent, and the client has gone.
+      this.modules.logger.debug('An answer was not written to its end', { err: describeError(error) })
+    } finally {
+      process.questions.delete(id)
+    }
   }
 
   private follow(process: RpcProcessHandle, wanted: { heads: boolean; transactions: boolean }): void {
@@ -260,6 +296,7 @@ export class RpcProcesses {
     if (!this.processes.delete(process)) return
     process.unfollow.heads()
     process.unfollow.transactions()
+    for (const { gone } of process.questions.values()) gone.abort(new Error('the process has ended'))
     if (this.processes.size === 0) this.cancelWatch()
     if (this.closing !== undefined) return
     this.broken += 1
