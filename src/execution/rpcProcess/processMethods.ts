@@ -1,9 +1,9 @@
 import type { RpcHandler } from '../../jsonRpc/server.ts'
-import { JsonRpcError, type JsonValue } from '../../jsonRpc/types.ts'
+import { JsonRpcError } from '../../jsonRpc/types.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { createSlots, type Slots } from '../../lib/slots.ts'
 import type { ReadableChain } from '../chain/types.ts'
-import { executesCode, isLong, timedOutAfter, timeLimitOf } from '../rpc/callLimits.ts'
+import { executesCode, isLong, withTimeLimits } from '../rpc/callLimits.ts'
 import type { MethodTable } from '../rpc/context.ts'
 import { FILTER_CRITERIA } from '../rpc/methods/filterMethods.ts'
 import { createNodeMethods } from '../rpc/methods/nodeMethods.ts'
@@ -41,7 +41,7 @@ export function createProcessMethods(
   // What such a method gathers is in memory until it ends.
   const gathering = createSlots(1)
   const reads: MethodTable = {
-    ...createReadMethods(chain, options),
+    ...withTimeLimits(createReadMethods(chain, options), options),
     ...createStateMethods({ chain, pool: { nextNonce: () => undefined } }),
     ...createNodeMethods({ chain }, options),
     ...createSubscribeMethods({
@@ -80,8 +80,7 @@ export function createProcessMethods(
       const handler: RpcHandler | undefined = special[name] ?? reads[name]
       if (handler === undefined) return (params, context) => engine.ask(name, params, context)
       if (!executesCode(name)) return handler
-      const limited = timed(handler, (params) => timeLimitOf(name, params, options))
-      const inTurn: RpcHandler = (params, context) => admit(executing, async () => limited(params, context))
+      const inTurn: RpcHandler = (params, context) => admit(executing, async () => handler(params, context))
       return isLong(name) ? (params, context) => admit(gathering, async () => inTurn(params, context)) : inTurn
     },
     stats: () => ({ running: executing.active, waiting: executing.waiting + gathering.waiting }),
@@ -91,20 +90,4 @@ export function createProcessMethods(
 function admit<T>(slots: Slots, run: () => Promise<T>): Promise<T> {
   if (slots.waiting < MAX_WAITING) return slots.run(run)
   throw new JsonRpcError(RPC_LIMIT_EXCEEDED, 'too many calls wait to be run: try again later')
-}
-
-function timed(handler: RpcHandler, limitOf: (params: readonly JsonValue[]) => number): RpcHandler {
-  return async (params, context) => {
-    const timeoutMs = limitOf(params)
-    context.signal.throwIfAborted()
-    if (timeoutMs === 0) return handler(params, context)
-    const time = new AbortController()
-    const timer = setTimeout(() => time.abort(timedOutAfter(timeoutMs)), timeoutMs)
-    try {
-      const signal = AbortSignal.any([context.signal, time.signal])
-      return await handler(params, { ...context, signal, isOver: () => context.isOver() })
-    } finally {
-      clearTimeout(timer)
-    }
-  }
 }
