@@ -139,6 +139,18 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     await expect.poll(() => safe(verifier)).toBeGreaterThan(before)
   })
 
+  it("set a node's clock back, so that blocks come from the future", async () => {
+    const health = async () => JSON.stringify(await verifier.request('deviump2p_health', []))
+    expect(await devium('clock', 'verifier1', '-40s')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("verifier1-geth and verifier1-node are 40s behind the machine's clock."),
+    })
+    await expect.poll(health).toMatch(/from-future/)
+    await net.command('clock verifier1 0')
+    await catchesUp(verifier)
+    await expect(net.command('clock l1 +1s')).rejects.toThrow(/l1 is no program of devium/)
+  })
+
   it('add a node, which follows by gossip, and remove it', async () => {
     const added = await net.command('add-node')
     expect(added.did).toMatch(/^verifier2 runs at http:/)

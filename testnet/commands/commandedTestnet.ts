@@ -6,7 +6,7 @@ import type { RunningPrograms } from '../runner/runningPrograms.ts'
 
 /** The parts of a testnet that commands change. */
 export interface CommandedTestnet {
-  programs: Pick<RunningPrograms, 'names' | 'isRunning' | 'isPaused' | 'end' | 'pause' | 'startAgain'>
+  programs: Pick<RunningPrograms, 'names' | 'isRunning' | 'isPaused' | 'end' | 'pause' | 'startAgain' | 'setClock'>
   endpoints: Pick<Endpoints, 'nodes' | 'batcher'>
   l1: Pick<L1, 'stopBlocks' | 'startBlocks' | 'reorg' | 'multiplyBaseFee'>
   l1Heads(): Promise<{ head: number; finalized: number }>

@@ -33,6 +33,7 @@ async function commands() {
       ended.add(name)
       done.push(`${signal} ${name}`)
     },
+    setClock: (name: string, aheadMs: number) => void done.push(`clock ${name} ${aheadMs}`),
     pause: (name: string) => void paused.add(name),
     startAgain(name: string) {
       ended.delete(name)
@@ -117,6 +118,9 @@ it.each([
   ['remove-node verifier3', 'there is no node "verifier3": expected one of verifier1'],
   ['remove-node sequencer', 'sequencer makes the blocks: it can be stopped, not removed'],
   ['add-node verifier3', 'add-node takes no words'],
+  ['clock l1', /^clock: expected "clock PROGRAM/],
+  ['clock verifier1 soon', /expected a duration such as 500ms/],
+  ['clock verifier1 +9000h', 'clock: expected a year at most, got "+9000h"'],
   ['heal', 'heal: all links are whole'],
 ])('refuses "%s"', async (line, message) => {
   const { run, events } = await commands()
@@ -140,6 +144,18 @@ it('parts nodes, those that are not named among them, and tells what became of a
   // They do not dial each other by themselves here.
   expect(done).toEqual(['verifier1 dials sequencer'])
   expect(await run('link sequencer-verifier1 off')).toMatchObject({ did: 'Link sequencer-verifier1: whole again.' })
+})
+
+it('sets clocks', async () => {
+  const { run, done } = await commands()
+  expect(await run('clock verifier1 -1m30s')).toMatchObject({
+    did: "verifier1-geth and verifier1-node are 90s behind the machine's clock.",
+  })
+  expect(await run('clock batcher +2s')).toMatchObject({ did: "batcher is 2s ahead of the machine's clock." })
+  expect(await run('clock batcher 0')).toMatchObject({ did: 'batcher is on time again.' })
+  expect(done).toEqual([
+    ...['clock verifier1-geth -90000', 'clock verifier1-node -90000', 'clock batcher 2000', 'clock batcher 0'],
+  ])
 })
 
 it('changes L1', async () => {

@@ -11,7 +11,7 @@ import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
 import { changeL1, reorg } from './l1Commands.ts'
 import { changeLink, heal, partition } from './linkCommands.ts'
 import { addNode, removeNode } from './nodeCommands.ts'
-import { killProgram, pauseProgram, startProgram, stopProgram } from './programCommands.ts'
+import { killProgram, pauseProgram, setClock, startProgram, stopProgram } from './programCommands.ts'
 
 type Handler = (testnet: CommandedTestnet, words: readonly string[]) => Promise<CommandOutcome>
 /** Runs one command line, already split. Throws UsageError where the words are wrong, or cannot be followed now. */
@@ -27,6 +27,7 @@ const BY_NAME: Readonly<Record<TestnetCommandName, Handler>> = {
   heal,
   reorg,
   l1: changeL1,
+  clock: setClock,
   'add-node': addNode,
   'remove-node': removeNode,
 }

@@ -1,3 +1,4 @@
+import { formatDuration, parseDurationMs } from '../../src/lib/duration.ts'
 import { UsageError } from '../../src/lib/errors.ts'
 import { listOf } from '../../src/lib/phrases.ts'
 import type { NodeEndpoints } from '../runner/events.ts'
@@ -55,6 +56,30 @@ export async function startProgram(
   ].join(' ')
   const { rollupRpc } = nodeAt(testnet, target) ?? sequencerOf(testnet)
   return { did, lookAt: `Heads catch up: npx devium status --rpc ${rollupRpc}` }
+}
+
+const MAX_CLOCK_MS = 365 * 24 * 3_600_000
+
+/** `clock NODE +30s`, `clock NODE -30s`, `clock NODE 0`. */
+export async function setClock(
+  testnet: CommandedTestnet,
+  [target = '', text = '']: readonly string[],
+): Promise<CommandOutcome> {
+  const [, sign = '', amount = ''] = /^([+-]?)(.*)$/.exec(text) ?? []
+  const ms = parseDurationMs(amount)
+  if (ms > MAX_CLOCK_MS) throw new UsageError(`clock: expected a year at most, got "${text}"`)
+  const running = runningAt(testnet, target)
+  for (const name of running) testnet.programs.setClock(name, sign === '-' ? -ms : ms)
+  const are = running.length === 1 ? 'is' : 'are'
+  const side = sign === '-' ? 'behind' : 'ahead of'
+  const { rollupRpc } = nodeAt(testnet, target) ?? sequencerOf(testnet)
+  return {
+    did:
+      ms === 0
+        ? `${listOf(running)} ${are} on time again.`
+        : `${listOf(running)} ${are} ${formatDuration(ms)} ${side} the machine's clock.`,
+    lookAt: `Blocks look too old or too new: npx devium p2p health --rpc ${rollupRpc}`,
+  }
 }
 
 /** Programs that a word stands for, each after those that it needs. Throws UsageError where there are none. */

@@ -1,5 +1,6 @@
-// Loaded into every program of a testnet with `node --import`. Its standard input is a pipe that the runner holds and
-// never writes to: the kernel closes it when the runner ends in whatever way, so that no program outlives the runner.
+// Loaded into every program of a testnet with `node --import`. Its standard input is a pipe that the runner holds: the
+// kernel closes it when the runner ends in whatever way, so that no program outlives the runner. The runner writes to it
+// only to set the program's clock, a line each: `clock <milliseconds ahead of the machine's>`.
 import process from 'node:process'
 
 /** Long enough for a database to close. */
@@ -13,6 +14,18 @@ function pull() {
   setTimeout(() => process.kill(process.pid, 'SIGKILL'), GRACE_MS).unref()
 }
 
+const { now } = Date
+let aheadMs = 0
+// From the start on: what keeps this function has the right time later, too.
+Date.now = () => now() + aheadMs
+
+process.stdin.on('data', (bytes) => {
+  const [line] =
+    String(bytes)
+      .match(/^clock -?\d+$/gm)
+      ?.slice(-1) ?? []
+  if (line !== undefined) aheadMs = Number(line.slice('clock '.length))
+})
 process.stdin.on('end', pull).on('close', pull).on('error', pull)
 process.stdin.resume()
 process.stdin.unref?.()

@@ -77,6 +77,19 @@ describe('ManagedProcess', () => {
     expect(running.output()).toContain('terminated')
   })
 
+  it('has the clock that it is given', async () => {
+    const source = `const { now } = Date
+      setInterval(() => console.log(Math.round((now() - performance.timeOrigin - performance.now()) / 60_000), 'min'), 20)
+      console.log('up')`
+    const running = ManagedProcess.start(spec('clock', source))
+    await running.outputHas('up', WAIT_LIMIT_MS)
+    expect(running.setClock(-1_800_000)).toBe(true)
+    await running.outputHas('-30 min', WAIT_LIMIT_MS)
+    running.setClock(600_000)
+    await running.outputHas('\n10 min', WAIT_LIMIT_MS)
+    await running.stop('SIGKILL', WAIT_LIMIT_MS)
+  })
+
   it('shows only what this run has written', async () => {
     const first = spec('log', "console.log('first run')")
     await ManagedProcess.start(first).exited

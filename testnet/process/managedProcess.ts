@@ -122,6 +122,13 @@ export class ManagedProcess {
     this.isPaused = false
   }
 
+  /** Sets its clock so far ahead of the machine's. Returns whether it can: one that is not ours has a clock of its own. */
+  setClock(aheadMs: number): boolean {
+    if (!('script' in this.spec.command)) return false
+    this.child.stdin?.write(`clock ${Math.round(aheadMs)}\n`)
+    return true
+  }
+
   /** Asks it to end with `signal`; kills it when it has not done so in time. Resolves to whether it ended by itself. */
   async stop(signal: NodeJS.Signals, timeoutMs: number): Promise<boolean> {
     if (!this.running) return true

@@ -90,6 +90,13 @@ export class RunningPrograms {
     process.pause()
   }
 
+  /** Sets a program's clock, until it is started again. Throws UsageError for one whose clock nobody can set. */
+  setClock(name: string, aheadMs: number): void {
+    const { process } = this.find(name)
+    if (!process.setClock(aheadMs))
+      throw new UsageError(`clock: ${name} is no program of devium: it has the machine's clock`)
+  }
+
   /** So that they can hear of the end. */
   resumeAll(): void {
     for (const { process } of this.programs.values()) process.resume()

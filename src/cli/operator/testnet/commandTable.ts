@@ -39,6 +39,10 @@ export const TESTNET_COMMANDS = [
     ...{ name: 'l1', words: 'stop|start|fees xN', count: { least: 1, most: 2 } },
     description: 'L1 makes no more blocks, or makes blocks again; or its next base fee is N times as high',
   },
+  {
+    ...{ name: 'clock', words: 'PROGRAM +30s|-30s|0', count: { least: 2, most: 2 } },
+    description: "Set the clock of a node's programs, or of the batcher, until they are started again",
+  },
   { name: 'add-node', words: '', count: NONE, description: 'Start one more verifier' },
   { name: 'remove-node', words: 'NODE', count: ONE, description: 'Stop a verifier for good; its data stay' },
 ] as const satisfies readonly TestnetCommandSpec[]

@@ -27,6 +27,8 @@ export function addTestnetCommands(program: Command): void {
       .helpOption('--help', 'Show this help')
       .option('--dir <path>', "The testnet's directory", 'devnet')
       .option('--json', 'Print the raw answer')
+    // Not a flag: what is behind the machine's clock.
+    if (name === 'clock') own.allowUnknownOption()
     // The runner says what is wrong with them, to whoever asks it.
     if (count.most > 0) own.argument(count.least > 0 ? '<words...>' : '[words...]', words)
     own.action(async (given: string[] | TestnetCommandOptions) => {
