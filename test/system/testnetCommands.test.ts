@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createDeviumCommand } from '../../src/cli/operator/deviumCommand.ts'
 import { runCommand } from '../../src/cli/testUtils/runCommand.ts'
+import { DEV_KEYS, signTransaction } from '../../src/execution/testUtils/signTransaction.ts'
 import type { RpcClient } from '../../src/jsonRpc/client.ts'
-import { toQuantity } from '../../src/lib/hex.ts'
+import { toHex, toQuantity } from '../../src/lib/hex.ts'
 import { heads } from '../support/heads.ts'
 import { createRpcClients } from '../support/rpcClients.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
@@ -149,6 +150,26 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     await net.command('clock verifier1 0')
     await catchesUp(verifier)
     await expect(net.command('clock l1 +1s')).rejects.toThrow(/l1 is no program of devium/)
+  })
+
+  it('have another node make the blocks: heads go on, transactions and batches reach it', async () => {
+    const head = await heads(sequencer)
+    expect((await net.command('sequencer move verifier1')).did).toMatch(
+      /^verifier1 makes the blocks; sequencer is a verifier/,
+    )
+    expect(await verifier.request('admin_sequencerActive', [])).toBe(true)
+    // The block that it had before is on the chain of now.
+    expect(await blockHash(net.nodes[1]?.ethRpc ?? '', head.unsafe_l2.number)).toBe(head.unsafe_l2.hash)
+    const { raw, hash } = signTransaction(DEV_KEYS[0], { to: `0x${'d3'.repeat(20)}`, value: 1n })
+    const engine = clients.connectTo(net.nodes[0]?.ethRpc ?? '')
+    await engine.request('eth_sendRawTransaction', [toHex(raw)])
+    const receipt = () => engine.request('eth_getTransactionReceipt', [hash])
+    await expect.poll(receipt).toMatchObject({ status: '0x1' })
+    const made = await unsafe(verifier)
+    await expect.poll(() => safe(sequencer)).toBeGreaterThan(made)
+    await net.command('sequencer move sequencer')
+    expect(await sequencer.request('admin_sequencerActive', [])).toBe(true)
+    await catchesUp(verifier)
   })
 
   it('add a node, which follows by gossip, and remove it', async () => {

@@ -11,6 +11,9 @@ export interface CommandedTestnet {
   l1: Pick<L1, 'stopBlocks' | 'startBlocks' | 'reorg' | 'multiplyBaseFee'>
   l1Heads(): Promise<{ head: number; finalized: number }>
   links: PeerLinks
+  /** Name of the node that makes the blocks. */
+  readonly sequencer: string
+  moveSequencer(name: string): Promise<void>
   /** Returns its name. */
   addNode(): Promise<string>
   removeNode(name: string): Promise<void>

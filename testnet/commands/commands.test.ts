@@ -58,6 +58,8 @@ async function commands() {
     multiplyBaseFee: async (factor: number) => BigInt(factor * 2e9),
   }
   const nodes = {
+    sequencer: 'sequencer',
+    moveSequencer: async (name: string) => void done.push(`move to ${name}`),
     addNode: async () => 'verifier1',
     removeNode: async (name: string) => void done.push(`remove ${name}`),
   }
@@ -121,6 +123,9 @@ it.each([
   ['clock l1', /^clock: expected "clock PROGRAM/],
   ['clock verifier1 soon', /expected a duration such as 500ms/],
   ['clock verifier1 +9000h', 'clock: expected a year at most, got "+9000h"'],
+  ['sequencer stop verifier1', 'sequencer: expected "sequencer move NODE", got "sequencer stop"'],
+  ['sequencer move sequencer', 'sequencer makes the blocks already'],
+  ['sequencer move verifier4', 'there is no node "verifier4": expected one of verifier1'],
   ['heal', 'heal: all links are whole'],
 ])('refuses "%s"', async (line, message) => {
   const { run, events } = await commands()

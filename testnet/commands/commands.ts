@@ -10,7 +10,7 @@ import type { Emit } from '../runner/events.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
 import { changeL1, reorg } from './l1Commands.ts'
 import { changeLink, heal, partition } from './linkCommands.ts'
-import { addNode, removeNode } from './nodeCommands.ts'
+import { addNode, moveSequencer, removeNode } from './nodeCommands.ts'
 import { killProgram, pauseProgram, setClock, startProgram, stopProgram } from './programCommands.ts'
 
 type Handler = (testnet: CommandedTestnet, words: readonly string[]) => Promise<CommandOutcome>
@@ -28,6 +28,7 @@ const BY_NAME: Readonly<Record<TestnetCommandName, Handler>> = {
   reorg,
   l1: changeL1,
   clock: setClock,
+  sequencer: moveSequencer,
   'add-node': addNode,
   'remove-node': removeNode,
 }

@@ -14,12 +14,30 @@ export async function addNode(testnet: CommandedTestnet): Promise<CommandOutcome
 export async function removeNode(testnet: CommandedTestnet, [name = '']: readonly string[]): Promise<CommandOutcome> {
   const nodes = testnet.endpoints.nodes.map((node) => node.name)
   if (!nodes.includes(name))
-    throw new UsageError(`there is no node "${name}": expected one of ${nodes.slice(1).join(', ')}`)
+    throw new UsageError(
+      `there is no node "${name}": expected one of ${nodes.filter((one) => one !== testnet.sequencer).join(', ')}`,
+    )
   if (name === sequencerOf(testnet).name)
     throw new UsageError(`${name} makes the blocks: it can be stopped, not removed`)
   await testnet.removeNode(name)
   return {
     did: `${name} has ended, and is no part of the testnet any more. Its data stay in the directory.`,
     lookAt: `The other nodes lose a peer: npx devium p2p peers --rpc ${sequencerRpc(testnet)}`,
+  }
+}
+
+export async function moveSequencer(
+  testnet: CommandedTestnet,
+  [action, name = '']: readonly string[],
+): Promise<CommandOutcome> {
+  const others = testnet.endpoints.nodes.map((node) => node.name).filter((one) => one !== testnet.sequencer)
+  if (action !== 'move') throw new UsageError(`sequencer: expected "sequencer move NODE", got "sequencer ${action}"`)
+  if (name === testnet.sequencer) throw new UsageError(`${name} makes the blocks already`)
+  if (!others.includes(name)) throw new UsageError(`there is no node "${name}": expected one of ${others.join(', ')}`)
+  const before = testnet.sequencer
+  await testnet.moveSequencer(name)
+  return {
+    did: `${name} makes the blocks; ${before} is a verifier, and the batch submitter asks ${name}.`,
+    lookAt: `Heads go on without a gap: npx devium sequencer status --rpc ${sequencerRpc(testnet)}`,
   }
 }

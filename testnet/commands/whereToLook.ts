@@ -1,8 +1,8 @@
 import type { NodeEndpoints } from '../runner/events.ts'
 import type { CommandedTestnet } from './commandedTestnet.ts'
 
-export function sequencerOf({ endpoints }: CommandedTestnet): NodeEndpoints {
-  const [sequencer] = endpoints.nodes
+export function sequencerOf(testnet: CommandedTestnet): NodeEndpoints {
+  const sequencer = testnet.endpoints.nodes.find(({ name }) => name === testnet.sequencer)
   if (sequencer === undefined) throw new RangeError('a testnet has a sequencer')
   return sequencer
 }

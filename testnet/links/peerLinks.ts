@@ -1,9 +1,12 @@
+import { SequencerEntrance } from './sequencerEntrance.ts'
 import { type LinkQuality, startTcpProxy, type TcpProxy } from './tcpProxy.ts'
 
 export interface LinkedNode {
   name: string
   /** Where it listens for peers. */
   port: number
+  /** Where its execution client takes transactions. */
+  ethPort?: number
 }
 
 /** By key. */
@@ -17,6 +20,8 @@ const WHOLE: LinkQuality = { delayMs: 0 }
  * fault is in force doors let nobody in, so that there is no way round a link.
  */
 export class PeerLinks {
+  /** Of transactions, which are no peers' affair, but go between nodes too. */
+  readonly entrance: SequencerEntrance
   private readonly host: string
   private readonly nodes: LinkedNode[] = []
   private readonly doors = new Map<string, TcpProxy>()
@@ -26,14 +31,19 @@ export class PeerLinks {
   private sides: readonly (readonly string[])[] = []
   private faults: Faults = new Map()
 
-  private constructor(host: string) {
+  private constructor(host: string, entrance: SequencerEntrance) {
     this.host = host
+    this.entrance = entrance
   }
 
   static async open(nodes: readonly LinkedNode[], host: string): Promise<PeerLinks> {
-    const links = new PeerLinks(host)
+    const links = new PeerLinks(host, await SequencerEntrance.open(nodes[0]?.ethPort ?? 0, host))
     for (const node of nodes) await links.add(node)
     return links
+  }
+
+  get entrancePort(): number {
+    return this.entrance.port
   }
 
   /** The nodes in order; the later of two dials. */
@@ -140,7 +150,7 @@ export class PeerLinks {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.doors.values(), ...this.pairs.values()].map((proxy) => proxy.close()))
+    await Promise.all([this.entrance, ...this.doors.values(), ...this.pairs.values()].map((proxy) => proxy.close()))
   }
 
   private apply(): void {

@@ -28,6 +28,8 @@ export class RunningPrograms {
   private readonly programs = new Map<string, Program>()
   /** Ended on purpose: no reason to end the others. */
   private readonly dismissed = new WeakSet<ManagedProcess>()
+  /** Nobody misses them. */
+  private readonly replaced = new WeakSet<ManagedProcess>()
   private toleratesDeaths = false
 
   constructor(modules: ProgramModules) {
@@ -56,6 +58,20 @@ export class RunningPrograms {
   /** Those that have ended, in the order in which they need each other. */
   ended(): string[] {
     return [...this.programs].filter(([, { process }]) => !process.running).map(([name]) => name)
+  }
+
+  /** Ends a program, if it runs, and starts it with another specification. */
+  async replace(spec: ProcessSpec, signal: NodeJS.Signals, again?: () => ProcessSpec): Promise<void> {
+    const { process } = this.find(spec.name)
+    this.replaced.add(process)
+    await process.stop(signal, EXIT_TIMEOUT_MS)
+    this.start(spec, again)
+    this.modules.emit({ event: 'started-again', program: spec.name })
+  }
+
+  /** What it is to be started with after it has ended. */
+  setAgain(name: string, again: () => ProcessSpec): void {
+    this.find(name).again = again
   }
 
   /** Nobody can start it again. */
@@ -121,6 +137,7 @@ export class RunningPrograms {
   }
 
   private async onCrash(crashed: ManagedProcess): Promise<void> {
+    if (this.replaced.has(crashed)) return
     if (!this.toleratesDeaths && !this.dismissed.has(crashed)) return this.modules.fail(await crashed.failure())
     this.modules.emit({ event: 'ended', program: crashed.name, ...(await crashed.ending()) })
   }

@@ -7,7 +7,7 @@ import { assignPorts } from './ports.ts'
 import { rollupNode } from './programs.ts'
 import { describeEndpoints, describeNodes, openToken, type TestnetSetup } from './setup.ts'
 
-const LINKS = { doorPort: () => 41_000, pairPort: () => 41_001 }
+const LINKS = { entrancePort: 41_002, doorPort: () => 41_000, pairPort: () => 41_001 }
 
 function setupOn(host: string): TestnetSetup {
   const dir = mkdtempSync(join(tmpdir(), 'devium-setup-'))
@@ -60,6 +60,7 @@ it('one that only this machine reaches asks for none', () => {
 it('nodes dial each other by the proxy of the two, and tell others of their door', () => {
   const setup = setupOn('127.0.0.1')
   const links = {
+    entrancePort: 41_002,
     doorPort: (name: string) => name.length,
     pairPort: (one: string, other: string) => `${one} ${other}`.length,
   }

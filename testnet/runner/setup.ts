@@ -45,6 +45,8 @@ export interface NodeDescription {
 export interface NodeLinks {
   /** Where others dial a node that they found by discovery. */
   doorPort(name: string): number
+  /** Where transactions are sent on to the node that makes blocks. */
+  entrancePort: number
   /** Where the later of two nodes dials the earlier. */
   pairPort(earlier: string, later: string): number
 }
@@ -89,7 +91,7 @@ export function describeNode(
     door: { ip: to, port: links.doorPort(own.name) },
     // The sequencer is found without one.
     bootnodes: sequencer === undefined ? [] : [sequencer.enode],
-    ...(sequencer === undefined ? {} : { sequencerRpc: `http://${to}:${sequencer.ports.ethRpc}` }),
+    sequencerRpc: `http://${to}:${links.entrancePort}`,
     tokenFile: token?.file,
     dashboard: {
       name: own.name,
@@ -103,7 +105,7 @@ export function describeNode(
 
 /** Before the nodes are described: each is told the ports of its links. */
 export async function openLinks({ ports, host }: Pick<TestnetSetup, 'ports' | 'host'>): Promise<PeerLinks> {
-  const nodes = ports.nodes.map(({ p2p }, index) => ({ name: nodeName(index), port: p2p }))
+  const nodes = ports.nodes.map(({ p2p, ethRpc }, index) => ({ name: nodeName(index), port: p2p, ethPort: ethRpc }))
   const links = await PeerLinks.open(nodes, reachableHost(host))
   for (const [index, { name }] of nodes.entries()) {
     for (const other of neighboursAmong(nodes.slice(0, index))) await links.openPair(other.name, name)

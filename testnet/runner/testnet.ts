@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
 import { describeError } from '../../src/lib/errors.ts'
 import { quantityToNumber } from '../../src/lib/hex.ts'
-import { type Fork, isForkActive } from '../../src/rollup/protocol/index.ts'
+import type { Fork } from '../../src/rollup/protocol/index.ts'
 import { roles } from '../accounts.ts'
 import { batchInboxAddress } from '../chainParameters.ts'
 import { forksAround } from '../forks.ts'
@@ -14,10 +13,10 @@ import { latestBlock } from '../l1/rpc.ts'
 import type { PeerLinks } from '../links/peerLinks.ts'
 import type { ProcessSpec } from '../process/managedProcess.ts'
 import { addressBook } from './addresses.ts'
-import { binDirectory } from './binDirectory.ts'
 import { ChainMaker, ForkWriter } from './chain.ts'
 import { createL1 } from './createL1.ts'
 import type { Emit, Endpoints, Milestone } from './events.ts'
+import { handOver } from './handOver.ts'
 import { joinText } from './joinText.ts'
 import { type L1, L1_PROGRAM } from './l1.ts'
 import { writeLagoonFiles } from './lagoonFiles.ts'
@@ -25,18 +24,8 @@ import { nodeName } from './layout.ts'
 import { writeManifest } from './manifest.ts'
 import { bearerOf, NodeClients } from './nodeClients.ts'
 import { claimNodePorts } from './ports.ts'
-import {
-  BATCHER_PROGRAM,
-  batchSubmitter,
-  geth,
-  gethInit,
-  gethProgram,
-  nodeProgram,
-  type ProgramCall,
-  reachableHost,
-  rollupNode,
-  sequencerNode,
-} from './programs.ts'
+import { ProgramSpecs } from './programSpecs.ts'
+import { BATCHER_PROGRAM, gethProgram, nodeProgram, reachableHost } from './programs.ts'
 import { createProposer } from './proposer.ts'
 import { haveSameBlock, waitForAnswer } from './readiness.ts'
 import { RunningPrograms } from './runningPrograms.ts'
@@ -91,6 +80,7 @@ export class Testnet {
   private readonly l1Client: RpcClient
   readonly l1: L1
   private readonly clients: NodeClients
+  private readonly specs: ProgramSpecs
   private readonly statusReader: StatusReader
   private readonly milestones: Milestone[] = []
   private readonly nodes: NodeDescription[]
@@ -111,6 +101,7 @@ export class Testnet {
     this.modules = modules
     this.links = modules.links
     this.setup = setup
+    this.specs = new ProgramSpecs(setup)
     if (!setup.resumed) this.headAtStart = 0
     this.options = options
     this.programs = new RunningPrograms(modules)
@@ -146,22 +137,12 @@ export class Testnet {
     await writeFile(setup.layout.addresses, `${JSON.stringify(addressBook(this.endpoints), null, 2)}\n`)
     await writeFile(setup.layout.joinText, joinText(this.endpoints, setup.layout, setup.host, setup.ports.spare))
     if (setup.resumed) this.headAtStart = await this.keptHead(signal)
-    for (const node of this.nodes)
-      this.programs.start(this.spec(nodeProgram(node.layout.name), this.rollupNodeCall(node)))
+    for (const node of this.nodes) this.programs.start(this.specs.rollupNode(node))
 
     const first = this.clients.get(nodeName(0))
     await waitForAnswer(first, 'optimism_rollupConfig', signal)
     this.reached('sequencer answers')
-    const { ports, host, resumed, da, chain } = setup
-    const hasBrotli = isForkActive(chain, 'fjord', chain.genesisTime)
-    const cellProofs = chain.l1 !== undefined
-    const tokenFile = setup.token?.file
-    const submitter = (resumed: boolean) =>
-      this.spec(
-        BATCHER_PROGRAM,
-        batchSubmitter(ports, host, roles.batcher.privateKey, { resumed, da, hasBrotli, cellProofs, tokenFile }),
-      )
-    this.programs.start(submitter(resumed), () => submitter(true))
+    this.programs.start(this.specs.submitter(this.nodes, setup.resumed), () => this.specs.submitter(this.nodes, true))
     this.proposer = createProposer({ l1: this.l1Client, rollup: first }, setup)
     this.proposing = this.proposer.run(this.stopping.signal)
     await this.waitUntilReady(signal)
@@ -206,11 +187,13 @@ export class Testnet {
     this.stopping.abort()
     await this.proposing
     const batcherAdmin = this.batcherAdmin()
+    const names = this.nodes.map(({ layout }) => layout.name)
+    const nodes = [this.sequencer, ...names.filter((name) => name !== this.sequencer)]
     await stopInOrder(this.modules.emit, {
       batcherAdmin,
       batcher: programs.get(BATCHER_PROGRAM),
-      rollupNodes: this.nodes.map((node) => programs.get(nodeProgram(node.layout.name))),
-      geths: this.nodes.map((node) => programs.get(gethProgram(node.layout.name))),
+      rollupNodes: nodes.map((name) => programs.get(nodeProgram(name))),
+      geths: nodes.map((name) => programs.get(gethProgram(name))),
       l1: programs.get(L1_PROGRAM),
       endL1Blocks: () => this.l1.close(),
     })
@@ -246,7 +229,7 @@ export class Testnet {
     const node = describeNode(setup, links, { earlier: this.nodes, name, ports })
     const endpoints = nodeEndpoints(setup.host, node)
     await this.startGeth(node, false)
-    this.programs.start(this.spec(nodeProgram(name), this.rollupNodeCall(node)))
+    this.programs.start(this.specs.rollupNode(node))
     this.clients.add(endpoints)
     this.nodes.push(node)
     this.endpoints.nodes.push(endpoints)
@@ -269,6 +252,41 @@ export class Testnet {
     nodes.splice(0, nodes.length, ...nodes.filter((node) => isOther(node.name)))
     await this.clients.remove(name)
     await this.links.remove(name)
+  }
+
+  /** Name of the node that makes the blocks. */
+  get sequencer(): string {
+    return this.specs.sequencer
+  }
+
+  /** Has another node make the blocks, on the block that the one before made last. */
+  async moveSequencer(name: string): Promise<void> {
+    const { specs, clients, programs } = this
+    const [before, node] = [specs.sequencer, name].map((one) => this.nodes.find(({ layout }) => layout.name === one))
+    if (before === undefined || node === undefined) throw new RangeError(`there is no node ${name}`)
+    await handOver(
+      { from: clients.get(specs.sequencer), to: clients.get(name), signal: this.stopping.signal },
+      {
+        prepare: () => this.restart(specs.geth(node, { isSequencer: true }), specs.standby(node), name),
+        giveUp: () => this.restart(specs.geth(node), specs.rollupNode(node), name),
+      },
+    )
+    const former = specs.sequencer
+    specs.sequencer = name
+    this.links.entrance.leadTo(node.ports.ethRpc)
+    // As it is started when it has ended.
+    programs.setAgain(nodeProgram(name), () => specs.rollupNode(node))
+    await this.restart(specs.geth(before), specs.rollupNode(before), former)
+    const submitter = () => specs.submitter(this.nodes, true)
+    await programs.replace(submitter(), 'SIGTERM', submitter)
+  }
+
+  /** Both programs of a node, with other flags. */
+  private async restart(geth: ProcessSpec, node: ProcessSpec, name: string): Promise<void> {
+    if (this.programs.isRunning(node.name)) await this.programs.end(node.name, 'SIGTERM')
+    await this.programs.replace(geth, 'SIGINT')
+    await this.programs.replace(node, 'SIGTERM')
+    await waitForAnswer(this.clients.get(name), 'optimism_rollupConfig', this.stopping.signal)
   }
 
   private batcherAdmin(): RpcClient {
@@ -327,13 +345,12 @@ export class Testnet {
   }
 
   private async startGeth(node: NodeDescription, initAgain: boolean): Promise<void> {
-    const name = gethProgram(node.layout.name)
     // A node whose execution client's data were taken away begins at the genesis block again.
     if (initAgain || !existsSync(node.layout.initialised) || !existsSync(node.layout.gethDataDir)) {
-      await this.programs.group.run(this.spec(name, gethInit(node.call.files)))
+      await this.programs.group.run(this.specs.gethInit(node))
       await writeFile(node.layout.initialised, '')
     }
-    this.programs.start(this.spec(name, geth(node.call)))
+    this.programs.start(this.specs.geth(node))
   }
 
   /** Asked of its execution client: a busy machine may be past a fork when the rollup node first answers. */
@@ -343,21 +360,6 @@ export class Testnet {
       return quantityToNumber(await waitForAnswer(client, 'eth_blockNumber', signal), 'L2 block number')
     } finally {
       await client.close()
-    }
-  }
-
-  private rollupNodeCall(node: NodeDescription): ProgramCall {
-    return node === this.nodes[0] ? sequencerNode(node.call, roles.sequencer.privateKey) : rollupNode(node.call)
-  }
-
-  private spec(name: string, { program, args, env }: ProgramCall): ProcessSpec {
-    const script = join(binDirectory(), `${program}.mjs`)
-    return {
-      name,
-      command: { script },
-      args,
-      logPath: this.setup.layout.log(name),
-      ...(env === undefined ? {} : { env }),
     }
   }
 

@@ -43,6 +43,10 @@ export const TESTNET_COMMANDS = [
     ...{ name: 'clock', words: 'PROGRAM +30s|-30s|0', count: { least: 2, most: 2 } },
     description: "Set the clock of a node's programs, or of the batcher, until they are started again",
   },
+  {
+    ...{ name: 'sequencer', words: 'move NODE', count: { least: 2, most: 2 } },
+    description: 'Have another node make the blocks; both nodes and the batcher are started again for it',
+  },
   { name: 'add-node', words: '', count: NONE, description: 'Start one more verifier' },
   { name: 'remove-node', words: 'NODE', count: ONE, description: 'Stop a verifier for good; its data stay' },
 ] as const satisfies readonly TestnetCommandSpec[]

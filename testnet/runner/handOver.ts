@@ -1,0 +1,46 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
+import { DeviumError } from '../../src/lib/errors.ts'
+import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
+
+const POLL_MS = 100
+/** Blocks come by gossip within a second; what was missed during a start comes by request or from L1. */
+const FOLLOW_TIMEOUT_MS = 60_000
+/** The last sealed block is waited for. */
+const STOP_TIMEOUT_MS = 60_000
+
+/**
+ * Has the rollup node `to` make blocks in place of `from`: on the same block, so that the chain has no gap and no branch.
+ * `prepare` makes a stopped sequencer of it, `giveUp` a verifier again.
+ */
+export async function handOver(
+  { from, to, signal }: { from: RpcClient; to: RpcClient; signal: AbortSignal },
+  steps: { prepare(): Promise<void>; giveUp(): Promise<void> },
+): Promise<void> {
+  await steps.prepare()
+  let stoppedAt: unknown
+  try {
+    const { number } = await unsafeHead(from)
+    await until(async () => (await unsafeHead(to)).number >= number, signal)
+    stoppedAt = await from.request('admin_stopSequencer', [], { timeoutMs: STOP_TIMEOUT_MS })
+    await until(async () => (await unsafeHead(to)).hash === stoppedAt, signal)
+    await to.request('admin_startSequencer', [stoppedAt])
+  } catch (error) {
+    if (stoppedAt !== undefined) await from.request('admin_startSequencer', [stoppedAt])
+    await steps.giveUp()
+    throw error
+  }
+}
+
+async function unsafeHead(node: RpcClient): Promise<{ number: number; hash: string }> {
+  const head = new JsonObjectReader(await node.request('devium_syncStatus', []), 'sync status').object('unsafe_l2')
+  return { number: head.integer('number'), hash: head.hex('hash', 32) }
+}
+
+async function until(isSo: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+  const deadline = performance.now() + FOLLOW_TIMEOUT_MS
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new DeviumError('hand-over', 'the other node does not follow the sequencer')
+    await delay(POLL_MS, undefined, { signal })
+  }
+}
