@@ -618,7 +618,7 @@ describe('a testnet', { shuffle: false }, () => {
     const before = await heads(sequencer().rollupRpc)
     for (const program of ['verifier2-node', 'verifier1-geth', 'batcher', 'l1']) testnet.startAgain(program)
     const warnings = () => testnet.events.flatMap((event) => (event.event === 'warning' ? [event.message] : []))
-    await expect.poll(warnings).toEqual(['l1 has not ended'])
+    await expect.poll(warnings).toEqual(['standard input: l1 has not ended, and is not paused'])
     // Under its old key, by which the others know it.
     const self = () => rpc(verifier.rollupRpc, 'opp2p_self').catch(() => undefined)
     await expect.poll(self).toMatchObject({ peerID: verifier.peerId })
