@@ -74,7 +74,8 @@ async function run(options: TestnetOptions, { signal, fail, given, warnings }: R
   const modules = { emit: (event: TestnetEvent) => view.handle(event), fail: (error: unknown) => fail(explain(error)) }
   const links = await openLinks(setup)
   const testnet = new Testnet({ ...modules, links }, setup, describeNodes(setup, links), { failFast })
-  const commands = createCommands(testnet, modules.emit)
+  const ready = Promise.withResolvers<void>()
+  const commands = createCommands(testnet, modules.emit, ready.promise)
   // A second Ctrl-C, or a bug of the runner: nothing is left behind.
   const onExit = () => {
     testnet.kill()
@@ -92,9 +93,10 @@ async function run(options: TestnetOptions, { signal, fail, given, warnings }: R
   let failure: unknown
   let control: ControlServer | undefined
   try {
+    control = await startControlServer(commands, layout.control)
     await testnet.start(signal)
     isReady = true
-    control = await startControlServer(commands, layout.control)
+    ready.resolve()
     if (!failFast && !process.stdin.isTTY) takeCommands(commands, modules.emit)
     await watch(testnet, view, signal)
   } catch (error) {

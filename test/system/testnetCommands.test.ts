@@ -152,6 +152,25 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     await expect(net.command('clock l1 +1s')).rejects.toThrow(/l1 is no program of devium/)
   })
 
+  it('load the chain with transactions', async () => {
+    const engine = clients.connectTo(net.nodes[1]?.ethRpc ?? '')
+    const count = async (kind: string): Promise<number> => {
+      const head = toQuantity(await unsafe(verifier))
+      const block = (await engine.request('eth_getBlockByNumber', [head, true])) as {
+        transactions: { input: string }[]
+      }
+      const isOfKind = ({ input }: { input: string }) => (kind === 'data' ? /^0x(da){4000}$/ : /^0x$/).test(input)
+      return block.transactions.filter(isOfKind).length
+    }
+    await net.command('load 40')
+    await expect.poll(() => count('transfers')).toBeGreaterThan(20)
+    await net.command('load 10 data')
+    await expect.poll(() => count('data')).toBeGreaterThan(4)
+    expect((await net.command('load off')).did).toMatch(/^The load has ended: \d+ transactions taken, 0 refused\.$/)
+    await expect.poll(() => count('data')).toBe(0)
+    await expect(net.command('load off')).rejects.toThrow('load: none runs')
+  })
+
   it('have another node make the blocks: heads go on, transactions and batches reach it', async () => {
     const head = await heads(sequencer)
     expect((await net.command('sequencer move verifier1')).did).toMatch(

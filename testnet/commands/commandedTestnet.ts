@@ -1,5 +1,6 @@
 import type { CommandResult } from '../../src/cli/operator/testnet/commandTable.ts'
 import type { PeerLinks } from '../links/peerLinks.ts'
+import type { TransactionLoad } from '../load/transactionLoad.ts'
 import type { Endpoints } from '../runner/events.ts'
 import type { L1 } from '../runner/l1.ts'
 import type { RunningPrograms } from '../runner/runningPrograms.ts'
@@ -11,6 +12,7 @@ export interface CommandedTestnet {
   l1: Pick<L1, 'stopBlocks' | 'startBlocks' | 'reorg' | 'multiplyBaseFee'>
   l1Heads(): Promise<{ head: number; finalized: number }>
   links: PeerLinks
+  load: Pick<TransactionLoad, 'start' | 'stop' | 'isRunning' | 'accepted' | 'refused'>
   /** Name of the node that makes the blocks. */
   readonly sequencer: string
   moveSequencer(name: string): Promise<void>

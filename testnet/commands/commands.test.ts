@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { nextTurn } from '../../src/lib/nextTurn.ts'
 import { PeerLinks } from '../links/peerLinks.ts'
 import type { TestnetEvent } from '../runner/events.ts'
 import { createCommands, wordsOf } from './commands.ts'
@@ -19,7 +20,7 @@ const node = (name: string, port: number) => ({
 const BATCHER = { adminRpc: 'http://127.0.0.1:9501', metrics: '', address: '0x00' } as const
 
 /** The programs of a testnet of two nodes, which note what is done to them. */
-async function commands() {
+async function commands({ ready = Promise.resolve() } = {}) {
   const names = ['l1', 'sequencer-geth', 'verifier1-geth', 'sequencer-node', 'verifier1-node', 'batcher']
   const ended = new Set<string>()
   const paused = new Set<string>()
@@ -58,13 +59,17 @@ async function commands() {
     multiplyBaseFee: async (factor: number) => BigInt(factor * 2e9),
   }
   const nodes = {
+    load: {
+      ...{ isRunning: true, accepted: 12, refused: 1, stop: async () => {} },
+      start: async (perSecond: number, kind: string) => void done.push(`load ${perSecond} ${kind}`),
+    },
     sequencer: 'sequencer',
     moveSequencer: async (name: string) => void done.push(`move to ${name}`),
     addNode: async () => 'verifier1',
     removeNode: async (name: string) => void done.push(`remove ${name}`),
   }
   const testnet = { programs, endpoints, links, peersOf, connect, l1, l1Heads, ...nodes }
-  const run = createCommands(testnet, (event) => events.push(event))
+  const run = createCommands(testnet, (event) => events.push(event), ready)
   return { run: (line: string) => run(wordsOf(line)), done, events, links }
 }
 
@@ -126,6 +131,9 @@ it.each([
   ['sequencer stop verifier1', 'sequencer: expected "sequencer move NODE", got "sequencer stop"'],
   ['sequencer move sequencer', 'sequencer makes the blocks already'],
   ['sequencer move verifier4', 'there is no node "verifier4": expected one of verifier1'],
+  ['load 0', 'load: expected 1 to 1000 transactions a second, and transfers or data; or off; got "0"'],
+  ['load 5 calls', /got "5 calls"$/],
+  ['load off now', /got "off now"$/],
   ['heal', 'heal: all links are whole'],
 ])('refuses "%s"', async (line, message) => {
   const { run, events } = await commands()
@@ -163,6 +171,14 @@ it('sets clocks', async () => {
   ])
 })
 
+it('loads the chain', async () => {
+  const { run, done } = await commands()
+  expect(await run('load 20')).toMatchObject({ did: '20 transactions a second (transfers) go to the sequencer.' })
+  await run('load 5 data')
+  expect(await run('load off')).toMatchObject({ did: 'The load has ended: 12 transactions taken, 1 refused.' })
+  expect(done).toEqual(['load 20 transfers', 'load 5 data'])
+})
+
 it('changes L1', async () => {
   const { run, done } = await commands()
   expect(await run('reorg 7')).toMatchObject({
@@ -172,6 +188,17 @@ it('changes L1', async () => {
   await run('l1 stop')
   await run('l1 start')
   expect(done).toEqual(['reorg 7', 'no blocks', 'blocks'])
+})
+
+it('waits with commands until the testnet is ready', async () => {
+  const { promise: ready, resolve } = Promise.withResolvers<void>()
+  const { run, done } = await commands({ ready })
+  const running = run('stop l1')
+  await nextTurn()
+  expect(done).toEqual([])
+  resolve()
+  await running
+  expect(done).toEqual(['SIGINT l1'])
 })
 
 it('follows one command at a time', async () => {

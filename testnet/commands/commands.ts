@@ -10,6 +10,7 @@ import type { Emit } from '../runner/events.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
 import { changeL1, reorg } from './l1Commands.ts'
 import { changeLink, heal, partition } from './linkCommands.ts'
+import { setLoad } from './loadCommand.ts'
 import { addNode, moveSequencer, removeNode } from './nodeCommands.ts'
 import { killProgram, pauseProgram, setClock, startProgram, stopProgram } from './programCommands.ts'
 
@@ -28,6 +29,7 @@ const BY_NAME: Readonly<Record<TestnetCommandName, Handler>> = {
   reorg,
   l1: changeL1,
   clock: setClock,
+  load: setLoad,
   sequencer: moveSequencer,
   'add-node': addNode,
   'remove-node': removeNode,
@@ -36,9 +38,9 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map(Object.entries(BY_NAME))
 
 const SPECS: readonly TestnetCommandSpec[] = TESTNET_COMMANDS
 
-/** One command at a time, in the order in which they came, whoever gave them. */
-export function createCommands(testnet: CommandedTestnet, emit: Emit): RunCommand {
-  let last: Promise<unknown> = Promise.resolve()
+/** One command at a time, in the order in which they came, whoever gave them; none before the testnet is ready. */
+export function createCommands(testnet: CommandedTestnet, emit: Emit, ready: Promise<void>): RunCommand {
+  let last: Promise<unknown> = ready
   return (words) => {
     const run = async (): Promise<CommandResult> => {
       const { handler, given } = readCommand(words)

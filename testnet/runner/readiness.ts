@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
 import { DeviumError } from '../../src/lib/errors.ts'
-import { isHex, toQuantity } from '../../src/lib/hex.ts'
+import { isHex, quantityToNumber, toQuantity } from '../../src/lib/hex.ts'
 import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import type { NodeEndpoints } from './events.ts'
 
@@ -43,4 +43,14 @@ export async function haveSameBlock(nodes: readonly Pick<NodeEndpoints, 'ethRpc'
   )
   const [first] = hashes
   return isHex(first, 32) && hashes.every((hash) => hash === first)
+}
+
+/** The head of a kept chain. Asked of its execution client: a busy machine may be past a fork when the rollup node first answers. */
+export async function keptHead(ethRpc: string, signal: AbortSignal): Promise<number> {
+  const client = createRpcClient({ url: ethRpc })
+  try {
+    return quantityToNumber(await waitForAnswer(client, 'eth_blockNumber', signal), 'L2 block number')
+  } finally {
+    await client.close()
+  }
 }

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
+import { systemClock } from '../../src/lib/clock.ts'
 import { describeError } from '../../src/lib/errors.ts'
-import { quantityToNumber } from '../../src/lib/hex.ts'
 import type { Fork } from '../../src/rollup/protocol/index.ts'
 import { roles } from '../accounts.ts'
 import { batchInboxAddress } from '../chainParameters.ts'
@@ -11,6 +11,7 @@ import { forksAround } from '../forks.ts'
 import type { OutputProposer } from '../l1/outputProposer.ts'
 import { latestBlock } from '../l1/rpc.ts'
 import type { PeerLinks } from '../links/peerLinks.ts'
+import { createLoad, type TransactionLoad } from '../load/transactionLoad.ts'
 import type { ProcessSpec } from '../process/managedProcess.ts'
 import { addressBook } from './addresses.ts'
 import { ChainMaker, ForkWriter } from './chain.ts'
@@ -27,7 +28,7 @@ import { claimNodePorts } from './ports.ts'
 import { ProgramSpecs } from './programSpecs.ts'
 import { BATCHER_PROGRAM, gethProgram, nodeProgram, reachableHost } from './programs.ts'
 import { createProposer } from './proposer.ts'
-import { haveSameBlock, waitForAnswer } from './readiness.ts'
+import { haveSameBlock, keptHead, waitForAnswer } from './readiness.ts'
 import { RunningPrograms } from './runningPrograms.ts'
 import {
   describeEndpoints,
@@ -79,6 +80,7 @@ export class Testnet {
   readonly programs: RunningPrograms
   private readonly l1Client: RpcClient
   readonly l1: L1
+  readonly load: TransactionLoad
   private readonly clients: NodeClients
   private readonly specs: ProgramSpecs
   private readonly statusReader: StatusReader
@@ -108,6 +110,8 @@ export class Testnet {
     this.nodes = [...nodes]
     this.endpoints = describeEndpoints(setup, nodes)
     this.l1Client = createRpcClient({ url: this.endpoints.l1.rpc })
+    const l2 = createRpcClient({ url: `http://${reachableHost(setup.host)}:${this.links.entrancePort}` })
+    this.load = createLoad({ l2, clock: systemClock }, chain)
     this.l1 = createL1({ programs: this.programs, client: this.l1Client }, setup)
     this.clients = new NodeClients(this.endpoints.nodes, setup.token)
     this.statusReader = new StatusReader({
@@ -136,7 +140,7 @@ export class Testnet {
     await writeFile(setup.layout.l1Config, `${JSON.stringify(this.l1.chainConfig(), null, 2)}\n`)
     await writeFile(setup.layout.addresses, `${JSON.stringify(addressBook(this.endpoints), null, 2)}\n`)
     await writeFile(setup.layout.joinText, joinText(this.endpoints, setup.layout, setup.host, setup.ports.spare))
-    if (setup.resumed) this.headAtStart = await this.keptHead(signal)
+    if (setup.resumed) this.headAtStart = await keptHead(this.endpoints.nodes[0]?.ethRpc ?? '', signal)
     for (const node of this.nodes) this.programs.start(this.specs.rollupNode(node))
 
     const first = this.clients.get(nodeName(0))
@@ -185,6 +189,7 @@ export class Testnet {
     programs.group.expectExits()
     programs.resumeAll()
     this.stopping.abort()
+    await this.load.close()
     await this.proposing
     const batcherAdmin = this.batcherAdmin()
     const names = this.nodes.map(({ layout }) => layout.name)
@@ -279,6 +284,8 @@ export class Testnet {
     await this.restart(specs.geth(before), specs.rollupNode(before), former)
     const submitter = () => specs.submitter(this.nodes, true)
     await programs.replace(submitter(), 'SIGTERM', submitter)
+    const admin = this.batcherAdmin()
+    await waitForAnswer(admin, 'admin_batcherStatus', this.stopping.signal).finally(() => admin.close())
   }
 
   /** Both programs of a node, with other flags. */
@@ -351,16 +358,6 @@ export class Testnet {
       await writeFile(node.layout.initialised, '')
     }
     this.programs.start(this.specs.geth(node))
-  }
-
-  /** Asked of its execution client: a busy machine may be past a fork when the rollup node first answers. */
-  private async keptHead(signal: AbortSignal): Promise<number> {
-    const client = createRpcClient({ url: this.endpoints.nodes[0]?.ethRpc ?? '' })
-    try {
-      return quantityToNumber(await waitForAnswer(client, 'eth_blockNumber', signal), 'L2 block number')
-    } finally {
-      await client.close()
-    }
   }
 
   private async waitUntilReady(signal: AbortSignal): Promise<void> {

@@ -44,6 +44,10 @@ export const TESTNET_COMMANDS = [
     description: "Set the clock of a node's programs, or of the batcher, until they are started again",
   },
   {
+    ...{ name: 'load', words: 'N [transfers|data]|off', count: { least: 1, most: 2 } },
+    description: 'Send N transactions a second, of 4 kB each with data; off ends that',
+  },
+  {
     ...{ name: 'sequencer', words: 'move NODE', count: { least: 2, most: 2 } },
     description: 'Have another node make the blocks; both nodes and the batcher are started again for it',
   },
