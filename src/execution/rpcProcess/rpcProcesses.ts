@@ -27,7 +27,7 @@ const HEAP_MEGABYTES = 256
 const STUCK_MS = 60_000
 /** From one question whether it is alive to the next. */
 const WATCH_MS = 20_000
-/** Connections that wait for a process that is to start. */
+/** Connections that wait for a process to start, or to take them. */
 const MAX_WAITING_CONNECTIONS = 512
 /** Processes in a row that end before they are ready: then the waiting connections end too. */
 const MAX_IN_VAIN = 3
@@ -141,7 +141,9 @@ export class RpcProcesses {
 
   private take(port: PortName, socket: Socket): void {
     socket.on('error', () => socket.destroy())
-    if (this.waiting.length >= MAX_WAITING_CONNECTIONS || this.closing !== undefined) return void socket.destroy()
+    const sent = [...this.processes].reduce((sum, process) => sum + process.sent.size, 0)
+    const isFull = this.waiting.length + sent >= MAX_WAITING_CONNECTIONS
+    if (isFull || this.closing !== undefined) return void socket.destroy()
     this.waiting.push({ port, socket })
     this.dispatch()
   }
