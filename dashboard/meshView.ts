@@ -95,7 +95,7 @@ function verticesOf(page: Page, edges: readonly Edge[]): Vertex[] {
       return { id, ...place(id), radius: NODE_RADIUS, name: node.name, tone, node }
     }),
     ...[...neighbours.keys()].map((id): Vertex => {
-      return { id, ...place(id), radius, name: shortPeer(id), tone: peerTone(page, id), node: undefined }
+      return { id, ...place(id), radius, name: peerName(page, id), tone: peerTone(page, id), node: undefined }
     }),
   ]
 }
@@ -219,9 +219,7 @@ function circle(
       : null,
     svg('circle', { cx: x, cy: y, r: radius, class: 'body' }),
     tone === 'bad' ? svg('path', { d: `M${x - 3} ${y - 3}l6 6m0 -6l-6 6`, class: 'cross' }) : null,
-    hasName || node !== undefined
-      ? nameText(node === undefined ? shortPeer(id) : name, x, isAbove ? y - radius - 7 : y + radius + 15)
-      : null,
+    hasName || node !== undefined ? nameText(name, x, isAbove ? y - radius - 7 : y + radius + 15) : null,
   )
   group.addEventListener('click', open)
   group.addEventListener('keydown', (event) => {

@@ -50,6 +50,8 @@ export class NodeState implements Known {
   /** What the operator has blocked. */
   blockLists: BlockLists = { peers: [], addresses: [], subnets: [] }
   bans: readonly BanRecord[] = []
+  /** What the operator calls peers. */
+  names: Readonly<Record<string, string>> = {}
   readonly past = new NodePast()
   private readonly onChange: () => void
   private timer: number | undefined
@@ -103,6 +105,9 @@ export class NodeState implements Known {
       .call<{ peerID: string }>('deviump2p_self')
       .then((self) => {
         this.peerId = self.peerID
+        void connection.call<Record<string, string>>('deviump2p_names').then((names) => {
+          this.names = names
+        })
         void this.refreshPeers().catch(() => {})
         void connection.subscribe<PeerNews>('peers', (news) => this.onPeerNews(news))
         void connection.subscribe<PeerNews>('bans', (news) => this.onPeerNews(news))

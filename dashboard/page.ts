@@ -17,15 +17,16 @@ export interface Page {
   choosePeers(filter: Pick<Place, 'search' | 'show'>): void
 }
 
-/** The name of a peer that is one of the nodes of this page; undefined of others. */
-export function nodeNameOf(page: Page, peerId: string): string | undefined {
-  return page.nodes.find((node) => node.peerId === peerId)?.name
+/** The name of a peer that is one of the nodes of this page, or that the node's operator has named; undefined of others. */
+export function nodeNameOf({ nodes, node }: Page, peerId: string): string | undefined {
+  return nodes.find((other) => other.peerId === peerId)?.name ?? node.names[peerId]
 }
 
 /** A sentence of a node, with names in the place of the ids that this page has names for. */
-export function withNames({ nodes }: Page, text: string): string {
-  return nodes.reduce((named, { peerId, name }) => {
-    return peerId === undefined ? named : named.replaceAll(peerId, name).replaceAll(shortPeer(peerId), name)
+export function withNames({ nodes, node }: Page, text: string): string {
+  const own = nodes.flatMap(({ peerId, name }): [string, string][] => (peerId === undefined ? [] : [[peerId, name]]))
+  return [...own, ...Object.entries(node.names)].reduce((named, [id, name]) => {
+    return named.replaceAll(id, name).replaceAll(shortPeer(id), name)
   }, text)
 }
 

@@ -3,11 +3,12 @@ import { describeError, UsageError } from '../lib/errors.ts'
 import { parseCidr } from '../lib/ipNet.ts'
 import type { Logger } from '../lib/logger.ts'
 import { checkTides, type P2pOptions } from './base/options.ts'
-import { type PeerAddress, parsePeerAddress } from './host/multiaddrs.ts'
+import type { PeerAddress } from './host/multiaddrs.ts'
 import { createAllowList } from './peers/allowList.ts'
+import { namesOf, parseNamedAddress, parsePeerName } from './peers/peerNames.ts'
 
-/** What cannot work is refused before any file is opened. Throws UsageError naming the flag; returns the static peers. */
-export function checkP2pOptions(options: P2pOptions): PeerAddress[] {
+/** What cannot work is refused before any file is opened. Throws UsageError naming the flag; returns the static peers and names. */
+export function checkP2pOptions(options: P2pOptions): { staticPeers: PeerAddress[]; names: Record<string, string> } {
   // A zone (`fe80::1%eth0`) means something on this machine only, and nothing in a multiaddress.
   if (isIP(options.listenIp) === 0 || options.listenIp.includes('%')) {
     throw new UsageError(`--p2p.listen.ip: ${options.listenIp} is no IP address`)
@@ -33,7 +34,9 @@ export function checkP2pOptions(options: P2pOptions): PeerAddress[] {
   for (const cidr of options.ipColocationExempt) inFlag('p2p.score.ip-exempt', () => parseCidr(cidr))
   for (const cidr of options.discovery?.netrestrict ?? []) inFlag('p2p.netrestrict', () => parseCidr(cidr))
   inFlag('p2p.allow', () => createAllowList(options.allow, []))
-  return options.staticPeers.map((text) => inFlag('p2p.static', () => parsePeerAddress(text)))
+  const staticPeers = options.staticPeers.map((text) => inFlag('p2p.static', () => parseNamedAddress(text)))
+  const named = options.peerNames.map((text) => inFlag('p2p.names', () => parsePeerName(text)))
+  return { staticPeers, names: namesOf([...staticPeers, ...named]) }
 }
 
 /** Nobody is a peer of its own. */

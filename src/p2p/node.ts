@@ -14,7 +14,7 @@ import { gossipScoring, slotMilliseconds } from './gossip/scoreParams.ts'
 import { createValidation } from './gossip/validation.ts'
 import { createNodeHealth } from './health/nodeHealth.ts'
 import { startHost } from './host/host.ts'
-import { type PeerAddress, parsePeerId, withPeerId } from './host/multiaddrs.ts'
+import { parsePeerId, withPeerId } from './host/multiaddrs.ts'
 import { checkPatches } from './host/patches.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { createP2pMetrics } from './metrics.ts'
@@ -34,11 +34,11 @@ import { createUpkeep } from './upkeep.ts'
 
 /** Builds the node from its parts; nothing listens and nobody is dialled before `start`. Throws UsageError. */
 export async function createP2pNode(modules: P2pModules, options: P2pOptions): Promise<P2pNode> {
-  const staticPeers = checkP2pOptions(options)
+  const checked = checkP2pOptions(options)
   await checkPatches()
   const opened = new AsyncDisposableStack()
   try {
-    return await assembleNode(modules, staticPeers, options, opened)
+    return await assembleNode(modules, checked, options, opened)
   } catch (error) {
     await opened.disposeAsync()
     throw error
@@ -48,7 +48,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
 /** `opened`: what is closed again when the node cannot be built. */
 async function assembleNode(
   { clock, chain, findGateway, ...modules }: P2pModules,
-  allStaticPeers: readonly PeerAddress[],
+  { staticPeers: allStaticPeers, names }: ReturnType<typeof checkP2pOptions>,
   options: P2pOptions,
   opened: AsyncDisposableStack,
 ): Promise<P2pNode> {
@@ -210,6 +210,7 @@ async function assembleNode(
       }
     },
     onPayload: (listener) => events.on('block', listener),
+    names: () => names,
     onNews: (listener) => tellNews(events, listener),
     requestRange: sync.requestRange,
     health: health.report,

@@ -36,7 +36,7 @@ export interface OperatorApiModules {
 }
 
 /** What is told of scores and their reasons is another part's business. */
-export type OperatorApi = Omit<P2pApi, keyof PeerReasons | 'health' | 'onNews'>
+export type OperatorApi = Omit<P2pApi, keyof PeerReasons | 'health' | 'names' | 'onNews'>
 
 /** How long `connectPeer` waits for identify after the connection stands. */
 const IDENTIFY_TIMEOUT_MS = 5_000

@@ -131,6 +131,13 @@ function reasonMethods(p2p: P2pApi) {
       handle: () => p2p.standings(),
     }),
     defineMethod({
+      name: 'deviump2p_names',
+      params: [],
+      result: result('object: names by peer id', z.record(z.string(), z.string())),
+      description: 'What the operator calls peers, by --p2p.static and --p2p.names',
+      handle: () => p2p.names(),
+    }),
+    defineMethod({
       name: 'deviump2p_peerHistory',
       params: [peer],
       result: eitherResult('peerID, events, oldest first; without a peer id an array of those', schemas.peerHistory),

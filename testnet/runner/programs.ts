@@ -38,6 +38,8 @@ export interface NodeCallOptions {
   staticPeers: readonly string[]
   /** What peers are told of where the node is, in place of what it listens on. */
   door?: { ip: string; port: number }
+  /** What other nodes are called: `name=<peer id>`. */
+  peerNames?: readonly string[]
   /** `enode:` of nodes that others are found by; absent: nobody is looked for. */
   bootnodes?: readonly string[]
   /** Where transactions are sent on to; absent for the sequencer. */
@@ -99,6 +101,7 @@ export function geth({ files, ports, host, sequencerRpc }: NodeCallOptions): Pro
 
 export function rollupNode(options: NodeCallOptions): ProgramCall {
   const { files, ports, host, l1Rpc, l1Beacon, staticPeers, door, bootnodes, dashboard, tokenFile } = options
+  const { peerNames = [] } = options
   return {
     program: 'devium--batcher',
     args: [
@@ -134,6 +137,7 @@ export function rollupNode(options: NodeCallOptions): ProgramCall {
       ...(door === undefined ? [] : [`--p2p.advertise.ip=${door.ip}`, `--p2p.advertise.tcp=${door.port}`]),
       ...(bootnodes === undefined ? ['--p2p.no-discovery'] : discoveryFlags(ports, bootnodes)),
       ...(staticPeers.length === 0 ? [] : [`--p2p.static=${staticPeers.join(',')}`]),
+      ...(peerNames.length === 0 ? [] : [`--p2p.names=${peerNames.join(',')}`]),
     ],
   }
 }

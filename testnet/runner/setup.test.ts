@@ -78,3 +78,9 @@ it('nodes dial each other by the proxy of the two, and tell others of their door
   // Whoever joins by hand comes straight.
   expect(first.p2p).toBe(`/ip4/127.0.0.1/tcp/9514/p2p/${first.peerId}`)
 })
+
+it('nodes know each other by name', () => {
+  const nodes = describeNodes(setupOn('127.0.0.1'), LINKS)
+  const names = nodes.map(({ layout, peerId }) => `${layout.name}=${peerId}`).join(',')
+  for (const { call } of nodes) expect(rollupNode(call).args).toContain(`--p2p.names=${names}`)
+})

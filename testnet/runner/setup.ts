@@ -57,7 +57,12 @@ export function describeNodes(setup: TestnetSetup, links: NodeLinks): NodeDescri
   for (const [index, nodePorts] of setup.ports.nodes.entries()) {
     described.push(describeNode(setup, links, { earlier: described, name: nodeName(index), ports: nodePorts }))
   }
-  return described
+  const peerNames = namesOf(described)
+  return described.map((node) => ({ ...node, call: { ...node.call, peerNames } }))
+}
+
+function namesOf(nodes: readonly NodeDescription[]): string[] {
+  return nodes.map(({ layout, peerId }) => `${layout.name}=${peerId}`)
 }
 
 /** The same for one more node. */
@@ -88,6 +93,7 @@ export function describeNode(
       const port = links.pairPort(other.layout.name, own.name)
       return `/ip4/${to}/tcp/${port}/p2p/${other.peerId}`
     }),
+    peerNames: namesOf(own.earlier),
     door: { ip: to, port: links.doorPort(own.name) },
     // The sequencer is found without one.
     bootnodes: sequencer === undefined ? [] : [sequencer.enode],

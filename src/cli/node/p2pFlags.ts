@@ -136,7 +136,12 @@ export const p2pFlags = {
     // Absent: the well-known ones. Present and empty: none.
     default: undefined,
   } satisfies FlagSpec<string[] | undefined>,
-  p2pStatic: flag.list(GROUP, 'p2p.static', 'Multiaddresses with /p2p/ of peers to stay connected to'),
+  p2pStatic: flag.list(
+    GROUP,
+    'p2p.static',
+    'Multiaddresses with /p2p/ of peers to stay connected to; name=<address> names one',
+  ),
+  p2pNames: flag.list(GROUP, 'p2p.names', 'Names of peers (name=<peer id>), shown in the place of their ids'),
   p2pAllow: flag.list(
     GROUP,
     'p2p.allow',
@@ -231,6 +236,7 @@ export function p2pOptionsFromFlags(values: FlagValues<typeof p2pFlags>): P2pOpt
     ...(isSet(values.p2pAdvertiseIp) ? { advertiseIp: values.p2pAdvertiseIp } : {}),
     advertiseTcpPort: values.p2pAdvertiseTcp,
     staticPeers: values.p2pStatic,
+    peerNames: values.p2pNames,
     allow: values.p2pAllow,
     peerStorePath: values.p2pPeerstorePath,
     muxers: values.p2pMux,

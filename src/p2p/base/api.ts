@@ -312,6 +312,9 @@ export interface P2pApi {
   /** Time-limited bans that stand, soonest to end first; the operator's block lists are not among them. */
   bans(): Promise<BanRecord[]>
 
+  /** What the operator calls peers, by their ids: `--p2p.static` and `--p2p.names`. */
+  names(): Readonly<Record<string, string>>
+
   /** Tells of peers and bans as it happens; the returned function ends that. */
   onNews(listener: (news: P2pNews) => void): () => void
   /** Of connected peers, and of those that are banned or blocked. */

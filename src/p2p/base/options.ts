@@ -56,8 +56,10 @@ export interface P2pOptions {
   advertiseIp?: string
   /** 0: the port listened on. */
   advertiseTcpPort: number
-  /** Multiaddresses with `/p2p/<id>`: always connected, protected, never banned for their score. */
+  /** Multiaddresses with `/p2p/<id>`, or `name=` and one: always connected, protected, never banned for their score. */
   staticPeers: string[]
+  /** `name=<peer id>`: what the operator calls peers. */
+  peerNames: string[]
   /** Peer ids, IPs and CIDR ranges: only they and static peers may connect, in and out; empty: everybody. */
   allow: string[]
   /** LevelDB folder, or `memory`. Block lists stand beside it in `<path>.access.json`. */
@@ -145,6 +147,7 @@ export const DEFAULT_P2P_OPTIONS: P2pOptions = {
   listenTcpPort: 9222,
   advertiseTcpPort: 0,
   staticPeers: [],
+  peerNames: [],
   allow: [],
   peerStorePath: 'opnode_peerstore_db',
   muxers: ['yamux', 'mplex'],

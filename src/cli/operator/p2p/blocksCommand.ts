@@ -8,6 +8,7 @@ import { askYes } from '../../shared/terminal/askYes.ts'
 import { type NodeOptions, nodeCommand, withNode } from '../nodeCommand.ts'
 import { printJson } from '../printJson.ts'
 import { questionBeforeBlock } from './blockGuard.ts'
+import { askPeerNames } from './peerNames.ts'
 import { type BlockLists, blocksSchema, formatBlocks } from './peersView.ts'
 
 type Asked = Pick<NodeClient, 'request'>
@@ -39,7 +40,7 @@ export function addBlocks(parent: Command): void {
           writeLists(options.export, lists)
           console.log(`${describeLists(lists)} are written to ${options.export}`)
         } else if (options.json) printJson(lists)
-        else if (given === undefined) console.log(formatBlocks(lists))
+        else if (given === undefined) console.log(formatBlocks(lists, await askPeerNames(node)))
       })
     })
 }

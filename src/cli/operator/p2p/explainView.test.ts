@@ -99,6 +99,20 @@ describe('formatExplanation', () => {
     ])
   })
 
+  it('names peers where the operator has named them', () => {
+    const named = (id: string) => (id === PEER_A ? 'verifier1' : 'sequencer')
+    const parts = [
+      { ip: '8.8.8.8', peers: [PEER_A, PEER_B], threshold: 1, exempt: false, exemptBy: null, ...term(1, -35) },
+    ]
+    const report = scoreReport({ total: -35, ipColocation: { score: -35, parts } })
+    const text = formatExplanation({ score: report, history: { peerID: PEER_A, events: [] } }, undefined, named)
+    expect(text).toMatch(/^verifier1, 16Uiu2HAm5Uc/)
+    expect(text).toContain('IP 8.8.8.8 is also that of sequencer')
+    expect(formatScores([report], undefined, named)).toMatch(
+      /\nverifier1 +-35 .*\n\nall about one: devium p2p explain verifier1$/,
+    )
+  })
+
   it('advises to exempt an IPv6 address, and the network that it is counted at', () => {
     const part = { peers: [PEER_A, PEER_B], threshold: 10, exempt: false, exemptBy: null, ...term(1, -35) }
     const parts = ['2001:db8::1', '2001:db8::/64'].map((ip) => ({ ip, ...part }))

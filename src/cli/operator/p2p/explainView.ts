@@ -6,19 +6,20 @@ import { scoreRows } from '../../../p2p/base/scoreRows.ts'
 import { formatTable, type LineWidth, plainText, wrapText } from '../../shared/table.ts'
 import { formatSeconds, formatTime } from '../../shared/units.ts'
 import { formatEvents } from './historyView.ts'
+import type { NameOf } from './peerNames.ts'
 import { historySchema, type PeerEvents, type Score, scoreSchema } from './peerSchemas.ts'
 
 /** deviump2p_peerScore and deviump2p_peerHistory of one peer. */
 export const explanationSchema = z.object({ score: scoreSchema, history: historySchema })
 
 /** The same for people. */
-export function formatExplanation(answers: unknown, width?: LineWidth): string {
+export function formatExplanation(answers: unknown, width?: LineWidth, nameOf: NameOf = shortPeer): string {
   const { score: report, history } = explanationSchema.parse(answers)
   return [
-    headline(report, width),
+    headline(report, width, nameOf),
     partsTable(report, width),
-    section('because of', causesOf(report), width),
-    section('what follows', [...standingOf(report), ...meshStanding(report, history.events)], width),
+    section('because of', causesOf(report, nameOf), width),
+    section('what follows', [...standingOf(report, nameOf), ...meshStanding(report, history.events)], width),
     section('what helps', report.advice, width),
     `what it did, and what was done to it\n${formatEvents(history.events, width)}`,
   ]
@@ -27,20 +28,20 @@ export function formatExplanation(answers: unknown, width?: LineWidth): string {
 }
 
 /** deviump2p_peerScore of all connected peers: one line each, the worst first. */
-export function formatScores(answer: unknown, width?: LineWidth): string {
+export function formatScores(answer: unknown, width?: LineWidth, nameOf: NameOf = shortPeer): string {
   const reports = scoreSchema
     .array()
     .parse(answer)
     .sort((a, b) => a.total - b.total)
   if (reports.length === 0) return 'no peer is connected'
   const rows = reports.map((report) => [
-    shortPeer(report.peerID),
+    nameOf(report.peerID),
     formatNumber(report.total),
     STANDING[report.thresholds.findLast(({ below }) => below)?.name ?? ''] ?? '-',
     report.mainReason,
   ])
   const table = formatTable(['peer', 'score', 'standing', 'mostly for'], rows, width)
-  return `${table}\n\nall about one: devium p2p explain ${shortPeer(reports[0]?.peerID ?? '')}`
+  return `${table}\n\nall about one: devium p2p explain ${nameOf(reports[0]?.peerID ?? '')}`
 }
 
 /** By the lowest threshold that a score is below. */
@@ -59,7 +60,9 @@ function section(title: string, lines: readonly string[], width: LineWidth): str
   return [title, ...lines.map((line) => `  ${wrapText(plainText(line), room, 4)}`)].join('\n')
 }
 
-function headline(report: Score, width: LineWidth): string {
+function headline(report: Score, width: LineWidth, nameOf: NameOf): string {
+  const name = nameOf(report.peerID)
+  const who = name === shortPeer(report.peerID) ? report.peerID : `${name}, ${report.peerID}`
   const traits = [
     report.connected ? 'connected' : 'not connected',
     ...(report.static ? ['static (never banned for its score)'] : []),
@@ -67,7 +70,7 @@ function headline(report: Score, width: LineWidth): string {
     ...(report.scored ? [] : ['scoring is off (--p2p.scoring none)']),
   ]
   const score = `score ${formatNumber(report.total)}${report.total === 0 ? '' : `, mostly for: ${report.mainReason}`}`
-  return [report.peerID, score, traits.join(', ')].map((line) => wrapText(plainText(line), width, 2)).join('\n')
+  return [who, score, traits.join(', ')].map((line) => wrapText(plainText(line), width, 2)).join('\n')
 }
 
 const PART_COLUMNS = ['made of', 'count', 'weight', 'score']
@@ -79,7 +82,7 @@ function partsTable(report: Score, width: LineWidth): string {
   return formatTable(PART_COLUMNS, rows, width)
 }
 
-function causesOf(report: Score): string[] {
+function causesOf(report: Score, nameOf: NameOf): string[] {
   const { rejections, behaviour, application } = report.causes
   const lines = [
     ...rejections.map((cause) => `invalid message: ${causeText(cause)} (${formatTime(cause.lastMs)})`),
@@ -87,7 +90,7 @@ function causesOf(report: Score): string[] {
     ...application.map((cause) => `request: ${causeText(cause)} (${formatTime(cause.lastMs)})`),
   ]
   for (const { ip, peers, score, exemptBy } of report.ipColocation.parts) {
-    const others = peers.filter((peer) => peer !== report.peerID).map(shortPeer)
+    const others = peers.filter((peer) => peer !== report.peerID).map(nameOf)
     if (score < 0) lines.push(`IP ${ip} is also that of ${others.join(', ')}`)
     else if (exemptBy !== null && others.length > 0) {
       lines.push(
@@ -98,18 +101,18 @@ function causesOf(report: Score): string[] {
   return lines
 }
 
-function standingOf(report: Score): string[] {
+function standingOf(report: Score, nameOf: NameOf): string[] {
   const lines: string[] = []
   if (report.servesBlocks === false)
     lines.push('It does not serve blocks by number, as op-node from v1.20 on. The absence costs no score.')
   if (report.ban !== null) {
     const { reason, untilMs, remainingS } = report.ban
     lines.push(`banned until ${formatTime(untilMs)} UTC (${formatSeconds(remainingS)} more): ${reason}`)
-    lines.push(`to end the ban, and forgive the score: devium p2p unblock ${shortPeer(report.peerID)}`)
+    lines.push(`to end the ban, and forgive the score: devium p2p unblock ${nameOf(report.peerID)}`)
   }
   for (const { subject, reason } of report.refusals) {
     lines.push(`refused: ${reason}`)
-    lines.push(`to let it in: devium p2p unblock ${shortPeer(subject)}`)
+    lines.push(`to let it in: devium p2p unblock ${nameOf(subject)}`)
   }
   if (!report.connected) return [...lines, ...standingWhileAway(report)]
   for (const { name, value, below, effect, changesInS } of report.thresholds) {

@@ -3,6 +3,7 @@ import { shortPeer } from '../../../lib/shortIds.ts'
 import { eventText } from '../../../p2p/base/eventText.ts'
 import { formatTable, type LineWidth } from '../../shared/table.ts'
 import { formatTime } from '../../shared/units.ts'
+import type { NameOf } from './peerNames.ts'
 import { historySchema, type PeerEvents } from './peerSchemas.ts'
 
 /** Of several peers together the latest ones only. */
@@ -16,7 +17,7 @@ export function formatEvents(events: PeerEvents, width: LineWidth): string {
 }
 
 /** deviump2p_peerHistory of all peers, as one story: the latest events come last. */
-export function formatHistories(answer: unknown, width: LineWidth): string {
+export function formatHistories(answer: unknown, width: LineWidth, nameOf: NameOf = shortPeer): string {
   const all = historySchema
     .array()
     .parse(answer)
@@ -25,12 +26,7 @@ export function formatHistories(answer: unknown, width: LineWidth): string {
   if (all.length === 0) return 'nothing has happened yet'
   const rows = all
     .slice(-MAX_TOGETHER)
-    .map(({ peerID, event }) => [
-      formatTime(event.lastMs),
-      shortPeer(peerID),
-      formatNumber(event.score),
-      eventText(event),
-    ])
+    .map(({ peerID, event }) => [formatTime(event.lastMs), nameOf(peerID), formatNumber(event.score), eventText(event)])
   const table = formatTable(['when (UTC)', 'peer', 'score', 'what happened'], rows, width)
   if (all.length <= MAX_TOGETHER) return table
   return `${table}\n\nthe latest ${MAX_TOGETHER} of ${all.length} events; all of one peer: devium p2p history <peer>`

@@ -11,6 +11,7 @@ import { formatExplanation, formatScores } from './explainView.ts'
 import { formatHistories, formatHistory } from './historyView.ts'
 import { addHealth } from './p2pHealthCommand.ts'
 import { PEER_ACTIONS, type PeerAction } from './peerActions.ts'
+import { askPeerNames, type NameOf, nameOfPeers } from './peerNames.ts'
 import { formatBans, formatPeers, formatStats } from './peersView.ts'
 import { resolvePeer } from './resolvePeer.ts'
 
@@ -37,7 +38,7 @@ interface PeerView<T> {
   argument?: '[peer]'
   description: string
   ask(node: NodeClient, peerId: string | undefined): Promise<T>
-  format(answer: T, width: LineWidth, peerId: string | undefined): string
+  format(answer: T, width: LineWidth, nameOf: NameOf, peerId: string | undefined): string
 }
 
 function addView<T>({ name, argument, description, ask, format }: PeerView<T>): AddCommand {
@@ -46,7 +47,7 @@ function addView<T>({ name, argument, description, ask, format }: PeerView<T>): 
       const peerId = given === undefined ? undefined : await resolvePeer(node, given)
       const answer = await ask(node, peerId)
       if (options.json) printJson(answer)
-      else console.log(format(answer, terminalWidth(), peerId))
+      else console.log(format(answer, terminalWidth(), nameOfPeers(await askPeerNames(node)), peerId))
     })
   }
   return (parent) => {
@@ -67,11 +68,12 @@ const addPeers: AddCommand = (parent) =>
       await withNode(options, async (node) => {
         const dump = await node.request('deviump2p_peers', [options.all !== true])
         if (options.json) return printJson(dump)
-        const [self, standings] = await Promise.all([
+        const [self, standings, names] = await Promise.all([
           options.all ? ifServed(node, 'deviump2p_self', []) : undefined,
           ifServed(node, 'deviump2p_standings', []),
+          askPeerNames(node),
         ])
-        console.log(formatPeers(dump, terminalWidth(), { self, standings }))
+        console.log(formatPeers(dump, terminalWidth(), { self, standings, names }))
       })
     })
 
@@ -97,8 +99,8 @@ const addExplain = addView({
           score: await node.request('deviump2p_peerScore', [peerId]),
           history: await node.request('deviump2p_peerHistory', [peerId]),
         },
-  format: (answer, width, peerId) =>
-    peerId === undefined ? formatScores(answer, width) : formatExplanation(answer, width),
+  format: (answer, width, nameOf, peerId) =>
+    peerId === undefined ? formatScores(answer, width, nameOf) : formatExplanation(answer, width, nameOf),
 })
 
 const addHistory = addView({
@@ -106,8 +108,8 @@ const addHistory = addView({
   argument: '[peer]',
   description: 'What a peer did, and what was done to it; without a peer the latest of all',
   ask: (node, peerId) => node.request('deviump2p_peerHistory', peerId === undefined ? [] : [peerId]),
-  format: (answer, width, peerId) =>
-    peerId === undefined ? formatHistories(answer, width) : formatHistory(answer, width),
+  format: (answer, width, nameOf, peerId) =>
+    peerId === undefined ? formatHistories(answer, width, nameOf) : formatHistory(answer, width),
 })
 
 const addBans = addView({

@@ -3,6 +3,7 @@ import { formatNumber } from '../../../lib/formatNumber.ts'
 import { shortPeer } from '../../../lib/shortIds.ts'
 import { formatTable, type LineWidth, peerFor, plainText } from '../../shared/table.ts'
 import { formatSeconds, formatTime } from '../../shared/units.ts'
+import { type NameOf, nameOfPeers } from './peerNames.ts'
 import { bansSchema, dumpSchema } from './peerSchemas.ts'
 
 /** What deviump2p_peers leaves out; both undefined where the node does not say. */
@@ -11,10 +12,12 @@ export interface MoreOfPeers {
   self?: unknown
   /** deviump2p_standings, which tells a static peer from one that the operator has protected. */
   standings?: unknown
+  /** By peer id. */
+  names?: Readonly<Record<string, string>>
 }
 
 /** deviump2p_peers for people, connected ones first; ids are shortened where whole ones leave no room. */
-export function formatPeers(answer: unknown, width: LineWidth, { self, standings }: MoreOfPeers): string {
+export function formatPeers(answer: unknown, width: LineWidth, { self, standings, names = {} }: MoreOfPeers): string {
   const dump = dumpSchema.parse(answer)
   const staticIds = new Set(
     standings === undefined
@@ -26,7 +29,7 @@ export function formatPeers(answer: unknown, width: LineWidth, { self, standings
     .filter(({ peerID }) => peerID !== ownId)
     .sort((a, b) => Number(b.connectedness === 1) - Number(a.connectedness === 1))
   const rows = peers.map((peer) => [
-    peerFor(peer.peerID, width),
+    names[peer.peerID] ?? peerFor(peer.peerID, width),
     peer.connectedness === 1 ? (peer.direction === 1 ? 'inbound' : 'outbound') : '-',
     formatNumber(peer.scores.gossip.total),
     peer.gossipBlocks ? 'blocks' : '-',
@@ -42,7 +45,9 @@ export function formatPeers(answer: unknown, width: LineWidth, { self, standings
   const banned = [...dump.bannedPeers, ...dump.bannedIPS, ...dump.bannedSubnets]
   const notes = [
     `${dump.totalConnected} connected`,
-    ...(banned.length === 0 ? [] : [`${banned.length} blocked or banned: ${banned.map(shortPeer).join(', ')}`]),
+    ...(banned.length === 0
+      ? []
+      : [`${banned.length} blocked or banned: ${banned.map(nameOfPeers(names)).join(', ')}`]),
   ]
   return rows.length === 0 ? notes.join('\n') : `${notes.join('\n')}\n\n${table}`
 }
@@ -51,17 +56,17 @@ const selfSchema = z.object({ peerID: z.string() })
 const standingsSchema = z.array(z.object({ peerID: z.string(), static: z.boolean() }))
 
 /** deviump2p_bans for people. */
-export function formatBans(answer: unknown, width?: LineWidth): string {
+export function formatBans(answer: unknown, width?: LineWidth, nameOf: NameOf = shortPeer): string {
   const bans = bansSchema.parse(answer)
   if (bans.length === 0) return 'no ban stands (what you blocked yourself: devium p2p blocks)'
   const rows = bans.map(({ subject, reason, untilMs, remainingS }) => [
-    width === undefined ? subject : shortPeer(subject),
+    width === undefined && nameOf(subject) === shortPeer(subject) ? subject : nameOf(subject),
     formatTime(untilMs),
     formatSeconds(remainingS),
     reason,
   ])
   const table = formatTable(['who', 'until (UTC)', 'left', 'why'], rows, width)
-  return `${table}\n\nto end one: devium p2p unblock ${shortPeer(bans[0]?.subject ?? '')}`
+  return `${table}\n\nto end one: devium p2p unblock ${nameOf(bans[0]?.subject ?? '')}`
 }
 
 /** Bans that a line names; `devium p2p bans` has all. */
@@ -88,14 +93,17 @@ export const blocksSchema = z.object({
 export type BlockLists = z.infer<typeof blocksSchema>
 
 /** The same for people. */
-export function formatBlocks({ peers, addresses, subnets }: BlockLists): string {
+export function formatBlocks(
+  { peers, addresses, subnets }: BlockLists,
+  names: Readonly<Record<string, string>> = {},
+): string {
   const rows = [
-    ...peers.map((peer) => ['peer', peer]),
+    ...peers.map((peer) => ['peer', names[peer] === undefined ? peer : `${names[peer]}, ${peer}`]),
     ...addresses.map((address) => ['address', address]),
     ...subnets.map((subnet) => ['subnet', subnet]),
   ]
   if (rows.length === 0) return 'nothing is blocked (bans for a score: devium p2p bans)'
-  return `${formatTable(['what', 'blocked'], rows)}\n\nto end one: devium p2p unblock ${rows[0]?.[1] ?? ''}`
+  return `${formatTable(['what', 'blocked'], rows)}\n\nto end one: devium p2p unblock ${peers[0] ?? addresses[0] ?? subnets[0]}`
 }
 
 /** deviump2p_peerStats for people. */

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { UsageError } from '../../../lib/errors.ts'
 import { shortPeer } from '../../../lib/shortIds.ts'
 import type { NodeClient } from '../../../rpc/client/index.ts'
+import { askPeerNames } from './peerNames.ts'
 
 const dumpSchema = z.object({ peers: z.record(z.string(), z.unknown()), bannedPeers: z.array(z.string()) })
 const historiesSchema = z.array(z.object({ peerID: z.string() }))
@@ -11,12 +12,15 @@ const MAX_PART = 40
 const MIN_PART = 3
 
 /**
- * The whole id of a peer that is given by the beginning or the end of it, as tables show it (`…hN2fKq7w`). Throws
+ * The whole id of a peer that is given by its name, or by the beginning or the end of the id, as tables show it (`…hN2fKq7w`). Throws
  * UsageError unless exactly one known peer fits. What is long enough to be an id is left to the node to judge.
  */
 export async function resolvePeer(node: NodeClient, given: string): Promise<string> {
   const part = given.replace(/^(…|\.\.\.)|(…|\.\.\.)$/g, '')
   if (part.length > MAX_PART) return part
+  const names = await askPeerNames(node)
+  const [named] = Object.entries(names).find(([, name]) => name === given) ?? []
+  if (named !== undefined) return named
   if (part.length < MIN_PART) throw new UsageError(`"${given}": give at least ${MIN_PART} characters of the peer id`)
   const fits = (id: string): boolean => id.startsWith(part) || id.endsWith(part)
   const { peers, bannedPeers } = dumpSchema.parse(await node.request('deviump2p_peers', [false]))

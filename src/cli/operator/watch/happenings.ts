@@ -1,12 +1,13 @@
 import { shortPeer } from '../../../lib/shortIds.ts'
 import type { Events } from '../../../rpc/schemas/events.ts'
 import { formatSeconds } from '../../shared/units.ts'
+import type { NameOf } from '../p2p/peerNames.ts'
 import type { Happening } from './watchState.ts'
 
 /** What happened with a peer, as a line; undefined for scores, which the table shows. */
-export function peerHappening(event: Events['peers'], atMs: number): Happening | undefined {
+export function peerHappening(event: Events['peers'], atMs: number, nameOf: NameOf = shortPeer): Happening | undefined {
   if (event.event === 'scores') return undefined
-  const peer = shortPeer(event.peerID)
+  const peer = nameOf(event.peerID)
   switch (event.event) {
     case 'connected':
       return plain(atMs, event.direction === 'inbound' ? `${peer} connected` : `connected to ${peer}`)
@@ -22,8 +23,8 @@ export function peerHappening(event: Events['peers'], atMs: number): Happening |
   }
 }
 
-export function banHappening(event: Events['bans'], atMs: number): Happening {
-  const who = 'peerID' in event ? shortPeer(event.peerID) : 'ip' in event ? event.ip : event.subnet
+export function banHappening(event: Events['bans'], atMs: number, nameOf: NameOf = shortPeer): Happening {
+  const who = 'peerID' in event ? nameOf(event.peerID) : 'ip' in event ? event.ip : event.subnet
   switch (event.event) {
     case 'ban': {
       const text = `${who} is banned for ${formatSeconds(Math.max(0, event.untilMs - atMs) / 1000)}: ${event.reason}`

@@ -6,6 +6,7 @@ import type { WakeUp } from '../../../lib/wakeUp.ts'
 import type { NodeClient } from '../../../rpc/client/index.ts'
 import { EVENTS, type Topic } from '../../../rpc/schemas/events.ts'
 import { ifServed } from '../nodeCommand.ts'
+import { askPeerNames, nameOfPeers } from '../p2p/peerNames.ts'
 import { banHappening, derivationHappening, peerHappening } from './happenings.ts'
 import { readPeers } from './watchPeers.ts'
 import type { Happening, NodeNews } from './watchState.ts'
@@ -55,6 +56,8 @@ async function followOnce(modules: FeedModules, signal: AbortSignal): Promise<vo
   const { node, clock, tell } = modules
   const version = z.string().parse(await node.request('devium_version', [], { signal }))
   const hasPeers = (await ifServed(node, 'deviump2p_self', [])) !== undefined
+  const names = hasPeers ? await askPeerNames(node) : {}
+  const nameOf = nameOfPeers(names)
   // Whoever answers once, and then not what is asked for, has not come back.
   const parts = new Set(['heads', 'look'])
   const cameIn = (part: string) => {
@@ -77,29 +80,32 @@ async function followOnce(modules: FeedModules, signal: AbortSignal): Promise<vo
       const news = EVENTS.peers.parse(event)
       if (news.event === 'scores') tell({ kind: 'scores', scores: news.scores })
       else modules.wakeUp.wake()
-      happened(peerHappening(news, clock.now()))
+      happened(peerHappening(news, clock.now(), nameOf))
     })
   const bans = () =>
     told('bans', (event) => {
-      happened(banHappening(EVENTS.bans.parse(event), clock.now()))
+      happened(banHappening(EVENTS.bans.parse(event), clock.now(), nameOf))
       modules.wakeUp.wake()
     })
   await Promise.all([
     heads,
     derivation,
     ...(hasPeers ? [peers(), bans()] : []),
-    look(modules, { hasPeers, onLook: () => cameIn('look') }, signal),
+    look(modules, { hasPeers, names, onLook: () => cameIn('look') }, signal),
   ])
 }
 
 /** What nobody tells of by himself. */
 async function look(
   { node, clock, tell, wakeUp }: FeedModules,
-  { hasPeers, onLook }: { hasPeers: boolean; onLook: () => void },
+  { hasPeers, names, onLook }: { hasPeers: boolean; names: Readonly<Record<string, string>>; onLook: () => void },
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    const [health, peers] = await Promise.all([node.request('devium_health', []), hasPeers ? readPeers(node) : []])
+    const [health, peers] = await Promise.all([
+      node.request('devium_health', []),
+      hasPeers ? readPeers(node, names) : [],
+    ])
     tell({
       kind: 'health',
       atMs: clock.now(),

@@ -4,7 +4,10 @@ import { bansSchema, dumpSchema, scoreSchema } from '../p2p/peerSchemas.ts'
 import type { WatchedPeer } from './watchState.ts'
 
 /** Who is connected, banned or blocked. Throws ZodError for what no such node would answer. */
-export async function readPeers(node: Pick<NodeClient, 'request'>): Promise<WatchedPeer[]> {
+export async function readPeers(
+  node: Pick<NodeClient, 'request'>,
+  names: Readonly<Record<string, string>> = {},
+): Promise<WatchedPeer[]> {
   const [dump, reports, bans, blocked] = await Promise.all([
     node.request('deviump2p_peers', [true]).then((answer) => dumpSchema.parse(answer)),
     node.request('deviump2p_peerScore', []).then((answer) => scoreSchema.array().parse(answer)),
@@ -21,6 +24,7 @@ export async function readPeers(node: Pick<NodeClient, 'request'>): Promise<Watc
     const ban = bansById.get(id)
     return {
       id,
+      name: names[id],
       isConnected: record?.connectedness === 1,
       direction: record?.direction === 1 ? 'inbound' : record?.direction === 2 ? 'outbound' : undefined,
       score: report?.total ?? record?.scores.gossip.total ?? 0,

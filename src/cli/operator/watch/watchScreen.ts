@@ -157,7 +157,7 @@ function peerRows(state: WatchState, { columns }: ScreenSize, room: number, nowM
   const isWide = columns >= WIDE_COLUMNS
   const cells = (peer: WatchedPeer): string[] => [
     peer.id === selected ? '>' : '',
-    peerFor(peer.id, columns),
+    peer.name ?? peerFor(peer.id, columns),
     formatNumber(peer.score),
     peer.isInMesh ? 'mesh' : '-',
     peer.direction ?? '-',

@@ -5,6 +5,8 @@ import type { explanationSchema } from '../p2p/explainView.ts'
 /** One row of the table of peers: connected, banned or blocked. */
 export interface WatchedPeer {
   id: string
+  /** What the operator of the node calls it. */
+  name?: string | undefined
   isConnected: boolean
   direction: 'inbound' | 'outbound' | undefined
   score: number
