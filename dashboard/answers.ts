@@ -16,6 +16,11 @@ export type {
 } from '../src/p2p/base/api.ts'
 export type { HealthReport, StaticPeerHealth } from '../src/p2p/base/healthReport.ts'
 export type { NodeHealth, PartHealth } from '../src/rpc/nodeHealth.ts'
+
+import type { z } from 'zod'
+import type { blockDetails } from '../src/rpc/schemas/blockDetails.ts'
+
+export type BlockDetails = z.output<typeof blockDetails>
 export type { History, HistoryEvent } from '../src/rpc/schemas/history.ts'
 
 export type SyncStatus = ReturnType<typeof deviumSyncStatus>

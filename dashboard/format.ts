@@ -30,6 +30,12 @@ export function ago(nowMs: number, thenMs: number): string {
   return `${duration(Math.max(0, Math.round((nowMs - thenMs) / 1_000) * 1_000)).replace(/^0 ms$/, '0 s')} ago`
 }
 
+/** Wei as ether, `0.5`; exact. */
+export function ether(wei: string): string {
+  const digits = wei.padStart(19, '0')
+  return `${digits.slice(0, -18)}.${digits.slice(-18)}`.replace(/\.?0+$/, '')
+}
+
 /** `14:03:20`, in the time zone of whoever looks. */
 export function clockTime(ms: number): string {
   return new Date(ms).toLocaleTimeString('en-GB')

@@ -1,3 +1,4 @@
+import { BlockSheet } from './blockSheet.ts'
 import { showBlocks } from './blocksView.ts'
 import { showChart, startChart } from './chartView.ts'
 import { showBatcher, showDerivation } from './derivationView.ts'
@@ -40,6 +41,7 @@ async function start(): Promise<void> {
     chooseNode: (node) => go({ node: node === first ? undefined : node.name }),
     chooseBlock: (block) => go({ block }),
     openPeer: (peer) => go({ peer }),
+    openBlock: (details) => go({ details }),
     choosePeers: (filter) => go(filter, 'replaceState'),
   }
   const go = (changes: Place, how: 'pushState' | 'replaceState' = 'pushState'): void => {
@@ -56,9 +58,11 @@ async function start(): Promise<void> {
     page.block = place.block
     filterPeers(place)
     sheet.show(place.peer)
+    blockSheet.show(place.details)
     draw()
   }
   const sheet = new PeerSheet(page)
+  const blockSheet = new BlockSheet(page)
   startPeers(page)
   startChart(page)
 

@@ -276,6 +276,11 @@ function wayText(page: Page, way: readonly Step[]): HTMLElement[] {
   return [
     el('h3', {}, `The way of block ${number}`),
     el(
+      'button',
+      { type: 'button', class: 'button small', onclick: () => page.openBlock(page.block) },
+      'Header and transactions',
+    ),
+    el(
       'ol',
       { class: 'way' },
       ...way.map(({ from, to, afterMs, atMs }) =>

@@ -53,6 +53,8 @@ export class NodeState implements Known {
   /** What the operator calls peers. */
   names: Readonly<Record<string, string>> = {}
   readonly past = new NodePast()
+  /** Resolves when the connection stands for the first time. */
+  readonly opened: Promise<void>
   private readonly onChange: () => void
   private timer: number | undefined
   private nextPeersMs = 0
@@ -66,8 +68,13 @@ export class NodeState implements Known {
     this.name = name
     this.refusesChanges = refusesChanges
     this.onChange = onChange
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.opened = promise
     this.connection = new Connection(url, {
-      onOpen: () => void this.begin().catch(() => {}),
+      onOpen: () => {
+        resolve()
+        void this.begin().catch(() => {})
+      },
       onClosed: (everOpened) => this.end(everOpened),
     })
   }

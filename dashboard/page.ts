@@ -13,6 +13,8 @@ export interface Page {
   chooseNode(node: NodeState): void
   chooseBlock(hash: string | undefined): void
   openPeer(peerId: string | undefined): void
+  /** All about a block, by its hash. */
+  openBlock(hash: string | undefined): void
   /** Which peers are listed. */
   choosePeers(filter: Pick<Place, 'search' | 'show'>): void
 }

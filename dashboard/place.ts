@@ -3,11 +3,13 @@ export interface Place {
   node?: string | undefined
   peer?: string | undefined
   block?: string | undefined
+  /** Hash of the block whose sheet is open. */
+  details?: string | undefined
   search?: string | undefined
   show?: string | undefined
 }
 
-const KEYS = ['node', 'peer', 'block', 'search', 'show'] as const
+const KEYS = ['node', 'peer', 'block', 'details', 'search', 'show'] as const
 
 export function readPlace(hash: string): Place {
   const given = new URLSearchParams(hash.replace(/^#/, ''))

@@ -11,6 +11,7 @@ it.each<[string, Place]>([
     node: undefined,
     peer: undefined,
     block: undefined,
+    details: undefined,
     search: undefined,
     show: undefined,
     ...place,

@@ -3,13 +3,15 @@ import type { WrittenJson } from '../jsonRpc/pieces.ts'
 import type { OutputAtBlock, RollupNodeApi } from '../rollup/node/api.ts'
 import { rollupConfigToJson } from '../rollup/protocol/index.ts'
 import type { RollupConfig } from '../rollup/protocol/types.ts'
+import { blockDetailsToJson } from './blockDetailsJson.ts'
 import { derivationStatusToJson } from './derivationJson.ts'
 import type { NodeHistory } from './history/nodeHistory.ts'
 import { blockTimesToJson, deviumSyncStatus, l2RefToJson, optimismSyncStatus, superRootToJson } from './json.ts'
 import { defineMethod } from './method.ts'
 import { healthToJson } from './nodeHealth.ts'
-import { blockNumberParam, momentParam, optionalParam } from './params.ts'
+import { blockNumberParam, hashParam, momentParam, optionalParam } from './params.ts'
 import { result, textResult } from './results.ts'
+import { blockDetails } from './schemas/blockDetails.ts'
 import { hash } from './schemas/blocks.ts'
 import { derivationStatus } from './schemas/derivation.ts'
 import { nodeHealth } from './schemas/health.ts'
@@ -101,6 +103,19 @@ export function deviumMethods(
       ),
       description: 'When the last blocks were signed, came from a peer, were executed and became safe here',
       handle: () => node.recentBlocks().map(blockTimesToJson),
+    }),
+    defineMethod({
+      name: 'devium_describeBlock',
+      params: [hashParam('block hash')],
+      result: result(
+        'object: the header, transactions, safeBy (L1 block), batchTransactions; null where the engine does not have the block',
+        blockDetails.nullable(),
+      ),
+      description: 'A block with its transactions, and what was posted on L1 when it became safe',
+      handle: async ([blockHash]) => {
+        const details = await node.block(blockHash)
+        return details === undefined ? null : blockDetailsToJson(details)
+      },
     }),
     defineMethod({
       name: 'devium_history',

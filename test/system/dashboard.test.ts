@@ -101,6 +101,21 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
     expect(await page.locator('svg.mesh .edge.way').count()).toBe(net.nodes.length - 1)
   })
 
+  it('shows the header, batch and transactions of a block', async () => {
+    const hash = await page.locator('.blocks [data-block]').last().getAttribute('data-block')
+    await page.goto(`${net.dashboard}#block=${hash}`)
+    await page.getByRole('button', { name: 'Header and transactions' }).click()
+    const text = () => page.locator('#block-sheet').textContent()
+    await expect
+      .poll(text)
+      .toMatch(/^Block \d+0x.*Safe withL1 block \d+.*Posted by0x[0-9a-f]{64}.*1 transaction.*deposit/)
+    await page.reload()
+    await expect.poll(text).toContain(hash)
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.url()).toBe(`${net.dashboard}#block=${hash}`)
+    await page.goto(net.dashboard)
+  })
+
   it('shows what a peer says of itself as text', async () => {
     await hostile.connect(net.nodes[0]?.p2p ?? '')
     await guest.connect(net.nodes[0]?.p2p ?? '')
@@ -236,7 +251,7 @@ const CONTROLS = `[...document.querySelectorAll('a, button, input, select, [role
   .map((element) => ({
     name: (element.getAttribute('aria-label') ?? element.labels?.[0]?.textContent ?? element.textContent).trim(),
     key: (${KEY})(element),
-    isBlock: element.dataset.block !== undefined,
+    isBlock: element.closest('.blocks tbody') !== null,
   }))`
 
 const FOCUSED = `(${KEY})(document.activeElement)`

@@ -2,6 +2,7 @@ import type { Hex } from '../../lib/hex.ts'
 import type { HeadNews, HealthReport } from '../../p2p/index.ts'
 import type { DerivationListener } from '../derive/index.ts'
 import type { BlockId, L2BlockRef, PayloadEnvelope, RollupConfig, SyncStatus } from '../protocol/types.ts'
+import type { BlockDetails } from './blockDetails.ts'
 import type { BlockTimes } from './blockTimes.ts'
 import type { DerivationStatus } from './derivationStatus.ts'
 import type { NodeHealth } from './health/healthWatch.ts'
@@ -21,6 +22,8 @@ export interface RollupNodeApi {
   onDerivation(listener: DerivationListener): () => void
   /** When what happened to the last blocks here; the highest first. */
   recentBlocks(): BlockTimes[]
+  /** A block by its hash; undefined where the engine does not have it. */
+  block(hash: Hex): Promise<BlockDetails | undefined>
   /** Output root of a canonical L2 block; rejects when the engine does not have it. */
   outputAtBlock(number: number): Promise<OutputAtBlock>
   /** Safe head as it was after an L1 block; rejects with code `safe-db-disabled` when no history is kept. */
@@ -106,6 +109,7 @@ export interface P2pPort {
   /** Whether blocks come by gossip, and if not, why. */
   health?(): Promise<HealthReport>
 }
+export type { BlockDetails } from './blockDetails.ts'
 export type { BlockTimes } from './blockTimes.ts'
 export type { DerivationStatus } from './derivationStatus.ts'
 export type { NodeHealth } from './health/healthWatch.ts'

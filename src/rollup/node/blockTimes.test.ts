@@ -33,7 +33,7 @@ it('tells when a block came, was executed, became safe and final', async () => {
   recorder.came(envelope(11), 'another', 'request')
   recorder.moved({ ...heads, unsafe: ref(11) }, 'payload')
   await clock.advance(1_000)
-  recorder.moved({ ...heads, unsafe: ref(11), safe: ref(11) }, 'derivation')
+  recorder.moved({ ...heads, unsafe: ref(11), safe: ref(11) }, 'derivation', { number: 4, hash: hashOf(4) })
   await clock.advance(1_000)
   recorder.moved({ unsafe: ref(11), safe: ref(11), finalized: ref(11) }, 'derivation')
   expect(recorder.recent).toEqual([
@@ -41,7 +41,7 @@ it('tells when a block came, was executed, became safe and final', async () => {
       ...{ number: 11, hash: hashOf(11), timestamp: 1_011, gasUsed: 50_000, transactions: 1 },
       signedAtMs: undefined,
       ...{ came: { atMs: 5_000, from: 'peer', way: 'gossip' }, executedAtMs: 5_020, executedBy: 'payload' },
-      ...{ safeAtMs: 6_020, finalizedAtMs: 7_020 },
+      ...{ safeAtMs: 6_020, safeBy: { number: 4, hash: hashOf(4) }, finalizedAtMs: 7_020 },
     },
   ])
 })

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { EngineHeads, HeadsMovedBy } from '../engine/index.ts'
-import type { PayloadEnvelope } from '../protocol/types.ts'
+import type { BlockId, PayloadEnvelope } from '../protocol/types.ts'
 
 /** Blocks that are remembered: some minutes of a chain, on one screen. */
 const KEPT = 64
@@ -23,6 +23,8 @@ export interface BlockTimes {
   executedAtMs: number | undefined
   executedBy: HeadsMovedBy | undefined
   safeAtMs: number | undefined
+  /** The L1 block that derivation stood at when it became safe. */
+  safeBy: BlockId | undefined
   finalizedAtMs: number | undefined
 }
 
@@ -52,7 +54,11 @@ export class BlockTimesRecorder {
   }
 
   /** After every change of a head. */
-  moved({ unsafe, safe, finalized }: Pick<EngineHeads, 'unsafe' | 'safe' | 'finalized'>, by: HeadsMovedBy): void {
+  moved(
+    { unsafe, safe, finalized }: Pick<EngineHeads, 'unsafe' | 'safe' | 'finalized'>,
+    by: HeadsMovedBy,
+    currentL1?: BlockId,
+  ): void {
     const atMs = this.clock.now()
     const before = this.heads
     if (unsafe.hash === before.unsafe && safe.number === before.safe && finalized.number === before.finalized) return
@@ -67,7 +73,10 @@ export class BlockTimesRecorder {
     if (safe.number === before.safe && finalized.number === before.finalized) return
     for (const block of this.blocks.values()) {
       if (block.executedAtMs === undefined) continue
-      if (block.number <= safe.number) block.safeAtMs ??= atMs
+      if (block.number <= safe.number && block.safeAtMs === undefined) {
+        block.safeAtMs = atMs
+        block.safeBy = currentL1 && { hash: currentL1.hash, number: currentL1.number }
+      }
       if (block.number <= finalized.number) block.finalizedAtMs ??= atMs
     }
   }
@@ -93,7 +102,7 @@ export class BlockTimesRecorder {
     const block: BlockTimes = {
       ...{ number, hash, timestamp, gasUsed: undefined, transactions: undefined },
       ...{ signedAtMs: undefined, came: undefined, executedAtMs: undefined, executedBy: undefined },
-      ...{ safeAtMs: undefined, finalizedAtMs: undefined },
+      ...{ safeAtMs: undefined, safeBy: undefined, finalizedAtMs: undefined },
     }
     this.blocks.set(hash, block)
     const [oldest] = this.blocks.keys()

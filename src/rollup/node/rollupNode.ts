@@ -13,6 +13,7 @@ import {
 } from '../protocol/types.ts'
 import { OriginSelector, Sequencer } from '../sequencer/index.ts'
 import type { OutputAtBlock, RollupNodeApi, SafeHeadAtL1Block } from './api.ts'
+import { readBlockDetails } from './blockDetails.ts'
 import { BlockPublisher } from './blockPublisher.ts'
 import { BlockTimesRecorder } from './blockTimes.ts'
 import { CatchUpWatch } from './catchUpWatch.ts'
@@ -139,6 +140,7 @@ export function createRollupNode(
       return () => void headListeners.delete(listener)
     },
     recentBlocks: () => blockTimes.recent,
+    block: (hash) => readBlockDetails({ engine, l1, recent: () => blockTimes.recent }, config.batchInboxAddress, hash),
     onDerivation: (listener) => recorder.onEvent(listener),
     derivationStatus: whySafeHead,
     health: () => health.read(),
@@ -316,7 +318,7 @@ export function createRollupNode(
         health.headMoved(heads.unsafe, movedBy)
         p2p?.headMoved?.({ number: heads.unsafe.number, hash: unsafe, movedBy })
       }
-      blockTimes.moved(heads, movedBy)
+      blockTimes.moved(heads, movedBy, derivation.currentL1)
       metrics.l2Ref('l2_unsafe', heads.unsafe)
       metrics.l2Ref('l2_safe', heads.safe)
       metrics.l2Ref('l2_local_safe', heads.safe)

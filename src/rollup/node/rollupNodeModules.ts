@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { EngineClient, StartHeadsOptions, SyncOptions } from '../engine/index.ts'
-import type { L1BlockRef } from '../protocol/types.ts'
+import type { L1BlockRef, L1Transaction } from '../protocol/types.ts'
 import type { Conductor, SequencerAttributes } from '../sequencer/index.ts'
 import type { P2pPort } from './api.ts'
 import type { Pipeline } from './derivationLoop.ts'
@@ -22,6 +22,8 @@ export interface NodeL1 {
   blockInfoByNumber(number: number): Promise<L1BlockRef | undefined>
   /** With the deposits of a block, kept for who asks again. */
   receipts(hash: Hex): Promise<unknown>
+  /** Absent where nobody asks what the batch submitter has posted. */
+  transactions?(hash: Hex): Promise<{ transactions: L1Transaction[] }>
 }
 
 /** Tells of new L1 blocks; listeners are added before the node runs. */

@@ -144,9 +144,16 @@ export function recorder() {
       {
         ...{ number: 5, hash: hash('5'), timestamp: 105, gasUsed: 63_000, transactions: 2, signedAtMs: undefined },
         came: { atMs: 105_100, from: RECORD.peerID, way: 'gossip' },
-        ...{ executedAtMs: 105_120, executedBy: 'payload', safeAtMs: undefined, finalizedAtMs: undefined },
+        ...{
+          executedAtMs: 105_120,
+          executedBy: 'payload',
+          safeAtMs: undefined,
+          safeBy: undefined,
+          finalizedAtMs: undefined,
+        },
       },
     ],
+    block: async () => undefined,
     onHeads: listenTo(told.heads),
     onDerivation: listenTo(told.derivation),
     outputAtBlock: note('outputAtBlock', {

@@ -43,6 +43,7 @@ export function rollupNodeCalls(methods: readonly DescribedMethod[], facts: Chai
     // Nobody listens at the other.
     'peer address': facts.peerAddress ?? `/ip4/127.0.0.1/tcp/1/p2p/${facts.peerId}`,
     'unsafe head': String(facts.block.hash),
+    'block hash': String(facts.block.hash),
     'recover mode': false,
     payload: { parentBeaconBlockRoot: facts.block.parentBeaconBlockRoot, executionPayload: payloadOf(facts) },
     level: 'info',
