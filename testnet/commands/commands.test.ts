@@ -165,7 +165,10 @@ it('sets clocks', async () => {
     did: "verifier1-geth and verifier1-node are 90s behind the machine's clock.",
   })
   expect(await run('clock batcher +2s')).toMatchObject({ did: "batcher is 2s ahead of the machine's clock." })
-  expect(await run('clock batcher 0')).toMatchObject({ did: 'batcher is on time again.' })
+  expect(await run('clock batcher 0')).toMatchObject({
+    did: 'batcher is on time again.',
+    lookAt: 'Heads catch up: npx devium status --rpc http://127.0.0.1:9510',
+  })
   expect(done).toEqual([
     ...['clock verifier1-geth -90000', 'clock verifier1-node -90000', 'clock batcher 2000', 'clock batcher 0'],
   ])

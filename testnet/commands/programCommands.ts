@@ -78,7 +78,10 @@ export async function setClock(
       ms === 0
         ? `${listOf(running)} ${are} on time again.`
         : `${listOf(running)} ${are} ${formatDuration(ms)} ${side} the machine's clock.`,
-    lookAt: `Blocks look too old or too new: npx devium p2p health --rpc ${rollupRpc}`,
+    lookAt:
+      ms === 0
+        ? `Heads catch up: npx devium status --rpc ${rollupRpc}`
+        : `Blocks look too old or too new: npx devium p2p health --rpc ${rollupRpc}`,
   }
 }
 
