@@ -219,7 +219,7 @@ function circle(
       : null,
     svg('circle', { cx: x, cy: y, r: radius, class: 'body' }),
     tone === 'bad' ? svg('path', { d: `M${x - 3} ${y - 3}l6 6m0 -6l-6 6`, class: 'cross' }) : null,
-    hasName || node !== undefined ? nameText(name, x, isAbove ? y - radius - 7 : y + radius + 15) : null,
+    hasName || node !== undefined ? nameText(name, x, isAbove ? y - radius - 7 : y + radius + 15, isAbove) : null,
   )
   group.addEventListener('click', open)
   group.addEventListener('keydown', (event) => {
@@ -230,10 +230,12 @@ function circle(
   return group
 }
 
-/** As near to the circle's middle as the picture has room for it. */
-function nameText(name: string, x: number, y: number): SVGElement {
-  const half = name.length * HALF_LETTER
-  return svg('text', { x: Math.min(SIZE - half, Math.max(half, x)), y, 'text-anchor': 'middle' }, name)
+/** As near to the circle's middle as the picture has room for it; above it, outward, since lines lead inward from there. */
+function nameText(name: string, x: number, y: number, isAbove: boolean): SVGElement {
+  const length = name.length * HALF_LETTER * 2
+  const aside = isAbove && Math.abs(x - MIDDLE) > NODE_RADIUS ? Math.sign(x - MIDDLE) * (length / 2 - 4) : 0
+  const middle = Math.min(SIZE - length / 2, Math.max(length / 2, x + aside))
+  return svg('text', { x: middle, y, 'text-anchor': 'middle' }, name)
 }
 
 function legend(): HTMLElement {
