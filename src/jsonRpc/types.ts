@@ -14,6 +14,8 @@ export const RPC_SERVER_ERROR = -32000
 /** geth's codes (`rpc/errors.go`). */
 export const RPC_TIMED_OUT = -32002
 export const RPC_RESPONSE_TOO_LARGE = -32003
+/** "limit exceeded" (EIP-1474). */
+export const RPC_LIMIT_EXCEEDED = -32005
 
 /** An error with its JSON-RPC code: thrown by handlers to choose the code, and by the client for what a server answered. */
 export class JsonRpcError extends DeviumError<'json-rpc'> {

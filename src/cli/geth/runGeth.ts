@@ -199,7 +199,7 @@ function checkFlags(
   }
 }
 
-/** What the public ports serve. */
+/** The methods and limits of the public ports. */
 function portsOf(
   values: GethValues,
   isOnePort: boolean,

@@ -1,6 +1,7 @@
 import type { RpcContext } from '../../jsonRpc/callContext.ts'
 import { StreamedJson } from '../../jsonRpc/pieces.ts'
 import { JsonRpcError, type JsonValue, RPC_INVALID_PARAMS } from '../../jsonRpc/types.ts'
+import type { Hex } from '../../lib/hex.ts'
 import { untilAborted } from '../../lib/untilAborted.ts'
 import type { HeadChange } from '../chain/types.ts'
 import type { BlockHeader, SignedTransaction } from '../primitives/block.ts'
@@ -24,7 +25,7 @@ interface AnswerPart {
 const ID = 1
 const RESULT_HEAD = `{"jsonrpc":"2.0","id":${ID},"result":`
 
-/** What an RPC process asks of the engine process, and what it hears of it. */
+/** An RPC process asks the engine process through it, and hears of heads and transactions. */
 export class EngineLink {
   private readonly send: (message: FromRpcProcess) => void
   private readonly questions = new Map<number, (part: AnswerPart) => void>()
@@ -102,14 +103,14 @@ export class EngineLink {
 
   take(
     message: Extract<ToRpcProcess, { kind: 'answer' | 'head' | 'transaction' }>,
-    header: (hash: `0x${string}`) => BlockHeader | undefined,
+    header: (hash: Hex) => BlockHeader | undefined,
   ): void {
     if (message.kind === 'answer') {
       this.questions.get(message.id)?.(message)
     } else if (message.kind === 'transaction') {
       for (const listener of this.transactionListeners) listener(message.transaction)
     } else {
-      const headersOf = (hashes: `0x${string}`[]) => hashes.map(header).filter((found) => found !== undefined)
+      const headersOf = (hashes: Hex[]) => hashes.map(header).filter((found) => found !== undefined)
       const [removed, added] = [headersOf(message.removed), headersOf(message.added)]
       const head = added.at(-1)
       // A block of long ago may be gone.

@@ -1,5 +1,5 @@
 import type { RpcHandler } from '../../jsonRpc/server.ts'
-import { JsonRpcError } from '../../jsonRpc/types.ts'
+import { JsonRpcError, RPC_LIMIT_EXCEEDED } from '../../jsonRpc/types.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { createSlots, type Slots } from '../../lib/slots.ts'
 import type { ReadableChain } from '../chain/types.ts'
@@ -17,8 +17,6 @@ import type { EngineLink } from './engineLink.ts'
 const MAX_EXECUTING = 4
 /** Waiting calls: more are refused. */
 const MAX_WAITING = 256
-/** Code of "limit exceeded" (EIP-1474). */
-const RPC_LIMIT_EXCEEDED = -32005
 
 export interface ProcessMethodModules {
   chain: ReadableChain
@@ -38,7 +36,7 @@ export function createProcessMethods(
   options: RpcOptions,
 ): ProcessMethods {
   const executing = createSlots(MAX_EXECUTING)
-  // What such a method gathers is in memory until it ends.
+  // Such a method holds all that it gathers until it ends.
   const gathering = createSlots(1)
   const reads: MethodTable = {
     ...withTimeLimits(createReadMethods(chain, options), options),
@@ -50,7 +48,7 @@ export function createProcessMethods(
       logger,
     }),
   }
-  /** What is in no block may be in the pool. */
+  /** A transaction that is in no block may be in the pool. */
   const pooled =
     (name: string): RpcHandler =>
     async (params, context) => {

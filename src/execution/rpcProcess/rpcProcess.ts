@@ -16,7 +16,7 @@ import type { PortName, PortOptions, ReportedCall, RpcProcessOptions, RpcReport,
 import { createProcessMethods, type ProcessMethods } from './processMethods.ts'
 
 const MEBIBYTE = 1024 * 1024
-/** Of the state: the engine process reads what is not here, a tenth of a millisecond away. */
+/** Caches of the state. The engine process reads the rest, a tenth of a millisecond away. */
 const CACHES = { maxNodeBytes: 32 * MEBIBYTE, maxCodeBytes: 16 * MEBIBYTE }
 /** Calls that the engine process has not asked for yet; it asks when somebody reads the metrics. */
 const MAX_REPORTED_CALLS = 100_000

@@ -16,7 +16,8 @@ import { programFile } from '../../lib/workProcess/programFile.ts'
 import { leanEnvironment } from '../../lib/workProcess/workProcess.ts'
 import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { answerChainRead } from '../chain/storage/chainReads.ts'
-import type { Chain } from '../chain/types.ts'
+import type { Chain, HeadChange } from '../chain/types.ts'
+import type { BlockHeader } from '../primitives/block.ts'
 import type { RpcPool } from '../rpc/context.ts'
 import type { FromRpcProcess, PortName, RpcProcessOptions, RpcReport, ToRpcProcess } from './messages.ts'
 import { answerReads } from './syncReads.ts'
@@ -69,9 +70,10 @@ interface RpcProcessHandle {
   isReady: boolean
   /** When its last word came. */
   heardAtMs: number
-  /** Of those that are being answered. */
+  /** Questions of the process that are being answered. */
   questions: Map<number, Question>
-  unfollow: { heads: () => void; transactions: () => void }
+  /** End what its subscribers hear of. */
+  unfollow: (() => void)[]
 }
 
 interface Question {
@@ -80,8 +82,6 @@ interface Question {
   /** The client has read the last part. */
   more: () => void
 }
-
-const NOT_FOLLOWED = { heads: () => {}, transactions: () => {} }
 
 /**
  * The RPC processes of an engine process: they serve the public ports. The engine process accepts connections and gives each
@@ -122,12 +122,12 @@ export class RpcProcesses {
     return { processes: this.processes.size, connections, broken: this.broken }
   }
 
-  /** Of the processes that run. */
+  /** Process ids of the running processes. */
   pids(): number[] {
     return [...this.processes].map(({ child }) => child.pid ?? 0)
   }
 
-  /** What the processes have counted since the last time. */
+  /** The counts of all processes since the last report. */
   async report(): Promise<RpcReport[]> {
     const ready = [...this.processes].filter(({ isReady }) => isReady)
     const reports = await Promise.all(ready.map((process) => this.reportOf(process)))
@@ -167,7 +167,7 @@ export class RpcProcesses {
   }
 
   private send({ child }: RpcProcessHandle, message: ToRpcProcess, socket?: Socket): void {
-    // What goes wrong here shows in the end of the process.
+    // The end of the process shows each failure.
     if (child.connected) child.send(message, socket, { keepOpen: true }, () => {})
   }
 
@@ -178,7 +178,7 @@ export class RpcProcesses {
     const child = spawn(process.execPath, [...flags, fileURLToPath(file)], {
       env: leanEnvironment(),
       windowsHide: true,
-      // What a terminal or an operator sends to the program's process group does not reach it.
+      // Signals to the program's process group do not reach it.
       detached: true,
       // The fourth is what the process reads the chain through (see syncReads).
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'ipc'],
@@ -191,7 +191,7 @@ export class RpcProcesses {
       isReady: false,
       heardAtMs: clock.now(),
       questions: new Map(),
-      unfollow: NOT_FOLLOWED,
+      unfollow: [],
     }
     if (this.processes.size === 0) this.watch()
     this.processes.add(handle)
@@ -279,25 +279,21 @@ export class RpcProcesses {
 
   private follow(process: RpcProcessHandle, wanted: { heads: boolean; transactions: boolean }): void {
     const { chain, pool } = this.modules
-    process.unfollow.heads()
-    process.unfollow.transactions()
-    process.unfollow = {
-      heads: wanted.heads
-        ? chain.onHead(({ removed, added }) => {
-            const hashesOf = (headers: typeof added) => headers.map(({ hash }) => hash)
-            this.send(process, { kind: 'head', removed: hashesOf(removed), added: hashesOf(added) })
-          })
-        : NOT_FOLLOWED.heads,
-      transactions: wanted.transactions
-        ? pool.onAdded((transaction) => this.send(process, { kind: 'transaction', transaction }))
-        : NOT_FOLLOWED.transactions,
+    for (const unfollow of process.unfollow.splice(0)) unfollow()
+    if (wanted.heads) {
+      const hashesOf = (headers: readonly BlockHeader[]) => headers.map(({ hash }) => hash)
+      const onHead = ({ removed, added }: HeadChange) =>
+        this.send(process, { kind: 'head', removed: hashesOf(removed), added: hashesOf(added) })
+      process.unfollow.push(chain.onHead(onHead))
+    }
+    if (wanted.transactions) {
+      process.unfollow.push(pool.onAdded((transaction) => this.send(process, { kind: 'transaction', transaction })))
     }
   }
 
   private onEnd(process: RpcProcessHandle, why: string): void {
     if (!this.processes.delete(process)) return
-    process.unfollow.heads()
-    process.unfollow.transactions()
+    for (const unfollow of process.unfollow) unfollow()
     for (const { gone } of process.questions.values()) gone.abort(new Error('the process has ended'))
     if (this.processes.size === 0) this.cancelWatch()
     if (this.closing !== undefined) return

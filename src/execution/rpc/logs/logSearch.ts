@@ -1,4 +1,4 @@
-import { invalidParams, JsonRpcError } from '../../../jsonRpc/types.ts'
+import { invalidParams, JsonRpcError, RPC_LIMIT_EXCEEDED } from '../../../jsonRpc/types.ts'
 import type { Hex } from '../../../lib/hex.ts'
 import { takeTurn } from '../../../lib/turns.ts'
 import type { ReadableChain } from '../../chain/types.ts'
@@ -9,9 +9,6 @@ import { formatLog } from '../format/formatReceipt.ts'
 import type { JsonRecord } from '../format/formatTransaction.ts'
 import type { RpcOptions } from '../options.ts'
 import { createBloomTest, type LogFilter, type LogPattern, matchesLog } from './logFilter.ts'
-
-/** Code of "limit exceeded" (EIP-1474). */
-const RPC_LIMIT_EXCEEDED = -32005
 
 type Receipts = Pick<ReadableChain, 'receipts'>
 
