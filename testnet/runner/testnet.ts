@@ -14,7 +14,7 @@ import type { PeerLinks } from '../links/peerLinks.ts'
 import { createLoad, type TransactionLoad } from '../load/transactionLoad.ts'
 import type { ProcessSpec } from '../process/managedProcess.ts'
 import { addressBook } from './addresses.ts'
-import { ChainMaker, ForkWriter } from './chain.ts'
+import { type ChainFiles, makeChain, resumeChain } from './chainFiles.ts'
 import { createL1 } from './createL1.ts'
 import type { Emit, Endpoints, Milestone } from './events.ts'
 import { handOver } from './handOver.ts'
@@ -51,17 +51,6 @@ export interface TestnetModules {
 export interface TestnetOptions {
   /** Whether one program that ends is the end of all, also once all is ready. */
   failFast: boolean
-}
-
-/** The files that nodes start with. */
-interface ChainFiles {
-  genesisWritten: Promise<void>
-  /** L1 is there as well. */
-  complete: Promise<void>
-  /** The fork times in genesis.json are not those that the execution clients know. */
-  initAgain?: boolean
-  /** What is left to do once the execution clients have started. */
-  finish?: () => Promise<void>
 }
 
 /** Polling of how all programs stand. */
@@ -129,7 +118,8 @@ export class Testnet {
 
   async start(signal: AbortSignal): Promise<void> {
     const { setup } = this
-    const chainFiles = setup.resumed ? await this.resumeChain(signal) : this.makeChain(signal)
+    const origin = { l1: this.l1, l1Client: this.l1Client, emit: this.modules.emit, reached: this.reached.bind(this) }
+    const chainFiles = setup.resumed ? await resumeChain(origin, setup, signal) : makeChain(origin, setup, signal)
     const geths = this.startGeths(chainFiles)
     // Both may fail; the first failure is the one to tell.
     await Promise.all([chainFiles.complete, geths])
@@ -303,46 +293,6 @@ export class Testnet {
   /** Ends everything at once; synchronous, for the end of this process. */
   kill(): void {
     this.programs.group.killAll()
-  }
-
-  private makeChain(signal: AbortSignal): ChainFiles {
-    const { layout, chain } = this.setup
-    writeManifest(layout, { version: 1, chain, complete: false })
-    const maker = new ChainMaker(layout, chain)
-    const l1 = this.l1.create(maker, signal)
-    const genesis = maker.writeGenesis()
-    genesis.then(
-      () => this.reached('genesis'),
-      () => {},
-    )
-    // The genesis comes first: all nodes wait for it, while L1 is needed only when rollup nodes start.
-    const deployment = Promise.all([genesis, l1]).then(() => this.l1.deploy(maker, signal))
-    deployment.then(
-      () => this.reached('l1 contracts'),
-      () => {},
-    )
-    return {
-      genesisWritten: genesis.then(() => {}),
-      complete: Promise.all([genesis, deployment]).then(([hash, block]) => maker.writeRollupConfig(block, hash)),
-    }
-  }
-
-  private async resumeChain(signal: AbortSignal): Promise<ChainFiles> {
-    const { layout, chain } = this.setup
-    // The manifest first: forks whose adding is cut short after it are added by the next start.
-    writeManifest(layout, { version: 1, chain, complete: true })
-    const complete = this.resumeL1(signal)
-    const forks = new ForkWriter(layout, chain)
-    if (!(await forks.isNeeded())) return { genesisWritten: Promise.resolve(), complete }
-    return { genesisWritten: forks.writeGenesis(), complete, initAgain: true, finish: () => forks.writeRollupConfig() }
-  }
-
-  private async resumeL1(signal: AbortSignal): Promise<void> {
-    await this.l1.resume(signal)
-    const { number, timestamp } = await latestBlock(this.l1Client)
-    const pauseSeconds = Math.max(0, Math.floor(Date.now() / 1000) - timestamp)
-    this.reached('l1')
-    this.modules.emit({ event: 'resumed', l1Block: number, pauseSeconds })
   }
 
   private async startGeths({ genesisWritten, initAgain = false }: ChainFiles): Promise<void> {
