@@ -208,6 +208,35 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     await catchesUp(verifier)
   })
 
+  it('take a snapshot and go back to it: blocks of after it are gone, and all nodes go on', async () => {
+    const l1 = clients.connectTo(net.l1.rpc)
+    const engine = clients.connectTo(net.nodes[0]?.ethRpc ?? '')
+    const nonce = (client: RpcClient) => client.request('eth_getTransactionCount', [sender, 'latest'])
+    const { address: sender, privateKey } = net.accounts[1] ?? { address: '', privateKey: '' }
+    expect(sender).not.toBe('')
+    const kept = await heads(verifier)
+    expect(await devium('snapshot', 'base')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('/snapshots/base has all data'),
+    })
+    const before = await nonce(engine)
+    expect(before).toBe('0x0')
+    const { raw } = signTransaction(Buffer.from(privateKey.slice(2), 'hex'), { to: `0x${'d4'.repeat(20)}`, value: 1n })
+    await engine.request('eth_sendRawTransaction', [toHex(raw)])
+    await expect.poll(() => nonce(engine)).toBe('0x1')
+    const l1Head = Number(await l1.request('eth_blockNumber', []))
+    await expect.poll(async () => Number(await l1.request('eth_blockNumber', []))).toBeGreaterThan(l1Head)
+    // Also programs that have ended go on.
+    await net.command('kill verifier1')
+    expect((await net.command('restore base')).did).toMatch(/^All programs go on from base, taken \d+s ago/)
+    expect(await nonce(engine)).toBe(before)
+    expect(await blockHash(net.nodes[1]?.ethRpc ?? '', kept.unsafe_l2.number)).toBe(kept.unsafe_l2.hash)
+    await catchesUp(verifier)
+    const made = await unsafe(sequencer)
+    await expect.poll(() => safe(verifier)).toBeGreaterThan(made)
+    await expect(net.command('restore bass')).rejects.toThrow('there is no snapshot "bass": expected one of base')
+  })
+
   it('are refused with what is expected, and need the file that only the owner reads', async () => {
     expect(await devium('kill', 'verifier7')).toMatchObject({
       code: 1,

@@ -4,6 +4,7 @@ import type { TransactionLoad } from '../load/transactionLoad.ts'
 import type { Endpoints } from '../runner/events.ts'
 import type { L1 } from '../runner/l1.ts'
 import type { RunningPrograms } from '../runner/runningPrograms.ts'
+import type { Snapshots } from '../runner/snapshots.ts'
 
 /** The parts of a testnet that commands change. */
 export interface CommandedTestnet {
@@ -19,6 +20,9 @@ export interface CommandedTestnet {
   /** Returns its name. */
   addNode(): Promise<string>
   removeNode(name: string): Promise<void>
+  snapshots: Pick<Snapshots, 'checkNew' | 'take' | 'ageOf' | 'prepare'>
+  /** Ends all programs, calls `action`, and starts them again. Returns how many milliseconds they stood still. */
+  whileStopped(action: () => void | Promise<void>, options?: { forgetsData: boolean }): Promise<number>
   /** Peer ids that a node is connected with. Rejects while it does not answer. */
   peersOf(node: string): Promise<string[]>
   /** Has a node dial another one at this port. */

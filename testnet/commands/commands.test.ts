@@ -67,6 +67,24 @@ async function commands({ ready = Promise.resolve() } = {}) {
     moveSequencer: async (name: string) => void done.push(`move to ${name}`),
     addNode: async () => 'verifier1',
     removeNode: async (name: string) => void done.push(`remove ${name}`),
+    async whileStopped(action: () => unknown, { forgetsData } = { forgetsData: false }) {
+      done.push(forgetsData ? 'killed' : 'stopped')
+      await action()
+      done.push('started')
+      return 2_345
+    },
+    snapshots: {
+      checkNew: () => {},
+      async take(name: string) {
+        done.push(`copy ${name}`)
+        return `/net/snapshots/${name}`
+      },
+      ageOf: () => 95,
+      async prepare(name: string) {
+        done.push(`prepare ${name}`)
+        return () => void done.push(`put ${name}`)
+      },
+    },
   }
   const testnet = { programs, endpoints, links, peersOf, connect, l1, l1Heads, ...nodes }
   const run = createCommands(testnet, (event) => events.push(event), ready)
@@ -208,4 +226,15 @@ it('follows one command at a time', async () => {
   const { run, done } = await commands()
   await Promise.allSettled([run('stop l1'), run('explode'), run('start l1')])
   expect(done).toEqual(['SIGINT l1', 'start l1'])
+})
+
+it('copies data while programs stand still, and has a copy at hand before it kills them', async () => {
+  const { run, done } = await commands()
+  expect(await run('snapshot base')).toMatchObject({
+    did: '/net/snapshots/base has all data of L1 and of the nodes. The programs stood still for 2.3 s.',
+  })
+  expect(await run('restore base')).toMatchObject({
+    did: 'All programs go on from base, taken 95s ago. They stood still for 2.3 s.',
+  })
+  expect(done).toEqual(['stopped', 'copy base', 'started', 'prepare base', 'killed', 'put base', 'started'])
 })

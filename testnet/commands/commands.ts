@@ -13,6 +13,7 @@ import { changeLink, heal, partition } from './linkCommands.ts'
 import { setLoad } from './loadCommand.ts'
 import { addNode, moveSequencer, removeNode } from './nodeCommands.ts'
 import { killProgram, pauseProgram, setClock, startProgram, stopProgram } from './programCommands.ts'
+import { restoreSnapshot, takeSnapshot } from './snapshotCommands.ts'
 
 type Handler = (testnet: CommandedTestnet, words: readonly string[]) => Promise<CommandOutcome>
 /** Runs one command line, already split. Throws UsageError where the words are wrong, or cannot be followed now. */
@@ -33,6 +34,8 @@ const BY_NAME: Readonly<Record<TestnetCommandName, Handler>> = {
   sequencer: moveSequencer,
   'add-node': addNode,
   'remove-node': removeNode,
+  snapshot: takeSnapshot,
+  restore: restoreSnapshot,
 }
 const HANDLERS: ReadonlyMap<string, Handler> = new Map(Object.entries(BY_NAME))
 

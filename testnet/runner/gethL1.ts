@@ -46,7 +46,7 @@ export class GethL1 implements L1 {
   private readonly client: RpcClient
   private readonly setup: GethSetup
   private readonly logger: Logger
-  private readonly stopping = new AbortController()
+  private stopping = new AbortController()
   private consensus: ConsensusClient | undefined
   private engineRpc: RpcClient | undefined
   private beacon: HttpServerHandle | undefined
@@ -124,6 +124,7 @@ export class GethL1 implements L1 {
   }
 
   private async openConsensus(): Promise<ConsensusClient> {
+    this.stopping = new AbortController()
     const { layout, ports, host, chain, parameters } = this.setup
     const { logger } = this
     const blobs = new BlobStore(layout.l1Blobs)

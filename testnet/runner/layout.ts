@@ -32,6 +32,8 @@ export interface TestnetLayout {
   l1Jwt: string
   /** Blobs by slot. */
   l1Blobs: string
+  /** Copies of all data, by name; each is a testnet's directory too. */
+  snapshots: string
   /** The bearer token of all RPCs, where others than this machine reach them. */
   rpcToken: string
   /** How the runner is reached by other processes of this user. */
@@ -71,6 +73,7 @@ export function testnetLayout(dir: string): TestnetLayout {
     l1Genesis: join(dir, 'l1', 'genesis.json'),
     l1Jwt: join(dir, 'l1', 'jwt.txt'),
     l1Blobs: join(dir, 'l1', 'blobs'),
+    snapshots: join(dir, 'snapshots'),
     rpcToken: join(dir, 'rpc-token.txt'),
     control: join(dir, CONTROL_FILE),
     log: (name) => join(dir, 'logs', `${name}.log`),

@@ -104,10 +104,15 @@ export function clearDirectory(layout: TestnetLayout): void {
   else checkDirectoryUsable(layout)
 }
 
-function removeTestnet(layout: TestnetLayout): void {
+/** What holds a testnet's chain in its directory: the manifest, L1, the files to join by, and the nodes. */
+export function chainEntries(layout: TestnetLayout): string[] {
   const nodes = readdirSync(layout.dir).filter((name) => NODE_NAME_PATTERN.test(name))
-  const files = [layout.rpcToken, layout.addresses, layout.manifest].map((path) => basename(path))
-  for (const name of ['l1', 'join', 'logs', ...nodes, ...files]) {
+  return [basename(layout.manifest), 'l1', basename(layout.joinDir), ...nodes]
+}
+
+function removeTestnet(layout: TestnetLayout): void {
+  const files = [layout.rpcToken, layout.addresses].map((path) => basename(path))
+  for (const name of ['logs', ...files, ...chainEntries(layout)]) {
     rmSync(join(layout.dir, name), { recursive: true, force: true })
   }
 }

@@ -6,12 +6,18 @@ import { OutputProposer } from '../l1/outputProposer.ts'
 import { createOwnLogger } from './ownLog.ts'
 import type { TestnetSetup } from './setup.ts'
 
+export interface RunningProposer {
+  /** L2 block of the last output on L1. */
+  readonly lastOutput: number | undefined
+  stop(): Promise<void>
+}
+
 /** The proposer of a testnet's outputs, which runs in this process and has a log as the programs have. */
-export function createProposer(
+export function startProposer(
   clients: { l1: RpcClient; rollup: RpcClient },
   { chain, layout }: Pick<TestnetSetup, 'chain' | 'layout'>,
-): OutputProposer {
-  return new OutputProposer(
+): RunningProposer {
+  const proposer = new OutputProposer(
     { ...clients, logger: createOwnLogger(layout.log('proposer')), clock: systemClock },
     {
       oracle: l1Addresses(roles.owner.address).L2OutputOracle,
@@ -21,4 +27,15 @@ export function createProposer(
       pollMs: Math.min(1000, chain.l1BlockTime * 500),
     },
   )
+  const stopping = new AbortController()
+  const proposing = proposer.run(stopping.signal)
+  return {
+    get lastOutput() {
+      return proposer.lastOutput
+    },
+    async stop() {
+      stopping.abort()
+      await proposing
+    },
+  }
 }

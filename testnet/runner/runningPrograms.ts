@@ -60,6 +60,16 @@ export class RunningPrograms {
     return [...this.programs].filter(([, { process }]) => !process.running).map(([name]) => name)
   }
 
+  /** Those that have not ended. */
+  running(): string[] {
+    return this.names().filter((name) => this.isRunning(name))
+  }
+
+  /** All of them are about to end on purpose, and will be started again. */
+  excuseAll(): void {
+    for (const { process } of this.programs.values()) this.replaced.add(process)
+  }
+
   /** Ends a program, if it runs, and starts it with another specification. */
   async replace(spec: ProcessSpec, signal: NodeJS.Signals, again?: () => ProcessSpec): Promise<void> {
     const { process } = this.find(spec.name)

@@ -96,7 +96,9 @@ export class StatusReader {
   private async readL1(): Promise<number> {
     const { l1 } = this.sources
     const head = quantityToNumber(await l1.request('eth_blockNumber', [], { timeoutMs: TIMEOUT_MS }))
-    const from = Math.max(this.nextL1Block ?? head, head - MAX_BLOCKS_A_ROUND + 1, 0)
+    // L1 may have gone back: what was found above its head is gone.
+    if (head < (this.lastSubmission?.l1Block ?? 0)) this.lastSubmission = undefined
+    const from = Math.max(Math.min(this.nextL1Block ?? head, head), head - MAX_BLOCKS_A_ROUND + 1, 0)
     for (let number = from; number <= head; number++) {
       const block = await l1.request('eth_getBlockByNumber', [`0x${number.toString(16)}`, true], {
         timeoutMs: TIMEOUT_MS,

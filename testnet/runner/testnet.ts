@@ -8,7 +8,6 @@ import type { Fork } from '../../src/rollup/protocol/index.ts'
 import { roles } from '../accounts.ts'
 import { batchInboxAddress } from '../chainParameters.ts'
 import { forksAround } from '../forks.ts'
-import type { OutputProposer } from '../l1/outputProposer.ts'
 import { latestBlock } from '../l1/rpc.ts'
 import type { PeerLinks } from '../links/peerLinks.ts'
 import { createLoad, type TransactionLoad } from '../load/transactionLoad.ts'
@@ -27,7 +26,7 @@ import { bearerOf, NodeClients } from './nodeClients.ts'
 import { claimNodePorts } from './ports.ts'
 import { ProgramSpecs } from './programSpecs.ts'
 import { BATCHER_PROGRAM, gethProgram, nodeProgram, reachableHost } from './programs.ts'
-import { createProposer } from './proposer.ts'
+import { type RunningProposer, startProposer } from './proposer.ts'
 import { haveSameBlock, keptHead, waitForAnswer } from './readiness.ts'
 import { RunningPrograms } from './runningPrograms.ts'
 import {
@@ -38,6 +37,7 @@ import {
   nodeEndpoints,
   type TestnetSetup,
 } from './setup.ts'
+import { Snapshots } from './snapshots.ts'
 import { StatusReader, sharedSafeHeight, type TestnetStatus } from './status.ts'
 import { stopInOrder } from './stop.ts'
 
@@ -70,14 +70,14 @@ export class Testnet {
   private readonly l1Client: RpcClient
   readonly l1: L1
   readonly load: TransactionLoad
+  readonly snapshots: Snapshots
   private readonly clients: NodeClients
   private readonly specs: ProgramSpecs
   private readonly statusReader: StatusReader
   private readonly milestones: Milestone[] = []
   private readonly nodes: NodeDescription[]
   private readonly stopping = new AbortController()
-  private proposer: OutputProposer | undefined
-  private proposing: Promise<void> | undefined
+  private proposer: RunningProposer | undefined
   private readonly forksTold = new Set<Fork>()
   /** The sequencer's, before it makes a block. */
   private headAtStart: number | undefined
@@ -101,6 +101,7 @@ export class Testnet {
     this.l1Client = createRpcClient({ url: this.endpoints.l1.rpc })
     const l2 = createRpcClient({ url: `http://${reachableHost(setup.host)}:${this.links.entrancePort}` })
     this.load = createLoad({ l2, clock: systemClock }, chain)
+    this.snapshots = new Snapshots(setup)
     this.l1 = createL1({ programs: this.programs, client: this.l1Client }, setup)
     this.clients = new NodeClients(this.endpoints.nodes, setup.token)
     this.statusReader = new StatusReader({
@@ -136,9 +137,8 @@ export class Testnet {
     const first = this.clients.get(nodeName(0))
     await waitForAnswer(first, 'optimism_rollupConfig', signal)
     this.reached('sequencer answers')
-    this.programs.start(this.specs.submitter(this.nodes, setup.resumed), () => this.specs.submitter(this.nodes, true))
-    this.proposer = createProposer({ l1: this.l1Client, rollup: first }, setup)
-    this.proposing = this.proposer.run(this.stopping.signal)
+    this.startSubmitter(setup.resumed)
+    this.startProposer()
     await this.waitUntilReady(signal)
     if (!this.options.failFast) this.programs.tolerateDeaths()
   }
@@ -180,22 +180,35 @@ export class Testnet {
     programs.resumeAll()
     this.stopping.abort()
     await this.load.close()
-    await this.proposing
-    const batcherAdmin = this.batcherAdmin()
-    const names = this.nodes.map(({ layout }) => layout.name)
-    const nodes = [this.sequencer, ...names.filter((name) => name !== this.sequencer)]
-    await stopInOrder(this.modules.emit, {
-      batcherAdmin,
-      batcher: programs.get(BATCHER_PROGRAM),
-      rollupNodes: nodes.map((name) => programs.get(nodeProgram(name))),
-      geths: nodes.map((name) => programs.get(gethProgram(name))),
-      l1: programs.get(L1_PROGRAM),
-      endL1Blocks: () => this.l1.close(),
-    })
+    await this.proposer?.stop()
+    await this.stopPrograms(this.modules.emit)
     programs.group.killAll()
     await this.l1.close()
     await this.links.close()
-    await Promise.all([batcherAdmin, this.l1Client, this.clients].map((client) => client.close()))
+    await Promise.all([this.l1Client, this.clients].map((client) => client.close()))
+  }
+
+  /**
+   * Ends all programs in order, calls `action`, and starts again those that ran. `forgetsData`: what they would save is about to
+   * be replaced, so they are killed, and all of them are started. Returns how many milliseconds they stood still.
+   */
+  async whileStopped(action: () => void | Promise<void>, { forgetsData } = { forgetsData: false }): Promise<number> {
+    const { programs } = this
+    const ran = forgetsData ? programs.names() : programs.running()
+    await this.load.stop()
+    await this.proposer?.stop()
+    programs.resumeAll()
+    programs.excuseAll()
+    const beganMs = performance.now()
+    if (forgetsData) await Promise.all(programs.running().map((name) => programs.end(name, 'SIGKILL')))
+    else await this.stopPrograms((event) => event.event === 'warning' && this.modules.emit(event))
+    await this.l1.close()
+    try {
+      await action()
+    } finally {
+      await this.startPrograms(ran)
+    }
+    return performance.now() - beganMs
   }
 
   async l1Heads(): Promise<{ head: number; finalized: number }> {
@@ -308,6 +321,47 @@ export class Testnet {
       await writeFile(node.layout.initialised, '')
     }
     this.programs.start(this.specs.geth(node))
+  }
+
+  private startSubmitter(resumed: boolean): void {
+    this.programs.start(this.specs.submitter(this.nodes, resumed), () => this.specs.submitter(this.nodes, true))
+  }
+
+  private startProposer(): void {
+    this.proposer = startProposer({ l1: this.l1Client, rollup: this.clients.get(nodeName(0)) }, this.setup)
+  }
+
+  /** Resolves when all of them answer. */
+  private async startPrograms(names: readonly string[]): Promise<void> {
+    const { programs, clients, specs } = this
+    const { signal } = this.stopping
+    if (names.includes(L1_PROGRAM)) await this.l1.resume(signal)
+    const withGeth = this.nodes.filter(({ layout }) => names.includes(gethProgram(layout.name)))
+    await Promise.all(withGeth.map((node) => this.startGeth(node, false)))
+    const nodes = this.nodes.filter(({ layout }) => names.includes(nodeProgram(layout.name)))
+    for (const node of nodes) programs.start(specs.rollupNode(node))
+    if (names.includes(BATCHER_PROGRAM)) this.startSubmitter(true)
+    this.startProposer()
+    await Promise.all(
+      nodes.map(({ layout }) => waitForAnswer(clients.get(layout.name), 'optimism_rollupConfig', signal)),
+    )
+  }
+
+  /** In the documented order. */
+  private async stopPrograms(emit: Emit): Promise<void> {
+    const { programs } = this
+    const batcherAdmin = this.batcherAdmin()
+    const names = this.nodes.map(({ layout }) => layout.name)
+    const nodes = [this.sequencer, ...names.filter((name) => name !== this.sequencer)]
+    await stopInOrder(emit, {
+      batcherAdmin,
+      batcher: programs.get(BATCHER_PROGRAM),
+      rollupNodes: nodes.map((name) => programs.get(nodeProgram(name))),
+      geths: nodes.map((name) => programs.get(gethProgram(name))),
+      l1: programs.get(L1_PROGRAM),
+      endL1Blocks: () => this.l1.close(),
+    })
+    await batcherAdmin.close()
   }
 
   private async waitUntilReady(signal: AbortSignal): Promise<void> {

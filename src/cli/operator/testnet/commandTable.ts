@@ -53,6 +53,16 @@ export const TESTNET_COMMANDS = [
   },
   { name: 'add-node', words: '', count: NONE, description: 'Start one more verifier' },
   { name: 'remove-node', words: 'NODE', count: ONE, description: 'Stop a verifier for good; its data stay' },
+  {
+    ...{ name: 'snapshot', words: 'NAME', count: ONE },
+    description: 'Stop all programs, copy the data of L1 and of all nodes, and start them again',
+  },
+  {
+    name: 'restore',
+    words: 'NAME',
+    count: ONE,
+    description: 'Put the data of a snapshot in place, and go on from there',
+  },
 ] as const satisfies readonly TestnetCommandSpec[]
 
 export type TestnetCommandName = (typeof TESTNET_COMMANDS)[number]['name']

@@ -16,7 +16,7 @@ const HELP = `The testnet is the one that "npm start" runs in --dir. Its live vi
 export function addTestnetCommands(program: Command): void {
   const group = program
     .command('testnet')
-    .description('Hurt and heal a running testnet: its programs, and the links between its nodes')
+    .description('Hurt and heal a running testnet, and keep its state')
     .helpOption('--help', 'Show this help')
     .addHelpText('after', `\n${HELP}`)
   for (const { name, words, description, count } of TESTNET_COMMANDS) {

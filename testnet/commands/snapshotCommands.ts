@@ -1,0 +1,36 @@
+import { formatDuration } from '../../src/lib/duration.ts'
+import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
+import { sequencerRpc } from './whereToLook.ts'
+
+/** `snapshot NAME`. */
+export async function takeSnapshot(testnet: CommandedTestnet, [name = '']: readonly string[]): Promise<CommandOutcome> {
+  const { snapshots } = testnet
+  snapshots.checkNew(name)
+  let dir = ''
+  const stoodMs = await testnet.whileStopped(async () => {
+    dir = await snapshots.take(name)
+  })
+  return {
+    did: `${dir} has all data of L1 and of the nodes. The programs stood still for ${inSeconds(stoodMs)}.`,
+    lookAt: `The chain goes on. To come back: npx devium testnet restore ${name}`,
+  }
+}
+
+/** `restore NAME`. */
+export async function restoreSnapshot(
+  testnet: CommandedTestnet,
+  [name = '']: readonly string[],
+): Promise<CommandOutcome> {
+  const { snapshots } = testnet
+  const ageSeconds = snapshots.ageOf(name)
+  const put = await snapshots.prepare(name)
+  const stoodMs = await testnet.whileStopped(put, { forgetsData: true })
+  return {
+    did: `All programs go on from ${name}, taken ${formatDuration(ageSeconds * 1000)} ago. They stood still for ${inSeconds(stoodMs)}.`,
+    lookAt: `The sequencer makes the blocks of that time first: npx devium watch --rpc ${sequencerRpc(testnet)}`,
+  }
+}
+
+function inSeconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`
+}

@@ -1,0 +1,96 @@
+import { constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { UsageError } from '../../src/lib/errors.ts'
+import { makeDirectory } from '../../src/lib/makeDirectory.ts'
+import type { ChainParameters } from '../chainParameters.ts'
+import { type TestnetLayout, testnetLayout } from './layout.ts'
+import { chainEntries, readManifest } from './manifest.ts'
+
+/** A directory's name too, anywhere. */
+const NAME = /^[\w-]{1,64}$/
+/** Of copies that are not complete: no name of a snapshot. */
+const PARTIAL = '.partial'
+
+/** Copies of a testnet's data. Programs must have ended while a copy is taken or put in place. */
+export class Snapshots {
+  private readonly layout: TestnetLayout
+  private readonly chain: ChainParameters
+
+  constructor({ layout, chain }: { layout: TestnetLayout; chain: ChainParameters }) {
+    this.layout = layout
+    this.chain = chain
+  }
+
+  /** Throws UsageError for a name that cannot be given to a new snapshot. */
+  checkNew(name: string): void {
+    if (!NAME.test(name)) throw new UsageError(`snapshot: expected a name of letters, digits, _ and -; got "${name}"`)
+    const dir = this.directory(name)
+    if (existsSync(dir)) throw new UsageError(`snapshot: there is a ${name} already: delete ${dir}, or choose another`)
+  }
+
+  /** Copies all data. Returns the snapshot's directory. */
+  async take(name: string): Promise<string> {
+    const partial = this.emptyPartial()
+    await this.copy(this.layout, partial)
+    renameSync(partial, this.directory(name))
+    return this.directory(name)
+  }
+
+  /** Seconds since it was taken. Throws UsageError where there is none, or it is of another chain. */
+  ageOf(name: string): number {
+    const kept = testnetLayout(this.directory(name))
+    if (!NAME.test(name) || !existsSync(kept.manifest)) {
+      const names = existsSync(this.layout.snapshots)
+        ? readdirSync(this.layout.snapshots).filter((one) => NAME.test(one))
+        : []
+      const known =
+        names.length === 0 ? 'there is none: take one by snapshot NAME' : `expected one of ${names.join(', ')}`
+      throw new UsageError(`restore: there is no snapshot "${name}": ${known}`)
+    }
+    const manifest = readManifest(kept)
+    if (!isDeepStrictEqual(manifest?.chain, this.chain)) {
+      throw new UsageError(
+        `restore: ${name} is of another chain, or of other fork times: start a testnet with --dir and a copy of ${kept.dir}`,
+      )
+    }
+    return Math.max(0, Math.round((Date.now() - statSync(kept.dir).mtimeMs) / 1000))
+  }
+
+  /** Copies a snapshot to the side. Returns what puts it in place of all data, at once. */
+  async prepare(name: string): Promise<() => void> {
+    const partial = this.emptyPartial()
+    await this.copy(testnetLayout(this.directory(name)), partial)
+    return () => {
+      // A node that came later has no data in the snapshot: it begins anew.
+      for (const entry of chainEntries(this.layout))
+        rmSync(join(this.layout.dir, entry), { recursive: true, force: true })
+      for (const entry of readdirSync(partial)) renameSync(join(partial, entry), join(this.layout.dir, entry))
+      rmSync(partial, { recursive: true })
+    }
+  }
+
+  private async copy(from: TestnetLayout, to: string): Promise<void> {
+    for (const entry of chainEntries(from)) {
+      await cp(join(from.dir, entry), join(to, entry), {
+        recursive: true,
+        // Where the file system can, nothing is copied before it changes.
+        mode: constants.COPYFILE_FICLONE,
+        filter: (path) => path !== from.l1Cache,
+      })
+    }
+  }
+
+  private emptyPartial(): string {
+    const partial = this.directory(PARTIAL)
+    rmSync(partial, { recursive: true, force: true })
+    makeDirectory(this.layout.snapshots)
+    mkdirSync(partial, { mode: 0o700 })
+    return partial
+  }
+
+  private directory(name: string): string {
+    return join(this.layout.snapshots, name)
+  }
+}
