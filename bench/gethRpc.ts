@@ -19,7 +19,7 @@ const [seconds = 4, rounds = 3] = process.argv.slice(2).map(Number)
 const CONNECTIONS = 8
 const BLOCKS = 100
 /** Emits 20 logs. */
-const LOGS = fromHex('0x60145b60005460006000a060019003806002575000')
+const LOGS = fromHex('0x60145b60006000a060019003806002575000')
 const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
 /** Counts to 3,000. */
 const LOOP: Hex = '0x610bb85b600190038060035700'

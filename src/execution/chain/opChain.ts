@@ -227,6 +227,10 @@ class OpChain extends ChainView implements Chain {
     return this.canonical.onHead(listener)
   }
 
+  onForkchoice(listener: (change: HeadChange) => void): () => void {
+    return this.canonical.onForkchoice(listener)
+  }
+
   /** Gives up the block under way. */
   close(): Promise<void> {
     this.closing.abort(new DeviumError('chain-closing', 'the chain is being closed'))

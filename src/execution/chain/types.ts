@@ -148,5 +148,7 @@ export interface Chain extends ReadableChain {
   onExecuted(listener: (block: ExecutedBlock) => void): () => void
   /** Called after every head move, in order; the returned function unsubscribes. */
   onHead(listener: (change: HeadChange) => void): () => void
+  /** Called after every forkchoice, whichever labels it moved and before it is answered; the returned function unsubscribes. */
+  onForkchoice(listener: (change: HeadChange) => void): () => void
   close(): Promise<void>
 }

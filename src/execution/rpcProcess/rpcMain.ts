@@ -1,15 +1,16 @@
 import { Socket } from 'node:net'
 import { setPriority } from 'node:os'
-import { EMPTY_BYTES } from '../../lib/bytes.ts'
-import { type Hex, toHex } from '../../lib/hex.ts'
-import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { readOverChannel } from '../chain/storage/chainReads.ts'
 import { EngineLink } from './engineLink.ts'
+import { createLabelsReader } from './labelsFile.ts'
 import type { FromRpcProcess, ToRpcProcess } from './messages.ts'
-import { type LabelHashes, RpcProcess } from './rpcProcess.ts'
+import { RpcProcess } from './rpcProcess.ts'
 import { readFromProgram } from './syncReads.ts'
 
 // An RPC process of devium-geth: it serves the public HTTP and WebSocket ports.
+
+/** Descriptor of the engine process's labels: behind the pipes and Node's channel. */
+const LABELS = 5
 
 // What `ps` and `top` show.
 process.title = 'devium-rpc'
@@ -39,7 +40,7 @@ process.on('message', (message: ToRpcProcess, handle: unknown) => {
       rpc = new RpcProcess(
         {
           reads: readOverChannel(readFromProgram),
-          labels: readLabels,
+          labels: createLabelsReader(LABELS),
           engine,
           logger,
           onClosed: () => send({ kind: 'closed' }),
@@ -69,13 +70,3 @@ process.on('message', (message: ToRpcProcess, handle: unknown) => {
   }
 })
 send({ kind: 'ready' })
-
-/** An empty request of the engine process: 32 bytes each for head, safe and finalized, zero for none. */
-function readLabels(): LabelHashes {
-  const hashes = readFromProgram(EMPTY_BYTES)
-  const at = (index: number): Hex | undefined => {
-    const hash = hashes === undefined ? ZERO_HASH : toHex(hashes.subarray(index * 32, index * 32 + 32))
-    return hash === ZERO_HASH ? undefined : hash
-  }
-  return { head: at(0) ?? ZERO_HASH, safe: at(1), finalized: at(2) }
-}

@@ -12,20 +12,16 @@ import { ChainError } from '../errors.ts'
 import type { BlockHeader } from '../primitives/block.ts'
 import { rpcModules } from '../rpc/namespaces.ts'
 import type { EngineLink } from './engineLink.ts'
+import type { LabelHashes } from './labelsFile.ts'
 import type { PortName, PortOptions, ReportedCall, RpcProcessOptions, RpcReport, ToRpcProcess } from './messages.ts'
 import { createProcessMethods, type ProcessMethods } from './processMethods.ts'
+import { rememberReads } from './rememberedReads.ts'
 
 const MEBIBYTE = 1024 * 1024
 /** Caches of the state. The engine process reads the rest, a tenth of a millisecond away. */
 const CACHES = { maxNodeBytes: 32 * MEBIBYTE, maxCodeBytes: 16 * MEBIBYTE }
 /** Calls that the engine process has not asked for yet; it asks when somebody reads the metrics. */
 const MAX_REPORTED_CALLS = 100_000
-
-export interface LabelHashes {
-  head: Hex
-  safe: Hex | undefined
-  finalized: Hex | undefined
-}
 
 export interface RpcProcessModules {
   reads: ChainReads
@@ -54,7 +50,8 @@ export class RpcProcess {
     this.modules = modules
     this.options = options
     const config = parseChainConfig(json)
-    const { reads, labels } = modules
+    const { labels } = modules
+    const reads = rememberReads(modules.reads, labels)
     this.blocks = new BlockReader({ reads }, config)
     const labelled = (hash: Hex | undefined) => (hash === undefined ? undefined : this.header(hash))
     const chain = new ChainView(

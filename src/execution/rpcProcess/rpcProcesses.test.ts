@@ -3,7 +3,7 @@ import { createPublicClient, webSocket } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
 import type { JsonValue } from '../../jsonRpc/types.ts'
-import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import { BlockDriver } from '../testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
@@ -101,6 +101,29 @@ describe('RPC processes', () => {
       const [theirs, mine] = [await client.request('eth_blockNumber', []), node.chain.head().number]
       expect(Number(theirs)).toBe(mine)
     }
+  })
+
+  it('forget what left the chain, and know the labels that moved without the head', async () => {
+    await using started = await start()
+    const client = started.client()
+    const before = node.chain.head()
+    const nonce = Number(await client.request('eth_getTransactionCount', [DEV_ADDRESSES[2], 'latest']))
+    const { raw, hash } = signTransaction(DEV_KEYS[2], { nonce, to: NOBODY, gasLimit: 21_000n })
+    await driver.build({ transactions: [raw], noTxPool: true })
+    const left = node.chain.head()
+    const number = toQuantity(left.number)
+    expect(await client.request('eth_getTransactionReceipt', [hash])).toMatchObject({ blockHash: left.hash })
+    expect(await client.request('eth_getBlockByNumber', [number, false])).toMatchObject({ hash: left.hash })
+    await driver.build({ parent: before.hash, noTxPool: true })
+    const head = node.chain.head()
+    expect(head).toMatchObject({ number: left.number, parentHash: before.hash })
+    expect(head.hash).not.toBe(left.hash)
+    expect(await client.request('eth_getTransactionReceipt', [hash])).toBe(null)
+    expect(await client.request('eth_getBlockByNumber', [number, false])).toMatchObject({ hash: head.hash })
+    await driver.setHead(head.hash, before.hash)
+    expect(await client.request('eth_getBlockByNumber', ['safe', false])).toMatchObject({ hash: before.hash })
+    await driver.setHead(head.hash, head.hash)
+    expect(await client.request('eth_getBlockByNumber', ['safe', false])).toMatchObject({ hash: head.hash })
   })
 
   it('give the engine process what belongs to it', async () => {

@@ -1,24 +1,21 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { createServer, type Server, Socket } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import type { SendPart } from '../../jsonRpc/callContext.ts'
 import { listen } from '../../jsonRpc/httpServer.ts'
 import { bytesOf, type Pieces } from '../../jsonRpc/pieces.ts'
 import type { RpcDispatcher } from '../../jsonRpc/server.ts'
-import { concatBytes } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
-import { fromHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
 import { whenAborted } from '../../lib/untilAborted.ts'
+import { startChildProgram } from '../../lib/workProcess/childProgram.ts'
 import { programFile } from '../../lib/workProcess/programFile.ts'
-import { leanEnvironment } from '../../lib/workProcess/workProcess.ts'
-import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { answerChainRead } from '../chain/storage/chainReads.ts'
 import type { Chain, HeadChange } from '../chain/types.ts'
 import type { BlockHeader } from '../primitives/block.ts'
 import type { RpcPool } from '../rpc/context.ts'
+import { LabelsFile } from './labelsFile.ts'
 import type { FromRpcProcess, PortName, RpcProcessOptions, RpcReport, ToRpcProcess } from './messages.ts'
 import { answerReads } from './syncReads.ts'
 
@@ -64,6 +61,7 @@ interface Connection {
 
 interface RpcProcessHandle {
   child: ChildProcess
+  closed: Promise<string>
   /** On their way to the process: another one gets them when it ends. */
   sent: Map<number, Connection>
   connections: number
@@ -95,6 +93,7 @@ export class RpcProcesses {
   private readonly processes = new Set<RpcProcessHandle>()
   private readonly waiting: Connection[] = []
   private readonly reports = new Map<number, (report: RpcReport) => void>()
+  private labels: LabelsFile | undefined
   private ids = 0
   private broken = 0
   /** Processes in a row that ended before they were ready. */
@@ -174,18 +173,15 @@ export class RpcProcesses {
   private start(): RpcProcessHandle {
     const { chain, clock } = this.modules
     const { file = OWN_FILE, workers: _, ...options } = this.options
-    const flags = ['--disable-warning=ExperimentalWarning', `--max-old-space-size=${HEAP_MEGABYTES}`]
-    const child = spawn(process.execPath, [...flags, fileURLToPath(file)], {
-      env: leanEnvironment(),
-      windowsHide: true,
-      // Signals to the program's process group do not reach it.
-      detached: true,
-      // The fourth is what the process reads the chain through (see syncReads).
-      stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'ipc'],
-      serialization: 'advanced',
+    this.labels ??= new LabelsFile(chain, options.rpc.datadir)
+    const { child, closed, ended } = startChildProgram(file, clock, {
+      flags: [`--max-old-space-size=${HEAP_MEGABYTES}`],
+      // The fourth is what the process reads the chain through (see syncReads), the sixth its labels.
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'ipc', this.labels.descriptor],
     })
     const handle: RpcProcessHandle = {
       child,
+      closed,
       sent: new Map(),
       connections: 0,
       isReady: false,
@@ -195,22 +191,11 @@ export class RpcProcesses {
     }
     if (this.processes.size === 0) this.watch()
     this.processes.add(handle)
-    let complaint = ''
-    child.stderr?.on('data', (chunk: Uint8Array) => {
-      complaint = `${complaint}${decoder.decode(chunk)}`.slice(0, 400)
-    })
-    const pipe = child.stdio[3]
-    pipe?.on('error', () => {})
+    const pipe = child.stdio?.[3]
     const reads = chain.chainReads()
-    const answerRead = (request: Uint8Array) =>
-      request.length === 0 ? labelsOf(chain) : answerChainRead(reads, request)
-    if (pipe instanceof Socket) answerReads(pipe, answerRead)
+    if (pipe instanceof Socket) answerReads(pipe, (request) => answerChainRead(reads, request))
     child.on('message', (message: FromRpcProcess) => this.onMessage(handle, message))
-    child.once('error', (error) => this.onEnd(handle, error.message))
-    child.once('close', (code, signal) => {
-      const how = signal === null ? `ended with code ${code}` : `ended by ${signal}`
-      this.onEnd(handle, `${how} ${complaint.replaceAll(/\s+/g, ' ')}`.trim())
-    })
+    void ended.then((why) => this.onEnd(handle, why))
     const { config, genesis } = chain
     this.send(handle, { kind: 'start', config: config.json, genesis: genesis.hash, options })
     return handle
@@ -350,7 +335,7 @@ export class RpcProcesses {
     this.cancelPause?.()
     this.cancelWatch()
     this.dropWaiting()
-    const ended = [...this.processes].map(({ child }) => new Promise((resolve) => child.once('close', resolve)))
+    const ended = [...this.processes].map(({ closed }) => closed)
     for (const process of this.processes) this.send(process, { kind: 'close' })
     // The ports are free at once; Node's callback would wait for connections that processes have.
     for (const server of this.servers) server.close()
@@ -359,11 +344,6 @@ export class RpcProcesses {
     }, CLOSING_MS)
     await Promise.all(ended)
     cancel()
+    this.labels?.close()
   }
-}
-
-/** 32 bytes each for head, safe and finalized, zero for none. */
-function labelsOf(chain: Chain): Uint8Array {
-  const hashes = [chain.head().hash, chain.safe()?.hash, chain.finalized()?.hash]
-  return concatBytes(...hashes.map((hash) => fromHex(hash ?? ZERO_HASH, 32)))
 }

@@ -31,7 +31,8 @@ export class CanonicalChain {
   private readonly database: ChainDatabase
   private readonly blocks: BlockStore
   private readonly clock: Clock
-  private readonly listeners = new Set<(change: HeadChange) => void>()
+  private readonly headListeners = new Set<(change: HeadChange) => void>()
+  private readonly forkchoiceListeners = new Set<(change: HeadChange) => void>()
   private headHeader: BlockHeader
   private safeHeader: BlockHeader | undefined
   private finalizedHeader: BlockHeader | undefined
@@ -61,8 +62,14 @@ export class CanonicalChain {
 
   /** Called after every head move, in order; the returned function unsubscribes. */
   onHead(listener: (change: HeadChange) => void): () => void {
-    this.listeners.add(listener)
-    return () => this.listeners.delete(listener)
+    this.headListeners.add(listener)
+    return () => this.headListeners.delete(listener)
+  }
+
+  /** Called after every move of a label, in order. */
+  onForkchoice(listener: (change: HeadChange) => void): () => void {
+    this.forkchoiceListeners.add(listener)
+    return () => this.forkchoiceListeners.delete(listener)
   }
 
   /** Makes everything written so far durable, and notes that the program ended by itself. */
@@ -120,7 +127,8 @@ export class CanonicalChain {
     this.headHeader = head
     this.finalizedHeader = finalized
     this.safeHeader = safe
-    if (moved) for (const listener of this.listeners) listener(change)
+    for (const listener of this.forkchoiceListeners) listener(change)
+    if (moved) for (const listener of this.headListeners) listener(change)
   }
 
   /** Which blocks leave and join the canonical chain when `head` becomes its end. */

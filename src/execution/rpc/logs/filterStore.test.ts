@@ -65,8 +65,9 @@ describe('filters', () => {
     onHead({ head: empty, removed: [], added: [empty] })
     expect(await store.changes(elsewhere)).toEqual([])
     expect(read).toEqual([])
+    const full = { ...header, logsBloom: `0x${'ff'.repeat(256)}` } as const
     store.installLogs({ blocks, addresses: [], topics: [] }, {})
-    onHead({ head: empty, removed: [], added: [empty] })
+    onHead({ head: empty, removed: [], added: [empty, full] })
     await store.changes(elsewhere)
     expect(read).toEqual([header.hash])
   })

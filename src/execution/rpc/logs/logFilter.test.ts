@@ -56,6 +56,13 @@ describe('blooms of recorded blocks', () => {
     }
   })
 
+  it('of blocks without logs rule out any pattern', () => {
+    const mayMatch = createBloomTest({ addresses: [], topics: [] })
+    for (const [number, { logsBloom }] of blocks.entries()) {
+      expect(mayMatch(logsBloom)).toBe((logs[number]?.length ?? 0) > 0)
+    }
+  })
+
   it('rule out what no block has', () => {
     const strangers = fc.uint8Array({ minLength: 20, maxLength: 20 })
     let passed = 0

@@ -50,12 +50,16 @@ export function matchesLog(pattern: LogPattern, log: Pick<Log, 'address' | 'topi
   })
 }
 
+/** The bloom of a block without logs: each log would set the bits of its address. */
+const NO_LOGS: Hex = `0x${'00'.repeat(256)}`
+
 /** A test of blooms: false means that no log of the block can match. */
 export function createBloomTest(pattern: LogPattern): (bloom: Hex) => boolean {
   const groups = [pattern.addresses, ...pattern.topics]
     .filter((group): group is Hex[] => group !== undefined && group.length > 0)
     .map((group) => group.map(bloomBits))
-  return (bloom) => groups.every((group) => group.some((bits) => bits.every((bit) => hasBit(bloom, bit))))
+  return (bloom) =>
+    bloom !== NO_LOGS && groups.every((group) => group.some((bits) => bits.every((bit) => hasBit(bloom, bit))))
 }
 
 /** Yellow Paper section 4.3.1: three bit numbers, counted from the low-order end. */

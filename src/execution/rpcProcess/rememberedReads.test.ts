@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest'
+import type { Hex } from '../../lib/hex.ts'
+import type { ChainReads } from '../chain/storage/chainReads.ts'
+import { rememberReads } from './rememberedReads.ts'
+
+const hashOf = (byte: number): Hex => `0x${byte.toString(16).padStart(2, '0').repeat(32)}`
+const ROOT = new Uint8Array(32).fill(7)
+
+/** Answers with what is there now, and notes each read. */
+function start() {
+  const labels = { version: 1, reorgs: 0 }
+  const asked: string[] = []
+  const there = { canonical: hashOf(1), isKept: true, receiptBytes: 100 }
+  const source: ChainReads = {
+    header: () => undefined,
+    body: () => undefined,
+    code: () => undefined,
+    receipts: (hash) => {
+      asked.push(`receipts ${hash.slice(0, 4)}`)
+      return new Uint8Array(there.receiptBytes)
+    },
+    canonicalHash: (number) => {
+      asked.push(`canonical ${number}`)
+      return number > 9 ? undefined : there.canonical
+    },
+    transaction: (hash) => {
+      asked.push(`transaction ${hash.slice(0, 4)}`)
+      return { blockHash: there.canonical, index: 0 }
+    },
+    node: (_, owner) => {
+      asked.push(owner === undefined ? 'account node' : 'storage node')
+      return there.isKept ? Uint8Array.of(1) : undefined
+    },
+  }
+  const reads = rememberReads(source, () => ({ ...labels }))
+  /** The reads of the engine process. */
+  const askedBy = (read: (reads: ChainReads) => unknown): string[] => {
+    asked.length = 0
+    read(reads)
+    return [...asked]
+  }
+  return { labels, there, reads, askedBy }
+}
+
+describe('remembered reads', () => {
+  it('ask again what was canonical only once blocks have left', () => {
+    const { labels, there, reads, askedBy } = start()
+    expect(askedBy((reads) => reads.canonicalHash(1))).toEqual(['canonical 1'])
+    expect(askedBy((reads) => reads.transaction(hashOf(5)))).toEqual(['transaction 0x05'])
+    labels.version++
+    expect(askedBy((reads) => [reads.canonicalHash(1), reads.transaction(hashOf(5))])).toEqual([])
+    Object.assign(labels, { version: labels.version + 1, reorgs: 1 })
+    there.canonical = hashOf(2)
+    expect(reads.canonicalHash(1)).toBe(hashOf(2))
+    expect(reads.transaction(hashOf(5))).toEqual({ blockHash: hashOf(2), index: 0 })
+  })
+
+  it('ask again for a block that was not there', () => {
+    const { askedBy } = start()
+    expect(askedBy((reads) => [reads.canonicalHash(10), reads.canonicalHash(10)])).toEqual([
+      'canonical 10',
+      'canonical 10',
+    ])
+  })
+
+  it('ask once a forkchoice whether a state is there', () => {
+    const { labels, there, reads, askedBy } = start()
+    expect(askedBy((reads) => [reads.node(ROOT), reads.node(ROOT)])).toEqual(['account node'])
+    expect(askedBy((reads) => [reads.node(ROOT, ROOT), reads.node(ROOT, ROOT)])).toHaveLength(2)
+    there.isKept = false
+    expect(reads.node(ROOT)).toBeDefined()
+    labels.version++
+    expect(reads.node(ROOT)).toBeUndefined()
+  })
+
+  it('keep receipts, but for large ones', () => {
+    const { there, askedBy } = start()
+    expect(askedBy((reads) => [reads.receipts(hashOf(1)), reads.receipts(hashOf(1))])).toHaveLength(1)
+    there.receiptBytes = 40_000
+    expect(askedBy((reads) => [reads.receipts(hashOf(2)), reads.receipts(hashOf(2))])).toHaveLength(2)
+  })
+})

@@ -1,0 +1,53 @@
+import { type Hex, toHex } from '../../lib/hex.ts'
+import { LruMap } from '../../lib/lruMap.ts'
+import type { ChainReads, TransactionPosition } from '../chain/storage/chainReads.ts'
+import type { LabelHashes } from './labelsFile.ts'
+
+const MAX_HASHES = 10_000
+const MAX_TRANSACTIONS = 10_000
+/** Together at most 8 MB. */
+const MAX_RECEIPTS = 256
+const MAX_RECEIPTS_BYTES = 32 * 1024
+const MAX_ROOTS = 64
+
+/** Each read of the engine process takes 100 µs. This remembers what cannot have changed since the last one. */
+export function rememberReads(reads: ChainReads, labels: () => Pick<LabelHashes, 'version' | 'reorgs'>): ChainReads {
+  const canonical = new LruMap<number, Hex>(MAX_HASHES)
+  const positions = new LruMap<Hex, TransactionPosition>(MAX_TRANSACTIONS)
+  const receipts = new LruMap<Hex, Uint8Array>(MAX_RECEIPTS)
+  const accountNodes = new LruMap<Hex, Uint8Array>(MAX_ROOTS)
+  let before = labels()
+  const forgetChanges = (): void => {
+    const now = labels()
+    if (now.reorgs !== before.reorgs) {
+      canonical.clear()
+      positions.clear()
+    }
+    // States are given up with a forkchoice.
+    if (now.version !== before.version) accountNodes.clear()
+    before = now
+  }
+  const remember = <K, V>(known: LruMap<K, V>, key: K, ask: () => V | undefined, mayKeep = (_: V) => true) => {
+    forgetChanges()
+    const remembered = known.get(key)
+    if (remembered !== undefined) return remembered
+    const found = ask()
+    if (found !== undefined && mayKeep(found)) known.set(key, found)
+    return found
+  }
+  return {
+    ...reads,
+    canonicalHash: (number) => remember(canonical, number, () => reads.canonicalHash(number)),
+    transaction: (hash) => remember(positions, hash, () => reads.transaction(hash)),
+    receipts: (hash) =>
+      remember(
+        receipts,
+        hash,
+        () => reads.receipts(hash),
+        ({ length }) => length <= MAX_RECEIPTS_BYTES,
+      ),
+    // Each call asks whether the root of its state is there.
+    node: (hash, owner) =>
+      owner === undefined ? remember(accountNodes, toHex(hash), () => reads.node(hash)) : reads.node(hash, owner),
+  }
+}
