@@ -26,14 +26,20 @@ export async function waitForAnswer(client: RpcClient, method: string, signal: A
   }
 }
 
-/** Whether all execution clients have the same block there; false while one does not answer. */
-export async function haveSameBlock(nodes: readonly Pick<NodeEndpoints, 'ethRpc'>[], height: number): Promise<boolean> {
+/**
+ * Whether all nodes have the same block there; false while one does not answer. Their rollup nodes are asked: the first
+ * connection to an execution client would start an RPC process, which most nodes of a testnet never need.
+ */
+export async function haveSameBlock(
+  nodes: readonly Pick<NodeEndpoints, 'rollupRpc'>[],
+  height: number,
+): Promise<boolean> {
   const hashes = await Promise.all(
-    nodes.map(async ({ ethRpc }, index) => {
-      const client = createRpcClient({ url: ethRpc })
+    nodes.map(async ({ rollupRpc }, index) => {
+      const client = createRpcClient({ url: rollupRpc })
       try {
-        const block = await client.request('eth_getBlockByNumber', [toQuantity(height), false])
-        return new JsonObjectReader(block, 'L2 block').hex('hash', 32)
+        const output = await client.request('optimism_outputAtBlock', [toQuantity(height)])
+        return new JsonObjectReader(output, 'output').hex('outputRoot', 32)
       } catch {
         return `no answer of node ${index}`
       } finally {

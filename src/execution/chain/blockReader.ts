@@ -15,7 +15,7 @@ import type { ChainReads } from './storage/chainReads.ts'
 import { decodeHeader, encodeHeader } from './storage/headerCodec.ts'
 
 const CACHED_HEADERS = 1024
-const CACHED_BLOCKS = 64
+const CACHED_BLOCKS = 256
 /** Memory of the cached blocks, about. */
 const CACHED_BLOCK_BYTES = 4 * 1024 * 1024
 /** What a decoded transaction takes beside its encoding, measured: hashes and addresses as text, and the objects. */
