@@ -101,6 +101,12 @@ export const testnetFlags = {
       return text
     },
   },
+  scenario: flag.list(
+    'Testnet',
+    'scenario',
+    'Run these scenarios, one after the other, on a new testnet, and end: exit code 1 where one fails (docs/testnet.md names them; a file may hold another)',
+    { placeholder: '<name|file,…>' },
+  ),
   failFast: flag.boolean(
     'Testnet',
     'fail-fast',

@@ -13,7 +13,7 @@ import { checkOptions, type TestnetOptions } from './flags.ts'
 import { forksAtGenesis, genesisFork, withActivations } from './forks.ts'
 import { checkGeth } from './l1/geth/binary.ts'
 import { l1Parameters } from './l1/l1Client.ts'
-import { forkPlan, type TestnetEvent } from './runner/events.ts'
+import { type Emit, forkPlan } from './runner/events.ts'
 import { keptL1 } from './runner/keptL1.ts'
 import { checkUpgradeBundle } from './runner/lagoonFiles.ts'
 import { type TestnetLayout, testnetLayout } from './runner/layout.ts'
@@ -22,6 +22,8 @@ import { assignPorts, checkPortsFree, claimPorts, type TestnetPorts } from './ru
 import { checkDisk, checkMachine, memoryOf, thisMachine } from './runner/resources.ts'
 import { describeNodes, openLinks, openToken, type TestnetSetup } from './runner/setup.ts'
 import { Testnet } from './runner/testnet.ts'
+import { chooseScenarios, type NamedScenario, optionsFor } from './scenarios/chooseScenarios.ts'
+import { runScenarios } from './scenarios/runScenarios.ts'
 import { createJsonView } from './view/jsonView.ts'
 import { type Controls, createLiveView } from './view/liveView.ts'
 import { createPlainView } from './view/plainView.ts'
@@ -29,14 +31,20 @@ import type { View } from './view/view.ts'
 
 /** Runs a testnet until it is stopped. */
 export async function runTestnet(options: TestnetOptions, context: RunContext): Promise<void> {
+  const scenarios = await chooseScenarios(options.scenario)
+  const chosen = optionsFor(scenarios, { options, given: context.given })
   try {
-    await run(options, context)
+    await run(chosen.options, { ...context, given: chosen.given }, scenarios)
   } catch (error) {
-    throw withDirectory(error, options.dir)
+    throw withDirectory(error, chosen.options.dir)
   }
 }
 
-async function run(options: TestnetOptions, { signal, fail, given, warnings }: RunContext): Promise<void> {
+async function run(
+  options: TestnetOptions,
+  { signal, fail, given, warnings }: RunContext,
+  scenarios: readonly NamedScenario[],
+): Promise<void> {
   checkOptions(options)
   const { l1Client } = options
   if (l1Client !== 'anvil') await checkGeth(l1Client.geth)
@@ -59,7 +67,8 @@ async function run(options: TestnetOptions, { signal, fail, given, warnings }: R
     token: openToken(layout, options.host),
   }
 
-  const isInteractive = !options.json && !options.plain && process.stdin.isTTY && process.stdout.isTTY
+  const isPlain = options.plain || scenarios.length > 0
+  const isInteractive = !options.json && !isPlain && process.stdin.isTTY && process.stdout.isTTY
   const failFast = given.has('fail-fast') ? options.failFast : !isInteractive
   const controls: Controls = {
     listen: (onKey) => listenToKeys(process.stdin, onKey, { clock: systemClock }),
@@ -67,11 +76,15 @@ async function run(options: TestnetOptions, { signal, fail, given, warnings }: R
     run: (line) => commands(wordsOf(line)),
     interrupt: () => process.kill(process.pid, 'SIGINT'),
   }
-  const view = createView(options, isInteractive ? controls : undefined)
+  const view = createView({ json: options.json, plain: isPlain }, isInteractive ? controls : undefined)
   let isReady = false
   const explain = (error: unknown): unknown =>
     resumed && !isReady && !isFileError(error) ? withResetHint(error) : withDirectory(error, layout.dir)
-  const modules = { emit: (event: TestnetEvent) => view.handle(event), fail: (error: unknown) => fail(explain(error)) }
+  const listeners: Emit[] = [(event) => view.handle(event)]
+  const emit: Emit = (event) => {
+    for (const listener of listeners) listener(event)
+  }
+  const modules = { emit, fail: (error: unknown) => fail(explain(error)) }
   const links = await openLinks(setup)
   const testnet = new Testnet({ ...modules, links }, setup, describeNodes(setup, links), { failFast })
   const ready = Promise.withResolvers<void>()
@@ -98,12 +111,17 @@ async function run(options: TestnetOptions, { signal, fail, given, warnings }: R
     isReady = true
     ready.resolve()
     if (!failFast && !process.stdin.isTTY) takeCommands(commands, modules.emit)
-    await watch(testnet, view, signal)
+    if (scenarios.length === 0) await watch(testnet, view, signal)
+    else {
+      const listen = (listener: Emit) => void listeners.push(listener)
+      await runScenarios(scenarios, { testnet, runCommand: commands, emit, listen }, layout.dir, signal)
+    }
   } catch (error) {
     failure = signal.aborted ? error : explain(error)
   }
-  const reason = failure === undefined || signal.aborted ? signal.reason : failure
-  view.handle({ event: 'stopping', reason: describeError(reason).split('\n')[0] ?? '' })
+  const reason = signal.aborted ? signal.reason : failure
+  const told = reason === undefined ? 'the scenarios have ended' : describeError(reason)
+  view.handle({ event: 'stopping', reason: told.split('\n')[0] ?? '' })
   await control?.close()
   await testnet.stop()
   view.handle({ event: 'stopped' })
@@ -167,7 +185,7 @@ async function choosePorts({ basePort, nodes, host, l1Client }: TestnetOptions):
   return ports
 }
 
-function createView({ json, plain }: TestnetOptions, controls: Controls | undefined): View {
+function createView({ json, plain }: Pick<TestnetOptions, 'json' | 'plain'>, controls: Controls | undefined): View {
   const { stdout } = process
   if (json) return createJsonView(stdout)
   if (plain || !stdout.isTTY) return createPlainView(stdout)

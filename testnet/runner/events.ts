@@ -79,6 +79,13 @@ export type TestnetEvent =
   | { event: 'started-again'; program: string }
   /** A command was followed. */
   | ({ event: 'command' } & CommandResult)
+  /** A scenario begins. */
+  | { event: 'scenario'; name: string; about: string }
+  /** A step of it has ended; those that are commands are told as such. */
+  | { event: 'step'; what: string; passed: boolean; seconds: number }
+  | { event: 'verdict'; name: string; passed: boolean; seconds: number; why?: string }
+  /** Where it is written what happened: for programs, and as a page. */
+  | { event: 'timeline'; json: string; page: string }
   | { event: 'stopping'; reason: string }
   | { event: 'stopped-part'; what: string }
   | { event: 'warning'; message: string }

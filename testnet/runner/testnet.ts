@@ -216,6 +216,11 @@ export class Testnet {
     return { head: head.number, finalized: finalized.number }
   }
 
+  /** Calls a rollup node. */
+  ask(node: string, method: string, params: readonly unknown[]): Promise<unknown> {
+    return this.clients.get(node).request(method, params)
+  }
+
   peersOf(node: string): Promise<string[]> {
     return this.clients.peersOf(node)
   }

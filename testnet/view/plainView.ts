@@ -53,6 +53,16 @@ export function plainLines(event: TestnetEvent): string[] {
       return [`  ${event.program} was started again`]
     case 'command':
       return [`  ${event.command}: ${event.did}`, `    ${event.lookAt}`]
+    case 'scenario':
+      return [`${event.name}: ${event.about}`]
+    case 'step':
+      return [`  ${event.passed ? 'yes' : 'NO '} ${event.seconds.toFixed(1).padStart(5)} s  ${event.what}`]
+    case 'verdict':
+      return [
+        `${event.name} ${event.passed ? 'passed' : 'FAILED'} after ${event.seconds.toFixed(1)} s${event.why === undefined ? '' : `: ${event.why}`}`,
+      ]
+    case 'timeline':
+      return [`timeline: ${event.page}`]
     case 'stopping':
       return [`stopping: ${event.reason}`]
     case 'stopped-part':
@@ -97,7 +107,7 @@ function endpointLines(endpoints: Endpoints): string[] {
   ]
 }
 
-function statusText({ name, health, unsafe, safe, finalized, peers }: NodeStatus): string {
+export function statusText({ name, health, unsafe, safe, finalized, peers }: NodeStatus): string {
   if (unsafe === undefined) return `${name} does not answer`
   const state = health === undefined || health.state === 'healthy' ? '' : ` ${health.state}`
   return `${name}${state} unsafe ${unsafe.number} safe ${safe?.number ?? '?'} finalized ${finalized?.number ?? '?'} peers ${peers ?? '?'}`

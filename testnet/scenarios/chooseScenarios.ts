@@ -1,0 +1,82 @@
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { z } from 'zod'
+import { describeError, UsageError } from '../../src/lib/errors.ts'
+import { nearMiss } from '../../src/lib/nearest.ts'
+import { type TestnetOptions, testnetFlags } from '../flags.ts'
+import type { Scenario, ScenarioFlags } from './scenario.ts'
+import { SCENARIOS } from './shipped/index.ts'
+
+export interface NamedScenario extends Scenario {
+  name: string
+}
+
+const scenarioSchema = z.object({
+  about: z.string(),
+  testnet: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
+  steps: z.custom<Scenario['steps']>((value) => typeof value === 'function', 'expected a function'),
+})
+
+/** What `--scenario` names: shipped ones, and files of others. Throws UsageError. */
+export async function chooseScenarios(named: readonly string[]): Promise<NamedScenario[]> {
+  return await Promise.all(named.map(async (name) => ({ name, ...(SCENARIOS[name] ?? (await scenarioIn(name))) })))
+}
+
+async function scenarioIn(file: string): Promise<Scenario> {
+  if (!/[./]/.test(file)) {
+    const names = Object.keys(SCENARIOS)
+    const meant = nearMiss(file, names)
+    const hint = meant === undefined ? `expected one of ${names.join(', ')}, or a file` : `did you mean ${meant}?`
+    throw new UsageError(`--scenario: there is none named "${file}": ${hint}`)
+  }
+  try {
+    const { default: scenario }: { default?: unknown } = await import(pathToFileURL(resolve(file)).href)
+    return scenarioSchema.parse(scenario)
+  } catch (cause) {
+    const why =
+      cause instanceof z.ZodError
+        ? `its default export is no scenario: ${z.prettifyError(cause)}`
+        : describeError(cause)
+    throw new UsageError(`--scenario ${file}: ${why}`, { cause })
+  }
+}
+
+/** Where a testnet of scenarios is, which each run begins anew. */
+const DIR = 'devnet-scenario'
+
+/** Which options a testnet has, and which of them were chosen rather than left at their default. */
+interface Chosen {
+  options: TestnetOptions
+  given: ReadonlySet<string>
+}
+
+/** The options of a testnet on which all of them can run, one after the other. What was given by flag stays. */
+export function optionsFor(scenarios: readonly NamedScenario[], { options, given }: Chosen): Chosen {
+  if (scenarios.length === 0) return { options, given }
+  const wanted: ScenarioFlags = given.has('dir') ? {} : { dir: DIR, reset: true }
+  for (const { name, testnet = {} } of scenarios) {
+    for (const [key, value] of Object.entries(testnet)) {
+      if (!isFlag(key)) throw new UsageError(`--scenario ${name}: there is no flag for "${key}"`)
+      const other = wanted[key]
+      // More nodes are in nobody's way.
+      if (key === 'nodes') wanted.nodes = Math.max(Number(value), Number(other ?? 0))
+      else if (other === undefined || other === value) wanted[key] = value
+      else {
+        const flag = `--${testnetFlags[key].name}`
+        throw new UsageError(`--scenario ${name} needs ${flag} ${value}, another one ${other}: run it alone`)
+      }
+    }
+  }
+  const added = Object.entries(wanted).flatMap(([key, value]) =>
+    isFlag(key) && !given.has(testnetFlags[key].name) ? [{ key, name: testnetFlags[key].name, value }] : [],
+  )
+  const values = added.map(({ key, value }) => [key, testnetFlags[key].parse(String(value))])
+  return {
+    options: { ...options, ...Object.fromEntries(values) },
+    given: new Set([...given, ...added.map(({ name }) => name)]),
+  }
+}
+
+function isFlag(key: string): key is keyof typeof testnetFlags {
+  return key in testnetFlags
+}

@@ -1,0 +1,39 @@
+import type { Now } from './now.ts'
+import type { Condition } from './scenario.ts'
+
+/** All nodes, or those that are named, have gone beyond the head of when the step began, on one chain. */
+export const agree =
+  (names?: readonly string[]): Condition =>
+  async (now, before) => {
+    const nodes = names ?? now.names
+    const height = Math.min(...nodes.map((name) => now.unsafe(name)))
+    return height > before.head && (await now.haveSameBlock(height, nodes))
+  }
+
+/** The head of when the step began is safe on all nodes, and they have it in common. */
+export const safeAgree: Condition = async (now, before) =>
+  now.names.every((name) => now.safe(name) >= before.head) && (await now.haveSameBlock(before.head))
+
+/** So many blocks were made since the step began. */
+export const blocks =
+  (count: number): Condition =>
+  (now, before) =>
+    now.head >= before.head + count
+
+/** A number has stood still while so many blocks were made. */
+export function stands(value: (now: Now) => number, count: number): Condition {
+  let last = { value: -1, head: 0 }
+  return (now) => {
+    if (value(now) !== last.value) last = { value: value(now), head: now.head }
+    return now.head >= last.head + count
+  }
+}
+
+/** All nodes are connected with all others. */
+export const meshed: Condition = (now) => now.names.every((name) => now.peers(name) === now.names.length - 1)
+
+/** No node has a ban. */
+export const nobodyBanned: Condition = async (now) => {
+  const bans = await Promise.all(now.names.map((name) => now.ask(name, 'deviump2p_bans')))
+  return bans.every((list) => JSON.stringify(list) === '[]')
+}

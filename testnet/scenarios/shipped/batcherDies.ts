@@ -1,0 +1,17 @@
+import { agree, safeAgree, stands } from '../conditions.ts'
+import type { Scenario } from '../scenario.ts'
+
+export const batcherDies: Scenario = {
+  about: 'Without a batch submitter blocks go on and stay unsafe; one that is started again makes up for all of them.',
+  async steps({ run, waitFor, check }) {
+    await run('kill batcher')
+    await waitFor(
+      'no block becomes safe while 6 are made',
+      stands(({ safe, sequencer }) => safe(sequencer), 6),
+    )
+    await waitFor('all nodes agree', agree())
+    await run('start batcher')
+    await waitFor('all blocks made meanwhile are safe', safeAgree)
+    await check('nodes have no faults', ({ names, faults }) => names.every((name) => faults(name).length === 0))
+  },
+}
