@@ -1,5 +1,4 @@
 import type { Hex } from '../../lib/hex.ts'
-import { createSlots } from '../../lib/slots.ts'
 import { isForkActive } from '../../rollup/protocol/config/forks.ts'
 import type { Fork } from '../../rollup/protocol/types.ts'
 import { childBaseFee } from '../block/headerRules.ts'
@@ -21,8 +20,6 @@ import { createStateReader } from './stateReader.ts'
 import type { ChainReads } from './storage/chainReads.ts'
 import type { ChainLabels, ReadableChain, StateReader } from './types.ts'
 
-/** Each may hold megabytes, and all together have the time that blocks leave. */
-const MAX_SIMULATIONS = 8
 const NO_CLIENT = new AbortController().signal
 
 export interface ChainViewModules {
@@ -44,7 +41,6 @@ export class ChainView implements ReadableChain {
   private readonly states: StateDatabase
   private readonly flat: FlatSource | undefined
   private readonly simulation: SimulationModules
-  private readonly simulationSlots = createSlots(MAX_SIMULATIONS)
 
   constructor(
     { reads, blocks, labels, flat }: ChainViewModules,
@@ -126,37 +122,33 @@ export class ChainView implements ReadableChain {
     return createStateReader(this.states, header.stateRoot, this.flat?.at(blockHash))
   }
 
-  call(request: CallRequest, at: CallPlace, client: AbortSignal = NO_CLIENT): Promise<CallResult> {
-    return this.simulate(client, () => simulateCall(this.simulation, request, this.placeOf(at), client))
+  async call(request: CallRequest, at: CallPlace, client: AbortSignal = NO_CLIENT): Promise<CallResult> {
+    return simulateCall(this.simulation, request, this.placeOf(at), client)
   }
 
-  estimateGas(request: CallRequest, at: CallPlace, client: AbortSignal = NO_CLIENT): Promise<bigint> {
-    return this.simulate(client, () => estimateGas(this.simulation, request, this.placeOf(at), client))
+  async estimateGas(request: CallRequest, at: CallPlace, client: AbortSignal = NO_CLIENT): Promise<bigint> {
+    return estimateGas(this.simulation, request, this.placeOf(at), client)
   }
 
-  simulateBlocks(
+  async simulateBlocks(
     request: SimulationRequest,
     blockHash: Hex,
     client: AbortSignal = NO_CLIENT,
   ): Promise<SimulatedBlock[]> {
-    return this.simulate(client, async () => {
-      const base = this.blockReader.block(blockHash)
-      if (base === undefined) throw new ChainError('unknown-block', `block ${blockHash} is not known`)
-      const modules = { config: this.config, ancestry: this.blockReader, worldAt: this.simulation.worldAt }
-      return simulateBlocks(modules, request, base, client)
-    })
+    const base = this.blockReader.block(blockHash)
+    if (base === undefined) throw new ChainError('unknown-block', `block ${blockHash} is not known`)
+    const modules = { config: this.config, ancestry: this.blockReader, worldAt: this.simulation.worldAt }
+    return simulateBlocks(modules, request, base, client)
   }
 
-  traceCall(
+  async traceCall(
     request: CallRequest,
     at: CallPlace,
     tracer: TransactionTracer,
     client: AbortSignal = NO_CLIENT,
   ): Promise<unknown> {
-    return this.simulate(client, async () => {
-      const { failure, ...result } = await simulateCall(this.simulation, request, this.placeOf(at), client, tracer)
-      return tracer.end({ ...result, failure: failure?.message })
-    })
+    const { failure, ...result } = await simulateCall(this.simulation, request, this.placeOf(at), client, tracer)
+    return tracer.end({ ...result, failure: failure?.message })
   }
 
   async traceBlock(
@@ -166,7 +158,7 @@ export class ChainView implements ReadableChain {
     client: AbortSignal = NO_CLIENT,
   ): Promise<unknown[]> {
     const parent = this.requireHeader(block.header.parentHash)
-    return this.simulate(client, () => traceBlock(this.simulation, block, parent, range, tracers, client))
+    return traceBlock(this.simulation, block, parent, range, tracers, client)
   }
 
   nextBaseFee(parent: BlockHeader, timestamp: number): bigint {
@@ -187,13 +179,6 @@ export class ChainView implements ReadableChain {
       throw new ChainError('state-gone', `the state of block ${header.number} is not kept any more`)
     }
     return new WorldState(this.states, header.stateRoot, this.flat?.at(header.hash))
-  }
-
-  private simulate<T>(client: AbortSignal, run: () => Promise<T>): Promise<T> {
-    return this.simulationSlots.run(() => {
-      client.throwIfAborted()
-      return run()
-    })
   }
 
   private placeOf({ blockHash, ...changes }: CallPlace): SimulationPlace {

@@ -90,7 +90,7 @@ export interface ReadableChain extends ChainLabels {
   stateAt(blockHash: Hex): Promise<StateReader | undefined>
   /**
    * Runs on the state after the block, in an environment like that block's. Throws ChainError for an unknown block. This
-   * and the two below leave blocks their time, wait while others run, and throw the reason of `client` when it aborts.
+   * and those below leave blocks their time, and throw the reason of `client` when it aborts.
    */
   call(request: CallRequest, at: CallPlace, client?: AbortSignal): Promise<CallResult>
   /**

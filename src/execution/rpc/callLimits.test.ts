@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import type { RpcHandler } from '../../jsonRpc/server.ts'
-import { withTimeLimits } from './callLimits.ts'
+import { limitCalls } from './callLimits.ts'
 
 const until: RpcHandler = (_, { signal }) =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 const contextOf = (signal = new AbortController().signal) => ({ signal, isOver: () => signal.aborted })
 
 it('methods that execute code end at their time, in the words of geth', async () => {
-  const limited = withTimeLimits(
+  const { methods: limited } = limitCalls(
     { eth_call: until, debug_traceCall: until, eth_getLogs: () => 7 },
     { evmTimeoutMs: 20 },
   )
@@ -22,8 +22,37 @@ it('methods that execute code end at their time, in the words of geth', async ()
 it('they end with their client, at any time that is allowed', async () => {
   for (const evmTimeoutMs of [0, 3_600_000]) {
     const client = new AbortController()
-    const answer = withTimeLimits({ eth_call: until }, { evmTimeoutMs }).eth_call?.([], contextOf(client.signal))
+    const { methods } = limitCalls({ eth_call: until }, { evmTimeoutMs })
+    const answer = methods.eth_call?.([], contextOf(client.signal))
     client.abort(new Error('gone'))
     await expect(answer).rejects.toThrow('gone')
   }
+})
+
+it('four run at a time, those that gather one at a time, and of those that wait the 257th is refused', async () => {
+  const ends: (() => void)[] = []
+  const held: RpcHandler = () => new Promise<void>((resolve) => ends.push(resolve))
+  const { methods, stats } = limitCalls({ eth_call: held, debug_traceCall: held }, { evmTimeoutMs: 0 })
+  const [first, second] = [methods.debug_traceCall?.([], contextOf()), methods.debug_traceCall?.([], contextOf())]
+  expect(stats()).toEqual({ running: 1, waiting: 1 })
+  const gone = new AbortController()
+  const calls = Array.from({ length: 3 }, () => methods.eth_call?.([], contextOf()))
+  const left = expect(methods.eth_call?.([], contextOf(gone.signal))).rejects.toThrow('gone')
+  for (let count = 0; count < 254; count++) calls.push(methods.eth_call?.([], contextOf()))
+  expect(stats()).toEqual({ running: 4, waiting: 256 })
+  await expect(methods.eth_call?.([], contextOf())).rejects.toThrow('too many calls wait')
+  gone.abort(new Error('gone'))
+  const all = Promise.all([first, second, ...calls])
+  let isOver = false
+  void all.then(() => {
+    isOver = true
+  })
+  let ran = 0
+  for (; !isOver; ran++) {
+    ends.shift()?.()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await left
+  expect(ran).toBeGreaterThanOrEqual(259)
+  expect(stats()).toEqual({ running: 0, waiting: 0 })
 })

@@ -1,23 +1,57 @@
 import type { RpcContext } from '../../jsonRpc/callContext.ts'
 import type { RpcHandler } from '../../jsonRpc/server.ts'
-import { JsonRpcError, type JsonValue, RPC_INVALID_PARAMS, RPC_SERVER_ERROR } from '../../jsonRpc/types.ts'
+import {
+  JsonRpcError,
+  type JsonValue,
+  RPC_INVALID_PARAMS,
+  RPC_LIMIT_EXCEEDED,
+  RPC_SERVER_ERROR,
+} from '../../jsonRpc/types.ts'
 import { durationMsIn } from '../../lib/duration.ts'
 import { isObject } from '../../lib/jsonReader.ts'
+import { createSlots } from '../../lib/slots.ts'
 import type { MethodTable } from './context.ts'
 import type { RpcOptions } from './options.ts'
 
 /** Methods that execute code, which end after `--rpc.evmtimeout`. */
 const EXECUTES = /^(eth_call|eth_estimateGas|eth_createAccessList|eth_simulateV1|debug_trace\w*)$/
-export function executesCode(name: string): boolean {
-  return EXECUTES.test(name)
+/** Methods that are never short, and may gather much until they end. */
+const LONG = /^(eth_simulateV1|debug_trace\w*)$/
+/** Calls that execute code at a time: each may hold megabytes, and they share the process's time. */
+const MAX_EXECUTING = 4
+/** Waiting calls: more are refused. */
+const MAX_WAITING = 256
+const TOO_MANY = 'too many calls wait to be run: try again later'
+
+export interface LimitedMethods {
+  methods: MethodTable
+  /** Calls that execute code, and those that wait for that. */
+  stats(): { running: number; waiting: number }
 }
 
-/** The methods, of which those that execute code end after their time. */
-export function withTimeLimits(methods: MethodTable, options: Pick<RpcOptions, 'evmTimeoutMs'>): MethodTable {
-  const limited = Object.entries(methods).map(([name, handler]): [string, RpcHandler] =>
-    executesCode(name) ? [name, timed(handler, (params) => timeLimitOf(name, params, options))] : [name, handler],
-  )
-  return Object.fromEntries(limited)
+/** Of the methods, those that execute code wait while four others run, and end after their time. */
+export function limitCalls(methods: MethodTable, options: Pick<RpcOptions, 'evmTimeoutMs'>): LimitedMethods {
+  const executing = createSlots(MAX_EXECUTING)
+  // Such a method holds all that it gathers until it ends.
+  const gathering = createSlots(1)
+  const stats = () => ({ running: executing.active, waiting: executing.waiting + gathering.waiting })
+  const limit = (name: string, handler: RpcHandler): RpcHandler => {
+    if (!EXECUTES.test(name)) return handler
+    const inTime = timed(handler, (params) => timeLimitOf(name, params, options))
+    const run: RpcHandler = (params, context) =>
+      executing.run(async () => {
+        context.signal.throwIfAborted()
+        return inTime(params, context)
+      })
+    return async (params, context) => {
+      if (stats().waiting >= MAX_WAITING) throw new JsonRpcError(RPC_LIMIT_EXCEEDED, TOO_MANY)
+      return LONG.test(name) ? gathering.run(async () => run(params, context)) : run(params, context)
+    }
+  }
+  return {
+    methods: Object.fromEntries(Object.entries(methods).map(([name, handler]) => [name, limit(name, handler)])),
+    stats,
+  }
 }
 
 function timed(handler: RpcHandler, limitOf: (params: readonly JsonValue[]) => number): RpcHandler {
@@ -61,10 +95,4 @@ function traceTimeoutMs(config: JsonValue | undefined): number | undefined {
 /** geth's words. */
 function timedOutAfter(timeoutMs: number): JsonRpcError {
   return new JsonRpcError(RPC_SERVER_ERROR, `execution aborted (timeout = ${timeoutMs / 1000}s)`)
-}
-
-const LONG = /^(eth_simulateV1|debug_trace\w*)$/
-/** Whether the method is never short, and may gather much until it ends. */
-export function isLong(name: string): boolean {
-  return LONG.test(name)
 }

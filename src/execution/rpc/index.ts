@@ -1,4 +1,4 @@
-import { withTimeLimits } from './callLimits.ts'
+import { limitCalls } from './callLimits.ts'
 import type { MethodTable, RpcModules } from './context.ts'
 import { createConditionalMethods } from './methods/conditionalMethods.ts'
 import { createFilterMethods } from './methods/filterMethods.ts'
@@ -18,7 +18,7 @@ export { DEFAULT_RPC_OPTIONS, type RpcOptions } from './options.ts'
 
 /** Every method that needs no authentication: namespaces eth, net, web3, txpool, debug, miner and admin. */
 export function createEthMethods(modules: RpcModules, options: RpcOptions): MethodTable {
-  const reads = withTimeLimits(createReadMethods(modules.chain, options), options)
+  const { methods: reads } = limitCalls(createReadMethods(modules.chain, options), options)
   return {
     ...reads,
     ...createNodeMethods(modules, options),

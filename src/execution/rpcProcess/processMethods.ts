@@ -1,9 +1,7 @@
 import type { RpcHandler } from '../../jsonRpc/server.ts'
-import { JsonRpcError, RPC_LIMIT_EXCEEDED } from '../../jsonRpc/types.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { createSlots, type Slots } from '../../lib/slots.ts'
 import type { ReadableChain } from '../chain/types.ts'
-import { executesCode, isLong, withTimeLimits } from '../rpc/callLimits.ts'
+import { limitCalls } from '../rpc/callLimits.ts'
 import type { MethodTable } from '../rpc/context.ts'
 import { FILTER_CRITERIA } from '../rpc/methods/filterMethods.ts'
 import { createNodeMethods } from '../rpc/methods/nodeMethods.ts'
@@ -12,11 +10,6 @@ import { createStateMethods } from '../rpc/methods/stateMethods.ts'
 import { createSubscribeMethods } from '../rpc/methods/subscribeMethods.ts'
 import type { RpcOptions } from '../rpc/options.ts'
 import type { EngineLink } from './engineLink.ts'
-
-/** Calls that execute code at a time: each may hold megabytes, and they share the process's time. */
-const MAX_EXECUTING = 4
-/** Waiting calls: more are refused. */
-const MAX_WAITING = 256
 
 export interface ProcessMethodModules {
   chain: ReadableChain
@@ -35,11 +28,9 @@ export function createProcessMethods(
   { chain, engine, logger }: ProcessMethodModules,
   options: RpcOptions,
 ): ProcessMethods {
-  const executing = createSlots(MAX_EXECUTING)
-  // Such a method holds all that it gathers until it ends.
-  const gathering = createSlots(1)
+  const limited = limitCalls(createReadMethods(chain, options), options)
   const reads: MethodTable = {
-    ...withTimeLimits(createReadMethods(chain, options), options),
+    ...limited.methods,
     ...createStateMethods({ chain, pool: { nextNonce: () => undefined } }),
     ...createNodeMethods({ chain }, options),
     ...createSubscribeMethods({
@@ -74,18 +65,7 @@ export function createProcessMethods(
       reads.eth_getLogs?.([await engine.ask(FILTER_CRITERIA, params, context)], context),
   }
   return {
-    handlerOf(name) {
-      const handler: RpcHandler | undefined = special[name] ?? reads[name]
-      if (handler === undefined) return (params, context) => engine.ask(name, params, context)
-      if (!executesCode(name)) return handler
-      const inTurn: RpcHandler = (params, context) => admit(executing, async () => handler(params, context))
-      return isLong(name) ? (params, context) => admit(gathering, async () => inTurn(params, context)) : inTurn
-    },
-    stats: () => ({ running: executing.active, waiting: executing.waiting + gathering.waiting }),
+    handlerOf: (name) => special[name] ?? reads[name] ?? ((params, context) => engine.ask(name, params, context)),
+    stats: limited.stats,
   }
-}
-
-function admit<T>(slots: Slots, run: () => Promise<T>): Promise<T> {
-  if (slots.waiting < MAX_WAITING) return slots.run(run)
-  throw new JsonRpcError(RPC_LIMIT_EXCEEDED, 'too many calls wait to be run: try again later')
 }
