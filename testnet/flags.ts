@@ -4,6 +4,7 @@ import { type FlagValues, flag } from '../src/cli/shared/flags.ts'
 import { UsageError } from '../src/lib/errors.ts'
 import { bootnodesOf } from '../src/rollup/networks/bootnodes.ts'
 import { DATA_AVAILABILITY } from './chainParameters.ts'
+import { type ClientChoice, parseClients } from './clients/clients.ts'
 import {
   DEFAULT_FORK,
   type ForkActivation,
@@ -67,6 +68,18 @@ export const testnetFlags = {
     }),
     default: [] as L1ForkActivation[],
     parse: parseL1ForkActivations,
+  },
+  client: {
+    ...flag.list(
+      'Testnet',
+      'client',
+      'Programs of others for chosen nodes: op-node, kona, op-geth or op-reth, and its path',
+      {
+        placeholder: '<NODE=CLIENT:PATH,…>',
+      },
+    ),
+    default: [] as ClientChoice[],
+    parse: parseClients,
   },
   da: flag.choice(
     'Testnet',

@@ -6,6 +6,8 @@ import { listenToKeys } from '../src/cli/shared/terminal/keyboard.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { DeviumError, describeError, UsageError } from '../src/lib/errors.ts'
 import { describeFileError, isFileError } from '../src/lib/fileErrors.ts'
+import type { ChainParameters } from './chainParameters.ts'
+import { checkClients, clientSuffix, clientsOf, limitsOf, namesOf } from './clients/clients.ts'
 import { createCommands, wordsOf } from './commands/commands.ts'
 import { type ControlServer, startControlServer } from './commands/controlServer.ts'
 import { takeCommands } from './commands/standardInput.ts'
@@ -13,10 +15,10 @@ import { checkOptions, type TestnetOptions } from './flags.ts'
 import { forksAtGenesis, genesisFork, withActivations } from './forks.ts'
 import { checkGeth } from './l1/geth/binary.ts'
 import { l1Parameters } from './l1/l1Client.ts'
-import { type Emit, forkPlan } from './runner/events.ts'
+import { type Emit, forkPlan, newestFork } from './runner/events.ts'
 import { keptL1 } from './runner/keptL1.ts'
 import { checkUpgradeBundle } from './runner/lagoonFiles.ts'
-import { type TestnetLayout, testnetLayout } from './runner/layout.ts'
+import { nodeNames, type TestnetLayout, testnetLayout } from './runner/layout.ts'
 import { checkSameChain, checkSameFork, clearDirectory, lockDirectory, readManifest } from './runner/manifest.ts'
 import { assignPorts, checkPortsFree, claimPorts, type TestnetPorts } from './runner/ports.ts'
 import { checkDisk, checkMachine, memoryOf, thisMachine } from './runner/resources.ts'
@@ -55,6 +57,7 @@ async function run(
   // Before --reset deletes anything.
   const ports = await choosePorts(options)
   const { chain, resumed, upgradeBundle } = openChain(layout, options, given)
+  const limits = clientLimits(options, chain)
   const setup = {
     layout,
     ports,
@@ -62,6 +65,7 @@ async function run(
     chain,
     resumed,
     l1Client,
+    clients: options.client,
     da: options.da,
     upgradeBundle,
     token: openToken(layout, options.host),
@@ -102,7 +106,7 @@ async function run(
   const { nodes } = options
   const memoryBytes = memoryOf(options)
   view.handle({ event: 'starting', dir: layout.dir, resumed, nodes, memoryBytes, forks: forkPlan(chain) })
-  for (const message of [...warnings, ...scarcities]) view.handle({ event: 'warning', message })
+  for (const message of [...warnings, ...scarcities, ...limits]) view.handle({ event: 'warning', message })
   let failure: unknown
   let control: ControlServer | undefined
   try {
@@ -143,6 +147,14 @@ function withDirectory(error: unknown, dir: string): unknown {
   return new UsageError(`cannot use --dir ${dir}: ${describeFileError(error)}${path}`)
 }
 
+/** Of nodes with programs of others, what each cannot do. */
+function clientLimits({ client, nodes }: TestnetOptions, chain: ChainParameters): string[] {
+  return nodeNames(nodes).flatMap((name) => {
+    const own = clientsOf(client, name)
+    return limitsOf(own, newestFork(chain)).map((limit) => `${name}${clientSuffix(namesOf(own))}: ${limit}`)
+  })
+}
+
 /** The chain that the directory holds, or the parameters of a new one. */
 function openChain(
   layout: TestnetLayout,
@@ -161,6 +173,7 @@ function openChain(
     // The same command line once more: what it asks for is set.
     const news = forkAt.filter((activation) => kept.forks[activation.fork] === undefined)
     const forks = withActivations(kept.forks, news, { startTime: now, blockTime: kept.blockTime })
+    checkClients(options.client, nodeNames(options.nodes), newestFork({ forks }))
     const upgradeBundle = checkUpgradeBundle(options.upgradeBundle, { forks }, layout)
     const l1 = keptL1(kept, options, { given, now })
     const blockTimes = given.has('l1-block-time') ? { l1BlockTime } : {}
@@ -169,6 +182,7 @@ function openChain(
   }
   const atGenesis = forksAtGenesis(genesisFork(fork, forkAt))
   const forks = withActivations(atGenesis, forkAt, { startTime: now, blockTime })
+  checkClients(options.client, nodeNames(options.nodes), newestFork({ forks }))
   const upgradeBundle = checkUpgradeBundle(options.upgradeBundle, { forks }, undefined)
   clearDirectory(layout)
   checkDisk(options.nodes, layout.dir)

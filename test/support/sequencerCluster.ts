@@ -103,7 +103,17 @@ export async function startSequencerCluster(opConductor: string, size: number): 
 
     const portOf = (node: string) => ports.nodes.find((_, index) => nodeName(index) === node)?.p2p ?? 0
     const descriptions = describeNodes(
-      { layout, ports, host: HOST, chain, resumed: false, l1Client: 'anvil', da: 'calldata', token: undefined },
+      {
+        layout,
+        ports,
+        host: HOST,
+        chain,
+        resumed: false,
+        l1Client: 'anvil',
+        clients: [],
+        da: 'calldata',
+        token: undefined,
+      },
       { doorPort: portOf, pairPort: portOf, entrancePort: ports.nodes[0]?.ethRpc ?? 0 },
     )
     const members = await Promise.all(descriptions.map((description) => startMember(description)))

@@ -1,4 +1,5 @@
 import type { CommandResult } from '../../src/cli/operator/testnet/commandTable.ts'
+import type { PeerBlocks } from '../links/peerBlocks.ts'
 import type { PeerLinks } from '../links/peerLinks.ts'
 import type { TransactionLoad } from '../load/transactionLoad.ts'
 import type { Endpoints } from '../runner/events.ts'
@@ -13,6 +14,8 @@ export interface CommandedTestnet {
   l1: Pick<L1, 'stopBlocks' | 'startBlocks' | 'reorg' | 'multiplyBaseFee'>
   l1Heads(): Promise<{ head: number; finalized: number }>
   links: PeerLinks
+  /** For rollup nodes that are reached round their links. */
+  blocks: Pick<PeerBlocks, 'set'>
   load: Pick<TransactionLoad, 'start' | 'stop' | 'isRunning' | 'accepted' | 'refused'>
   /** Name of the node that makes the blocks. */
   readonly sequencer: string

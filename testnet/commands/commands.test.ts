@@ -49,6 +49,7 @@ async function commands({ ready = Promise.resolve() } = {}) {
   )
   onTestFinished(() => links.close())
   const peersOf = async () => []
+  const blocks = { set: async () => [] }
   const connect = async (from: string, to: string) => void done.push(`${from} dials ${to}`)
   const l1Heads = async () => ({ head: 50, finalized: 42 })
   const note = (what: string) => async () => void done.push(what)
@@ -86,7 +87,7 @@ async function commands({ ready = Promise.resolve() } = {}) {
       },
     },
   }
-  const testnet = { programs, endpoints, links, peersOf, connect, l1, l1Heads, ...nodes }
+  const testnet = { programs, endpoints, links, blocks, peersOf, connect, l1, l1Heads, ...nodes }
   const run = createCommands(testnet, (event) => events.push(event), ready)
   return { run: (line: string) => run(wordsOf(line)), done, events, links }
 }

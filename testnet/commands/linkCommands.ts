@@ -29,9 +29,11 @@ export async function partition(testnet: CommandedTestnet, words: readonly strin
   if (sides.length < 2) throw new UsageError(`partition: expected two sides, got one with all nodes: ${listOf(names)}`)
   const before = await connectedPairs(testnet)
   links.part(sides)
+  const freed = await testnet.blocks.set(pairsRound(testnet).filter(([one, other]) => links.areParted(one, other)))
   const chains = sides.flatMap((side) => side.slice(1).map((name, index): Pair => [side[index] ?? '', name]))
   const within = before.filter(([one, other]) => !links.areParted(one, other))
   await joinPairs(testnet, [...within, ...chains])
+  await joinFreed(testnet, freed)
   const away = sides.find((side) => !side.includes(names[0] ?? ''))?.[0]
   return {
     did: `Peers are parted: ${sides.map(listOf).join(' | ')}.`,
@@ -47,7 +49,12 @@ export async function changeLink(
   const { links } = testnet
   const quality = parseQuality(settings.join(','))
   const before = await connectedPairs(testnet)
-  const chosen = which === 'all' ? before : [pairOf(links, which)]
+  const chosen = which === 'all' ? before.filter((pair) => !isRound(testnet, pair)) : [pairOf(links, which)]
+  const round = chosen.find((pair) => isRound(testnet, pair))
+  if (round !== undefined) {
+    const other = round.find((name) => hasOtherClient(testnet, name))
+    throw new UsageError(`link: ${other} tells its peers of its own port, past its links: use partition, kill or pause`)
+  }
   // Doors close with the first fault: what came through them goes on by proxies.
   for (const [one, other] of chosen) links.set(one, other, quality)
   await joinPairs(testnet, [...before, ...chosen])
@@ -63,9 +70,11 @@ export async function heal(testnet: CommandedTestnet): Promise<CommandOutcome> {
   const { links } = testnet
   if (!links.isFaulty()) throw new UsageError('heal: all links are whole')
   links.heal()
+  const freed = await testnet.blocks.set([])
   const joined = links.joinedPairs()
   // One whose program has ended finds the others when it starts.
   await Promise.allSettled(joined.map(([one, other]) => testnet.connect(other, one, links.pairPort(one, other))))
+  await joinFreed(testnet, freed)
   return {
     did: 'All peer links are whole again.',
     lookAt: `Nodes dial each other within five seconds, and heads agree: npx devium watch --rpc ${rpcOf(testnet, links.names()[0])}`,
@@ -92,7 +101,9 @@ async function connectedPairs(testnet: CommandedTestnet): Promise<Pair[]> {
 async function joinPairs(testnet: CommandedTestnet, pairs: readonly Pair[]): Promise<void> {
   const { links } = testnet
   if (!links.isFaulty()) return
-  const wanted = pairs.filter(([one, other]) => !links.isKept(one, other) && !links.areParted(one, other))
+  const wanted = pairs.filter(
+    ([one, other]) => !links.isKept(one, other) && !links.areParted(one, other) && !isRound(testnet, [one, other]),
+  )
   const byKey = new Map(wanted.map((pair) => [links.key(...pair), pair]))
   await Promise.all(
     [...byKey.values()].map(async ([earlier, later]) => {
@@ -102,6 +113,28 @@ async function joinPairs(testnet: CommandedTestnet, pairs: readonly Pair[]): Pro
       await testnet.connect(later, earlier, port)
     }),
   )
+}
+
+/** Pairs that reach each other round their links, because one of them has a rollup node of others. */
+function pairsRound(testnet: CommandedTestnet): Pair[] {
+  const names = testnet.links.names()
+  const pairs = names.flatMap((earlier, index) => names.slice(index + 1).map((later): Pair => [earlier, later]))
+  return pairs.filter((pair) => isRound(testnet, pair))
+}
+
+function isRound(testnet: CommandedTestnet, pair: Pair): boolean {
+  return pair.some((name) => hasOtherClient(testnet, name))
+}
+
+function hasOtherClient({ endpoints }: CommandedTestnet, name: string): boolean {
+  return endpoints.nodes.find((node) => node.name === name)?.clients?.rollup !== undefined
+}
+
+/** Such nodes dial again only after a minute. */
+async function joinFreed(testnet: CommandedTestnet, pairs: readonly Pair[]): Promise<void> {
+  const { links } = testnet
+  const known = pairs.filter(([one, other]) => links.hasPair(one, other))
+  await Promise.allSettled(known.map(([one, other]) => testnet.connect(other, one, links.pairPort(one, other))))
 }
 
 async function untilParted(testnet: CommandedTestnet, node: string, other: string): Promise<void> {

@@ -2,6 +2,7 @@ import type { CommandResult } from '../../src/cli/operator/testnet/commandTable.
 import type { Hex } from '../../src/lib/hex.ts'
 import type { Fork } from '../../src/rollup/protocol/index.ts'
 import type { ChainParameters } from '../chainParameters.ts'
+import type { NodeClientNames } from '../clients/clients.ts'
 import { forksAround } from '../forks.ts'
 import type { L1Addresses } from '../l1/contracts.ts'
 import type { Ending } from '../process/managedProcess.ts'
@@ -9,6 +10,8 @@ import type { TestnetStatus } from './status.ts'
 
 export interface NodeEndpoints {
   name: string
+  /** Its programs that are not ours. */
+  clients?: NodeClientNames
   rollupRpc: string
   ethRpc: string
   /** The same over WebSocket, with subscriptions. */
@@ -101,4 +104,10 @@ export function forkPlan({ forks }: Pick<ChainParameters, 'forks'>): ForkPlan {
     plan.later.push(next)
     time = next.time
   }
+}
+
+/** The last that comes. */
+export function newestFork(chain: Pick<ChainParameters, 'forks'>): Fork {
+  const { genesis, later } = forkPlan(chain)
+  return later.at(-1)?.fork ?? genesis
 }

@@ -33,7 +33,7 @@ export async function handOver(
 }
 
 async function unsafeHead(node: RpcClient): Promise<{ number: number; hash: string }> {
-  const head = new JsonObjectReader(await node.request('devium_syncStatus', []), 'sync status').object('unsafe_l2')
+  const head = new JsonObjectReader(await node.request('optimism_syncStatus', []), 'sync status').object('unsafe_l2')
   return { number: head.integer('number'), hash: head.hex('hash', 32) }
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { CONTROL_FILE } from '../../src/cli/operator/testnet/commandTable.ts'
+import type { NodeClientChoice } from '../clients/clients.ts'
 
 /** Where everything lies under `--dir`. */
 export interface TestnetLayout {
@@ -87,15 +88,20 @@ export function nodeName(index: number): string {
   return index === 0 ? 'sequencer' : `verifier${index}`
 }
 
-export function nodeLayout(testnetDir: string, name: string): NodeLayout {
+export function nodeNames(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => nodeName(index))
+}
+
+/** Programs of others have data of their own, in other formats. */
+export function nodeLayout(testnetDir: string, name: string, { rollup, execution }: NodeClientChoice = {}): NodeLayout {
   const dir = join(testnetDir, name)
   return {
     name,
     dir,
-    gethDataDir: join(dir, 'geth'),
-    initialised: join(dir, 'initialised'),
+    gethDataDir: join(dir, execution?.client ?? 'geth'),
+    initialised: join(dir, execution === undefined ? 'initialised' : `${execution.client}.initialised`),
     jwt: join(dir, 'jwt.txt'),
     p2pKey: join(dir, 'p2p-key.txt'),
-    peerstore: join(dir, 'peerstore'),
+    peerstore: join(dir, rollup === undefined ? 'peerstore' : `${rollup.client}-peerstore`),
   }
 }

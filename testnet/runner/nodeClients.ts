@@ -3,9 +3,12 @@ import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import type { NodeEndpoints } from './events.ts'
 import type { TestnetSetup } from './setup.ts'
 
+/** One that is paused answers nobody; its peers refuse it all the same. */
+const LIMIT = { timeoutMs: 2_000 }
+
 type Node = Pick<NodeEndpoints, 'name' | 'rollupRpc'>
 
-/** The RPC of the rollup nodes, by the nodes' names. */
+/** The RPC of the rollup nodes, by the nodes' names. Methods have op-node's names, which all of them know. */
 export class NodeClients {
   private readonly clients = new Map<string, RpcClient>()
   private readonly token: TestnetSetup['token']
@@ -32,13 +35,20 @@ export class NodeClients {
 
   /** Peer ids that a node is connected with. Rejects while it does not answer. */
   async peersOf(name: string): Promise<string[]> {
-    const answer = await this.get(name).request('deviump2p_peers', [true])
+    const answer = await this.get(name).request('opp2p_peers', [true])
     return new JsonObjectReader(answer, 'peers').object('peers').names()
   }
 
   /** Resolves when the node is connected with the peer at this multiaddress. */
   async connect(name: string, address: string): Promise<void> {
-    await this.get(name).request('deviump2p_connectPeer', [address])
+    await this.get(name).request('opp2p_connectPeer', [address])
+  }
+
+  /** Refuses a peer, and ends its connections; or lets it connect again. */
+  async block(name: string, peerId: string, isBlocked: boolean): Promise<void> {
+    const client = this.get(name)
+    await client.request(isBlocked ? 'opp2p_blockPeer' : 'opp2p_unblockPeer', [peerId], LIMIT)
+    if (isBlocked) await client.request('opp2p_disconnectPeer', [peerId], LIMIT)
   }
 
   async close(): Promise<void> {

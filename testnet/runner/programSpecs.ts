@@ -1,6 +1,10 @@
 import { join } from 'node:path'
+import { UsageError } from '../../src/lib/errors.ts'
 import { isForkActive } from '../../src/rollup/protocol/index.ts'
 import { roles } from '../accounts.ts'
+import { whyNoSequencer } from '../clients/clients.ts'
+import { opGeth, opGethInit, opReth } from '../clients/executionClients.ts'
+import { type BinaryCall, konaNode, opNode } from '../clients/rollupClients.ts'
 import type { ProcessSpec } from '../process/managedProcess.ts'
 import { binDirectory } from './binDirectory.ts'
 import { nodeName } from './layout.ts'
@@ -27,27 +31,54 @@ export class ProgramSpecs {
     this.setup = setup
   }
 
-  gethInit({ layout, call }: NodeDescription): ProcessSpec {
-    return this.spec(gethProgram(layout.name), gethInit(call.files))
+  /** Writes the genesis block; undefined: the execution client does so itself. */
+  gethInit({ layout, clients, call }: NodeDescription): ProcessSpec | undefined {
+    const name = gethProgram(layout.name)
+    const { execution } = clients
+    if (execution === undefined) return this.spec(name, gethInit(call.files))
+    return execution.client === 'op-geth' ? this.foreign(name, opGethInit(execution.path, call.files)) : undefined
   }
 
   geth(node: NodeDescription, { isSequencer = node.layout.name === this.sequencer } = {}): ProcessSpec {
-    const { sequencerRpc: _, ...ofSequencer } = node.call
-    return this.spec(gethProgram(node.layout.name), geth(isSequencer ? ofSequencer : node.call))
+    const { layout, clients, call } = node
+    const { sequencerRpc: _, ...ofSequencer } = call
+    const options = isSequencer ? ofSequencer : call
+    const name = gethProgram(layout.name)
+    const { execution } = clients
+    if (execution === undefined) return this.spec(name, geth(options))
+    const foreign = execution.client === 'op-geth' ? opGeth : opReth
+    return { ...this.foreign(name, foreign(execution.path, options)), savesOnInterrupt: true }
   }
 
-  rollupNode({ layout, call }: NodeDescription): ProcessSpec {
-    const isSequencer = layout.name === this.sequencer
-    return this.spec(
-      nodeProgram(layout.name),
-      isSequencer ? sequencerNode(call, roles.sequencer.privateKey) : rollupNode(call),
-    )
+  rollupNode(node: NodeDescription): ProcessSpec {
+    return this.rollup(node, { sequences: node.layout.name === this.sequencer, stopped: false })
   }
 
-  /** A sequencer that makes no blocks until it is told to. */
-  standby({ layout, call }: NodeDescription): ProcessSpec {
-    const { args, ...rest } = sequencerNode(call, roles.sequencer.privateKey)
-    return this.spec(nodeProgram(layout.name), { ...rest, args: [...args, '--sequencer.stopped'] })
+  /** A sequencer that makes no blocks until it is told to. Throws UsageError where its rollup node cannot be one. */
+  standby(node: NodeDescription): ProcessSpec {
+    const whyNot = whyNoSequencer(node.clients)
+    if (whyNot !== undefined) throw new UsageError(`${node.layout.name}: ${whyNot}`)
+    return this.rollup(node, { sequences: true, stopped: true })
+  }
+
+  private rollup(
+    { layout, clients, call }: NodeDescription,
+    { sequences, stopped }: { sequences: boolean; stopped: boolean },
+  ): ProcessSpec {
+    const name = nodeProgram(layout.name)
+    const { rollup, execution } = clients
+    const { privateKey: signerKey } = roles.sequencer
+    if (rollup?.client === 'kona') return this.foreign(name, konaNode(rollup.path, call, this.setup.chain))
+    if (rollup !== undefined) {
+      const sequencing = sequences ? { signerKey, stopped } : undefined
+      return this.foreign(
+        name,
+        opNode(rollup.path, call, { ...(execution === undefined ? {} : { execution }), sequencing }),
+      )
+    }
+    if (!sequences) return this.spec(name, rollupNode(call))
+    const { args, ...rest } = sequencerNode(call, signerKey)
+    return this.spec(name, { ...rest, args: stopped ? [...args, '--sequencer.stopped'] : args })
   }
 
   /** `resumed`: what L1 holds already is derived first. */
@@ -60,9 +91,12 @@ export class ProgramSpecs {
     return this.spec(BATCHER_PROGRAM, call)
   }
 
-  private spec(name: string, { program, args, env }: ProgramCall): ProcessSpec {
+  private spec(name: string, { program, ...rest }: ProgramCall): ProcessSpec {
     const script = join(binDirectory(), `${program}.mjs`)
-    const logPath = this.setup.layout.log(name)
-    return { name, command: { script }, args, logPath, ...(env === undefined ? {} : { env }) }
+    return { name, command: { script }, logPath: this.setup.layout.log(name), ...rest }
+  }
+
+  private foreign(name: string, { binary, ...rest }: BinaryCall): ProcessSpec {
+    return { name, command: { binary }, logPath: this.setup.layout.log(name), ...rest }
   }
 }

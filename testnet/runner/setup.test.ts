@@ -15,7 +15,17 @@ function setupOn(host: string): TestnetSetup {
   const layout = testnetLayout(dir)
   const chain = { l1ChainId: 900, l2ChainId: 901, blockTime: 1, l1BlockTime: 2, genesisTime: 1, forks: {} }
   const token = openToken(layout, host)
-  return { layout, ports: assignPorts(9500, 2), host, chain, l1Client: 'anvil', da: 'calldata', resumed: false, token }
+  return {
+    layout,
+    ports: assignPorts(9500, 2),
+    host,
+    chain,
+    l1Client: 'anvil',
+    clients: [],
+    da: 'calldata',
+    resumed: false,
+    token,
+  }
 }
 
 function flagsOfFirstNode(setup: TestnetSetup): string[] {

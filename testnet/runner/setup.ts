@@ -3,6 +3,7 @@ import { isLoopback } from '../../src/jsonRpc/hostCheck.ts'
 import { loadJwtSecret, loadSecret } from '../../src/lib/jwt.ts'
 import { devAccounts, roles } from '../accounts.ts'
 import type { ChainParameters, DataAvailability } from '../chainParameters.ts'
+import { type ClientChoice, namesOf as clientNamesOf, clientsOf, type NodeClientChoice } from '../clients/clients.ts'
 import { l1Addresses } from '../l1/contracts.ts'
 import type { L1Client } from '../l1/l1Client.ts'
 import { PeerLinks } from '../links/peerLinks.ts'
@@ -19,6 +20,8 @@ export interface TestnetSetup {
   host: string
   chain: ChainParameters
   l1Client: L1Client
+  /** Programs of others, of chosen nodes. */
+  clients: readonly ClientChoice[]
   /** Where the batch submitter posts. */
   da: DataAvailability
   /** Whoever shows it may change something by RPC. */
@@ -32,6 +35,7 @@ export interface TestnetSetup {
 /** One node before anything of it runs. */
 export interface NodeDescription {
   layout: NodeLayout
+  clients: NodeClientChoice
   ports: NodePorts
   call: NodeCallOptions
   peerId: string
@@ -62,24 +66,27 @@ export function describeNodes(setup: TestnetSetup, links: NodeLinks): NodeDescri
 }
 
 function namesOf(nodes: readonly NodeDescription[]): string[] {
-  return nodes.map(({ layout, peerId }) => `${layout.name}=${peerId}`)
+  return nodes.map(
+    ({ layout, clients, peerId }) => `${[layout.name, clients.rollup?.client].filter(Boolean).join('.')}=${peerId}`,
+  )
 }
 
 /** The same for one more node. */
 export function describeNode(
-  { layout, ports, host, chain, token }: TestnetSetup,
+  { layout, ports, host, chain, clients: choices, token }: TestnetSetup,
   links: NodeLinks,
   own: { earlier: readonly NodeDescription[]; name: string; ports: NodePorts },
 ): NodeDescription {
   const to = reachableHost(host)
   const { genesis, rollupConfig, l1Config } = layout
   const [sequencer] = own.earlier
-  // The first node's page shows all of them, to whoever it shows itself.
-  const verifiers = ports.nodes.slice(1).map(({ rollupRpc }, index) => ({
-    name: nodeName(index + 1),
-    rollupRpc: `http://${host}:${rollupRpc}`,
-  }))
-  const node = nodeLayout(layout.dir, own.name)
+  // The first node's page shows all of them that have what it asks for, to whoever it shows itself.
+  const verifiers = ports.nodes
+    .map(({ rollupRpc }, index) => ({ name: nodeName(index), rollupRpc: `http://${host}:${rollupRpc}` }))
+    .slice(1)
+    .filter(({ name }) => clientsOf(choices, name).rollup === undefined)
+  const clients = clientsOf(choices, own.name)
+  const node = nodeLayout(layout.dir, own.name, clients)
   loadJwtSecret(node.jwt, { create: true })
   const key = loadSecret(node.p2pKey, { create: true, what: 'p2p key file' })
   const peerId = peerIdOf(key)
@@ -106,7 +113,7 @@ export function describeNode(
     },
   }
   const p2p = `/ip4/${to}/tcp/${own.ports.p2p}/p2p/${peerId}`
-  return { layout: node, ports: own.ports, call, peerId, p2p, enode: enodeOf(key, to, own.ports.p2p) }
+  return { layout: node, clients, ports: own.ports, call, peerId, p2p, enode: enodeOf(key, to, own.ports.p2p) }
 }
 
 /** Before the nodes are described: each is told the ports of its links. */
@@ -165,10 +172,12 @@ export function describeEndpoints(setup: TestnetSetup, nodes: readonly NodeDescr
   }
 }
 
-export function nodeEndpoints(host: string, { layout, ports, p2p, peerId }: NodeDescription): NodeEndpoints {
+export function nodeEndpoints(host: string, { layout, clients, ports, p2p, peerId }: NodeDescription): NodeEndpoints {
   const url = (port: number) => `http://${reachableHost(host)}:${port}`
+  const others = clientNamesOf(clients)
   return {
     name: layout.name,
+    ...(others === undefined ? {} : { clients: others }),
     rollupRpc: url(ports.rollupRpc),
     ethRpc: url(ports.ethRpc),
     ethWs: url(ports.ethRpc).replace('http', 'ws'),

@@ -60,7 +60,7 @@ export interface TestnetStatus {
 export interface StatusSources {
   l1: RpcClient
   /** Asked anew each time: nodes come and go. */
-  nodes: () => readonly { name: string; rollup: RpcClient; metricsUrl: string }[]
+  nodes: () => readonly { name: string; isOurs: boolean; rollup: RpcClient; metricsUrl: string }[]
   /** Batches are transactions from the one to the other. */
   batcher: Hex
   batchInbox: Hex
@@ -128,19 +128,26 @@ export class StatusReader {
   }
 }
 
-async function readNode({ name, rollup, metricsUrl }: ReturnType<StatusSources['nodes']>[number]): Promise<NodeStatus> {
+async function readNode({
+  name,
+  isOurs,
+  rollup,
+  metricsUrl,
+}: ReturnType<StatusSources['nodes']>[number]): Promise<NodeStatus> {
   const status: NodeStatus = { name }
   await Promise.allSettled([
-    rollup.request('devium_syncStatus', [], { timeoutMs: TIMEOUT_MS }).then((answer) => {
+    rollup.request('optimism_syncStatus', [], { timeoutMs: TIMEOUT_MS }).then((answer) => {
       const reader = new JsonObjectReader(answer, 'sync status')
       status.unsafe = head(reader.object('unsafe_l2'))
       status.safe = head(reader.object('safe_l2'))
       status.finalized = head(reader.object('finalized_l2'))
     }),
-    rollup.request('devium_health', [], { timeoutMs: TIMEOUT_MS }).then((answer) => {
-      status.health = healthSchema.parse(answer)
-    }),
-    rollup.request('deviump2p_peerStats', [], { timeoutMs: TIMEOUT_MS }).then((answer) => {
+    // Others have no verdict, and log that they were asked.
+    isOurs &&
+      rollup.request('devium_health', [], { timeoutMs: TIMEOUT_MS }).then((answer) => {
+        status.health = healthSchema.parse(answer)
+      }),
+    rollup.request('opp2p_peerStats', [], { timeoutMs: TIMEOUT_MS }).then((answer) => {
       status.peers = new JsonObjectReader(answer, 'peer stats').integer('connected')
     }),
     readMeshSize(metricsUrl).then((mesh) => {

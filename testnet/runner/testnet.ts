@@ -4,11 +4,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { describeError } from '../../src/lib/errors.ts'
-import type { Fork } from '../../src/rollup/protocol/index.ts'
 import { roles } from '../accounts.ts'
 import { batchInboxAddress } from '../chainParameters.ts'
-import { forksAround } from '../forks.ts'
+import { writeL1Config } from '../clients/l1Config.ts'
 import { latestBlock } from '../l1/rpc.ts'
+import { PeerBlocks } from '../links/peerBlocks.ts'
 import type { PeerLinks } from '../links/peerLinks.ts'
 import { createLoad, type TransactionLoad } from '../load/transactionLoad.ts'
 import type { ProcessSpec } from '../process/managedProcess.ts'
@@ -16,6 +16,7 @@ import { addressBook } from './addresses.ts'
 import { type ChainFiles, makeChain, resumeChain } from './chainFiles.ts'
 import { createL1 } from './createL1.ts'
 import type { Emit, Endpoints, Milestone } from './events.ts'
+import { ForkNews } from './forkNews.ts'
 import { handOver } from './handOver.ts'
 import { joinText } from './joinText.ts'
 import { type L1, L1_PROGRAM } from './l1.ts'
@@ -72,15 +73,14 @@ export class Testnet {
   readonly load: TransactionLoad
   readonly snapshots: Snapshots
   private readonly clients: NodeClients
+  readonly blocks: PeerBlocks
   private readonly specs: ProgramSpecs
   private readonly statusReader: StatusReader
   private readonly milestones: Milestone[] = []
   private readonly nodes: NodeDescription[]
   private readonly stopping = new AbortController()
   private proposer: RunningProposer | undefined
-  private readonly forksTold = new Set<Fork>()
-  /** The sequencer's, before it makes a block. */
-  private headAtStart: number | undefined
+  private readonly forkNews: ForkNews
 
   constructor(
     modules: TestnetModules,
@@ -93,7 +93,7 @@ export class Testnet {
     this.links = modules.links
     this.setup = setup
     this.specs = new ProgramSpecs(setup)
-    if (!setup.resumed) this.headAtStart = 0
+    this.forkNews = new ForkNews(modules.emit, chain, setup.resumed ? undefined : 0)
     this.options = options
     this.programs = new RunningPrograms(modules)
     this.nodes = [...nodes]
@@ -104,11 +104,13 @@ export class Testnet {
     this.snapshots = new Snapshots(setup)
     this.l1 = createL1({ programs: this.programs, client: this.l1Client }, setup)
     this.clients = new NodeClients(this.endpoints.nodes, setup.token)
+    this.blocks = new PeerBlocks(this.clients, this.endpoints)
     this.statusReader = new StatusReader({
       l1: this.l1Client,
       nodes: () =>
-        this.endpoints.nodes.map(({ name, metrics }) => ({
+        this.endpoints.nodes.map(({ name, clients, metrics }) => ({
           name,
+          isOurs: clients?.rollup === undefined,
           rollup: this.clients.get(name),
           metricsUrl: metrics,
         })),
@@ -128,10 +130,10 @@ export class Testnet {
     signal.throwIfAborted()
     writeManifest(setup.layout, { version: 1, chain: setup.chain, complete: true })
     await writeLagoonFiles(setup.layout, setup.chain, setup.upgradeBundle)
-    await writeFile(setup.layout.l1Config, `${JSON.stringify(this.l1.chainConfig(), null, 2)}\n`)
+    await writeL1Config(setup, this.l1.chainConfig())
     await writeFile(setup.layout.addresses, `${JSON.stringify(addressBook(this.endpoints), null, 2)}\n`)
     await writeFile(setup.layout.joinText, joinText(this.endpoints, setup.layout, setup.host, setup.ports.spare))
-    if (setup.resumed) this.headAtStart = await keptHead(this.endpoints.nodes[0]?.ethRpc ?? '', signal)
+    if (setup.resumed) this.forkNews.headAtStart = await keptHead(this.endpoints.nodes[0]?.ethRpc ?? '', signal)
     for (const node of this.nodes) this.programs.start(this.specs.rollupNode(node))
 
     const first = this.clients.get(nodeName(0))
@@ -146,20 +148,10 @@ export class Testnet {
   /** Where everything stands now. Tells of forks that have been activated since it was asked last. */
   async status(): Promise<TestnetStatus> {
     const status = await this.statusReader.read()
-    const { l2 } = this.endpoints
     const head = status.nodes[0]?.unsafe?.number
     const lastOutput = this.proposer?.lastOutput
     if (lastOutput !== undefined) status.lastOutput = lastOutput
-    if (head === undefined) return status
-    const { active, next } = forksAround(this.setup.chain.forks, l2.genesisTime + head * l2.blockTime)
-    for (const { fork, time } of l2.forks.later) {
-      const block = Math.ceil((time - l2.genesisTime) / l2.blockTime)
-      if (block > head || this.forksTold.has(fork)) continue
-      this.forksTold.add(fork)
-      // On a kept chain, not what was so before.
-      if (this.headAtStart !== undefined && block > this.headAtStart) this.modules.emit({ event: 'fork', fork, block })
-    }
-    return { ...status, fork: { active, ...(next === undefined ? {} : { next }) } }
+    return head === undefined ? status : { ...status, fork: this.forkNews.at(head) }
   }
 
   /** Starts all programs that have ended, as they were started before; what cannot be is told as a warning. */
@@ -180,6 +172,7 @@ export class Testnet {
     programs.resumeAll()
     this.stopping.abort()
     await this.load.close()
+    await this.blocks.set([])
     await this.proposer?.stop()
     await this.stopPrograms(this.modules.emit)
     programs.group.killAll()
@@ -322,7 +315,8 @@ export class Testnet {
   private async startGeth(node: NodeDescription, initAgain: boolean): Promise<void> {
     // A node whose execution client's data were taken away begins at the genesis block again.
     if (initAgain || !existsSync(node.layout.initialised) || !existsSync(node.layout.gethDataDir)) {
-      await this.programs.group.run(this.specs.gethInit(node))
+      const init = this.specs.gethInit(node)
+      if (init !== undefined) await this.programs.group.run(init)
       await writeFile(node.layout.initialised, '')
     }
     this.programs.start(this.specs.geth(node))

@@ -1,3 +1,4 @@
+import { clientSuffix } from '../clients/clients.ts'
 import { forkName } from '../forks.ts'
 import { contractLines } from '../runner/addresses.ts'
 import type { Endpoints, ForkPlan, TestnetEvent } from '../runner/events.ts'
@@ -92,8 +93,8 @@ function endpointLines(endpoints: Endpoints): string[] {
     `  L1          ${l1.rpc}${l1.beacon === undefined ? '' : `  beacon ${l1.beacon}`}`,
     `  fork        ${forkText(l2.forks)}`,
     ...nodes.map(
-      ({ name, ethRpc, rollupRpc, metrics }) =>
-        `  ${name.padEnd(10)}  eth ${ethRpc}  rollup ${rollupRpc}  metrics ${metrics}`,
+      ({ name, clients, ethRpc, rollupRpc, metrics }) =>
+        `  ${name.padEnd(10)}  eth ${ethRpc}  rollup ${rollupRpc}  metrics ${metrics}${clientSuffix(clients)}`,
     ),
     `  batcher     admin ${batcher.adminRpc}  metrics ${batcher.metrics}`,
     `  accounts    ${accounts.length} with 10000 ETH on L1 and L2: ${accounts.map(({ name }) => name).join(', ')}`,

@@ -3,6 +3,7 @@ import { formatTable, plainText, wrapText } from '../../src/cli/shared/table.ts'
 import type { ScreenSize } from '../../src/cli/shared/terminal/fullScreen.ts'
 import { cutLine, type Line } from '../../src/cli/shared/terminal/styledLine.ts'
 import { formatSeconds } from '../../src/cli/shared/units.ts'
+import { clientSuffix } from '../clients/clients.ts'
 import { forkName } from '../forks.ts'
 import { contractLines } from '../runner/addresses.ts'
 import type { Endpoints } from '../runner/events.ts'
@@ -127,7 +128,7 @@ function nodeTable({ endpoints, status }: ScreenState, columns: number): string[
     const rows = endpoints.nodes.map((node, index) => {
       const known: NodeStatus = status.nodes[index] ?? { name: node.name }
       return [
-        node.name,
+        `${node.name}${clientSuffix(node.clients)}`,
         known.unsafe === undefined ? 'no answer' : (known.health?.state ?? '-'),
         number(known.unsafe?.number),
         number(known.safe?.number),

@@ -1,0 +1,129 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { UsageError } from '../../src/lib/errors.ts'
+import { nearMiss } from '../../src/lib/nearest.ts'
+import { FORKS, type Fork } from '../../src/rollup/protocol/index.ts'
+
+/** Rollup nodes and execution clients of others that a node may have in place of ours. */
+export const ROLLUP_CLIENTS = ['op-node', 'kona'] as const
+export const EXECUTION_CLIENTS = ['op-geth', 'op-reth'] as const
+export type RollupClient = (typeof ROLLUP_CLIENTS)[number]
+export type ExecutionClient = (typeof EXECUTION_CLIENTS)[number]
+
+export interface ClientChoice {
+  /** Name of the node. */
+  node: string
+  client: RollupClient | ExecutionClient
+  /** Of the binary. */
+  path: string
+}
+
+/** Which programs a node is made of. Absent: ours. */
+export interface NodeClientChoice {
+  rollup?: { client: RollupClient; path: string }
+  execution?: { client: ExecutionClient; path: string }
+}
+
+/** Names alone, for those who look. */
+export interface NodeClientNames {
+  rollup?: RollupClient
+  execution?: ExecutionClient
+}
+
+const KNOWN = [...ROLLUP_CLIENTS, ...EXECUTION_CLIENTS]
+
+/** `verifier1=op-node:/path,…`. Throws UsageError. */
+export function parseClients(text: string): ClientChoice[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .map((part) => {
+      const [, node = '', name = '', path = ''] = /^([^=]+)=([^:]+):(.+)$/.exec(part) ?? []
+      if (path === '') throw new UsageError(`expected NODE=op-node:PATH, not "${part}"`)
+      const client = KNOWN.find((known) => known === name)
+      if (client !== undefined) return { node, client, path: resolve(path) }
+      const meant = nearMiss(name, KNOWN)
+      const hint = meant === undefined ? '' : `, did you mean ${meant}?`
+      throw new UsageError(`unknown client "${name}"${hint} Known are ${KNOWN.join(', ')}`)
+    })
+}
+
+/** The clients of one node. */
+export function clientsOf(choices: readonly ClientChoice[], node: string): NodeClientChoice {
+  const own = choices.filter((choice) => choice.node === node)
+  const rollup = own.find((choice): choice is ClientChoice & { client: RollupClient } => isRollup(choice.client))
+  const execution = own.find((choice): choice is ClientChoice & { client: ExecutionClient } => !isRollup(choice.client))
+  return { ...(rollup === undefined ? {} : { rollup }), ...(execution === undefined ? {} : { execution }) }
+}
+
+function isRollup(client: RollupClient | ExecutionClient): client is RollupClient {
+  return ROLLUP_CLIENTS.some((known) => known === client)
+}
+
+/** Undefined: both programs are ours. */
+export function namesOf({ rollup, execution }: NodeClientChoice): NodeClientNames | undefined {
+  if (rollup === undefined && execution === undefined) return undefined
+  return {
+    ...(rollup === undefined ? {} : { rollup: rollup.client }),
+    ...(execution === undefined ? {} : { execution: execution.client }),
+  }
+}
+
+/** ` (op-node, op-geth)`; nothing where both programs are ours. */
+export function clientSuffix({ rollup, execution }: NodeClientNames = {}): string {
+  const names = [rollup, execution].filter((name) => name !== undefined)
+  return names.length === 0 ? '' : ` (${names.join(', ')})`
+}
+
+/** Throws UsageError for choices that cannot run in a testnet of these nodes, whose newest fork is `fork`. */
+export function checkClients(choices: readonly ClientChoice[], nodes: readonly string[], fork: Fork): void {
+  for (const [index, { node, client, path }] of choices.entries()) {
+    const flag = `--client ${node}=${client}`
+    if (!nodes.includes(node))
+      throw new UsageError(`${flag}: there is no node ${node}: expected one of ${nodes.join(', ')}`)
+    const twice = choices
+      .slice(0, index)
+      .some((other) => other.node === node && isRollup(other.client) === isRollup(client))
+    if (twice)
+      throw new UsageError(
+        `${flag}: ${node} has another ${isRollup(client) ? 'rollup node' : 'execution client'} already`,
+      )
+    if (!existsSync(path)) throw new UsageError(`${flag}: there is no file ${path}`)
+    if (client === 'op-geth' && isFrom(fork, 'karst')) {
+      throw new UsageError(`${flag}: op-geth does not know ${fork}: its newest fork is jovian, choose --fork jovian`)
+    }
+    if (client === 'kona' && node === nodes[0]) throw new UsageError(`${flag}: ${NO_SEQUENCER}`)
+  }
+}
+
+const NO_SEQUENCER = 'kona cannot make the blocks here: its admin API is another one'
+
+/** Why a node of these programs cannot make the blocks; undefined: it can. */
+export function whyNoSequencer({ rollup }: NodeClientChoice): string | undefined {
+  return rollup?.client === 'kona' ? NO_SEQUENCER : undefined
+}
+
+/** What a node cannot do because of its programs, one sentence each. */
+export function limitsOf({ rollup, execution }: NodeClientChoice, fork: Fork): string[] {
+  const limits: string[] = []
+  if (rollup !== undefined) {
+    limits.push(`${rollup.client} has no health verdict and no page, and its clock cannot be set`)
+  }
+  if (rollup?.client === 'op-node' && execution === undefined && isFrom(fork, 'karst')) {
+    limits.push('op-node up to v1.19.0 cannot make blocks of karst on devium-geth')
+  }
+  if (rollup?.client === 'kona') {
+    limits.push('kona makes no blocks here, and dials only peers that discovery finds')
+    if (execution === undefined) {
+      limits.push('kona starts to derive when its execution client has synced; devium-geth cannot sync by itself')
+    }
+  }
+  if (execution !== undefined) limits.push(`the clock of ${execution.client} cannot be set`)
+  if (execution?.client === 'op-reth' && isFrom(fork, 'karst')) limits.push('op-reth knows karst from 2.3.2 on')
+  return limits
+}
+
+function isFrom(fork: Fork, first: Fork): boolean {
+  return FORKS.indexOf(fork) >= FORKS.indexOf(first)
+}

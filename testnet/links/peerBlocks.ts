@@ -1,0 +1,42 @@
+import type { Endpoints } from '../runner/events.ts'
+import type { NodeClients } from '../runner/nodeClients.ts'
+
+type Pair = [one: string, other: string]
+
+/**
+ * Pairs of nodes that refuse each other. Rollup nodes of others tell every peer of the port they listen at, so there is a way
+ * round their links; each of the two refuses the other by its own RPC instead.
+ */
+export class PeerBlocks {
+  private readonly clients: Pick<NodeClients, 'block'>
+  private readonly endpoints: Pick<Endpoints, 'nodes'>
+  private pairs: readonly Pair[] = []
+
+  constructor(clients: Pick<NodeClients, 'block'>, endpoints: Pick<Endpoints, 'nodes'>) {
+    this.clients = clients
+    this.endpoints = endpoints
+  }
+
+  /** Has these pairs refuse each other, and no others. Returns those that may connect again. */
+  async set(pairs: readonly Pair[]): Promise<Pair[]> {
+    const isAmong = (all: readonly Pair[], [one, other]: Pair) =>
+      all.some((pair) => pair[0] === one && pair[1] === other)
+    const freed = this.pairs.filter((pair) => !isAmong(pairs, pair))
+    this.pairs = pairs
+    await Promise.all(pairs.map((pair) => this.block(pair, true)))
+    await Promise.all(freed.map((pair) => this.block(pair, false)))
+    return freed
+  }
+
+  /** One that does not answer, or is gone, is refused by the other all the same. */
+  private async block([one, other]: Pair, isBlocked: boolean): Promise<void> {
+    const [idOfOne, idOfOther] = [one, other].map(
+      (name) => this.endpoints.nodes.find((node) => node.name === name)?.peerId,
+    )
+    if (idOfOne === undefined || idOfOther === undefined) return
+    await Promise.allSettled([
+      this.clients.block(one, idOfOther, isBlocked),
+      this.clients.block(other, idOfOne, isBlocked),
+    ])
+  }
+}
