@@ -214,6 +214,10 @@ export class Testnet {
     return this.clients.get(node).request(method, params)
   }
 
+  askL1(method: string, params: readonly unknown[]): Promise<unknown> {
+    return this.l1Client.request(method, params)
+  }
+
   peersOf(node: string): Promise<string[]> {
     return this.clients.peersOf(node)
   }

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Now } from './now.ts'
 import type { Condition } from './scenario.ts'
 
@@ -37,3 +38,16 @@ export const nobodyBanned: Condition = async (now) => {
   const bans = await Promise.all(now.names.map((name) => now.ask(name, 'deviump2p_bans')))
   return bans.every((list) => JSON.stringify(list) === '[]')
 }
+
+const recentBlocks = z.array(z.object({ number: z.number(), came: z.object({ way: z.string() }).nullable() }))
+
+/** These nodes, or all that do not make the blocks, got one by gossip that was made after the step began. */
+export const gossiped =
+  (names?: readonly string[]): Condition =>
+  async (now, before) => {
+    const nodes = names ?? now.names.filter((name) => name !== now.sequencer)
+    const answers = await Promise.all(nodes.map((name) => now.ask(name, 'devium_recentBlocks')))
+    return answers.every((answer) =>
+      recentBlocks.parse(answer).some(({ number, came }) => number > before.head && came?.way === 'gossip'),
+    )
+  }

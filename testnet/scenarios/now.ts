@@ -9,6 +9,7 @@ export interface ObservedTestnet {
   status(): Promise<TestnetStatus>
   /** Calls a rollup node. */
   ask(node: string, method: string, params: readonly unknown[]): Promise<unknown>
+  askL1(method: string, params: readonly unknown[]): Promise<unknown>
 }
 
 /** How a testnet stands at one moment. Numbers that nobody tells are -1. */
@@ -51,15 +52,16 @@ export class Now {
   faults = (node: string): string[] => this.node(node)?.health?.causes.map(({ code }) => code) ?? []
 
   /** Whether all nodes, or those that are named, have one block there. */
-  haveSameBlock(height: number, names: readonly string[] = this.names): Promise<boolean> {
-    const nodes = this.testnet.endpoints.nodes.filter(({ name }) => names.includes(name))
-    return haveSameBlock(nodes, height)
-  }
+  haveSameBlock = (height: number, names: readonly string[] = this.names): Promise<boolean> =>
+    haveSameBlock(
+      this.testnet.endpoints.nodes.filter(({ name }) => names.includes(name)),
+      height,
+    )
 
   /** Calls a rollup node. */
-  ask(node: string, method: string, ...params: unknown[]): Promise<unknown> {
-    return this.testnet.ask(node, method, params)
-  }
+  ask = (node: string, method: string, ...params: unknown[]): Promise<unknown> => this.testnet.ask(node, method, params)
+
+  askL1 = (method: string, ...params: unknown[]): Promise<unknown> => this.testnet.askL1(method, params)
 
   private node(name: string): NodeStatus | undefined {
     return this.status.nodes.find((node) => node.name === name)

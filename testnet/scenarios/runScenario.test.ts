@@ -22,6 +22,7 @@ async function follow(steps: Scenario['steps']) {
     endpoints: { nodes: [] },
     sequencer: 'sequencer',
     ask: async () => [],
+    askL1: async () => null,
     status: async () => status(),
   }
   const runCommand = async (words: readonly string[]) => {

@@ -1,0 +1,16 @@
+import { agree, gossiped, meshed } from '../conditions.ts'
+import type { Scenario } from '../scenario.ts'
+
+export const addNode: Scenario = {
+  about: 'A node that joins later finds all others and follows by gossip; nobody misses it when it is gone.',
+  async steps({ run, waitFor, now }) {
+    await run('add-node')
+    const name = (await now()).names.at(-1) ?? ''
+    await waitFor('all nodes agree', agree())
+    await waitFor(`blocks come to ${name} by gossip`, gossiped([name]))
+    await waitFor('all nodes are connected with each other', meshed)
+    await run(`remove-node ${name}`)
+    await waitFor('the others have only each other', meshed)
+    await waitFor('all nodes agree', agree())
+  },
+}

@@ -1,0 +1,25 @@
+import { TESTNET_FORKS } from '../../forks.ts'
+import { agree, safeAgree } from '../conditions.ts'
+import type { Scenario } from '../scenario.ts'
+
+/** Those that a chain can come to without a file: Lagoon needs its upgrade transactions. */
+const FORKS = TESTNET_FORKS.slice(1, TESTNET_FORKS.indexOf('karst') + 1)
+/** After the start, which takes the first of them. */
+const FIRST_SECONDS = 30
+const APART_SECONDS = 12
+
+export const forkByFork: Scenario = {
+  about: 'The chain goes through all forks under load: all nodes agree after each, and derive its blocks from L1.',
+  testnet: { forkAt: FORKS.map((fork, index) => `${fork}:${FIRST_SECONDS + index * APART_SECONDS}`).join(',') },
+  async steps({ run, waitFor, check }) {
+    await run('load 10')
+    for (const [index, fork] of FORKS.entries()) {
+      const forkOrLater: readonly string[] = FORKS.slice(index)
+      await waitFor(`${fork} is active`, ({ status }) => forkOrLater.includes(status.fork?.active ?? ''))
+      await waitFor('all nodes agree', agree())
+    }
+    await waitFor('blocks of the last fork are safe', safeAgree)
+    await check('no node has a fault', ({ names, faults }) => names.every((name) => faults(name).length === 0))
+    await run('load off')
+  },
+}
