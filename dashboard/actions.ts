@@ -14,15 +14,18 @@ export interface PeerAction {
   explains: string
   done: string
   danger?: true
+  /** It is kept beside what was done. */
+  takesReason?: true
 }
 
 export const PEER_ACTIONS = {
   block: {
-    method: 'deviump2p_blockPeer',
+    method: 'deviump2p_block',
     label: 'Block',
     explains: 'Its connections are closed, and it is refused from now on, until it is unblocked.',
     done: 'is blocked',
     danger: true,
+    takesReason: true,
   },
   unblock: {
     method: 'deviump2p_unblockPeer',
@@ -54,13 +57,18 @@ export const PEER_ACTIONS = {
 /** Asks, does it, and tells what came of it. */
 export async function carryOut(node: NodeState, action: PeerAction, peerId: string, peerName: string): Promise<void> {
   const title = `${action.label} ${peerName}?`
-  const isConfirmed = await ask(title, [el('p', {}, action.explains), el('p', { class: 'id' }, peerId)], {
+  const input = el('input', { type: 'text', id: 'reason' })
+  input.maxLength = 200
+  input.autocomplete = 'off'
+  const question = action.takesReason ? [el('label', { for: 'reason' }, 'Why (kept beside it)'), input] : []
+  const reason = await ask(title, [el('p', {}, action.explains), el('p', { class: 'id' }, peerId), ...question], {
     confirm: action.label,
     danger: action.danger === true,
+    value: () => input.value.trim(),
   })
-  if (isConfirmed === undefined) return
+  if (reason === undefined) return
   try {
-    await callWithToken(node, action.method, [peerId])
+    await callWithToken(node, action.method, reason === '' ? [peerId] : [peerId, reason])
     toast(`${peerName === peerId ? shortPeer(peerId) : peerName} ${action.done}.`)
     await node.refreshPeers()
   } catch (error) {

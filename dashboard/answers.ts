@@ -4,7 +4,9 @@ import type { derivationStatusToJson } from '../src/rpc/derivationJson.ts'
 import type { blockTimesToJson, deviumSyncStatus } from '../src/rpc/json.ts'
 
 export type {
+  AccessRules,
   BanRecord,
+  BlockRecord,
   PeerEvent,
   PeerHistory,
   PeerRecord,

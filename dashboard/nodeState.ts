@@ -1,4 +1,5 @@
 import type {
+  AccessRules,
   BanRecord,
   BatcherStatus,
   BlockTimes,
@@ -15,7 +16,6 @@ import type {
 import { Connection, RpcError } from './connection.ts'
 import { NodePast } from './nodePast.ts'
 import { type Peer, type PeerFacts, withStaticPeers } from './peer.ts'
-import type { BlockLists } from './refusals.ts'
 import type { ConnectionState, Known } from './statusSentence.ts'
 
 const LOOK_MS = 2_000
@@ -48,7 +48,7 @@ export class NodeState implements Known {
   blocks: BlockTimes[] = []
   peers = new Map<string, Peer>()
   /** What the operator has blocked. */
-  blockLists: BlockLists = { peers: [], addresses: [], subnets: [] }
+  accessRules: AccessRules = { blocks: [], allow: null }
   bans: readonly BanRecord[] = []
   /** What the operator calls peers. */
   names: Readonly<Record<string, string>> = {}
@@ -215,13 +215,11 @@ export class NodeState implements Known {
     if (this.peerId === undefined || now < this.nextRefusalsMs) return
     this.nextRefusalsMs = now + REFUSALS_MS - 100
     const { connection } = this
-    const [peers, addresses, subnets, bans] = await Promise.all([
-      connection.call<string[]>('deviump2p_listBlockedPeers'),
-      connection.call<string[]>('deviump2p_listBlockedAddrs'),
-      connection.call<string[]>('deviump2p_listBlockedSubnets'),
+    const [rules, bans] = await Promise.all([
+      connection.call<AccessRules>('deviump2p_accessRules'),
       connection.call<BanRecord[]>('deviump2p_bans'),
     ])
-    this.blockLists = { peers, addresses, subnets }
+    this.accessRules = rules
     this.bans = bans
   }
 

@@ -1,9 +1,10 @@
 import { ask, callWithToken, carryOut, NO_CHANGES, PEER_ACTIONS, type PeerAction, toast } from './actions.ts'
+import type { AccessRules } from './answers.ts'
 import { copyButton } from './copyButton.ts'
 import { byId, el, type Keyed, replaceChildrenByKey, replaceIfChanged, setText } from './dom.ts'
 import { countOf, duration } from './format.ts'
 import { type Page, peerName } from './page.ts'
-import { type BlockLists, kindOf, methodFor, parseLists, type Refusal, refusalsOf } from './refusals.ts'
+import { parseBlocks, type Refusal, refusalsOf, unblockMethod } from './refusals.ts'
 
 const CONNECT: PeerAction = {
   method: 'deviump2p_connectPeer',
@@ -16,11 +17,26 @@ const MAX_FILE_BYTES = 2_000_000
 /** Who may not connect, with what changes that. */
 export function showRefusals(page: Page): void {
   const { node } = page
-  const { blockLists, bans } = node
-  const refusals = refusalsOf(blockLists, bans)
+  const { accessRules, bans } = node
+  const { allow } = accessRules
+  const refusals = refusalsOf(accessRules, bans)
   setText(byId('refusals-title'), refusals.length === 0 ? 'Refused' : `Refused (${refusals.length})`)
   replaceIfChanged(byId('refusals-forms'), `${node.name} ${node.refusesChanges}`, () =>
     node.refusesChanges ? [el('p', { class: 'quiet' }, NO_CHANGES)] : forms(page),
+  )
+  replaceIfChanged(byId('allowed'), JSON.stringify(allow), () =>
+    allow === null
+      ? []
+      : [
+          el(
+            'p',
+            {},
+            'A private network: only these and the static peers may connect (',
+            el('code', {}, '--p2p.allow'),
+            '): ',
+            allow.map((entry) => peerName(page, entry)).join(', '),
+          ),
+        ],
   )
   const now = Date.now()
   replaceIfChanged(byId('refusals'), refusals.length === 0 ? 'none' : 'some', () => [
@@ -53,7 +69,7 @@ export function showRefusals(page: Page): void {
 
 function row(page: Page, { subject, kind, reason, by }: Refusal, name: string, left: string): HTMLElement {
   const { node } = page
-  const action = { ...PEER_ACTIONS.unblock, method: methodFor('unblock', kind), label: 'Let in' }
+  const action = { ...PEER_ACTIONS.unblock, method: unblockMethod(kind), label: 'Let in' }
   const who =
     kind === 'peer'
       ? el('button', { type: 'button', class: 'link', title: subject, onclick: () => page.openPeer(subject) }, name)
@@ -78,8 +94,7 @@ function row(page: Page, { subject, kind, reason, by }: Refusal, name: string, l
 function forms(page: Page): HTMLElement[] {
   const { node } = page
   const block = form('Block', 'Peer id, IP or subnet', (subject) => {
-    const action = { ...PEER_ACTIONS.block, method: methodFor('block', kindOf(subject)) }
-    return carryOut(node, action, subject, peerName(page, subject))
+    return carryOut(node, PEER_ACTIONS.block, subject, peerName(page, subject))
   })
   const connect = form('Connect', '/ip4/…/tcp/…/p2p/…', (address) => carryOut(node, CONNECT, address, address))
   const file = el('input', { type: 'file', id: 'import-lists' })
@@ -87,7 +102,7 @@ function forms(page: Page): HTMLElement[] {
   file.hidden = true
   file.addEventListener('change', () => {
     const [chosen] = file.files ?? []
-    if (chosen !== undefined) void importLists(page, chosen)
+    if (chosen !== undefined) void importBlocks(page, chosen)
     file.value = ''
   })
   const button = (label: string, onclick: () => void) =>
@@ -95,7 +110,7 @@ function forms(page: Page): HTMLElement[] {
   const lists = el(
     'div',
     { class: 'refusals-files' },
-    button('Export', () => exportLists(node.blockLists, node.name)),
+    button('Export', () => exportBlocks(node.accessRules, node.name)),
     button('Import', () => file.click()),
     file,
   )
@@ -116,26 +131,25 @@ function form(label: string, placeholder: string, submit: (text: string) => Prom
   return made
 }
 
-function exportLists(lists: BlockLists, name: string): void {
-  const href = URL.createObjectURL(new Blob([`${JSON.stringify(lists, null, 2)}\n`], { type: 'application/json' }))
+function exportBlocks({ blocks }: AccessRules, name: string): void {
+  const text = `${JSON.stringify({ blocks }, null, 2)}\n`
+  const href = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
   const link = el('a', { href })
   link.download = `${name}-blocks.json`
   link.click()
   URL.revokeObjectURL(href)
 }
 
-async function importLists({ node }: Page, file: File): Promise<void> {
+async function importBlocks({ node }: Page, file: File): Promise<void> {
   try {
     if (file.size > MAX_FILE_BYTES) throw new RangeError('it is too large')
-    const { peers, addresses, subnets } = parseLists(await file.text())
-    const counts = [countOf(peers.length, 'peer'), countOf(addresses.length, 'IP'), countOf(subnets.length, 'subnet')]
+    const blocks = parseBlocks(await file.text())
     const explains = el('p', {}, 'Their connections are closed, and they are refused from now on.')
-    const answer = await ask(`Block ${counts.join(', ')}?`, [explains], { confirm: 'Block', danger: true })
+    const what = countOf(blocks.length, 'block')
+    const answer = await ask(`Add ${what} of ${file.name}?`, [explains], { confirm: 'Block', danger: true })
     if (answer === undefined) return
-    for (const subject of [...peers, ...addresses, ...subnets]) {
-      await callWithToken(node, methodFor('block', kindOf(subject)), [subject])
-    }
-    toast(`${counts.join(', ')} are blocked.`)
+    for (const { subject, reason } of blocks) await callWithToken(node, 'deviump2p_block', [subject, reason])
+    toast(`${what} of ${file.name} added.`)
   } catch (error) {
     toast(`The import of ${file.name} did not work: ${error instanceof Error ? error.message : String(error)}`, 'bad')
   }

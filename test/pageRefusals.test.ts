@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { kindOf, methodFor, parseLists, refusalsOf } from '../dashboard/refusals.ts'
+import { parseBlocks, refusalsOf, unblockMethod } from '../dashboard/refusals.ts'
 
 describe('who is refused', () => {
-  it('is listed with the reason and who set it, bans first', () => {
+  it('is listed with the reason, who set it and when, bans first', () => {
     const ban = {
       subject: '1.2.3.4',
       kind: 'ip' as const,
@@ -10,27 +10,27 @@ describe('who is refused', () => {
       untilMs: 5,
       remainingS: 3,
     }
-    expect(refusalsOf({ peers: ['abc'], addresses: [], subnets: ['10.0.0.0/8'] }, [ban])).toEqual([
+    const noon = new Date().setHours(12, 0, 0, 0)
+    const blocks = [
+      { subject: 'abc', kind: 'peer' as const, reason: 'sent old blocks', sinceMs: noon },
+      { subject: '10.0.0.0/8', kind: 'subnet' as const, reason: '', sinceMs: null },
+    ]
+    expect(refusalsOf({ blocks }, [ban])).toEqual([
       { subject: '1.2.3.4', kind: 'address', reason: 'score -120 is below -100', by: 'this node', untilMs: 5 },
-      { subject: 'abc', kind: 'peer', reason: 'on the block list', by: 'operator', untilMs: null },
-      { subject: '10.0.0.0/8', kind: 'subnet', reason: 'on the block list', by: 'operator', untilMs: null },
+      { subject: 'abc', kind: 'peer', reason: 'sent old blocks', by: 'operator, 12:00:00', untilMs: null },
+      { subject: '10.0.0.0/8', kind: 'subnet', reason: 'no reason given', by: 'operator', untilMs: null },
     ])
+    expect(unblockMethod('address')).toBe('deviump2p_unblockAddr')
   })
 
-  it.each([
-    ['16Uiu2HAm5UcGBcvZtAYgnANxy7LG', 'deviump2p_blockPeer'],
-    ['10.1.2.3', 'deviump2p_blockAddr'],
-    ['fd00::7', 'deviump2p_blockAddr'],
-    ['fd00::/8', 'deviump2p_blockSubnet'],
-  ])('is told by the form of %s', (subject, method) => {
-    expect(methodFor('block', kindOf(subject))).toBe(method)
-  })
-
-  it('comes from a file only if that has all lists', () => {
-    const lists = { peers: ['abc'], addresses: ['10.1.2.3'], subnets: [] }
-    expect(parseLists(JSON.stringify(lists))).toEqual(lists)
-    for (const text of ['{}', 'null', '{"peers":[1],"addresses":[],"subnets":[]}']) {
-      expect(() => parseLists(text)).toThrow('it has no list of peers')
-    }
+  it('comes from a file that names each of them', () => {
+    const blocks = [{ subject: 'abc', kind: 'peer', reason: 'old blocks', sinceMs: 5 }, { subject: '10.1.2.3' }]
+    expect(parseBlocks(JSON.stringify({ blocks }))).toEqual([
+      { subject: 'abc', reason: 'old blocks' },
+      { subject: '10.1.2.3', reason: '' },
+    ])
+    for (const text of ['{}', 'null', '{"peers":[]}'])
+      expect(() => parseBlocks(text)).toThrow('it has no list of blocks')
+    for (const text of ['{"blocks":[1]}', '{"blocks":[{}]}']) expect(() => parseBlocks(text)).toThrow('no subject')
   })
 })

@@ -14,7 +14,7 @@ describe('block lists', () => {
     const otherId = other.node.peerId
     await until('the connection', () => first.node.connectedPeers().length === 1)
 
-    await first.node.blockPeer(otherId)
+    await first.node.block(otherId, 'it sent old blocks')
     await until('the disconnection', () => first.node.connectedPeers().length === 0)
     expect(await first.node.listBlockedPeers()).toEqual([otherId])
     const refused = await first.node.connectPeer(other.address).catch((thrown: unknown) => thrown)
@@ -27,6 +27,10 @@ describe('block lists', () => {
     await first.node.stop()
     const second = await nodeInTest({ ...mine, listenTcpPort: tcpPortOf(first.address) })
     expect(await second.node.listBlockedPeers()).toEqual([otherId])
+    expect(second.node.accessRules()).toEqual({
+      blocks: [{ subject: otherId, kind: 'peer', reason: 'it sent old blocks', sinceMs: expect.any(Number) }],
+      allow: null,
+    })
     expect((await second.node.peerScore(otherId))[0]).toMatchObject({ protected: true, blocked: true })
     expect((await second.node.peers(true)).bannedPeers).toEqual([otherId])
     // The other side keeps dialling: a few of its tries must have been turned away.
@@ -45,8 +49,8 @@ describe('block lists', () => {
     const a = await nodeInTest()
     const b = await nodeInTest({ staticPeers: [a.address] })
     await until('the connection', () => a.node.connectedPeers().length === 1)
-    if (kind === 'address') await a.node.blockAddr(text)
-    else await a.node.blockSubnet(text)
+    await a.node.block(text)
+    expect(a.node.accessRules().blocks).toMatchObject([{ subject: text, kind, reason: '' }])
     await until('the disconnection', () => a.node.connectedPeers().length === 0)
     const dump = await a.node.peers(false)
     expect([...dump.bannedIPS, ...dump.bannedSubnets]).toEqual([text])

@@ -41,7 +41,10 @@ export type OperatorApi = Omit<P2pApi, keyof PeerReasons | 'health' | 'names' | 
 /** How long `connectPeer` waits for identify after the connection stands. */
 const IDENTIFY_TIMEOUT_MS = 5_000
 
-export function createOperatorApi(modules: OperatorApiModules, options: { dialTimeoutMs: number }): OperatorApi {
+export function createOperatorApi(
+  modules: OperatorApiModules,
+  { dialTimeoutMs, allow }: { dialTimeoutMs: number; allow: readonly string[] },
+): OperatorApi {
   const { host, router, access, connections, staticPeers, latency, keeping, logger, events, peers } = modules
   const { lists } = access
   const selfId = host.peerId.toString()
@@ -78,6 +81,12 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
   const retryStatics = (): void => {
     for (const id of peers.staticIds()) if (!connections.isConnected(id)) staticPeers.retryNow(id)
   }
+  /** Of what was just blocked. */
+  const noted = async (subject: string, reason: string, what: string): Promise<void> => {
+    lists.noteBlock(subject, { sinceMs: modules.clock.now(), reason })
+    await access.save()
+    logger.info(`Blocked ${what}`, { [what]: subject, ...(reason === '' ? {} : { reason }) })
+  }
   const unblock = async (peerId: string): Promise<void> => {
     if (lists.blockedPeers.delete(peerId)) events.emit('listed', 'unblock', { peerID: peerId })
     if (lists.unbanPeer(peerId)) {
@@ -86,6 +95,27 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
     }
     await access.save()
     staticPeers.retryNow(peerId)
+  }
+
+  const blockPeer = async (peerId: string, reason = ''): Promise<void> => {
+    const id = parsePeerId(peerId).toString()
+    if (id === selfId) throw new P2pError('own-peer-id', 'failed to block: this is the peer id of the node itself')
+    lists.blockedPeers.add(id)
+    events.emit('listed', 'block', { peerID: id })
+    connections.abort(id, 'peer is blocked')
+    await noted(id, reason, 'peer')
+  }
+  const blockAddr = async (ip: string, reason = ''): Promise<void> => {
+    lists.blockAddr(ip)
+    events.emit('listed', 'block', { ip: normalizeIp(ip) })
+    enforceAddrs()
+    await noted(normalizeIp(ip), reason, 'address')
+  }
+  const blockSubnet = async (cidr: string, reason = ''): Promise<void> => {
+    lists.blockSubnet(cidr)
+    events.emit('listed', 'block', { subnet: normalizeCidr(cidr) })
+    enforceAddrs()
+    await noted(normalizeCidr(cidr), reason, 'subnet')
   }
 
   return {
@@ -138,26 +168,12 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
       return modules.discovery.table()
     },
 
-    async blockPeer(peerId) {
-      const id = parsePeerId(peerId).toString()
-      if (id === selfId) throw new P2pError('own-peer-id', 'failed to block: this is the peer id of the node itself')
-      lists.blockedPeers.add(id)
-      events.emit('listed', 'block', { peerID: id })
-      connections.abort(id, 'peer is blocked')
-      await access.save()
-      logger.info('Blocked peer', { peer: id })
-    },
+    blockPeer,
     async unblockPeer(peerId) {
       await unblock(parsePeerId(peerId).toString())
     },
     listBlockedPeers: async () => [...lists.blockedPeers],
-    async blockAddr(ip) {
-      lists.blockAddr(ip)
-      events.emit('listed', 'block', { ip: normalizeIp(ip) })
-      enforceAddrs()
-      await access.save()
-      logger.info('Blocked address', { ip: normalizeIp(ip) })
-    },
+    blockAddr,
     async unblockAddr(ip) {
       lists.unblockAddr(ip)
       const normal = normalizeIp(ip)
@@ -167,13 +183,7 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
       retryStatics()
     },
     listBlockedAddrs: async () => lists.listAddrs(),
-    async blockSubnet(cidr) {
-      lists.blockSubnet(cidr)
-      events.emit('listed', 'block', { subnet: normalizeCidr(cidr) })
-      enforceAddrs()
-      await access.save()
-      logger.info('Blocked subnet', { subnet: normalizeCidr(cidr) })
-    },
+    blockSubnet,
     async unblockSubnet(cidr) {
       lists.unblockSubnet(cidr)
       events.emit('listed', 'unblock', { subnet: normalizeCidr(cidr) })
@@ -181,6 +191,11 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
       retryStatics()
     },
     listBlockedSubnets: async () => lists.listSubnets(),
+    block(subject, reason) {
+      if (subject.includes('/')) return blockSubnet(subject, reason)
+      return /^\d+\.[\d.]*$|:/.test(subject) ? blockAddr(subject, reason) : blockPeer(subject, reason)
+    },
+    accessRules: () => ({ blocks: lists.blocks(), allow: allow.length === 0 ? null : [...allow] }),
 
     async protectPeer(peerId) {
       lists.protectedPeers.add(parsePeerId(peerId).toString())
@@ -204,7 +219,7 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
       // Before the dial: it may be told as soon as the connection stands.
       const told = identified(host, peerId, ended.signal)
       try {
-        const connection = await host.dial(address, { signal: AbortSignal.timeout(options.dialTimeoutMs) })
+        const connection = await host.dial(address, { signal: AbortSignal.timeout(dialTimeoutMs) })
         if (wasConnected) return
         connection.addEventListener('close', () => ended.abort())
         AbortSignal.timeout(IDENTIFY_TIMEOUT_MS).addEventListener('abort', () => ended.abort())

@@ -75,6 +75,16 @@ const OP_NODE: Dialect<'opp2p', typeof schemas.ipNet, typeof schemas.opPeerStats
 
 const PEER_ID = textParam('peer id', 'a peer id such as "16Uiu2HA…"')
 const ADDRESS = textParam('peer address', 'a multiaddress that ends in /p2p/<peer id>')
+const SUBJECT = textParam('subject', 'a peer id, an IP address or a subnet such as "10.1.0.0/16"')
+const MAX_REASON_CHARACTERS = 200
+const REASON: Param<string> = {
+  ...{ name: 'reason', expects: `text of at most ${MAX_REASON_CHARACTERS} characters` },
+  schema: { type: 'string', maxLength: MAX_REASON_CHARACTERS },
+  parse(value) {
+    if (typeof value === 'string' && value.length <= MAX_REASON_CHARACTERS) return value.trim()
+    throw new DecodeError(`expected text of at most ${MAX_REASON_CHARACTERS} characters`)
+  },
+}
 const IP = textParam('IP address', 'an IPv4 or IPv6 address')
 
 /** Both forms are read in both namespaces: CIDR text and `{"IP": …, "Mask": base64}`. */
@@ -160,6 +170,24 @@ function reasonMethods(p2p: P2pApi) {
       result: result('array of objects: subject, kind (peer or ip), reason, untilMs, remainingS', z.array(schemas.ban)),
       description: 'Time-limited bans that stand, soonest to end first',
       handle: () => p2p.bans(),
+    }),
+    defineMethod({
+      name: 'deviump2p_block',
+      params: [SUBJECT, optionalParam(REASON)],
+      result: NOTHING,
+      description: 'Refuse a peer, an IP address or a subnet from now on, close its connections, and note why',
+      changes: true,
+      handle: ([subject, reason]) => p2p.block(subject, reason),
+    }),
+    defineMethod({
+      name: 'deviump2p_accessRules',
+      params: [],
+      result: result(
+        'object: blocks (array of objects: subject, kind (peer, address or subnet), reason, sinceMs), allow (array of texts, or null)',
+        schemas.accessRules,
+      ),
+      description: 'The block lists, with reasons and times, and the entries of --p2p.allow',
+      handle: () => p2p.accessRules(),
     }),
   ]
 }

@@ -24,6 +24,7 @@ const CHANGING = [
       ...['protectPeer', 'unprotectPeer', 'connectPeer', 'disconnectPeer'],
     ].map((verb) => `${namespace}_${verb}`),
   ),
+  'deviump2p_block',
   ...['admin_resetDerivationPipeline', 'admin_startSequencer', 'admin_stopSequencer', 'admin_overrideLeader'],
   ...['admin_setRecoverMode', 'admin_setSdmPostExecOptIn', 'admin_postUnsafePayload', 'admin_setLogLevel'],
 ]

@@ -196,7 +196,7 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
       .poll(() => refused(RECORD.peerID).allTextContents())
       .toEqual([
         expect.stringMatching(/^guardedpeerscorethis node0 ms/),
-        expect.stringMatching(/^guardedpeeron the block listoperatoruntil unblocked/),
+        expect.stringMatching(/^guardedpeersent old blocksoperator, .+until unblocked/),
       ])
     await refused('10.1.0.0/16').getByRole('button', { name: 'Let 10.1.0.0/16 in' }).click()
     await confirm('Let in')
@@ -205,7 +205,7 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
 
   it('are blocked by address, connected by multiaddress, and blocked from a file', async () => {
     for (const [label, text, call] of [
-      ['Block', '203.0.113.7', ['blockAddr', '203.0.113.7']],
+      ['Block', '203.0.113.7', ['block', '203.0.113.7', undefined]],
       ['Connect', `/ip4/127.0.0.1/tcp/1/p2p/${NEAR}`, ['connectPeer', `/ip4/127.0.0.1/tcp/1/p2p/${NEAR}`]],
     ] as const) {
       await page.getByLabel(`${label}: `).fill(text)
@@ -217,15 +217,16 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Export', exact: true }).click(),
     ])
-    const lists = { peers: [RECORD.peerID], addresses: [], subnets: ['10.1.0.0/16', 'fd00::/8'] }
-    expect(JSON.parse(readFileSync(await download.path(), 'utf8'))).toEqual(lists)
+    expect(JSON.parse(readFileSync(await download.path(), 'utf8'))).toMatchObject({
+      blocks: [{ subject: RECORD.peerID, reason: 'sent old blocks' }, {}, { subject: 'fd00::/8' }],
+    })
     await page.locator('#import-lists').setInputFiles({
       ...{ name: 'lists.json', mimeType: 'application/json' },
-      buffer: Buffer.from(JSON.stringify({ peers: [FAR], addresses: [], subnets: ['192.0.2.0/24'] })),
+      buffer: Buffer.from(JSON.stringify({ blocks: [{ subject: FAR, reason: 'far' }, { subject: '192.0.2.0/24' }] })),
     })
     await confirm('Block')
-    await expect.poll(() => served.asked).toContainEqual(['blockSubnet', '192.0.2.0/24'])
-    expect(served.asked).toContainEqual(['blockPeer', FAR])
+    await expect.poll(() => served.asked).toContainEqual(['block', '192.0.2.0/24', ''])
+    expect(served.asked).toContainEqual(['block', FAR, 'far'])
   })
 
   it('are not to be blocked where nobody may change anything, which is said', async () => {

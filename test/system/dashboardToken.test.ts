@@ -51,7 +51,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a node that asks for a
     }
     return { ...served, page, block, show }
   }
-  const changes = (asked: unknown[][]) => asked.filter(([name]) => name === 'blockPeer')
+  const changes = (asked: unknown[][]) => asked.filter(([name]) => name === 'block')
 
   it('asks for it before something is changed, and keeps it for the tab only', async () => {
     const { page, asked, block, show } = await open({ token: TOKEN, guardsReading: false })
@@ -59,7 +59,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a node that asks for a
     await page.getByRole('heading', { name: 'guarded asks for a token' }).waitFor()
     expect(changes(asked)).toEqual([])
     await show(TOKEN)
-    await expect.poll(() => changes(asked)).toEqual([['blockPeer', PEER]])
+    await expect.poll(() => changes(asked)).toEqual([['block', PEER, undefined]])
     expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain(TOKEN)
     expect(page.url()).not.toContain(TOKEN)
   })
@@ -68,7 +68,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a node that asks for a
     const { page, asked, block, show } = await open({ token: TOKEN, guardsReading: false })
     await block()
     await show('another-token-of-some-length')
-    await page.getByText('Block did not work: deviump2p_blockPeer changes something').waitFor()
+    await page.getByText('Block did not work: deviump2p_block changes something').waitFor()
     expect(changes(asked)).toEqual([])
   })
 

@@ -101,11 +101,11 @@ async function startServer(): Promise<HttpServerHandle> {
       },
     ],
     ['deviump2p_bans', answer('deviump2p_bans', [])],
-    ['deviump2p_listBlockedPeers', answer('listBlockedPeers', [])],
-    ['deviump2p_listBlockedAddrs', answer('listBlockedAddrs', { not: 'a list' })],
-    ...['blockPeer', 'blockAddr', 'blockSubnet', 'unblockPeer', 'unblockAddr', 'protectPeer'].map(
-      (name): [string, RpcHandler] => [`deviump2p_${name}`, answer(name, null)],
-    ),
+    ['deviump2p_accessRules', answer('accessRules', { not: 'rules' })],
+    ...['block', 'blockPeer', 'unblockPeer', 'unblockAddr', 'protectPeer'].map((name): [string, RpcHandler] => [
+      `deviump2p_${name}`,
+      answer(name, null),
+    ]),
     ['deviump2p_listBlockedSubnets', answer('listBlockedSubnets', ['10.0.0.0/8', 'fe80::/10'])],
     ['deviump2p_connectPeer', () => Promise.reject(invalidParams('invalid argument 0: bad peer address'))],
   ]
@@ -286,10 +286,10 @@ describe('devium', () => {
   })
 
   it.each([
-    { args: ['block', PEER], call: ['blockPeer', [PEER]] },
-    { args: ['block', '10.0.0.1'], call: ['blockAddr', ['10.0.0.1']] },
-    { args: ['block', 'fe80::1'], call: ['blockAddr', ['fe80::1']] },
-    { args: ['block', '10.0.0.0/8'], call: ['blockSubnet', ['10.0.0.0/8']] },
+    { args: ['block', PEER], call: ['block', [PEER]] },
+    { args: ['block', '10.0.0.1'], call: ['block', ['10.0.0.1']] },
+    { args: ['block', 'fe80::1'], call: ['block', ['fe80::1']] },
+    { args: ['block', '10.0.0.0/8'], call: ['block', ['10.0.0.0/8']] },
     { args: ['unblock', PEER], call: ['unblockPeer', [PEER]] },
     { args: ['protect', PEER], call: ['protectPeer', [PEER]] },
   ])('$args.0 $args.1 calls $call.0', async ({ args, call }) => {
@@ -308,9 +308,9 @@ describe('devium', () => {
       stderr:
         'devium: 0.0.0.0/0 covers all IPv4 addresses. Blocking it disconnects 0 of 1 connected peer. Give --yes to go on.\n',
     })
-    expect(calls.map(([method]) => method)).not.toContain('blockSubnet')
+    expect(calls.map(([method]) => method)).not.toContain('block')
     expect((await devium('p2p', 'block', '0.0.0.0/0', '--yes')).code).toBe(0)
-    expect(calls).toContainEqual(['blockSubnet', ['0.0.0.0/0']])
+    expect(calls).toContainEqual(['block', ['0.0.0.0/0']])
   })
 
   it('unblock says what keeps it out all the same', async () => {
@@ -356,7 +356,7 @@ describe('devium', () => {
     {
       args: ['p2p', 'blocks'],
       stderr:
-        /^devium: http:\/\/\S+ does not answer like a devium node at addresses: Invalid input: expected array, received object\n$/,
+        /^devium: http:\/\/\S+ does not answer like a devium node at blocks: Invalid input: expected array, received undefined\n$/,
     },
     // The server of this test does not have it, as no node with p2p disabled.
     {

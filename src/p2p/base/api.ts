@@ -246,6 +246,24 @@ export interface BanRecord {
   remainingS: number
 }
 
+/** An entry of the operator's block lists. */
+export interface BlockRecord {
+  /** A peer id, an IP or a subnet in CIDR notation. */
+  subject: string
+  kind: 'peer' | 'address' | 'subnet'
+  /** As the operator gave it; empty: none. */
+  reason: string
+  /** Unix milliseconds; null for one of a version that wrote no times. */
+  sinceMs: number | null
+}
+
+/** Who may connect at all, as the operator says. */
+export interface AccessRules {
+  blocks: BlockRecord[]
+  /** `--p2p.allow`: of a private network, who alone may connect beside the static peers; null: everybody. */
+  allow: string[] | null
+}
+
 /** How one peer stands, without the reasons. */
 export interface PeerStanding {
   peerID: string
@@ -277,19 +295,23 @@ export interface P2pApi {
    * Refuses the peer from now on and closes its connections at once; P2pError `own-peer-id` for this node. Survives a restart,
    * as all three block lists do.
    */
-  blockPeer(peerId: string): Promise<void>
+  blockPeer(peerId: string, reason?: string): Promise<void>
   /** Lifts a standing score ban as well, and forgives what led to it: the peer would be banned again at once. */
   unblockPeer(peerId: string): Promise<void>
   listBlockedPeers(): Promise<string[]>
   /** IPv4 or IPv6. Closes connections from there at once. */
-  blockAddr(ip: string): Promise<void>
+  blockAddr(ip: string, reason?: string): Promise<void>
   unblockAddr(ip: string): Promise<void>
   listBlockedAddrs(): Promise<string[]>
   /** CIDR text (`10.1.0.0/16`, `fd00::/8`). Closes connections from there at once. */
-  blockSubnet(cidr: string): Promise<void>
+  blockSubnet(cidr: string, reason?: string): Promise<void>
   unblockSubnet(cidr: string): Promise<void>
   /** CIDR texts. */
   listBlockedSubnets(): Promise<string[]>
+  /** Blocks a peer, an address or a subnet, as the form of `subject` says. */
+  block(subject: string, reason?: string): Promise<void>
+  /** The block lists with reasons and times, and the allow-list. */
+  accessRules(): AccessRules
 
   /**
    * Protection keeps the connection manager from pruning the peer; it bypasses neither blocks nor bans. Survives a

@@ -1,12 +1,15 @@
 import { z } from 'zod'
 import { DecodeError } from '../../lib/errors.ts'
 import { formatCidr, formatIp, parseCidr, parseIp, type Subnet, subnetContains } from '../../lib/ipNet.ts'
+import type { BlockRecord } from '../base/api.ts'
 import type { Ban } from '../base/records.ts'
 
 /** Of peers, and of IPs: more than anybody needs, few enough to write out each time. */
 const MAX_BANS = 1_000
 
 const TEXTS = z.array(z.string())
+/** Of blocks; an older version wrote none. */
+const NOTES = z.record(z.string(), z.object({ sinceMs: z.number(), reason: z.string() })).default({})
 const BANS = z.record(z.string(), z.object({ expiryMs: z.number(), reason: z.string() }))
 
 /** What is kept on disk. */
@@ -18,7 +21,11 @@ const STORED = z.object({
   protectedPeers: TEXTS,
   peerBans: BANS,
   ipBans: BANS,
+  blockNotes: NOTES,
 })
+
+/** When and why the operator blocked somebody. */
+export type BlockNote = z.infer<typeof NOTES>[string]
 
 /**
  * Who may not connect: the operator's three block lists, time-limited bans, and the peers an operator protected from
@@ -29,6 +36,8 @@ export class AccessLists {
   readonly protectedPeers = new Set<string>()
   private readonly addrs = new Set<string>()
   private readonly subnets = new Map<string, Subnet>()
+  /** By the blocked peer id, IP or CIDR text. */
+  private readonly notes = new Map<string, BlockNote>()
   private readonly peerBans = new Map<string, Ban>()
   private readonly ipBans = new Map<string, Ban>()
 
@@ -50,6 +59,22 @@ export class AccessLists {
   }
   listSubnets(): string[] {
     return [...this.subnets.keys()]
+  }
+
+  /** Of an entry of a block list, in the form that is listed. */
+  noteBlock(subject: string, note: BlockNote): void {
+    this.notes.set(subject, note)
+  }
+  blocks(): BlockRecord[] {
+    const record = (kind: BlockRecord['kind']) => (subject: string) => {
+      const { sinceMs, reason } = this.notes.get(subject) ?? { sinceMs: null, reason: '' }
+      return { subject, kind, reason, sinceMs }
+    }
+    return [
+      ...[...this.blockedPeers].map(record('peer')),
+      ...this.listAddrs().map(record('address')),
+      ...this.listSubnets().map(record('subnet')),
+    ]
   }
 
   /** By the operator's address and subnet lists. */
@@ -125,7 +150,17 @@ export class AccessLists {
       protectedPeers: [...this.protectedPeers],
       peerBans: Object.fromEntries(this.peerBans),
       ipBans: Object.fromEntries(this.ipBans),
+      blockNotes: this.standingNotes(),
     }
+  }
+
+  /** What was noted of an entry goes with it. */
+  private standingNotes(): Record<string, BlockNote> {
+    return Object.fromEntries(
+      this.blocks().flatMap(({ subject, reason, sinceMs }) =>
+        sinceMs === null ? [] : [[subject, { sinceMs, reason }]],
+      ),
+    )
   }
 
   /** Throws DecodeError when the JSON is not what `toJson` writes. */
@@ -139,6 +174,7 @@ export class AccessLists {
     for (const peer of stored.protectedPeers) lists.protectedPeers.add(peer)
     for (const [peer, ban] of Object.entries(stored.peerBans)) lists.banPeer(peer, ban)
     for (const [ip, ban] of Object.entries(stored.ipBans)) lists.banIp(ip, ban)
+    for (const [subject, note] of Object.entries(stored.blockNotes)) lists.noteBlock(subject, note)
     return lists
   }
 }

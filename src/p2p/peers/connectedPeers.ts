@@ -121,6 +121,7 @@ export function createConnectedPeers(
   events.on('full', trimmer.relieve)
   events.on('connected', (peer) => {
     staticPeers.onConnected(peer)
+    latency.onConnected(peer)
     strangers.onConnected(peer)
   })
   events.on('anotherConnection', (newest, others) => {

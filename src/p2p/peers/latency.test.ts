@@ -45,6 +45,16 @@ describe('createLatencyTracker', () => {
     expect(pings).toHaveLength(4)
   })
 
+  it('pings a peer that connects, once it runs', async () => {
+    const { pings, tracker } = setUp(['a'], () => 10)
+    tracker.onConnected('a')
+    await Promise.resolve()
+    expect(pings).toEqual(['a'])
+    await Promise.resolve()
+    expect(tracker.latencyMs('a')).toBe(10)
+    tracker.stop()
+  })
+
   it('sends ten at once and then one a second', async () => {
     const { clock, pings, tracker } = setUp(many(13), () => 1)
     await clock.advance(180_000)

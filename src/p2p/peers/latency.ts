@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 
-/** op-node: a round each 3 minutes, one ping a second after a burst of 10. */
+/** op-node: a round each 3 minutes, one ping a second after a burst of 10. A peer that connects is pinged at once, too. */
 const ROUND_MS = 3 * 60_000
 const BURST = 10
 const PACE_MS = 1_000
@@ -23,6 +23,7 @@ export function createLatencyTracker(modules: {
 }) {
   const { clock, logger } = modules
   const latencies = new Map<string, number>()
+  let isStarted = false
   const controller = new AbortController()
   let cancel: (() => void) | undefined
 
@@ -56,7 +57,12 @@ export function createLatencyTracker(modules: {
   }
   return {
     start(): void {
+      isStarted = true
       cancel = clock.setTimeout(round, ROUND_MS)
+    },
+    /** Its latency is known before the first round. */
+    onConnected(peerId: string): void {
+      if (isStarted) void measure(peerId)
     },
     stop(): void {
       cancel?.()

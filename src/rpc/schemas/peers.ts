@@ -69,6 +69,19 @@ export const ban = z.object({
   remainingS: z.number(),
 })
 
+/** deviump2p_accessRules. */
+export const accessRules = z.object({
+  blocks: z.array(
+    z.object({
+      subject: z.string(),
+      kind: z.enum(['peer', 'address', 'subnet']),
+      reason: z.string(),
+      sinceMs: moment.nullable(),
+    }),
+  ),
+  allow: z.array(z.string()).nullable(),
+})
+
 /** deviump2p_standings of one peer. */
 export const standing = z.object({
   ...{ peerID: z.string(), connected: z.boolean(), score: z.number(), inMesh: z.boolean() },

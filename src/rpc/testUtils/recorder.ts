@@ -235,6 +235,14 @@ export function recorder() {
     listBlockedPeers: note('listBlockedPeers', [RECORD.peerID]),
     listBlockedAddrs: note('listBlockedAddrs', []),
     listBlockedSubnets: note('listBlockedSubnets', ['10.1.0.0/16', 'fd00::/8']),
+    accessRules: () => ({
+      blocks: [
+        { subject: RECORD.peerID, kind: 'peer', reason: 'sent old blocks', sinceMs: 1_000 },
+        { subject: '10.1.0.0/16', kind: 'subnet', reason: '', sinceMs: 2_000 },
+        { subject: 'fd00::/8', kind: 'subnet', reason: '', sinceMs: null },
+      ],
+      allow: null,
+    }),
     peerScore: note('peerScore', [{ peerID: RECORD.peerID, total: -12 }]),
     peerHistory: note('peerHistory', [{ peerID: RECORD.peerID, events: [] }]),
     health: note('health', { state: 'no-peers', ok: false }),

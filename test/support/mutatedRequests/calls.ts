@@ -40,6 +40,8 @@ export function rollupNodeCalls(methods: readonly DescribedMethod[], facts: Chai
     'peer id': facts.peerId,
     'IP address': '10.1.2.3',
     subnet: '10.1.0.0/16',
+    subject: '10.1.0.0/16',
+    reason: 'a test',
     // Nobody listens at the other.
     'peer address': facts.peerAddress ?? `/ip4/127.0.0.1/tcp/1/p2p/${facts.peerId}`,
     'unsafe head': String(facts.block.hash),

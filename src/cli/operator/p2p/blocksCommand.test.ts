@@ -35,20 +35,21 @@ async function blocks(...args: string[]) {
 describe('devium p2p blocks', () => {
   it('writes the lists to a file that it reads again', async () => {
     const written = await blocks('--export', file)
-    expect(written).toMatchObject({ stdout: `1 peer, 0 addresses and 2 subnets are written to ${file}\n` })
-    const lists = { peers: [RECORD.peerID], addresses: [], subnets: ['10.1.0.0/16', 'fd00::/8'] }
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(lists)
+    expect(written).toMatchObject({ stdout: `3 entries written to ${file}\n` })
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
+      blocks: [{ subject: RECORD.peerID, reason: 'sent old blocks', sinceMs: 1_000 }, {}, { sinceMs: null }],
+    })
     const read = await blocks('--import', file, '--yes')
     expect(read.blocked).toEqual([
-      ['blockPeer', RECORD.peerID],
-      ['blockSubnet', '10.1.0.0/16'],
-      ['blockSubnet', 'fd00::/8'],
+      ['block', RECORD.peerID, 'sent old blocks'],
+      ['block', '10.1.0.0/16', ''],
+      ['block', 'fd00::/8', ''],
     ])
   })
 
   it.each<[string, string]>([
     ['{"peers":[]}', 'holds no block lists'],
-    ['{"peers":[],"addresses":[""],"subnets":[]}', 'holds no block lists'],
+    ['{"blocks":[{"subject":""}]}', 'holds no block lists'],
     ['[', 'cannot read'],
   ])('blocks nothing from a file with %s', async (text, complaint) => {
     writeFileSync(file, text)

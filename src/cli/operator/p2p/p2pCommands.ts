@@ -120,15 +120,16 @@ const addBans = addView({
 })
 
 const addAction =
-  ({ name, argument, description, question, run }: PeerAction): AddCommand =>
+  ({ name, argument, description, question, takesReason, run }: PeerAction): AddCommand =>
   (parent) => {
     const command = nodeCommand(parent, `${name} ${argument}`, description)
     if (question !== undefined) command.option('--yes', 'Do not ask before a block that reaches far')
-    command.action(async (subject: string, options: NodeOptions & { yes?: true }) => {
+    if (takesReason) command.option('--reason <text>', 'Why, for who looks at the block list later')
+    command.action(async (subject: string, options: NodeOptions & { yes?: true; reason?: string }) => {
       await withNode(options, async (node) => {
         const asked = await question?.(node, subject)
         if (asked !== undefined && options.yes !== true) await askYes(asked)
-        console.log(plainText(await run(node, subject)))
+        console.log(plainText(await run(node, subject, options.reason)))
       })
     })
   }

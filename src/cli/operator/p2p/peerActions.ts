@@ -13,8 +13,10 @@ export interface PeerAction {
   description: string
   /** What to ask before it is done, where it could do more than is meant; `--yes` answers it. */
   question?(node: NodeClient, subject: string): Promise<string | undefined>
+  /** It takes a reason, which is kept beside what was done. */
+  takesReason?: true
   /** Resolves to what was done, for people. */
-  run(node: NodeClient, subject: string): Promise<string>
+  run(node: NodeClient, subject: string, reason?: string): Promise<string>
 }
 
 type Kind = 'Peer' | 'Addr' | 'Subnet'
@@ -50,10 +52,11 @@ function listAction(verb: 'block' | 'unblock', description: string, done: string
     name: verb,
     argument: '<peer|ip|subnet>',
     description,
-    async run(node, given) {
+    async run(node, given, reason) {
       const kind = kindOf(given)
       const subject = kind === 'Peer' ? await resolvePeer(node, given) : given
-      await node.request(`deviump2p_${verb}${kind}`, [subject])
+      if (verb === 'block') await node.request('deviump2p_block', reason === undefined ? [subject] : [subject, reason])
+      else await node.request(`deviump2p_unblock${kind}`, [subject])
       const left = verb === 'unblock' ? await refusalsLeft(node, kind, subject) : []
       return left.length === 0 ? `${subject} ${done}` : `${subject} is off its list, but refused: ${left.join('; ')}`
     },
@@ -81,6 +84,7 @@ export const PEER_ACTIONS: readonly PeerAction[] = [
       'is refused from now on; its connections are closed',
     ),
     question: questionBeforeBlock,
+    takesReason: true,
   },
   listAction(
     'unblock',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { PEER_A, PEER_B } from '../../testUtils/peerAnswers.ts'
 import { formatHistories, formatHistory } from './historyView.ts'
-import { formatBans, formatBlocks, formatStats } from './peersView.ts'
+import { formatBans, formatRules, formatStats } from './peersView.ts'
 
 const linesOf = (text: string) => text.split('\n').map((line) => line.replace(/ +/g, ' '))
 const event = (kind: string, reason: string, lastMs: number, more: object = {}) => ({
@@ -56,11 +56,21 @@ describe('formatBans', () => {
   })
 })
 
-describe('formatBlocks and formatStats', () => {
+describe('formatRules and formatStats', () => {
   it('list what is blocked, and count', () => {
-    const lists = { peers: [PEER_A], addresses: ['10.1.2.3'], subnets: ['fd00::/8'] }
-    expect(linesOf(formatBlocks(lists)).slice(1, 4)).toEqual([`peer ${PEER_A}`, 'address 10.1.2.3', 'subnet fd00::/8'])
-    expect(formatBlocks({ peers: [], addresses: [], subnets: [] })).toContain('nothing is blocked')
+    const blocks = [
+      { subject: PEER_A, kind: 'peer', reason: 'sent old blocks', sinceMs: 1_000 },
+      { subject: 'fd00::/8', kind: 'subnet', reason: '', sinceMs: null },
+    ]
+    expect(linesOf(formatRules({ blocks, allow: null })).slice(1)).toEqual([
+      `peer ${PEER_A} 1970-01-01 00:00:01 sent old blocks`,
+      'subnet fd00::/8 - -',
+      '',
+      `to end one: devium p2p unblock ${PEER_A}`,
+    ])
+    const rules = linesOf(formatRules({ blocks: [], allow: ['10.0.0.0/8', PEER_A] }))
+    expect(rules).toContain('nothing is blocked (bans for a score: devium p2p bans)')
+    expect(rules.at(-1)).toBe(`only these and the static peers may connect (--p2p.allow): 10.0.0.0/8, ${PEER_A}`)
     expect(linesOf(formatStats({ connected: 2, banned: 1, more: 3 }))).toEqual([
       'peers number',
       'connected 2',

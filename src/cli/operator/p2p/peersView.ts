@@ -83,27 +83,30 @@ export function bansNote(answer: unknown): string | undefined {
   return plainText(`banned: ${named.join('; ')}${more}`)
 }
 
-/** The three block lists. */
-export const blocksSchema = z.object({
-  peers: z.array(z.string()),
-  addresses: z.array(z.string()),
-  subnets: z.array(z.string()),
+/** deviump2p_accessRules. */
+export const rulesSchema = z.object({
+  blocks: z.array(
+    z.object({ subject: z.string(), kind: z.string(), reason: z.string(), sinceMs: z.number().nullable() }),
+  ),
+  allow: z.array(z.string()).nullable(),
 })
 
-export type BlockLists = z.infer<typeof blocksSchema>
-
 /** The same for people. */
-export function formatBlocks(
-  { peers, addresses, subnets }: BlockLists,
-  names: Readonly<Record<string, string>> = {},
-): string {
-  const rows = [
-    ...peers.map((peer) => ['peer', names[peer] === undefined ? peer : `${names[peer]}, ${peer}`]),
-    ...addresses.map((address) => ['address', address]),
-    ...subnets.map((subnet) => ['subnet', subnet]),
-  ]
-  if (rows.length === 0) return 'nothing is blocked (bans for a score: devium p2p bans)'
-  return `${formatTable(['what', 'blocked'], rows)}\n\nto end one: devium p2p unblock ${peers[0] ?? addresses[0] ?? subnets[0]}`
+export function formatRules(answer: unknown, names: Readonly<Record<string, string>> = {}): string {
+  const { blocks, allow } = rulesSchema.parse(answer)
+  const rows = blocks.map(({ subject, kind, reason, sinceMs }) => [
+    kind,
+    names[subject] === undefined ? subject : `${names[subject]}, ${subject}`,
+    sinceMs === null ? '-' : formatTime(sinceMs),
+    reason || '-',
+  ])
+  const [first] = blocks
+  return [
+    first === undefined
+      ? 'nothing is blocked (bans for a score: devium p2p bans)'
+      : `${formatTable(['what', 'blocked', 'since', 'why'], rows)}\n\nto end one: devium p2p unblock ${first.subject}`,
+    ...(allow === null ? [] : [`only these and the static peers may connect (--p2p.allow): ${allow.join(', ')}`]),
+  ].join('\n\n')
 }
 
 /** deviump2p_peerStats for people. */

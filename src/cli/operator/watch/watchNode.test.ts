@@ -99,11 +99,11 @@ describe('watchNode', () => {
     type('b')
     expect(screen()).toContain('Block …6Hyr2Er8, and close its connections?')
     type('n')
-    expect(asked.filter(([what]) => what === 'blockPeer')).toEqual([])
+    expect(asked.filter(([what]) => what === 'block')).toEqual([])
     type('b')
     type('y')
     await expect.poll(screen).toContain('…6Hyr2Er8 is refused from now on')
-    expect(asked.filter(([what]) => what === 'blockPeer')).toEqual([['blockPeer', RECORD.peerID]])
+    expect(asked.filter(([what]) => what === 'block')).toEqual([['block', RECORD.peerID, undefined]])
 
     await stop()
     await expect.poll(screen).toMatch(/no answer +for \d+ s/)
