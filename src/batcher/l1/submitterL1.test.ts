@@ -29,6 +29,8 @@ afterAll(async () => {
 
 /** A submitter's L1 behind two addresses of the same node. */
 async function setUp() {
+  const before = await rpc.request('evm_snapshot', [])
+  onTestFinished(async () => void (await rpc.request('evm_revert', [before])))
   const [first, second] = await Promise.all([startRpcProxy(anvil.url), startRpcProxy(anvil.url)])
   // The chain's blocks are of now.
   const clock = new ManualClock(Date.now())

@@ -7,7 +7,7 @@ import { payloadBlockHash, payloadFromJson } from '../../rollup/protocol/index.t
 import { decodePostExecTx, encodePostExecTx } from '../../rollup/protocol/transaction/postExec.ts'
 import { ZERO_ADDRESS, ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { BlockDriver, forkchoice } from '../testUtils/blockDriver.ts'
-import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
+import { startExecutionNode } from '../testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
 import { DEV_KEYS, signTransaction } from '../testUtils/signTransaction.ts'
 import { withFork } from '../testUtils/withFork.ts'
@@ -30,50 +30,63 @@ async function start(at = 0) {
   return { node, driver: new BlockDriver(node.engine, rollup), eth }
 }
 
-const nonces = [0, 0, 0]
-/** A call of the contract by one of the dev accounts. */
-function contractCall(account: number): Uint8Array {
-  const nonce = nonces[account] ?? 0
-  nonces[account] = nonce + 1
-  const key = DEV_KEYS[account] ?? DEV_KEYS[0]
-  return signTransaction(key, { nonce, to: CONTRACT, gasLimit: 100_000n }).raw
+interface Pair extends AsyncDisposable {
+  sequencer: Awaited<ReturnType<typeof start>>
+  verifier: Awaited<ReturnType<typeof start>>
+  /** Sends a call of the contract by each of these dev accounts to the sequencer. */
+  send(...accounts: number[]): Promise<void>
+  /** A block of the sequencer, which the verifier executes for itself. */
+  build(noTxPool?: boolean): Promise<Json>
 }
 
-/** Two calls: the second one finds contract and slot warmed by the first. The contract is its own recipient, so the slot counts. */
-async function sendTwo(node: ExecutionNode): Promise<void> {
-  for (const account of [0, 1]) await node.eth.request('eth_sendRawTransaction', [toHex(contractCall(account))])
+async function startPair(): Promise<Pair> {
+  const [sequencer, verifier] = [await start(), await start()]
+  const nonces = [0, 0, 0]
+  return {
+    sequencer,
+    verifier,
+    async send(...accounts) {
+      for (const account of accounts) {
+        const nonce = nonces[account] ?? 0
+        nonces[account] = nonce + 1
+        const key = DEV_KEYS[account] ?? DEV_KEYS[0]
+        const { raw } = signTransaction(key, { nonce, to: CONTRACT, gasLimit: 100_000n })
+        await sequencer.eth('eth_sendRawTransaction', toHex(raw))
+      }
+    },
+    async build(noTxPool = false) {
+      const payload = await sequencer.driver.build({ noTxPool })
+      await verifier.driver.insert(payload, ZERO_HASH)
+      return payload
+    },
+    async [Symbol.asyncDispose]() {
+      for (const { node } of [sequencer, verifier]) {
+        await node.close()
+        expect(node.unexpected).toEqual([])
+      }
+    },
+  }
+}
+
+/** Its operator has opted in. The head of both is a block of two calls: the second finds contract and slot warmed by the first. */
+async function startRefunding(): Promise<Pair & { refunded: Json }> {
+  const pair = await startPair()
+  await pair.sequencer.eth('admin_setSdmPostExecOptIn', true)
+  // The contract is its own recipient, so the slot counts.
+  await pair.send(0, 1)
+  await pair.build()
+  await pair.send(0, 1)
+  return { ...pair, refunded: await pair.build() }
 }
 
 const typesOf = (payload: Json) => (payload.transactions as Hex[]).map((raw) => Number(raw.slice(0, 4)))
 const lastOf = (payload: Json) => fromHex((payload.transactions as Hex[]).at(-1) ?? '0x')
 
-let sequencer: Awaited<ReturnType<typeof start>>
-let verifier: Awaited<ReturnType<typeof start>>
-/** A block of the sequencer with refunds; the blocks of both nodes go up to it. */
-let refunded: Json
-
-beforeAll(async () => {
-  sequencer = await start()
-  verifier = await start()
-})
-
-afterAll(async () => {
-  for (const { node } of [sequencer, verifier]) {
-    await node.close()
-    expect(node.unexpected).toEqual([])
-  }
-})
-
-/** A block of the sequencer, which the verifier executes for itself. */
-async function build(noTxPool = false): Promise<Json> {
-  const payload = await sequencer.driver.build({ noTxPool })
-  await verifier.driver.insert(payload, ZERO_HASH)
-  return payload
-}
-
 describe('a sequencer of a chain with Lagoon', () => {
-  it('refunds nothing until its operator opts in', async () => {
-    await sendTwo(sequencer.node)
+  it('refunds from when its operator opts in until he opts out, as a verifier comes to as well', async () => {
+    await using pair = await startPair()
+    const { sequencer, build, send } = pair
+    await send(0, 1)
     expect(typesOf(await build())).toEqual([0x7e, 2, 2])
     expect(await sequencer.eth('admin_sdmStatus')).toEqual({
       postExecOptIn: false,
@@ -84,33 +97,34 @@ describe('a sequencer of a chain with Lagoon', () => {
     })
     expect(await sequencer.eth('admin_setSdmPostExecOptIn', true)).toBeNull()
     expect(await sequencer.eth('admin_sdmStatus', 1)).toMatchObject({ postExecOptIn: true, effective: true })
-  })
-
-  it('then ends a block by what it refunds, which a verifier comes to as well', async () => {
-    await sendTwo(sequencer.node)
-    refunded = await build()
+    await send(0, 1)
+    const refunded = await build()
     expect(typesOf(refunded)).toEqual([0x7e, 2, 2, 0x7d])
-    const number = Number(refunded.blockNumber)
     // SSTORE of a cold slot.
     expect(decodePostExecTx(lastOf(refunded))).toEqual({
       version: 1,
-      blockNumber: number,
+      blockNumber: Number(refunded.blockNumber),
       refunds: [{ index: 2, gasRefund: 2_100n }],
     })
+    expect(await sequencer.eth('admin_setOperatorSdmOptIn', false)).toBeNull()
+    await send(0, 1)
+    expect(typesOf(await build())).toEqual([0x7e, 2, 2])
   })
 
   it('refunds nothing in a block that has nothing to refund, or no users', async () => {
-    await sequencer.eth('eth_sendRawTransaction', toHex(contractCall(0)))
-    expect(typesOf(await build())).toEqual([0x7e, 2])
-    expect(typesOf(await build())).toEqual([0x7e])
-    expect(typesOf(await build(true))).toEqual([0x7e])
+    await using pair = await startRefunding()
+    await pair.send(0)
+    expect(typesOf(await pair.build())).toEqual([0x7e, 2])
+    expect(typesOf(await pair.build())).toEqual([0x7e])
+    expect(typesOf(await pair.build(true))).toEqual([0x7e])
   })
 
   it('adds nothing to a block that is derived: neither to one with refunds nor to one without', async () => {
-    const before = String(refunded.parentHash)
-    const parent = before as Hex
+    await using pair = await startRefunding()
+    const { refunded } = pair
+    const parent = String(refunded.parentHash) as Hex
     const transactions = (refunded.transactions as Hex[]).slice(1).map((raw) => fromHex(raw))
-    for (const { node, driver } of [verifier, sequencer]) {
+    for (const { node, driver } of [pair.verifier, pair.sequencer]) {
       const { json } = await driver.attributes({ parent, transactions, noTxPool: true })
       const attributes = { ...json, transactions: refunded.transactions ?? null }
       const answer = await node.engine.request('engine_forkchoiceUpdatedV3', [forkchoice(parent), attributes])
@@ -121,34 +135,35 @@ describe('a sequencer of a chain with Lagoon', () => {
       const withoutRefunds = await driver.start({ parent, transactions: transactions.slice(0, 2), noTxPool: true })
       const other = (await node.engine.request('engine_getPayloadV5', [withoutRefunds])) as Json
       expect(typesOf(other.executionPayload as Json)).toEqual([0x7e, 2, 2])
-      await driver.setHead(refunded.blockHash as Hex)
     }
   })
 
   it('leaves the pool alone in a block that was given refunds', async () => {
+    await using pair = await startRefunding()
+    const { sequencer, refunded } = pair
     const parent = String(refunded.parentHash) as Hex
     const transactions = (refunded.transactions as Hex[]).slice(1).map((raw) => fromHex(raw))
-    const waiting = signTransaction(DEV_KEYS[2]).raw
-    await sequencer.eth('eth_sendRawTransaction', toHex(waiting))
+    await pair.send(2)
     await sequencer.driver.setHead(parent)
     const id = await sequencer.driver.start({ parent, transactions })
     const { executionPayload } = (await sequencer.node.engine.request('engine_getPayloadV5', [id])) as Json
     expect(typesOf(executionPayload as Json)).toEqual([0x7e, 2, 2, 0x7d])
-    await sequencer.driver.setHead(refunded.blockHash as Hex)
-  })
-
-  it('stops when its operator opts out', async () => {
-    expect(await sequencer.eth('admin_setOperatorSdmOptIn', false)).toBeNull()
-    // With the call that was mined above the head, which is in the pool again, there are two.
-    await sequencer.eth('eth_sendRawTransaction', toHex(contractCall(1)))
-    expect(await sequencer.eth('txpool_status')).toEqual({ pending: '0x3', queued: '0x0' })
-    // On another parent: a block that was asked for before would be handed out as it was.
-    await sequencer.driver.build({ noTxPool: true })
-    expect(typesOf(await sequencer.driver.build())).toEqual([0x7e, 2, 2, 2])
+    expect(await sequencer.eth('txpool_status')).toMatchObject({ pending: '0x3' })
   })
 })
 
 describe('the RPC', () => {
+  // Nothing here changes it.
+  let pair: Pair
+  let verifier: Started
+  let refunded: Json
+  beforeAll(async () => {
+    const started = await startRefunding()
+    ;({ verifier, refunded } = started)
+    pair = started
+  })
+  afterAll(() => pair[Symbol.asyncDispose]())
+
   const hashOf = (index: number) => async () => {
     const { transactions } = (await verifier.eth('eth_getBlockByHash', String(refunded.blockHash), true)) as Json
     return (transactions as Json[])[index] ?? {}
@@ -300,6 +315,17 @@ describe('the RPC', () => {
 })
 
 describe('a block that breaks a rule of the post-exec transaction', () => {
+  // Each block is a child of the same one.
+  let pair: Pair
+  let verifier: Started
+  let refunded: Json
+  beforeAll(async () => {
+    const started = await startRefunding()
+    ;({ verifier, refunded } = started)
+    pair = started
+  })
+  afterAll(() => pair[Symbol.asyncDispose]())
+
   const number = () => Number(refunded.blockNumber)
   const postExec = (refunds: [number, bigint][], blockNumber = number()) =>
     encodePostExecTx({
