@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { RunContext } from '../src/cli/shared/program.ts'
 import { wantsColours } from '../src/cli/shared/terminal/fullScreen.ts'
 import { listenToKeys } from '../src/cli/shared/terminal/keyboard.ts'
+import type { HttpServerHandle } from '../src/jsonRpc/httpServer.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { DeviumError, describeError, UsageError } from '../src/lib/errors.ts'
 import { describeFileError, isFileError } from '../src/lib/fileErrors.ts'
@@ -13,6 +14,8 @@ import { type ControlServer, startControlServer } from './commands/controlServer
 import { takeCommands } from './commands/standardInput.ts'
 import { checkOptions, type TestnetOptions } from './flags.ts'
 import { forksAtGenesis, genesisFork, withActivations } from './forks.ts'
+import { createInvitation } from './join/invitation.ts'
+import { serveInvitation } from './join/invitationServer.ts'
 import { checkGeth } from './l1/geth/binary.ts'
 import { l1Parameters } from './l1/l1Client.ts'
 import { type Emit, forkPlan, newestFork } from './runner/events.ts'
@@ -90,7 +93,8 @@ async function run(
   }
   const modules = { emit, fail: (error: unknown) => fail(explain(error)) }
   const links = await openLinks(setup)
-  const testnet = new Testnet({ ...modules, links }, setup, describeNodes(setup, links), { failFast })
+  const nodeDescriptions = describeNodes(setup, links)
+  const testnet = new Testnet({ ...modules, links }, setup, nodeDescriptions, { failFast })
   const ready = Promise.withResolvers<void>()
   const commands = createCommands(testnet, modules.emit, ready.promise)
   // A second Ctrl-C, or a bug of the runner: nothing is left behind.
@@ -109,7 +113,10 @@ async function run(
   for (const message of [...warnings, ...scarcities, ...limits]) view.handle({ event: 'warning', message })
   let failure: unknown
   let control: ControlServer | undefined
+  let invitation: HttpServerHandle | undefined
   try {
+    const first = { peerId: nodeDescriptions[0]?.peerId ?? '', transactions: links.entrancePort }
+    invitation = await serveInvitation(() => createInvitation(setup, first), setup.host, ports.join)
     control = await startControlServer(commands, layout.control)
     await testnet.start(signal)
     isReady = true
@@ -127,6 +134,7 @@ async function run(
   const told = reason === undefined ? 'the scenarios have ended' : describeError(reason)
   view.handle({ event: 'stopping', reason: told.split('\n')[0] ?? '' })
   await control?.close()
+  await invitation?.close()
   await testnet.stop()
   view.handle({ event: 'stopped' })
   view.close()

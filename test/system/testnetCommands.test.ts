@@ -1,6 +1,8 @@
+import { spawn } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createDeviumCommand } from '../../src/cli/operator/deviumCommand.ts'
 import { runCommand } from '../../src/cli/testUtils/runCommand.ts'
 import { DEV_KEYS, signTransaction } from '../../src/execution/testUtils/signTransaction.ts'
@@ -10,6 +12,7 @@ import { heads } from '../support/heads.ts'
 import { createRpcClients } from '../support/rpcClients.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
+const DEVIUM = fileURLToPath(new URL('../../bin/devium.mjs', import.meta.url))
 const clients = createRpcClients()
 let net: RunningTestnet
 let sequencer: RpcClient
@@ -235,6 +238,27 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     const made = await unsafe(sequencer)
     await expect.poll(() => safe(verifier)).toBeGreaterThan(made)
     await expect(net.command('restore bass')).rejects.toThrow('there is no snapshot "bass": expected one of base')
+  })
+
+  it('let a node of its own join from an address, which follows by gossip and derives from L1', async () => {
+    const dir = join(net.dir, 'joined')
+    const peersBefore = await peers()
+    const joiner = spawn(process.execPath, [DEVIUM, 'testnet', 'join', net.joinUrl, '--dir', dir, '--base-port', '0'])
+    onTestFinished(() => void joiner.kill('SIGKILL'))
+    const ended = new Promise((resolve) => joiner.once('exit', resolve))
+    let told = ''
+    joiner.stdout.on('data', (text) => {
+      told += text
+    })
+    await expect.poll(() => told).toContain('this node follows chain 901')
+    const third = clients.connectTo(/rollup (http:\S+)/.exec(told)?.[1] ?? '')
+    await expect.poll(peers).toBe(peersBefore + 1)
+    await catchesUp(third)
+    const made = await unsafe(sequencer)
+    await expect.poll(() => safe(third)).toBeGreaterThan(made)
+    joiner.kill('SIGINT')
+    expect(await ended).toBe(0)
+    await expect.poll(peers).toBe(peersBefore)
   })
 
   it('are refused with what is expected, and need the file that only the owner reads', async () => {

@@ -57,6 +57,8 @@ export interface Endpoints {
   accounts: { name: string; address: Hex; privateKey: Hex }[]
   /** Contracts and RPCs, for applications (see addressBook). */
   addressesFile: string
+  /** For `devium testnet join`, on a machine that reaches it. */
+  joinUrl: string
   /** What one more node needs: genesis.json, rollup.json, l1.json, join.txt, and what Lagoon needs. */
   joinDir: string
 }

@@ -35,6 +35,7 @@ const endpoints: Endpoints = {
   batcher: { adminRpc: '', metrics: '', address: roles.batcher.address },
   accounts: [...devAccounts],
   addressesFile: layout.addresses,
+  joinUrl: 'http://127.0.0.1:9505',
   joinDir: layout.joinDir,
 }
 

@@ -106,7 +106,8 @@ The testnet listens on ${host} only. Forward its ports over ssh, and the steps a
 `
 }
 
-function lanAddress(): string | undefined {
+/** Of this machine, by which others reach it. */
+export function lanAddress(): string | undefined {
   return Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address

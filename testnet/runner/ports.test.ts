@@ -11,6 +11,7 @@ describe('ports', () => {
       l1: 9500,
       batcherAdmin: 9501,
       batcherMetrics: 9502,
+      join: 9505,
       nodes: [
         { rollupRpc: 9510, ethRpc: 9511, engineRpc: 9512, metrics: 9513, p2p: 9514, gethMetrics: 9515 },
         { rollupRpc: 9520, ethRpc: 9521, engineRpc: 9522, metrics: 9523, p2p: 9524, gethMetrics: 9525 },

@@ -20,6 +20,8 @@ export interface TestnetPorts {
   consensus?: { engine: number; beacon: number }
   batcherAdmin: number
   batcherMetrics: number
+  /** What one more node needs is served here. */
+  join: number
   nodes: NodePorts[]
   /** For a node that joins by hand. */
   spare: NodePorts
@@ -37,7 +39,7 @@ export interface PortNeeds {
 }
 
 /**
- * `base`: L1; +1 and +2: batch submitter; +3 and +4: L1's Engine API and the beacon API; each node has the next ten. Throws
+ * `base`: L1; +1 and +2: batch submitter; +3 and +4: L1's Engine API and the beacon API; +5: what one more node needs; each node has the next ten. Throws
  * UsageError when they do not fit.
  */
 export function assignPorts(base: number, nodeCount: number, { consensus = false }: PortNeeds = {}): TestnetPorts {
@@ -56,7 +58,7 @@ export function assignPorts(base: number, nodeCount: number, { consensus = false
   return {
     l1: base,
     ...(consensus ? { consensus: { engine: base + 3, beacon: base + 4 } } : {}),
-    ...{ batcherAdmin: base + 1, batcherMetrics: base + 2, nodes, spare },
+    ...{ batcherAdmin: base + 1, batcherMetrics: base + 2, join: base + 5, nodes, spare },
   }
 }
 
@@ -67,7 +69,7 @@ interface PortUse {
 }
 
 /** Those that the testnet itself listens on. */
-function portUses({ l1, consensus, batcherAdmin, batcherMetrics, nodes }: TestnetPorts): PortUse[] {
+function portUses({ l1, consensus, batcherAdmin, batcherMetrics, join, nodes }: TestnetPorts): PortUse[] {
   return [
     { port: l1, use: 'L1 RPC' },
     ...(consensus === undefined
@@ -78,6 +80,7 @@ function portUses({ l1, consensus, batcherAdmin, batcherMetrics, nodes }: Testne
         ]),
     { port: batcherAdmin, use: 'batch submitter RPC' },
     { port: batcherMetrics, use: 'batch submitter metrics' },
+    { port: join, use: 'join' },
     ...nodes.flatMap((node, index) => nodePortUses(node, index + 1)),
   ]
 }

@@ -91,12 +91,16 @@ export class ProgramSpecs {
     return this.spec(BATCHER_PROGRAM, call)
   }
 
-  private spec(name: string, { program, ...rest }: ProgramCall): ProcessSpec {
-    const script = join(binDirectory(), `${program}.mjs`)
-    return { name, command: { script }, logPath: this.setup.layout.log(name), ...rest }
+  private spec(name: string, call: ProgramCall): ProcessSpec {
+    return programSpec(name, call, this.setup.layout.log(name))
   }
 
   private foreign(name: string, { binary, ...rest }: BinaryCall): ProcessSpec {
     return { name, command: { binary }, logPath: this.setup.layout.log(name), ...rest }
   }
+}
+
+/** One of our programs, which logs to this file. */
+export function programSpec(name: string, { program, ...rest }: ProgramCall, logPath: string): ProcessSpec {
+  return { name, command: { script: join(binDirectory(), `${program}.mjs`) }, logPath, ...rest }
 }

@@ -55,7 +55,8 @@ export interface DashboardCall {
   name: string
   /** Shown beside it. */
   others: readonly { name: string; rollupRpc: string }[]
-  batcherRpc: string
+  /** Absent: it is out of reach. */
+  batcherRpc?: string
 }
 
 /** For URLs: what to connect to when a program listens on all addresses. */
@@ -156,7 +157,7 @@ function dashboardFlags({ name, others, batcherRpc }: DashboardCall): string[] {
   return [
     '--dashboard',
     `--dashboard.name=${name}`,
-    `--dashboard.batcher=${batcherRpc}`,
+    ...(batcherRpc === undefined ? [] : [`--dashboard.batcher=${batcherRpc}`]),
     ...(nodes.length === 0 ? [] : [`--dashboard.nodes=${nodes.join(',')}`]),
   ]
 }

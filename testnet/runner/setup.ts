@@ -9,6 +9,7 @@ import type { L1Client } from '../l1/l1Client.ts'
 import { PeerLinks } from '../links/peerLinks.ts'
 import { type Endpoints, forkPlan, type NodeEndpoints } from './events.ts'
 import { enodeOf, peerIdOf } from './identity.ts'
+import { lanAddress } from './joinText.ts'
 import { lagoonFiles } from './lagoonFiles.ts'
 import { type NodeLayout, nodeLayout, nodeName, type TestnetLayout } from './layout.ts'
 import type { NodePorts, TestnetPorts } from './ports.ts'
@@ -168,6 +169,8 @@ export function describeEndpoints(setup: TestnetSetup, nodes: readonly NodeDescr
     },
     accounts: devAccounts.map(({ name, address, privateKey }) => ({ name, address, privateKey })),
     addressesFile: layout.addresses,
+    // For other machines, where they can reach it.
+    joinUrl: host === '0.0.0.0' ? `http://${lanAddress() ?? '127.0.0.1'}:${ports.join}` : url(ports.join),
     joinDir: layout.joinDir,
   }
 }

@@ -86,7 +86,7 @@ export function forkText({ genesis, later }: ForkPlan): string {
 }
 
 function endpointLines(endpoints: Endpoints): string[] {
-  const { dashboard, tokenFile, l1, l2, nodes, batcher, accounts, addressesFile, joinDir, dir } = endpoints
+  const { dashboard, tokenFile, l1, l2, nodes, batcher, accounts, addressesFile, joinUrl, joinDir, dir } = endpoints
   return [
     `  dashboard   ${dashboard}`,
     ...(tokenFile === undefined ? [] : [`  token       ${tokenFile}, for what changes something`]),
@@ -104,7 +104,7 @@ function endpointLines(endpoints: Endpoints): string[] {
     `  contracts   all in ${addressesFile}; on L1:`,
     ...contractLines(endpoints).map((line) => `    ${line}`),
     `  logs        ${dir}/logs`,
-    `  one more node: ${joinDir}/join.txt`,
+    `  one more node: npx devium testnet join ${joinUrl}; by hand: ${joinDir}/join.txt`,
   ]
 }
 

@@ -56,7 +56,7 @@ export function renderScreen(state: ScreenState, { columns, rows }: ScreenSize):
     '',
     `data           ${endpoints.dir}`,
     `contracts      ${endpoints.addressesFile}`,
-    `one more node  ${endpoints.joinDir}/join.txt`,
+    `one more node  npx devium testnet join ${endpoints.joinUrl}`,
     `look at it     npx devium watch --rpc ${endpoints.nodes[0]?.rollupRpc ?? ''}`,
     ...bottomLines(state, columns),
   ]

@@ -43,6 +43,7 @@ const endpoints: Endpoints = {
   },
   accounts: [...devAccounts],
   addressesFile: '/data/net/addresses.json',
+  joinUrl: 'http://127.0.0.1:9505',
   joinDir: '/data/net/join',
 }
 const status: TestnetStatus = {

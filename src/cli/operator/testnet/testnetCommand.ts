@@ -1,5 +1,7 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { UsageError } from '../../../lib/errors.ts'
+import { runUntilStopped } from '../../shared/program.ts'
 import { plainText } from '../../shared/table.ts'
 import { printLines } from '../../shared/terminal/printLines.ts'
 import { printJson } from '../printJson.ts'
@@ -19,6 +21,7 @@ export function addTestnetCommands(program: Command): void {
     .description('Hurt and heal a running testnet, and keep its state')
     .helpOption('--help', 'Show this help')
     .addHelpText('after', `\n${HELP}`)
+  addJoin(group)
   for (const { name, words, description, count } of TESTNET_COMMANDS) {
     const own = group
       .command(name)
@@ -39,4 +42,29 @@ export function addTestnetCommands(program: Command): void {
       else printLines([plainText(result.did), plainText(result.lookAt)])
     })
   }
+}
+
+/** The one that needs no testnet on this machine. */
+function addJoin(group: Command): void {
+  const own = group
+    .command('join')
+    .argument('<url>', 'Address that the testnet shows as "one more node"')
+    .description('Run one more node of a testnet that runs on another machine (npm start -- --host 0.0.0.0)')
+    .helpOption('--help', 'Show this help')
+    .option('--dir <path>', "For the node's data; a second start goes on with them", 'joined')
+    .option('--base-port <port>', 'First of its ports; 0 finds free ones', '9700')
+  own.action(async (url: string) => {
+    const { joinTestnet } = await import('../../../../testnet/join/joinTestnet.ts')
+    const { dir, basePort } = own.opts<{ dir: string; basePort: string }>()
+    const options = { url, dir: resolve(dir), basePort: parsePort(basePort) }
+    await runUntilStopped('devium', (context) =>
+      joinTestnet(options, { ...context, print: (line) => printLines([line]) }),
+    )
+  })
+}
+
+function parsePort(text: string): number {
+  const port = Number(text)
+  if (!/^\d+$/.test(text) || port > 65_535) throw new UsageError(`--base-port: expected 0 to 65535, got "${text}"`)
+  return port
 }

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { forkPlan } from '../runner/events.ts'
+import { lagoonFiles } from '../runner/lagoonFiles.ts'
+import type { TestnetSetup } from '../runner/setup.ts'
+
+const port = z.int().min(1).max(65_535)
+
+/** What one more node needs, as the runner serves it. Ports are those of the host that was asked. */
+export const invitationSchema = z.strictObject({
+  version: z.literal(1),
+  l2ChainId: z.int(),
+  files: z.strictObject({
+    genesis: z.string(),
+    rollupConfig: z.string(),
+    l1Config: z.string(),
+    dependencySet: z.string().optional(),
+    upgradeBundle: z.string().optional(),
+  }),
+  ports: z.strictObject({ l1: port, beacon: port.optional(), transactions: port, p2p: port }),
+  /** Of the first node. */
+  peerId: z.string().regex(/^\w{1,100}$/),
+})
+export type Invitation = z.infer<typeof invitationSchema>
+
+/** Throws until the chain's files are written. */
+export function createInvitation(
+  { layout, chain, ports }: Pick<TestnetSetup, 'layout' | 'chain' | 'ports'>,
+  { peerId, transactions }: { peerId: string; transactions: number },
+): Invitation {
+  const { genesis, rollupConfig, l1Config } = layout
+  const paths = { genesis, rollupConfig, l1Config, ...lagoonFiles(forkPlan(chain), layout) }
+  const files = Object.entries(paths).map(([name, path]) => [name, readFileSync(path, 'utf8')])
+  return invitationSchema.parse({
+    version: 1,
+    l2ChainId: chain.l2ChainId,
+    files: Object.fromEntries(files),
+    ports: {
+      ...{ l1: ports.l1, transactions, p2p: ports.nodes[0]?.p2p },
+      ...(ports.consensus === undefined ? {} : { beacon: ports.consensus.beacon }),
+    },
+    peerId,
+  })
+}
