@@ -29,6 +29,13 @@ const served = ({ metric }: TestNode): Promise<number> =>
   metric('p2p_req_total{p2p_role="server",p2p_method="payload_by_number",result_code="0"}')
 const serving = testChain(config, { payloadByNumber: async (number) => chain[number - 1] })
 
+/** Whether a peer that serves no blocks has lost points; it may have won some by its time in the mesh. */
+async function blamed(by: TestNode, peer: TestNode): Promise<boolean> {
+  const [report] = await by.node.peerScore(peer.node.peerId)
+  expect(report?.servesBlocks).toBe(false)
+  return (report?.total ?? -1) < 0
+}
+
 describe('gap filling', () => {
   it('brings the blocks below one that gossip brought, and nothing else', async () => {
     const a = await start({ sequencerKey: SEQUENCER_KEY }, serving)
@@ -146,7 +153,7 @@ describe('gap filling', () => {
     await until('connections', () => b.node.connectedPeers().length === 2)
     b.node.requestRange(27, 30, last)
     await b.block(chain[26]?.payload.blockHash ?? '')
-    expect((await b.node.peerScore(a.node.peerId))[0]).toMatchObject({ servesBlocks: false, total: 0 })
+    expect(await blamed(b, a)).toBe(false)
     expect((await b.node.peerScore(honest.node.peerId))[0]?.servesBlocks).toBe(true)
     const { peers } = await b.node.peers(true)
     expect(peers[a.node.peerId]?.scores.reqResp.errorResponses).toBe(0)
@@ -158,7 +165,7 @@ describe('gap filling', () => {
     const b = await start({ staticPeers: [a.address] }, testChain(config))
     await until('the connection', () => b.node.connectedPeers().length === 1)
     await until('the refusal', () => !b.node.requestRange(27, 30, last))
-    expect((await b.node.peerScore(a.node.peerId))[0]).toMatchObject({ servesBlocks: false, total: 0 })
+    expect(await blamed(b, a)).toBe(false)
   })
 
   it('brings blocks of a megabyte', async () => {
