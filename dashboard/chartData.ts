@@ -83,8 +83,16 @@ export function eventsWithin(past: NodePast, spanMs: number): HistoryEvent[] {
   return past.events.filter(({ atMs }) => atMs > fromMs)
 }
 
+/** What marks of each colour stand for, in the order of the legend. */
+export const MARKS = {
+  bad: 'Fault, ban or block',
+  warned: 'Reorg',
+  good: 'Recovery, end of a ban or block',
+  quiet: 'Start',
+}
+
 /** The colour of a mark in the chart. */
-export function eventTone({ kind }: Pick<HistoryEvent, 'kind'>): 'bad' | 'warned' | 'good' | 'quiet' {
+export function eventTone({ kind }: Pick<HistoryEvent, 'kind'>): keyof typeof MARKS {
   if (kind === 'fault' || kind === 'ban' || kind === 'block') return 'bad'
   if (kind === 'reorg') return 'warned'
   return kind === 'start' ? 'quiet' : 'good'

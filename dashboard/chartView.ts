@@ -8,9 +8,10 @@ import {
   eventsWithin,
   eventText,
   eventTone,
+  MARKS,
   SPANS,
 } from './chartData.ts'
-import { byId, el, type Keyed, replaceChildrenByKey } from './dom.ts'
+import { byId, el, type Keyed, replaceChildrenByKey, replaceIfChanged } from './dom.ts'
 import { clockTime, count } from './format.ts'
 import { type Page, peerName, withNames } from './page.ts'
 import { colour, onTheme } from './theme.ts'
@@ -79,6 +80,14 @@ export function showChart(page: Page): void {
   marks = events.map((event) => ({ seconds: event.atMs / 1_000, tone: colour(eventTone(event)) }))
   if (chart === undefined || labelsOf(data) !== before || drawnTheme !== document.documentElement.dataset.theme) draw()
   else chart.setData(aligned())
+  const tones = new Set(events.map(eventTone))
+  replaceIfChanged(byId('marks'), [...tones].join(), () =>
+    Object.entries(MARKS).flatMap(([tone, label]) =>
+      [...tones].some((shown) => shown === tone)
+        ? [el('li', {}, el('span', { class: `event-mark ${tone}` }), label)]
+        : [],
+    ),
+  )
   replaceChildrenByKey(
     byId('events'),
     events
