@@ -20,6 +20,7 @@ import {
   parseL1Client,
   parseL1ForkActivations,
 } from './l1/l1Client.ts'
+import { parseTopology, type Topology } from './topology.ts'
 
 /** More nodes than this would not run on one machine. */
 const MAX_NODES = 100
@@ -113,6 +114,15 @@ export const testnetFlags = {
         throw new UsageError('expected an IPv4 address of this machine, or 0.0.0.0')
       return text
     },
+  },
+  topology: {
+    group: 'Testnet',
+    name: 'topology',
+    description:
+      'Which nodes dial which: full, line, star, or random:K (each dials K earlier ones), and nobody else. By default a node dials the sequencer and two more, and finds the others by discovery',
+    placeholder: '<full|line|star|random:K>',
+    default: undefined as Topology,
+    parse: parseTopology,
   },
   scenario: flag.list(
     'Testnet',

@@ -70,6 +70,7 @@ async function run(
     l1Client,
     clients: options.client,
     da: options.da,
+    topology: options.topology,
     upgradeBundle,
     token: openToken(layout, options.host),
   }

@@ -113,3 +113,8 @@ export function newestFork(chain: Pick<ChainParameters, 'forks'>): Fork {
   const { genesis, later } = forkPlan(chain)
   return later.at(-1)?.fork ?? genesis
 }
+
+/** Since this process began, Node's own start included. */
+export function secondsSinceStart(): number {
+  return Math.round(performance.now() / 10) / 100
+}

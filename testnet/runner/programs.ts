@@ -42,6 +42,8 @@ export interface NodeCallOptions {
   peerNames?: readonly string[]
   /** `enode:` of nodes that others are found by; absent: nobody is looked for. */
   bootnodes?: readonly string[]
+  /** Peers that the node keeps, where those are more than by default. */
+  maxPeers?: number
   /** Where transactions are sent on to; absent for the sequencer. */
   sequencerRpc?: string
   /** File with the bearer token of its RPC and the batch submitter's; absent: only this machine reaches them. */
@@ -100,9 +102,12 @@ export function geth({ files, ports, host, sequencerRpc }: NodeCallOptions): Pro
   }
 }
 
+/** Of `--p2p.peers.hi`. */
+const DEFAULT_MAX_PEERS = 30
+
 export function rollupNode(options: NodeCallOptions): ProgramCall {
   const { files, ports, host, l1Rpc, l1Beacon, staticPeers, door, bootnodes, dashboard, tokenFile } = options
-  const { peerNames = [] } = options
+  const { peerNames = [], maxPeers = 0 } = options
   return {
     program: 'devium--batcher',
     args: [
@@ -138,6 +143,7 @@ export function rollupNode(options: NodeCallOptions): ProgramCall {
       ...(door === undefined ? [] : [`--p2p.advertise.ip=${door.ip}`, `--p2p.advertise.tcp=${door.port}`]),
       ...(bootnodes === undefined ? ['--p2p.no-discovery'] : discoveryFlags(ports, bootnodes)),
       ...(staticPeers.length === 0 ? [] : [`--p2p.static=${staticPeers.join(',')}`]),
+      ...(maxPeers <= DEFAULT_MAX_PEERS ? [] : [`--p2p.peers.hi=${maxPeers}`]),
       ...(peerNames.length === 0 ? [] : [`--p2p.names=${peerNames.join(',')}`]),
     ],
   }

@@ -7,6 +7,7 @@ import { type ClientChoice, namesOf as clientNamesOf, clientsOf, type NodeClient
 import { l1Addresses } from '../l1/contracts.ts'
 import type { L1Client } from '../l1/l1Client.ts'
 import { PeerLinks } from '../links/peerLinks.ts'
+import { neighboursAmong, type Topology } from '../topology.ts'
 import { type Endpoints, forkPlan, type NodeEndpoints } from './events.ts'
 import { enodeOf, peerIdOf } from './identity.ts'
 import { lanAddress } from './joinText.ts'
@@ -25,6 +26,7 @@ export interface TestnetSetup {
   clients: readonly ClientChoice[]
   /** Where the batch submitter posts. */
   da: DataAvailability
+  topology?: Topology
   /** Whoever shows it may change something by RPC. */
   token: { file: string; value: string } | undefined
   /** Checked, where it is given: `--upgrade-bundle`. */
@@ -74,7 +76,7 @@ function namesOf(nodes: readonly NodeDescription[]): string[] {
 
 /** The same for one more node. */
 export function describeNode(
-  { layout, ports, host, chain, clients: choices, token }: TestnetSetup,
+  { layout, ports, host, chain, clients: choices, token, topology }: TestnetSetup,
   links: NodeLinks,
   own: { earlier: readonly NodeDescription[]; name: string; ports: NodePorts },
 ): NodeDescription {
@@ -97,14 +99,16 @@ export function describeNode(
     host,
     l1Rpc: `http://${to}:${ports.l1}`,
     ...(ports.consensus === undefined ? {} : { l1Beacon: `http://${to}:${ports.consensus.beacon}` }),
-    staticPeers: neighboursAmong(own.earlier).map((other) => {
+    staticPeers: neighboursAmong(own.earlier, topology).map((other) => {
       const port = links.pairPort(other.layout.name, own.name)
       return `/ip4/${to}/tcp/${port}/p2p/${other.peerId}`
     }),
     peerNames: namesOf(own.earlier),
     door: { ip: to, port: links.doorPort(own.name) },
-    // The sequencer is found without one.
-    bootnodes: sequencer === undefined ? [] : [sequencer.enode],
+    // Discovery would make more links than were asked for. The sequencer is found without a bootnode.
+    ...(topology === undefined ? { bootnodes: sequencer === undefined ? [] : [sequencer.enode] } : {}),
+    // Whoever all dial is not to part with them.
+    maxPeers: topology === undefined ? 0 : ports.nodes.length,
     sequencerRpc: `http://${to}:${links.entrancePort}`,
     tokenFile: token?.file,
     dashboard: {
@@ -118,11 +122,15 @@ export function describeNode(
 }
 
 /** Before the nodes are described: each is told the ports of its links. */
-export async function openLinks({ ports, host }: Pick<TestnetSetup, 'ports' | 'host'>): Promise<PeerLinks> {
+export async function openLinks({
+  ports,
+  host,
+  topology,
+}: Pick<TestnetSetup, 'ports' | 'host' | 'topology'>): Promise<PeerLinks> {
   const nodes = ports.nodes.map(({ p2p, ethRpc }, index) => ({ name: nodeName(index), port: p2p, ethPort: ethRpc }))
   const links = await PeerLinks.open(nodes, reachableHost(host))
   for (const [index, { name }] of nodes.entries()) {
-    for (const other of neighboursAmong(nodes.slice(0, index))) await links.openPair(other.name, name)
+    for (const other of neighboursAmong(nodes.slice(0, index), topology)) await links.openPair(other.name, name)
   }
   return links
 }
@@ -130,14 +138,6 @@ export async function openLinks({ ports, host }: Pick<TestnetSetup, 'ports' | 'h
 /** Made where it is missing. Undefined where nobody but this machine reaches the RPCs. */
 export function openToken({ rpcToken: file }: TestnetLayout, host: string): TestnetSetup['token'] {
   return isLoopback(host) ? undefined : { file, value: loadToken(file, { create: true }) }
-}
-
-/** Nodes that a verifier dials beside the sequencer, the first: blocks find a way round a link that is down. */
-const NEIGHBOURS = 2
-
-/** Of the earlier nodes, those that one more node dials. */
-export function neighboursAmong<Node>(earlier: readonly Node[]): Node[] {
-  return [...earlier.slice(0, 1), ...earlier.slice(1).slice(-NEIGHBOURS)]
 }
 
 /** What the outside needs to know. */

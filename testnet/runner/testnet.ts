@@ -12,10 +12,11 @@ import { PeerBlocks } from '../links/peerBlocks.ts'
 import type { PeerLinks } from '../links/peerLinks.ts'
 import { createLoad, type TransactionLoad } from '../load/transactionLoad.ts'
 import type { ProcessSpec } from '../process/managedProcess.ts'
+import { neighboursAmong } from '../topology.ts'
 import { addressBook } from './addresses.ts'
 import { type ChainFiles, makeChain, resumeChain } from './chainFiles.ts'
 import { createL1 } from './createL1.ts'
-import type { Emit, Endpoints, Milestone } from './events.ts'
+import { type Emit, type Endpoints, type Milestone, secondsSinceStart } from './events.ts'
 import { ForkNews } from './forkNews.ts'
 import { handOver } from './handOver.ts'
 import { joinText } from './joinText.ts'
@@ -30,14 +31,7 @@ import { BATCHER_PROGRAM, gethProgram, nodeProgram, reachableHost } from './prog
 import { type RunningProposer, startProposer } from './proposer.ts'
 import { haveSameBlock, keptHead, waitForAnswer } from './readiness.ts'
 import { RunningPrograms } from './runningPrograms.ts'
-import {
-  describeEndpoints,
-  describeNode,
-  type NodeDescription,
-  neighboursAmong,
-  nodeEndpoints,
-  type TestnetSetup,
-} from './setup.ts'
+import { describeEndpoints, describeNode, type NodeDescription, nodeEndpoints, type TestnetSetup } from './setup.ts'
 import { Snapshots } from './snapshots.ts'
 import { StatusReader, sharedSafeHeight, type TestnetStatus } from './status.ts'
 import { stopInOrder } from './stop.ts'
@@ -235,7 +229,7 @@ export class Testnet {
     const taken = this.nodes.map(({ ports }) => ports)
     const ports = await claimNodePorts(setup.ports, setup.host, taken)
     await links.add({ name, port: ports.p2p })
-    for (const other of neighboursAmong(this.nodes)) await links.openPair(other.layout.name, name)
+    for (const other of neighboursAmong(this.nodes, setup.topology)) await links.openPair(other.layout.name, name)
     const node = describeNode(setup, links, { earlier: this.nodes, name, ports })
     const endpoints = nodeEndpoints(setup.host, node)
     await this.startGeth(node, false)
@@ -397,9 +391,4 @@ export class Testnet {
     this.milestones.push(milestone)
     this.modules.emit({ event: 'progress', ...milestone })
   }
-}
-
-/** Since this process began, Node's own start included. */
-function secondsSinceStart(): number {
-  return Math.round(performance.now() / 10) / 100
 }

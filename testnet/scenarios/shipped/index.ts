@@ -2,6 +2,7 @@ import type { Scenario } from '../scenario.ts'
 import { addNode } from './addNode.ts'
 import { batcherDies } from './batcherDies.ts'
 import { deadStaticPeers } from './deadStaticPeers.ts'
+import { fiftyNodes } from './fiftyNodes.ts'
 import { flakyLinks } from './flakyLinks.ts'
 import { forkByFork } from './forkByFork.ts'
 import { l1Reorg } from './l1Reorg.ts'
@@ -18,4 +19,5 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'fork-by-fork': forkByFork,
   'dead-static-peers': deadStaticPeers,
   'add-node': addNode,
+  'fifty-nodes': fiftyNodes,
 }
