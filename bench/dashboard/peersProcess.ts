@@ -3,8 +3,8 @@ import { identify } from '@libp2p/identify'
 import type { Libp2p } from '@libp2p/interface'
 import { ping } from '@libp2p/ping'
 import { multiaddr } from '@multiformats/multiaddr'
+import { startBareHost } from '../../src/p2p/hostile/bareHost.ts'
 import { messageId, unpackMessage } from '../../src/p2p/inspection/messageId.ts'
-import { startBareHost } from '../../src/p2p/testUtils/bareHost.ts'
 import { answerCalls } from '../p2p/calls.ts'
 
 // Peers of the node that the page is about, each with a mesh of its own, in a process of their own.

@@ -1,7 +1,7 @@
 import { identify } from '@libp2p/identify'
 import type { Libp2p } from '@libp2p/interface'
 import { multiaddr } from '@multiformats/multiaddr'
-import { startBareHost } from '../../src/p2p/testUtils/bareHost.ts'
+import { startBareHost } from '../../src/p2p/hostile/bareHost.ts'
 import { answerCalls } from '../p2p/calls.ts'
 
 // Many small peers of the nodes that are measured, in a process of their own.

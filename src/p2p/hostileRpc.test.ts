@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { until } from '../lib/testUtils/until.ts'
+import type { GossipStream } from './hostile/hostileHost.ts'
+import { type AnyRpc, encodeRpc, frameRpc, varint } from './hostile/rpcCodec.ts'
 import { BUDGETS, DROPS_PER_REPORT } from './quotas/quotas.ts'
 import { haltableClock } from './testUtils/clocks.ts'
-import type { GossipStream } from './testUtils/hostileHost.ts'
 import { gossiped, startVictims, wronglySigned } from './testUtils/hostileSetup.ts'
 import { hostileVisits } from './testUtils/hostileVisits.ts'
-import { type AnyRpc, encodeRpc, frameRpc, varint } from './testUtils/rpcCodec.ts'
 import { TOPIC } from './testUtils/testChain.ts'
 
 const { clock, halt } = haltableClock()

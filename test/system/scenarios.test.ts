@@ -4,8 +4,8 @@ import { runScenarios } from '../support/scenarios.ts'
 
 const FAILING = fileURLToPath(new URL('../support/failingScenario.ts', import.meta.url))
 /** Each leaves the testnet whole for the next. */
-const SHORT = ['partition', 'batcher-dies', 'l1-reorg', 'flaky-links']
-const LONG = [['sequencer-moves', 'add-node', 'dead-static-peers'], ['fork-by-fork']]
+const SHORT = ['partition', 'batcher-dies', 'l1-reorg', 'flaky-links', 'hostile-peers']
+const LONG = [['sequencer-moves', 'add-node', 'dead-static-peers'], ['fork-by-fork'], ['fifty-nodes']]
 
 it('shipped scenarios pass on one testnet, and one that fails ends it with exit code 1', async () => {
   const { exitCode, verdicts, timeline, page, output } = await runScenarios([...SHORT, FAILING])
@@ -16,7 +16,7 @@ it('shipped scenarios pass on one testnet, and one that fails ends it with exit 
   expect(timeline.scenarios).toMatchObject(outcomes)
   expect(timeline.nodes.verifier1?.samples.atMs.length).toBeGreaterThan(5)
   expect(page).toContain('kill sequencer')
-}, 400_000)
+}, 1_200_000)
 
 // DEVIUM_LONG_FAULTS=all: minutes, beside tests that move sequencers, add nodes and pass through forks already.
 it.runIf(process.env.DEVIUM_LONG_FAULTS === 'all').each(LONG)(

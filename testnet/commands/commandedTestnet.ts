@@ -1,4 +1,5 @@
 import type { CommandResult } from '../../src/cli/operator/testnet/commandTable.ts'
+import type { HostilePeers } from '../hostile/hostilePeers.ts'
 import type { PeerBlocks } from '../links/peerBlocks.ts'
 import type { PeerLinks } from '../links/peerLinks.ts'
 import type { TransactionLoad } from '../load/transactionLoad.ts'
@@ -16,6 +17,7 @@ export interface CommandedTestnet {
   links: PeerLinks
   /** For rollup nodes that are reached round their links. */
   blocks: Pick<PeerBlocks, 'set'>
+  hostile: Pick<HostilePeers, 'start' | 'end'>
   load: Pick<TransactionLoad, 'start' | 'stop' | 'isRunning' | 'accepted' | 'refused'>
   /** Name of the node that makes the blocks. */
   readonly sequencer: string

@@ -60,6 +60,10 @@ async function commands({ ready = Promise.resolve() } = {}) {
     multiplyBaseFee: async (factor: number) => BigInt(factor * 2e9),
   }
   const nodes = {
+    hostile: {
+      start: (kind: string, node: { name: string }) => done.push(`${kind} at ${node.name}`) < 2,
+      end: async () => done.length,
+    },
     load: {
       ...{ isRunning: true, accepted: 12, refused: 1, stop: async () => {} },
       start: async (perSecond: number, kind: string) => void done.push(`load ${perSecond} ${kind}`),
@@ -153,6 +157,10 @@ it.each([
   ['load 0', 'load: expected 1 to 1000 transactions a second, and transfers or data; or off; got "0"'],
   ['load 5 calls', /got "5 calls"$/],
   ['load off now', /got "off now"$/],
+  ['hostile', /^hostile: expected "hostile KIND/],
+  ['hostile bad-rcp', /expected off, or one of garbage, .*; got "bad-rcp"$/],
+  ['hostile bad-rpc verifier7', 'there is no node "verifier7": expected one of sequencer, verifier1'],
+  ['hostile off', 'hostile: nobody attacks'],
   ['heal', 'heal: all links are whole'],
 ])('refuses "%s"', async (line, message) => {
   const { run, events } = await commands()
@@ -191,6 +199,17 @@ it('sets clocks', async () => {
   expect(done).toEqual([
     ...['clock verifier1-geth -90000', 'clock verifier1-node -90000', 'clock batcher 2000', 'clock batcher 0'],
   ])
+})
+
+it('has strangers attack', async () => {
+  const { run, done } = await commands()
+  expect(await run('hostile bad-rpc verifier1')).toMatchObject({
+    did: 'A stranger attacks verifier1 with bad-rpc, as somebody new whenever it is dropped.',
+    lookAt: expect.stringContaining(':9520'),
+  })
+  await expect(run('hostile garbage')).rejects.toThrow('garbage at sequencer goes on already')
+  expect(done).toEqual(['bad-rpc at verifier1', 'garbage at sequencer'])
+  expect(await run('hostile off')).toMatchObject({ did: '2 attacks ended.' })
 })
 
 it('loads the chain', async () => {

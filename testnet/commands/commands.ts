@@ -8,6 +8,7 @@ import { UsageError } from '../../src/lib/errors.ts'
 import { nearMiss } from '../../src/lib/nearest.ts'
 import type { Emit } from '../runner/events.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
+import { sendHostile } from './hostileCommand.ts'
 import { changeL1, reorg } from './l1Commands.ts'
 import { changeLink, heal, partition } from './linkCommands.ts'
 import { setLoad } from './loadCommand.ts'
@@ -31,6 +32,7 @@ const BY_NAME: Readonly<Record<TestnetCommandName, Handler>> = {
   l1: changeL1,
   clock: setClock,
   load: setLoad,
+  hostile: sendHostile,
   sequencer: moveSequencer,
   'add-node': addNode,
   'remove-node': removeNode,

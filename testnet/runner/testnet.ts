@@ -7,6 +7,7 @@ import { describeError } from '../../src/lib/errors.ts'
 import { roles } from '../accounts.ts'
 import { batchInboxAddress } from '../chainParameters.ts'
 import { writeL1Config } from '../clients/l1Config.ts'
+import { HostilePeers } from '../hostile/hostilePeers.ts'
 import { latestBlock } from '../l1/rpc.ts'
 import { PeerBlocks } from '../links/peerBlocks.ts'
 import type { PeerLinks } from '../links/peerLinks.ts'
@@ -65,6 +66,7 @@ export class Testnet {
   private readonly l1Client: RpcClient
   readonly l1: L1
   readonly load: TransactionLoad
+  readonly hostile: HostilePeers
   readonly snapshots: Snapshots
   private readonly clients: NodeClients
   readonly blocks: PeerBlocks
@@ -90,6 +92,7 @@ export class Testnet {
     this.forkNews = new ForkNews(modules.emit, chain, setup.resumed ? undefined : 0)
     this.options = options
     this.programs = new RunningPrograms(modules)
+    this.hostile = new HostilePeers(this.programs, setup)
     this.nodes = [...nodes]
     this.endpoints = describeEndpoints(setup, nodes)
     this.l1Client = createRpcClient({ url: this.endpoints.l1.rpc })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
-import { frameRpc } from '../testUtils/rpcCodec.ts'
+import { frameRpc } from '../hostile/rpcCodec.ts'
 import { throwsOnly } from '../testUtils/throwsOnly.ts'
 import { createFrameAssembler, FrameError } from './frameAssembler.ts'
 

@@ -2,8 +2,8 @@ import { StreamCloseEvent } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { nextTurn, turnsPass } from '../../lib/nextTurn.ts'
+import { frameRpc } from '../hostile/rpcCodec.ts'
 import { FakeStream } from '../testUtils/fakeStream.ts'
-import { frameRpc } from '../testUtils/rpcCodec.ts'
 import { readFrames } from './inboundFrames.ts'
 
 function setUp(options: { turnMs?: number } = {}) {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../../lib/errors.ts'
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
-import { type AnyRpc, encodeRpc } from '../testUtils/rpcCodec.ts'
+import { type AnyRpc, encodeRpc } from '../hostile/rpcCodec.ts'
 import { throwsOnly } from '../testUtils/throwsOnly.ts'
 import { checkRpcShape, MAX_CONTROL_MESSAGES, MAX_ID_BYTES, MAX_RPC_FIELDS } from './rpcShape.ts'
 

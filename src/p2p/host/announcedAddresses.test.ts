@@ -2,7 +2,7 @@ import type { Transport } from '@libp2p/interface'
 import { tcp } from '@libp2p/tcp'
 import { type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { startBareHost } from '../testUtils/bareHost.ts'
+import { startBareHost } from '../hostile/bareHost.ts'
 import { announcedAddresses } from './announcedAddresses.ts'
 
 /** As on a machine with another interface. */

@@ -1,7 +1,7 @@
 import type { Connection, Stream, StreamMessageEvent } from '@libp2p/interface'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { until } from '../../lib/testUtils/until.ts'
-import { type HostileHost, type HostileHostOptions, startHostileHost } from './hostileHost.ts'
+import { type HostileHost, type HostileHostOptions, startHostileHost } from '../hostile/hostileHost.ts'
 import type { Victims } from './hostileSetup.ts'
 
 /** More streams than libp2p opens by itself. */

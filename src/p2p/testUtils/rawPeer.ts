@@ -4,8 +4,8 @@ import type { Libp2p } from '@libp2p/interface'
 import { multiaddr } from '@multiformats/multiaddr'
 import { until } from '../../lib/testUtils/until.ts'
 import { gossipInternals } from '../gossip/adapter.ts'
+import { startBareHost } from '../hostile/bareHost.ts'
 import { messageId, unpackMessage } from '../inspection/messageId.ts'
-import { startBareHost } from './bareHost.ts'
 
 /** A peer that obeys no rule of ours: bare libp2p and gossipsub, publishing whatever bytes it is given. */
 export interface RawPeer {

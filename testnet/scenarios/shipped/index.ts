@@ -5,6 +5,7 @@ import { deadStaticPeers } from './deadStaticPeers.ts'
 import { fiftyNodes } from './fiftyNodes.ts'
 import { flakyLinks } from './flakyLinks.ts'
 import { forkByFork } from './forkByFork.ts'
+import { hostilePeers } from './hostilePeers.ts'
 import { l1Reorg } from './l1Reorg.ts'
 import { partition } from './partition.ts'
 import { sequencerMoves } from './sequencerMoves.ts'
@@ -13,6 +14,7 @@ import { sequencerMoves } from './sequencerMoves.ts'
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   partition,
   'flaky-links': flakyLinks,
+  'hostile-peers': hostilePeers,
   'l1-reorg': l1Reorg,
   'batcher-dies': batcherDies,
   'sequencer-moves': sequencerMoves,

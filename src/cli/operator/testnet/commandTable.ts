@@ -1,3 +1,5 @@
+import { HOSTILE_KINDS } from './hostileKinds.ts'
+
 /** A command that a running testnet takes: from `devium testnet`, its live view, and its standard input. */
 export interface TestnetCommandSpec {
   name: string
@@ -46,6 +48,10 @@ export const TESTNET_COMMANDS = [
   {
     ...{ name: 'load', words: 'N [transfers|data]|off', count: { least: 1, most: 2 } },
     description: 'Send N transactions a second, of 4 kB each with data; off ends that',
+  },
+  {
+    ...{ name: 'hostile', words: 'KIND [NODE]|off', count: { least: 1, most: 2 } },
+    description: `Have a stranger attack a node, by default the one that makes blocks: ${HOSTILE_KINDS.join(', ')}; off ends all attacks`,
   },
   {
     ...{ name: 'sequencer', words: 'move NODE', count: { least: 2, most: 2 } },

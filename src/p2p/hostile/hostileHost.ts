@@ -8,12 +8,14 @@ import { tcp } from '@libp2p/tcp'
 import { yamux } from '@libp2p/yamux'
 import { multiaddr } from '@multiformats/multiaddr'
 import { concatBytes } from '../../lib/bytes.ts'
-import { until } from '../../lib/testUtils/until.ts'
+import { untilAborted } from '../../lib/untilAborted.ts'
 import { createFrameAssembler } from '../base/frameAssembler.ts'
 import { socketOf as socketUnder } from '../host/socketOf.ts'
 import { startBareHost } from './bareHost.ts'
 import { type AnyRpc, encodeRpc, frameRpc } from './rpcCodec.ts'
 
+/** For the other side to tell its topics. */
+const JOIN_TIMEOUT_MS = 60_000
 export const MESHSUB = '/meshsub/1.1.0'
 
 /** A peer that speaks gossipsub's protocol by hand: it sends whatever it is told to, however wrong. */
@@ -66,11 +68,15 @@ export async function startHostileHost(options: HostileHostOptions = {}): Promis
     services: { identify: identify() },
   })
   const heard: RPC[] = []
+  const first = Promise.withResolvers<void>()
   await host.handle(MESHSUB, (stream: Stream) => {
     const frames = createFrameAssembler({ maxFrameBytes: 1 << 26, maxBacklogBytes: 1 << 27 })
     stream.addEventListener('message', ({ data }: StreamMessageEvent) => {
       frames.push(data)
-      for (let frame = frames.next(); frame !== undefined; frame = frames.next()) heard.push(RPC.decode(frame))
+      for (let frame = frames.next(); frame !== undefined; frame = frames.next()) {
+        heard.push(RPC.decode(frame))
+        first.resolve()
+      }
     })
   })
   const connect = (address: string): Promise<Connection> => host.dial(multiaddr(address))
@@ -96,7 +102,7 @@ export async function startHostileHost(options: HostileHostOptions = {}): Promis
     async join(address, topics) {
       const gossip = await openGossip(await connect(address))
       gossip.send({ subscriptions: topics.map((topic) => [topic, true] as const) })
-      await until('the topics of the other side', () => heard.length > 0)
+      await untilAborted(first.promise, AbortSignal.timeout(JOIN_TIMEOUT_MS))
       return gossip
     },
     stop: async () => host.stop(),

@@ -1,0 +1,32 @@
+import { HOSTILE_KINDS } from '../../src/cli/operator/testnet/hostileKinds.ts'
+import { UsageError } from '../../src/lib/errors.ts'
+import { countOf } from '../../src/lib/phrases.ts'
+import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
+import { sequencerRpc } from './whereToLook.ts'
+
+const KINDS: readonly string[] = HOSTILE_KINDS
+
+/** `hostile KIND [NODE]`, `hostile off`. */
+export async function sendHostile(testnet: CommandedTestnet, words: readonly string[]): Promise<CommandOutcome> {
+  const { hostile, endpoints } = testnet
+  const [kind = '', name] = words
+  if (kind === 'off' && name === undefined) {
+    const ended = await hostile.end()
+    if (ended === 0) throw new UsageError('hostile: nobody attacks')
+    return {
+      did: `${countOf(ended, 'attack')} ended.`,
+      lookAt: `Bans run out by themselves: npx devium p2p bans --rpc ${sequencerRpc(testnet)}`,
+    }
+  }
+  if (!KINDS.includes(kind)) throw new UsageError(`hostile: expected off, or one of ${KINDS.join(', ')}; got "${kind}"`)
+  const node = endpoints.nodes.find((one) => one.name === (name ?? testnet.sequencer))
+  if (node === undefined) {
+    const names = endpoints.nodes.map((one) => one.name).join(', ')
+    throw new UsageError(`there is no node "${name}": expected one of ${names}`)
+  }
+  if (!hostile.start(kind, node)) throw new UsageError(`hostile: ${kind} at ${node.name} goes on already`)
+  return {
+    did: `A stranger attacks ${node.name} with ${kind}, as somebody new whenever it is dropped.`,
+    lookAt: `What it costs the stranger: npx devium p2p explain --rpc ${node.rollupRpc}`,
+  }
+}
