@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
-import { statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createDeviumCommand } from '../../src/cli/operator/deviumCommand.ts'
 import { runCommand } from '../../src/cli/testUtils/runCommand.ts'
@@ -259,6 +260,18 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     joiner.kill('SIGINT')
     expect(await ended).toBe(0)
     await expect.poll(peers).toBe(peersBefore)
+  })
+
+  it("write the network as files for containers, with L1's chain of now", async () => {
+    const head = Number(await clients.connectTo(net.l1.rpc).request('eth_blockNumber', []))
+    const [dir = ''] = (await net.command('export')).did.split(' has ')
+    const state: { blocks: unknown[] } = JSON.parse(
+      gunzipSync(readFileSync(join(dir, 'l1-state/l1-state-000'))).toString(),
+    )
+    expect(state.blocks.length).toBeGreaterThanOrEqual(head)
+    for (const name of ['compose.yaml', 'kubernetes/pods.yaml', 'chain/genesis.json', 'chain/rollup.json']) {
+      expect(statSync(join(dir, name)).size).toBeGreaterThan(0)
+    }
   })
 
   it('are refused with what is expected, and need the file that only the owner reads', async () => {

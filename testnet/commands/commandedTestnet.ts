@@ -28,6 +28,8 @@ export interface CommandedTestnet {
   snapshots: Pick<Snapshots, 'checkNew' | 'take' | 'ageOf' | 'prepare'>
   /** Ends all programs, calls `action`, and starts them again. Returns how many milliseconds they stood still. */
   whileStopped(action: () => void | Promise<void>, options?: { forgetsData: boolean }): Promise<number>
+  /** Writes the network as files for containers. Returns their directory. */
+  export(): Promise<string>
   /** Peer ids that a node is connected with. Rejects while it does not answer. */
   peersOf(node: string): Promise<string[]>
   /** Has a node dial another one at this port. */

@@ -78,6 +78,7 @@ async function commands({ ready = Promise.resolve() } = {}) {
       done.push('started')
       return 2_345
     },
+    export: async () => '/net/export',
     snapshots: {
       checkNew: () => {},
       async take(name: string) {

@@ -14,7 +14,7 @@ import { changeLink, heal, partition } from './linkCommands.ts'
 import { setLoad } from './loadCommand.ts'
 import { addNode, moveSequencer, removeNode } from './nodeCommands.ts'
 import { killProgram, pauseProgram, setClock, startProgram, stopProgram } from './programCommands.ts'
-import { restoreSnapshot, takeSnapshot } from './snapshotCommands.ts'
+import { exportNetwork, restoreSnapshot, takeSnapshot } from './snapshotCommands.ts'
 
 type Handler = (testnet: CommandedTestnet, words: readonly string[]) => Promise<CommandOutcome>
 /** Runs one command line, already split. Throws UsageError where the words are wrong, or cannot be followed now. */
@@ -38,6 +38,7 @@ const BY_NAME: Readonly<Record<TestnetCommandName, Handler>> = {
   'remove-node': removeNode,
   snapshot: takeSnapshot,
   restore: restoreSnapshot,
+  export: exportNetwork,
 }
 const HANDLERS: ReadonlyMap<string, Handler> = new Map(Object.entries(BY_NAME))
 

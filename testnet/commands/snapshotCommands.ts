@@ -31,6 +31,14 @@ export async function restoreSnapshot(
   }
 }
 
+export async function exportNetwork(testnet: CommandedTestnet): Promise<CommandOutcome> {
+  const dir = await testnet.export()
+  return {
+    did: `${dir} has the chain with the L1 of now, compose.yaml, and kubernetes/.`,
+    lookAt: `With the image of docs/deploy/Dockerfile: docker compose -f ${dir}/compose.yaml up, or kubectl apply --server-side -k ${dir}/kubernetes`,
+  }
+}
+
 function inSeconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`
 }

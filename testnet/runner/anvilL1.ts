@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { DeviumError } from '../../src/lib/errors.ts'
-import { toQuantity } from '../../src/lib/hex.ts'
+import { fromHex, toQuantity } from '../../src/lib/hex.ts'
 import { makeDirectory } from '../../src/lib/makeDirectory.ts'
 import { type BlockId, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import { anvilArguments, findAnvil, loadTrustedSetup, takeNewestState } from '../l1/anvil.ts'
@@ -57,6 +57,10 @@ export class AnvilL1 implements L1 {
     const baseFee = BigInt(Math.ceil(Number(head.quantity('baseFeePerGas')) * factor))
     await this.client.request('anvil_setNextBlockBaseFeePerGas', [toQuantity(baseFee)])
     return baseFee
+  }
+
+  async packedState(): Promise<Uint8Array> {
+    return fromHex(String(await this.client.request('anvil_dumpState', [])))
   }
 
   chainConfig(): Record<string, unknown> {

@@ -101,6 +101,10 @@ export class GethL1 implements L1 {
     throw new UsageError('l1 fees: nobody can set the base fee of an L1 that is go-ethereum; that of Anvil can be set')
   }
 
+  async packedState(): Promise<Uint8Array> {
+    throw new UsageError('export: an L1 that is go-ethereum runs beside this runner only; Anvil can be exported')
+  }
+
   chainConfig(): Record<string, unknown> {
     return gethChainConfig(this.setup.chain)
   }

@@ -16,6 +16,8 @@ export interface L1 {
   reorg(depth: number): Promise<void>
   /** Multiplies the base fee of the next block. Returns it. Throws UsageError where the program cannot. */
   multiplyBaseFee(factor: number): Promise<bigint>
+  /** Its whole chain, as packed JSON of Anvil. Throws UsageError where the program has none. */
+  packedState(): Promise<Uint8Array>
   /** Forks and blob fee parameters, in geth's form. */
   chainConfig(): Record<string, unknown>
   /** Ends what makes blocks beside the program. Never rejects. */

@@ -132,7 +132,9 @@ export function rollupNode(options: NodeCallOptions): ProgramCall {
       // The first node's page asks all of them, and nobody knows by which host it will come; the token is what guards them.
       ...(tokenFile === undefined ? [] : [`--rpc.token-file=${tokenFile}`, '--rpc.corsdomain=*']),
       ...(dashboard === undefined ? [] : dashboardFlags(dashboard)),
-      ...(dashboard === undefined || tokenFile === undefined ? [] : [`--dashboard.batcher-token-file=${tokenFile}`]),
+      ...(dashboard?.batcherRpc === undefined || tokenFile === undefined
+        ? []
+        : [`--dashboard.batcher-token-file=${tokenFile}`]),
       '--metrics.enabled',
       `--metrics.addr=${host}`,
       `--metrics.port=${ports.metrics}`,
@@ -179,7 +181,7 @@ export function sequencerNode(options: NodeCallOptions, signerKey: string): Prog
 }
 
 export function batchSubmitter(
-  ports: TestnetPorts,
+  ports: Pick<TestnetPorts, 'l1' | 'batcherAdmin' | 'batcherMetrics' | 'nodes'>,
   host: string,
   batcherKey: string,
   options: {
@@ -190,17 +192,19 @@ export function batchSubmitter(
     cellProofs: boolean
     tokenFile: string | undefined
   },
+  /** Where it finds L1 and the sequencer; absent: on this machine. */
+  hosts?: { l1: string; sequencer: string },
 ): ProgramCall {
   const [sequencer] = ports.nodes
   if (sequencer === undefined) throw new RangeError('a batch submitter needs a sequencer')
   const { resumed, da, hasBrotli, cellProofs, tokenFile } = options
-  const to = reachableHost(host)
+  const to = hosts ?? { l1: reachableHost(host), sequencer: reachableHost(host) }
   return {
     program: 'devium-batch-submitter',
     args: [
-      `--l1-eth-rpc=http://${to}:${ports.l1}`,
-      `--l2-eth-rpc=http://${to}:${sequencer.ethRpc}`,
-      `--rollup-rpc=http://${to}:${sequencer.rollupRpc}`,
+      `--l1-eth-rpc=http://${to.l1}:${ports.l1}`,
+      `--l2-eth-rpc=http://${to.sequencer}:${sequencer.ethRpc}`,
+      `--rollup-rpc=http://${to.sequencer}:${sequencer.rollupRpc}`,
       // Batches land on L1 within seconds: a channel lasts one L1 block.
       '--max-channel-duration=1',
       '--poll-interval=500ms',

@@ -4,6 +4,7 @@ import { DeviumError } from '../../src/lib/errors.ts'
 import { isHex, quantityToNumber, toQuantity } from '../../src/lib/hex.ts'
 import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import type { NodeEndpoints } from './events.ts'
+import { sharedSafeHeight, type TestnetStatus } from './status.ts'
 
 /** Polling of programs that are coming up. */
 const STARTUP_POLL_MS = 50
@@ -23,6 +24,38 @@ export async function waitForAnswer(client: RpcClient, method: string, signal: A
       }
     }
     await delay(STARTUP_POLL_MS, undefined, { signal })
+  }
+}
+
+/** Polling of how all programs stand. */
+const READY_POLL_MS = 150
+
+export interface StartingTestnet {
+  nodes: readonly Pick<NodeEndpoints, 'rollupRpc'>[]
+  status(): Promise<TestnetStatus>
+  reached(milestone: string): void
+}
+
+/** Resolves to the height of the first safe block that all nodes share. */
+export async function untilReady({ nodes, status, reached }: StartingTestnet, signal: AbortSignal): Promise<number> {
+  const seen = new Set<string>()
+  const once = (what: string) => {
+    if (seen.has(what)) return
+    seen.add(what)
+    reached(what)
+  }
+  for (;;) {
+    const now = await status()
+    signal.throwIfAborted()
+    if (now.nodes.every(({ unsafe }) => unsafe !== undefined)) once('all nodes answer')
+    if (now.nodes.some(({ unsafe }) => (unsafe?.number ?? 0) > 0)) once('first block')
+    if (now.lastSubmission !== undefined) once('first batch on l1')
+    const height = sharedSafeHeight(now)
+    if (height !== undefined && (await haveSameBlock(nodes, height))) {
+      reached('safe on all nodes')
+      return height
+    }
+    await delay(READY_POLL_MS, undefined, { signal })
   }
 }
 

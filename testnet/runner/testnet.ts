@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { setTimeout as delay } from 'node:timers/promises'
 import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { describeError } from '../../src/lib/errors.ts'
 import { roles } from '../accounts.ts'
 import { batchInboxAddress } from '../chainParameters.ts'
 import { writeL1Config } from '../clients/l1Config.ts'
+import { exportTestnet } from '../export/exportTestnet.ts'
 import { HostilePeers } from '../hostile/hostilePeers.ts'
 import { latestBlock } from '../l1/rpc.ts'
 import { PeerBlocks } from '../links/peerBlocks.ts'
@@ -30,11 +30,11 @@ import { claimNodePorts } from './ports.ts'
 import { ProgramSpecs } from './programSpecs.ts'
 import { BATCHER_PROGRAM, gethProgram, nodeProgram, reachableHost } from './programs.ts'
 import { type RunningProposer, startProposer } from './proposer.ts'
-import { haveSameBlock, keptHead, waitForAnswer } from './readiness.ts'
+import { keptHead, untilReady, waitForAnswer } from './readiness.ts'
 import { RunningPrograms } from './runningPrograms.ts'
 import { describeEndpoints, describeNode, type NodeDescription, nodeEndpoints, type TestnetSetup } from './setup.ts'
 import { Snapshots } from './snapshots.ts'
-import { StatusReader, sharedSafeHeight, type TestnetStatus } from './status.ts'
+import { StatusReader, type TestnetStatus } from './status.ts'
 import { stopInOrder } from './stop.ts'
 
 export interface TestnetModules {
@@ -48,9 +48,6 @@ export interface TestnetOptions {
   /** Whether one program that ends is the end of all, also once all is ready. */
   failFast: boolean
 }
-
-/** Polling of how all programs stand. */
-const READY_POLL_MS = 150
 
 /**
  * A running testnet: L1, nodes and batch submitter, each a process of its own. `start` resolves when all nodes share a
@@ -138,7 +135,12 @@ export class Testnet {
     this.reached('sequencer answers')
     this.startSubmitter(setup.resumed)
     this.startProposer()
-    await this.waitUntilReady(signal)
+    const safeHeight = await untilReady(
+      { ...this.endpoints, status: () => this.status(), reached: (what) => this.reached(what) },
+      signal,
+    )
+    const { milestones, endpoints } = this
+    this.modules.emit({ event: 'ready', seconds: secondsSinceStart(), milestones, safeHeight, ...endpoints })
     if (!this.options.failFast) this.programs.tolerateDeaths()
   }
 
@@ -199,6 +201,11 @@ export class Testnet {
       await this.startPrograms(ran)
     }
     return performance.now() - beganMs
+  }
+
+  /** Writes the network as files for containers. Returns their directory. */
+  async export(): Promise<string> {
+    return exportTestnet(this.setup, this.nodes, await this.l1.packedState())
   }
 
   async l1Heads(): Promise<{ head: number; finalized: number }> {
@@ -362,31 +369,6 @@ export class Testnet {
       endL1Blocks: () => this.l1.close(),
     })
     await batcherAdmin.close()
-  }
-
-  private async waitUntilReady(signal: AbortSignal): Promise<void> {
-    const seen = new Set<string>()
-    const once = (what: string) => {
-      if (seen.has(what)) return
-      seen.add(what)
-      this.reached(what)
-    }
-    for (;;) {
-      const status = await this.status()
-      signal.throwIfAborted()
-      if (status.nodes.every(({ unsafe }) => unsafe !== undefined)) once('all nodes answer')
-      if (status.nodes.some(({ unsafe }) => (unsafe?.number ?? 0) > 0)) once('first block')
-      if (status.lastSubmission !== undefined) once('first batch on l1')
-      const height = sharedSafeHeight(status)
-      if (height !== undefined && (await haveSameBlock(this.endpoints.nodes, height))) {
-        this.reached('safe on all nodes')
-        const seconds = secondsSinceStart()
-        const { milestones, endpoints } = this
-        this.modules.emit({ event: 'ready', seconds, milestones, safeHeight: height, ...endpoints })
-        return
-      }
-      await delay(READY_POLL_MS, undefined, { signal })
-    }
   }
 
   private reached(what: string): void {

@@ -69,6 +69,10 @@ export const TESTNET_COMMANDS = [
     count: ONE,
     description: 'Put the data of a snapshot in place, and go on from there',
   },
+  {
+    ...{ name: 'export', words: '', count: NONE },
+    description: 'Write the network as files for containers: its chain, a compose file, and Kubernetes manifests',
+  },
 ] as const satisfies readonly TestnetCommandSpec[]
 
 export type TestnetCommandName = (typeof TESTNET_COMMANDS)[number]['name']
