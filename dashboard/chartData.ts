@@ -94,7 +94,7 @@ export const MARKS = {
 /** The colour of a mark in the chart. */
 export function eventTone({ kind }: Pick<HistoryEvent, 'kind'>): keyof typeof MARKS {
   if (kind === 'fault' || kind === 'ban' || kind === 'block') return 'bad'
-  if (kind === 'reorg') return 'warned'
+  if (kind === 'reorg' || kind === 'note') return 'warned'
   return kind === 'start' ? 'quiet' : 'good'
 }
 

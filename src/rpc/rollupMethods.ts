@@ -9,8 +9,8 @@ import type { NodeHistory } from './history/nodeHistory.ts'
 import { blockTimesToJson, deviumSyncStatus, l2RefToJson, optimismSyncStatus, superRootToJson } from './json.ts'
 import { defineMethod } from './method.ts'
 import { healthToJson } from './nodeHealth.ts'
-import { blockNumberParam, hashParam, momentParam, optionalParam } from './params.ts'
-import { result, textResult } from './results.ts'
+import { blockNumberParam, hashParam, momentParam, optionalParam, textParam } from './params.ts'
+import { NOTHING, result, textResult } from './results.ts'
 import { blockDetails } from './schemas/blockDetails.ts'
 import { hash } from './schemas/blocks.ts'
 import { derivationStatus } from './schemas/derivation.ts'
@@ -27,7 +27,7 @@ export interface DeviumModules {
   /** Undefined with `--p2p.disable`. */
   peerId?: (() => Promise<string>) | undefined
   batcherStatus?: ReadBatcher | undefined
-  history: Pick<NodeHistory, 'since'>
+  history: Pick<NodeHistory, 'since' | 'noteAction'>
 }
 
 /** `devium_*`: the product's own shapes. */
@@ -124,6 +124,14 @@ export function deviumMethods(
       description:
         'Heads, peers, gas and scores of the last hour, and what happened in it; what is newer than a moment',
       handle: ([since = 0]) => modules.history.since(since),
+    }),
+    defineMethod({
+      name: 'devium_note',
+      params: [textParam('text', 'a sentence')],
+      result: NOTHING,
+      description: 'Add an event to the history, such as what an operator did: charts mark it',
+      admin: true,
+      handle: async ([text]) => modules.history.noteAction(text),
     }),
     defineMethod({
       name: 'devium_batcherStatus',

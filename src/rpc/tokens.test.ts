@@ -25,6 +25,7 @@ const CHANGING = [
     ].map((verb) => `${namespace}_${verb}`),
   ),
   'deviump2p_block',
+  'devium_note',
   ...['admin_resetDerivationPipeline', 'admin_startSequencer', 'admin_stopSequencer', 'admin_overrideLeader'],
   ...['admin_setRecoverMode', 'admin_setSdmPostExecOptIn', 'admin_postUnsafePayload', 'admin_setLogLevel'],
 ]

@@ -5,6 +5,7 @@ import type { PeerLinks } from '../links/peerLinks.ts'
 import type { TransactionLoad } from '../load/transactionLoad.ts'
 import type { Endpoints } from '../runner/events.ts'
 import type { L1 } from '../runner/l1.ts'
+import type { NodeClients } from '../runner/nodeClients.ts'
 import type { RunningPrograms } from '../runner/runningPrograms.ts'
 import type { Snapshots } from '../runner/snapshots.ts'
 
@@ -21,6 +22,7 @@ export interface CommandedTestnet {
   load: Pick<TransactionLoad, 'start' | 'stop' | 'isRunning' | 'accepted' | 'refused'>
   /** Name of the node that makes the blocks. */
   readonly sequencer: string
+  clients: Pick<NodeClients, 'note'>
   moveSequencer(name: string): Promise<void>
   /** Returns its name. */
   addNode(): Promise<string>

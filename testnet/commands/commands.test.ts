@@ -25,6 +25,7 @@ async function commands({ ready = Promise.resolve() } = {}) {
   const ended = new Set<string>()
   const paused = new Set<string>()
   const done: string[] = []
+  const notes: string[] = []
   const events: TestnetEvent[] = []
   const programs = {
     names: () => names,
@@ -69,6 +70,7 @@ async function commands({ ready = Promise.resolve() } = {}) {
       start: async (perSecond: number, kind: string) => void done.push(`load ${perSecond} ${kind}`),
     },
     sequencer: 'sequencer',
+    clients: { note: (text: string) => void notes.push(text) },
     moveSequencer: async (name: string) => void done.push(`move to ${name}`),
     addNode: async () => 'verifier1',
     removeNode: async (name: string) => void done.push(`remove ${name}`),
@@ -94,11 +96,11 @@ async function commands({ ready = Promise.resolve() } = {}) {
   }
   const testnet = { programs, endpoints, links, blocks, peersOf, connect, l1, l1Heads, ...nodes }
   const run = createCommands(testnet, (event) => events.push(event), ready)
-  return { run: (line: string) => run(wordsOf(line)), done, events, links }
+  return { run: (line: string) => run(wordsOf(line)), done, notes, events, links }
 }
 
 it('ends and starts the programs that a word stands for, and says where to look', async () => {
-  const { run, done, events } = await commands()
+  const { run, done, notes, events } = await commands()
   const killed = await run('kill verifier1')
   expect(killed).toEqual({
     command: 'kill verifier1',
@@ -106,6 +108,7 @@ it('ends and starts the programs that a word stands for, and says where to look'
     lookAt: 'The other nodes lose a peer: npx devium p2p peers --rpc http://127.0.0.1:9510',
   })
   expect(events).toEqual([{ event: 'command', ...killed }])
+  expect(notes).toEqual(['Testnet: kill verifier1.'])
   await expect(run('pause verifier1/geth')).rejects.toThrow('verifier1/geth does not run')
   expect(await run('start  verifier1')).toMatchObject({ did: 'verifier1-geth and verifier1-node started again.' })
   expect(await run('pause sequencer/geth')).toMatchObject({

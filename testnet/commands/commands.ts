@@ -52,6 +52,7 @@ export function createCommands(testnet: CommandedTestnet, emit: Emit, ready: Pro
       const { handler, given } = readCommand(words)
       const result = { command: words.join(' '), ...(await handler(testnet, given)) }
       emit({ event: 'command', ...result })
+      testnet.clients.note(`Testnet: ${result.command}.`)
       return result
     }
     const running = last.then(run)

@@ -8,6 +8,8 @@ const LIMIT = { timeoutMs: 2_000 }
 
 type Node = Pick<NodeEndpoints, 'name' | 'rollupRpc'>
 
+const NOTE_OPTIONS = { timeoutMs: 2_000 }
+
 /** The RPC of the rollup nodes, by the nodes' names. Methods have op-node's names, which all of them know. */
 export class NodeClients {
   private readonly clients = new Map<string, RpcClient>()
@@ -49,6 +51,11 @@ export class NodeClients {
     const client = this.get(name)
     await client.request(isBlocked ? 'opp2p_blockPeer' : 'opp2p_unblockPeer', [peerId], LIMIT)
     if (isBlocked) await client.request('opp2p_disconnectPeer', [peerId], LIMIT)
+  }
+
+  /** So that their pages show it too. A node that does not answer, or is not of ours, keeps no history. */
+  note(text: string): void {
+    for (const client of this.clients.values()) client.request('devium_note', [text], NOTE_OPTIONS).catch(() => {})
   }
 
   async close(): Promise<void> {

@@ -65,7 +65,7 @@ export class Testnet {
   readonly load: TransactionLoad
   readonly hostile: HostilePeers
   readonly snapshots: Snapshots
-  private readonly clients: NodeClients
+  readonly clients: NodeClients
   readonly blocks: PeerBlocks
   private readonly specs: ProgramSpecs
   private readonly statusReader: StatusReader

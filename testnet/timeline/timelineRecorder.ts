@@ -78,7 +78,9 @@ export class TimelineRecorder {
     const { samples, scores, events } = nodeHistory.parse(await testnet.ask(name, 'devium_history', [last]))
     past.samples.atMs.push(...samples.atMs)
     for (const column of SAMPLE_COLUMNS) past.samples[column].push(...samples[column])
-    past.events.push(...events.map((event) => ({ ...event, subject: event.subject && this.nameOf(event.subject) })))
+    // The marks have them.
+    const others = events.filter(({ kind }) => kind !== 'note')
+    past.events.push(...others.map((event) => ({ ...event, subject: event.subject && this.nameOf(event.subject) })))
     for (const [peer, column] of Object.entries(scores.peers)) {
       const known = column.flatMap((score, index): [number, number][] =>
         score === null ? [] : [[scores.atMs[index] ?? 0, score]],

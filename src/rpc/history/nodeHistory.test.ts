@@ -44,6 +44,15 @@ async function started() {
 }
 
 describe('the history of a node', () => {
+  it('has what an operator notes', async () => {
+    const { history, end } = await started()
+    history.noteAction('partition verifier1')
+    expect(history.since(0).events.at(-1)).toEqual({
+      ...{ atMs: START_MS, kind: 'note', text: 'partition verifier1', subject: null },
+    })
+    await end()
+  })
+
   it('has a sample of heads, peers and gas every two seconds', async () => {
     const { history, clock, now, end } = await started()
     await clock.advance(2_000)

@@ -61,6 +61,11 @@ export class NodeHistory {
     }
   }
 
+  /** What an operator did, who will look for its effect. */
+  noteAction(text: string): void {
+    this.note('note', text)
+  }
+
   /** What was added after that moment. */
   since(ms: number): Served<History> {
     const column = (name: (typeof COLUMNS)[number]) => this.samples.column(COLUMNS.indexOf(name), ms)

@@ -5,7 +5,7 @@ const column = z.array(z.number().nullable())
 
 const event = z.object({
   atMs: moment,
-  kind: z.enum(['start', 'fault', 'recovery', 'reorg', 'ban', 'unban', 'block', 'unblock']),
+  kind: z.enum(['start', 'fault', 'recovery', 'reorg', 'ban', 'unban', 'block', 'unblock', 'note']),
   text: z.string().describe('a sentence, or what follows the name of the subject'),
   subject: z.string().nullable().describe('a peer id, an IP or a subnet'),
 })
