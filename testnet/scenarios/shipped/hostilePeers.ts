@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { agree, blocks, gossiped, meshed } from '../conditions.ts'
 import type { Condition, Scenario } from '../scenario.ts'
 
-/** Of each part of OFFENCES.md: what a peer is banned for. */
-const KINDS = ['garbage', 'bad-rpc', 'rpc-flood', 'streams']
+/** What costs a peer its ban at once. Where a connection is closed first, as for `streams`, the next comes as somebody new. */
+const KINDS = ['garbage', 'bad-rpc', 'rpc-flood', 'oversized-rpc']
 
 export const hostilePeers: Scenario = {
   about: 'A node that strangers attack bans them, gets its blocks by gossip meanwhile, and keeps its peers.',
