@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -20,6 +19,7 @@ import { createL1 } from './createL1.ts'
 import { type Emit, type Endpoints, type Milestone, secondsSinceStart } from './events.ts'
 import { ForkNews } from './forkNews.ts'
 import { handOver } from './handOver.ts'
+import { copyInitialised, isInitialised } from './initialised.ts'
 import { joinText } from './joinText.ts'
 import { type L1, L1_PROGRAM } from './l1.ts'
 import { writeLagoonFiles } from './lagoonFiles.ts'
@@ -316,18 +316,28 @@ export class Testnet {
 
   private async startGeths({ genesisWritten, initAgain = false }: ChainFiles): Promise<void> {
     await genesisWritten
+    // All nodes of ours begin with the same data: one writes the genesis block, and the others copy it.
+    const [first, ...others] = this.nodes.filter(
+      ({ clients, layout }) => clients.execution === undefined && !isInitialised(layout),
+    )
+    if (first !== undefined && !initAgain) {
+      await this.initGeth(first)
+      await Promise.all(others.map(({ layout }) => copyInitialised(first.layout, layout)))
+    }
     await Promise.all(this.nodes.map((node) => this.startGeth(node, initAgain)))
     this.reached('devium-geth started')
   }
 
   private async startGeth(node: NodeDescription, initAgain: boolean): Promise<void> {
     // A node whose execution client's data were taken away begins at the genesis block again.
-    if (initAgain || !existsSync(node.layout.initialised) || !existsSync(node.layout.gethDataDir)) {
-      const init = this.specs.gethInit(node)
-      if (init !== undefined) await this.programs.group.run(init)
-      await writeFile(node.layout.initialised, '')
-    }
+    if (initAgain || !isInitialised(node.layout)) await this.initGeth(node)
     this.programs.start(this.specs.geth(node))
+  }
+
+  private async initGeth(node: NodeDescription): Promise<void> {
+    const init = this.specs.gethInit(node)
+    if (init !== undefined) await this.programs.group.run(init)
+    await writeFile(node.layout.initialised, '')
   }
 
   private startSubmitter(resumed: boolean): void {
