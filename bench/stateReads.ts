@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ChainDatabase } from '../src/execution/chain/storage/chainDatabase.ts'
 import { DatabaseBatch } from '../src/execution/chain/storage/databaseBatch.ts'
-import { FlatState, type FlatView } from '../src/execution/state/flatState.ts'
-import { fromNodeKey } from '../src/execution/state/nodeHistory.ts'
-import { StateDatabase } from '../src/execution/state/stateDatabase.ts'
+import { encodeVersion, StateDisk } from '../src/execution/chain/storage/stateDisk.ts'
+import { LayerTree } from '../src/execution/state/layerTree.ts'
+import { NO_STATE, StateDatabase } from '../src/execution/state/stateDatabase.ts'
+import { bytesOfKey } from '../src/execution/state/stateKeys.ts'
 import { EMPTY_TRIE_ROOT } from '../src/execution/state/trie.ts'
 import { WorldState } from '../src/execution/state/worldState.ts'
 import type { Hex } from '../src/lib/hex.ts'
@@ -50,7 +51,7 @@ export async function compareStateReads(): Promise<{ trie: StateReads; flat: Sta
 
 async function writeToken(datadir: string): Promise<Hex> {
   const database = await ChainDatabase.open(datadir, { create: true })
-  const world = new WorldState(new StateDatabase({ store: database }), EMPTY_TRIE_ROOT)
+  const world = new WorldState(new StateDatabase({ store: NO_STATE }).at(NO_STATE), EMPTY_TRIE_ROOT)
   world.setNonce(TOKEN, 1n)
   for (let index = 0; index < HOLDERS; index++) {
     world.addBalance(addressOf(index), 10n ** 18n)
@@ -58,8 +59,7 @@ async function writeToken(datadir: string): Promise<Hex> {
   }
   const changes = world.commit()
   const batch = new DatabaseBatch()
-  for (const { key, encoding } of changes.nodes) batch.put('node', key, encoding)
-  for (const [key, leaf] of changes.leaves) if (leaf !== null) batch.put('leaf', fromNodeKey(key), leaf)
+  for (const [key, value] of changes.writes) batch.putPlace(bytesOfKey(key), encodeVersion({ value, number: 0 }))
   await database.write(batch, { sync: true })
   await database.close()
   return changes.root
@@ -69,13 +69,12 @@ async function measure(datadir: string, root: Hex, kind: 'trie' | 'flat', round:
   const database = await ChainDatabase.open(datadir, { create: false })
   try {
     const states = new StateDatabase({ store: database })
-    const flat: FlatView | undefined =
-      kind === 'flat' ? new FlatState(database, { number: 0, hash: ZERO_HASH }).at(ZERO_HASH) : undefined
+    const view = new LayerTree(new StateDisk(database), { number: 0, hash: ZERO_HASH }).at(ZERO_HASH) ?? NO_STATE
     const places = Array.from({ length: TRANSFERS }, (_, index) => [
       (index * 7919 + round * 104_729) % HOLDERS,
       (index * 6367 + round * 15_485_863) % HOLDERS,
     ])
-    const world = new WorldState(states, root, flat)
+    const world = new WorldState(states.at(view, kind === 'flat'), root)
     const startedAt = processorUs()
     for (const [from = 0, to = 0] of places) {
       world.account(addressOf(from))

@@ -2,13 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ChainDatabase } from '../src/execution/chain/storage/chainDatabase.ts'
-import { DEFAULT_STATE_LIMITS, StateKeeper } from '../src/execution/chain/storage/stateKeeper.ts'
-import { StateDatabase } from '../src/execution/state/stateDatabase.ts'
+import { StateDisk } from '../src/execution/chain/storage/stateDisk.ts'
+import { LayerTree } from '../src/execution/state/layerTree.ts'
+import { NO_STATE, StateDatabase } from '../src/execution/state/stateDatabase.ts'
 import { EMPTY_TRIE_ROOT } from '../src/execution/state/trie.ts'
 import { WorldState } from '../src/execution/state/worldState.ts'
-import { systemClock } from '../src/lib/clock.ts'
 import type { Hex } from '../src/lib/hex.ts'
-import { silentLogger } from '../src/lib/logger.ts'
 
 const ACCOUNTS = 100_000
 const CHANGED = 1_000
@@ -21,15 +20,12 @@ export async function stateRootMs(): Promise<{ median: number; most: number }> {
   const datadir = await mkdtemp(join(tmpdir(), 'devium-bench-'))
   const database = await ChainDatabase.open(datadir, { create: true })
   try {
-    const keeper = await StateKeeper.open({ database, logger: silentLogger, clock: systemClock }, 'full', {
-      ...DEFAULT_STATE_LIMITS,
-      recentStates: 1,
-    })
-    const states = new StateDatabase({ store: keeper.reads() })
+    const tree = new LayerTree(new StateDisk(database), { number: 0, hash: EMPTY_TRIE_ROOT })
+    const states = new StateDatabase({ store: database })
     let root: Hex = EMPTY_TRIE_ROOT
     const times: number[] = []
     for (let number = 1; number <= BLOCKS + 1; number++) {
-      const world = new WorldState(states, root)
+      const world = new WorldState(states.at(tree.at(root) ?? NO_STATE), root)
       for (let index = 0; index < (number === 1 ? ACCOUNTS : CHANGED); index++) {
         world.addBalance(addressOf(number === 1 ? index : Math.floor(Math.random() * ACCOUNTS)), 1n)
       }
@@ -37,10 +33,10 @@ export async function stateRootMs(): Promise<{ median: number; most: number }> {
       const changes = world.commit()
       const { user, system } = process.cpuUsage(before)
       if (number > 1) times.push((user + system) / 1000)
-      keeper.add({ number, hash: changes.root, parentHash: root, gasUsed: 0n }, changes)
+      tree.add({ number, hash: changes.root }, root, changes.writes, 0)
       root = changes.root
       // All of them are read from the disk once, then from memory as far as it reaches.
-      if (number === 1) await keeper.write()
+      if (number === 1) await tree.write(root, { gas: 0, bytes: 0 })
     }
     times.sort((a, b) => a - b)
     return { median: times[times.length >> 1] ?? 0, most: times.at(-1) ?? 0 }

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ChainDatabase } from '../src/execution/chain/storage/chainDatabase.ts'
 import { DatabaseBatch } from '../src/execution/chain/storage/databaseBatch.ts'
-import { FlatState } from '../src/execution/state/flatState.ts'
-import { fromNodeKey } from '../src/execution/state/nodeHistory.ts'
-import { StateDatabase } from '../src/execution/state/stateDatabase.ts'
+import { encodeVersion, StateDisk } from '../src/execution/chain/storage/stateDisk.ts'
+import { LayerTree } from '../src/execution/state/layerTree.ts'
+import { NO_STATE, StateDatabase, type StateView } from '../src/execution/state/stateDatabase.ts'
+import { bytesOfKey } from '../src/execution/state/stateKeys.ts'
 import { EMPTY_TRIE_ROOT } from '../src/execution/state/trie.ts'
 import { WorldState } from '../src/execution/state/worldState.ts'
 import type { Hex } from '../src/lib/hex.ts'
@@ -34,7 +35,7 @@ export async function writeState(first: number, owner: Hex): Promise<StoredState
   const database = await ChainDatabase.open(datadir, { create: true })
   let root: Hex = EMPTY_TRIE_ROOT
   for (let from = 0; from < CONTRACTS; from += PER_COMMIT) {
-    const world = new WorldState(new StateDatabase({ store: database }), root)
+    const world = new WorldState(new StateDatabase({ store: database }).at(viewOf(database)), root)
     for (let index = from; index < Math.min(from + PER_COMMIT, CONTRACTS); index++) {
       const address: Hex = `0x${(first + index).toString(16).padStart(40, '0')}`
       world.addBalance(address, 1n)
@@ -48,9 +49,8 @@ export async function writeState(first: number, owner: Hex): Promise<StoredState
     }
     const changes = world.commit()
     const batch = new DatabaseBatch()
-    for (const { key, encoding } of changes.nodes) batch.put('node', key, encoding)
     for (const { hash, code } of changes.codes) batch.put('code', hash, code)
-    for (const [key, leaf] of changes.leaves) if (leaf !== null) batch.put('leaf', fromNodeKey(key), leaf)
+    for (const [key, value] of changes.writes) batch.putPlace(bytesOfKey(key), encodeVersion({ value, number: 0 }))
     await database.write(batch, { sync: false })
     root = changes.root
   }
@@ -58,11 +58,16 @@ export async function writeState(first: number, owner: Hex): Promise<StoredState
   return {
     async open() {
       const opened = await ChainDatabase.open(datadir, { create: false })
-      const flat = new FlatState(opened, { number: 0, hash: ZERO_HASH }).at(ZERO_HASH)
-      return { world: new WorldState(new StateDatabase({ store: opened }), root, flat), close: () => opened.close() }
+      const source = new StateDatabase({ store: opened }).at(viewOf(opened))
+      return { world: new WorldState(source, root), close: () => opened.close() }
     },
     remove: () => rm(datadir, { recursive: true, force: true }),
   }
+}
+
+/** What is on the disk. */
+function viewOf(database: ChainDatabase): StateView {
+  return new LayerTree(new StateDisk(database), { number: 0, hash: ZERO_HASH }).at(ZERO_HASH) ?? NO_STATE
 }
 
 /** Jumps over bytes that no two contracts share, and that do not compress, to its end, where it pushes a word. */

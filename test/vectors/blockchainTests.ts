@@ -5,7 +5,10 @@ import { decodeHeader } from '../../src/execution/chain/storage/headerCodec.ts'
 import type { ChainConfig } from '../../src/execution/config/chainConfig.ts'
 import { EvmPool } from '../../src/execution/evm/evmPool.ts'
 import type { BlockHeader } from '../../src/execution/primitives/block.ts'
-import { nodeKey, StateDatabase } from '../../src/execution/state/stateDatabase.ts'
+import type { DiskLayer } from '../../src/execution/state/diskLayer.ts'
+import { LayerTree } from '../../src/execution/state/layerTree.ts'
+import { NO_STATE, StateDatabase } from '../../src/execution/state/stateDatabase.ts'
+import type { StateChanges } from '../../src/execution/state/stateKeys.ts'
 import { EMPTY_TRIE_ROOT } from '../../src/execution/state/trie.ts'
 import { WorldState } from '../../src/execution/state/worldState.ts'
 import { allocate } from '../../src/execution/testUtils/memoryBlock.ts'
@@ -14,6 +17,7 @@ import { fromHex, type Hex, toHex } from '../../src/lib/hex.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { decodeRlp, encodeRlp, rlpList } from '../../src/lib/rlp.ts'
 import { BASE_FEE_VAULT_ADDRESS } from '../../src/rollup/protocol/constants.ts'
+import { ZERO_HASH } from '../../src/rollup/protocol/types.ts'
 import { type EthereumAccount, type EthereumTestResult, toMemoryAccount } from './ethereumTests.ts'
 
 // Blockchain tests in the form of ethereum/tests and execution-spec-tests: blocks that are imported one after the other, of
@@ -113,12 +117,20 @@ class BurningWorld extends WorldState {
   }
 }
 
+const EMPTY_DISK: DiskLayer = {
+  version: () => undefined,
+  replaced: () => ({ value: null, number: 0 }),
+  begin: () => Promise.reject(new Error('nothing is written')),
+  undo: () => Promise.reject(new Error('nothing was written')),
+}
+
 /** Blocks and states in memory behind the importer of payloads. */
 class TestChain {
   readonly genesis: BlockHeader
   readonly genesisRoot: Hex
   private readonly headers = new Map<Hex, BlockHeader>()
-  private readonly nodes = new Map<Hex, Uint8Array>()
+  /** Its base is empty: all states are layers. */
+  private readonly tree = new LayerTree(EMPTY_DISK, { number: -1, hash: ZERO_HASH })
   private readonly codes = new Map<Hex, Uint8Array>()
   private readonly database: StateDatabase
   private readonly importer: BlockImporter
@@ -126,17 +138,16 @@ class TestChain {
   constructor(config: ChainConfig, { pre, genesisRLP }: BlockchainTest) {
     this.database = new StateDatabase({
       store: {
-        node: (hash, owner) => this.nodes.get(toHex(nodeKey(hash, owner))),
         code: (hash) => this.codes.get(toHex(hash)),
       },
     })
     const [header] = rlpList(decodeRlp(fromHex(genesisRLP)), 'genesis block')
     this.genesis = decodeHeader(encodeRlp(rlpList(header, 'genesis header')))
     this.headers.set(this.genesis.hash, this.genesis)
-    const world = new BurningWorld(this.database, EMPTY_TRIE_ROOT)
+    const world = new BurningWorld(this.database.at(NO_STATE), EMPTY_TRIE_ROOT)
     for (const [address, account] of Object.entries(pre)) allocate(world, address as Hex, toMemoryAccount(account))
     world.endTransaction()
-    this.genesisRoot = this.keep(world.commit())
+    this.genesisRoot = this.keep({ ...this.genesis, parentHash: ZERO_HASH }, world.commit())
     // Without a canonical chain ancestors are found by their children.
     const ancestry = {
       header: (hash: Hex) => this.headers.get(hash),
@@ -147,12 +158,18 @@ class TestChain {
       {
         blocks: {
           header: (hash) => this.headers.get(hash),
-          write: async ({ header }) => void this.headers.set(header.hash, header),
+          write: async ({ header }, _, { codes }) => {
+            this.headers.set(header.hash, header)
+            for (const { hash, code } of codes) this.codes.set(toHex(hash), code)
+          },
         },
         head: () => this.genesis,
-        keeper: { toWrite: (changes) => changes, add: (_, changes) => void this.keep(changes) },
+        pruner: {
+          nodesToWrite: () => [],
+          add: (header, { writes }) => this.tree.add(header, header.parentHash, writes, 0),
+        },
         evms: new EvmPool({ ancestry }, config),
-        worldAt: ({ stateRoot }) => new BurningWorld(this.database, stateRoot),
+        worldAt: ({ hash, stateRoot }) => new BurningWorld(this.database.at(this.tree.at(hash) ?? NO_STATE), stateRoot),
         ensureState: async () => true,
         logger: silentLogger,
       },
@@ -179,8 +196,11 @@ class TestChain {
     }
   }
 
-  private keep({ root, nodes, codes }: ReturnType<WorldState['commit']>): Hex {
-    for (const { key, encoding } of nodes) this.nodes.set(toHex(key), encoding)
+  private keep(
+    { hash, number, parentHash }: Pick<BlockHeader, 'hash' | 'number' | 'parentHash'>,
+    { root, writes, codes }: StateChanges,
+  ): Hex {
+    this.tree.add({ hash, number }, parentHash, writes, 0)
     for (const { hash, code } of codes) this.codes.set(toHex(hash), code)
     return root
   }

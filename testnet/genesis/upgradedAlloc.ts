@@ -8,7 +8,7 @@ import {
   EMPTY_STORAGE_ROOT,
   isEmptyAccount,
 } from '../../src/execution/state/account.ts'
-import { StateDatabase, type StateSource } from '../../src/execution/state/stateDatabase.ts'
+import { NO_STATE, StateDatabase, type StateSource } from '../../src/execution/state/stateDatabase.ts'
 import { EMPTY_TRIE_ROOT, type Trie } from '../../src/execution/state/trie.ts'
 import { WorldState } from '../../src/execution/state/worldState.ts'
 import { EMPTY_BYTES } from '../../src/lib/bytes.ts'
@@ -107,7 +107,7 @@ class AllocSource implements StateSource {
   }
 
   openTrie(): Trie {
-    return new StateDatabase({ store: { node: () => undefined, code: () => undefined } }).openTrie(EMPTY_STORAGE_ROOT)
+    return new StateDatabase({ store: NO_STATE }).at(NO_STATE).openTrie(EMPTY_STORAGE_ROOT)
   }
 
   readAccount(_: Trie, address: Hex): AccountRecord | undefined {

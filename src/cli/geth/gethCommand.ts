@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import type { GcMode } from '../../execution/chain/storage/stateKeeper.ts'
+import type { GcMode } from '../../execution/chain/storage/statePruner.ts'
 import type { Chain } from '../../execution/index.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { describeError, UsageError } from '../../lib/errors.ts'

@@ -16,7 +16,7 @@ import type { BuiltBlock } from './building.ts'
 import type { PayloadStatus } from './forkchoice.ts'
 import type { BlockStore } from './storage/blockStore.ts'
 import { sealConsensusHeader } from './storage/headerCodec.ts'
-import type { StateKeeper } from './storage/stateKeeper.ts'
+import type { StatePruner } from './storage/statePruner.ts'
 import type { ExecutedBlock } from './types.ts'
 
 /** Blocks built here that importing need not execute again. */
@@ -30,7 +30,7 @@ export interface BlockImporterModules {
   evms: EvmPool
   /** A fresh state after the block. */
   worldAt: (header: BlockHeader) => WorldState
-  keeper: Pick<StateKeeper, 'toWrite' | 'add'>
+  pruner: Pick<StatePruner, 'nodesToWrite' | 'add'>
   /** Whether the state after the block is there, if need be after executing blocks again. */
   ensureState: (header: BlockHeader) => Promise<boolean>
   onExecuted?: (block: ExecutedBlock) => void
@@ -81,7 +81,7 @@ export class BlockImporter {
 
   /** See Chain.importPayload. Calls must not overlap. */
   async importPayload(envelope: PayloadEnvelope): Promise<PayloadStatus> {
-    const { blocks, keeper, logger } = this.modules
+    const { blocks, pruner, logger } = this.modules
     const { payload } = envelope
     if (this.isKnown(payload)) return { status: 'VALID', latestValidHash: payload.blockHash }
     const isBuiltHere = this.built.has(payload.blockHash)
@@ -105,8 +105,9 @@ export class BlockImporter {
     const executingFrom = performance.now()
     try {
       const result = await this.executeBlock(block, parent)
-      await blocks.write(block, result.receipts, keeper.toWrite(result.changes))
-      keeper.add(block.header, result.changes)
+      const { codes } = result.changes
+      await blocks.write(block, result.receipts, { codes, nodes: pruner.nodesToWrite(result.changes) })
+      pruner.add(block.header, result.changes)
       this.highest = Math.max(this.highest, block.header.number)
     } catch (error) {
       if (!(error instanceof ChainError) || (error.code !== 'invalid-block' && error.code !== 'invalid-transaction'))

@@ -6,7 +6,7 @@ import { loadRecordedRpc, recordedBlock } from '../testUtils/recordedRpc.ts'
 import { DEV_KEYS, signTransaction } from '../testUtils/signTransaction.ts'
 import { BlockReader } from './blockReader.ts'
 import { encodeBody } from './storage/bodyCodec.ts'
-import type { ChainReads } from './storage/chainReads.ts'
+import type { BlockReads } from './storage/chainReads.ts'
 import { encodeHeader, sealHeader } from './storage/headerCodec.ts'
 
 const recording = loadRecordedRpc('holocene-span-brotli-calldata')
@@ -17,11 +17,11 @@ it('keeps so many of the latest blocks decoded as take little memory, the last o
   const { hash: _, ...header } = recordedBlock(recording, 7).header
   const headers = [1, 2, 3, 4].map((number) => sealHeader({ ...header, number }))
   const [first, second, third, last] = headers.map(({ hash }) => hash) as [Hex, Hex, Hex, Hex]
-  const reads: Partial<ChainReads> = {
+  const reads: Partial<BlockReads> = {
     header: (wanted) => headers.filter(({ hash }) => hash === wanted).map(encodeHeader)[0],
     body: (wanted) => (wanted === last ? many : few),
   }
-  const reader = new BlockReader({ reads: reads as ChainReads }, parseChainConfig(recording.genesis.config))
+  const reader = new BlockReader({ reads: reads as BlockReads }, parseChainConfig(recording.genesis.config))
   const kept = () => headers.filter(({ hash }) => reader.cached(hash) !== undefined).map(({ number }) => number)
   for (const hash of [first, second, third]) reader.block(hash)
   expect(kept()).toEqual([2, 3])

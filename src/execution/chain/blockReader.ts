@@ -11,7 +11,7 @@ import { createAddress } from '../tx/createAddress.ts'
 import { effectiveTip } from '../tx/effectiveTip.ts'
 import { decodeStoredReceipts, type ExecutionReceipt } from '../tx/receiptCodec.ts'
 import { decodeBody } from './storage/bodyCodec.ts'
-import type { ChainReads } from './storage/chainReads.ts'
+import type { BlockReads } from './storage/chainReads.ts'
 import { decodeHeader, encodeHeader } from './storage/headerCodec.ts'
 
 const CACHED_HEADERS = 1024
@@ -23,13 +23,13 @@ const TRANSACTION_BYTES = 1_000
 
 /** Reads blocks, and keeps the latest ones decoded. */
 export class BlockReader {
-  private readonly reads: ChainReads
+  private readonly reads: BlockReads
   private readonly config: ChainConfig
   private readonly headers = new LruMap<Hex, BlockHeader>(CACHED_HEADERS)
   private readonly blocks = new Map<Hex, Block>()
   private blockBytes = 0
 
-  constructor(modules: { reads: ChainReads }, config: ChainConfig) {
+  constructor(modules: { reads: BlockReads }, config: ChainConfig) {
     this.reads = modules.reads
     this.config = config
   }

@@ -1,4 +1,4 @@
-import type { Hex } from '../../lib/hex.ts'
+import { fromHex, type Hex } from '../../lib/hex.ts'
 import { isForkActive } from '../../rollup/protocol/config/forks.ts'
 import type { Fork } from '../../rollup/protocol/types.ts'
 import { childBaseFee } from '../block/headerRules.ts'
@@ -6,8 +6,14 @@ import type { ChainConfig } from '../config/chainConfig.ts'
 import { ChainError } from '../errors.ts'
 import { EvmPool } from '../evm/evmPool.ts'
 import type { Block, BlockHeader, Receipt, TransactionLocation } from '../primitives/block.ts'
-import type { FlatSource } from '../state/flatState.ts'
-import { StateDatabase, type StateDatabaseOptions, type StateStatistics } from '../state/stateDatabase.ts'
+import {
+  StateDatabase,
+  type StateDatabaseOptions,
+  type StateStatistics,
+  type StateView,
+} from '../state/stateDatabase.ts'
+import { ROOT_KEY } from '../state/stateKeys.ts'
+import { EMPTY_TRIE_ROOT } from '../state/trie.ts'
 import { WorldState } from '../state/worldState.ts'
 import type { TransactionTracer } from '../tracing/types.ts'
 import type { BlockReader } from './blockReader.ts'
@@ -26,8 +32,6 @@ export interface ChainViewModules {
   reads: ChainReads
   blocks: BlockReader
   labels: ChainLabels
-  /** What of the states can be read without their tries. */
-  flat?: FlatSource
 }
 
 /** All of a chain that needs no writing: blocks, states, and what is simulated on them. */
@@ -39,11 +43,10 @@ export class ChainView implements ReadableChain {
   private readonly blockReader: BlockReader
   private readonly labels: ChainLabels
   private readonly states: StateDatabase
-  private readonly flat: FlatSource | undefined
   private readonly simulation: SimulationModules
 
   constructor(
-    { reads, blocks, labels, flat }: ChainViewModules,
+    { reads, blocks, labels }: ChainViewModules,
     { config, genesis }: { config: ChainConfig; genesis: BlockHeader },
     caches: StateDatabaseOptions = {},
   ) {
@@ -52,7 +55,6 @@ export class ChainView implements ReadableChain {
     this.reads = reads
     this.blockReader = blocks
     this.labels = labels
-    this.flat = flat
     this.states = new StateDatabase({ store: reads }, caches)
     this.evms = new EvmPool({ ancestry: blocks }, config)
     this.simulation = { evms: this.evms, config, worldAt: (header) => this.worldAt(header) }
@@ -118,8 +120,8 @@ export class ChainView implements ReadableChain {
 
   async stateAt(blockHash: Hex): Promise<StateReader | undefined> {
     const header = this.blockReader.header(blockHash)
-    if (header === undefined || !this.hasState(header)) return undefined
-    return createStateReader(this.states, header.stateRoot, this.flat?.at(blockHash))
+    const view = header && this.viewOf(header)
+    return view && createStateReader(this.states, header.stateRoot, view)
   }
 
   async call(request: CallRequest, at: CallPlace, client: AbortSignal = NO_CLIENT): Promise<CallResult> {
@@ -169,16 +171,21 @@ export class ChainView implements ReadableChain {
     return this.states.statistics()
   }
 
-  protected hasState({ stateRoot }: BlockHeader): boolean {
-    return this.states.hasRoot(stateRoot)
+  protected hasState(header: BlockHeader): boolean {
+    return this.viewOf(header) !== undefined
+  }
+
+  private viewOf({ hash, stateRoot }: BlockHeader): StateView | undefined {
+    const view = this.reads.stateAt(hash)
+    const isThere = stateRoot === EMPTY_TRIE_ROOT || view?.node(ROOT_KEY, fromHex(stateRoot)) !== undefined
+    return isThere ? view : undefined
   }
 
   /** Throws ChainError when the state is not kept any more. */
   protected worldAt(header: BlockHeader): WorldState {
-    if (!this.hasState(header)) {
-      throw new ChainError('state-gone', `the state of block ${header.number} is not kept any more`)
-    }
-    return new WorldState(this.states, header.stateRoot, this.flat?.at(header.hash))
+    const view = this.viewOf(header)
+    if (view !== undefined) return new WorldState(this.states.at(view), header.stateRoot)
+    throw new ChainError('state-gone', `the state of block ${header.number} is not kept any more`)
   }
 
   private placeOf({ blockHash, ...changes }: CallPlace): SimulationPlace {

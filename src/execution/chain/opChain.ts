@@ -4,7 +4,7 @@ import type { Logger } from '../../lib/logger.ts'
 import { createSlots } from '../../lib/slots.ts'
 import { whenAborted } from '../../lib/untilAborted.ts'
 import { payloadId } from '../../rollup/protocol/index.ts'
-import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import { type PayloadEnvelope, ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { OpBuildJob } from '../block/buildJob.ts'
 import { createFeeSchedule } from '../block/feeSchedule.ts'
 import { SlowTransactions } from '../block/slowTransactions.ts'
@@ -17,12 +17,12 @@ import { BlockImporter } from './blockImporter.ts'
 import type { BuildJob, BuildRequest } from './building.ts'
 import { ChainView } from './chainView.ts'
 import type { ForkchoiceResult, ForkchoiceState, PayloadStatus } from './forkchoice.ts'
+import { BlockReplay, type BlockReplayModules } from './storage/blockReplay.ts'
 import { BlockStore } from './storage/blockStore.ts'
 import { CanonicalChain, type HeadMove, headerOfLabel } from './storage/canonicalChain.ts'
 import { ChainDatabase, unreadable } from './storage/chainDatabase.ts'
 import type { ChainReads } from './storage/chainReads.ts'
-import { DEFAULT_STATE_LIMITS, type GcMode, StateKeeper, type StateLimits } from './storage/stateKeeper.ts'
-import { StateRecovery } from './storage/stateRecovery.ts'
+import { DEFAULT_STATE_LIMITS, type GcMode, type StateLimits, StatePruner } from './storage/statePruner.ts'
 import type { Chain, ExecutedBlock, HeadChange, L1FeeSource } from './types.ts'
 
 export interface OpenChainModules {
@@ -40,7 +40,7 @@ export interface OpenChainOptions {
 
 interface OpenedChain {
   database: ChainDatabase
-  keeper: StateKeeper
+  pruner: StatePruner
   config: ChainConfig
   genesis: BlockHeader
   head: BlockHeader
@@ -65,8 +65,10 @@ export async function openChain(
         `datadir ${datadir} holds no chain: run "devium-geth init --datadir ${datadir} genesis.json" first`,
       )
     }
-    const keeper = await StateKeeper.open({ database, ...modules }, gcMode, { ...DEFAULT_STATE_LIMITS, ...limits })
-    const chain = new OpChain(modules, { database, keeper, config, genesis, head, blocks })
+    const base = blocks.header(database.baseBlock() ?? ZERO_HASH)
+    if (base === undefined) throw new Error('the block whose state is stored is missing')
+    const pruner = await StatePruner.open(database, base, gcMode, { ...DEFAULT_STATE_LIMITS, ...limits })
+    const chain = new OpChain(modules, { database, pruner, config, genesis, head, blocks })
     await chain.recover(datadir)
     return chain
   } catch (error) {
@@ -83,8 +85,8 @@ class OpChain extends ChainView implements Chain {
   private readonly lock = createSlots(1)
   private readonly canonical: CanonicalChain
   private readonly importer: BlockImporter
-  private readonly keeper: StateKeeper
-  private readonly recovery: StateRecovery
+  private readonly pruner: StatePruner
+  private readonly replay: BlockReplay
   private readonly logger: Logger
   private readonly slow = new SlowTransactions()
   private readonly executedListeners = new Set<(block: ExecutedBlock) => void>()
@@ -94,21 +96,21 @@ class OpChain extends ChainView implements Chain {
   private closed = false
 
   constructor(modules: OpenChainModules, opened: OpenedChain) {
-    const { blocks, database, keeper } = opened
+    const { blocks, database, pruner } = opened
     const canonical = new CanonicalChain({ database, blocks, clock: modules.clock }, opened.head)
-    super({ reads: keeper.reads(), blocks, labels: canonical, flat: keeper.flat }, opened)
+    super({ reads: pruner.reads(), blocks, labels: canonical }, opened)
     this.clock = modules.clock
     this.logger = modules.logger
     this.database = database
     this.blocks = blocks
     this.canonical = canonical
-    this.keeper = keeper
+    this.pruner = pruner
     const { evms, logger } = this
     const { signal } = modules
     evms.limit = this.closing.signal
     whenAborted(signal, () => this.closing.abort(signal?.reason))
     const worldAt = (header: BlockHeader) => this.worldAt(header)
-    const ensureState = (header: BlockHeader) => this.recovery.ensure(header)
+    const ensureState = (header: BlockHeader) => this.replay.ensure(header)
     const onExecuted = (block: ExecutedBlock) => {
       for (const listener of this.executedListeners) listener(block)
     }
@@ -117,33 +119,46 @@ class OpChain extends ChainView implements Chain {
       head: () => this.head(),
       evms,
       worldAt,
-      keeper,
+      pruner,
       ensureState,
       onExecuted,
       logger,
     }
     this.importer = new BlockImporter(importing, this.config)
-    this.recovery = new StateRecovery({
+    this.replay = new BlockReplay(this.replayModules())
+  }
+
+  private replayModules(): BlockReplayModules {
+    const { blocks, pruner, importer, logger, clock } = this
+    return {
       blocks,
       hasState: (header) => this.hasState(header),
-      execute: (block, parent) => this.importer.executeBlock(block, parent),
-      keep: (header, changes) => keeper.addAgain(header, changes),
-      prunedTo: () => keeper.prunedTo,
+      execute: (block, parent) => importer.executeBlock(block, parent),
+      keep: (header, changes) => pruner.addAgain(header, changes),
       logger,
-      clock: modules.clock,
-    })
+      clock,
+    }
   }
 
   /** Before anything else: brings back what the process before had in memory when it ended. Throws UsageError. */
   async recover(datadir: string): Promise<void> {
+    const { pruner } = this
     const { wasClosed } = await this.database.markOpen()
     const before = this.head()
-    const head = await this.recovery.findHead(before)
+    const atStart = new BlockReplay({
+      ...this.replayModules(),
+      hasState: (header) => pruner.isReady(header),
+      keep: async (header, changes) => {
+        await pruner.addAgain(header, changes)
+        await this.settleAtStart(header)
+      },
+    })
+    const head = await atStart.findHead(before)
     if (head === undefined) {
       throw unreadable(datadir, new Error(`no state of block ${before.number} or of one before it is there`))
     }
     if (head.hash !== before.hash) await this.canonical.goBackTo(head)
-    await this.keeper.flat.prepare(head)
+    await this.settleAtStart(head)
     const { number, hash } = head
     if (head.hash !== before.hash) {
       const fields = { number, hash, lost: before.number - number }
@@ -152,6 +167,10 @@ class OpChain extends ChainView implements Chain {
       const text = 'The database was not closed: the chain goes on from the last whole block that was written'
       this.logger.warn(text, { number, hash })
     }
+  }
+
+  private async settleAtStart(header: BlockHeader): Promise<void> {
+    if (await this.pruner.settle(header, this.finalized())) await this.pruner.write(header)
   }
 
   importPayload(envelope: PayloadEnvelope): Promise<PayloadStatus> {
@@ -167,7 +186,7 @@ class OpChain extends ChainView implements Chain {
       const refusal = this.importer.refusalOf(state.headBlockHash)
       if (refusal !== undefined) return refusal
       const header = this.blocks.header(state.headBlockHash)
-      if (header === undefined || !(await this.recovery.ensure(header))) return { status: 'SYNCING' }
+      if (header === undefined || !(await this.replay.ensure(header))) return { status: 'SYNCING' }
       await this.moveHead(this.canonical.plan(header, state))
       return { status: 'VALID', head: header }
     })
@@ -175,10 +194,10 @@ class OpChain extends ChainView implements Chain {
 
   private async moveHead(move: HeadMove): Promise<void> {
     const { head, added, removed } = move.change
-    const settle = () => this.keeper.settle(head, move.finalized)
+    const settle = () => this.pruner.settle(head, move.finalized)
     const written = this.canonical.write(move)
     // What is given up with a child of the head is decided by nothing that is being written: another thread is at that meanwhile.
-    const isChild = removed.length === 0 && added.length === 1
+    const isChild = removed.length === 0 && added.length === 1 && !this.pruner.leavesBase(head)
     const settled = isChild ? settle() : undefined
     await Promise.allSettled([written, settled])
     await written
@@ -191,7 +210,7 @@ class OpChain extends ChainView implements Chain {
     const { attributes, txSource, refundsWarming = false, signal } = request
     const parent = this.blocks.header(request.parentHash)
     if (parent === undefined) throw new ChainError('unknown-block', `block ${request.parentHash} is not known`)
-    if (!this.hasState(parent)) await this.lock.run(() => this.recovery.ensure(parent))
+    if (!this.hasState(parent)) await this.lock.run(() => this.replay.ensure(parent))
     return OpBuildJob.start(
       {
         evms: this.evms,
@@ -238,7 +257,7 @@ class OpChain extends ChainView implements Chain {
       if (this.closed) return
       this.closed = true
       try {
-        await this.keeper.writeLast()
+        await this.pruner.writeLast(this.head())
         await this.canonical.writeClosed()
       } finally {
         await this.database.close()
@@ -251,7 +270,7 @@ class OpChain extends ChainView implements Chain {
   }
 
   chainReads(): ChainReads {
-    return this.keeper.reads()
+    return this.pruner.reads()
   }
 
   /** Nobody waits for it but the next block. */
@@ -260,7 +279,7 @@ class OpChain extends ChainView implements Chain {
     this.writesStates = true
     void this.lock.run(async () => {
       try {
-        if (!this.closed) await this.keeper.write()
+        if (!this.closed) await this.pruner.write(this.head())
       } catch (error) {
         this.logger.error('States could not be written: tried again with the next block', { err: error })
       } finally {

@@ -2,15 +2,16 @@ import { bytesToBigInt, EMPTY_BYTES, equalBytes } from '../../lib/bytes.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { storageWord } from '../evm/storageWord.ts'
 import { type AccountRecord, EMPTY_CODE_HASH, EMPTY_STORAGE_ROOT } from '../state/account.ts'
-import type { FlatView } from '../state/flatState.ts'
-import type { StateDatabase } from '../state/stateDatabase.ts'
+import type { StateDatabase, StateSource, StateView } from '../state/stateDatabase.ts'
 import type { AccountProof, AccountState, StateReader } from './types.ts'
 
 const ABSENT: AccountRecord = { nonce: 0n, balance: 0n, storageRoot: EMPTY_STORAGE_ROOT, codeHash: EMPTY_CODE_HASH }
 
-/** State under one root, for reading: flat where `flat` reaches, but for proofs, which take the tries' nodes. */
-export function createStateReader(states: StateDatabase, root: Hex, flat?: FlatView): StateReader {
-  const record = (address: Hex) => states.readAccount(states.openTrie(fromHex(root)), address, flat)
+/** One state, for reading: without its tries where the view can, but for proofs, which take their nodes. */
+export function createStateReader(states: StateDatabase, root: Hex, view: StateView): StateReader {
+  const [flat, tries] = [states.at(view), states.at(view, false)]
+  const recordIn = (source: StateSource, address: Hex) => source.readAccount(source.openTrie(fromHex(root)), address)
+  const record = (address: Hex) => recordIn(flat, address)
   return {
     async account(address) {
       const found = record(address)
@@ -21,19 +22,19 @@ export function createStateReader(states: StateDatabase, root: Hex, flat?: FlatV
       return equalBytes(codeHash, EMPTY_CODE_HASH) ? EMPTY_BYTES : states.code(toHex(codeHash))
     },
     async storage(address, slot) {
-      return storageWord(states.readSlot(address, (record(address) ?? ABSENT).storageRoot, slot, flat))
+      return storageWord(flat.readSlot(address, (record(address) ?? ABSENT).storageRoot, slot, true))
     },
     async proof(address, slots): Promise<AccountProof> {
-      const account = states.readAccount(states.openTrie(fromHex(root)), address) ?? ABSENT
-      const storage = states.openTrie(account.storageRoot, address)
+      const account = recordIn(tries, address) ?? ABSENT
+      const storage = tries.openTrie(account.storageRoot, address)
       return {
         address,
         ...toState(account),
-        accountProof: states.openTrie(fromHex(root)).prove(states.hashKey(address)),
+        accountProof: tries.openTrie(fromHex(root)).prove(tries.hashKey(address)),
         storageProof: slots.map((key) => ({
           key,
-          value: bytesToBigInt(states.readSlot(address, account.storageRoot, key)),
-          proof: storage.prove(states.hashKey(key)),
+          value: bytesToBigInt(tries.readSlot(address, account.storageRoot, key, true)),
+          proof: storage.prove(tries.hashKey(key)),
         })),
       }
     },

@@ -15,7 +15,8 @@ import { SlowTransactions } from '../block/slowTransactions.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
 import { EvmPool } from '../evm/evmPool.ts'
 import type { Block, BlockHeader, Receipt } from '../primitives/block.ts'
-import { StateDatabase } from '../state/stateDatabase.ts'
+import { NO_STATE, StateDatabase } from '../state/stateDatabase.ts'
+import type { StateKey } from '../state/stateKeys.ts'
 import { WorldState } from '../state/worldState.ts'
 import { decodeHeader, sealHeader } from './storage/headerCodec.ts'
 
@@ -65,7 +66,8 @@ export async function executeStateless({
   preimages,
 }: StatelessBlock): Promise<{ block: Block; receipts: Receipt[] }> {
   const read = (hash: Uint8Array) => preimages.get(toHex(hash))
-  const world = new WorldState(new StateDatabase({ store: { node: read, code: read } }), parent.stateRoot)
+  const witness = { ...NO_STATE, node: (_: StateKey, hash: Uint8Array) => read(hash), code: read }
+  const world = new WorldState(new StateDatabase({ store: witness }).at(witness), parent.stateRoot)
   const header = (hash: Hex) => {
     if (hash === parent.hash) return parent
     const encoding = preimages.get(hash)

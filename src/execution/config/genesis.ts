@@ -19,13 +19,13 @@ import {
   ZERO_HASH,
 } from '../../rollup/protocol/index.ts'
 import { ChainDatabase } from '../chain/storage/chainDatabase.ts'
-import { DatabaseBatch } from '../chain/storage/databaseBatch.ts'
+import { DatabaseBatch, tableRange } from '../chain/storage/databaseBatch.ts'
 import { decodeHeader, encodeHeader, sealHeader } from '../chain/storage/headerCodec.ts'
+import { encodeVersion } from '../chain/storage/stateDisk.ts'
 import { slotValue } from '../evm/storageWord.ts'
 import type { BlockHeader } from '../primitives/block.ts'
-import { fromNodeKey } from '../state/nodeHistory.ts'
-import type { StateChanges } from '../state/stateChanges.ts'
-import { StateDatabase } from '../state/stateDatabase.ts'
+import { NO_STATE, StateDatabase } from '../state/stateDatabase.ts'
+import { bytesOfKey, type StateChanges } from '../state/stateKeys.ts'
 import { WorldState } from '../state/worldState.ts'
 import { encodeStoredReceipts } from '../tx/receiptCodec.ts'
 import type { ChainConfig } from './chainConfig.ts'
@@ -66,8 +66,7 @@ function allocate(alloc: unknown, onAccount: OnAccount): Allocation {
   if (!isObject(alloc)) {
     throw new UsageError('genesis.json: alloc: expected an object of accounts')
   }
-  const empty = new StateDatabase({ store: { node: () => undefined, code: () => undefined } })
-  const world = new WorldState(empty, EMPTY_TRIE_ROOT)
+  const world = new WorldState(new StateDatabase({ store: NO_STATE }).at(NO_STATE), EMPTY_TRIE_ROOT)
   const accounts = Object.entries(alloc)
   for (const [index, [key, value]] of accounts.entries()) {
     onAccount('read', index + 1, accounts.length)
@@ -240,7 +239,7 @@ async function writeGenesis(
     // Without its label, the last to be written, the rest counts for nothing.
     await writeState(database, state, startProgress)
     const hash = fromHex(header.hash)
-    batch.setFlatBlock(header.hash)
+    batch.setBase(header.hash)
     batch.putHeader(hash, encodeHeader(header))
     batch.put('body', hash, encodeRlp([]))
     batch.put('receipts', hash, encodeStoredReceipts([]))
@@ -254,8 +253,8 @@ async function writeGenesis(
 
 async function writeState(database: ChainDatabase, state: StateChanges, startProgress: StartProgress): Promise<void> {
   // An earlier init that was cut short may have left some, of another genesis.
-  await database.clearFlat()
-  const total = state.nodes.length + state.leaves.size + state.codes.length
+  for (const letter of ['A', 'O', 'a', 'o']) await database.clear(tableRange(letter))
+  const total = state.writes.size + state.codes.length
   const progress = startProgress({ what: 'Writing the genesis state', unit: 'entries' })
   let batch = new DatabaseBatch()
   let done = 0
@@ -270,8 +269,9 @@ async function writeState(database: ChainDatabase, state: StateChanges, startPro
   progress.end()
 }
 
-function* entriesOf({ nodes, leaves, codes }: StateChanges): Generator<(batch: DatabaseBatch) => void> {
-  for (const { key, encoding } of nodes) yield (batch) => batch.put('node', key, encoding)
+function* entriesOf({ writes, codes }: StateChanges): Generator<(batch: DatabaseBatch) => void> {
   for (const { hash, code } of codes) yield (batch) => batch.put('code', hash, code)
-  for (const [key, value] of leaves) if (value !== null) yield (batch) => batch.put('leaf', fromNodeKey(key), value)
+  for (const [key, value] of writes) {
+    if (value !== null) yield (batch) => batch.putPlace(bytesOfKey(key), encodeVersion({ value, number: 0 }))
+  }
 }

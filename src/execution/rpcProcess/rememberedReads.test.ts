@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Hex } from '../../lib/hex.ts'
 import type { ChainReads } from '../chain/storage/chainReads.ts'
+import { NO_STATE } from '../state/stateDatabase.ts'
+import { ROOT_KEY, type StateKey } from '../state/stateKeys.ts'
 import { rememberReads } from './rememberedReads.ts'
 
 const hashOf = (byte: number): Hex => `0x${byte.toString(16).padStart(2, '0').repeat(32)}`
-const ROOT = new Uint8Array(32).fill(7)
+const HASH = new Uint8Array(32).fill(7)
 
 /** Answers with what is there now, and notes each read. */
 function start() {
@@ -27,10 +29,13 @@ function start() {
       asked.push(`transaction ${hash.slice(0, 4)}`)
       return { blockHash: there.canonical, index: 0 }
     },
-    node: (_, owner) => {
-      asked.push(owner === undefined ? 'account node' : 'storage node')
-      return there.isKept ? Uint8Array.of(1) : undefined
-    },
+    stateAt: () => ({
+      ...NO_STATE,
+      node: (key) => {
+        asked.push(key === ROOT_KEY ? 'root' : 'another node')
+        return there.isKept ? Uint8Array.of(1) : undefined
+      },
+    }),
   }
   const reads = rememberReads(source, () => ({ ...labels }))
   /** The reads of the engine process. */
@@ -65,12 +70,14 @@ describe('remembered reads', () => {
 
   it('ask once a forkchoice whether a state is there', () => {
     const { labels, there, reads, askedBy } = start()
-    expect(askedBy((reads) => [reads.node(ROOT), reads.node(ROOT)])).toEqual(['account node'])
-    expect(askedBy((reads) => [reads.node(ROOT, ROOT), reads.node(ROOT, ROOT)])).toHaveLength(2)
+    const node = (reads: ChainReads, key: StateKey, block = 1) => reads.stateAt(hashOf(block))?.node(key, HASH)
+    expect(askedBy((reads) => [node(reads, ROOT_KEY), node(reads, ROOT_KEY)])).toEqual(['root'])
+    expect(askedBy((reads) => node(reads, ROOT_KEY, 2))).toEqual(['root'])
+    expect(askedBy((reads) => [node(reads, 'A1'), node(reads, 'A1')])).toHaveLength(2)
     there.isKept = false
-    expect(reads.node(ROOT)).toBeDefined()
+    expect(node(reads, ROOT_KEY)).toBeDefined()
     labels.version++
-    expect(reads.node(ROOT)).toBeUndefined()
+    expect(node(reads, ROOT_KEY)).toBeUndefined()
   })
 
   it('keep receipts, but for large ones', () => {

@@ -1,6 +1,8 @@
-import { type Hex, toHex } from '../../lib/hex.ts'
+import type { Hex } from '../../lib/hex.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import type { ChainReads, TransactionPosition } from '../chain/storage/chainReads.ts'
+import type { StateView } from '../state/stateDatabase.ts'
+import { ROOT_KEY } from '../state/stateKeys.ts'
 import type { LabelHashes } from './labelsFile.ts'
 
 const MAX_HASHES = 10_000
@@ -15,7 +17,8 @@ export function rememberReads(reads: ChainReads, labels: () => Pick<LabelHashes,
   const canonical = new LruMap<number, Hex>(MAX_HASHES)
   const positions = new LruMap<Hex, TransactionPosition>(MAX_TRANSACTIONS)
   const receipts = new LruMap<Hex, Uint8Array>(MAX_RECEIPTS)
-  const accountNodes = new LruMap<Hex, Uint8Array>(MAX_ROOTS)
+  /** Nodes by block. */
+  const roots = new LruMap<Hex, Uint8Array>(MAX_ROOTS)
   let before = labels()
   const forgetChanges = (): void => {
     const now = labels()
@@ -24,7 +27,7 @@ export function rememberReads(reads: ChainReads, labels: () => Pick<LabelHashes,
       positions.clear()
     }
     // States are given up with a forkchoice.
-    if (now.version !== before.version) accountNodes.clear()
+    if (now.version !== before.version) roots.clear()
     before = now
   }
   const remember = <K, V>(known: LruMap<K, V>, key: K, ask: () => V | undefined, mayKeep = (_: V) => true) => {
@@ -47,7 +50,12 @@ export function rememberReads(reads: ChainReads, labels: () => Pick<LabelHashes,
         ({ length }) => length <= MAX_RECEIPTS_BYTES,
       ),
     // Each call asks whether the root of its state is there.
-    node: (hash, owner) =>
-      owner === undefined ? remember(accountNodes, toHex(hash), () => reads.node(hash)) : reads.node(hash, owner),
+    stateAt(blockHash) {
+      const view = reads.stateAt(blockHash)
+      if (view === undefined) return undefined
+      const node: StateView['node'] = (key, hash) =>
+        key === ROOT_KEY ? remember(roots, blockHash, () => view.node(key, hash)) : view.node(key, hash)
+      return { ...view, node }
+    },
   }
 }

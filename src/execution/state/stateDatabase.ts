@@ -1,46 +1,52 @@
-import { EMPTY_BYTES } from '../../lib/bytes.ts'
+import { EMPTY_BYTES, equalBytes } from '../../lib/bytes.ts'
 import { DeviumError } from '../../lib/errors.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import { readRlpHeader } from '../../lib/rlp.ts'
+import { ChainError } from '../errors.ts'
 import { type AccountRecord, decodeAccount } from './account.ts'
-import type { FlatView } from './flatState.ts'
-import { toNodeKey } from './nodeHistory.ts'
-import { EMPTY_TRIE_ROOT, type NodeReader, openTrie, Trie } from './trie.ts'
+import { accountKey, nodePrefix, ROOT_KEY, type StateKey, slotKey } from './stateKeys.ts'
+import { type NodeReader, openTrie, Trie } from './trie.ts'
 import type { TrieNode } from './trieNode.ts'
 
-/** Where encoded trie nodes and code come from. Synchronous, because the state is read in the middle of opcodes. */
+/** One state, to be read in the middle of opcodes: synchronously. */
+export interface StateView {
+  /** An encoded trie node, by its place; or by its hash, where states are stored so. */
+  node(key: StateKey, hash: Uint8Array): Uint8Array | undefined
+  /** An account or a slot without a walk through the trie. null: there is none; undefined: the trie must be asked. */
+  leaf(key: StateKey): Uint8Array | null | undefined
+  /** Whether it is not kept any more. */
+  isGone(): boolean
+}
+
+/** Where states and code come from. */
 export interface StateStore {
-  /** By its hash; `owner` is the hash of the account's address for nodes of its storage. */
-  node(hash: Uint8Array, owner?: Uint8Array): Uint8Array | undefined
+  /** The state after a block; undefined where it is not kept, as far as that is known. */
+  stateAt(blockHash: Hex): StateView | undefined
   code(hash: Uint8Array): Uint8Array | undefined
 }
 
-/**
- * The key that a node is stored under: its hash, in storage tries XORed with the hash of the account's address. So no two
- * accounts share a node, and one that left a trie can be deleted. (Within one trie no two do: their paths differ.)
- */
-export function nodeKey(hash: Uint8Array, owner?: Uint8Array): Uint8Array {
-  if (owner === undefined) return hash
-  const key = new Uint8Array(32)
-  for (let index = 0; index < 32; index++) key[index] = (hash[index] ?? 0) ^ (owner[index] ?? 0)
-  return key
-}
+/** The empty state, in a store without code. */
+export const NO_STATE = {
+  node: () => undefined,
+  leaf: () => undefined,
+  isGone: () => false,
+  code: () => undefined,
+} satisfies StateView & Pick<StateStore, 'code'>
 
 /** The part that a WorldState uses. */
 export interface StateSource {
   /** Without `owner` the trie of the accounts, else the storage of the account with this address. */
   openTrie(root: Uint8Array, owner?: Hex): Trie
-  /** From `flat`, the leaves of the same state, where they reach. */
-  readAccount(trie: Trie, address: Hex, flat?: FlatView): AccountRecord | undefined
-  /** Without leading zeros; empty = zero. `flat` as above. */
-  readSlot(address: Hex, storageRoot: Uint8Array, slot: Hex, flat?: FlatView): Uint8Array
+  readAccount(trie: Trie, address: Hex): AccountRecord | undefined
+  /** Without leading zeros; empty = zero. `isStored`: the storage is that of the state which is stored. */
+  readSlot(address: Hex, storageRoot: Uint8Array, slot: Hex, isStored: boolean): Uint8Array
   code(hash: Hex): Uint8Array
   /** keccak256 of the bytes of an address or slot. */
   hashKey(key: Hex): Uint8Array
   /** Makes a committed trie known, so that later ones share its nodes in memory; so long are its new nodes, encoded. */
-  retain(trie: Trie, root: Hex, newEncodingBytes: number): void
+  retain(trie: Trie, root: Hex, newEncodingBytes: number, owner?: Hex): void
 }
 
 /** A trie node or code that must be there is not: the database is damaged, or a witness is incomplete. */
@@ -76,13 +82,13 @@ const CODE_MEMORY = 14
 const MAX_RETAINED_ROOTS = 1024
 const MAX_HASHED_KEYS = 100_000
 
-/** Opens tries over a store, and keeps decoded nodes, code and key hashes in memory within limits. */
-export class StateDatabase implements StateSource {
-  private readonly store: StateStore
+/** Keeps decoded nodes, code and key hashes of all states in memory within limits. */
+export class StateDatabase {
+  private readonly store: Pick<StateStore, 'code'>
   private readonly maxNodeBytes: number
   private readonly maxCodeBytes: number
-  /** Roots of recently used tries; their nodes share structure with each other. */
-  private readonly roots = new LruMap<Hex, TrieNode | null>(MAX_RETAINED_ROOTS)
+  /** Roots of recently used tries, by owner and hash; their nodes share structure with each other. */
+  private readonly roots = new LruMap<string, TrieNode | null>(MAX_RETAINED_ROOTS)
   private readonly codes = new Map<Hex, Uint8Array>()
   private readonly hashedKeys = new Map<Hex, Uint8Array>()
   private nodeBytes = 0
@@ -90,7 +96,7 @@ export class StateDatabase implements StateSource {
   private nodeReads = 0
   private readBytes = 0
 
-  constructor(modules: { store: StateStore }, options: StateDatabaseOptions = {}) {
+  constructor(modules: { store: Pick<StateStore, 'code'> }, options: StateDatabaseOptions = {}) {
     this.store = modules.store
     this.maxNodeBytes = options.maxNodeBytes ?? 160 * MEBIBYTE
     this.maxCodeBytes = options.maxCodeBytes ?? 64 * MEBIBYTE
@@ -101,13 +107,39 @@ export class StateDatabase implements StateSource {
     return { nodeBytes, codeBytes, nodeReads, readBytes }
   }
 
-  hasRoot(root: Hex): boolean {
-    return root === EMPTY_TRIE_ROOT || this.store.node(fromHex(root)) !== undefined
+  /** `isFlat` false: reads accounts and slots of the tries. */
+  at(view: StateView, isFlat = true): StateSource {
+    const place: Place = { view, isChanged: false }
+    return {
+      openTrie: (root, owner) => this.openTrie(place, root, owner),
+      readAccount: (trie, address) => {
+        const key = this.hashKey(address)
+        const leaf = isFlat ? view.leaf(accountKey(key)) : undefined
+        const encoding = leaf === undefined ? trie.get(key) : leaf
+        return encoding === undefined || encoding === null ? undefined : decodeAccount(encoding)
+      },
+      readSlot: (address, storageRoot, slot, isStored) => {
+        const key = this.hashKey(slot)
+        const leaf = isFlat && isStored ? view.leaf(slotKey(this.hashKey(address), key)) : undefined
+        const encoding = leaf === undefined ? this.openTrie(place, storageRoot, address).get(key) : leaf
+        if (encoding === undefined || encoding === null) return EMPTY_BYTES
+        const item = readRlpHeader(encoding, 0)
+        // A view would make V8 move the encoding out of its heap.
+        return encoding.slice(item.start, item.end)
+      },
+      code: (hash) => this.code(hash),
+      hashKey: (key) => this.hashKey(key),
+      retain: (trie, root, newEncodingBytes, owner) => {
+        place.isChanged = true
+        this.countNodes(newEncodingBytes)
+        this.roots.set(rootKey(root, owner), trie.rootNode())
+      },
+    }
   }
 
-  openTrie(root: Uint8Array, owner?: Hex): Trie {
-    const reader = this.readerOf(owner)
-    const key = toHex(root)
+  private openTrie(place: Place, root: Uint8Array, owner?: Hex): Trie {
+    const reader = this.readerOf(place, owner)
+    const key = rootKey(toHex(root), owner)
     const known = this.roots.get(key)
     if (known !== undefined) return new Trie(reader, known)
     const trie = openTrie(reader, root)
@@ -117,18 +149,16 @@ export class StateDatabase implements StateSource {
     return trie
   }
 
-  /** Makes a committed trie known, so that later ones share its nodes in memory. */
-  retain(trie: Trie, root: Hex, newEncodingBytes: number): void {
-    this.countNodes(newEncodingBytes)
-    this.roots.set(root, trie.rootNode())
-  }
-
-  private readerOf(owner: Hex | undefined): NodeReader {
-    const ownerHash = owner === undefined ? undefined : this.hashKey(owner)
+  private readerOf(place: Place, owner: Hex | undefined): NodeReader {
+    const prefix = owner === undefined ? ROOT_KEY : nodePrefix(this.hashKey(owner))
     return {
-      node: (hash) => {
-        const encoding = this.store.node(hash, ownerHash)
-        if (encoding === undefined) throw new MissingNodeError('trie node', toHex(hash))
+      node: (path, hash) => {
+        const encoding = place.view.node(prefix + path, hash)
+        // Another state may have another node there; below a root that is right, it is this one.
+        const isChecked = path === '' || place.isChanged
+        if (encoding === undefined || (isChecked && !equalBytes(keccak256(encoding), hash))) {
+          throw missing(place.view, hash)
+        }
         this.nodeReads += 1
         this.readBytes += encoding.length
         this.countNodes(encoding.length)
@@ -142,23 +172,6 @@ export class StateDatabase implements StateSource {
     if (this.nodeBytes <= this.maxNodeBytes) return
     this.nodeBytes = 0
     this.roots.clear()
-  }
-
-  readAccount(trie: Trie, address: Hex, flat?: FlatView): AccountRecord | undefined {
-    const key = this.hashKey(address)
-    const leaf = flat?.leaf(toNodeKey(key))
-    const encoding = leaf === undefined ? trie.get(key) : leaf
-    return encoding === undefined || encoding === null ? undefined : decodeAccount(encoding)
-  }
-
-  readSlot(address: Hex, storageRoot: Uint8Array, slot: Hex, flat?: FlatView): Uint8Array {
-    const key = this.hashKey(slot)
-    const leaf = flat?.leaf(toNodeKey(this.hashKey(address)) + toNodeKey(key))
-    const encoding = leaf === undefined ? this.openTrie(storageRoot, address).get(key) : leaf
-    if (encoding === undefined || encoding === null) return EMPTY_BYTES
-    const item = readRlpHeader(encoding, 0)
-    // A view would make V8 move the encoding out of its heap.
-    return encoding.slice(item.start, item.end)
   }
 
   code(hash: Hex): Uint8Array {
@@ -184,4 +197,20 @@ export class StateDatabase implements StateSource {
     }
     return hash
   }
+}
+
+/** Where tries are read from. */
+interface Place {
+  readonly view: StateView
+  /** Tries that were committed may have roots that others know, and nodes that the view has not. */
+  isChanged: boolean
+}
+
+function rootKey(root: Hex, owner: Hex | undefined): string {
+  return owner === undefined ? root : owner + root
+}
+
+function missing(view: StateView, hash: Uint8Array): DeviumError {
+  if (view.isGone()) return new ChainError('state-gone', 'the state is not kept any more')
+  return new MissingNodeError('trie node', toHex(hash))
 }

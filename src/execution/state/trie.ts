@@ -1,4 +1,4 @@
-import { concatBytes, EMPTY_BYTES, equalBytes } from '../../lib/bytes.ts'
+import { bytesToText, concatBytes, EMPTY_BYTES, equalBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
 import { keccak256Many } from '../../lib/wasm/manyHashes.ts'
@@ -21,14 +21,17 @@ export const EMPTY_TRIE_ROOT: Hex = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b9
 /** Nodes of one level that are hashed at once: their encodings stay in the processor's cache. */
 const HASHED_TOGETHER = 64
 
-/** Where nodes come from: encodings by their keccak256. */
+/** Nibbles from the root to a node, one character each. */
+export type NodePath = string
+
+/** Where encoded nodes come from. */
 export interface NodeReader {
-  /** Throws when the node is not there (a MissingNodeError). */
-  node(hash: Uint8Array): Uint8Array
+  /** Throws when no node with this hash is there (a MissingNodeError). */
+  node(path: NodePath, hash: Uint8Array): Uint8Array
 }
 
-/** Called for each new node that has a hash of its own. */
-export type NodeSink = (hash: Uint8Array, encoding: Uint8Array) => void
+/** Called for each new node that has a hash of its own; with null where there is none any more, before one comes there. */
+export type NodeSink = (path: NodePath, encoding: Uint8Array | null) => void
 
 /**
  * A Merkle Patricia trie over keys of equal length (already hashed by the caller). Changes stay in memory and are
@@ -37,8 +40,8 @@ export type NodeSink = (hash: Uint8Array, encoding: Uint8Array) => void
 export class Trie {
   private readonly reader: NodeReader
   private root: TrieNode | null
-  /** Hashes of nodes that were part of the trie when it was opened, and are so no longer. */
-  private replaced: Uint8Array[] = []
+  /** Where a node was taken away since the last commit. */
+  private vacated: NodePath[] = []
 
   constructor(reader: NodeReader, root: TrieNode | null) {
     this.reader = reader
@@ -63,9 +66,10 @@ export class Trie {
       if (node.kind === 'leaf') return endsWith(nibbles, depth, node.key) ? node.value : undefined
       if (node.kind === 'extension') {
         if (!matchesAt(nibbles, depth, node.key)) return undefined
-        depth += node.key.length
-        node = this.onlyChild(node)
-      } else node = this.childAt(node, nibbles[depth++] ?? 0)
+        const matched = node.key.length
+        node = this.onlyChild(node, nibbles, depth)
+        depth += matched
+      } else node = this.childAt(node, nibbles[depth] ?? 0, nibbles, depth++)
     }
     return undefined
   }
@@ -79,26 +83,18 @@ export class Trie {
     this.root = this.remove(this.loadedRoot(), toNibbles(key), 0)
   }
 
-  /** Hashes of nodes that left the trie since it was opened or since this was called last. */
-  takeReplaced(): Uint8Array[] {
-    const { replaced } = this
-    this.replaced = []
-    return replaced
-  }
-
   /**
-   * Tells of each node, with its nibbles: those on the way, and a leaf's or an extension's own. Its `ref` is its hash
-   * where it has one. Reads the whole trie, which must be committed.
+   * Tells of each node, with the nibbles on the way to it. Its `ref` is its hash where it has one. Reads the whole trie,
+   * which must be committed.
    */
-  forEachNode(tell: (node: LoadedNode, nibbles: Uint8Array) => void): void {
+  forEachNode(tell: (node: LoadedNode, above: Uint8Array) => void): void {
     const visit = (node: LoadedNode | null, above: Uint8Array): void => {
       if (node === null) return
-      const nibbles = node.kind === 'branch' ? above : concatBytes(above, node.key)
-      tell(node, nibbles)
-      if (node.kind === 'extension') visit(this.onlyChild(node), nibbles)
+      tell(node, above)
+      if (node.kind === 'extension') visit(this.onlyChild(node, above, above.length), concatBytes(above, node.key))
       if (node.kind !== 'branch') return
       for (let index = 0; index < 16; index++) {
-        visit(this.childAt(node, index), concatBytes(nibbles, Uint8Array.of(index)))
+        visit(this.childAt(node, index, above, above.length), concatBytes(above, Uint8Array.of(index)))
       }
     }
     visit(this.loadedRoot(), EMPTY_BYTES)
@@ -107,14 +103,16 @@ export class Trie {
   /** Hashes what changed, bottom up, giving each new node to `sink`. Returns the root hash. */
   commit(sink: NodeSink): Hex {
     const { root } = this
+    for (const path of this.vacated) sink(path, null)
+    this.vacated = []
     if (root === null) return EMPTY_TRIE_ROOT
     if (root.kind === 'hash') return toHex(root.ref)
     for (const level of this.changedLevels(root).reverse()) this.hashLevel(level, sink)
     const ref = requireRef(root)
     if (ref.length === 32) return toHex(ref)
-    // The root is stored under its hash even when it is short enough to be embedded.
+    // The root is stored even when it is short enough to be embedded.
     const hash = keccak256(ref)
-    sink(hash, ref)
+    sink('', ref)
     return toHex(hash)
   }
 
@@ -130,27 +128,33 @@ export class Trie {
       if (node.kind === 'leaf') break
       if (node.kind === 'extension') {
         if (!matchesAt(nibbles, depth, node.key)) break
-        depth += node.key.length
-        node = this.onlyChild(node)
-      } else node = this.childAt(node, nibbles[depth++] ?? 0)
+        const matched = node.key.length
+        node = this.onlyChild(node, nibbles, depth)
+        depth += matched
+      } else node = this.childAt(node, nibbles[depth] ?? 0, nibbles, depth++)
     }
     return proof
   }
 
   /** The changed nodes by their level; what is below one that did not change did not either. */
-  private changedLevels(root: LoadedNode): LoadedNode[][] {
-    const levels: LoadedNode[][] = []
-    let level: LoadedNode[] = root.ref === null ? [root] : []
-    while (level.length > 0) {
+  private changedLevels(root: LoadedNode): Level[] {
+    const levels: Level[] = []
+    let level: Level = root.ref === null ? { nodes: [root], paths: [''] } : { nodes: [], paths: [] }
+    while (level.nodes.length > 0) {
       levels.push(level)
-      const below: LoadedNode[] = []
-      const add = (child: TrieNode | null): void => {
-        if (child !== null && child.kind !== 'hash' && child.ref === null) below.push(child)
+      const below: Level = { nodes: [], paths: [] }
+      const add = (child: TrieNode | null, path: NodePath): void => {
+        if (child === null || child.kind === 'hash' || child.ref !== null) return
+        below.nodes.push(child)
+        below.paths.push(path)
       }
-      for (const node of level) {
-        if (node.kind === 'extension') add(node.child)
+      for (const [position, node] of level.nodes.entries()) {
+        const path = level.paths[position] ?? ''
+        if (node.kind === 'extension') add(node.child, path + pathText(node.key, node.key.length))
         if (node.kind !== 'branch') continue
-        for (let index = 0; index < 16; index++) if (node.isChanged(index)) add(node.child(index))
+        for (let index = 0; index < 16; index++) {
+          if (node.isChanged(index)) add(node.child(index), path + NIBBLES[index])
+        }
       }
       level = below
     }
@@ -158,98 +162,86 @@ export class Trie {
   }
 
   /** Nodes of one level, whose children have their `ref`. */
-  private hashLevel(level: readonly LoadedNode[], sink: NodeSink): void {
-    const [first] = level
-    if (first !== undefined && level.length === 1) {
-      const encoding = encode(first)
-      if (encoding !== undefined) keepHash(first, encoding, keccak256(encoding), sink)
-      return
-    }
-    for (let start = 0; start < level.length; start += HASHED_TOGETHER) {
+  private hashLevel(level: Level, sink: NodeSink): void {
+    const { length } = level.nodes
+    for (let start = 0; start < length; start += HASHED_TOGETHER) {
       const nodes: LoadedNode[] = []
+      const paths: NodePath[] = []
       const encodings: Uint8Array[] = []
-      const end = Math.min(start + HASHED_TOGETHER, level.length)
+      const end = Math.min(start + HASHED_TOGETHER, length)
       for (let index = start; index < end; index++) {
-        const node = level[index]
-        const encoding = node && encode(node)
-        if (node === undefined || encoding === undefined) continue
-        nodes.push(node)
-        encodings.push(encoding)
+        const node = level.nodes[index]
+        if (node === undefined) continue
+        const path = level.paths[index] ?? ''
+        const encoding = encode(node)
+        // A longer one may have been there.
+        if (encoding === undefined) sink(path, null)
+        else {
+          nodes.push(node)
+          paths.push(path)
+          encodings.push(encoding)
+        }
       }
-      const hashes = keccak256Many(encodings)
+      const [first] = encodings
+      const hashes = first !== undefined && encodings.length === 1 ? [keccak256(first)] : keccak256Many(encodings)
       for (let index = 0; index < nodes.length; index++) {
         const [node, encoding, hash] = [nodes[index], encodings[index], hashes[index]]
-        if (node !== undefined && encoding !== undefined && hash !== undefined) keepHash(node, encoding, hash, sink)
+        if (node === undefined || encoding === undefined || hash === undefined) continue
+        node.ref = hash
+        sink(paths[index] ?? '', encoding)
       }
     }
   }
 
-  private load(node: HashNode): LoadedNode {
-    const loaded = decodeNode(this.reader.node(node.ref))
+  private load(node: HashNode, path: NodePath): LoadedNode {
+    const loaded = decodeNode(this.reader.node(path, node.ref))
     loaded.ref = node.ref
     return loaded
   }
 
-  // Loaded nodes replace their HashNode in the parent, shared or not: they stand for the same content.
+  // Loaded nodes replace their HashNode in the parent, shared or not: they stand for the same content. The first `depth`
+  // nibbles of `key` lead to the parent.
 
   private loadedRoot(): LoadedNode | null {
     if (this.root === null || this.root.kind !== 'hash') return this.root
-    const loaded = this.load(this.root)
+    const loaded = this.load(this.root, '')
     this.root = loaded
     return loaded
   }
 
-  private childAt(node: BranchNode, index: number): LoadedNode | null {
+  private childAt(node: BranchNode, index: number, key: Uint8Array, depth: number): LoadedNode | null {
     const child = node.child(index)
     if (child?.kind !== 'hash') return child
-    const loaded = this.load(child)
+    const loaded = this.load(child, pathText(key, depth) + NIBBLES[index])
     node.children[index] = loaded
     return loaded
   }
 
-  private onlyChild(node: ExtensionNode): LoadedNode {
+  private onlyChild(node: ExtensionNode, key: Uint8Array, depth: number): LoadedNode {
     if (node.child.kind !== 'hash') return node.child
-    const loaded = this.load(node.child)
+    const loaded = this.load(node.child, pathText(key, depth) + pathText(node.key, node.key.length))
     node.child = loaded
     return loaded
-  }
-
-  private noteReplaced(node: LoadedNode): void {
-    // Shorter ones stand inside of their parents.
-    if (node.ref?.length === 32) this.replaced.push(node.ref)
-  }
-
-  private withChild(node: BranchNode, index: number, child: TrieNode | null): BranchNode {
-    this.noteReplaced(node)
-    const target = node.ref === null ? node : node.copy()
-    target.setChild(index, child)
-    return target
   }
 
   private insert(node: LoadedNode | null, key: Uint8Array, depth: number, value: Uint8Array): LoadedNode {
     if (node === null) return new LeafNode(key.subarray(depth), value)
     if (node.kind === 'branch') {
       const index = key[depth] ?? 0
-      const child = this.childAt(node, index)
+      const child = this.childAt(node, index, key, depth)
       const next = this.insert(child, key, depth + 1, value)
       // The same object: either nothing changed, or it was dirty before and so was this node.
-      if (next === child) return node
-      return this.withChild(node, index, next)
+      return next === child ? node : withChild(node, index, next)
     }
     const shared = sharedPrefix(key, depth, node.key)
     if (shared === node.key.length) {
       if (node.kind === 'leaf') {
-        if (equalBytes(node.value, value)) return node
-        this.noteReplaced(node)
-        return new LeafNode(node.key, value)
+        return equalBytes(node.value, value) ? node : new LeafNode(node.key, value)
       }
-      const child = this.onlyChild(node)
+      const child = this.onlyChild(node, key, depth)
       const next = this.insert(child, key, depth + shared, value)
-      if (next === child) return node
-      this.noteReplaced(node)
-      return new ExtensionNode(node.key, next)
+      return next === child ? node : new ExtensionNode(node.key, next)
     }
-    this.noteReplaced(node)
     const branch = BranchNode.empty()
     branch.setChild(node.key[shared] ?? 0, shorten(node, shared + 1))
     branch.setChild(key[depth + shared] ?? 0, new LeafNode(key.subarray(depth + shared + 1), value))
@@ -260,41 +252,62 @@ export class Trie {
     if (node === null) return null
     if (node.kind === 'leaf') {
       if (!endsWith(key, depth, node.key)) return node
-      this.noteReplaced(node)
+      this.vacated.push(pathText(key, depth))
       return null
     }
     if (node.kind === 'extension') {
       if (!matchesAt(key, depth, node.key)) return node
-      const child = this.onlyChild(node)
-      const next = this.remove(child, key, depth + node.key.length)
+      const child = this.onlyChild(node, key, depth)
+      const below = depth + node.key.length
+      const next = this.remove(child, key, below)
       if (next === child) return node
-      this.noteReplaced(node)
       // A branch below an extension keeps at least one child.
-      return next === null ? null : this.prefix(node.key, next)
+      if (next === null) return null
+      if (next.kind !== 'branch') this.vacated.push(pathText(key, below))
+      return prefix(node.key, next)
     }
     const index = key[depth] ?? 0
-    const child = this.childAt(node, index)
+    const child = this.childAt(node, index, key, depth)
     const next = this.remove(child, key, depth + 1)
     if (next === child) return node
-    if (next !== null) return this.withChild(node, index, next)
+    if (next !== null) return withChild(node, index, next)
     let last = -1
     for (let i = 0; i < 16; i++) {
       if (i === index || !node.has(i)) continue
-      if (last !== -1) return this.withChild(node, index, null)
+      if (last !== -1) return withChild(node, index, null)
       last = i
     }
-    this.noteReplaced(node)
-    const only = last === -1 ? null : this.childAt(node, last)
-    return only === null ? null : this.prefix(Uint8Array.of(last), only)
+    const only = last === -1 ? null : this.childAt(node, last, key, depth)
+    if (only === null) return null
+    // A leaf or an extension moves up to where the branch was.
+    if (only.kind !== 'branch') this.vacated.push(pathText(key, depth) + NIBBLES[last])
+    return prefix(Uint8Array.of(last), only)
   }
+}
 
-  /** The node with nibbles put in front of its path; leaves and extensions absorb them. */
-  private prefix(nibbles: Uint8Array, node: LoadedNode): LoadedNode {
-    if (node.kind === 'branch') return new ExtensionNode(nibbles, node)
-    this.noteReplaced(node)
-    if (node.kind === 'leaf') return new LeafNode(concatBytes(nibbles, node.key), node.value)
-    return new ExtensionNode(concatBytes(nibbles, node.key), node.child)
-  }
+/** Changed nodes, with their paths. */
+interface Level {
+  nodes: LoadedNode[]
+  paths: NodePath[]
+}
+
+const NIBBLES = Array.from({ length: 16 }, (_, nibble) => String.fromCharCode(nibble))
+
+function pathText(nibbles: Uint8Array, length: number): NodePath {
+  return length === 0 ? '' : bytesToText(nibbles.subarray(0, length), 'latin1')
+}
+
+function withChild(node: BranchNode, index: number, child: TrieNode | null): BranchNode {
+  const target = node.ref === null ? node : node.copy()
+  target.setChild(index, child)
+  return target
+}
+
+/** The node with nibbles put in front of its path; leaves and extensions absorb them. */
+function prefix(nibbles: Uint8Array, node: LoadedNode): LoadedNode {
+  if (node.kind === 'branch') return new ExtensionNode(nibbles, node)
+  if (node.kind === 'leaf') return new LeafNode(concatBytes(nibbles, node.key), node.value)
+  return new ExtensionNode(concatBytes(nibbles, node.key), node.child)
 }
 
 /** What is to be hashed; undefined where the node is short enough to stand for itself. */
@@ -304,11 +317,6 @@ function encode(node: LoadedNode): Uint8Array | undefined {
   if (encoding.length >= 32) return encoding
   node.ref = encoding
   return undefined
-}
-
-function keepHash(node: LoadedNode, encoding: Uint8Array, hash: Uint8Array, sink: NodeSink): void {
-  node.ref = hash
-  sink(hash, encoding)
 }
 
 /** Opens the trie with that root; nothing is read yet. */

@@ -2,30 +2,38 @@ import { MerkleStateManager } from '@ethereumjs/statemanager'
 import { Account, createAddressFromString } from '@ethereumjs/util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bigIntToMinimalBytes } from '../../lib/bytes.ts'
+import { bigIntToMinimalBytes, concatBytes } from '../../lib/bytes.ts'
+import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { EMPTY_CODE_HASH, EMPTY_STORAGE_ROOT } from './account.ts'
-import type { LeafKey, StateChanges } from './stateChanges.ts'
-import { MissingNodeError, nodeKey, StateDatabase, type StateStore } from './stateDatabase.ts'
-import { EMPTY_TRIE_ROOT } from './trie.ts'
+import { MissingNodeError, NO_STATE, StateDatabase, type StateSource, type StateView } from './stateDatabase.ts'
+import { isNodeKey, nodePrefix, type StateChanges, type StateKey } from './stateKeys.ts'
+import { EMPTY_TRIE_ROOT, type Trie } from './trie.ts'
+import { fromNibbles } from './trieNode.ts'
 import { WorldState } from './worldState.ts'
 
-class MemoryStore implements StateStore {
+/** All states by the hashes of their nodes, and the last one by places. */
+class MemoryStore {
   readonly nodes = new Map<Hex, Uint8Array>()
+  readonly places = new Map<StateKey, Uint8Array>()
   readonly codes = new Map<Hex, Uint8Array>()
 
-  node(hash: Uint8Array, owner?: Uint8Array): Uint8Array | undefined {
-    return this.nodes.get(toHex(nodeKey(hash, owner)))
-  }
+  readonly byHash: StateView = { ...NO_STATE, node: (_, hash) => this.nodes.get(toHex(hash)) }
+  readonly byPlace: StateView = { ...NO_STATE, node: (key) => this.places.get(key) }
+  readonly flat: StateView = { ...this.byPlace, leaf: (key) => this.places.get(key) ?? null }
 
   code(hash: Uint8Array): Uint8Array | undefined {
     return this.codes.get(toHex(hash))
   }
 
-  write(changes: StateChanges): void {
-    for (const { key, encoding } of changes.nodes) this.nodes.set(toHex(key), encoding)
-    for (const { hash, code } of changes.codes) this.codes.set(toHex(hash), code)
+  write({ writes, codes }: StateChanges): void {
+    for (const [key, value] of writes) {
+      if (value === null) this.places.delete(key)
+      else this.places.set(key, value)
+      if (value !== null && isNodeKey(key)) this.nodes.set(toHex(keccak256(value)), value)
+    }
+    for (const { hash, code } of codes) this.codes.set(toHex(hash), code)
   }
 }
 
@@ -112,18 +120,26 @@ async function referenceRoot(accounts: Map<number, ModelAccount>): Promise<Hex> 
   return toHex(await manager.getStateRoot())
 }
 
-/** Of all nodes below the root, in the tries of accounts and storage. */
-function keysOfState(database: StateDatabase, root: Hex): Set<Hex> {
-  const keys = new Set<Hex>()
-  database.openTrie(fromHex(root)).forEachNode(({ ref }) => ref?.length === 32 && keys.add(toHex(nodeKey(ref))))
-  const world = new WorldState(database, root)
+/** Of all nodes and leaves below the root, in the tries of accounts and storage. */
+function keysOfState(source: StateSource, root: Hex): Set<StateKey> {
+  const keys = new Set<StateKey>()
+  const world = new WorldState(source, root)
+  const visit = (trie: Trie, owner?: Uint8Array) =>
+    trie.forEachNode((node, above) => {
+      if (node.ref?.length === 32) keys.add(nodePrefix(owner) + textOf(above))
+      if (node.kind !== 'leaf') return
+      const leaf = textOf(fromNibbles(concatBytes(above, node.key)))
+      keys.add(owner === undefined ? `a${leaf}` : `o${textOf(owner)}${leaf}`)
+    })
+  visit(source.openTrie(fromHex(root)))
   for (let index = 0; index < 5; index++) {
     const owner = address(index)
-    const trie = database.openTrie(fromHex(world.storageRoot(owner)), owner)
-    trie.forEachNode(({ ref }) => ref?.length === 32 && keys.add(toHex(nodeKey(ref, database.hashKey(owner)))))
+    visit(source.openTrie(fromHex(world.storageRoot(owner)), owner), source.hashKey(owner))
   }
   return keys
 }
+
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1')
 
 function apply(world: WorldState, model: Model, step: Action): void {
   switch (step.kind) {
@@ -198,12 +214,9 @@ describe('WorldState', () => {
           const store = new MemoryStore()
           // With no room for nodes, everything is read back from the store.
           const options = dropsNodes ? { maxNodeBytes: 0, maxCodeBytes: 0 } : {}
-          const database = new StateDatabase({ store }, options)
+          const source = new StateDatabase({ store }, options).at(isFlat ? store.flat : store.byPlace)
           const model = new Model()
-          const lives = new Map<Hex, number>()
-          const leaves = new Map<LeafKey, Uint8Array | null>()
-          const flat = isFlat ? { leaf: (key: LeafKey) => leaves.get(key) ?? null } : undefined
-          let world = new WorldState(database, EMPTY_TRIE_ROOT)
+          let world = new WorldState(source, EMPTY_TRIE_ROOT)
           for (const step of [...steps, { kind: 'block' as const }]) {
             apply(world, model, step)
             if (step.kind !== 'block') continue
@@ -211,14 +224,10 @@ describe('WorldState', () => {
             world.endTransaction()
             const changes = world.commit()
             store.write(changes)
-            for (const { key } of changes.nodes) lives.set(toHex(key), (lives.get(toHex(key)) ?? 0) + 1)
-            for (const key of changes.replaced) lives.set(toHex(key), (lives.get(toHex(key)) ?? 0) - 1)
-            // What was added and not replaced is the state: no more, no less.
-            const living = [...lives].filter(([, count]) => count !== 0)
-            expect(new Map(living)).toEqual(new Map([...keysOfState(database, changes.root)].map((key) => [key, 1])))
+            // What was written over is the state: no more, no less.
+            expect(new Set(store.places.keys())).toEqual(keysOfState(source, changes.root))
             expect(changes.root).toBe(await referenceRoot(model.accounts))
-            for (const [key, leaf] of changes.leaves) leaves.set(key, leaf)
-            world = new WorldState(database, changes.root, flat)
+            world = new WorldState(source, changes.root)
             expectSame(world, model)
           }
         },
@@ -238,7 +247,7 @@ describe('WorldState', () => {
     )
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
-        const world = new WorldState(new StateDatabase({ store: new MemoryStore() }), EMPTY_TRIE_ROOT)
+        const world = new WorldState(new StateDatabase({ store: NO_STATE }).at(NO_STATE), EMPTY_TRIE_ROOT)
         const model = new Model()
         for (const account of [0, 1]) apply(world, model, { kind: 'balance', account, amount: 1n })
         while (model.depth > 0 || steps.length > 0) {
@@ -252,7 +261,7 @@ describe('WorldState', () => {
   })
 
   it('tells the value at the start of the transaction from the current one', () => {
-    const world = new WorldState(new StateDatabase({ store: new MemoryStore() }), EMPTY_TRIE_ROOT)
+    const world = new WorldState(new StateDatabase({ store: NO_STATE }).at(NO_STATE), EMPTY_TRIE_ROOT)
     world.addBalance(address(0), 1n)
     world.putStorage(address(0), slot(1), Uint8Array.of(1))
     world.endTransaction()
@@ -268,11 +277,11 @@ describe('WorldState', () => {
 
   it('keeps every earlier state readable', () => {
     const store = new MemoryStore()
-    const database = new StateDatabase({ store })
+    const source = new StateDatabase({ store }).at(store.byHash)
     const roots: Hex[] = []
     let root: Hex = EMPTY_TRIE_ROOT
     for (let i = 1; i <= 20; i++) {
-      const world = new WorldState(database, root)
+      const world = new WorldState(source, root)
       world.addBalance(address(0), 1n)
       world.putStorage(address(0), slot(0), Uint8Array.of(i))
       const changes = world.commit()
@@ -281,20 +290,25 @@ describe('WorldState', () => {
       roots.push(root)
     }
     for (const [index, earlier] of roots.entries()) {
-      const world = new WorldState(new StateDatabase({ store }), earlier)
+      const world = new WorldState(new StateDatabase({ store }).at(store.byHash), earlier)
       expect(world.balance(address(0))).toBe(BigInt(index + 1))
       expect(world.storage(address(0), slot(0))).toEqual(Uint8Array.of(index + 1))
     }
   })
 
   it('names the node that is missing', () => {
-    const open = () => new WorldState(new StateDatabase({ store: new MemoryStore() }), `0x${'ab'.repeat(32)}`)
-    expect(open).toThrow(MissingNodeError)
-    expect(open).toThrow('0xabab')
+    const open = (view: StateView) =>
+      new WorldState(new StateDatabase({ store: NO_STATE }).at(view), `0x${'ab'.repeat(32)}`)
+    expect(() => open(NO_STATE)).toThrow(MissingNodeError)
+    expect(() => open(NO_STATE)).toThrow('0xabab')
+    // Another state has another node at that place.
+    const other = { ...NO_STATE, node: () => fromHex('0xc0') }
+    expect(() => open(other)).toThrow(MissingNodeError)
+    expect(() => open({ ...other, isGone: () => true })).toThrow('the state is not kept any more')
   })
 
   it('refuses to end a transaction with open checkpoints', () => {
-    const world = new WorldState(new StateDatabase({ store: new MemoryStore() }), EMPTY_TRIE_ROOT)
+    const world = new WorldState(new StateDatabase({ store: NO_STATE }).at(NO_STATE), EMPTY_TRIE_ROOT)
     world.checkpoint()
     expect(() => world.endTransaction()).toThrow('open checkpoints')
   })
@@ -307,13 +321,14 @@ describe('what is kept in memory', () => {
     { id: 'nothing, where a node takes more than there may be', maxNodeBytes: 2_000, isKept: false },
   ])('of trie nodes is $id', ({ maxNodeBytes, isKept }) => {
     const store = new MemoryStore()
-    const world = new WorldState(new StateDatabase({ store }), EMPTY_TRIE_ROOT)
+    const world = new WorldState(new StateDatabase({ store }).at(store.byPlace), EMPTY_TRIE_ROOT)
     for (let index = 0; index < 4; index++) world.addBalance(address(index), 1n)
     const changes = world.commit()
     store.write(changes)
     const states = new StateDatabase({ store }, { maxNodeBytes })
     const readAll = () => {
-      for (let index = 0; index < 4; index++) new WorldState(states, changes.root).balance(address(index))
+      for (let index = 0; index < 4; index++)
+        new WorldState(states.at(store.byPlace), changes.root).balance(address(index))
       return states.statistics().nodeReads
     }
     const first = readAll()

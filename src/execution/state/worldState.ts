@@ -1,11 +1,9 @@
-import { concatBytes, EMPTY_BYTES, equalBytes } from '../../lib/bytes.ts'
+import { bytesToText, concatBytes, EMPTY_BYTES, equalBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { type AccountRecord, EMPTY_CODE_HASH, EMPTY_STORAGE_ROOT, encodeAccount, isEmptyAccount } from './account.ts'
-import type { FlatView } from './flatState.ts'
-import { toNodeKey } from './nodeHistory.ts'
-import type { StateChanges } from './stateChanges.ts'
-import { nodeKey, type StateSource } from './stateDatabase.ts'
+import type { StateSource } from './stateDatabase.ts'
+import { accountKey, nodePrefix, type StateChanges, slotKey } from './stateKeys.ts'
 import { EMPTY_TRIE_ROOT, type Trie } from './trie.ts'
 import { fromNibbles } from './trieNode.ts'
 
@@ -31,7 +29,6 @@ type JournalEntry =
  */
 export class WorldState {
   private readonly source: StateSource
-  private readonly flat: FlatView | undefined
   private readonly trie: Trie
   private readonly accounts = new Map<Hex, AccountRecord | undefined>()
   /** As they are in the trie, with their keys there. */
@@ -45,10 +42,8 @@ export class WorldState {
   private journal: JournalEntry[] = []
   private checkpoints: number[] = []
 
-  /** `flat`: the leaves of the same state. */
-  constructor(source: StateSource, root: Hex, flat?: FlatView) {
+  constructor(source: StateSource, root: Hex) {
     this.source = source
-    this.flat = flat
     this.trie = source.openTrie(fromHex(root))
   }
 
@@ -56,7 +51,7 @@ export class WorldState {
   account(address: Hex): AccountRecord | undefined {
     const known = this.accounts.get(address)
     if (known !== undefined || this.accounts.has(address)) return known
-    const record = this.source.readAccount(this.trie, address, this.flat)
+    const record = this.source.readAccount(this.trie, address)
     this.accounts.set(address, record)
     // Found now, just after it was looked up, it is at hand.
     this.committed.set(address, { key: this.source.hashKey(address), record })
@@ -114,7 +109,7 @@ export class WorldState {
     const storage = this.storageOf(address)
     const known = storage.slots.get(slot)
     if (known !== undefined) return known
-    const value = this.source.readSlot(address, storage.baseRoot, slot, storage.isOriginal ? this.flat : undefined)
+    const value = this.source.readSlot(address, storage.baseRoot, slot, storage.isOriginal)
     storage.slots.set(slot, value)
     return value
   }
@@ -220,7 +215,7 @@ export class WorldState {
    * account that is through, of how many.
    */
   commit(onAccount?: (done: number, total: number) => void): StateChanges {
-    const changes: StateChanges = { root: EMPTY_TRIE_ROOT, nodes: [], replaced: [], codes: [], leaves: new Map() }
+    const changes: StateChanges = { root: EMPTY_TRIE_ROOT, writes: new Map(), codes: [] }
     const total = this.dirtyAccounts.size
     let done = 0
     for (const address of this.dirtyAccounts) {
@@ -230,7 +225,7 @@ export class WorldState {
     this.dirtyAccounts.clear()
     this.journal = []
     for (const [hash, code] of this.newCodes) changes.codes.push({ hash: fromHex(hash), code })
-    changes.root = this.commitTrie(this.trie, undefined, changes)
+    changes.root = this.commitTrie(this.trie, changes)
     return changes
   }
 
@@ -239,14 +234,14 @@ export class WorldState {
     return toHex(this.account(address)?.storageRoot ?? EMPTY_STORAGE_ROOT)
   }
 
-  private commitTrie(trie: Trie, owner: Uint8Array | undefined, { nodes, replaced }: StateChanges): Hex {
+  private commitTrie(trie: Trie, { writes }: StateChanges, owner?: Hex): Hex {
+    const prefix = nodePrefix(owner === undefined ? undefined : this.source.hashKey(owner))
     let added = 0
-    const root = trie.commit((hash, encoding) => {
-      added += encoding.length
-      nodes.push({ key: nodeKey(hash, owner), encoding })
+    const root = trie.commit((path, encoding) => {
+      added += encoding?.length ?? 0
+      writes.set(prefix + path, encoding)
     })
-    for (const hash of trie.takeReplaced()) replaced.push(nodeKey(hash, owner))
-    this.source.retain(trie, root, added)
+    this.source.retain(trie, root, added, owner)
     return root
   }
 
@@ -255,41 +250,41 @@ export class WorldState {
     const committed = this.committed.get(address)
     if (committed === undefined) throw new Error(`account ${address} was never read`)
     const { key } = committed
-    const leafKey = toNodeKey(key)
+    const { writes } = changes
     const before = committed.record?.storageRoot ?? EMPTY_STORAGE_ROOT
     const storage = this.storages.get(address)
     const base = record === undefined ? EMPTY_STORAGE_ROOT : (storage?.baseRoot ?? before)
     if (!equalBytes(base, before)) {
       // All of the storage is gone.
-      const old = this.source.openTrie(before, address)
-      old.forEachNode((node, nibbles) => {
-        if (node.ref?.length === 32) changes.replaced.push(nodeKey(node.ref, key))
-        if (node.kind === 'leaf') changes.leaves.set(leafKey + toNodeKey(fromNibbles(nibbles)), null)
+      const prefix = nodePrefix(key)
+      this.source.openTrie(before, address).forEachNode((node, above) => {
+        if (node.ref?.length === 32 || above.length === 0) writes.set(prefix + bytesToText(above, 'latin1'), null)
+        if (node.kind === 'leaf') writes.set(slotKey(key, fromNibbles(concatBytes(above, node.key))), null)
       })
     }
     if (record === undefined) {
       this.storages.delete(address)
       this.trie.delete(key)
-      changes.leaves.set(leafKey, null)
+      writes.set(accountKey(key), null)
     } else {
       if (storage !== undefined && (storage.dirty.size > 0 || !equalBytes(storage.baseRoot, record.storageRoot))) {
         const trie = this.source.openTrie(storage.baseRoot, address)
         for (const slot of storage.dirty.keys()) {
           const value = storage.slots.get(slot) ?? EMPTY_BYTES
-          const slotKey = this.source.hashKey(slot)
+          const slotHash = this.source.hashKey(slot)
           const leaf = value.length === 0 ? null : encodeSlotValue(value)
-          if (leaf === null) trie.delete(slotKey)
-          else trie.put(slotKey, leaf)
-          changes.leaves.set(leafKey + toNodeKey(slotKey), leaf)
+          if (leaf === null) trie.delete(slotHash)
+          else trie.put(slotHash, leaf)
+          writes.set(slotKey(key, slotHash), leaf)
         }
-        storage.baseRoot = fromHex(this.commitTrie(trie, key, changes))
+        storage.baseRoot = fromHex(this.commitTrie(trie, changes, address))
         storage.dirty.clear()
         record = { ...record, storageRoot: storage.baseRoot }
         this.accounts.set(address, record)
       }
       const leaf = encodeAccount(record)
       this.trie.put(key, leaf)
-      changes.leaves.set(leafKey, leaf)
+      writes.set(accountKey(key), leaf)
     }
     committed.record = record
   }

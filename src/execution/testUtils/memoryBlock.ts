@@ -8,7 +8,7 @@ import { EvmPool } from '../evm/evmPool.ts'
 import type { BlockContext } from '../evm/message.ts'
 import { ReferenceEvm } from '../evm/testUtils/referenceEvm.ts'
 import type { DepositTransaction } from '../primitives/block.ts'
-import { StateDatabase } from '../state/stateDatabase.ts'
+import { NO_STATE, StateDatabase } from '../state/stateDatabase.ts'
 import { EMPTY_TRIE_ROOT } from '../state/trie.ts'
 import { WorldState } from '../state/worldState.ts'
 
@@ -63,10 +63,7 @@ export function createMemoryBlock({
   chainId = 901n,
   block = {},
   isReference = false,
-  world = new WorldState(
-    new StateDatabase({ store: { node: () => undefined, code: () => undefined } }),
-    EMPTY_TRIE_ROOT,
-  ),
+  world = new WorldState(new StateDatabase({ store: NO_STATE }).at(NO_STATE), EMPTY_TRIE_ROOT),
 }: MemoryBlockOptions): MemoryBlock {
   const config: ChainConfig = {
     chainId,

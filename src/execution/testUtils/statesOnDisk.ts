@@ -1,51 +1,68 @@
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
+import { bytesToText, concatBytes, equalBytes } from '../../lib/bytes.ts'
+import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { decodeVersion } from '../chain/storage/stateDisk.ts'
 import { decodeAccount } from '../state/account.ts'
-import { nodeKey, type StateStore } from '../state/stateDatabase.ts'
+import type { StateView } from '../state/stateDatabase.ts'
+import { accountKey, nodePrefix, type StateKey, slotKey } from '../state/stateKeys.ts'
 import { EMPTY_TRIE_ROOT, openTrie, type Trie } from '../state/trie.ts'
-import type { LoadedNode } from '../state/trieNode.ts'
+import { fromNibbles, type LoadedNode } from '../state/trieNode.ts'
 
 export interface WholeState {
-  /** `nodeKey`s of all nodes. */
-  keys: Set<Hex>
+  /** Of all nodes. */
+  keys: Set<StateKey>
+  /** Accounts and slots. */
+  leaves: Map<StateKey, Uint8Array>
   /** Wei of all accounts. */
   balances: bigint
   accounts: number
 }
 
 /** Reads every node of a state. Throws when one is missing. */
-export function readWholeState(store: Pick<StateStore, 'node'>, root: Hex): WholeState {
-  const state: WholeState = { keys: new Set(), balances: 0n, accounts: 0 }
+export function readWholeState(view: Pick<StateView, 'node'>, root: Hex): WholeState {
+  const state: WholeState = { keys: new Set(), leaves: new Map(), balances: 0n, accounts: 0 }
   const trieOf = (hash: Uint8Array, owner?: Uint8Array): Trie =>
     openTrie(
       {
-        node(nodeHash) {
-          const encoding = store.node(nodeHash, owner)
-          if (encoding === undefined) throw new Error(`node ${toHex(nodeHash)} of the state ${root} is missing`)
+        node(path, nodeHash) {
+          const encoding = view.node(nodePrefix(owner) + path, nodeHash)
+          if (encoding === undefined || !equalBytes(keccak256(encoding), nodeHash))
+            throw new Error(`node ${toHex(nodeHash)} of the state ${root} is missing`)
           return encoding
         },
       },
       hash,
     )
   const visit = (trie: Trie, owner: Uint8Array | undefined, onLeaf: (path: Uint8Array, value: Uint8Array) => void) =>
-    trie.forEachNode((node: LoadedNode, path: Uint8Array) => {
-      if (node.ref?.length === 32) state.keys.add(toHex(nodeKey(node.ref, owner)))
-      if (node.kind === 'leaf') onLeaf(path, node.value)
+    trie.forEachNode((node: LoadedNode, above: Uint8Array) => {
+      if (node.ref?.length === 32) state.keys.add(nodePrefix(owner) + bytesToText(above, 'latin1'))
+      if (node.kind === 'leaf') onLeaf(concatBytes(above, node.key), node.value)
     })
   visit(trieOf(fromHex(root)), undefined, (path, value) => {
     const account = decodeAccount(value)
+    const owner = fromNibbles(path)
+    state.leaves.set(accountKey(owner), value)
     state.accounts++
     state.balances += account.balance
-    const owner = fromHex(Array.from(path, (nibble) => nibble.toString(16)).join(''), 32)
-    if (toHex(account.storageRoot) !== EMPTY_TRIE_ROOT) visit(trieOf(account.storageRoot, owner), owner, () => {})
+    if (toHex(account.storageRoot) === EMPTY_TRIE_ROOT) return
+    visit(trieOf(account.storageRoot, owner), owner, (slotPath, slot) => {
+      state.leaves.set(slotKey(owner, fromNibbles(slotPath)), slot)
+    })
   })
   return state
 }
 
-/** The trie nodes in the chain database of a data directory, which nobody has open. */
-export async function nodesOnDisk(datadir: string): Promise<Map<Hex, Uint8Array>> {
-  return tableOnDisk(datadir, 'n')
+/** The base state in the chain database of a data directory, which nobody has open; null: the mark of a deletion. */
+export async function baseOnDisk(datadir: string): Promise<Map<StateKey, Uint8Array | null>> {
+  const base = new Map<StateKey, Uint8Array | null>()
+  for (const letter of ['A', 'O', 'a', 'o']) {
+    for (const [key, stored] of await tableOnDisk(datadir, letter)) {
+      base.set(letter + bytesToText(fromHex(key), 'latin1'), decodeVersion(stored).value)
+    }
+  }
+  return base
 }
 
 /** One table, by the letter that its keys begin with. */

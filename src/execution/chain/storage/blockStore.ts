@@ -1,7 +1,8 @@
+import { keccak256 } from '../../../lib/hash.ts'
 import { fromHex } from '../../../lib/hex.ts'
 import type { ChainConfig } from '../../config/chainConfig.ts'
 import type { Block } from '../../primitives/block.ts'
-import type { StateChanges } from '../../state/stateChanges.ts'
+import type { StateChanges } from '../../state/stateKeys.ts'
 import { type ExecutionReceipt, encodeStoredReceipts } from '../../tx/receiptCodec.ts'
 import { BlockReader } from '../blockReader.ts'
 import { encodeBody } from './bodyCodec.ts'
@@ -19,10 +20,14 @@ export class BlockStore extends BlockReader {
   }
 
   /** All of an executed block in one atomic batch, see `writeSoon`; it is not canonical yet. */
-  async write(block: Block, receipts: readonly ExecutionReceipt[], state: StateChanges): Promise<void> {
+  async write(
+    block: Block,
+    receipts: readonly ExecutionReceipt[],
+    state: Pick<StateChanges, 'codes'> & { nodes: readonly Uint8Array[] },
+  ): Promise<void> {
     const { header, transactions } = block
     const batch = new DatabaseBatch()
-    for (const { key, encoding } of state.nodes) batch.put('node', key, encoding)
+    for (const node of state.nodes) batch.put('node', keccak256(node), node)
     for (const { hash, code } of state.codes) batch.put('code', hash, code)
     const hash = fromHex(header.hash)
     batch.putHeader(hash, encodeHeader(header))

@@ -1,32 +1,17 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
-import { bigIntToBytes, bytesToBigInt, concatBytes, viewOf } from '../../../lib/bytes.ts'
 import { describeError, UsageError } from '../../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { makeDirectory } from '../../../lib/makeDirectory.ts'
-import { takeTurn } from '../../../lib/turns.ts'
-import type { FlatDisk, FlatWrites } from '../../state/flatState.ts'
+import { type BlockReads, decodePosition, type TransactionPosition } from './chainReads.ts'
 import {
-  type BlockId,
-  fromNodeKey,
-  type NodeDelta,
-  type NodeDisk,
-  type NodeDiskState,
-  type NodeKey,
-  type NodeWrites,
-  toNodeKey,
-} from '../../state/nodeHistory.ts'
-import { nodeKey } from '../../state/stateDatabase.ts'
-import { type ChainReads, decodePosition, type TransactionPosition } from './chainReads.ts'
-import {
+  BASE_KEY,
   CLOSED_KEY,
   DatabaseBatch,
-  FLAT_KEY,
   keyOf,
   type Label,
   numberKey,
-  TABLE,
   type Table,
   textKey,
 } from './databaseBatch.ts'
@@ -44,7 +29,7 @@ const WRITE_BUFFER_BYTES = 2 * 1024 * 1024
  * Blocks, receipts, state and labels in one LevelDB. A block's state, body and receipts are written in one atomic batch, at
  * the latest in that which makes it head, so that a process killed at any moment finds a whole chain again.
  */
-export class ChainDatabase implements ChainReads, NodeDisk, FlatDisk {
+export class ChainDatabase implements BlockReads {
   private readonly level: ClassicLevel<Uint8Array, Uint8Array>
   /** Written with the next batch, and read as if it was. */
   private held: DatabaseBatch | undefined
@@ -111,8 +96,9 @@ export class ChainDatabase implements ChainReads, NodeDisk, FlatDisk {
     )
   }
 
-  node(hash: Uint8Array, owner?: Uint8Array): Uint8Array | undefined {
-    return this.get('node', nodeKey(hash, owner))
+  /** In archive mode. */
+  node(hash: Uint8Array): Uint8Array | undefined {
+    return this.get('node', hash)
   }
 
   code(hash: Uint8Array): Uint8Array | undefined {
@@ -193,72 +179,44 @@ export class ChainDatabase implements ChainReads, NodeDisk, FlatDisk {
     return { wasClosed }
   }
 
-  /** What NodeHistory starts from. */
-  async nodeState(): Promise<NodeDiskState> {
-    const extraLives = new Map<NodeKey, number>()
-    for await (const [key, value] of this.entries('extraLives')) {
-      extraLives.set(toNodeKey(key), viewOf(value).getUint32(0))
-    }
-    const deltas: BlockId[] = []
-    for await (const [key] of this.entries('delta')) {
-      deltas.push({ number: Number(bytesToBigInt(key.subarray(0, 8))), hash: toHex(key.subarray(8)) })
-    }
-    const pruned = this.get('meta', textKey(PRUNED_KEY))
-    return { prunedTo: pruned === undefined ? 0 : Number(bytesToBigInt(pruned)), deltas, extraLives }
-  }
-
   keepsAllStates(): boolean {
     return this.get('meta', textKey(ARCHIVE_KEY)) !== undefined
   }
 
-  /** From now on no state is given up: nobody counts any more what needs a node. */
-  async keepAllStates(): Promise<void> {
-    if (this.keepsAllStates()) return
-    const batch = new DatabaseBatch()
-    for (const table of ['delta', 'extraLives'] as const) {
-      for await (const [key] of this.entries(table)) batch.delete(table, key)
-    }
+  setKeepsAllStates(batch: DatabaseBatch): void {
     batch.put('meta', textKey(ARCHIVE_KEY), Uint8Array.of(1))
-    await this.write(batch, { sync: true })
   }
 
-  delta(block: BlockId): NodeDelta | undefined {
-    const value = this.get('delta', deltaKey(block))
-    return value === undefined ? undefined : decodeDelta(value)
-  }
-
-  leaf(key: Uint8Array): Uint8Array | undefined {
-    return this.get('leaf', key)
-  }
-
-  /** Whose state the leaves are; undefined when they are not whole. */
-  flatBlock(): Hex | undefined {
-    const value = this.get('meta', textKey(FLAT_KEY))
+  /** Whose state is the base. */
+  baseBlock(): Hex | undefined {
+    const value = this.get('meta', textKey(BASE_KEY))
     return value === undefined ? undefined : toHex(value)
   }
 
-  /** From now on there is no flat state. */
-  async clearFlat(): Promise<void> {
-    const batch = new DatabaseBatch()
-    batch.delete('meta', textKey(FLAT_KEY))
-    await this.write(batch, { sync: true })
-    await this.level.clear(rangeOf('leaf'))
+  /** By the whole key, as it is on the disk. */
+  valueAt(key: Uint8Array): Uint8Array | undefined {
+    return this.level.getSync(key)
+  }
+
+  /** Each operation goes to LevelDB at once, so that tens of thousands do not hold the event loop. */
+  largeBatch(): LargeBatch {
+    return this.level.batch()
   }
 
   /** Atomic, and on the disk when this resolves. */
-  async writeStates(nodes: NodeWrites | undefined, flat: FlatWrites | undefined): Promise<void> {
+  async writeLarge(batch: LargeBatch): Promise<void> {
     // States belong to blocks that are there.
     if (this.held !== undefined) await this.write(new DatabaseBatch(), { sync: false })
-    // Each operation goes to LevelDB at once, so that tens of thousands do not hold the event loop.
-    const batch = this.level.batch()
-    if (nodes !== undefined) await putNodes(batch, nodes)
-    if (flat !== undefined) await putLeaves(batch, flat)
     await batch.write({ sync: true })
   }
 
-  /** Keys without their table. */
-  private async *entries(table: Table): AsyncGenerator<[Uint8Array, Uint8Array]> {
-    for await (const [key, value] of this.level.iterator(rangeOf(table))) yield [key.subarray(1), value]
+  /** Whole keys with their values. */
+  entries(range: KeyRange): AsyncIterable<[Uint8Array, Uint8Array]> {
+    return this.level.iterator(range)
+  }
+
+  clear(range: KeyRange): Promise<void> {
+    return this.level.clear(range)
   }
 
   private get(table: Table, key: Uint8Array): Uint8Array | undefined {
@@ -267,37 +225,11 @@ export class ChainDatabase implements ChainReads, NodeDisk, FlatDisk {
   }
 }
 
-type WriteBatch = ReturnType<ClassicLevel<Uint8Array, Uint8Array>['batch']>
+export type LargeBatch = ReturnType<ClassicLevel<Uint8Array, Uint8Array>['batch']>
 
-async function putLeaves(batch: WriteBatch, { leaves, blockHash }: FlatWrites): Promise<void> {
-  for (const [key, value] of leaves) {
-    await takeTurn()
-    const place = keyOf('leaf', fromNodeKey(key))
-    if (value === null) batch.del(place)
-    else batch.put(place, value)
-  }
-  batch.put(keyOf('meta', textKey(FLAT_KEY)), fromHex(blockHash, 32))
-}
-
-async function putNodes(batch: WriteBatch, writes: NodeWrites): Promise<void> {
-  for (const [key, encoding] of writes.puts) {
-    await takeTurn()
-    batch.put(keyOf('node', fromNodeKey(key)), encoding)
-  }
-  for (const key of writes.deletes) {
-    await takeTurn()
-    batch.del(keyOf('node', fromNodeKey(key)))
-  }
-  for (const [key, count] of writes.extraLives) {
-    if (count === 0) batch.del(keyOf('extraLives', fromNodeKey(key)))
-    else batch.put(keyOf('extraLives', fromNodeKey(key)), bigIntToBytes(BigInt(count), 4))
-  }
-  for (const block of writes.endedDeltas) batch.del(keyOf('delta', deltaKey(block)))
-  for (const { block, delta } of writes.deltas) {
-    await takeTurn()
-    batch.put(keyOf('delta', deltaKey(block)), encodeDelta(delta))
-  }
-  batch.put(keyOf('meta', textKey(PRUNED_KEY)), numberKey(writes.prunedTo))
+export interface KeyRange {
+  gte: Uint8Array
+  lt: Uint8Array
 }
 
 /** What an operator is told about a database that LevelDB refuses. */
@@ -311,33 +243,7 @@ export function unreadable(datadir: string, error: unknown): UsageError {
 /** Operations of a small block without new code: header, body, receipts. */
 const MAX_HELD = 3
 const CONFIG_KEY = 'config'
-const PRUNED_KEY = 'pruned'
 const ARCHIVE_KEY = 'archive'
 const FORMAT_KEY = 'format'
-/** 1, without a mark: nodes of storage tries under their plain hash. */
-const FORMAT = 2
-
-function deltaKey({ number, hash }: BlockId): Uint8Array {
-  return concatBytes(numberKey(number), fromHex(hash, 32))
-}
-
-/** Count of added keys (u32), those, and the replaced ones: 32 bytes each. */
-function encodeDelta({ added, replaced }: NodeDelta): Uint8Array {
-  const count = bigIntToBytes(BigInt(added.length), 4)
-  return concatBytes(count, fromNodeKey(added.join('')), fromNodeKey(replaced.join('')))
-}
-
-function decodeDelta(bytes: Uint8Array): NodeDelta {
-  const end = 4 + viewOf(bytes).getUint32(0) * 32
-  return { added: keysIn(bytes.subarray(4, end)), replaced: keysIn(bytes.subarray(end)) }
-}
-
-function keysIn(bytes: Uint8Array): NodeKey[] {
-  const text = toNodeKey(bytes)
-  return Array.from({ length: text.length / 32 }, (_, index) => text.slice(index * 32, index * 32 + 32))
-}
-
-function rangeOf(table: Table): { gte: Uint8Array; lt: Uint8Array } {
-  const prefix = TABLE[table].charCodeAt(0)
-  return { gte: Uint8Array.of(prefix), lt: Uint8Array.of(prefix + 1) }
-}
+/** 1, without a mark, and 2: nodes by their hashes, in storage tries XORed with that of the account's address from 2 on. */
+const FORMAT = 3

@@ -1,14 +1,15 @@
-import { bigIntToBytes, bytesToBigInt, concatBytes, viewOf } from '../../../lib/bytes.ts'
+import { bigIntToBytes, bytesToBigInt, bytesToText, concatBytes, EMPTY_BYTES, viewOf } from '../../../lib/bytes.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
-import { nodeKey, type StateStore } from '../../state/stateDatabase.ts'
+import type { StateStore } from '../../state/stateDatabase.ts'
+import { bytesOfKey } from '../../state/stateKeys.ts'
 
 export interface TransactionPosition {
   blockHash: Hex
   index: number
 }
 
-/** What is read of a chain database: state, and blocks as they are stored. */
-export interface ChainReads extends StateStore {
+/** Blocks as they are stored. */
+export interface BlockReads {
   header(hash: Hex): Uint8Array | undefined
   body(hash: Hex): Uint8Array | undefined
   receipts(hash: Hex): Uint8Array | undefined
@@ -16,9 +17,15 @@ export interface ChainReads extends StateStore {
   transaction(hash: Hex): TransactionPosition | undefined
 }
 
+/** What is read of a chain database: states and blocks. */
+export type ChainReads = StateStore & BlockReads
+
 /** Which of its methods a request asks for, by the first byte; the rest is the key. */
 const READS: ((chain: ChainReads, key: Uint8Array) => Uint8Array | undefined)[] = [
-  (chain, key) => chain.node(key),
+  (chain, key) => {
+    const [block, hash, place] = [key.subarray(0, 32), key.subarray(32, 64), key.subarray(64)]
+    return chain.stateAt(toHex(block))?.node(bytesToText(place, 'latin1'), hash)
+  },
   (chain, key) => chain.code(key),
   (chain, key) => chain.header(toHex(key)),
   (chain, key) => chain.body(toHex(key)),
@@ -31,6 +38,7 @@ const READS: ((chain: ChainReads, key: Uint8Array) => Uint8Array | undefined)[] 
     const position = chain.transaction(toHex(key))
     return position === undefined ? undefined : encodePosition(position)
   },
+  (chain, key) => (chain.stateAt(toHex(key)) === undefined ? undefined : EMPTY_BYTES),
 ]
 
 /** Answers one request of `readOverChannel`. */
@@ -44,7 +52,15 @@ export function answerChainRead(chain: ChainReads, request: Uint8Array): Uint8Ar
 export function readOverChannel(send: (request: Uint8Array) => Uint8Array | undefined): ChainReads {
   const read = (kind: number, key: Uint8Array) => send(concatBytes(Uint8Array.of(kind), key))
   return {
-    node: (hash, owner) => read(0, nodeKey(hash, owner)),
+    // Leaves are read from the tries, whose nodes serve later states too.
+    stateAt(blockHash) {
+      const block = fromHex(blockHash, 32)
+      return {
+        node: (key, hash) => read(0, concatBytes(block, hash, bytesOfKey(key))),
+        leaf: () => undefined,
+        isGone: () => read(7, block) === undefined,
+      }
+    },
     code: (hash) => read(1, hash),
     header: (hash) => read(2, fromHex(hash, 32)),
     body: (hash) => read(3, fromHex(hash, 32)),

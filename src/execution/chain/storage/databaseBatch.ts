@@ -5,14 +5,11 @@ import { packHeader } from './storedHeader.ts'
 
 /** One table a leading byte; the keys are hashes unless said otherwise. */
 export const TABLE = {
-  /** Encoded trie nodes, by `nodeKey`. */
+  /** Encoded trie nodes of all states, in archive mode only. */
   node: 'n',
-  /** Lives of a node beyond the first (u32); see NodeHistory. */
-  extraLives: 'x',
-  /** u64 number ‖ block hash → NodeDelta of a block whose state is on the disk. */
-  delta: 'd',
-  /** A leaf of the flat state, by the key of its StateLeaf. */
-  leaf: 'l',
+  // A, O, a, o: the keys of the base state, which are StateKeys. See StateDisk, as for the next two.
+  replaced: 'u',
+  replacedBlock: 'U',
   code: 'c',
   /** See storedHeader. */
   header: 'h',
@@ -32,14 +29,19 @@ export type Label = 'head' | 'safe' | 'finalized' | 'genesis'
 
 /** Keys of the table of names. */
 export const CLOSED_KEY = 'closed'
-export const FLAT_KEY = 'flat'
+export const BASE_KEY = 'state'
 
 /** Puts and deletes that become visible together. */
 export class DatabaseBatch {
   readonly operations: ({ type: 'put'; key: Uint8Array; value: Uint8Array } | { type: 'del'; key: Uint8Array })[] = []
 
   put(table: Table, key: Uint8Array, value: Uint8Array): void {
-    this.operations.push({ type: 'put', key: keyOf(table, key), value })
+    this.putPlace(keyOf(table, key), value)
+  }
+
+  /** By the whole key. */
+  putPlace(key: Uint8Array, value: Uint8Array): void {
+    this.operations.push({ type: 'put', key, value })
   }
 
   delete(table: Table, key: Uint8Array): void {
@@ -78,9 +80,9 @@ export class DatabaseBatch {
     this.put('meta', textKey(label), fromHex(hash, 32))
   }
 
-  /** Whose state the leaves are. */
-  setFlatBlock(hash: Hex): void {
-    this.put('meta', textKey(FLAT_KEY), fromHex(hash, 32))
+  /** Whose state is the base. */
+  setBase(hash: Hex): void {
+    this.put('meta', textKey(BASE_KEY), fromHex(hash, 32))
   }
 
   /** The last thing that is written before the database is closed. */
@@ -95,6 +97,12 @@ export function keyOf(table: Table, key: Uint8Array): Uint8Array {
   place[0] = TABLE[table].charCodeAt(0)
   place.set(key, 1)
   return place
+}
+
+/** All keys that begin with a letter. */
+export function tableRange(letter: string): { gte: Uint8Array; lt: Uint8Array } {
+  const code = letter.charCodeAt(0)
+  return { gte: Uint8Array.of(code), lt: Uint8Array.of(code + 1) }
 }
 
 export function numberKey(number: number): Uint8Array {

@@ -1,22 +1,20 @@
 import type { Clock } from '../../../lib/clock.ts'
-import type { Hex } from '../../../lib/hex.ts'
 import type { Logger } from '../../../lib/logger.ts'
 import { Progress, progressInLog } from '../../../lib/progress.ts'
 import { takeTurn } from '../../../lib/turns.ts'
 import type { ExecutionResult } from '../../block/blockExecution.ts'
 import { ChainError } from '../../errors.ts'
 import type { Block, BlockHeader } from '../../primitives/block.ts'
-import type { StateChanges } from '../../state/stateChanges.ts'
+import type { StateChanges } from '../../state/stateKeys.ts'
 import type { BlockReader } from '../blockReader.ts'
 
-export interface StateRecoveryModules {
+export interface BlockReplayModules {
   blocks: BlockReader
+  /** Whether blocks can be executed on the state after this one. */
   hasState: (header: BlockHeader) => boolean
   /** Executes a stored block on its parent's state. Throws ChainError when that does not give the block. */
   execute: (block: Block, parent: BlockHeader) => Promise<ExecutionResult>
   keep: (header: BlockHeader, changes: StateChanges) => Promise<void>
-  /** States below were given up. */
-  prunedTo: () => number
   logger: Logger
   clock: Pick<Clock, 'now'>
 }
@@ -24,33 +22,26 @@ export interface StateRecoveryModules {
 /** Blocks that are executed again at most where somebody waits for the answer. */
 const MAX_BLOCKS_WHILE_RUNNING = 1024
 
-/**
- * States are written seldom, blocks always: what a process that was killed had in memory comes back by executing blocks
- * again.
- */
-export class StateRecovery {
-  private readonly modules: StateRecoveryModules
+/** States are written seldom, blocks always: what a process that was killed had in memory comes back by executing blocks again. */
+export class BlockReplay {
+  private readonly modules: BlockReplayModules
 
-  constructor(modules: StateRecoveryModules) {
+  constructor(modules: BlockReplayModules) {
     this.modules = modules
   }
 
   /** Whether the state of the block is there, now or after executing the last blocks again. Must not overlap. */
   async ensure(header: BlockHeader): Promise<boolean> {
-    if (this.modules.hasState(header)) return true
-    // Deleted, and what it was made from too.
-    if (header.number < this.modules.prunedTo()) return false
     const missing = this.missingFrom(header, MAX_BLOCKS_WHILE_RUNNING)
     return missing !== undefined && (await this.executeAgain(missing)) === undefined
   }
 
   /** At the start: the last whole block up to `head`, whose state is there then. */
   async findHead(head: BlockHeader): Promise<BlockHeader | undefined> {
-    const { blocks, hasState, logger } = this.modules
-    let candidate: BlockHeader | undefined = head
-    while (candidate !== undefined) {
-      if (hasState(candidate)) return candidate
+    const { blocks, logger } = this.modules
+    for (let candidate: BlockHeader | undefined = head; candidate !== undefined; ) {
       const missing = this.missingFrom(candidate, Number.POSITIVE_INFINITY)
+      if (missing?.length === 0) return candidate
       if (missing === undefined) {
         candidate = this.below(candidate)
         continue
@@ -84,24 +75,20 @@ export class StateRecovery {
     const { blocks, execute, keep, logger, clock } = this.modules
     const parts = { clock, sink: progressInLog(logger) }
     const progress = new Progress(parts, { what: 'Executing blocks again', unit: 'blocks' })
-    for (let index = missing.length - 1, done = 1; index >= 0; index--, done++) {
-      const header = missing[index]
-      const block = header === undefined ? undefined : blocks.block(header.hash)
-      const parent = header === undefined ? undefined : blocks.header(header.parentHash)
-      if (header === undefined || block === undefined || parent === undefined) return header
+    for (const [index, header] of missing.toReversed().entries()) {
+      const block = blocks.block(header.hash)
+      const parent = blocks.header(header.parentHash)
+      if (block === undefined || parent === undefined) return header
       await takeTurn()
       try {
         await keep(header, (await execute(block, parent)).changes)
       } catch (error) {
         if (!(error instanceof ChainError)) throw error
-        logger.error('A stored block cannot be executed again', {
-          number: header.number,
-          hash: header.hash,
-          err: error,
-        })
+        const { number, hash } = header
+        logger.error('A stored block cannot be executed again', { number, hash, err: error })
         return header
       }
-      progress.advance(done, { total: missing.length, fields: () => ({ number: header.number }) })
+      progress.advance(index + 1, { total: missing.length, fields: () => ({ number: header.number }) })
     }
     return undefined
   }
@@ -117,12 +104,8 @@ export class StateRecovery {
     }
     for (let number = lowest.number - 1; number >= 0; number--) {
       const found = blocks.canonicalHeader(number)
-      if (found !== undefined && this.hasBody(found.hash)) return found
+      if (found !== undefined && blocks.block(found.hash) !== undefined) return found
     }
     return undefined
-  }
-
-  private hasBody(hash: Hex): boolean {
-    return this.modules.blocks.block(hash) !== undefined
   }
 }

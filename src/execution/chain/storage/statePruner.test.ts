@@ -6,25 +6,27 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../lib/clock.ts'
 import { type Hex, toHex } from '../../../lib/hex.ts'
 import { createLogger } from '../../../lib/logger.ts'
+import { L1_BLOCK_ADDRESS } from '../../../rollup/protocol/index.ts'
 import { ZERO_HASH } from '../../../rollup/protocol/types.ts'
 import { initChain, openChain } from '../../index.ts'
 import type { BlockHeader } from '../../primitives/block.ts'
-import { nodeKey, type StateStore } from '../../state/stateDatabase.ts'
+import { isNodeKey } from '../../state/stateKeys.ts'
 import { extendChain } from '../../testUtils/extendChain.ts'
 import { loadRecordedRpc } from '../../testUtils/recordedRpc.ts'
 import { DEV_ADDRESSES } from '../../testUtils/signTransaction.ts'
-import { nodesOnDisk, readWholeState, tableOnDisk } from '../../testUtils/statesOnDisk.ts'
+import { baseOnDisk, readWholeState, tableOnDisk } from '../../testUtils/statesOnDisk.ts'
 import type { Chain } from '../types.ts'
-import type { GcMode, StateLimits } from './stateKeeper.ts'
+import type { GcMode, StateLimits } from './statePruner.ts'
 
 const { genesis, rollup } = loadRecordedRpc('holocene-span-brotli-calldata')
 const RECENT = 8
 const LIMITS: Partial<StateLimits>[] = [
   { recentStates: RECENT },
-  // Little is left in memory: every few blocks all states are written.
-  { recentStates: RECENT, unwrittenBytes: 200_000 },
-  // The oldest state alone is written, often.
-  { recentStates: RECENT, unwrittenGas: 200_000 },
+  // Little is left in memory: the base is written every few blocks, above states that are still kept.
+  { recentStates: RECENT, unwrittenBytes: 100_000 },
+  { recentStates: RECENT, unwrittenGas: 400_000 },
+  // The state of each block is written with it, and every earlier one is read by undoing.
+  { recentStates: RECENT, unwrittenGas: 1 },
 ]
 
 let root: string
@@ -67,22 +69,43 @@ const TOTAL = Object.values(genesis.alloc as Record<string, { balance?: string }
   0n,
 )
 
-/** Closes the chain and looks at its disk: whole states from `oldest` on, and no other node. */
-async function expectOnDisk(chain: Chain, oldest: number, from = datadir, gcMode: GcMode = 'full'): Promise<void> {
+const RECIPIENTS = Array.from({ length: 80 }, (_, index): Hex => `0x${(index + 1).toString(16).padStart(40, '0')}`)
+const ADDRESSES = [...Object.keys(genesis.alloc as object).slice(0, 50), ...DEV_ADDRESSES, ...RECIPIENTS].map(
+  (address): Hex => `0x${address.replace('0x', '').toLowerCase()}`,
+)
+const SLOTS = Array.from({ length: 9 }, (_, index): Hex => `0x${index.toString(16).padStart(64, '0')}`)
+
+/** What is read flat is what the trie proves. */
+async function expectRight(chain: Chain, { hash }: Pick<BlockHeader, 'hash'> = chain.head()): Promise<void> {
+  const state = (await chain.stateAt(hash)) ?? expect.unreachable('no state')
+  for (const address of ADDRESSES) {
+    const { nonce, balance } = await state.proof(address, [])
+    const { nonce: flatNonce = 0n, balance: flatBalance = 0n } = (await state.account(address)) ?? {}
+    expect({ address, nonce: flatNonce, balance: flatBalance }).toEqual({ address, nonce, balance })
+  }
+  const { storageProof } = await state.proof(L1_BLOCK_ADDRESS, SLOTS)
+  const values = await Promise.all(SLOTS.map((slot) => state.storage(L1_BLOCK_ADDRESS, slot)))
+  expect(values.map(BigInt)).toEqual(storageProof.map(({ value }) => value))
+}
+
+/** Closes the chain and looks at its disk: the base is a whole state, its leaves are those of its tries, and nothing else is there. */
+async function expectOnDisk(chain: Chain, from = datadir): Promise<BlockHeader> {
   const headers = await headersOf(chain)
   await chain.close()
-  const nodes = await nodesOnDisk(from)
-  const written = new Set([...(await tableOnDisk(from, 'd')).keys()].map((key) => `0x${key.slice(18)}`))
-  const needed = new Set<Hex>()
-  const store: Pick<StateStore, 'node'> = { node: (hash, owner) => nodes.get(toHex(nodeKey(hash, owner))) }
-  for (const { stateRoot, hash, number } of headers.slice(oldest)) {
-    // Of the others the blocks are there.
-    if (gcMode === 'full' && number > oldest && !written.has(hash)) continue
-    const { keys, balances } = readWholeState(store, stateRoot)
-    expect(balances).toBe(TOTAL)
-    for (const key of keys) needed.add(key)
-  }
-  expect(nodes.size).toBe(needed.size)
+  const hash = (await tableOnDisk(from, 'm')).get(toHex(Buffer.from('state')))
+  const base = headers.find((header) => header.hash === (hash && toHex(hash))) ?? expect.unreachable('no base')
+  const entries = await baseOnDisk(from)
+  const kept = [...(await tableOnDisk(from, 'U')).keys()].map(Number)
+  const values = new Map([...entries].filter(([, value]) => value !== null))
+  // Marks of deletions are there only while what was deleted is kept.
+  if (kept.length === 0) expect(values.size).toBe(entries.size)
+  const { keys, leaves, balances } = readWholeState({ node: (key) => values.get(key) ?? undefined }, base.stateRoot)
+  expect(balances).toBe(TOTAL)
+  expect(new Set([...values.keys()].filter(isNodeKey))).toEqual(keys)
+  expect(new Map([...values].filter(([key]) => !isNodeKey(key)))).toEqual(leaves)
+  // What blocks replaced is kept of those up to the base, without a gap.
+  expect(kept).toEqual(kept.map((_, index) => base.number - kept.length + 1 + index))
+  return base
 }
 
 beforeEach(async () => {
@@ -104,11 +127,13 @@ describe('full mode', () => {
     for (const { hash, number, stateRoot } of headers) {
       const state = await chain.stateAt(hash)
       if (number > 60 - RECENT) expect(state, `state of block ${number}`).toBeDefined()
+      if (number > 60 - RECENT && number % 3 === 0) await expectRight(chain, { hash })
       const proof = await state?.proof(DEV_ADDRESSES[0], [ZERO_HASH])
       if (state !== undefined) expect(proof?.nonce).toBe(BigInt(number))
       if (state !== undefined) expect(stateRoot).not.toBe(headers[number - 1]?.stateRoot)
     }
-    await expectOnDisk(chain, 60 - RECENT + 1)
+    const base = await expectOnDisk(chain)
+    expect(base.number).toBeGreaterThanOrEqual(60 - RECENT + 1)
     const again = await open(limits)
     expect(await again.stateAt(headers[52]?.hash ?? ZERO_HASH)).toBeUndefined()
     await expect(again.call({ to: DEV_ADDRESSES[0] }, { blockHash: headers[52]?.hash ?? ZERO_HASH })).rejects.toThrow(
@@ -121,8 +146,15 @@ describe('full mode', () => {
     await grow(chain, 60, 30)
     for (const { hash, number } of (await headersOf(chain)).slice(30)) {
       expect(await chain.stateAt(hash), `state of block ${number}`).toBeDefined()
+      if (number % 7 === 0) await expectRight(chain, { hash })
     }
-    await expectOnDisk(chain, 30)
+    await expectOnDisk(chain)
+    // They are there again after a restart.
+    const again = await open(limits)
+    for (const { hash, number } of (await headersOf(again)).slice(30)) {
+      expect(await again.stateAt(hash), `state of block ${number}`).toBeDefined()
+      if (number % 9 === 0) await expectRight(again, { hash })
+    }
   })
 
   it.each(LIMITS)('goes over to a branch from the finalized block on, and back: %o', async (limits) => {
@@ -137,9 +169,12 @@ describe('full mode', () => {
     await grow(chain, 12, undefined, 7n)
     const second = chain.head()
     await setHead(first.hash)
+    await expectRight(chain)
     await setHead(second.hash)
+    await expectRight(chain)
     await grow(chain, 60, 10, 7n)
-    await expectOnDisk(chain, 67)
+    await expectRight(chain)
+    await expectOnDisk(chain)
   })
 
   it('has the same states after a restart', async () => {
@@ -152,20 +187,51 @@ describe('full mode', () => {
     }
     await grow(chain, 20, 12)
     expect(lines).toEqual([])
-    await expectOnDisk(chain, 28)
+    await expectOnDisk(chain)
   })
 })
 
 describe('archive mode', () => {
+  /** What all states are read from, once `close` has closed the chain. */
+  async function nodesByHash(close: () => Promise<void>) {
+    await close()
+    const nodes = await tableOnDisk(datadir, 'n')
+    return { node: (_: string, hash: Uint8Array) => nodes.get(toHex(hash)) }
+  }
+
+  it('takes over the states that are kept by what blocks replaced, and goes back to them', async () => {
+    let chain = await open({ recentStates: RECENT, unwrittenGas: 1 })
+    await grow(chain, 20, 12)
+    await chain.close()
+    expect((await tableOnDisk(datadir, 'U')).size).toBeGreaterThan(8)
+    chain = await open({ recentStates: 1 }, 'archive')
+    const fork = (await chain.headerByNumber(10)) ?? expect.unreachable()
+    await chain.setForkchoice({ headBlockHash: fork.hash, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH })
+    await grow(chain, 15, 0, 5n)
+    const headers = await headersOf(chain)
+    const nodes = await nodesByHash(async () => chain.close())
+    for (const { stateRoot } of headers.slice(9)) expect(readWholeState(nodes, stateRoot).balances).toBe(TOTAL)
+  })
+
   it('keeps all states, and is not left by mistake', async () => {
     let chain = await open({}, 'full')
     await grow(chain, 3)
     await chain.close()
-    chain = await open({ recentStates: 1 }, 'archive')
-    await grow(chain, 10)
-    for (const { hash } of await headersOf(chain)) expect(await chain.stateAt(hash)).toBeDefined()
-    await expectOnDisk(chain, 0, datadir, 'archive')
-    expect((await tableOnDisk(datadir, 'd')).size).toBe(0)
+    const taken = chain.head()
+    for (const limits of [{ recentStates: 1 }, { recentStates: 1, unwrittenGas: 1 }]) {
+      chain = await open(limits, 'archive')
+      await grow(chain, 10)
+      const headers = await headersOf(chain)
+      const nodes = await nodesByHash(async () => chain.close())
+      chain = await open(limits, 'archive')
+      for (const { number, hash, stateRoot } of headers) {
+        // Those of before were given up by then.
+        if (number < taken.number && (await chain.stateAt(hash)) === undefined) continue
+        await expectRight(chain, { hash })
+        expect(readWholeState(nodes, stateRoot).balances).toBe(TOTAL)
+      }
+      await expectOnDisk(chain)
+    }
     await expect(open({}, 'full')).rejects.toThrow('holds the states of all blocks: start with --gcmode archive')
   })
 })
@@ -201,7 +267,8 @@ describe('what a crash leaves', () => {
       expect(await again.stateAt(hash), `state of block ${number}`).toBeDefined()
     }
     await grow(again, 40, 20)
-    await expectOnDisk(again, 53, copy)
+    await expectRight(again)
+    await expectOnDisk(again, copy)
   })
 
   it('goes back to the last whole block when the end of the log is lost, and says so', async () => {

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import type { Hex } from '../../../lib/hex.ts'
+import { ZERO_HASH } from '../../../rollup/protocol/types.ts'
+import type { DiskLayer } from '../../state/diskLayer.ts'
+import { LayerTree } from '../../state/layerTree.ts'
+import { NO_STATE, StateDatabase } from '../../state/stateDatabase.ts'
+import { EMPTY_TRIE_ROOT } from '../../state/trie.ts'
+import { WorldState } from '../../state/worldState.ts'
+import { answerChainRead, type ChainReads, readOverChannel } from './chainReads.ts'
+
+const EMPTY_DISK: DiskLayer = {
+  version: () => undefined,
+  replaced: () => ({ value: null, number: 0 }),
+  begin: () => Promise.reject(new Error('nothing is written')),
+  undo: () => Promise.reject(new Error('nothing was written')),
+}
+const addressOf = (index: number): Hex => `0x${(index + 1).toString(16).padStart(40, '0')}`
+const hashOf = (number: number): Hex => `0x${number.toString(16).padStart(64, '0')}`
+
+describe('the state of a block, read of another process', () => {
+  it('is that of this block while others are written over it, and an error of its own once it is given up', () => {
+    const tree = new LayerTree(EMPTY_DISK, { number: 0, hash: ZERO_HASH })
+    const engine = new StateDatabase({ store: NO_STATE })
+    const roots: Hex[] = [EMPTY_TRIE_ROOT]
+    // So many accounts that they lie below different nodes; each block gives wei to each.
+    for (let number = 1; number <= 3; number++) {
+      const world = new WorldState(engine.at(tree.at(hashOf(number - 1)) ?? NO_STATE), roots[number - 1] ?? ZERO_HASH)
+      for (let index = 0; index < 200; index++) world.addBalance(addressOf(index), 1n)
+      const { root, writes } = world.commit()
+      roots.push(root)
+      tree.add({ number, hash: hashOf(number) }, hashOf(number - 1), writes, 0)
+    }
+    const chain: Partial<ChainReads> = { stateAt: (hash) => tree.at(hash) }
+    const reads = readOverChannel((request) => answerChainRead(chain as ChainReads, request))
+    const open = (number: number) => {
+      const view = reads.stateAt(hashOf(number)) ?? expect.unreachable()
+      return new WorldState(new StateDatabase({ store: NO_STATE }).at(view), roots[number] ?? ZERO_HASH)
+    }
+    const [earlier, later] = [open(1), open(3)]
+    for (let index = 0; index < 5; index++) {
+      expect([earlier.balance(addressOf(index)), later.balance(addressOf(index))]).toEqual([1n, 3n])
+    }
+    tree.settle(hashOf(3), 2, 10)
+    const readAll = (world: WorldState) => {
+      for (let index = 0; index < 200; index++) world.balance(addressOf(index))
+    }
+    expect(() => readAll(earlier)).toThrow(expect.objectContaining({ code: 'state-gone' }))
+    expect(() => open(1)).toThrow(expect.objectContaining({ code: 'state-gone' }))
+    readAll(later)
+    for (const number of [2, 3]) expect(open(number).balance(addressOf(0))).toBe(BigInt(number))
+  })
+})

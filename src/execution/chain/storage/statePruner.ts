@@ -1,0 +1,171 @@
+import { UsageError } from '../../../lib/errors.ts'
+import { keccak256 } from '../../../lib/hash.ts'
+import { fromHex, type Hex } from '../../../lib/hex.ts'
+import { takeTurn } from '../../../lib/turns.ts'
+import type { BlockHeader } from '../../primitives/block.ts'
+import type { BlockId } from '../../state/diskLayer.ts'
+import { LayerTree } from '../../state/layerTree.ts'
+import type { StateView } from '../../state/stateDatabase.ts'
+import { isNodeKey, type StateChanges } from '../../state/stateKeys.ts'
+import type { ChainDatabase } from './chainDatabase.ts'
+import type { ChainReads } from './chainReads.ts'
+import { DatabaseBatch, TABLE, tableRange } from './databaseBatch.ts'
+import { decodeVersion, keyOfReplaced, StateDisk } from './stateDisk.ts'
+
+/** geth's `--gcmode`: the latest states and the finalized one are kept, or all. */
+export type GcMode = 'full' | 'archive'
+
+export interface StateLimits {
+  /** States kept below the head, counting the head's. */
+  recentStates: number
+  /** Gas of blocks that may have to be executed again after a crash, about: ten seconds of work. */
+  unwrittenGas: number
+  /** Memory for states that are not written yet. */
+  unwrittenBytes: number
+}
+
+export const DEFAULT_STATE_LIMITS: StateLimits = {
+  recentStates: 128,
+  unwrittenGas: 1_000_000_000,
+  unwrittenBytes: 64 * 1024 * 1024,
+}
+
+/** What executing an empty block costs beside its gas. */
+const BLOCK_GAS = 15_000
+/** Each head gives up so many states at most, so that a finalized block far ahead does not hold up the chain. */
+const PRUNED_AT_ONCE = 4
+/** Nodes of the base that an archive takes over at a time. */
+const NODES_A_WRITE = 2000
+
+/**
+ * Which states are kept, and when they are written; see LayerTree. In archive mode the nodes of each state are written with
+ * its block besides, by their hashes, which lead to all states.
+ */
+export class StatePruner {
+  private readonly database: ChainDatabase
+  private readonly tree: LayerTree
+  private readonly mode: GcMode
+  private readonly limits: StateLimits
+
+  private constructor(database: ChainDatabase, tree: LayerTree, mode: GcMode, limits: StateLimits) {
+    this.database = database
+    this.tree = tree
+    this.mode = mode
+    this.limits = limits
+  }
+
+  /**
+   * `base`: the block whose state the database holds. Throws UsageError for a database that holds all states when they are to be
+   * given up.
+   */
+  static async open(database: ChainDatabase, base: BlockId, mode: GcMode, limits: StateLimits): Promise<StatePruner> {
+    const isArchive = database.keepsAllStates()
+    if (mode === 'full' && isArchive) {
+      throw new UsageError(
+        'the chain database holds the states of all blocks: start with --gcmode archive, or make a new one with "devium-geth init"',
+      )
+    }
+    if (mode === 'archive' && !isArchive) await becomeArchive(database)
+    const disk = new StateDisk(database)
+    const history = await disk.open()
+    return new StatePruner(database, new LayerTree(disk, base, history), mode, limits)
+  }
+
+  /** The database as readers see it, with the states that are not written yet. */
+  reads(): ChainReads {
+    const { database } = this
+    return {
+      stateAt: (blockHash) => this.stateAt(blockHash),
+      code: (hash) => database.code(hash),
+      header: (hash) => database.header(hash),
+      body: (hash) => database.body(hash),
+      receipts: (hash) => database.receipts(hash),
+      canonicalHash: (number) => database.canonicalHash(number),
+      transaction: (hash) => database.transaction(hash),
+    }
+  }
+
+  /** Whether later blocks can be executed on the state, and then read without their tries. */
+  isReady({ hash, number, stateRoot }: BlockHeader): boolean {
+    if (this.tree.has(hash)) return true
+    const isBefore = this.mode === 'archive' && number < this.tree.baseBlock.number
+    return isBefore && this.database.node(fromHex(stateRoot)) !== undefined
+  }
+
+  /** Nodes that are written together with the block. */
+  nodesToWrite({ writes }: StateChanges): Uint8Array[] {
+    const nodes: Uint8Array[] = []
+    if (this.mode === 'full') return nodes
+    for (const [key, value] of writes) if (value !== null && isNodeKey(key)) nodes.push(value)
+    return nodes
+  }
+
+  /** The block is written. */
+  add(
+    { number, hash, parentHash, gasUsed }: BlockId & Pick<BlockHeader, 'parentHash' | 'gasUsed'>,
+    { writes }: Pick<StateChanges, 'writes'>,
+  ): void {
+    this.tree.add({ number, hash }, parentHash, writes, Number(gasUsed) + BLOCK_GAS)
+  }
+
+  /** A block that was executed again. */
+  async addAgain(header: BlockHeader, changes: StateChanges): Promise<void> {
+    this.add(header, changes)
+    if (this.mode === 'full') return
+    const batch = new DatabaseBatch()
+    for (const node of this.nodesToWrite(changes)) batch.put('node', keccak256(node), node)
+    await this.database.write(batch, { sync: false })
+  }
+
+  /** Whether `settle` has to restore earlier states on the disk first. */
+  leavesBase(head: BlockHeader): boolean {
+    return this.tree.standsOnBase(head.hash) === false
+  }
+
+  /** The head has moved: gives up what is too old. Returns whether it is time to `write`. */
+  async settle(head: BlockHeader, finalized: BlockHeader | undefined): Promise<boolean> {
+    while (this.leavesBase(head)) await this.tree.stepBack()
+    const recent = head.number - this.limits.recentStates + 1
+    const oldest = Math.max(Math.min(recent, finalized?.number ?? recent), 0)
+    this.tree.settle(head.hash, oldest, PRUNED_AT_ONCE)
+    const { buffered, layered } = this.tree.unwritten
+    const { unwrittenBytes, unwrittenGas } = this.limits
+    return buffered.bytes + layered.bytes >= unwrittenBytes || Math.max(buffered.gas, layered.gas) >= unwrittenGas
+  }
+
+  /** Makes room: half of it, so that what follows is not written block by block. */
+  async write(head: BlockHeader): Promise<void> {
+    const rest = { gas: this.limits.unwrittenGas / 2, bytes: this.limits.unwrittenBytes / 2 }
+    await this.tree.write(head.hash, rest)
+    if (this.tree.unwritten.layered.bytes > rest.bytes) this.tree.dropBranches(head.hash)
+  }
+
+  /** Before the program ends: leaves what is executed again in a moment. */
+  writeLast(head: BlockHeader): Promise<void> {
+    return this.tree.write(head.hash, { gas: this.limits.unwrittenGas / 10, bytes: Number.POSITIVE_INFINITY })
+  }
+
+  private stateAt(blockHash: Hex): StateView | undefined {
+    const view = this.tree.at(blockHash)
+    if (view !== undefined || this.mode === 'full') return view
+    return { node: (_, hash) => this.database.node(hash), leaf: () => undefined, isGone: () => false }
+  }
+}
+
+/** From now on no state is given up: the nodes of the base, and of what it was before, are kept by their hashes too. */
+async function becomeArchive(database: ChainDatabase): Promise<void> {
+  let batch = new DatabaseBatch()
+  for (const letter of ['A', 'O', TABLE.replaced]) {
+    for await (const [key, stored] of database.entries(tableRange(letter))) {
+      await takeTurn()
+      const { value } = decodeVersion(stored)
+      const isNode = letter !== TABLE.replaced || isNodeKey(keyOfReplaced(key))
+      if (value !== null && isNode) batch.put('node', keccak256(value), value)
+      if (batch.operations.length < NODES_A_WRITE) continue
+      await database.write(batch, { sync: false })
+      batch = new DatabaseBatch()
+    }
+  }
+  database.setKeepsAllStates(batch)
+  await database.write(batch, { sync: true })
+}
