@@ -77,15 +77,20 @@ export async function carryOut(node: NodeState, action: PeerAction, peerId: stri
 }
 
 /** Asks for the token where the node does. */
-export async function callWithToken(node: NodeState, method: string, params: readonly unknown[]): Promise<void> {
+export async function callWithToken<T>(
+  node: NodeState,
+  method: string,
+  params: readonly unknown[],
+  timeoutMs?: number,
+): Promise<T> {
   try {
-    await node.connection.call(method, params)
+    return await node.connection.call<T>(method, params, timeoutMs)
   } catch (error) {
     if (!(error instanceof RpcError) || !error.needsToken) throw error
     // A token that did not help is a wrong one.
     if (node.connection.hasToken) node.connection.forgetToken()
     if (!(await askToken(node))) throw error
-    await node.connection.call(method, params)
+    return await node.connection.call<T>(method, params, timeoutMs)
   }
 }
 

@@ -21,9 +21,15 @@ export type { NodeHealth, PartHealth } from '../src/rpc/nodeHealth.ts'
 
 import type { z } from 'zod'
 import type { blockDetails } from '../src/rpc/schemas/blockDetails.ts'
+import type { testnetCommand, testnetResult } from '../src/rpc/schemas/rollup.ts'
 
 export type BlockDetails = z.output<typeof blockDetails>
 export type { History, HistoryEvent } from '../src/rpc/schemas/history.ts'
+
+/** devium_testnetCommands, one of them. */
+export type TestnetCommand = z.output<typeof testnetCommand>
+/** devium_testnetCommand. */
+export type TestnetResult = z.output<typeof testnetResult>
 
 export type SyncStatus = ReturnType<typeof deviumSyncStatus>
 export type DerivationStatus = ReturnType<typeof derivationStatusToJson>

@@ -96,16 +96,13 @@ export class Connection {
   }
 
   /** Rejects with RpcError for what the node answers, with Error where it does not. */
-  call<Result>(method: string, params: readonly unknown[] = []): Promise<Result> {
+  call<Result>(method: string, params: readonly unknown[] = [], timeoutMs = CALL_TIMEOUT_MS): Promise<Result> {
     const { socket } = this
     if (socket?.readyState !== WebSocket.OPEN) return Promise.reject(new Error('not connected'))
     if (this.pending.size >= MAX_PENDING) return Promise.reject(new Error('the node does not answer'))
     const id = ++this.lastId
     return new Promise<Result>((resolve, reject) => {
-      const timer = window.setTimeout(
-        () => this.settle(id)?.reject(new Error(`no answer to ${method}`)),
-        CALL_TIMEOUT_MS,
-      )
+      const timer = window.setTimeout(() => this.settle(id)?.reject(new Error(`no answer to ${method}`)), timeoutMs)
       this.pending.set(id, { resolve: (result) => resolve(result as Result), reject, timer })
       socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
     })

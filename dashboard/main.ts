@@ -12,6 +12,7 @@ import { filterPeers, showPeers, startPeers } from './peersView.ts'
 import { type Place, readPlace, writePlace } from './place.ts'
 import { showRefusals } from './refusalsView.ts'
 import { showNodes, showStatus } from './statusView.ts'
+import { showTestnet } from './testnetView.ts'
 import { startTheme } from './theme.ts'
 
 /** `dashboard/nodes.json`. */
@@ -88,6 +89,7 @@ async function start(): Promise<void> {
     showRefusals(page)
     showDerivation(node, nowMs)
     showBatcher(node, nowMs)
+    showTestnet(first)
   }
   let frame = 0
   changed = () => {

@@ -12,6 +12,7 @@ import type {
   PeerStanding,
   StaticPeerHealth,
   SyncStatus,
+  TestnetCommand,
 } from './answers.ts'
 import { Connection, RpcError } from './connection.ts'
 import { NodePast } from './nodePast.ts'
@@ -52,6 +53,8 @@ export class NodeState implements Known {
   bans: readonly BanRecord[] = []
   /** What the operator calls peers. */
   names: Readonly<Record<string, string>> = {}
+  /** Of its testnet; empty where it is part of none that takes commands. */
+  testnetCommands: readonly TestnetCommand[] = []
   readonly past = new NodePast()
   /** Resolves when the connection stands for the first time. */
   readonly opened: Promise<void>
@@ -103,6 +106,12 @@ export class NodeState implements Known {
     void connection.call<{ l2_chain_id: number }>('devium_rollupConfig').then((config) => {
       this.chainId = Number(config.l2_chain_id)
     })
+    void connection
+      .call<readonly TestnetCommand[] | null>('devium_testnetCommands')
+      .then((commands) => {
+        this.testnetCommands = commands ?? []
+      })
+      .catch(() => {})
     await connection.subscribe<SyncStatus>('heads', (heads) => this.onHeads(heads))
     await connection.subscribe<NodeHealth>('health', (health) => {
       this.health = health

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import type { WrittenJson } from '../jsonRpc/pieces.ts'
+import { JsonRpcError, RPC_SERVER_ERROR } from '../jsonRpc/types.ts'
+import { DecodeError } from '../lib/errors.ts'
 import type { OutputAtBlock, RollupNodeApi } from '../rollup/node/api.ts'
 import { rollupConfigToJson } from '../rollup/protocol/index.ts'
 import type { RollupConfig } from '../rollup/protocol/types.ts'
@@ -9,7 +11,7 @@ import type { NodeHistory } from './history/nodeHistory.ts'
 import { blockTimesToJson, deviumSyncStatus, l2RefToJson, optimismSyncStatus, superRootToJson } from './json.ts'
 import { defineMethod } from './method.ts'
 import { healthToJson } from './nodeHealth.ts'
-import { blockNumberParam, hashParam, momentParam, optionalParam, textParam } from './params.ts'
+import { blockNumberParam, hashParam, momentParam, optionalParam, type Param, textParam } from './params.ts'
 import { NOTHING, result, textResult } from './results.ts'
 import { blockDetails } from './schemas/blockDetails.ts'
 import { hash } from './schemas/blocks.ts'
@@ -19,20 +21,41 @@ import { history } from './schemas/history.ts'
 import * as schemas from './schemas/rollup.ts'
 import { writeOnce } from './writeOnce.ts'
 
+const MAX_WORDS = 200
+const WORDS: Param<string[]> = {
+  ...{ name: 'words', expects: 'the words of a command, each a string' },
+  schema: { type: 'array', items: { type: 'string', maxLength: 200 }, minItems: 1, maxItems: MAX_WORDS },
+  parse(value) {
+    const words = Array.isArray(value) ? value.filter((word) => typeof word === 'string' && word.length <= 200) : []
+    if (Array.isArray(value) && words.length === value.length && words.length > 0 && words.length <= MAX_WORDS) {
+      return words.map(String)
+    }
+    throw new DecodeError('expected the words of a command, each a string')
+  },
+}
+
 /** What the batch submitter says of itself. */
 export type ReadBatcher = () => Promise<z.infer<typeof schemas.batcherStatus>>
+
+/** Commands of the testnet that this node is part of. */
+export interface TestnetControl {
+  commands: readonly z.infer<typeof schemas.testnetCommand>[]
+  /** Throws UsageError for what the testnet refuses, or where none runs. */
+  run(words: readonly string[]): Promise<z.infer<typeof schemas.testnetResult>>
+}
 
 export interface DeviumModules {
   node: RollupNodeApi
   /** Undefined with `--p2p.disable`. */
   peerId?: (() => Promise<string>) | undefined
   batcherStatus?: ReadBatcher | undefined
+  testnet?: TestnetControl | undefined
   history: Pick<NodeHistory, 'since' | 'noteAction'>
 }
 
 /** `devium_*`: the product's own shapes. */
 export function deviumMethods(
-  { node, peerId, batcherStatus, ...modules }: DeviumModules,
+  { node, peerId, batcherStatus, testnet, ...modules }: DeviumModules,
   { version, network }: { version: string; network?: string | undefined },
 ) {
   const syncStatus = writeOnce(deviumSyncStatus)
@@ -142,6 +165,27 @@ export function deviumMethods(
       ),
       description: 'What admin_batcherStatus of the batch submitter says; needs --dashboard.batcher',
       handle: async () => (await batcherStatus?.()) ?? null,
+    }),
+    defineMethod({
+      name: 'devium_testnetCommands',
+      params: [],
+      result: result(
+        'array of objects: name, words, description; null where no testnet is named',
+        z.array(schemas.testnetCommand).nullable(),
+      ),
+      description: 'The commands that the testnet of this node takes; needs --dashboard.testnet',
+      handle: () => testnet?.commands.map(({ name, words, description }) => ({ name, words, description })) ?? null,
+    }),
+    defineMethod({
+      name: 'devium_testnetCommand',
+      params: [WORDS],
+      result: result('object: command, did, lookAt', schemas.testnetResult),
+      description: 'Hurt or heal the testnet of this node, as `devium testnet` does; needs --dashboard.testnet',
+      changes: true,
+      async handle([words]) {
+        if (testnet !== undefined) return await testnet.run(words)
+        throw new JsonRpcError(RPC_SERVER_ERROR, 'this node knows of no testnet: it runs without --dashboard.testnet')
+      },
     }),
     defineMethod({
       name: 'devium_rollupConfig',

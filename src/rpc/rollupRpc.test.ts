@@ -3,12 +3,14 @@ import { Registry } from 'prom-client'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createCallContext } from '../jsonRpc/callContext.ts'
 import { systemClock } from '../lib/clock.ts'
+import { UsageError } from '../lib/errors.ts'
 import { silentLogger } from '../lib/logger.ts'
 import { propertyRuns } from '../lib/testUtils/propertyRuns.ts'
 import { WAIT_LIMIT_MS } from '../lib/testUtils/until.ts'
 import { payloadToJson } from '../rollup/protocol/index.ts'
 import { EMPTY_PAYLOAD } from '../rollup/protocol/testUtils/payload.ts'
 import { createRollupRpc, createRpcMetrics } from './index.ts'
+import type { TestnetControl } from './rollupMethods.ts'
 import { CONFIG_JSON, hash, RECORD, recorder } from './testUtils/recorder.ts'
 
 const levels: string[] = []
@@ -18,7 +20,7 @@ let fixture: ReturnType<typeof recorder>
 let call: (
   method: string,
   params?: unknown[],
-  options?: { enableAdmin?: boolean; p2p?: boolean },
+  options?: { enableAdmin?: boolean; p2p?: boolean; testnet?: TestnetControl },
 ) => Promise<Record<string, unknown>>
 
 beforeEach(() => {
@@ -31,6 +33,7 @@ beforeEach(() => {
         clock: systemClock,
         logger,
         metrics: createRpcMetrics(new Registry(), 'x'),
+        testnet: options.testnet,
       },
       { version: 'v1.2.3', enableAdmin: options.enableAdmin ?? true },
     )
@@ -91,6 +94,29 @@ describe('rollup methods', () => {
         },
       },
     })
+  })
+
+  it('devium_testnetCommand has the testnet run a command, where the node is part of one', async () => {
+    expect(await call('devium_testnetCommands')).toEqual({ result: null })
+    expect(await call('devium_testnetCommand', [['heal']])).toMatchObject({
+      error: { message: 'this node knows of no testnet: it runs without --dashboard.testnet' },
+    })
+    const commands = [{ name: 'kill', words: 'PROGRAM', description: 'End a program' }]
+    const run = async (words: readonly string[]) => {
+      if (words[1] === 'nobody') throw new UsageError('there is no program "nobody"')
+      return { command: words.join(' '), did: 'Killed.', lookAt: 'Look.' }
+    }
+    const ask = (method: string, params: unknown[]) => call(method, params, { testnet: { commands, run } })
+    expect(await ask('devium_testnetCommands', [])).toEqual({ result: commands })
+    expect(await ask('devium_testnetCommand', [['kill', 'verifier1']])).toMatchObject({
+      result: { command: 'kill verifier1', did: 'Killed.', lookAt: 'Look.' },
+    })
+    expect(await ask('devium_testnetCommand', [['kill', 'nobody']])).toMatchObject({
+      error: { message: 'there is no program "nobody"' },
+    })
+    for (const words of [[], 'heal', [1], ['x'.repeat(201)]]) {
+      expect(await ask('devium_testnetCommand', [words])).toMatchObject({ error: { code: -32602 } })
+    }
   })
 
   it('devium_syncStatus has exactly the members of the document', async () => {

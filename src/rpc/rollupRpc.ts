@@ -12,7 +12,7 @@ import { defineMethod, type RpcMethod, toHandlers } from './method.ts'
 import { openRpcDocument } from './openRpc.ts'
 import { p2pMethods } from './p2pMethods.ts'
 import { result } from './results.ts'
-import { deviumMethods, optimismMethods, type ReadBatcher } from './rollupMethods.ts'
+import { deviumMethods, optimismMethods, type ReadBatcher, type TestnetControl } from './rollupMethods.ts'
 import type { RpcMetrics } from './rpcMetrics.ts'
 
 export interface RollupRpcModules {
@@ -24,6 +24,8 @@ export interface RollupRpcModules {
   metrics?: RpcMetrics | undefined
   /** What the batch submitter says of itself; absent where none is named. */
   batcherStatus?: ReadBatcher | undefined
+  /** Absent where the node is part of no testnet that takes commands. */
+  testnet?: TestnetControl | undefined
 }
 
 export interface RollupRpcOptions {
@@ -44,7 +46,10 @@ export function createRollupRpc(
   const peerId = p2p === undefined ? undefined : async () => (await p2p.self()).peerID
   const history = new NodeHistory({ node, p2p, clock, logger })
   const methods: RpcMethod[] = [
-    ...deviumMethods({ node, peerId, batcherStatus: modules.batcherStatus, history }, options),
+    ...deviumMethods(
+      { node, peerId, batcherStatus: modules.batcherStatus, testnet: modules.testnet, history },
+      options,
+    ),
     ...optimismMethods(node, options.version),
     ...(p2p === undefined ? [] : p2pMethods(p2p)),
     ...liveMethods({ node, p2p, clock, logger }),

@@ -26,6 +26,7 @@ const CHANGING = [
   ),
   'deviump2p_block',
   'devium_note',
+  'devium_testnetCommand',
   ...['admin_resetDerivationPipeline', 'admin_startSequencer', 'admin_stopSequencer', 'admin_overrideLeader'],
   ...['admin_setRecoverMode', 'admin_setSdmPostExecOptIn', 'admin_postUnsafePayload', 'admin_setLogLevel'],
 ]

@@ -1,6 +1,7 @@
 import type { TokenAccess } from '../../src/jsonRpc/bearerToken.ts'
 import { createRpcApp, serveApp } from '../../src/jsonRpc/httpServer.ts'
 import { systemClock } from '../../src/lib/clock.ts'
+import { UsageError } from '../../src/lib/errors.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import type { P2pApi } from '../../src/p2p/base/api.ts'
 import type { HealthReport } from '../../src/p2p/base/healthReport.ts'
@@ -14,13 +15,23 @@ export interface ServedPage {
   close(): Promise<void>
 }
 
+const COMMANDS = [
+  { name: 'heal', words: '', description: 'Make all peer links whole again' },
+  { name: 'kill', words: 'PROGRAM', description: 'End a program at once' },
+]
+
 /** The RPC of a node that writes down what it is asked to do, with these answers about its peers, and its page. */
 export async function servePage(answers: Partial<P2pApi>, access?: TokenAccess): Promise<ServedPage> {
   const { node, p2p, asked } = recorder()
   const logger = { ...silentLogger, setLevel: () => {} }
+  const run = async (words: readonly string[]) => {
+    asked.push(['testnet', ...words])
+    if (words[1] === 'nobody') throw new UsageError('there is no program "nobody"')
+    return { command: words.join(' '), did: 'It is killed.', lookAt: 'Look at its peers.' }
+  }
   const known = new Proxy(p2p, { get: (target, name) => Reflect.get(answers, name) ?? Reflect.get(target, name) })
   const { dispatcher } = createRollupRpc(
-    { node, p2p: known, clock: systemClock, logger },
+    { node, p2p: known, clock: systemClock, logger, testnet: { commands: COMMANDS, run } },
     { version: 'v1', enableAdmin: true },
   )
   const app = createRpcApp({ dispatcher, access })

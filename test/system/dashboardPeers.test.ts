@@ -229,6 +229,22 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
     expect(served.asked).toContainEqual(['block', FAR, 'far'])
   })
 
+  it('are killed with a command of their testnet, which says what it did', async () => {
+    const panel = page.locator('#testnet')
+    const done = panel.locator('#testnet-done li')
+    await panel.getByLabel('Command', { exact: true }).selectOption('kill')
+    await panel.getByText('End a program at once.').waitFor()
+    for (const [name, answer] of [
+      ['nobody', 'kill nobody there is no program "nobody"'],
+      ['verifier1', 'kill verifier1 It is killed. Look at its peers.'],
+    ] as const) {
+      await panel.getByLabel('Words of the command').fill(name)
+      await panel.getByRole('button', { name: 'Run' }).click()
+      await expect.poll(() => done.first().textContent()).toContain(answer)
+    }
+    expect(served.asked).toContainEqual(['testnet', 'kill', 'verifier1'])
+  })
+
   it('are not to be blocked where nobody may change anything, which is said', async () => {
     const guarded = await serve({ token: undefined, guardsReading: false })
     onTestFinished(guarded.close)

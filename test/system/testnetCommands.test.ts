@@ -274,6 +274,15 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     }
   })
 
+  it("are taken from a node's page too", async () => {
+    const commands = (await sequencer.request('devium_testnetCommands', [])) as { name: string }[]
+    expect(commands.map(({ name }) => name)).toContain('partition')
+    expect(await sequencer.request('devium_testnetCommand', [['heal']])).toMatchObject({ command: 'heal' })
+    await expect(sequencer.request('devium_testnetCommand', [['kill', 'verifier7']])).rejects.toThrow(
+      'there is no program "verifier7"',
+    )
+  })
+
   it('are refused with what is expected, and need the file that only the owner reads', async () => {
     expect(await devium('kill', 'verifier7')).toMatchObject({
       code: 1,

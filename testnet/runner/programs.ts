@@ -59,6 +59,8 @@ export interface DashboardCall {
   others: readonly { name: string; rollupRpc: string }[]
   /** Absent: it is out of reach. */
   batcherRpc?: string
+  /** Whose runner takes commands from the page. */
+  testnetDir?: string
 }
 
 /** For URLs: what to connect to when a program listens on all addresses. */
@@ -160,13 +162,14 @@ function discoveryFlags({ p2p }: NodePorts, bootnodes: readonly string[]): strin
   ]
 }
 
-function dashboardFlags({ name, others, batcherRpc }: DashboardCall): string[] {
+function dashboardFlags({ name, others, batcherRpc, testnetDir }: DashboardCall): string[] {
   const nodes = others.map((other) => `${other.name}=${other.rollupRpc}`)
   return [
     '--dashboard',
     `--dashboard.name=${name}`,
     ...(batcherRpc === undefined ? [] : [`--dashboard.batcher=${batcherRpc}`]),
     ...(nodes.length === 0 ? [] : [`--dashboard.nodes=${nodes.join(',')}`]),
+    ...(testnetDir === undefined ? [] : [`--dashboard.testnet=${testnetDir}`]),
   ]
 }
 

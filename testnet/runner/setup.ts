@@ -115,6 +115,7 @@ export function describeNode(
       name: own.name,
       others: sequencer === undefined ? verifiers : [],
       batcherRpc: `http://${to}:${ports.batcherAdmin}`,
+      testnetDir: layout.dir,
     },
   }
   const p2p = `/ip4/${to}/tcp/${own.ports.p2p}/p2p/${peerId}`

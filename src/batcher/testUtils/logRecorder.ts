@@ -25,6 +25,11 @@ export function createLogRecorder(): LogRecorder {
     logger: createLogger({ level: 'trace', format: 'json', color: false, write }),
     lines,
     of,
-    seen: (message, count = 1) => until(() => of(message)[count - 1]),
+    seen: (message, count = 1) =>
+      until(`line ${count} of "${message}"`, () => {
+        const found = of(message)[count - 1]
+        if (found !== undefined) return found
+        throw new Error(`the last lines were ${JSON.stringify(lines.slice(-5))}`)
+      }),
   }
 }

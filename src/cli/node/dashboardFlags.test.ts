@@ -13,6 +13,7 @@ it.each([
   [{ dashboardNodes: ['a=http://a', 'x=ws://u:secret@b'] }, /^--dashboard.nodes: expected name=http:\/\/… as entry 2$/],
   [{ dashboardNodes: ['x=http://u:secret@a'] }, /leave user and password out of http:\/\/a: each visitor/],
   [{ dashboard: false, dashboardNodes: ['x=http://a'] }, /--dashboard.nodes needs --dashboard/],
+  [{ dashboard: false, dashboardTestnet: '/tmp' }, /--dashboard.testnet needs --dashboard/],
   [{ dashboardBatcher: 'a:1' }, /--dashboard.batcher must be/],
   [{ dashboardBatcherTokenFile: 'token' }, /--dashboard.batcher-token-file needs --dashboard.batcher/],
 ])('refuses %j', (changes, message) => {
@@ -21,6 +22,7 @@ it.each([
     dashboardNodes: [],
     dashboardBatcher: undefined,
     dashboardBatcherTokenFile: undefined,
+    dashboardTestnet: undefined,
     ...changes,
   }
   expect(() => checkDashboardFlags(values)).toThrow(message)

@@ -7,12 +7,14 @@ interface DashboardValues {
   dashboardNodes: readonly string[]
   dashboardBatcher: string | undefined
   dashboardBatcherTokenFile: string | undefined
+  dashboardTestnet: string | undefined
 }
 
 /** Throws UsageError. */
 export function checkDashboardFlags(values: DashboardValues): void {
   const { dashboard, dashboardNodes, dashboardBatcher } = values
   if (!dashboard && dashboardNodes.length > 0) throw new UsageError('--dashboard.nodes needs --dashboard')
+  if (!dashboard && values.dashboardTestnet !== undefined) throw new UsageError('--dashboard.testnet needs --dashboard')
   shownNodes(dashboardNodes)
   if (dashboardBatcher !== undefined && !isHttp(dashboardBatcher)) {
     throw new UsageError('--dashboard.batcher must be an http:// or https:// address')

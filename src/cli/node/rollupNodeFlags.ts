@@ -276,6 +276,13 @@ export const rollupNodeFlags = {
     { placeholder: '<file>' },
   ),
 
+  dashboardTestnet: flag.optional(
+    RPC,
+    'dashboard.testnet',
+    'Directory of a testnet that runs on this machine: the page takes its commands',
+    { placeholder: '<dir>' },
+  ),
+
   metricsEnabled: flag.boolean(METRICS, 'metrics.enabled', 'Serve metrics'),
   metricsAddr: flag.string(METRICS, 'metrics.addr', '127.0.0.1', 'Address that metrics listen on', {
     placeholder: '<ip>',

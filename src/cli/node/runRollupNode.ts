@@ -48,6 +48,8 @@ import {
   type ReadBatcher,
 } from '../../rpc/index.ts'
 import { createEngineForkCheck } from '../operator/doctor/engineForkCheck.ts'
+import { TESTNET_COMMANDS } from '../operator/testnet/commandTable.ts'
+import { askTestnet } from '../operator/testnet/controlClient.ts'
 import type { FlagValues } from '../shared/flags.ts'
 import { serveMetrics } from '../shared/metricsServer.ts'
 import { createProgramLogger, type RunContext } from '../shared/program.ts'
@@ -245,8 +247,13 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
 
     const network = values.network ?? networkOfChain(config.l2ChainId)
     const rpcMetrics = createRpcMetrics(registry, 'op_node_default')
+    const { dashboardTestnet: testnetDir } = values
+    const testnet =
+      testnetDir === undefined
+        ? undefined
+        : { commands: TESTNET_COMMANDS, run: (words: readonly string[]) => askTestnet(testnetDir, words) }
     const { dispatcher, history } = createRollupRpc(
-      { node, p2p, clock, logger, metrics: rpcMetrics, batcherStatus: readBatcher },
+      { node, p2p, clock, logger, metrics: rpcMetrics, batcherStatus: readBatcher, testnet },
       { version: VERSION, network, enableAdmin: values.rpcEnableAdmin },
     )
     const allowedHosts = values.rpcVhosts.length === 0 ? allowedHostsFor(values.rpcAddr) : values.rpcVhosts

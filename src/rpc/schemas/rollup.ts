@@ -150,3 +150,9 @@ export const sdmStatus = z.object({
 
 /** admin_batcherStatus, of which only this is relied on. */
 export const batcherStatus = z.looseObject({ why: z.string(), ok: z.boolean(), running: z.boolean().optional() })
+
+/** devium_testnetCommands, one of them. */
+export const testnetCommand = z.object({ name: z.string(), words: z.string(), description: z.string() })
+
+/** devium_testnetCommand. */
+export const testnetResult = z.object({ command: z.string(), did: z.string(), lookAt: z.string() })

@@ -1,0 +1,66 @@
+import { callWithToken } from './actions.ts'
+import type { TestnetCommand, TestnetResult } from './answers.ts'
+import { byId, el, replaceIfChanged, setText } from './dom.ts'
+import { clockTime } from './format.ts'
+import type { NodeState } from './nodeState.ts'
+
+const MAX_SHOWN = 6
+/** Programs may end and start meanwhile. */
+const COMMAND_MS = 300_000
+
+/** Commands that hurt and heal the testnet of the node that serves the page. It shows nothing where there is none. */
+export function showTestnet(node: NodeState): void {
+  const { testnetCommands } = node
+  byId('testnet').hidden = testnetCommands.length === 0
+  replaceIfChanged(byId('testnet-form'), String(testnetCommands.length), () => [form(node, testnetCommands)])
+}
+
+function form(node: NodeState, commands: readonly TestnetCommand[]): HTMLElement {
+  const choice = el(
+    'select',
+    { 'aria-label': 'Command' },
+    ...commands.map(({ name }) => {
+      const option = el('option', {}, name)
+      option.value = name
+      return option
+    }),
+  )
+  const words = el('input', { type: 'text', 'aria-label': 'Words of the command' })
+  words.autocomplete = 'off'
+  words.spellcheck = false
+  const button = el('button', { type: 'submit', class: 'button' }, 'Run')
+  const explain = (): void => {
+    const chosen = commands.find(({ name }) => name === choice.value)
+    setText(byId('testnet-about'), `${chosen?.description ?? ''}.`)
+    words.placeholder = chosen?.words ?? ''
+    words.disabled = words.placeholder === ''
+    words.value = ''
+  }
+  choice.addEventListener('change', explain)
+  const made = el('form', { class: 'one-line' }, choice, words, button)
+  made.addEventListener('submit', (event) => {
+    event.preventDefault()
+    button.disabled = true
+    const given = [choice.value, ...words.value.trim().split(/\s+/)].filter((word) => word !== '')
+    void run(node, given).finally(() => (button.disabled = false))
+  })
+  explain()
+  return made
+}
+
+async function run(node: NodeState, words: readonly string[]): Promise<void> {
+  try {
+    const { did, lookAt } = await callWithToken<TestnetResult>(node, 'devium_testnetCommand', [words], COMMAND_MS)
+    note('good', words, `${did} ${lookAt}`)
+  } catch (error) {
+    note('bad', words, error instanceof Error ? error.message : String(error))
+  }
+}
+
+function note(tone: 'good' | 'bad', words: readonly string[], text: string): void {
+  const list = byId('testnet-done')
+  const mark = el('span', { class: `event-mark ${tone}` })
+  const when = el('time', { class: 'quiet' }, clockTime(Date.now()))
+  list.prepend(el('li', {}, mark, when, el('span', {}, el('code', {}, words.join(' ')), ` ${text}`)))
+  while (list.children.length > MAX_SHOWN) list.lastElementChild?.remove()
+}
