@@ -3,7 +3,7 @@ import type { Scenario } from '../scenario.ts'
 
 export const batcherDies: Scenario = {
   about: 'Without a batch submitter blocks go on and stay unsafe; one that is started again makes up for all of them.',
-  async steps({ run, waitFor, check }) {
+  async steps({ run, waitFor }) {
     await run('kill batcher')
     await waitFor(
       'no block becomes safe while 6 are made',
@@ -12,6 +12,6 @@ export const batcherDies: Scenario = {
     await waitFor('all nodes agree', agree())
     await run('start batcher')
     await waitFor('all blocks made meanwhile are safe', safeAgree)
-    await check('nodes have no faults', ({ names, faults }) => names.every((name) => faults(name).length === 0))
+    await waitFor('nodes have no faults', ({ names, faults }) => names.every((name) => faults(name).length === 0))
   },
 }

@@ -11,7 +11,7 @@ const APART_SECONDS = 12
 export const forkByFork: Scenario = {
   about: 'The chain goes through all forks under load: all nodes agree after each, and derive its blocks from L1.',
   testnet: { forkAt: FORKS.map((fork, index) => `${fork}:${FIRST_SECONDS + index * APART_SECONDS}`).join(',') },
-  async steps({ run, waitFor, check }) {
+  async steps({ run, waitFor }) {
     await run('load 10')
     for (const [index, fork] of FORKS.entries()) {
       const forkOrLater: readonly string[] = FORKS.slice(index)
@@ -19,7 +19,7 @@ export const forkByFork: Scenario = {
       await waitFor('all nodes agree', agree())
     }
     await waitFor('blocks of the last fork are safe', safeAgree)
-    await check('no node has a fault', ({ names, faults }) => names.every((name) => faults(name).length === 0))
+    await waitFor('no node has a fault', ({ names, faults }) => names.every((name) => faults(name).length === 0))
     await run('load off')
   },
 }
