@@ -348,7 +348,9 @@ describe('admin methods', () => {
   })
 
   it('are unknown unless enabled', async () => {
-    expect((await call('admin_sequencerActive', [], { enableAdmin: false })).error).toMatchObject({ code: -32601 })
+    for (const method of ['admin_sequencerActive', 'devium_note']) {
+      expect((await call(method, ['x'], { enableAdmin: false })).error).toMatchObject({ code: -32601 })
+    }
     expect(await call('admin_sequencerActive')).toEqual({ result: true })
   })
 

@@ -45,7 +45,7 @@ export function createRollupRpc(
   const { node, p2p, clock, logger, metrics } = modules
   const peerId = p2p === undefined ? undefined : async () => (await p2p.self()).peerID
   const history = new NodeHistory({ node, p2p, clock, logger })
-  const methods: RpcMethod[] = [
+  const all: RpcMethod[] = [
     ...deviumMethods(
       { node, peerId, batcherStatus: modules.batcherStatus, testnet: modules.testnet, history },
       options,
@@ -53,9 +53,10 @@ export function createRollupRpc(
     ...optimismMethods(node, options.version),
     ...(p2p === undefined ? [] : p2pMethods(p2p)),
     ...liveMethods({ node, p2p, clock, logger }),
-    ...(options.enableAdmin ? adminMethods(node, logger) : []),
+    ...adminMethods(node, logger),
     discoverMethod(() => openRpcDocument(methods, options.version)),
   ]
+  const methods = all.filter(({ admin }) => options.enableAdmin || !admin)
   const known = new Set(methods.map(({ name }) => name))
   const named = (picked: (method: RpcMethod) => boolean) => new Set(methods.filter(picked).map(({ name }) => name))
   const changing = named(({ changes }) => changes)

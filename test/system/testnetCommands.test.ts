@@ -277,7 +277,13 @@ describe('commands for a running testnet', { shuffle: false }, () => {
   it("are taken from a node's page too", async () => {
     const commands = (await sequencer.request('devium_testnetCommands', [])) as { name: string }[]
     expect(commands.map(({ name }) => name)).toContain('partition')
-    expect(await sequencer.request('devium_testnetCommand', [['heal']])).toMatchObject({ command: 'heal' })
+    for (const words of [
+      ['pause', 'verifier1/geth'],
+      ['start', 'verifier1/geth'],
+    ]) {
+      expect(await sequencer.request('devium_testnetCommand', [words])).toMatchObject({ command: words.join(' ') })
+    }
+    await catchesUp(verifier)
     await expect(sequencer.request('devium_testnetCommand', [['kill', 'verifier7']])).rejects.toThrow(
       'there is no program "verifier7"',
     )

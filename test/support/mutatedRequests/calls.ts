@@ -43,6 +43,7 @@ export function rollupNodeCalls(methods: readonly DescribedMethod[], facts: Chai
     subject: '10.1.0.0/16',
     reason: 'a test',
     words: ['heal'],
+    text: 'a test',
     // Nobody listens at the other.
     'peer address': facts.peerAddress ?? `/ip4/127.0.0.1/tcp/1/p2p/${facts.peerId}`,
     'unsafe head': String(facts.block.hash),
