@@ -1,14 +1,55 @@
 import { describe, expect, it } from 'vitest'
+import { FORKS, type RollupConfig } from '../../rollup/protocol/types.ts'
 import type { BatcherOptions } from '../submitter/options.ts'
 import { loadRecordedChain } from '../testUtils/recordedChain.ts'
 import { TEST_BATCHER_OPTIONS } from '../testUtils/submitterSetup.ts'
 import { createChannelConfig, framesInTime } from './channelConfig.ts'
 
-const { config: rollupConfig } = loadRecordedChain('holocene-span-brotli-calldata')
+const { config: holocene } = loadRecordedChain('holocene-span-brotli-calldata')
 
-function configOf(options: Partial<BatcherOptions>) {
+function configOf(options: Partial<BatcherOptions>, rollupConfig = holocene) {
   return createChannelConfig({ ...TEST_BATCHER_OPTIONS, ...options }, rollupConfig, rollupConfig.genesis.l2Time + 100)
 }
+
+/** The chain up to a fork, which is never active, or becomes so at this time. */
+function withFork(fork: 'delta' | 'ecotone' | 'fjord' | 'granite', at?: number): RollupConfig {
+  const before = FORKS.slice(0, FORKS.indexOf(fork)).map((name) => [name, holocene.forks[name]] as const)
+  return { ...holocene, forks: { ...Object.fromEntries(before), ...(at === undefined ? {} : { [fork]: at }) } }
+}
+
+describe('settings that the chain does not take', () => {
+  it.each([
+    ['ecotone', { dataAvailability: 'blobs' }, { dataAvailability: 'calldata' }, 'cannot use Blobs before Ecotone'],
+    [
+      'fjord',
+      { compressionAlgorithm: 'brotli' },
+      { compressionAlgorithm: 'zlib' },
+      'cannot use brotli compression before Fjord',
+    ],
+    ['delta', { batchType: 'span' }, { batchType: 'singular' }, 'cannot use span batches before Delta'],
+  ] as const)('are refused before %s', (fork, refused, taken, message) => {
+    const plain = { dataAvailability: 'calldata', compressionAlgorithm: 'zlib', batchType: 'singular' } as const
+    expect(() => configOf({ ...plain, ...refused }, withFork(fork))).toThrow(message)
+    expect(() => configOf({ ...plain, ...taken }, withFork(fork))).not.toThrow()
+    expect(() => configOf({ ...plain, ...refused })).not.toThrow()
+  })
+
+  it('are refused where the safety margin is longer than the channel timeout', () => {
+    const sending = { numConfirmations: 1, targetNumFrames: 1 }
+    expect(() => configOf({ ...sending, subSafetyMargin: 51 })).toThrow(
+      'channel timeout is less than the safety margin: 50 < 51',
+    )
+    // The next thing that is wrong.
+    expect(() => configOf({ ...sending, subSafetyMargin: 50 })).toThrow('frames can within 0 L1 blocks')
+  })
+
+  it('are made to fit: no frame is longer than derivation takes, and channels may end after Granite', () => {
+    expect(configOf({ dataAvailability: 'calldata', maxL1TxSizeBytes: 2_000_000 }).maxFrameBytes).toBe(1_000_000 + 23)
+    expect(configOf({ dataAvailability: 'calldata', maxL1TxSizeBytes: 120_000 }).maxFrameBytes).toBe(119_999)
+    expect(configOf({}, withFork('granite')).channelTimeout).toBe(holocene.channelTimeout)
+    expect(configOf({}, withFork('granite', holocene.genesis.l2Time + 10_000)).channelTimeout).toBe(50)
+  })
+})
 
 describe('channels that cannot be on L1 in time', () => {
   it('are refused at the start with the numbers', () => {
