@@ -83,7 +83,7 @@ export function eventsWithin(past: NodePast, spanMs: number): HistoryEvent[] {
   return past.events.filter(({ atMs }) => atMs > fromMs)
 }
 
-/** What marks of each colour stand for, in the order of the legend. */
+/** The legend of the marks, by colour. */
 export const MARKS = {
   bad: 'Fault, ban or block',
   warned: 'Reorg',

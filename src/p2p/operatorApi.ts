@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import { normalizeCidr, normalizeIp } from '../lib/ipNet.ts'
 import type { Logger } from '../lib/logger.ts'
-import type { P2pApi, PeerDump, PeerRecord, PeerScores } from './base/api.ts'
+import { blockedKind, type P2pApi, type PeerDump, type PeerRecord, type PeerScores } from './base/api.ts'
 import { P2pError } from './base/errors.ts'
 import type { P2pEvents } from './base/events.ts'
 import type { GossipRouter } from './gossip/router.ts'
@@ -81,7 +81,7 @@ export function createOperatorApi(
   const retryStatics = (): void => {
     for (const id of peers.staticIds()) if (!connections.isConnected(id)) staticPeers.retryNow(id)
   }
-  /** Of what was just blocked. */
+  /** Keeps why and when somebody was blocked, and saves the lists. */
   const noted = async (subject: string, reason: string, what: string): Promise<void> => {
     lists.noteBlock(subject, { sinceMs: modules.clock.now(), reason })
     await access.save()
@@ -192,8 +192,8 @@ export function createOperatorApi(
     },
     listBlockedSubnets: async () => lists.listSubnets(),
     block(subject, reason) {
-      if (subject.includes('/')) return blockSubnet(subject, reason)
-      return /^\d+\.[\d.]*$|:/.test(subject) ? blockAddr(subject, reason) : blockPeer(subject, reason)
+      const block = { peer: blockPeer, address: blockAddr, subnet: blockSubnet }[blockedKind(subject)]
+      return block(subject, reason)
     },
     accessRules: () => ({ blocks: lists.blocks(), allow: allow.length === 0 ? null : [...allow] }),
 

@@ -1,69 +1,42 @@
-import type { NodeCallOptions, NodeFiles } from '../runner/programs.ts'
+import { ETH_API, executionFlags, gethFlags, type NodeCallOptions, type NodeFiles } from '../runner/programs.ts'
 import type { BinaryCall } from './rollupClients.ts'
-
-const API = 'eth,net,web3,debug,txpool'
 
 export function opGethInit(binary: string, { gethDataDir, genesis }: NodeFiles): BinaryCall {
   return { binary, args: ['init', '--state.scheme=hash', `--datadir=${gethDataDir}`, genesis] }
 }
 
 /** op-geth, without peers: its blocks come from the rollup node. */
-export function opGeth(binary: string, { files, ports, host, sequencerRpc }: NodeCallOptions): BinaryCall {
+export function opGeth(binary: string, options: NodeCallOptions): BinaryCall {
   return {
     binary,
     args: [
-      `--datadir=${files.gethDataDir}`,
+      ...gethFlags(options),
       '--syncmode=full',
       '--gcmode=archive',
-      '--http',
-      `--http.addr=${host}`,
-      `--http.port=${ports.ethRpc}`,
       '--http.vhosts=*',
       '--http.corsdomain=*',
-      // The batch submitter limits the sequencer's blocks.
-      `--http.api=${API}${sequencerRpc === undefined && host === '127.0.0.1' ? ',miner' : ''}`,
-      '--ws',
-      `--ws.addr=${host}`,
-      `--ws.port=${ports.ethRpc}`,
-      `--ws.api=${API}`,
       '--ws.origins=*',
-      '--authrpc.addr=127.0.0.1',
-      `--authrpc.port=${ports.engineRpc}`,
-      `--authrpc.jwtsecret=${files.jwt}`,
-      '--metrics',
-      `--metrics.addr=${host}`,
-      `--metrics.port=${ports.gethMetrics}`,
       '--port=0',
       '--nodiscover',
       '--nat=none',
       '--ipcdisable',
       '--rollup.disabletxpoolgossip',
-      ...(sequencerRpc === undefined ? [] : [`--rollup.sequencerhttp=${sequencerRpc}`]),
     ],
   }
 }
 
 /** op-reth, which writes the genesis block itself. */
-export function opReth(binary: string, { files, ports, host, sequencerRpc }: NodeCallOptions): BinaryCall {
+export function opReth(binary: string, options: NodeCallOptions): BinaryCall {
+  const { files, ports, host, sequencerRpc } = options
   return {
     binary,
     args: [
       'node',
       `--chain=${files.genesis}`,
-      `--datadir=${files.gethDataDir}`,
-      '--http',
-      `--http.addr=${host}`,
-      `--http.port=${ports.ethRpc}`,
+      ...executionFlags(options),
       '--http.corsdomain=*',
-      `--http.api=${API}`,
-      '--ws',
-      `--ws.addr=${host}`,
-      `--ws.port=${ports.ethRpc}`,
-      `--ws.api=${API}`,
+      `--http.api=${ETH_API}`,
       '--ws.origins=*',
-      '--authrpc.addr=127.0.0.1',
-      `--authrpc.port=${ports.engineRpc}`,
-      `--authrpc.jwtsecret=${files.jwt}`,
       `--metrics=${host}:${ports.gethMetrics}`,
       '--port=0',
       '--disable-discovery',

@@ -1,4 +1,4 @@
-import type { NodeCallOptions } from '../runner/programs.ts'
+import { type NodeCallOptions, opNodeFlags } from '../runner/programs.ts'
 import type { NodeClientChoice } from './clients.ts'
 import { konaL1Config } from './l1Config.ts'
 
@@ -23,37 +23,17 @@ export function opNode(
   options: NodeCallOptions,
   { execution, sequencing }: Pick<NodeClientChoice, 'execution'> & { sequencing: Sequencing | undefined },
 ): BinaryCall {
-  const { files, ports, host, l1Rpc, l1Beacon, staticPeers, bootnodes } = options
+  const { bootnodes } = options
   return {
     binary,
     args: [
-      `--l1=${l1Rpc}`,
+      ...opNodeFlags(options),
       '--l1.trustrpc',
-      `--l1.beacon=${l1Beacon ?? l1Rpc}`,
-      ...(l1Beacon === undefined ? ['--l1.beacon.ignore'] : []),
-      '--l1.http-poll-interval=500ms',
-      '--l1.epoch-poll-interval=2s',
-      '--l1.runtime-config-reload-interval=10s',
-      '--verifier.l1-confs=0',
-      `--l2=http://127.0.0.1:${ports.engineRpc}`,
-      `--l2.jwt-secret=${files.jwt}`,
       `--l2.enginekind=${execution?.client === 'op-reth' ? 'reth' : 'geth'}`,
-      `--rollup.config=${files.rollupConfig}`,
-      `--rollup.l1-chain-config=${files.l1Config}`,
-      ...(files.dependencySet === undefined ? [] : [`--interop.dependency-set=${files.dependencySet}`]),
-      `--rpc.addr=${host}`,
-      `--rpc.port=${ports.rollupRpc}`,
-      '--rpc.enable-admin',
-      '--metrics.enabled',
-      `--metrics.addr=${host}`,
-      `--metrics.port=${ports.metrics}`,
-      `--p2p.priv.path=${files.p2pKey}`,
-      `--p2p.peerstore.path=${files.peerstore}`,
       ...listenFlags(options),
       ...(bootnodes === undefined ? ['--p2p.no-discovery'] : ['--p2p.discovery.path=memory']),
       // Without it, those of public networks.
       `--p2p.bootnodes=${(bootnodes ?? []).join(',')}`,
-      ...(staticPeers.length === 0 ? [] : [`--p2p.static=${staticPeers.join(',')}`]),
       ...(sequencing === undefined ? [] : ['--sequencer.enabled', '--sequencer.l1-confs=0']),
       ...(sequencing?.stopped === true ? ['--sequencer.stopped'] : []),
     ],

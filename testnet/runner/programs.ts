@@ -76,77 +76,93 @@ export function gethInit({ gethDataDir, genesis }: Pick<NodeFiles, 'gethDataDir'
 /** Where a dapp's development server may have its page. */
 const LOCAL_PAGES = 'http://localhost:*,http://127.0.0.1:*,https://localhost:*'
 
-export function geth({ files, ports, host, sequencerRpc }: NodeCallOptions): ProgramCall {
-  const api = 'eth,net,web3,debug,txpool'
-  return {
-    program: 'devium-geth',
-    args: [
-      `--datadir=${files.gethDataDir}`,
-      '--http',
-      `--http.addr=${host}`,
-      `--http.port=${ports.ethRpc}`,
-      // The batch submitter limits the sequencer's blocks when data pile up; that is for nobody else.
-      `--http.api=${api}${sequencerRpc === undefined && host === '127.0.0.1' ? ',miner' : ''}`,
-      `--http.corsdomain=${LOCAL_PAGES}`,
-      // On one port. Pages of this machine may connect by themselves.
-      '--ws',
-      `--ws.addr=${host}`,
-      `--ws.port=${ports.ethRpc}`,
-      `--ws.api=${api}`,
-      '--authrpc.addr=127.0.0.1',
-      `--authrpc.port=${ports.engineRpc}`,
-      `--authrpc.jwtsecret=${files.jwt}`,
-      '--metrics',
-      `--metrics.addr=${host}`,
-      `--metrics.port=${ports.gethMetrics}`,
-      ...(sequencerRpc === undefined ? [] : [`--rollup.sequencerhttp=${sequencerRpc}`]),
-    ],
-  }
+export const ETH_API = 'eth,net,web3,debug,txpool'
+
+/** Flags that devium-geth, op-geth and op-reth share: WebSockets on the port of HTTP, and the Engine API. */
+export function executionFlags({ files, ports, host }: NodeCallOptions): string[] {
+  return [
+    `--datadir=${files.gethDataDir}`,
+    '--http',
+    `--http.addr=${host}`,
+    `--http.port=${ports.ethRpc}`,
+    '--ws',
+    `--ws.addr=${host}`,
+    `--ws.port=${ports.ethRpc}`,
+    `--ws.api=${ETH_API}`,
+    '--authrpc.addr=127.0.0.1',
+    `--authrpc.port=${ports.engineRpc}`,
+    `--authrpc.jwtsecret=${files.jwt}`,
+  ]
+}
+
+/** Flags that devium-geth and op-geth share beside those. */
+export function gethFlags(options: NodeCallOptions): string[] {
+  const { ports, host, sequencerRpc } = options
+  return [
+    ...executionFlags(options),
+    // The batch submitter limits the sequencer's blocks when data pile up; that is for nobody else.
+    `--http.api=${ETH_API}${sequencerRpc === undefined && host === '127.0.0.1' ? ',miner' : ''}`,
+    '--metrics',
+    `--metrics.addr=${host}`,
+    `--metrics.port=${ports.gethMetrics}`,
+    ...(sequencerRpc === undefined ? [] : [`--rollup.sequencerhttp=${sequencerRpc}`]),
+  ]
+}
+
+export function geth(options: NodeCallOptions): ProgramCall {
+  // Pages of this machine may connect by WebSocket without a flag.
+  return { program: 'devium-geth', args: [...gethFlags(options), `--http.corsdomain=${LOCAL_PAGES}`] }
 }
 
 /** Of `--p2p.peers.hi`. */
 const DEFAULT_MAX_PEERS = 30
 
+/** Flags that the rollup node shares with op-node. */
+export function opNodeFlags({ files, ports, host, l1Rpc, l1Beacon, staticPeers }: NodeCallOptions): string[] {
+  return [
+    `--l1=${l1Rpc}`,
+    `--l1.beacon=${l1Beacon ?? l1Rpc}`,
+    // Anvil answers for its own blobs, but not which version it is, without which op-node would not start.
+    ...(l1Beacon === undefined ? ['--l1.beacon.ignore'] : []),
+    // The defaults (12 s, 6.4 min, 10 min) suit Ethereum's block time, not a testnet's.
+    '--l1.http-poll-interval=500ms',
+    '--l1.epoch-poll-interval=2s',
+    '--l1.runtime-config-reload-interval=10s',
+    '--verifier.l1-confs=0',
+    `--l2=http://127.0.0.1:${ports.engineRpc}`,
+    `--l2.jwt-secret=${files.jwt}`,
+    `--rollup.config=${files.rollupConfig}`,
+    `--rollup.l1-chain-config=${files.l1Config}`,
+    ...(files.dependencySet === undefined ? [] : [`--interop.dependency-set=${files.dependencySet}`]),
+    `--rpc.addr=${host}`,
+    `--rpc.port=${ports.rollupRpc}`,
+    '--rpc.enable-admin',
+    '--metrics.enabled',
+    `--metrics.addr=${host}`,
+    `--metrics.port=${ports.metrics}`,
+    `--p2p.priv.path=${files.p2pKey}`,
+    `--p2p.peerstore.path=${files.peerstore}`,
+    ...(staticPeers.length === 0 ? [] : [`--p2p.static=${staticPeers.join(',')}`]),
+  ]
+}
+
 export function rollupNode(options: NodeCallOptions): ProgramCall {
-  const { files, ports, host, l1Rpc, l1Beacon, staticPeers, door, bootnodes, dashboard, tokenFile } = options
-  const { peerNames = [], maxPeers = 0 } = options
+  const { files, ports, host, door, bootnodes, dashboard, tokenFile, peerNames = [], maxPeers = 0 } = options
   return {
     program: 'devium--batcher',
     args: [
-      `--l1=${l1Rpc}`,
-      `--l1.beacon=${l1Beacon ?? l1Rpc}`,
-      // Anvil answers for its own blobs, but not which version it is, without which op-node would not start.
-      ...(l1Beacon === undefined ? ['--l1.beacon.ignore'] : []),
-      // The defaults (12 s, 6.4 min, 10 min) suit Ethereum's block time, not a testnet's.
-      '--l1.http-poll-interval=500ms',
-      '--l1.epoch-poll-interval=2s',
-      '--l1.runtime-config-reload-interval=10s',
-      '--verifier.l1-confs=0',
-      `--l2=http://127.0.0.1:${ports.engineRpc}`,
-      `--l2.jwt-secret=${files.jwt}`,
-      `--rollup.config=${files.rollupConfig}`,
-      `--rollup.l1-chain-config=${files.l1Config}`,
-      ...(files.dependencySet === undefined ? [] : [`--interop.dependency-set=${files.dependencySet}`]),
+      ...opNodeFlags(options),
       ...(files.upgradeBundle === undefined ? [] : [`--rollup.upgrade-bundle=${files.upgradeBundle}`]),
-      `--rpc.addr=${host}`,
-      `--rpc.port=${ports.rollupRpc}`,
-      '--rpc.enable-admin',
       // The first node's page asks all of them, and nobody knows by which host it will come; the token is what guards them.
       ...(tokenFile === undefined ? [] : [`--rpc.token-file=${tokenFile}`, '--rpc.corsdomain=*']),
       ...(dashboard === undefined ? [] : dashboardFlags(dashboard)),
       ...(dashboard?.batcherRpc === undefined || tokenFile === undefined
         ? []
         : [`--dashboard.batcher-token-file=${tokenFile}`]),
-      '--metrics.enabled',
-      `--metrics.addr=${host}`,
-      `--metrics.port=${ports.metrics}`,
-      `--p2p.priv.path=${files.p2pKey}`,
-      `--p2p.peerstore.path=${files.peerstore}`,
       `--p2p.listen.ip=${host}`,
       `--p2p.listen.tcp=${ports.p2p}`,
       ...(door === undefined ? [] : [`--p2p.advertise.ip=${door.ip}`, `--p2p.advertise.tcp=${door.port}`]),
       ...(bootnodes === undefined ? ['--p2p.no-discovery'] : discoveryFlags(ports, bootnodes)),
-      ...(staticPeers.length === 0 ? [] : [`--p2p.static=${staticPeers.join(',')}`]),
       ...(maxPeers <= DEFAULT_MAX_PEERS ? [] : [`--p2p.peers.hi=${maxPeers}`]),
       ...(peerNames.length === 0 ? [] : [`--p2p.names=${peerNames.join(',')}`]),
     ],

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
 import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import type { JsonObject as Json } from '../../lib/jsonReader.ts'
@@ -154,15 +154,13 @@ describe('a sequencer of a chain with Lagoon', () => {
 
 describe('the RPC', () => {
   // Nothing here changes it.
-  let pair: Pair
   let verifier: Started
   let refunded: Json
   beforeAll(async () => {
-    const started = await startRefunding()
-    ;({ verifier, refunded } = started)
-    pair = started
+    const pair = await startRefunding()
+    ;({ verifier, refunded } = pair)
+    return () => pair[Symbol.asyncDispose]()
   })
-  afterAll(() => pair[Symbol.asyncDispose]())
 
   const hashOf = (index: number) => async () => {
     const { transactions } = (await verifier.eth('eth_getBlockByHash', String(refunded.blockHash), true)) as Json
@@ -316,15 +314,13 @@ describe('the RPC', () => {
 
 describe('a block that breaks a rule of the post-exec transaction', () => {
   // Each block is a child of the same one.
-  let pair: Pair
   let verifier: Started
   let refunded: Json
   beforeAll(async () => {
-    const started = await startRefunding()
-    ;({ verifier, refunded } = started)
-    pair = started
+    const pair = await startRefunding()
+    ;({ verifier, refunded } = pair)
+    return () => pair[Symbol.asyncDispose]()
   })
-  afterAll(() => pair[Symbol.asyncDispose]())
 
   const number = () => Number(refunded.blockNumber)
   const postExec = (refunds: [number, bigint][], blockNumber = number()) =>

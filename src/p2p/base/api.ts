@@ -246,6 +246,12 @@ export interface BanRecord {
   remainingS: number
 }
 
+/** The form of a subject tells what is blocked. */
+export function blockedKind(subject: string): BlockRecord['kind'] {
+  if (subject.includes('/')) return 'subnet'
+  return /^\d+\.[\d.]*$|:/.test(subject) ? 'address' : 'peer'
+}
+
 /** An entry of the operator's block lists. */
 export interface BlockRecord {
   /** A peer id, an IP or a subnet in CIDR notation. */

@@ -8,7 +8,7 @@ import type { Ban } from '../base/records.ts'
 const MAX_BANS = 1_000
 
 const TEXTS = z.array(z.string())
-/** Of blocks; an older version wrote none. */
+/** When and why somebody was blocked. Older versions wrote none. */
 const NOTES = z.record(z.string(), z.object({ sinceMs: z.number(), reason: z.string() })).default({})
 const BANS = z.record(z.string(), z.object({ expiryMs: z.number(), reason: z.string() }))
 
@@ -61,7 +61,7 @@ export class AccessLists {
     return [...this.subnets.keys()]
   }
 
-  /** Of an entry of a block list, in the form that is listed. */
+  /** `subject` in the form in which the block lists have it. */
   noteBlock(subject: string, note: BlockNote): void {
     this.notes.set(subject, note)
   }
@@ -154,7 +154,7 @@ export class AccessLists {
     }
   }
 
-  /** What was noted of an entry goes with it. */
+  /** Notes of entries that are gone are not kept. */
   private standingNotes(): Record<string, BlockNote> {
     return Object.fromEntries(
       this.blocks().flatMap(({ subject, reason, sinceMs }) =>

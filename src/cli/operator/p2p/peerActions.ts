@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { parseCidr, parseIp, subnetContains } from '../../../lib/ipNet.ts'
+import { type BlockRecord, blockedKind } from '../../../p2p/base/api.ts'
 import type { NodeClient } from '../../../rpc/client/index.ts'
 import { questionBeforeBlock } from './blockGuard.ts'
 import { scoreSchema } from './peerSchemas.ts'
@@ -19,13 +20,11 @@ export interface PeerAction {
   run(node: NodeClient, subject: string, reason?: string): Promise<string>
 }
 
-type Kind = 'Peer' | 'Addr' | 'Subnet'
-
-/** Told by the form of what is given. */
-function kindOf(subject: string): Kind {
-  if (subject.includes('/')) return 'Subnet'
-  return /^\d+\.[\d.]*$|:/.test(subject) ? 'Addr' : 'Peer'
-}
+const UNBLOCK = {
+  peer: 'deviump2p_unblockPeer',
+  address: 'deviump2p_unblockAddr',
+  subnet: 'deviump2p_unblockSubnet',
+} as const
 
 type PeerMethod = `deviump2p_${'protect' | 'unprotect' | 'disconnect'}Peer`
 
@@ -53,10 +52,10 @@ function listAction(verb: 'block' | 'unblock', description: string, done: string
     argument: '<peer|ip|subnet>',
     description,
     async run(node, given, reason) {
-      const kind = kindOf(given)
-      const subject = kind === 'Peer' ? await resolvePeer(node, given) : given
+      const kind = blockedKind(given)
+      const subject = kind === 'peer' ? await resolvePeer(node, given) : given
       if (verb === 'block') await node.request('deviump2p_block', reason === undefined ? [subject] : [subject, reason])
-      else await node.request(`deviump2p_unblock${kind}`, [subject])
+      else await node.request(UNBLOCK[kind], [subject])
       const left = verb === 'unblock' ? await refusalsLeft(node, kind, subject) : []
       return left.length === 0 ? `${subject} ${done}` : `${subject} is off its list, but refused: ${left.join('; ')}`
     },
@@ -64,12 +63,12 @@ function listAction(verb: 'block' | 'unblock', description: string, done: string
 }
 
 /** What keeps it out although its own entry is gone. */
-async function refusalsLeft(node: NodeClient, kind: Kind, subject: string): Promise<string[]> {
-  if (kind === 'Peer') {
+async function refusalsLeft(node: NodeClient, kind: BlockRecord['kind'], subject: string): Promise<string[]> {
+  if (kind === 'peer') {
     const { refusals } = scoreSchema.parse(await node.request('deviump2p_peerScore', [subject]))
     return refusals.map(({ reason }) => reason)
   }
-  if (kind === 'Subnet' || isIP(subject) === 0) return []
+  if (kind === 'subnet' || isIP(subject) === 0) return []
   const subnets = z.array(z.string()).parse(await node.request('deviump2p_listBlockedSubnets', []))
   return subnets
     .filter((cidr) => subnetContains(parseCidr(cidr), parseIp(subject)))
