@@ -1,8 +1,10 @@
 import { connect } from 'node:net'
 import { createPublicClient, webSocket } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isAlive } from '../../../test/support/processes.ts'
 import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
 import type { JsonValue } from '../../jsonRpc/types.ts'
+import { ManualClock } from '../../lib/clock.ts'
 import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import { BlockDriver } from '../testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
@@ -234,6 +236,28 @@ describe('RPC processes', () => {
     expect(started.processes.stats()).toMatchObject({ processes: 2, broken: 1 })
   })
 
+  it('end when nobody has been connected for a while, and start again', async () => {
+    const clock = new ManualClock()
+    await using started = await start({ clock })
+    const client = started.client()
+    await client.request('eth_chainId', [])
+    const [pid = 0] = started.processes.pids()
+    await clock.advance(50_000)
+    // It is heard of.
+    await started.processes.report()
+    await clock.advance(50_000)
+    expect(started.processes.pids()).toEqual([pid])
+    await client.close()
+    await expect.poll(() => started.processes.stats()).toMatchObject({ processes: 1, connections: 0 })
+    await clock.advance(50_000)
+    expect(started.processes.pids()).toEqual([pid])
+    await clock.advance(40_000)
+    expect(started.processes.stats()).toEqual({ processes: 0, connections: 0, broken: 0 })
+    await expect.poll(() => isAlive(pid)).toBe(false)
+    expect(await started.client().request('eth_chainId', [])).toBe(toQuantity(node.chain.config.chainId))
+    expect(started.processes.stats()).toMatchObject({ processes: 1, broken: 0 })
+  })
+
   it('that cannot be started do no harm', async () => {
     await using started = await start({ file: new URL('./testUtils/faultyProcess.ts', import.meta.url) })
     const socket = connect(started.port, '127.0.0.1')
@@ -261,6 +285,6 @@ describe('RPC processes', () => {
     await started.client().request('eth_chainId', [])
     const [pid = 0] = started.processes.pids()
     await started[Symbol.asyncDispose]()
-    expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+    expect(isAlive(pid)).toBe(false)
   })
 })

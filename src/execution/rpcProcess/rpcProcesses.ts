@@ -21,10 +21,14 @@ import { answerReads } from './syncReads.ts'
 
 /** Heap of a process: caches, and what its calls hold. */
 const HEAP_MEGABYTES = 256
+/** How sparing of memory a process is: as the engine process (bin/launch.mjs). */
+const HEAP_FLAGS = /^--(max-semi-space-size|heap-growing-percent)=/
 /** A process that says nothing for so long is replaced, on a machine that is overloaded too. */
 const STUCK_MS = 60_000
 /** From one question whether it is alive to the next. */
 const WATCH_MS = 20_000
+/** A process without connections for so long ends: what its calls took of memory goes back to the system. */
+const IDLE_MS = 60_000
 /** Connections that wait for a process to start, or to take them. */
 const MAX_WAITING_CONNECTIONS = 512
 /** Processes in a row that end before they are ready: then the waiting connections end too. */
@@ -65,6 +69,8 @@ interface RpcProcessHandle {
   /** On their way to the process: another one gets them when it ends. */
   sent: Map<number, Connection>
   connections: number
+  /** When it lost its last connection. */
+  idleSinceMs: number
   isReady: boolean
   /** When its last word came. */
   heardAtMs: number
@@ -175,7 +181,7 @@ export class RpcProcesses {
     const { file = OWN_FILE, workers: _, ...options } = this.options
     this.labels ??= new LabelsFile(chain, options.rpc.datadir)
     const { child, closed, ended } = startChildProgram(file, clock, {
-      flags: [`--max-old-space-size=${HEAP_MEGABYTES}`],
+      flags: [...process.execArgv.filter((flag) => HEAP_FLAGS.test(flag)), `--max-old-space-size=${HEAP_MEGABYTES}`],
       // The fourth is what the process reads the chain through (see syncReads), the sixth its labels.
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'ipc', this.labels.descriptor],
     })
@@ -184,6 +190,7 @@ export class RpcProcesses {
       closed,
       sent: new Map(),
       connections: 0,
+      idleSinceMs: clock.now(),
       isReady: false,
       heardAtMs: clock.now(),
       questions: new Map(),
@@ -226,6 +233,7 @@ export class RpcProcesses {
         return
       case 'closed':
         process.connections -= 1
+        process.idleSinceMs = process.heardAtMs
         return
       case 'report':
         this.reports.get(message.id)?.(message.report)
@@ -303,16 +311,23 @@ export class RpcProcesses {
     for (const { socket } of this.waiting.splice(0)) socket.destroy()
   }
 
-  /** Replaces processes that say nothing any more. */
+  /** Replaces processes that hang, and ends those that nobody needs. */
   private watch(): void {
     this.cancelWatch = this.modules.clock.setTimeout(() => {
       const now = this.modules.clock.now()
       for (const process of this.processes) {
-        if (now - process.heardAtMs > STUCK_MS) process.child.kill('SIGKILL')
+        if (process.connections === 0 && now - process.idleSinceMs > IDLE_MS) this.retire(process)
+        else if (now - process.heardAtMs > STUCK_MS) process.child.kill('SIGKILL')
         else if (process.isReady) this.send(process, { kind: 'watch' })
       }
-      this.watch()
+      if (this.processes.size > 0) this.watch()
     }, WATCH_MS)
+  }
+
+  /** Without subscribers, questions or connections it leaves nothing behind. The next connection starts another process. */
+  private retire(process: RpcProcessHandle): void {
+    this.processes.delete(process)
+    this.send(process, { kind: 'close' })
   }
 
   /** undefined when the process ends meanwhile. */

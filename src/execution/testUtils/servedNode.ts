@@ -1,5 +1,5 @@
 import { createRpcDispatcher } from '../../jsonRpc/server.ts'
-import { systemClock } from '../../lib/clock.ts'
+import { type Clock, systemClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { DEFAULT_RPC_OPTIONS } from '../rpc/index.ts'
 import { RpcProcesses, type RpcProcessesOptions } from '../rpcProcess/rpcProcesses.ts'
@@ -15,7 +15,11 @@ export interface ServedNode extends AsyncDisposable {
 /** Real RPC processes in front of a node: this process is their engine process. */
 export async function serveNode(
   node: ExecutionNode,
-  { evmTimeoutMs = 100_000, ...options }: Partial<RpcProcessesOptions> & { evmTimeoutMs?: number } = {},
+  {
+    evmTimeoutMs = 100_000,
+    clock = systemClock,
+    ...options
+  }: Partial<RpcProcessesOptions> & { evmTimeoutMs?: number; clock?: Clock } = {},
 ): Promise<ServedNode> {
   const methods = Object.keys(node.methods)
   const processes = new RpcProcesses(
@@ -23,7 +27,7 @@ export async function serveNode(
       chain: node.chain,
       pool: node.pool,
       dispatcher: createRpcDispatcher({ methods: new Map(Object.entries(node.methods)) }),
-      clock: systemClock,
+      clock,
       logger: silentLogger,
     },
     {
