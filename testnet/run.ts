@@ -201,7 +201,7 @@ function openChain(
 }
 
 async function choosePorts({ basePort, nodes, host, l1Client }: TestnetOptions): Promise<TestnetPorts> {
-  const needs = { consensus: l1Client !== 'anvil' }
+  const needs = { l1Engine: l1Client !== 'anvil' }
   if (basePort === 0) return claimPorts(nodes, host, needs)
   const ports = assignPorts(basePort, nodes, needs)
   await checkPortsFree(ports, host)

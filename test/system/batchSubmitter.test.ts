@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { quantityToNumber, toQuantity } from '../../src/lib/hex.ts'
 import { roles } from '../../testnet/accounts.ts'
-import { startAnvilBeacon } from '../support/anvilBeacon.ts'
 import { startDeviumGeth } from '../support/deviumGeth.ts'
 import { expectSameOutput, heads } from '../support/heads.ts'
 import { newestForkKnownTo } from '../support/knownForks.ts'
@@ -16,7 +15,7 @@ import { createRpcClients } from '../support/rpcClients.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
 // The chain of a testnet is posted by one submitter after the other, each in another way, and derived by our nodes. A few ways
-// by default; all of them with an op-node that derives them too, of 2024 or of 2026: DEVIUM_OP_NODE=/path/to/op-node.
+// by default; all of them with an op-node that derives them too: DEVIUM_OP_NODE=/path/to/op-node.
 const opNode = process.env.DEVIUM_OP_NODE
 
 const ALGORITHMS = ['zlib', 'brotli-9', 'brotli-10', 'brotli-11'] as const
@@ -42,7 +41,6 @@ let testnet: RunningTestnet
 let l1: RpcClient
 let sequencer: RpcClient
 let followers: RpcClient[]
-let beacon: Awaited<ReturnType<typeof startAnvilBeacon>> | undefined
 
 beforeAll(async () => {
   const fork = opNode === undefined ? [] : ['--fork', newestForkKnownTo({ opNode })]
@@ -51,9 +49,8 @@ beforeAll(async () => {
   sequencer = connectTo(testnet.nodes[0]?.rollupRpc)
   followers = [connectTo(testnet.nodes[1]?.rollupRpc)]
   if (opNode !== undefined) {
-    beacon = await startAnvilBeacon(testnet.l1.rpc)
     const geth = await startDeviumGeth(testnet.joinDir, directory)
-    followers.push(connectTo(await startOpNode(opNode, geth, testnet, directory, beacon.url)))
+    followers.push(connectTo(await startOpNode(opNode, geth, testnet, directory, testnet.l1.beacon)))
   }
   // The testnet's own.
   await connectTo(testnet.batcher.adminRpc).request('admin_stopBatcher', [], { timeoutMs: 60_000 })
@@ -63,7 +60,6 @@ afterAll(async () => {
   await stopPrograms()
   await close()
   await testnet?.stop()
-  await beacon?.stop()
   rmSync(directory, { recursive: true, force: true })
 }, 900_000)
 

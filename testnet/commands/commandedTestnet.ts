@@ -1,4 +1,5 @@
 import type { CommandResult } from '../../src/cli/operator/testnet/commandTable.ts'
+import type { DataAvailability } from '../chainParameters.ts'
 import type { HostilePeers } from '../hostile/hostilePeers.ts'
 import type { PeerBlocks } from '../links/peerBlocks.ts'
 import type { PeerLinks } from '../links/peerLinks.ts'
@@ -13,7 +14,9 @@ import type { Snapshots } from '../runner/snapshots.ts'
 export interface CommandedTestnet {
   programs: Pick<RunningPrograms, 'names' | 'isRunning' | 'isPaused' | 'end' | 'pause' | 'startAgain' | 'setClock'>
   endpoints: Pick<Endpoints, 'nodes' | 'batcher'>
-  l1: Pick<L1, 'stopBlocks' | 'startBlocks' | 'reorg' | 'multiplyBaseFee'>
+  l1: Pick<L1, 'stopBlocks' | 'startBlocks' | 'reorg' | 'multiplyBaseFee' | 'setBlobs'>
+  /** Where the batch submitter posts. */
+  readonly da: DataAvailability
   l1Heads(): Promise<{ head: number; finalized: number }>
   links: PeerLinks
   /** For rollup nodes that are reached round their links. */

@@ -59,6 +59,7 @@ async function commands({ ready = Promise.resolve() } = {}) {
     startBlocks: note('blocks'),
     reorg: async (depth: number) => void done.push(`reorg ${depth}`),
     multiplyBaseFee: async (factor: number) => BigInt(factor * 2e9),
+    setBlobs: (mode: string) => void done.push(`blobs ${mode}`),
   }
   const nodes = {
     hostile: {
@@ -94,7 +95,7 @@ async function commands({ ready = Promise.resolve() } = {}) {
       },
     },
   }
-  const testnet = { programs, endpoints, links, blocks, peersOf, connect, l1, l1Heads, ...nodes }
+  const testnet = { da: 'blobs' as const, programs, endpoints, links, blocks, peersOf, connect, l1, l1Heads, ...nodes }
   const run = createCommands(testnet, (event) => events.push(event), ready)
   return { run: (line: string) => run(wordsOf(line)), done, notes, events, links }
 }
@@ -148,6 +149,7 @@ it.each([
   ['l1 fees', 'l1: expected stop, start, or fees x10 (at most x100000), got "fees"'],
   ['l1 fees 10', /got "fees 10"$/],
   ['l1 fees x0', /got "fees x0"$/],
+  ['blobs never', 'blobs: expected on, off, lie, got "never"'],
   ['l1 stop now', /got "stop now"$/],
   ['remove-node verifier3', 'there is no node "verifier3": expected one of verifier1'],
   ['remove-node sequencer', 'sequencer makes the blocks: it can be stopped, not removed'],
@@ -232,7 +234,8 @@ it('changes L1', async () => {
   expect(await run('l1 fees x10')).toMatchObject({ did: expect.stringContaining("L1's next block is 20 gwei") })
   await run('l1 stop')
   await run('l1 start')
-  expect(done).toEqual(['reorg 7', 'no blocks', 'blocks'])
+  expect(await run('blobs lie')).toMatchObject({ lookAt: expect.stringContaining('derive status') })
+  expect(done).toEqual(['reorg 7', 'no blocks', 'blocks', 'blobs lie'])
 })
 
 it('waits with commands until the testnet is ready', async () => {

@@ -9,7 +9,7 @@ import { nearMiss } from '../../src/lib/nearest.ts'
 import type { Emit } from '../runner/events.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
 import { sendHostile } from './hostileCommand.ts'
-import { changeL1, reorg } from './l1Commands.ts'
+import { changeL1, reorg, setBlobs } from './l1Commands.ts'
 import { changeLink, heal, partition } from './linkCommands.ts'
 import { setLoad } from './loadCommand.ts'
 import { addNode, moveSequencer, removeNode } from './nodeCommands.ts'
@@ -30,6 +30,7 @@ const BY_NAME: Readonly<Record<TestnetCommandName, Handler>> = {
   heal,
   reorg,
   l1: changeL1,
+  blobs: setBlobs,
   clock: setClock,
   load: setLoad,
   hostile: sendHostile,

@@ -1,5 +1,6 @@
 import { UsageError } from '../../src/lib/errors.ts'
 import { countOf, gweiText } from '../../src/lib/phrases.ts'
+import { BLOB_MODES, type BlobMode } from '../l1/beaconService.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
 import { sequencerRpc } from './whereToLook.ts'
 
@@ -53,6 +54,24 @@ export async function changeL1(testnet: CommandedTestnet, words: readonly string
     }
   }
   throw new UsageError(`l1: expected stop, start, or fees x10 (at most x${MAX_FACTOR}), got "${words.join(' ')}"`)
+}
+
+const BLOBS_DID: Readonly<Record<BlobMode, string>> = {
+  on: 'The beacon API serves blobs again.',
+  off: 'The beacon API answers requests for blobs with errors.',
+  lie: 'The beacon API serves other blobs than those that were posted.',
+}
+
+/** `blobs on|off|lie`. */
+export async function setBlobs(testnet: CommandedTestnet, [word = '']: readonly string[]): Promise<CommandOutcome> {
+  const mode = BLOB_MODES.find((known) => known === word)
+  if (mode === undefined) throw new UsageError(`blobs: expected ${BLOB_MODES.join(', ')}, got "${word}"`)
+  if (testnet.da === 'calldata')
+    throw new UsageError('blobs: batches are calldata here; start a testnet with --da blobs')
+  testnet.l1.setBlobs(mode)
+  const status = `npx devium derive status --rpc ${sequencerRpc(testnet)}`
+  const lookAt = mode === 'on' ? `Safe heads go on: ${status}` : `Derivation waits for blobs, and says which: ${status}`
+  return { did: BLOBS_DID[mode], lookAt }
 }
 
 const MAX_FACTOR = 100_000

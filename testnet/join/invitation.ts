@@ -17,7 +17,7 @@ export const invitationSchema = z.strictObject({
     dependencySet: z.string().optional(),
     upgradeBundle: z.string().optional(),
   }),
-  ports: z.strictObject({ l1: port, beacon: port.optional(), transactions: port, p2p: port }),
+  ports: z.strictObject({ l1: port, beacon: port, transactions: port, p2p: port }),
   /** Of the first node. */
   peerId: z.string().regex(/^\w{1,100}$/),
 })
@@ -35,10 +35,7 @@ export function createInvitation(
     version: 1,
     l2ChainId: chain.l2ChainId,
     files: Object.fromEntries(files),
-    ports: {
-      ...{ l1: ports.l1, transactions, p2p: ports.nodes[0]?.p2p },
-      ...(ports.consensus === undefined ? {} : { beacon: ports.consensus.beacon }),
-    },
+    ports: { l1: ports.l1, beacon: ports.beacon, transactions, p2p: ports.nodes[0]?.p2p },
     peerId,
   })
 }

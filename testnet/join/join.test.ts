@@ -10,7 +10,7 @@ import { joinTestnet } from './joinTestnet.ts'
 const INVITATION: Invitation = {
   ...{ version: 1, l2ChainId: 901, peerId: '16Uiu2' },
   files: { genesis: '{}', rollupConfig: '{"genesis":{"l2_time":1}}', l1Config: '{}' },
-  ports: { l1: 9500, transactions: 41_002, p2p: 9514 },
+  ports: { l1: 9500, beacon: 9504, transactions: 41_002, p2p: 9514 },
 }
 const { signal } = new AbortController()
 

@@ -102,7 +102,7 @@ async function callOf(
   return {
     files: { ...files, ...node },
     ...{ ports, host: HOST, l1Rpc: `http://${ip}:${l1}`, sequencerRpc: `http://${ip}:${transactions}` },
-    ...(beacon === undefined ? {} : { l1Beacon: `http://${ip}:${beacon}` }),
+    l1Beacon: `http://${ip}:${beacon}`,
     staticPeers: [`/ip4/${ip}/tcp/${p2p}/p2p/${invitation.peerId}`],
     peerNames: [`sequencer=${invitation.peerId}`],
     dashboard: { name: NAME, others: [] },

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { DeviumError, describeError } from '../../src/lib/errors.ts'
+import type { Hex } from '../../src/lib/hex.ts'
 import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 
 /** Resolves when L1 answers with its chain id. */
@@ -21,10 +22,10 @@ export async function waitForL1(l1: RpcClient, chainId: number, timeoutMs = 10_0
   }
 }
 
-/** The newest block of L1, or of those that are final. */
+/** A block of L1, by default its head. */
 export async function latestBlock(
   l1: RpcClient,
-  tag: 'latest' | 'finalized' = 'latest',
+  tag: 'latest' | 'finalized' | Hex = 'latest',
 ): Promise<{ number: number; timestamp: number }> {
   const block = new JsonObjectReader(await l1.request('eth_getBlockByNumber', [tag, false]), 'L1 block')
   return { number: block.quantityNumber('number'), timestamp: block.quantityNumber('timestamp') }

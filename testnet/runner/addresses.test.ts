@@ -16,7 +16,13 @@ const node = {
   jwt: '',
 }
 const book = addressBook({
-  l1: { rpc: 'http://127.0.0.1:9500', chainId: 900, blockTime: 2, contracts: l1Addresses(roles.owner.address) },
+  l1: {
+    rpc: 'http://127.0.0.1:9500',
+    beacon: 'http://127.0.0.1:9504',
+    chainId: 900,
+    blockTime: 2,
+    contracts: l1Addresses(roles.owner.address),
+  },
   l2: { chainId: 901, blockTime: 1, genesisTime: 1_700_000_000, forks: { genesis: 'karst', later: [] } },
   nodes: [{ ...node, ethRpc: 'http://127.0.0.1:9511', ethWs: 'ws://127.0.0.1:9511' }],
 })

@@ -5,20 +5,29 @@ import { fromHex, toQuantity } from '../../src/lib/hex.ts'
 import { makeDirectory } from '../../src/lib/makeDirectory.ts'
 import { type BlockId, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import { anvilArguments, findAnvil, loadTrustedSetup, takeNewestState } from '../l1/anvil.ts'
+import { AnvilBlobs } from '../l1/anvilBlobs.ts'
+import { BeaconService, type BlobMode } from '../l1/beaconService.ts'
 import { l1ChainConfig } from '../l1/chainConfig.ts'
+import { slotAt } from '../l1/consensus/slots.ts'
 import { deployContracts } from '../l1/deploy.ts'
-import { waitForL1 } from '../l1/rpc.ts'
+import { slotsInAnEpoch } from '../l1/finality.ts'
+import { latestBlock, waitForL1 } from '../l1/rpc.ts'
 import type { ProcessSpec } from '../process/managedProcess.ts'
 import type { ChainMaker } from './chain.ts'
 import { type L1, L1_PROGRAM } from './l1.ts'
+import { createOwnLogger } from './ownLog.ts'
 import type { RunningPrograms } from './runningPrograms.ts'
 import type { TestnetSetup } from './setup.ts'
 
-/** An L1 of the npm package, which makes its blocks by itself and serves their blobs. */
+/** Slots of the beacon API: Anvil's blocks are at least so far apart. */
+const SECONDS_PER_SLOT = 1
+
+/** An L1 of the npm package, which makes its blocks by itself and keeps their blobs. */
 export class AnvilL1 implements L1 {
   private readonly programs: RunningPrograms
   private readonly client: RpcClient
   private readonly setup: TestnetSetup
+  private readonly beacon = new BeaconService()
 
   constructor({ programs, client }: { programs: RunningPrograms; client: RpcClient }, setup: TestnetSetup) {
     this.programs = programs
@@ -59,6 +68,10 @@ export class AnvilL1 implements L1 {
     return baseFee
   }
 
+  setBlobs(mode: BlobMode): void {
+    this.beacon.mode = mode
+  }
+
   async packedState(): Promise<Uint8Array> {
     return fromHex(String(await this.client.request('anvil_dumpState', [])))
   }
@@ -67,12 +80,22 @@ export class AnvilL1 implements L1 {
     return l1ChainConfig(this.setup.chain.l1ChainId)
   }
 
-  async close(): Promise<void> {}
+  close(): Promise<void> {
+    return this.beacon.close()
+  }
 
   /** Before anything else asks L1: it can do little besides while it loads what blobs need. */
   private async prepared(signal: AbortSignal): Promise<void> {
-    const { chain, da } = this.setup
+    const { chain, da, layout, host, ports } = this.setup
     await waitForL1(this.client, chain.l1ChainId)
+    const { timestamp: genesisTime } = await latestBlock(this.client, '0x0')
+    const times = { genesisTime, secondsPerSlot: SECONDS_PER_SLOT }
+    const headSlot = async () => slotAt(times, (await latestBlock(this.client)).timestamp)
+    await this.beacon.open(
+      { blobs: new AnvilBlobs(this.client, times), headSlot, logger: createOwnLogger(layout.log('beacon')) },
+      { ...times, slotsPerEpoch: slotsInAnEpoch(chain.l1BlockTime), chainId: chain.l1ChainId },
+      { host, port: ports.beacon },
+    )
     if (da !== 'calldata') await loadTrustedSetup(this.client, signal)
   }
 

@@ -45,7 +45,7 @@ export interface Endpoints {
   l1: {
     rpc: string
     /** Absent: L1 itself serves blobs, by block number. */
-    beacon?: string
+    beacon: string
     chainId: number
     blockTime: number
     contracts: L1Addresses

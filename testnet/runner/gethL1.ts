@@ -1,7 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
-import { type HttpServerHandle, serveApp } from '../../src/jsonRpc/httpServer.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { UsageError } from '../../src/lib/errors.ts'
 import { toHex } from '../../src/lib/hex.ts'
@@ -10,7 +9,7 @@ import type { Logger } from '../../src/lib/logger.ts'
 import { makeDirectory } from '../../src/lib/makeDirectory.ts'
 import type { BlockId } from '../../src/rollup/protocol/index.ts'
 import type { L1Parameters } from '../chainParameters.ts'
-import { createBeaconApp } from '../l1/consensus/beaconApp.ts'
+import { BeaconService, type BlobMode } from '../l1/beaconService.ts'
 import { BlobStore } from '../l1/consensus/blobStore.ts'
 import { ConsensusClient } from '../l1/consensus/consensusClient.ts'
 import { L1Engine } from '../l1/consensus/engine.ts'
@@ -49,7 +48,7 @@ export class GethL1 implements L1 {
   private stopping = new AbortController()
   private consensus: ConsensusClient | undefined
   private engineRpc: RpcClient | undefined
-  private beacon: HttpServerHandle | undefined
+  private readonly beacon = new BeaconService()
   private making: Promise<void> | undefined
 
   constructor({ programs, client }: { programs: RunningPrograms; client: RpcClient }, setup: GethSetup) {
@@ -101,6 +100,10 @@ export class GethL1 implements L1 {
     throw new UsageError('l1 fees: nobody can set the base fee of an L1 that is go-ethereum; that of Anvil can be set')
   }
 
+  setBlobs(mode: BlobMode): void {
+    this.beacon.mode = mode
+  }
+
   async packedState(): Promise<Uint8Array> {
     throw new UsageError('export: an L1 that is go-ethereum runs beside this runner only; Anvil can be exported')
   }
@@ -112,7 +115,7 @@ export class GethL1 implements L1 {
   async close(): Promise<void> {
     this.stopping.abort()
     await this.making
-    await this.beacon?.close()
+    await this.beacon.close()
     await this.engineRpc?.close()
     this.engineRpc = undefined
   }
@@ -143,8 +146,11 @@ export class GethL1 implements L1 {
     })
     const engine = new L1Engine(this.engineRpc, { amsterdamTime: parameters.amsterdamTime })
     const headSlot = async () => slotAt(times, (await engine.block('latest', {})).timestamp)
-    const app = createBeaconApp({ blobs, headSlot, logger }, { ...times, chainId: chain.l1ChainId })
-    this.beacon = await serveApp(app, host, ports.beacon, 'beacon API')
+    await this.beacon.open(
+      { blobs, headSlot, logger },
+      { ...times, chainId: chain.l1ChainId },
+      { host, port: ports.beacon },
+    )
     this.consensus = new ConsensusClient({ engine, blobs, clock: systemClock, logger }, times)
     return this.consensus
   }

@@ -16,7 +16,13 @@ const ports = assignPorts(9500, 1)
 const endpoints: Endpoints = {
   dashboard: 'http://127.0.0.1:9510/dashboard',
   dir: layout.dir,
-  l1: { rpc: 'http://127.0.0.1:9500', chainId: 900, blockTime: 2, contracts: l1Addresses(roles.owner.address) },
+  l1: {
+    rpc: 'http://127.0.0.1:9500',
+    beacon: 'http://127.0.0.1:9504',
+    chainId: 900,
+    blockTime: 2,
+    contracts: l1Addresses(roles.owner.address),
+  },
   l2: { chainId: 901, blockTime: 1, genesisTime: 1_700_000_000, forks: { genesis: 'karst', later: [] } },
   nodes: [
     {
@@ -45,7 +51,7 @@ describe('joinText', () => {
   it('names the sequencer, L1, and ports that the testnet does not use', () => {
     expect(text).toContain('--p2p.static=/ip4/127.0.0.1/tcp/9514/p2p/16Uiu2HAm')
     expect(text).toContain('--l1=http://127.0.0.1:9500')
-    expect(text).toContain('--l1.beacon=http://127.0.0.1:9500')
+    expect(text).toContain('--l1.beacon=http://127.0.0.1:9504')
     expect(text).toContain('--rollup.l1-chain-config=l1.json')
     expect(text).toContain('--rollup.sequencerhttp=http://127.0.0.1:9511')
     const listening = [...text.matchAll(/--\S*(?:port|tcp)=(\d+)/g)].map((match) => Number(match[1]))

@@ -33,7 +33,7 @@ export function joinText(endpoints: Endpoints, layout: TestnetLayout, host: stri
     ports,
     host: '127.0.0.1',
     l1Rpc: l1.rpc,
-    ...(l1.beacon === undefined ? {} : { l1Beacon: l1.beacon }),
+    l1Beacon: l1.beacon,
     staticPeers: [sequencer.p2p],
     // Without discovery: its ports may have to be forwarded over ssh, which carries no UDP.
     sequencerRpc: sequencer.ethRpc,
@@ -82,8 +82,7 @@ ${otherMachine(endpoints, layout, host)}`
 
 function otherMachine(endpoints: Endpoints, layout: TestnetLayout, host: string): string {
   const [sequencer] = endpoints.nodes
-  const { rpc, beacon } = endpoints.l1
-  const urls = [rpc, ...(beacon === undefined ? [] : [beacon]), sequencer?.ethRpc ?? '']
+  const urls = [endpoints.l1.rpc, endpoints.l1.beacon, sequencer?.ethRpc ?? '']
   const ports = urls.map((url) => new URL(url).port)
   const p2pPort = /\/tcp\/(\d+)/.exec(sequencer?.p2p ?? '')?.[1] ?? ''
   const address = lanAddress() ?? 'THIS-MACHINE'

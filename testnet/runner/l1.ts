@@ -1,4 +1,5 @@
 import type { BlockId } from '../../src/rollup/protocol/index.ts'
+import type { BlobMode } from '../l1/beaconService.ts'
 import type { ChainMaker } from './chain.ts'
 
 /** The L1 of a testnet, whichever program it is. */
@@ -16,6 +17,8 @@ export interface L1 {
   reorg(depth: number): Promise<void>
   /** Multiplies the base fee of the next block. Returns it. Throws UsageError where the program cannot. */
   multiplyBaseFee(factor: number): Promise<bigint>
+  /** How the beacon API answers for blobs. */
+  setBlobs(mode: BlobMode): void
   /** Its whole chain, as packed JSON of Anvil. Throws UsageError where the program has none. */
   packedState(): Promise<Uint8Array>
   /** Forks and blob fee parameters, in geth's form. */

@@ -11,6 +11,7 @@ describe('ports', () => {
       l1: 9500,
       batcherAdmin: 9501,
       batcherMetrics: 9502,
+      beacon: 9504,
       join: 9505,
       nodes: [
         { rollupRpc: 9510, ethRpc: 9511, engineRpc: 9512, metrics: 9513, p2p: 9514, gethMetrics: 9515 },
@@ -20,9 +21,8 @@ describe('ports', () => {
     })
   })
 
-  it('gives an L1 that the runner drives an Engine API and a beacon API besides', () => {
-    const consensus = { engine: 9503, beacon: 9504 }
-    expect(assignPorts(9500, 2, { consensus: true })).toEqual({ ...assignPorts(9500, 2), consensus })
+  it('gives an L1 that the runner drives an Engine API besides', () => {
+    expect(assignPorts(9500, 2, { l1Engine: true })).toEqual({ ...assignPorts(9500, 2), l1Engine: 9503 })
   })
 
   it('refuses a base port from which not all fit', () => {

@@ -16,8 +16,9 @@ export interface NodePorts {
 
 export interface TestnetPorts {
   l1: number
-  /** Ports of an L1 that the runner drives. */
-  consensus?: { engine: number; beacon: number }
+  beacon: number
+  /** Engine API of an L1 that the runner drives. */
+  l1Engine?: number
   batcherAdmin: number
   batcherMetrics: number
   /** What one more node needs is served here. */
@@ -34,15 +35,15 @@ const LAST_PORT = 65_535
 const CLAIM_HOST = '127.0.0.1'
 
 export interface PortNeeds {
-  /** L1's Engine API and the beacon API. */
-  consensus?: boolean
+  /** L1 has an Engine API. */
+  l1Engine?: boolean
 }
 
 /**
- * `base`: L1; +1 and +2: batch submitter; +3 and +4: L1's Engine API and the beacon API; +5: what one more node needs; each node has the next ten. Throws
- * UsageError when they do not fit.
+ * `base`: L1; +1 and +2: batch submitter; +3 and +4: L1's Engine API and the beacon API; +5: what one more node needs; each
+ * node has the next ten. Throws UsageError when they do not fit.
  */
-export function assignPorts(base: number, nodeCount: number, { consensus = false }: PortNeeds = {}): TestnetPorts {
+export function assignPorts(base: number, nodeCount: number, { l1Engine = false }: PortNeeds = {}): TestnetPorts {
   const nodePorts = (index: number): NodePorts => {
     const first = base + BLOCK * (index + 1)
     const [rollupRpc, ethRpc, engineRpc] = [first, first + 1, first + 2]
@@ -57,7 +58,8 @@ export function assignPorts(base: number, nodeCount: number, { consensus = false
   const nodes = Array.from({ length: nodeCount }, (_, index) => nodePorts(index))
   return {
     l1: base,
-    ...(consensus ? { consensus: { engine: base + 3, beacon: base + 4 } } : {}),
+    beacon: base + 4,
+    ...(l1Engine ? { l1Engine: base + 3 } : {}),
     ...{ batcherAdmin: base + 1, batcherMetrics: base + 2, join: base + 5, nodes, spare },
   }
 }
@@ -69,15 +71,11 @@ interface PortUse {
 }
 
 /** Those that the testnet itself listens on. */
-function portUses({ l1, consensus, batcherAdmin, batcherMetrics, join, nodes }: TestnetPorts): PortUse[] {
+function portUses({ l1, beacon, l1Engine, batcherAdmin, batcherMetrics, join, nodes }: TestnetPorts): PortUse[] {
   return [
     { port: l1, use: 'L1 RPC' },
-    ...(consensus === undefined
-      ? []
-      : [
-          { port: consensus.engine, use: 'L1 Engine API' },
-          { port: consensus.beacon, use: 'beacon API' },
-        ]),
+    { port: beacon, use: 'beacon API' },
+    ...(l1Engine === undefined ? [] : [{ port: l1Engine, use: 'L1 Engine API' }]),
     { port: batcherAdmin, use: 'batch submitter RPC' },
     { port: batcherMetrics, use: 'batch submitter metrics' },
     { port: join, use: 'join' },

@@ -98,7 +98,7 @@ export function describeNode(
     ports: own.ports,
     host,
     l1Rpc: `http://${to}:${ports.l1}`,
-    ...(ports.consensus === undefined ? {} : { l1Beacon: `http://${to}:${ports.consensus.beacon}` }),
+    l1Beacon: `http://${to}:${ports.beacon}`,
     staticPeers: neighboursAmong(own.earlier, topology).map((other) => {
       const port = links.pairPort(other.layout.name, own.name)
       return `/ip4/${to}/tcp/${port}/p2p/${other.peerId}`
@@ -151,7 +151,7 @@ export function describeEndpoints(setup: TestnetSetup, nodes: readonly NodeDescr
     dir: layout.dir,
     l1: {
       rpc: url(ports.l1),
-      ...(ports.consensus === undefined ? {} : { beacon: url(ports.consensus.beacon) }),
+      beacon: url(ports.beacon),
       chainId: chain.l1ChainId,
       blockTime: chain.l1BlockTime,
       contracts: l1Addresses(roles.owner.address),

@@ -3,7 +3,7 @@ import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { describeError } from '../../src/lib/errors.ts'
 import { roles } from '../accounts.ts'
-import { batchInboxAddress } from '../chainParameters.ts'
+import { batchInboxAddress, type DataAvailability } from '../chainParameters.ts'
 import { writeL1Config } from '../clients/l1Config.ts'
 import { exportTestnet } from '../export/exportTestnet.ts'
 import { HostilePeers } from '../hostile/hostilePeers.ts'
@@ -266,6 +266,10 @@ export class Testnet {
     nodes.splice(0, nodes.length, ...nodes.filter((node) => isOther(node.name)))
     await this.clients.remove(name)
     await this.links.remove(name)
+  }
+
+  get da(): DataAvailability {
+    return this.setup.da
   }
 
   /** Name of the node that makes the blocks. */

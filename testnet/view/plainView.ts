@@ -90,7 +90,7 @@ function endpointLines(endpoints: Endpoints): string[] {
   return [
     `  dashboard   ${dashboard}`,
     ...(tokenFile === undefined ? [] : [`  token       ${tokenFile}, for what changes something`]),
-    `  L1          ${l1.rpc}${l1.beacon === undefined ? '' : `  beacon ${l1.beacon}`}`,
+    `  L1          ${l1.rpc}  beacon ${l1.beacon}`,
     `  fork        ${forkText(l2.forks)}`,
     ...nodes.map(
       ({ name, clients, ethRpc, rollupRpc, metrics }) =>

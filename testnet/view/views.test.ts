@@ -17,7 +17,13 @@ const hash = `0x${'ab'.repeat(32)}` as const
 const endpoints: Endpoints = {
   dashboard: 'http://127.0.0.1:9510/dashboard',
   dir: '/data/net',
-  l1: { rpc: 'http://127.0.0.1:9500', chainId: 900, blockTime: 2, contracts: l1Addresses(roles.owner.address) },
+  l1: {
+    rpc: 'http://127.0.0.1:9500',
+    beacon: 'http://127.0.0.1:9504',
+    chainId: 900,
+    blockTime: 2,
+    contracts: l1Addresses(roles.owner.address),
+  },
   l2: {
     chainId: 901,
     blockTime: 1,

@@ -16,12 +16,13 @@ export interface BeaconModules {
   logger: Logger
 }
 
-/** Serves the part of the beacon API that a rollup node asks: the times of slots, and the blobs of a slot. */
+/** The part of the beacon API that rollup nodes use: the times of slots, and the blobs of a slot. */
 export function createBeaconApp(
   { blobs, headSlot, logger }: BeaconModules,
   { genesisTime, secondsPerSlot, slotsPerEpoch, chainId }: BeaconChain,
 ): Hono {
   const app = new Hono()
+  app.get('/eth/v1/node/version', (context) => context.json({ data: { version: 'devium-testnet' } }))
   app.get('/eth/v1/node/version', (context) => context.json({ data: { version: 'devium-testnet' } }))
   app.get('/eth/v1/node/syncing', (context) =>
     context.json({ data: { sync_distance: '0', is_syncing: false, is_optimistic: false, el_offline: false } }),

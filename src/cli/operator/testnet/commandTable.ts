@@ -42,6 +42,10 @@ export const TESTNET_COMMANDS = [
     description: 'L1 makes no more blocks, or makes blocks again; or its next base fee is N times as high',
   },
   {
+    ...{ name: 'blobs', words: 'on|off|lie', count: ONE },
+    description: 'The beacon API serves blobs, answers with errors, or serves other blobs than those posted',
+  },
+  {
     ...{ name: 'clock', words: 'PROGRAM +30s|-30s|0', count: { least: 2, most: 2 } },
     description: "Set the clock of a node's programs, or of the batcher, until they are started again",
   },

@@ -1,0 +1,60 @@
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
+import { DeviumError } from '../../src/lib/errors.ts'
+import { type Hex, isHex, toQuantity } from '../../src/lib/hex.ts'
+import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
+import type { StoredBlob } from './consensus/blobStore.ts'
+import { type SlotTimes, timeOfSlot } from './consensus/slots.ts'
+import { latestBlock } from './rpc.ts'
+
+/** Anvil answers at once, unless it still loads what blobs need. */
+const TIMEOUT_MS = 30_000
+
+/** Reads the blobs of an Anvil by slot. Anvil's own beacon API takes block numbers for slots, and one hash a request. */
+export class AnvilBlobs {
+  private readonly l1: RpcClient
+  private readonly times: SlotTimes
+
+  constructor(l1: RpcClient, times: SlotTimes) {
+    this.l1 = l1
+    this.times = times
+  }
+
+  /** Undefined where no block of the slot is there. */
+  async read(slot: number): Promise<StoredBlob[] | undefined> {
+    const timestamp = timeOfSlot(this.times, slot)
+    const number = await this.firstBlockFrom(timestamp)
+    const block = new JsonObjectReader(
+      await this.l1.request('eth_getBlockByNumber', [toQuantity(number), true]),
+      'block',
+    )
+    if (block.quantityNumber('timestamp') !== timestamp) return undefined
+    const hashes = block.array('transactions').flatMap((transaction) => {
+      const fields = new JsonObjectReader(transaction, 'transaction')
+      return (fields.optionalArray('blobVersionedHashes') ?? []).filter((hash) => isHex(hash, 32))
+    })
+    return Promise.all(
+      hashes.map(async (versionedHash) => ({ versionedHash, blob: await this.blob(number, versionedHash) })),
+    )
+  }
+
+  /** Number of the first block at this time or later, else of the head. */
+  private async firstBlockFrom(timestamp: number): Promise<number> {
+    let low = 0
+    let high = (await latestBlock(this.l1)).number
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      if ((await latestBlock(this.l1, toQuantity(middle))).timestamp < timestamp) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  private async blob(block: number, versionedHash: Hex): Promise<Hex> {
+    const url = `${this.l1.url}/eth/v1/beacon/blobs/${block}?versioned_hashes=${versionedHash}`
+    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+    const { data } = (await response.json()) as { data?: unknown[] }
+    const blob = data?.[0]
+    if (!isHex(blob)) throw new DeviumError('l1-blobs', `Anvil has no blob ${versionedHash} in block ${block}`)
+    return blob
+  }
+}
