@@ -1,6 +1,8 @@
 import type { P2pOptions } from './base/options.ts'
 import type { P2pModules, P2pNode } from './types.ts'
 
+export { type Clock, systemClock } from '../lib/clock.ts'
+export { createLogger, type Logger, silentLogger } from '../lib/logger.ts'
 export {
   CONNECTEDNESS,
   type Connectedness,

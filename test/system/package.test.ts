@@ -7,7 +7,9 @@ import { dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { loadRecordedRpc } from '../../src/execution/testUtils/recordedRpc.ts'
 import type { TestnetEvent } from '../../testnet/runner/events.ts'
+import { libraryExamples } from '../support/libraryExamples.ts'
 import { complaintsIn } from '../support/testnet.ts'
 
 const run = promisify(execFile)
@@ -82,20 +84,11 @@ describe('the published package', () => {
     expect(stdout).toMatch(name === 'devium-testnet' ? /^Usage: devium testnet / : new RegExp(`^Usage: ${name} `))
   })
 
-  it('exports its codecs, its p2p host and its client, with their types', async () => {
-    writeFileSync(
-      join(project, 'use.mts'),
-      `import { createNodeClient, type Events } from 'devium/client'
-import { createP2pNode, DEFAULT_P2P_OPTIONS } from 'devium/p2p'
-import { parseRollupConfig, type RollupConfig } from 'devium/protocol'
-
-const client = createNodeClient({ url: 'http://127.0.0.1:1' })
-export const head = (): Promise<number> => client.request('devium_syncStatus', []).then(({ unsafe_l2 }) => unsafe_l2.number)
-export const told = (event: Events['heads']): string => event.safe_l2.hash
-export const read = (json: unknown): RollupConfig => parseRollupConfig(json)
-console.log(typeof createP2pNode, typeof DEFAULT_P2P_OPTIONS, typeof parseRollupConfig, client.url)
-`,
-    )
+  it('exports its client, its p2p host and its codecs, with their types: the documented examples compile and run', async () => {
+    const examples = libraryExamples()
+    expect([...examples.keys()].map((entry) => `./${entry}`)).toEqual(['./client', './p2p', './protocol'])
+    for (const [entry, code] of examples) writeFileSync(join(project, `${entry}.mts`), code)
+    writeFileSync(join(project, 'rollup.json'), JSON.stringify(loadRecordedRpc('holocene-span-brotli-calldata').rollup))
     symlinkSync(join(ROOT, 'node_modules', '@types'), join(project, 'node_modules', '@types'))
     const options = [
       '--noEmit',
@@ -108,13 +101,15 @@ console.log(typeof createP2pNode, typeof DEFAULT_P2P_OPTIONS, typeof parseRollup
       '--types',
       'node',
     ]
-    await run(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), ...options, 'use.mts'], {
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
+    await run(process.execPath, [tsc, ...options, ...[...examples.keys()].map((entry) => `${entry}.mts`)], {
       cwd: project,
     })
-    const { stdout } = await run(process.execPath, ['--disable-warning=ExperimentalWarning', 'use.mts'], {
-      cwd: project,
-    })
-    expect(stdout).toBe('function object function http://127.0.0.1:1\n')
+    // The client's example is run on a testnet.
+    const printed = async (entry: string) =>
+      (await run(process.execPath, ['--disable-warning=ExperimentalWarning', `${entry}.mts`], { cwd: project })).stdout
+    expect(await printed('p2p')).toMatch(/^listens on \/ip4\/127\.0\.0\.1\/tcp\/\d+\/p2p\/16Uiu2\w+\n$/)
+    expect(await printed('protocol')).toBe('a block of 1700000000 on L1 block 7\n')
     expect(Object.keys(manifest.exports)).toEqual(['./client', './p2p', './protocol', './package.json'])
   })
 })

@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import {
   createPublicClient,
   createWalletClient,
@@ -33,6 +34,7 @@ import {
 } from '../support/documentedCommands.ts'
 import { castFolder, documentedSteps, takeSteps } from '../support/documentedSession.ts'
 import { readJoinCommands } from '../support/joinCommands.ts'
+import { libraryExamples } from '../support/libraryExamples.ts'
 import { rollupNodeCalls } from '../support/mutatedRequests/calls.ts'
 import { chainFacts } from '../support/mutatedRequests/run.ts'
 import { commandExists, fillVariables, promQueries, seriesIn, startPrometheus } from '../support/prometheus.ts'
@@ -532,6 +534,15 @@ describe('a testnet', { shuffle: false }, () => {
       await runner.stop()
     }
     expect(problems).toEqual([])
+  })
+
+  it('runs the documented example of devium/client', async () => {
+    const example = join(dir, 'client.mts')
+    const entry = new URL('../../src/rpc/client/index.ts', import.meta.url)
+    writeFileSync(example, libraryExamples().get('client')?.replace('devium/client', entry.href) ?? '')
+    const env = { ...process.env, NODE_RPC: sequencer().rollupRpc }
+    const { stdout } = await promisify(execFile)(process.execPath, [example], { env })
+    expect(stdout).toMatch(/^unsafe head \d+, safe head \d+\nhealthy: .*\.\n$/)
   })
 
   it('says of a stopped sequencer that the chain stands still, wherever it is asked, until it is started again', async () => {

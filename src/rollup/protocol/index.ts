@@ -1,4 +1,5 @@
 export { JsonObjectReader, jsonBytes } from '../../lib/jsonReader.ts'
+export { encodeRlp } from '../../lib/rlp.ts'
 export { type Batch, decodeBatch, readBatch } from './batch/batch.ts'
 export {
   COMPRESSION_ALGORITHMS,
