@@ -59,7 +59,7 @@ describe('members of a rollup.json that nobody knows', () => {
 
   it('are warned of by the rollup node, and where a network is added', async () => {
     const config = { ...ROLLUP, karst_tmie: 1 }
-    const warning = 'Nobody knows the member karst_tmie: it is ignored. Did you mean karst_time?'
+    const warning = 'Unknown member karst_tmie: it is ignored. Did you mean karst_time?'
     const flags = ['--l2=http://127.0.0.1:1', '--l2.jwt-secret', join(folder, 'jwt.txt'), '--rollup.config']
     expect(await run('devium--batcher', flags, config)).toContain(`lvl=warn msg="${warning}" file=`)
     expect(await run('devium', ['networks', 'add', '--name=odd'], config)).toContain(`given.json: ${warning}\n`)
@@ -79,7 +79,7 @@ describe("members of a genesis file's config that nobody knows", () => {
       { member: 'config.karstTmie', nearest: 'config.karstTime' },
       { member: 'config.optimism.eip1559Elasticty', nearest: 'config.optimism.eip1559Elasticity' },
     ])
-    const warning = 'Nobody knows the member config.karstTmie: it is ignored. Did you mean config.karstTime?'
+    const warning = 'Unknown member config.karstTmie: it is ignored. Did you mean config.karstTime?'
     expect(await run('devium-geth', ['init', `--datadir=${folder}`], genesis)).toContain(`msg="${warning}"`)
   })
 })

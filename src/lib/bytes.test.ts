@@ -16,7 +16,7 @@ it.each([0, 1, 32, 128, 129, 600])('%i bytes are equal where each of them is', (
 
 const unsigned = fc.oneof(
   fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }),
-  // About where numbers end to be exact, and where another byte begins.
+  // Values near the limit of exact numbers, and near byte boundaries.
   fc.tuple(fc.integer({ min: 1, max: 64 }), fc.integer({ min: -2, max: 2 })).map(([bits, more]) => {
     const value = 2n ** BigInt(bits) + BigInt(more)
     return value < 0n ? 0n : value

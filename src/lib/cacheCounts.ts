@@ -1,8 +1,7 @@
-/** What a cache counts of itself. */
 export interface CacheCounts {
   hits: number
   misses: number
-  /** Entries put in without, and with, another one going for them. */
+  /** Entries added without evicting another entry, and entries added with an eviction. */
   added: number
   evicting: number
 }

@@ -6,10 +6,13 @@ export interface CountedCache {
   readonly counts: Readonly<CacheCounts>
 }
 
-/** Names a cache, so that its counts are served. */
+/** Registers a cache under a name, so that its counts appear in the metrics. */
 export type CacheWatch = (type: string, cache: CountedCache) => void
 
-/** op-node's metrics of the caches of a source, read at each scrape: `<name>_size`, `_get{hit}` and `_add{evicted}` by type. */
+/**
+ * op-node's metrics of the caches of a source, read at each scrape: `<name>_size`, `_get{hit}` and `_add{evicted}` by
+ * type.
+ */
 export function createCacheMetrics(registry: Registry, name: string): CacheWatch {
   const caches = new Map<string, CountedCache[]>()
   const sum = (list: readonly CountedCache[], read: (cache: CountedCache) => number) =>
@@ -30,7 +33,7 @@ export function createCacheMetrics(registry: Registry, name: string): CacheWatch
   })
   new Counter({
     name: `${name}_get`,
-    help: 'Look-ups in a cache, hitting or not',
+    help: 'Lookups in a cache, by hit or miss',
     labelNames: ['type', 'hit'],
     registers,
     collect() {
@@ -49,7 +52,7 @@ export function createCacheMetrics(registry: Registry, name: string): CacheWatch
   })
   new Counter({
     name: `${name}_add`,
-    help: 'Additions to a cache, evicting another entry or not',
+    help: 'Entries added to a cache, with or without an eviction',
     labelNames: ['type', 'evicted'],
     registers,
     collect() {
@@ -67,7 +70,7 @@ export function createCacheMetrics(registry: Registry, name: string): CacheWatch
     },
   })
   return (type, cache) => {
-    // Several clients of one kind, one an endpoint, count together.
+    // Each endpoint has its own client. Caches of the same type are added up.
     caches.set(type, [...(caches.get(type) ?? []), cache])
   }
 }

@@ -1,7 +1,7 @@
 import { keccak256 } from './hash.ts'
 import type { Hex } from './hex.ts'
 
-/** The address with EIP-55's mixed case. */
+/** The address in the mixed case of EIP-55. */
 export function checksumAddress(address: Hex): Hex {
   const digits = address.slice(2).toLowerCase()
   const hash = keccak256(Buffer.from(digits))

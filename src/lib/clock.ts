@@ -1,8 +1,8 @@
 import { nextTurn } from './nextTurn.ts'
 
 /**
- * Time as rollup, p2p and batcher logic sees it. Injected everywhere, so that tests step it; only `systemClock` and
- * the composition roots touch the real one.
+ * The clock of rollup, p2p and batcher logic. It is injected so that tests can step it. Only `systemClock` and the
+ * composition roots use the real time.
  */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
@@ -11,7 +11,7 @@ export interface Clock {
   setTimeout(callback: () => void, delayMs: number): () => void
 }
 
-/** The longest time that Node's timers know (24 days); they take what is longer for one millisecond. */
+/** The maximum delay of Node's timers (24 days). Node runs a timer with a longer delay after 1 ms. */
 const MAX_DELAY_MS = 2 ** 31 - 1
 
 export const systemClock: Clock = {
@@ -43,7 +43,7 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   })
 }
 
-/** A clock that stands still until a test moves it. Due callbacks run in order of their time. */
+/** A clock that moves only when a test advances it. Due callbacks run in the order of their time. */
 export class ManualClock implements Clock {
   private nowMs: number
   private timers: { at: number; callback: () => void }[] = []
@@ -64,7 +64,7 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** Moves time on, running what becomes due; awaits a macrotask after each so that promise chains settle. */
+  /** Advances time and runs due callbacks. It awaits a macrotask after each callback, so that promise chains settle. */
   async advance(deltaMs: number): Promise<void> {
     const target = this.nowMs + deltaMs
     for (;;) {

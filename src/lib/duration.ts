@@ -1,12 +1,12 @@
 import { UsageError } from './errors.ts'
 
-// Durations as Go writes them.
+// Durations in Go's format.
 
 const UNIT_MS: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
 const DURATION = /^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/
 
-/** Milliseconds. Throws UsageError. */
+/** Returns milliseconds. Throws UsageError. */
 export function parseDurationMs(text: string): number {
   if (text === '0') return 0
   if (!DURATION.test(text)) throw new UsageError('expected a duration such as 500ms, 12s or 1h30m')
@@ -16,7 +16,7 @@ export function parseDurationMs(text: string): number {
   return total
 }
 
-/** Milliseconds of a duration above 0 that a client sent; undefined for anything else. */
+/** Milliseconds of a client's duration; undefined unless it is valid and above 0. */
 export function durationMsIn(value: unknown): number | undefined {
   if (typeof value !== 'string' || !DURATION.test(value)) return undefined
   const ms = parseDurationMs(value)

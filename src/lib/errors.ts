@@ -1,7 +1,6 @@
 /**
- * How a failure is answered by the loop that sees it (design decision 9):
- * `temporary` is tried again with back-off, `reset` rebuilds the derivation pipeline from the L2 heads,
- * `critical` stops the process with a non-zero exit code.
+ * How a loop reacts to an error (design decision 10). `temporary`: try again with back-off. `reset`: rebuild the
+ * derivation pipeline from the L2 heads. `critical`: stop the process with a non-zero exit code.
  */
 export type Severity = 'temporary' | 'reset' | 'critical'
 
@@ -11,7 +10,7 @@ export interface DeviumErrorOptions {
   details?: Record<string, unknown>
 }
 
-/** Base of every error thrown on purpose. Branch on `code` (stable), never on the message. */
+/** Base class of every error that we throw on purpose. Branch on `code`, which is stable, never on the message. */
 export class DeviumError<Code extends string = string> extends Error {
   override readonly name: string = 'DeviumError'
   readonly code: Code
@@ -26,7 +25,7 @@ export class DeviumError<Code extends string = string> extends Error {
   }
 }
 
-/** A flag, file or argument the operator gave is wrong: printed as one line, without a stack. */
+/** The operator gave a wrong flag, file or argument. The program prints the message as one line, without a stack. */
 export class UsageError extends DeviumError<'usage'> {
   override readonly name = 'UsageError'
   constructor(message: string, options: DeviumErrorOptions = {}) {
@@ -34,10 +33,10 @@ export class UsageError extends DeviumError<'usage'> {
   }
 }
 
-/** Input bytes do not follow the format they claim. `code` names the format, the message names the rule. */
+/** Input bytes break the rules of their format. The message names the value and the rule. */
 export class DecodeError extends DeviumError<'decode'> {
   override readonly name = 'DecodeError'
-  /** Byte of the decoder's input that breaks the rule, where the decoder knows it. */
+  /** Offset in the decoder's input of the byte that breaks the rule, if the decoder knows it. */
   readonly at: number | undefined
 
   constructor(message: string, options: DeviumErrorOptions & { at?: number | undefined } = {}) {
@@ -46,18 +45,18 @@ export class DecodeError extends DeviumError<'decode'> {
   }
 }
 
-/** Severity of anything thrown: unmarked errors (network, parsing of a remote answer) are temporary. */
+/** Severity of any thrown value. Errors without a severity (network, parsing of a remote answer) are temporary. */
 export function severityOf(error: unknown): Severity {
   if (error instanceof DeviumError && error.severity !== undefined) return error.severity
   return 'temporary'
 }
 
-/** Whether it is the system's error of this code (`ENOENT`), as Node throws it. */
+/** Whether this is a system error with the given code, such as `ENOENT`. */
 export function isErrno(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code
 }
 
-/** One line for logs: the message followed by those of its causes. */
+/** One line for logs: the message, then the messages of the causes. */
 export function describeError(error: unknown): string {
   const parts: string[] = []
   let current: unknown = error
@@ -70,14 +69,14 @@ export function describeError(error: unknown): string {
   return parts.join(': ')
 }
 
-/** What libp2p throws when a stream closes under it is the event itself. */
+/** When a stream closes during use, libp2p throws the Event object itself. */
 function textOf(thrown: unknown): string {
   if (!(thrown instanceof Event)) return String(thrown)
   return 'error' in thrown && thrown.error instanceof Error ? errorText(thrown.error) : thrown.type
 }
 
 function errorText(error: Error): string {
-  // AggregateError (a failed connect to localhost over IPv4 and IPv6) has an empty message of its own.
+  // An AggregateError has no message itself, for example after a failed connect to localhost over IPv4 and IPv6.
   if (error.message === '' && error instanceof AggregateError) {
     return error.errors.map((inner) => (inner instanceof Error ? inner.message : String(inner))).join('; ')
   }

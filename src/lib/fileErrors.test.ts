@@ -16,7 +16,7 @@ function thrownBy(work: () => unknown): unknown {
   throw new Error('it works')
 }
 
-/** As Node throws what a test cannot bring about whoever runs it. */
+/** A system error that a test cannot cause for every user. */
 const systemError = (code: string, syscall: string): Error =>
   Object.assign(new Error(`${code}: text of the system, ${syscall} '/x'`), { code, syscall })
 

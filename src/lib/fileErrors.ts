@@ -1,6 +1,6 @@
 import { describeError } from './errors.ts'
 
-/** Words for the system's codes, which say little to whoever named the file. */
+/** Explanations of system error codes for the operator. */
 const WORDS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'the system does not permit it',
@@ -14,7 +14,7 @@ const WORDS: Readonly<Record<string, string>> = {
   EMFILE: 'too many files are open (see ulimit -n)',
 }
 
-/** The system's refusal to read or write a file, as Node throws it. */
+/** A system error from reading or writing a file, as Node throws it. */
 export type FileError = NodeJS.ErrnoException & { code: string }
 
 export function isFileError(error: unknown): error is FileError {
@@ -22,7 +22,7 @@ export function isFileError(error: unknown): error is FileError {
   return String(error.code) in WORDS && !/^(spawn|listen|bind|connect)/.test(String(error.syscall))
 }
 
-/** Why a file cannot be read or written, without its path. */
+/** The reason why a file cannot be read or written. The path is not included. */
 export function describeFileError(error: unknown): string {
   return (isFileError(error) ? WORDS[error.code] : undefined) ?? describeError(error)
 }

@@ -3,17 +3,17 @@ import { createKeccak } from 'hash-wasm'
 import { type Hex, toHex } from './hex.ts'
 import { createKernel, HASH_BYTES, RATE } from './wasm/kernel.ts'
 
-// hash-wasm: eight times the speed of pure JavaScript on 500-byte inputs. One shared instance is safe because every
+// hash-wasm is eight times as fast as pure JavaScript on 500-byte inputs. One shared instance is safe, because every
 // use runs init, update and digest without yielding.
 const keccak = await createKeccak(256)
 
 /**
- * Longer inputs go to hash-wasm, which takes an eighth more time, so that the kernel's memory need not grow. Of a short input
- * the calls into hash-wasm would take nearly as long as its permutation.
+ * Longer inputs go to hash-wasm, so that the kernel's memory need not grow. hash-wasm takes an eighth more time there.
+ * For a short input, the calls into hash-wasm would take nearly as long as the permutation.
  */
 const MAX_KERNEL_BYTES = 128 * 1024
 const kernel = createKernel()
-/** A hash, an input, and room behind it for the padding. */
+/** Layout: the hash, the input, and space for the padding. */
 const memory = kernel?.reserve(HASH_BYTES + MAX_KERNEL_BYTES + RATE + 8)
 
 export function keccak256(data: Uint8Array): Uint8Array {

@@ -1,17 +1,16 @@
 import { bytesToText } from './bytes.ts'
 import { DecodeError } from './errors.ts'
 
-/** Hex text with the `0x` prefix, lower case wherever this code base produces it. */
+/** Hex text with the `0x` prefix. This code base always produces lower case. */
 export type Hex = `0x${string}`
 
-/** Lower-case hex of the bytes, with prefix. */
 export function toHex(bytes: Uint8Array): Hex {
   return `0x${bytesToText(bytes, 'hex')}`
 }
 
 /**
- * Bytes of hex text (prefix optional). Throws DecodeError on a bad digit, odd length, or another length than
- * `expectedBytes`; `what` names the value in the message. (Buffer.from alone stops silently at the first bad digit.)
+ * Decodes hex text; the prefix is optional. Throws DecodeError on a bad digit, an odd length, or a length other than
+ * `expectedBytes`. `what` names the value in the message. (`Buffer.from` alone stops silently at the first bad digit.)
  */
 export function fromHex(text: string, expectedBytes?: number, what = 'hex string'): Uint8Array {
   const digits = text.startsWith('0x') || text.startsWith('0X') ? text.slice(2) : text
@@ -30,12 +29,18 @@ export function isHex(value: unknown, bytes?: number): value is Hex {
   return typeof value === 'string' && HEX_PATTERN.test(value) && (bytes === undefined || value.length === 2 + bytes * 2)
 }
 
-/** The form in which hashes and addresses are compared and stored; `toLowerCase` does not say that it is hex, too. */
+/**
+ * Lower case: the form in which hashes and addresses are compared and stored. Unlike `toLowerCase`, it keeps the type
+ * `Hex`.
+ */
 export function lowerHex(value: Hex): Hex {
   return value.toLowerCase() as Hex
 }
 
-/** Checked, lower-cased hex of a fixed length: the form in which hashes and addresses are compared and stored. */
+/**
+ * Checks hex of a fixed length and converts it to lower case, the form in which hashes and addresses are compared and
+ * stored.
+ */
 export function normalizeHex(value: unknown, bytes: number, what: string): Hex {
   if (!isHex(value, bytes))
     throw new DecodeError(`${what}: expected ${bytes} bytes of hex with 0x prefix, got ${show(value)}`)
@@ -47,7 +52,7 @@ export function toQuantity(value: number | bigint): Hex {
   return `0x${value.toString(16)}`
 }
 
-/** Reads a JSON-RPC quantity (leading zeros tolerated) as bigint. */
+/** Parses a JSON-RPC quantity as bigint. Leading zeros are accepted. */
 export function quantityToBigInt(value: unknown, what = 'quantity'): bigint {
   if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{1,64}$/.test(value)) {
     throw new DecodeError(`${what}: expected a hex quantity, got ${show(value)}`)
@@ -55,14 +60,14 @@ export function quantityToBigInt(value: unknown, what = 'quantity'): bigint {
   return BigInt(value)
 }
 
-/** Reads a JSON-RPC quantity that must fit a JavaScript integer (block numbers, timestamps, indices). */
+/** Parses a JSON-RPC quantity that must fit a JavaScript integer (block number, timestamp, index). */
 export function quantityToNumber(value: unknown, what = 'quantity'): number {
   const big = quantityToBigInt(value, what)
   if (big > BigInt(Number.MAX_SAFE_INTEGER)) throw new DecodeError(`${what}: ${value} is larger than 2^53-1`)
   return Number(big)
 }
 
-/** A JSON value in an error's message; one that may be long by its kind. */
+/** Shows a JSON value in an error message. Lists and objects are named by their kind, because they may be long. */
 export function show(value: unknown): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object'
   const text = typeof value === 'string' ? `"${value}"` : String(value)

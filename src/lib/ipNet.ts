@@ -2,15 +2,15 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { DecodeError } from './errors.ts'
 
-/** Go's default JSON of `net.IPNet`, op-node's form of a subnet: the mask is base64 of 4 or 16 bytes. */
+/** Go's default JSON for `net.IPNet`, which op-node uses for subnets. The mask is base64 of 4 or 16 bytes. */
 export interface IpNet {
   IP: string
   Mask: string
 }
 
-/** IPv4 as 4 bytes, IPv6 as 16; an IPv4-mapped IPv6 address is its IPv4 address. Throws DecodeError. */
+/** IPv4 as 4 bytes, IPv6 as 16 bytes. An IPv4-mapped IPv6 address becomes its IPv4 address. Throws DecodeError. */
 export function parseIp(text: string): Uint8Array {
-  // The library also reads 0x7f.1 and 127.1.
+  // The library would also accept 0x7f.1 and 127.1.
   if (isIP(text) === 0 || text.includes('%')) throw new DecodeError(`invalid IP address: ${text}`)
   return Uint8Array.from(ipaddr.process(text).toByteArray())
 }
@@ -25,13 +25,13 @@ export function normalizeIp(text: string): string {
   return formatIp(parseIp(text))
 }
 
-/** A network address and the number of leading bits that count. */
+/** A network address and its prefix length. */
 export interface Subnet {
   address: Uint8Array
   prefixBits: number
 }
 
-/** Parses CIDR text; host bits are cleared. Throws DecodeError. */
+/** Parses CIDR text and clears the host bits. Throws DecodeError. */
 export function parseCidr(text: string): Subnet {
   const slash = text.lastIndexOf('/')
   const bitsText = slash < 0 ? '' : text.slice(slash + 1)
@@ -64,12 +64,12 @@ export function cidrToIpNet(cidr: string): IpNet {
   return { IP: formatIp(address), Mask: Buffer.from(mask).toString('base64') }
 }
 
-/** Throws DecodeError on a missing member, or a mask that is not ones followed by zeros. */
+/** Throws DecodeError if a member is missing, or if the mask is not ones followed by zeros. */
 export function ipNetToCidr(ipNet: { IP?: unknown; Mask?: unknown }): string {
   if (typeof ipNet.IP !== 'string' || typeof ipNet.Mask !== 'string') throw new DecodeError('invalid request')
   let address = parseIp(ipNet.IP)
   let mask = new Uint8Array(Buffer.from(ipNet.Mask, 'base64'))
-  // Go accepts a 16-byte mask for an IPv4 address and the other way round when the leading part is all ones.
+  // Go accepts a 16-byte mask for an IPv4 address, and the reverse, if the leading part is all ones.
   if (address.length === 4 && mask.length === 16) mask = mask.slice(12)
   if (mask.length !== address.length) throw new DecodeError(`invalid IP mask: ${ipNet.Mask}`)
   const prefixBits = ipaddr.fromByteArray([...mask]).prefixLengthFromSubnetMask()

@@ -30,7 +30,7 @@ it('reads members by their types, null as absent', () => {
   expect([reader.has('none'), reader.optionalObject('none'), reader.optionalArray('absent')]).toEqual([
     ...[false, undefined, undefined],
   ])
-  // Names of Object.prototype are no members.
+  // Names of Object.prototype do not count as members.
   expect(reader.has('toString')).toBe(false)
 })
 

@@ -5,7 +5,8 @@ export type JsonObject = { [name: string]: JsonValue | undefined }
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject
 
 /**
- * Typed reading of one JSON object. `null` counts as absent. Every fault throws DecodeError that names the member by its path.
+ * Typed access to the members of one JSON object. `null` counts as absent. Every error is a DecodeError that names the
+ * member by its path.
  */
 export class JsonObjectReader {
   readonly path: string
@@ -24,7 +25,7 @@ export class JsonObjectReader {
     return Object.keys(this.members)
   }
 
-  /** The member as it is; undefined when absent or null. */
+  /** The unchecked value; undefined if absent or null. */
   raw(name: string): JsonValue | undefined {
     return this.value(name)
   }
@@ -61,7 +62,7 @@ export class JsonObjectReader {
     return value
   }
 
-  /** A JSON integer, or decimal or 0x-hex text for what a JSON number cannot hold. */
+  /** A JSON integer, or text in decimal or 0x-hex for larger values. */
   bigint(name: string): bigint {
     return this.optionalBigint(name) ?? this.missing(name)
   }
@@ -83,7 +84,7 @@ export class JsonObjectReader {
     return value === undefined ? undefined : normalizeHex(value, bytes, this.pathOf(name))
   }
 
-  /** Hex as bytes, of any length unless given. */
+  /** Decodes hex to bytes. Any length is accepted unless `length` is given. */
   bytes(name: string, length?: number): Uint8Array {
     return jsonBytes(this.value(name) ?? this.missing(name), this.pathOf(name), length)
   }
@@ -130,7 +131,7 @@ export class JsonObjectReader {
   }
 }
 
-/** Bytes of `0x` hex text, of any length unless given. */
+/** Decodes `0x` hex text. Any length is accepted unless `length` is given. */
 export function jsonBytes(value: unknown, what: string, length?: number): Uint8Array {
   if (typeof value !== 'string' || !value.startsWith('0x')) throw unexpected(what, 'hex with 0x prefix', value)
   return fromHex(value, length, what)

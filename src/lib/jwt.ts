@@ -6,18 +6,19 @@ import { fromHex, toHex } from './hex.ts'
 import { makeDirectory } from './makeDirectory.ts'
 
 const HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url')
-/** Engine API authentication spec: a token's `iat` may differ from now by at most a minute. */
+/** Engine API authentication spec: the `iat` claim may differ from the current time by at most 60 seconds. */
 const JWT_MAX_SKEW_SECONDS = 60
 
-/** HS256 token with the only claim that the Engine API asks for. */
+/** HS256 token with the `iat` claim, the only claim that the Engine API requires. */
 export function createJwt(secret: Uint8Array, issuedAtSeconds: number): string {
   const body = `${HEADER}.${Buffer.from(JSON.stringify({ iat: issuedAtSeconds })).toString('base64url')}`
   return `${body}.${createHmac('sha256', secret).update(body).digest('base64url')}`
 }
 
 /**
- * A check of tokens: undefined when one is good, otherwise what is wrong with it. A client sends the same token for a while:
- * the last good one is known again, since its signature takes longer to verify than all else that HTTP takes of a call.
+ * Returns a check of tokens. The check returns undefined for a valid token, otherwise the problem.
+ * A client sends the same token many times. The check caches the last valid token, because verifying a signature takes
+ * longer than the rest of an HTTP call.
  */
 export function createJwtCheck(secret: Uint8Array): (token: string, nowSeconds: number) => string | undefined {
   let known: { token: Buffer; issuedAt: number } | undefined
@@ -32,7 +33,7 @@ export function createJwtCheck(secret: Uint8Array): (token: string, nowSeconds: 
   }
 }
 
-/** When a token that this secret has signed was issued, in seconds. */
+/** Verifies the signature and returns the issue time in seconds. */
 function readJwt(secret: Uint8Array, token: string): { issuedAt: number } | { problem: string } {
   const [header, claims, signature, ...rest] = token.split('.')
   if (header === undefined || claims === undefined || signature === undefined || rest.length > 0)
@@ -51,8 +52,8 @@ function readJwt(secret: Uint8Array, token: string): { issuedAt: number } | { pr
 }
 
 /**
- * Makes a file with 32 random bytes as hex, which it returns. It appears with its whole content, and once only: the engine and
- * the rollup node may both be starting.
+ * Creates a file with 32 random bytes as hex and returns the hex. The file appears complete, or not at all. It is
+ * created once, even if the engine and the rollup node start at the same time.
  */
 export function createSecretFile(path: string, what: string): string {
   makeDirectory(dirname(path))
@@ -70,14 +71,14 @@ export function createSecretFile(path: string, what: string): string {
   }
 }
 
-/** The secret of the Engine API. Throws UsageError naming the file. */
+/** Reads the Engine API secret. Throws UsageError that names the file. */
 export function loadJwtSecret(path: string, { create }: { create: boolean }): Uint8Array {
   return loadSecret(path, { create, what: 'JWT secret file' })
 }
 
 /**
- * Reads 32 bytes of hex from `path` (0x and white space around it allowed). With `create`, a missing file is written
- * with a new secret, readable by its owner only. Throws UsageError naming the file.
+ * Reads 32 bytes of hex from `path`. A 0x prefix and white space around the hex are allowed. With `create`, a missing
+ * file is created with a new secret, readable only by its owner. Throws UsageError that names the file.
  */
 export function loadSecret(path: string, { create, what }: { create: boolean; what: string }): Uint8Array {
   let text: string
@@ -92,7 +93,7 @@ export function loadSecret(path: string, { create, what }: { create: boolean; wh
   try {
     return fromHex(text.trim(), 32)
   } catch {
-    // The content is a secret: it is not repeated in the message.
+    // The content is a secret, so the message does not repeat it.
     throw new UsageError(`${what} ${path} must hold 32 bytes of hex (64 digits)`)
   }
 }

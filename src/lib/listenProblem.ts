@@ -4,7 +4,9 @@ const PROBLEMS = {
   EADDRNOTAVAIL: 'no such address on this machine',
 } as const
 
-/** In plain words why a port could not be listened on, by the error code in the text; undefined for others. */
+/**
+ * The reason why a program cannot listen on a port, found by the error code in the text; undefined for other errors.
+ */
 export function listenProblem(text: string): string | undefined {
   return Object.entries(PROBLEMS).find(([code]) => text.includes(code))?.[1]
 }

@@ -5,8 +5,8 @@ export type LogFormat = 'text' | 'terminal' | 'logfmt' | 'json' | 'json-pretty'
 export type LogFields = Record<string, unknown>
 
 /**
- * `log.info('Imported new block', { number, hash })`; an error goes into the fields as `err`. Every line is one event
- * worth reading; secrets are never passed in.
+ * Example: `log.info('Imported new block', { number, hash })`. Errors go into the fields as `err`. Each line is one
+ * event. Callers never pass secrets.
  */
 export interface Logger {
   trace(message: string, fields?: LogFields): void
@@ -15,9 +15,9 @@ export interface Logger {
   warn(message: string, fields?: LogFields): void
   error(message: string, fields?: LogFields): void
   crit(message: string, fields?: LogFields): void
-  /** A logger whose lines all carry these fields. */
+  /** A logger that adds these fields to every line. */
   child(fields: LogFields): Logger
-  /** True when a line of this level would be written: guards costly fields. */
+  /** True if a line of this level would be written. Use it before computing expensive fields. */
   enabled(level: LogLevel): boolean
 }
 
@@ -35,7 +35,7 @@ export interface LoggerOptions {
   write?: (line: string) => void
 }
 
-/** The level is shared by all children and may change at run time (admin_setLogLevel). */
+/** All children share the level, which may change at run time (admin_setLogLevel). */
 export interface RootLogger extends Logger {
   setLevel(level: LogLevel): void
 }
@@ -75,7 +75,7 @@ export function createLogger(options: LoggerOptions): RootLogger {
 
 const nothing = () => {}
 
-/** Drops everything: for tests and tools that print their own output. */
+/** Drops all lines: for tests, and for tools that print their own output. */
 export const silentLogger: Logger = {
   trace: nothing,
   debug: nothing,
@@ -114,7 +114,7 @@ function formatTerminal(level: LogLevel, nowMs: number, message: string, fields:
 function fieldText(fields: LogFields): string {
   let text = ''
   for (const [key, value] of Object.entries(fields)) {
-    // The digits of a number need no quotes.
+    // A number needs no quotes.
     if (typeof value === 'number' || typeof value === 'bigint') text += ` ${key}=${value}`
     else if (value !== undefined) text += ` ${key}=${quote(valueText(value))}`
   }
@@ -129,7 +129,7 @@ function valueText(value: unknown): string {
 }
 
 function quote(text: string): string {
-  // Control characters are escaped so that a peer's text can neither forge a line nor move the cursor.
+  // Escapes control characters, so that text from a peer can neither forge a line nor move the cursor.
   return /[\s="\\\p{Cc}]/u.test(text) || text === '' ? JSON.stringify(text) : text
 }
 

@@ -1,13 +1,13 @@
 import { newCacheCounts } from './cacheCounts.ts'
 
 /**
- * Map that forgets the entry used longest ago once it holds more than `maxEntries`. Until it is half full a use is not
- * noted: what is in use later is noted by the time that anything is forgotten.
+ * Map that evicts the least recently used entry when it holds more than `maxEntries`. A `get` does not update the order
+ * while the map is less than half full. Entries in use are then reordered before the first eviction.
  */
 export class LruMap<K, V> {
   private readonly entries = new Map<K, V>()
   private readonly maxEntries: number
-  /** Last in the map; undefined: not known. */
+  /** Key of the last entry in the map; undefined if unknown. */
   private newest: K | undefined
   readonly counts = newCacheCounts()
 
@@ -30,7 +30,7 @@ export class LruMap<K, V> {
     return value
   }
 
-  /** Counts as no use. */
+  /** Does not count as a use. */
   peek(key: K): V | undefined {
     return this.entries.get(key)
   }

@@ -28,14 +28,14 @@ it('takes a link to a directory for one', () => {
 it('names the directory that cannot be made, and why', () => {
   const file = join(directoryInTest(), 'file')
   writeFileSync(file, '')
-  expect(() => makeDirectory(file)).toThrow(`cannot make the directory ${file}: it is not a directory`)
-  expect(() => makeDirectory(join(file, 'x', 'y'))).toThrow(`cannot make the directory ${file}: it is not a directory`)
+  expect(() => makeDirectory(file)).toThrow(`cannot create the directory ${file}: it is not a directory`)
+  expect(() => makeDirectory(join(file, 'x', 'y'))).toThrow(`cannot create the directory ${file}: it is not a directory`)
   const long = join(file, '..', 'x'.repeat(300))
   expect(() => makeDirectory(long)).toThrow(/: the name is too long$/)
 })
 
 it.runIf(process.platform === 'linux')('does not try for ever where the system lets nobody make one', () => {
   expect(() => makeDirectory('/proc/devium/x')).toThrow(
-    'cannot make the directory /proc/devium: the system lets nobody make one there',
+    'cannot create the directory /proc/devium: the system does not allow a directory there',
   )
 })

@@ -4,8 +4,8 @@ import { isErrno, UsageError } from './errors.ts'
 import { describeFileError } from './fileErrors.ts'
 
 /**
- * Makes a directory and those above it that are missing. mkdir's own `recursive` would try for ever where the system refuses
- * one as if its parent were missing, as below /proc. Throws UsageError, which names the directory.
+ * Creates a directory and its missing parents. mkdir's `recursive` option retries for ever where the system reports a
+ * missing parent for a directory that cannot exist, as below /proc. Throws UsageError that names the directory.
  */
 export function makeDirectory(path: string): void {
   if (isDirectory(path)) return
@@ -13,15 +13,15 @@ export function makeDirectory(path: string): void {
   try {
     mkdirSync(path)
   } catch (cause) {
-    // Another process may have made it just now.
+    // Another process may have created it in the meantime.
     if (isDirectory(path)) return
-    throw new UsageError(`cannot make the directory ${path}: ${reasonOf(cause)}`)
+    throw new UsageError(`cannot create the directory ${path}: ${reasonOf(cause)}`)
   }
 }
 
 function reasonOf(error: unknown): string {
   if (isErrno(error, 'EEXIST')) return 'it is not a directory'
-  if (isErrno(error, 'ENOENT')) return 'the system lets nobody make one there'
+  if (isErrno(error, 'ENOENT')) return 'the system does not allow a directory there'
   return describeFileError(error)
 }
 

@@ -1,17 +1,17 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 /**
- * Makes the metrics of one part of a program: they share a registry and the beginning of their names. `prefix` comes before
- * each as it is, for example `op_node_default_`.
+ * Creates the metrics of one part of a program. They share a registry and a name prefix. `prefix` is complete, for
+ * example `op_node_default_`.
  */
 export function createMetricMakers(registry: Registry, prefix: string) {
   const registers = [registry]
-  /** Plain numbers, made into metrics at each scrape: some events come by the ten thousand a second. */
+  /** Plain counters, converted to metrics at each scrape: some events occur ten thousand times a second. */
   const countEvents = (name: string, help: string, label: string | undefined) => {
     const seen = new Map<string, { count: number; lastMs: number }>()
     const labelNames = label === undefined ? [] : [label]
     const labels = (value: string): Record<string, string> => (label === undefined ? {} : { [label]: value })
-    // One without labels is there from the start.
+    // A metric without a label exists from the start.
     if (label === undefined) seen.set('', { count: 0, lastMs: 0 })
     new Counter({
       name: `${prefix}${name}_total`,
@@ -25,7 +25,7 @@ export function createMetricMakers(registry: Registry, prefix: string) {
     })
     new Gauge({
       name: `${prefix}last_${name}_unix`,
-      help: `Time of the last of: ${help}`,
+      help: `Time of the last event of: ${help}`,
       labelNames,
       registers,
       collect() {
@@ -42,19 +42,19 @@ export function createMetricMakers(registry: Registry, prefix: string) {
     }
   }
   return {
-    /** op-node counts an event (`<name>_total`) and says when it was last (`last_<name>_unix`). */
+    /** op-node's pair for an event: a count (`<name>_total`) and the time of the last event (`last_<name>_unix`). */
     event(name: string, help: string): () => void {
       const count = countEvents(name, help, undefined)
       return () => count('')
     },
-    /** As `event`, told apart by a label. */
+    /** Like `event`, with a label. */
     eventByLabel: (name: string, help: string, label: string): ((value: string) => void) =>
       countEvents(name, help, label),
     gauge: <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []) =>
       new Gauge<L>({ name: prefix + name, help, labelNames: [...labelNames], registers }),
     counter: <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []) =>
       new Counter<L>({ name: prefix + name, help, labelNames: [...labelNames], registers }),
-    /** Buckets are prom-client's, those of Go's client too, unless given. */
+    /** The default buckets are prom-client's, which are also those of Go's client. */
     histogram: <L extends string = never>(
       name: string,
       help: string,
@@ -67,7 +67,7 @@ export function createMetricMakers(registry: Registry, prefix: string) {
         registers,
         ...(buckets === undefined ? {} : { buckets: [...buckets] }),
       }),
-    /** A gauge that is read at each scrape and costs nothing in between. */
+    /** A gauge that is read at each scrape. It costs nothing between scrapes. */
     watched: (name: string, help: string, read: () => number) =>
       new Gauge({
         name: prefix + name,
@@ -77,7 +77,7 @@ export function createMetricMakers(registry: Registry, prefix: string) {
           this.set(read())
         },
       }),
-    /** As `watched`: a label's values with their figures. */
+    /** Like `watched`, with one value for each label value. */
     watchedByLabel: <L extends string>(
       kind: 'gauge' | 'counter',
       name: string,

@@ -7,16 +7,16 @@ export function nearestTo(text: string, candidates: readonly string[], count: nu
     .map(({ candidate }) => candidate)
 }
 
-/** The candidate that `text` is a slip of: at most a third of its letters differ. */
+/** The candidate for which `text` is probably a typing error: at most a third of the letters differ. */
 export function nearMiss(text: string, candidates: readonly string[]): string | undefined {
   const distances = candidates.map((candidate) => distanceOf(text.toLowerCase(), candidate.toLowerCase()))
   const least = Math.min(...distances)
   return least <= text.length / 3 ? candidates[distances.indexOf(least)] : undefined
 }
 
-/** Insertions, deletions and replacements that turn `from` into a text beginning or ending like `to`. */
+/** Number of insertions, deletions and replacements that turn `from` into a text that begins or ends like `to`. */
 function distanceOf(from: string, to: string): number {
-  // Half a point for each letter that only the candidate has: "op" should find op-mainnet before any other short name.
+  // A letter that only the candidate has costs half a point, so that "op" finds op-mainnet before other short names.
   let row = Array.from({ length: to.length + 1 }, (_, i) => i / 2)
   for (let i = 1; i <= from.length; i++) {
     const next = [i]

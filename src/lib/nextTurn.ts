@@ -1,7 +1,7 @@
-/** Lets the event loop turn: what waits in sockets and timers has its chance before the work goes on. */
+/** Yields to the event loop: pending sockets and timers run before the caller continues. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** As many turns of it, one after the other. */
+/** Yields `count` times. */
 export async function turnsPass(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await nextTurn()
 }

@@ -1,6 +1,6 @@
 import { shortHash } from './shortIds.ts'
 
-/** Pieces of sentences that people read. */
+/** Parts of sentences for log lines, commands and pages. */
 
 /** `1 blob`, `3 blobs`. */
 export function countOf(count: number, noun: string): string {
@@ -12,7 +12,7 @@ export function listOf(names: readonly string[]): string {
   return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 }
 
-/** `5 s`, `3 min`, `2 h`, `4 days`, rounded down: how long something has lasted at least. */
+/** `5 s`, `3 min`, `2 h`, `4 days`, rounded down. */
 export function sinceText(durationMs: number): string {
   const seconds = Math.max(0, Math.floor(durationMs / 1000))
   if (seconds < 120) return `${seconds} s`
@@ -28,12 +28,15 @@ export function gweiText(wei: bigint): string {
 
 /** `2026-12-01 12:00:00 UTC`. */
 export function utcText(unixSeconds: number): string {
-  // Further than a date reaches, nobody reads the digits.
+  // A larger value is not a valid date.
   const ms = Math.min(unixSeconds * 1000, 8.64e15)
   return `${new Date(ms).toISOString().slice(0, -5).replace('T', ' ')} UTC`
 }
 
-/** `in 3 days`, `3 days ago`. What lies ahead is rounded to the next unit: in three days less a second is in three days. */
+/**
+ * `in 3 days`, `3 days ago`. Future times are rounded to the nearest unit: one second less than three days is `in 3
+ * days`.
+ */
 export function fromNowText(unixSeconds: number, nowSeconds: number): string {
   const seconds = unixSeconds - nowSeconds
   if (seconds <= 0) return `${sinceText(-seconds * 1000)} ago`

@@ -55,7 +55,7 @@ it('takes a fraction where the whole is not counted, and says less where nothing
   await still.clock.advance(5_000)
   still.progress.advance(0, { total: 10 })
   expect(still.shown.at(-1)).toMatchObject({ fraction: 0, perSecond: 0, secondsLeft: undefined })
-  // What grows while it is worked on: more is done than the total was.
+  // The total grows during the task, so more items are done than the earlier total.
   await still.clock.advance(5_000)
   still.progress.advance(12, { total: 10 })
   expect(still.shown.at(-1)).toMatchObject({ fraction: 1, secondsLeft: 0 })

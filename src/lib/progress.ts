@@ -1,29 +1,29 @@
 import type { Clock } from './clock.ts'
 import type { LogFields, Logger } from './logger.ts'
 
-/** How far something has come that takes a while. */
+/** The progress of a long task. */
 export interface ProgressState {
-  /** Sentence-like: `Importing blocks`. */
+  /** Describes the task: `Importing blocks`. */
   what: string
-  /** What is counted, in the plural: `blocks`. */
+  /** The counted items, in the plural: `blocks`. */
   unit: string
   done: number
   total: number | undefined
-  /** Of the whole, from 0 to 1; undefined where nobody knows the whole. */
+  /** Completed fraction from 0 to 1; undefined if the total is unknown. */
   fraction: number | undefined
   perSecond: number
-  /** At the rate of now; undefined before that is known. */
+  /** Estimated from the current rate; undefined while the rate is unknown. */
   secondsLeft: number | undefined
-  /** What else is worth a word. */
+  /** Additional fields for the log line. */
   fields: LogFields
 }
 
-/** Shows progress to somebody. */
+/** Where progress is shown. */
 export interface ProgressSink {
-  /** Between two that are shown. */
+  /** Minimum time between two calls of `show`. */
   readonly intervalMs: number
   show(state: ProgressState): void
-  /** It is over: what was shown of it is of no more use. */
+  /** The task has ended. A sink may clear its last output. */
   end(): void
 }
 
@@ -32,17 +32,17 @@ export interface ProgressOptions {
   unit: string
 }
 
-/** How far it is, beside how many are done. */
+/** The progress, in addition to the number of finished items. */
 export interface ProgressMeasure {
   total?: number
-  /** From 0 to 1, where that is known better than from the total. */
+  /** From 0 to 1, if a better measure than done/total is known. */
   fraction?: number
   fields?: () => LogFields
 }
 
-/** What is over sooner is not worth a line. */
+/** A shorter task shows no progress. */
 const SHOWN_AFTER_MS = 2_000
-/** The rate is that of the last so long: some parts go faster than others. */
+/** The rate is computed over this window, because the rate changes during a task. */
 const WINDOW_MS = 30_000
 
 interface Sample {
@@ -51,7 +51,7 @@ interface Sample {
   fraction: number | undefined
 }
 
-/** Tells now and then how far a long work has come, at which rate, and how long it will still take. */
+/** Shows how far a long task is, at which rate it runs, and how long it will still take. */
 export class Progress {
   private readonly clock: Pick<Clock, 'now'>
   private readonly sink: ProgressSink
@@ -60,7 +60,6 @@ export class Progress {
   private nextMs: number
   private shown = false
 
-  /** Begins to count the time. */
   constructor({ clock, sink }: { clock: Pick<Clock, 'now'>; sink: ProgressSink }, options: ProgressOptions) {
     this.clock = clock
     this.sink = sink
@@ -70,12 +69,11 @@ export class Progress {
     this.nextMs = nowMs + SHOWN_AFTER_MS
   }
 
-  /** Whether it took long enough for anybody to hear of it. */
   get wasShown(): boolean {
     return this.shown
   }
 
-  /** `done`: of all since the beginning. Cheap enough for every block or account. */
+  /** `done` is the count since the start. Cheap enough to call for every block or account. */
   advance(done: number, { total, fraction, fields }: ProgressMeasure = {}): void {
     const nowMs = this.clock.now()
     if (nowMs < this.nextMs) return
@@ -112,10 +110,10 @@ export class Progress {
   }
 }
 
-/** Between two lines of a log. */
+/** Time between two log lines. */
 const LOG_INTERVAL_MS = 8_000
 
-/** A line of the log after two seconds, and then now and then, with the units in the names of its fields. */
+/** Logs the first line after two seconds, then one line in each interval. Field names contain the unit. */
 export function progressInLog(logger: Pick<Logger, 'info'>): ProgressSink {
   return {
     intervalMs: LOG_INTERVAL_MS,

@@ -1,9 +1,9 @@
 import { type Clock, sleep } from './clock.ts'
 
-/** Delay in milliseconds before try number `attempt` (1 = after the first failure). */
+/** Delay in milliseconds before attempt number `attempt` (1 = after the first failure). */
 export type Backoff = (attempt: number) => number
 
-/** Doubling from `firstMs` up to `maxMs`, plus up to `jitterMs` at random. */
+/** Doubles from `firstMs` up to `maxMs`, and adds up to `jitterMs` at random. */
 export function exponentialBackoff(firstMs: number, maxMs: number, jitterMs = 0): Backoff {
   return (attempt) => Math.min(maxMs, firstMs * 2 ** Math.min(30, attempt - 1)) + Math.random() * jitterMs
 }
@@ -11,15 +11,15 @@ export function exponentialBackoff(firstMs: number, maxMs: number, jitterMs = 0)
 export interface RetryOptions {
   clock: Clock
   backoff: Backoff
-  /** Total number of calls, the first included; unlimited when absent. */
+  /** Total number of calls, including the first; unlimited if absent. */
   tries?: number
   signal?: AbortSignal
-  /** Return false to give up at once. */
+  /** Return false to stop retrying. */
   shouldRetry?: (error: unknown) => boolean
   onRetry?: (error: unknown, attempt: number, delayMs: number) => void
 }
 
-/** Calls `operation` until it succeeds; rethrows the last error when tries run out or the signal aborts. */
+/** Calls `operation` until it succeeds. Rethrows the last error when the tries are used up or the signal aborts. */
 export async function retry<T>(operation: () => Promise<T>, options: RetryOptions): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     options.signal?.throwIfAborted()

@@ -2,9 +2,9 @@ import { bigIntToMinimalBytes, bytesToBigInt } from './bytes.ts'
 import { DecodeError } from './errors.ts'
 import { RlpCursor } from './rlpCursor.ts'
 
-/** What can be encoded: bytes, non-negative integers (minimal big-endian) and lists of these. */
+/** Bytes, non-negative integers (minimal big-endian), or lists of these. */
 export type RlpInput = Uint8Array | number | bigint | readonly RlpInput[]
-/** What decoding yields. Byte strings are views into the input, not copies. */
+/** Byte strings are views into the input, not copies. */
 export type RlpItem = Uint8Array | RlpItem[]
 
 /** Yellow Paper appendix B. */
@@ -12,14 +12,17 @@ export function encodeRlp(input: RlpInput): Uint8Array {
   return encodeRlpBriefly(input).slice()
 }
 
-/** The same encoding, which lasts until the next call: for bytes that are hashed at once, it saves a copy. */
+/**
+ * Like `encodeRlp`, but the result is valid only until the next call. This saves a copy for bytes that are hashed at
+ * once.
+ */
 export function encodeRlpBriefly(input: RlpInput): Uint8Array {
   at = scratch.length
   write(input)
   return written()
 }
 
-/** The encoding behind a type byte (EIP-2718). */
+/** The encoding with a type byte in front (EIP-2718). */
 export function encodeTypedRlp(type: number, input: RlpInput): Uint8Array {
   at = scratch.length
   write(input)
@@ -35,13 +38,13 @@ function written(): Uint8Array {
 }
 
 /**
- * Items are put down here from the end to the front: the header of a list stands before what it counts. So there is one
- * array for each encoding, not one for each item.
+ * Encodings are written here from the end to the front, because a list's header depends on the length of its items.
+ * This needs one array for each encoding instead of one for each item.
  */
 let scratch = new Uint8Array(4096)
-/** Where the first byte stands that was put down. */
+/** Offset of the first written byte. */
 let at = 0
-/** Longer ones are not used again. */
+/** A larger array is not kept for reuse. */
 const KEPT_BYTES = 65_536
 
 function write(input: RlpInput): void {
@@ -65,7 +68,7 @@ function writeBytes(bytes: Uint8Array): void {
   const { length } = bytes
   reserve(length)
   at -= length
-  // Of a few bytes the loop takes less than half of what the native function takes.
+  // For a few bytes, the loop takes less than half the time of the native function.
   if (length > LOOP_BYTES) scratch.set(bytes, at)
   else for (let index = 0; index < length; index++) scratch[at + index] = bytes[index] ?? 0
   if (length !== 1 || (bytes[0] ?? 0) >= 0x80) writeHeader(0x80, length)
@@ -98,21 +101,23 @@ function reserve(length: number): void {
   at = longer.length - used
 }
 
-/** What stands before the items of a list whose encodings have so many bytes together. */
+/** The header of a list whose encoded items have `length` bytes in total. */
 export function rlpListHeader(length: number): Uint8Array {
   at = scratch.length
   writeHeader(0xc0, length)
   return scratch.slice(at)
 }
 
-/** Where an item stands, its header read by itself. Throws DecodeError. */
+/** Reads only the header of an item. Throws DecodeError. */
 export function readRlpHeader(data: Uint8Array, offset: number): Pick<RlpCursor, 'isList' | 'start' | 'end'> {
   const cursor = new RlpCursor(data)
   cursor.read(offset, data.length)
   return cursor
 }
 
-/** Decodes exactly one item that must fill the input. Nesting is limited so that hostile input cannot exhaust the stack. */
+/**
+ * Decodes exactly one item, which must fill the input. The nesting limit keeps hostile input from exhausting the stack.
+ */
 export function decodeRlp(data: Uint8Array): RlpItem {
   const cursor = new RlpCursor(data)
   const item = decodeAt(cursor, 0, data.length, 0)
@@ -120,7 +125,7 @@ export function decodeRlp(data: Uint8Array): RlpItem {
   return item
 }
 
-/** Decodes the item at `offset`, and leaves the cursor on it. */
+/** Decodes the item at `offset` and leaves the cursor on it. */
 function decodeAt(cursor: RlpCursor, offset: number, limit: number, depth: number): RlpItem {
   if (depth > 64) throw new DecodeError('rlp: nested more than 64 levels', { at: offset })
   cursor.read(offset, limit)
@@ -132,8 +137,8 @@ function decodeAt(cursor: RlpCursor, offset: number, limit: number, depth: numbe
 }
 
 /**
- * The encodings of a list's items, views into the input; what is inside them is not checked. The list must fill the input, and
- * have `length` items when given.
+ * Splits a list into the encodings of its items, as views into the input. The content of the items is not checked. The
+ * list must fill the input, and have `length` items if given.
  */
 export function splitRlpList(data: Uint8Array, what: string, length?: number): Uint8Array[] {
   const cursor = new RlpCursor(data)
@@ -152,7 +157,7 @@ function checkEnd({ data, end }: RlpCursor): void {
   if (end !== data.length) throw new DecodeError(`rlp: ${data.length - end} bytes after the item`, { at: end })
 }
 
-/** The item as byte string, of `length` bytes when given. */
+/** The item as byte string, of `length` bytes if given. */
 export function rlpBytes(item: RlpItem | undefined, what: string, length?: number): Uint8Array {
   if (!(item instanceof Uint8Array)) throw new DecodeError(`${what}: expected a byte string`)
   if (length !== undefined && item.length !== length) {
@@ -161,7 +166,7 @@ export function rlpBytes(item: RlpItem | undefined, what: string, length?: numbe
   return item
 }
 
-/** The item as list, of `length` items when given. */
+/** The item as list, of `length` items if given. */
 export function rlpList(item: RlpItem | undefined, what: string, length?: number): RlpItem[] {
   if (!Array.isArray(item)) throw notList(what)
   return ofLength(item, what, length)
@@ -176,7 +181,7 @@ function ofLength<Item>(items: Item[], what: string, length: number | undefined)
   throw new DecodeError(`${what}: expected ${length} items, got ${items.length}`)
 }
 
-/** The item as integer of at most `maxBytes`, without leading zeros. */
+/** The item as integer of at most `maxBytes` bytes, without leading zeros. */
 export function rlpBigInt(item: RlpItem | undefined, what: string, maxBytes = 32): bigint {
   const bytes = rlpBytes(item, what)
   if (bytes.length > maxBytes) throw new DecodeError(`${what}: integer is longer than ${maxBytes} bytes`)

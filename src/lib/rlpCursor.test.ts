@@ -4,7 +4,7 @@ import { DecodeError } from './errors.ts'
 import { fromHex } from './hex.ts'
 import { RlpCursor } from './rlpCursor.ts'
 
-/** Where the item stands: `list` or `string`, and the bounds of its payload. */
+/** The kind of the item, `list` or `string`, and the bounds of its payload. */
 function read(bytes: Uint8Array, limit = bytes.length, offset = 0) {
   const cursor = new RlpCursor(bytes)
   cursor.read(offset, limit)

@@ -1,13 +1,14 @@
 import { DecodeError } from './errors.ts'
 
 /**
- * Walks over RLP items without making an object for each: after `read` the members tell where the item stands. A batch holds
- * hundreds of thousands. Takes only the strict form of the Ethereum consensus: lengths are minimal, single bytes below 0x80
- * stand for themselves. Errors are DecodeErrors that name the subject and the item, `what`, and carry the byte.
+ * Iterates over RLP items without creating an object for each, because a batch may hold hundreds of thousands. After
+ * `read`, the fields hold the position of the item.
+ * Accepts only Ethereum's strict form: lengths are minimal, and a single byte below 0x80 is its own encoding. Errors
+ * are DecodeErrors that name the subject and the item (`what`) and give the byte offset.
  */
 export class RlpCursor {
   readonly data: Uint8Array
-  /** Index of the transaction to which the items belong, for messages. */
+  /** Index of the transaction that contains the items, for messages. */
   transaction: number | undefined
   private readonly subject: string
   isList = false
@@ -15,7 +16,7 @@ export class RlpCursor {
   itemStart = 0
   /** First byte of its payload. */
   start = 0
-  /** Behind its payload, where the next item begins. */
+  /** The end of its payload, where the next item begins. */
   end = 0
 
   constructor(data: Uint8Array, subject = 'rlp') {
@@ -51,32 +52,32 @@ export class RlpCursor {
     if (this.end > limit) throw this.fault(what, `${length} bytes long, ${limit - start} are left`, offset)
   }
 
-  /** As read, and the item must be a byte string. */
+  /** Like `read`; the item must be a byte string. */
   readString(offset: number, limit: number, what?: string): void {
     this.read(offset, limit, what)
     if (this.isList) throw this.fault(what, 'expected a byte string', offset)
   }
 
-  /** Reads the item behind the present one, which must be a byte string, and returns this cursor. */
+  /** Reads the next item, which must be a byte string, and returns this cursor. */
   nextString(limit: number, what?: string): this {
     this.readString(this.end, limit, what)
     return this
   }
 
-  /** As read, and the item must be a byte string of exactly `length` bytes. */
+  /** Like `read`; the item must be a byte string of exactly `length` bytes. */
   readFixed(offset: number, limit: number, length: number, what?: string): void {
     this.readString(offset, limit, what)
     const got = this.end - this.start
     if (got !== length) throw this.fault(what, `expected ${length} bytes, got ${got}`, offset)
   }
 
-  /** As read, and the item must be a list. */
+  /** Like `read`; the item must be a list. */
   readList(offset: number, limit: number, what?: string): void {
     this.read(offset, limit, what)
     if (!this.isList) throw this.fault(what, 'expected a list', offset)
   }
 
-  /** As read, and the item must be an integer of at most `maxBytes` without leading zeros. */
+  /** Like `read`; the item must be an integer of at most `maxBytes` bytes, without leading zeros. */
   readInteger(offset: number, limit: number, maxBytes: number, what?: string): void {
     this.readString(offset, limit, what)
     const length = this.end - this.start

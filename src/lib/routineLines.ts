@@ -1,12 +1,12 @@
 import type { Clock } from './clock.ts'
 import type { LogFields, Logger } from './logger.ts'
 
-/** Routine comes at info level once in this time. */
+/** Minimum time between two routine lines at info level. */
 const SHOW_EVERY_MS = 60_000
 
 /**
- * A log line that comes with every block. News is logged at info level, routine at debug level. Once a minute routine comes
- * at info level too, so that an operator sees that blocks come while a chain without users fills no disk.
+ * A log line that occurs with every block. News is logged at info level, routine at debug level. One routine line a
+ * minute is logged at info level: an operator sees that blocks arrive, and an idle chain does not fill the disk.
  */
 export class RoutineLines {
   private readonly modules: { clock: Clock; logger: Pick<Logger, 'info' | 'debug'> }

@@ -11,8 +11,8 @@ export interface RecoverableSignature {
 }
 
 /**
- * What the native library is given and gives back, used again and again. An array of up to 64 bytes is within V8's heap, and
- * is moved out when the library asks for it, which takes longer than copying it; one of more is costly to make.
+ * Reused buffers for the native library. V8 keeps an array of up to 64 bytes within its heap. When the library accesses
+ * such an array, V8 moves it out, which is slower than a copy. Allocating a larger array is also slow.
  */
 const given = new Uint8Array(96)
 const givenHash = given.subarray(0, 32)
@@ -22,18 +22,18 @@ const recovered = new Uint8Array(65)
 interface Backend {
   name: 'native' | 'javascript'
   sign(hash: Uint8Array, privateKey: Uint8Array): RecoverableSignature
-  /** 65 bytes, beginning with 0x04; good until the next call. */
+  /** 65 bytes that begin with 0x04; valid until the next call. */
   recover(hash: Uint8Array, compact: Uint8Array, yParity: number): Uint8Array
   signDer(hash: Uint8Array, privateKey: Uint8Array): Uint8Array
-  /** Throws what it likes on a damaged signature. */
+  /** May throw any error on a malformed signature. */
   verifyDer(signature: Uint8Array, hash: Uint8Array, publicKey: Uint8Array): boolean
   publicKey(privateKey: Uint8Array, compressed: boolean): Uint8Array
   convert(publicKey: Uint8Array, compressed: boolean): Uint8Array
 }
 
 /**
- * The native library is some 30 times faster than JavaScript; where its prebuilt binary does not load, the audited
- * JavaScript one takes over and `secp256k1Backend` says so.
+ * The native library is about 30 times as fast as JavaScript. If its prebuilt binary does not load, the audited
+ * JavaScript library is used, and `secp256k1Backend` reports it.
  */
 async function loadBackend(): Promise<Backend> {
   try {
@@ -85,12 +85,15 @@ export function signHash(hash: Uint8Array, privateKey: Uint8Array): RecoverableS
   return backend.sign(hash, privateKey)
 }
 
-/** The same signature in DER, as libp2p has it. */
+/** The same signature in DER, libp2p's encoding. */
 export function signHashDer(hash: Uint8Array, privateKey: Uint8Array): Uint8Array {
   return backend.signDer(hash, privateKey)
 }
 
-/** False for a damaged signature, too, and for one whose s is in the upper half. `publicKey` has 33 or 65 bytes. */
+/**
+ * False also for a malformed signature, and for a signature whose s is in the upper half. `publicKey` has 33 or 65
+ * bytes.
+ */
 export function verifyHashDer(signature: Uint8Array, hash: Uint8Array, publicKey: Uint8Array): boolean {
   try {
     return backend.verifyDer(signature, hash, publicKey)
@@ -99,7 +102,7 @@ export function verifyHashDer(signature: Uint8Array, hash: Uint8Array, publicKey
   }
 }
 
-/** The 64-byte public key (no prefix) that made the signature. Throws DecodeError when there is none. */
+/** The 64-byte public key (without prefix) that made the signature. Throws DecodeError if no key can be recovered. */
 export function recoverPublicKey(hash: Uint8Array, r: Uint8Array, s: Uint8Array, yParity: number): Uint8Array {
   if (yParity !== 0 && yParity !== 1) throw new DecodeError(`signature: recovery id is ${yParity}, expected 0 or 1`)
   const compact = new Uint8Array(64)
@@ -108,7 +111,7 @@ export function recoverPublicKey(hash: Uint8Array, r: Uint8Array, s: Uint8Array,
   return recoverCompact(hash, compact, yParity)
 }
 
-/** As recoverPublicKey, from r ‖ s. */
+/** Like `recoverPublicKey`, from r ‖ s. */
 export function recoverCompact(hash: Uint8Array, compact: Uint8Array, yParity: number): Uint8Array {
   try {
     return backend.recover(hash, compact, yParity).slice(1)
@@ -119,19 +122,16 @@ export function recoverCompact(hash: Uint8Array, compact: Uint8Array, yParity: n
 
 /** Order of the group (SEC 2, section 2.4.1). */
 export const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
-/** Half of it: a transaction with a larger `s` is refused (EIP-2). */
+/** A transaction with a larger `s` is rejected (EIP-2). */
 export const MAX_LOW_S = SECP256K1_ORDER / 2n
 const ORDER = Buffer.from(SECP256K1_ORDER.toString(16), 'hex')
 
-/**
- * Whether r ‖ s can be a signature at all: both are above 0 and below the group's order. From others no key is
- * recovered.
- */
+/** Whether r and s are both above 0 and below the group's order. No key can be recovered from other values. */
 export function isSignatureWellFormed(compact: Uint8Array): boolean {
   return compact.length === 64 && isScalar(compact, 0) && isScalar(compact, 32)
 }
 
-/** Whether 32 bytes can be a private key: above 0 and below the group's order. */
+/** Whether the bytes are a valid private key: 32 bytes, above 0 and below the group's order. */
 export function isPrivateKey(bytes: Uint8Array): boolean {
   return bytes.length === 32 && isScalar(bytes, 0)
 }
@@ -148,7 +148,7 @@ function isScalar(bytes: Uint8Array, start: number): boolean {
   return false
 }
 
-/** 33 bytes, or 65 beginning with 0x04. */
+/** 33 bytes, or 65 bytes that begin with 0x04. */
 export function publicKeyOf(privateKey: Uint8Array, compressed = true): Uint8Array {
   return backend.publicKey(privateKey, compressed)
 }
@@ -157,7 +157,7 @@ export function decompressPublicKey(publicKey: Uint8Array): Uint8Array {
   return backend.convert(publicKey, false)
 }
 
-/** To 33 bytes. Throws when it is no point of the curve. */
+/** Returns 33 bytes. Throws if the input is not a point of the curve. */
 export function compressPublicKey(publicKey: Uint8Array): Uint8Array {
   return backend.convert(publicKey, true)
 }

@@ -1,13 +1,12 @@
-/** Room for so much work at once. */
+/** Limits the number of tasks that run at the same time. */
 export interface Slots {
-  /** Begins at once where there is room, else in the order in which it was asked for. */
+  /** Starts at once if fewer tasks run than the limit, else in the order of the calls. */
   run<T>(work: () => Promise<T>): Promise<T>
-  /** Pieces of work begun and not ended. */
   readonly active: number
   readonly waiting: number
 }
 
-/** Lets at most `count` pieces of work run at once, whatever became of those before: with 1, it is a lock. */
+/** Runs at most `count` tasks at a time. A failed task does not block the next. With 1, it is a lock. */
 export function createSlots(count: number): Slots {
   let active = 0
   const waiting: (() => void)[] = []

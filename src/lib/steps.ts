@@ -1,8 +1,8 @@
 import { takeTurn } from './turns.ts'
 
 /**
- * Work that may be long, cut into slices of about a millisecond: each `yield` is a place where others may have their turn. Done at
- * once with `runNow` where it is known to be short, else with `runInTurns`.
+ * A long task, cut into slices of about a millisecond. Each `yield` is a point where other work may run. Run it with
+ * `runNow` if it is known to be short, else with `runInTurns`.
  */
 export type Steps<T> = Generator<undefined, T, undefined>
 
@@ -13,7 +13,7 @@ export function runNow<T>(steps: Steps<T>): T {
   }
 }
 
-/** Lets the event loop turn whenever the work has held it for long enough. */
+/** Yields to the event loop when the task has run for too long. */
 export async function runInTurns<T>(steps: Steps<T>): Promise<T> {
   for (;;) {
     const { done, value } = steps.next()

@@ -6,7 +6,7 @@ export interface Rate {
   readonly burst: number
 }
 
-/** A rate limit with a burst, on the injected clock; tokens may be owed. */
+/** A rate limit with a burst, on the injected clock. The number of tokens may be negative (a debt). */
 export class TokenBucket {
   private readonly clock: Clock
   private readonly perSecond: number
@@ -22,14 +22,14 @@ export class TokenBucket {
     this.updatedMs = clock.now()
   }
 
-  /** Takes tokens, owing them if need be; milliseconds to wait until the debt is paid (0 = none). */
+  /** Takes tokens, if necessary as a debt. Returns the milliseconds until the debt is paid (0: no debt). */
   take(count = 1): number {
     this.refill()
     this.tokens -= count
     return this.tokens >= 0 ? 0 : Math.ceil((-this.tokens / this.perSecond) * 1000)
   }
 
-  /** Takes tokens if at least `needed` are there, owing the rest; false: took none. */
+  /** Takes tokens if at least `needed` are available; the rest becomes a debt. Returns false if it took none. */
   tryTake(count = 1, needed = 1): boolean {
     this.refill()
     if (this.tokens < needed) return false
@@ -37,7 +37,7 @@ export class TokenBucket {
     return true
   }
 
-  /** Milliseconds until one token is there; takes none. */
+  /** Milliseconds until one token is available. Takes none. */
   waitMs(): number {
     this.refill()
     return this.tokens >= 1 ? 0 : Math.ceil(((1 - this.tokens) / this.perSecond) * 1000)
@@ -47,7 +47,7 @@ export class TokenBucket {
     this.tokens = Math.min(this.burst, this.tokens + count)
   }
 
-  /** What is left is gone: the next one comes when its time has. */
+  /** Drops the remaining tokens. The next token is available after the usual time. */
   empty(): void {
     this.refill()
     this.tokens = Math.min(0, this.tokens)
@@ -61,7 +61,7 @@ export class TokenBucket {
   }
 }
 
-/** A bucket of the same rate for each name; of as many names as are remembered. */
+/** A bucket with the same rate for each name. Keeps the `remembered` most recently used names. */
 export function createTokenBuckets(clock: Clock, rate: Rate, remembered: number): (name: string) => TokenBucket {
   const buckets = new LruMap<string, TokenBucket>(remembered)
   return (name) => {

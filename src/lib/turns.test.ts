@@ -9,7 +9,7 @@ function busy(ms: number): void {
 it('lets one of those that wait go on in each turn of the event loop', async () => {
   let turns = 0
   const timer = setInterval(() => turns++, 1)
-  // Whatever ran before has had its turn: the first ones wait as well.
+  // Earlier work has used up its time, so the first callers wait as well.
   busy(10)
   const work = async () => {
     await takeTurn()
@@ -40,7 +40,7 @@ it('gives a step that cannot be split a turn that nothing was done in', async ()
     ticks += 1
     tick.resolve()
   }, 1)
-  // Timers and what they resolve come first in a turn, so that the next tick is of the next one.
+  // Timers and their continuations run first in a turn. The next tick therefore belongs to the next turn.
   await tick.promise
   const step = ownTurn()
   busy(5)

@@ -1,11 +1,11 @@
 import { nextTurn } from './nextTurn.ts'
 
-/** Work that blocks wait for goes before work that only an answer to a client waits for. */
+/** Work for blocks has priority over work for answers to clients. */
 export type Work = 'block' | 'answer'
 
 /**
- * Time that one stretch of work may hold the event loop before others get their turn. Long answers leave much for the collector,
- * whose own time may come on top of that.
+ * How long one stretch of work may hold the event loop before it yields. Long answers leave much garbage, and the
+ * collector's pause may come on top of this time.
  */
 const TURN_MS: Readonly<Record<Work, number>> = { block: 5, answer: 4 }
 
@@ -13,9 +13,9 @@ let turnStartedAt = Number.NEGATIVE_INFINITY
 const waiting: Record<Work, (() => void)[]> = { block: [], answer: [] }
 
 /**
- * Lets the event loop turn when this process's work has held it for long enough; otherwise there is nothing to wait for. The
- * time is shared by all callers, since they share the loop: of those that wait, one goes on in each turn of it, so that a
- * thousand of them do not keep the sockets waiting for a thousand times as long.
+ * Yields to the event loop if this process's work has held it for long enough. Otherwise it returns undefined.
+ * All callers share the time, because they share the event loop. One waiting caller continues in each turn. Otherwise a
+ * thousand callers would block the sockets a thousand times as long.
  */
 export function takeTurn(work: Work = 'block'): Promise<void> | undefined {
   if (performance.now() - turnStartedAt < TURN_MS[work]) return undefined
@@ -23,8 +23,8 @@ export function takeTurn(work: Work = 'block'): Promise<void> | undefined {
 }
 
 /**
- * Waits for a turn of the event loop that no other of this work has a part in: for a step of milliseconds that cannot be
- * split. What is asked for while sockets are read comes in the same turn, hence two.
+ * Waits for a turn of the event loop in which no other caller runs: for a step of milliseconds that cannot be split.
+ * Work that begins while sockets are read runs in the same turn, so this waits for two turns.
  */
 export async function ownTurn(): Promise<void> {
   await nextTurn()

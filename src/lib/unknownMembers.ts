@@ -1,22 +1,22 @@
 import { isObject } from './jsonReader.ts'
 import { nearMiss } from './nearest.ts'
 
-/** The members that an object may have, with those of the objects among them. */
+/** The members that an object may have. Nested objects list their own members. */
 export interface KnownMembers {
   readonly [name: string]: true | KnownMembers
 }
 
 export interface UnknownMember {
-  /** `genesis.l2_tmie`: its path. */
+  /** The path, such as `genesis.l2_tmie`. */
   member: string
-  /** Path of the known one that was probably meant. */
+  /** Path of the known member that was probably meant. */
   nearest: string | undefined
 }
 
-/** More than these tell no more. */
+/** A longer list would not help the reader. */
 const MAX_FOUND = 20
 
-/** Members of parsed JSON that nobody reads, for a warning: they may be misspelt. Null counts as absent. */
+/** Finds members of parsed JSON that no code reads, for a warning: they may be misspelt. Null counts as absent. */
 export function unknownMembers(json: unknown, known: KnownMembers, path = ''): UnknownMember[] {
   if (!isObject(json)) return []
   const names = Object.keys(known)
@@ -32,5 +32,5 @@ export function unknownMembers(json: unknown, known: KnownMembers, path = ''): U
 }
 
 export function describeUnknown({ member, nearest }: UnknownMember, effect = 'it is ignored'): string {
-  return `Nobody knows the member ${member}: ${effect}${nearest === undefined ? '' : `. Did you mean ${nearest}?`}`
+  return `Unknown member ${member}: ${effect}${nearest === undefined ? '' : `. Did you mean ${nearest}?`}`
 }

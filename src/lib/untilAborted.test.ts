@@ -42,7 +42,7 @@ describe('work that a program waits for', () => {
     stop.abort()
     await clock.advance(1_000)
     expect(await ended).toBe(false)
-    // Nobody hears of it.
+    // The late rejection is dropped.
     work.reject(new Error('late'))
     await clock.advance(0)
   })

@@ -1,9 +1,12 @@
 import type { Clock } from './clock.ts'
 
-/** The promise's outcome, or a rejection with the signal's reason when it aborts first; the work itself goes on unheard. */
+/**
+ * Settles like the promise, or rejects with the signal's reason if the signal aborts first. The work itself continues,
+ * and its result is dropped.
+ */
 export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise
-  // Nobody hears of its failure after the end.
+  // After an abort no caller handles a later rejection.
   promise.catch(() => {})
   signal.throwIfAborted()
   const { promise: aborted, reject } = Promise.withResolvers<never>()
@@ -16,18 +19,18 @@ export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal |
   }
 }
 
-/** Calls back once when the signal aborts, at once when it has. */
+/** Calls back once when the signal aborts; at once if it already has. */
 export function whenAborted(signal: AbortSignal | undefined, callback: () => void): void {
   if (signal?.aborted) callback()
   else signal?.addEventListener('abort', callback, { once: true })
 }
 
-/** For steps that should not be cut, such as handing the last block to the engine, when a program is told to stop. */
+/** At shutdown, steps that should not be interrupted, such as inserting the last block, get this much time. */
 const LAST_STEPS_MS = 1_000
 
 /**
- * Resolves when the work has ended, at the latest a moment after the signal: then with false, and the work itself goes on
- * unheard.
+ * Resolves when the work has ended, at the latest LAST_STEPS_MS after the signal aborts. In the latter case it resolves
+ * with false, and the work continues in the background.
  */
 export async function untilStopped(work: Promise<unknown>, signal: AbortSignal, clock: Clock): Promise<boolean> {
   const { promise: isLate, resolve } = Promise.withResolvers<false>()

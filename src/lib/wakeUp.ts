@@ -1,8 +1,8 @@
 import type { Clock } from './clock.ts'
 
 /**
- * Lets one loop sleep until something happens. A wake-up that comes while the loop is busy is kept: the next wait
- * returns at once, so no event is ever missed.
+ * Lets one loop sleep until an event. A wake-up during other work is kept: the next wait returns at once, so no event
+ * is lost.
  */
 export class WakeUp {
   private readonly clock: Clock
@@ -13,13 +13,13 @@ export class WakeUp {
     this.clock = clock
   }
 
-  /** Ends the wait under way, or the next one. */
+  /** Ends the current wait, or the next wait if there is none. */
   wake(): void {
     this.isPending = true
     this.resume?.()
   }
 
-  /** Resolves at the next wake-up, after `timeoutMs` when given, or when the signal aborts; never rejects. */
+  /** Resolves at the next wake-up, after `timeoutMs` if given, or when the signal aborts. Never rejects. */
   async wait(signal: AbortSignal, timeoutMs?: number): Promise<void> {
     if (!this.isPending && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>()

@@ -5,21 +5,21 @@ import { describeError, isErrno } from './errors.ts'
 import type { Logger } from './logger.ts'
 import { makeDirectory } from './makeDirectory.ts'
 
-/** Replaces the file as a whole (write a sibling, sync, rename): whoever reads it finds the old text or the new one. */
+/** Replaces the file atomically (write a sibling, sync, rename): a reader finds the old text or the new text. */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const temporary = `${path}.tmp`
   await writeSynced(temporary, 'w', text)
   await rename(temporary, path)
 }
 
-/** Creates the file, as a whole or not at all, and never over one that another process wrote in between (`EEXIST`). */
+/** Creates the file atomically. Fails with `EEXIST` if another process has created it. */
 export async function writeNew(path: string, text: string): Promise<void> {
   const temporary = `${path}.${randomBytes(4).toString('hex')}.tmp`
   await writeSynced(temporary, 'wx', text)
   try {
     await link(temporary, path)
   } catch (error) {
-    // Some file systems have no links.
+    // Some file systems do not support links.
     if (!isErrno(error, 'EEXIST')) return await rename(temporary, path)
     await unlink(temporary)
     throw error
@@ -39,8 +39,8 @@ async function writeSynced(path: string, flags: 'w' | 'wx', text: string): Promi
 }
 
 /**
- * What `parse` makes of the file's JSON; undefined when there is no file, or when `parse` throws: a damaged file is set
- * aside as `<path>.corrupt-<time>` and reported with `complaint`, never fatal. Other failures to read are thrown.
+ * Parses a JSON file. Returns undefined if the file does not exist, or if parsing fails. A damaged file is renamed to
+ * `<path>.corrupt-<time>` and logged with the message `complaint`. Other read errors are thrown.
  */
 export async function readWholeJson<T>(
   path: string,

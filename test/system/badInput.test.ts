@@ -228,12 +228,12 @@ describe('the testnet runner refuses', () => {
     const file = join(directory, 'file')
     writeFileSync(file, '')
     const refused = (dir: string) => run(TESTNET, ['--base-port', '0', '--dir', dir])
-    expectRefusal(await refused(file), /: cannot make the directory .*file: it is not a directory$/m)
-    expectRefusal(await refused(join(file, 'below')), /: cannot make the directory .*file: it is not a directory$/m)
+    expectRefusal(await refused(file), /: cannot create the directory .*file: it is not a directory$/m)
+    expectRefusal(await refused(join(file, 'below')), /: cannot create the directory .*file: it is not a directory$/m)
     expectRefusal(await refused(''), /--dir.*expected the path of a directory/)
     if (process.platform === 'linux') {
-      expectRefusal(await refused('/proc/devium'), /: cannot make the directory \/proc\/devium: the system lets nobody/)
-      expectRefusal(await refused('/proc'), /: cannot write to --dir \/proc: the system lets nobody/)
+      expectRefusal(await refused('/proc/devium'), /: cannot create the directory \/proc\/devium: the system does not allow/)
+      expectRefusal(await refused('/proc'), /: cannot write to --dir \/proc: the system does not allow/)
     }
   })
 

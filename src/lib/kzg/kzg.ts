@@ -6,40 +6,40 @@ import { type Hex, toHex } from '../hex.ts'
 export const KZG_BLOB_BYTES = 131_072
 /** A compressed G1 point: a commitment or a proof. */
 export const KZG_POINT_BYTES = 48
-/** Cells, and so cell proofs, of an extended blob (EIP-7594, `CELLS_PER_EXT_BLOB`). */
+/** The number of cells, and of cell proofs, of an extended blob (EIP-7594, `CELLS_PER_EXT_BLOB`). */
 export const CELLS_PER_BLOB = 128
 
 /**
- * KZG of EIP-4844 and EIP-7594, on many blobs at a time. Each list has one item for each blob, in their order.
- * Rejects with KzgError.
+ * KZG of EIP-4844 and EIP-7594, many blobs at a time. Each list has one item for each blob, in the same order. Rejects
+ * with KzgError. Times below are for one core.
  */
 export interface Kzg {
-  /** 48 bytes for each blob; 40 ms each on a core. */
+  /** 48 bytes for each blob; takes 40 ms a blob. */
   commitments(blobs: readonly Uint8Array[]): Promise<Uint8Array[]>
-  /** 48 bytes for each blob, whose commitment has to be its own; 45 ms each. */
+  /** 48 bytes for each blob; takes 45 ms a blob. Each commitment must be the blob's own. */
   blobProofs(blobs: readonly Uint8Array[], commitments: readonly Uint8Array[]): Promise<Uint8Array[]>
-  /** Whether all of them hold; 2.3 ms each. What is no blob or no point at all does not hold. */
+  /** Whether all proofs are valid; takes 2.3 ms a blob. An invalid blob or point gives false. */
   verifyBlobProofs(
     blobs: readonly Uint8Array[],
     commitments: readonly Uint8Array[],
     proofs: readonly Uint8Array[],
   ): Promise<boolean>
   /**
-   * Whether the polynomial that was committed to has the value `y` at `z`, 32 bytes each; 1.1 ms. What is no field element or
-   * no point does not hold.
+   * Whether the committed polynomial has the value `y` at `z`, 32 bytes each; takes 1.1 ms. An invalid field element or
+   * point gives false.
    */
   verifyPointProof(commitment: Uint8Array, z: Uint8Array, y: Uint8Array, proof: Uint8Array): Promise<boolean>
-  /** 128 proofs of 48 bytes for each blob, by cell; 0.25 s a blob. */
+  /** 128 proofs of 48 bytes for each blob, in the order of the cells; takes 0.25 s a blob. */
   cellProofs(blobs: readonly Uint8Array[]): Promise<Uint8Array[][]>
-  /** Loads the library ahead of the first call, which takes 1.5 s. Optional. */
+  /** Optional. Loads the library before the first call; takes 1.5 s. */
   start(): void
-  /** Gives the process up: what waits fails, and so does what is asked later. */
+  /** Stops the process. Pending and later calls reject. */
   close(): Promise<void>
 }
 
 /**
- * `kzg-bad-input`: the caller's data are no blobs or points. `kzg-process-failed`: the process that computes did not
- * start, broke down or is closed; `kzg-timed-out`: it hung, and was replaced. The last two are temporary.
+ * `kzg-bad-input`: the caller's data are not valid blobs or points. `kzg-process-failed`: the process did not start,
+ * crashed, or is closed. `kzg-timed-out`: the process hung and was replaced. The last two are temporary.
  */
 export class KzgError extends DeviumError<'kzg-bad-input' | 'kzg-process-failed' | 'kzg-timed-out'> {
   override readonly name = 'KzgError'
@@ -47,7 +47,10 @@ export class KzgError extends DeviumError<'kzg-bad-input' | 'kzg-process-failed'
 
 const BLOB_COMMITMENT_VERSION = 0x01
 
-/** The hash by which transactions name a blob: `0x01 ‖ sha256(commitment)[1..]` (EIP-4844, `kzg_to_versioned_hash`). */
+/**
+ * The hash that identifies a blob in a transaction: `0x01 ‖ sha256(commitment)[1..]` (EIP-4844,
+ * `kzg_to_versioned_hash`).
+ */
 export function versionedHashOf(commitment: Uint8Array): Hex {
   const hash = Uint8Array.from(sha256(commitment))
   hash[0] = BLOB_COMMITMENT_VERSION
@@ -57,7 +60,7 @@ export function versionedHashOf(commitment: Uint8Array): Hex {
 /** Order of the scalar field of BLS12-381 (EIP-4844, `BLS_MODULUS`), big-endian. */
 const FIELD_ORDER = Buffer.from('73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001', 'hex')
 
-/** What makes these bytes no blob, or undefined. */
+/** Why these bytes are not a valid blob; undefined if they are valid. */
 export function blobFault(blob: Uint8Array): string | undefined {
   if (blob.length !== KZG_BLOB_BYTES) return `${blob.length} bytes, expected ${KZG_BLOB_BYTES}`
   for (let at = 0; at < blob.length; at += 32) {

@@ -30,7 +30,7 @@ function startKzg(options: KzgOptions = {}, clock = systemClock) {
   return kzg
 }
 
-/** What op-batcher posted, with the hashes that L1 took it under. */
+/** Blobs that op-batcher posted, with the versioned hashes that L1 accepted. */
 function recordedBlobs(): { blobs: Uint8Array[]; hashes: Hex[] } {
   const recording = JSON.parse(gunzipSync(readFileSync(RECORDING)).toString())
   const blocks: { blobs?: Hex[]; transactions: { blobVersionedHashes?: Hex[] }[] }[] = recording.l1
@@ -40,7 +40,7 @@ function recordedBlobs(): { blobs: Uint8Array[]; hashes: Hex[] } {
   }
 }
 
-/** As an order to the faulty process. */
+/** A blob that carries an order to the faulty process. */
 function order(text: string): Uint8Array {
   const blob = new Uint8Array(KZG_BLOB_BYTES)
   blob.set(Buffer.from(text), 1)
@@ -152,7 +152,7 @@ describe('a process that breaks down', () => {
     const kzg = startKzg({ startChild: (onAnswer) => start(starts++ < 9 ? FAULTY : OWN)(onAnswer) }, clock)
     await expect(kzg.commitments([order(text)])).rejects.toMatchObject({ code: 'kzg-process-failed' })
     expect(starts).toBe(2)
-    // Not one after the other in vain.
+    // Later jobs do not repeat the failed start.
     const told = expect(kzg.commitments([order('tell')])).rejects.toThrow('pid')
     await nextTurn()
     expect(starts).toBe(2)
@@ -175,7 +175,7 @@ describe('a process that breaks down', () => {
     await expect(kzg.commitments([order('tell')])).rejects.toThrow('pid')
     const hanging = kzg.commitments([order('hang')])
     hanging.catch(() => {})
-    // An answer to another is a sign of life.
+    // An answer to another job shows that the process is alive.
     await clock.advance(29_000)
     await expect(kzg.commitments([order('tell')])).rejects.toThrow('pid')
     await clock.advance(29_000)

@@ -8,19 +8,19 @@ import { startWorkProcess, type WorkProcess } from '../workProcess/workProcess.t
 import { blobFault, CELLS_PER_BLOB, KZG_POINT_BYTES, type Kzg, KzgError } from './kzg.ts'
 import { cut, type KzgAnswer, type KzgOperation, type KzgTask } from './kzgTask.ts'
 
-/** From one answer to the next while something is asked: cell proofs of six blobs take 1.5 s on one core. */
+/** Maximum time between two answers while work is pending: cell proofs of six blobs take 1.5 s on one core. */
 const STUCK_MS = 30_000
-/** For the process to load the library: 1.5 s, on a machine that is overloaded many times that. */
+/** Time limit for loading the library. Loading takes 1.5 s, and many times longer on an overloaded machine. */
 const LOADING_MS = 60_000
-/** How often one piece of work is begun: the process may have died for reasons of its own. */
+/** How often one job is started: the process may have died for an unrelated reason. */
 const TRIES = 2
-/** Of commitment, z, y and proof. */
+/** Lengths of commitment, z, y and proof. */
 const POINT_PROOF_BYTES = [KZG_POINT_BYTES, 32, 32, KZG_POINT_BYTES]
 
 export interface KzgModules {
   clock: Clock
   logger: Logger
-  /** Closes it. */
+  /** Aborting closes the process. */
   signal?: AbortSignal | undefined
 }
 
@@ -31,7 +31,7 @@ export interface KzgOptions {
 
 type Job = WorkJob<KzgTask, KzgAnswer>
 
-/** KZG in another process, which starts with the first call. */
+/** Computes KZG in a separate process, which starts with the first call. */
 export function createKzg({ clock, logger, signal }: KzgModules, options: KzgOptions = {}): Kzg {
   const { startChild = startOwnChild, stuckMs = STUCK_MS } = options
   const waiting: Job[] = []

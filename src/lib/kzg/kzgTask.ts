@@ -3,22 +3,20 @@ import { concatBytes, EMPTY_BYTES } from '../bytes.ts'
 import { describeError } from '../errors.ts'
 import { KZG_BLOB_BYTES, KZG_POINT_BYTES } from './kzg.ts'
 
-// What the process that computes does. With a task come its blobs, then their commitments and proofs where it has some, or a
-// point proof;
-// with an answer come its points.
+// Work of the KZG process. A task carries its blobs, then their commitments and proofs, if any; or one point proof. An
+// answer carries points.
 
 export type KzgOperation = 'commitments' | 'blobProofs' | 'verifyBlobProofs' | 'verifyPointProof' | 'cellProofs'
 
 export interface KzgTask {
   id: number
   operation: KzgOperation
-  /** How many. */
   blobs: number
 }
 
 export type KzgAnswer = { id: number; holds?: boolean } | { id: number; fault: string }
 
-/** The part of the library that is used; its own types are no module of TypeScript's. */
+/** The part of the library that we use. The library's own type file is not a TypeScript module. */
 export interface KzgLibrary {
   asyncBlobToKzgCommitment(blob: Uint8Array): Promise<Uint8Array>
   asyncComputeBlobKzgProof(blob: Uint8Array, commitment: Uint8Array): Promise<Uint8Array>
@@ -31,7 +29,10 @@ export interface KzgLibrary {
   asyncComputeCellsAndKzgProofs(blob: Uint8Array): Promise<{ proofs: readonly Uint8Array[] }>
 }
 
-/** Takes 1.5 s. Tables made ahead would double that and the memory, for cell proofs in two thirds of the time. */
+/**
+ * Takes 1.5 s. Precomputed tables would double the time and the memory, and cell proofs would take two thirds of their
+ * time.
+ */
 export function loadKzgLibrary(): KzgLibrary {
   const { DasContextJs } = createRequire(import.meta.url)('@crate-crypto/node-eth-kzg')
   return DasContextJs.create({ usePrecomp: false })
@@ -73,7 +74,7 @@ export async function runKzgTask(
   }
 }
 
-/** It throws at what is no point. */
+/** The library throws on an invalid point. */
 async function holds(verify: () => Promise<boolean>): Promise<boolean> {
   try {
     return await verify()
@@ -88,7 +89,7 @@ function verifyPointProof(library: KzgLibrary, bytes: Uint8Array): Promise<boole
   return library.asyncVerifyKzgProof(part(0, 48), part(48, 80), part(80, 112), part(112, 160))
 }
 
-/** Side by side: the library computes in threads of its own. */
+/** In parallel: the library computes in its own threads. */
 function each<T>(blobs: readonly Uint8Array[], work: (blob: Uint8Array, index: number) => Promise<T>): Promise<T[]> {
   return Promise.all(blobs.map(work))
 }

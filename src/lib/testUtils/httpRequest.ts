@@ -7,7 +7,7 @@ export interface Answer {
   text: string
 }
 
-/** No fetch, which would not let a test name host and origin. */
+/** `fetch` would not let a test set the host and origin headers. */
 export function httpRequest(url: string, method: string, headers: Headers, body = ''): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method, headers }).on('error', reject)

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 
-/** Nobody waits: time moves on by what is waited for, and by nothing else. */
+/** A clock on which nothing waits: each timer advances the time by its delay and runs at once. */
 export function createInstantClock(): Clock {
   let nowMs = 0
   return {

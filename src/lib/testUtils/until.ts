@@ -1,17 +1,17 @@
 import { inspect } from 'node:util'
 import { nextTurn } from '../nextTurn.ts'
 
-/** How long any test waits for any event. The limit of the test itself is twice as long. */
+/** The time limit of every wait in tests. The limit of the test itself is twice as long. */
 export const WAIT_LIMIT_MS = 60_000
-/** Most events come within a few turns of the event loop. The others are asked for at intervals, which grow. */
+/** Most events occur within a few turns of the event loop. Later probes run at growing intervals. */
 const TURNS = 100
 const MAX_INTERVAL_MS = 50
 
 type Probe<T> = () => Promise<T | undefined | false> | T | undefined | false
 
 /**
- * Resolves with the first value that is neither undefined nor false. A probe that throws is asked again. At the limit,
- * the error names the event, and the value or the error that the probe gave last.
+ * Resolves with the first value that is neither undefined nor false. A probe that throws is repeated. At the limit, the
+ * error names the event and the last value or error of the probe.
  */
 export async function until<T>(...event: [probe: Probe<T>] | [name: string, probe: Probe<T>]): Promise<T> {
   const [name, probe] = event.length === 2 ? event : ['the event', ...event]
@@ -28,7 +28,7 @@ export async function until<T>(...event: [probe: Probe<T>] | [name: string, prob
     if (performance.now() >= deadlineMs) {
       const message = `${name} did not come within ${WAIT_LIMIT_MS} ms: ${probe}; last seen: ${inspect(seen)}`
       const failure = new Error(message)
-      // The stack begins at the test, which is the line that a reader wants to see.
+      // The stack begins at the test, which is the line that a reader needs.
       Error.captureStackTrace(failure, until)
       throw failure
     }

@@ -2,7 +2,7 @@ import { createCompiled } from './compiled.ts'
 import { type Instance, instantiate } from './instance.ts'
 import { PRECOMPILES } from './precompiles.generated.ts'
 
-/** What assembly/precompiles exports; addresses and lengths are in bytes, `n` in limbs of 4. */
+/** Exports of assembly/precompiles. Addresses and lengths are in bytes; `n` counts limbs of 4 bytes. */
 interface ArithmeticExports {
   memory: WebAssembly.Memory
   freeMemory(): number
@@ -24,15 +24,15 @@ interface ArithmeticExports {
 
 export type Arithmetic = Instance<ArithmeticExports>
 
-/** Instances that are kept for later. */
+/** Number of idle instances that are kept for reuse. */
 const MAX_IDLE = 4
 
 const compiled = createCompiled(PRECOMPILES)
 const idle: Arithmetic[] = []
 
 /**
- * An instance of the module, with a memory of its own that nobody else touches until it is given back. What is not given
- * back is collected.
+ * Borrows an instance of the module with its own memory. No other caller uses the instance until it is returned. An
+ * instance that is not returned is garbage collected.
  */
 export function borrowArithmetic(): Arithmetic {
   return idle.pop() ?? create()

@@ -1,6 +1,6 @@
 /**
- * Compiles a module, given in base64, when it is first asked for, and once. The function gives undefined where the
- * processor cannot run it.
+ * Compiles a base64 module once, on first use. The returned function gives undefined if the processor cannot run the
+ * module.
  */
 export function createCompiled(base64: string): () => WebAssembly.Module | undefined {
   let compiled: WebAssembly.Module | undefined | 'unsupported'
@@ -9,7 +9,7 @@ export function createCompiled(base64: string): () => WebAssembly.Module | undef
       try {
         compiled = new WebAssembly.Module(new Uint8Array(Buffer.from(base64, 'base64')))
       } catch {
-        // A processor without 128-bit vectors.
+        // The processor has no 128-bit vectors.
         compiled = 'unsupported'
       }
     }

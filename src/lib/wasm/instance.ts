@@ -1,21 +1,24 @@
-/** What every module of assembly/ exports. */
+/** The exports that all modules of assembly/ share. */
 interface MemoryExports {
   memory: WebAssembly.Memory
-  /** Where the module's own memory ends, on a multiple of 16. */
+  /** The end of the module's own memory, a multiple of 16. */
   freeMemory(): number
 }
 
-/** A module's exports, with its memory. */
+/** A module's exports, and access to its memory. */
 export type Instance<T extends MemoryExports> = T & {
-  /** Where the caller may write, on a multiple of 16. */
+  /** The first address that the caller may write, a multiple of 16. */
   readonly base: number
-  /** The memory, in which there is room for `bytes` from `base` on; older views may be dead after this. */
+  /**
+   * Grows the memory so that it has at least `bytes` bytes from `base` on, and returns it. Older views may become
+   * invalid.
+   */
   reserve(bytes: number): Uint8Array
 }
 
 const PAGE_BYTES = 65_536
 
-/** `T`: what the module exports, to which a test holds its source. */
+/** `T` describes the exports of the module. A test compares `T` with the module's source. */
 export function instantiate<T extends MemoryExports>(module: WebAssembly.Module): Instance<T> {
   const exports = new WebAssembly.Instance(module).exports as unknown as T
   const { memory } = exports

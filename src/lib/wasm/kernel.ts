@@ -2,7 +2,7 @@ import { createCompiled } from './compiled.ts'
 import { type Instance, instantiate } from './instance.ts'
 import { KERNEL } from './kernel.generated.ts'
 
-/** What assembly/kernel exports; addresses and lengths are in bytes. */
+/** Exports of assembly/kernel. Addresses and lengths are in bytes. */
 interface KernelExports {
   memory: WebAssembly.Memory
   freeMemory(): number
@@ -12,14 +12,16 @@ interface KernelExports {
 
 export type Kernel = Instance<KernelExports>
 
-/** Bytes of a hash. */
 export const HASH_BYTES = 32
-/** Bytes that one step of Keccak-256 takes in. */
+/** Bytes that Keccak-256 absorbs in one step. */
 export const RATE = 136
 
 const compiled = createCompiled(KERNEL)
 
-/** An instance with a memory of its own. Undefined where the processor has no 128-bit vectors: callers use `hash-wasm` then. */
+/**
+ * Creates an instance with its own memory. Returns undefined if the processor has no 128-bit vectors; callers then use
+ * `hash-wasm`.
+ */
 export function createKernel(): Kernel | undefined {
   const module = compiled()
   return module && instantiate<KernelExports>(module)

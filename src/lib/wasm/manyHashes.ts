@@ -1,15 +1,15 @@
 import { keccak256 } from '../hash.ts'
 import { createKernel, HASH_BYTES, type Kernel, RATE } from './kernel.ts'
 
-/** Inputs of one call of the kernel, and their bytes: they stay in the processor's cache. */
+/** Limits of one call of the kernel: the inputs then stay in the processor's cache. */
 const MAX_COUNT = 64
 const MAX_BYTES = 32_768
 /** Longer inputs are hashed one by one, so that the kernel's memory need not grow. */
 const LONG_BYTES = 4_096
 
 /**
- * keccak256 of each input, two at a time where the processor can. An input is copied before the next one is asked for, so
- * that a generator may write all of them to one place.
+ * keccak256 of each input, two at a time if the processor can. Each input is copied before the iterator advances, so a
+ * generator may reuse one buffer.
  */
 export function keccak256Many(inputs: Iterable<Uint8Array>): Uint8Array[] {
   if (batch === undefined) return Array.from(inputs, keccak256)
@@ -27,7 +27,7 @@ export function keccak256Many(inputs: Iterable<Uint8Array>): Uint8Array[] {
   return hashes
 }
 
-/** Inputs that are to be hashed together, in the kernel's memory: their lengths, their hashes, and they themselves. */
+/** Inputs that are hashed together. The kernel's memory holds their lengths, the hashes, and the inputs. */
 function createBatch(kernel: Kernel) {
   const lengthsAt = kernel.base
   const hashesAt = lengthsAt + MAX_COUNT * Uint32Array.BYTES_PER_ELEMENT
@@ -43,7 +43,7 @@ function createBatch(kernel: Kernel) {
       end += paddedBytes(input.length)
     },
     isFull: (): boolean => count === MAX_COUNT || end + paddedBytes(LONG_BYTES) > inputsAt + MAX_BYTES,
-    /** Appends the hashes of what was added. */
+    /** Computes and appends the hashes of the added inputs. */
     finish(hashes: Uint8Array[]): void {
       kernel.hashMany(inputsAt, lengthsAt, count, hashesAt)
       for (let at = hashesAt; count > 0; at += HASH_BYTES, count--) hashes.push(memory.slice(at, at + HASH_BYTES))

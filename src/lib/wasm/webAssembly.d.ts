@@ -1,4 +1,4 @@
-// The part of the WebAssembly interface that is used here; TypeScript has it only together with the browser's.
+// The part of the WebAssembly interface that we use. TypeScript declares it only together with the browser's types.
 declare namespace WebAssembly {
   class Module {
     constructor(bytes: Uint8Array<ArrayBuffer>)
@@ -12,6 +12,6 @@ declare namespace WebAssembly {
     readonly buffer: ArrayBuffer
     grow(pages: number): number
   }
-  /** On other threads. */
+  /** Compiles on other threads. */
   function compile(bytes: Uint8Array<ArrayBuffer>): Promise<Module>
 }

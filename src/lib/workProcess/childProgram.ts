@@ -4,30 +4,30 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Clock } from '../clock.ts'
 
-/** A process of this program. Signals to the program's process group do not reach it, not even before it has loaded. */
+/** A child process of this program. Signals to the program's process group do not reach it, not even while it loads. */
 export interface ChildProgram {
   child: ChildProcess
-  /** Resolves when it has ended, with the reason. */
+  /** Resolves with the reason when the process has ended. */
   closed: Promise<string>
-  /** The same, a moment later where a signal from outside has ended it. */
+  /** Like `closed`, but delayed if an external signal ended the process. */
   ended: Promise<string>
 }
 
 /**
- * systemd sends a signal to every process of a unit, and it ends this one while it loads. The program may get the signal
- * later: it is to hear of the signal first, and then starts no other process.
+ * systemd signals every process of a unit, and the signal ends this child process while it loads. The program may
+ * receive its own signal later. It should handle its signal first, and then it starts no new process.
  */
 const SIGNALS_FROM_OUTSIDE = ['SIGINT', 'SIGTERM', 'SIGHUP']
 const HEARD_LATER_MS = 1_000
-/** Of what it complains at its end. */
+/** Maximum length of the standard error text that is kept. */
 const COMPLAINT_CHARACTERS = 400
-/** All that Node and malloc need of the environment (bin/launch.mjs). The process gets nothing else, least of all secrets. */
+/** The environment variables that Node and malloc need (bin/launch.mjs). The process gets no others, so no secrets. */
 const ENVIRONMENT = [
   ...['PATH', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH', 'SYSTEMROOT'],
   ...['MALLOC_ARENA_MAX', 'MALLOC_MMAP_THRESHOLD_', 'MALLOC_TRIM_THRESHOLD_'],
 ]
 
-/** The third of `stdio`, standard error, is to be a pipe: its end says why it ended. */
+/** The third entry of `stdio`, standard error, must be a pipe: its text becomes part of the reason. */
 export function startChildProgram(
   file: URL,
   clock: Pick<Clock, 'setTimeout'>,
@@ -54,7 +54,7 @@ export function startChildProgram(
     if (signal === null || !SIGNALS_FROM_OUTSIDE.includes(signal)) ended.resolve(reason)
     else clock.setTimeout(() => ended.resolve(reason), HEARD_LATER_MS)
   })
-  // There are none when the process could not be started. What is wrong with them, its end tells.
+  // The streams are missing if the process could not be started. The reason of `closed` covers stream errors.
   for (const stream of child.stdio ?? []) stream?.on('error', () => {})
   child.stderr?.on('data', (chunk: Buffer) => {
     complaint = `${complaint}${chunk.toString()}`.slice(0, COMPLAINT_CHARACTERS)
@@ -65,6 +65,6 @@ export function startChildProgram(
 function leanEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.fromEntries(ENVIRONMENT.map((name) => [name, process.env[name]]))
   const cache = getCompileCacheDir()
-  // In which each version of Node has a folder of its own, the one that is named here.
+  // NODE_COMPILE_CACHE is the parent folder, in which each Node version has its own folder.
   return { ...kept, NODE_COMPILE_CACHE: cache && dirname(cache) }
 }

@@ -1,12 +1,12 @@
 import { deserialize, serialize } from 'node:v8'
 import { viewOf } from '../bytes.ts'
 
-// How the two processes talk: frames of two lengths (u32 LE each), a value as V8 writes it, and bytes that go with it as
-// they are: of a large message no copy is made to send it.
+// The frame format between two processes: two lengths (u32 LE each), a V8-serialized value, and raw bytes. Raw bytes
+// are sent without a copy.
 
 const HEAD_BYTES = 8
 
-/** The frame in the pieces that it is to be written in; `bytes` is one of them, and is not to change until it is. */
+/** The frame as a list of chunks to write. `bytes` is one of the chunks, so it must not change until it is written. */
 export function frameOf(value: unknown, bytes: Uint8Array): Uint8Array[] {
   const written = serialize(value)
   const head = new Uint8Array(HEAD_BYTES + written.length)
@@ -17,13 +17,11 @@ export function frameOf(value: unknown, bytes: Uint8Array): Uint8Array[] {
   return bytes.length === 0 ? [head] : [head, bytes]
 }
 
-/**
- * Takes what is read, in whatever pieces, and calls back with each frame; its bytes have a buffer of their own.
- */
+/** Accepts chunks of any size and calls back with each complete frame. The frame's bytes have their own buffer. */
 export function createFrameReader(onFrame: (value: unknown, bytes: Uint8Array) => void): (chunk: Uint8Array) => void {
   const head = new Uint8Array(HEAD_BYTES)
   const lengths = viewOf(head)
-  /** What is being read, how much of it is there, and what follows it. */
+  /** The buffer that is being filled, the number of filled bytes, and the next step. */
   let target: Uint8Array = head
   let filled = 0
   let complete = readLengths

@@ -16,7 +16,7 @@ it('what a process has compiled is there for the next one, though it is killed',
     env: { ...process.env, NODE_COMPILE_CACHE: directory },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
-  // It is ready.
+  // The process is ready.
   await once(child.stdout, 'data')
   child.kill('SIGKILL')
   await once(child, 'exit')

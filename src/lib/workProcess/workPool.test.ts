@@ -11,7 +11,7 @@ interface Task {
 }
 type Job = WorkJob<Task, Task> & { name: string }
 
-/** A pool of processes that do what the test says. */
+/** A pool of processes that the test controls. */
 function startPool(limits: Partial<WorkPoolLimits>) {
   const clock = new ManualClock()
   const waiting: Job[] = []

@@ -3,15 +3,17 @@ import type { Logger } from '../logger.ts'
 import { whenAborted } from '../untilAborted.ts'
 import type { WorkProcess } from './workProcess.ts'
 
-/** Why a job has no answer: its process ended, did not load in time, or did not answer in time; or the pool was closed. */
+/**
+ * Why a job has no answer: its process ended, did not load in time, or did not answer in time, or the pool was closed.
+ */
 export type Breakdown = 'ended' | 'not-ready' | 'stuck' | 'closed'
 
 export interface WorkJob<Task, Answer> {
-  /** The task, with the id that its answers have. Called for each process that gets the job. */
+  /** The task, with the id that its answers carry. Called once for each process that gets the job. */
   task(id: number): Task
-  /** Not to change until the job is over. */
+  /** Must not change until the job has ended. */
   bytes: Uint8Array
-  /** Returns whether this was the last answer. */
+  /** Returns whether this was the job's last answer. */
   onAnswer(answer: Answer, bytes: Uint8Array): boolean
   /** The job will get no answer. */
   onLost(how: Breakdown, why: string): void
@@ -20,7 +22,7 @@ export interface WorkJob<Task, Answer> {
 export interface WorkQueue<Job> {
   /** Removes the next job. */
   take(): Job | undefined
-  /** Takes a job back whose process has ended. */
+  /** Takes back a job whose process has ended. */
   putBack(job: Job): void
 }
 
@@ -34,17 +36,20 @@ export interface WorkPoolModules<Task, Answer, Job> {
 }
 
 export interface WorkPoolLimits {
-  /** For the log: "the process that …". */
+  /** Completes the log line "The process that …". */
   work: string
-  /** That the process has at a time. Default: all. */
+  /** Maximum number of jobs that a process has at a time. Default: unlimited. */
   jobsPerProcess?: number
-  /** For a process to load what it needs, on a machine that is overloaded. */
+  /** Time limit for loading the modules; an overloaded machine needs much more than an idle machine. */
   loadingMs: number
-  /** A process that has jobs but gives no answer for this time is replaced. Default: never. */
+  /** A process that has jobs but gives no answer for this time is replaced. Default: no limit. */
   stuckMs?: number
-  /** How many processes get a job when each of them ends. Default: one. */
+  /** Number of processes that get a job if each of them ends. Default: 1. */
   tries?: number
-  /** Before another process starts, after so many in a row that broke down before they had answered. The first one has no pause. */
+  /**
+   * Pause before the next process starts, after `inVain` processes in a row broke down without an answer. There is no
+   * pause after the first breakdown.
+   */
   pauseMs(inVain: number): number
 }
 
@@ -57,8 +62,8 @@ interface Worker<Task, Job> {
 }
 
 /**
- * Runs jobs in a process that starts with the first job, keeps this program alive only while it has jobs, and is replaced
- * when it breaks down. Why a process and not a thread: `WorkProcess`.
+ * Runs jobs in a child process. The process starts with the first job and is replaced when it breaks down. It keeps
+ * this program alive only while it has jobs. `WorkProcess` says why this is a process and not a thread.
  */
 export class WorkPool<Task, Answer extends { id: number }, Job extends WorkJob<Task, Answer>> {
   private readonly modules: WorkPoolModules<Task, Answer, Job>
@@ -66,7 +71,7 @@ export class WorkPool<Task, Answer extends { id: number }, Job extends WorkJob<T
   private worker: Worker<Task, Job> | undefined
   private readonly triesOf = new WeakMap<Job, number>()
   private ids = 0
-  /** Processes in a row that broke down before they had answered. */
+  /** Processes in a row that broke down before their first answer. */
   private inVain = 0
   private cancelPause: (() => void) | undefined
   private closed = false
@@ -77,12 +82,12 @@ export class WorkPool<Task, Answer extends { id: number }, Job extends WorkJob<T
     whenAborted(modules.signal, () => void this.close())
   }
 
-  /** Starts a process before there is a job for it. */
+  /** Starts a process before the first job. */
   start(): void {
     if (this.mayStart) this.startWorker()
   }
 
-  /** To be called when the queue has a new job. */
+  /** Call this when the queue has a new job. */
   dispatch(): void {
     for (;;) {
       const isFull = (this.worker?.jobs.size ?? 0) >= (this.limits.jobsPerProcess ?? Infinity)
@@ -94,7 +99,7 @@ export class WorkPool<Task, Answer extends { id: number }, Job extends WorkJob<T
     }
   }
 
-  /** Ends the process and starts no other. Waiting jobs are lost, as are those that come later. */
+  /** Ends the process and starts no other. Waiting and later jobs are lost. */
   async close(): Promise<void> {
     this.closed = true
     this.cancelPause?.()

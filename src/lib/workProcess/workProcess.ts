@@ -7,30 +7,33 @@ import { createFrameReader, frameOf } from './frames.ts'
 import { READY } from './workLoop.ts'
 
 /**
- * Another process of this program, for work that would hold the event loop, or that an addon does. A thread would be
- * lighter, but V8 and addons may take all threads along when one of them begins or ends (nodejs/node 64500). It does not
- * keep this one alive, and ends with it.
+ * A child process for work that would block the event loop, or that an addon does. A thread would be lighter, but V8
+ * and addons may crash all threads when one thread starts or ends (nodejs/node 64500). The child does not keep this
+ * program alive, and ends with it.
  */
 export interface WorkProcess<Task> {
-  /** `bytes` is not to change until the answer is there. */
+  /** `bytes` must not change until the answer has arrived. */
   send(task: Task, bytes: Uint8Array): void
-  /** Whether it keeps this process alive: for as long as somebody waits for an answer. */
+  /** Whether the child keeps this program alive: true while a caller waits for an answer. */
   keepAlive(wanted: boolean): void
-  /** Ends it at once, whatever it is at: it holds nothing that could be lost. Resolves when it has ended, with the reason. */
+  /**
+   * Kills the process at once, even during a task; no data can be lost. Resolves with the reason when the process has
+   * ended.
+   */
   kill(): Promise<string>
-  /** Resolves when it has loaded what it needs, which takes as long as the machine is busy; never if it ends before. */
+  /** Resolves when the process has loaded its modules; never if it ends before. */
   readonly ready: Promise<void>
-  /** Resolves when it has ended, with the reason: a moment later where a signal from outside has ended it. */
+  /** Resolves with the reason when the process has ended; delayed if an external signal ended it. */
   readonly ended: Promise<string>
 }
 
-/** Written in one turn of the event loop: the system goes on for as long as the reader keeps up, 3 ms for each MB. */
+/** Bytes to write in one turn of the event loop. A write continues as long as the reader keeps up, 3 ms for each MB. */
 const TURN_BYTES = 512 * 1024
 export interface WorkProcessOptions {
   clock?: Pick<Clock, 'setTimeout'>
 }
 
-/** `file` calls `answerTasks` with what does the work. */
+/** `file` is a program that calls `answerTasks`. */
 export function startWorkProcess<Task, Answer>(
   file: URL,
   onAnswer: (answer: Answer, bytes: Uint8Array) => void,
@@ -40,10 +43,10 @@ export function startWorkProcess<Task, Answer>(
   const ready = Promise.withResolvers<void>()
   const read = createFrameReader((value, bytes) => {
     if (value === READY) ready.resolve()
-    // The other side is of the same version.
+    // Both processes run the same version.
     else onAnswer(value as Answer, bytes)
   })
-  // There are none when the process could not be started.
+  // The streams are missing if the process could not be started.
   const streams = child.stdio ?? []
   const keepAlive = (wanted: boolean): void => {
     for (const part of [child, ...streams.filter((stream) => stream instanceof Socket)]) {
@@ -69,7 +72,7 @@ export function startWorkProcess<Task, Answer>(
   }
 }
 
-/** Ends early when the other side does. */
+/** Stops early if the other side closes the stream. */
 async function writeInTurns(stream: Writable | null, pieces: readonly Uint8Array[]): Promise<void> {
   for (const piece of pieces) {
     for (let at = 0; at < piece.length && stream?.writable; at += TURN_BYTES) {

@@ -301,7 +301,7 @@ const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops
   ],
   [
     'a warning about the config',
-    { flags: { configWarnings: ['Nobody knows the member karst_tmie: it is ignored. Did you mean karst_time?'] } },
+    { flags: { configWarnings: ['Unknown member karst_tmie: it is ignored. Did you mean karst_time?'] } },
     { code: 'config-warning', subject: 'flags', fork: null, stops: null },
     /Did you mean karst_time\?$/,
   ],

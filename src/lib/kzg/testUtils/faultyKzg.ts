@@ -1,7 +1,7 @@
 import { answerTasks } from '../../workProcess/workLoop.ts'
 import type { KzgAnswer, KzgTask } from '../kzgTask.ts'
 
-// A process for KZG that breaks down or tells of itself on demand: a blob's bytes after its first say so.
+// A KZG process that fails or reports about itself on demand. The order is the text after the blob's first byte.
 
 answerTasks<KzgTask, KzgAnswer>(({ id }, bytes, answer) => {
   const order = Buffer.from(bytes.subarray(1, 9)).toString().replaceAll('\0', '')

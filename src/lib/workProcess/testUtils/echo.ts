@@ -1,4 +1,4 @@
 import { answerTasks } from '../workLoop.ts'
 
-// Answers each task with what it was given.
+// Answers each task with the task itself.
 answerTasks((task, bytes, answer) => answer(task, bytes))

@@ -1,2 +1,2 @@
-// Ends by a signal before it has handlers for any.
+// Ends by a signal before it has installed handlers.
 process.kill(process.pid, 'SIGTERM')

@@ -40,8 +40,8 @@ describe('forks that this version does not know', () => {
       describeUnknownMember(one, parseRollupConfig(misspelt).unknownForks),
     )
     expect(lines).toContain(
-      'Nobody knows the member jovain_time: it is taken for a fork that this version does not know. Did you mean jovian_time?',
+      'Unknown member jovain_time: it is taken for a fork that this version does not know. Did you mean jovian_time?',
     )
-    expect(lines).toContain('Nobody knows the member karst_tmie: it is ignored. Did you mean karst_time?')
+    expect(lines).toContain('Unknown member karst_tmie: it is ignored. Did you mean karst_time?')
   })
 })
