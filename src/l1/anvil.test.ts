@@ -134,7 +134,7 @@ describe.each(['london', 'shanghai', 'cancun', 'prague', 'osaka'])('L1 client ag
     ]) {
       await expect(lying(lie)).rejects.toMatchObject({ code: 'l1-bad-answer' })
     }
-    // A block that came in between: the next answer is right.
+    // A new block arrived in between; the next answer is correct.
     let lies = 1
     const newer = (answer: Answer) =>
       lies-- > 0 ? { ...answer, storageHash: `0x${'11'.repeat(32)}` as const } : answer
@@ -186,7 +186,7 @@ describe('L1 head tracker against Anvil', () => {
     await rpc.request('anvil_mine', ['0x9'])
     await clock.advance(2000)
     expect((await heads.next()).number).toBe(10)
-    // Anvil calls the block one epoch back safe and the one two epochs back finalized.
+    // In Anvil, the block one epoch back is safe, and the block two epochs back is finalized.
     expect((await safe.nextAfter(0)).number).toBe(8)
     expect((await finalized.nextAfter(0)).number).toBe(6)
     abort.abort()
@@ -194,12 +194,12 @@ describe('L1 head tracker against Anvil', () => {
   })
 })
 
-/** Anvil that stops at the end of its scope. */
+/** An Anvil process that stops at the end of its scope. */
 function disposable(anvil: Anvil): Anvil & AsyncDisposable {
   return { ...anvil, [Symbol.asyncDispose]: () => anvil.stop() }
 }
 
-/** What a tracker reports, awaited one by one. */
+/** Collects the reports of a tracker, to await them one by one. */
 function collect(tracker: L1HeadTracker, event: 'onHead' | 'onSafe' | 'onFinalized') {
   const seen: L1BlockRef[] = []
   let wake = () => {}

@@ -4,27 +4,28 @@ import { blockHeaderFromJson, blockHeaderHash, HEADER_JSON_NAMES } from '../roll
 import type { L1BlockInfo, L1BlockRef } from '../rollup/protocol/types.ts'
 import { badAnswer, L1Error } from './errors.ts'
 
-/** A block as `eth_getBlockBy…` answers it. */
+/** A block as `eth_getBlockBy…` returns it. */
 export interface ParsedBlock {
   info: L1BlockInfo
   transactionsRoot: Hex
   receiptsRoot: Hex
   stateRoot: Hex
   logsBloom: Hex
-  /** Hashes or whole transactions, as asked for. */
+  /** Hashes or full transactions, depending on the request. */
   transactions: readonly unknown[]
 }
 
-/** Members of a JSON block beside its header. */
+/** Members of a block's JSON that are not header fields. */
 const NO_HEADER_FIELDS = ['hash', 'size', 'totalDifficulty', 'transactions', 'uncles', 'withdrawals']
-/** An endpoint may answer with anything. */
+/** Limits for the error message, because an endpoint may return any names. */
 const MAX_NAMES = 5
 const MAX_NAME_LENGTH = 40
 const KNOWN_MEMBERS: ReadonlySet<string> = new Set([...HEADER_JSON_NAMES, ...NO_HEADER_FIELDS])
 
 /**
- * Reads a block. Unless trusted, its hash must be that of its header (L1Error `l1-bad-answer`, or `l1-unknown-fork` where
- * the block has members that this version cannot hash). Throws DecodeError.
+ * Parses a block. Unless the endpoint is trusted, the block's hash must be the hash of its header.
+ * Throws L1Error `l1-bad-answer` for a wrong hash, or `l1-unknown-fork` if the block has fields that this version
+ * cannot hash. Throws DecodeError for malformed JSON.
  */
 export function parseBlock(json: unknown, trust: boolean): ParsedBlock {
   const object = new JsonObjectReader(json, 'block')
@@ -64,6 +65,6 @@ function wrongHash(block: JsonObjectReader, name: string, actual: Hex): L1Error 
   const shown = unknown.slice(0, MAX_NAMES).map((member) => member.slice(0, MAX_NAME_LENGTH))
   return new L1Error(
     'l1-unknown-fork',
-    `${name} has fields that this version of devium does not know (${shown.join(', ')}): L1 has activated a fork that needs a newer version`,
+    `${name} has fields that this version of devium does not know (${shown.join(', ')}): L1 has activated a fork that needs a newer version of devium`,
   )
 }

@@ -6,11 +6,11 @@ import type { Logger } from '../lib/logger.ts'
 import type { LimitedRpc } from './limitedRpc.ts'
 
 export interface CoalescedRpc extends LimitedRpc {
-  /** `weight`: how much of a batch the call takes, 1 for an answer as small as a header. */
+  /** `weight`: the call's share of a batch; 1 for an answer as small as a header. */
   request(method: string, params: readonly unknown[], options?: RequestOptions & { weight?: number }): Promise<unknown>
 }
 
-/** An endpoint that refused a batch gets single calls for this time. */
+/** After an endpoint has rejected a batch, calls are sent one by one for this time. */
 const REFUSED_MS = 600_000
 
 interface Waiting {
@@ -21,9 +21,10 @@ interface Waiting {
 }
 
 /**
- * Sends calls that are made in the same turn of the event loop as one batch. Whoever reads many blocks at once needs no
- * batch of their own, and a call that is alone goes as it is. A batch weighs at most `maxWeight`: many large answers in
- * one would hold the event loop while they are parsed. Calls with a time limit or signal of their own go alone.
+ * Sends calls of the same event loop turn as one batch, so that callers need not build batches. A single call is sent
+ * as it is.
+ * A batch weighs at most `maxWeight`: parsing many large answers at once would hold the event loop. Calls with their
+ * own time limit or signal are sent alone.
  */
 export function createCoalescedRpc(
   rpc: LimitedRpc,
@@ -50,7 +51,7 @@ export function createCoalescedRpc(
         return
       }
       refusedUntilMs = clock.now() + REFUSED_MS
-      logger.info('L1 endpoint takes no batches: sending call by call', { err: describeError(error) })
+      logger.info('L1 endpoint rejects batches: sending calls one by one', { err: describeError(error) })
       for (const item of group) sendAlone(item)
     }
   }
@@ -76,7 +77,7 @@ export function createCoalescedRpc(
   }
 }
 
-/** In their order; one that is heavier than a batch may be goes alone. */
+/** Keeps the order. A call that is heavier than a batch forms its own group. */
 function groupsOf(all: readonly Waiting[], maxWeight: number): Waiting[][] {
   const groups: Waiting[][] = []
   let group: Waiting[] = []

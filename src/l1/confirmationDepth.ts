@@ -1,8 +1,9 @@
 import type { L1Client } from './types.ts'
 
 /**
- * The same L1 with its newest `depth` blocks hidden from look-ups by number (`--verifier.l1-confs`, `--sequencer.l1-confs`). Nothing is
- * hidden while the head is unknown, and genesis never. `l1` is a plain object, as `createL1Client` makes it.
+ * The same L1, but reads by number do not see the newest `depth` blocks (`--verifier.l1-confs`,
+ * `--sequencer.l1-confs`). Nothing is hidden while the head is unknown, and genesis is never hidden. `l1` must be a
+ * plain object, as `createL1Client` returns it.
  */
 export function withConfirmationDepth<T extends Pick<L1Client, 'blockInfoByNumber'>>(
   l1: T,

@@ -19,7 +19,7 @@ function block(number: number, fork = 'a'): L1BlockInfo {
   }
 }
 
-/** A tracker over an L1 that a test changes by hand. */
+/** A tracker over an L1 that the test changes. */
 function setUp() {
   const clock = new ManualClock()
   const lines: string[] = []

@@ -8,9 +8,9 @@ import { toL1BlockRef } from './block.ts'
 import type { L1BlockLabel, L1Client } from './types.ts'
 
 export interface L1HeadTrackerOptions {
-  /** Between looks at `latest` (`--l1.http-poll-interval`). */
+  /** Poll interval of `latest` (`--l1.http-poll-interval`). */
   pollIntervalMs: number
-  /** Between looks at `safe` and `finalized` (`--l1.epoch-poll-interval`). */
+  /** Poll interval of `safe` and `finalized` (`--l1.epoch-poll-interval`). */
   epochPollIntervalMs: number
 }
 
@@ -18,24 +18,24 @@ export type L1HeadListener = (ref: L1BlockRef) => void
 
 export interface L1HeadProblem {
   message: string
-  /** When the first of these looks failed, in Unix milliseconds. */
+  /** Unix time in milliseconds of the first failed poll. */
   sinceMs: number
 }
 
-/** Reports L1's head, safe and finalized block, each when it changes. Listeners are added before `start`. */
+/** Reports changes of L1's latest, safe and finalized block. Add listeners before `start`. */
 export interface L1HeadTracker {
   onHead(listener: L1HeadListener): void
   onSafe(listener: L1HeadListener): void
   onFinalized(listener: L1HeadListener): void
-  /** The error with which the last looks at the head failed; undefined when the last one succeeded. */
+  /** The error of the last polls of the head; undefined if the last poll succeeded. */
   problem(): L1HeadProblem | undefined
-  /** Looks at the head without waiting for the next poll: somebody has told of a new one. */
+  /** Polls the head at once, because a notification of a new head has arrived. */
   lookNow(): void
-  /** Polls at once and then until the signal aborts. */
+  /** Polls at once, then repeatedly until the signal aborts. */
   start(signal: AbortSignal): void
 }
 
-/** Delay after the first failure, and the longest between two tries while the endpoint does not answer. */
+/** Delay after the first failure, and the longest delay between tries. */
 const FIRST_RETRY_MS = 1_000
 const MAX_RETRY_MS = 30_000
 
@@ -51,11 +51,11 @@ export function createL1HeadTracker(
 
   const look = async (label: L1BlockLabel, signal: AbortSignal) => {
     const info = await client.blockInfoByLabel(label)
-    // A young chain has no safe or finalized block yet.
+    // A young chain has no safe or finalized block.
     if (info === undefined || signal.aborted || lastHash.get(label) === info.hash) return
     lastHash.set(label, info.hash)
     const ref = toL1BlockRef(info)
-    logger.debug('L1 block is new', { label, number: ref.number, hash: ref.hash })
+    logger.debug('New L1 block', { label, number: ref.number, hash: ref.hash })
     for (const listener of listeners[label]) listener(ref)
   }
 
@@ -74,7 +74,7 @@ export function createL1HeadTracker(
         if (label === 'latest') {
           problem = { message: describeError(error), sinceMs: problem?.sinceMs ?? clock.now() }
         }
-        // One line an outage: the next is written when it is over.
+        // One line for an outage; the next line reports its end.
         if (failures === 1 && !signal.aborted) {
           logger.warn('Cannot read L1 head', { label, err: describeError(error) })
         }
@@ -92,13 +92,13 @@ export function createL1HeadTracker(
     start(signal) {
       if (started) return
       started = true
-      // Each label by itself: an endpoint may refuse one and know the others.
+      // Each label has its own loop: an endpoint may support one label and reject another.
       for (const [label, intervalMs] of [
         ['latest', options.pollIntervalMs],
         ['safe', options.epochPollIntervalMs],
         ['finalized', options.epochPollIntervalMs],
       ] as const) {
-        // The loop ends by its sleep rejecting when the signal aborts.
+        // The loop ends when the signal aborts, because its sleep then rejects.
         poll(label, intervalMs, signal).catch((error: unknown) => {
           if (!signal.aborted) logger.error('L1 head tracking stopped', { err: describeError(error) })
         })

@@ -19,7 +19,7 @@ function pick(predicate: (block: Recording['l1'][number]) => boolean): Recording
   return block
 }
 
-/** A client over `rpc`, counting the calls that reach it. */
+/** A client over `rpc`; counts the calls. */
 function clientOver(rpc: Rpc, options: L1ClientOptions = {}) {
   const calls: string[] = []
   const counting: Rpc = {

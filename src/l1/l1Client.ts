@@ -31,7 +31,7 @@ export interface L1ClientModules {
 }
 
 export interface L1ClientOptions {
-  /** Takes headers, transactions and receipts without checking hashes and roots (`--l1.trustrpc`). Default false. */
+  /** Accepts headers, transactions and receipts without verifying hashes and roots (`--l1.trustrpc`). Default false. */
   trustRpc?: boolean
   /** Default `standard`. */
   rpcKind?: L1RpcKind
@@ -41,27 +41,33 @@ export interface L1ClientOptions {
   maxConcurrency?: number
   /** Calls per second. Default 0: no limit. */
   rateLimitPerSecond?: number
-  /** Block infos kept (`--l1.cache-size`). Default 900. */
+  /** Number of cached block infos (`--l1.cache-size`). Default 900. */
   cacheSize?: number
-  /** Blocks whose transactions are kept; derivation reads each once, but they are fetched ahead. Default 320. */
+  /**
+   * Number of blocks with cached transactions. Derivation reads each block once, but blocks are prefetched. Default
+   * 320.
+   */
   transactionsCacheSize?: number
-  /** Blocks whose receipts are kept; traversal, attributes and sequencer read them. Default 320. */
+  /** Number of blocks with cached receipts, which traversal, attributes and sequencer read. Default 320. */
   receiptsCacheSize?: number
   /**
-   * Contracts whose logs are kept in receipts (after verification). Default: all. Where the block's bloom filter says that
-   * they have none, its receipts are not fetched at all, and none are given; a trusted endpoint's filter is not believed.
+   * Contracts whose logs are kept in receipts after verification. Default: all. If the block's bloom filter excludes
+   * these contracts, the receipts are not fetched and the result is empty. The filter of a trusted endpoint is not
+   * used, because it is not verified.
    */
   logAddresses?: readonly Hex[]
-  /** Is told of each cache, for metrics. */
+  /** Called with each cache, for metrics. */
   watchCache?: CacheWatch
-  /** Recipients whose transactions are kept (after verification). Default: all. */
+  /** Only transactions to these recipients are kept after verification. Default: all. */
   transactionsTo?: readonly Hex[]
 }
 
-/** Transactions whose JSON takes as much as a header. */
+/** Number of transactions whose JSON is as large as a header. */
 const TRANSACTIONS_OF_WEIGHT_1 = 15
 
-/** An L1 endpoint over JSON-RPC: verified, cached by block hash, within the endpoint's limits. */
+/**
+ * An L1 endpoint over JSON-RPC. Results are verified, cached by block hash, and requested within the endpoint's limits.
+ */
 export function createL1Client(modules: L1ClientModules, options: L1ClientOptions = {}): L1Client {
   const { clock, logger } = modules
   const trust = options.trustRpc ?? false
@@ -85,7 +91,7 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
   const keepLog = addressFilter(logAddresses)
   const keepRecipient = addressFilter(transactionsTo)
   const mayHaveLogs = trust || logAddresses === undefined ? () => true : createBloomTest(logAddresses)
-  /** Transactions of a block, of late. */
+  /** Moving average of the transactions of a block. */
   let usualTransactions = 0
 
   const blockWeight = (): number => 1 + usualTransactions / TRANSACTIONS_OF_WEIGHT_1
@@ -103,7 +109,7 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
     return parsed
   }
 
-  /** Keeps what is small: there are many of them. */
+  /** Keeps only the small fields, because many headers are cached. */
   const headerOf = ({ info, transactionsRoot, receiptsRoot, stateRoot, logsBloom }: ParsedBlock): L1Header => ({
     info,
     transactionsRoot,
@@ -121,7 +127,7 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
     headers.put(parsed.info.hash, Promise.resolve(headerOf(parsed)))
     return parsed.info
   }
-  /** A block with whole transactions. */
+  /** Caches a block with full transactions. */
   const rememberBlock = (parsed: ParsedBlock): BlockTransactions => {
     const { info } = parsed
     const all = readTransactions(parsed, trust)
@@ -149,7 +155,7 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
 
   const loadTransactions = async (hash: Hex): Promise<BlockTransactions> => {
     const known = await headers.peek(hash)
-    // An empty block needs no second look.
+    // An empty block needs no further request.
     if (known?.transactionsRoot === EMPTY_TRIE_ROOT) return { info: known.info, transactions: [] }
     const parsed = await blockByHash(hash, true)
     if (parsed === undefined) throw notFound(hash)
@@ -190,13 +196,13 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
     return quantityToBigInt(answer === '0x' ? '0x0' : answer, 'storage')
   }
 
-  /** As the reference: the state root of the block proves the account, whose storage root proves the slot. */
+  /** Like op-node: the block's state root proves the account, and the account's storage root proves the slot. */
   const proveStorage = async (address: Hex, slot: Hex, blockHash: Hex): Promise<bigint> => {
     const { stateRoot } = await headerOrThrow(blockHash)
     const answer = await rpc.request('eth_getProof', [address, [slot], blockHash]).catch((cause: unknown) => {
       if (!(cause instanceof JsonRpcError)) throw cause
-      const hint = 'an L1 endpoint that is trusted (--l1.trustrpc) need not prove what it says'
-      throw badAnswer(`L1 gives no proof of storage by eth_getProof: ${describeError(cause)}; ${hint}`, cause)
+      const hint = 'with --l1.trustrpc the node needs no proof'
+      throw badAnswer(`L1 endpoint returned no storage proof (eth_getProof): ${describeError(cause)}; ${hint}`, cause)
     })
     const account = accountProofFromJson(answer)
     const [storage] = storageProofsFromJson(answer)
@@ -211,7 +217,10 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
     return storage.value
   }
 
-  /** Anvil proves by a newer state than that of its head where a block comes in between, and rightly when asked again. */
+  /**
+   * If a new block arrives during the call, Anvil proves against a newer state than its head. A second request
+   * succeeds.
+   */
   const proveStorageTwice = (address: Hex, slot: Hex, blockHash: Hex): Promise<bigint> =>
     proveStorage(address, slot, blockHash).catch((error: unknown) => {
       if (!(error instanceof L1Error)) throw error
@@ -247,9 +256,9 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
   }
 }
 
-/** What is kept of every block. */
+/** The cached part of every block. */
 interface L1Header extends Pick<ParsedBlock, 'info' | 'transactionsRoot' | 'receiptsRoot' | 'stateRoot'> {
-  /** Of the contracts whose logs are wanted. */
+  /** Whether the block may have logs of the wanted contracts. */
   mayHaveLogs: boolean
 }
 
@@ -263,7 +272,7 @@ interface BlockReceipts {
   receipts: L1Receipt[]
 }
 
-/** null when the endpoint has no such block: some say so with an error of their own. */
+/** Returns null if the endpoint has no such block. Some endpoints report this by an error. */
 async function requestBlock(
   rpc: CoalescedRpc,
   method: string,
@@ -285,18 +294,21 @@ function readTransactions(parsed: ParsedBlock, trust: boolean): L1Transaction[] 
   const all = parsed.transactions.map(parseTransaction)
   const root = orderedTrieRoot(all.map(({ encoded }) => encoded))
   if (root !== parsed.transactionsRoot && !isRootWithBlobs(all, parsed.transactionsRoot)) {
-    throw badAnswer(`L1 block ${parsed.info.hash}: its transactions have root ${root}, not ${parsed.transactionsRoot}`)
+    throw badAnswer(`L1 block ${parsed.info.hash}: transactions root is ${root}, expected ${parsed.transactionsRoot}`)
   }
   return all.map(({ transaction }) => transaction)
 }
 
-/** Anvil's blocks commit to blob transactions with their blobs: it proves as much. */
+/** Anvil's transactions root covers blob transactions together with their blobs, which proves the same transactions. */
 function isRootWithBlobs(all: readonly ParsedTransaction[], root: Hex): boolean {
   if (all.every(({ encodedWithBlobs }) => encodedWithBlobs === undefined)) return false
   return orderedTrieRoot(all.map(({ encoded, encodedWithBlobs }) => encodedWithBlobs ?? encoded)) === root
 }
 
-/** The receipts must be those of the block: as many as transactions, in order, log indices without gap, and the root. */
+/**
+ * The receipts must belong to the block: one for each transaction, in order, with consecutive log indices, and with the
+ * root.
+ */
 function verifyReceipts(
   receipts: readonly ParsedReceipt[],
   blockHash: Hex,
@@ -319,7 +331,7 @@ function verifyReceipts(
     }
   }
   const root = orderedTrieRoot(receipts.map(({ encoded }) => encoded))
-  if (root !== receiptsRoot) throw fail(`root ${root}, not ${receiptsRoot}`)
+  if (root !== receiptsRoot) throw fail(`root is ${root}, expected ${receiptsRoot}`)
 }
 
 function addressFilter(addresses: readonly Hex[] | undefined): (address: Hex | null) => boolean {
@@ -336,7 +348,7 @@ function notFound(hash: Hex): L1Error {
   return new L1Error('l1-not-found', `L1 block ${hash} not found`)
 }
 
-/** A malformed answer is the endpoint's fault, so it is temporary and says which call it was. */
+/** A malformed answer is the endpoint's fault. The error is therefore temporary and names the call. */
 function checked<T>(what: string, parse: () => T): T {
   try {
     return parse()

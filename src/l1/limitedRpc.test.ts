@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../lib/clock.ts'
 import { createLimitedRpc, type LimitedRpc } from './limitedRpc.ts'
 
-/** A transport whose requests end when the test says so. */
+/** A transport whose requests end when the test decides. */
 function manualRpc() {
   const open: (() => void)[] = []
   const batchSizes: number[] = []

@@ -5,29 +5,29 @@ import { createSlots } from '../lib/slots.ts'
 import { TokenBucket } from '../lib/tokenBucket.ts'
 
 export interface RpcLimits {
-  /** HTTP requests under way at once (`--l1.max-concurrency`). */
+  /** Concurrent HTTP requests (`--l1.max-concurrency`). */
   maxConcurrency: number
-  /** Calls per second, each element of a batch counted; 0 = no limit (`--l1.rpc-rate-limit`). */
+  /** Calls per second, counting each call of a batch; 0 = no limit (`--l1.rpc-rate-limit`). */
   rateLimitPerSecond: number
-  /** Calls in one HTTP request; also the burst of the rate limit (`--l1.rpc-max-batch-size`). */
+  /** Calls in one HTTP request, and the burst of the rate limit (`--l1.rpc-max-batch-size`). */
   maxBatchSize: number
 }
 
-/** What the L1 client needs of a transport. */
+/** The methods of a transport that the L1 client uses. */
 export type LimitedRpc = Pick<RpcClient, 'request' | 'batch'>
 
-/** op-node's time limits for a call and a batch. */
+/** op-node's time limits for a call and for a batch. */
 const CALL_TIMEOUT_MS = 10_000
 const BATCH_TIMEOUT_MS = 20_000
 
-/** Keeps an endpoint's limits: at most so many requests at once, so many calls a second, so many calls a batch. */
+/** Enforces the limits of an endpoint: concurrent requests, calls per second, and calls in a batch. */
 export function createLimitedRpc(rpc: LimitedRpc, clock: Clock, limits: RpcLimits): LimitedRpc {
   const slots = createSlots(limits.maxConcurrency)
   const { rateLimitPerSecond: perSecond, maxBatchSize: burst } = limits
   const bucket = perSecond > 0 ? new TokenBucket(clock, { perSecond, burst }) : undefined
 
   const run = async <T>(calls: number, operation: () => Promise<T>): Promise<T> => {
-    // Who asks for more than is there waits its turn; later callers then wait for its calls too.
+    // A caller that takes more tokens than available waits. Later callers then wait for these tokens as well.
     const waitMs = bucket?.take(calls) ?? 0
     if (waitMs > 0) await sleep(clock, waitMs)
     return slots.run(operation)

@@ -2,8 +2,8 @@ import { keccak256 } from '../lib/hash.ts'
 import { fromHex, type Hex } from '../lib/hex.ts'
 
 /**
- * Whether a block may have logs of one of these contracts, by the bloom filter of its header (Yellow Paper, 4.3.1): no
- * is certain, yes is not.
+ * Tests whether a block may have logs of one of these contracts, by the header's bloom filter (Yellow Paper, 4.3.1). A
+ * negative answer is certain, a positive one is not.
  */
 export function createBloomTest(addresses: readonly Hex[]): (bloom: Hex) => boolean {
   const wanted = addresses.map((address) => {
@@ -13,7 +13,7 @@ export function createBloomTest(addresses: readonly Hex[]): (bloom: Hex) => bool
   return (bloom) => wanted.some((bits) => bits.every((bit) => hasBit(bloom, bit)))
 }
 
-/** Bits are counted from the end of the 256 bytes. */
+/** Bits are numbered from the end of the 256 bytes. */
 function hasBit(bloom: Hex, bit: number): boolean {
   const digit = Number.parseInt(bloom[bloom.length - 1 - (bit >> 2)] ?? '0', 16)
   return ((digit >> (bit & 3)) & 1) === 1

@@ -2,8 +2,8 @@ import type { CacheCounts } from '../lib/cacheCounts.ts'
 import { LruMap } from '../lib/lruMap.ts'
 
 /**
- * Remembers the newest `capacity` results by key, least recently used out first. What is under way is shared by all who ask;
- * what failed, or is `undefined`, is forgotten and asked for again.
+ * Caches the last `capacity` results by key and evicts the least recently used. Concurrent callers share a pending
+ * result. A failed or `undefined` result is not cached.
  */
 export class PromiseCache<V> {
   private readonly entries: LruMap<string, Promise<V>>
@@ -34,7 +34,7 @@ export class PromiseCache<V> {
     return loading
   }
 
-  /** What is known or under way; counts as no use. */
+  /** The cached or pending result. Does not count as a use. */
   peek(key: string): Promise<V> | undefined {
     return this.entries.peek(key)
   }

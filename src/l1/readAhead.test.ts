@@ -7,7 +7,7 @@ import { type AheadL1, createReadAhead } from './readAhead.ts'
 const hashOf = (number: number, fork = 0): Hex =>
   `0x${fork.toString(16).padStart(2, '0')}${number.toString(16).padStart(62, '0')}`
 
-/** A chain whose blocks from `forkedFrom` on belong to another fork each time that it is raised. */
+/** A chain with forks: raising `fork` replaces the blocks from `forkedFrom` on. */
 function fakeL1(length: number) {
   const state = { length, forkedFrom: Number.POSITIVE_INFINITY, fork: 0, weight: 1, fails: false }
   const calls: string[] = []
@@ -152,7 +152,7 @@ describe('reading ahead', () => {
     for (let number = 2; number < 62; number++) {
       expect((await ahead.blockInfoByNumber(number))?.hash).toBe(ref(number).hash)
     }
-    // Nobody has told of this one yet: the reader sees a block that does not follow, and goes back.
+    // This head has not been reported: the reader finds a block that does not follow, and goes back.
     await ahead.blockInfoByNumber(1)
     await nextTurn()
     state.fork = 2

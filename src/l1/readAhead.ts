@@ -2,46 +2,46 @@ import type { Hex } from '../lib/hex.ts'
 import type { L1BlockInfo, L1BlockRef, L1Transaction } from '../rollup/protocol/types.ts'
 import type { L1Client } from './types.ts'
 
-/** The part of an L1 client that derivation reads. */
+/** The part of the L1 client that derivation uses. */
 export type ReadL1 = Pick<L1Client, 'blockInfoByHash' | 'blockInfoByNumber' | 'transactions' | 'receipts'>
 export type AheadL1 = ReadL1 & Pick<L1Client, 'fetchBlocks' | 'blockWeight'>
 
 export interface ReadAhead extends ReadL1 {
-  /** Nothing is read beyond the head, and what a reorg may have changed is read again. */
+  /** Sets the head: no block after the head is read, and blocks that a reorg may have replaced are read again. */
   onHead(head: L1BlockRef): void
 }
 
-/** Hears of each block that was fetched ahead. */
+/** Called with each prefetched block. */
 export type AheadListener = (block: L1BlockInfo, transactions: readonly L1Transaction[]) => void
 
-/** Of an L1 with empty blocks; fewer on a busy one, down to the second number. */
+/** Window for an L1 with empty blocks. A busy L1 has a smaller window, down to MIN_WINDOW. */
 const MAX_WINDOW = 256
 const MIN_WINDOW = 8
-/** What the blocks of a window may weigh, as in batches. */
+/** Maximum weight of the blocks of a window, in batch weights. */
 const WINDOW_WEIGHT = 512
-/** Blocks below the head that a reorg of L1 may still replace. */
+/** Blocks below the head that an L1 reorg may still replace. */
 const REORG_DEPTH = 128
-/** Blocks that are read at once on the way back to where derivation starts. */
+/** Headers in one batch on the way back to the start of derivation. */
 const BACKWARD_BLOCKS = 32
 
 /**
- * L1 for a reader that goes from block to block: the next ones, with transactions and receipts, are fetched while it works
- * on one. On the way back, by hash from child to parent, as a reset looks for its start, headers are fetched in batches.
+ * L1 for a sequential reader. While the reader processes one block, the next blocks are prefetched with transactions
+ * and receipts. A reset walks back by hash from child to parent; on this way headers are fetched in batches.
  */
 export function createReadAhead(
   l1: AheadL1,
   onBlock: AheadListener = () => {},
   { maxWindow = MAX_WINDOW }: { maxWindow?: number } = {},
 ): ReadAhead {
-  /** By number: what is fetched, or under way. Undefined: ask again. */
+  /** Prefetched or pending blocks by number. Undefined: request the block again. */
   const ahead = new Map<number, Promise<L1BlockInfo | undefined>>()
   let head: L1BlockRef | undefined
   let lastAsked: number | undefined
-  /** The way back: how far headers are fetched, by a batch that may be under way. */
+  /** The walk back: how far headers are fetched, perhaps by a pending batch. */
   let back: { child: L1BlockInfo; fetchedDownTo: number; underway: Promise<unknown> } | undefined
 
   const fetchContent = async (fetching: Promise<L1BlockInfo | undefined>): Promise<L1BlockInfo | undefined> => {
-    // What is wrong shows when it is asked for.
+    // A failure is reported by the later request.
     const info = await fetching.catch(() => undefined)
     if (info === undefined) return undefined
     l1.receipts(info.hash).catch(() => {})
@@ -58,7 +58,7 @@ export function createReadAhead(
       if (block !== undefined) ahead.set(number, fetchContent(block))
     }
   }
-  /** A quarter of a window is fetched at once, so that batches are full. */
+  /** Fetches at least a quarter of a window at once, so that batches are full. */
   const extend = (from: number): void => {
     if (head === undefined) return
     const window = Math.max(MIN_WINDOW, Math.min(maxWindow, Math.floor(WINDOW_WEIGHT / l1.blockWeight())))
@@ -74,7 +74,7 @@ export function createReadAhead(
 
   return {
     async blockInfoByNumber(number) {
-      // Whoever jumps has met a reorg, or begins anew: nothing that was fetched before is believed.
+      // A jump means a reorg or a restart, so all prefetched blocks are dropped.
       if (number !== lastAsked && (lastAsked === undefined || number !== lastAsked + 1)) ahead.clear()
       lastAsked = number
       const fetched = ahead.get(number)
@@ -82,12 +82,12 @@ export function createReadAhead(
       extend(number + 1)
       const known = await fetched
       if (known !== undefined) return known
-      // L1 did not answer: what was asked for along with it has failed, too.
+      // L1 did not answer. Blocks that were requested with this one have failed, too.
       if (fetched !== undefined) ahead.clear()
       return l1.blockInfoByNumber(number)
     },
     async blockInfoByHash(hash: Hex) {
-      // Whatever is asked for may be in that batch.
+      // The pending batch may contain the requested block.
       await back?.underway
       const info = await l1.blockInfoByHash(hash)
       if (info === undefined) return undefined
@@ -110,7 +110,7 @@ export function createReadAhead(
       const isNext = head === undefined || newHead.parentHash === head.hash || newHead.hash === head.hash
       if (!isNext) forgetFrom(Math.min(newHead.number, head?.number ?? 0) - REORG_DEPTH)
       head = newHead
-      // The reader waits for just this one.
+      // The reader waits for this block only.
       if (newHead.number === lastAsked && !ahead.has(newHead.number)) fetch([newHead.number])
     },
   }

@@ -5,19 +5,19 @@ import { JsonObjectReader, jsonBytes } from '../lib/jsonReader.ts'
 import { decodeRlp, encodeRlp, type RlpInput, rlpBytes, rlpList } from '../lib/rlp.ts'
 import type { L1Log, L1Receipt } from '../rollup/protocol/types.ts'
 
-/** A receipt with what ties it to its block. */
+/** A receipt, with the fields that bind it to its block. */
 export interface ParsedReceipt {
   receipt: L1Receipt
-  /** As the receipts trie holds it. */
+  /** The encoding in the receipts trie. */
   encoded: Uint8Array
-  /** Absent in raw receipts, which carry no such member. */
+  /** Missing in raw receipts. */
   blockHash?: Hex
   transactionIndex?: number
 }
 
 const DEPOSIT_TYPE = 0x7e
 
-/** Reads a receipt of the standard JSON form. Throws DecodeError. */
+/** Parses a receipt in the standard JSON form. Throws DecodeError. */
 export function parseReceipt(json: unknown): ParsedReceipt {
   const object = new JsonObjectReader(json, 'receipt')
   const logs = object.array('logs').map(parseLog)
@@ -41,13 +41,13 @@ export function parseReceipt(json: unknown): ParsedReceipt {
 function encodeReceipt(object: JsonObjectReader, status: bigint | undefined, logs: RlpInput[]): Uint8Array {
   const type = object.has('type') ? object.quantityNumber('type') : 0
   const fields: RlpInput[] = [
-    // Before Byzantium the first member is the state root (EIP-658).
+    // Before Byzantium the first field is the state root (EIP-658).
     status ?? object.bytes('root', 32),
     object.quantity('cumulativeGasUsed'),
     object.bytes('logsBloom', 256),
     logs,
   ]
-  // An OP Stack chain as L1: deposit receipts carry their nonce, and from Canyon on a version.
+  // If L1 is itself an OP Stack chain: deposit receipts contain their nonce, and since Canyon a version.
   if (type === DEPOSIT_TYPE && object.has('depositNonce') && object.has('depositReceiptVersion')) {
     fields.push(object.quantity('depositNonce'), object.quantity('depositReceiptVersion'))
   }
@@ -66,7 +66,10 @@ function parseLog(json: unknown): { log: L1Log; fields: RlpInput } {
   }
 }
 
-/** Reads what `debug_getRawReceipts` gives for the transaction at `transactionHash`; log indices begin at `firstLogIndex`. */
+/**
+ * Parses one receipt of `debug_getRawReceipts`, for the transaction `transactionHash`. Log indices begin at
+ * `firstLogIndex`.
+ */
 export function parseRawReceipt(encoded: Uint8Array, transactionHash: Hex, firstLogIndex: number): ParsedReceipt {
   const typed = (encoded[0] ?? 0xff) < 0xc0
   const fields = rlpList(decodeRlp(typed ? encoded.subarray(1) : encoded), 'raw receipt')

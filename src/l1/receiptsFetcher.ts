@@ -9,7 +9,6 @@ import { badAnswer, L1Error } from './errors.ts'
 import { type ParsedReceipt, parseRawReceipt, parseReceipt } from './receipt.ts'
 import type { L1RpcKind } from './types.ts'
 
-/** What a receipts request is about. */
 export interface ReceiptsTarget {
   blockHash: Hex
   blockNumber: number
@@ -24,7 +23,7 @@ type ReceiptsMethod =
   | 'parity_getBlockReceipts'
   | 'eth_getTransactionReceipt'
 
-/** In order of preference. Each kind ends with a way that every endpoint knows. */
+/** In order of preference. Each list ends with a method that every endpoint supports. */
 const METHODS_OF_KIND: Readonly<Record<L1RpcKind, readonly ReceiptsMethod[]>> = {
   standard: ['eth_getBlockReceipts', 'eth_getTransactionReceipt'],
   alchemy: ['alchemy_getTransactionReceipts', 'eth_getBlockReceipts', 'eth_getTransactionReceipt'],
@@ -45,10 +44,12 @@ const METHODS_OF_KIND: Readonly<Record<L1RpcKind, readonly ReceiptsMethod[]>> = 
   ],
 }
 
-/** A method that an endpoint refused is tried again after this time (op-node's `MethodResetDuration`). */
+/** A rejected method is tried again after this time (op-node's `MethodResetDuration`). */
 const MASK_MS = 60_000
 
-/** Fetches the receipts of a block in the cheapest way that works, one for each transaction and in their order. */
+/**
+ * Fetches the receipts of a block with the cheapest working method. Returns one receipt for each transaction, in order.
+ */
 export function createReceiptsFetcher(
   { rpc, clock, logger }: { rpc: CoalescedRpc; clock: Clock; logger: Logger },
   kind: L1RpcKind,
@@ -58,7 +59,7 @@ export function createReceiptsFetcher(
   return async (target) => {
     const methods = METHODS_OF_KIND[kind]
     const usable = methods.filter((method) => (maskedUntil.get(method) ?? 0) <= clock.now())
-    // With all of them masked the last resort is tried all the same.
+    // If all methods are masked, the last one is tried anyway.
     const candidates = usable.length > 0 ? usable : methods.slice(-1)
     for (const [index, method] of candidates.entries()) {
       try {
@@ -66,10 +67,10 @@ export function createReceiptsFetcher(
       } catch (error) {
         if (index === candidates.length - 1 || !isUnusableMethod(error)) throw error
         maskedUntil.set(method, clock.now() + MASK_MS)
-        logger.debug('L1 endpoint does not offer a receipts method', { method, err: describeError(error) })
+        logger.debug('L1 endpoint does not support a receipts method', { method, err: describeError(error) })
       }
     }
-    throw badAnswer('no way left to fetch receipts')
+    throw badAnswer('no method left to fetch receipts')
   }
 }
 
@@ -92,7 +93,7 @@ async function fetchBy(rpc: CoalescedRpc, method: ReceiptsMethod, target: Receip
       return (new JsonObjectReader(answer, method).optionalArray('receipts') ?? []).map(parseReceipt)
     }
     case 'parity_getBlockReceipts':
-      // Known by number only; the block hash in each receipt is compared afterwards.
+      // Takes only a number. The caller compares the block hash in each receipt.
       return (await list(rpc, method, [toQuantity(target.blockNumber)], target)).map(parseReceipt)
     default:
       return (await list(rpc, method, [target.blockHash], target)).map(parseReceipt)
@@ -110,7 +111,7 @@ async function list(
   return asArray(answer, method)
 }
 
-/** Receipts of eight transactions take about as much as a header with 200. */
+/** Receipts of eight transactions are about as large as a header with 200 hashes. */
 function weightOf({ transactionHashes }: ReceiptsTarget): { weight: number } {
   return { weight: 1 + transactionHashes.length / 8 }
 }
@@ -130,7 +131,7 @@ function notFound(target: ReceiptsTarget, what: string): L1Error {
   return new L1Error('l1-not-found', `${what} of L1 block ${target.blockHash} not found`)
 }
 
-/** Method-not-found, or what services say that sell it apart. */
+/** Method not found, or the messages of providers that do not include the method. */
 function isUnusableMethod(error: unknown): boolean {
   if (!(error instanceof JsonRpcError)) return false
   if (error.rpcCode === RPC_METHOD_NOT_FOUND) return true

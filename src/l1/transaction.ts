@@ -7,21 +7,24 @@ import { type L1Transaction, ZERO_ADDRESS } from '../rollup/protocol/types.ts'
 
 export interface ParsedTransaction {
   transaction: L1Transaction
-  /** EIP-2718 encoding, as the transactions trie holds it. */
+  /** EIP-2718 encoding, as in the transactions trie. */
   encoded: Uint8Array
-  /** The encoding with blobs, where they stand in the JSON: Anvil's transactions trie holds that one instead. */
+  /** The encoding with blobs, if the JSON contains them. Anvil's transactions trie contains this encoding instead. */
   encodedWithBlobs?: Uint8Array
 }
 
-/** A transaction whose fields are taken on trust, sender included. Throws DecodeError. */
+/**
+ * Parses a transaction of a trusted endpoint: all fields, including the sender, are taken as they are. Throws
+ * DecodeError.
+ */
 export function readTransaction(json: unknown): L1Transaction {
   const object = new JsonObjectReader(json, 'transaction')
   return common(object, object.hex('hash', 32), () => object.hex('from', 20))
 }
 
 /**
- * Rebuilds the encoding of a transaction from its JSON, so that the block's transactions root proves it; hash and
- * sender are computed, not read. Throws DecodeError, also for a type this code does not know.
+ * Rebuilds a transaction's encoding from its JSON, so that the block's transactions root proves it. Hash and sender are
+ * computed from the encoding. Throws DecodeError, also for an unknown type.
  */
 export function parseTransaction(json: unknown): ParsedTransaction {
   const object = new JsonObjectReader(json, 'transaction')
@@ -46,7 +49,7 @@ function common(object: JsonObjectReader, hash: Hex, sender: () => Hex): L1Trans
   const transaction: L1Transaction = {
     hash,
     type: object.has('type') ? object.quantityNumber('type') : 0,
-    // Recovering a sender costs as much as all the rest, and derivation asks for those of the batch inbox only.
+    // Recovering a sender costs as much as all the rest. Derivation needs only the senders of batch inbox transactions.
     get from() {
       from ??= sender()
       return from
@@ -59,7 +62,7 @@ function common(object: JsonObjectReader, hash: Hex, sender: () => Hex): L1Trans
   return transaction
 }
 
-/** The zero address for a signature that no key makes (no real block holds one). */
+/** Returns the zero address for an invalid signature. No real block contains one. */
 function senderOrZero(encoded: Uint8Array): Hex {
   try {
     return senderOf(encoded)

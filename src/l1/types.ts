@@ -4,8 +4,8 @@ import type { L1BlockInfo, L1Receipt, L1Transaction } from '../rollup/protocol/t
 export type L1BlockLabel = 'latest' | 'safe' | 'finalized'
 
 /**
- * L1 as derivation and the batcher read it. A block that the endpoint does not know is `undefined`, or L1Error
- * `l1-not-found` where its content is asked for. Other failures: L1Error `l1-bad-answer`, JsonRpcError, RpcTransportError.
+ * L1 for derivation and the batcher. An unknown block is `undefined`, or L1Error `l1-not-found` if its content is
+ * requested. Other errors: L1Error `l1-bad-answer`, JsonRpcError, RpcTransportError.
  */
 export interface L1Client {
   blockInfoByHash(hash: Hex): Promise<L1BlockInfo | undefined>
@@ -14,18 +14,18 @@ export interface L1Client {
   transactions(hash: Hex): Promise<{ info: L1BlockInfo; transactions: L1Transaction[] }>
   receipts(hash: Hex): Promise<{ info: L1BlockInfo; receipts: L1Receipt[] }>
   /**
-   * Blocks of these numbers, asked for together, with their transactions, which are kept for `transactions`. Each is
-   * undefined where L1 does not have it.
+   * Requests several blocks with their transactions in one batch. The transactions stay in the cache for
+   * `transactions`. A block that L1 does not have is undefined.
    */
   fetchBlocks(numbers: readonly number[]): Promise<L1BlockInfo | undefined>[]
-  /** How much of a batch a block of late has taken: 1 for an empty one, more on a busy L1. */
+  /** The recent average weight of a block in a batch: 1 for an empty block, more on a busy L1. */
   blockWeight(): number
-  /** 32 bytes, as of this block. Proven by its state root, unless the endpoint is trusted. */
+  /** 32 bytes at the given block. Proven by the block's state root, unless the endpoint is trusted. */
   storageAt(address: Hex, slot: Hex, blockHash: Hex): Promise<Hex>
   chainId(): Promise<bigint>
 }
 
-/** What an endpoint offers for receipts, cheapest way first (op-node's `--l1.rpckind`). */
+/** The receipts methods of an endpoint, cheapest first (op-node's `--l1.rpckind`). */
 export const L1_RPC_KINDS = [
   'standard',
   'alchemy',

@@ -165,7 +165,7 @@ describe('several addresses of the L1', () => {
     await clock.advance(15_000)
     await expect.poll(active).toBe(second.url)
     expect(await l1.nonceAt(account, 'latest')).toBe(3)
-    expect(endpoints.states()[0]?.problem?.message).toMatch(/its head, block 0, is \d+ s behind that of another one/)
+    expect(endpoints.states()[0]?.problem?.message).toMatch(/its head, block 0, is \d+ s behind the head of another endpoint/)
   })
 
   it('leave one out that turns out to be of another chain', async () => {
@@ -180,7 +180,7 @@ describe('several addresses of the L1', () => {
     second.fault = 'none'
     run()
     await clock.advance(15_000)
-    const line = await log.seen('L1 endpoint is of no use, it is passed over')
+    const line = await log.seen('L1 endpoint cannot be used and is skipped')
     expect(line).toMatchObject({ lvl: 'error', url: second.url, err: 'serves chain 0x2' })
     first.fault = 'down'
     second.calls.length = 0
@@ -193,6 +193,6 @@ describe('several addresses of the L1', () => {
         return second.calls
       })
       .toEqual(['eth_chainId', 'eth_chainId'])
-    expect(log.of('L1 endpoint is of no use, it is passed over')).toHaveLength(1)
+    expect(log.of('L1 endpoint cannot be used and is skipped')).toHaveLength(1)
   })
 })

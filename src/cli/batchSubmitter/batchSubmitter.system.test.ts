@@ -116,7 +116,7 @@ describe('devium-batch-submitter', () => {
     proxy.fault = 'down'
     const program = start([`--l1-eth-rpc=${proxy.url},${setup.anvil.url}`, '--stopped'])
     expect(await startLine(program)).toMatchObject({ from: setup.sender })
-    expect(program.lines('L1 endpoint is left aside until it answers')).toMatchObject([{ url: proxy.url }])
+    expect(program.lines('L1 endpoint unused until it answers')).toMatchObject([{ url: proxy.url }])
 
     proxy.fault = 'none'
     proxy.change = (method, result) => (method === 'eth_chainId' ? '0x5' : result)

@@ -28,7 +28,7 @@ describe.each(['cancun', 'prague', 'osaka'])('blobs of Anvil at %s', (hardfork) 
 
   beforeAll(async () => {
     anvil = await startAnvil({ hardfork, args: ['--no-mining'] })
-    // A busy machine lets Anvil take long over the proofs of its first blobs.
+    // On a busy machine, Anvil takes long for the proofs of its first blobs.
     rpc = createRpcClient({ url: anvil.url, timeoutMs: 60_000 })
     beacon = createBeacon({ kzg, clock: systemClock, logger: silentLogger }, { url: anvil.url })
     await rpc.request('anvil_mine', ['0x3'])
@@ -46,7 +46,7 @@ describe.each(['cancun', 'prague', 'osaka'])('blobs of Anvil at %s', (hardfork) 
       blobVersionedHashes: commitments.map(versionedHashOf),
     })
     const inner = decodeRlp(fromHex(signed).subarray(1))
-    // What L1 takes since Osaka: proofs of cells, after a version.
+    // Since Osaka, L1 accepts cell proofs after a version byte.
     const sidecar =
       hardfork === 'osaka'
         ? [1n, blobs, commitments, (await kzg.cellProofs(blobs)).flat()]

@@ -14,7 +14,7 @@ beforeAll(async () => {
   blobs = await makeBlobs(kzg, 4)
 })
 
-/** At slot 5 of the servers. */
+/** The block at slot 5 of the servers. */
 const block: L1BlockRef = {
   number: 100,
   hash: `0x${'aa'.repeat(32)}`,
@@ -99,7 +99,7 @@ describe('blobs of a beacon node', () => {
       '/eth/v1/beacon/blob_sidecars/5',
       '/eth/v1/beacon/blob_sidecars/6',
     ])
-    // Its fork.
+    // The endpoint's fork activates.
     server.form = 'blobs'
     expect(await client.blobs(block, hashesOf(2))).toEqual(bytesOf(2))
   })
@@ -110,7 +110,7 @@ describe('blobs of a beacon node', () => {
     const { client } = clientOf([server])
     await expect(client.blobs(block, hashesOf(0))).rejects.toMatchObject({
       severity: 'temporary',
-      message: expect.stringContaining('wrong blob: a blob does not belong to its commitment'),
+      message: expect.stringContaining('wrong blob: a blob does not match its commitment'),
     })
   })
 
@@ -179,9 +179,9 @@ describe('a beacon node that lags', () => {
     server.slots.set(5, blobs)
     expect(await client.blobs(block, hashesOf(0))).toEqual(bytesOf(0))
     expect(client.status().waiting).toBeUndefined()
-    // One line for the trouble, one for its end.
+    // One line for the outage, one for its end.
     expect(lines.filter((line) => line.includes('lvl=') || line.includes('level=')).length).toBe(lines.length)
-    expect(lines.filter((line) => line.includes('did not give blobs')).length).toBe(1)
+    expect(lines.filter((line) => line.includes('did not return the blobs')).length).toBe(1)
     expect(lines.filter((line) => line.includes('Got the blobs')).length).toBe(1)
   })
 
@@ -204,7 +204,7 @@ describe('a beacon node that lags', () => {
     expect(blobRequests(whole).map(({ path }) => path)).toEqual([
       `/eth/v1/beacon/blobs/5?versioned_hashes=${at(1).hash}`,
     ])
-    // It might take one hash only.
+    // The endpoint might accept only one hash.
     expect(blobRequests(half).map(({ path }) => path.replace(/=.*/, ''))).toEqual([
       '/eth/v1/beacon/blobs/5?versioned_hashes',
       '/eth/v1/beacon/blobs/5',
@@ -226,7 +226,7 @@ describe('a beacon node that lies', () => {
     ])
     const asked = liar.requests.length
     expect(await client.blobs(block, hashesOf(1))).toEqual(bytesOf(1))
-    // Also when the other one fails for once, it comes last.
+    // A single failure of the other endpoint does not change its place: it comes last.
     await clock.advance(61_000)
     expect(await client.blobs(block, hashesOf(2))).toEqual(bytesOf(2))
     expect(liar.requests.length).toBe(asked)
@@ -331,7 +331,7 @@ describe('the check at the start', () => {
     await expect(checkOf(server)).rejects.toThrow(
       `cannot reach the L1 beacon API (--l1.beacon) at ${server.url}: HTTP 404`,
     )
-    // At 0, 0.5, 1.5, 3.5, 7.5 and 11.5 s.
+    // Requests at 0, 0.5, 1.5, 3.5, 7.5 and 11.5 s.
     expect(timesAsked(server)).toBe(1 + 6)
   })
 

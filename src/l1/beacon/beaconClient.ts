@@ -11,41 +11,41 @@ import { type BeaconEndpointState, createEndpointOrder } from './endpointOrder.t
 import { BeaconError } from './errors.ts'
 import type { Slots } from './slots.ts'
 
-/** Blobs of a block that derivation waits for. */
+/** The blobs of a block that derivation waits for. */
 export interface AwaitedBlobs {
   l1Block: Pick<L1BlockRef, 'number' | 'hash'>
-  /** Undefined while no endpoint says how slots are counted. */
+  /** Undefined while no endpoint has reported genesis time and slot length. */
   slot: number | undefined
-  /** Those that are still missing. */
+  /** The missing blobs. */
   versionedHashes: readonly Hex[]
   sinceMs: number
   tries: number
-  /** What each endpoint said last. */
+  /** The last answer of each endpoint. */
   answers: readonly { url: string; problem: string }[]
 }
 
-/** Why derivation may be waiting for blobs. */
 export interface BeaconStatus {
   waiting: AwaitedBlobs | undefined
   endpoints: readonly BeaconEndpointState[]
 }
 
-/** Blobs of L1 blocks, each checked by its versioned hash. */
+/** Reads blobs of L1 blocks. Each blob is checked against its versioned hash. */
 export interface BeaconClient {
   /**
-   * In the order of the hashes. Rejects with a temporary error while some are missing or wrong, having tried all
-   * endpoints. `undefined` = the endpoints know no such block, also after some time: it may have left the chain. A
-   * caller that comes back for the same block gets errors for longer each time, before it is told so again.
+   * Returns the blobs in the order of the hashes. Rejects with a temporary error while blobs are missing or wrong at
+   * all endpoints.
+   * Returns undefined if the endpoints have not known the block for several tries: a reorg may have removed it. If a
+   * caller requests the same block again, the number of tries doubles each time.
    */
   blobs(block: L1BlockRef, versionedHashes: readonly Hex[]): Promise<Uint8Array[] | undefined>
-  /** Fetches what will be asked for soon. What is wrong with it shows when it is asked for. */
+  /** Fetches blobs that will be requested soon. A failure is reported by the later `blobs` call. */
   prefetch(block: L1BlockRef, versionedHashes: readonly Hex[]): Promise<void>
   status(): BeaconStatus
   close(): Promise<void>
 }
 
 export interface BeaconClientModules {
-  /** The primary one first. */
+  /** The primary endpoint comes first. */
   endpoints: readonly BeaconEndpoint[]
   slots: Slots
   kzg: Kzg
@@ -53,13 +53,16 @@ export interface BeaconClientModules {
   logger: Logger
 }
 
-/** Of 131 kB each: what is fetched ahead, and what is read once more after a reset. */
+/** Cache size in blobs of 131 kB: for prefetched blobs, and for reading again after a reset. */
 const CACHED_BLOBS = 256
-/** Tries before the block is taken for gone: a beacon node lags behind its execution client for a second or two. */
+/**
+ * Tries before the block counts as removed by a reorg: a beacon node lags behind its execution client by a second or
+ * two.
+ */
 const TRIES_BEFORE_RESET = 3
-/** Doubled after each time that it was of no use, up to this. */
+/** The limit doubles after each reset that did not help, up to this value. */
 const MAX_TRIES_BEFORE_RESET = 48
-/** Blocks whose tries are remembered. */
+/** Number of blocks for which tries are counted. */
 const REMEMBERED_BLOCKS = 64
 
 interface Trial {
@@ -75,12 +78,12 @@ export function createBeaconClient(
   const order = createEndpointOrder(endpoints, clock)
   const cache = new LruMap<Hex, Uint8Array>(cachedBlobs)
   const underway = new Map<Hex, Promise<unknown>>()
-  /** By block and transaction. */
+  /** Keyed by block and transaction. */
   const trials = new LruMap<string, Trial>(REMEMBERED_BLOCKS)
   const closing = new AbortController()
   let waiting: AwaitedBlobs | undefined
 
-  /** Asks one endpoint after the other for what is missing. */
+  /** Queries the endpoints one after the other for the missing blobs. */
   const fetchMissing = async (block: L1BlockRef, wanted: readonly Hex[]): Promise<Attempt> => {
     const { signal } = closing
     const slot = await slots.slotOf(block, signal)
@@ -100,17 +103,17 @@ export function createBeaconClient(
         problems.push({ endpoint, error })
         const isNews = order.failed(endpoint, error)
         const fields = { url: endpoint.name, l1Block: block.number, slot, err: error.message }
-        if (!isNews) logger.debug('Beacon endpoint did not give blobs', fields)
+        if (!isNews) logger.debug('Beacon endpoint did not return the blobs', fields)
         else if (error.code === 'beacon-bad-answer')
-          logger.warn('Beacon endpoint gave a wrong answer for blobs', fields)
-        else logger.info('Beacon endpoint did not give blobs', fields)
+          logger.warn('Beacon endpoint returned wrong blobs', fields)
+        else logger.info('Beacon endpoint did not return the blobs', fields)
       }
     }
     for (const [hash, blob] of found) cache.set(hash, blob)
     return { slot, found, problems }
   }
 
-  /** Shares what is under way for the block already. */
+  /** Waits for a running fetch of the same block before it starts another. */
   const collect = async (block: L1BlockRef, hashes: readonly Hex[]) => {
     for (let other = underway.get(block.hash); other !== undefined; other = underway.get(block.hash)) {
       await other.catch(() => {})
@@ -144,7 +147,7 @@ export function createBeaconClient(
     trials.set(key, trial)
     return trial
   }
-  /** Counts a try in vain; true when the block is to be taken for gone. */
+  /** Counts a failed try. Returns true if the block counts as removed by a reorg. */
   const note = (trial: Trial, change: Partial<AwaitedBlobs>, isNotFound: boolean): boolean => {
     trial.awaited = { ...trial.awaited, ...change, tries: trial.awaited.tries + 1 }
     waiting = trial.awaited
@@ -190,7 +193,7 @@ export function createBeaconClient(
       try {
         await collect(block, versionedHashes)
       } catch (error) {
-        logger.debug('Could not fetch blobs ahead', { l1Block: block.number, err: describeError(error) })
+        logger.debug('Could not prefetch blobs', { l1Block: block.number, err: describeError(error) })
       }
     },
     status: () => ({ waiting, endpoints: order.states() }),

@@ -4,14 +4,16 @@ import { KZG_BLOB_BYTES, KZG_POINT_BYTES } from '../../lib/kzg/index.ts'
 import type { BeaconHttp } from './beaconHttp.ts'
 import { BeaconError } from './errors.ts'
 
-/** A blob as an endpoint gave it, still to be checked. */
+/** A blob from an endpoint, not yet verified. */
 export interface GivenBlob {
   blob: Uint8Array
-  /** Of the older form, where the blob need not be committed to again: a proof does for a twentieth of the time. */
+  /**
+   * Only in the older sidecar format. Verifying the proof takes a twentieth of the time of computing the commitment.
+   */
   sidecar?: { commitment: Uint8Array; proof: Uint8Array }
 }
 
-/** One beacon node or archive of blobs. All reject with BeaconError. */
+/** One beacon node or blob archive. All methods reject with BeaconError. */
 export interface BeaconEndpoint {
   readonly name: string
   /** `eth/v1/node/version` */
@@ -19,16 +21,16 @@ export interface BeaconEndpoint {
   /** Unix time of slot 0. */
   genesisTime(signal?: AbortSignal): Promise<number>
   secondsPerSlot(signal?: AbortSignal): Promise<number>
-  /** Blobs of the block at this slot, those with these hashes at least if it has them; in no order that counts. */
+  /** Blobs of the block at this slot, in any order. Includes at least the requested hashes that the endpoint has. */
   blobs(slot: number, versionedHashes: readonly Hex[], signal?: AbortSignal): Promise<GivenBlob[]>
   close(): Promise<void>
 }
 
-/** An answer with more holds the event loop while it is parsed: this many take 5 ms. */
+/** Parsing an answer with this many blobs holds the event loop for 5 ms. More blobs are split into several requests. */
 const BLOBS_OF_ONE_REQUEST = 6
 
 export function createBeaconEndpoint(http: BeaconHttp): BeaconEndpoint {
-  /** Undefined before the first answer. */
+  /** The format that the endpoint supports; undefined before the first answer. */
   let form: 'blobs' | 'sidecars' | undefined
   let takesOneHash = false
 
@@ -50,7 +52,7 @@ export function createBeaconEndpoint(http: BeaconHttp): BeaconEndpoint {
       const given = parts.flat()
       if (hashes.length === 1 || given.length >= hashes.length) return given
     }
-    // Anvil takes one hash of those that are asked for: then all blobs of the block are read.
+    // Anvil uses only one of several requested hashes. In this case the client requests all blobs of the block.
     const all = await bareAt(path, signal)
     takesOneHash = all.length >= hashes.length
     return all
@@ -95,7 +97,7 @@ export function createBeaconEndpoint(http: BeaconHttp): BeaconEndpoint {
           return await sidecars(slot, signal)
         } catch (error) {
           if (!isMissing(error)) throw error
-          // It may have learnt the newer form, which came with the fork that took the older one away.
+          // The endpoint may have upgraded: the fork that removed the older format introduced the newer one.
           form = undefined
         }
       }
@@ -104,7 +106,7 @@ export function createBeaconEndpoint(http: BeaconHttp): BeaconEndpoint {
         form = 'blobs'
         return given
       } catch (error) {
-        // An old node answers as if the block were missing.
+        // An old node returns 404 for the new path, as for a missing block.
         if (form === 'blobs' || !isMissing(error)) throw error
         try {
           const given = await sidecars(slot, signal)
@@ -138,7 +140,7 @@ function checked<T, R>(what: string, value: T, read: (value: T) => R): R {
   }
 }
 
-/** The beacon API writes numbers as decimal text. */
+/** The beacon API encodes numbers as decimal text. */
 function decimal(value: unknown, what: string): number {
   const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN
   if (!Number.isSafeInteger(number)) throw new BeaconError('beacon-bad-answer', `${what}: expected a decimal number`)

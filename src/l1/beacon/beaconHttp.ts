@@ -4,7 +4,7 @@ import { describeError } from '../../lib/errors.ts'
 import { BeaconError } from './errors.ts'
 
 export interface BeaconHttpOptions {
-  /** With or without a path; user info becomes basic authorization. */
+  /** With or without a path. User and password become basic authorization. */
   url: string
   headers?: Record<string, string> | undefined
   timeoutMs?: number | undefined
@@ -12,21 +12,24 @@ export interface BeaconHttpOptions {
 }
 
 export interface BeaconHttp {
-  /** For logs: what may be shown of the address. */
+  /** The address without secrets, for logs. */
   readonly name: string
-  /** JSON at a path of the beacon API, which begins without slash. Rejects with BeaconError, or the signal's reason. */
+  /**
+   * Requests a path of the beacon API (no leading slash) and parses the JSON. Rejects with BeaconError, or the signal's
+   * reason.
+   */
   get(path: string, signal?: AbortSignal): Promise<unknown>
   close(): Promise<void>
 }
 
-/** A block's blobs take 0.26 MB each as hex; L1 allows 21 a block (BPO2), and forks that raise it have some room. */
+/** A blob takes 0.26 MB as hex. L1 allows 21 blobs a block (BPO2); the rest is reserve for later forks. */
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024
-/** For all of an answer: of 21 blobs from far away, 5.5 MB. */
+/** Time for a complete answer: 21 blobs are 5.5 MB, and the endpoint may be far away. */
 const TIMEOUT_MS = 20_000
-/** Codes by which servers say that they have no such path any more, do not take its parameters, or never had it. */
+/** Status codes by which servers say that they do not support the path or its parameters. */
 const UNSUPPORTED = new Set([400, 405, 410, 414, 415, 501])
 
-/** HTTP of the beacon API, with limits of time and size. */
+/** An HTTP client for the beacon API, with limits of time and size. */
 export function createBeaconHttp(options: BeaconHttpOptions): BeaconHttp {
   const { timeoutMs = TIMEOUT_MS, maxResponseBytes = MAX_RESPONSE_BYTES } = options
   const target = targetOf(options.url, options.headers)
@@ -35,7 +38,7 @@ export function createBeaconHttp(options: BeaconHttpOptions): BeaconHttp {
   const headers = { accept: 'application/json', ...target.headers }
   const agent = new Agent({ keepAliveTimeout: 30_000, connections: 8, maxResponseSize: maxResponseBytes })
 
-  /** An address of a service may hold a key in its query. */
+  /** Keeps the query of the address: a provider may expect a key in it. */
   const addressOf = (path: string): URL => {
     const address = new URL(base)
     const [pathname = '', query] = path.split('?')
@@ -59,11 +62,11 @@ export function createBeaconHttp(options: BeaconHttpOptions): BeaconHttp {
         if (cause instanceof BeaconError) throw cause
         outer?.throwIfAborted()
         if (timeout.aborted) {
-          const message = `no answer within ${timeoutMs} ms`
+          const message = `no response within ${timeoutMs} ms`
           throw new BeaconError('beacon-unreachable', message, { cause, details: { timedOut: true } })
         }
         const code = isTooLarge(cause) ? 'beacon-bad-answer' : 'beacon-unreachable'
-        const what = isTooLarge(cause) ? `answer of more than ${maxResponseBytes} bytes` : describeError(cause)
+        const what = isTooLarge(cause) ? `response is longer than ${maxResponseBytes} bytes` : describeError(cause)
         throw new BeaconError(code, what, { cause })
       }
     },
@@ -83,7 +86,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new BeaconError('beacon-bad-answer', `answer is no JSON: ${text.slice(0, 40).trim()}`, { cause })
+    throw new BeaconError('beacon-bad-answer', `response is not JSON: ${text.slice(0, 40).trim()}`, { cause })
   }
 }
 

@@ -4,7 +4,7 @@ import type { L1BlockRef, L1Transaction } from '../../rollup/protocol/types.ts'
 import type { BeaconClient } from './beaconClient.ts'
 
 export interface BlobsAhead extends Pick<BeaconClient, 'blobs'> {
-  /** A block that will be read soon, with its transactions. */
+  /** Reports a block that derivation will read soon, with its transactions. */
   onBlock(block: L1BlockRef, transactions: readonly L1Transaction[]): void
 }
 
@@ -14,12 +14,12 @@ interface Posted {
   started: boolean
 }
 
-/** 12.6 MB, fewer than the beacon client keeps. */
+/** 12.6 MB, less than the cache of the beacon client. */
 const MAX_BLOBS = 96
 
 /**
- * Fetches blobs of blocks that L1 is read ahead for. Which of the transactions to the batch inbox are the batcher's shows
- * with the first blobs that are asked for; others may post there, too.
+ * Prefetches the blobs of blocks that derivation will read soon. Anybody may post blobs to the batch inbox. The first
+ * requested blobs show which sender is the batcher; only its blobs are prefetched.
  */
 export function createBlobsAhead(
   beacon: Pick<BeaconClient, 'blobs' | 'prefetch'>,
@@ -56,7 +56,7 @@ export function createBlobsAhead(
         .filter(({ type, to }) => type === BLOB_TX_TYPE && to === batchInbox)
         .map((transaction) => ({ from: () => transaction.from, hashes: transaction.blobVersionedHashes ?? [] }))
       if (found.length === 0) return
-      // After a reset the reader is further back.
+      // After a reset, derivation reads earlier blocks again.
       readUpTo = Math.min(readUpTo, block.number - 1)
       posted.set(block.number, { block, transactions: found, started: false })
       fetchNext()

@@ -4,9 +4,9 @@ import type { GivenBlob } from './beaconEndpoint.ts'
 import { BeaconError } from './errors.ts'
 
 /**
- * Those of the given blobs that are wanted, by their hash, which each was checked to have. An endpoint may give more
- * than it was asked for. Throws BeaconError `beacon-bad-answer` when one is not what it is given for, or, without any
- * wanted blob missing from the count, has another hash; KzgError when nothing could be checked.
+ * Returns the wanted blobs by versioned hash, verified. An endpoint may return more blobs than requested.
+ * Throws BeaconError `beacon-bad-answer` if a blob does not match its commitment, or if an unrequested blob is returned
+ * in place of a wanted one. Throws KzgError if verification was impossible.
  */
 export async function checkBlobs(
   given: readonly GivenBlob[],
@@ -33,16 +33,16 @@ export async function checkBlobs(
       withProof.map(({ commitment }) => commitment),
       withProof.map(({ proof }) => proof),
     )
-    if (!holds) throw wrong('a blob does not belong to its commitment')
+    if (!holds) throw wrong('a blob does not match its commitment')
   }
   if (bare.length > 0) {
     for (const [index, commitment] of (await commitmentsOf(bare, kzg)).entries()) {
       const hash = versionedHashOf(commitment)
       const blob = bare[index]
       if (blob !== undefined && missing.delete(hash)) found.set(hash, blob)
-      // One that was asked for by its hash and comes with another is no oversight.
+      // The endpoint returned no more blobs than requested, so this blob stands in place of a wanted one.
       else if (!found.has(hash) && bare.length <= wanted.length)
-        throw wrong(`a blob has hash ${hash}, not as asked for`)
+        throw wrong(`a blob has hash ${hash}, which was not requested`)
     }
   }
   return found

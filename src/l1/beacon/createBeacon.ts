@@ -13,26 +13,28 @@ import { createSlots } from './slots.ts'
 export interface BeaconOptions {
   /** `--l1.beacon` */
   url: string
-  /** `--l1.beacon-header`, for the primary endpoint only: others may be somebody else's. */
+  /** `--l1.beacon-header`. Sent to the primary endpoint only: a fallback may belong to another operator. */
   headers?: Record<string, string>
   /** `--l1.beacon-fallbacks` */
   fallbackUrls?: readonly string[]
-  /** `--l1.beacon.slot-duration-override`; 0 = as the beacon chain says. */
+  /** `--l1.beacon.slot-duration-override`; 0 = the value of the beacon chain. */
   slotDurationOverrideS?: number
-  /** Of a request. */
+  /** Time limit of a request. */
   timeoutMs?: number
   maxResponseBytes?: number
 }
 
 export interface Beacon {
   client: BeaconClient
-  /** Asks the primary endpoint for its version, as op-node at the start. Throws UsageError when it gives none. */
+  /**
+   * Requests the version of the primary endpoint, as op-node does at startup. Throws UsageError if no version arrives.
+   */
   checkVersion(signal: AbortSignal): Promise<void>
 }
 
 const versionBackoffMs = exponentialBackoff(500, 4_000)
 
-/** A server that has nothing to say of itself may be starting, too. */
+/** A server without a clear answer may still be starting. */
 function patienceMs(error: unknown): number {
   const { status, timedOut } = error instanceof BeaconError ? error.details : {}
   return timedOut === true || isBusyStatus(status) ? BUSY_PATIENCE_MS : STARTING_PATIENCE_MS
@@ -52,7 +54,7 @@ export function createBeacon(modules: { kzg: Kzg; clock: Clock; logger: Logger }
       return await primary.version(signal)
     } catch (error) {
       if (!(error instanceof BeaconError) || error.code !== 'beacon-not-found') throw error
-      // Anvil, which serves blobs all the same.
+      // Anvil does not serve the version, but it serves blobs.
       await primary.genesisTime(signal)
       return 'none'
     }

@@ -3,25 +3,25 @@ import { exponentialBackoff } from '../../lib/retry.ts'
 import type { BeaconEndpoint } from './beaconEndpoint.ts'
 import type { BeaconError } from './errors.ts'
 
-/** After a lie: an endpoint that gives wrong blobs has a fault that does not go by itself. */
+/** After wrong blobs the endpoint is avoided for this time, because such a fault persists. */
 const LIAR_MS = 300_000
-/** While an endpoint does not answer it is tried last. */
+/** An endpoint that does not answer is tried last for this time. */
 const silentMs = exponentialBackoff(2_000, 60_000)
-/** How long another one is preferred before the primary is tried first again. */
+/** How long a fallback is preferred before the primary endpoint is tried first again. */
 const PREFERENCE_MS = 60_000
 
 export interface BeaconEndpointState {
-  /** Address without what may be secret. */
+  /** Address without secrets. */
   url: string
-  /** What was wrong with its last answer, and since when. */
+  /** The error of its last answer, and since when errors last. */
   problem?: { message: string; sinceMs: number }
 }
 
-/** Which endpoint is asked first: the one that gave blobs last, those in trouble last. */
+/** The order in which endpoints are queried: the last successful endpoint first, failing endpoints last. */
 export interface EndpointOrder {
   ordered(): BeaconEndpoint[]
   worked(endpoint: BeaconEndpoint): void
-  /** True when this is news. A block that it does not have is no trouble of the endpoint. */
+  /** Returns true if the failure is new. A missing block does not count as a failure of the endpoint. */
   failed(endpoint: BeaconEndpoint, error: BeaconError): boolean
   states(): BeaconEndpointState[]
 }
@@ -40,7 +40,7 @@ export function createEndpointOrder(endpoints: readonly BeaconEndpoint[], clock:
   return {
     ordered() {
       if (preferred !== undefined && clock.now() - preferred.sinceMs > PREFERENCE_MS) preferred = undefined
-      // The sort keeps the order of those of one rank.
+      // The sort is stable: endpoints of the same rank keep their order.
       return [...endpoints].sort((a, b) => rank(a) - rank(b))
     },
     worked(endpoint) {

@@ -1,9 +1,13 @@
 import { DeviumError } from '../../lib/errors.ts'
 
 /**
- * `beacon-not-found`: the endpoint answers 404, it has no such block or knows no such path. `beacon-unsupported`: it
- * does not offer the path. `beacon-unreachable`: no answer, or that of a server in trouble. `beacon-bad-answer`: its
- * answer is not what was asked for. `blobs-missing`: no endpoint gave all blobs of a block. All are temporary.
+ * All codes are temporary.
+ *
+ * - `beacon-not-found`: the endpoint returns 404; it does not know the block or the path.
+ * - `beacon-unsupported`: the endpoint does not support the path.
+ * - `beacon-unreachable`: the endpoint did not answer, or reported a server error.
+ * - `beacon-bad-answer`: the answer does not match the request.
+ * - `blobs-missing`: no endpoint returned all blobs of a block.
  */
 export class BeaconError extends DeviumError<
   'beacon-not-found' | 'beacon-unsupported' | 'beacon-unreachable' | 'beacon-bad-answer' | 'blobs-missing'

@@ -5,18 +5,20 @@ import type { BeaconEndpoint } from './beaconEndpoint.ts'
 import { BeaconError } from './errors.ts'
 
 export interface Slots {
-  /** The slot of an L1 block. Rejects with BeaconError as long as no endpoint says how time is counted. */
+  /**
+   * Returns the slot of an L1 block. Rejects with BeaconError while no endpoint reports genesis time and slot length.
+   */
   slotOf(block: Pick<L1BlockRef, 'number' | 'timestamp'>, signal?: AbortSignal): Promise<number>
 }
 
 type Rule = { genesisTime: number; secondsPerSlot: number } | 'block number'
 
 /**
- * Slots by genesis and length, which endpoints are asked for when first needed, the primary one first, and which do not
- * change. `durationOverrideS` (`--l1.beacon.slot-duration-override`) replaces the length; 0 = none.
+ * Computes slots from the genesis time and the slot length. Both are requested once, on first use, from the primary
+ * endpoint first. `durationOverrideS` (`--l1.beacon.slot-duration-override`) replaces the slot length; 0 = no override.
  *
- * Anvil serves blobs and a genesis, but neither `config/spec` nor `node/version`, and takes block numbers for slots:
- * a node that lacks both is read in that way.
+ * Anvil serves blobs and the genesis time, but neither `config/spec` nor `node/version`, and uses block numbers as
+ * slots. An endpoint that lacks both paths is treated in this way.
  */
 export function createSlots(
   { endpoints, logger }: { endpoints: readonly BeaconEndpoint[]; logger: Logger },
@@ -31,7 +33,7 @@ export function createSlots(
       return { genesisTime, secondsPerSlot: await endpoint.secondsPerSlot(signal) }
     } catch (error) {
       if (!isNotFound(error) || !(await lacksVersion(endpoint, signal))) throw error
-      logger.info('Beacon endpoint knows no slots, as Anvil: block numbers take their place', { url: endpoint.name })
+      logger.info('Beacon endpoint has no slots, like Anvil: using block numbers as slots', { url: endpoint.name })
       return 'block number'
     }
   }
@@ -47,7 +49,7 @@ export function createSlots(
         problems.push(`${endpoint.name}: ${describeError(error)}`)
       }
     }
-    const message = `no beacon endpoint gives the genesis time and the length of slots: ${problems.join('; ')}`
+    const message = `no beacon endpoint reports the genesis time and the slot length: ${problems.join('; ')}`
     throw new BeaconError('beacon-unreachable', message, { cause })
   }
 
@@ -60,7 +62,7 @@ export function createSlots(
       const rule = await loading
       if (rule === 'block number') return number
       if (timestamp < rule.genesisTime) {
-        const message = `L1 block ${number} of time ${timestamp} lies before the beacon chain's genesis, ${rule.genesisTime}`
+        const message = `L1 block ${number} has timestamp ${timestamp}, before the beacon chain's genesis at ${rule.genesisTime}`
         throw new BeaconError('beacon-bad-answer', message)
       }
       return Math.floor((timestamp - rule.genesisTime) / rule.secondsPerSlot)

@@ -32,7 +32,7 @@ async function startProxy(): Promise<RpcProxy> {
 }
 
 function start(urls: readonly string[], options: Partial<L1Options> = {}) {
-  // The chain's blocks are of now.
+  // The blocks of the chain have current timestamps.
   const clock = new ManualClock(Date.now())
   const lines: string[] = []
   const logger = createLogger({ level: 'info', format: 'logfmt', color: false, write: (line) => lines.push(line) })
@@ -53,7 +53,7 @@ const blockAt = async (l1: ReturnType<typeof start>['l1'], number: number) => {
   return block
 }
 
-/** Advances by a look's interval, again for as long as a look is still under way when the next one would be due. */
+/** Advances by the head check's interval. Repeats while a check is still pending at the next due time. */
 const passTimeUntil = (clock: ManualClock, active: () => string | undefined, url: string) =>
   expect
     .poll(async () => {
@@ -70,7 +70,7 @@ describe('several L1 endpoints', () => {
     expect(second.calls).toEqual([])
     first.fault = fault
     expect((await l1.client.transactions(hash)).transactions.length).toBe(1)
-    // One failure may be bad luck.
+    // A single failure is tolerated.
     expect(active()).toBe(first.url)
     expect((await l1.client.receipts(hash)).receipts.length).toBe(1)
     expect((await blockAt(l1, 4)).number).toBe(4)
@@ -144,7 +144,7 @@ describe('several L1 endpoints', () => {
     void l1.run(signal, () => {})
     await clock.advance(15_000)
     await expect.poll(active).toBe(current.url)
-    expect(l1.states()[0]?.problem?.message).toMatch(/its head, block 0, is \d+ s behind that of another one/)
+    expect(l1.states()[0]?.problem?.message).toMatch(/its head, block 0, is \d+ s behind the head of another endpoint/)
   })
 
   it('fail together with the error of the first', async () => {
@@ -176,7 +176,7 @@ describe('the check at the start', () => {
     const { l1, clock, active, signal, lines } = start([silent.url, well.url])
     await l1.check(check)
     expect(active()).toBe(well.url)
-    expect(lines.join()).toContain('L1 endpoint is left aside until it answers')
+    expect(lines.join()).toContain('L1 endpoint unused until it answers')
     silent.calls.length = 0
     await blockAt(l1, 1)
     expect(silent.calls).toEqual([])
@@ -209,7 +209,7 @@ describe('an L1 endpoint by WebSocket', () => {
     void l1.run(controller.signal, () => {
       heads += 1
     })
-    /** Until one is told of: the subscription may just be under way. */
+    /** Mines until a block is reported: the subscription may still be pending. */
     const mineUntilTold = (before: number) =>
       expect
         .poll(async () => {

@@ -23,49 +23,49 @@ export interface L1Modules {
 }
 
 export interface L1Options extends L1ClientOptions {
-  /** http, https, ws or wss; the first one is preferred. Each has limits and caches of its own. */
+  /** http, https, ws or wss. The first URL is preferred. Each endpoint has its own limits and caches. */
   urls: readonly string[]
-  /** Between looks at the heads of those that are not in use. Default 15 s. */
+  /** Interval between head checks of all endpoints. Default 15 s. */
   lookIntervalMs?: number
 }
 
-/** One of several, by itself. */
 export interface L1Endpoint {
-  /** As given, with what may be secret. */
+  /** As configured; may contain secrets. */
   url: string
   client: L1Client
-  /** For what the client does not read. */
+  /** For methods that the client does not cover. */
   rpc: Pick<RpcClient, 'request' | 'batch'>
 }
 
 export interface L1 {
-  /** All endpoints as one. */
+  /** All endpoints, combined into one client. */
   client: L1Client
   /**
-   * For calls that belong together: one endpoint answers all. Another is asked where none came, or none that can be read. A
-   * JSON-RPC error is an answer.
+   * Runs several calls on one endpoint. If the endpoint fails or returns an unreadable answer, the next endpoint is
+   * tried. A JSON-RPC error counts as an answer.
    */
   ask: AskL1<L1Endpoint>
   /**
-   * Has each endpoint looked at, and asks none that has not passed. Throws the first one's error when none passes, and
-   * UsageErrors in any case: they are the operator's. Who did not answer is checked again before it is asked.
+   * Checks each endpoint. An endpoint that fails the check is not used until it passes; it is checked again before use.
+   * Throws the first endpoint's error if no endpoint passes. Always throws UsageErrors, because the operator must fix
+   * them.
    */
   check(check: (endpoint: L1Endpoint) => Promise<void>): Promise<void>
   states(): L1EndpointState[]
-  /** How the endpoint answers that requests go to first. */
+  /** The state of the endpoint that requests go to first. */
   activeEndpoint(): EndpointState
   /**
-   * Looks after the endpoints until the signal aborts: listens for new heads where an endpoint tells of them (WebSocket),
-   * and calls `onNewHead` at each; watches the heads of all where there are several.
+   * Runs until the signal aborts. Subscribes to new heads at WebSocket endpoints and calls `onNewHead` for each. With
+   * several endpoints, also checks the heads of all.
    */
   run(signal: AbortSignal, onNewHead: () => void): Promise<void>
   close(): Promise<void>
 }
 
 const LOOK_MS = 15_000
-/** An endpoint whose head is older than another's by more is not in step: five slots of Ethereum. */
+/** An endpoint lags if its head is older than another head by more than this: five slots of Ethereum. */
 const MAX_LAG_S = 60
-/** A head from the future tells nothing of others. */
+/** A head further in the future is ignored when the newest head is determined. */
 const MAX_AHEAD_S = 30
 const resubscribeMs = exponentialBackoff(1_000, 30_000, 250)
 
@@ -76,29 +76,29 @@ export function createL1({ clock, logger, registry, observer }: L1Modules, optio
     const transport = { url, observer: watch.observer }
     const socket = /^wss?:/.test(url) ? createWebSocketRpcClient(transport) : undefined
     const rpc: RpcClient = socket ?? createRpcClient(transport)
-    // What may be shown of two addresses can be the same.
+    // Two addresses may be equal after secrets are removed.
     const isTwin = urls.some((other, at) => at < index && redact(other) === redact(url))
     const name = isTwin ? `${redact(url)} #${index + 1}` : redact(url)
     return { name, url, rpc, socket, watch, client: createL1Client({ rpc, logger, clock }, clientOptions) }
   })
   const names = endpoints.map(({ name }) => name)
-  /** What an endpoint has to pass before it is asked for anything; they are those that have not. */
+  /** The checks of endpoints that have not passed yet. */
   const unchecked = new Map<number, () => Promise<void>>()
   const { counter, watchedByLabel } = createMetricMakers(registry, 'devium_l1_endpoint_')
-  const switches = counter('switches_total', 'Times that requests went over to another L1 endpoint', ['from', 'to'])
+  const switches = counter('switches_total', 'Number of switches to another L1 endpoint', ['from', 'to'])
   const choice = createEndpointChoice(names, {
     clock,
     onChange(event) {
       const [from = '', to = ''] = [names[event.from], names[event.to]]
       switches.inc({ from, to })
-      if (event.kind === 'returned') logger.info('Returned to an L1 endpoint that is well again', { from, to })
+      if (event.kind === 'returned') logger.info('Returned to an L1 endpoint that is healthy again', { from, to })
       else logger.warn('Left an L1 endpoint', { from, to, why: event.why })
     },
   })
   watchedByLabel('gauge', 'active', '1 for the L1 endpoint that requests go to first', 'endpoint', () =>
     Object.fromEntries(choice.states().map(({ url, active }) => [url, active ? 1 : 0])),
   )
-  watchedByLabel('gauge', 'ok', '1 for an L1 endpoint that nothing is known to be wrong with', 'endpoint', () =>
+  watchedByLabel('gauge', 'ok', '1 for an L1 endpoint without a known problem', 'endpoint', () =>
     Object.fromEntries(choice.states().map(({ url, problem }) => [url, problem === undefined ? 1 : 0])),
   )
 
@@ -109,7 +109,7 @@ export function createL1({ clock, logger, registry, observer }: L1Modules, optio
     unchecked.delete(index)
     choice.include(index)
   }
-  /** Heads of all, and what follows from them. */
+  /** Reads the heads of all endpoints and updates their health. */
   const look = async (): Promise<void> => {
     const heads = await Promise.all(
       endpoints.map(async ({ client }, index): Promise<L1BlockInfo | undefined> => {
@@ -120,9 +120,9 @@ export function createL1({ clock, logger, registry, observer }: L1Modules, optio
           return head
         } catch (error) {
           const err = describeError(error)
-          // Said once: it is looked at again and again.
+          // Logs the same error once, because the check repeats.
           if (error instanceof UsageError && choice.states()[index]?.problem?.message !== err)
-            logger.error('L1 endpoint is of no use, it is passed over', { url: names[index], err })
+            logger.error('L1 endpoint cannot be used and is skipped', { url: names[index], err })
           report(choice, index, error)
           return undefined
         }
@@ -134,7 +134,7 @@ export function createL1({ clock, logger, registry, observer }: L1Modules, optio
       if (head === undefined) continue
       const lagS = newest - head.timestamp
       if (lagS > MAX_LAG_S)
-        choice.lags(index, `its head, block ${head.number}, is ${lagS} s behind that of another one`)
+        choice.lags(index, `its head, block ${head.number}, is ${lagS} s behind the head of another endpoint`)
       else choice.foundWell(index)
     }
   }
@@ -144,7 +144,7 @@ export function createL1({ clock, logger, registry, observer }: L1Modules, optio
       await look()
     }
   }
-  /** Subscribes again whenever the connection ends; meanwhile polling goes on. */
+  /** Subscribes again whenever the connection closes. Polling continues in the meantime. */
   const listen = async (
     index: number,
     socket: WebSocketRpcClient,
@@ -166,7 +166,7 @@ export function createL1({ clock, logger, registry, observer }: L1Modules, optio
         failures += 1
         if (failures === 1 && !signal.aborted) {
           const fields = { url: names[index], err: describeError(error) }
-          logger.info('L1 endpoint does not tell of new heads: they are polled until it does', fields)
+          logger.info('L1 endpoint does not notify of new heads: polling until it does', fields)
         }
       }
       await sleep(clock, resubscribeMs(Math.max(1, failures)), signal)
@@ -194,7 +194,7 @@ export function createL1({ clock, logger, registry, observer }: L1Modules, optio
         if (endpoint === undefined) continue
         unchecked.set(index, () => check(endpoint))
         choice.exclude(index, describeError(error))
-        logger.warn('L1 endpoint is left aside until it answers', { url: names[index], err: describeError(error) })
+        logger.warn('L1 endpoint unused until it answers', { url: names[index], err: describeError(error) })
       }
     },
     states: () => choice.states(),
@@ -222,7 +222,7 @@ export function createL1({ clock, logger, registry, observer }: L1Modules, optio
   }
 }
 
-/** Of calls by hand: an endpoint's fault is that it does not answer, or not what can be read. */
+/** For direct calls: an endpoint fails if it does not answer or if its answer is unreadable. */
 function isAnswerOrOurs(error: unknown): boolean {
   return !(error instanceof RpcTransportError || error instanceof DecodeError || error instanceof L1Error)
 }

@@ -1,43 +1,43 @@
 import type { Clock } from '../../lib/clock.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
 
-/** What an operator may want to know of an L1 endpoint. */
 export interface L1EndpointState {
-  /** Address without what may be secret. */
+  /** Address without secrets. */
   url: string
-  /** Whether requests go to it first. */
   active: boolean
-  /** What is wrong with it, and since when. */
+  /** The problem, and since when it lasts. */
   problem?: { message: string; sinceMs: number }
 }
 
-/** Which of several endpoints is asked first. The one named first is preferred wherever it is well. */
+/** Decides which endpoint gets a request first. The first configured endpoint is preferred while it is healthy. */
 export interface EndpointChoice {
   readonly active: number
-  /** The active one, then those that are well, then the rest; each in the order that they were named. Without excluded ones. */
+  /**
+   * The active endpoint, then the healthy ones, then the rest, each group in the configured order. Excluded endpoints
+   * are missing.
+   */
   order(): number[]
-  /** An answer came. */
   worked(index: number): void
-  /** None came, or an error; one alone may be bad luck. */
+  /** The endpoint failed or did not answer. A single failure is tolerated. */
   failed(index: number, message: string): void
-  /** It gave what cannot be true: it is left at once, for some time. */
+  /** The endpoint returned data that fail verification. It is not used for LIAR_MS. */
   lied(index: number, message: string): void
-  /** Its head is older than those of others. */
+  /** The endpoint's head is older than the heads of others. */
   lags(index: number, message: string): void
-  /** Not to be asked at all, until it is included: it may be of another chain. */
+  /** Do not use the endpoint until it is included: it may be of another chain. */
   exclude(index: number, message: string): void
   include(index: number): void
-  /** Found well by a look at its head. Twice in a row brings requests back to it from one that was named later. */
+  /** A head check succeeded. After two in a row, requests return to this endpoint from a less preferred one. */
   foundWell(index: number): void
   states(): L1EndpointState[]
 }
 
-/** Failures in a row after which an endpoint is left. */
+/** Failures in a row after which requests switch to another endpoint. */
 const FAILURES_TO_LEAVE = 2
 const LIAR_MS = 300_000
 const LAG_MS = 60_000
 const failedMs = exponentialBackoff(10_000, 300_000)
-/** Looks in a row that must find an endpoint well before requests return to it. */
+/** Successful head checks in a row before requests return to an endpoint. */
 const LOOKS_TO_RETURN = 2
 
 export type ChoiceEvent =
@@ -104,7 +104,7 @@ export function createEndpointChoice(
       if (endpoint === undefined) return
       note(index, message)
       endpoint.failuresInRow += 1
-      // Of many calls that were under way together, all fail.
+      // Concurrent calls all fail at once, but count as one failure.
       if (endpoint.failuresInRow < FAILURES_TO_LEAVE || isAvoided(index)) return
       endpoint.timesLeft += 1
       leave(index, failedMs(endpoint.timesLeft), message)

@@ -3,7 +3,10 @@ import { L1Error } from '../errors.ts'
 import type { L1Client } from '../types.ts'
 import type { EndpointChoice } from './endpointChoice.ts'
 
-/** Does `operation` with one endpoint after the other until one can. `isAnswer`: false where another may know better. */
+/**
+ * Runs `operation` on one endpoint after the other until one succeeds. `isAnswer` returns false if another endpoint may
+ * know better.
+ */
 export type AskL1<Endpoint> = <T>(
   operation: (endpoint: Endpoint) => Promise<T>,
   isAnswer?: (result: T) => boolean,
@@ -11,7 +14,7 @@ export type AskL1<Endpoint> = <T>(
 
 const always = () => true
 
-/** @param isFinal whether an error is the answer of any endpoint, or that of the caller */
+/** @param isFinal whether the error would be the same at every endpoint, or is the caller's own */
 export function createAsk<Endpoint>(
   endpoints: readonly Endpoint[],
   choice: EndpointChoice,
@@ -46,8 +49,9 @@ export function createAsk<Endpoint>(
 }
 
 /**
- * Several L1 endpoints as one. What the first one fails at, or gives wrongly, another is asked for; and what it does not
- * know by its hash as well, since the others may be ahead of it. An answer that fails all checks makes its endpoint a liar.
+ * Combines several L1 endpoints into one client. If the first endpoint fails or returns wrong data, the next is tried.
+ * This also holds for a block that it does not know by hash, because another endpoint may be ahead. An endpoint whose
+ * answer fails verification is not used for some time.
  */
 export function createPooledClient(clients: readonly L1Client[], choice: EndpointChoice): L1Client {
   const only = clients.length === 1 ? clients[0] : undefined
@@ -57,7 +61,7 @@ export function createPooledClient(clients: readonly L1Client[], choice: Endpoin
 
   return {
     blockInfoByHash: (hash) => ask((client) => client.blockInfoByHash(hash), isThere),
-    // Whether there is one is for the endpoint to say that tells of the head.
+    // Only the endpoint that reported the head decides whether the number exists.
     blockInfoByNumber: (number) => ask((client) => client.blockInfoByNumber(number)),
     blockInfoByLabel: (label) => ask((client) => client.blockInfoByLabel(label)),
     transactions: (hash) => ask((client) => client.transactions(hash)),
@@ -80,7 +84,7 @@ export function createPooledClient(clients: readonly L1Client[], choice: Endpoin
   }
 }
 
-/** To the choice, what an endpoint did wrong. */
+/** Reports an endpoint's error to the choice. */
 export function report(choice: EndpointChoice, index: number, error: unknown): void {
   const message = describeError(error)
   const isLie = error instanceof DecodeError || (error instanceof L1Error && error.code === 'l1-bad-answer')

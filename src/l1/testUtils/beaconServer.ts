@@ -10,7 +10,7 @@ export interface ServedBlob {
   proof: Uint8Array
 }
 
-/** What a beacon server does with a request for blobs; undefined: the answer is given as it should be. */
+/** Replaces the server's answer to a request for blobs; undefined: no fault. */
 export type BeaconFault = (response: ServerResponse, slot: number) => void
 
 export interface BeaconServer {
@@ -19,16 +19,16 @@ export interface BeaconServer {
   slots: Map<number, ServedBlob[]>
   form: 'blobs' | 'sidecars'
   fault: BeaconFault | undefined
-  /** Of every answer, where it gives one. */
+  /** The status code of all answers; undefined: answer normally. */
   busy: () => number | undefined
-  /** Whether it gives all blobs of the block, whatever is asked for. */
+  /** Whether it returns all blobs of the block, whatever is requested. */
   givesAll: boolean
-  /** Of every request. */
+  /** All received requests. */
   requests: { path: string; headers: IncomingHttpHeaders }[]
   /** Undefined: 404. */
   genesisTime: number | undefined
   secondsPerSlot: number | undefined
-  /** Further members of the spec. */
+  /** Additional members of the spec. */
   spec: Readonly<Record<string, unknown>>
   /** The answer to `node/syncing`; undefined: 404. */
   slotsBehind: number | undefined
@@ -36,7 +36,7 @@ export interface BeaconServer {
   stop(): Promise<void>
 }
 
-/** A beacon node's HTTP, which does what a test wants. */
+/** An HTTP beacon server whose behaviour a test controls. */
 export async function startBeaconServer(): Promise<BeaconServer> {
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '', 'http://localhost')
@@ -91,7 +91,7 @@ export function json(response: ServerResponse, status: number, body: object): vo
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-/** As a server gives blobs. */
+/** The JSON form in which a server returns blobs. */
 function dataOf(beacon: Pick<BeaconServer, 'form' | 'givesAll'>, blobs: ServedBlob[], wanted: string[]): object {
   if (beacon.form === 'sidecars') {
     return blobs.map(({ blob, commitment, proof }, index) => ({
@@ -106,7 +106,7 @@ function dataOf(beacon: Pick<BeaconServer, 'form' | 'givesAll'>, blobs: ServedBl
     .map(({ blob }) => toHex(blob))
 }
 
-/** Blobs that differ in one byte each, with all that belongs to them. */
+/** Blobs that differ in one byte, with their commitments, proofs and hashes. */
 export async function makeBlobs(kzg: Kzg, count: number): Promise<ServedBlob[]> {
   const blobs = Array.from({ length: count }, (_, index) => {
     const blob = new Uint8Array(131_072)

@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net'
 type Call = { id: unknown; method: string; params: unknown[] }
 type Answer = { id: unknown; result?: unknown; error?: unknown }
 
-/** An L1 endpoint between a client and a real one, which does what a test wants. */
+/** A proxy between a client and a real L1 endpoint. A test can change its answers. */
 export interface RpcProxy {
   url: string
   fault: 'none' | 'down' | 'hangs' | 'status'
-  /** Changes what is answered; gets each call with its right result. */
+  /** Changes an answer: called with each call and its correct result. */
   change: ((method: string, result: unknown, params: readonly unknown[]) => unknown) | undefined
-  /** Methods that were called. */
+  /** The called methods. */
   calls: string[]
   stop(): Promise<void>
 }
