@@ -3,15 +3,15 @@ import { readFileSync, statSync } from 'node:fs'
 import { describeError, isErrno, UsageError } from '../lib/errors.ts'
 import { createSecretFile } from '../lib/jwt.ts'
 
-/** What a client may do that shows no token. */
+/** What a client without a token may do. */
 export interface TokenAccess {
-  /** Absent: there is none, and nobody may change anything. */
+  /** Absent: no token exists, and no client may call a changing method. */
   token: string | undefined
   /** Reading needs the token, too. */
   guardsReading: boolean
 }
 
-/** Whether an Authorization header shows the token (RFC 6750, section 2.1). How long that takes says nothing about it. */
+/** Checks an Authorization header for the token (RFC 6750, section 2.1), in constant time. */
 export function createTokenCheck({ token }: TokenAccess): (authorization: string | undefined) => boolean {
   if (token === undefined) return () => false
   const expected = digest(token)
@@ -25,12 +25,12 @@ function digest(token: string): Uint8Array {
   return createHash('sha256').update(token).digest()
 }
 
-/** Fewer characters can be guessed. */
+/** A shorter token can be guessed. */
 const MIN_TOKEN_LENGTH = 16
 
 /**
- * Reads a token from a file that nobody but its owner may read; with `create`, one that is missing is made. Throws UsageError
- * naming the file.
+ * Reads a token from a file that only its owner may read. With `create`, a missing file is created with a new token.
+ * Throws UsageError that names the file.
  */
 export function loadToken(path: string, { create }: { create: boolean }): string {
   let text: string
@@ -38,7 +38,7 @@ export function loadToken(path: string, { create }: { create: boolean }): string
     text = readFileSync(path, 'utf8').trim()
     const mode = statSync(path).mode & 0o777
     if ((mode & 0o077) !== 0) {
-      throw new UsageError(`token file ${path} is open to others (mode ${mode.toString(8)}): chmod 600 ${path}`)
+      throw new UsageError(`other users may access token file ${path} (mode ${mode.toString(8)}): chmod 600 ${path}`)
     }
   } catch (cause) {
     if (cause instanceof UsageError) throw cause
@@ -47,7 +47,7 @@ export function loadToken(path: string, { create }: { create: boolean }): string
     }
     return createSecretFile(path, 'token file')
   }
-  // The content is a secret: it is not repeated in the message.
+  // The content is a secret, so the message does not repeat it.
   if (text.length < MIN_TOKEN_LENGTH || !/^[\x21-\x7e]+$/.test(text)) {
     throw new UsageError(`token file ${path} must hold at least ${MIN_TOKEN_LENGTH} characters without spaces`)
   }

@@ -5,21 +5,21 @@ import { concatBytes } from '../lib/bytes.ts'
 import { createSlots } from '../lib/slots.ts'
 
 /**
- * A body of megabytes takes several times as much until it is answered. The server reads one large body of unauthenticated
- * clients at a time, while the others wait in their sockets.
+ * While it is processed, a body of megabytes takes several times its size in memory. The server therefore reads one
+ * large body of unauthenticated clients at a time. The other bodies wait in their sockets.
  */
 export const LARGE_BODY_BYTES = 256 * 1024
 const MAX_WAITING_BODIES = 64
 
-/** The environment of the calls' route. */
+/** The Hono environment of the call route. */
 export interface CallEnv {
   Bindings: HttpBindings
   Variables: { body: string | Uint8Array }
 }
 
 /**
- * Reads the body of a call: a text, or bytes where it is large. A body beyond `maxBytes` is refused with 413, and a large one
- * with 503 where too many wait already.
+ * Reads the body of a call: a string, or bytes if it is large. Responds 413 to a body longer than `maxBytes`. Responds
+ * 503 to a large body if too many are already waiting.
  */
 export function readBody(maxBytes: number, maxLargeAtOnce = 1): MiddlewareHandler<CallEnv> {
   const largeBodies = createSlots(maxLargeAtOnce)
@@ -47,7 +47,7 @@ export function readBody(maxBytes: number, maxLargeAtOnce = 1): MiddlewareHandle
       context.set('body', body.take())
       return next()
     }
-    // The length of a body in chunks shows as it comes.
+    // A chunked body shows its length only while it is read.
     const isShort = incoming.headers['content-length'] === undefined && (await body.readUpTo(shortBytes))
     if (isShort) return readLarge()
     if (largeBodies.waiting < MAX_WAITING_BODIES) return largeBodies.run(readLarge)
@@ -69,7 +69,7 @@ class LongBody {
     this.rest = incoming.iterator({ destroyOnReturn: false })
   }
 
-  /** Whether the body has ended. */
+  /** Returns whether the body has ended. */
   async readUpTo(maxBytes: number): Promise<boolean> {
     while (this.length <= maxBytes) {
       const { done, value } = await this.rest.next()
@@ -86,7 +86,7 @@ class LongBody {
     return concatBytes(...chunks)
   }
 
-  /** The server passes over what is left. */
+  /** Drops the chunks and lets the server skip the rest. */
   async leave(): Promise<void> {
     this.chunks = []
     await this.rest.return?.()

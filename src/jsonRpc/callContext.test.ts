@@ -12,7 +12,7 @@ it('makes no timer for a call that does not look at its signal', () => {
   expect(context.isOver()).toBe(false)
   vi.advanceTimersByTime(60_000)
   expect(context.isOver()).toBe(true)
-  // A signal that is asked for late is no later for that.
+  // The signal respects the original deadline even if it is created late.
   const { signal } = context
   vi.advanceTimersByTime(0)
   expect(signal.aborted).toBe(true)

@@ -2,46 +2,52 @@ import type { Hex } from '../lib/hex.ts'
 import type { Pieces } from './pieces.ts'
 import { JsonRpcError, RPC_METHOD_NOT_FOUND } from './types.ts'
 
-/** Where notifications go: a connection that stays open. */
+/** Receives notifications: a connection that stays open. */
 export interface Subscriber {
   /**
-   * Begins a subscription and returns its id; what `start` is given sends a notification's content, written already. The
-   * function that `start` returns is called when it ends. Throws JsonRpcError when the connection has too many.
+   * Starts a subscription and returns its id. `start` gets a function that sends the content of one notification, as
+   * JSON text. The function that `start` returns is called when the subscription ends. Throws JsonRpcError if the
+   * connection has too many subscriptions.
    */
   subscribe(start: (notify: (content: string | Uint8Array) => void) => () => void): Hex
-  /** False when there is no such subscription. */
+  /** Returns false if the subscription does not exist. */
   unsubscribe(id: Hex): boolean
 }
 
-/** For methods that want one; throws geth's error where the client cannot be told of anything later (`rpc/errors.go`). */
+/**
+ * Returns the subscriber. Throws geth's error if the client's transport cannot receive notifications (`rpc/errors.go`).
+ */
 export function requireSubscriber({ subscriber }: Pick<RpcContext, 'subscriber'>): Subscriber {
   if (subscriber === undefined) throw new JsonRpcError(RPC_METHOD_NOT_FOUND, 'notifications not supported')
   return subscriber
 }
 
-/** What a handler may see of the request besides its parameters. */
+/** The part of a request that a handler sees, in addition to the parameters. */
 export interface RpcContext {
-  /** Aborts when the client goes away or the call's time is over. Made when it is first asked for. */
+  /** Aborts when the client disconnects or the call times out. Created on first access. */
   readonly signal: AbortSignal
-  /** Whether the signal has aborted, or would have if it had been asked for. */
+  /** Whether the signal has aborted, or would have aborted if it existed. */
   isOver(): boolean
-  /** The web page that calls, where it is a stranger's. */
+  /** The calling web page's origin, if the page is not trusted. */
   readonly foreignOrigin?: string | undefined
-  /** The client shows no token, where one is needed to change something. */
+  /** True if the client has no token but needs one to change something. */
   readonly lacksToken?: boolean | undefined
-  /** Absent where the client cannot be told of anything later. */
+  /** Absent if the client's transport cannot receive notifications. */
   readonly subscriber?: Subscriber | undefined
-  /** Absent where an answer leaves as a whole. */
+  /** Absent if an answer must be sent as a whole. */
   readonly sendPart?: SendPart | undefined
 }
 
-/** Sends the begin of a long answer before its end is there; resolves when the client has read most of it, or the call is over. */
+/**
+ * Sends the first part of a long answer before the rest exists. Resolves when the client has read most of it, or when
+ * the call is over.
+ */
 export type SendPart = (part: Pieces) => Promise<void>
 
 export interface CallContextOptions {
-  /** From now on. */
+  /** Counted from now. */
   timeoutMs: number
-  /** Aborts when the client goes away; asked for only along with the context's own signal. */
+  /** Aborts when the client disconnects. Called only when the context's own signal is created. */
   clientGone?: () => AbortSignal
   foreignOrigin?: string | undefined
   lacksToken?: boolean | undefined
@@ -49,20 +55,21 @@ export interface CallContextOptions {
   sendPart?: SendPart | undefined
 }
 
-/** A context for one request; `end` is called when its answer is complete. */
+/** The context of one request. Call `end` when the answer is complete. */
 export interface CallContext extends RpcContext {
   end(): void
 }
 
 /**
- * Most methods answer at once and never look at the signal. With a timer for each request, which outlives it by a minute, a
- * busy server would hold hundreds of thousands of them: so the clock is read instead, and a timer made where one is needed.
+ * Most methods answer at once and never use the signal. A timer for each request would outlive the request by up to a
+ * minute, and a busy server would hold hundreds of thousands of timers. So the context compares the clock, and creates
+ * a timer only with the signal.
  */
 export function createCallContext(options: CallContextOptions): CallContext {
   return new LazyCallContext(options)
 }
 
-/** A class: an object of closures takes several times as long to make. */
+/** A class, because an object of closures takes several times as long to create. */
 class LazyCallContext implements CallContext {
   readonly foreignOrigin: string | undefined
   readonly lacksToken: boolean | undefined
@@ -97,7 +104,7 @@ class LazyCallContext implements CallContext {
 
 function makeSignal(timeoutMs: number, clientGone: AbortSignal | undefined): { signal: AbortSignal; end(): void } {
   const controller = new AbortController()
-  const timeOut = () => controller.abort(new DOMException('the call has had its time', 'TimeoutError'))
+  const timeOut = () => controller.abort(new DOMException('the call has timed out', 'TimeoutError'))
   const timer = setTimeout(timeOut, timeoutMs).unref()
   const leave = () => controller.abort(clientGone?.reason)
   if (clientGone?.aborted) leave()

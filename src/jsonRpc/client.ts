@@ -6,7 +6,7 @@ import { createJwt } from '../lib/jwt.ts'
 import { redact, targetOf } from './credentials.ts'
 import { JsonRpcError, type JsonValue } from './types.ts'
 
-/** The transport failed: nothing answered, or not with JSON-RPC. Always temporary. */
+/** The transport failed: no answer arrived, or the answer is not JSON-RPC. Always temporary. */
 export class RpcTransportError extends DeviumError<'rpc-transport' | 'rpc-timeout'> {
   override readonly name = 'RpcTransportError'
 }
@@ -21,33 +21,35 @@ export interface RequestOptions {
   timeoutMs?: number | undefined
 }
 
-/** Narrow interface that consumers take. Parameters must be JSON values; results are unchecked JSON. */
+/** The interface that consumers use. Parameters must be JSON values. Results are unchecked JSON. */
 export interface RpcClient {
-  /** The address without what may be secret. */
+  /** The address without secrets. */
   readonly url: string
   request(method: string, params: readonly unknown[], options?: RequestOptions): Promise<unknown>
-  /** One HTTP request; answers in the order of the calls, an error of one call as JsonRpcError in its place. */
+  /** One HTTP request. Results are in the order of the calls. A failed call gives a JsonRpcError at its place. */
   batch(calls: readonly RpcCall[], options?: RequestOptions): Promise<(JsonValue | JsonRpcError)[]>
   close(): Promise<void>
 }
 
-/** Hears of each call, those of a batch one by one; for metrics. */
+/** Observes each call, including each call of a batch; for metrics. */
 export interface RpcClientObserver {
   onRequest(method: string, paramsBytes: number): void
-  /** Undefined: nothing answered, or not with JSON-RPC. Calls of a batch share the bytes of its answer. */
+  /**
+   * Undefined: no answer arrived, or the answer is not JSON-RPC. The calls of a batch share the bytes of its answer.
+   */
   onEnd(method: string, seconds: number, answer: { resultBytes: number } | { errorCode: number } | undefined): void
 }
 
 export interface RpcClientOptions {
-  /** User and password in it are sent as authorization, unless there is another one. */
+  /** User and password of the URL become the authorization header, unless `headers` has one. */
   url: string
-  /** Signs each request as the Engine API demands. */
+  /** Adds the Engine API's JWT to each request. */
   jwtSecret?: Uint8Array
   headers?: Record<string, string>
-  /** PEM texts: whom to trust instead of the system's authorities, and who this client is. */
+  /** PEM texts: the trusted authority instead of the system's, and this client's certificate and key. */
   tls?: { ca: string; cert: string; key: string }
   timeoutMs?: number
-  /** Bytes of an answer that are read before it is refused. */
+  /** A longer answer is rejected. */
   maxResponseBytes?: number
   clock?: Clock
   observer?: RpcClientObserver
@@ -57,8 +59,8 @@ const DEFAULT_TIMEOUT_MS = 10_000
 const DEFAULT_MAX_RESPONSE_BYTES = 256 * 1024 * 1024
 
 /**
- * JSON-RPC over HTTP with kept-alive connections (undici: a fifth of fetch's CPU a call). The library, 10 MB, is loaded with
- * the first request: an execution client may never make one.
+ * JSON-RPC over HTTP with keep-alive (undici takes a fifth of fetch's CPU time for a call). undici takes 10 MB and is
+ * loaded with the first request, because an execution client may never send one.
  */
 export function createRpcClient(options: RpcClientOptions): RpcClient {
   const { clock = systemClock, timeoutMs = DEFAULT_TIMEOUT_MS } = options
@@ -82,7 +84,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
   const authorization = (): Record<string, string> => {
     if (options.jwtSecret === undefined) return {}
     const now = unixSeconds(clock)
-    // A token is good for a minute; signing one for every call would cost as much as the call.
+    // A token is valid for a minute. Signing a token for every call would cost as much as the call.
     if (token === undefined || Math.abs(now - token.issuedAt) > 30) {
       token = { value: createJwt(options.jwtSecret, now), issuedAt: now }
     }
@@ -104,7 +106,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
         signal,
       })
       const text = await response.body.text()
-      // A server that is busy may say so in any form.
+      // A busy server may report it in any format.
       const isRpc = text.startsWith('{') || text.startsWith('[')
       if (response.statusCode !== 200 && (!isRpc || isBusyStatus(response.statusCode))) {
         throw new RpcTransportError(
@@ -133,7 +135,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     const envelopeBytes = `{"jsonrpc":"2.0","id":${id},"result":}`.length
     return { id, method, body, paramsText, envelopeBytes }
   }
-  /** Sends, and tells the observer of it; `read` gives what became of each call. */
+  /** Sends the calls and notifies the observer. `read` returns the outcome of each call. */
   const send = async <T extends readonly unknown[]>(
     calls: readonly PreparedCall[],
     what: string,
@@ -199,7 +201,7 @@ interface PreparedCall {
   method: string
   body: string
   paramsText: string
-  /** Of an answer, beside the result. */
+  /** Bytes of an answer in addition to the result. */
   envelopeBytes: number
 }
 
@@ -229,7 +231,7 @@ function unwrap(answer: unknown, what: string): unknown {
   return answer.result
 }
 
-/** It answered, but not with the answers to a batch. */
+/** Whether the server answered, but rejected the batch. */
 export function isBatchRefusal(error: unknown): boolean {
   if (error instanceof JsonRpcError) return true
   if (!(error instanceof RpcTransportError) || error.code !== 'rpc-transport') return false

@@ -56,7 +56,7 @@ it("counts calls, what they sent and got, and errors, under op-node's names", as
   expect(await lines('requests_total{rpc="engine-api",method="echo"')).toEqual([
     'x_rpc_client_requests_total{rpc="engine-api",method="echo"} 2',
   ])
-  // Nobody answered.
+  // No answer arrived.
   expect(await lines('responses_total{rpc="engine-api",method="echo"')).toEqual([
     'x_rpc_client_responses_total{rpc="engine-api",method="echo",error="<nil>"} 1',
   ])

@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client'
 import { createMetricMakers } from '../lib/metricMakers.ts'
 import type { RpcClientObserver } from './client.ts'
 
-/** op-node's metrics of its RPC clients, as since 2026; `rpc` tells them apart: `l1`, `engine-api`. */
+/** op-node's metrics of its RPC clients (2026). The label `rpc` distinguishes the clients: `l1`, `engine-api`. */
 export function createRpcClientMetrics(registry: Registry, prefix: string): (rpc: string) => RpcClientObserver {
   const { counter, histogram } = createMetricMakers(registry, `${prefix}_rpc_client_`)
   const labels = ['rpc', 'method'] as const

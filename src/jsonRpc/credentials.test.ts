@@ -10,9 +10,9 @@ describe('targetOf', () => {
     ['https://user@h/', 'https://h/', basic('user:')],
     ['http://:pass@h/', 'http://h/', basic(':pass')],
     ['ws://us%40er:p%3Aa%2Fss@h:1/', 'ws://h:1/', basic('us@er:p:a/ss')],
-    // As text, and as the bytes of UTF-8.
+    // Plain text, and percent-encoded UTF-8.
     ['http://ü:%E2%82%AC@h/', 'http://h/', basic('ü:€')],
-    // No UTF-8, and no escape: bytes stay as they are.
+    // Neither UTF-8 nor an escape: the bytes are kept.
     ['http://a:%ff%zz+@h/', 'http://h/', basic(Buffer.from('a:\xff%zz+', 'latin1'))],
     ['no address', 'no address', undefined],
   ])('%s', (address, url, authorization) => {

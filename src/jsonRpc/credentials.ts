@@ -1,12 +1,12 @@
-/** Where to connect, without user and password, and the headers of each request. */
+/** The address without user and password, and the headers of each request. */
 export interface Target {
   url: string
   headers: Record<string, string>
 }
 
 /**
- * User and password of an address go into a header (Basic, RFC 7617), as Go's client sends them. Another authorization
- * among `headers` wins. What is no address is left for the connection to refuse.
+ * Moves user and password of an address into a header (Basic, RFC 7617), as Go's client does. An authorization in
+ * `headers` takes precedence. An invalid address is returned as it is, and the connection will fail.
  */
 export function targetOf(address: string, headers: Readonly<Record<string, string>> = {}): Target {
   const url = URL.parse(address)
@@ -21,13 +21,13 @@ export function targetOf(address: string, headers: Readonly<Record<string, strin
   }
 }
 
-/** URL has written all that is not ASCII as the bytes of UTF-8; bytes that are no UTF-8 stay as they are. */
+/** URL percent-encodes non-ASCII characters as UTF-8. Bytes that are not UTF-8 are kept. */
 function percentDecoded(text: string): Buffer {
   const bytes = text.replace(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
   return Buffer.from(bytes, 'latin1')
 }
 
-/** An address often carries a key in user info, path or query: only scheme, host and port are ever shown. */
+/** Returns scheme, host and port only: user info, path or query of an address often contain a key. */
 export function redact(url: string): string {
   try {
     const { protocol, host } = new URL(url)

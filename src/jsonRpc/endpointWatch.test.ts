@@ -22,10 +22,10 @@ it('knows since when an endpoint answers nothing, and passes on what it hears', 
   nowMs = 3_000
   call(undefined)
   expect(state()).toMatchObject({ answeredAtMs: 1_000, silentSinceMs: 2_000, failures: 2 })
-  // Also an error is an answer.
+  // A JSON-RPC error counts as an answer.
   call({ errorCode: -32000 })
   expect(state()).toMatchObject({ answeredAtMs: 3_000, silentSinceMs: undefined, failures: 0 })
-  // One that hangs is silent before its call has failed.
+  // A hanging endpoint counts as silent before its call fails.
   observer.onRequest('eth_y', 2)
   nowMs = 7_900
   expect(state().silentSinceMs).toBeUndefined()

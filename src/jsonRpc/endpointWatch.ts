@@ -2,28 +2,28 @@ import type { Clock } from '../lib/clock.ts'
 import type { RpcClientObserver } from './client.ts'
 import { redact } from './credentials.ts'
 
-/** How an endpoint answers. */
+/** Whether an endpoint answers. */
 export interface EndpointState {
-  /** Address without what may be secret. */
+  /** Address without secrets. */
   url: string
-  /** Unix milliseconds of the last answer, an error of JSON-RPC included; undefined before the first. */
+  /** Unix time in milliseconds of the last answer, including JSON-RPC errors; undefined before the first answer. */
   answeredAtMs: number | undefined
-  /** Since when no call has been answered, one under way for long included; undefined while calls are. */
+  /** Since when no call has been answered, including a pending call that hangs; undefined while calls are answered. */
   silentSinceMs: number | undefined
-  /** Calls that were not answered since then. */
+  /** Number of unanswered calls since then. */
   failures: number
 }
 
-/** A call that takes longer has met an endpoint that hangs, and not only one that is busy. */
+/** A longer call means that the endpoint hangs rather than that it is busy. */
 const HUNG_MS = 5_000
 
-/** An observer of a client that knows whether its endpoint answers; what it hears is passed on to `next`. */
+/** A client observer that tracks whether the endpoint answers. It forwards all calls to `next`. */
 export function createEndpointWatch(
   { url, clock }: { url: string; clock: Clock },
   next?: RpcClientObserver,
 ): { observer: RpcClientObserver; state(): EndpointState } {
   const state: EndpointState = { url: redact(url), answeredAtMs: undefined, silentSinceMs: undefined, failures: 0 }
-  /** Calls under way, and since when none of them was answered. */
+  /** Pending calls, and since when none of them has been answered. */
   let pending = 0
   let waitingSinceMs = 0
   return {

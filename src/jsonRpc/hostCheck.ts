@@ -2,8 +2,8 @@ import { isIP } from 'node:net'
 import type { MiddlewareHandler } from 'hono'
 
 /**
- * Whether a request's Host header names one that is listed: a web page that lets its own name point to this machine (DNS
- * rebinding) gets no answer. Addresses instead of names are let through, as geth does (`node/rpcstack.go`).
+ * Checks the Host header against a list. This blocks DNS rebinding, where a web page's domain resolves to this machine.
+ * IP addresses are always allowed, as in geth (`node/rpcstack.go`).
  */
 export function createHostCheck(allowed: readonly string[]): (header: string | undefined) => boolean {
   const names = new Set(allowed.map((name) => name.toLowerCase()))
@@ -18,25 +18,25 @@ export function createHostCheck(allowed: readonly string[]): (header: string | u
   }
 }
 
-/** Refuses requests addressed to a host name that is not listed. */
+/** Rejects requests whose Host header is not allowed. */
 export function hostCheck(allowed: readonly string[]): MiddlewareHandler {
   const isAllowed = createHostCheck(allowed)
   return async (context, next) =>
     isAllowed(context.req.header('host')) ? next() : context.text('invalid host specified', 403)
 }
 
-/** The name or address in a Host header, without port and brackets. */
+/** The name or address of a Host header, without port and brackets. */
 function hostName(header: string): string {
   const bracketed = /^\[([^\]]*)\]/.exec(header)
   return (bracketed?.[1] ?? header.replace(/:\d*$/, '')).toLowerCase()
 }
 
-/** Whether that is an address, or the name, of this machine that others cannot reach. */
+/** Whether the host is a loopback address or name, which other machines cannot reach. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
-/** A server that only this machine can reach is never addressed by another name, so such a request is an attack. */
+/** On loopback, a request with another host name is an attack, so only `localhost` is allowed. */
 export function allowedHostsFor(host: string): string[] {
   return isLoopback(host) ? ['localhost'] : ['*']
 }

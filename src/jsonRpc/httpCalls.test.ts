@@ -31,7 +31,7 @@ async function serve(
   return { ...server, open, post }
 }
 
-/** What a test writes byte by byte. */
+/** A connection on which the test writes byte by byte. */
 class Connection {
   readonly socket: Socket
   private text = ''
@@ -48,7 +48,7 @@ class Connection {
     )
   }
 
-  /** All that came until it ends so. */
+  /** Reads until the text ends with `end`. */
   async until(end: string): Promise<string> {
     while (!this.text.includes(end)) await once(this.socket, 'data')
     const upTo = this.text.indexOf(end) + end.length
@@ -105,7 +105,7 @@ describe('calls over HTTP', () => {
     const connection = open()
     connection.head([`content-length: ${bytes.length}`])
     connection.socket.write(parts[0] ?? '')
-    // Both parts have been read by the time that another connection has its answer.
+    // Both parts have been read when another connection has its answer.
     const other = open()
     other.head(['content-length: 2'])
     other.socket.write('{}')
@@ -130,7 +130,7 @@ describe('calls over HTTP', () => {
 })
 
 describe('refused calls', () => {
-  /** More than waits in a socket for its reader. */
+  /** Longer than a socket's buffer. */
   const LONG = ' '.repeat(262_144)
 
   it.each<[string, Partial<RpcAppOptions>, Headers, number, string]>([
@@ -233,7 +233,7 @@ describe('large bodies', () => {
     for (let count = 0; count < 1 + 64; count++) await begin()
     const refused = inChunks(open(), '{"id":1,"method":"count"}'.padEnd(300_000))
     expect(await refused.until('at once')).toContain('HTTP/1.1 503')
-    // By then all of it has come.
+    // By then the whole body has arrived.
     expect(await inChunks(refused, ECHO).until(ECHOED)).toContain('HTTP/1.1 200')
     expect(calls).toBe(0)
   })
@@ -274,7 +274,7 @@ it('a call ends with its client', async () => {
   const signal = await begun.promise
   connection.socket.destroy()
   if (!signal.aborted) await once(signal, 'abort')
-  expect(signal.reason).toEqual(new Error('the client has gone'))
+  expect(signal.reason).toEqual(new Error('the client has disconnected'))
 })
 
 it('of answers that nobody reads the oldest are given up, past what all may hold', async () => {

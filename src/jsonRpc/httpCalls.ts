@@ -13,26 +13,26 @@ import type { RpcDispatcher } from './server.ts'
 
 export interface HttpCallOptions {
   dispatcher: RpcDispatcher
-  /** Demands the Engine API's bearer token. */
+  /** If set, requests need the Engine API's bearer token. */
   jwtSecret?: Uint8Array
-  /** Origins whose web pages count as our own, beside those of this machine (see foreignOrigin). */
+  /** Trusted origins of web pages, in addition to this machine's (see `foreignOrigin`). */
   trustedOrigins?: readonly string[]
   /** Absent: no token is needed. */
   access?: TokenAccess | undefined
   maxBodyBytes?: number
-  /** Time a call may take before its context aborts. */
+  /** Time limit of a call; then its context aborts. */
   timeoutMs?: number
   clock?: Clock
 }
 
 type Outgoing = HttpBindings['outgoing']
 
-/** geth's and op-node's limit for a request body. */
+/** The limit of geth and op-node for a request body. */
 const DEFAULT_MAX_BODY_BYTES = 5 * 1024 * 1024
 const DEFAULT_CALL_TIMEOUT_MS = 60_000
 const decoder = new TextDecoder()
 
-/** The route of JSON-RPC calls. What the headers forbid is refused before its body is read, which may have megabytes. */
+/** The route of JSON-RPC calls. Headers are checked before the body is read, because the body may have megabytes. */
 export function createCallRoute(options: HttpCallOptions): Hono<CallEnv> {
   const { dispatcher, jwtSecret, access, trustedOrigins = [], timeoutMs, clock = systemClock } = options
   const hasToken = access === undefined ? () => true : createTokenCheck(access)
@@ -72,7 +72,10 @@ export function createCallRoute(options: HttpCallOptions): Hono<CallEnv> {
   }
 }
 
-/** Browsers send any other type across origins without asking first: a web page could call admin methods on loopback. */
+/**
+ * Browsers send other content types to another origin without a preflight. Then a web page could call admin methods on
+ * loopback.
+ */
 const jsonOnly: MiddlewareHandler<CallEnv> = async (context, next) => {
   const isJson = /^application\/json\b/i.test(context.env.incoming.headers['content-type'] ?? '')
   return isJson ? next() : context.text('invalid content type, only application/json is supported', 415)
@@ -94,7 +97,7 @@ function requireToken(hasToken: (authorization: string | undefined) => boolean):
     hasToken(context.env.incoming.headers.authorization) ? next() : context.text('missing or wrong token', 401)
 }
 
-/** A call that waits for its answer does not hold its body. */
+/** Releases the body, so that a pending call does not keep it in memory. */
 function takeBody(context: Context<CallEnv>): string | Uint8Array {
   const { body } = context.var
   context.set('body', '')
@@ -106,7 +109,7 @@ function respond(outgoing: Outgoing, pieces: Pieces | undefined): Response {
   const [first, second] = pieces
   if (!outgoing.headersSent) {
     if (typeof first === 'string' && second === undefined) return new Response(first, { headers: JSON_TYPE })
-    // As the pieces are: put together, an answer of 25 MB would be in memory twice.
+    // Chunk by chunk: joining an answer of 25 MB would hold it in memory twice.
     outgoing.writeHead(200, { ...JSON_TYPE, 'content-length': String(sizeOf(pieces)) })
   }
   for (const piece of pieces) outgoing.write(piece)
@@ -116,18 +119,21 @@ function respond(outgoing: Outgoing, pieces: Pieces | undefined): Response {
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** Long answers leave while the rest is written, as fast as the client reads, in chunks since nobody knows their length. */
+/**
+ * Sends parts of a long answer while the rest is generated, as fast as the client reads. The total length is unknown,
+ * so the response is chunked.
+ */
 async function sendPart(outgoing: Outgoing, part: Pieces, signal: AbortSignal): Promise<void> {
   if (!outgoing.headersSent) outgoing.writeHead(200, JSON_TYPE)
   for (const piece of part) outgoing.write(piece)
   if (outgoing.writableNeedDrain && !signal.aborted) await once(outgoing, 'drain', { signal }).catch(() => {})
 }
 
-/** Aborts when the connection closes before the answer is sent. */
+/** Aborts if the connection closes before the answer is sent. */
 function goneSignal(response: Outgoing): AbortSignal {
   const gone = new AbortController()
   const leave = () => {
-    if (!response.writableFinished) gone.abort(new Error('the client has gone'))
+    if (!response.writableFinished) gone.abort(new Error('the client has disconnected'))
   }
   if (response.closed) leave()
   else response.once('close', leave)

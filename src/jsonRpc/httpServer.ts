@@ -15,15 +15,15 @@ import { boundUnread, DEFAULT_UNREAD_LIMITS, type UnreadLimits } from './unreadA
 import { serveWebSockets, type WebSocketOptions } from './webSocketServer.ts'
 
 export interface RpcAppOptions extends HttpCallOptions {
-  /** Answer of GET /healthz. Absent: no such path. */
+  /** Version in the response of GET /healthz. Absent: the path does not exist. */
   version?: string
-  /** Origins that browsers may call from (see isOriginListed); absent: none. */
+  /** Origins from which browsers may call (see `isOriginListed`). Absent: none. */
   corsOrigins?: readonly string[]
-  /** Host names that requests may be addressed to (see createHostCheck); absent: any. */
+  /** Allowed host names (see `createHostCheck`). Absent: any. */
   allowedHosts?: readonly string[]
 }
 
-/** JSON-RPC at `/`; callers may add routes of their own (metrics, dashboard). */
+/** JSON-RPC at `/`. Callers may add other routes (metrics, dashboard). */
 export function createRpcApp(options: RpcAppOptions): Hono {
   const app = new Hono()
   if (options.allowedHosts !== undefined) app.use('*', hostCheck(options.allowedHosts))
@@ -42,7 +42,7 @@ export function createRpcApp(options: RpcAppOptions): Hono {
   return app
 }
 
-/** Says which origins' pages may read the answer: on the response itself, a part of which may leave before its end. */
+/** Sets the CORS headers on the raw response, because a part of the answer may be sent before its end. */
 function shareWith(corsOrigins: readonly string[]): MiddlewareHandler<CallEnv> {
   return ({ env: { incoming, outgoing } }, next) => {
     const origin = allowedOrigin(corsOrigins, incoming.headers.origin)
@@ -52,32 +52,36 @@ function shareWith(corsOrigins: readonly string[]): MiddlewareHandler<CallEnv> {
   }
 }
 
-/** Where nothing but WebSockets is served. */
+/** For a port that serves only WebSockets. */
 export function createUpgradeApp(): Pick<Hono, 'fetch'> {
-  return new Hono().all('*', (context) => context.text('this port is for WebSockets', 426))
+  return new Hono().all('*', (context) => context.text('this port serves WebSockets only', 426))
 }
 
 export interface HttpServerHandle {
-  /** http://host:port as really bound. */
+  /** http://host:port with the bound port. */
   readonly url: string
   readonly port: number
   close(): Promise<void>
 }
 
 export interface ServeOptions extends Partial<UnreadLimits> {
-  /** Absent: none are served. */
+  /** Absent: WebSockets are not served. */
   webSockets?: WebSocketOptions | undefined
-  /** Closes it. */
+  /** Aborting closes the server. */
   signal?: AbortSignal | undefined
 }
 
 /**
- * For a connection without a request; geth has the same. Node's 5 s are shorter than clients count on: where one sends the
- * next request as the connection is being closed, the call fails, and none but it can know whether it may be made again.
+ * Timeout of an idle connection, as in geth. Node's default of 5 s is shorter than clients expect. If a client sends a
+ * request while the server closes the connection, the call fails. Only the client can know whether it may repeat the
+ * call.
  */
 const IDLE_MS = 120_000
 
-/** Binds the app. A port in use is a UsageError naming the flag the caller gives in `what`, for example `--rpc.port`. */
+/**
+ * Binds the app to a port. If the port is in use, throws UsageError that names the flag in `what`, for example
+ * `--rpc.port`.
+ */
 export async function serveApp(
   app: Pick<Hono, 'fetch'>,
   host: string,
@@ -97,14 +101,14 @@ export interface InjectedServer {
   close(): void
 }
 
-/** Serves the app on connections that are given to it. */
+/** Serves the app on connections that the caller passes in. */
 export function serveInjected(app: Pick<Hono, 'fetch'>, options: Omit<ServeOptions, 'signal'>): InjectedServer {
   const { server, close } = createAppServer(app, options)
-  // With this event Node begins to watch how long clients take to send a request.
+  // After this event, Node enforces the time limits of requests.
   server.emit('listening')
   return {
     take(socket) {
-      // As http.Server asks of the sockets that it accepts itself.
+      // The same settings as http.Server uses for its own sockets.
       socket.allowHalfOpen = true
       socket.setNoDelay(true)
       server.emit('connection', socket)
@@ -123,7 +127,7 @@ function createAppServer(app: Pick<Hono, 'fetch'>, { webSockets, ...unreadLimits
   })
   const endWebSockets = webSockets === undefined ? () => {} : serveWebSockets(server, webSockets)
   server.keepAliveTimeout = IDLE_MS
-  // Bounds a slow writer; calls themselves are bounded by their own timeout.
+  // Limits slow senders. Calls have their own time limit.
   server.requestTimeout = 60_000
   server.headersTimeout = 10_000
   let closing: Promise<void> | undefined
@@ -132,7 +136,7 @@ function createAppServer(app: Pick<Hono, 'fetch'>, { webSockets, ...unreadLimits
       server.close(() => resolve())
       endWebSockets()
       server.closeIdleConnections()
-      // Callers in the middle of an answer get a moment; a stream that never ends does not hold up the stop.
+      // Answers in progress get a moment to finish. An endless stream does not delay the stop.
       setTimeout(() => server.closeAllConnections(), 500).unref()
     })
     return closing
@@ -143,13 +147,13 @@ function createAppServer(app: Pick<Hono, 'fetch'>, { webSockets, ...unreadLimits
 function listenerOf({ fetch }: Pick<Hono, 'fetch'>): RequestListener {
   const listener = getRequestListener(async (request, env) => {
     const response = await fetch(request, env)
-    // Hono puts the headers of middleware into a new response, which the server would send.
+    // Hono copies the headers of middleware to a new response, which the server would send a second time.
     return env.outgoing.headersSent ? RESPONSE_ALREADY_SENT.clone() : response
   })
   return (request, response) => void listener(request, response)
 }
 
-/** A port in use is a UsageError naming the flag in `what`. */
+/** If the port is in use, throws UsageError that names the flag in `what`. */
 export async function listen(
   server: NetServer,
   host: string,

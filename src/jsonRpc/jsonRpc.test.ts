@@ -374,7 +374,7 @@ describe('client and server over a real socket', async () => {
     }
     const token = `authorization: Bearer ${createJwt(SECRET, Math.floor(Date.now() / 1000))}`
     const chunk = `3e8\r\n${' '.repeat(1000)}\r\n`
-    // Answered although the bodies never end.
+    // The server answers although the bodies never end.
     expect(await statusOf('transfer-encoding: chunked', chunk)).toBe('HTTP/1.1 401')
     expect(await statusOf('content-length: 900', '{')).toBe('HTTP/1.1 401')
     expect(await statusOf(`${token}\r\ntransfer-encoding: chunked`, chunk + chunk)).toBe('HTTP/1.1 413')

@@ -2,8 +2,8 @@ import { isIP } from 'node:net'
 import { isLoopback } from './hostCheck.ts'
 
 /**
- * Whether an origin is listed. One `*` in an entry stands for any text, as in geth's `--http.corsdomain`
- * (github.com/rs/cors): `http://localhost:*` is any port, `*` alone any origin.
+ * Whether an origin matches the list. An entry may contain one `*` for any text, as in geth's `--http.corsdomain`
+ * (github.com/rs/cors). For example, `http://localhost:*` matches any port, and `*` any origin.
  */
 export function isOriginListed(origin: string, listed: readonly string[]): boolean {
   const text = origin.toLowerCase()
@@ -14,18 +14,18 @@ export function isOriginListed(origin: string, listed: readonly string[]): boole
   })
 }
 
-/** Whose pages may read an answer to a page of `origin`. */
+/** The value of `access-control-allow-origin` for a page of `origin`. */
 export function allowedOrigin(listed: readonly string[], origin: string | undefined): string | undefined {
   if (listed.includes('*')) return '*'
   return origin !== undefined && isOriginListed(origin, listed) ? origin : undefined
 }
 
 /**
- * The web page that made a request, where it is neither trusted nor this machine's own. Only browsers name
- * an origin, and they do so with every call of a page. A page without one of its own (`null`) is anybody's.
+ * Returns the origin of the calling web page if the page is neither trusted nor served by this machine. Only browsers
+ * send an origin, and they send it with every call of a page. The origin `null` may be any page.
  *
- * A page that came from where the call goes, by its Host header, is this server's own where that is an address. A name could be
- * a stranger's, who lets it point to this machine (DNS rebinding).
+ * A page whose origin equals the Host header is this server's own if the host is an IP address. A host name could
+ * resolve to this machine by DNS rebinding, so it is not trusted.
  */
 export function foreignOrigin(
   origin: string | undefined,

@@ -2,12 +2,12 @@ import { concatBytes } from '../lib/bytes.ts'
 import { takeTurn } from '../lib/turns.ts'
 
 /**
- * One text, which may have tens of megabytes: as a whole it would hold up the event loop wherever it is touched. Bytes are
- * UTF-8.
+ * The parts of one text, which may have tens of megabytes. Processing it as one string would hold the event loop. Bytes
+ * are UTF-8.
  */
 export type Pieces = readonly (string | Uint8Array)[]
 
-/** A method's result that is JSON already. */
+/** A method's result that is already JSON text. */
 export class WrittenJson {
   readonly pieces: Pieces
   constructor(pieces: Pieces) {
@@ -15,7 +15,10 @@ export class WrittenJson {
   }
 }
 
-/** A method's result that is JSON, and is written while it is sent: one of hundreds of megabytes is never there as a whole. */
+/**
+ * A method's result that is generated while it is sent, because a result of hundreds of megabytes should never be in
+ * memory as a whole.
+ */
 export class StreamedJson {
   readonly pieces: AsyncIterable<string>
   constructor(pieces: AsyncIterable<string>) {
@@ -24,16 +27,17 @@ export class StreamedJson {
 }
 
 /**
- * Characters of a list that are written at once, in a millisecond or two. V8 moves smaller texts about while they are young.
+ * Length of a list's text that is serialized at once; takes a millisecond or two. V8 copies shorter strings while they
+ * are young.
  */
 const PIECE_LENGTH = 262_144
 const SHORT_LENGTH = 65_536
 
-/** Puts short texts together, and keeps a long answer as bytes: as they are sent, and no burden to the heap. */
+/** Joins short texts. Keeps a long answer as bytes, the form in which it is sent, outside V8's heap. */
 export class PieceWriter {
   private pieces: Uint8Array[] = []
   private texts: string[] = []
-  /** Characters of the texts, and bytes of the pieces. */
+  /** Characters of the texts, and bytes of the chunks. */
   private length = 0
   private pieceBytes = 0
 
@@ -48,7 +52,7 @@ export class PieceWriter {
     if (this.length >= PIECE_LENGTH) this.flush()
   }
 
-  /** What has been added so far, where it is much, to go ahead of the rest; undefined as long as it is little. */
+  /** Removes and returns the chunks so far if they are long enough to be sent; undefined otherwise. */
   takeMuch(): Pieces | undefined {
     if (this.pieceBytes < PIECE_LENGTH) return undefined
     const taken = this.pieces
@@ -57,7 +61,7 @@ export class PieceWriter {
     return taken
   }
 
-  /** One text where the answer is short. */
+  /** Returns a short answer as a single string. */
   end(): Pieces {
     if (this.pieces.length === 0) return [this.texts.join('')]
     this.flush()
@@ -76,14 +80,17 @@ export class PieceWriter {
   }
 }
 
-/** A short text stays one: it goes out along with its head, in one write to the system. */
+/** Keeps a short text as one string, so that it is sent with the response head in one write. */
 export function between(before: string, pieces: Pieces, after: string): Pieces {
   const [first, second] = pieces
   const isShort = typeof first === 'string' && second === undefined && first.length <= SHORT_LENGTH
   return isShort ? [before + first + after] : [before, ...pieces, after]
 }
 
-/** As JSON. Between the pieces of a list others have their turns; throws the reason of the call's signal when it aborts meanwhile. */
+/**
+ * Serializes to JSON and yields to the event loop between the parts of a list. Throws the signal's reason when the call
+ * aborts.
+ */
 export async function writeInPieces(value: unknown, call: { signal: AbortSignal }): Promise<Pieces> {
   if (value instanceof WrittenJson) return value.pieces
   if (!Array.isArray(value) || value.length === 0) return [serialize(value)]
@@ -105,22 +112,22 @@ export async function writeInPieces(value: unknown, call: { signal: AbortSignal 
   return writer.end()
 }
 
-/** Chain quantities beyond 2^53 that a document defines as JSON integers leave as exact integers. */
+/** Writes bigints as JSON integers, for quantities beyond 2^53 that a specification defines as integers. */
 export function serialize(value: unknown): string {
   try {
-    // Without a function to ask for each member it takes a fifth of the time.
+    // Without a replacer function this takes a fifth of the time.
     return JSON.stringify(value)
   } catch {
     return JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? JSON.rawJSON(part.toString()) : part))
   }
 }
 
-/** As UTF-8, put together. */
+/** Joins the parts as UTF-8. */
 export function bytesOf(pieces: Pieces): Uint8Array {
   return concatBytes(...pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)))
 }
 
-/** As UTF-8. */
+/** Length in UTF-8. */
 export function sizeOf(pieces: Pieces): number {
   return pieces.reduce((sum, piece) => sum + (typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length), 0)
 }

@@ -8,18 +8,18 @@ import { redact } from './credentials.ts'
 export interface RemoteSignerOptions {
   /** http or https. */
   endpoint: string
-  /** The key to sign with; every signature is checked against it. */
+  /** Address of the signing key. Every signature is checked against it. */
   address: Hex
   headers: Record<string, string>
   /** PEM files: the service's authority, and this client's certificate and key. */
   tls?: { caPath: string; certPath: string; keyPath: string }
 }
 
-/** A connection to a service that signs. */
+/** A connection to a signing service. */
 export interface RemoteSigner {
-  /** The endpoint without secrets, for people. */
+  /** The endpoint without secrets, for messages. */
   readonly name: string
-  /** Bounded in all by the connection's time limit, a second try included. */
+  /** The connection's time limit covers the whole call, including a retry. */
   request(method: string, params: readonly unknown[]): Promise<unknown>
   close(): Promise<void>
 }
@@ -37,9 +37,9 @@ export interface RemoteSignerModules {
 const HEALTH_TIMEOUT_MS = 3_000
 
 /**
- * Connects to a service that speaks op-signer's JSON-RPC and asks it for its `health_status`. The certificate files are
- * read again after a failed connection, since they may have been renewed. Throws UsageError when they cannot be read or
- * the service does not answer.
+ * Connects to a service with op-signer's JSON-RPC and requests its `health_status`. After a failed connection the
+ * certificate files are read again, because they may have been renewed. Throws UsageError if they cannot be read or the
+ * service does not answer.
  */
 export async function connectRemoteSigner(
   { logger, timeoutMs, maxResponseBytes, healthTimeoutMs = HEALTH_TIMEOUT_MS }: RemoteSignerModules,
@@ -56,7 +56,7 @@ export async function connectRemoteSigner(
         return await rpc.request(method, params, call)
       } catch (error) {
         if (!(error instanceof RpcTransportError) || signal.aborted) throw error
-        logger.debug('Connection to the remote signer failed, trying once more', { err: describeError(error) })
+        logger.debug('Connection to the remote signer failed, retrying once', { err: describeError(error) })
       }
       const failed = rpc
       rpc = await createClient(options, maxResponseBytes)
@@ -70,7 +70,7 @@ export async function connectRemoteSigner(
 
   try {
     const version = await request('health_status', [], healthTimeoutMs)
-    logger.info('Remote signer is there', { endpoint: name, address: options.address, version: String(version) })
+    logger.info('Remote signer connected', { endpoint: name, address: options.address, version: String(version) })
   } catch (cause) {
     await rpc.close()
     throw new UsageError(`remote signer ${name} cannot be used (--signer.endpoint)`, { cause })

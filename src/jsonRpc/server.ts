@@ -17,67 +17,80 @@ import {
   RPC_TIMED_OUT,
 } from './types.ts'
 
-/** A number as it is written. */
+/** A number in its original notation. */
 interface RawJson {
   readonly rawJSON: string
 }
 
 declare global {
-  // ES2025 proposal that Node 24 ships and TypeScript's library does not describe yet.
+  // An ES2025 proposal that Node 24 implements but TypeScript's library does not declare.
   interface JSON {
     rawJSON(text: string): RawJson
     isRawJSON(value: unknown): value is RawJson
   }
 }
 
-/** One method. `params` are positional and already complete JSON values; the handler checks them (JsonRpcError -32602). */
+/** One method. `params` are positional JSON values. The handler validates them (JsonRpcError -32602). */
 export type RpcHandler = (params: readonly JsonValue[], context: RpcContext) => Promise<unknown> | unknown
 
-/** What was asked and answered, for whoever wants to know how much that was. */
+/** Request and result of a call, for measuring their sizes. */
 export interface CallContents {
   params: JsonValue | undefined
-  /** As JSON; undefined where the answer is an error, or a StreamedJson. */
+  /** As JSON text; undefined if the answer is an error or a StreamedJson. */
   result: Pieces | undefined
 }
 
 export interface RpcDispatcherOptions {
   methods: ReadonlyMap<string, RpcHandler>
-  /** Whether the method does more than tell, so that clients which lack a token may not call it; absent: none does. */
+  /**
+   * Whether the method changes something. Clients without a required token may not call such a method. Absent: no
+   * method does.
+   */
   isChanging?: (method: string) => boolean
-  /** Whether strangers' web pages may not call the method; absent: they may call all. */
+  /** Whether untrusted web pages may not call the method. Absent: they may call all methods. */
   isClosedToPages?: (method: string) => boolean
-  /** Elements allowed in one batch. */
+  /** Maximum number of calls in a batch. */
   maxBatchSize?: number
-  /** Whether blocks wait for the answers; default: they do not, and go first. */
+  /** Priority of the calls. The default `answer` gives way to work for blocks. */
   work?: Work
-  /** Called once for each answered call: for metrics and debug logs. The time of a StreamedJson has that of its reader in it. */
+  /**
+   * Called once for each answered call, for metrics and debug logs. For a StreamedJson, the duration includes the time
+   * that the client took to read.
+   */
   onCall?: (method: string, durationMs: number, error: JsonRpcError | undefined, contents: CallContents) => void
-  /** Called for errors nobody meant to throw (answered with -32603 and no detail of the inside). */
+  /** Called for unexpected errors. The client gets -32603 without internal details. */
   onUnexpectedError?: (method: string, error: unknown) => void
 }
 
 /**
- * Turns the text of an HTTP body into the text of its answer; undefined when nothing is to be answered (notifications). Of a long
- * answer it is the rest that the context has not sent yet. Rejects when an answer fails of which a part has been sent.
+ * Turns the text of an HTTP body into the text of its answer. Returns undefined if there is no answer (notifications).
+ * For a long answer, returns the part that the context has not sent yet. Rejects if an answer fails after a part has
+ * been sent.
  */
 export interface RpcDispatcher {
   handle(body: string, context: RpcContext): Promise<Pieces | undefined>
 }
 
-/** geth's limits for a batch: of its calls, and of the text of its answers. */
+/** geth's limits for a batch: its calls, and the total length of its answers. */
 const DEFAULT_MAX_BATCH_SIZE = 1000
 const MAX_BATCH_ANSWER_LENGTH = 25_000_000
-/** Arrays and objects in one body, nested or not: millions of them take a second to read. No method wants nearly as many. */
+/**
+ * Maximum number of arrays and objects in one body. Parsing millions of them takes a second, and no method needs as
+ * many.
+ */
 const MAX_PARTS = 100_000
 const LARGE_BODY_LENGTH = 262_144
-/** Of arrays and objects in one another. What is nested by thousands can be read, but not walked through or written again. */
+/**
+ * Maximum nesting of arrays and objects. JSON.parse accepts thousands of levels, but recursive code and JSON.stringify
+ * do not.
+ */
 const MAX_DEPTH = 200
 
 export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatcher {
   const { methods, maxBatchSize = DEFAULT_MAX_BATCH_SIZE, work = 'answer' } = options
   const writeStream = createStreamWriter()
 
-  /** `sendPart` is for an answer that is nothing but this call's. */
+  /** `sendPart` is given only if the whole answer belongs to this call. */
   const call = async (request: unknown, context: RpcContext, sendPart?: SendPart): Promise<Pieces | undefined> => {
     if (typeof request !== 'object' || request === null || Array.isArray(request)) {
       return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: expected an object'))
@@ -101,7 +114,7 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
         throw new JsonRpcError(RPC_SERVER_ERROR, `web pages of ${context.foreignOrigin} may not call ${method} here`)
       }
       if (context.lacksToken && options.isChanging?.(method)) {
-        const message = `${method} changes something, which needs a bearer token here`
+        const message = `${method} changes something and needs a bearer token`
         throw new JsonRpcError(RPC_SERVER_ERROR, message, { data: { needs: 'token' } })
       }
       const value = (await handler(positional(params), context)) ?? null
@@ -122,7 +135,7 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
     }
     const durationMs = performance.now() - startedAt
     options.onCall?.(method, durationMs, error, { params, result })
-    // A request without id is a notification: executed, never answered.
+    // A request without id is a notification: it is executed but not answered.
     if (id === undefined) return undefined
     if (error !== undefined) {
       if (isBegun) throw error
@@ -131,7 +144,7 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
     return streamed ?? (result && between(headOf(answerId), result, '}'))
   }
 
-  /** Once a batch has had its time, or its share of answers, the calls that are left are refused. */
+  /** After a batch has timed out or reached the limit of its answers, the remaining calls are rejected. */
   const callOfBatch = (request: unknown, context: RpcContext, answerLength: number) => {
     if (context.signal.aborted) return refuse(request, timedOut())
     if (answerLength > MAX_BATCH_ANSWER_LENGTH) {
@@ -140,7 +153,10 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
     return call(request, context)
   }
 
-  /** A body of megabytes takes milliseconds to read, after it was made a text just now; so does what is done with it then. */
+  /**
+   * Parsing a body of megabytes takes milliseconds, like decoding the text before and handling the call after. So this
+   * yields before and after.
+   */
   const readLarge = async (body: string): Promise<Content> => {
     await takeTurn(work)
     const content = readContent(body)
@@ -166,7 +182,7 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
     const answers = new PieceWriter()
     let separator = '['
     let answerLength = 0
-    // One after the other, as in geth: a thousand costly calls at once would leave nothing else any time.
+    // One after the other, as in geth: a thousand expensive calls at once would leave no time for other work.
     for (const request of requests) {
       await takeTurn(work)
       const answer = await callOfBatch(request, context, answerLength)
@@ -188,9 +204,9 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
 
   return {
     handle: (body, context) => {
-      // No function that waits for answers has the body, which may have megabytes.
+      // No waiting function holds the body, which may have megabytes.
       if (body.length > LARGE_BODY_LENGTH) return readLarge(body).then((content) => answer(content, context))
-      // Of a flood of small calls as much as fits goes into one turn of the event loop, not all that has come by then.
+      // Under many small calls, each turn of the event loop handles only as many as fit into its time.
       const turn = takeTurn(work)
       if (turn === undefined) return answer(readContent(body), context)
       return turn.then(() => answer(readContent(body), context))
@@ -202,7 +218,7 @@ function headOf(id: JsonRpcId | RawJson): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
 }
 
-/** What a body holds, or what is wrong with it. */
+/** The content of a body, or the error answer. */
 type Content = { requests: unknown } | { problem: Pieces }
 
 function readContent(body: string): Content {
@@ -223,7 +239,7 @@ function readContent(body: string): Content {
   return { requests: withExactIds(parsed, body) }
 }
 
-/** Goes a level at a time: a function that called itself would come to the very end that it is to prevent. */
+/** Checks level by level: a recursive function would overflow the stack that this check protects. */
 function isTooDeep(parsed: unknown): boolean {
   let level = [parsed].filter(isContainer)
   for (let depth = 1; level.length > 0; depth++) {
@@ -243,7 +259,10 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** Whether there may be more arrays and objects. Counts without reading, brackets in texts too: those that methods take have none. */
+/**
+ * Whether there may be more arrays and objects than `limit`. Counts brackets without parsing, including brackets in
+ * strings: parameters of our methods contain none.
+ */
 function hasMoreParts(body: string, limit: number): boolean {
   if (body.length <= limit) return false
   let count = 0
@@ -259,14 +278,14 @@ function toAnswerId(id: unknown): JsonRpcId | RawJson {
   return typeof id === 'string' || typeof id === 'number' || JSON.isRawJSON(id) ? id : null
 }
 
-/** Numbers that a double does not hold are given back as they were written: a client would not know its answer again. */
+/** Keeps the original notation of ids that a double cannot hold, because the client must recognize its id. */
 function withExactIds(parsed: unknown, body: string): unknown {
   const requests = Array.isArray(parsed) ? parsed : [parsed]
   const isInexact = (request: unknown): request is object => {
     const id = memberOf(request, 'id')
     return typeof id === 'number' && Math.abs(id) > Number.MAX_SAFE_INTEGER
   }
-  // The longer way of reading takes its time with a body that has millions of numbers.
+  // This second way of parsing is slow for a body with millions of numbers.
   if (body.length > MAX_PARTS || !requests.some(isInexact)) return parsed
   const exact: unknown = JSON.parse(body, (key, value, source?: { source?: string }) =>
     key === 'id' && typeof value === 'number' && source?.source !== undefined ? JSON.rawJSON(source.source) : value,
@@ -282,14 +301,13 @@ function memberOf(value: unknown, name: 'id'): unknown {
   return typeof value === 'object' && value !== null && name in value ? value[name] : undefined
 }
 
-/** Notifications are not answered, refused ones neither. */
+/** Returns no answer for a notification, even if it is rejected. */
 function refuse(request: unknown, error: JsonRpcError): Pieces | undefined {
   if (typeof request !== 'object' || request === null) return failure(null, error)
   const { id } = request as Record<string, JsonValue>
   return id === undefined ? undefined : failure(toAnswerId(id), error)
 }
 
-/** A call that had its time. */
 export function timedOut(): JsonRpcError {
   return new JsonRpcError(RPC_TIMED_OUT, 'request timed out')
 }
@@ -301,7 +319,7 @@ function positional(params: JsonValue | undefined): readonly JsonValue[] {
   return params
 }
 
-/** The one place where a thrown error becomes a JSON-RPC error. */
+/** The only place where a thrown error becomes a JSON-RPC error. */
 export function toRpcError(error: unknown): JsonRpcError {
   if (error instanceof JsonRpcError) return error
   if (isDeviumError(error)) {
@@ -315,7 +333,6 @@ function isDeviumError(error: unknown): error is DeviumError {
   return error instanceof Error && 'code' in error && 'details' in error
 }
 
-/** The answer to a request that failed. */
 export function failure(id: JsonRpcId | RawJson, error: JsonRpcError): Pieces {
   const { rpcCode: code, message, data } = error
   return [serialize({ jsonrpc: '2.0', id, error: data === undefined ? { code, message } : { code, message, data } })]

@@ -4,7 +4,7 @@ import { createStreamWriter } from './streamWriter.ts'
 const LONG = 'x'.repeat(300_000)
 const { signal } = new AbortController()
 
-/** Streams that tell when they begin, and go on when they may. */
+/** Streams that report their start and wait for permission to continue. */
 function setUp() {
   const write = createStreamWriter()
   const begun: string[] = []

@@ -3,28 +3,30 @@ import type { SendPart } from './callContext.ts'
 import { type Pieces, PieceWriter } from './pieces.ts'
 import { JsonRpcError, RPC_RESPONSE_TOO_LARGE } from './types.ts'
 
-/** Each holds what it was begun with, and up to a megabyte that its client has not read. */
+/** Each answer holds its source data, and up to a megabyte that the client has not read. */
 const MAX_SENT_AT_ONCE = 16
-/** Characters of an answer that is there as a whole before it leaves, though it could be sent while it is written. */
+/** Maximum characters of a streamable answer that is collected before it is sent. */
 const MAX_WHOLE_LENGTH = 25_000_000
 
 export interface Stream {
   before: string
-  /** Begun when its turn comes. */
+  /** Starts when a slot is free. */
   pieces: AsyncIterable<string>
   after: string
 }
 
-/** Writes long answers, so many at once: all of an answer, or what `sendPart` was not given. */
+/**
+ * Writes long answers, a limited number at a time. Returns the whole answer, or the rest that `sendPart` did not get.
+ */
 export type StreamWriter = (stream: Stream, signal: AbortSignal, sendPart: SendPart | undefined) => Promise<Pieces>
 
-/** What it returns rejects with the reason of the signal, or with JsonRpcError where an answer is too long for a whole. */
+/** The writer rejects with the signal's reason, or with JsonRpcError if a collected answer is too long. */
 export function createStreamWriter(): StreamWriter {
   const sent = createSlots(MAX_SENT_AT_ONCE)
   const collected = createSlots(1)
   return (stream, signal, sendPart) =>
     (sendPart === undefined ? collected : sent).run(() => {
-      // Who came before has ended by then: no call has more time than those behind it.
+      // Earlier calls have ended by now: all calls have the same time limit.
       signal.throwIfAborted()
       return write(stream, sendPart)
     })
@@ -43,7 +45,7 @@ async function write({ before, pieces, after }: Stream, sendPart: SendPart | und
     } else if (length > MAX_WHOLE_LENGTH) {
       throw new JsonRpcError(
         RPC_RESPONSE_TOO_LARGE,
-        'response too large: ask for it over HTTP, by a small request of its own',
+        'response too large: send this call alone over HTTP',
       )
     }
   }

@@ -4,7 +4,7 @@ import type { JsonValue } from '../lib/jsonReader.ts'
 export type { JsonValue }
 export type JsonRpcId = string | number | null
 
-/** JSON-RPC 2.0 section 5.1, and the range that geth and op-node use for errors of a method. */
+/** JSON-RPC 2.0 section 5.1, and the code that geth and op-node use for errors of a method. */
 export const RPC_PARSE_ERROR = -32700
 export const RPC_INVALID_REQUEST = -32600
 export const RPC_METHOD_NOT_FOUND = -32601
@@ -17,7 +17,10 @@ export const RPC_RESPONSE_TOO_LARGE = -32003
 /** "limit exceeded" (EIP-1474). */
 export const RPC_LIMIT_EXCEEDED = -32005
 
-/** An error with its JSON-RPC code: thrown by handlers to choose the code, and by the client for what a server answered. */
+/**
+ * An error with a JSON-RPC code. Handlers throw it to choose the code. The client throws it for a server's error
+ * answer.
+ */
 export class JsonRpcError extends DeviumError<'json-rpc'> {
   override readonly name = 'JsonRpcError'
   readonly rpcCode: number
@@ -30,7 +33,7 @@ export class JsonRpcError extends DeviumError<'json-rpc'> {
   }
 }
 
-/** `param` names the parameter as the method's document does. */
+/** `param` is the name of the parameter in the method's documentation. */
 export function invalidParams(message: string): JsonRpcError {
   return new JsonRpcError(RPC_INVALID_PARAMS, message)
 }

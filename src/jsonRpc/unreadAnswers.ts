@@ -1,18 +1,18 @@
 import type { ServerResponse } from 'node:http'
 
 export interface UnreadLimits {
-  /** For a client to read its answer. */
+  /** Time limit for a client to read its answer. */
   readingTimeoutMs: number
-  /** What all answers together may hold that their clients have not read. */
+  /** Total bytes of answers that clients have not read. */
   maxUnreadBytes: number
 }
 
-/** Two of the longest answers of all (25 MB) and some more. */
+/** Space for two answers of the maximum size (25 MB), and a reserve. */
 export const DEFAULT_UNREAD_LIMITS: UnreadLimits = { readingTimeoutMs: 60_000, maxUnreadBytes: 64 * 1024 * 1024 }
 
 /**
- * Watches responses from their begin on. A client that does not read its answer would keep it in memory, and the socket open,
- * for ever, and many of them would fill the memory within its time: then those go first that have waited longest.
+ * Limits answers that clients do not read. Without a limit, such a client would keep its answer in memory and its
+ * socket open for ever. If the total exceeds `maxUnreadBytes`, the oldest answers are dropped first.
  */
 export function boundUnread({ readingTimeoutMs, maxUnreadBytes }: UnreadLimits): (response: ServerResponse) => void {
   const unread = new Set<ServerResponse>()
@@ -27,7 +27,7 @@ export function boundUnread({ readingTimeoutMs, maxUnreadBytes }: UnreadLimits):
     }
   }
   function onPrefinish(this: ServerResponse): void {
-    // As a rule the system has taken all of it by now.
+    // Usually the operating system has already taken all bytes.
     if (this.writableLength === 0) return
     const timer = setTimeout(() => this.destroy(), readingTimeoutMs).unref()
     unread.add(this)

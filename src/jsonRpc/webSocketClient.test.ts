@@ -61,7 +61,7 @@ describe('JSON-RPC over a WebSocket', () => {
       },
       controller.signal,
     )
-    // Whatever is asked after it is answered after it.
+    // The server answers calls in order, so this call comes after the earlier ones.
     await client.request('eth_chainId', [])
     await client.request('evm_mine', [])
     await arrived.promise

@@ -12,9 +12,9 @@ import { JsonRpcError, type JsonValue } from './types.ts'
 
 export interface WebSocketRpcClient extends RpcClient {
   /**
-   * Asks for notifications by a method such as `eth_subscribe` until the signal aborts, and calls `unsubscribe` then; `listener` gets each one's content,
-   * unchecked. Rejects when the server refuses, or with RpcTransportError when the connection ends: whoever wants more
-   * subscribes again.
+   * Subscribes by a method such as `eth_subscribe`. Calls `unsubscribe` when the signal aborts. `listener` gets the
+   * unchecked content of each notification. Rejects if the server refuses, or with RpcTransportError when the
+   * connection ends; the caller may then subscribe again.
    */
   subscribe(
     call: RpcCall & { unsubscribe?: string },
@@ -24,16 +24,16 @@ export interface WebSocketRpcClient extends RpcClient {
 }
 
 export interface WebSocketClientOptions {
-  /** User and password in it are sent as authorization of the handshake, unless there is another one. */
+  /** User and password of the URL become the handshake's authorization header, unless `headers` has one. */
   url: string
-  /** Of the handshake. */
+  /** Headers of the handshake. */
   headers?: Record<string, string>
   timeoutMs?: number
   observer?: RpcClientObserver
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000
-/** For the handshake. */
+/** Time limit of the handshake. */
 const CONNECT_TIMEOUT_MS = 10_000
 
 interface Pending {
@@ -44,15 +44,15 @@ interface Pending {
 interface Connection {
   socket: WebSocket
   pending: Map<unknown, Pending>
-  /** By the id that the server gave. */
+  /** Keyed by the server's subscription id. */
   subscriptions: Map<unknown, (content: unknown) => void>
   ended: Promise<RpcTransportError>
   end(what: string): void
 }
 
 /**
- * JSON-RPC over one WebSocket, which is opened with the first call, and again with the next one after it was closed.
- * Messages of more than 128 MiB end it (undici's limit).
+ * JSON-RPC over one WebSocket. The WebSocket opens with the first call, and reopens with the next call after it has
+ * closed. A message longer than 128 MiB closes it (undici's limit).
  */
 export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSocketRpcClient {
   const { timeoutMs = DEFAULT_TIMEOUT_MS, observer } = options
@@ -102,7 +102,7 @@ export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSo
         const messages = Array.isArray(json) ? json : [json]
         for (const message of messages) take(message, Math.round(text.length / messages.length))
       } catch (error) {
-        end('WebSocket brought what is no JSON-RPC', error)
+        end('WebSocket received a message that is not JSON-RPC', error)
       }
     }
     const take = (message: unknown, bytes: number): void => {
@@ -114,7 +114,7 @@ export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSo
         const { subscription, result } = message.params as { subscription?: unknown; result?: unknown }
         subscriptions.get(subscription)?.(result)
       } else if ('error' in message) {
-        // A batch as a whole: nobody can say whose.
+        // The error of a rejected batch has no id, so all pending calls get it.
         for (const waiting of pending.values()) waiting.resolve(message, bytes)
         pending.clear()
       }
@@ -127,7 +127,7 @@ export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSo
     calls: readonly RpcCall[],
     asBatch: boolean,
     { signal, timeoutMs: limitMs = timeoutMs }: RequestOptions = {},
-    /** Hears of the first answer at once: what comes after it may be there already. */
+    /** Called at once with the first answer, because notifications may follow directly. */
     onAnswer?: (result: JsonValue | JsonRpcError, connection: Connection) => void,
   ): Promise<(JsonValue | JsonRpcError)[]> => {
     signal?.throwIfAborted()
@@ -179,8 +179,8 @@ export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSo
         connection?.pending.delete(id)
         if (results[index] === undefined) observer?.onEnd(method, (performance.now() - startMs) / 1000, undefined)
       }
-      // A link that has fallen silent does not close by itself: the next call opens another one.
-      if (error instanceof RpcTransportError && error.code === 'rpc-timeout') connection?.end('WebSocket fell silent')
+      // A dead connection does not close by itself. The next call opens a new one.
+      if (error instanceof RpcTransportError && error.code === 'rpc-timeout') connection?.end('WebSocket timed out')
       throw error
     } finally {
       clearTimeout(timer)
@@ -213,7 +213,7 @@ export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSo
       connection.subscriptions.delete(id)
       if (error !== undefined) throw error
       const { unsubscribe } = call
-      // Nobody waits for it, and a connection that is gone has no subscriptions.
+      // No caller waits for the answer. A closed connection has no subscriptions.
       if (unsubscribe !== undefined) sendAll([{ method: unsubscribe, params: [id] }], false).catch(() => undefined)
     },
     async close() {

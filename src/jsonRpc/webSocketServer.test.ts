@@ -58,7 +58,7 @@ async function start(options: Partial<WebSocketOptions> = {}): Promise<{ port: n
   return { port: server.port, told }
 }
 
-/** A client that writes bytes as it likes. */
+/** A client that writes arbitrary bytes. */
 class RawClient {
   readonly socket: Socket
   private text = Buffer.alloc(0)
@@ -96,7 +96,6 @@ class RawClient {
     this.socket.write(masked(opcode, Buffer.from(payload), first))
   }
 
-  /** The next frame. */
   async frame(): Promise<{ opcode: number; payload: Buffer }> {
     const sizes = () => {
       const short = (this.text[1] ?? 0) & 0x7f
@@ -134,7 +133,7 @@ function masked(opcode: number, payload: Uint8Array, first = 0x80 | opcode): Buf
   return Buffer.concat([head, mask, payload.map((byte, at) => byte ^ (mask[at & 3] ?? 0))])
 }
 
-/** What a close frame holds. */
+/** The payload of a close frame. */
 function closing(code: number, reason: string): Buffer {
   const head = Buffer.alloc(2)
   head.writeUInt16BE(code)
@@ -219,7 +218,7 @@ describe('messages', () => {
     for (let count = 0; count < 6; count++) client.send(OPCODE.text, text)
     client.send(OPCODE.text, call('echo', 'small'))
     expect(await client.json()).toMatchObject({ result: ['small'] })
-    // One is answered and five wait; three of these may yet come, and the fourth is too many.
+    // One message is handled and five wait. Three more may wait, and the fourth is too many.
     for (let count = 0; count < 4; count++) other.send(OPCODE.text, text)
     expect(await other.frame()).toEqual({
       opcode: OPCODE.close,
@@ -283,7 +282,7 @@ describe('messages', () => {
     for (let count = 0; count < 8; count++) busy.send(OPCODE.text, call('wait'))
     await shaken
     await expect.poll(() => told.aborted.length).toBe(8)
-    // By when the second ping of this one is due, that of the busy one was.
+    // When this client's second ping is due, the busy client's was due, too.
     const silent = await connected(port)
     await silent.ended()
     expect(reasons).toEqual(['answers no ping'])
@@ -333,13 +332,13 @@ describe('subscriptions', () => {
     await client.json()
     client.socket.pause()
     const content = JSON.stringify('x'.repeat(10_000))
-    // What the system itself keeps for the client is some megabytes.
+    // The operating system buffers some megabytes for the client.
     for (let count = 0; count < 10_000 && told.stopped === 0; count++) {
       told.notify[0]?.(content)
       if (count % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
     }
     await expect.poll(() => told.stopped).toBe(1)
-    expect(reasons).toEqual(['reads too slowly: more than 100000 bytes wait for it'])
+    expect(reasons).toEqual(['reads too slowly: more than 100000 bytes are unread'])
   })
 
   it('drop a client that has stopped reading by its first ping, and tell it why once it reads again', async () => {
@@ -347,7 +346,7 @@ describe('subscriptions', () => {
     let stopped = 0
     const flood: RpcHandler = (_, { subscriber }) =>
       subscriber?.subscribe((notify) => {
-        // More than the system itself keeps for the client, less than the server does.
+        // More than the operating system buffers for the client, but less than the server's limit.
         for (let count = 0; count < 160; count++) notify(JSON.stringify('x'.repeat(100_000)))
         return () => {
           stopped += 1
@@ -363,7 +362,7 @@ describe('subscriptions', () => {
     client.handshake()
     client.send(OPCODE.text, call('flood'))
     await expect.poll(() => reasons.length).toBe(1)
-    expect(reasons[0]).toMatch(/^reads too slowly: \d{6,} bytes wait, and no ping is answered$/)
+    expect(reasons[0]).toMatch(/^reads too slowly: \d{6,} bytes are unread, and no ping is answered$/)
     let end = Buffer.alloc(0)
     client.socket.removeAllListeners('data').on('data', (chunk: Buffer) => {
       end = Buffer.concat([end, chunk]).subarray(-200)

@@ -14,60 +14,66 @@ import type { RpcDispatcher } from './server.ts'
 import { JsonRpcError, RPC_SERVER_ERROR } from './types.ts'
 
 export interface WebSocketOptions {
-  /** Told how many there are, whenever that changes. */
+  /** Called with the number of connections whenever it changes. */
   onConnections?: (count: number) => void
   dispatcher: RpcDispatcher
-  /** Origins whose web pages may connect, beside those of this machine; `*` = any. */
+  /** Origins whose web pages may connect, in addition to this machine's; `*` = any. */
   allowedOrigins: readonly string[]
-  /** Host names that a handshake may be addressed to (see createHostCheck); absent: any. */
+  /** Host names that a handshake may use (see `createHostCheck`). Absent: any. */
   allowedHosts?: readonly string[]
-  /** As over HTTP; the handshake shows the token. */
+  /** As over HTTP. The handshake carries the token. */
   access?: TokenAccess | undefined
-  /** The method that notifications name, such as `eth_subscription`. */
+  /** The method name of notifications, such as `eth_subscription`. */
   notification: string
-  /** Told of clients that are dropped, with the reason that they were given. */
+  /** Called with the reason when a client is dropped. */
   onDropped?: (reason: string) => void
   maxMessageBytes?: number
   maxConnections?: number
   maxSubscriptions?: number
-  /** Bytes that wait for a client to read them; past it, its connection ends. */
+  /** Maximum bytes that a client has not read. Beyond this, its connection is closed. */
   maxUnreadBytes?: number
-  /** Time that a call may take. */
+  /** Time limit of a call. */
   timeoutMs?: number
-  /** From one ping to the next; a client that has sent nothing since the last one is dropped. */
+  /** Interval between pings. A client that has sent nothing since the last ping is dropped. */
   pingMs?: number
-  /** For a client to read why, and close, after we have. */
+  /** Time for a client to read the close frame and close its side. */
   closeMs?: number
 }
 
 /** RFC 6455, section 7.4.1. */
 const CLOSE = { goingAway: 1001, policy: 1008, tooBig: 1009 } as const
-/** Two bytes and a mask of four: of a control frame of a client, without its payload. */
+/** Bytes of a client's control frame without its payload: two bytes and a mask of four. */
 const CONTROL_HEAD_BYTES = 6
-/** A million empty frames are a million arrays. */
+/** Limits the fragments of a message: a million empty frames would be a million arrays. */
 const MAX_FRAGMENTS = 1024
-/** Shorter answers are sent in one frame, longer ones piece by piece. */
+/** A shorter answer is sent in one frame, a longer one in several. */
 const JOINED_BYTES = 1024 * 1024
-/** As over HTTP. */
+/** The same limit as over HTTP. */
 const DEFAULT_MAX_MESSAGE_BYTES = 5 * 1024 * 1024
 const DEFAULT_MAX_CONNECTIONS = 500
 const DEFAULT_MAX_SUBSCRIPTIONS = 100
-/** An answer of the largest size, and what is told meanwhile. */
+/** An answer of the maximum size, plus the notifications in the meantime. */
 const DEFAULT_MAX_UNREAD_BYTES = 32 * 1024 * 1024
-/** So many times that for all connections, which matters to those with more than a MiB. */
+/**
+ * The limit for all connections together is this multiple of `maxUnreadBytes`. It affects only connections with more
+ * than 1 MiB unread.
+ */
 const UNREAD_OF_ALL = 4
 const MEBIBYTE = 1024 * 1024
 const DEFAULT_CALL_TIMEOUT_MS = 60_000
 const DEFAULT_PING_MS = 30_000
-/** A message of megabytes takes several times as much until it is answered: of all clients one is read at a time. */
+/**
+ * While it is processed, a message of megabytes takes several times its size in memory. So one large message is handled
+ * at a time, over all clients.
+ */
 const MAX_LARGE_MESSAGES = 1
-/** Whole ones that wait for that. */
+/** Complete messages that may wait for it. */
 const MAX_WAITING_MESSAGES = 8
-/** Calls of one connection at a time; until one is answered no more is read of it. */
+/** Concurrent calls of one connection. At the limit, the server stops reading from the connection. */
 const MAX_CALLS = 8
 const DEFAULT_CLOSE_MS = 1_000
 
-/** Serves JSON-RPC over WebSockets on the server's port. The returned function ends all connections. */
+/** Serves JSON-RPC over WebSockets on the server's port. The returned function closes all connections. */
 export function serveWebSockets(server: Server, options: WebSocketOptions): () => void {
   const connections = new Set<Connection>()
   const unreadOfAll = () => [...connections].reduce((sum, { unreadBytes }) => sum + unreadBytes, 0)
@@ -81,9 +87,9 @@ export function serveWebSockets(server: Server, options: WebSocketOptions): () =
     clientTracking: false,
     maxPayload: options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
     maxFragments: MAX_FRAGMENTS,
-    // Pongs count as what a client has not read.
+    // Pongs count as bytes that a client has not read.
     autoPong: false,
-    // Bytes that are no text are answered as a parse error, as over HTTP.
+    // Bytes that are not UTF-8 get a parse error, as over HTTP.
     skipUTF8Validation: true,
     handleProtocols: (asked) => asked.has(PROTOCOL) && PROTOCOL,
   })
@@ -111,9 +117,12 @@ export function serveWebSockets(server: Server, options: WebSocketOptions): () =
   }
 }
 
-/** What a client asks for that shows its token beside it (RFC 6455, section 1.9): web pages cannot set other headers. */
+/**
+ * The subprotocol that a client requests together with its token (RFC 6455, section 1.9). Web pages cannot set other
+ * headers.
+ */
 const PROTOCOL = 'devium'
-/** The token as hex, since not all of its characters may stand there. */
+/** The token is in hex, because not all of its characters are allowed in this header. */
 const TOKEN_PROTOCOL = 'bearer.'
 
 function protocolsOf({ headers }: IncomingMessage): string[] {
@@ -132,17 +141,16 @@ function refuse(socket: Duplex, status: string): void {
 
 interface Subscription {
   stop: () => void
-  /** What came before the client was told its id. */
+  /** Notifications that were produced before the client got the subscription's id. */
   early: (string | Uint8Array)[] | undefined
 }
 
-/** What all clients of a server have together. */
+/** State that all clients of a server share. */
 interface Shared {
   unreadOfAll: () => number
   largeMessages: Slots
 }
 
-/** One client. */
 class Connection {
   private readonly webSocket: WebSocket
   private readonly socket: Duplex
@@ -153,13 +161,13 @@ class Connection {
   private readonly subscriptions = new Map<Hex, Subscription>()
   private readonly timer: NodeJS.Timeout
   private running = 0
-  /** Messages that were read while others ran. */
+  /** Messages that arrived while others were handled. */
   private readonly unanswered: Uint8Array[] = []
   private isClosing = false
-  /** Whether anything came since the last ping, and whether a message was under way then. */
+  /** Whether data has arrived since the last ping, and whether a message was incomplete at that time. */
   private isAlive = true
   private wasWithin = false
-  /** Bytes of a message that has not ended. */
+  /** Bytes of an incomplete message. */
   private partBytes = 0
 
   constructor(webSocket: WebSocket, socket: Duplex, lacksToken: boolean, options: WebSocketOptions, shared: Shared) {
@@ -169,7 +177,7 @@ class Connection {
     this.lacksToken = lacksToken
     this.options = options
     this.timer = setInterval(() => this.look(), options.pingMs ?? DEFAULT_PING_MS)
-    // Before the library reads it, which then says what it was.
+    // Runs before the library's handler, which then reports the kind of each frame.
     socket.prependListener('data', (chunk: Uint8Array) => {
       this.isAlive = true
       this.partBytes += chunk.length
@@ -182,7 +190,7 @@ class Connection {
       if (this.mayWrite(payload.length)) webSocket.pong(payload)
     })
     webSocket.on('message', (data) => this.onMessage(bytesOf(data)))
-    // Against the protocol, or too large: the library ends the connection with the code that says so.
+    // For a protocol error or a message that is too large, the library closes the connection with the right code.
     webSocket.on('error', () => this.endSoon())
   }
 
@@ -190,14 +198,14 @@ class Connection {
     return this.webSocket.bufferedAmount
   }
 
-  /** After the socket has closed. */
+  /** Called after the socket has closed. */
   end(): void {
     clearInterval(this.timer)
     this.isClosing = true
     this.unanswered.length = 0
     for (const { stop } of this.subscriptions.values()) stop()
     this.subscriptions.clear()
-    this.gone.abort(new Error('the client has gone'))
+    this.gone.abort(new Error('the client has disconnected'))
   }
 
   close(code: number, reason: string): void {
@@ -208,14 +216,16 @@ class Connection {
 
   private endSoon(): void {
     this.isClosing = true
-    // Behind the frame that says why.
+    // Ends the socket after the close frame.
     this.socket.end()
     setTimeout(() => this.webSocket.terminate(), this.options.closeMs ?? DEFAULT_CLOSE_MS).unref()
   }
 
-  /** Who reads nothing sees no ping either, so that it is found here, long before as much waits for it as is allowed. */
+  /**
+   * A client that does not read does not answer pings. The ping finds it long before its unread bytes reach the limit.
+   */
   private look(): void {
-    // What we do not read ourselves while its calls run may be the answer.
+    // While the server does not read from this connection, it cannot see the pong.
     if (this.isClosing || this.webSocket.isPaused) return
     const isWithin = this.partBytes > 0
     if (!this.isAlive) return void this.drop(this.reasonForSilence())
@@ -227,10 +237,10 @@ class Connection {
 
   private reasonForSilence(): string {
     const unread = this.unreadBytes
-    return unread === 0 ? 'answers no ping' : `reads too slowly: ${unread} bytes wait, and no ping is answered`
+    return unread === 0 ? 'answers no ping' : `reads too slowly: ${unread} bytes are unread, and no ping is answered`
   }
 
-  /** Should it read on at once, it learns why. */
+  /** The reason reaches the client if it reads again. */
   private drop(reason: string): void {
     this.options.onDropped?.(reason)
     this.close(CLOSE.policy, reason)
@@ -272,7 +282,7 @@ class Connection {
       if (pieces !== undefined) this.write(pieces)
       for (const id of begun) this.flush(id)
     } catch {
-      // The client has gone while its answer was written.
+      // The client has disconnected while its answer was written.
       this.webSocket.terminate()
     } finally {
       call.end()
@@ -336,7 +346,7 @@ class Connection {
     }
   }
 
-  /** A client that does not read what it asked for is dropped: all of it waits in memory. */
+  /** Drops a client that does not read its answers, because they all wait in memory. */
   private mayWrite(length: number): boolean {
     if (this.isClosing) return false
     const reason = this.reasonToDrop(length, this.options.maxUnreadBytes ?? DEFAULT_MAX_UNREAD_BYTES)
@@ -346,15 +356,15 @@ class Connection {
 
   private reasonToDrop(length: number, max: number): string | undefined {
     const unread = this.unreadBytes + length
-    if (unread > max) return `reads too slowly: more than ${max} bytes wait for it`
+    if (unread > max) return `reads too slowly: more than ${max} bytes are unread`
     if (unread <= MEBIBYTE || this.shared.unreadOfAll() + length <= max * UNREAD_OF_ALL) return undefined
-    return 'reads too slowly, as others do: there is no room left'
+    return 'reads too slowly: the unread bytes of all clients reached the limit'
   }
 }
 
 const toBytes = (piece: string | Uint8Array): Uint8Array => (typeof piece === 'string' ? Buffer.from(piece) : piece)
 
-/** Messages come as one buffer unless they are asked for otherwise. */
+/** With the default `binaryType`, a message is one buffer. */
 function bytesOf(data: RawData): Uint8Array {
   if (Array.isArray(data)) return Buffer.concat(data)
   return data instanceof ArrayBuffer ? new Uint8Array(data) : data

@@ -14,7 +14,7 @@ const SHOWN = { authorization: `Bearer ${TOKEN}` }
 const WRONG = { authorization: 'Bearer another-token-of-some-length' }
 const BLOCK = { jsonrpc: '2.0', id: 1, method: 'deviump2p_blockPeer', params: [RECORD.peerID] }
 const READ = { jsonrpc: '2.0', id: 1, method: 'devium_version', params: [] }
-const REFUSED = 'deviump2p_blockPeer changes something, which needs a bearer token here'
+const REFUSED = 'deviump2p_blockPeer changes something and needs a bearer token'
 
 /** By name, so that no method is open because the table says of it that it only tells. */
 const CHANGING = [
@@ -78,7 +78,7 @@ describe('where a token is needed to change something', () => {
           jsonrpc: '2.0',
           id: 1,
           error: {
-            ...{ code: -32000, message: `${method} changes something, which needs a bearer token here` },
+            ...{ code: -32000, message: `${method} changes something and needs a bearer token` },
             data: { needs: 'token' },
           },
         })),

@@ -324,7 +324,7 @@ describe('devium-batch-submitter', () => {
       changing.map((id) => ({
         ...{ jsonrpc: '2.0', id },
         error: {
-          ...{ code: -32000, message: `${id} changes something, which needs a bearer token here` },
+          ...{ code: -32000, message: `${id} changes something and needs a bearer token` },
           data: { needs: 'token' },
         },
       })),

@@ -1,6 +1,5 @@
 import type { Pieces } from '../pieces.ts'
 
-/** The text that the pieces are. */
 export function textOf(pieces: Pieces): string {
   return pieces.map((piece) => (typeof piece === 'string' ? piece : Buffer.from(piece).toString())).join('')
 }
