@@ -73,7 +73,7 @@ describe('the status of a batch submitter', () => {
   it('is not asked for with a token that others can read', () => {
     const tokenFile = fileWith(TOKEN, 0o644)
     expect(() => createBatcherReader({ url: 'http://127.0.0.1:1', tokenFile })).toThrow(
-      /is open to others \(mode 644\)/,
+      /other users may access .* \(mode 644\)/,
     )
   })
 })
