@@ -241,7 +241,7 @@ describe('loadRollupConfig', () => {
         rollupConfig: file('rollup.json', rollupJson),
         upgradeBundles: [file('bundle.json', { transactions: [] })],
       }),
-      'bundle.json: upgrade bundle: its 0 transactions are not those of karst or lagoon',
+      'bundle.json: upgrade bundle: its 0 transactions do not match the bundle of karst or lagoon',
     ],
     ['neither', () => ({}), '--network or --rollup.config is required'],
     ['a missing file', () => ({ rollupConfig: join(folder, 'none') }), `cannot read rollup config ${tmpdir()}`],

@@ -186,7 +186,7 @@ const CASES: [DerivationState, string, DerivationFacts, string][] = [
     'upgrade-bundle-missing',
     'the activation block of Lagoon without its bundle',
     facts({ config: { seqWindowSize: 3600, blockTime: 2, forks: { lagoon: 12_002 } } }),
-    "The safe head stays at 1000 (0x2222…2222): Lagoon's activation block needs the published upgrade bundle: give it by --rollup.upgrade-bundle, or read it from a node that has the block by `devium bundle from-block`.",
+    "The safe head stays at 1000 (0x2222…2222): Lagoon's activation block needs the published upgrade bundle: pass it with --rollup.upgrade-bundle, or read it from a node that has the block with `devium bundle from-block`.",
   ],
   [
     'failing',

@@ -1,4 +1,4 @@
-/** Bytes that grow as they are written; for encoders that do not know their length beforehand. */
+/** A growing byte buffer, for encoders that do not know the length in advance. */
 export class ByteWriter {
   private buffer: Uint8Array<ArrayBuffer>
   private used = 0
@@ -22,17 +22,17 @@ export class ByteWriter {
     this.used += value.length
   }
 
-  /** Bytes start..end of `source`. */
+  /** Copies bytes start..end of `source`. */
   copy(source: Uint8Array, start: number, end: number): void {
     const length = end - start
     this.reserve(length)
-    // A view costs more than copying a few bytes one by one.
+    // For a few bytes, creating a view takes longer than copying one by one.
     if (length > 48) this.buffer.set(source.subarray(start, end), this.used)
     else for (let i = 0; i < length; i++) this.buffer[this.used + i] = source[start + i] ?? 0
     this.used += length
   }
 
-  /** Bytes start..end of `source`, at most `length`, behind as many zeros as make up `length`. */
+  /** Copies bytes start..end of `source`, padded on the left with zeros to `length` bytes. */
   leftPadded(source: Uint8Array, start: number, end: number, length: number): void {
     this.reserve(length)
     const padding = length - (end - start)
@@ -52,19 +52,19 @@ export class ByteWriter {
     this.bytes(value)
   }
 
-  /** The RLP string of bytes start..end of `source`. */
+  /** Writes bytes start..end of `source` as an RLP string. */
   rlpStringOf(source: Uint8Array, start: number, end: number): void {
     const length = end - start
     if (length !== 1 || (source[start] ?? 0) >= 0x80) this.rlpHeader(0x80, length)
     this.copy(source, start, end)
   }
 
-  /** Header of a list whose items take `length` bytes. */
+  /** Writes the header of a list whose items take `length` bytes. */
   rlpListHeader(length: number): void {
     this.rlpHeader(0xc0, length)
   }
 
-  /** Little-endian base-128 integer, as Go's encoding/binary writes it. */
+  /** Little-endian base-128 integer, as in Go's encoding/binary. */
   uvarint(value: number): void {
     let rest = value
     while (rest >= 0x80) {
@@ -74,7 +74,7 @@ export class ByteWriter {
     this.byte(rest)
   }
 
-  /** As uvarint, for integers that a number cannot hold. */
+  /** Like `uvarint`, for integers that a number cannot hold. */
   uvarint64(value: bigint): void {
     let rest = value
     while (rest >= 0x80n) {
@@ -84,7 +84,7 @@ export class ByteWriter {
     this.byte(Number(rest))
   }
 
-  /** A view of what has been written; valid until the next write. */
+  /** A view of the written bytes; valid until the next write. */
   view(): Uint8Array {
     return this.buffer.subarray(0, this.used)
   }

@@ -1,8 +1,8 @@
 import type { Hex } from '../../lib/hex.ts'
 
-// Conventions of the whole code base: hashes and addresses are lower-case hex text; raw transactions and other opaque
-// data are bytes; block numbers, timestamps (Unix seconds) and sequence numbers are `number` (decoders refuse what
-// passes 2^53-1); gas, fees, wei and chain ids are `bigint`.
+// Conventions of the code base. Hashes and addresses are lower-case hex text. Raw transactions and other opaque data
+// are bytes. Block numbers, timestamps (Unix seconds) and sequence numbers are `number`; decoders reject values above
+// 2^53-1. Gas, fees, wei and chain ids are `bigint`.
 
 export interface BlockId {
   hash: Hex
@@ -18,16 +18,16 @@ export interface L2BlockRef extends BlockId {
   parentHash: Hex
   timestamp: number
   l1Origin: BlockId
-  /** Distance to the first L2 block of the same L1 origin (epoch). */
+  /** Distance to the first L2 block with the same L1 origin (epoch). */
   sequenceNumber: number
 }
 
 /** Rollup parameters that L1's SystemConfig contract may change (specs: protocol/system-config). */
 export interface SystemConfig {
   batcherAddress: Hex
-  /** 32 bytes; zero from Ecotone on. */
+  /** 32 bytes; zero since Ecotone. */
   overhead: Hex
-  /** 32 bytes; from Ecotone on: version byte, …, blobBaseFeeScalar u32, baseFeeScalar u32. */
+  /** 32 bytes; since Ecotone: version byte, …, blobBaseFeeScalar u32, baseFeeScalar u32. */
   scalar: Hex
   gasLimit: bigint
   /** 8 bytes: denominator u32 ‖ elasticity u32 (Holocene). */
@@ -38,7 +38,7 @@ export interface SystemConfig {
   daFootprintGasScalar?: number
 }
 
-/** Forks in activation order. `delta` concerns the rollup node only. */
+/** Forks in activation order. `delta` affects the rollup node only. */
 export const FORKS = [
   'regolith',
   'canyon',
@@ -54,7 +54,7 @@ export const FORKS = [
 ] as const
 export type Fork = (typeof FORKS)[number]
 
-/** A fork that the rollup config names and this version does not know. */
+/** A fork in the rollup config that this version does not know. */
 export interface UnknownFork {
   /** `mars` of `mars_time`. */
   name: string
@@ -66,7 +66,7 @@ export interface AltDaConfig {
   daCommitmentType: 'KeccakCommitment' | 'GenericCommitment'
   daChallengeWindow: number
   daResolveWindow: number
-  /** Bytes of the longest input behind a Keccak commitment; absent: 130,672. */
+  /** Maximum input bytes of a Keccak commitment; absent: 130,672. */
   daMaxInputSize?: number
 }
 
@@ -89,17 +89,22 @@ export interface RollupConfig {
   l2ChainId: bigint
   /** L2 activation times in Unix seconds; absent = never. */
   forks: Partial<Record<Fork, number>>
-  /** Compared with the L1 time. */
+  /** An L1 time. */
   pectraBlobScheduleTime?: number
-  /** Scheduled, and not known here; absent = none. */
+  /** Scheduled forks that this version does not know; absent = none. */
   unknownForks?: readonly UnknownFork[]
-  /** Chain ids whose messages this chain takes, its own among them; needed from Lagoon on. Not part of the config's JSON. */
+  /**
+   * Chain ids whose messages this chain accepts, including its own. Needed since Lagoon. Not part of the config's JSON.
+   */
   dependencySet?: readonly bigint[]
-  /** Deposits of Lagoon's activation block that the operator gave, without the two of interop. Not part of the JSON either. */
+  /**
+   * Deposits of Lagoon's activation block from the operator's file, without the two interop deposits. Not part of the
+   * JSON.
+   */
   lagoonBundle?: readonly DepositTx[]
-  /** Blob fee parameters of an L1 that is no public network, ascending by time; absent = by L1 chain id, else Cancun. */
+  /** Blob fee parameters of a private L1, ascending by time; absent = by L1 chain id, else Cancun. */
   l1BlobSchedule?: readonly { time: number; updateFraction: bigint }[]
-  /** Whether the gas that Karst's activation block adds for its upgrade stays in the gas limit; absent = no. */
+  /** Whether the gas limit keeps the extra gas of Karst's activation block; absent = no. */
   keepKarstUpgradeGas?: boolean
   batchInboxAddress: Hex
   depositContractAddress: Hex
@@ -137,7 +142,7 @@ export interface Withdrawal {
   amount: bigint
 }
 
-/** The Engine API's execution payload; optional members appear with their fork (V1 → V4). */
+/** The Engine API's execution payload. Each optional member exists since its fork (V1 → V4). */
 export interface ExecutionPayload {
   parentHash: Hex
   feeRecipient: Hex
@@ -158,7 +163,7 @@ export interface ExecutionPayload {
   transactions: Uint8Array[]
   /** Canyon; always empty on OP chains. */
   withdrawals?: Withdrawal[]
-  /** Ecotone; the DA footprint from Jovian. */
+  /** Since Ecotone. Since Jovian: the DA footprint. */
   blobGasUsed?: bigint
   /** Ecotone; always 0. */
   excessBlobGas?: bigint
@@ -191,7 +196,7 @@ export interface PayloadAttributes {
   minBaseFee?: bigint
 }
 
-/** The part of an L1 block that derivation reads. */
+/** The fields of an L1 block that derivation reads. */
 export interface L1BlockInfo extends L1BlockRef {
   /** prevRandao. */
   mixHash: Hex
@@ -227,7 +232,7 @@ export interface L1Transaction {
   blobVersionedHashes?: Hex[]
 }
 
-/** What every program reports about where it stands (optimism_syncStatus, devium_syncStatus). */
+/** The heads that the node reports (optimism_syncStatus, devium_syncStatus). */
 export interface SyncStatus {
   currentL1: L1BlockRef
   headL1: L1BlockRef
@@ -236,11 +241,11 @@ export interface SyncStatus {
   unsafeL2: L2BlockRef
   safeL2: L2BlockRef
   finalizedL2: L2BlockRef
-  /** Derived, but the span batch it belongs to is not yet complete. */
+  /** Derived, but its span batch is not complete yet. */
   pendingSafeL2: L2BlockRef
-  /** Lowest payload that waits in the unsafe queue; all zero when none. */
+  /** The lowest payload in the unsafe queue; all zero if the queue is empty. */
   queuedUnsafeL2: L2BlockRef
-  /** The block the engine syncs to; the unsafe head when it does not sync. */
+  /** The block that the engine syncs to; the unsafe head if it does not sync. */
   engineSyncTarget: L2BlockRef
 }
 

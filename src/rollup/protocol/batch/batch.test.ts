@@ -253,7 +253,7 @@ describe('span batch', () => {
     expect(() => runNow(buildSpanBatch(layout, config))).toThrow(DecodeError)
   })
 
-  // Faults that other implementations had (kona #21795, #21808, #22126, #19361): op-node's reading is the rule.
+  // Faults of other implementations (kona #21795, #21808, #22126, #19361). op-node's behaviour is the rule.
   it('reads integers that are longer than they need be, as Go does', () => {
     const long = (value: number, bytes: number) =>
       Uint8Array.from({ length: bytes }, (_, i) => (i === 0 ? value : 0) | (i === bytes - 1 ? 0 : 0x80))

@@ -8,15 +8,15 @@ import { SPAN_BATCH_TYPE, type SpanBatch } from './spanBatchTypes.ts'
 
 export type Batch = SingularBatch | SpanBatch
 
-/** Decodes `batch type ‖ content` as found in a channel. Throws DecodeError. */
+/** Decodes one batch of a channel: `batch type ‖ content`. Throws DecodeError. */
 export function decodeBatch(bytes: Uint8Array, config: RollupConfig): Batch {
   const read = runNow(readBatch(bytes))
   return read.type === 'singular' ? read : runNow(buildSpanBatch(read, config))
 }
 
 /**
- * The first half of decoding: a span batch only in its layout. DecodeError here means that the reference node leaves the channel, in
- * the second half (`buildSpanBatch`) that it drops this batch alone.
+ * The first step of decoding. A span batch is only split into its columns. After a DecodeError here, op-node drops the
+ * rest of the channel. After a DecodeError in the second step (`buildSpanBatch`), op-node drops only this batch.
  */
 export function* readBatch(bytes: Uint8Array): Steps<SingularBatch | SpanBatchLayout> {
   if (bytes[0] === SINGULAR_BATCH_TYPE) return yield* singularBatchSteps(bytes)

@@ -1,6 +1,6 @@
 import { DecodeError } from '../../../lib/errors.ts'
 
-/** Bits of a span batch: bit i is `(x >> i) & 1` of a big-endian integer x of ceil(n / 8) bytes. */
+/** The bits of a span batch. Bit i is `(x >> i) & 1` of a big-endian integer x of ceil(n / 8) bytes. */
 export class BitListWriter {
   /** Least significant byte first. */
   private bytes = new Uint8Array(64)
@@ -26,11 +26,10 @@ export class BitListWriter {
   }
 }
 
-/** Reads bits out of encoded bytes. */
 export class BitList {
   private readonly bytes: Uint8Array
 
-  /** `bytes` has ceil(count / 8) bytes. Throws DecodeError when a bit at or above `count` is set. */
+  /** `bytes` must have ceil(count / 8) bytes. Throws DecodeError if a bit at or above `count` is set. */
   constructor(bytes: Uint8Array, count: number) {
     const spare = count & 7
     if (spare !== 0 && (bytes[0] ?? 0) >>> spare !== 0) throw new DecodeError(`bit list: more than ${count} bits`)

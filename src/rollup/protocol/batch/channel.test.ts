@@ -10,13 +10,13 @@ import { inflatePrefix } from '../compression/inflate.ts'
 import { COMPRESSION_ALGORITHMS, compressChannel, openChannelBatches } from './channel.ts'
 
 const OPTS = { fjord: true, maxRlpBytes: 100_000_000 }
-/** Batches of type 0 whose content compresses somewhat. */
+/** Batches of type 0 with compressible content. */
 const BATCHES = Array.from({ length: 40 }, (_, i) =>
   Uint8Array.from({ length: 500 }, (__, k) => (k === 0 ? 0 : k % 7 === 0 ? (k * k * (i + 1)) & 0xff : i)),
 )
 const RLP = concatBytes(...BATCHES.map(encodeRlp))
 
-/** Batches read before the end or the first error. */
+/** The batches before the end or the first error. */
 async function read(data: Uint8Array, opts = OPTS): Promise<{ batches: Uint8Array[]; error?: unknown }> {
   const batches: Uint8Array[] = []
   try {
@@ -52,7 +52,7 @@ describe('openChannelBatches', () => {
 
   it('keeps the batches before corrupt zlib data', async () => {
     const blocks = BATCHES.map((batch) => deflateSync(encodeRlp(batch), { level: 9 }).subarray(2, -4))
-    // A stored block of length 3 whose complement is wrong, after two batches in a block of their own.
+    // Two batches in a valid block, then a stored block of length 3 with a wrong complement.
     const sound = deflateSync(concatBytes(...BATCHES.slice(0, 2).map(encodeRlp)), { level: 0 }).subarray(0, -4)
     sound[2] = 0
     const { batches, error } = await read(concatBytes(sound, Uint8Array.of(1, 3, 0, 0, 0, 1, 2, 3), ...blocks))
@@ -71,7 +71,7 @@ describe('openChannelBatches', () => {
     data.fill(0xff, Math.floor(data.length * 0.9))
     const { batches, error } = await read(data)
     expect(error).toBeDefined()
-    // What the decoder makes of the first corrupt bytes may still look like a batch.
+    // The decoder's output for the first corrupt bytes may still look like a batch.
     expect(batches.slice(0, 32)).toEqual(BATCHES.slice(0, 32))
   })
 
@@ -102,7 +102,7 @@ describe('openChannelBatches', () => {
     ] as const) {
       const { batches, error } = await read(data, { ...OPTS, maxRlpBytes: limit })
       expect(batches).toEqual(BATCHES.slice(0, count))
-      // Data that end with a batch at the limit are cut without a trace.
+      // If the data end exactly with a batch at the limit, the cut is not visible.
       if (limit !== perBatch * 30) expect(error).toBeDefined()
     }
   })
@@ -182,14 +182,14 @@ describe('inflatePrefix', () => {
     fc.assert(
       fc.property(fc.constantFrom(...originals), changes, (original, list) => {
         const data = new Uint8Array(original)
-        // The header stays: the native decoder holds the stream to the window size in it, which ours (and Go's) does not.
+        // The header stays unchanged: the native decoder checks its window size, ours and Go's do not.
         for (const [at, byte] of list) data[2 + (at % (data.length - 2))] = byte
         const { output, fault } = inflatePrefix(data, 1_000_000)
         let native: Uint8Array | undefined
         try {
           native = inflateSync(data)
         } catch (error) {
-          // Only the native decoder reads the checksum behind the data, and it refuses some codes that Go takes.
+          // Only the native decoder verifies the checksum, and it rejects some codes that Go accepts.
           const isStricter =
             /incorrect data check|unexpected end|code lengths set|literal\/lengths set|distances set|end-of-block/
           if (!isStricter.test(String(error))) expect(fault).toBeDefined()
@@ -204,7 +204,7 @@ describe('inflatePrefix', () => {
   })
 })
 
-/** Bytes that no compressor shortens, the same for the same seed. */
+/** Incompressible bytes, the same for the same seed. */
 function incompressible(length: number, seed: number): Uint8Array {
   const blocks = Array.from({ length: Math.ceil(length / 32) }, (_, i) => keccak256(Uint8Array.of(seed, i)))
   return concatBytes(...blocks).subarray(0, length)

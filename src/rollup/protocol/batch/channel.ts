@@ -9,9 +9,10 @@ export const COMPRESSION_ALGORITHMS = ['zlib', 'brotli-9', 'brotli-10', 'brotli-
 export type CompressionAlgorithm = (typeof COMPRESSION_ALGORITHMS)[number]
 
 /**
- * The batches of a complete channel, each as `batch type ‖ content`, ready for `decodeBatch`. Where decompression or RLP
- * fails the batches before the fault come first, then DecodeError is thrown: the rest of the channel is lost. Batches are
- * views into the decompressed data. Rejects with DecodeError for a channel that cannot be read at all.
+ * Iterates over the batches of a complete channel, each as `batch type ‖ content` for `decodeBatch`. If decompression
+ * or RLP fails, the batches before the fault come first. Then the iterator throws DecodeError, and the rest of the
+ * channel is lost. Batches are views into the decompressed data. Rejects with DecodeError if the channel cannot be read
+ * at all.
  */
 export async function openChannelBatches(
   data: Uint8Array,
@@ -21,7 +22,7 @@ export async function openChannelBatches(
   return batchesOf(decompressed instanceof Promise ? await decompressed : decompressed)
 }
 
-/** Channel data from the concatenation of RLP strings that are its batches. */
+/** Compresses the concatenated RLP strings of the batches to channel data. */
 export function compressChannel(data: Uint8Array, algorithm: CompressionAlgorithm): Uint8Array {
   if (algorithm === 'zlib') {
     const { buffer, byteOffset, length } = deflateSync(data, { level: constants.Z_BEST_COMPRESSION })
@@ -32,7 +33,7 @@ export function compressChannel(data: Uint8Array, algorithm: CompressionAlgorith
   return concatBytes(Uint8Array.of(BROTLI_VERSION), brotliCompressSync(data, { params }))
 }
 
-/** The batches that come before a fault, then DecodeError with the byte of the decompressed data. */
+/** Yields the batches before a fault, then throws DecodeError with the byte offset in the decompressed data. */
 export function* batchesOf({ output, fault }: Decompressed): Generator<Uint8Array, void, undefined> {
   const cursor = new RlpCursor(output, 'channel')
   for (let count = 0; cursor.end < output.length; count++) {
@@ -40,12 +41,12 @@ export function* batchesOf({ output, fault }: Decompressed): Generator<Uint8Arra
     try {
       cursor.readString(end, output.length, 'batch')
     } catch (error) {
-      // The fault of the compressed data has cut it off.
+      // The batch is cut off by the fault of the compressed data.
       if (fault !== undefined) break
       throw error
     }
     const batch = output.subarray(cursor.start, cursor.end)
-    // Without a known type the reference node cannot tell what the content is and gives up the channel.
+    // op-node cannot decode an unknown batch type, so it drops the rest of the channel.
     if (batch.length === 0) throw cursor.fault(undefined, `batch ${count} is empty`, cursor.start)
     if (batch[0] !== 0 && batch[0] !== 1)
       throw cursor.fault(

@@ -3,7 +3,7 @@ import { DecodeError } from '../../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { DERIVATION_VERSION_0, FRAME_ENCODING_OVERHEAD_BYTES, MAX_FRAME_DATA_BYTES } from '../constants.ts'
 
-/** A piece of a channel (specs: derivation, "Frame format"). */
+/** A part of a channel (specs: derivation, "Frame format"). */
 export interface Frame {
   /** 16 bytes. */
   channelId: Hex
@@ -13,7 +13,9 @@ export interface Frame {
   isLast: boolean
 }
 
-/** Bytes of one frame, without the version byte that leads a batcher transaction. Throws RangeError out of bounds. */
+/**
+ * Encodes one frame, without the version byte of a batcher transaction. Throws RangeError if a value is out of bounds.
+ */
 export function encodeFrame(frame: Frame): Uint8Array {
   const { data, number } = frame
   if (data.length > MAX_FRAME_DATA_BYTES) throw new RangeError(`frame data of ${data.length} bytes is too long`)
@@ -28,7 +30,7 @@ export function encodeFrame(frame: Frame): Uint8Array {
   return out
 }
 
-/** Data of a batcher transaction or blob: the version byte and the frames. */
+/** The data of a batcher transaction or blob: the version byte, then the frames. */
 export function encodeFrames(frames: readonly Frame[]): Uint8Array {
   const encoded = frames.map(encodeFrame)
   const out = new Uint8Array(encoded.reduce((sum, part) => sum + part.length, 1))
@@ -42,14 +44,14 @@ export function encodeFrames(frames: readonly Frame[]): Uint8Array {
 }
 
 /**
- * Frames of a batcher transaction's or blob's data, which begins with the version byte. All or nothing: any fault, also
- * bytes after the last frame or no frame at all, throws DecodeError. Frame data are views into the input.
+ * Decodes the data of a batcher transaction or blob, which begins with the version byte. Any fault throws DecodeError,
+ * including trailing bytes or no frame. Frame data are views into the input.
  */
 export function decodeFrames(txData: Uint8Array): Frame[] {
   return [...framesOf(txData)]
 }
 
-/** As decodeFrames, one after the other: those before a fault come first. */
+/** Like `decodeFrames`, one frame at a time: the frames before a fault come first. */
 export function* framesOf(txData: Uint8Array): Generator<Frame, void, undefined> {
   const version = txData[0]
   if (version !== DERIVATION_VERSION_0) {
@@ -59,7 +61,7 @@ export function* framesOf(txData: Uint8Array): Generator<Frame, void, undefined>
   yield* bareFramesOf(txData, 1)
 }
 
-/** As framesOf, from `offset` on. */
+/** Like `framesOf`, without a version byte, from `offset` on. */
 export function* bareFramesOf(bytes: Uint8Array, offset = 0): Generator<Frame, void, undefined> {
   if (offset >= bytes.length) throw fault(offset === 0 ? 'none' : 'none after the version byte', offset)
   const view = viewOf(bytes)

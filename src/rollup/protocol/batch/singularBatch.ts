@@ -18,18 +18,18 @@ export const SINGULAR_BATCH_TYPE = 0
 export interface SingularBatch {
   type: 'singular'
   parentHash: Hex
-  /** Number of the L1 origin. Rounded beyond 2^53, where it is never valid. */
+  /** Block number of the L1 origin. Not exact above 2^53, where no rule accepts it. */
   epochNumber: number
   epochHash: Hex
-  /** Rounded beyond 2^53. */
+  /** Not exact above 2^53. */
   timestamp: number
   transactions: TransactionList
 }
 
-/** Transactions between two turns of the event loop. */
+/** Number of transactions before the decoder yields to the event loop. */
 const TRANSACTIONS_PER_STEP = 50_000
 
-/** Batch type byte and RLP; inside a channel this stands as an RLP string. */
+/** Batch type byte and RLP. A channel contains this as an RLP string. */
 export function encodeSingularBatch(batch: Omit<SingularBatch, 'type'>): Uint8Array {
   const content = encodeRlp([
     fromHex(batch.parentHash, 32, 'parent hash'),
@@ -41,13 +41,13 @@ export function encodeSingularBatch(batch: Omit<SingularBatch, 'type'>): Uint8Ar
   return concatBytes(Uint8Array.of(SINGULAR_BATCH_TYPE), content)
 }
 
-/** As `singularBatchSteps`, at once, with the transactions as an array of views into the input. */
+/** Like `singularBatchSteps`, without yielding. The transactions are an array of views into the input. */
 export function decodeSingularBatch(bytes: Uint8Array): SingularBatch & { transactions: Uint8Array[] } {
   const batch = runNow(singularBatchSteps(bytes))
   return { ...batch, transactions: batch.transactions.slice() }
 }
 
-/** Bytes after the list are ignored, as the reference node does. Throws DecodeError: the reference node then leaves the channel. */
+/** Ignores bytes after the list, as op-node does. Throws DecodeError; op-node then drops the rest of the channel. */
 export function* singularBatchSteps(bytes: Uint8Array): Steps<SingularBatch> {
   if (bytes[0] !== SINGULAR_BATCH_TYPE) throw new DecodeError(`singular batch: type byte is ${bytes[0]}`)
   const cursor = new RlpCursor(bytes, 'singular batch')
@@ -73,7 +73,7 @@ export function* singularBatchSteps(bytes: Uint8Array): Steps<SingularBatch> {
   return { type: 'singular', parentHash, epochNumber, epochHash, timestamp, transactions }
 }
 
-/** The 64-bit integer behind the cursor's item. */
+/** Reads a 64-bit integer, the item after the cursor's item. */
 function readUint64(cursor: RlpCursor, limit: number, what: string): number {
   cursor.readInteger(cursor.end, limit, 8, what)
   let value = 0
@@ -83,7 +83,7 @@ function readUint64(cursor: RlpCursor, limit: number, what: string): number {
 
 const CHUNK = 1 << 16
 
-/** Bounds of transactions inside a batch, kept in pieces that never have to be copied. */
+/** The bounds of a batch's transactions, stored in chunks so that they need not be copied when the list grows. */
 class ListedTransactions extends PackedTransactions {
   private readonly bytes: Uint8Array
   private readonly bounds: Uint32Array[] = []
@@ -101,7 +101,7 @@ class ListedTransactions extends PackedTransactions {
 
   add(start: number, end: number): void {
     const place = this.count % CHUNK
-    // The first piece grows: most batches have few transactions.
+    // The first chunk grows, because most batches have few transactions.
     if (place === 0) this.bounds.push(new Uint32Array(this.count === 0 ? 32 : CHUNK * 2))
     let piece = this.bounds.at(-1)
     if (piece === undefined) return

@@ -7,7 +7,7 @@ import { readSpanBatchLayout, type SpanBatchLayout } from './spanBatchLayout.ts'
 import { type RebuiltTransactions, rebuildTransactions } from './spanBatchTransactions.ts'
 import type { SpanBatch, SpanBatchElement } from './spanBatchTypes.ts'
 
-/** Elements between two turns of the event loop. */
+/** Number of elements before the decoder yields to the event loop. */
 const ELEMENTS_PER_STEP = 50_000
 const TWO_POW_64 = 2 ** 64
 
@@ -20,9 +20,9 @@ class DecodedSpanBatch implements SpanBatch {
   private readonly firstTimestamp: number
   private readonly blockTimeS: number
   private readonly originBits: BitList
-  /** Origin changes after each block. */
+  /** For each block, the number of origin changes after it. */
   private readonly changesAfter: Uint32Array
-  /** Index of each block's first transaction, and the number of all. */
+  /** Index of each block's first transaction, then the total number. */
   private readonly txStarts: Uint32Array
   private readonly rebuilt: RebuiltTransactions
 
@@ -71,12 +71,12 @@ class DecodedSpanBatch implements SpanBatch {
   }
 }
 
-/** Both halves at once. Throws DecodeError. */
+/** Decodes in one call, without yielding. Throws DecodeError. */
 export function decodeSpanBatch(bytes: Uint8Array, config: RollupConfig): SpanBatch {
   return runNow(buildSpanBatch(runNow(readSpanBatchLayout(bytes)), config))
 }
 
-/** Takes linear time. Throws DecodeError where the reference node drops this batch alone. */
+/** The second step of decoding; takes linear time. Throws DecodeError if op-node would drop only this batch. */
 export function* buildSpanBatch(layout: SpanBatchLayout, config: RollupConfig): Steps<SpanBatch> {
   const { blockCount, originBits, txCounts, transactions } = layout
   const rebuilt = yield* rebuildTransactions(transactions, config.l2ChainId)

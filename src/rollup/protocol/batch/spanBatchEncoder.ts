@@ -14,7 +14,7 @@ import {
   TX_TYPE,
 } from './spanBatchTypes.ts'
 
-/** A block as it goes into a span batch. */
+/** A block to encode in a span batch. */
 export interface SpanBatchBlock {
   parentHash: Hex
   timestamp: number
@@ -26,8 +26,9 @@ export interface SpanBatchBlock {
 }
 
 /**
- * Span batch of consecutive blocks: type byte and content. Throws DecodeError for a transaction that is malformed, of
- * another chain or of a type that batches do not carry, and DeviumError (`span-batch`) for blocks that do not follow on each other.
+ * Encodes consecutive blocks as a span batch: type byte and content. Throws DecodeError for a transaction that is
+ * malformed, of another chain, or of a type that batches cannot carry. Throws DeviumError (`span-batch`) if the blocks
+ * are not consecutive.
  */
 export function encodeSpanBatch(blocks: readonly SpanBatchBlock[], config: RollupConfig): Uint8Array {
   const encoder = new SpanBatchEncoder(config)
@@ -35,7 +36,7 @@ export function encodeSpanBatch(blocks: readonly SpanBatchBlock[], config: Rollu
   return encoder.encode()
 }
 
-/** As encodeSpanBatch, from a decoded batch: the inverse of decodeSpanBatch. */
+/** Encodes a decoded batch: the inverse of `decodeSpanBatch`. */
 export function encodeDecodedSpanBatch(batch: SpanBatch, config: RollupConfig): Uint8Array {
   const encoder = new SpanBatchEncoder(config)
   for (const element of batch.elements) encoder.addElement(element)
@@ -46,7 +47,7 @@ export function encodeDecodedSpanBatch(batch: SpanBatch, config: RollupConfig): 
   })
 }
 
-/** Builds a span batch block by block: adding costs in proportion to the block, encoding in proportion to the whole. */
+/** Builds a span batch block by block. Adding takes time linear in the block, encoding in the whole batch. */
 export class SpanBatchEncoder {
   private readonly config: RollupConfig
   private readonly chainId: Uint8Array
@@ -75,14 +76,14 @@ export class SpanBatchEncoder {
     return this.originBits.length
   }
 
-  /** Of the batch so far, but for its prefix. */
+  /** Size of the batch so far, without its prefix. */
   get bytes(): number {
     const bits = this.originBits.length + this.creationBits.length + this.parityBits.length + this.protectedBits.length
     const columns = [this.txCounts, this.signatures, this.recipients, this.datas, this.nonces, this.gases]
     return columns.reduce((sum, { length }) => sum + length, Math.ceil(bits / 8))
   }
 
-  /** Errors as encodeSpanBatch; after an error the encoder must not be used any more. */
+  /** Throws the errors of `encodeSpanBatch`. After an error the encoder must not be used. */
   add(block: SpanBatchBlock): void {
     const { last } = this
     this.firstParentHash ??= block.parentHash
@@ -99,7 +100,7 @@ export class SpanBatchEncoder {
     this.last = block
   }
 
-  /** The batch so far. Throws DeviumError (`span-batch`) while it is empty. */
+  /** Encodes the batch so far. Throws DeviumError (`span-batch`) if it is empty. */
   encode(): Uint8Array {
     if (this.firstParentHash === undefined || this.last === undefined) throw notConsecutive('no blocks')
     return this.finish({
@@ -109,7 +110,7 @@ export class SpanBatchEncoder {
     })
   }
 
-  /** Adds a block of which only its element is known: for batches that were decoded. */
+  /** Adds a block by its element only, for decoded batches. */
   addElement(
     element: Pick<SpanBatchElement, 'timestamp' | 'originChanged'> & Pick<SpanBatchBlock, 'transactions'>,
   ): void {
@@ -173,7 +174,7 @@ export class SpanBatchEncoder {
     for (let i = 0; i <= shape.lists.length; i++) cursor.read(cursor.end, length)
     const dataEnd = cursor.end
 
-    // What the decoder cannot know from elsewhere, in the order value, prices, data, lists.
+    // The fields that have no column of their own, in the order value, prices, data, lists.
     const { datas } = this
     if (!isLegacy) datas.byte(type)
     datas.rlpListHeader(pricesEnd - pricesStart + (dataEnd - valueStart))
@@ -190,7 +191,7 @@ export class SpanBatchEncoder {
     if (cursor.end !== length) throw new DecodeError('transaction: more fields than its type has')
   }
 
-  /** Its data are all of it; it fills the other columns with nothing. */
+  /** Puts the whole transaction into the data column, and empty values into the other columns. */
   private addPostExec(tx: Uint8Array): void {
     const cursor = new RlpCursor(tx)
     cursor.readList(1, tx.length)
@@ -238,7 +239,7 @@ export class SpanBatchEncoder {
 
 const NO_SIGNATURE = new Uint8Array(64)
 
-/** Big-endian integer of at most 64 bits as uvarint. */
+/** Writes a big-endian integer of at most 64 bits as uvarint. */
 function writeUvarint(out: ByteWriter, integer: RlpCursor): void {
   if (integer.end - integer.start > 8) throw new DecodeError('transaction: nonce or gas is longer than 8 bytes')
   const value = integerOf(integer)

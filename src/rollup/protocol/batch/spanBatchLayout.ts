@@ -7,12 +7,12 @@ import { BitList } from './bitList.ts'
 import type { SpanTransactions } from './spanBatchTransactions.ts'
 import { SPAN_BATCH_TYPE, TX_TYPE, TYPED_ZERO } from './spanBatchTypes.ts'
 
-/** More RLP than this of one transaction is refused, as the reference node does. */
+/** Maximum RLP length of one transaction, as in op-node. */
 const MAX_TX_DATA_BYTES = 10_000_000
-/** Elements between two turns of the event loop. */
+/** Number of elements before the decoder yields to the event loop. */
 const ELEMENTS_PER_STEP = 10_000
 
-/** A span batch split into its columns; what they say is not looked at yet. */
+/** A span batch split into its columns. The contents of the columns are not validated yet. */
 export interface SpanBatchLayout {
   type: 'span-layout'
   relTimestamp: bigint
@@ -23,13 +23,16 @@ export interface SpanBatchLayout {
   originBits: BitList
   txCounts: Uint32Array
   transactions: SpanTransactions
-  /** Bytes of each part, in their order. */
+  /** Length in bytes of each part, in order. */
   parts: Record<string, number>
-  /** Behind the batch; what follows is ignored. */
+  /** End of the batch. Bytes after it are ignored. */
   end: number
 }
 
-/** Type byte and content (specs: delta/span-batches); bytes after the batch are ignored, as the reference node does. Throws DecodeError. */
+/**
+ * Type byte and content (specs: delta/span-batches). Bytes after the batch are ignored, as in op-node. Throws
+ * DecodeError.
+ */
 export function* readSpanBatchLayout(bytes: Uint8Array): Steps<SpanBatchLayout> {
   const reader = new SpanReader(bytes)
   if (bytes[0] !== SPAN_BATCH_TYPE) throw reader.fault('type', `byte is ${bytes[0]}`, 0)
@@ -43,7 +46,7 @@ export function* readSpanBatchLayout(bytes: Uint8Array): Steps<SpanBatchLayout> 
   if (blockCount === 0) throw reader.fault('block count', '0, a batch has one block at least', blockCountAt)
   const originBits = reader.bits(blockCount, 'origin bits')
   reader.endPart('origins')
-  // Each count takes a byte at least: nothing is reserved for blocks that cannot be there.
+  // Each count takes at least one byte. This check prevents an allocation for blocks that cannot exist.
   reader.expect(blockCount, 'transaction counts')
   const txCounts = new Uint32Array(blockCount)
   let total = 0
@@ -122,9 +125,9 @@ function* readTransactions(reader: SpanReader, count: number): Steps<SpanTransac
 class SpanReader {
   readonly bytes: Uint8Array
   readonly parts: Record<string, number> = {}
-  /** Behind the type byte at first. */
+  /** Starts after the type byte. */
   offset = 1
-  /** Where the RLP list of the transaction read last begins. */
+  /** Offset of the RLP list of the last transaction. */
   itemStart = 0
   private partStart = 1
   private readonly cursor: RlpCursor
@@ -143,7 +146,7 @@ class SpanReader {
     this.partStart = this.offset
   }
 
-  /** Throws unless so many bytes are left. */
+  /** Throws if fewer than `length` bytes are left. */
   expect(length: number, what: string): void {
     const left = this.bytes.length - this.offset
     if (length > left) throw this.fault(what, `truncated, ${length} bytes are needed and ${left} left`)
@@ -167,7 +170,7 @@ class SpanReader {
     }
   }
 
-  /** A number of blocks or transactions. */
+  /** Reads the number of blocks or transactions. */
   count(what: string): number {
     const { offset } = this
     const value = this.uvarint(what)
@@ -176,7 +179,7 @@ class SpanReader {
     return value
   }
 
-  /** Little-endian base-128 integer. Beyond 2^53 it is rounded: callers refuse such values. */
+  /** Little-endian base-128 integer. Not exact above 2^53, but callers reject such values. */
   uvarint(what: string): number {
     const first = this.bytes[this.offset] ?? 0xff
     if (first < 0x80) {
@@ -190,7 +193,7 @@ class SpanReader {
     return value
   }
 
-  /** As uvarint, exact. */
+  /** Like `uvarint`, but exact. */
   uvarint64(what: string): bigint {
     const start = this.offset
     this.skipUvarint(what)
@@ -199,7 +202,7 @@ class SpanReader {
     return value
   }
 
-  /** Steps over an integer of at most 64 bits. */
+  /** Skips an integer of at most 64 bits. */
   private skipUvarint(what: string): void {
     const { bytes, offset } = this
     let end = offset
@@ -210,7 +213,7 @@ class SpanReader {
     this.offset = end + 1
   }
 
-  /** Steps over one integer of each transaction. */
+  /** Skips one integer of each transaction. */
   *skipUvarintsInSteps(count: number, what: string): Steps<void> {
     for (let i = 0; i < count; i++) {
       this.cursor.transaction = i
@@ -220,7 +223,7 @@ class SpanReader {
     this.cursor.transaction = undefined
   }
 
-  /** Steps over the data of a transaction and returns its type: 0 for a bare list, TYPED_ZERO for a type byte of 0. */
+  /** Skips the data of a transaction. Returns its type: 0 for a bare list, TYPED_ZERO for a type byte of 0. */
   txData(index: number): number {
     const { bytes, cursor } = this
     cursor.transaction = index

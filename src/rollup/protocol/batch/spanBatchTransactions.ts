@@ -7,45 +7,45 @@ import { readField } from '../transaction/fields.ts'
 import type { BitList } from './bitList.ts'
 import { isSignedTxType, type SignedTxType, TX_SHAPE, TX_TYPE } from './spanBatchTypes.ts'
 
-/** The columns of a span batch from which its transactions are put together. */
+/** The columns from which the transactions of a span batch are rebuilt. */
 export interface SpanTransactions {
-  /** The whole batch, into which the starts and ends point. */
+  /** The whole batch. `dataStarts` and `dataEnds` are offsets into it. */
   bytes: Uint8Array
   count: number
   creationBits: BitList
   parityBits: BitList
-  /** r ‖ s of each. */
+  /** r ‖ s of each transaction. */
   signatures: Uint8Array
-  /** 20 bytes of each that creates no contract. */
+  /** 20 bytes for each transaction that does not create a contract. */
   recipients: Uint8Array
   /** 0 for a bare list, else the type byte; TYPED_ZERO for a type byte of 0. */
   types: Uint8Array
-  /** Where the RLP list of each begins, behind the type byte of typed ones. */
+  /** Offset of each transaction's RLP list, after the type byte if it has one. */
   dataStarts: Uint32Array
   dataEnds: Uint32Array
-  /** Where the uvarints begin. */
+  /** Offsets of the first uvarint. */
   nonceStart: number
   gasStart: number
   protectedBits: BitList
 }
 
-/** Greatest integer that an EIP-7702 transaction may hold in its fields. Older types know no limit. */
+/** Maximum length of an integer in an EIP-7702 transaction. Older types have no limit. */
 const UINT256_BYTES = 32
 
-/** Transactions one behind the other in `bytes`, and where each ends. */
+/** The concatenated transactions, and the end offset of each. */
 export interface RebuiltTransactions {
   bytes: Uint8Array
   ends: Uint32Array
 }
 
-/** Transactions between two turns of the event loop. */
+/** Number of transactions before the builder yields to the event loop. */
 const TRANSACTIONS_PER_STEP = 500
-/** What a transaction takes besides its data, recipient and signature: its type, headers, chain id, nonce, gas and v. */
+/** Maximum size of a transaction without data, recipient and signature: type, headers, chain id, nonce, gas and v. */
 const MAX_OVERHEAD_BYTES = 64
 
 /**
- * The EIP-2718 encodings, byte for byte as they were signed. Throws DecodeError for a type that batches do not carry and for malformed
- * fields.
+ * Rebuilds the exact EIP-2718 encodings that were signed. Throws DecodeError for a type that batches cannot carry, and
+ * for malformed fields.
  */
 export function rebuildTransactions(columns: SpanTransactions, chainId: bigint): Steps<RebuiltTransactions> {
   return new TransactionBuilder(columns, chainId).build()
@@ -55,7 +55,7 @@ class TransactionBuilder {
   private readonly columns: SpanTransactions
   private readonly cursor: RlpCursor
   private readonly chainId: Uint8Array
-  /** v of protected legacy transactions by y parity (EIP-155). */
+  /** v of protected legacy transactions, indexed by y parity (EIP-155). */
   private readonly protectedV: readonly [Uint8Array, Uint8Array]
   private readonly out: ByteWriter
   private nonceOffset: number
@@ -63,7 +63,7 @@ class TransactionBuilder {
   private recipientOffset = 0
   private legacyIndex = 0
   private readonly chainIdLength: number
-  /** Up to 64 bits, big-endian: what readUvarint leaves. */
+  /** The results of `readUvarint`: up to 64 bits, big-endian. */
   private readonly nonce = new Uint8Array(8)
   private readonly gas = new Uint8Array(8)
   private integerStart = 8
@@ -77,7 +77,7 @@ class TransactionBuilder {
     this.nonceOffset = columns.nonceStart
     this.gasOffset = columns.gasStart
     const dataBytes = columns.count === 0 ? 0 : columns.nonceStart - (columns.dataStarts[0] ?? 0)
-    // Enough for all: a buffer of a hundred megabytes is not to be copied because it has to grow.
+    // Large enough for all transactions, because growing would copy a hundred megabytes.
     this.out = new ByteWriter(
       columns.signatures.length + columns.recipients.length + dataBytes + columns.count * MAX_OVERHEAD_BYTES,
     )
@@ -156,8 +156,9 @@ class TransactionBuilder {
   }
 
   /**
-   * Its data are the whole transaction (specs: lagoon/derivation, "Span Batch Updates"). The other columns must hold nothing for it, so that
-   * blocks have one encoding. The specs leave open how far a refusal reaches: op-node drops this batch alone, kona the rest of the channel too.
+   * The data column holds the whole transaction (specs: lagoon/derivation, "Span Batch Updates"). The other columns
+   * must be empty for it, so that each block has a unique encoding.
+   * The specs do not say how far a violation reaches. op-node drops only this batch, kona also the rest of the channel.
    * This follows op-node.
    */
   private writePostExec(index: number): void {
@@ -179,7 +180,7 @@ class TransactionBuilder {
     this.out.copy(bytes, dataStarts[index] ?? 0, dataEnds[index] ?? 0)
   }
 
-  /** Splits `rlp[value, prices…, data, lists…]` and checks each field as a decoder of transactions would. */
+  /** Splits `rlp[value, prices…, data, lists…]` and validates each field like a transaction decoder. */
   private readFields(type: SignedTxType, listStart: number, listEnd: number): TxFields {
     const { cursor } = this
     const maxIntegerBytes = type === TX_TYPE.setCode ? UINT256_BYTES : Number.POSITIVE_INFINITY
@@ -202,7 +203,9 @@ class TransactionBuilder {
     return parity ? V28 : V27
   }
 
-  /** Leaves the integer at `offset` as minimal big-endian bytes at the end of `integer` and returns where the next begins. */
+  /**
+   * Writes the integer at `offset` as minimal big-endian bytes to the end of `integer`. Returns the offset after it.
+   */
   private readUvarint(offset: number, integer: Uint8Array): number {
     const { bytes } = this.columns
     let end = offset
@@ -229,7 +232,7 @@ interface TxFields {
   valueEnd: number
   pricesStart: number
   pricesEnd: number
-  /** Input data and the lists behind them. */
+  /** Input data and the lists after it. */
   dataStart: number
   dataEnd: number
 }
@@ -238,7 +241,7 @@ const NO_BYTES = new Uint8Array(0)
 const V27 = Uint8Array.of(27)
 const V28 = Uint8Array.of(28)
 
-/** Where the bytes start..end begin that are no leading zeros. */
+/** Offset of the first non-zero byte in start..end. */
 function withoutLeadingZeros(bytes: Uint8Array, start: number, end: number): number {
   let first = start
   while (first < end && bytes[first] === 0) first++

@@ -4,18 +4,18 @@ import { type FieldName, TRANSACTION_FIELDS } from '../transaction/fields.ts'
 
 export const SPAN_BATCH_TYPE = 1
 
-/** EIP-2718 types that a span batch can hold. `postExec` is unsigned and opaque, and stands in blocks of Lagoon only. */
+/** EIP-2718 types that a span batch can hold. `postExec` is unsigned and opaque, and occurs only in Lagoon blocks. */
 export const TX_TYPE = { legacy: 0, accessList: 1, dynamicFee: 2, setCode: 4, postExec: 0x7d } as const
 export type SpanTxType = (typeof TX_TYPE)[keyof typeof TX_TYPE]
 export type SignedTxType = Exclude<SpanTxType, 0x7d>
 
 /**
- * Stands for a type byte of 0: no transaction type, but the reference node counts it among the legacy transactions when it reads the
- * protected bits. No type byte is above 0x7f.
+ * Represents a type byte of 0. It is not a transaction type, but op-node counts it as a legacy transaction when it
+ * reads the protected bits. Real type bytes are at most 0x7f.
  */
 export const TYPED_ZERO = 0xff
 
-/** The price fields of each type, and the lists behind its data. */
+/** The price fields of each type, and the lists after its data. */
 export const TX_SHAPE = { 0: shapeOf(0), 1: shapeOf(1), 2: shapeOf(2), 4: shapeOf(4) }
 
 function shapeOf(type: SignedTxType): { prices: readonly FieldName[]; lists: readonly FieldName[] } {
@@ -30,26 +30,26 @@ export function isSignedTxType(type: number): type is SignedTxType {
   return type === 0 || type === 1 || type === 2 || type === 4
 }
 
-/** Whether a batch may carry transactions of the type. */
 export function isSpanTxType(type: number): type is SpanTxType {
   return isSignedTxType(type) || type === TX_TYPE.postExec
 }
 
-/** One block of a span. */
+/** One block of a span batch. */
 export interface SpanBatchElement {
   timestamp: number
   /** Number of the L1 origin. */
   epochNumber: number
-  /** Whether the L1 origin is another one than that of the block before. */
+  /** Whether the L1 origin differs from the previous block's. */
   originChanged: boolean
   /** EIP-2718 encodings, without deposits. */
   transactions: Uint8Array[]
 }
 
 /**
- * Consecutive L2 blocks without their deposits (specs: delta/span-batches), at least one. What belongs to a block is made when it is asked
- * for: a batch of few bytes may claim ten million of them. Numbers are those of 64-bit arithmetic, so that one below zero is
- * a very large one, and are rounded beyond 2^53, where no rule of validity tells them apart.
+ * At least one consecutive L2 block, without deposits (specs: delta/span-batches). Data of a block are computed on
+ * access, because a small batch may claim ten million blocks.
+ * Numbers use 64-bit arithmetic: a value below zero becomes very large. Values above 2^53 are not exact, and no
+ * validity rule depends on their exact value.
  */
 export interface SpanBatch {
   readonly type: 'span'
@@ -57,13 +57,13 @@ export interface SpanBatch {
   readonly parentCheck: Hex
   /** First 20 bytes of the L1 origin hash of the last block. */
   readonly l1OriginCheck: Hex
-  /** Number of the last block's L1 origin, exact. */
+  /** Exact block number of the last block's L1 origin. */
   readonly l1OriginNumber: bigint
   readonly blockCount: number
   timestampAt(index: number): number
-  /** Number of the block's L1 origin. */
+  /** Block number of the block's L1 origin. */
   epochNumberAt(index: number): number
-  /** Whether the batch says that the L1 origin is another one than that of the block before. */
+  /** Whether the batch says that the L1 origin differs from the previous block's. */
   originChangedAt(index: number): boolean
   /** EIP-2718 encodings, without deposits. */
   transactionsAt(index: number): TransactionList

@@ -23,7 +23,7 @@ const BLOCK = {
 /** Legacy, unprotected, to 0x08…, nonce 3, gas limit 21000. */
 const LEGACY = encodeRlp([3, 1, 21_000, new Uint8Array(20).fill(8), 5, EMPTY_BYTES, 28, 6, 7])
 
-/** Columns of a span of one block that holds the post-exec transaction alone. */
+/** The columns of a span with one block that contains only the post-exec transaction. */
 interface Columns {
   creationBits: Uint8Array
   parityBits: Uint8Array

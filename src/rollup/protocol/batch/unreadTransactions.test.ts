@@ -8,7 +8,7 @@ import { hasMoreThanL1Info, transactionTotals, withUnreadTransactions } from './
 
 const TRANSACTIONS = [Uint8Array.of(1, 2, 3), EMPTY_BYTES, Uint8Array.of(4)]
 
-/** The payload as another process leaves it, and the list that its transactions stand in. */
+/** The payload as another process returns it, and the list that contains its transactions. */
 function unread(transactions: Uint8Array[]): { whole: ExecutionPayload; list: Uint8Array; payload: ExecutionPayload } {
   const whole = { ...EMPTY_PAYLOAD, transactions }
   const body = encodePayloadSsz(whole, 1)
@@ -27,7 +27,7 @@ describe('unread transactions', () => {
 
   it('are counted without being read', () => {
     const { list, payload } = unread(TRANSACTIONS)
-    // The offsets, by which they are read, are made unreadable.
+    // Overwrites the offsets, so that the transactions cannot be decoded.
     list.fill(0xff, 4, 12)
     expect(transactionTotals(payload)).toEqual({ count: 3, bytes: 4 })
     expect(() => payload.transactions).toThrow('transaction 0 ends at')

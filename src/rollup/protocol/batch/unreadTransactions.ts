@@ -4,9 +4,9 @@ import type { ExecutionPayload } from '../types.ts'
 const lists = new WeakMap<ExecutionPayload, Uint8Array>()
 
 /**
- * The payload with the transactions of a list, the container's, that are not read before someone asks for them: a hostile
- * list has 2^16 of a byte each, and most such blocks are never asked for theirs. `list` must be one that can be read
- * (`checkTransactions`).
+ * Returns the payload with transactions that are decoded on first access. A hostile list may have 2^16 transactions of
+ * one byte, and most such blocks are never read. `list` is the SSZ list of the container, already checked with
+ * `checkTransactions`.
  */
 export function withUnreadTransactions(payload: ExecutionPayload, list: Uint8Array): ExecutionPayload {
   let transactions: Uint8Array[] | undefined
@@ -21,7 +21,7 @@ export function withUnreadTransactions(payload: ExecutionPayload, list: Uint8Arr
   return unread
 }
 
-/** How many transactions a payload has, and their bytes in all; none is read for it. */
+/** The number and total bytes of a payload's transactions, without decoding them. */
 export function transactionTotals(payload: ExecutionPayload): { count: number; bytes: number } {
   const list = lists.get(payload)
   if (list === undefined) {
@@ -29,11 +29,11 @@ export function transactionTotals(payload: ExecutionPayload): { count: number; b
     return { count: transactions.length, bytes: transactions.reduce((sum, { length }) => sum + length, 0) }
   }
   const count = transactionCount(list)
-  // Each has an offset of 4 bytes.
+  // Each transaction has an offset of 4 bytes.
   return { count, bytes: list.length - 4 * count }
 }
 
-/** Whether a block of so many transactions has more than the L1 attributes deposit, with which every block begins. */
+/** Whether a block has more transactions than the L1-info deposit, which every block has. */
 export function hasMoreThanL1Info(transactionCount: number): boolean {
   return transactionCount > 1
 }

@@ -1,11 +1,11 @@
-// How the reference node takes in a brotli stream. An error of its decoder loses what the step with the error has given so far, but
-// for windows that were filled up: those it had to hand on.
+// How op-node reads a brotli stream. If its decoder fails in a step, it loses the output of that step. Only completely
+// filled windows of the step survive, because the decoder had already returned them.
 
-/** Its buffer in front of the decoder; the version byte has been taken from it. */
+/** op-node's buffer in front of the decoder, without the version byte. */
 const FIRST_STEP_BYTES = 4096 - 1
 const STEP_BYTES = 32 * 1024
 
-/** Where each step ends. */
+/** The end offset of each step. */
 export function brotliSteps(length: number): number[] {
   const ends: number[] = []
   for (let end = FIRST_STEP_BYTES; end < length; end += STEP_BYTES) ends.push(end)
@@ -13,7 +13,7 @@ export function brotliSteps(length: number): number[] {
   return ends
 }
 
-/** Size of the window that the stream's first byte declares (RFC 7932, 9.1). */
+/** Window size from the stream's first byte (RFC 7932, 9.1). */
 export function brotliWindowBytes(data: Uint8Array): number {
   const first = data[0] ?? 0
   const short = (first >> 1) & 7

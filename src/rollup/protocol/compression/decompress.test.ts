@@ -8,7 +8,7 @@ import { inflatePrefix } from './inflate.ts'
 
 const OPTS = { fjord: true, maxRlpBytes: 20_000_000 }
 let state = 1
-/** Five random bits a byte: no more than that is to be gained by compression. */
+/** Five random bits in each byte, so compression cannot gain more. */
 const TEXT = Uint8Array.from({ length: 300_000 }, () => {
   state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
   return state >>> 27
@@ -36,8 +36,8 @@ describe('how much of a zlib stream counts', () => {
   })
 
   it('is no more than what has the bits of an end of block behind it', async () => {
-    // Fixed codes: an end of block has 7 bits, a literal 8 or 9. Dynamic ones may have shorter literals: where the rest is shorter than the end
-    // would be, Go reads nothing more of it.
+    // In a fixed code, an end of block has 7 bits, a literal 8 or 9. Dynamic codes may have shorter literals. If fewer
+    // bits are left than an end of block has, Go reads nothing more.
     for (let cut = 1; cut < 40; cut++) {
       const { output } = await decompress(ZLIB.subarray(0, 5000 - cut), OPTS)
       const { output: more } = await decompress(ZLIB.subarray(0, 5000 - cut + 1), OPTS)
@@ -63,7 +63,7 @@ describe('how much of a brotli stream counts', () => {
     const broken = concatBytes(data.subarray(0, at), new Uint8Array(data.length - at).fill(0xff))
     const { output, fault } = await decompress(broken, OPTS)
     expect(fault).toBeDefined()
-    // The fault may show itself some steps later.
+    // The decoder may report the fault some steps later.
     const lengths: number[] = []
     for (const end of brotliSteps(data.length - 1)) {
       lengths.push((await decompress(broken.subarray(0, 1 + end), OPTS)).output.length)
@@ -105,7 +105,7 @@ describe('decompressing without holding the event loop', () => {
   })
 })
 
-/** The rule for brotli, by decoding parts of the stream at once. */
+/** The rule for brotli, computed by decoding prefixes of the stream. */
 function plainBrotli(data: Uint8Array, maxBytes: number): Decompressed {
   const whole = tryBrotli(data, maxBytes)
   if (whole instanceof Uint8Array) return { output: whole }
@@ -121,11 +121,11 @@ function plainBrotli(data: Uint8Array, maxBytes: number): Decompressed {
   return { output: windows > output.length ? reached.subarray(0, windows) : output, fault: 'brotli stream is corrupt' }
 }
 
-/** What a sound part gives, up to the limit. */
+/** The output of a valid prefix, up to the limit. */
 function cutBrotli(data: Uint8Array, end: number, maxBytes: number): Uint8Array {
   const output = tryBrotli(data.subarray(0, end), maxBytes)
   if (output instanceof Uint8Array) return output
-  // The first part that reaches the limit goes beyond it by no more than one meta-block (RFC 7932, 9.2: MLEN).
+  // The first prefix that reaches the limit exceeds it by at most one meta-block (RFC 7932, 9.2: MLEN).
   const isShort = (length: number) => tryBrotli(data.subarray(0, length), maxBytes) instanceof Uint8Array
   const more = tryBrotli(data.subarray(0, greatestWhere(end, isShort) + 1), maxBytes + 2 ** 24)
   return more instanceof Uint8Array ? more.subarray(0, maxBytes) : new Uint8Array()
@@ -139,7 +139,7 @@ function tryBrotli(data: Uint8Array, maxOutputLength: number): Uint8Array | 'cor
   }
 }
 
-/** The greatest number up to `last` where the test holds; it holds at 0, and for all below one where it does. */
+/** The greatest number up to `last` for which the test holds. The test must hold at 0 and be monotonic. */
 function greatestWhere(last: number, test: (value: number) => boolean): number {
   let low = 0
   let high = last + 1

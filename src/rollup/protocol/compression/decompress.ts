@@ -13,32 +13,33 @@ import { brotliSteps, brotliWindowBytes } from './brotliSteps.ts'
 import { GrowingOutput } from './growingOutput.ts'
 import { type InflatedPrefix, inflatePrefixSteps } from './inflate.ts'
 
-/** Leads channel data that are compressed with brotli (specs: fjord/derivation, "Brotli channel compression"). */
+/**
+ * First byte of channel data that are compressed with brotli (specs: fjord/derivation, "Brotli channel compression").
+ */
 export const BROTLI_VERSION = 1
-/** What is smaller is decompressed at once, which takes a few milliseconds; the rest by threads that node keeps for it. */
+/** Smaller data are decompressed synchronously, which takes a few milliseconds. Larger data use Node's thread pool. */
 const MAX_INPUT_AT_ONCE = 2_000_000
 const MAX_OUTPUT_AT_ONCE = { zlib: 4_000_000, brotli: 2_000_000 }
 const CHUNK_BYTES = 64 * 1024
 const CHUNK_BYTES_AT_ONCE = 256 * 1024
-/** Room for what channels mostly give for each of their bytes. */
+/** Estimated output bytes for each input byte, to choose the buffer size. */
 const USUAL_RATIO = 4
 
 export interface ReadChannelOptions {
-  /** Whether Fjord is active at the L1 time the channel is read at: allows brotli. */
+  /** Whether Fjord is active at the L1 time at which the channel is read. Fjord allows brotli. */
   fjord: boolean
-  /** No more than this much decompressed data is read. */
+  /** Maximum number of decompressed bytes. */
   maxRlpBytes: number
 }
 
 export interface Decompressed {
   output: Uint8Array
-  /** Why the output is not all that the data promise. */
+  /** Why the output is incomplete. */
   fault?: string
 }
 
 /**
- * What may take long is done without holding the event loop. Throws DecodeError where the reference node could not even
- * begin.
+ * Decompresses large data without holding the event loop. Throws DecodeError if op-node could not start decompressing.
  */
 export function decompress(
   data: Uint8Array,
@@ -69,7 +70,7 @@ function methodOf(data: Uint8Array, fjord: boolean): 'zlib' | 'brotli' {
   return 'brotli'
 }
 
-/** undefined when the stream is not whole or sound, or gives more than `maxBytes`. */
+/** Returns undefined if the stream is incomplete or corrupt, or longer than `maxBytes`. */
 function inflateAtOnce(data: Uint8Array, maxBytes: number): Decompressed | undefined {
   try {
     return { output: plain(inflateSync(data, { maxOutputLength: maxBytes, chunkSize: CHUNK_BYTES_AT_ONCE })) }
@@ -82,12 +83,12 @@ async function inflateLater(data: Uint8Array, maxBytes: number): Promise<Decompr
   const { output, ending } = await collect(createInflate({ chunkSize: CHUNK_BYTES_AT_ONCE }), [data], maxBytes)
   if (ending === 'end') return { output }
   if (ending === 'limit') return { output, fault: 'output limit' }
-  // The native decoder loses the last of what it decoded.
+  // On an error, the native decoder drops its last output.
   const prefix: InflatedPrefix = await runInTurns(inflatePrefixSteps(data, maxBytes))
   return prefix
 }
 
-/** As inflateAtOnce. */
+/** Like `inflateAtOnce`. */
 function brotliAtOnce(data: Uint8Array, maxOutputLength: number): Decompressed | undefined {
   try {
     const finishFlush = constants.BROTLI_OPERATION_FLUSH
@@ -100,8 +101,9 @@ function brotliAtOnce(data: Uint8Array, maxOutputLength: number): Decompressed |
 }
 
 /**
- * What counts of data that are corrupt or too long is what the reference node's decoder would have handed on: everything up to the limit,
- * or all that it gave before the step with the fault, and of that step whole windows.
+ * For corrupt or too long data, returns the output that op-node's decoder would have returned. That is everything up to
+ * the limit. For a fault, it is the output of the steps before the fault, and the complete windows of the step with the
+ * fault.
  */
 async function brotliLater(data: Uint8Array, maxBytes: number): Promise<Decompressed> {
   const decoder = () =>
@@ -116,7 +118,7 @@ async function brotliLater(data: Uint8Array, maxBytes: number): Promise<Decompre
   const window = brotliWindowBytes(data)
   const before = output.subarray(0, given)
   const fault = 'brotli stream is corrupt'
-  // A window that was filled up in the step with the fault had been handed on.
+  // The decoder returns a window as soon as it is full, even in the step with the fault.
   if (output.length === given && window - (given % window) > CHUNK_BYTES) return { output: before, fault }
   let last = sound
   for (let high = (ends[stepEnds.length] ?? sound) + 1; high - last > 1; ) {
@@ -129,7 +131,7 @@ async function brotliLater(data: Uint8Array, maxBytes: number): Promise<Decompre
   return { output: withWholeWindows(data, before, reached.output), fault }
 }
 
-/** What the decoder had given before a step, and the windows that it filled in that step. */
+/** The output before the step with the fault, extended by the windows that this step completed. */
 function withWholeWindows(data: Uint8Array, before: Uint8Array, reached: Uint8Array): Uint8Array {
   const window = brotliWindowBytes(data)
   const whole = Math.floor(reached.length / window) * window
@@ -143,11 +145,11 @@ function slicesOf(data: Uint8Array, ends: readonly number[]): Uint8Array[] {
 interface Collected {
   output: Uint8Array
   ending: 'end' | 'limit' | 'fault'
-  /** Length of the output after each input that was taken in whole. */
+  /** Length of the output after each completely read input. */
   stepEnds: number[]
 }
 
-/** Feeds a decoder one input after the other until it ends, fails, or has given `maxBytes`. */
+/** Feeds the inputs to a decoder until it ends, fails, or has produced `maxBytes`. */
 async function collect(
   decoder: Inflate | BrotliDecompress,
   inputs: readonly Uint8Array[],
@@ -173,7 +175,7 @@ async function collect(
       if (error === null || error === undefined) next(index)
     })
   }
-  // What is not given out yet would be lost if the next input were faulty.
+  // Waits until the output is read: an error in the next input would drop pending output.
   const next = (index: number): void => {
     if (decoder.readableLength > 0) {
       setImmediate(next, index)
@@ -188,7 +190,7 @@ async function collect(
   return { output: await output.joined(), ending, stepEnds }
 }
 
-/** Without Buffer's own methods, whose `slice` does not copy. */
+/** Converts a Buffer to a Uint8Array, because Buffer's `slice` does not copy. */
 function plain(buffer: Uint8Array): Uint8Array {
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length)
 }

@@ -1,21 +1,21 @@
 import { takeTurn } from '../../../lib/turns.ts'
 
-/** Copied without a turn of the event loop between. */
+/** Bytes to copy before yielding to the event loop. */
 const COPY_BYTES = 1024 * 1024
 
 /**
- * Takes in pieces of unknown number. They are copied at once, so that their memory is free again while it is small: thousands of
- * them that were kept to the end cost a long turn of the event loop when they are freed.
+ * Collects an unknown number of chunks. Chunks are copied at once, so that their memory is freed early. Freeing
+ * thousands of chunks at the end would hold the event loop for long.
  */
 export class GrowingOutput {
   length = 0
   private readonly maxBytes: number
-  /** Each twice as large as the one before; all but the last are full. */
+  /** Each block is twice as large as the previous one. All but the last are full. */
   private readonly blocks: Uint8Array[] = []
   private readonly firstBytes: number
   private room = 0
 
-  /** What passes `maxBytes` is left out. */
+  /** Output beyond `maxBytes` is dropped. */
   constructor(expectedBytes: number, maxBytes: number) {
     this.firstBytes = expectedBytes
     this.maxBytes = maxBytes
@@ -64,7 +64,7 @@ export class GrowingOutput {
   }
 }
 
-/** Memory that costs nothing until it is written. */
+/** Memory that the operating system allocates only when it is written. */
 function unfilled(length: number): Uint8Array {
   return new Uint8Array(Buffer.allocUnsafeSlow(length).buffer)
 }

@@ -1,9 +1,9 @@
 import { runNow, type Steps } from '../../../lib/steps.ts'
 
-// A decoder of zlib streams (RFC 1950 and 1951) that keeps what it has decoded when the data turn out to be corrupt or
-// too long: node:zlib throws all output away then, but batches that stand before a fault in a channel are valid. Only such
-// channels come here; the native decoder is several times faster on sound ones. It reads as Go's compress/zlib does, by which the
-// reference node does: that decides how much of a broken stream counts.
+// A decoder of zlib streams (RFC 1950 and 1951) that keeps its output if the data are corrupt or too long. In this case
+// node:zlib drops all output, but the batches before a fault are valid.
+// Only corrupt or too long channels use this decoder, because the native decoder is several times as fast. It behaves
+// like Go's compress/zlib, which op-node uses and which decides how much of a broken stream counts.
 
 const MAX_BITS = 15
 const LENGTH_BASE = [
@@ -17,13 +17,13 @@ const DISTANCE_BASE = [
 const DISTANCE_EXTRA = [
   0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13,
 ]
-/** Order in which a dynamic block lists the lengths of its code length codes (RFC 1951, 3.2.7). */
+/** Order of the code length codes in a dynamic block (RFC 1951, 3.2.7). */
 const CODE_LENGTH_ORDER = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
 
 export interface InflatedPrefix {
-  /** Everything decoded before the end, the limit or the fault. */
+  /** The output before the end, the limit or the fault. */
   output: Uint8Array
-  /** Why decoding stopped early; absent for a complete stream. The Adler-32 trailer is not checked. */
+  /** Why decoding stopped early; absent for a complete stream. The Adler-32 trailer is not verified. */
   fault?: string
 }
 
@@ -45,11 +45,11 @@ export function* inflatePrefixSteps(data: Uint8Array, maxBytes: number): Steps<I
 
 class InflateFault extends Error {}
 
-/** Canonical Huffman code: how many codes of each length there are, and the symbols ordered by code. */
+/** Canonical Huffman code: the number of codes of each length, and the symbols in the order of their codes. */
 interface HuffmanCode {
   counts: Uint16Array
   symbols: Uint16Array
-  /** Bits that must be there before a symbol is read, though it may have fewer. */
+  /** Number of bits that must be available before a symbol is read, even if the symbol has fewer. */
   leastBits: number
 }
 
@@ -59,9 +59,9 @@ interface BlockCodes {
 }
 
 const END_OF_BLOCK = 256
-/** Deflate makes at most 258 bytes of two bits. Pages that are not written to cost nothing, growing would copy. */
+/** Maximum ratio of Deflate: 258 bytes from two bits. Unwritten pages cost nothing, but growing would copy. */
 const MAX_EXPANSION = 1032
-/** Output between two turns of the event loop. */
+/** Output bytes before the decoder yields to the event loop. */
 const OUTPUT_PER_STEP = 32_768
 
 class Inflater {
@@ -104,7 +104,7 @@ class Inflater {
     }
   }
 
-  /** A preset dictionary is none of ours, but an empty one, whose Adler-32 is 1, is none at all. */
+  /** Preset dictionaries are not supported. Only an empty dictionary, whose Adler-32 is 1, is accepted. */
   private skipDictionaryId(): void {
     const id = this.data.subarray(2, 6)
     if (id.length < 4) throw new InflateFault('unexpected end of stream')
@@ -112,7 +112,7 @@ class Inflater {
     this.position = 6
   }
 
-  /** Makes sure of so many bits, without taking them. */
+  /** Loads at least `count` bits without consuming them. */
   private needBits(count: number): void {
     while (this.bitCount < count) {
       const byte = this.data[this.position]
@@ -185,12 +185,12 @@ class Inflater {
       i += repeat
     }
     const literals = buildCode(lengths.subarray(0, lengthCodes))
-    // Go reads as many bits as the end of the block has, since it has to come.
+    // Go requires as many bits as the end-of-block code has, because this code must follow.
     literals.leastBits = Math.max(literals.leastBits, lengths[END_OF_BLOCK] ?? 0)
     return { literals, distances: buildCode(lengths.subarray(lengthCodes)) }
   }
 
-  /** Decodes until the block ends or the output has this length; true at the end of the block. */
+  /** Decodes until the block ends or the output has the length `until`. Returns true at the end of the block. */
   private decodeSymbols({ literals, distances }: BlockCodes, until: number): boolean {
     while (this.length < until) {
       const symbol = this.readSymbol(literals)
@@ -220,15 +220,15 @@ class Inflater {
     if (taken < length) throw new InflateFault('output limit')
   }
 
-  /** How many of so many bytes the limit allows. */
+  /** How many of `wanted` bytes the limit allows. */
   private reserve(wanted: number): number {
     return Math.min(wanted, this.buffer.length - this.length)
   }
 }
 
 /**
- * Throws InflateFault for an over-subscribed set of lengths, and for an incomplete one unless it has at most one code. As
- * lenient as Go's compress/flate, which the reference node reads channels with; zlib refuses a little more.
+ * Builds a code. Throws InflateFault for an over-subscribed set of lengths, and for an incomplete set with more than
+ * one code. This is as lenient as Go's compress/flate, which op-node uses; zlib rejects a few more sets.
  */
 function buildCode(lengths: Uint8Array): HuffmanCode {
   const counts = new Uint16Array(MAX_BITS + 1)

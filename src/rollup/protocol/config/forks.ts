@@ -1,16 +1,16 @@
 import { DeviumError } from '../../../lib/errors.ts'
 import { FORKS, type Fork, type RollupConfig } from '../types.ts'
 
-/** Seconds, from Fjord on (specs: fjord/derivation, "Constant maximum sequencer drift"). */
+/** Seconds, since Fjord (specs: fjord/derivation, "Constant maximum sequencer drift"). */
 const FJORD_MAX_SEQUENCER_DRIFT = 1800
-/** L1 blocks, from Granite on (specs: granite/derivation, "Network upgrade: channel timeout"). */
+/** L1 blocks, since Granite (specs: granite/derivation, "Network upgrade: channel timeout"). */
 const GRANITE_CHANNEL_TIMEOUT = 50
 const MAX_RLP_BYTES_PER_CHANNEL = { bedrock: 10_000_000, fjord: 100_000_000 }
 const MAX_CHANNEL_BANK_SIZE = { bedrock: 100_000_000, fjord: 1_000_000_000 }
 
 const FORK_INDEX = Object.fromEntries(FORKS.map((fork, index) => [fork, index])) as Record<Fork, number>
 
-/** Whether the rules of `fork` hold at this time; an active later fork implies the earlier ones. */
+/** Whether the rules of `fork` apply at this time. An active later fork implies the earlier forks. */
 export function isForkActive(config: Pick<RollupConfig, 'forks'>, fork: Fork, time: number): boolean {
   for (let index = FORK_INDEX[fork]; index < FORKS.length; index++) {
     const activation = config.forks[FORKS[index] ?? fork]
@@ -19,7 +19,7 @@ export function isForkActive(config: Pick<RollupConfig, 'forks'>, fork: Fork, ti
   return false
 }
 
-/** Whether the L2 block at `l2Time` is the first of `fork`. A fork that is active at genesis has no such block. */
+/** Whether the L2 block at `l2Time` is the first block of `fork`. False if the fork is active at genesis. */
 export function isForkActivationBlock(
   config: Pick<RollupConfig, 'forks' | 'blockTime'>,
   fork: Fork,
@@ -32,34 +32,36 @@ export function isForkActivationBlock(
   )
 }
 
-/** Timestamp of an L2 block by its number. */
+/** Timestamp of the L2 block with this number. */
 export function l2BlockTime(config: RollupConfig, number: number): number {
   return config.genesis.l2Time + (number - config.genesis.l2.number) * config.blockTime
 }
 
-/** Number of the last L2 block at or before `time`. Throws DeviumError (`before-genesis`) for a time before genesis. */
+/**
+ * Number of the last L2 block at or before `time`. Throws DeviumError (`before-genesis`) if `time` is before genesis.
+ */
 export function l2BlockNumberAt(config: RollupConfig, time: number): number {
   const { l2Time, l2 } = config.genesis
   if (time < l2Time) throw new DeviumError('before-genesis', `time ${time} is before the L2 genesis time ${l2Time}`)
   return l2.number + Math.floor((time - l2Time) / config.blockTime)
 }
 
-/** L1 blocks that a channel may stay open, at the time of the L1 block the pipeline stands at. */
+/** L1 blocks after which a channel times out, at the time of the pipeline's L1 block. */
 export function channelTimeout(config: RollupConfig, l1Time: number): number {
   return isForkActive(config, 'granite', l1Time) ? GRANITE_CHANNEL_TIMEOUT : config.channelTimeout
 }
 
-/** Seconds that L2 may run ahead of its L1 origin; `l1Time` is the time of that origin. */
+/** Seconds that L2 may be ahead of its L1 origin; `l1Time` is the origin's time. */
 export function maxSequencerDrift(config: RollupConfig, l1Time: number): number {
   return isForkActive(config, 'fjord', l1Time) ? FJORD_MAX_SEQUENCER_DRIFT : config.maxSequencerDrift
 }
 
-/** Bytes of decompressed channel data that are read (specs: derivation, "Channel format"). */
+/** Maximum bytes of decompressed channel data (specs: derivation, "Channel format"). */
 export function maxRlpBytesPerChannel(config: RollupConfig, l1Time: number): number {
   return isForkActive(config, 'fjord', l1Time) ? MAX_RLP_BYTES_PER_CHANNEL.fjord : MAX_RLP_BYTES_PER_CHANNEL.bedrock
 }
 
-/** Bytes of all channels together before the oldest is dropped; not used from Holocene on. */
+/** Total bytes of all channels before the oldest is dropped. Not used since Holocene. */
 export function maxChannelBankSize(config: RollupConfig, l1Time: number): number {
   return isForkActive(config, 'fjord', l1Time) ? MAX_CHANNEL_BANK_SIZE.fjord : MAX_CHANNEL_BANK_SIZE.bedrock
 }

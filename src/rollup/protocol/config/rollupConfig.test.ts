@@ -5,7 +5,7 @@ import { testConfig } from '../testUtils/config.ts'
 import { type RollupConfig, ZERO_ADDRESS, ZERO_HASH } from '../types.ts'
 import { checkRollupConfig, parseRollupConfig, rollupConfigToJson } from './rollupConfig.ts'
 
-/** As an op-node of 2024 wrote it, with checksummed addresses. */
+/** A config of an op-node of 2024, with checksummed addresses. */
 const JSON_CONFIG = {
   genesis: {
     l1: { hash: `0x${'1a'.repeat(32)}`, number: 5 },

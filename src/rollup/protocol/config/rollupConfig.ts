@@ -15,8 +15,8 @@ import { isForkActive } from './forks.ts'
 import { unknownForksOf } from './rollupConfigMembers.ts'
 
 /**
- * Reads the rollup configuration in op-node's JSON form. Unknown fields are accepted; a missing or ill-formed one throws
- * DecodeError with its path. Meaning is checked by `checkRollupConfig`.
+ * Parses a rollup config in op-node's JSON form. Unknown fields are ignored. A missing or malformed field throws
+ * DecodeError with its path. `checkRollupConfig` validates the meaning.
  */
 export function parseRollupConfig(json: unknown): RollupConfig {
   const top = new JsonObjectReader(json, 'rollup config')
@@ -59,7 +59,7 @@ export function parseRollupConfig(json: unknown): RollupConfig {
   return config
 }
 
-/** op-node's JSON form: forks that never activate and absent optional members are left out. */
+/** op-node's JSON form. Forks that never activate and absent optional members are omitted. */
 export function rollupConfigToJson(config: RollupConfig): Record<string, unknown> {
   const { genesis } = config
   const json: Record<string, unknown> = {
@@ -102,7 +102,7 @@ export function rollupConfigToJson(config: RollupConfig): Record<string, unknown
   return json
 }
 
-/** Refuses a configuration that cannot work: UsageError naming the first fault, in op-node's order of checks. */
+/** Throws UsageError for the first invalid value, in op-node's order of checks. */
 export function checkRollupConfig(config: RollupConfig): void {
   const { genesis } = config
   const { systemConfig } = genesis
@@ -159,7 +159,9 @@ function checkForkOrder(config: RollupConfig, fail: (message: string) => never):
   }
 }
 
-/** op-node v1.19.8: from Jovian on only forks that are active at genesis may share a time with the fork before. */
+/**
+ * op-node v1.19.8: since Jovian, only forks that are active at genesis may activate together with the previous fork.
+ */
 function needsOwnTime(fork: Fork): boolean {
   return FORKS.indexOf(fork) >= FORKS.indexOf('jovian')
 }
@@ -168,7 +170,7 @@ function parseBlockId(reader: JsonObjectReader): BlockId {
   return { hash: reader.hex('hash', 32), number: reader.integer('number') }
 }
 
-/** kona writes `batcherAddress`, op-node `batcherAddr`. */
+/** kona writes `batcherAddress`, op-node writes `batcherAddr`. */
 function parseSystemConfig(reader: JsonObjectReader): SystemConfig {
   const config: SystemConfig = {
     batcherAddress: reader.optionalHex('batcherAddress', 20) ?? reader.hex('batcherAddr', 20),
@@ -208,13 +210,13 @@ function parseForks(top: JsonObjectReader): RollupConfig['forks'] {
     const time = top.optionalInteger(`${fork}_time`)
     if (time !== undefined) forks[fork] = time
   }
-  // The older name of the same fork.
+  // An older name of the same fork.
   const interop = top.optionalInteger('interop_time')
   if (forks.lagoon === undefined && interop !== undefined) forks.lagoon = interop
   return forks
 }
 
-/** The `alt_da` object, or the flat fields (`use_plasma`, `da_…`) of configurations written before it existed. */
+/** Reads the `alt_da` object, or the older flat fields (`use_plasma`, `da_…`). */
 function parseAltDa(top: JsonObjectReader): AltDaConfig | undefined {
   const nested = top.optionalObject('alt_da')
   if (nested !== undefined) {
@@ -243,7 +245,7 @@ function commitmentType(text: string | undefined): AltDaConfig['daCommitmentType
   throw new DecodeError(`rollup config.alt_da.da_commitment_type: "${text}" is not known`)
 }
 
-/** A JSON number where JavaScript can hold it exactly, else decimal text. */
+/** A JSON number if JavaScript can represent it exactly, else decimal text. */
 function jsonInteger(value: bigint): number | string {
   return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value.toString()
 }

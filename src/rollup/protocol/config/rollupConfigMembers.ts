@@ -5,7 +5,7 @@ import { FORKS, type UnknownFork } from '../types.ts'
 const all = (...names: string[]): Record<string, true> => Object.fromEntries(names.map((name) => [name, true]))
 const BLOCK = all('hash', 'number')
 
-/** What op-node and kona have in a rollup config, of today or of years ago; not all of it is read here. */
+/** Members that op-node and kona write in a rollup config, now or in the past. Not all of them are used here. */
 const KNOWN: KnownMembers = {
   genesis: {
     l1: BLOCK,
@@ -35,7 +35,7 @@ const KNOWN: KnownMembers = {
 
 const FORK_TIME = /^([a-z][a-z0-9_]*)_time$/
 
-/** Forks that a rollup.json names by `<name>_time`, and this version does not know. A misspelt one is among them. */
+/** Forks that a rollup.json names by `<name>_time` and that this version does not know. They include misspelt forks. */
 export function unknownForksOf(json: unknown): UnknownFork[] {
   if (!isObject(json)) return []
   return Object.entries(json).flatMap(([member, time]): UnknownFork[] => {
@@ -45,13 +45,13 @@ export function unknownForksOf(json: unknown): UnknownFork[] {
   })
 }
 
-/** Members of a rollup.json that nobody knows: a misspelt fork would never activate. */
+/** Unknown members of a rollup.json. A misspelt fork would never activate. */
 export function unknownConfigMembers(json: unknown): UnknownMember[] {
   return unknownMembers(json, KNOWN)
 }
 
-/** One line on such a member: what it does all the same, and which one was probably meant. */
+/** One line about an unknown member: its effect, and the member that was probably meant. */
 export function describeUnknownMember(unknown: UnknownMember, forks: readonly UnknownFork[] = []): string {
   const isFork = forks.some(({ name }) => unknown.member === `${name}_time`)
-  return describeUnknown(unknown, isFork ? 'it is taken for a fork that this version does not know' : undefined)
+  return describeUnknown(unknown, isFork ? 'it counts as a fork that this version does not know' : undefined)
 }

@@ -40,7 +40,7 @@ describe('forks that this version does not know', () => {
       describeUnknownMember(one, parseRollupConfig(misspelt).unknownForks),
     )
     expect(lines).toContain(
-      'Unknown member jovain_time: it is taken for a fork that this version does not know. Did you mean jovian_time?',
+      'Unknown member jovain_time: it counts as a fork that this version does not know. Did you mean jovian_time?',
     )
     expect(lines).toContain('Unknown member karst_tmie: it is ignored. Did you mean karst_time?')
   })

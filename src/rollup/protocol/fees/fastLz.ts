@@ -1,22 +1,23 @@
-/** Slots of the table of earlier positions. */
+/** log2 of the number of entries in the table of earlier positions. */
 const HASH_BITS = 13
 const MAX_DISTANCE = 8191
 const MAX_MATCH = 262
-/** How much of the end is never the start of a match. */
+/** Number of bytes at the end where no match may start. */
 const TAIL_BYTES = 13
 const HASH_FACTOR = 2_654_435_769
 
-// One table for all calls, cleared by writing positions above the base of the call instead of zeros: clearing 32 kB would cost
-// more than estimating a small transaction.
+// All calls share one table. Positions are stored above a base that grows with each call, so old entries are ignored.
+// Clearing 32 kB for each call would cost more than estimating a small transaction.
 const table = new Uint32Array(1 << HASH_BITS)
 let base = 0
 
 /**
- * Length that FastLZ (level 1) would compress the data to: the measure of L1 cost from Fjord on (specs:
+ * Length to which FastLZ (level 1) would compress the data. It is the measure of L1 cost since Fjord (specs:
  * fjord/predeploys, "GasPriceOracle"; exec-engine, "Fjord L1 cost fee changes").
  */
 export function fastLzLength(data: Uint8Array): number {
-  // Positions are stored plus base + 1, so anything at or below base counts as "never seen", which the algorithm takes as position 0.
+  // Positions are stored plus base + 1. A value at or below base is an old entry, which the algorithm treats as
+  // position 0.
   if (base + data.length >= 0xffff_fffe) {
     table.fill(0)
     base = 0
@@ -39,7 +40,7 @@ export function fastLzLength(data: Uint8Array): number {
       reference = stored < offset ? 0 : stored - offset
       table[slot] = position + offset
       if (position - reference <= MAX_DISTANCE && value === u24(data, reference)) {
-        // At the last place it is not taken: the algorithm looks whether it is at its end when it has already stepped on.
+        // A match at the last position is dropped: the algorithm checks for the end after it has advanced.
         found = position + 1 < limit
         break
       }
@@ -60,13 +61,13 @@ export function fastLzLength(data: Uint8Array): number {
   return length + literalsLength(data.length - anchor)
 }
 
-/** Each run of up to 32 literals takes a control byte. */
+/** Each run of up to 32 literals takes one control byte. */
 function literalsLength(count: number): number {
   const rest = count % 32
   return 33 * Math.floor(count / 32) + (rest === 0 ? 0 : rest + 1)
 }
 
-/** Index of the first difference plus one, or the number of bytes compared where there is none. */
+/** Index of the first difference plus one, or the number of compared bytes if there is no difference. */
 function matchLength(data: Uint8Array, from: number, to: number, end: number): number {
   let count = 0
   while (to + count < end) {

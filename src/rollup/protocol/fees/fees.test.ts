@@ -164,7 +164,7 @@ describe('next base fee', () => {
     const extraData = '0x000000000800000002' as const
     const full = parent({ gasUsed: 30_000_000n, extraData })
     expect(nextBaseFee(testConfig({ holocene: 0 }), full, 102)).toBe(1_125_000_000n)
-    // The first Holocene block still has a parent without them.
+    // The parent of the first Holocene block has no parameters.
     expect(nextBaseFee(testConfig({ canyon: 0, holocene: 102 }), parent({ gasUsed: 10_000_000n }), 102)).toBe(
       1_004_000_000n,
     )
@@ -183,7 +183,7 @@ describe('next base fee', () => {
   it('rises by at least 1 wei and does not fall below 0', () => {
     expect(nextBaseFee(testConfig(), parent({ baseFeePerGas: 7n, gasUsed: 5_000_001n }), 102)).toBe(8n)
     expect(nextBaseFee(testConfig(), parent({ baseFeePerGas: 0n, gasUsed: 0n }), 102)).toBe(0n)
-    // A denominator of 1 lets it fall by all of it.
+    // With a denominator of 1 the base fee may fall by its whole value.
     const config = testConfig({ holocene: 0 })
     const extraData = encodeExtraData({ denominator: 1, elasticity: 2 })
     expect(nextBaseFee(config, parent({ gasUsed: 0n, extraData }), 102)).toBe(0n)
@@ -201,7 +201,7 @@ describe('next base fee', () => {
   })
 })
 
-/** The same measure with a fresh table and in the words of the specification. */
+/** The same measure with a new table, close to the specification's code. */
 function plainFastLzLength(data: Uint8Array): number {
   const table = new Array<number>(8192).fill(0)
   const u24 = (i: number) => (data[i] ?? 0) | ((data[i + 1] ?? 0) << 8) | ((data[i + 2] ?? 0) << 16)

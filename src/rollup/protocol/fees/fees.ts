@@ -8,10 +8,10 @@ import { decodeExtraData } from './scalars.ts'
 
 // specs: exec-engine "L1-Cost fees", {regolith,ecotone,fjord,isthmus,jovian}/exec-engine.
 
-/** Bytes that a signature adds, all non-zero; counted before Regolith. */
+/** Bytes that a signature adds, all non-zero. Counted before Regolith. */
 const BEDROCK_SIGNATURE_BYTES = 68n
 const SCALAR_DECIMALS = 1_000_000n
-/** Linear model of the compressed size from the FastLZ size, scaled by 10^6. */
+/** Linear model of the compressed size as a function of the FastLZ size, scaled by 10^6. */
 const FJORD_INTERCEPT = -42_585_600
 const FJORD_FASTLZ_COEFFICIENT = 836_500
 const FJORD_MIN_SIZE_SCALED = 100_000_000
@@ -19,7 +19,7 @@ const OPERATOR_FEE_JOVIAN_FACTOR = 100n
 
 export type L1FeeRules = 'bedrock' | 'regolith' | 'ecotone' | 'fjord'
 
-/** L1 parameters of a block, from its L1-info deposit or the L1Block contract. */
+/** L1 fee parameters of a block, from its L1-info deposit or from the L1Block contract. */
 export type L1FeeParams = Pick<
   L1Info,
   'baseFee' | 'blobBaseFee' | 'baseFeeScalar' | 'blobBaseFeeScalar' | 'overhead' | 'scalar'
@@ -28,12 +28,13 @@ export type L1FeeParams = Pick<
 export interface L1DataFee {
   /** Wei. */
   fee: bigint
-  /** What receipts show as `l1GasUsed`. */
+  /** `l1GasUsed` of receipts. */
   gasUsed: bigint
 }
 
 /**
- * Which formula holds in a block. The first Ecotone block has neither scalars nor a blob base fee yet and keeps the formula before it.
+ * Selects the fee formula of a block. The first Ecotone block has no scalars and no blob base fee yet, and keeps the
+ * previous formula.
  */
 export function l1FeeRulesAt(config: Pick<RollupConfig, 'forks'>, l2Time: number, params: L1FeeParams): L1FeeRules {
   if (isForkActive(config, 'ecotone', l2Time)) {
@@ -43,7 +44,7 @@ export function l1FeeRulesAt(config: Pick<RollupConfig, 'forks'>, l2Time: number
   return isForkActive(config, 'regolith', l2Time) ? 'regolith' : 'bedrock'
 }
 
-/** L1 data fee of a signed transaction's EIP-2718 encoding. Deposits pay none: do not ask for them. */
+/** L1 data fee of a signed transaction in EIP-2718 encoding. Do not call it for deposits, which pay none. */
 export function l1DataFee(transaction: Uint8Array, rules: L1FeeRules, params: L1FeeParams): L1DataFee {
   if (rules === 'fjord') return fjordDataFee(fastLzLength(transaction), params)
   const zeros = countZeros(transaction)
@@ -57,7 +58,7 @@ export function l1DataFee(transaction: Uint8Array, rules: L1FeeRules, params: L1
   return { fee: (gasUsed * params.baseFee * (params.scalar ?? 0n)) / SCALAR_DECIMALS, gasUsed }
 }
 
-/** Fjord's fee from the FastLZ length, for callers that keep it (it is independent of the block). */
+/** Fjord's fee for a FastLZ length, for callers that cache the length (it does not depend on the block). */
 export function fjordDataFee(fastLzBytes: number, params: L1FeeParams): L1DataFee {
   const size = BigInt(estimatedSizeScaled(fastLzBytes))
   return {
@@ -66,7 +67,7 @@ export function fjordDataFee(fastLzBytes: number, params: L1FeeParams): L1DataFe
   }
 }
 
-/** Estimated compressed bytes of a transaction, at least 100: Fjord's measure of data availability. */
+/** Estimated compressed bytes of a transaction, at least 100: the size that Fjord uses for data availability. */
 export function estimatedDaSize(fastLzBytes: number): number {
   return Math.floor(estimatedSizeScaled(fastLzBytes) / 1_000_000)
 }
@@ -90,7 +91,7 @@ export function operatorFee(gas: bigint, { scalar, constant, jovian }: OperatorF
   return (jovian ? product * OPERATOR_FEE_JOVIAN_FACTOR : product / SCALAR_DECIMALS) + constant
 }
 
-/** What of a parent block the next base fee depends on. */
+/** The fields of a parent block that determine the next base fee. */
 export interface BaseFeeParent {
   timestamp: number
   baseFeePerGas: bigint
@@ -100,19 +101,19 @@ export interface BaseFeeParent {
   blobGasUsed?: bigint
 }
 
-/** EIP-1559 constants that hold where the parent's header does not carry them. */
+/** EIP-1559 constants, used if the parent's header does not contain them. */
 export interface BaseFeeConstants {
   elasticity: number
   denominator: number
   denominatorCanyon: number
 }
 
-/** Those of OP Mainnet and of every chain that does not say otherwise. */
+/** The constants of OP Mainnet, and the default for other chains. */
 export const DEFAULT_BASE_FEE_CONSTANTS: BaseFeeConstants = { elasticity: 6, denominator: 50, denominatorCanyon: 250 }
 
 /**
- * Base fee of the block at `timestamp` on this parent. Throws DecodeError when the parent's extraData does not follow its fork, and
- * RangeError when its gas limit is below the elasticity.
+ * Base fee of the block at `timestamp` after this parent. Throws DecodeError if the parent's extraData does not match
+ * its fork. Throws RangeError if the parent's gas limit is below the elasticity.
  */
 export function nextBaseFee(
   config: Pick<RollupConfig, 'forks' | 'chainOpConfig'>,
@@ -135,7 +136,7 @@ export function nextBaseFee(
   return baseFee > minimum ? baseFee : minimum
 }
 
-/** The constants in the rollup config, or the defaults. */
+/** The constants of the rollup config, or the defaults. */
 export function baseFeeConstants(config: Pick<RollupConfig, 'chainOpConfig'>): BaseFeeConstants {
   const chain = config.chainOpConfig
   if (chain === undefined) return DEFAULT_BASE_FEE_CONSTANTS

@@ -17,7 +17,7 @@ describe('the scalar', () => {
   it.each<[Hex, number, number]>([
     [word('0a6f'), 0x0a6f, 0],
     [word('ffffffff'), 0xffff_ffff, 0],
-    // It does not fit: it counts as the greatest, as the reference node has it.
+    // Does not fit u32: it becomes the maximum, as in op-node.
     [word('100000001'), 0xffff_ffff, 0],
     [word('0000000300000002', '01'), 2, 3],
   ])('of %s', (scalar, baseFeeScalar, blobBaseFeeScalar) => {

@@ -14,8 +14,8 @@ export interface EcotoneScalars {
 const MAX_U32 = 0xffff_ffff
 
 /**
- * Reads the SystemConfig's scalar word. Throws DecodeError for a version other than 0 and 1. Version 0 with a scalar that does not fit u32
- * counts as the greatest u32, as the reference node has it.
+ * Decodes the SystemConfig's scalar word. Throws DecodeError for a version other than 0 and 1. A version 0 scalar that
+ * does not fit u32 becomes the maximum u32, as in op-node.
  */
 export function decodeScalar(scalar: Hex): EcotoneScalars {
   const word = fromHex(scalar, 32, 'scalar')
@@ -28,7 +28,7 @@ export function decodeScalar(scalar: Hex): EcotoneScalars {
   throw new DecodeError(`scalar: version ${word[0]} is not known`)
 }
 
-/** Version 1 of the scalar word. */
+/** Encodes version 1 of the scalar word. */
 export function encodeScalar({ baseFeeScalar, blobBaseFeeScalar }: EcotoneScalars): Hex {
   const word = new Uint8Array(32)
   const view = new DataView(word.buffer)
@@ -45,7 +45,7 @@ export interface OperatorFeeParams {
   constant: bigint
 }
 
-/** Reads the 32-byte operator fee word; absent = both zero. */
+/** Decodes the 32-byte operator fee word; absent = both zero. */
 export function decodeOperatorFeeParams(params: Hex | undefined): OperatorFeeParams {
   if (params === undefined) return { scalar: 0, constant: 0n }
   const word = fromHex(params, 32, 'operator fee params')
@@ -83,14 +83,14 @@ export function encodeEip1559Params({ denominator, elasticity }: Eip1559Params):
   return toHex(bytes)
 }
 
-/** What a header's extraData holds from Holocene on; `minBaseFee` (wei) only from Jovian on. */
+/** The content of a header's extraData since Holocene. `minBaseFee` (wei) exists only since Jovian. */
 export interface HeaderFeeParams extends Eip1559Params {
   minBaseFee?: bigint
 }
 
 /**
- * Reads extraData of a block under Holocene or Jovian rules. Throws DecodeError unless length and version byte are those
- * of the fork and neither denominator nor elasticity is zero.
+ * Decodes extraData of a Holocene or Jovian block. Throws DecodeError if length or version byte do not match the fork,
+ * or if denominator or elasticity is zero.
  */
 export function decodeExtraData(extraData: Hex, fork: 'holocene' | 'jovian'): HeaderFeeParams {
   const bytes = fromHex(extraData, undefined, 'extraData')
@@ -107,7 +107,7 @@ export function decodeExtraData(extraData: Hex, fork: 'holocene' | 'jovian'): He
   return params
 }
 
-/** extraData of Holocene (9 bytes), or of Jovian (17 bytes) when `minBaseFee` is given. */
+/** extraData of Holocene (9 bytes), or of Jovian (17 bytes) if `minBaseFee` is given. */
 export function encodeExtraData(params: HeaderFeeParams): Hex {
   const fees = fromHex(encodeEip1559Params(params))
   if (params.minBaseFee === undefined) return toHex(concatBytes(Uint8Array.of(0), fees))

@@ -1,18 +1,18 @@
 import { DecodeError } from '../../../lib/errors.ts'
 
 export const BLOB_BYTES = 131_072
-/** Most that one blob can carry (specs: derivation, "Blob encoding"). */
+/** Maximum data of one blob (specs: derivation, "Blob encoding"). */
 export const MAX_BLOB_DATA_BYTES = 130_044
 
 const FIELD_BYTES = 32
 const ROUND_BYTES = 4 * FIELD_BYTES
 /** Data of a round: four bodies of 31 bytes with three bytes x, y, z between them. */
 const ROUND_DATA_BYTES = 127
-/** Version byte and 3-byte length in front of the data. */
+/** Version byte and 3-byte length before the data. */
 const HEADER_BYTES = 4
 const ENCODING_VERSION = 0
 
-/** A blob of 131,072 bytes that carries the data. Throws RangeError when they are too long. */
+/** Encodes data as a blob of 131,072 bytes. Throws RangeError if the data are too long. */
 export function encodeBlob(data: Uint8Array): Uint8Array {
   if (data.length > MAX_BLOB_DATA_BYTES) {
     throw new RangeError(`blob data of ${data.length} bytes, at most ${MAX_BLOB_DATA_BYTES}`)
@@ -28,7 +28,7 @@ export function encodeBlob(data: Uint8Array): Uint8Array {
   return blob
 }
 
-/** The data that a blob carries. Throws DecodeError. */
+/** Decodes the data of a blob. Throws DecodeError. */
 export function decodeBlob(blob: Uint8Array): Uint8Array {
   if (blob.length !== BLOB_BYTES) throw fault(`${blob.length} bytes, expected ${BLOB_BYTES}`, 0)
   if (blob[1] !== ENCODING_VERSION) throw fault(`version ${blob[1]} is not known`, 1)
@@ -84,7 +84,10 @@ function firstNonZero(bytes: Uint8Array, from: number): number | undefined {
   return undefined
 }
 
-/** Where in the blob a byte of the content stands, or, of one that is spread over the heads, the field element before it. */
+/**
+ * Offset in the blob of a content byte. For a byte that is spread over the first bytes of field elements, the offset of
+ * the field element before it.
+ */
 function placeOf(index: number): number {
   const inRound = index % ROUND_DATA_BYTES
   const field = inRound >>> 5

@@ -1,6 +1,6 @@
 import type { L1BlockInfo, RollupConfig } from '../types.ts'
 
-/** From `time` on the blob base fee moves with this update fraction (EIP-4844, EIP-7691, EIP-7892). */
+/** The update fraction of the blob base fee that applies from `time` on (EIP-4844, EIP-7691, EIP-7892). */
 export interface BlobScheduleEntry {
   time: number
   updateFraction: bigint
@@ -19,7 +19,7 @@ const SCHEDULES = new Map<bigint, readonly BlobScheduleEntry[]>([
 ])
 const CANCUN_ONLY: readonly BlobScheduleEntry[] = [{ time: 0, updateFraction: CANCUN_UPDATE_FRACTION }]
 
-/** Whether the blob fee parameters of this L1 are built in: it is a public network. */
+/** Whether the blob fee parameters of this L1 are built in (public networks only). */
 export function hasKnownBlobSchedule(l1ChainId: bigint): boolean {
   return SCHEDULES.has(l1ChainId)
 }
@@ -36,16 +36,16 @@ export function blobBaseFee(excessBlobGas: bigint, updateFraction: bigint): bigi
 }
 
 /**
- * Blob base fee of an L1 block as L2 records it: by the schedule in the rollup config, else by that of the public L1
- * network, else by Cancun's (a rollup node
- * does not start without either); Cancun's also holds before `pectraBlobScheduleTime`. 1 for a block without excess blob gas.
+ * Blob base fee of an L1 block, as L2 records it. The schedule comes from the rollup config, else from the public L1
+ * network, else from Cancun; a rollup node does not start without one of the first two. Cancun's fraction also applies
+ * before `pectraBlobScheduleTime`. Returns 1 if the block has no excess blob gas.
  */
 export function l1BlobBaseFee(config: RollupConfig, block: Pick<L1BlockInfo, 'timestamp' | 'excessBlobGas'>): bigint {
   if (block.excessBlobGas === undefined) return 1n
   return blobBaseFee(block.excessBlobGas, blobUpdateFraction(config, block.timestamp))
 }
 
-/** Whether the schedule that holds for this L1 has an entry at this time. */
+/** Whether the schedule of this L1 has an entry at this time. */
 export function changesBlobsAt(config: RollupConfig, l1Time: number): boolean {
   return scheduleOf(config).some(({ time }) => time === l1Time)
 }
@@ -54,7 +54,7 @@ function scheduleOf(config: RollupConfig): readonly BlobScheduleEntry[] {
   return config.l1BlobSchedule ?? SCHEDULES.get(config.l1ChainId) ?? CANCUN_ONLY
 }
 
-/** The update fraction of the blob base fee at a time of L1, as derivation reckons with it. */
+/** The update fraction of the blob base fee at an L1 time. */
 export function blobUpdateFraction(config: RollupConfig, l1Time: number): bigint {
   if (config.pectraBlobScheduleTime !== undefined && l1Time < config.pectraBlobScheduleTime) {
     return CANCUN_UPDATE_FRACTION

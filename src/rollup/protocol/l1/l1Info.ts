@@ -9,10 +9,13 @@ import { l1InfoSourceHash } from '../transaction/sourceHash.ts'
 import type { Fork, L1BlockInfo, RollupConfig, SystemConfig } from '../types.ts'
 import { l1BlobBaseFee } from './blobFee.ts'
 
-/** Which layout the calldata has: that of the named fork. */
+/** The layout of the calldata, named after its fork. */
 export type L1InfoFormat = 'bedrock' | 'ecotone' | 'isthmus' | 'jovian'
 
-/** What the first transaction of an L2 block says about its L1 origin (specs: deposits, "L1 attributes deposited transaction"). */
+/**
+ * The data about the L1 origin in the first transaction of an L2 block (specs: deposits, "L1 attributes deposited
+ * transaction").
+ */
 export interface L1Info {
   format: L1InfoFormat
   number: number
@@ -28,15 +31,15 @@ export interface L1Info {
   baseFeeScalar: number
   /** u32; 0 before Ecotone. */
   blobBaseFeeScalar: number
-  /** Before Ecotone. */
+  /** Only before Ecotone. */
   overhead?: bigint
-  /** Before Ecotone. */
+  /** Only before Ecotone. */
   scalar?: bigint
-  /** u32, Isthmus. */
+  /** u32, since Isthmus. */
   operatorFeeScalar?: number
-  /** u64, Isthmus. */
+  /** u64, since Isthmus. */
   operatorFeeConstant?: bigint
-  /** u16, Jovian. */
+  /** u16, since Jovian. */
   daFootprintGasScalar?: number
 }
 
@@ -53,13 +56,13 @@ const FORMAT_OF_SELECTOR = new Map<Hex, L1InfoFormat>([
   [FORMATS.jovian.selector, 'jovian'],
 ])
 
-/** Stands in for a configured DA footprint scalar of 0 (specs: jovian/l1-attributes). */
+/** Replaces a configured DA footprint scalar of 0 (specs: jovian/l1-attributes). */
 const DEFAULT_DA_FOOTPRINT_GAS_SCALAR = 400
 const PRE_REGOLITH_GAS = 150_000_000n
 const REGOLITH_GAS = 1_000_000n
 const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
 
-/** Reads the calldata of an L1-info deposit in any of its formats. Throws DecodeError. */
+/** Parses the calldata of an L1-info deposit in any of its formats. Throws DecodeError. */
 export function parseL1Info(calldata: Uint8Array): L1Info {
   const selector = toHex(calldata.subarray(0, 4))
   const format = FORMAT_OF_SELECTOR.get(selector)
@@ -71,7 +74,7 @@ export function parseL1Info(calldata: Uint8Array): L1Info {
   return format === 'bedrock' ? parseBedrock(calldata) : parsePacked(calldata, format)
 }
 
-/** L1 info of an L2 block's first transaction. Throws DecodeError when it is no L1-info deposit. */
+/** L1 info of an L2 block's first transaction. Throws DecodeError if that is not an L1-info deposit. */
 export function l1InfoOfTransactions(transactions: readonly Uint8Array[]): L1Info {
   const [first] = transactions
   if (first === undefined) throw new DecodeError('L2 block has no transactions, so no L1 info')
@@ -80,7 +83,7 @@ export function l1InfoOfTransactions(transactions: readonly Uint8Array[]): L1Inf
   return parseL1Info(deposit.data)
 }
 
-/** The deposit that must be first in the L2 block at `l2Time` with this origin and distance to its epoch's first block. */
+/** The required first deposit of the L2 block at `l2Time` with this L1 origin and sequence number. */
 export function l1InfoDepositTx(
   config: RollupConfig,
   systemConfig: SystemConfig,
@@ -101,7 +104,7 @@ export function l1InfoDepositTx(
   }
 }
 
-/** What the L1-info deposit of the L2 block at `l2Time` must say. */
+/** The required L1 info of the L2 block at `l2Time`. */
 export function l1InfoOf(
   config: RollupConfig,
   systemConfig: SystemConfig,
@@ -148,7 +151,7 @@ export function encodeL1Info(info: L1Info): Uint8Array {
 /** Offset of the sequence number in the packed calldata. */
 export const PACKED_SEQUENCE_NUMBER_OFFSET = 12
 
-/** The activation block of a fork still speaks the format before it, because the contract changes only in that block. */
+/** A fork's activation block still uses the previous format, because the contract is upgraded within that block. */
 export function l1InfoFormatAt(config: RollupConfig, l2Time: number): L1InfoFormat {
   const settled = (fork: Fork) => isForkActive(config, fork, l2Time) && !isForkActivationBlock(config, fork, l2Time)
   if (settled('jovian')) return 'jovian'
@@ -232,10 +235,10 @@ function encodePacked(info: L1Info): Uint8Array {
   return out
 }
 
-/** Address in the low 20 bytes of the word at `offset`. The upper bytes must be zero: an encoder never sets them. */
+/** Address in the low 20 bytes of the word at `offset`. The upper bytes must be zero, as every encoder leaves them. */
 function addressAt(data: Uint8Array, offset: number): Hex {
   for (let i = offset; i < offset + 12; i++) {
-    if (data[i] !== 0) throw new DecodeError('L1 info: batcher hash is no padded address')
+    if (data[i] !== 0) throw new DecodeError('L1 info: batcher hash is not a padded address')
   }
   return toHex(data.subarray(offset + 12, offset + 32))
 }

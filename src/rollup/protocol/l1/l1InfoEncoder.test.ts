@@ -84,7 +84,7 @@ it('keeps each deposit of an epoch as it was, and the parameters of each block',
     { daFootprintGasScalar: 2 },
     { gasLimit: 1n },
   ]
-  // Each change between two blocks without one: the deposit before must not show through.
+  // Each change is between two unchanged blocks: data of the previous deposit must not remain.
   const blocks = changes.flatMap((change) => [first, { ...first, ...change }])
   const encoded = blocks.map((systemConfig, n) => encode(systemConfig, n * 2 ** 31, l1Block, at + 2))
   const alone = blocks.map((systemConfig, n) =>

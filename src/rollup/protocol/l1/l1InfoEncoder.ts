@@ -21,8 +21,8 @@ interface Template {
 }
 
 /**
- * Encodes L1-info deposits, of which those of one epoch differ in their sequence number and source hash alone: all else is kept
- * from the one before.
+ * Encodes L1-info deposits. Deposits of one epoch differ only in sequence number and source hash, so the encoder reuses
+ * the previous encoding for the rest.
  */
 export function createL1InfoEncoder(config: RollupConfig): L1InfoEncoder {
   let template: Template | undefined
@@ -36,10 +36,10 @@ export function createL1InfoEncoder(config: RollupConfig): L1InfoEncoder {
     if (!fits || template === undefined) {
       const deposit = l1InfoDepositTx(config, systemConfig, sequenceNumber, l1Block, l2Time)
       const encoded = encodeDepositTx(deposit)
-      // Behind the type byte, the header of the list and that of the first string.
+      // After the type byte, the list header and the header of the first string.
       const sourceHashOffset = readRlpHeader(encoded, 1).start + 1
       const sequenceNumberOffset = encoded.length - deposit.data.length + PACKED_SEQUENCE_NUMBER_OFFSET
-      // Bedrock's layout is another, and its deposit differs with Regolith.
+      // Bedrock has a different layout, and its deposit changes with Regolith.
       template =
         format === 'bedrock'
           ? undefined
@@ -55,7 +55,7 @@ export function createL1InfoEncoder(config: RollupConfig): L1InfoEncoder {
   }
 }
 
-/** Whether the deposit holds the same of both. */
+/** Whether both configs give the same deposit. */
 function saysTheSame(a: SystemConfig, b: SystemConfig): boolean {
   return (
     a.batcherAddress === b.batcherAddress &&

@@ -35,8 +35,8 @@ const UPDATE_TYPE = {
 } as const
 
 /**
- * The system config after the ConfigUpdate logs of an L1 block with this time. A malformed log, and one of an unknown
- * type, is skipped by itself; logs of failed transactions do not exist. Returns the same object when nothing changes.
+ * The system config after the ConfigUpdate logs of an L1 block with this time. A malformed log or a log of an unknown
+ * type is skipped. Returns the same object if nothing changes.
  */
 export function applySystemConfigUpdates(
   systemConfig: SystemConfig,
@@ -59,7 +59,7 @@ export function applySystemConfigUpdates(
   return current
 }
 
-/** The system config after one ConfigUpdate log. Throws DecodeError when the log is malformed or of an unknown type. */
+/** Applies one ConfigUpdate log. Throws DecodeError if the log is malformed or of an unknown type. */
 export function applySystemConfigUpdate(
   systemConfig: SystemConfig,
   log: L1Log,
@@ -96,7 +96,10 @@ export function applySystemConfigUpdate(
   }
 }
 
-/** The system config that holds after this L2 block, read back from it (specs: derivation, "System config"). Throws DecodeError. */
+/**
+ * Reads the system config after this L2 block from the block itself (specs: derivation, "System config"). Throws
+ * DecodeError.
+ */
 export function systemConfigFromPayload(payload: ExecutionPayload, config: RollupConfig): SystemConfig {
   const { l2, systemConfig } = config.genesis
   if (payload.blockNumber === l2.number) {
@@ -134,8 +137,8 @@ export function systemConfigFromPayload(payload: ExecutionPayload, config: Rollu
 }
 
 /**
- * The block's gas limit without what it has on top for its upgrade deposits: that goes back after it, except on chains whose
- * history keeps the raised one.
+ * The block's gas limit without the extra gas for its upgrade deposits. The extra gas applies to this block only,
+ * except on chains whose history keeps it.
  */
 function configuredGasLimit({ gasLimit, timestamp, blockNumber }: ExecutionPayload, config: RollupConfig): bigint {
   const added = upgradeGasToStrip(config, timestamp)
@@ -145,7 +148,7 @@ function configuredGasLimit({ gasLimit, timestamp, blockNumber }: ExecutionPaylo
   return gasLimit - added
 }
 
-/** From Ecotone on the overhead has no meaning, and a scalar word that Ecotone cannot read changes nothing. */
+/** Since Ecotone the overhead has no meaning, and a scalar word that is invalid under Ecotone changes nothing. */
 function applyFeeScalars(systemConfig: SystemConfig, log: L1Log, config: RollupConfig, l1Time: number): SystemConfig {
   const [overhead, scalar] = readWords(log, 2)
   if (scalar === undefined) throw new DecodeError('config update: no scalar')
@@ -170,7 +173,7 @@ function updateTypeOf(log: L1Log): number {
   return Number(BigInt(type))
 }
 
-/** ABI-encoded `bytes` of exactly `count` words. */
+/** Reads ABI-encoded `bytes` of exactly `count` words. */
 function readWords(log: L1Log, count: number): [Uint8Array, ...Uint8Array[]] {
   const { data } = log
   if (data.length !== 64 + count * 32) throw new DecodeError(`config update: data of ${data.length} bytes`)
@@ -181,7 +184,7 @@ function readWords(log: L1Log, count: number): [Uint8Array, ...Uint8Array[]] {
   return [data.subarray(64, 96), ...rest]
 }
 
-/** The word as integer of at most `bytes` bytes. */
+/** The word as an integer of at most `bytes` bytes. */
 function uintOf(word: Uint8Array, bytes: number): bigint {
   const value = bytesToBigInt(word)
   if (value >> BigInt(bytes * 8) !== 0n) throw new DecodeError(`config update: ${value} does not fit ${bytes} bytes`)

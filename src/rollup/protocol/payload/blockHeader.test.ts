@@ -16,7 +16,7 @@ import {
   encodeBlockHeader,
 } from './blockHeader.ts'
 
-/** Ethereum's genesis block: a header without any later member. */
+/** Ethereum's genesis block: a header without optional members. */
 const ETHEREUM_GENESIS: BlockHeader = {
   parentHash: ZERO_HASH,
   unclesHash: EMPTY_UNCLES_HASH,
@@ -35,7 +35,7 @@ const ETHEREUM_GENESIS: BlockHeader = {
   nonce: '0x0000000000000042',
 }
 
-/** Blocks 19 to 21 and 55 of go-ethereum 1.17.10, whose Glamsterdam begins with block 20. */
+/** Blocks 19 to 21 and 55 of go-ethereum 1.17.10, where Glamsterdam begins with block 20. */
 const GLAMSTERDAM_BLOCKS: { number: number; block: unknown; rlp: Hex; fields: number; hash: Hex }[] = JSON.parse(
   gunzipSync(
     readFileSync(new URL('../../../../test/vectors/data/glamsterdam-headers.json.gz', import.meta.url)),

@@ -13,7 +13,7 @@ import {
   rlpNumber,
 } from '../../../lib/rlp.ts'
 
-/** Header of an L1 or L2 block; the optional members appear with their fork, in this order. */
+/** Header of an L1 or L2 block. Each optional member exists since its fork, in this order. */
 export interface BlockHeader {
   parentHash: Hex
   unclesHash: Hex
@@ -34,23 +34,23 @@ export interface BlockHeader {
   mixHash: Hex
   /** 8 bytes. */
   nonce: Hex
-  /** London. */
+  /** Since London. */
   baseFeePerGas?: bigint
-  /** Shanghai / Canyon; the message passer's storage root from Isthmus. */
+  /** Since Shanghai / Canyon. Since Isthmus: the message passer's storage root. */
   withdrawalsRoot?: Hex
-  /** Cancun / Ecotone; the DA footprint from Jovian. */
+  /** Since Cancun / Ecotone. Since Jovian: the DA footprint. */
   blobGasUsed?: bigint
   excessBlobGas?: bigint
   parentBeaconBlockRoot?: Hex
-  /** Prague / Isthmus. */
+  /** Since Prague / Isthmus. */
   requestsHash?: Hex
-  /** Glamsterdam (EIP-7928); on L1 only. */
+  /** Since Glamsterdam (EIP-7928); on L1 only. */
   blockAccessListHash?: Hex
-  /** Glamsterdam (EIP-7843), the beacon chain's slot; on L1 only. */
+  /** The beacon chain's slot, since Glamsterdam (EIP-7843); on L1 only. */
   slotNumber?: number
 }
 
-/** Consensus encoding. Throws DecodeError when an optional member is present although one before it is absent. */
+/** Consensus encoding. Throws DecodeError if an optional member is present but an earlier one is absent. */
 export function encodeBlockHeader(header: BlockHeader): Uint8Array {
   return encodeRlp([
     fromHex(header.parentHash, 32, 'parentHash'),
@@ -141,7 +141,7 @@ const slotNumber: OptionalField = {
   },
 }
 
-/** In their order in the encoding: each fork adds its own at the end. */
+/** In the order of the encoding: each fork appends its members. */
 const OPTIONAL_FIELDS: readonly OptionalField[] = [
   quantityField('baseFeePerGas'),
   hashField('withdrawalsRoot'),
@@ -153,13 +153,13 @@ const OPTIONAL_FIELDS: readonly OptionalField[] = [
   slotNumber,
 ]
 
-/** The first fields of every header, in their order, as JSON-RPC calls them. */
+/** The first fields of every header, in order, with their JSON-RPC names. */
 const BASE_JSON_NAMES = [
   ...['parentHash', 'sha3Uncles', 'miner', 'stateRoot', 'transactionsRoot', 'receiptsRoot', 'logsBloom', 'difficulty'],
   ...['number', 'gasLimit', 'gasUsed', 'timestamp', 'extraData', 'mixHash', 'nonce'],
 ]
 const BASE_FIELDS = BASE_JSON_NAMES.length
-/** Members of a JSON block that are fields of its header. */
+/** Members of a JSON block that are header fields. */
 export const HEADER_JSON_NAMES: readonly string[] = [...BASE_JSON_NAMES, ...OPTIONAL_FIELDS.map(({ member }) => member)]
 
 /** Throws DecodeError. */
@@ -190,7 +190,7 @@ export function decodeBlockHeader(encoded: Uint8Array): BlockHeader {
   return header
 }
 
-/** Header members of a block as JSON-RPC returns it (`eth_getBlockBy…`). Throws DecodeError. */
+/** Header of a block as JSON-RPC returns it (`eth_getBlockBy…`). Throws DecodeError. */
 export function blockHeaderFromJson(json: unknown): BlockHeader {
   const block = new JsonObjectReader(json, 'block')
   const header: BlockHeader = {

@@ -51,7 +51,7 @@ describe('orderedTrieRoot', () => {
 
   it('agrees with a general trie beyond 65,536 items, whose keys are a byte longer', () => {
     const items = Array.from({ length: 66_000 }, (_, index) => Uint8Array.of(index, index >> 8, 1).subarray(index % 3))
-    // By EthereumJS, which takes 24 s.
+    // Computed with EthereumJS, which takes 24 s.
     expect(orderedTrieRoot(items)).toBe('0xefac0263ced089bedd3e1c11ccdb3cae9509175eefc2136e2c74123251438507')
   })
 

@@ -6,7 +6,10 @@ import { HASH_BYTES } from '../../../lib/wasm/kernel.ts'
 import { keccak256Many } from '../../../lib/wasm/manyHashes.ts'
 import { EMPTY_TRIE_ROOT } from '../constants.ts'
 
-/** Root of the Merkle-Patricia trie that maps rlp(index) to each item: transactions root, receipts root, withdrawals root. */
+/**
+ * Root of the Merkle-Patricia trie that maps rlp(index) to each item: transactions root, receipts root, withdrawals
+ * root.
+ */
 export function orderedTrieRoot(items: readonly Uint8Array[]): Hex {
   if (items.length === 0) return EMPTY_TRIE_ROOT
   if (items.length > MAX_ITEMS) throw new RangeError(`${items.length} items are too many for an ordered trie`)
@@ -14,13 +17,13 @@ export function orderedTrieRoot(items: readonly Uint8Array[]): Hex {
   return toHex(root instanceof Uint8Array ? root : keccak256(encodeRlpBriefly(root)))
 }
 
-/** rlp(index) of a number below 2^24 is at most four bytes, so a key has at most eight nibbles. */
+/** rlp(index) of a number below 2^24 has at most four bytes, so a key has at most eight nibbles. */
 const MAX_ITEMS = 0xff_ffff
 
-/** What a parent holds of a node: the node's hash, or the node itself where its encoding is shorter than a hash. */
+/** A parent's reference to a node: the node's hash, or the node itself if its encoding is shorter than a hash. */
 type Ref = RlpInput
 
-/** The leaves, in the order of their keys. No leaf needs another one, so that all are hashed together. */
+/** The leaves, in the order of their keys. Leaves are independent, so all are hashed in batches. */
 function leafRefs(items: readonly Uint8Array[]): Ref[] {
   const count = items.length
   const refs: Ref[] = []
@@ -30,7 +33,7 @@ function leafRefs(items: readonly Uint8Array[]): Ref[] {
     for (let position = 0; position < count; position++) {
       const index = indexAt(position, count)
       const sharedAfter = position + 1 < count ? sharedNibbles(index, indexAt(position + 1, count)) : -1
-      // The parent tells the leaf from its neighbours.
+      // The leaf's path begins after the nibbles that it shares with its neighbours.
       const depth = Math.max(sharedBefore, sharedAfter) + 1
       sharedBefore = sharedAfter
       const leaf = [compactPath(index, depth, keyNibbles(index), true), items[index] ?? EMPTY_BYTES]
@@ -49,14 +52,14 @@ function leafRefs(items: readonly Uint8Array[]): Ref[] {
   return refs
 }
 
-/** The node over the leaves from..to, below `depth` nibbles that their keys share. */
+/** The node over the leaves from..to, whose keys share the first `depth` nibbles. */
 function refOf(leaves: readonly Ref[], from: number, to: number, depth: number): Ref {
   if (to - from === 1) return leaves[from] ?? EMPTY_BYTES
   const count = leaves.length
   const first = indexAt(from, count)
   const fork = sharedNibbles(first, indexAt(to - 1, count))
   if (fork > depth) return shortest([compactPath(first, depth, fork, false), refOf(leaves, from, to, fork)])
-  // No rlp(index) is the prefix of another one, so branches have no value.
+  // No rlp(index) is a prefix of another, so branches have no value.
   const branch: Ref[] = new Array(17).fill(EMPTY_BYTES)
   for (let start = from, end = from; start < to; start = end) {
     const nibble = nibbleOf(indexAt(start, count), depth)
@@ -71,19 +74,19 @@ function shortest(node: readonly Ref[]): Ref {
   return encoding.length < HASH_BYTES ? node : keccak256(encoding)
 }
 
-/** Which item stands at a position in the order of keys: 1..127, 0, 128.. */
+/** Index of the item at a position in key order: 1..127, 0, 128.. */
 function indexAt(position: number, count: number): number {
   if (position >= 128) return position
   return position === Math.min(count, 128) - 1 ? 0 : position + 1
 }
 
-/** Nibbles of rlp(index). */
+/** Number of nibbles of rlp(index). */
 function keyNibbles(index: number): number {
   if (index < 0x80) return 2
   return index < 0x100 ? 4 : index < 0x1_0000 ? 6 : 8
 }
 
-/** Nibbles that two different keys have in common from the first one on. */
+/** Number of leading nibbles that two different keys share. */
 function sharedNibbles(a: number, b: number): number {
   let count = 0
   while (nibbleOf(a, count) === nibbleOf(b, count)) count++

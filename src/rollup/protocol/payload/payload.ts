@@ -8,7 +8,7 @@ import { type BlockHeader, blockHeaderHash } from './blockHeader.ts'
 import { orderedTrieRoot } from './orderedTrie.ts'
 import type { PayloadVersion } from './payloadSsz.ts'
 
-/** Which gossip topic and container a block of this L2 time belongs to. */
+/** The version of the gossip topic and of the container for a block with this L2 time. */
 export function payloadVersionAt(config: RollupConfig, timestamp: number): PayloadVersion {
   if (isForkActive(config, 'isthmus', timestamp)) return 4
   if (isForkActive(config, 'ecotone', timestamp)) return 3
@@ -17,13 +17,13 @@ export function payloadVersionAt(config: RollupConfig, timestamp: number): Paylo
 }
 
 export interface PayloadHeaderOptions {
-  /** Saves building the trie when the caller has its root already. */
+  /** The known transactions root, to save building the trie. */
   transactionsRoot?: Hex
 }
 
 /**
- * The header that a payload stands for. Which fork's members it has follows from those of the payload: `withdrawalsRoot`
- * means Isthmus (with the empty requests hash), `withdrawals` Canyon, the blob gas members Ecotone.
+ * Builds the header of a payload. The payload's members determine the fork: `withdrawalsRoot` means Isthmus (with the
+ * empty requests hash), `withdrawals` Canyon, the blob gas members Ecotone.
  */
 export function payloadToHeader(envelope: PayloadEnvelope, opts: PayloadHeaderOptions = {}): BlockHeader {
   const { payload, parentBeaconBlockRoot } = envelope
@@ -58,8 +58,9 @@ export function payloadToHeader(envelope: PayloadEnvelope, opts: PayloadHeaderOp
 }
 
 /**
- * Block hash recomputed from the payload's content, to compare with the `blockHash` it claims. Throws DecodeError when its
- * members fit no fork. From Isthmus on the hash says nothing of `withdrawals`: callers refuse others than none.
+ * Recomputes the block hash from the payload's content, to compare it with the claimed `blockHash`. Throws DecodeError
+ * if the members do not match any fork. Since Isthmus the hash does not cover `withdrawals`, so callers must reject a
+ * non-empty list.
  */
 export function payloadBlockHash(envelope: PayloadEnvelope, opts: PayloadHeaderOptions = {}): Hex {
   return blockHeaderHash(payloadToHeader(envelope, opts))
@@ -70,7 +71,10 @@ function encodeWithdrawal({ index, validatorIndex, address, amount }: Withdrawal
   return encodeRlp([index, validatorIndex, fromHex(address, 20, 'withdrawal address'), amount])
 }
 
-/** Reference to the block, with the origin from its L1-info deposit. Throws DecodeError when that is missing or malformed. */
+/**
+ * Reference to the block, with the origin from its L1-info deposit. Throws DecodeError if that deposit is missing or
+ * malformed.
+ */
 export function payloadToL2BlockRef(payload: ExecutionPayload, config: RollupConfig): L2BlockRef {
   const { l1, l2 } = config.genesis
   const ref = {

@@ -18,7 +18,7 @@ const ECOTONE: PayloadAttributes = {
   noTxPool: false,
   gasLimit: 30_000_000n,
 }
-/** The attributes up to their withdrawals. */
+/** The attributes up to the withdrawals. */
 const HEAD = [PARENT, '670d6db5', ECOTONE.prevRandao, ECOTONE.suggestedFeeRecipient].map(padTo8)
 const GAS_LIMIT = '0000000001c9c380'
 
@@ -26,7 +26,7 @@ function padTo8(hex: string): string {
   return hex.replace('0x', '').padStart(16, '0')
 }
 
-/** The first 8 bytes of the hash of these, with the version in place of the first. */
+/** The first 8 bytes of the hash of these parts. The version replaces the first byte. */
 function idOf(version: number, ...parts: string[]): Hex {
   const hash = createHash('sha256')
     .update([...HEAD, ...parts].join(''), 'hex')

@@ -5,8 +5,8 @@ import { encodeRlp } from '../../../lib/rlp.ts'
 import type { PayloadAttributes } from '../types.ts'
 
 /**
- * op-geth's payload id (`miner/payload_building.go`): 8 bytes of a hash over everything that shapes the block, the
- * first replaced by the version of the attributes.
+ * op-geth's payload id (`miner/payload_building.go`): 8 bytes of a hash over everything that determines the block. The
+ * first byte is replaced by the version of the attributes.
  */
 export function payloadId(parentHash: Hex, attributes: PayloadAttributes, version: 1 | 2 | 3): Hex {
   const { transactions, noTxPool } = attributes

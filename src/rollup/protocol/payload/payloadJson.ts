@@ -13,7 +13,7 @@ export interface WithdrawalJson {
   amount: Hex
 }
 
-/** Engine API form; members of forks that the payload does not have are absent. */
+/** Engine API form. Members of forks that the payload does not have are absent. */
 export interface ExecutionPayloadJson {
   parentHash: Hex
   feeRecipient: Hex
@@ -35,7 +35,7 @@ export interface ExecutionPayloadJson {
   withdrawalsRoot?: Hex
 }
 
-/** Engine API form of the attributes with the OP Stack's additions. */
+/** Engine API form of the attributes, with the OP Stack's additions. */
 export interface PayloadAttributesJson {
   timestamp: Hex
   prevRandao: Hex
@@ -46,7 +46,7 @@ export interface PayloadAttributesJson {
   noTxPool: boolean
   gasLimit: Hex
   eip1559Params?: Hex
-  /** A JSON number, not a quantity: so both reference node and execution clients have it. */
+  /** A JSON number, not a quantity, as in op-node and the execution clients. */
   minBaseFee?: number
 }
 
@@ -75,8 +75,8 @@ export function payloadToJson(payload: ExecutionPayload): ExecutionPayloadJson {
 }
 
 /**
- * Reads the Engine API form. Throws DecodeError. With `config` a `withdrawalsRoot` before Isthmus, which some execution
- * clients report although it is no member of the payload then, is left out.
+ * Parses the Engine API form. Throws DecodeError. Some execution clients report a `withdrawalsRoot` before Isthmus,
+ * where it is not part of the payload. With `config` it is dropped.
  */
 export function payloadFromJson(json: unknown, config?: RollupConfig): ExecutionPayload {
   const reader = new JsonObjectReader(json, 'executionPayload')
@@ -112,7 +112,7 @@ export function payloadFromJson(json: unknown, config?: RollupConfig): Execution
   return payload
 }
 
-/** `{parentBeaconBlockRoot?, executionPayload}`, as engine_getPayload answers and op-conductor stores. */
+/** `{parentBeaconBlockRoot?, executionPayload}`, as in engine_getPayload's result and in op-conductor's storage. */
 export function payloadEnvelopeToJson(envelope: PayloadEnvelope): {
   parentBeaconBlockRoot?: Hex
   executionPayload: ExecutionPayloadJson
@@ -122,7 +122,7 @@ export function payloadEnvelopeToJson(envelope: PayloadEnvelope): {
   return { parentBeaconBlockRoot: envelope.parentBeaconBlockRoot, executionPayload }
 }
 
-/** Errors and `config` as payloadFromJson. */
+/** Errors and `config` as in `payloadFromJson`. */
 export function payloadEnvelopeFromJson(json: unknown, config?: RollupConfig): PayloadEnvelope {
   const reader = new JsonObjectReader(json, 'payload envelope')
   const payload = payloadFromJson(reader.raw('executionPayload'), config)
@@ -146,7 +146,7 @@ export function attributesToJson(attributes: PayloadAttributes): PayloadAttribut
   return json
 }
 
-/** Reads the Engine API form; absent `transactions` are none, absent `noTxPool` is false. Throws DecodeError. */
+/** Parses the Engine API form. Absent `transactions` mean none, absent `noTxPool` means false. Throws DecodeError. */
 export function attributesFromJson(json: unknown): PayloadAttributes {
   const reader = new JsonObjectReader(json, 'payloadAttributes')
   const attributes: PayloadAttributes = {

@@ -45,7 +45,7 @@ const V4: ExecutionPayload = { ...V3, withdrawalsRoot: `0x${'0a'.repeat(32)}` }
 const BEACON_ROOT: Hex = `0x${'09'.repeat(32)}`
 const withRoot = (payload: ExecutionPayload): PayloadEnvelope => ({ parentBeaconBlockRoot: BEACON_ROOT, payload })
 
-/** Hashes of the bodies that op-node's encoder gave (version 4: a second encoder of the same format). */
+/** Hashes of bodies that op-node's encoder produced (version 4: another encoder of the same format). */
 const VECTORS: { id: string; version: PayloadVersion; envelope: PayloadEnvelope; length: number; hash: Hex }[] = [
   {
     id: 'v1',

@@ -11,9 +11,9 @@ const MAX_EXTRA_DATA_BYTES = 32
 /** SSZ list limit of the container (consensus specs: MAX_TRANSACTIONS_PER_PAYLOAD). */
 const MAX_TRANSACTIONS = 2 ** 20
 /**
- * No valid block has more. The OP Stack's SystemConfig contract allows a block 500,000,000 gas (MAX_GAS_LIMIT), and no
- * transaction takes less than 21,000 (intrinsic gas; for deposits OptimismPortal's minimumGasLimit): 23,809. This is nearly
- * three times as many, for chains with contracts of their own.
+ * No valid block has more transactions. The OP Stack's SystemConfig contract allows a block 500,000,000 gas
+ * (MAX_GAS_LIMIT). A transaction takes at least 21,000 gas (intrinsic gas; for deposits OptimismPortal's
+ * minimumGasLimit), which gives 23,809. The limit is nearly three times as high, for chains with their own contracts.
  */
 export const MAX_BLOCK_TRANSACTIONS = 2 ** 16
 const OFFSETS_AT_ONCE = 16_384
@@ -24,8 +24,8 @@ const BEACON_ROOT_BYTES = 32
 const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
 
 /**
- * Body of a gossip message: the SSZ container, led by the parent beacon block root from version 3 on. Throws DeviumError
- * (`payload-version`) when a member that the version needs is absent.
+ * Body of a gossip message: the SSZ container, since version 3 after the parent beacon block root. Throws DeviumError
+ * (`payload-version`) if a member that the version needs is absent.
  */
 export function encodePayloadEnvelope(envelope: PayloadEnvelope, version: PayloadVersion): Uint8Array {
   const ssz = encodePayloadSsz(envelope.payload, version)
@@ -35,13 +35,10 @@ export function encodePayloadEnvelope(envelope: PayloadEnvelope, version: Payloa
   return concatBytes(fromHex(root, 32, 'parentBeaconBlockRoot'), ssz)
 }
 
-/** Reads the container's list of transactions. */
+/** Decodes the container's list of transactions. */
 export type TransactionReader = (list: Uint8Array) => Uint8Array[]
 
-/**
- * Reads a gossip body. Transactions are views into `bytes`, or what another reader of their list makes of them. Throws
- * DecodeError.
- */
+/** Decodes a gossip body. Transactions are views into `bytes`, or the result of `read`. Throws DecodeError. */
 export function decodePayloadEnvelope(
   bytes: Uint8Array,
   version: PayloadVersion,
@@ -56,8 +53,8 @@ export function decodePayloadEnvelope(
 }
 
 /**
- * Where the list of transactions stands in a gossip body; undefined when that is not inside it. Says nothing about the
- * rest of the body, which may be no payload at all.
+ * Bounds of the transaction list in a gossip body; undefined if they are out of range. The rest of the body is not
+ * validated.
  */
 export function transactionsPlace(
   body: Uint8Array,
@@ -71,7 +68,7 @@ export function transactionsPlace(
   return start <= end && end <= body.length ? { start, end } : undefined
 }
 
-/** How many transactions the list in a gossip body says to have; 0 when there is none that can be read. */
+/** The number of transactions that the list of a gossip body claims; 0 if the list is unreadable. */
 export function claimedTransactions(body: Uint8Array, version: PayloadVersion): number {
   const place = transactionsPlace(body, version)
   if (place === undefined || place.end - place.start < 4) return 0
@@ -79,7 +76,7 @@ export function claimedTransactions(body: Uint8Array, version: PayloadVersion): 
   return first % 4 === 0 && first <= place.end - place.start ? first / 4 : 0
 }
 
-/** The container alone, as req/resp sync before Ecotone sends it. Errors as encodePayloadEnvelope. */
+/** The container alone, as req/resp sync before Ecotone sends it. Errors as in `encodePayloadEnvelope`. */
 export function encodePayloadSsz(payload: ExecutionPayload, version: PayloadVersion): Uint8Array {
   const fixed = FIXED_BYTES[version]
   const extraData = fromHex(payload.extraData, undefined, 'extraData')
@@ -123,8 +120,8 @@ export function encodePayloadSsz(payload: ExecutionPayload, version: PayloadVers
 }
 
 /**
- * The bytes that encodePayloadEnvelope gives, in parts of this length but for the last, so that a large block need not be
- * encoded at once. Throws as it does, before there is a part.
+ * The bytes of `encodePayloadEnvelope`, in chunks of `partBytes`; the last chunk may be shorter. A large block then
+ * need not be encoded at once. Throws the same errors, before the first chunk.
  */
 export function encodePayloadParts(
   envelope: PayloadEnvelope,
@@ -143,7 +140,7 @@ export function encodePayloadParts(
   )
 }
 
-/** The offsets that lead the list, some thousands at a time. */
+/** The offsets at the start of the list, some thousands at a time. */
 function* transactionOffsets(transactions: readonly Uint8Array[]): Generator<Uint8Array> {
   let offset = transactions.length * 4
   for (let from = 0; from < transactions.length; from += OFFSETS_AT_ONCE) {
@@ -179,7 +176,7 @@ function* inParts(pieces: readonly Iterable<Uint8Array>[], partBytes: number): G
   if (used > 0) yield part.subarray(0, used)
 }
 
-/** The container alone; as decodePayloadEnvelope. */
+/** The container alone; otherwise like `decodePayloadEnvelope`. */
 export function decodePayloadSsz(
   bytes: Uint8Array,
   version: PayloadVersion,
@@ -233,7 +230,7 @@ function listLength(transactions: readonly Uint8Array[]): number {
   return length
 }
 
-/** SSZ list of byte lists: an offset for each, relative to the list, then the bytes. */
+/** SSZ list of byte lists: one offset for each item, relative to the list, then the bytes. */
 function writeTransactions(out: Uint8Array, view: DataView, start: number, transactions: readonly Uint8Array[]): void {
   let offset = transactions.length * 4
   let entry = start
@@ -254,13 +251,13 @@ export function readTransactions(list: Uint8Array): Uint8Array[] {
   return transactions
 }
 
-/** A reader that makes sure that the list can be read, and reads nothing. */
+/** A reader that validates the list but returns no transactions. */
 export const checkTransactions: TransactionReader = (list) => {
   eachTransaction(list, () => {})
   return []
 }
 
-/** Where each transaction stands in the list. Throws DecodeError. */
+/** Visits the bounds of each transaction in the list. Throws DecodeError. */
 function eachTransaction(list: Uint8Array, visit: (start: number, end: number) => void): void {
   const count = transactionCount(list)
   const view = viewOf(list)
@@ -273,7 +270,6 @@ function eachTransaction(list: Uint8Array, visit: (start: number, end: number) =
   }
 }
 
-/** Number of transactions in the container's list. Throws DecodeError. */
 export function transactionCount(list: Uint8Array): number {
   if (list.length === 0) return 0
   if (list.length < 4) throw new DecodeError(`payload: transaction list of ${list.length} bytes`)

@@ -4,12 +4,12 @@ import { keccak256 } from '../../../lib/hash.ts'
 /** The domain of block payload signatures is 32 zero bytes (specs: rollup-node-p2p, "Block signatures"). */
 const DOMAIN_BYTES = 32
 
-/** domain ‖ chain id ‖ room for a payload's hash, of the chain that was asked for last. */
+/** Buffer with domain ‖ chain id ‖ payload hash, cached for the last chain id. */
 let signed: { chainId: bigint; bytes: Uint8Array } | undefined
 
 /**
- * What a sequencer signs for a gossiped block. `payloadHash` is keccak256 of the gossip body (payload SSZ, led by the
- * parent beacon block root from v3 on). Throws RangeError for a chain id wider than 256 bits.
+ * The hash that a sequencer signs for a gossiped block. `payloadHash` is keccak256 of the gossip body (payload SSZ,
+ * since v3 after the parent beacon block root). Throws RangeError for a chain id above 256 bits.
  */
 export function payloadSigningHash(chainId: bigint, payloadHash: Uint8Array): Uint8Array {
   if (signed?.chainId !== chainId) {
@@ -20,7 +20,7 @@ export function payloadSigningHash(chainId: bigint, payloadHash: Uint8Array): Ui
   return keccak256(signed.bytes)
 }
 
-/** As payloadSigningHash, from the body itself. */
+/** Like `payloadSigningHash`, computed from the body. */
 export function payloadSigningHashOfBody(chainId: bigint, body: Uint8Array): Uint8Array {
   return payloadSigningHash(chainId, keccak256(body))
 }

@@ -6,7 +6,7 @@ import { JsonObjectReader, jsonBytes } from '../../../lib/jsonReader.ts'
 import { decodeRlp, encodeRlp, type RlpItem } from '../../../lib/rlp.ts'
 import { EMPTY_TRIE_ROOT } from '../constants.ts'
 
-/** The account part of eth_getProof's answer (EIP-1186). */
+/** The account part of eth_getProof's result (EIP-1186). */
 export interface AccountProof {
   address: Hex
   balance: bigint
@@ -17,12 +17,12 @@ export interface AccountProof {
   accountProof: Uint8Array[]
 }
 
-/** One slot of eth_getProof's answer. */
+/** One slot of eth_getProof's result. */
 export interface StorageProof {
   /** 32 bytes. */
   key: Hex
   value: bigint
-  /** RLP of the trie nodes from the account's storage root to the slot, or to where it would stand. */
+  /** RLP of the trie nodes from the account's storage root to the slot, or to the place where it is absent. */
   proof: Uint8Array[]
 }
 
@@ -39,14 +39,14 @@ export function accountProofFromJson(json: unknown): AccountProof {
   }
 }
 
-/** The slots of the same answer. Throws DecodeError. */
+/** The slots of the same result. Throws DecodeError. */
 export function storageProofsFromJson(json: unknown): StorageProof[] {
   const slots = new JsonObjectReader(json, 'eth_getProof answer').array('storageProof')
   return slots.map((slot) => {
     const object = new JsonObjectReader(slot, 'storageProof')
     const key = quantityToBigInt(object.raw('key'), 'storageProof key')
     return {
-      // Some clients leave out leading zeros.
+      // Some clients omit leading zeros.
       key: `0x${key.toString(16).padStart(64, '0')}`,
       value: quantityToBigInt(object.raw('value'), 'storageProof value'),
       proof: object.array('proof').map((node) => jsonBytes(node, 'storageProof node')),
@@ -54,7 +54,7 @@ export function storageProofsFromJson(json: unknown): StorageProof[] {
   })
 }
 
-/** Throws unless the proof shows that the account stands as claimed in the state with this root. */
+/** Throws if the proof does not show the claimed account in the state with this root. */
 export function verifyAccountProof(proof: AccountProof, stateRoot: Hex): void {
   const claimed = encodeRlp([
     bigIntToMinimalBytes(proof.nonce),
@@ -71,7 +71,7 @@ export function verifyAccountProof(proof: AccountProof, stateRoot: Hex): void {
   }
 }
 
-/** Throws unless the proof shows that the slot holds this value, or none for zero, in the storage with this root. */
+/** Throws if the proof does not show the claimed value (zero: no value) in the storage with this root. */
 export function verifyStorageProof(proof: StorageProof, storageRoot: Hex): void {
   const found = walk(proof.proof, fromHex(storageRoot, 32), toNibbles(keccak256(fromHex(proof.key, 32))))
   const isProven =
@@ -89,8 +89,8 @@ function readValue(encoded: Uint8Array): bigint | undefined {
 }
 
 /**
- * Follows a Merkle-Patricia proof (Yellow Paper appendix D) to a value; `absent` when it shows that there is none,
- * `broken` when its nodes do not lead anywhere.
+ * Follows a Merkle-Patricia proof (Yellow Paper appendix D) to a value. Returns `absent` if the proof shows that there
+ * is no value, and `broken` if the nodes do not form a path.
  */
 function walk(
   nodes: readonly Uint8Array[],
@@ -103,7 +103,8 @@ function walk(
   for (const encoded of nodes) {
     if (!equalBytes(keccak256(encoded), expectedHash)) return 'broken'
     let node: RlpItem = decodeRlp(encoded)
-    // Nodes shorter than 32 bytes stand inside their parent: stay in this element until a hash leads to the next one.
+    // A node shorter than 32 bytes is embedded in its parent: stay in this proof element until a hash leads to the
+    // next.
     for (;;) {
       if (!Array.isArray(node)) return 'broken'
       let next: RlpItem | undefined

@@ -21,7 +21,7 @@ function branch(nibble: string, child: RlpInput): RlpInput {
   return children
 }
 
-/** Whether these nodes, the first of which is the root, prove the value of the slot. */
+/** Whether these nodes, beginning with the root, prove the value of the slot. */
 function proves(nodes: readonly RlpInput[], value: bigint, key = KEY): boolean {
   const proof = nodes.map((node) => encodeRlp(node))
   const root = toHex(keccak256(proof[0] ?? new Uint8Array(0)))
@@ -98,7 +98,7 @@ describe("the answer of a client's eth_getProof", () => {
       storageHash: answer.storageHash,
       accountProof: [Uint8Array.of(0xc0), Uint8Array.of(0xc1)],
     })
-    // Some clients leave out leading zeros.
+    // Some clients omit leading zeros.
     expect(storageProofsFromJson(answer)).toEqual([{ key: KEY, value: 7n, proof: [Uint8Array.of(0xc2)] }])
   })
 

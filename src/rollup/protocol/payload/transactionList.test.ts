@@ -10,7 +10,7 @@ const DEPOSIT = Uint8Array.of(0x7e, 2)
 const SET_CODE = Uint8Array.of(4, 3)
 const POST_EXEC = Uint8Array.of(0x7d, 4)
 
-/** The transactions as a batch gives them out. */
+/** The transactions as a decoded batch returns them. */
 function packed(transactions: Uint8Array[]): TransactionList {
   const batch = { parentHash: ZERO_HASH, epochNumber: 0, epochHash: ZERO_HASH, timestamp: 0, transactions }
   return runNow(singularBatchSteps(encodeSingularBatch(batch))).transactions
@@ -47,7 +47,7 @@ it('a batch has no transaction before its first', () => {
 })
 
 it('a batch gives out each of many transactions', () => {
-  // More than a piece of the list has room for.
+  // More transactions than one chunk of the list holds.
   const many = Array.from({ length: 70_000 }, (_, n) => Uint8Array.of(0xf8, n & 0xff, n >>> 8))
   const list = packed(many)
   expect(Buffer.compare(Buffer.concat(list.slice()), Buffer.concat(many))).toBe(0)

@@ -1,13 +1,16 @@
 import { DEPOSIT_TX_TYPE, POST_EXEC_TYPE_BYTE } from '../transaction/fields.ts'
 
-/** Encoded transactions that need not be arrays of views: a batch may claim tens of millions of them. An array is one, too. */
+/**
+ * Encoded transactions. A plain array is one implementation. A batch may claim tens of millions, so its implementation
+ * creates views on access.
+ */
 export interface TransactionList {
   readonly length: number
   at(index: number): Uint8Array | undefined
   slice(start?: number, end?: number): Uint8Array[]
 }
 
-/** Where the first transaction with each first byte that batches are judged by stands; undefined where there is none. */
+/** Index of the first transaction with each first byte that batch rules check; undefined if there is none. */
 export interface MarkedTransactions {
   empty: number | undefined
   deposit: number | undefined
@@ -17,7 +20,7 @@ export interface MarkedTransactions {
 
 const SET_CODE_TYPE_BYTE = 4
 
-/** Notes what is to be known of the transaction at `index`, which begins with `first`; undefined = it is empty. */
+/** Updates the marks for the transaction at `index`, whose first byte is `first`; undefined = empty transaction. */
 export function markTransaction(marks: MarkedTransactions, index: number, first: number | undefined): void {
   if (first === undefined) marks.empty ??= index
   else if (first === DEPOSIT_TX_TYPE) marks.deposit ??= index
@@ -29,7 +32,7 @@ export function noMarks(): MarkedTransactions {
   return { empty: undefined, deposit: undefined, setCode: undefined, postExec: undefined }
 }
 
-/** Transactions that lie in one buffer, given out as views when they are asked for. */
+/** Transactions in one buffer. Views are created on access. */
 export abstract class PackedTransactions implements TransactionList {
   abstract readonly length: number
   abstract at(index: number): Uint8Array | undefined

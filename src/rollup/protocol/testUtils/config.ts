@@ -1,6 +1,6 @@
 import type { RollupConfig } from '../types.ts'
 
-/** A rollup config for tests: chain 901, genesis at 1,700,000,000, blocks every 2 s, with these forks. */
+/** A rollup config for tests with these forks: chain 901, genesis at 1,700,000,000, block time 2 s. */
 export function testConfig(forks: RollupConfig['forks'] = {}, overrides: Partial<RollupConfig> = {}): RollupConfig {
   return {
     genesis: {

@@ -1,6 +1,6 @@
 import { type ExecutionPayload, ZERO_ADDRESS, ZERO_HASH } from '../types.ts'
 
-/** A block before Canyon with nothing in it. */
+/** An empty block before Canyon. */
 export const EMPTY_PAYLOAD: ExecutionPayload = {
   parentHash: ZERO_HASH,
   feeRecipient: ZERO_ADDRESS,

@@ -4,7 +4,7 @@ type Given = Partial<Pick<SpanBatch, 'parentCheck' | 'l1OriginCheck'>> & {
   elements: readonly (Omit<SpanBatchElement, 'originChanged'> & { originChanged?: boolean })[]
 }
 
-/** A span batch of these blocks, as if it had been decoded. */
+/** A span batch of these blocks, in decoded form. */
 export function spanBatchOf({ elements, parentCheck, l1OriginCheck }: Given): SpanBatch {
   const all = elements.map((element) => ({ originChanged: false, ...element }))
   const at = (index: number) => {

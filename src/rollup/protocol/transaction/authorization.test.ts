@@ -13,7 +13,7 @@ function decode(...entries: RlpInput[]) {
   return decodeList(entries)
 }
 
-/** The list of a set-code transaction, whose other fields are sound. */
+/** The decoded list of a set-code transaction whose other fields are valid. */
 function decodeList(list: RlpInput) {
   const fields = [901, 0, 1, 2, 50_000, ADDRESS, 0, new Uint8Array(0), [], list, 0, 1, 1]
   return decodeSignedTransaction(encodeTypedRlp(4, fields), toHex(ADDRESS)).authorizationList ?? []
@@ -82,7 +82,7 @@ describe('an authorization list', () => {
 
   it('refuses a field that is longer than its entry', () => {
     const raw = encodeTypedRlp(4, [901, 0, 1, 2, 50_000, ADDRESS, 0, new Uint8Array(0), [], [[...FIELDS]], 0, 1, 1])
-    // The last field of the entry, an s of one byte, says that it has more: those stand behind the entry.
+    // The entry's last field, an s of one byte, claims to be longer: its bytes would lie after the entry.
     const at = Buffer.from(raw).indexOf(encodeRlp(2n ** 255n)) + 33
     raw[at] = 0x83
     expect(() => decodeSignedTransaction(raw)).toThrow('authorization s: 3 bytes long, 0 are left')

@@ -8,7 +8,7 @@ import type { Authorization, AuthorizationFields } from './types.ts'
 /** EIP-7702. */
 const AUTHORIZATION_MAGIC = 0x05
 
-/** An entry of an authorization list, with its signer, which is recovered when first asked for. */
+/** An entry of an authorization list. Its signer is recovered on first access. */
 export function createAuthorization(fields: AuthorizationFields): Authorization {
   let recovered: { authority: Hex | undefined } | undefined
   return {
@@ -21,9 +21,9 @@ export function createAuthorization(fields: AuthorizationFields): Authorization 
 }
 
 /**
- * An entry whose form was checked, decoded when first asked for something: thousands may stand in a transaction that is
- * refused for its size or its sender, and decoded ones cost the collector a pause. An entry whose signature gives no signer
- * is kept without an authority, since it is part of the hash (EIP-7702).
+ * An authorization entry of a checked form, decoded on first access. A transaction that is rejected for its size or
+ * sender may have thousands of entries, and decoding them would cost a garbage collection pause. An entry with an
+ * invalid signature is kept without an authority, because it is part of the hash (EIP-7702).
  */
 export class EncodedAuthorization implements Authorization {
   readonly #encoding: Uint8Array

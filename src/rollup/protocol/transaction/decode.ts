@@ -11,8 +11,8 @@ import { TransactionReader } from './reader.ts'
 import type { DepositTransaction, SignedTransaction, Transaction } from './types.ts'
 
 /**
- * Decodes an EIP-2718 encoding of an L2 and recovers the sender, unless it was recovered before. Throws DecodeError for
- * anything malformed, for a bad signature and for blob transactions, which OP chains do not have.
+ * Decodes an L2 transaction in EIP-2718 encoding. Recovers the sender unless it is given. Throws DecodeError for
+ * malformed data, an invalid signature, or a blob transaction, which OP chains do not have.
  */
 export function decodeTransaction(raw: Uint8Array, sender?: Hex): Transaction {
   if (raw[0] === DEPOSIT_TX_TYPE) return decodeDeposit(raw)
@@ -21,7 +21,7 @@ export function decodeTransaction(raw: Uint8Array, sender?: Hex): Transaction {
   return { type: POST_EXEC_TYPE_BYTE, hash: keccak256Hex(raw), from: ZERO_ADDRESS, data: raw.subarray(1), payload, raw }
 }
 
-/** Whether somebody has signed a transaction of this encoding. */
+/** Whether the encoding is of a signed type. */
 export function isSignedEncoding(raw: Uint8Array): boolean {
   return raw[0] !== DEPOSIT_TX_TYPE && raw[0] !== POST_EXEC_TYPE_BYTE
 }
@@ -31,7 +31,7 @@ export function decodeDeposit(raw: Uint8Array): DepositTransaction {
   return { type: DEPOSIT_TX_TYPE, hash: keccak256Hex(raw), ...tx, gasLimit: gas, raw }
 }
 
-/** As decodeTransaction, of what somebody has signed. */
+/** Like `decodeTransaction`, for signed types only. */
 export function decodeSignedTransaction(raw: Uint8Array, sender?: Hex): SignedTransaction {
   const reader = new TransactionReader(raw)
   const { type } = reader

@@ -10,7 +10,6 @@ import { userDepositSourceHash } from './sourceHash.ts'
 
 export type { DepositTx }
 
-/** Whether the EIP-2718 encoding is that of a deposit. */
 export function isDepositTx(encoded: Uint8Array): boolean {
   return encoded[0] === DEPOSIT_TX_TYPE
 }
@@ -24,7 +23,7 @@ export function decodeDepositTx(raw: Uint8Array): DepositTx {
   if (!isDepositTx(raw)) throw new DecodeError(`deposit: type byte is ${raw[0]}, expected ${DEPOSIT_TX_TYPE}`)
   const reader = new TransactionReader(raw)
   const isSystemTx = reader.bigint('isSystemTx')
-  if (isSystemTx > 1n) throw new DecodeError(`deposit isSystemTx: ${isSystemTx} is no boolean`)
+  if (isSystemTx > 1n) throw new DecodeError(`deposit isSystemTx: ${isSystemTx} is not a boolean`)
   return {
     sourceHash: reader.hex('sourceHash'),
     from: reader.hex('from'),
@@ -44,12 +43,12 @@ export function depositTxHash(tx: DepositTx): Hex {
 /** keccak256("TransactionDeposited(address,address,uint256,bytes)") */
 export const TRANSACTION_DEPOSITED_TOPIC: Hex = '0xb3813568d9991fc951961fcb4c784893574240a28925604d09fc577c55bb7c32'
 const ZERO_VERSION_TOPIC: Hex = `0x${'0'.repeat(64)}`
-/** mint u256, value u256, gas u64, isCreation. */
+/** Lengths: mint u256, value u256, gas u64, isCreation. */
 const OPAQUE_FIXED_BYTES = 73
 
 /**
- * The deposit that an OptimismPortal log asks for (specs: deposits, "Deposit contract"). Throws DecodeError of
- * severity critical: such a log can come only from a contract other than the one the chain was made for.
+ * The deposit of an OptimismPortal log (specs: deposits, "Deposit contract"). Throws a critical DecodeError: only a
+ * wrong contract can emit such a log.
  */
 export function userDepositFromLog(log: L1Log, l1BlockHash: Hex): DepositTx {
   if (log.topics.length !== 4) throw badDeposit(log, `${log.topics.length} topics, expected 4`)
@@ -72,7 +71,7 @@ export function userDepositFromLog(log: L1Log, l1BlockHash: Hex): DepositTx {
   }
 }
 
-/** User deposits of an L1 block in order of their logs; receipts of failed transactions do not count. */
+/** User deposits of an L1 block, in the order of their logs. Receipts of failed transactions are skipped. */
 export function depositsFromReceipts(
   receipts: readonly L1Receipt[],
   depositContract: Hex,
@@ -89,7 +88,7 @@ export function depositsFromReceipts(
   return deposits
 }
 
-/** ABI-encoded `bytes`: offset 32, length, data padded to the next full word and no further. */
+/** ABI-encoded `bytes`: offset 32, length, then data padded exactly to the next full word. */
 function readOpaqueData(log: L1Log): Uint8Array {
   const { data } = log
   if (data.length < 64 || data.length % 32 !== 0) throw badDeposit(log, `data of ${data.length} bytes`)

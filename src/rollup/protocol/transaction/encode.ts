@@ -7,7 +7,7 @@ import type { DepositTx } from '../types.ts'
 import { type FieldName, fieldsOf } from './fields.ts'
 import type { AccessListEntry, AuthorizationFields, Signature, UnsignedTransaction } from './types.ts'
 
-/** The EIP-2718 encoding. Throws RangeError for a member that is missing, DecodeError for one that is no hex. */
+/** The EIP-2718 encoding. Throws RangeError for a missing member, and DecodeError for a member that is not hex. */
 export function encodeTransaction(tx: TypedMembers): Uint8Array {
   return encodeFields(
     tx.type,
@@ -15,10 +15,10 @@ export function encodeTransaction(tx: TypedMembers): Uint8Array {
   )
 }
 
-/** v, r and s. */
+/** Number of the fields v, r and s. */
 const SIGNATURE_FIELDS = 3
 
-/** What the sender signs. */
+/** The hash that the sender signs. */
 export function signingHash(tx: UnsignedTransaction): Uint8Array {
   const items = fieldsOf(tx.type)
     .slice(0, -SIGNATURE_FIELDS)
@@ -28,19 +28,19 @@ export function signingHash(tx: UnsignedTransaction): Uint8Array {
   return keccak256(encodeFields(tx.type, items))
 }
 
-/** The encoding of a transaction whose signingHash has this signature. */
+/** The transaction's encoding with this signature of its `signingHash`. */
 export function encodeSigned(tx: UnsignedTransaction, { r, s, yParity }: RecoverableSignature): Uint8Array {
   const parity = BigInt(yParity)
   const v = tx.type !== 0 ? parity : parity + (tx.chainId === undefined ? 27n : tx.chainId * 2n + 35n)
   return encodeTransaction({ ...tx, v, r: bytesToBigInt(r), s: bytesToBigInt(s) })
 }
 
-/** The list behind its type byte, which legacy transactions do not have. */
+/** The list after the type byte. Legacy transactions have no type byte. */
 export function encodeFields(type: number, items: readonly RlpInput[]): Uint8Array {
   return type === 0 ? encodeRlp(items) : encodeTypedRlp(type, items)
 }
 
-/** What a member may be. */
+/** The possible values of a member. */
 export type Member =
   | bigint
   | number
@@ -49,7 +49,7 @@ export type Member =
   | null
   | Uint8Array
   | readonly (Hex | AccessListEntry | AuthorizationFields)[]
-/** Members of transactions of all types; those that the type has no field for are not looked at. */
+/** Members of all transaction types. Members that the type does not have are ignored. */
 export type TypedMembers = Partial<Omit<UnsignedTransaction, 'type'> & Signature & Omit<DepositTx, 'gas'>> & {
   type: number
 }

@@ -1,11 +1,13 @@
 import { DecodeError } from '../../../lib/errors.ts'
 import type { RlpCursor } from '../../../lib/rlpCursor.ts'
 
-/** EIP-2718 type of transactions that name blobs (EIP-4844). */
+/** EIP-2718 type of blob transactions (EIP-4844). */
 export const BLOB_TX_TYPE = 3
 /** EIP-2718 type of deposit transactions (specs: deposits). */
 export const DEPOSIT_TX_TYPE = 0x7e
-/** Lagoon's synthetic transaction at the end of a block. It has no list: its input is all that stands behind the type. */
+/**
+ * Lagoon's synthetic transaction at the end of a block. It has no field list: all bytes after the type are its input.
+ */
 export const POST_EXEC_TYPE_BYTE = 0x7d
 
 const SIGNATURE = ['v', 'r', 's'] as const
@@ -14,7 +16,7 @@ const FEE_MARKET = [
   'accessList',
 ] as const
 
-/** The RLP list of each EIP-2718 type. Names are those of JSON-RPC; `v` of a typed transaction is its parity. */
+/** The RLP fields of each EIP-2718 type, with their JSON-RPC names. `v` of a typed transaction is its parity. */
 export const TRANSACTION_FIELDS = {
   0: ['nonce', 'gasPrice', 'gas', 'to', 'value', 'input', ...SIGNATURE],
   1: ['chainId', 'nonce', 'gasPrice', 'gas', 'to', 'value', 'input', 'accessList', ...SIGNATURE],
@@ -27,7 +29,7 @@ export const TRANSACTION_FIELDS = {
 export type ListType = keyof typeof TRANSACTION_FIELDS
 export type FieldName = (typeof TRANSACTION_FIELDS)[ListType][number]
 
-/** Throws DecodeError for a type without a list of fields here. */
+/** Throws DecodeError for a type without a field list. */
 export function fieldsOf(type: number): readonly FieldName[] {
   if (type in TRANSACTION_FIELDS) return TRANSACTION_FIELDS[type as ListType]
   throw new DecodeError(`transaction type ${type} is not supported`, { at: 0 })
@@ -37,18 +39,18 @@ export function fieldsOf(type: number): readonly FieldName[] {
 export function typeOfEncoding(raw: Uint8Array): number {
   const first = raw[0]
   if (first === undefined) throw new DecodeError('transaction: empty', { at: 0 })
-  // Legacy transactions begin with their list, and no type is 0.
+  // Legacy transactions begin with an RLP list, and type 0 does not exist.
   if (first >= 0xc0) return 0
   if (first === 0) throw new DecodeError('transaction type byte 0 is not supported', { at: 0 })
   return first
 }
 
-/** Most bytes of the integers that have less than 256 bits. */
+/** Maximum bytes of integers that are shorter than 256 bits. */
 const INTEGER_BYTES: Partial<Record<FieldName, number>> = { nonce: 8, gas: 8, isSystemTx: 1 }
 
 /**
- * Checks the form of the field at `offset` and returns where it ends; the cursor then tells where the content of a byte
- * string stands. Throws DecodeError.
+ * Validates the form of the field at `offset` and returns its end. For a byte string, the cursor then holds the bounds
+ * of its content. Throws DecodeError.
  */
 export function readField(
   cursor: RlpCursor,
@@ -85,7 +87,7 @@ export function readField(
   }
 }
 
-/** Reads the item at `offset` and returns where it ends. */
+/** Reads the item at `offset` and returns its end. */
 type ItemReader = (cursor: RlpCursor, offset: number, limit: number) => number
 
 function readList(cursor: RlpCursor, what: string, offset: number, limit: number, readItem: ItemReader): number {

@@ -10,13 +10,14 @@ import type { Transaction } from './types.ts'
 type Json = { [name: string]: JsonValue }
 
 /**
- * The EIP-2718 encoding of a transaction as JSON-RPC gives it, straight from text to bytes. Only its form is checked: the
- * hash, or the root of its block, proves the rest. Throws DecodeError, also for a type that is not known.
+ * Converts a JSON-RPC transaction directly to its EIP-2718 encoding. Only the form is validated: the hash, or the
+ * block's transactions root, proves the rest. Throws DecodeError, also for an unknown type.
  */
 export function transactionFromJson(json: unknown): Uint8Array {
   const object = asObject(json, 'transaction')
   const type = typeOfJson(object)
-  // Its JSON has no other fields (specs: lagoon/post-exec, "Generic Transaction Interface Representation").
+  // The JSON of this type has no other fields (specs: lagoon/post-exec, "Generic Transaction Interface
+  // Representation").
   if (type === POST_EXEC_TYPE_BYTE)
     return concatBytes(Uint8Array.of(type), jsonBytes(object.input, 'transaction input'))
   return encodeFields(
@@ -25,15 +26,15 @@ export function transactionFromJson(json: unknown): Uint8Array {
   )
 }
 
-/** EIP-2718 type; legacy transactions may have none. */
+/** EIP-2718 type. Absent means legacy. */
 export function typeOfJson({ type }: JsonObject): number {
   return type === undefined || type === null ? 0 : quantityToNumber(type, 'transaction type')
 }
 
-/** The JSON of a transaction without its place in a block, as geth gives it. */
+/** The JSON of a transaction without its position in a block, in geth's form. */
 export function transactionToJson(tx: Transaction): Json {
   const common = { type: toQuantity(tx.type), hash: tx.hash, from: tx.from }
-  // Fields that do not apply to it are left out.
+  // Fields that do not apply to this type are omitted.
   if (tx.type === POST_EXEC_TYPE_BYTE) return { ...common, gas: '0x0', input: toHex(tx.data), value: '0x0' }
   if (tx.type === DEPOSIT_TX_TYPE) {
     const { isSystemTx, ...fields } = fieldsToJson(tx)
@@ -47,7 +48,7 @@ export function transactionToJson(tx: Transaction): Json {
   }
 }
 
-/** The fields of its type that it has: an unsigned transaction has no signature. */
+/** The fields of the type that the transaction has. An unsigned transaction has no signature. */
 export function fieldsToJson(tx: TypedMembers): Json {
   const json: Json = {}
   for (const name of fieldsOf(tx.type)) {
@@ -119,7 +120,7 @@ function authorizationOf(json: unknown): RlpInput {
   ]
 }
 
-/** Older nodes give it as `v` only. */
+/** Older nodes send the parity only as `v`. */
 function parityOf({ yParity, v }: JsonObject): Uint8Array {
   return integerOf(yParity ?? v, 'transaction yParity')
 }
@@ -128,10 +129,10 @@ function parityOf({ yParity, v }: JsonObject): Uint8Array {
 function flagOf(value: JsonValue | undefined): number {
   if (value === undefined || value === false || value === '0x0') return 0
   if (value === true || value === '0x1') return 1
-  throw new DecodeError(`transaction isSystemTx: ${show(value)} is no boolean`)
+  throw new DecodeError(`transaction isSystemTx: ${show(value)} is not a boolean`)
 }
 
-/** Minimal big-endian bytes, straight from the text: there are ten integers in each transaction. */
+/** Minimal big-endian bytes, directly from the text, because each transaction has ten integers. */
 function integerOf(value: unknown, what: string): Uint8Array {
   if (typeof value !== 'string' || !value.startsWith('0x') || value.length < 3 || value.length > 66)
     throw new DecodeError(`${what}: expected a hex quantity, got ${show(value)}`)

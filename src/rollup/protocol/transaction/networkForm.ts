@@ -4,17 +4,17 @@ import { RlpCursor } from '../../../lib/rlpCursor.ts'
 import { BLOB_TX_TYPE } from './fields.ts'
 
 export interface BlobsWithProofs {
-  /** 0: a proof for each blob (EIP-4844); 1: 128 cell proofs for each (EIP-7594). */
+  /** 0: one proof for each blob (EIP-4844); 1: 128 cell proofs for each blob (EIP-7594). */
   version: 0 | 1
   blobs: readonly Uint8Array[]
   commitments: readonly Uint8Array[]
-  /** Of all blobs, in their order. */
+  /** The proofs of all blobs, in order. */
   proofs: readonly Uint8Array[]
 }
 
 /**
- * The form in which a signed blob transaction is handed to an L1 node: `03 ‖ rlp([transaction, blobs, commitments,
- * proofs])` (EIP-4844, "Networking"), or with a version byte after the transaction (EIP-7594, "Networking").
+ * The form in which a signed blob transaction is sent to an L1 node: `03 ‖ rlp([transaction, blobs, commitments,
+ * proofs])` (EIP-4844, "Networking"). Version 1 adds a version byte after the transaction (EIP-7594, "Networking").
  */
 export function networkForm(raw: Uint8Array, { version, blobs, commitments, proofs }: BlobsWithProofs): Uint8Array {
   const parts = [
@@ -27,8 +27,8 @@ export function networkForm(raw: Uint8Array, { version, blobs, commitments, proo
 }
 
 /**
- * The transaction and its blobs; undefined when the bytes are no network form. `offset` is by how much a field of the
- * transaction stands further behind in the bytes than in `raw`. Throws DecodeError.
+ * Splits the network form into the transaction and its blobs; undefined if the bytes are not in network form. `offset`
+ * is the distance from a field's position in `raw` to its position in the bytes. Throws DecodeError.
  */
 export function readNetworkForm(
   bytes: Uint8Array,

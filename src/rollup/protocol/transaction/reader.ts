@@ -10,16 +10,16 @@ import type { AccessListEntry, Signature } from './types.ts'
 
 interface FullSignature extends Signature {
   yParity: 0 | 1
-  /** undefined without replay protection. */
+  /** Undefined without replay protection. */
   chainId: bigint | undefined
 }
 
-/** An encoding with a list of fields, each of which has its form. What a field holds is read when it is asked for. */
+/** A transaction encoding with validated field bounds. The content of a field is decoded on access. */
 export class TransactionReader {
   readonly raw: Uint8Array
   readonly type: number
   private readonly fields: readonly FieldName[]
-  /** Where the encoding of each field begins, and the end of the last. */
+  /** The offset of each field's encoding, and the end of the last. */
   private readonly bounds: number[]
 
   /** Throws DecodeError. */
@@ -44,7 +44,7 @@ export class TransactionReader {
     return this.fields.includes(name)
   }
 
-  /** The encoding of a field; empty where the type does not have it. */
+  /** The encoding of a field; empty if the type does not have the field. */
   encoding(name: FieldName): Uint8Array {
     const index = this.fields.indexOf(name)
     return this.raw.subarray(this.bounds[index] ?? 0, index < 0 ? 0 : this.bounds[index + 1])
@@ -90,7 +90,7 @@ export class TransactionReader {
     return rlpList(decodeRlp(this.encoding('blobVersionedHashes')), 'blobVersionedHashes').map(hexOf)
   }
 
-  /** Throws DecodeError for values that no signer makes (EIP-2). */
+  /** Throws DecodeError for invalid signature values (EIP-2). */
   get signature(): FullSignature {
     const [v, r, s] = [this.bigint('v'), this.bigint('r'), this.bigint('s')]
     const isTyped = this.type !== 0
@@ -103,7 +103,7 @@ export class TransactionReader {
     return { v, r, s, yParity: parity === 1n ? 1 : 0, chainId }
   }
 
-  /** Who signed it. Throws DecodeError for a signature that is nobody's. */
+  /** Recovers the signer. Throws DecodeError if no key matches the signature. */
   sender({ yParity, chainId }: Pick<FullSignature, 'yParity' | 'chainId'> = this.signature): Hex {
     const { raw, type } = this
     const signed = raw.subarray(this.bounds[0], this.bounds[this.fields.indexOf('v')])
@@ -114,13 +114,13 @@ export class TransactionReader {
   }
 }
 
-/** Who signed a transaction, or whom its deposit names. Throws DecodeError. */
+/** The signer of a transaction, or the `from` of a deposit. Throws DecodeError. */
 export function senderOf(raw: Uint8Array): Hex {
   const reader = new TransactionReader(raw)
   return reader.has('from') ? reader.hex('from') : reader.sender()
 }
 
-/** What EIP-155 signs behind the fields: the chain id and two zeros. */
+/** The fields that EIP-155 appends before signing: the chain id and two zeros. */
 function protectionOf(chainId: bigint): Uint8Array {
   return concatBytes(encodeRlp(chainId), Uint8Array.of(0x80, 0x80))
 }

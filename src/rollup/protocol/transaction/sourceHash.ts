@@ -14,12 +14,12 @@ export function l1InfoSourceHash(l1BlockHash: Hex, sequenceNumber: number): Hex 
   return toHex(l1InfoSourceHashBytes(l1BlockHash, sequenceNumber))
 }
 
-/** As bytes: one is made for each block. */
+/** As bytes, because each block needs one. */
 export function l1InfoSourceHashBytes(l1BlockHash: Hex, sequenceNumber: number): Uint8Array {
   return blockSourceHash(1n, l1BlockHash, sequenceNumber)
 }
 
-/** Source hash of an upgrade deposit: `intent` is its plain description, in the exact words of the specification. */
+/** Source hash of an upgrade deposit. `intent` is the exact wording of the specification. */
 export function upgradeSourceHash(intent: string): Hex {
   return keccak256Hex(concatBytes(bigIntToBytes(2n, 32), keccak256(new TextEncoder().encode(intent))))
 }
@@ -29,7 +29,7 @@ export function invalidatedBlockSourceHash(outputRoot: Hex): Hex {
   return keccak256Hex(concatBytes(bigIntToBytes(4n, 32), fromHex(outputRoot, 32, 'output root')))
 }
 
-/** Reused: one word is the domain, then the index. */
+/** Reused buffer: a domain word, then an index word. */
 const words = new Uint8Array(64)
 const view = new DataView(words.buffer)
 

@@ -36,7 +36,7 @@ const hex = (bytes: number): fc.Arbitrary<Hex> =>
   fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((value) => toHex(value))
 const integer = (bits: number) =>
   fc.oneof(fc.constant(0n), fc.bigInt({ min: 0n, max: 2n ** BigInt(bits) - 1n }), fc.bigInt({ min: 0n, max: 300n }))
-/** viem refuses a tip above the cap. */
+/** viem rejects a tip above the fee cap. */
 const fees = fc
   .tuple(integer(256), integer(256))
   .map(([a, b]) =>
@@ -65,7 +65,7 @@ function withFees<T extends object>(members: { [K in keyof T]: fc.Arbitrary<T[K]
   return fc.tuple(fc.record<T>(members), fees).map(([tx, prices]) => ({ ...tx, ...prices }))
 }
 
-/** Transactions of each type whose every member is encoded. */
+/** Transactions of each type with all members encoded. */
 const TRANSACTIONS: Record<string, fc.Arbitrary<UnsignedTransaction>> = {
   'legacy without replay protection': fc
     .record({
@@ -143,7 +143,7 @@ describe.each(Object.entries(TRANSACTIONS))('a %s transaction', (_, transactions
   })
 })
 
-/** viem's encoding of the transaction with the signature that ours has. */
+/** viem's encoding of the transaction with our signature. */
 function viemEncoding(tx: UnsignedTransaction, raw: Uint8Array): Hex {
   const { r, s, yParity, v } = new TransactionReader(raw).signature
   const { data, chainId = undefined, gasLimit, to, maxFeePerGas, maxPriorityFeePerGas, ...rest } = tx
@@ -249,7 +249,7 @@ describe.each(['granite-singular-zlib-calldata', 'holocene-span-brotli-calldata'
   },
 )
 
-/** Blocks that op-geth answered with, and its encodings of what they hold. */
+/** Blocks from op-geth, and its encodings of their transactions. */
 function loadAnswers(name: string): { l2: { transactions: unknown[] }[]; l2RawTransactions: (string | null)[][] } {
   const url = new URL(`../../../../test/vectors/data/op-node-${name}.json.gz`, import.meta.url)
   return JSON.parse(gunzipSync(readFileSync(url)).toString())

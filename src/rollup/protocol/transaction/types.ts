@@ -19,8 +19,8 @@ export interface AuthorizationFields {
 }
 
 /**
- * EIP-7702; `authority` is the signer, undefined when the signature is bad (the entry is then skipped). It is recovered
- * when first read, which takes 40 µs.
+ * EIP-7702 authorization. `authority` is the signer, undefined for an invalid signature; the entry is then skipped. The
+ * signer is recovered on first access, which takes 40 µs.
  */
 export interface Authorization extends AuthorizationFields {
   readonly authority: Hex | undefined
@@ -29,7 +29,7 @@ export interface Authorization extends AuthorizationFields {
 /** Legacy (0), EIP-2930 (1), EIP-1559 (2), EIP-4844 (3, on L1 only) and EIP-7702 (4). */
 export type SignedType = 0 | 1 | 2 | 3 | 4
 
-/** What somebody signs. Members that the type has no field for are not encoded. */
+/** The signed part of a transaction. Members that the type does not have are not encoded. */
 export interface UnsignedTransaction {
   type: SignedType
   /** Absent for legacy transactions without replay protection. */
@@ -55,13 +55,13 @@ export interface UnsignedTransaction {
 }
 
 export interface Signature {
-  /** As on the wire: 27/28 or EIP-155 for type 0, the parity otherwise. */
+  /** The wire value: 27/28 or EIP-155 for type 0, the parity for other types. */
   v: bigint
   r: bigint
   s: bigint
 }
 
-/** A transaction of an L2, sender recovered. */
+/** An L2 transaction with its recovered sender. */
 export interface SignedTransaction extends UnsignedTransaction, Signature {
   type: Exclude<SignedType, 3>
   hash: Hex
@@ -82,19 +82,18 @@ export interface DepositTransaction extends Omit<DepositTx, 'gas'> {
 }
 
 /**
- * Type 0x7d (Lagoon; specs: lagoon/post-exec): the sequencer puts it behind the transactions that it refunds. Nobody signs it, no EVM
- * runs it, and it has no recipient.
+ * Type 0x7d (Lagoon; specs: lagoon/post-exec). The sequencer appends it after the transactions that it refunds. It is
+ * not signed, not executed in the EVM, and has no recipient.
  */
 export interface PostExecTransaction {
   type: 0x7d
   hash: Hex
   /** The zero address. */
   from: Hex
-  /** RLP of the payload: the encoding without its type. */
+  /** RLP of the payload: the encoding without the type byte. */
   data: Uint8Array
   payload: PostExecTx
   raw: Uint8Array
 }
 
-/** What a block of an L2 holds. */
 export type Transaction = SignedTransaction | DepositTransaction | PostExecTransaction

@@ -2,7 +2,8 @@ import type { DepositTx } from '../types.ts'
 import bundle from './karstBundle.generated.json' with { type: 'json' }
 import { BUNDLE_PINS, readUpgradeBundle } from './upgradeBundle.ts'
 
-// Karst's upgrade transactions. karstBundle.generated.json holds them as the activation block of a recorded chain does.
+// Karst's upgrade transactions. karstBundle.generated.json contains them as in the activation block of a recorded
+// chain.
 
 let deposits: readonly DepositTx[] | undefined
 

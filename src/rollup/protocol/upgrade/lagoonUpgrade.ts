@@ -6,28 +6,31 @@ import { upgradeSourceHash } from '../transaction/sourceHash.ts'
 import type { DepositTx, RollupConfig } from '../types.ts'
 import { BUNDLE_PINS } from './upgradeBundle.ts'
 
-// The deposits of Lagoon's activation block (specs: lagoon/derivation). Its bundle is published as a file and is not part of
-// this program: the operator gives it.
+// The deposits of Lagoon's activation block (specs: lagoon/derivation). Its bundle is published as a file, not built
+// in, so the operator must give it.
 
 const SET_FEATURE_GAS = 100_000n
 const FUND_GAS = 50_000n
 const MAX_U128 = 2n ** 128n - 1n
 
-/** Added on every chain, also where the two deposits of interop are left out. */
+/** Added on every chain, even where the two interop deposits are omitted. */
 export const LAGOON_UPGRADE_GAS = BUNDLE_PINS.lagoon.gas + SET_FEATURE_GAS + FUND_GAS
 
-/** Throws DeviumError (`upgrade-bundle-missing`, temporary) where the config lacks the bundle: the node stays up to say so. */
+/**
+ * Throws DeviumError (`upgrade-bundle-missing`, temporary) if the config lacks the bundle. The node keeps running to
+ * report this.
+ */
 export function lagoonUpgradeDeposits({ lagoonBundle, dependencySet = [] }: RollupConfig): readonly DepositTx[] {
   if (lagoonBundle === undefined)
     throw new DeviumError('upgrade-bundle-missing', MISSING_BUNDLE_TEXT, { severity: 'temporary' })
   return dependencySet.length > 1 ? [setInterop(), ...lagoonBundle, fundLiquidity()] : lagoonBundle
 }
 
-/** One sentence without its full stop. */
+/** A sentence without its full stop. */
 export const MISSING_BUNDLE_TEXT =
-  "Lagoon's activation block needs the published upgrade bundle: give it by --rollup.upgrade-bundle, or read it from a node that has the block by `devium bundle from-block`"
+  "Lagoon's activation block needs the published upgrade bundle: pass it with --rollup.upgrade-bundle, or read it from a node that has the block with `devium bundle from-block`"
 
-/** When the chain needs the bundle that its config lacks; undefined: it has it, or its genesis is under Lagoon. */
+/** The activation time for which the config lacks the bundle; undefined if the bundle is present or not needed. */
 export function bundleNeededAt(config: Pick<RollupConfig, 'forks' | 'genesis' | 'lagoonBundle'>): number | undefined {
   const { lagoon } = config.forks
   if (lagoon === undefined || config.lagoonBundle !== undefined || lagoon <= config.genesis.l2Time) return undefined

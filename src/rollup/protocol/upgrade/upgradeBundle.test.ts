@@ -53,7 +53,7 @@ describe('an upgrade bundle', () => {
   ])('is refused with %s', (_, change) => {
     const [first, second] = PUBLISHED.transactions
     const json = { transactions: [first, { ...second, ...change }] }
-    expect(() => readUpgradeBundle(json, [PIN])).toThrow('its 2 transactions are not those of lagoon')
+    expect(() => readUpgradeBundle(json, [PIN])).toThrow('its 2 transactions do not match the bundle of lagoon')
   })
 
   it.each([

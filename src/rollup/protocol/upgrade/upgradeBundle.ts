@@ -6,23 +6,24 @@ import { JsonObjectReader } from '../../../lib/jsonReader.ts'
 import { type DepositTx, decodeDepositTx, encodeDepositTx, isDepositTx } from '../transaction/deposit.ts'
 import { upgradeSourceHash } from '../transaction/sourceHash.ts'
 
-// Upgrade transactions that are published as a file (format 1.0.0): `transactions`, each with intent, from, to, data and
-// gasLimit. From Karst on, a fork's activation block carries those of its bundle (specs: karst/derivation, lagoon/derivation).
+// Upgrade transactions that are published as a file (format 1.0.0): `transactions`, each with intent, from, to, data
+// and gasLimit. Since Karst, a fork's activation block contains the transactions of its bundle (specs:
+// karst/derivation, lagoon/derivation).
 
 export type BundledFork = 'karst' | 'lagoon'
 
-/** Properties by which a fork's bundle is known. Only one list of transactions has this digest. */
+/** Properties that identify a fork's bundle. Only one list of transactions has this digest. */
 export interface BundlePin {
   fork: BundledFork
-  /** Begins the text that a transaction's source hash is made of: `<intents> <index>: <intent>`. */
+  /** Prefix of the text that gives a transaction's source hash: `<intents> <index>: <intent>`. */
   intents: string
-  /** keccak256 of the deposits' encodings, one after the other. */
+  /** keccak256 of the concatenated deposit encodings. */
   digest: Hex
   /** Sum of the gas limits. */
   gas: bigint
-  /** Hash of the last deposit, which is the same on every chain: an execution client finds the block by it. */
+  /** Hash of the last deposit, which is the same on every chain. An execution client finds the block by it. */
   lastHash: Hex
-  /** Hash of the published file; absent where it is built in. */
+  /** Hash of the published file; absent if the bundle is built in. */
   sha256?: Hex
 }
 
@@ -50,8 +51,8 @@ export const BUNDLE_PINS = {
 } as const satisfies Record<BundledFork, BundlePin>
 
 /**
- * Reads a bundle in its published form, or with `sourceHash` in place of `intent`. Throws DecodeError for anything else, a
- * list of transactions that no pin has among it.
+ * Parses a bundle in its published form, or with `sourceHash` in place of `intent`. Throws DecodeError for any other
+ * input, including transactions that match no pin.
  */
 export function readUpgradeBundle(
   json: unknown,
@@ -63,10 +64,10 @@ export function readUpgradeBundle(
     if (digestOf(deposits) === pin.digest) return { pin, deposits }
   }
   const known = pins.map(({ fork }) => fork).join(' or ')
-  throw new DecodeError(`upgrade bundle: its ${transactions.length} transactions are not those of ${known}`)
+  throw new DecodeError(`upgrade bundle: its ${transactions.length} transactions do not match the bundle of ${known}`)
 }
 
-/** The bundle among a block's transactions, between deposits of other kinds; undefined where there is none. */
+/** Finds a bundle among a block's transactions, between other deposits; undefined if there is none. */
 export function findUpgradeBundle(
   transactions: readonly Uint8Array[],
   pins: readonly BundlePin[] = Object.values(BUNDLE_PINS),
@@ -77,7 +78,7 @@ export function findUpgradeBundle(
     for (let end = start; end < deposits.length; end++) {
       gas += deposits[end]?.gas ?? 0n
       const found = deposits.slice(start, end + 1)
-      // Hashed only where the gas fits.
+      // Computes the hash only if the gas matches.
       const pin = pins.find((each) => each.gas === gas && each.digest === digestOf(found))
       if (pin !== undefined) return { pin, deposits: found }
     }
@@ -85,7 +86,7 @@ export function findUpgradeBundle(
   return undefined
 }
 
-/** A form that `readUpgradeBundle` takes. Intents are not known any more: their source hashes stand in their place. */
+/** The form that `readUpgradeBundle` accepts. The intents are no longer known, so it contains source hashes. */
 export function upgradeBundleToJson({ deposits }: UpgradeBundle): unknown {
   return {
     metadata: { version: '1.0.0' },

@@ -14,7 +14,7 @@ import { upgradeDeposits, upgradeDepositsOf, upgradeGas, upgradeGasToStrip } fro
 const SET_FEATURE = '46a4d780'
 const FUND = '0xb60d4288'
 
-/** Length and keccak256 that the specifications' bytecode files have. */
+/** Length and keccak256 of the specifications' bytecode files. */
 const INIT_CODES: [keyof typeof code, number, Hex][] = [
   ['ecotoneL1Block', 1374, '0xda6828a2a6e02d9fde7d5d9947f51b207f31abf5dbb538dd968cd491164e2115'],
   ['ecotoneGasPriceOracle', 4053, '0xfd456e91d8c9714590a4f0a2c1046ba70e102f1c629ead886c4eebc3f921c3c3'],
@@ -26,7 +26,7 @@ const INIT_CODES: [keyof typeof code, number, Hex][] = [
   ['jovianGasPriceOracle', 7880, '0xf72c23d9c3775afd7b645fde429d09800622d329116feb5ff9829634655123ca'],
 ]
 
-/** Source hashes as the specifications and, for Jovian, the node software list them. */
+/** Source hashes listed in the specifications and, for Jovian, in op-node. */
 const SOURCE_HASHES = {
   ecotone: [
     '0x877a6077205782ea15a6dc8699fa5ebcec5e0f4389f09cb8eda09488231346f8',
@@ -167,7 +167,7 @@ describe("Lagoon's activation block", () => {
   it('adds the gas of bundle and both deposits whatever the set, and all of it goes back', () => {
     for (const dependencySet of [[901n], [901n, 902n]]) {
       expect(upgradeGas(config({ dependencySet }), AT)).toBe(64_827_394n + 150_000n)
-      // The flag is about Karst's block alone.
+      // The flag affects Karst's block only.
       expect(upgradeGasToStrip(config({ dependencySet, keepKarstUpgradeGas: true }), AT)).toBe(64_977_394n)
     }
     expect(upgradeGas(config(), AT + 2)).toBe(0n)

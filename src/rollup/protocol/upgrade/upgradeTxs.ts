@@ -15,9 +15,9 @@ import { LAGOON_UPGRADE_GAS, lagoonUpgradeDeposits } from './lagoonUpgrade.ts'
 import { BUNDLE_PINS } from './upgradeBundle.ts'
 import code from './upgradeCode.generated.json' with { type: 'json' }
 
-// The deposits that a fork's activation block carries (specs: {ecotone,fjord,isthmus,jovian,karst}/derivation, "Network upgrade
-// automation transactions"). upgradeCode.generated.json holds the init code that the specifications publish for them (static/bytecode) and
-// those of EIP-4788 and EIP-2935.
+// The deposits of a fork's activation block (specs: {ecotone,fjord,isthmus,jovian,karst}/derivation, "Network upgrade
+// automation transactions"). upgradeCode.generated.json holds the init code that the specifications publish
+// (static/bytecode), and the init code of EIP-4788 and EIP-2935.
 
 /** upgradeTo(address) */
 const UPGRADE_TO_SELECTOR = '0x3659cfe6'
@@ -27,8 +27,8 @@ type UpgradeFork = 'ecotone' | 'fjord' | 'isthmus' | 'jovian' | 'karst'
 const UPGRADE_FORKS: readonly UpgradeFork[] = ['ecotone', 'fjord', 'isthmus', 'jovian', 'karst']
 
 /**
- * Upgrade deposits of the L2 block at `l2Time`, in order; none when it activates no fork. Throws DeviumError
- * (`upgrade-bundle-missing`) for Lagoon's activation block where the config lacks its bundle.
+ * Upgrade deposits of the L2 block at `l2Time`, in order; empty if it activates no fork. Throws DeviumError
+ * (`upgrade-bundle-missing`) for Lagoon's activation block if the config lacks the bundle.
  */
 export function upgradeDeposits(config: RollupConfig, l2Time: number): DepositTx[] {
   const isActivation = (fork: Fork) => isForkActivationBlock(config, fork, l2Time)
@@ -37,15 +37,18 @@ export function upgradeDeposits(config: RollupConfig, l2Time: number): DepositTx
 }
 
 /**
- * Gas that the block at `l2Time` has on top of the configured limit, so that its upgrade deposits need not fit into it (specs: karst/derivation).
- * Earlier forks' deposits have to.
+ * Gas that the block at `l2Time` gets in addition to the configured limit, for its upgrade deposits (specs:
+ * karst/derivation). Deposits of earlier forks must fit into the limit.
  */
 export function upgradeGas(config: RollupConfig, l2Time: number): bigint {
   const gasOf = (fork: Fork, gas: bigint) => (isForkActivationBlock(config, fork, l2Time) ? gas : 0n)
   return gasOf('karst', BUNDLE_PINS.karst.gas) + gasOf('lagoon', LAGOON_UPGRADE_GAS)
 }
 
-/** The part of `upgradeGas` that is taken back after the block: chains whose history keeps Karst's are known by their config. */
+/**
+ * The part of `upgradeGas` that is removed after the block. A config flag marks chains whose history keeps Karst's
+ * part.
+ */
 export function upgradeGasToStrip(config: RollupConfig, l2Time: number): bigint {
   const isKept = config.keepKarstUpgradeGas === true && isForkActivationBlock(config, 'karst', l2Time)
   return upgradeGas(config, l2Time) - (isKept ? BUNDLE_PINS.karst.gas : 0n)
@@ -106,7 +109,7 @@ const UPGRADES: Record<UpgradeFork, () => readonly DepositTx[]> = {
       code.blockHashHistory,
     ),
   ],
-  // The intents are those of the node software, which decide; the specification words four of them differently.
+  // The intents of op-node decide. The specification words four of them differently.
   jovian: () => [
     deployment('Jovian: L1 Block Deployment', deployer(6), 447_315n, code.jovianL1Block),
     proxyUpdate('Jovian: L1 Block Proxy Update', L1_BLOCK_ADDRESS, '0x3ba4007f5c922fbb33c454b41ea7a1f11e83df2c'),
