@@ -650,7 +650,7 @@ describe('invalid blocks', () => {
     verifier.engine.faults.newPayload = () => ({ status: 'INVALID', validationError: 'no' })
     chain.l1.mine([chain.batchOf(blocks)])
     await until(() => verifier.failure !== undefined)
-    expect(String(verifier.failure)).toContain('engine refuses block 1 although it has deposits only')
+    expect(String(verifier.failure)).toContain('engine rejects block 1 although it contains only deposits')
   })
 })
 

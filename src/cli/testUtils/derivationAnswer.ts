@@ -11,7 +11,7 @@ export function derivationAnswer() {
   return {
     state: 'batches-dropped',
     ok: false,
-    text: 'The safe head does not move because the last span batch was dropped: parent hash is not that of the safe head.',
+    text: 'The safe head does not move because the last span batch was dropped: parent hash is not the hash of the safe head.',
     l1: {
       head: ref(500),
       headSeenAtMs: NOW,
@@ -47,7 +47,7 @@ export function derivationAnswer() {
         type: 'span',
         l1Block: 495,
         atMs: NOW - 60_000,
-        reason: 'parent hash is not that of the safe head',
+        reason: 'parent hash is not the hash of the safe head',
         losesChannel: true,
       },
     ],

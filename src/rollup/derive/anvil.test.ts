@@ -11,7 +11,7 @@ import { createDerivationPipeline, type DerivationPipeline } from './pipeline.ts
 import { INBOX, testConfig } from './testUtils/config.ts'
 import { channelData, FakeL2, plansOf, SOME_TX, singularOf, spanOf } from './testUtils/miniChain.ts'
 
-// Batches on a real L1, whose headers, signatures and receipts are verified on the way.
+// Batches on a real L1. Its headers, signatures and receipts are verified on the way.
 
 let anvil: Anvil
 let rpc: RpcClient
@@ -62,7 +62,7 @@ async function post(data: Uint8Array, from = batcher): Promise<void> {
   await rpc.request('eth_sendTransaction', [{ from, to: INBOX, data: toHex(data), gas: toQuantity(1_000_000) }])
 }
 
-/** Sequences up to block `number`, from L1 block `origin` on as far as it is in time for that. */
+/** Sequences up to block `number`, with L1 origins from `origin` on as time allows. */
 async function sequenceTo(number: number, origin: L1BlockInfo): Promise<void> {
   const builder = createAttributesBuilder({ l1, l2: sequenced }, sequenced.config)
   while (sequenced.head.number < number) {
@@ -93,7 +93,7 @@ it('derives the sequenced chain from batches on a real L1, and again after a reo
   expect(derived.head).toEqual(sequenced.ref(5))
   expect(pipeline.origin.number).toBe(3)
 
-  // L1 blocks 2 and 3 are replaced by others: what came from them is gone, and posted again later.
+  // Replaces L1 blocks 2 and 3. Their content is lost and posted again later.
   await rpc.request('anvil_reorg', [2, []])
   await rpc.request('evm_mine', [])
   await expect(run()).rejects.toMatchObject({ code: 'l1-reorg', severity: 'reset' })

@@ -30,7 +30,9 @@ export interface AttributesBuilderModules {
 
 const ZERO_EIP1559_PARAMS: Hex = '0x0000000000000000'
 
-/** What L1 and the rules of the chain prescribe for a block before its batch is known: shared by derivation and sequencer. */
+/**
+ * The attributes that L1 and the chain's rules determine without a batch. Derivation and sequencer share this builder.
+ */
 export function createAttributesBuilder({ l1, l2 }: AttributesBuilderModules, config: RollupConfig): AttributesBuilder {
   const encodeL1Info = createL1InfoEncoder(config)
   return {
@@ -44,7 +46,7 @@ export function createAttributesBuilder({ l1, l2 }: AttributesBuilderModules, co
           : await newEpoch(l1, config, parent, epoch, parentConfig)
 
       if (timestamp < info.timestamp) {
-        throw mismatch(`L2 time ${timestamp} would be before that of L1 origin ${info.number}, ${info.timestamp}`)
+        throw mismatch(`L2 timestamp ${timestamp} is before the timestamp of L1 origin ${info.number}, ${info.timestamp}`)
       }
       const l1InfoTx = encodeL1Info(systemConfig, sequenceNumber, info, timestamp)
       const upgrades = upgradeDeposits(config, timestamp).map(encodeDepositTx)
@@ -69,7 +71,7 @@ interface EpochPart {
   sequenceNumber: number
 }
 
-/** Deposits and SystemConfig updates of an L1 block enter L2 with the first block of its epoch. */
+/** Deposits and SystemConfig updates of an L1 block take effect in the first L2 block of its epoch. */
 async function newEpoch(
   l1: AttributesBuilderModules['l1'],
   config: RollupConfig,
@@ -106,7 +108,7 @@ async function sameEpoch(
   return { info, userDeposits: [], systemConfig, sequenceNumber: parent.sequenceNumber + 1 }
 }
 
-/** specs: exec-engine, "Extended PayloadAttributes"; holocene and jovian pages of the same name. */
+/** specs: exec-engine, "Extended PayloadAttributes", and the holocene and jovian pages with the same title. */
 function addForkMembers(
   attributes: PayloadAttributes,
   config: RollupConfig,
@@ -124,7 +126,7 @@ function addForkMembers(
   if (isForkActive(config, 'jovian', timestamp)) attributes.minBaseFee = systemConfig.minBaseFee ?? 0n
 }
 
-/** A block that was an L1 origin and cannot be found any more was reorganised away. */
+/** An L1 origin that no longer exists was removed by a reorg. */
 async function orReset<T>(epoch: BlockId, load: () => Promise<T>): Promise<T> {
   try {
     return await load()
@@ -136,7 +138,7 @@ async function orReset<T>(epoch: BlockId, load: () => Promise<T>): Promise<T> {
 
 function gone(epoch: BlockId, cause?: unknown): DerivationError {
   const options = cause === undefined ? {} : { cause }
-  return new DerivationError('l1-reorg', 'reset', `L1 origin ${epoch.number} (${epoch.hash}) is gone`, options)
+  return new DerivationError('l1-reorg', 'reset', `L1 origin ${epoch.number} (${epoch.hash}) was removed by a reorg`, options)
 }
 
 function mismatch(message: string): DerivationError {

@@ -3,12 +3,12 @@ import type { BatchStageLike, NextBatch } from './batchStages.ts'
 import { DerivationError } from './errors.ts'
 import type { AttributesBuilder, DerivedAttributes, Pull } from './types.ts'
 
-/** Top stage: a batch and the deposits of its epoch make the attributes of a block. */
+/** Top stage: combines a batch and the deposits of its epoch to the attributes of a block. */
 export class AttributesQueue {
   private readonly prev: BatchStageLike
   private readonly builder: AttributesBuilder
   private readonly config: RollupConfig
-  /** Kept while L1 or L2 could not be read. */
+  /** The batch, kept while L1 or L2 cannot be read. */
   private pending: NextBatch | undefined
 
   constructor({ prev, builder }: { prev: BatchStageLike; builder: AttributesBuilder }, config: RollupConfig) {
@@ -46,13 +46,13 @@ export class AttributesQueue {
   }
 }
 
-/** Least gas of a transaction. Those of Lagoon that need none are one a block. */
+/** Minimum gas of a transaction. Lagoon's transactions without gas occur once in a block. */
 const MIN_TRANSACTION_GAS = 21_000n
 const MANY_TRANSACTIONS = 1 << 15
 
 /**
- * How many transactions of a batch are handed on: a block with more than its gas has room for is invalid anyway, and a batch may claim
- * tens of millions.
+ * Maximum number of a batch's transactions that are passed on. A block with more transactions than its gas limit allows
+ * is invalid anyway, and a batch may claim tens of millions.
  */
 function roomFor(gasLimit: bigint): number {
   return Math.max(MANY_TRANSACTIONS, Number(gasLimit / MIN_TRANSACTION_GAS) + 2)

@@ -13,7 +13,7 @@ import type { Pull } from './types.ts'
 
 interface QueuedBatch {
   batch: Batch
-  /** L1 block that completed its channel. */
+  /** The L1 block that completed the batch's channel. */
   inclusion: L1BlockRef
 }
 
@@ -26,13 +26,13 @@ export interface BatchStageModules {
 }
 
 /**
- * Sixth stage before Holocene: keeps batches until they are due, gives them in the order of L2 time, and fills in empty ones
- * when the sequencing window has passed (specs: derivation, "Batch Queue").
+ * Sixth stage before Holocene: buffers batches, returns them in the order of L2 time, and creates empty batches after
+ * the sequencing window has passed (specs: derivation, "Batch Queue").
  */
 export class BatchQueue implements BatchStageLike {
   private readonly modules: BatchStageModules
   private readonly config: RollupConfig
-  /** Taken from the previous stage and not yet judged: a failed look-up must not lose it. */
+  /** Pulled from the previous stage but not checked yet. A failed lookup must not lose it. */
   private incoming: QueuedBatch | undefined
   private queued: QueuedBatch[] = []
   private readonly span: ReadySpan
@@ -59,7 +59,7 @@ export class BatchQueue implements BatchStageLike {
     if (isBehind) this.incoming = undefined
     const loaded = await this.load()
     if (isBehind) return loaded === 'empty' ? 'empty' : 'again'
-    // Nothing new to judge, and an empty batch is due only when no more can come.
+    // There is no new batch to check. An empty batch is due only when L1 has no more data.
     if (loaded === 'again') return 'again'
     await this.judgeIncoming(parent)
     const batch = await this.derive(parent, loaded === 'empty')
@@ -76,7 +76,7 @@ export class BatchQueue implements BatchStageLike {
     return batch && { batch, isLastInSpan: this.span.isEmpty }
   }
 
-  /** Takes one more batch from the previous stage. */
+  /** Pulls one more batch from the previous stage. */
   private async load(): Promise<Pull<QueuedBatch>> {
     if (this.incoming !== undefined) return this.incoming
     const pulled = await this.modules.prev.next()
@@ -93,7 +93,7 @@ export class BatchQueue implements BatchStageLike {
     this.incoming = undefined
   }
 
-  /** The first queued batch that fits, or an empty one when it is time; undefined when there is nothing yet. */
+  /** The first queued batch that fits, or a due empty batch; undefined if there is none. */
   private async derive(parent: L2BlockRef, outOfData: boolean): Promise<Batch | undefined> {
     checkWindow(this.modules.window, parent)
     const remaining: QueuedBatch[] = []
@@ -125,7 +125,7 @@ export class BatchQueue implements BatchStageLike {
   }
 
   private logDrop({ batch, inclusion }: QueuedBatch, reason: string): void {
-    // Batches of blocks that are there already come by the dozen after each reset.
+    // After each reset, dozens of batches of already derived blocks arrive.
     const level = reason === PAST_REASON ? 'debug' : 'warn'
     this.modules.logger[level]('Dropping batch', { type: batch.type, l1Block: inclusion.number, reason })
     if (reason === PAST_REASON) return

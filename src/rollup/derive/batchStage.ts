@@ -11,13 +11,13 @@ import { checkSpanBatchHolocene } from './spanBatchValidity.ts'
 import type { Pull } from './types.ts'
 
 /**
- * Sixth stage from Holocene on: batches strictly in order, none kept for later; an invalid one ends its span batch and its
- * channel (specs: holocene/derivation, "Batch Queue"). Every block moves the safe head.
+ * Sixth stage since Holocene: batches strictly in order, without buffering. An invalid batch drops its span batch and
+ * its channel (specs: holocene/derivation, "Batch Queue"). Every block advances the safe head.
  */
 export class BatchStage implements BatchStageLike {
   private readonly modules: BatchStageModules
   private readonly config: RollupConfig
-  /** A span batch whose look-ups have not succeeded yet. */
+  /** A span batch whose lookups have not succeeded yet. */
   private incoming: SpanBatch | undefined
   private readonly span: ReadySpan
 
@@ -40,7 +40,7 @@ export class BatchStage implements BatchStageLike {
   async next(parent: L2BlockRef): Promise<Pull<NextBatch>> {
     const { prev, window } = this.modules
     window.update(prev.origin, parent)
-    // Data of the parent's own L1 origin can hold nothing but past batches.
+    // Data of the parent's own L1 origin can contain only past batches.
     if (window.origin.number <= parent.l1Origin.number) {
       const pulled = await prev.next()
       return pulled === 'empty' ? 'empty' : 'again'
@@ -66,7 +66,8 @@ export class BatchStage implements BatchStageLike {
         this.drop('singular', verdict.reason)
         return 'again'
       default:
-        // Past batches are left out; neither of the others can come up with the next L1 block known and no batch kept for later.
+        // Skips a past batch. "Future" and "undecided" cannot occur here: the next L1 block is known and batches are
+        // not buffered.
         return 'again'
     }
   }
@@ -81,8 +82,8 @@ export class BatchStage implements BatchStageLike {
     }
     const span = this.incoming
     const verdict = await checkSpanBatchHolocene(this.context(parent), span, this.modules.l2)
-    // Looking up may fail, and then the batch is judged again; what is undecided for lack of L1 is lost, as it is for the
-    // reference node: no batch can rightly name an L1 origin newer than its own inclusion.
+    // If a lookup throws, the batch is checked again. If the batch is undecided because of missing L1 data, it is lost,
+    // as in op-node: a valid batch cannot have an L1 origin newer than its own inclusion block.
     this.incoming = undefined
     if (verdict.kind === 'drop') this.drop('span', verdict.reason)
     if (verdict.kind === 'undecided') {

@@ -13,7 +13,7 @@ import { fakeHash, GENESIS_TIME, l1Ref, l2Ref, testConfig } from './testUtils/co
 import { ScriptedStage } from './testUtils/stages.ts'
 import type { Pull } from './types.ts'
 
-// L2 blocks 3n to 3n+2 have L1 origin n (2 and 6 seconds a block).
+// L2 blocks 3n to 3n+2 have L1 origin n (2 seconds an L2 block, 6 seconds an L1 block).
 
 function originOf(number: number): number {
   return Math.floor(number / 3)
@@ -46,7 +46,7 @@ function spanOf(from: number, to: number, parent = from - 1): Batch {
   })
 }
 
-/** The span with these transactions in one of its blocks; `index` counts from 0. */
+/** The span with these transactions in one of its blocks; `index` starts at 0. */
 function withTransactions(span: Batch, index: number, transactions: Uint8Array[]): Batch {
   const element = span.type === 'span' ? span.elements[index] : undefined
   if (element === undefined) throw new RangeError(`no block ${index} in the span`)
@@ -85,7 +85,7 @@ function at(number: number): L2BlockRef {
   return l2Ref(number, originOf(number), number % 3)
 }
 
-/** Pulls until something comes, or nothing more; building on the way is left to the caller. */
+/** Pulls until an item comes or the stage is empty. The caller builds the blocks. */
 async function pull(stage: BatchStageLike, parent: L2BlockRef): Promise<NextBatch | 'empty'> {
   for (let calls = 0; calls < 1000; calls++) {
     const pulled: Pull<NextBatch> = await stage.next(parent)
@@ -94,7 +94,7 @@ async function pull(stage: BatchStageLike, parent: L2BlockRef): Promise<NextBatc
   throw new Error('the stage never comes to an answer')
 }
 
-/** Numbers of the blocks that come out, one after another from `parent` on; `*` marks filled-in ones. */
+/** Numbers of the blocks that come out from `parent` on; `*` marks empty batches. */
 async function run(stage: BatchStageLike, parent: number): Promise<string> {
   const out: string[] = []
   for (let number = parent; ; ) {
@@ -157,7 +157,7 @@ describe.each(['queue', 'stage'] as const)('batch %s', (rules) => {
     prev.at(1).push(spanOf(1, 4, 9))
     await expect(pull(stage, at(2))).rejects.toThrow('engine is away')
     failing = false
-    // Judged now: its parent check is wrong.
+    // The batch is checked now: its parent check is wrong.
     expect(await pull(stage, at(2))).toBe('empty')
     prev.push(batchOf(3))
     expect(await run(stage, 2)).toBe('3')
@@ -176,7 +176,7 @@ describe.each(['queue', 'stage'] as const)('batch %s', (rules) => {
     prev.at(1).push(spanOf(1, 4), batchOf(3))
     await expect(pull(stage, at(2))).rejects.toThrow('engine is away')
     failing = false
-    // It is asked about again, not passed over for the one behind it.
+    // The stage checks the same batch again and does not skip it.
     await expect(pull(stage, at(2))).rejects.toMatchObject({ code: 'l2-block-missing' })
   })
 
@@ -205,7 +205,7 @@ describe.each(['queue', 'stage'] as const)('batch %s', (rules) => {
     const { prev, stage } = rig(rules, { seqWindowSize: 3 })
     prev.at(1)
     expect(await run(stage, 2)).toBe('')
-    // As if several L1 blocks had come at once: the batch is of the next epoch, whose window is not over.
+    // As if several L1 blocks had arrived at once: the batch is of the next epoch, whose window has not ended.
     prev.at(4).push('again', 'again', batchOf(3))
     expect(await pull(stage, at(2))).toMatchObject({ batch: { transactions: [Uint8Array.of(2, 3)] } })
   })
@@ -256,7 +256,7 @@ describe('batch queue', () => {
 
   it('waits for L1 with a batch it cannot judge yet, and keeps those behind it', async () => {
     const { prev, stage } = rig('queue')
-    // A span whose end has an L1 origin that is not known yet.
+    // A span whose end has an unknown L1 origin.
     prev.at(1).push(spanOf(1, 7), batchOf(1))
     expect(await run(stage, 0)).toBe('')
     prev.at(2)
@@ -302,7 +302,7 @@ describe('batch stage of Holocene', () => {
     expect(prev.flushed).toBe(1)
   })
 
-  // Each block is judged by its own time (ethereum-optimism/optimism#22101, specs #947).
+  // Each block is checked at its own time (ethereum-optimism/optimism#22101, specs #947).
   it('takes a span across Lagoon with type 0x7d in the blocks behind it', async () => {
     const { prev, stage } = rig('stage', { forks: { lagoon: GENESIS_TIME + 4 } })
     const span = withTransactions(withTransactions(spanOf(1, 4), 1, []), 2, [POST_EXEC])

@@ -2,7 +2,6 @@ import type { Batch, SingularBatch } from '../protocol/index.ts'
 import type { L1BlockRef, L2BlockRef } from '../protocol/types.ts'
 import type { Pull } from './types.ts'
 
-/** Where batches come from. */
 export interface BatchSource {
   readonly origin: L1BlockRef
   next(): Promise<Pull<Batch>>
@@ -15,10 +14,10 @@ export interface NextBatch {
   isLastInSpan: boolean
 }
 
-/** Sixth stage, in its two forms. */
+/** Sixth stage; the two implementations are `BatchQueue` and `BatchStage`. */
 export interface BatchStageLike {
   readonly origin: L1BlockRef
   next(parent: L2BlockRef): Promise<Pull<NextBatch>>
-  /** The last block's attributes turned out invalid: forgets what came with them. */
+  /** Drops the remaining batches: the attributes of the last block were invalid. */
   flushChannel(): void
 }

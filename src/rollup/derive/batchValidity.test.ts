@@ -4,7 +4,8 @@ import type { Fork, RollupConfig } from '../protocol/types.ts'
 import { type BatchContext, type BatchVerdict, checkSingularBatch } from './batchValidity.ts'
 import { fakeHash, GENESIS_TIME, l1Ref, l2Ref, testConfig } from './testUtils/config.ts'
 
-// L2 block 4 (time 8) has L1 origin 1 (time 6); L1 block 2 comes at time 12, block 3 at 18. Next is L2 block 5 at time 10.
+// L2 block 4 (time 8) has L1 origin 1 (time 6). L1 block 2 has time 12, block 3 time 18. The next L2 block is 5 at time
+// 10.
 const PARENT = l2Ref(4, 1)
 const TX = Uint8Array.of(0x02, 0xc0)
 
@@ -37,7 +38,7 @@ const accept: BatchVerdict = { kind: 'accept' }
 const dropped = (reason: string): BatchVerdict => ({ kind: 'drop', reason: expect.stringContaining(reason) })
 const undecided: BatchVerdict = { kind: 'undecided', reason: expect.any(String) }
 
-/** At drift 20 and origin time 6 a block at 26 is the last that may hold transactions: L2 block 13. */
+/** With drift 20 and origin time 6, the block at time 26 is the last that may contain transactions: L2 block 13. */
 const LATE_PARENT = l2Ref(13, 1)
 const late = (change: Partial<SingularBatch>) => batchOf({ parentHash: LATE_PARENT.hash, timestamp: at(28), ...change })
 const EPOCH_2 = { epochNumber: 2, epochHash: fakeHash('l1', 2) }
@@ -61,7 +62,7 @@ const CASES: Case[] = [
   { id: 'included with the last block of the window', context: { inclusion: l1Ref(11) }, expected: accept },
   { id: 'included one block late', context: { inclusion: l1Ref(12) }, expected: dropped('sequencing window') },
   { id: 'older epoch', batch: { epochNumber: 0, epochHash: fakeHash('l1', 0) }, expected: dropped('older') },
-  { id: 'next epoch too early', batch: EPOCH_2, expected: dropped('before that of the L1 origin') },
+  { id: 'next epoch too early', batch: EPOCH_2, expected: dropped("before the L1 origin's timestamp") },
   {
     id: 'next epoch in time',
     batch: { ...EPOCH_2, parentHash: l2Ref(5, 1).hash, timestamp: at(12) },

@@ -9,8 +9,13 @@ import {
 import type { Fork, L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
 
 /**
- * What becomes of a batch: `accept` – it is the next one; `drop` – never valid; `undecided` – more of L1 or L2 must be known;
- * `future` – for a later block; `past` – for a block that is there already.
+ * The result of checking a batch.
+ *
+ * - `accept`: the next batch.
+ * - `drop`: never valid.
+ * - `undecided`: more L1 or L2 data are needed.
+ * - `future`: for a later block.
+ * - `past`: for a block that already exists.
  */
 export type BatchVerdict =
   | { kind: 'accept' }
@@ -19,10 +24,10 @@ export type BatchVerdict =
   | { kind: 'future' }
   | { kind: 'past' }
 
-/** What a batch is judged against. */
+/** The data against which a batch is checked. */
 export interface BatchContext {
   config: RollupConfig
-  /** Known L1 blocks in sequence; the first is the epoch that L2 stands in. */
+  /** Known consecutive L1 blocks. The first is the current epoch of L2. */
   l1Blocks: readonly L1BlockRef[]
   /** The L2 block to build on. */
   parent: L2BlockRef
@@ -30,10 +35,10 @@ export interface BatchContext {
   inclusion: L1BlockRef
 }
 
-/** Activation blocks that may hold nothing but deposits (specs: jovian/derivation). */
+/** Forks whose activation block may contain only deposits (specs: jovian/derivation). */
 const EMPTY_ACTIVATION_FORKS: readonly Fork[] = ['jovian', 'karst', 'lagoon']
 
-/** Why a batch that comes after its block is dropped before Holocene. */
+/** Why a batch for an already derived block is dropped before Holocene. */
 export const PAST_REASON = 'timestamp is in the past'
 
 export const ACCEPT: BatchVerdict = { kind: 'accept' }
@@ -53,18 +58,18 @@ export function checkSingularBatch(context: BatchContext, batch: SingularBatch):
   if (epoch === undefined) return undecided('no L1 block is known')
   const timing = checkTimestamps(context, batch.timestamp, batch.timestamp)
   if (timing !== undefined) return timing
-  if (batch.parentHash !== parent.hash) return drop('parent hash is not that of the safe head')
+  if (batch.parentHash !== parent.hash) return drop('parent hash is not the hash of the safe head')
   if (batch.epochNumber + config.seqWindowSize < inclusion.number) return drop('included after the sequencing window')
 
   let origin: L1BlockRef = epoch
-  if (batch.epochNumber < epoch.number) return drop('epoch is older than that of the safe head')
+  if (batch.epochNumber < epoch.number) return drop("epoch is older than the safe head's epoch")
   if (batch.epochNumber === epoch.number + 1) {
     if (nextEpoch === undefined) return undecided('the next L1 block is not known')
     origin = nextEpoch
   } else if (batch.epochNumber > epoch.number) {
     return drop('epoch is more than one ahead')
   }
-  if (batch.epochHash !== origin.hash) return drop('epoch hash is not that of the L1 block')
+  if (batch.epochHash !== origin.hash) return drop('epoch hash is not the hash of the L1 block')
   return (
     checkOriginTime({
       config,
@@ -80,7 +85,7 @@ export function checkSingularBatch(context: BatchContext, batch: SingularBatch):
   )
 }
 
-/** Compares the first and last timestamp of a batch with that of the next L2 block; undefined when the batch holds it. */
+/** Compares a batch's first and last timestamp with the next L2 block's; undefined if the batch includes that block. */
 export function checkTimestamps(
   { config, parent, inclusion }: BatchContext,
   first: number,
@@ -97,26 +102,27 @@ export interface OriginTimeCheck {
   config: RollupConfig
   timestamp: number
   origin: L1BlockRef
-  /** The L1 block after the origin, when known. */
+  /** The L1 block after the origin, if known. */
   nextOrigin: L1BlockRef | undefined
   /** Whether the block is the first of its epoch. */
   originAdvanced: boolean
   isEmpty: boolean
 }
 
-/** L2 time may not lie before its origin's, nor run too far ahead of it; undefined when in order. */
+/** L2 time must not be before its origin's time, nor too far ahead of it; undefined if the time is valid. */
 export function checkOriginTime(check: OriginTimeCheck): BatchVerdict | undefined {
   const { config, timestamp, origin, nextOrigin } = check
-  if (timestamp < origin.timestamp) return drop('timestamp is before that of the L1 origin')
+  if (timestamp < origin.timestamp) return drop("timestamp is before the L1 origin's timestamp")
   if (timestamp <= origin.timestamp + maxSequencerDrift(config, origin.timestamp)) return undefined
   if (!check.isEmpty) return drop('too far ahead of the L1 origin to hold transactions')
-  // An empty block is allowed where it keeps L2 time from falling behind L1; a new epoch always is.
+  // An empty block is allowed if it keeps L2 time from falling behind L1. The first block of a new epoch is always
+  // allowed.
   if (check.originAdvanced) return undefined
   if (nextOrigin === undefined) return undecided('the next L1 block is not known')
   return timestamp >= nextOrigin.timestamp ? drop('could have moved to the next L1 origin') : undefined
 }
 
-/** Rules for single transactions; undefined when all are in order. */
+/** Rules for the transactions of a block; undefined if all are valid. */
 export function checkTransactions(
   config: RollupConfig,
   timestamp: number,

@@ -2,15 +2,18 @@ import type { Hex } from '../../lib/hex.ts'
 import { BLOB_TX_TYPE, DEPOSIT_TX_TYPE, isForkActive } from '../protocol/index.ts'
 import type { L1Transaction, RollupConfig } from '../protocol/types.ts'
 
-/** Where a batcher transaction's data are. */
+/** Where the data of a batcher transaction are. */
 export type BatcherData = { kind: 'calldata'; data: Uint8Array } | { kind: 'blobs'; versionedHashes: readonly Hex[] }
 
-/** Legacy, 2930, 1559 and blob transactions, and deposits where L1 is an OP Stack chain; set-code transactions do not count. */
+/**
+ * Legacy, 2930, 1559 and blob transactions, and deposits if L1 is an OP Stack chain. Set-code transactions do not
+ * count.
+ */
 const BATCHER_TX_TYPES: ReadonlySet<number> = new Set([0, 1, 2, BLOB_TX_TYPE, DEPOSIT_TX_TYPE])
 
 /**
- * What the batcher of this L1 block posted, in order of its transactions: those to the batch inbox that the SystemConfig's
- * batcher signed (specs: derivation, "L1 Retrieval"; ecotone/derivation, "Ecotone: Blob Retrieval").
+ * The batcher data of an L1 block, in the order of the transactions. Selects transactions to the batch inbox that the
+ * SystemConfig's batcher signed (specs: derivation, "L1 Retrieval"; ecotone/derivation, "Ecotone: Blob Retrieval").
  */
 export function batcherDataOf(
   transactions: readonly L1Transaction[],
@@ -22,7 +25,7 @@ export function batcherDataOf(
     if (transaction.to !== config.batchInboxAddress || !BATCHER_TX_TYPES.has(transaction.type)) continue
     if (transaction.from !== batcherAddress) continue
     if (readsBlobs && transaction.type === BLOB_TX_TYPE) {
-      // The calldata of a blob transaction mean nothing.
+      // The calldata of a blob transaction are ignored.
       found.push({ kind: 'blobs', versionedHashes: transaction.blobVersionedHashes ?? [] })
     } else {
       found.push({ kind: 'calldata', data: transaction.input })

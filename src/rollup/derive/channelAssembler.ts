@@ -6,7 +6,10 @@ import { type DerivationListener, unheard } from './events.ts'
 import { OpenChannel } from './openChannel.ts'
 import type { Pull } from './types.ts'
 
-/** Fourth stage from Holocene on: one channel at a time, frames strictly in order (specs: holocene/derivation, "Channel Bank"). */
+/**
+ * Fourth stage since Holocene: one channel at a time, frames strictly in order (specs: holocene/derivation, "Channel
+ * Bank").
+ */
 export class ChannelAssembler implements ChannelStage {
   private readonly prev: FrameStage
   private readonly logger: Logger

@@ -11,7 +11,6 @@ export interface FrameStage {
   next(): Promise<Pull<Frame>>
 }
 
-/** What the stages between frames and channels are made of. */
 export interface FrameConsumerModules {
   prev: FrameStage
   logger: Logger
@@ -22,21 +21,21 @@ export interface FrameConsumerModules {
 export interface ChannelStage {
   readonly origin: L1BlockRef
   next(): Promise<Pull<Uint8Array>>
-  /** Forgets the channel that is being assembled, where the fork's rules ask for it. */
+  /** Drops the channel that is being assembled, if the fork's rules require it. */
   flushChannel(): void
 }
 
-/** Fourth stage before Holocene: channels whose frames come in any order (specs: derivation, "Channel Bank"). */
+/** Fourth stage before Holocene: several channels, frames in any order (specs: derivation, "Channel Bank"). */
 export class ChannelBank implements ChannelStage {
   private readonly prev: FrameStage
   private readonly logger: Logger
   private readonly tell: DerivationListener
   private readonly config: RollupConfig
-  /** In order of their first frame. */
+  /** In the order of their first frame. */
   private readonly channels = new Map<Hex, OpenChannel>()
-  /** Bytes that all of them count for. */
+  /** Total accounted size of all channels in bytes. */
   private size = 0
-  /** How many of them are complete. */
+  /** Number of complete channels. */
   private ready = 0
 
   constructor({ prev, logger, tell = unheard }: FrameConsumerModules, config: RollupConfig) {
@@ -61,7 +60,7 @@ export class ChannelBank implements ChannelStage {
 
   flushChannel(): void {}
 
-  /** Takes out the first channel that may be read, and those that timed out: older ones stand before younger ones. */
+  /** Removes and returns the first readable channel. Also removes timed-out channels; older channels come first. */
   private read(): Uint8Array | undefined {
     const onlyFirst = !isForkActive(this.config, 'canyon', this.origin.timestamp)
     for (const channel of this.channels.values()) {
@@ -74,7 +73,7 @@ export class ChannelBank implements ChannelStage {
         this.remove(channel, 'read')
         return channel.data()
       }
-      // A full bank may hold millions of channels, and is asked before each frame.
+      // Stops early: a full bank may hold millions of channels, and this runs before each frame.
       if (onlyFirst || this.ready === 0) return undefined
     }
     return undefined

@@ -50,7 +50,7 @@ function channelOf(...batches: Uint8Array[]): Uint8Array {
 /** The batches that the last call of `read` dropped alone. */
 let dropped: DerivationEvent[] = []
 
-/** Numbers of the L2 blocks whose batches come out, `s` marking span batches. */
+/** Numbers of the L2 blocks whose batches come out; `s` marks span batches. */
 async function read(fork: Fork, ...channels: Uint8Array[]): Promise<string> {
   const prev = new ScriptedStage<Uint8Array>().push(...channels)
   dropped = []
@@ -87,7 +87,7 @@ describe('channel reader', () => {
     return concatBytes(prefix, ...columns, type < 0xc0 ? Uint8Array.of(type) : EMPTY_BYTES, data, Uint8Array.of(0, 0))
   }
 
-  // Each stands between two sound batches.
+  // Each faulty batch is between two valid batches.
   it.each([
     ['a singular batch with a field too many', singularWith([HASH, 0, HASH, 1, [], 1])],
     ['a singular batch with a field too few', singularWith([HASH, 0, HASH, 1])],

@@ -21,8 +21,8 @@ interface ChannelReaderModules {
 }
 
 /**
- * Fifth stage: batches out of complete channels. A fault of the compressed stream, of its RLP or of a batch's layout loses the rest of the channel; a
- * span batch before Delta, and one whose columns make no transactions, is dropped alone.
+ * Fifth stage: reads batches from complete channels. A fault of the compressed stream, of its RLP or of a batch's
+ * layout drops the rest of the channel. A span batch before Delta, or with invalid columns, is dropped alone.
  */
 export class ChannelReader {
   private readonly prev: ChannelStage
@@ -57,14 +57,14 @@ export class ChannelReader {
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
       const l1Block = this.origin.number
-      this.logger.warn('Leaving channel that does not decode', { l1Block, err: describeError(error) })
+      this.logger.warn('Dropping the rest of a channel that does not decode', { l1Block, err: describeError(error) })
       this.tell({ kind: 'channel-left', l1Block, reason: describeError(error) })
     }
     this.reading = undefined
     return 'again'
   }
 
-  /** Leaves the channel that is being read, and the one being assembled. */
+  /** Drops the channel that is being read and the channel that is being assembled. */
   flushChannel(): void {
     this.reading = undefined
     this.prev.flushChannel()
@@ -76,7 +76,7 @@ export class ChannelReader {
     return openChannelBatches(data, { fjord, maxRlpBytes: maxRlpBytesPerChannel(this.config, l1Time) })
   }
 
-  /** undefined when this batch alone is lost. Throws DecodeError when the rest of the channel is. */
+  /** Returns undefined if only this batch is dropped. Throws DecodeError if the rest of the channel is lost. */
   private async decode(bytes: Uint8Array): Promise<Batch | undefined> {
     const read = await runInTurns(readBatch(bytes))
     const l1Block = this.origin.number

@@ -8,7 +8,7 @@ import type { DerivationEvent } from './events.ts'
 import { GENESIS_TIME, L1_BLOCK_TIME, testConfig } from './testUtils/config.ts'
 import { channelId, drain, frame, frames, nameOf, ScriptedStage } from './testUtils/stages.ts'
 
-/** Feeds frames by L1 block, `"A0 A1 | B0!"`, and tells which channels come out at which block. */
+/** Feeds frames by L1 block, `"A0 A1 | B0!"`. Returns which channels come out at which block. */
 async function run(
   make: (prev: ScriptedStage<Frame>) => { next(): Promise<Uint8Array | 'again' | 'empty'> },
   script: string,
@@ -29,7 +29,7 @@ const bankAt = (fork: Fork | 'bedrock') => (prev: ScriptedStage<Frame>) =>
 const assemblerAt = (fork: Fork) => (prev: ScriptedStage<Frame>) =>
   new ChannelAssembler({ prev, logger: silentLogger }, testConfig(fork, { channelTimeout: 2 }))
 
-/** What a stage tells while it takes these frames, in short. */
+/** The events of a stage while it reads these frames, in short form. */
 async function told(
   make: (modules: FrameConsumerModules) => { next(): Promise<Uint8Array | 'again' | 'empty'> },
   given: Frame[],
@@ -78,7 +78,7 @@ describe('channel bank', () => {
     expect(await run(bankAt('granite'), `A0${'|'.repeat(51)}A1!`)).toBe('|'.repeat(51))
   })
 
-  // 100,000,000 bytes: 99 full frames of channel A and their overhead of 200 each leave 980,200 for the rest.
+  // 100,000,000 bytes: 99 full frames of channel A with an overhead of 200 each leave 980,200 for the rest.
   it.each([
     { id: 'just as large as its limit', bytes: 980_200 - 200 - 203, out: ['A', 'B'] },
     { id: 'larger than its limit', bytes: 980_200 - 200 - 202, out: ['B'] },
@@ -148,7 +148,7 @@ describe('channel assembler', () => {
 
   it('drops a channel that outgrows the limit', async () => {
     const prev = new ScriptedStage<Frame>()
-    // Fjord not active: 10,000,000 bytes, so that ten full frames and their overhead are too many.
+    // Without Fjord the limit is 10,000,000 bytes, so ten full frames and their overhead exceed it.
     const stage = new ChannelAssembler({ prev, logger: silentLogger }, testConfig('ecotone'))
     const full = (name: string): Frame => ({ ...frame(name), data: new Uint8Array(1_000_000) })
     for (let number = 0; number < 9; number++) prev.push(full(`A${number}`))

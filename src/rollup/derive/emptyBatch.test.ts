@@ -3,7 +3,7 @@ import { checkWindow, nextEmptyBatch } from './emptyBatch.ts'
 import { L1Window } from './l1Window.ts'
 import { fakeHash, GENESIS_TIME, l1Ref, l2Ref, testConfig } from './testUtils/config.ts'
 
-// The parent is L2 block 2 (time 4, L1 origin 0); L1 block 1 comes at time 6. The window of epoch 0 ends with L1 block 3.
+// The parent is L2 block 2 (time 4, L1 origin 0). L1 block 1 has time 6. The window of epoch 0 ends with L1 block 3.
 const PARENT = l2Ref(2, 0)
 const config = testConfig('granite', { seqWindowSize: 3 })
 

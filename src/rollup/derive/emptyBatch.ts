@@ -4,8 +4,9 @@ import { DerivationError } from './errors.ts'
 import type { L1Window } from './l1Window.ts'
 
 /**
- * The batch that fills in for a silent batcher once the sequencing window has passed (specs: derivation, "Batch Queue"). Only asked
- * for when no batch fits. undefined when none is due; it may have moved the window to the next epoch, then asking again helps.
+ * The empty batch that replaces missing batches after the sequencing window has passed (specs: derivation, "Batch
+ * Queue"). Call it only if no batch fits. Returns undefined if no empty batch is due. In this case it may have moved
+ * the window to the next epoch; then call it again.
  */
 export function nextEmptyBatch(
   window: L1Window,
@@ -16,7 +17,7 @@ export function nextEmptyBatch(
   if (epoch === undefined) return undefined
   const expiry = epoch.number + config.seqWindowSize
   const isExpired = expiry < window.origin.number || (expiry === window.origin.number && outOfData)
-  // The next L1 block decides how far this epoch reaches.
+  // The next L1 block determines how long this epoch lasts.
   if (!isExpired || nextEpoch === undefined) return undefined
 
   const timestamp = parent.timestamp + config.blockTime
@@ -36,11 +37,14 @@ export function nextEmptyBatch(
   return undefined
 }
 
-/** The window must begin with the parent's L1 origin, or with the next one where all of an epoch was filled in. */
+/**
+ * The window must begin with the parent's L1 origin, or with the next L1 block if a whole epoch was filled with empty
+ * batches.
+ */
 export function checkWindow(window: L1Window, parent: L2BlockRef): void {
   const [epoch] = window.blocks
   if (epoch === undefined) {
-    throw new DerivationError('derivation-invariant', 'reset', 'no L1 block is known to build an L2 block on')
+    throw new DerivationError('derivation-invariant', 'reset', 'no L1 block is known as origin of the next L2 block')
   }
   if (parent.l1Origin.hash === epoch.hash || parent.l1Origin.number === epoch.number - 1) return
   throw new DerivationError(

@@ -1,20 +1,20 @@
 import { DeviumError, type DeviumErrorOptions, type Severity } from '../../lib/errors.ts'
 
 export type DerivationErrorCode =
-  /** The L1 chain no longer holds a block that derivation built on. */
+  /** A block that derivation was built on is no longer part of the L1 chain. */
   | 'l1-reorg'
-  /** The stages' view and the L2 head they are asked to build on do not belong together. */
+  /** The pipeline's state does not match the given L2 head. */
   | 'pipeline-mismatch'
-  /** The engine did not give a block of the safe chain. */
+  /** The engine did not return a block of the safe chain. */
   | 'l2-block-missing'
   /** `reset` was not called before `step`. */
   | 'pipeline-not-ready'
-  /** The batcher posts blobs and no source of blobs is configured. */
+  /** The batcher posts blobs, but no beacon endpoint is configured. */
   | 'blobs-unavailable'
-  /** A rule of the protocol is broken in a way that no retry mends. */
+  /** A protocol rule is violated, and a retry cannot help. */
   | 'derivation-invariant'
 
-/** What derivation throws on purpose; its severity is always set. */
+/** An error of derivation. Its severity is always set. */
 export class DerivationError extends DeviumError<DerivationErrorCode> {
   override readonly name = 'DerivationError'
 

@@ -1,41 +1,41 @@
 import type { Hex } from '../../lib/hex.ts'
 
 /**
- * What the stages tell of: enough to say why the safe head stands where it does. `l1Block` is the number of the L1 block that
- * derivation stood at.
+ * Events of the stages, sufficient to explain the position of the safe head. `l1Block` is the number of the pipeline's
+ * L1 block.
  */
 export type DerivationEvent =
-  /** The stages begin anew at this L1 block: what they held is forgotten. */
+  /** The stages restart at this L1 block and have dropped their data. */
   | { kind: 'started'; l1Block: number }
-  /** Data of the batcher that hold no frames: a malformed blob, or frames that do not parse. */
+  /** Batcher data without frames: a malformed blob, or data that do not parse as frames. */
   | { kind: 'data-ignored'; l1Block: number; what: 'blob' | 'frames'; reason: string }
   | { kind: 'frame-added'; l1Block: number; channel: ChannelSnapshot; frame: number }
   | { kind: 'frame-ignored'; l1Block: number; channel: Hex; frame: number; reason: string }
-  /** A channel became the first that is waited for. */
+  /** A channel became the first in the queue. */
   | { kind: 'channel-first'; channel: Hex }
-  /** A channel is held no longer. */
+  /** A channel was removed. */
   | { kind: 'channel-gone'; l1Block: number; channel: Hex; how: 'read' | 'timed-out' | 'dropped'; reason?: string }
-  /** Compressed data of a whole channel are read. */
+  /** The compressed data of a complete channel are being read. */
   | { kind: 'channel-read'; l1Block: number; bytes: number }
-  /** The rest of a channel that was being read is lost. */
+  /** The rest of a channel was dropped while it was read. */
   | { kind: 'channel-left'; l1Block: number; reason: string }
   | { kind: 'batch-read'; l1Block: number; type: BatchType }
   | { kind: 'batch-dropped'; l1Block: number; type: BatchType; reason: string; losesChannel: boolean }
-  /** An empty block in the place of one that the batcher did not post in time. */
+  /** An empty block replaced a block that the batcher did not post in time. */
   | { kind: 'empty-batch'; l1Block: number; timestamp: number }
 
 export type BatchType = 'singular' | 'span'
 
-/** A channel that is being put together. */
+/** A channel that is being assembled. */
 export interface ChannelSnapshot {
   id: Hex
-  /** L1 block of its first frame, and the last one at which it may be read. */
+  /** L1 block of its first frame, and the last L1 block at which it may be read. */
   openBlock: number
   lastBlock: number
   frames: number
-  /** Of the frames' data. */
+  /** Total bytes of the frames' data. */
   bytes: number
-  /** How many frames there will be; undefined before the closing one came. */
+  /** Total number of frames; undefined until the closing frame arrives. */
   expectedFrames: number | undefined
 }
 

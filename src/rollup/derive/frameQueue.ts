@@ -5,15 +5,16 @@ import type { L1BlockRef, RollupConfig } from '../protocol/types.ts'
 import { type DerivationListener, unheard } from './events.ts'
 import type { Pull } from './types.ts'
 
-/** Source of raw batcher data with the L1 block it comes from. */
+/** Source of raw batcher data and their L1 block. */
 export interface DataStage {
   readonly origin: L1BlockRef
   next(): Promise<Pull<Uint8Array>>
 }
 
 /**
- * Third stage: frames out of batcher data; whatever does not parse is ignored whole. In L1 blocks of Holocene the frames of each piece of
- * data (a transaction's or a blob's) are first rid of those that no channel can use (specs: holocene/derivation, "Frame Queue").
+ * Third stage: parses frames from batcher data. Data that do not parse are ignored as a whole. In Holocene L1 blocks,
+ * frames that no channel can use are first removed from each transaction or blob (specs: holocene/derivation, "Frame
+ * Queue").
  */
 export class FrameQueue {
   private readonly prev: DataStage
@@ -77,8 +78,8 @@ export class FrameQueue {
 }
 
 /**
- * Drops frames that cannot be part of a channel in order: a frame out of its channel's sequence, a continuation without its
- * beginning, and an unfinished channel before a new one starts.
+ * Drops frames that cannot be part of an ordered channel: a frame out of sequence, a continuation without its
+ * beginning, and an unfinished channel before the beginning of a new one.
  */
 export function pruneFrames(frames: readonly Frame[]): Frame[] {
   const kept: Frame[] = []
@@ -94,7 +95,8 @@ export function pruneFrames(frames: readonly Frame[]): Frame[] {
         kept.push(frame)
         break
       }
-      // Only the beginning of another channel pushes out what is unfinished; the frame is then compared with what comes before.
+      // Only the first frame of another channel removes an unfinished channel. The frame is then compared with the
+      // previous kept frame.
       if (sameChannel || frame.number !== 0) break
       kept.pop()
     }

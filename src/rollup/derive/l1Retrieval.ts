@@ -17,11 +17,11 @@ export interface L1RetrievalModules {
   tell?: DerivationListener
 }
 
-/** Second stage: the data of batcher transactions and blobs, one piece a call. */
+/** Second stage: the data of batcher transactions and blobs, one item in each call. */
 export class L1Retrieval {
   private readonly modules: L1RetrievalModules
   private readonly config: RollupConfig
-  /** Hash of the L1 block that `waiting` comes from. */
+  /** Hash of the L1 block to which `waiting` belongs. */
   private opened: Hex | undefined
   private waiting: Uint8Array[] = []
 
@@ -51,7 +51,7 @@ export class L1Retrieval {
       return (await this.modules.l1.transactions(origin.hash)).transactions
     } catch (cause) {
       if (!(cause instanceof DeviumError) || cause.code !== 'l1-not-found') throw cause
-      throw new DerivationError('l1-reorg', 'reset', `L1 block ${origin.number} (${origin.hash}) is gone`, { cause })
+      throw new DerivationError('l1-reorg', 'reset', `L1 block ${origin.number} (${origin.hash}) was removed by a reorg`, { cause })
     }
   }
 
@@ -70,12 +70,12 @@ export class L1Retrieval {
       throw new DerivationError(
         'blobs-unavailable',
         'critical',
-        `L1 block ${origin.number} (${origin.hash}) holds batches in blobs, and no beacon endpoint is configured to read them from`,
+        `L1 block ${origin.number} (${origin.hash}) holds batches in blobs, but no beacon endpoint is configured: set --l1.beacon`,
       )
     }
     const blobs = await source.blobs(origin, versionedHashes)
     if (blobs === undefined) {
-      // The beacon node may stand on another fork of L1.
+      // The beacon node may follow another L1 fork.
       throw new DerivationError('l1-reorg', 'reset', `blobs of L1 block ${origin.number} (${origin.hash}) not found`)
     }
     const pieces: Uint8Array[] = []

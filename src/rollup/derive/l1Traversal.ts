@@ -4,14 +4,14 @@ import { DerivationError } from './errors.ts'
 import { toL1Ref } from './refs.ts'
 import type { L1Source } from './types.ts'
 
-/** Lowest stage: stands at one L1 block and knows the SystemConfig as of that block (specs: derivation, "L1 Traversal"). */
+/** Lowest stage: holds the current L1 block and the SystemConfig at that block (specs: derivation, "L1 Traversal"). */
 export class L1Traversal {
   private readonly l1: Pick<L1Source, 'blockInfoByNumber' | 'receipts'>
   private readonly config: RollupConfig
   private current: L1BlockRef
   private currentSystemConfig: SystemConfig
 
-  /** `systemConfig` includes the updates of `origin` itself. */
+  /** `systemConfig` includes the updates of `origin`. */
   constructor(
     l1: Pick<L1Source, 'blockInfoByNumber' | 'receipts'>,
     opts: { config: RollupConfig; origin: L1BlockRef; systemConfig: SystemConfig },
@@ -30,7 +30,7 @@ export class L1Traversal {
     return this.currentSystemConfig
   }
 
-  /** Moves to the next L1 block; false when there is none yet. Throws `l1-reorg` (reset). */
+  /** Moves to the next L1 block. Returns false if it does not exist yet. Throws `l1-reorg` (reset). */
   async advance(): Promise<boolean> {
     const next = await this.l1.blockInfoByNumber(this.current.number + 1)
     if (next === undefined) return false
@@ -38,7 +38,7 @@ export class L1Traversal {
       throw new DerivationError(
         'l1-reorg',
         'reset',
-        `detected L1 reorg: block ${next.number} (${next.hash}) has parent ${next.parentHash}, derivation stands at ${this.current.hash}`,
+        `detected L1 reorg: block ${next.number} (${next.hash}) has parent ${next.parentHash}, but derivation is at ${this.current.hash}`,
       )
     }
     const { receipts } = await this.l1.receipts(next.hash)

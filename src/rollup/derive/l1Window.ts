@@ -1,17 +1,17 @@
 import type { L1BlockRef, L2BlockRef } from '../protocol/types.ts'
 
 /**
- * The L1 blocks that a batch may have as origin: from the epoch L2 stands in up to the pipeline's origin. Both batch
- * stages judge batches against it, and it outlives the switch from one to the other.
+ * The L1 blocks that a batch may have as origin: from the current epoch of L2 to the pipeline's origin. Both batch
+ * stages check batches against it. It is kept when the pipeline switches between the stages.
  */
 export class L1Window {
   private known: L1BlockRef[]
   private current: L1BlockRef
 
-  /** `origin` is where the pipeline starts. */
+  /** `origin` is the L1 block at which the pipeline starts. */
   constructor(origin: L1BlockRef) {
     this.current = origin
-    // It counts where the safe head's origin is just this block; otherwise it is thrown out as older.
+    // Used only if it is the safe head's origin. Otherwise it is dropped as older.
     this.known = [origin]
   }
 
@@ -19,16 +19,16 @@ export class L1Window {
     return this.known
   }
 
-  /** The pipeline's origin as of the last update. */
+  /** The pipeline's origin at the last update. */
   get origin(): L1BlockRef {
     return this.current
   }
 
-  /** Takes in where the pipeline and L2 stand now. */
+  /** Updates the window to the current positions of the pipeline and of L2. */
   update(pipelineOrigin: L1BlockRef, parent: L2BlockRef): void {
     if (this.current.hash !== pipelineOrigin.hash) {
       this.current = pipelineOrigin
-      // On the way from the reset point to the safe head's origin nothing is known that counts.
+      // L1 blocks between the reset point and the safe head's origin are not needed.
       if (this.isBehind(parent)) this.known = []
       else this.known.push(pipelineOrigin)
     }
@@ -38,12 +38,12 @@ export class L1Window {
     if (index > 0) this.known = this.known.slice(index)
   }
 
-  /** Whether the pipeline has yet to reach the L1 origin of `parent`. */
+  /** Whether the pipeline has not reached the L1 origin of `parent` yet. */
   isBehind(parent: L2BlockRef): boolean {
     return this.current.number < parent.l1Origin.number
   }
 
-  /** Leaves the first epoch. */
+  /** Removes the first epoch. */
   dropFirst(): void {
     this.known = this.known.slice(1)
   }

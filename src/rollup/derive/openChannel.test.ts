@@ -4,7 +4,7 @@ import { OpenChannel } from './openChannel.ts'
 import { channelId, frame } from './testUtils/stages.ts'
 
 const open = () => new OpenChannel(channelId('A'), 1, { inOrder: false })
-/** Overhead and data of a frame named by two characters, or three when it closes. */
+/** Overhead and data of a frame with a name of two characters, or three for a closing frame. */
 const [FRAME, LAST] = [202, 203]
 
 describe('an open channel', () => {

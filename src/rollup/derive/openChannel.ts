@@ -3,10 +3,10 @@ import type { Hex } from '../../lib/hex.ts'
 import { FRAME_ACCOUNTING_OVERHEAD_BYTES, type Frame } from '../protocol/index.ts'
 import type { ChannelSnapshot } from './events.ts'
 
-/** Why a frame was not taken; undefined when it was. */
+/** Why a frame was rejected; undefined if it was accepted. */
 export type FrameRefusal = 'duplicate frame' | 'second closing frame' | 'frame after the end' | 'frame out of order'
 
-/** Frames of one channel as they come in (specs: derivation, "Channel Bank"). */
+/** The received frames of one channel (specs: derivation, "Channel Bank"). */
 export class OpenChannel {
   readonly id: Hex
   /** L1 block of the channel's first frame. */
@@ -17,25 +17,25 @@ export class OpenChannel {
   private accountedBytes = 0
   private dataBytes = 0
 
-  /** `inOrder` (Holocene): each frame must be the next one. */
+  /** `inOrder` (Holocene): each frame must be the next. */
   constructor(id: Hex, openBlock: number, { inOrder }: { inOrder: boolean }) {
     this.id = id
     this.openBlock = openBlock
     this.inOrder = inOrder
   }
 
-  /** Bytes the channel counts for, overhead of frames included. */
+  /** Accounted size of the channel in bytes, including the overhead of frames. */
   get size(): number {
     return this.accountedBytes
   }
 
-  /** Whether all frames up to the closing one are there. */
+  /** Whether all frames up to the closing frame have arrived. */
   get isReady(): boolean {
-    // Numbers above the closing one are never held, so the count decides.
+    // Frames above the closing frame are never kept, so the count is sufficient.
     return this.endNumber !== undefined && this.frames.size === this.endNumber + 1
   }
 
-  /** As of now, for those who watch. */
+  /** A copy of the current state, for observers. */
   snapshot(timeout: number): ChannelSnapshot {
     return {
       id: this.id,
@@ -66,15 +66,15 @@ export class OpenChannel {
     return undefined
   }
 
-  /** Data of all frames in order. Only for a channel that is ready. */
+  /** Data of all frames in order. Call it only if the channel is ready. */
   data(): Uint8Array {
     const parts = [...this.frames.values()].sort((a, b) => a.number - b.number).map((frame) => frame.data)
     return concatBytes(...parts)
   }
 
   /**
-   * Drops what stands above the closing frame. The reference node takes all frames off the size then, those that it keeps
-   * too; the size decides which channels a full bank drops, so it has to be the same.
+   * Drops the frames above the closing frame. op-node then subtracts all frames from the size, also those that it
+   * keeps. The size decides which channels a full bank drops, so ours must be equal.
    */
   private prune(endNumber: number): void {
     const beyond = [...this.frames.keys()].filter((number) => number > endNumber)

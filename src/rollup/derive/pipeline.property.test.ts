@@ -11,7 +11,7 @@ import type { L2Source } from './types.ts'
 
 const RULES = ['bedrock', 'granite', 'holocene'] as const
 
-/** A chain of nine blocks, and frames of channels that hold all their batches. */
+/** A chain of nine blocks, and the frames of channels with all their batches. */
 async function preparedChain(fork: (typeof RULES)[number]) {
   const chain = new MiniChain(testConfig(fork))
   chain.l1.growTo(3)
@@ -92,7 +92,7 @@ describe.each(RULES)('derivation under the rules of %s', (fork) => {
   })
 })
 
-/** A changed bit may make another block that is as good: what holds is that each block follows the one before. */
+/** A changed bit may produce another valid block. The invariant is that each block follows the previous one. */
 function expectLinked(chain: MiniChain): void {
   for (const [index, { payload }] of chain.l2.blocks.entries()) {
     if (index > 0) expect(payload.parentHash).toBe(chain.l2.blocks[index - 1]?.payload.blockHash)
@@ -107,7 +107,7 @@ async function referenceRun(chain: MiniChain): Promise<string[]> {
   return hashes
 }
 
-/** Runs a pipeline whose L1 and L2 fail whenever `fails` says so; every step is made again until it succeeds. */
+/** Runs a pipeline whose L1 and L2 fail when `fails` returns true. Each step is repeated until it succeeds. */
 async function runWithFailures(chain: MiniChain, fails: () => boolean): Promise<string[]> {
   const failing = <A extends unknown[], R>(call: (...args: A) => Promise<R>) => {
     return async (...args: A): Promise<R> => {

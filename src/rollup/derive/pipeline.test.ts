@@ -15,7 +15,7 @@ async function startedChain(
   return chain
 }
 
-/** L1 up to block 3 (time 18), and L2 block 9 (time 18) sequenced on it. */
+/** L1 up to block 3 (time 18), and L2 sequenced up to block 9 (time 18). */
 async function withNineBlocks(fork: Fork | 'bedrock', overrides: Parameters<typeof testConfig>[1] = {}) {
   const chain = await startedChain(fork, overrides)
   chain.l1.growTo(3)
@@ -23,7 +23,7 @@ async function withNineBlocks(fork: Fork | 'bedrock', overrides: Parameters<type
   return chain
 }
 
-/** The chain that was derived is the one that was sequenced, as far as it goes. */
+/** The derived chain equals the sequenced chain up to `number`. */
 function expectSequenced(chain: MiniChain, number: number): void {
   expect(chain.l2.head).toEqual(chain.sequenced.ref(number))
 }
@@ -150,7 +150,7 @@ describe('times and limits', () => {
       const chain = await startedChain(fork)
       chain.l1.growTo(9)
       expect(await chain.run()).toEqual([])
-      // At L1 block 10 the window of epoch 0 (10 blocks) is over: its blocks until L1 block 1 are filled in.
+      // At L1 block 10 the window of epoch 0 (10 blocks) ends: empty batches fill its blocks up to L1 block 1.
       chain.l1.growTo(10)
       expect(await chain.run()).toEqual([1, 2])
       chain.l1.growTo(11)
@@ -241,7 +241,7 @@ describe('changes on L1', () => {
     expect(await chain.pipeline.step(chain.l2.head)).toEqual({ kind: 'idle' })
     chain.l1.growTo(5, 'fork')
     await expect(chain.pipeline.step(chain.l2.head)).rejects.toMatchObject({ code: 'l1-reorg', severity: 'reset' })
-    // The safe head has an origin that is gone: no starting point either, until the heads are found again.
+    // The safe head's origin was removed, so a reset also fails until the heads are found again.
     await expect(chain.reset()).rejects.toMatchObject({ code: 'l1-reorg', severity: 'reset' })
     await expect(chain.pipeline.step(chain.l2.head)).rejects.toMatchObject({ code: 'pipeline-not-ready' })
     chain.l2.rewindTo(5)
@@ -260,7 +260,7 @@ describe('changes on L1', () => {
     const [head, tail] = channelFrames([chain.span(1, 9)], 2)
     if (head === undefined || tail === undefined) throw new Error('two frames')
     const later = channelData([chain.span(4, 9)])
-    // Block 4: half a channel, and a batch for later, which is kept under the old rules.
+    // Block 4 has half a channel and a later batch, which the old rules buffer.
     chain.l1.add({ data: [encodeFrames([head]), later] }).add()
     expect(await chain.run()).toEqual([])
     chain.l1.add({ data: [encodeFrames([tail]), channelData([chain.span(1, 3)])] })
@@ -290,7 +290,7 @@ describe('changes on L1', () => {
     const chain = await withNineBlocks('fjord', { forks: { ...forks, granite: at - 1, holocene: at } })
     const [head, tail] = channelFrames([chain.span(1, 9)], 2)
     if (head === undefined || tail === undefined) throw new Error('two frames')
-    // The channel bank still takes frames that are out of order.
+    // The channel bank still accepts frames out of order.
     chain.l1.growTo(5).add({ data: [encodeFrames([tail])] })
     expect(await chain.run()).toEqual([])
     chain.l1.add({ data: [encodeFrames([head])] })

@@ -24,34 +24,34 @@ export interface DerivationModules {
   l2: L2Source
   logger: Logger
   clock?: Clock
-  /** Without it a blob transaction of the batcher is a critical error. */
+  /** Without it, a blob transaction of the batcher is a critical error. */
   blobs?: BlobSource
-  /** Hears what the stages do. */
+  /** Receives the events of the stages. */
   listener?: DerivationListener
 }
 
 /**
- * L1 to payload attributes (specs: derivation, "L2 Chain Derivation Pipeline"). Calls must not overlap. Errors thrown carry
- * a severity; after a temporary one the same call may be made again, after one that asks for a reset `reset` comes first.
+ * Derives payload attributes from L1 (specs: derivation, "L2 Chain Derivation Pipeline"). Calls must not overlap. All
+ * errors have a severity. After a temporary error, repeat the call. After a reset error, call `reset` first.
  */
 export interface DerivationPipeline {
-  /** The L1 block that traversal stands at (`current_l1`). Throws `pipeline-not-ready` before the first reset. */
+  /** The L1 block of the traversal stage (`current_l1`). Throws `pipeline-not-ready` before the first reset. */
   readonly origin: L1BlockRef
-  /** Starts over on this safe head: everything read before is forgotten. */
+  /** Restarts on this safe head and drops all data. */
   reset(safeHead: L2BlockRef, signal?: AbortSignal): Promise<void>
   /**
-   * One bounded unit of work. Attributes are given out once: the next call must name the block made from them, or after
-   * `flushChannel` what was built in their place.
+   * One bounded unit of work. Attributes are returned once. The next call must pass the block built from them or, after
+   * `flushChannel`, the block that replaced it.
    */
   step(pendingSafe: L2BlockRef, signal?: AbortSignal): Promise<StepResult>
-  /** The attributes given last were invalid: under Holocene rules the rest of their channel is dropped. */
+  /** Under Holocene rules, drops the rest of the channel, because the last attributes were invalid. */
   flushChannel(): void
 }
 
-/** The event loop gets a turn after this much work in one go. */
+/** A step yields to the event loop after working for this time. */
 const YIELD_AFTER_MS = 8
 
-/** The stages from a reset on, or from the activation of Holocene on. */
+/** The stages, created by a reset or by the activation of Holocene. */
 interface Stages {
   traversal: L1Traversal
   retrieval: L1Retrieval
@@ -69,7 +69,7 @@ export function createDerivationPipeline(modules: DerivationModules, config: Rol
 
   const ready = (): Stages => {
     if (stages !== undefined) return stages
-    throw new DerivationError('pipeline-not-ready', 'reset', 'the derivation pipeline has no starting point yet')
+    throw new DerivationError('pipeline-not-ready', 'reset', 'the derivation pipeline has not been reset to a starting point yet')
   }
 
   const yieldIfBusy = async () => {
@@ -107,8 +107,8 @@ export function createDerivationPipeline(modules: DerivationModules, config: Rol
       if (!(await current.traversal.advance())) return { kind: 'idle' }
       const { origin } = current.traversal
       if (!current.holocene && firstForkBetween(config, before, origin) === 'holocene') {
-        // What is held under the old rules is thrown away; the known L1 blocks stay (specs: holocene/derivation, "Activation").
-        logger.info('Derivation changes to Holocene rules', { l1: origin.number })
+        // Data of the previous rules are dropped; the known L1 blocks stay (specs: holocene/derivation, "Activation").
+        logger.info('Derivation switches to Holocene rules', { l1: origin.number })
         const attributes = upperStages(current, { holocene: true }, upper)
         tell({ kind: 'started', l1Block: origin.number })
         stages = { ...current, attributes, holocene: true }
@@ -123,8 +123,8 @@ export function createDerivationPipeline(modules: DerivationModules, config: Rol
 }
 
 /**
- * The fork that changes the stages between two L1 blocks: the reference node looks at the first only, so that an earlier one that activates
- * in the same gap hides Holocene's stages until the next reset.
+ * The first fork that activates between two L1 blocks. Like op-node, this considers only the first: an earlier fork in
+ * the same gap hides Holocene's stages until the next reset.
  */
 function firstForkBetween(config: RollupConfig, before: L1BlockRef, after: L1BlockRef): Fork | undefined {
   return FORKS.find(
@@ -140,7 +140,7 @@ interface UpperModules {
   config: RollupConfig
 }
 
-/** Everything above retrieval, under the rules before or from Holocene. */
+/** The stages above retrieval, under the rules before or since Holocene. */
 function upperStages(
   { retrieval, window }: Pick<Stages, 'retrieval' | 'window'>,
   { holocene }: { holocene: boolean },

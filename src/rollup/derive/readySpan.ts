@@ -2,7 +2,7 @@ import type { Logger } from '../../lib/logger.ts'
 import type { SingularBatch, SpanBatch } from '../protocol/index.ts'
 import type { L1BlockRef, L2BlockRef } from '../protocol/types.ts'
 
-/** What remains of the span batch that was accepted last, given out block by block. */
+/** The remaining blocks of the last accepted span batch, returned one by one. */
 export class ReadySpan {
   private readonly logger: Logger
   private readonly blockTimeS: number
@@ -20,13 +20,13 @@ export class ReadySpan {
   }
 
   /**
-   * Takes the blocks above `safeHead`; their parent hashes are filled in as the chain grows. False when one names an L1 origin that is not among
-   * the known ones, which follow on each other.
+   * Sets the blocks above `safeHead`. Their parent hashes are set later, as the chain grows. Returns false if a block's
+   * L1 origin is not in `l1Blocks`, which must be consecutive.
    */
   set(batch: SpanBatch, { l1Blocks, safeHead }: { l1Blocks: readonly L1BlockRef[]; safeHead: L2BlockRef }): boolean {
     const ahead = (safeHead.timestamp - batch.timestampAt(0)) / this.blockTimeS + 1
     const first = Math.max(0, ahead)
-    // Origins only grow within an accepted batch, so the ends stand for all between them.
+    // Origins do not decrease within an accepted batch, so checking the first and the last is sufficient.
     const isKnown = (index: number) => originOf(l1Blocks, batch.epochNumberAt(index)) !== undefined
     if (!isKnown(first) || !isKnown(batch.blockCount - 1)) return false
     this.batch = batch
@@ -40,7 +40,7 @@ export class ReadySpan {
     this.l1Blocks = []
   }
 
-  /** The batch due on `parent`; undefined when none is left, or the block made of the one before was not accepted. */
+  /** The batch to build on `parent`; undefined if none is left, or if the previous block was not accepted. */
   next(parent: L2BlockRef): SingularBatch | undefined {
     const { batch, position } = this
     if (batch === undefined) return undefined

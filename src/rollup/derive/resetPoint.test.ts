@@ -4,12 +4,12 @@ import type { L2BlockRef, RollupConfig } from '../protocol/types.ts'
 import { findResetPoint } from './resetPoint.ts'
 import { fakeHash, GENESIS_TIME, L1_BLOCK_TIME, l1Ref, l2Ref, testConfig } from './testUtils/config.ts'
 
-// Three L2 blocks an epoch: block n has L1 origin n / 3.
+// Three L2 blocks in each epoch: block n has L1 origin n / 3.
 function at(number: number): L2BlockRef {
   return l2Ref(number, Math.floor(number / 3), number % 3)
 }
 
-/** Chains with the given genesis; `gone` is an L1 block, `missing` an L2 block that cannot be found. */
+/** Chains with the given genesis. `gone` is a missing L1 block, `missing` a missing L2 block. */
 function setUp(genesis = { l1: 0, l2: 0 }, { gone = -1, missing = -1, config = {} as Partial<RollupConfig> } = {}) {
   const base = testConfig('bedrock', { channelTimeout: 5, ...config })
   const l1Reads: number[] = []
@@ -56,7 +56,7 @@ describe('reset point', () => {
   })
 
   it('takes the timeout at the time of the block that it stands at', async () => {
-    // Granite, and with it a timeout of 50, begins at L1 block 98: the walk leaves it behind after two epochs.
+    // Granite, with a timeout of 50, begins at L1 block 98. The walk leaves it after two epochs.
     const granite = GENESIS_TIME + 98 * L1_BLOCK_TIME
     const { modules, config } = setUp(undefined, { config: { forks: { fjord: 0, granite }, channelTimeout: 10 } })
     const point = await findResetPoint(modules, { config, safeHead: at(300) })

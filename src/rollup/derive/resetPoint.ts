@@ -7,13 +7,14 @@ import type { L1Source, L2Source } from './types.ts'
 
 export interface ResetPoint {
   origin: L1BlockRef
-  /** As of `origin`. */
+  /** The config at `origin`. */
   systemConfig: SystemConfig
 }
 
 /**
- * Where derivation has to start so that it reads every channel that may hold the batch after `safeHead`: at the L1 origin of an
- * ancestor whose origin lies a channel timeout back, or at genesis (specs: derivation, "Resetting the Pipeline").
+ * The L1 block at which derivation must start to read every channel that may contain the batch after `safeHead`. It is
+ * the L1 origin of an ancestor, at least a channel timeout back, or genesis (specs: derivation, "Resetting the
+ * Pipeline").
  */
 export async function findResetPoint(
   { l1, l2 }: { l1: Pick<L1Source, 'blockInfoByHash'>; l2: Pick<L2Source, 'blockRefByHash' | 'systemConfigByL2Hash'> },
@@ -40,8 +41,8 @@ async function originOf(l1: Pick<L1Source, 'blockInfoByHash'>, block: L2BlockRef
   const { hash, number } = block.l1Origin
   const info = await l1.blockInfoByHash(hash)
   if (info !== undefined) return info
-  // The heads have to be found again: this one builds on an L1 block that is no longer there.
-  const message = `L1 origin ${number} (${hash}) of L2 block ${block.number} is gone`
+  // The heads must be found again, because this head's L1 origin no longer exists.
+  const message = `L1 origin ${number} (${hash}) of L2 block ${block.number} was removed by a reorg`
   throw new DerivationError('l1-reorg', 'reset', message)
 }
 

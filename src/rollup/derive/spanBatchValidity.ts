@@ -14,16 +14,16 @@ import {
 import { DerivationError } from './errors.ts'
 import type { L2Source } from './types.ts'
 
-/** What judging a span batch that overlaps the safe chain looks up. Its failures are thrown on. */
+/** Reads the existing L2 blocks for a span batch that overlaps the safe chain. Errors are passed to the caller. */
 export type L2Lookup = Pick<L2Source, 'blockRefByNumber' | 'payloadByNumber'>
 
 export interface SpanPrefixVerdict {
   verdict: BatchVerdict
-  /** The L2 block before the span, when accepted. */
+  /** The L2 block before the span, if accepted. */
   parentBlock?: L2BlockRef
 }
 
-/** The checks that do not look at single blocks (specs: delta/span-batches, "Span Batch Derivation"). */
+/** The checks that do not depend on single blocks (specs: delta/span-batches, "Span Batch Derivation"). */
 export async function checkSpanBatchPrefix(
   context: BatchContext,
   batch: SpanBatch,
@@ -52,7 +52,7 @@ export async function checkSpanBatchPrefix(
     return { verdict: drop('included after the sequencing window') }
   }
   if (firstEpoch > parent.l1Origin.number + 1) return { verdict: drop('first epoch is more than one ahead') }
-  // Also an end that is older than all that is known is undecided for the reference node, and can never be decided then.
+  // If the last epoch is older than all known blocks, op-node also returns undecided, although it can never be decided.
   const end = l1Blocks.find((block) => block.number === lastEpoch)
   if (end === undefined) return { verdict: undecided('the L1 origin of the last block is not known') }
   if (!end.hash.startsWith(batch.l1OriginCheck)) return { verdict: drop('L1 origin check does not match') }
@@ -60,7 +60,9 @@ export async function checkSpanBatchPrefix(
   return { verdict: ACCEPT, parentBlock: parent }
 }
 
-/** All checks of a span batch before Holocene: the prefix, each new block, and that the overlap equals the safe chain. */
+/**
+ * All checks of a span batch before Holocene: the prefix, each new block, and that the overlap equals the safe chain.
+ */
 export async function checkSpanBatch(context: BatchContext, batch: SpanBatch, l2: L2Lookup): Promise<BatchVerdict> {
   const { verdict, parentBlock } = await checkSpanBatchPrefix(context, batch, l2)
   if (parentBlock === undefined) return verdict
@@ -68,9 +70,9 @@ export async function checkSpanBatch(context: BatchContext, batch: SpanBatch, l2
 }
 
 /**
- * The checks from Holocene on, before the span is taken apart (specs: holocene/derivation, "Span Batches"): the prefix, and that
- * the overlap equals the safe chain. The latter op-node added in August 2026 (#22215): without it the rest of a span
- * would be put on a block that stands in place of one of its own.
+ * The checks since Holocene, before the span is split (specs: holocene/derivation, "Span Batches"): the prefix, and
+ * that the overlap equals the safe chain. op-node added the overlap check in August 2026 (#22215). Without it, the rest
+ * of a span could be built on a block that replaced one of its own.
  */
 export async function checkSpanBatchHolocene(
   context: BatchContext,
@@ -82,7 +84,7 @@ export async function checkSpanBatchHolocene(
   return (await checkOverlap(context, batch, parentBlock, l2)) ?? ACCEPT
 }
 
-/** The L2 block before the span: the safe head, or one further back where the span overlaps the safe chain. */
+/** The L2 block before the span: the safe head, or an earlier block if the span overlaps the safe chain. */
 async function findParent(
   { config, parent: safeHead }: BatchContext,
   firstTimestamp: number,
@@ -93,7 +95,7 @@ async function findParent(
   const overlapSeconds = safeHead.timestamp - firstTimestamp
   if (overlapSeconds % config.blockTime !== 0) return drop('timestamp does not meet the block time')
   const number = safeHead.number - overlapSeconds / config.blockTime - 1
-  // The reference node fails to look it up, and so comes to no decision.
+  // op-node's lookup fails here, so its result is undecided.
   if (number < config.genesis.l2.number) return undecided('span batch begins at genesis or before it')
   return (await l2.blockRefByNumber(number)) ?? missingL2Block(number)
 }
@@ -151,7 +153,7 @@ async function checkOverlap(
   return undefined
 }
 
-/** Blocks up to the safe head exist: the engine will have it when asked again. */
+/** All blocks up to the safe head exist, so a retry will find this block. */
 function missingL2Block(number: number): never {
   throw new DerivationError('l2-block-missing', 'temporary', `L2 block ${number} of the safe chain not found`)
 }

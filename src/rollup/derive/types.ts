@@ -11,7 +11,7 @@ import type {
   SystemConfig,
 } from '../protocol/types.ts'
 
-/** The part of L1 that derivation reads. A block that does not exist is `undefined`, or an error with code `l1-not-found`. */
+/** The part of L1 that derivation reads. A missing block is `undefined`, or an error with code `l1-not-found`. */
 export interface L1Source {
   blockInfoByHash(hash: Hex): Promise<L1BlockInfo | undefined>
   blockInfoByNumber(number: number): Promise<L1BlockInfo | undefined>
@@ -19,7 +19,7 @@ export interface L1Source {
   receipts(hash: Hex): Promise<{ info: L1BlockInfo; receipts: L1Receipt[] }>
 }
 
-/** Blobs by the versioned hashes that a transaction of this L1 block names, in their order; `undefined` = gone. */
+/** Blobs of an L1 block by versioned hash, in the same order; `undefined` = a reorg removed the block. */
 export interface BlobSource {
   blobs(block: L1BlockRef, versionedHashes: readonly Hex[]): Promise<Uint8Array[] | undefined>
 }
@@ -32,13 +32,13 @@ export interface L2Source {
   systemConfigByL2Hash(hash: Hex): Promise<SystemConfig>
 }
 
-/** Attributes of the next L2 block, as L1 prescribes it. */
+/** Attributes of the next L2 block, derived from L1. */
 export interface DerivedAttributes {
   attributes: PayloadAttributes
   parent: L2BlockRef
   /** The L1 block whose data completed the batch. */
   derivedFrom: L1BlockRef
-  /** Whether the safe head may move here: false inside a span batch before Holocene. */
+  /** Whether the safe head may move to this block: false inside a span batch before Holocene. */
   isLastInSpan: boolean
 }
 
@@ -47,16 +47,16 @@ export type StepResult =
   /** Traversal moved to this L1 block. */
   | { kind: 'origin'; origin: L1BlockRef }
   | { kind: 'progress' }
-  /** Waits for the next L1 block. */
+  /** Waiting for the next L1 block. */
   | { kind: 'idle' }
 
-/** Answer of a stage that is pulled: an item; `again` = work was done, ask again; `empty` = nothing before L1 moves on. */
+/** The result of pulling a stage: an item; `again` = work was done, pull again; `empty` = nothing until L1 advances. */
 export type Pull<T> = T | 'again' | 'empty'
 
 export interface AttributesBuilder {
   /**
-   * Attributes of the block after `parent` with L1 origin `epoch`: deposits only, `noTxPool` set. Throws DerivationError:
-   * reset when `epoch` does not follow the parent's origin.
+   * Attributes of the block after `parent` with L1 origin `epoch`: deposits only, `noTxPool` set. Throws
+   * DerivationError with severity reset if `epoch` does not follow the parent's origin.
    */
   prepare(parent: L2BlockRef, epoch: BlockId): Promise<PayloadAttributes>
 }

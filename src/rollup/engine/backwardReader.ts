@@ -1,6 +1,6 @@
 /**
- * Reads items by descending number, the next ones ahead of time: what one read takes is then not waited for again and
- * again. An item that could not be read ahead is undefined, like one that is not there; the caller asks for it itself.
+ * Reads items by descending number and prefetches the next ones, so that the caller does not wait for each. An item
+ * that cannot be prefetched is undefined, like a missing item; the caller then requests it itself.
  */
 export class BackwardReader<T> {
   private readonly read: (number: number) => Promise<T | undefined>
@@ -9,14 +9,14 @@ export class BackwardReader<T> {
   private readonly pending = new Map<number, Promise<T | undefined>>()
   private lowest = Number.POSITIVE_INFINITY
 
-  /** Nothing below `floor` is read. At most `window` reads are under way. */
+  /** Reads nothing below `floor`, and at most `window` items at a time. */
   constructor(read: (number: number) => Promise<T | undefined>, options: { window: number; floor: number }) {
     this.read = read
     this.window = options.window
     this.floor = options.floor
   }
 
-  /** Numbers that go up again, or that were taken already, give undefined. */
+  /** Returns undefined if the number is higher than the last, or was already taken. */
   async take(number: number): Promise<T | undefined> {
     for (const other of this.pending.keys()) if (other > number) this.pending.delete(other)
     const from = Math.min(number, this.lowest - 1)

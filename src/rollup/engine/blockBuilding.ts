@@ -6,7 +6,6 @@ import type { Engine, ForkchoiceState } from './types.ts'
 /** EIP-2718 type of deposits (specs: deposits). */
 const DEPOSIT_TYPE = 0x7e
 
-/** A block that the engine is building. */
 export interface BuildJob {
   payloadId: Hex
   parent: L2BlockRef
@@ -44,33 +43,33 @@ export async function startBlock(
   return { payloadId: result.payloadId, parent, timestamp: attributes.timestamp, attributes }
 }
 
-/** The finished block. Any failure means that the job is gone and its attributes are to be sent again. */
+/** Returns the finished block. After any error the job is lost, and its attributes must be sent again. */
 export async function fetchBlock(engine: Engine, job: BuildJob): Promise<PayloadEnvelope> {
   let envelope: PayloadEnvelope
   try {
     envelope = await engine.getPayload(job.payloadId, job.timestamp)
   } catch (cause) {
-    throw new EngineError('payload-expired', `block ${job.parent.number + 1} being built is gone`, {
+    throw new EngineError('payload-expired', `the engine lost block ${job.parent.number + 1} while it was built`, {
       cause,
       severity: 'temporary',
     })
   }
   const { payload } = envelope
   if (payload.parentHash !== job.parent.hash || payload.timestamp !== job.timestamp) {
-    throw new EngineError('payload-expired', `engine returned another block than the one asked for`, {
+    throw new EngineError('payload-expired', `engine returned a block that does not match the build job`, {
       severity: 'temporary',
       details: { parent: payload.parentHash, expectedParent: job.parent.hash },
     })
   }
   const problem = checkTransactionOrder(payload.transactions)
   if (problem !== undefined) throw new EngineError('invalid-payload', problem)
-  // The beacon root is the attributes' one; engines of other builds may leave it out of their answer.
+  // The beacon root comes from the attributes. Some engines omit it from their answer.
   if (envelope.parentBeaconBlockRoot !== undefined || job.attributes.parentBeaconBlockRoot === undefined)
     return envelope
   return { payload, parentBeaconBlockRoot: job.attributes.parentBeaconBlockRoot }
 }
 
-/** Deposits come first and at least one is there (the L1 info); undefined when that holds. */
+/** At least one deposit (the L1 info) must exist, and deposits must come first; undefined if this holds. */
 export function checkTransactionOrder(transactions: readonly Uint8Array[]): string | undefined {
   if (transactions[0]?.[0] !== DEPOSIT_TYPE) return 'first transaction is not a deposit'
   const lastDeposit = transactions.findLastIndex((transaction) => transaction[0] === DEPOSIT_TYPE)
@@ -84,7 +83,7 @@ export function isDepositsOnly(attributes: PayloadAttributes): boolean {
   return attributes.transactions.every((transaction) => transaction[0] === DEPOSIT_TYPE)
 }
 
-/** specs: holocene/derivation, "Engine Queue": the block that stands in for an invalid one. */
+/** The attributes of the block that replaces an invalid block (specs: holocene/derivation, "Engine Queue"). */
 export function withDepositsOnly(attributes: PayloadAttributes): PayloadAttributes {
   return {
     ...attributes,

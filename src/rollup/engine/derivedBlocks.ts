@@ -6,20 +6,23 @@ import type { EngineCalls } from './engineCalls.ts'
 import { EngineError } from './engineErrors.ts'
 import type { DerivedAttributes, EngineHeads } from './types.ts'
 
-/** What became of derived attributes. */
+/** The result of processing derived attributes. */
 export type AttributesOutcome =
-  /** The unsafe chain already has the block. */
+  /** The unsafe chain already contains the block. */
   | { kind: 'consolidated'; block: L2BlockRef }
-  /** The block was built; `reorged` when an unsafe block stood in its place. */
+  /** The block was built. `reorged`: it replaced an unsafe block. */
   | { kind: 'built'; block: L2BlockRef; reorged: boolean }
-  /** Holocene: the engine refused the block, one with only its deposits stands instead. The channel must be flushed. */
+  /**
+   * Holocene: the engine rejected the block, and a block with only its deposits replaced it. The channel must be
+   * flushed.
+   */
   | { kind: 'replaced'; block: L2BlockRef }
-  /** Before Holocene: the engine refused the block and the batch is forgotten. */
+  /** Before Holocene: the engine rejected the block, and its batch was dropped. */
   | { kind: 'dropped' }
-  /** The pending safe head has moved on since they were derived. */
+  /** The pending safe head has moved since the attributes were derived. */
   | { kind: 'stale' }
 
-/** The heads, as their only owner lets them be moved. */
+/** Access to the heads, through their only owner. */
 interface HeadsOwner {
   readonly heads: EngineHeads
   move(changes: Partial<EngineHeads>): void
@@ -31,13 +34,19 @@ interface DerivedBlocksModules {
   logger: Logger
 }
 
-/** Makes blocks of derived attributes, and what stands in for those that the engine refuses. Its caller has the engine for itself. */
+/**
+ * Builds blocks from derived attributes, and replacements for blocks that the engine rejects. The caller must hold the
+ * engine lock.
+ */
 export class DerivedBlocks {
   private readonly calls: EngineCalls
   private readonly owner: HeadsOwner
   private readonly logger: Logger
   private readonly config: RollupConfig
-  /** The unsafe head before L1 data replaced part of its chain (pre-Holocene: restored if the span proves invalid). */
+  /**
+   * The unsafe head before L1 data replaced part of its chain. Before Holocene it is restored if the span proves
+   * invalid.
+   */
   private backupUnsafe: L2BlockRef | undefined
 
   constructor({ calls, owner, logger }: DerivedBlocksModules, config: RollupConfig) {
@@ -47,17 +56,17 @@ export class DerivedBlocks {
     this.config = config
   }
 
-  /** The heads have been found anew. */
+  /** Called after the heads have been found again. */
   reset(): void {
     this.backupUnsafe = undefined
   }
 
-  /** The unsafe chain already has the block. */
+  /** Marks a block of the unsafe chain as derived. */
   consolidate(block: L2BlockRef, isLastInSpan: boolean): void {
     this.moveSafe(safeHeadsAfter(this.owner.heads, block, isLastInSpan), isLastInSpan)
   }
 
-  /** As `build`, in the place of a block of the unsafe chain. */
+  /** Like `build`, but replaces a block of the unsafe chain. */
   replaceUnsafe(derived: DerivedAttributes): Promise<AttributesOutcome> {
     this.backupUnsafe = this.owner.heads.unsafe
     return this.build(derived, true)
@@ -76,7 +85,7 @@ export class DerivedBlocks {
   private async buildBlock(derived: DerivedAttributes, attributes: PayloadAttributes): Promise<L2BlockRef> {
     const { parent, isLastInSpan } = derived
     const job = await this.calls.startBlock(parent, { ...this.owner.heads, unsafe: parent }, attributes)
-    // From here on the engine's head is the parent, whatever becomes of the block.
+    // From here on the engine's head is the parent, even if building fails.
     if (this.owner.heads.unsafe.hash !== parent.hash) this.owner.move({ unsafe: parent })
     const built = await this.calls.finishBlock(job)
     const { block } = built
@@ -93,12 +102,12 @@ export class DerivedBlocks {
     if (isDepositsOnly(attributes)) {
       throw new EngineError(
         'invalid-payload',
-        `engine refuses block ${parent.number + 1} although it has deposits only`,
+        `engine rejects block ${parent.number + 1} although it contains only deposits`,
         { cause: error, severity: 'critical' },
       )
     }
     if (isForkActive(this.config, 'holocene', derivedFrom.timestamp)) {
-      this.logger.warn('Derived block is invalid: replaced by one with only its deposits', fields)
+      this.logger.warn('Derived block is invalid: replacing it by a block with only its deposits', fields)
       const block = await this.buildDepositsOnly(derived)
       return { kind: 'replaced', block }
     }
@@ -115,7 +124,7 @@ export class DerivedBlocks {
       if (!(error instanceof EngineError) || error.code !== 'invalid-payload') throw error
       throw new EngineError(
         'invalid-payload',
-        `engine refuses block ${derived.parent.number + 1} even with deposits only`,
+        `engine rejects block ${derived.parent.number + 1} even with only deposits`,
         { cause: error, severity: 'critical' },
       )
     }
@@ -130,7 +139,7 @@ export class DerivedBlocks {
     const backup = this.backupUnsafe
     this.backupUnsafe = undefined
     if (backup === undefined || backup.hash === this.owner.heads.unsafe.hash) return
-    this.logger.warn('Restoring the unsafe chain that the dropped batch had replaced', { unsafe: backup.number })
+    this.logger.warn('Restoring the unsafe chain that the dropped batch replaced', { unsafe: backup.number })
     await this.calls.sendForkchoice({ ...this.owner.heads, unsafe: backup })
     this.owner.move({ unsafe: backup })
   }

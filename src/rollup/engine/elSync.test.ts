@@ -35,7 +35,7 @@ const at = (number: number): PayloadEnvelope => {
 }
 const hashAt = (number: number) => at(number).payload.blockHash
 
-/** Gives the engine all blocks up to this one, as its own network does. */
+/** Gives the engine all blocks up to this one, as its own network would. */
 async function download(upTo: number): Promise<void> {
   engine.faults.newPayload = () => undefined
   for (let number = 1; number <= upTo; number++) await engine.newPayload(at(number))
@@ -90,7 +90,7 @@ describe('execution-layer sync', () => {
       recordForkchoice()
       expect(await controller.insertDirectly(at(10))).toBe('inserted')
       expect(controller.syncing).toBe(false)
-      // Safe and finalized three blocks behind the tip.
+      // Safe and finalized are three blocks behind the tip.
       expect(sent.at(-1)).toEqual({
         headBlockHash: hashAt(10),
         safeBlockHash: hashAt(7),
@@ -189,7 +189,7 @@ describe('after the sync, the safe-head database', () => {
     await download(10)
     await controller.insertDirectly(at(10))
     expect(engine.label('safe')).toBe(hashAt(4))
-    // No block was final yet.
+    // No block was finalized yet.
     expect(engine.label('finalized')).toBe(hashAt(0))
     expect(kept.calls).toEqual([])
   })

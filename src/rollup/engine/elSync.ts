@@ -9,13 +9,16 @@ export const SYNC_MODES = ['consensus-layer', 'execution-layer'] as const
 export type SyncMode = (typeof SYNC_MODES)[number]
 
 export interface SyncOptions {
-  /** `execution-layer`: the engine syncs by its own network towards gossiped blocks, before anything is derived. */
+  /** `execution-layer`: before derivation starts, the engine syncs to gossiped blocks over its own network. */
   mode: SyncMode
-  /** Gaps of the unsafe chain are asked for from peers; false: the engine is given the block above and closes the gap. */
+  /**
+   * True: gaps of the unsafe chain are requested from peers. False: the engine gets the block above the gap and closes
+   * it.
+   */
   reqResp: boolean
-  /** L2 blocks that safe and finalized are left behind the tip that was synced to, for derivation to go over. */
+  /** After the sync, safe and finalized stay this many L2 blocks behind the tip, for derivation to process. */
   offsetBlocks: number
-  /** The engine may sync again although it has a finalized block (reth, erigon). */
+  /** The engine may sync again even if it has a finalized block (reth, erigon). */
   resyncs: boolean
 }
 
@@ -26,23 +29,28 @@ export const CONSENSUS_LAYER_SYNC: SyncOptions = {
   resyncs: false,
 }
 
-/** What the safe-head database knows, for going on from where derivation had come. */
+/** The part of the safe-head database that tells where derivation had been. */
 export interface SafeHeadHistory {
-  /** The last safe head that was recorded. */
+  /** The last recorded safe head. */
   tip(): Promise<BlockId | undefined>
-  /** The safe head of the first entry that reached `l2Number`; undefined when none did, or all entries are above. */
+  /**
+   * The safe head of the first entry at or above `l2Number`; undefined if there is none, or if all entries are above.
+   */
   firstReaching(l2Number: number): Promise<BlockId | undefined>
-  /** Forgets what was recorded from this safe head on. */
+  /** Removes the entries from this safe head on. */
   truncate(safe: L2BlockRef): Promise<void>
   clear(): Promise<void>
 }
 
-/** The order in which op-node goes through them; `off` with consensus-layer sync. */
+/** The stages in op-node's order; `off` with consensus-layer sync. */
 type Stage = 'off' | 'waiting' | 'started' | 'finishing' | 'done'
 
 type SyncEngine = Pick<Engine, 'blockRefByLabel' | 'blockRefByHash' | 'blockRefByNumber'>
 
-/** The engine's first sync by its own network: when it begins and ends, what it allows, and where derivation starts after it. */
+/**
+ * The engine's first sync over its own network: when it begins and ends, what is allowed meanwhile, and where
+ * derivation starts afterwards.
+ */
 export class ElSync {
   private readonly modules: { engine: SyncEngine; history?: SafeHeadHistory | undefined; clock: Clock; logger: Logger }
   private readonly config: RollupConfig
@@ -57,39 +65,41 @@ export class ElSync {
     this.stage = options.mode === 'execution-layer' ? 'waiting' : 'off'
   }
 
-  /** Until then nothing is derived, and the engine is told of no finalized block. */
+  /** True until the first sync has ended. Nothing is derived, and the engine gets no finalized block. */
   get isInitial(): boolean {
     return this.stage === 'waiting' || this.stage === 'started' || this.stage === 'finishing'
   }
 
-  /** The engine has the block that it synced to; its safe and finalized head are still to be told. */
+  /** The engine has the block that it synced to. Its safe and finalized heads are not set yet. */
   get isFinishing(): boolean {
     return this.stage === 'finishing'
   }
 
-  /** Blocks are given to the engine as they come, without regard to gaps. */
+  /** True if blocks are sent to the engine as they arrive, even with gaps. */
   get takesAnyBlock(): boolean {
     return this.options.mode === 'execution-layer' && (this.isInitial || !this.options.reqResp)
   }
 
-  /** Whether the engine closes gaps, rather than peers of this node. */
+  /** True if the engine closes gaps, rather than this node's peers. */
   get closesGaps(): boolean {
     return !this.options.reqResp
   }
 
-  /** Before the first block is given to the engine. False: there is nothing to sync, and derivation may begin. */
+  /**
+   * Called before the first block is sent to the engine. Returns false if no sync is needed and derivation may begin.
+   */
   async begin(): Promise<boolean> {
     if (this.stage !== 'waiting') return true
     const { engine, clock, logger } = this.modules
     const finalized = await engine.blockRefByLabel('finalized')
     if (finalized !== undefined && finalized.hash !== this.config.genesis.l2.hash && !this.options.resyncs) {
       this.stage = 'done'
-      logger.info('Engine has a finalized block: it needs no sync of its own', { finalized: finalized.number })
+      logger.info('Engine has a finalized block: skipping execution-layer sync', { finalized: finalized.number })
       return false
     }
     this.stage = 'started'
     this.startedAtMs = clock.now()
-    logger.info('Engine starts to sync by its own network')
+    logger.info('Engine starts to sync over its own network')
     return true
   }
 
@@ -120,8 +130,9 @@ export class ElSync {
   }
 
   /**
-   * Safe and finalized head with the synced block `tip`: where the safe-head database knows that derivation had come,
-   * else the offset behind the tip, but not below what the engine calls safe and finalized.
+   * Safe and finalized head for the synced block `tip`. If the safe-head database knows where derivation was, it
+   * decides. Otherwise the heads are the offset behind the tip, but not below the engine's own safe and finalized
+   * heads.
    */
   async headsAfter(tip: L2BlockRef): Promise<{ safe: L2BlockRef; finalized: L2BlockRef }> {
     const { engine } = this.modules
@@ -133,13 +144,13 @@ export class ElSync {
       }
       const recorded = await this.recordedHead(offset)
       if (recorded !== undefined) {
-        // Finalized follows no further than it is known to be.
+        // The finalized head stays where it is known to be.
         const finalized = present.finalized ?? (await engine.blockRefByHash(this.config.genesis.l2.hash))
         return { safe: recorded, finalized: lower(recorded, finalized) }
       }
       return { safe: higher(offset, present.safe), finalized: higher(offset, present.finalized) }
     } catch (cause) {
-      throw new EngineError('engine-call', 'cannot find the safe head after the sync of the engine', {
+      throw new EngineError('engine-call', "cannot find the safe head after the engine's sync", {
         cause,
         severity: 'temporary',
       })
@@ -155,11 +166,11 @@ export class ElSync {
     const reaching = await history.firstReaching(offset.number)
     const anchor = reaching === undefined ? undefined : await engine.blockRefByHash(reaching.hash)
     if (anchor === undefined) {
-      logger.warn('Safe-head database is of another chain: cleared', { tip: tip.hash, number: tip.number })
+      logger.warn('Safe-head database belongs to another chain: clearing it', { tip: tip.hash, number: tip.number })
       await history.clear()
       return undefined
     }
-    logger.warn('Tip of the safe-head database is not on the synced chain: going back', {
+    logger.warn('Tip of the safe-head database is not on the synced chain: truncating it', {
       tip: tip.number,
       safe: anchor.number,
     })

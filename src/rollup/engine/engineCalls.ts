@@ -13,22 +13,22 @@ import type { ElSync } from './elSync.ts'
 import { EngineError, forkchoiceError } from './engineErrors.ts'
 import type { Engine, EngineHeads, ForkchoiceState, PayloadStatus } from './types.ts'
 
-/** Built by the engine itself, a child of its head that came in, or a block whose parent it may not have. */
+/** `own`: built by the engine. `child`: a received child of the head. `distant`: its parent may be missing. */
 export type BlockKind = 'own' | 'child' | 'distant'
 
-/** As it came from the engine. */
+/** A block in the form that the engine returned. */
 export interface BuiltBlock {
   envelope: PayloadEnvelope
   block: L2BlockRef
 }
 
-/** Calls of the Engine API with what their answers mean; remembers which heads the engine took last. */
+/** Engine API calls with an interpretation of their results. Tracks the heads that the engine accepted last. */
 export class EngineCalls {
   private readonly engine: Engine
   private readonly elSync: ElSync
   private readonly config: RollupConfig
   private readonly logger: Logger
-  /** Forkchoice state that the engine accepted last. */
+  /** The forkchoice state that the engine accepted last. */
   private accepted: string | undefined
 
   constructor(modules: { engine: Engine; elSync: ElSync; logger: Logger }, config: RollupConfig) {
@@ -38,22 +38,22 @@ export class EngineCalls {
     this.config = config
   }
 
-  /** Whether these heads are what the engine heard last. */
+  /** Whether the engine already has these heads. */
   knows(heads: EngineHeads): boolean {
     return keyOf(this.stateOf(heads)) === this.accepted
   }
 
-  /** Nothing is known of what the engine's heads are: it may have been restarted. */
+  /** Drops the known state, because the engine may have been restarted. */
   forget(): void {
     this.accepted = undefined
   }
 
-  /** False when the engine finds the block invalid. */
+  /** Returns false if the block is invalid. */
   async executePayload(envelope: PayloadEnvelope, kind: BlockKind): Promise<boolean> {
     const { blockHash: block, blockNumber: number, transactions } = envelope.payload
     const problem = checkTransactionOrder(transactions)
     if (problem !== undefined) {
-      this.logger.warn('Refused block', { block, number, problem })
+      this.logger.warn('Rejected block', { block, number, problem })
       return false
     }
     return this.isTaken(await inserting(this.engine.newPayload(envelope)), envelope, kind)
@@ -62,11 +62,11 @@ export class EngineCalls {
   private async isTaken(status: PayloadStatus, { payload }: PayloadEnvelope, kind: BlockKind): Promise<boolean> {
     const { blockHash: block, blockNumber: number, parentHash } = payload
     if (status.status === 'INVALID' || status.status === 'INVALID_BLOCK_HASH') {
-      this.logger.warn('Engine refuses block', { block, number, problem: status.validationError ?? status.status })
+      this.logger.warn('Engine rejects block', { block, number, problem: status.validationError ?? status.status })
       return false
     }
     if (kind === 'own' ? status.status === 'VALID' : this.elSync.acceptsPayload(status.status)) return true
-    // The forkchoice update that follows makes an engine with a network of its own fetch what is missing.
+    // The following forkchoice update makes the engine fetch the missing blocks over its own network.
     if (kind === 'distant' && (status.status === 'SYNCING' || status.status === 'ACCEPTED')) return true
     if (kind !== 'distant') await this.checkHas({ hash: parentHash, number: number - 1 })
     throw new EngineError('engine-syncing', `engine answers ${status.status} to block ${number}`, {
@@ -88,21 +88,21 @@ export class EngineCalls {
     }
   }
 
-  /** The finished block of a job, which the engine does not have before it is given it. */
+  /** The finished block of a job. It is not part of the engine's chain until it is inserted. */
   async finishBlock(job: BuildJob): Promise<BuiltBlock> {
     const envelope = await fetchBlock(this.engine, job)
     return { envelope, block: payloadToL2BlockRef(envelope.payload, this.config) }
   }
 
-  /** Throws `invalid-payload` when the engine refuses what it built. */
+  /** Throws `invalid-payload` if the engine rejects its own block. */
   async insert({ envelope, block }: BuiltBlock): Promise<void> {
     if (await this.executePayload(envelope, 'own')) return
-    throw new EngineError('invalid-payload', `engine refuses the block ${block.hash} that it built`)
+    throw new EngineError('invalid-payload', `engine rejects the block ${block.hash} that it built`)
   }
 
   /**
-   * Tells the engine of these heads. One that it does not take as they are asks for `otherwise`: a reset, where they are
-   * heads of ours that it should know.
+   * Sends the heads to the engine. If the engine does not accept them, the error has the severity `otherwise`: `reset`
+   * for our own heads, which the engine should know.
    */
   async sendForkchoice(heads: EngineHeads, otherwise: 'reset' | 'temporary' = 'reset'): Promise<void> {
     const state = this.stateOf(heads)
@@ -124,20 +124,20 @@ export class EngineCalls {
   }
 
   /**
-   * An engine that says SYNCING to a child of a head of ours is busy, or has lost that head in a restart. Only then are
-   * the heads to be looked up again: a reset would not help an engine that is busy.
+   * An engine that returns SYNCING for a child of our head is either busy, or has lost that head in a restart. Only in
+   * the second case must the heads be found again: a reset does not help a busy engine.
    */
   async checkHas(head: BlockId): Promise<void> {
     const found = await this.blockByNumber(head.number)
     if (found?.hash === head.hash) return
     throw new EngineError(
       'engine-state',
-      `engine has lost block ${head.number} (${head.hash}), on which the next one is to stand`,
+      `engine has lost block ${head.number} (${head.hash}), the parent of the next block`,
       { severity: 'reset', details: { found: found?.hash ?? 'none' } },
     )
   }
 
-  /** A block of the engine's chain; undefined when there is none of this number. */
+  /** A block of the engine's chain; undefined if the number does not exist. */
   async blockByNumber(number: number): Promise<L2BlockRef | undefined> {
     try {
       return await this.engine.blockRefByNumber(number)
@@ -146,7 +146,9 @@ export class EngineCalls {
     }
   }
 
-  /** During its first sync the engine is told of no finalized block: it may be below what it is about to download. */
+  /**
+   * During its first sync the engine gets no finalized block, because that block may be below the blocks to download.
+   */
   private stateOf(heads: EngineHeads): ForkchoiceState {
     return {
       headBlockHash: heads.unsafe.hash,

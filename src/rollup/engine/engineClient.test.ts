@@ -10,7 +10,7 @@ import { fakeGenesis } from './testUtils/fakeEngine.ts'
 
 const SECRET = new Uint8Array(32).fill(7)
 const HASH = `0x${'ab'.repeat(32)}` as const
-/** Canyon from 100, Ecotone from 200, Isthmus from 300, Karst from 400. */
+/** Canyon since 100, Ecotone since 200, Isthmus since 300, Karst since 400. */
 const CONFIG: RollupConfig = {
   genesis: {
     l1: { hash: HASH, number: 0 },

@@ -28,18 +28,20 @@ import type {
 
 export interface EngineClient extends Engine {
   payloadByHash(hash: Hex): Promise<PayloadEnvelope | undefined>
-  /** SystemConfig as the block left it. Rejects when the engine neither has the block nor has built it. */
+  /** The SystemConfig after the block. Rejects if the engine neither has nor has built the block. */
   systemConfigByL2Hash(hash: Hex): Promise<SystemConfig>
-  /** eth_getProof, not yet verified. */
+  /** eth_getProof, not verified. */
   proof(address: Hex, slots: readonly Hex[], blockHash: Hex): Promise<AccountProof>
   chainId(): Promise<bigint>
-  /** eth_syncing: how far the engine's own sync has come; undefined where it runs none. */
+  /** eth_syncing: the progress of the engine's own sync; undefined if it is not syncing. */
   ownSync(): Promise<OwnSync | undefined>
-  /** Has blocks that the engine builds refund gas from Lagoon on, or not; false where the engine has no such method. */
+  /**
+   * Sets whether blocks that the engine builds refund gas since Lagoon. Returns false if the engine has no such method.
+   */
   setSdmOptIn(optIn: boolean): Promise<boolean>
 }
 
-/** Block numbers, as the engine counts them: what it has of the chain, and what it knows there is. */
+/** Block numbers reported by the engine: the last block that it has, and the highest known block. */
 export interface OwnSync {
   current: number
   highest: number
@@ -48,11 +50,11 @@ export interface OwnSync {
 export interface EngineClientOptions {
   /** op-node's `l2.engine-rpc-timeout`. */
   timeoutMs?: number
-  /** Is told of each cache, for metrics. */
+  /** Called with each cache, for metrics. */
   watchCache?: CacheWatch
 }
 
-/** Blocks kept in memory: what was just inserted is read again when its batch arrives from L1. */
+/** Number of cached blocks: a recently inserted block is read again when its batch arrives from L1. */
 const CACHED_BLOCKS = 512
 const DEFAULT_TIMEOUT_MS = 10_000
 
@@ -91,7 +93,7 @@ export function createEngineClient(
       const block = await request(method, [param, true])
       return block === null || block === undefined ? undefined : remember(payloadFromRpcBlock(block, isIsthmus))
     } catch (error) {
-      // geth answers so for a label that is not set yet, for example `finalized` on a new chain.
+      // geth returns this error for a label that is not set, for example `finalized` on a new chain.
       if (error instanceof JsonRpcError && /not found|unknown block/i.test(error.message)) return undefined
       throw error
     }
@@ -186,13 +188,15 @@ export function createEngineClient(
     },
   }
 
-  /** Karst is of Osaka's time: its engines take V5 only, whose answer differs in nothing that is read here. newPayload stays at V4. */
+  /**
+   * Engines with Karst (Osaka) accept only getPayloadV5. Its result has the same fields for us. newPayload stays at V4.
+   */
   function getPayloadMethod(timestamp: number): string {
     const isKarst = isForkActive(config, 'karst', timestamp)
     return `engine_getPayloadV${isKarst ? 5 : isIsthmus(timestamp) ? 4 : isEcotone(timestamp) ? 3 : 2}`
   }
 
-  /** V3 also when no attributes are sent (facts of op-node's engine client); else by the attributes' timestamp. */
+  /** V3 also without attributes, as in op-node's engine client; else by the attributes' timestamp. */
   function forkchoiceMethod(attributes: PayloadAttributes | undefined): string {
     const isV3 = attributes === undefined || isEcotone(attributes.timestamp)
     return `engine_forkchoiceUpdatedV${isV3 ? 3 : isForkActive(config, 'canyon', attributes.timestamp) ? 2 : 1}`

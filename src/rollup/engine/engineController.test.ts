@@ -8,7 +8,7 @@ import { attributesOn, refOf, TEST_L1, testEngineConfig } from './testUtils/test
 import type { DerivedAttributes, PayloadStatus } from './types.ts'
 
 const GENESIS = fakeGenesis(1000, 30_000_000n)
-/** Granite: spans become safe as a whole, and an invalid block drops its batch. */
+/** Granite: a span becomes safe as a whole, and an invalid block drops its batch. */
 const CONFIG = testEngineConfig(GENESIS)
 const BAD = Uint8Array.of(2, 77)
 
@@ -32,7 +32,7 @@ function derived(
   return { attributes: attributes(parent, extra), parent, derivedFrom: { ...TEST_L1, timestamp: l1Time }, isLastInSpan }
 }
 
-/** Unsafe blocks on the head, each with one transaction that names its number. */
+/** Inserts unsafe blocks on the head, each with one transaction that contains its number. */
 async function insertUnsafe(count: number): Promise<L2BlockRef[]> {
   const refs: L2BlockRef[] = []
   for (let index = 0; index < count; index++) {
@@ -188,7 +188,7 @@ describe('forkchoice', () => {
     engine.calls.length = 0
     await controller.updateForkchoice()
     expect(engine.calls).toEqual([])
-    // The same transactions: the unsafe blocks become safe as they are.
+    // With the same transactions, the unsafe blocks become safe unchanged.
     await controller.processAttributes(derived(controller.heads.pendingSafe, { extra: [Uint8Array.of(2, 1)] }))
     expect(engine.calls).toEqual([])
     await controller.updateForkchoice()

@@ -20,25 +20,27 @@ import { findMismatch } from './matchAttributes.ts'
 import type { DerivedAttributes, Engine, EngineHeads } from './types.ts'
 import { UnsafeBlocks } from './unsafeBlocks.ts'
 
-/** What moved a head: a block that came in, L1 data, the sequencer's own block, or heads found anew. */
+/** What moved a head: a received block, L1 data, the sequencer's own block, or a reset. */
 export type HeadsMovedBy = 'payload' | 'derivation' | 'sequencer' | 'reset'
 
 type HeadsListener = (heads: EngineHeads, movedBy: HeadsMovedBy) => void
 
-/** `unconnected`: the block's parent is not the unsafe head. `skipped`: the engine needs no block that stands alone. */
+/**
+ * `unconnected`: the block's parent is not the unsafe head. `skipped`: the engine does not need a block above a gap.
+ */
 export type InsertOutcome = 'inserted' | 'unconnected' | 'skipped' | 'invalid'
 
 export interface EngineControllerModules {
   engine: Engine
-  /** For going on where derivation had come, after a sync of the engine's own. */
+  /** Used after the engine's own sync, to continue where derivation was. */
   history?: SafeHeadHistory | undefined
   clock?: Clock
   logger: Logger
 }
 
 /**
- * The only place that moves a head. Operations that change the engine run one after the other; each leaves heads and
- * engine in agreement or throws an EngineError whose severity says how to go on.
+ * The only place that moves a head. Operations that change the engine run one after the other. Each operation leaves
+ * heads and engine in agreement, or throws an EngineError whose severity says how to continue.
  */
 export class EngineController {
   private readonly engine: Engine
@@ -72,43 +74,43 @@ export class EngineController {
     this.followedChain = new FollowedChain(parts)
   }
 
-  /** False until the first reset has set the heads, and after a reset that failed. */
+  /** False until the first reset has set the heads, and after a failed reset. */
   get ready(): boolean {
     return this.isReady
   }
 
-  /** The engine's first sync by its own network is not over: nothing is derived, and `ready` is false. */
+  /** True during the engine's first sync over its own network. Nothing is derived, and `ready` is false. */
   get syncing(): boolean {
     return this.elSync.isInitial
   }
 
-  /** Blocks are to be given to the engine as they come, by `insertDirectly`. */
+  /** True if blocks must be sent to the engine as they arrive, by `insertDirectly`. */
   get takesAnyBlock(): boolean {
     return this.elSync.takesAnyBlock
   }
 
-  /** A gap of the unsafe chain is closed by the engine, which is given the block above it by `insertDirectly`. */
+  /** True if the engine closes gaps of the unsafe chain: it gets the block above a gap by `insertDirectly`. */
   get closesGaps(): boolean {
     return this.elSync.closesGaps
   }
 
-  /** Peers may still send blocks of a chain that the followed node has replaced. */
+  /** True if peers may still send blocks of a chain that the followed node has replaced. */
   get hasLeftChain(): boolean {
     return this.followedChain.hasLeftChain
   }
 
-  /** Zero references before the first reset; during a sync of the engine's own, `unsafe` is its target. */
+  /** Zero references before the first reset. During the engine's own sync, `unsafe` is its target. */
   get heads(): EngineHeads {
     return this.current
   }
 
-  /** Calls back after every change of a head. */
+  /** Calls the listener after every change of a head. */
   subscribe(listener: HeadsListener): () => void {
     this.listeners.add(listener)
     return () => this.listeners.delete(listener)
   }
 
-  /** Puts the engine and the heads where `find` says that derivation starts; nothing else runs meanwhile. */
+  /** Sets the engine and the heads to the result of `find`. No other operation runs meanwhile. */
   reset(find: () => Promise<Pick<EngineHeads, 'unsafe' | 'safe' | 'finalized'>>): Promise<EngineHeads> {
     return this.lock.run(async () => {
       this.isReady = false
@@ -123,7 +125,7 @@ export class EngineController {
     })
   }
 
-  /** Inserts a block that extends the unsafe chain. Throws when the engine cannot take it now. */
+  /** Inserts a block that extends the unsafe chain. Throws if the engine cannot accept it now. */
   insertUnsafePayload(envelope: PayloadEnvelope): Promise<InsertOutcome> {
     return this.lock.run(async () => {
       this.checkReady()
@@ -138,7 +140,7 @@ export class EngineController {
       try {
         await this.calls.sendForkchoice({ ...this.current, unsafe: block }, 'temporary')
       } catch (error) {
-        // An engine that closes gaps takes blocks without knowing their parent, and says only now that it lost it.
+        // An engine that closes gaps accepts a block without its parent, and reports only now that it lost the parent.
         if (error instanceof EngineError && error.code === 'engine-syncing')
           await this.calls.checkHas(this.current.unsafe)
         throw error
@@ -150,8 +152,8 @@ export class EngineController {
   }
 
   /**
-   * Gives the engine a block above its unsafe head, whatever is between: the engine syncs towards it. With
-   * execution-layer sync this begins and ends the engine's first sync, after which heads are to be found by a reset.
+   * Sends the engine a block above its unsafe head, even with a gap: the engine syncs to it. With execution-layer sync
+   * this begins and ends the engine's first sync. Afterwards the heads must be found by a reset.
    */
   insertDirectly(envelope: PayloadEnvelope): Promise<InsertOutcome> {
     return this.lock.run(async () => {
@@ -166,7 +168,8 @@ export class EngineController {
         return this.refuseBlock(error, envelope)
       }
       await this.calls.sendForkchoice({ ...this.current, unsafe: block }, 'temporary')
-      // The answer to either call may say that the engine has come to the block: only now are its numbers those of its chain.
+      // Either answer may report that the engine has reached the block. Only then do the block numbers belong to its
+      // chain.
       if (this.elSync.isFinishing) await this.finishSync(block)
       else this.move({ unsafe: block }, 'payload')
       return 'inserted'
@@ -204,7 +207,7 @@ export class EngineController {
     })
   }
 
-  /** Tells the engine where the heads are, if anything changed since it last heard. */
+  /** Sends the heads to the engine if they have changed since the last call. */
   updateForkchoice(): Promise<void> {
     return this.lock.run(async () => {
       if (!this.isReady || this.calls.knows(this.current)) return
@@ -212,7 +215,7 @@ export class EngineController {
     })
   }
 
-  /** Takes over what another node derived; `prepare` is for blocks that stand in for invalid ones. */
+  /** Adopts the heads that another node derived. `prepare` gives attributes of blocks that replace invalid blocks. */
   follow(heads: FollowedHeads, prepare?: PrepareDeposits): Promise<void> {
     return this.lock.run(async () => {
       this.checkReady()
@@ -220,11 +223,11 @@ export class EngineController {
     })
   }
 
-  /** Finalized may neither rewind nor pass safe: such a call is logged and has no effect. */
+  /** Finalized may neither go back nor pass safe: such a call is logged and ignored. */
   setFinalized(block: L2BlockRef): void {
     const { finalized, safe } = this.current
     if (block.number < finalized.number || block.number > safe.number) {
-      this.logger.error('Ignored finalized block outside of the safe chain', {
+      this.logger.error('Ignoring a finalized block outside of the safe chain', {
         block: block.number,
         finalized: finalized.number,
         safe: safe.number,
@@ -234,7 +237,7 @@ export class EngineController {
     if (block.hash !== finalized.hash) this.move({ finalized: block }, 'derivation')
   }
 
-  /** Starts a block of the sequencer's own on the unsafe head. */
+  /** Starts a block of the sequencer on the unsafe head. */
   startBuild(parent: L2BlockRef, attributes: PayloadAttributes): Promise<BuildJob> {
     return this.lock.run(async () => {
       this.checkReady()
@@ -244,19 +247,19 @@ export class EngineController {
     })
   }
 
-  /** Ends the building: the block is complete, but not yet part of the chain. */
+  /** Ends the building. The block is complete, but not yet part of the chain. */
   sealBuild(job: BuildJob): Promise<PayloadEnvelope> {
     return fetchBlock(this.engine, job)
   }
 
-  /** Makes a sealed block the unsafe head. Throws `stale-parent` when another block became head meanwhile. */
+  /** Makes a sealed block the unsafe head. Throws `stale-parent` if another block became the head in the meantime. */
   insertSealed(envelope: PayloadEnvelope): Promise<L2BlockRef> {
     return this.lock.run(async () => {
       this.checkReady()
       this.checkParent(envelope.payload.parentHash)
       const block = payloadToL2BlockRef(envelope.payload, this.config)
       const valid = await this.calls.executePayload(envelope, 'own')
-      if (!valid) throw new EngineError('invalid-payload', `engine refuses the block ${block.hash} that it built`)
+      if (!valid) throw new EngineError('invalid-payload', `engine rejects the block ${block.hash} that it built`)
       await this.calls.sendForkchoice({ ...this.current, unsafe: block })
       this.unsafeBlocks.add(envelope)
       this.move({ unsafe: block }, 'sequencer')
@@ -264,7 +267,7 @@ export class EngineController {
     })
   }
 
-  /** True when blocks may be given to the engine for a sync; the first one begins it. */
+  /** Returns true if blocks may be sent to the engine for a sync. The first block begins the sync. */
   private async beginSync(): Promise<boolean> {
     let goesOn: boolean
     try {
@@ -272,7 +275,7 @@ export class EngineController {
     } catch (cause) {
       throw new EngineError('engine-call', 'reading the finalized block failed', { cause, severity: 'temporary' })
     }
-    // Derivation waits for the end of the sync, and is told by a move of the heads.
+    // Derivation waits for the end of the sync. A move of the heads notifies it.
     if (!goesOn) this.move({}, 'reset')
     return goesOn
   }
@@ -284,11 +287,14 @@ export class EngineController {
     this.move({ unsafe, safe, pendingSafe: safe, finalized }, 'payload')
   }
 
-  /** Kept, it would be tried again and again, and the sequencer's other block of this height never. */
+  /**
+   * Drops an unusable block. Otherwise it would be tried again and again, and would block the sequencer's other block
+   * of this height.
+   */
   private refuseBlock(error: unknown, { payload }: PayloadEnvelope): 'invalid' {
     if (!isAboutBlock(error)) throw error
     const { blockHash, blockNumber } = payload
-    this.logger.warn('Refused block', { block: blockHash, number: blockNumber, problem: describeError(error) })
+    this.logger.warn('Rejected block', { block: blockHash, number: blockNumber, problem: describeError(error) })
     return 'invalid'
   }
 
@@ -309,7 +315,7 @@ export class EngineController {
 
   private checkParent(parentHash: string): void {
     if (parentHash !== this.current.unsafe.hash) {
-      throw new EngineError('stale-parent', `unsafe head is ${this.current.unsafe.hash} and no longer ${parentHash}`, {
+      throw new EngineError('stale-parent', `unsafe head is now ${this.current.unsafe.hash}, no longer ${parentHash}`, {
         severity: 'temporary',
       })
     }
@@ -319,7 +325,7 @@ export class EngineController {
     const previous = this.current.unsafe
     this.current = { ...this.current, ...changes }
     const { unsafe } = this.current
-    // What was read of the unsafe chain holds as long as blocks are only added to it.
+    // The cached blocks of the unsafe chain stay valid while blocks are only appended.
     if (unsafe.hash !== previous.hash && unsafe.parentHash !== previous.hash) this.unsafeBlocks.clear()
     for (const listener of this.listeners) listener(this.current, movedBy)
   }

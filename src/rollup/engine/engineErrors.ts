@@ -2,10 +2,15 @@ import { JsonRpcError, RPC_INVALID_PARAMS } from '../../jsonRpc/types.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
 
 /**
- * `engine-not-ready`: no reset has set the heads yet. `engine-state`: the engine refuses or does not know the heads
- * (reset). `engine-call`: it could not be asked or did not answer as specified (temporary). `engine-syncing`: it is busy
- * with a sync of its own (temporary). `invalid-payload`: it refuses the attributes or the block. `stale-parent`: the
- * head moved while a block was built. `payload-expired`: a block being built is gone.
+ * The codes of EngineError.
+ *
+ * - `engine-not-ready`: no reset has set the heads yet.
+ * - `engine-state` (reset): the engine rejects or does not know the heads.
+ * - `engine-call` (temporary): the call failed, or the result violates the specification.
+ * - `engine-syncing` (temporary): the engine is busy with its own sync.
+ * - `invalid-payload`: the engine rejects the attributes or the block.
+ * - `stale-parent`: the head moved while a block was built.
+ * - `payload-expired`: the engine lost a block that it was building.
  */
 export type EngineErrorCode =
   | 'engine-not-ready'
@@ -24,10 +29,13 @@ export class EngineError extends DeviumError<EngineErrorCode> {
 export const INVALID_FORKCHOICE_STATE = -38002
 export const INVALID_PAYLOAD_ATTRIBUTES = -38003
 
-/** Without attributes: only "invalid forkchoice state" says that our heads are wrong; all else may pass. */
+/**
+ * For an update without attributes. Only "invalid forkchoice state" means that our heads are wrong; other errors are
+ * temporary.
+ */
 export function forkchoiceError(error: unknown): EngineError {
   if (error instanceof JsonRpcError && error.rpcCode === INVALID_FORKCHOICE_STATE) {
-    return new EngineError('engine-state', 'engine does not accept the forkchoice state', {
+    return new EngineError('engine-state', 'engine rejects the forkchoice state', {
       cause: error,
       severity: 'reset',
     })
@@ -35,14 +43,17 @@ export function forkchoiceError(error: unknown): EngineError {
   return new EngineError('engine-call', 'forkchoice update failed', { cause: error, severity: 'temporary' })
 }
 
-/** With attributes: their refusal concerns the batch, other codes of the engine's range the heads. */
+/**
+ * For an update with attributes. Rejected attributes concern the batch. Other codes of the engine's range concern the
+ * heads.
+ */
 export function buildStartError(error: unknown): EngineError {
   if (error instanceof JsonRpcError) {
     if (error.rpcCode === INVALID_PAYLOAD_ATTRIBUTES) {
-      return new EngineError('invalid-payload', 'engine refuses the payload attributes', { cause: error })
+      return new EngineError('invalid-payload', 'engine rejects the payload attributes', { cause: error })
     }
     if (error.rpcCode <= -38000 && error.rpcCode >= -38099) {
-      return new EngineError('engine-state', 'engine does not accept the block to build on', {
+      return new EngineError('engine-state', 'engine rejects the block to build on', {
         cause: error,
         severity: 'reset',
       })
@@ -51,7 +62,10 @@ export function buildStartError(error: unknown): EngineError {
   return new EngineError('engine-call', 'starting a block failed', { cause: error, severity: 'temporary' })
 }
 
-/** A block of the network's that will never be taken: its L1 info cannot be read, or it lacks what its time asks for. */
+/**
+ * Whether the error means that a received block is permanently invalid: its L1 info is unreadable, or a required field
+ * is missing.
+ */
 export function isAboutBlock(error: unknown): boolean {
   if (error instanceof DecodeError) return true
   const cause = error instanceof EngineError ? error.cause : undefined

@@ -14,7 +14,7 @@ function hash(kind: string, number: number): Hex {
   return `0x${Buffer.from(`${kind}${number}`).toString('hex').padStart(64, '0')}`
 }
 
-/** L1 from 0 to `head`; from `forkAt` on its blocks are others than those that L2 was built on. */
+/** L1 from 0 to `head`. From `forkAt` on, its blocks differ from those that L2 was built on. */
 function l1Chain(head: number, forkAt = Number.POSITIVE_INFINITY) {
   const name = (number: number) => (number >= forkAt ? 'fork' : 'one')
   const at = (number: number): L1BlockRef | undefined =>
@@ -30,7 +30,7 @@ function l1Chain(head: number, forkAt = Number.POSITIVE_INFINITY) {
   }
 }
 
-/** L2 blocks 0 to `head`, two to an origin, all built on chain "one". */
+/** L2 blocks 0 to `head`, two for each origin, all built on chain "one". */
 function l2Chain(head: number, labels: Partial<Record<L2BlockLabel, number>> = {}) {
   const at = (number: number): L2BlockRef => ({
     hash: hash('L2', number),
@@ -109,7 +109,7 @@ describe('findStartHeads', () => {
       l2: l2Chain(40, { safe: 38, finalized: 2 }),
       l1: l1Chain(20),
       window: 5,
-      // Origin 20 is the highest; 14 is the first below its window, and block 27 the last before that epoch.
+      // Origin 20 is the highest. Origin 14 is the first below its window, and block 27 is the last before that epoch.
       expected: { unsafe: 40, safe: 27, finalized: 2 },
     },
     {

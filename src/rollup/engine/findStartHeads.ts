@@ -6,9 +6,13 @@ import { createStartWalk, type L1Lookup } from './startWalk.ts'
 import type { Engine, EngineHeads } from './types.ts'
 
 /**
- * `l2-chain` (critical): the engine's chain is not this rollup's. The others pass by themselves or by an operator's
- * hand, and are tried again: `l1-chain`: L1 is not the one that the rollup stands on; `l2-walk`: a block on the way is
- * not there; `finalized-reorg`: the engine's chain lacks the block that it calls finalized; `reorg-too-deep`.
+ * `l2-chain` is critical: the engine has another chain. The other codes may resolve by themselves or by the operator,
+ * so the search is repeated.
+ *
+ * - `l1-chain`: L1 is not the L1 of this rollup.
+ * - `l2-walk`: a block on the way back is missing.
+ * - `finalized-reorg`: the engine's chain does not contain its finalized block.
+ * - `reorg-too-deep`: the L1 reorg reaches back too far.
  */
 export class StartHeadsError extends DeviumError<
   'l1-chain' | 'l2-chain' | 'l2-walk' | 'finalized-reorg' | 'reorg-too-deep'
@@ -16,9 +20,9 @@ export class StartHeadsError extends DeviumError<
   override readonly name = 'StartHeadsError'
 }
 
-/** Sequencing windows that an L1 reorg may reach back before it is taken for a fault (op-node: MaxReorgSeqWindows). */
+/** Sequencing windows that an L1 reorg may reach back before it counts as a fault (op-node: MaxReorgSeqWindows). */
 export const DEFAULT_MAX_REORG_WINDOWS = 5
-/** Windows after which an engine without safe and finalized labels is taken as recovered (op-node: RecoverMinSeqWindows). */
+/** Windows after which an engine without safe and finalized labels counts as synced (op-node: RecoverMinSeqWindows). */
 const RECOVER_MIN_SEQ_WINDOWS = 14
 
 export type StartHeads = Pick<EngineHeads, 'unsafe' | 'safe' | 'finalized'>
@@ -28,17 +32,19 @@ export interface StartHeadsOptions {
   signal?: AbortSignal
   /** Sequencing windows that an L1 reorg may reach back. */
   maxReorgWindows?: number
-  /** L2 blocks that a recovered engine's safe and finalized head stay behind its tip (`syncmode.offset-el-safe`). */
+  /** After a sync, safe and finalized stay this many L2 blocks behind the tip (`syncmode.offset-el-safe`). */
   offsetBlocks?: number
-  /** Believes the blocks between the first one with a canonical origin and the safe head (`l2.skip-sync-start-check`). */
+  /**
+   * Skips the checks between the highest block with a canonical origin and the safe head (`l2.skip-sync-start-check`).
+   */
   skipCheck?: boolean
 }
 
 /**
- * Heads from which derivation may start again (specs: derivation, "Finding the sync starting point"): the unsafe chain
- * is kept as far as its L1 origins are canonical or not yet seen, and safe goes back a sequencing window from there,
- * because L1 data of that window may still decide about the blocks after it. A block that does not follow from its
- * parent is given up with all above it: derivation puts another one in its place.
+ * Finds the heads from which derivation can start (specs: derivation, "Finding the sync starting point"). Unsafe: the
+ * chain is kept as far as its L1 origins are canonical or not yet known. Safe: a sequencing window below, because L1
+ * data of that window may still change later blocks.
+ * A block that does not follow from its parent is dropped with all blocks above it. Derivation replaces it.
  */
 export async function findStartHeads(
   modules: { engine: StartEngine; l1: L1Lookup; clock: Clock; logger: Logger },
@@ -50,11 +56,11 @@ export async function findStartHeads(
   const maxReorgWindows = options.maxReorgWindows ?? DEFAULT_MAX_REORG_WINDOWS
   const heads = await readHeads(engine, config)
   if (isRecovered(heads, config)) {
-    logger.warn('Engine has a chain but no safe and finalized block: taken as synced', { unsafe: heads.unsafe.number })
+    logger.warn('Engine has a chain but no safe and finalized block: treating it as synced', { unsafe: heads.unsafe.number })
     return behindTip(engine, heads.unsafe, config, options.offsetBlocks ?? 0)
   }
   if (heads.unsafe.number < Math.max(heads.safe.number, heads.finalized.number)) {
-    logger.error('Engine has lost blocks that were safe: going on from its tip', {
+    logger.error('Engine has lost safe blocks: continuing from its tip', {
       unsafe: heads.unsafe.number,
       safe: heads.safe.number,
       finalized: heads.finalized.number,
@@ -76,7 +82,7 @@ export async function findStartHeads(
       throw new StartHeadsError(
         'finalized-reorg',
         `cannot reorg finalized block ${heads.finalized.hash}: the engine's chain has ${block.hash} at ${block.number}; ` +
-          'set its head back to the finalized block (debug_setHead, where it has that) or sync it anew',
+          'set its head back to the finalized block (debug_setHead, if supported) or sync the engine again',
       )
     }
     if (unsafe === undefined) {
@@ -84,14 +90,14 @@ export async function findStartHeads(
       if (block.l1Origin.number + maxReorgWindows * lookback < heads.unsafe.l1Origin.number) {
         throw new StartHeadsError(
           'reorg-too-deep',
-          `reorg is too deep: L1 has none of the origins down to L2 block ${block.number} (${block.hash}), whose origin ` +
+          `reorg is too deep: L1 does not have the origins down to L2 block ${block.number} (${block.hash}), whose origin ` +
             `${block.l1Origin.number} is more than ${maxReorgWindows} sequencing windows below ${heads.unsafe.l1Origin.number}; ` +
             'if this L1 is right, start with a higher --rollup.max-reorg-windows',
         )
       }
     }
     if (l1Block === undefined) {
-      // The origin lies ahead of this L1 node: plausible, so the block may stay.
+      // The origin is ahead of this L1 node. This is plausible, so the block is kept.
       highestCanonical = undefined
     } else if (l1Block.hash === block.l1Origin.hash) {
       highestCanonical ??= block
@@ -111,7 +117,7 @@ export async function findStartHeads(
     ) {
       isReady = true
     }
-    // Only a chain that ends at a non-canonical block has no candidate: then nothing above the safe start is kept.
+    // Without a canonical block above, nothing above the safe start is kept.
     if (block.hash === heads.finalized.hash) return { unsafe: unsafe ?? block, safe: block, finalized: heads.finalized }
     if (options.skipCheck === true && highestCanonical?.hash === block.hash && block.number > heads.safe.number) {
       block = heads.safe
@@ -120,7 +126,7 @@ export async function findStartHeads(
     const parent = await readParent(block)
     const problem = linkProblem(parent, block, l1Block)
     if (problem !== undefined) {
-      logger.warn('L2 block does not follow from its parent: giving it up with all blocks above', {
+      logger.warn('L2 block does not follow from its parent: dropping it and all blocks above', {
         block: block.number,
         hash: block.hash,
         problem,
@@ -133,14 +139,14 @@ export async function findStartHeads(
     if (isReady) return { unsafe: unsafe ?? block, safe: block, finalized: heads.finalized }
   }
 
-  /** The canonical L1 block at the height of the block's origin; undefined when L1 has not come that far. */
+  /** The canonical L1 block at the height of the block's origin; undefined if L1 has not reached it. */
   async function readOrigin(current: L2BlockRef, previous: L1BlockRef | undefined): Promise<L1BlockRef | undefined> {
     if (previous?.parentHash !== current.l1Origin.hash) return walk.canonicalL1Block(current.l1Origin.number)
     const origin = await walk.l1BlockByHash(current.l1Origin)
     if (origin !== undefined) return origin
     throw new StartHeadsError(
       'l2-walk',
-      `L1 does not have block ${current.l1Origin.hash}, parent of one that it had: its chain changes`,
+      `L1 no longer has block ${current.l1Origin.hash}, the parent of a known block: L1 is reorganizing`,
     )
   }
 
@@ -180,7 +186,7 @@ async function readHeads(engine: StartEngine, config: RollupConfig): Promise<Sta
   return { unsafe, safe, finalized }
 }
 
-/** A sync of the engine's own that has ended, without its safe and finalized block having been told. */
+/** Whether the engine's own sync has ended, but its safe and finalized heads were never set. */
 function isRecovered({ unsafe, safe, finalized }: StartHeads, { genesis, seqWindowSize }: RollupConfig): boolean {
   return (
     finalized.hash === genesis.l2.hash &&
@@ -199,7 +205,7 @@ async function behindTip(
   return { unsafe: tip, safe, finalized: safe }
 }
 
-/** The block `offsetBlocks` below the tip, genesis at the lowest. */
+/** The block `offsetBlocks` below the tip, but not below genesis. */
 export async function blockBehindTip(
   engine: Pick<Engine, 'blockRefByNumber'>,
   tip: L2BlockRef,

@@ -4,17 +4,17 @@ import type { EngineCalls } from './engineCalls.ts'
 import { EngineError } from './engineErrors.ts'
 import type { EngineHeads } from './types.ts'
 
-/** Heads that another node derived. */
+/** The heads that another node derived. */
 export interface FollowedHeads {
   localSafe: L2BlockRef
   safe: L2BlockRef
   finalized: L2BlockRef
 }
 
-/** Prepares the attributes that L1 prescribes for `block` on its parent: deposits only. */
+/** Prepares the attributes of `block` on its parent from L1: deposits only. */
 export type PrepareDeposits = (parent: L2BlockRef, block: L2BlockRef) => Promise<PayloadAttributes>
 
-/** The heads, as their only owner lets them be moved. */
+/** Access to the heads, through their only owner. */
 interface HeadsOwner {
   readonly heads: EngineHeads
   move(changes: Partial<EngineHeads>): void
@@ -26,12 +26,12 @@ interface FollowedChainModules {
   logger: Logger
 }
 
-/** Takes over the heads of a node that is followed. Its caller has the engine for itself. */
+/** Adopts the heads of a followed node. The caller must hold the engine lock. */
 export class FollowedChain {
   private readonly modules: FollowedChainModules
   /** Number of the followed node's local safe head. */
   private number = 0
-  /** Number up to which the followed node has replaced our chain. */
+  /** Highest number of our chain that the followed node has replaced. */
   private leftUpTo = 0
 
   constructor(modules: FollowedChainModules) {
@@ -39,23 +39,26 @@ export class FollowedChain {
   }
 
   /**
-   * The followed node has replaced the chain, and its new one is not final up to where the old one ended: peers may still send blocks of the
-   * old one.
+   * True if the followed node has replaced the chain, and the new chain is not final up to the end of the old one.
+   * Peers may then still send blocks of the old chain.
    */
   get hasLeftChain(): boolean {
     return this.leftUpTo > this.modules.owner.heads.finalized.number
   }
 
-  /** Throws for a parent below what the followed node has derived: the block would be of another chain than its blocks. */
+  /**
+   * Throws if the parent is below the followed node's derived head, because the new block would conflict with its
+   * chain.
+   */
   checkParent({ number }: L2BlockRef): void {
     if (number >= this.number) return
-    const message = `engine does not have the chain up to block ${this.number} of the node that is followed`
+    const message = `engine does not have the followed node's chain up to block ${this.number} yet`
     throw new EngineError('engine-syncing', message, { severity: 'temporary' })
   }
 
   /**
-   * Heads only rise, but where our chain is another one. The unsafe head goes to the local safe one when it is below or not on its chain; a
-   * block that the engine lacks below its head is still being synced.
+   * Heads only rise, unless our chain differs. The unsafe head moves to the local safe head if it is below it or not on
+   * its chain. A block that is missing below the engine's head is still being synced.
    */
   async follow({ localSafe, safe, finalized }: FollowedHeads, prepare?: PrepareDeposits): Promise<void> {
     const { calls, owner, logger } = this.modules
@@ -73,7 +76,7 @@ export class FollowedChain {
     }
     if (isOther) {
       const fields = { number: localSafe.number, ours: own.hash, theirs: localSafe.hash }
-      logger.warn('L2 reorg: the node that is followed has another chain', fields)
+      logger.warn('L2 reorg: the followed node has another chain', fields)
       this.leftUpTo = Math.max(this.leftUpTo, current.unsafe.number)
     }
     try {
@@ -95,8 +98,8 @@ export class FollowedChain {
   }
 
   /**
-   * Builds the block that an op-supernode has put in the place of an invalid one: it has deposits only, and nobody gossips it. False when
-   * that gives another block.
+   * Builds the block with which an op-supernode has replaced an invalid block. It contains only deposits, and is not
+   * gossiped. Returns false if the built block differs.
    */
   private async rebuild(block: L2BlockRef, prepare: PrepareDeposits): Promise<boolean> {
     const { calls, owner, logger } = this.modules
@@ -107,15 +110,15 @@ export class FollowedChain {
     const heads = { unsafe: parent, pendingSafe: safeBelow, safe: safeBelow, finalized }
     const attributes = await prepare(parent, block)
     const built = await calls.finishBlock(await calls.startBlock(parent, heads, attributes))
-    // The engine's head is the parent now.
+    // The engine's head is now the parent.
     owner.move(heads)
     if (built.block.hash !== block.hash) return false
     await calls.insert(built)
-    logger.info('Built the block that stands in for an invalid one', { number: block.number, hash: block.hash })
+    logger.info('Built the block that replaces an invalid block', { number: block.number, hash: block.hash })
     return true
   }
 
-  /** Back to the finalized block, above which peers are asked for the other chain. */
+  /** Goes back to the finalized block. Peers are then asked for the other chain above it. */
   private async leaveChain(): Promise<void> {
     const { calls, owner } = this.modules
     const { finalized } = owner.heads

@@ -5,13 +5,17 @@ import type { ExecutionPayload, PayloadAttributes, PayloadEnvelope, RollupConfig
 
 /** Root of the empty withdrawals list. */
 const EMPTY_LIST_ROOT: Hex = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
-/** OP Mainnet's parameters, for configs that do not name theirs (specs: canyon/exec-engine, "EIP-1559 parameters"). */
+/**
+ * OP Mainnet's parameters, the default for configs without parameters (specs: canyon/exec-engine, "EIP-1559
+ * parameters").
+ */
 const DEFAULT_DENOMINATOR_CANYON = 250
 const DEFAULT_ELASTICITY = 6
 
 /**
- * What distinguishes an existing block from the one that derived attributes on `parentHash` would give; undefined when
- * nothing does. State and receipts need no comparison: they follow from the inputs (specs: derivation, "L1-consolidation").
+ * The first difference between an existing block and the block that the attributes would give on `parentHash`;
+ * undefined if there is none. State and receipts follow from the inputs, so they are not compared (specs: derivation,
+ * "L1-consolidation").
  */
 export function findMismatch(
   attributes: PayloadAttributes,
@@ -69,7 +73,7 @@ function withdrawalsMismatch(
   return undefined
 }
 
-/** extraData carries the parameters: Holocene `00 ‖ denominator ‖ elasticity`, Jovian `01 ‖ … ‖ minBaseFee u64`. */
+/** extraData contains the parameters: Holocene `00 ‖ denominator ‖ elasticity`, Jovian `01 ‖ … ‖ minBaseFee u64`. */
 function feeParamsMismatch(
   attributes: PayloadAttributes,
   payload: ExecutionPayload,
@@ -83,7 +87,7 @@ function feeParamsMismatch(
   if (attributes.eip1559Params === undefined) return 'EIP-1559 parameters are missing'
   const jovian = isForkActive(config, 'jovian', payload.timestamp)
   if (extraData.length !== (jovian ? 17 : 9) || extraData[0] !== (jovian ? 1 : 0)) {
-    return `extra data: block has ${payload.extraData}, not of this fork's form`
+    return `extra data: block has ${payload.extraData}, not in the format of this fork`
   }
   const actual = toHex(extraData.subarray(1, 9))
   const expected = effectiveFeeParams(attributes.eip1559Params, config)
@@ -96,7 +100,7 @@ function feeParamsMismatch(
     : `minimum base fee: block has ${minBaseFee}, expected ${attributes.minBaseFee}`
 }
 
-/** Zero parameters stand for the chain's Canyon constants (specs: holocene/exec-engine, "EIP-1559 Parameter Encoding"). */
+/** Zero parameters mean the chain's Canyon constants (specs: holocene/exec-engine, "EIP-1559 Parameter Encoding"). */
 function effectiveFeeParams(params: Hex, config: RollupConfig): Hex {
   if (params !== '0x0000000000000000') return params
   const bytes = new Uint8Array(8)

@@ -32,7 +32,7 @@ describe.each(['granite-singular-zlib-calldata', 'granite-span-zlib-blobs', 'hol
     it('become payloads whose content hashes to the block hash', () => {
       for (const block of l2) {
         const envelope = payloadFromRpcBlock(block, (timestamp) => isForkActive(config, 'isthmus', timestamp))
-        // The transactions root is part of the hash: every transaction, deposits too, has its exact bytes.
+        // The hash covers the transactions root, so every transaction, including deposits, has its exact bytes.
         expect(payloadBlockHash(envelope)).toBe(block.hash)
         expect(payloadToL2BlockRef(envelope.payload, config).hash).toBe(block.hash)
       }

@@ -8,8 +8,8 @@ import type { ExecutionPayload, PayloadEnvelope } from '../protocol/types.ts'
 const EMPTY_TRIE_ROOT = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
 
 /**
- * The execution payload of a block as `eth_getBlockByNumber(…, true)` returns it. `isthmus`: whether the block's
- * withdrawalsRoot is the message passer's storage root, which the payload then carries (specs: isthmus/exec-engine).
+ * Converts the result of `eth_getBlockByNumber(…, true)` to an execution payload. `isIsthmus` tells whether
+ * withdrawalsRoot is the message passer's storage root, which the payload then contains (specs: isthmus/exec-engine).
  */
 export function payloadFromRpcBlock(json: unknown, isIsthmus: (timestamp: number) => boolean): PayloadEnvelope {
   const block = new JsonObjectReader(json, 'block')

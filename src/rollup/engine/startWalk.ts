@@ -7,20 +7,23 @@ import type { BlockId, L1BlockRef, L2BlockRef } from '../protocol/types.ts'
 import { BackwardReader } from './backwardReader.ts'
 import type { Engine } from './types.ts'
 
-/** L1 reads; `undefined` means that L1 does not have the block (any more, or yet). */
+/** L1 reads; `undefined` means that L1 does not have the block (anymore, or yet). */
 export interface L1Lookup {
   blockInfoByHash(hash: Hex): Promise<L1BlockRef | undefined>
   blockInfoByNumber(number: number): Promise<L1BlockRef | undefined>
 }
 
-/** Blocks that are read ahead of the walk: enough to hide the time of a call, few enough to go unnoticed. */
+/** Number of prefetched blocks: enough to hide the latency of a call, but a small load for the endpoint. */
 const L1_WINDOW = 16
 const L2_WINDOW = 32
 
-/** Reads of the walk back from the unsafe head. They wait for an L1 or engine that is away, until the signal aborts. */
+/**
+ * Reads blocks on the walk back from the unsafe head. While L1 or the engine is unreachable, reads wait until the
+ * signal aborts.
+ */
 export interface StartWalk {
   canonicalL1Block(number: number): Promise<L1BlockRef | undefined>
-  /** A block that was known to be canonical: undefined when it is no longer. */
+  /** Reads a block that was canonical; undefined if a reorg removed it. */
   l1BlockByHash(id: BlockId): Promise<L1BlockRef | undefined>
   l2Parent(block: L2BlockRef): Promise<L2BlockRef | undefined>
 }
@@ -32,7 +35,7 @@ export function createStartWalk(
     clock: Clock
     logger: Logger
   },
-  /** Blocks below the finalized one are not read. */
+  /** Blocks below the finalized block are not read. */
   { finalized }: { finalized: L2BlockRef },
   signal: AbortSignal | undefined,
 ): StartWalk {
@@ -46,14 +49,14 @@ export function createStartWalk(
     floor: finalized.number,
   })
 
-  /** The walk may be thousands of blocks long: an error on the way must not begin it again. */
+  /** The walk may have thousands of blocks, so an error on the way must not restart it. */
   const persistently = <T>(what: string, read: () => Promise<T>): Promise<T> =>
     retry(() => untilAborted(read(), signal), {
       clock,
       backoff: exponentialBackoff(1000, 10_000, 250),
       ...(signal === undefined ? {} : { signal }),
       onRetry: (error, attempt) => {
-        if (attempt === 1) logger.warn(`Cannot read ${what} to find the heads to start from`, { err: error })
+        if (attempt === 1) logger.warn(`Cannot read ${what} while looking for the start heads`, { err: error })
       },
     })
 

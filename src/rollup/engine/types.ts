@@ -8,7 +8,7 @@ export interface ForkchoiceState {
   finalizedBlockHash: Hex
 }
 
-/** Engine API `PayloadStatusV1.status`; INVALID_BLOCK_HASH is that of old engines. */
+/** Engine API `PayloadStatusV1.status`. Only old engines return INVALID_BLOCK_HASH. */
 export type PayloadStatusKind = 'VALID' | 'INVALID' | 'SYNCING' | 'ACCEPTED' | 'INVALID_BLOCK_HASH'
 
 export interface PayloadStatus {
@@ -19,18 +19,20 @@ export interface PayloadStatus {
 
 export interface ForkchoiceResult {
   payloadStatus: PayloadStatus
-  /** Present when attributes were sent and the engine builds on them. */
+  /** Present if attributes were sent and the engine builds on them. */
   payloadId?: Hex
 }
 
 export type L2BlockLabel = 'latest' | 'safe' | 'finalized'
 
-/** What the controller needs of an execution engine. `undefined` means that the engine does not have the block. */
+/**
+ * The part of an execution engine that the controller uses. `undefined` means that the engine does not have the block.
+ */
 export interface Engine {
-  /** Sets the heads and, with attributes, starts a block on the new head. */
+  /** Sets the heads. With attributes, it also starts a block on the new head. */
   forkchoiceUpdated(state: ForkchoiceState, attributes?: PayloadAttributes): Promise<ForkchoiceResult>
   newPayload(envelope: PayloadEnvelope): Promise<PayloadStatus>
-  /** `timestamp` is that of the block being built: it chooses the method's version. */
+  /** `timestamp` is the timestamp of the block being built. It selects the method's version. */
   getPayload(payloadId: Hex, timestamp: number): Promise<PayloadEnvelope>
   payloadByNumber(number: number): Promise<PayloadEnvelope | undefined>
   blockRefByLabel(label: L2BlockLabel): Promise<L2BlockRef | undefined>
@@ -39,22 +41,22 @@ export interface Engine {
 }
 
 export interface EngineHeads {
-  /** Tip, gossiped, sequenced or derived. */
+  /** The tip: gossiped, sequenced or derived. */
   unsafe: L2BlockRef
-  /** Last derived block, although the span batch that it belongs to may be incomplete. */
+  /** The last derived block. Its span batch may be incomplete. */
   pendingSafe: L2BlockRef
-  /** Last block derived from L1 together with all of its span. */
+  /** The last block derived from L1 whose span batch is complete. */
   safe: L2BlockRef
-  /** Derived from finalized L1. */
+  /** The last block derived from finalized L1 data. */
   finalized: L2BlockRef
 }
 
-/** Attributes that the pipeline derived for the block after `parent`. */
+/** The attributes that the pipeline derived for the block after `parent`. */
 export interface DerivedAttributes {
   attributes: PayloadAttributes
   parent: L2BlockRef
   /** The L1 block whose data completed the batch. */
   derivedFrom: L1BlockRef
-  /** The block makes its span complete: it is safe, not only pending. */
+  /** True if the block completes its span batch, so that it is safe and not only pending. */
   isLastInSpan: boolean
 }

@@ -3,13 +3,13 @@ import type { PayloadEnvelope } from '../protocol/types.ts'
 import { EngineError } from './engineErrors.ts'
 import type { Engine } from './types.ts'
 
-/** Blocks that are read ahead of consolidation. */
+/** Number of blocks that are prefetched for consolidation. */
 const WINDOW = 16
-/** Blocks of this chain that were just inserted, kept until their batch arrives from L1. */
+/** Limits for recently inserted blocks, which are kept until their batch arrives from L1. */
 const KEPT_BLOCKS = 1024
 const KEPT_BYTES = 64 * 1024 * 1024
 
-/** Blocks of the unsafe chain by number: those that went through this node, and those that the engine has, read ahead. */
+/** Blocks of the unsafe chain by number: blocks that this node inserted, and blocks prefetched from the engine. */
 export class UnsafeBlocks {
   private readonly engine: Pick<Engine, 'payloadByNumber'>
   private readonly kept = new Map<number, PayloadEnvelope>()
@@ -20,7 +20,7 @@ export class UnsafeBlocks {
     this.engine = engine
   }
 
-  /** A block that is the unsafe head now. */
+  /** Adds a block that is now the unsafe head. */
   add(envelope: PayloadEnvelope): void {
     const { blockNumber } = envelope.payload
     this.drop(blockNumber)
@@ -32,14 +32,17 @@ export class UnsafeBlocks {
     }
   }
 
-  /** The chain is another one from here on. */
+  /** Drops all blocks, because the chain has changed. */
   clear(): void {
     this.kept.clear()
     this.keptBytes = 0
     this.pending.clear()
   }
 
-  /** The block `number` of the chain up to `head`; each is asked for once, and not again what is below it. */
+  /**
+   * The block `number` of the chain up to `head`. Numbers must not decrease: each block is returned once, and lower
+   * blocks are dropped.
+   */
   async read(number: number, head: number): Promise<PayloadEnvelope> {
     for (const below of this.pending.keys()) if (below < number) this.pending.delete(below)
     for (const below of this.kept.keys()) if (below < number) this.drop(below)
@@ -47,7 +50,7 @@ export class UnsafeBlocks {
     if (own !== undefined) return own
     for (let next = number; next < number + WINDOW && next <= head; next++) {
       if (this.pending.has(next) || this.kept.has(next)) continue
-      // A failure ahead of time is met again, and told, when the block is wanted.
+      // A prefetch error occurs again when the block is awaited, and is handled there.
       const block = this.engine.payloadByNumber(next)
       block.catch(() => undefined)
       this.pending.set(next, block)

@@ -106,7 +106,7 @@ const missed = {
   kind: 'batch-dropped',
   l1Block: 495,
   type: 'span',
-  reason: 'parent hash is not that of the safe head',
+  reason: 'parent hash is not the hash of the safe head',
   losesChannel: true,
 } as const
 
@@ -220,7 +220,7 @@ const CASES: [DerivationState, string, DerivationFacts, string][] = [
       clock.set(NOW - MIN)
       recorder.listen(missed)
     }),
-    'The safe head does not move because the last span batch, read at L1 block 495, was dropped and the rest of its channel with it: parent hash is not that of the safe head.',
+    'The safe head does not move because the last span batch, read at L1 block 495, was dropped and the rest of its channel with it: parent hash is not the hash of the safe head.',
   ],
   [
     'window-expiring',

@@ -7,7 +7,7 @@ describe('formatDerivation', () => {
     expect(formatDerivation(derivationAnswer(), DERIVATION_ANSWER_MS)).toBe(
       [
         'derivation: batches-dropped',
-        'The safe head does not move because the last span batch was dropped: parent hash is not that of the safe head.',
+        'The safe head does not move because the last span batch was dropped: parent hash is not the hash of the safe head.',
         '',
         'L1            head 500 0xabab…abab, derived to 496 0xabab…abab, 4 confirmations waited for',
         'L1 endpoint   http://l1:8545 answers',
@@ -26,7 +26,7 @@ describe('formatDerivation', () => {
         '0x1212…1212   2 of 3  240000  L1 block 480  in 34 L1 blocks',
         '',
         'dropped batch  L1 block  when        rule',
-        'span                495  60 s ago    parent hash is not that of the safe head; its channel is lost',
+        'span                495  60 s ago    parent hash is not the hash of the safe head; its channel is lost',
         'singular            480  10 min ago  an older one',
         '',
         'not usable  L1 block  when        why',

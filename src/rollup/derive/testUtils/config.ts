@@ -10,7 +10,7 @@ export const GENESIS_TIME = 1_700_000_000
 export const L1_BLOCK_TIME = 6
 export const BLOCK_TIME = 2
 
-/** A chain on which every fork up to and including `upTo` is active from genesis; `forks` adds or moves single ones. */
+/** A chain on which all forks up to `upTo` are active at genesis. `forks` adds or moves single forks. */
 export function testConfig(upTo: Fork | 'bedrock', overrides: Partial<RollupConfig> = {}): RollupConfig {
   const active = upTo === 'bedrock' ? [] : FORKS.slice(0, FORKS.indexOf(upTo) + 1)
   return {
@@ -39,7 +39,7 @@ export function testConfig(upTo: Fork | 'bedrock', overrides: Partial<RollupConf
   }
 }
 
-/** Recognisable, distinct 32 bytes for a block of a fork of a chain. */
+/** A recognizable 32-byte hash for a block of a named chain. */
 export function fakeHash(chain: string, number: number): Hex {
   const name = Buffer.from(chain).toString('hex').padEnd(24, '0').slice(0, 24)
   return `0x${name}${Math.max(0, number).toString(16).padStart(16, '0')}${name}`

@@ -44,16 +44,16 @@ export interface L1BlockContent {
   data?: readonly Uint8Array[]
   logs?: readonly Omit<L1Log, 'logIndex'>[]
   transactions?: readonly L1Transaction[]
-  /** Names the fork of L1; blocks of another name have other hashes. */
+  /** Name of the L1 fork. Blocks with another name have other hashes. */
   fork?: string
   /** Seconds after genesis. */
   time?: number
 }
 
-/** An L1 that a test extends and rewinds block by block. */
+/** An L1 that a test extends and rewinds. */
 export class FakeL1 implements L1Source {
   blocks: L1Block[] = []
-  /** When set, every read fails with it. */
+  /** If set, every read fails with this error. */
   failure: Error | undefined
 
   constructor() {
@@ -96,7 +96,7 @@ export class FakeL1 implements L1Source {
     return this
   }
 
-  /** Takes away every block above `number`. */
+  /** Removes all blocks above `number`. */
   rewindTo(number: number): this {
     this.blocks = this.blocks.slice(0, number + 1)
     return this
@@ -131,12 +131,12 @@ export class FakeL1 implements L1Source {
   }
 }
 
-/** L2 blocks made of nothing but their attributes; each has a real header hash. */
+/** L2 blocks built from their attributes without execution. Each has a real header hash. */
 export class FakeL2 implements L2Source {
   readonly config: RollupConfig
   readonly blocks: PayloadEnvelope[]
 
-  /** The genesis hash goes into the config. */
+  /** Sets the genesis hash in the config. */
   constructor(config: RollupConfig) {
     const genesis = envelopeOf(config, undefined, {
       timestamp: config.genesis.l2Time,
@@ -228,15 +228,15 @@ function envelopeOf(
   return envelope
 }
 
-/** An L1, the L2 chain that a sequencer makes on it, a pipeline, and the L2 chain that is derived. */
+/** An L1, the sequencer's L2 chain, a pipeline, and the derived L2 chain. */
 export class MiniChain {
   readonly l1 = new FakeL1()
   readonly l2: FakeL2
-  /** What the sequencer made. */
+  /** The sequencer's chain. */
   readonly sequenced: FakeL2
   readonly pipeline: DerivationPipeline
   readonly derived: DerivedAttributes[] = []
-  /** What the stages told. */
+  /** The events of the stages. */
   readonly events: DerivationEvent[] = []
 
   constructor(config: RollupConfig) {
@@ -251,7 +251,7 @@ export class MiniChain {
     return this.l2.config
   }
 
-  /** Steps until the pipeline waits for L1, building each block; gives the numbers of the blocks built. */
+  /** Steps and builds blocks until the pipeline waits for L1. Returns the numbers of the built blocks. */
   async run(): Promise<number[]> {
     const built: number[] = []
     for (let steps = 0; steps < 100_000; steps++) {
@@ -268,7 +268,7 @@ export class MiniChain {
     return this.pipeline.reset(safe)
   }
 
-  /** Sequences blocks up to `number`, each with one transaction, and with the newest L1 origin that its time allows. */
+  /** Sequences blocks up to `number`, each with one transaction and the newest L1 origin that its time allows. */
   async sequenceTo(number: number): Promise<void> {
     const { sequenced, l1, config } = this
     const builder = createAttributesBuilder({ l1, l2: sequenced }, config)
@@ -294,7 +294,7 @@ export class MiniChain {
   }
 }
 
-/** What batches say about the blocks `from` to `to` of a chain. */
+/** The content of batches for the blocks `from` to `to` of a chain. */
 export function plansOf(chain: FakeL2, from: number, to: number): Required<BlockPlan>[] {
   const plans: Required<BlockPlan>[] = []
   for (let number = from; number <= to; number++) {
@@ -312,7 +312,7 @@ export function plansOf(chain: FakeL2, from: number, to: number): Required<Block
   return plans
 }
 
-/** A transaction that is well-formed as far as batches care. */
+/** A transaction that is valid in a batch. */
 export const SOME_TX: Uint8Array = Uint8Array.from(
   Buffer.from(
     'f86e098504a817c800825208943535353535353535353535353535353535353535880de0b6b3a76400008082072ea01685250ce9e4abca96f14a75f95d9eee32c7e3a853384f3d470e32f6648b2d03a07dac86aa675a638f38b446af59feae98b12d5a7742a5f26154a77e2d4fea1bfd',
@@ -324,12 +324,12 @@ export type BlockPlan = Omit<SpanBatchBlock, 'transactions'> & { transactions?: 
 
 let channels = 0
 
-/** Data of one batcher transaction that holds a whole channel with these batches. */
+/** Data of one batcher transaction with a complete channel of these batches. */
 export function channelData(batches: readonly Uint8Array[], compression: 'zlib' | 'brotli-10' = 'zlib'): Uint8Array {
   return encodeFrames(channelFrames(batches, 1, compression))
 }
 
-/** Frames of a channel with these batches, its data split evenly. */
+/** The frames of a channel with these batches; the data are split evenly. */
 export function channelFrames(
   batches: readonly Uint8Array[],
   count: number,

@@ -4,7 +4,7 @@ import type { L1BlockRef } from '../../protocol/types.ts'
 import type { Pull } from '../types.ts'
 import { l1Ref } from './config.ts'
 
-/** A lower stage that gives what a test put in for the L1 block it stands at. */
+/** A lower stage that returns the items that the test has pushed for the current L1 block. */
 export class ScriptedStage<T> {
   origin: L1BlockRef = l1Ref(1)
   flushed = 0
@@ -23,14 +23,14 @@ export class ScriptedStage<T> {
     this.flushed++
   }
 
-  /** Moves on to L1 block `number`. */
+  /** Moves to L1 block `number`. */
   at(number: number): this {
     this.origin = l1Ref(number)
     return this
   }
 }
 
-/** Pulls until the stage has nothing more for this L1 block. */
+/** Pulls until the stage has no more items for this L1 block. */
 export async function drain<T>(stage: { next(): Promise<Pull<T>> }): Promise<T[]> {
   const items: T[] = []
   for (let calls = 0; calls < 10_000; calls++) {
@@ -41,7 +41,7 @@ export async function drain<T>(stage: { next(): Promise<Pull<T>> }): Promise<T[]
   throw new Error('the stage never runs empty')
 }
 
-/** Frame in short: `A0` is frame 0 of channel A, `A1!` its closing frame 1. Its data are its own name. */
+/** A frame by its name: `A0` is frame 0 of channel A, `A1!` its closing frame 1. The data are the name. */
 export function frame(name: string): Frame {
   const match = /^(\w)(\d+)(!?)$/.exec(name)
   if (match === null) throw new Error(`frame name ${name}`)

@@ -17,7 +17,7 @@ import type { ForkchoiceResult, ForkchoiceState, L2BlockLabel, PayloadStatus } f
 const EMPTY_BLOOM: Hex = `0x${'00'.repeat(256)}`
 const UNKNOWN_PAYLOAD = -38001
 
-/** What a test makes the engine do instead of its work: return a value or throw; undefined = work as usual. */
+/** Faults that a test injects: return a value or throw; undefined = work normally. */
 export interface EngineFaults {
   forkchoiceUpdated?: (state: ForkchoiceState, attributes?: PayloadAttributes) => ForkchoiceResult | undefined
   newPayload?: (envelope: PayloadEnvelope) => PayloadStatus | undefined
@@ -25,19 +25,19 @@ export interface EngineFaults {
 }
 
 /**
- * An execution client that keeps blocks and heads but executes nothing: state roots are made up from the parent's, so
- * equal inputs give equal blocks. Blocks it built are its own only after newPayload, as in a real one.
+ * An execution client with blocks and heads but without execution. State roots are computed from the parent's, so equal
+ * inputs give equal blocks. As in a real client, a built block joins the chain only after newPayload.
  */
 export class FakeEngine implements EngineClient {
   readonly config: RollupConfig
   readonly faults: EngineFaults = {}
-  /** Names of Engine API calls, in order; `forkchoice+` is one with attributes. */
+  /** Names of Engine API calls, in order; `forkchoice+` has attributes. */
   readonly calls: string[] = []
   /** Transactions that the next built block with access to the pool includes. */
   pool: Uint8Array[] = []
   private readonly blocks = new Map<Hex, PayloadEnvelope>()
   private readonly jobs = new Map<Hex, PayloadEnvelope>()
-  /** What a client knows of blocks that it has not given back yet. */
+  /** Built blocks that were returned but not inserted yet. */
   private readonly givenOut = new Map<Hex, PayloadEnvelope>()
   private labels: Record<L2BlockLabel, Hex | undefined>
   private nextJob = 1
@@ -48,7 +48,7 @@ export class FakeEngine implements EngineClient {
     this.labels = { latest: genesis.payload.blockHash, safe: undefined, finalized: undefined }
   }
 
-  /** A second engine that has the same blocks and heads. */
+  /** A second engine with the same blocks and heads. */
   clone(): FakeEngine {
     const copy = new FakeEngine(this.config, this.require(this.labels.latest))
     for (const [hash, block] of this.blocks) copy.blocks.set(hash, block)
@@ -56,7 +56,7 @@ export class FakeEngine implements EngineClient {
     return copy
   }
 
-  /** Comes back with another engine's blocks and heads, as after a restart that lost some. */
+  /** Takes over another engine's blocks and heads, as after a restart that lost blocks. */
   restartAs(other: FakeEngine): void {
     this.blocks.clear()
     this.jobs.clear()
@@ -68,7 +68,7 @@ export class FakeEngine implements EngineClient {
     return this.labels[label]
   }
 
-  /** Forgets the blocks above `number`, as an engine that was killed before it had written them. */
+  /** Drops the blocks above `number`, like an engine that was killed before it had written them. */
   loseTip(number: number): void {
     const kept = this.canonical(number)
     for (const [hash, { payload }] of this.blocks) if (payload.blockNumber > number) this.blocks.delete(hash)
@@ -87,7 +87,7 @@ export class FakeEngine implements EngineClient {
       }
     }
     const { safe, finalized } = this.labels
-    // Zero leaves a label as it is.
+    // A zero hash keeps the label.
     this.labels = {
       latest: state.headBlockHash,
       safe: state.safeBlockHash === ZERO_HASH ? safe : state.safeBlockHash,

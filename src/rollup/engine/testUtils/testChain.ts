@@ -12,10 +12,10 @@ import {
   ZERO_HASH,
 } from '../../protocol/types.ts'
 
-/** The one L1 block of these tests. */
+/** The only L1 block of these tests. */
 export const TEST_L1 = { hash: `0x${'a1'.repeat(32)}`, number: 0, parentHash: ZERO_HASH, timestamp: 1000 } as const
 
-/** Granite: spans become safe as a whole, and an invalid block drops its batch; Holocene at 5000. */
+/** Granite: a span becomes safe as a whole, and an invalid block drops its batch. Holocene activates at 5000. */
 export function testEngineConfig(genesis: PayloadEnvelope): RollupConfig {
   return {
     genesis: {
