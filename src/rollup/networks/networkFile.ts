@@ -6,24 +6,24 @@ import { checkRollupConfig, parseRollupConfig, type RollupConfig, unknownConfigM
 import { isRegistryEntry, parseRegistryEntry } from './registryEntry.ts'
 import { parseToml } from './toml.ts'
 
-/** A rollup config is about 2 kB. */
+/** Much more than a rollup config, which has about 2 kB. */
 const MAX_FILE_BYTES = 1_048_576
-/** File names that say nothing of the chain. */
+/** File names that do not identify the chain. */
 const PLAIN_NAMES = new Set(['rollup', 'config', 'chain', 'network', 'stdin'])
 
-/** What a file says of a network. */
+/** The content of a network file. */
 export interface NetworkFile {
   config: RollupConfig
   usesAltDa: boolean
-  /** Of a rollup.json. */
+  /** Unknown members of a rollup.json. */
   unknown: readonly UnknownMember[]
-  /** By the file's name, or the chain id where that says nothing. */
+  /** Derived from the file's name, or from the chain id if the name does not identify the chain. */
   proposedName: string
 }
 
 /**
- * Reads a rollup.json, or a chain of the superchain registry as TOML or JSON, and checks it. Throws UsageError that names
- * the file and what is wrong in it.
+ * Reads and checks a rollup.json, or a chain of the superchain registry as TOML or JSON. Throws UsageError that names
+ * the file and the problem.
  */
 export async function readNetworkFile(path: string, l1ChainId: bigint | undefined): Promise<NetworkFile> {
   const text = await readSmallFile(path)
@@ -38,7 +38,7 @@ export async function readNetworkFile(path: string, l1ChainId: bigint | undefine
     const unknown = isOfRegistry ? [] : unknownConfigMembers(json)
     return { config, usesAltDa, unknown, proposedName: proposedName(path, superchain, config, isOfRegistry) }
   } catch (cause) {
-    throw new UsageError(`${path} is no valid network: ${describeError(cause)}`, { cause })
+    throw new UsageError(`${path} is not a valid network: ${describeError(cause)}`, { cause })
   }
 }
 
@@ -50,7 +50,7 @@ function readRollupJson(json: unknown, l1ChainId: bigint | undefined): Pick<Netw
   return { config, usesAltDa: config.altDa !== undefined }
 }
 
-/** The file may have any name: what begins with a brace is JSON. */
+/** Detects JSON by its first brace, because the file may have any name. */
 function parseJsonOrToml(text: string): unknown {
   return text.trimStart().startsWith('{') ? JSON.parse(text) : parseToml(text)
 }
@@ -58,14 +58,14 @@ function parseJsonOrToml(text: string): unknown {
 async function readSmallFile(path: string): Promise<string> {
   try {
     const { size } = await stat(path)
-    if (size > MAX_FILE_BYTES) throw new UsageError(`it has ${size} bytes, at most ${MAX_FILE_BYTES} are read`)
+    if (size > MAX_FILE_BYTES) throw new UsageError(`it has ${size} bytes, the maximum is ${MAX_FILE_BYTES}`)
     return await readFile(path, 'utf8')
   } catch (cause) {
     throw new UsageError(`cannot read ${path}: ${describeError(cause)}`, { cause })
   }
 }
 
-/** `op.toml` in the registry's folder `mainnet` is op-mainnet; `rollup.json` of chain 901 is chain-901. */
+/** `op.toml` in the registry's folder `mainnet` gives op-mainnet; `rollup.json` of chain 901 gives chain-901. */
 function proposedName(path: string, superchain: string, config: RollupConfig, isOfRegistry: boolean): string {
   const base = basename(path, extname(path))
     .toLowerCase()

@@ -28,7 +28,7 @@ function file(name: string, content: unknown): string {
 
 const CONFIG = { ...rollupConfigOf('op-sepolia'), l2ChainId: 4_242n }
 
-/** OP Mainnet as the superchain registry writes it. */
+/** OP Mainnet in the superchain registry's format. */
 const OP_TOML = `
 name = "OP Mainnet"
 public_rpc = "https://mainnet.optimism.io"
@@ -191,7 +191,7 @@ describe('readNetworkFile', () => {
   it.each<[string, string, unknown, string]>([
     ['an L1 that is nowhere said', 'op.toml', OP_TOML, 'give --l1-chain-id'],
     ['no TOML', 'op.toml', 'name = ', 'TOML line 1'],
-    ['no JSON', 'rollup.json', '{', 'is no valid network'],
+    ['no JSON', 'rollup.json', '{', 'is not a valid network'],
     [
       'a missing member',
       'rollup.json',

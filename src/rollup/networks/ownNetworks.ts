@@ -7,22 +7,22 @@ import { writeWhole } from '../../lib/wholeFile.ts'
 import { checkRollupConfig, parseRollupConfig, type RollupConfig, rollupConfigToJson } from '../protocol/index.ts'
 import { hasLeftRegistry, isBuiltIn, networkNames, rollupConfigOf, usesAltDa } from './registry.ts'
 
-/** How many names an error about an unknown one proposes. */
+/** Number of names that the error about an unknown name suggests. */
 const PROPOSALS = 3
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 
-/** A network that `--network` names. */
+/** A network that `--network` can name. */
 export interface Network {
   name: string
   config: RollupConfig
   usesAltDa: boolean
-  /** Whether it is built in although upstream's registry has dropped it. */
+  /** Whether the upstream registry has dropped this built-in network. */
   hasLeftRegistry: boolean
-  /** Undefined for a built-in one. */
+  /** Undefined for a built-in network. */
   path: string | undefined
 }
 
-/** Where the networks that an operator added are kept: `networks/` in the system's folder for a user's data. */
+/** The folder of networks that the operator has added: `networks/` in the user's data folder. */
 export function ownNetworksFolder(
   env: NodeJS.ProcessEnv = process.env,
   platform: NodeJS.Platform = process.platform,
@@ -34,7 +34,7 @@ export function ownNetworksFolder(
   return join(homedir(), '.local', 'share', 'devium', 'networks')
 }
 
-/** Names of the networks in the folder, in alphabetical order; none when there is no folder. */
+/** Names of the networks in the folder, in alphabetical order; empty if the folder does not exist. */
 export async function ownNetworkNames(folder: string): Promise<string[]> {
   let files: string[]
   try {
@@ -51,8 +51,8 @@ export async function ownNetworkNames(folder: string): Promise<string[]> {
 }
 
 /**
- * The network of this name, built-in or added. Throws UsageError that proposes the nearest names when there is none, and
- * for an added one whose file was damaged since.
+ * Finds a built-in or added network. Throws UsageError that suggests the nearest names if the name is unknown, or if
+ * the file of an added network is damaged.
  */
 export async function findNetwork(name: string, folder: string): Promise<Network> {
   if (isBuiltIn(name)) {
@@ -75,8 +75,8 @@ export async function findNetwork(name: string, folder: string): Promise<Network
 }
 
 /**
- * Keeps a network under a name. `same`: it was there already. Throws UsageError for a name that is no name, or that a
- * built-in network has, or an added one with other settings unless `replace`.
+ * Stores a network under a name. Returns `same` if it already existed. Throws UsageError for an invalid name, for the
+ * name of a built-in network, or, unless `replace`, for an added network with other settings.
  */
 export async function addNetwork(
   folder: string,
@@ -90,7 +90,7 @@ export async function addNetwork(
     )
   }
   if (isBuiltIn(name)) {
-    throw new UsageError(`"${name}" is the name of a built-in network, which stays as it is: give another with --name`)
+    throw new UsageError(`"${name}" is the name of a built-in network, which cannot be changed: choose another name with --name`)
   }
   checkRollupConfig(config)
   const path = pathOf(folder, name)
@@ -98,7 +98,7 @@ export async function addNetwork(
   const before = await readOwn(path)
   if (before === text) return 'same'
   if (before !== undefined && !replace) {
-    throw new UsageError(`network ${name} was added before with other settings (${path}): --replace takes the new ones`)
+    throw new UsageError(`network ${name} was added before with other settings (${path}): --replace overwrites them`)
   }
   try {
     await writeWhole(path, text)
@@ -108,7 +108,7 @@ export async function addNetwork(
   return before === undefined ? 'added' : 'replaced'
 }
 
-/** Throws UsageError when no such network was added. */
+/** Throws UsageError if no such network was added. */
 export async function removeNetwork(folder: string, name: string): Promise<void> {
   if (isBuiltIn(name)) throw new UsageError(`${name} is a built-in network: only added ones can be removed`)
   const own = await ownNetworkNames(folder)
@@ -129,6 +129,6 @@ async function readOwn(path: string): Promise<string | undefined> {
 }
 
 function pathOf(folder: string, name: string): string {
-  if (!NAME.test(name)) throw new DecodeError(`"${name}" is no network name`)
+  if (!NAME.test(name)) throw new DecodeError(`"${name}" is not a network name`)
   return join(folder, `${name}.json`)
 }

@@ -70,7 +70,7 @@ describe('network registry', () => {
     ])
   })
 
-  // facts of the registry in July 2026: who activates Karst, and who keeps the gas that its activation added.
+  // State of the registry in July 2026: the chains with Karst, and the chains that keep its extra gas.
   it('knows who runs Karst', () => {
     const withKarst = networkNames().filter((name) => rollupConfigOf(name).forks.karst !== undefined)
     expect(withKarst.filter((name) => rollupConfigOf(name).forks.karst === 1_783_526_401)).toHaveLength(10)

@@ -5,18 +5,18 @@ import { JsonObjectReader, type RollupConfig, rollupConfigToJson, ZERO_ADDRESS }
 import networks from './networks.generated.json' with { type: 'json' }
 import { REGISTRY_CHANNEL_TIMEOUT } from './registryEntry.ts'
 
-// networks.generated.json holds what the superchain registry says of its chains, one line each, without what is the same for
-// all of them. `forks` are activation times in the order of FORK_ORDER and end with the last one that is scheduled.
-// `altDataAvailability`: the registry calls its data availability "alt-da" without giving the settings of a challenge contract.
-// `leftRegistry`: op-node v1.21.0 has the chain no more; its settings are those of REGISTRY_COMMIT.
+// networks.generated.json holds the chains of the superchain registry, one line each, without the settings that all
+// chains share. `forks` are activation times in the order of FORK_ORDER, up to the last scheduled fork.
+// `altDataAvailability`: the registry says "alt-da" without the settings of a challenge contract. `leftRegistry`:
+// op-node v1.21.0 no longer has the chain, and its settings are from REGISTRY_COMMIT.
 
-/** State of the superchain registry that the data were taken from. */
+/** The superchain registry commit that the data come from. */
 export const REGISTRY_COMMIT = { hash: '8336d2ae', date: '2026-08-04' }
-/** The op-node release whose changes to the registry since then are in the data: World Chain's Karst and GIWA Sepolia. */
+/** The data also include the registry changes of this op-node release: World Chain's Karst and GIWA Sepolia. */
 export const REGISTRY_UPDATE = 'op-node v1.21.0'
 
 const FORK_ORDER = ['canyon', 'delta', 'ecotone', 'fjord', 'granite', 'holocene', 'isthmus', 'jovian', 'karst'] as const
-/** How many names an error about an unknown one proposes. */
+/** Number of names that the error about an unknown name suggests. */
 const PROPOSALS = 3
 
 /** Names of the built-in networks, in alphabetical order: `<chain>-<L1>`. */
@@ -24,7 +24,7 @@ export function networkNames(): string[] {
   return Object.keys(networks).sort()
 }
 
-/** The known names that look most like this one, best first. */
+/** The known names that are most similar to this name, best first. */
 export function nearestNames(name: string): string[] {
   return nearestTo(name, networkNames(), PROPOSALS)
 }
@@ -33,36 +33,39 @@ export function isBuiltIn(name: string): boolean {
   return Object.hasOwn(networks, name)
 }
 
-/** Rollup config of a built-in network. Throws UsageError that proposes the nearest names when there is none of this name. */
+/** Rollup config of a built-in network. Throws UsageError that suggests the nearest names if the name is unknown. */
 export function rollupConfigOf(name: string): RollupConfig {
   return readNetwork(entryOf(name))
 }
 
-/** Whether the batches of a built-in network are kept elsewhere than in L1's calldata and blobs. Errors as rollupConfigOf. */
+/**
+ * Whether a built-in network stores its batches elsewhere than in L1's calldata and blobs. Errors as in
+ * `rollupConfigOf`.
+ */
 export function usesAltDa(name: string): boolean {
   const entry = entryOf(name)
   return entry.has('altDa') || entry.has('altDataAvailability')
 }
 
-/** Whether upstream's registry has dropped a built-in network. Errors as rollupConfigOf. */
+/** Whether the upstream registry has dropped a built-in network. Errors as in `rollupConfigOf`. */
 export function hasLeftRegistry(name: string): boolean {
   return entryOf(name).optionalBoolean('leftRegistry') === true
 }
 
-/** The built-in network of this L2 chain id. */
+/** The name of the built-in network with this L2 chain id. */
 export function networkOfChain(l2ChainId: bigint): string | undefined {
   return networkNames().find((name) => entryOf(name).bigint('l2') === l2ChainId)
 }
 
 /**
- * What `networks dump-rollup-config` prints: op-node's form, and beside it the alternative-DA settings as flat fields,
- * which are always there. Errors as rollupConfigOf.
+ * The output of `networks dump-rollup-config`: op-node's form plus the alternative-DA settings as flat fields, which
+ * are always present. Errors as in `rollupConfigOf`.
  */
 export function dumpRollupConfig(name: string): Record<string, unknown> {
   return dumpOf(rollupConfigOf(name))
 }
 
-/** The same of any config. */
+/** The same output for any config. */
 export function dumpOf(config: RollupConfig): Record<string, unknown> {
   const { altDa } = config
   return {

@@ -2,29 +2,29 @@ import { DecodeError } from '../../lib/errors.ts'
 import { isObject } from '../../lib/jsonReader.ts'
 import { FORKS, JsonObjectReader, type RollupConfig, ZERO_ADDRESS, ZERO_HASH } from '../protocol/index.ts'
 
-/** L1 blocks; the registry does not write it down, since all its chains have this one. */
+/** L1 blocks. The registry omits this setting, because all its chains share it. */
 export const REGISTRY_CHANNEL_TIMEOUT = 300
-/** Folders of the superchain registry, by L1. */
+/** Folders of the superchain registry and their L1 chain ids. */
 const SUPERCHAIN_L1: Readonly<Record<string, bigint>> = { mainnet: 1n, sepolia: 11_155_111n }
 
-/** A chain as the superchain registry describes it. */
+/** A chain of the superchain registry. */
 export interface RegistryEntry {
-  /** For people: `OP Mainnet`. */
+  /** The name for people: `OP Mainnet`. */
   displayName: string | undefined
   config: RollupConfig
-  /** Batches are kept elsewhere than in L1's calldata and blobs. */
+  /** True if batches are stored elsewhere than in L1's calldata and blobs. */
   usesAltDa: boolean
 }
 
-/** Whether this is a chain of the registry rather than a rollup.json. */
+/** Whether this is a registry entry rather than a rollup.json. */
 export function isRegistryEntry(json: unknown): boolean {
   return isObject(json) && ('hardforks' in json || 'hardfork_configuration' in json)
 }
 
 /**
- * Reads one chain of the superchain registry: its TOML file, or the JSON form in which kona carries it. The file does not
- * say on which L1 the chain is: `superchain` is the folder that it stands in (`mainnet`, `sepolia`), `l1ChainId` what the
- * operator says. Throws DecodeError that names the member.
+ * Parses one chain of the superchain registry: its TOML file, or kona's JSON form. The file does not name the chain's
+ * L1. `superchain` is the file's folder (`mainnet`, `sepolia`), `l1ChainId` the operator's flag. Throws DecodeError
+ * that names the member.
  */
 export function parseRegistryEntry(
   json: unknown,
@@ -36,7 +36,7 @@ export function parseRegistryEntry(
   const addresses = chain.optionalObject('addresses') ?? chain.object('Addresses')
   const l1 = l1ChainId ?? chain.optionalBigint('l1_chain_id') ?? SUPERCHAIN_L1[superchain ?? '']
   if (l1 === undefined) {
-    throw new DecodeError('registry entry: it does not say on which L1 the chain is: give --l1-chain-id')
+    throw new DecodeError('registry entry: the L1 chain id is missing: set --l1-chain-id')
   }
   const config: RollupConfig = {
     genesis: {
@@ -96,7 +96,7 @@ function readForks(times: JsonObjectReader, config: RollupConfig): void {
     const time = times.optionalInteger(`${fork}_time`)
     if (time !== undefined) config.forks[fork] = time
   }
-  // The older name of the same fork.
+  // An older name of the same fork.
   const interop = times.optionalInteger('interop_time')
   if (config.forks.lagoon === undefined && interop !== undefined) config.forks.lagoon = interop
   const pectra = times.optionalInteger('pectra_blob_schedule_time')

@@ -1,10 +1,10 @@
 import { parse, TomlError } from 'smol-toml'
 import { DecodeError } from '../../lib/errors.ts'
 
-/** Arrays and inline tables within each other. */
+/** Maximum nesting of arrays and inline tables. */
 const MAX_DEPTH = 20
 
-/** Reads a TOML document. Throws DecodeError that names the line. */
+/** Parses a TOML document. Throws DecodeError that names the line. */
 export function parseToml(text: string): Record<string, unknown> {
   try {
     return parse(text, { maxDepth: MAX_DEPTH })

@@ -1,18 +1,18 @@
 import type { PayloadEnvelope } from '../protocol/types.ts'
 
-/** Who decides which of several sequencers makes the blocks, as the sequencer asks it. */
+/** Decides which of several sequencers builds the blocks. */
 export interface Conductor {
   /** False: this sequencer is the only one. */
   readonly enabled: boolean
-  /** Rejects when nobody can tell. */
+  /** Rejects if the leader is unknown. */
   isLeader(): Promise<boolean>
-  /** Resolves once all sequencers know the block; rejects when this one is not their leader. */
+  /** Resolves when the cluster has stored the block. Rejects if this sequencer is not the leader. */
   commit(envelope: PayloadEnvelope): Promise<void>
-  /** From here on this sequencer leads and commits nothing, until the process ends. */
+  /** From now until the process ends, this sequencer counts as the leader and commits nothing. */
   overrideLeader(): void
 }
 
-/** A sequencer on its own. */
+/** The conductor of a single sequencer. */
 export const noConductor: Conductor = {
   enabled: false,
   isLeader: async () => true,

@@ -65,7 +65,7 @@ describe('ConductorClient', () => {
     let takesMs = 300
     const asked = expect(slow.isLeader()).rejects.toMatchObject({ severity: 'temporary' })
     await turnsPass(10)
-    // The pause between both.
+    // The pause between both tries.
     await clock.advance(50)
     await asked
     expect(limitsMs).toEqual([1000, 650])

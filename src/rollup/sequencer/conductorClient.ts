@@ -6,23 +6,23 @@ import { payloadEnvelopeToJson } from '../protocol/index.ts'
 import type { PayloadEnvelope } from '../protocol/types.ts'
 import type { Conductor } from './conductor.ts'
 
-/** Always temporary: the conductor did not answer, or refuses because it is not the leader. */
+/** Always temporary: the conductor did not answer, or rejected the call because it is not the leader. */
 export class ConductorError extends DeviumError<'conductor-call'> {
   override readonly name = 'ConductorError'
 }
 
-/** op-node: both tries share one time limit. */
+/** As in op-node: both tries share one time limit. */
 const TRIES = 2
 const RETRY_MS = 50
-/** op-node gives a commit no more than this, whatever the flag says. */
+/** op-node's limit for a commit, regardless of the flag. */
 const MAX_COMMIT_MS = 30_000
 
 export interface ConductorClientOptions {
-  /** For a call and its repetition together (op-node's `conductor.rpc-timeout`). */
+  /** Time limit of a call, including its retry (op-node's `conductor.rpc-timeout`). */
   timeoutMs: number
 }
 
-/** op-conductor's RPC as a sequencer uses it. The constructor does no I/O: the conductor may start later. */
+/** A client of op-conductor's RPC. The constructor does no I/O: the conductor may start later. */
 export class ConductorClient implements Conductor {
   readonly enabled = true
   private readonly rpc: Pick<RpcClient, 'request'>
@@ -45,7 +45,7 @@ export class ConductorClient implements Conductor {
     if (this.isOverridden) return true
     const answer = await this.call('conductor_leader', [], this.timeoutMs)
     if (typeof answer !== 'boolean') {
-      throw new ConductorError('conductor-call', 'conductor_leader answered neither true nor false', {
+      throw new ConductorError('conductor-call', 'conductor_leader returned neither true nor false', {
         severity: 'temporary',
       })
     }
@@ -60,7 +60,7 @@ export class ConductorClient implements Conductor {
 
   overrideLeader(): void {
     this.isOverridden = true
-    this.logger.warn('Conductor is overridden: this sequencer leads until the process ends, and commits no blocks')
+    this.logger.warn('Conductor is overridden: until the process ends, this sequencer leads and commits no blocks')
   }
 
   private async call(method: string, params: readonly unknown[], timeoutMs: number): Promise<unknown> {

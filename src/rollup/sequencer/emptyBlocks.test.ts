@@ -5,7 +5,7 @@ import { mustBeEmpty } from './emptyBlocks.ts'
 const ACTIVATION = 1000
 const origin = (timestamp: number): L1BlockRef => ({ hash: ZERO_HASH, number: 1, parentHash: ZERO_HASH, timestamp })
 
-/** A chain on which this fork is activated alone, after those before it. */
+/** A chain that activates this fork at ACTIVATION, with all earlier forks active before. */
 function chainWith(fork: Fork): RollupConfig {
   const earlier = FORKS.slice(0, FORKS.indexOf(fork))
   const forks = { ...Object.fromEntries(earlier.map((name) => [name, 0])), [fork]: ACTIVATION }
@@ -17,7 +17,7 @@ describe('mustBeEmpty', () => {
     const config = chainWith(fork)
     const at = (time: number) => mustBeEmpty(config, time, origin(time - 10))
     expect([at(ACTIVATION - 2), at(ACTIVATION), at(ACTIVATION + 2)]).toEqual([false, true, false])
-    // Between two blocks: the one after it is the first.
+    // The activation is between two blocks: the second is the first block of the fork.
     expect(
       mustBeEmpty({ ...config, forks: { ...config.forks, [fork]: ACTIVATION - 1 } }, ACTIVATION, origin(990)),
     ).toBe(true)
@@ -31,7 +31,7 @@ describe('mustBeEmpty', () => {
     const before = chainWith('ecotone')
     expect(mustBeEmpty(before, 700, origin(100))).toBe(false)
     expect(mustBeEmpty(before, 702, origin(100))).toBe(true)
-    // 1800 s from Fjord on, by the time of the origin.
+    // 1800 s since Fjord, by the time of the origin.
     const fjord = chainWith('granite')
     expect(mustBeEmpty(fjord, 2900, origin(1100))).toBe(false)
     expect(mustBeEmpty(fjord, 2902, origin(1100))).toBe(true)

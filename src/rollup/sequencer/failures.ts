@@ -2,7 +2,7 @@ import { severityOf } from '../../lib/errors.ts'
 import { EngineError } from '../engine/index.ts'
 import type { SequencerFailure } from './stateMachine.ts'
 
-/** What an error means to the sequencer; undefined for one after which the node must stop. */
+/** Classifies an error for the sequencer; undefined if the node must stop. */
 export function failureOf(error: unknown): SequencerFailure | undefined {
   const severity = severityOf(error)
   if (severity === 'critical') return undefined

@@ -4,7 +4,7 @@ import type { BuildJob, EngineHeads, HeadsMovedBy } from '../engine/index.ts'
 import type { BlockId, L1BlockRef, L2BlockRef, PayloadAttributes, PayloadEnvelope } from '../protocol/types.ts'
 import type { Conductor } from './conductor.ts'
 
-/** The engine controller as the sequencer uses it. */
+/** The part of the engine controller that the sequencer uses. */
 export interface SequencerEngine {
   readonly ready: boolean
   readonly heads: EngineHeads
@@ -14,23 +14,23 @@ export interface SequencerEngine {
   insertSealed(envelope: PayloadEnvelope): Promise<L2BlockRef>
 }
 
-/** Deposits and parameters of the next block, without transactions of its own. */
+/** Attributes of the next block: deposits and parameters, no user transactions. */
 export interface SequencerAttributes {
   prepare(parent: L2BlockRef, epoch: BlockId): Promise<PayloadAttributes>
 }
 
 export interface SequencerOrigins {
   select(parent: L2BlockRef): Promise<L1BlockRef>
-  /** Whether L1 still has this origin, as far as it can be known. */
+  /** Whether the origin is on the canonical L1 chain. True if L1 has not reached it yet. */
   isCanonical(origin: BlockId): Promise<boolean>
-  /** Reads ahead what `select` will need for the block after `parent`; never fails. */
+  /** Prefetches the data that `select` needs for the block after `parent`. Never fails. */
   prefetch(parent: L2BlockRef): void
   setRecoverMode(isOn: boolean): void
   reset(): void
 }
 
 export interface SequencerMetrics {
-  /** From the request for the block to the whole block, and how much longer than the block time it was in the making. */
+  /** `sealingMs`: time from the request to the complete block. `buildingDiffMs`: building time minus block time. */
   sealed(envelope: PayloadEnvelope, sealingMs: number, buildingDiffMs: number): void
   sequencingError(): void
   inconsistentOrigin(): void
@@ -41,13 +41,13 @@ export interface SequencerModules {
   engine: SequencerEngine
   attributes: SequencerAttributes
   origins: SequencerOrigins
-  /** By default this sequencer is the only one. */
+  /** Default: this sequencer is the only one. */
   conductor?: Conductor
-  /** Sees to it that peers get a block, which is this node's head by then. */
+  /** Publishes a block to peers. The block is already this node's head. */
   publish: (envelope: PayloadEnvelope) => void
-  /** Asks for a reset of heads and pipeline; resolves when it is done. */
+  /** Requests a reset of heads and pipeline. Resolves when it is done. */
   requestReset: () => Promise<void>
-  /** Called when building starts or stops, before the change is reported to the caller. */
+  /** Called when building starts or stops, before the caller gets the result. */
   onActiveChange?: (active: boolean) => Promise<void>
   metrics: SequencerMetrics
   clock: Clock

@@ -6,7 +6,7 @@ import { type L1BlockRef, type L2BlockRef, type RollupConfig, ZERO_HASH } from '
 import { OriginError, OriginSelector, type OriginSource } from './originSelector.ts'
 
 const L1_BLOCK_TIME = 12
-/** From Fjord (L1 time 1200) on 1800 s. */
+/** 1800 s since Fjord (L1 time 1200). */
 const DRIFT = 60
 
 function hash(number: number, fork = 'a'): Hex {
@@ -17,7 +17,7 @@ function l1Block(number: number, fork = 'a'): L1BlockRef {
   return { hash: hash(number, fork), number, parentHash: hash(number - 1, fork), timestamp: number * L1_BLOCK_TIME }
 }
 
-/** An L2 block with this origin, `age` seconds younger than it. */
+/** An L2 block with this origin, `age` seconds after the origin. */
 function parent(origin: number, age: number): L2BlockRef {
   return {
     hash: ZERO_HASH,
@@ -96,7 +96,7 @@ describe('OriginSelector', () => {
       code: 'origin-missing',
       severity: 'temporary',
     })
-    // The drift is that of the origin's L1 time: 1800 s from Fjord on.
+    // The drift depends on the origin's L1 time: 1800 s since Fjord.
     expect((await selector.select(parent(100, DRIFT))).number).toBe(100)
     await expect(selector.select(parent(100, 1800))).rejects.toMatchObject({ code: 'origin-missing' })
   })

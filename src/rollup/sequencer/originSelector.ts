@@ -10,20 +10,25 @@ export interface OriginSource {
   blockInfoByNumber(number: number): Promise<L1BlockRef | undefined>
 }
 
-/** `origin-reorged` (reset): the unsafe head stands on an L1 block that is gone. `origin-missing` (temporary): wait for L1. */
+/**
+ * `origin-reorged` (reset): the unsafe head's L1 origin was removed by a reorg. `origin-missing` (temporary): wait for
+ * L1.
+ */
 export class OriginError extends DeviumError<'origin-reorged' | 'origin-missing'> {
   override readonly name = 'OriginError'
 }
 
-/** Time that looking for the next origin may cost a block that could do without it. */
+/** Maximum delay of a block for reading a next origin that it does not need. */
 const OPTIONAL_FETCH_MS = 500
 
 export interface OriginSelectorOptions {
-  /** L1 blocks that must stand on top of an origin (op-node's `sequencer.l1-confs`). */
+  /** Minimum number of L1 blocks on top of an origin (op-node's `sequencer.l1-confs`). */
   confirmationDepth: number
 }
 
-/** Chooses the L1 origin of the next sequenced block (specs: derivation, "Sequencing window" and "max_sequencer_drift"). */
+/**
+ * Selects the L1 origin of the next sequenced block (specs: derivation, "Sequencing window" and "max_sequencer_drift").
+ */
 export class OriginSelector {
   private readonly l1: OriginSource
   private readonly clock: Clock
@@ -34,7 +39,7 @@ export class OriginSelector {
   private l1Head: L1BlockRef | undefined
   private current: L1BlockRef | undefined
   private next: L1BlockRef | undefined
-  /** The read of a next origin that is under way: whoever needs it too waits for the same answer. */
+  /** The pending read of a next origin. Concurrent callers share its result. */
   private reading: { parent: Hex; sinceMs: number; answer: Promise<L1BlockRef | undefined> } | undefined
 
   constructor(
@@ -53,31 +58,34 @@ export class OriginSelector {
     this.l1Head = head
   }
 
-  /** The next origin is then always asked for, and taken as soon as the block may stand on it, as derivation does. */
+  /** In recover mode the next origin is always read, and used as soon as the block may have it, as in derivation. */
   setRecoverMode(isOn: boolean): void {
     this.recoverMode = isOn
   }
 
-  /** Forgets what L1 said: after a reset it may say something else. */
+  /** Drops cached L1 blocks: after a reset L1 may have others. */
   reset(): void {
     this.current = undefined
     this.next = undefined
     this.reading = undefined
   }
 
-  /** Reads what the block after `parent` may stand on, so that it is there when the block is begun. Never fails. */
+  /**
+   * Prefetches the possible origins of the block after `parent`, so that they are available when the block starts.
+   * Never fails.
+   */
   prefetch(parent: L2BlockRef): void {
     const read = async () => this.tryReadNext(await this.readCurrent(parent))
     read().catch((error: unknown) => this.logNoNext(parent.l1Origin.number, error))
   }
 
-  /** False when L1 has another block in the place of `origin`; one that L1 has not seen yet may still come. */
+  /** Returns false if L1 has another block at this height. An origin that L1 has not reached counts as canonical. */
   async isCanonical(origin: BlockId): Promise<boolean> {
     const block = await this.l1.blockInfoByNumber(origin.number)
     return block === undefined || block.hash === origin.hash
   }
 
-  /** The origin of the block after `parent`; throws OriginError, or what the L1 source throws. */
+  /** The origin of the block after `parent`. Throws OriginError, or errors of the L1 source. */
   async select(parent: L2BlockRef): Promise<L1BlockRef> {
     const current = await this.readCurrent(parent)
     const l2Time = parent.timestamp + this.config.blockTime
@@ -94,7 +102,7 @@ export class OriginSelector {
     return l2Time >= next.timestamp ? next : current
   }
 
-  /** Past the drift limit no block can do without it. */
+  /** Past the drift limit, a block needs the next origin. */
   private async requireNext(current: L1BlockRef): Promise<L1BlockRef> {
     const missing = (why: string, cause?: unknown) =>
       new OriginError(
@@ -122,7 +130,7 @@ export class OriginSelector {
     return known
   }
 
-  /** The block after `current` as far as the confirmation depth lets it be seen. */
+  /** The block after `current`, if the confirmation depth allows it. */
   private async readNext(current: L1BlockRef): Promise<L1BlockRef | undefined> {
     if (this.next?.parentHash === current.hash) return this.next
     const number = current.number + 1
@@ -137,7 +145,7 @@ export class OriginSelector {
     this.reading = reading
     try {
       const next = await reading.answer
-      // A reset may have come in between, after which the answer counts no more.
+      // A reset in the meantime makes the result obsolete.
       if (this.reading === reading) this.next = next
       return next
     } finally {
@@ -147,7 +155,7 @@ export class OriginSelector {
 
   private async tryReadNext(current: L1BlockRef): Promise<L1BlockRef | undefined> {
     if (this.next?.parentHash === current.hash) return this.next
-    // Until the tracker reports a higher head there is nothing to ask for.
+    // No newer L1 block exists until the tracker reports a higher head.
     if (this.l1Head !== undefined && this.l1Head.number <= current.number) return undefined
     const { promise: timeout, resolve } = Promise.withResolvers<undefined>()
     const spentMs = this.reading?.parent === current.hash ? this.clock.now() - this.reading.sinceMs : 0
@@ -163,6 +171,6 @@ export class OriginSelector {
   }
 
   private logNoNext(current: number, error: unknown): void {
-    this.logger.debug('Could not look for the next L1 origin', { current, err: describeError(error) })
+    this.logger.debug('Could not read the next L1 origin', { current, err: describeError(error) })
   }
 }

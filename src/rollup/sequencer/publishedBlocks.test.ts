@@ -25,7 +25,7 @@ describe('published blocks', () => {
   it('are the last 128 and 32 MiB of one chain', () => {
     expect(numbers(chain(1, 200))).toEqual(Array.from({ length: 128 }, (_, index) => index + 73))
     expect(numbers(chain(1, 9, 10 * 1024 * 1024))).toEqual([7, 8, 9])
-    // The newest is kept whatever its size.
+    // The newest block is kept regardless of its size.
     expect(numbers(chain(1, 2, 40 * 1024 * 1024))).toEqual([2])
     expect(numbers(addPublished(chain(1, 5), block(9)))).toEqual([9])
   })

@@ -2,15 +2,18 @@ import type { Hex } from '../../lib/hex.ts'
 import { transactionTotals } from '../protocol/index.ts'
 import type { BlockId, PayloadEnvelope } from '../protocol/types.ts'
 
-/** The last blocks that this sequencer has published, oldest first, each the parent of the next. */
+/** The last blocks that this sequencer has published, oldest first. Each is the parent of the next. */
 export type PublishedBlocks = readonly PayloadEnvelope[]
 
-/** As many as an engine may lose that writes its state now and then (op-geth keeps 128 in memory). */
+/**
+ * The number of blocks that an engine may lose in a crash if it writes its state periodically (op-geth keeps 128 in
+ * memory).
+ */
 const MAX_BLOCKS = 128
 const MAX_BYTES = 32 * 1024 * 1024
 const sizes = new WeakMap<PayloadEnvelope, number>()
 
-/** One more; those that it does not stand on, and the oldest beyond the limits, are forgotten. */
+/** Adds a block. Drops blocks that are not its ancestors, and the oldest blocks beyond the limits. */
 export function addPublished(blocks: PublishedBlocks, added: PayloadEnvelope): PublishedBlocks {
   const isChain = blocks.at(-1)?.payload.blockHash === added.payload.parentHash
   const kept = isChain ? [...blocks.slice(-(MAX_BLOCKS - 1)), added] : [added]
@@ -24,7 +27,7 @@ export function addPublished(blocks: PublishedBlocks, added: PayloadEnvelope): P
   return kept.slice(first)
 }
 
-/** Of its transactions; each block is counted once, since this comes between sealing and publishing. */
+/** Bytes of the block's transactions. Cached, because this runs between sealing and publishing. */
 function sizeOf(block: PayloadEnvelope): number {
   const size = sizes.get(block) ?? transactionTotals(block.payload).bytes
   sizes.set(block, size)
@@ -35,7 +38,10 @@ export function childOf(blocks: PublishedBlocks, parentHash: Hex): PayloadEnvelo
   return blocks.find(({ payload }) => payload.parentHash === parentHash)
 }
 
-/** What is left when `head` is the head: nothing on another block of its height; with `isLast` nothing above it. */
+/**
+ * The blocks that remain when `head` is the head. Blocks from a replaced block of its height on are dropped. With
+ * `isLast`, blocks above it are dropped, too.
+ */
 export function dropFrom(blocks: PublishedBlocks, head: BlockId, isLast: boolean): PublishedBlocks {
   const same = blocks.find(({ payload }) => payload.blockNumber === head.number)
   if (same !== undefined && same.payload.blockHash !== head.hash) {

@@ -24,20 +24,23 @@ import {
 } from './stateMachine.ts'
 
 export interface SequencerOptions {
-  /** Builds from the first engine reset on. */
+  /** Starts building after the first engine reset. */
   active: boolean
-  /** Time before a block's timestamp at which it is sealed (op-node's `sequencer.sealing-duration`). */
+  /** Time between sealing a block and its timestamp (op-node's `sequencer.sealing-duration`). */
   sealingMarginMs?: number
-  /** Blocks with forced transactions only, on L1 origins as derivation would choose them (op-node's `sequencer.recover`). */
+  /**
+   * Builds blocks with forced transactions only, on the L1 origins that derivation would choose (op-node's
+   * `sequencer.recover`).
+   */
   recoverMode?: boolean
 }
 
-/** How the making of blocks goes. */
+/** The state of block building. */
 export interface SequencerStanding {
   active: boolean
-  /** Whether an op-conductor decides who makes blocks. */
+  /** Whether an op-conductor decides which sequencer builds. */
   hasConductor: boolean
-  /** Why the last tries came to nothing; undefined once a block was made. */
+  /** Why the last attempts failed; undefined after a block was built. */
   failure: { code: string; message: string; sinceMs: number } | undefined
 }
 
@@ -53,14 +56,15 @@ export class SequencerError extends DeviumError<
   override readonly name = 'SequencerError'
 }
 
-/** op-node: sealing takes its time, and the block is wanted at its timestamp. */
+/** op-node's value: sealing takes time, and the block is due at its timestamp. */
 const DEFAULT_SEALING_MARGIN_MS = 50
-/** Timers of 2^31 ms and more fire at once: a chain may start in the far future. */
+/** Node runs timers of 2^31 ms and more at once, and a chain may start in the far future. */
 const MAX_TIMER_MS = 3_600_000
 
 /**
- * Builds blocks so that each is the head at its timestamp. What is done when is decided by the state machine; this loop
- * carries it out, tells it what became of it, and sleeps until the next action is due or the heads move.
+ * Builds blocks so that each is the head at its timestamp. The state machine decides which action is due when. This
+ * loop performs the action, reports the result to the state machine, and sleeps until the next action is due or the
+ * heads move.
  */
 export class Sequencer {
   private readonly modules: SequencerModules & { conductor: Conductor }
@@ -68,25 +72,25 @@ export class Sequencer {
   private readonly rules: SequencerRules
   private readonly wakeUp: WakeUp
   private readonly sequencedLines: RoutineLines
-  /** Starts and stops run one after the other. */
+  /** Runs starts and stops one after the other. */
   private readonly commands = createSlots(1)
-  /** The newest command, where that is a stop which is not over. */
+  /** The pending stop, if the last command is a stop. */
   private stopping: Promise<Hex> | undefined
-  /** Aborts when `run` has ended: no state changes after that. */
+  /** Aborts when `run` has ended. The state does not change afterwards. */
   private readonly ended = new AbortController()
   private readonly stateWaiters = new Set<() => void>()
   private state: SequencerState
   private recoverMode: boolean
   private failure: SequencerStanding['failure']
-  /** Committed blocks that peers have not been given yet. */
+  /** Committed blocks that are not published to peers yet. */
   private readonly unpublished = new WeakSet<PayloadEnvelope>()
-  /** Of the block under way: how long sealing took, and when it went out, counted from its timestamp. */
+  /** For the current block: how long sealing took, and when it was published, relative to its timestamp. */
   private timing = { sealingMs: 0, publishedAfterMs: 0 }
 
   constructor(modules: SequencerModules, config: RollupConfig, options: SequencerOptions) {
     this.modules = { ...modules, conductor: modules.conductor ?? noConductor }
     this.config = config
-    // op-node takes nothing and less for its default.
+    // op-node replaces zero and negative values by its default.
     const { sealingMarginMs = 0, recoverMode = false } = options
     this.rules = {
       blockTimeMs: config.blockTime * 1000,
@@ -127,10 +131,10 @@ export class Sequencer {
     this.modules.logger.info('Set recover mode of the sequencer', { on: isOn })
   }
 
-  /** Starts building on the unsafe head, whose hash must be the given one if there is one. */
+  /** Starts building on the unsafe head. If `unsafeHead` is given, it must be the head's hash. */
   async start(unsafeHead?: Hex): Promise<void> {
     await this.checkLeader()
-    // A stop that is asked for from now on comes after this start.
+    // A later stop comes after this start.
     this.stopping = undefined
     await this.commands.run(async () => {
       if (this.state.active) throw new SequencerError('sequencer-running', 'sequencer already running')
@@ -156,8 +160,8 @@ export class Sequencer {
   }
 
   /**
-   * Waits until the last published block is the head, gives up a block under way, and returns the head's hash. A call while
-   * a stop is under way joins it.
+   * Waits until the last published block is the head, drops the block in progress, and returns the head's hash. A call
+   * during a pending stop waits for the same stop.
    */
   async stop(): Promise<Hex> {
     this.checkRunning()
@@ -184,12 +188,12 @@ export class Sequencer {
     const forget = () => {
       if (this.stopping === outcome) this.stopping = undefined
     }
-    // Whoever asked for it may have left.
+    // The caller may no longer wait for the result.
     outcome.then(forget, forget)
     return outcome
   }
 
-  /** Runs until the signal aborts; rejects on an error after which the node must stop. */
+  /** Runs until the signal aborts. Rejects on an error after which the node must stop. */
   async run(signal: AbortSignal): Promise<void> {
     try {
       await this.act(signal)
@@ -206,12 +210,15 @@ export class Sequencer {
       if (due === undefined || waitMs === undefined) await this.wakeUp.wait(signal)
       else if (waitMs > 0) await this.wakeUp.wait(signal, Math.min(waitMs, MAX_TIMER_MS))
       else if (this.modules.engine.ready) await this.carryOut(due.action)
-      // Somebody else's reset is under way: it ends with heads.
+      // Another component's reset is running. It ends with new heads.
       else this.dispatch({ kind: 'reset-begun' })
     }
   }
 
-  /** op-conductor has the last block already: without it in the engine the next start would make another of its height. */
+  /**
+   * op-conductor has already stored the last block. If the engine did not have it, the next start would build another
+   * block of the same height.
+   */
   private async insertLast(): Promise<void> {
     const due = dueAction(this.state, this.rules)
     if (due?.action.kind === 'insert' && this.modules.engine.ready) await this.carryOut(due.action)
@@ -231,14 +238,14 @@ export class Sequencer {
     if (!this.state.active) throw new SequencerError('sequencer-stopped', 'sequencer not running')
   }
 
-  /** A sequencer that leads no more does not wait: its last block may never be accepted. */
+  /** A sequencer that is no longer the leader does not wait, because its last block may never be accepted. */
   private async untilInserted(): Promise<void> {
     const { conductor, logger } = this.modules
     while (this.state.active && isCommitted(this.state)) {
       try {
         if (!(await conductor.isLeader())) return
       } catch (error) {
-        logger.warn('Could not ask who leads: the sequencer stops without waiting for its last block', { err: error })
+        logger.warn('Could not read the leader: stopping without waiting for the last block', { err: error })
         return
       }
       if (this.state.active && isCommitted(this.state)) await this.nextChange()
@@ -265,7 +272,7 @@ export class Sequencer {
     this.wakeUp.wake()
   }
 
-  /** Does what is due. Throws only what must stop the node. */
+  /** Performs the due action. Throws only errors that must stop the node. */
   private async carryOut(action: SequencerAction): Promise<void> {
     this.dispatch({ kind: 'begun', action })
     try {
@@ -282,7 +289,7 @@ export class Sequencer {
     const { engine, origins, attributes, logger } = this.modules
     const origin = await origins.select(parent)
     const prepared = await attributes.prepare(parent, origin)
-    // A stop while L1 was asked: the engine is told to build nothing.
+    // If the sequencer was stopped during the L1 reads, the engine gets no build request.
     if (this.state.phase.kind !== 'starting') return
     const noTxPool = this.recoverMode || mustBeEmpty(this.config, prepared.timestamp, origin)
     const job = await engine.startBuild(parent, { ...prepared, noTxPool })
@@ -311,13 +318,13 @@ export class Sequencer {
     if (isRestored) {
       const { number, hash, l1Origin } = payloadToL2BlockRef(envelope.payload, this.config)
       if (!(await origins.isCanonical(l1Origin))) {
-        logger.info('Published block is not restored: its L1 origin is gone', { number, hash })
+        logger.info('Not restoring a published block: its L1 origin was removed by a reorg', { number, hash })
         this.dispatch({ kind: 'failed', failure: 'orphaned' })
         return
       }
     }
     const block = await engine.insertSealed(envelope)
-    // Peers get no block that this node's own engine refuses, or has not got after a crash.
+    // Peers do not get a block that this node's engine rejects, or would not have after a crash.
     if (this.unpublished.delete(envelope)) {
       this.timing.publishedAfterMs = this.modules.clock.now() - envelope.payload.timestamp * 1000
       this.modules.publish(envelope)
@@ -325,7 +332,7 @@ export class Sequencer {
     const { transactions, gasUsed } = envelope.payload
     const { number, hash, l1Origin } = block
     const fields = { number, hash, txs: transactions.length, gasUsed, origin: l1Origin.number }
-    if (isRestored) logger.info('Restored published block that the engine had lost', fields)
+    if (isRestored) logger.info('Restored a published block that the engine had lost', fields)
     else this.sequencedLines.write({ ...fields, ...this.timing }, { isNews: hasMoreThanL1Info(transactions.length) })
     if (this.state.failures > 0) logger.info('Building blocks again', { failures: this.state.failures })
     this.failure = undefined
@@ -348,7 +355,7 @@ export class Sequencer {
     this.failure = { code, message: describeError(error), sinceMs }
     if (failure === 'invalid' || failure === 'expired') metrics.sequencingError()
     if (error instanceof OriginError && error.code === 'origin-reorged') metrics.inconsistentOrigin()
-    // One line an outage: the next is written when it is over.
+    // One line for an outage; the next line reports its end.
     const message = this.state.phase.kind === 'resetting' ? 'Sequencer needs a reset' : 'Could not build block'
     if (isFirst) logger.warn(message, { err: error })
     else logger.debug(message, { err: error, failures: this.state.failures })

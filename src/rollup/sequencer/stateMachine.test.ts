@@ -15,7 +15,7 @@ import {
 } from './stateMachine.ts'
 
 const RULES: SequencerRules = { blockTimeMs: 2000, sealingMarginMs: 50 }
-/** Block 10 has timestamp 20: a block every two seconds from time 0 on. */
+/** Block 10 has timestamp 20: one block every two seconds from time 0 on. */
 const HEAD = 10
 
 const hash = (number: number, fork = 'a'): Hex => `0x${fork.repeat(4)}${number.toString(16).padStart(60, '0')}`
@@ -33,7 +33,7 @@ function block(number: number, fork = 'a'): L2BlockRef {
 
 const GENESIS = fakeGenesis(0, 30_000_000n)
 
-/** The complete block of that number on the one below it. */
+/** The complete block with this number on its parent. */
 function envelope(number: number, fork = 'a'): PayloadEnvelope {
   return {
     payload: {
@@ -55,7 +55,7 @@ function heads(unsafe: L2BlockRef, movedBy: (SequencerEvent & { kind: 'heads' })
   return { kind: 'heads', unsafe, safe, movedBy } as const
 }
 
-/** Steps through events given at one moment. */
+/** Applies events at one point in time. */
 function after(state: SequencerState, events: readonly SequencerEvent[], nowMs = 20_000, rules = RULES) {
   return events.reduce((before, event) => transition(before, event, nowMs, rules), state)
 }
@@ -262,7 +262,7 @@ describe('a reset', () => {
     expect(due(orphaned)).toEqual(['start', 30_000])
     const restored = after(inserting, [heads(block(HEAD + 1), 'sequencer'), { kind: 'inserted' }])
     expect(due(restored)).toEqual(['start', 22_000])
-    // Once a block is under way again nothing is restored any more.
+    // Once a block is in progress again, no blocks are restored.
     const start = { kind: 'start', parent: block(HEAD + 1) } as const
     const open = after(restored, [
       { kind: 'begun', action: start },

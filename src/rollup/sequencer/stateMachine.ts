@@ -2,85 +2,101 @@ import type { BuildJob, HeadsMovedBy } from '../engine/index.ts'
 import type { L2BlockRef, PayloadEnvelope } from '../protocol/types.ts'
 import { addPublished, childOf, dropFrom, type PublishedBlocks } from './publishedBlocks.ts'
 
-/** What the sequencer does next. `start` and `seal` ask the engine, `commit` the conductor, `insert` the engine again. */
+/** The next action. `start` and `seal` call the engine, `commit` the conductor, `insert` the engine again. */
 export type SequencerAction =
   | { kind: 'start'; parent: L2BlockRef }
   | { kind: 'seal'; job: BuildJob; startedAtMs: number }
   | { kind: 'commit'; envelope: PayloadEnvelope }
   | { kind: 'insert'; envelope: PayloadEnvelope; isRestored: boolean }
 
-/** Where the block under way stands. In the phases that end in -ing an answer is awaited and nothing else is begun. */
+/**
+ * The progress of the current block. In the phases that end in -ing a result is pending, and no other action starts.
+ */
 export type SequencerPhase =
-  /** No block under way: one that was committed and is missing is inserted, else the next one started when it is due. */
+  /**
+   * No block in progress. A committed block that is missing is inserted first, otherwise the next block starts when it
+   * is due.
+   */
   | { kind: 'idle' }
   | { kind: 'starting'; parent: L2BlockRef; sinceMs: number }
   /** The engine collects transactions until it is time to seal. */
   | { kind: 'open'; job: BuildJob; startedAtMs: number }
   | { kind: 'sealing'; job: BuildJob }
-  /** Complete, but unknown to the conductor and to peers. */
+  /** Complete, but not yet known to the conductor and to peers. */
   | { kind: 'sealed'; envelope: PayloadEnvelope }
   | { kind: 'committing'; envelope: PayloadEnvelope }
   | { kind: 'inserting'; envelope: PayloadEnvelope }
-  /** Heads are looked up anew. */
+  /** The heads are being found again. */
   | { kind: 'resetting' }
 
 export interface SequencerState {
-  /** Whether this node makes the blocks; only the operator or a conductor changes that. */
+  /** Whether this node builds blocks. Only the operator or a conductor changes this. */
   readonly active: boolean
-  /** Somebody waits for the last published block to be the head: nothing else is begun. */
+  /** A stop waits for the last published block to become the head. No other action starts. */
   readonly stopping: boolean
-  /** Undefined until the first reset has found them. */
+  /** Undefined until the first reset. */
   readonly heads: { readonly unsafe: L2BlockRef; readonly safe: L2BlockRef } | undefined
   readonly phase: SequencerPhase
-  /** Unix time in milliseconds before which nothing is begun. */
+  /** Unix time in milliseconds before which no action starts. */
   readonly notBeforeMs: number
-  /** Committed blocks, which go to peers once the engine has them, oldest first: no other block of their height may follow. */
+  /**
+   * Committed blocks, oldest first. They are published when the engine has them. No other block of the same height may
+   * follow.
+   */
   readonly published: PublishedBlocks
-  /** Failures since the last block that became head. */
+  /** Failures since the last block that became the head. */
   readonly failures: number
-  /** Resets since then, for lack of which nothing could go on. */
+  /** Resets that were needed since then. */
   readonly resets: number
-  /** A reset took the head back: what was published above it is to be inserted again, if L1 still allows it. */
+  /** A reset moved the head back. Published blocks above it are inserted again, if L1 still allows them. */
   readonly mayRestore: boolean
 }
 
 /**
- * How an action failed. `temporary`: later again. `syncing`: the engine is busy with a sync of its own. `invalid`: it
- * refuses attributes or block. `expired`: the block being built is gone. `stale`: the head has moved.
- * `reset`: the heads must be looked up anew. `orphaned`: the block's L1 origin is gone.
+ * How an action failed.
+ *
+ * - `temporary`: try again later.
+ * - `syncing`: the engine is busy with its own sync.
+ * - `invalid`: the engine rejects the attributes or the block.
+ * - `expired`: the engine lost the block that it was building.
+ * - `stale`: the head has moved.
+ * - `reset`: the heads must be found again.
+ * - `orphaned`: the block's L1 origin was removed by a reorg.
  */
 export type SequencerFailure = 'temporary' | 'syncing' | 'invalid' | 'expired' | 'stale' | 'reset' | 'orphaned'
 
 export type SequencerEvent =
   | { kind: 'activated' }
   | { kind: 'stopping' }
-  /** Whoever wanted the stop is gone. */
+  /** The caller of the stop no longer waits. */
   | { kind: 'stop-cancelled' }
   | { kind: 'deactivated' }
   | { kind: 'heads'; unsafe: L2BlockRef; safe: L2BlockRef; movedBy: HeadsMovedBy }
-  /** The action that was due is carried out now. */
+  /** The due action starts now. */
   | { kind: 'begun'; action: SequencerAction }
   | { kind: 'started'; job: BuildJob }
   | { kind: 'sealed'; envelope: PayloadEnvelope }
   | { kind: 'committed' }
   | { kind: 'inserted' }
   | { kind: 'failed'; failure: SequencerFailure }
-  /** Somebody has the heads looked up anew. */
+  /** Another component resets the heads. */
   | { kind: 'reset-begun' }
   | { kind: 'reset-done' }
 
-/** What does not change while the sequencer runs. */
+/** Constants of a running sequencer. */
 export interface SequencerRules {
   blockTimeMs: number
-  /** Time before its timestamp at which a block is sealed (op-node's `sequencer.sealing-duration`). */
+  /** Time between sealing a block and its timestamp (op-node's `sequencer.sealing-duration`). */
   sealingMarginMs: number
 }
 
-/** op-node: time after which something that failed for a while is tried again. */
+/** op-node's delay after a temporary failure. */
 const TEMPORARY_RETRY_MS = 1000
-/** op-node's time for an engine that syncs; reached by doubling, since it may only be busy for a moment. */
+/**
+ * op-node's delay for a syncing engine. It is reached by doubling, because the engine may be busy only for a moment.
+ */
 const MAX_SYNCING_RETRY_MS = 30_000
-/** op-node's longest time between derivation steps that fail. */
+/** op-node's maximum delay between failing derivation steps. */
 const MAX_RESET_PAUSE_MS = 10_000
 
 export function initialState(active: boolean): SequencerState {
@@ -97,7 +113,7 @@ export function initialState(active: boolean): SequencerState {
   }
 }
 
-/** The state after an event at `nowMs`. Pure; an event that does not fit the phase changes nothing. */
+/** The state after an event at `nowMs`. Pure. An event that does not fit the phase is ignored. */
 export function transition(
   state: SequencerState,
   event: SequencerEvent,
@@ -112,7 +128,7 @@ export function transition(
     case 'stop-cancelled':
       return { ...state, stopping: false }
     case 'deactivated':
-      // What was published and is not the head reaches it by gossip or L1, if it is anybody's head.
+      // A published block that is not the head becomes the head by gossip or by L1, if at all.
       return { ...state, active: false, stopping: false, phase: settled(state), published: [], mayRestore: false }
     case 'heads':
       return onHeads(state, event, nowMs, rules)
@@ -136,7 +152,7 @@ export function transition(
   }
 }
 
-/** The next action and when it is due; undefined while only an event can bring one. */
+/** The next action and its due time; undefined if only an event can lead to an action. */
 export function dueAction(
   state: SequencerState,
   rules: SequencerRules,
@@ -154,18 +170,18 @@ export function dueAction(
     return { action: { kind: 'insert', envelope: missing, isRestored: state.mayRestore }, atMs: notBeforeMs }
   }
   if (stopping) return undefined
-  // A block is started when the one before it is due: the pool is then read as late as the block time allows.
+  // A block starts when its parent's timestamp has passed, so that the pool is read as late as the block time allows.
   const atMs = Math.max(notBeforeMs, heads.unsafe.timestamp * 1000)
   return { action: { kind: 'start', parent: heads.unsafe }, atMs }
 }
 
-/** Whether a block is committed or published, and not the head yet: the sequencer does not stop before that is done. */
+/** Whether a committed or published block is not the head yet. The sequencer does not stop before. */
 export function isCommitted(state: SequencerState): boolean {
   const { kind } = state.phase
   return kind === 'committing' || kind === 'inserting' || missingBlock(state) !== undefined
 }
 
-/** The published block that comes after the head, if the head is not the last one. */
+/** The published block after the head; undefined if the head is the last published block. */
 function missingBlock({ published, heads }: SequencerState): PayloadEnvelope | undefined {
   return heads === undefined ? undefined : childOf(published, heads.unsafe.hash)
 }
@@ -186,7 +202,7 @@ function begun(action: SequencerAction, nowMs: number): SequencerPhase {
 function onStarted(state: SequencerState, job: BuildJob): SequencerState {
   const { phase, heads } = state
   if (phase.kind !== 'starting' || !state.active || job.parent.hash !== heads?.unsafe.hash) return toIdle(state)
-  // A chain that grows again needs nothing of what was lost.
+  // The chain grows again, so lost blocks are no longer restored.
   return { ...state, mayRestore: false, phase: { kind: 'open', job, startedAtMs: phase.sinceMs } }
 }
 
@@ -204,7 +220,7 @@ function onHeads(
   const before = state.heads?.unsafe
   const moved = { ...state, heads: { unsafe, safe } }
   if (movedBy === 'reset') {
-    // The first one only says where the chain stands; those that follow have kept the engine busy.
+    // The first reset only sets the heads. Later resets have kept the engine busy.
     if (before === undefined) return { ...moved, phase: { kind: 'idle' } }
     return afterReset({ ...moved, mayRestore: true }, nowMs, rules)
   }
@@ -214,16 +230,16 @@ function onHeads(
   const isReplaced = before !== undefined && unsafe.number <= before.number
   return {
     ...next,
-    // Where another block stands in its place, by L1 or because somebody else builds, what was published is forgotten.
+    // If L1 or another sequencer replaced a block, the published blocks from there on are dropped.
     published: dropFrom(state.published, unsafe, isReplaced),
     mayRestore: state.mayRestore && !isReplaced,
-    // Derivation that replaces blocks goes on with the next one at once: nothing is built in between. A head that
-    // has gone up ends every pause.
+    // While derivation replaces blocks, it continues with the next block at once, so nothing is built meanwhile. A
+    // higher head ends every pause.
     notBeforeMs: isReplaced ? Math.max(state.notBeforeMs, nowMs + rules.blockTimeMs) : 0,
   }
 }
 
-/** A block that is not on the head is given up; what the engine or conductor is asked already is judged by its answer. */
+/** Drops a block that is not on the head. For a pending call, the result decides. */
 function phaseOn(unsafe: L2BlockRef, phase: SequencerPhase): SequencerPhase {
   if (phase.kind === 'open' && phase.job.parent.hash !== unsafe.hash) return { kind: 'idle' }
   if (phase.kind === 'sealed' && phase.envelope.payload.parentHash !== unsafe.hash) return { kind: 'idle' }
@@ -254,10 +270,11 @@ function onFailed(
   }
 }
 
-/** Back before the action that failed, without what it says can never succeed. */
+/** The state before the failed action, without a block that can never succeed. */
 function withoutRefused(state: SequencerState, failure: SequencerFailure): SequencerState {
   const { phase } = state
-  // op-conductor may have stored a block although its answer was lost: this one is committed again, and no other.
+  // op-conductor may have stored the block although its answer was lost. So the same block is committed again, and no
+  // other.
   if (phase.kind === 'committing') {
     const isGivenUp = failure === 'stale' || !state.active || !isOnHead(state, phase.envelope)
     return { ...state, phase: isGivenUp ? { kind: 'idle' } : { kind: 'sealed', envelope: phase.envelope } }
@@ -271,8 +288,8 @@ function withoutRefused(state: SequencerState, failure: SequencerFailure): Seque
 
 function afterReset(state: SequencerState, nowMs: number, rules: SequencerRules): SequencerState {
   const resets = state.resets + 1
-  // op-node waits for one block: the engine has had work, and resets shall not follow each other too fast. What the
-  // engine has lost is given back at once, the first time.
+  // op-node waits for one block time: the engine was busy, and resets must not follow each other too fast. After the
+  // first reset, lost blocks are restored at once.
   const isRestoring = resets === 1 && missingBlock(state) !== undefined
   const pauseMs = isRestoring ? 0 : doubling(rules.blockTimeMs, resets, MAX_RESET_PAUSE_MS)
   return { ...state, phase: { kind: 'idle' }, resets, notBeforeMs: nowMs + pauseMs }
@@ -286,7 +303,7 @@ function isOnHead({ heads }: SequencerState, envelope: PayloadEnvelope): boolean
   return envelope.payload.parentHash === heads?.unsafe.hash
 }
 
-/** A reset under way goes on whatever else happens. */
+/** A running reset continues, whatever else happens. */
 function toIdle(state: SequencerState): SequencerState {
   return { ...state, phase: settled(state) }
 }

@@ -5,24 +5,24 @@ import { payloadEnvelopeFromJson } from '../../protocol/index.ts'
 import type { PayloadEnvelope } from '../../protocol/types.ts'
 
 /**
- * op-conductor's RPC as a sequencer meets it, over HTTP. Several may share one `log`, as the members of a cluster do:
- * only the leader adds to it, and it keeps the highest block.
+ * op-conductor's RPC over HTTP. Several conductors may share one `log`, like the members of a cluster. Only the leader
+ * appends to it, and it keeps the highest block.
  */
 export interface FakeConductor {
   readonly url: string
   readonly log: RaftLog
   isLeader: boolean
-  /** Calls so far, by name. */
+  /** Names of all calls so far. */
   readonly calls: string[]
-  /** Runs before each call is answered; what it throws is the answer. */
+  /** Runs before each call is answered. An error that it throws becomes the answer. */
   fault: ((method: string) => void | Promise<void>) | undefined
   close(): Promise<void>
 }
 
-/** What the cluster has agreed on. */
+/** The agreed state of the cluster. */
 export interface RaftLog {
   readonly committed: PayloadEnvelope[]
-  /** The latest unsafe block: a later one of the same height or below does not replace it. */
+  /** The latest unsafe block. A later block of the same height or below does not replace it. */
   head: PayloadEnvelope | undefined
 }
 
