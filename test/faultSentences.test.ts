@@ -154,7 +154,7 @@ const FAULTS: {
   {
     fault: 'an L1 that is gone',
     derivation: derivation({ l1Endpoint: silentFor('http://l1:8545', 30_000) }),
-    cause: /waits for L1: http:\/\/l1:8545\/? has answered no call for 30 s/,
+    cause: /waiting for L1: http:\/\/l1:8545\/? has answered no call for 30 s/,
   },
   {
     fault: 'a blob that is missing',
@@ -164,7 +164,7 @@ const FAULTS: {
         answers: [{ url: 'http://beacon', problem: 'HTTP 404' }],
       },
     }),
-    cause: /waits for 1 blob of L1 block 91, asked of http:\/\/beacon \(HTTP 404\) for 60 s/,
+    cause: /waiting for 1 blob of L1 block 91, which http:\/\/beacon \(HTTP 404\) has not returned for 60 s/,
   },
   {
     fault: 'a batch submitter without funds',
@@ -174,7 +174,7 @@ const FAULTS: {
   {
     fault: 'an engine that has stopped',
     derivation: derivation({ engineEndpoint: silentFor('http://engine:8551', 20_000) }),
-    cause: /waits for the execution client: http:\/\/engine:8551\/? has answered no call for 20 s/,
+    cause: /waiting for the execution client: http:\/\/engine:8551\/? has answered no call for 20 s/,
   },
 ]
 

@@ -49,7 +49,7 @@ describe('why the safe head does not move', () => {
     expect(verifier.node.derivationStatus()).toMatchObject({
       state: 'batches-dropped',
       text: expect.stringMatching(
-        /the last singular batch, read at L1 block \d+, was dropped and the rest of its channel with it: timestamp is in the future\.$/,
+        /the last singular batch, read at L1 block \d+, was dropped with the rest of its channel: timestamp is in the future\.$/,
       ),
     })
     await post(blocks)
@@ -68,7 +68,7 @@ describe('why the safe head does not move', () => {
     const status = verifier.node.derivationStatus()
     expect(status).toMatchObject({ state: 'waiting-for-channel', ok: true })
     expect(status.text).toContain(
-      `channel ${shortHash(whole.channelId)}: 1 frame with 40 bytes are there since L1 block`,
+      `channel ${shortHash(whole.channelId)}. 1 frame has arrived (40 bytes) since L1 block`,
     )
     expect(status.record.channels).toMatchObject([{ id: whole.channelId, frames: 1, bytes: 40 }])
     chain.l1.mine([{ from, to, input: encodeFrames([rest]) }])
@@ -80,11 +80,11 @@ describe('why the safe head does not move', () => {
     const { verifier } = await startVerifier(40, { seqWindowSize: 22 })
     await until(() => stateOf(verifier) === 'window-expiring')
     expect(verifier.node.derivationStatus().text).toMatch(
-      /^The sequencing window of L2 block 1 ends in \d L1 blocks?, at 22/,
+      /^The sequencing window of L2 block 1 ends in \d L1 blocks?, at block 22/,
     )
     await chain.advance(8)
     await until(() => stateOf(verifier) === 'window-expired')
-    expect(verifier.node.derivationStatus().text).toContain('so that empty blocks are derived')
+    expect(verifier.node.derivationStatus().text).toContain('so derivation creates empty blocks')
   })
 
   it('names the error of an L1 that fails, and the reason of a reset', async () => {
@@ -104,7 +104,7 @@ describe('why the safe head does not move', () => {
     await until(() => verifier.node.derivationStatus().record.lastReset?.doneAtMs !== undefined)
     expect(verifier.node.derivationStatus().record.lastReset?.reason).toContain('detected L1 reorg')
     await verifier.node.resetDerivationPipeline()
-    expect(verifier.node.derivationStatus().record.lastReset?.reason).toBe('an operator asked for it')
+    expect(verifier.node.derivationStatus().record.lastReset?.reason).toBe('an operator requested it')
   })
 
   it('names the fork that this version does not know, before whose first block sequencer and verifier stop', async () => {

@@ -253,7 +253,7 @@ describe('sequencer', () => {
     expect(node.syncStatus().unsafeL2.number).toBe(3)
     expect(tries).toEqual([1, 1, 1])
     await chain.advance(59)
-    expect(log.of('Giving up on publishing block').map(({ number }) => number)).toEqual([1])
+    expect(log.of('Block is too old to publish, dropping it').map(({ number }) => number)).toEqual([1])
     expect(log.of('Could not publish block').filter(({ lvl }) => lvl === 'warn')).toHaveLength(1)
     isDown = false
     await chain.advance(1)

@@ -90,7 +90,7 @@ describe('the verdict on a node', () => {
     expect(codes).toContain('drift-limit')
     expect(text).toMatch(
       new RegExp(
-        `^Sequencer is stopped\\. The sequencer has made no block for [34] min, since block ${number}\\. It is at the sequencer drift limit: L1 block \\d+ is needed as origin .* and not there yet\\. The last L1 block came 13 min ago\\.$`,
+        `^Sequencer is stopped\\. The sequencer has sealed no block for [34] min, since block ${number}\\. It is at the sequencer drift limit: L1 block \\d+ is needed as origin .* and not there yet\\. The last L1 block came 13 min ago\\.$`,
       ),
     )
     await chain.advance(400)
@@ -104,7 +104,7 @@ describe('the verdict on a node', () => {
     expect(await health(sequencer)).toMatchObject({
       state: 'stopped',
       text: expect.stringMatching(
-        /^Sequencer is stopped\. The sequencer has made no block for 5\d s, .* L1 is gone\.$/,
+        /^Sequencer is stopped\. The sequencer has sealed no block for 5\d s, .* L1 is gone\.$/,
       ),
     })
   })
@@ -135,7 +135,7 @@ describe('the verdict on a node', () => {
     await chain.advance(3)
     expect(sequencer.node.derivationStatus()).toMatchObject({
       ...{ state: 'batcher-stopped', ok: false, command: startCommand },
-      text: expect.stringMatching(/^The safe head waits because the batch submitter is stopped\. .* 8 blocks are not/),
+      text: expect.stringMatching(/^The safe head is waiting because the batch submitter is stopped\. .* 8 blocks are not/),
     })
     expect(await health(sequencer)).toMatchObject({
       ...{ state: 'degraded', codes: ['batcher-stopped'], commands: [startCommand] },

@@ -184,7 +184,7 @@ describe.runIf(isWanted)('a testnet', { shuffle: false }, () => {
   })
 
   it('whose node lacks a blob', async () => {
-    const cause = /waits for 1 blob of L1 block \d+, asked of http:\/\/127.0.0.1:\d+ \(HTTP 404[^)]*\) for \d+ s/i
+    const cause = /waiting for 1 blob of L1 block \d+, which http:\/\/127.0.0.1:\d+ \(HTTP 404[^)]*\) has not returned for \d+ s/i
     await isNamed(astray.lonely, 'devium_derivationStatus', cause)
     astray.beacon.remember()
     await isOver(astray.lonely, cause)
@@ -259,7 +259,7 @@ describe.runIf(isWanted)('a testnet', { shuffle: false }, () => {
 
   it('whose engine has stopped', async () => {
     kill('--authrpc.port', join(net.dir, last.name))
-    const cause = /waits for the execution client: http:\/\/127.0.0.1:\d+\/? has answered no call for \d+ s/i
+    const cause = /waiting for the execution client: http:\/\/127.0.0.1:\d+\/? has answered no call for \d+ s/i
     await isNamed(last, 'devium_derivationStatus', cause)
     await startAgain(`${last.name}-geth`)
     await isOver(last, cause)
@@ -267,7 +267,7 @@ describe.runIf(isWanted)('a testnet', { shuffle: false }, () => {
 
   it('whose L1 is gone', async () => {
     kill('anvil', `--port ${new URL(net.l1.rpc).port}`)
-    const cause = /waits for L1: http:\/\/127.0.0.1:\d+\/? has answered no call for \d+ s/i
+    const cause = /waiting for L1: http:\/\/127.0.0.1:\d+\/? has answered no call for \d+ s/i
     await isNamed(last, 'devium_derivationStatus', cause)
     await startAgain('l1')
     await isOver(last, cause)

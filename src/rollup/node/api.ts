@@ -9,56 +9,62 @@ import type { NodeHealth } from './health/healthWatch.ts'
 import type { SdmStatus } from './sdmOptIn.ts'
 
 /**
- * What a running rollup node answers and lets an operator do: the only view that the RPC server has of it. Failures
- * are DeviumErrors whose message is op-node's wording where clients are known to look at it.
+ * The interface of a running rollup node; the RPC server sees nothing else of it. Errors are DeviumErrors. Their
+ * messages are op-node's where clients are known to check them.
  */
 export interface RollupNodeApi {
   readonly rollupConfig: RollupConfig
-  /** Heads as last known; zero references until first seen, and while a reset is pending. */
+  /** The current heads. References are zero until the first is known, and during a pending reset. */
   syncStatus(): SyncStatus
-  /** Tells whenever a head of either layer has moved; the returned function ends that. */
+  /** Calls the listener whenever a head of either layer has moved. The returned function unsubscribes. */
   onHeads(listener: () => void): () => void
-  /** Tells what the derivation stages tell; the returned function ends that. */
+  /** Forwards the events of the derivation stages. The returned function unsubscribes. */
   onDerivation(listener: DerivationListener): () => void
-  /** When what happened to the last blocks here; the highest first. */
+  /** Timestamps of the last blocks at this node, highest block first. */
   recentBlocks(): BlockTimes[]
-  /** A block by its hash; undefined where the engine does not have it. */
+  /** A block by its hash; undefined if the engine does not have it. */
   block(hash: Hex): Promise<BlockDetails | undefined>
-  /** Output root of a canonical L2 block; rejects when the engine does not have it. */
+  /** Output root of a canonical L2 block. Rejects if the engine does not have the block. */
   outputAtBlock(number: number): Promise<OutputAtBlock>
-  /** Safe head as it was after an L1 block; rejects with code `safe-db-disabled` when no history is kept. */
+  /** The safe head after an L1 block. Rejects with code `safe-db-disabled` if no history is kept. */
   safeHeadAtL1Block(l1BlockNumber: number): Promise<SafeHeadAtL1Block>
-  /** Why the safe head stands where it does. */
+  /** The position of the safe head, and the reason for it. */
   derivationStatus(): DerivationStatus
-  /** How the node is as a whole, and why. */
+  /** The health of the whole node, with causes. */
   health(): Promise<NodeHealth>
   /**
-   * Output of the chain's block at a timestamp, with the L1 block that made it safe; without `chain` above the safe head.
-   * Rejects with code `safe-db-disabled` when no history is kept.
+   * Output of the chain's block at a timestamp, with the L1 block that made it safe. `chain` is absent above the safe
+   * head. Rejects with code `safe-db-disabled` if no history is kept.
    */
   superRootAtTimestamp(timestamp: number): Promise<SuperRootAtTimestamp>
-  /** Resolves when the reset has been carried out. */
+  /** Resolves when the reset is complete. */
   resetDerivationPipeline(): Promise<void>
-  /** Without a hash: on the current unsafe head. Otherwise the hash must be that of the unsafe head. */
+  /** Starts on the current unsafe head. If `unsafeHead` is given, it must be the head's hash. */
   startSequencer(unsafeHead?: Hex): Promise<void>
   /**
-   * Resolves with the unsafe head's hash once the last published block has become the head. A call meanwhile joins the same
-   * stop.
+   * Resolves with the unsafe head's hash when the last published block has become the head. A call during a pending
+   * stop waits for the same stop.
    */
   stopSequencer(): Promise<Hex>
   /** False on nodes without a sequencer. */
   sequencerActive(): boolean
-  /** Takes the lead without asking the conductor, until the process ends; nothing to do where there is none. */
+  /** Until the process ends, counts as the leader without asking the conductor. No effect without a conductor. */
   overrideLeader(): void
-  /** False on nodes without a sequencer, too. */
+  /** False also on nodes without a sequencer. */
   conductorEnabled(): boolean
-  /** Blocks with forced transactions only, on the origins that derivation would take; no effect without a sequencer. */
+  /**
+   * Builds blocks with forced transactions only, on the origins that derivation would choose. No effect without a
+   * sequencer.
+   */
   setRecoverMode(isOn: boolean): void
-  /** Whether the sequencer's blocks refund gas from Lagoon on; rejects on nodes without a sequencer, and when the engine does not answer. */
+  /**
+   * Sets whether the sequencer's blocks refund gas since Lagoon. Rejects on nodes without a sequencer, and if the
+   * engine does not answer.
+   */
   setSdmPostExecOptIn(optIn: boolean): Promise<void>
-  /** At a time in Unix seconds; absent: now. Never opted in on nodes without a sequencer. */
+  /** At a Unix time in seconds; absent: now. Never opted in on nodes without a sequencer. */
   sdmStatus(timestamp?: number): SdmStatus
-  /** Queues a block as if it had come by gossip, after recomputing its hash; signature and scoring are not asked. */
+  /** Queues a block like a gossiped block, after recomputing its hash. Signature and scores are not checked. */
   postUnsafePayload(envelope: PayloadEnvelope): Promise<void>
 }
 
@@ -87,26 +93,26 @@ export interface SuperRootAtTimestamp {
   chain?: {
     timestamp: number
     output: Omit<OutputAtBlock, 'syncStatus'>
-    /** L1 block with whose data the block became safe. */
+    /** The L1 block whose data made the block safe. */
     requiredL1: BlockId
     superRoot: Hex
   }
 }
 
-/** The peer-to-peer host as the node sees it. */
+/** The peer-to-peer host, as the node uses it. */
 export interface P2pPort {
-  /** Signs and gossips a block that this node's sequencer made. */
+  /** Signs and gossips a block of this node's sequencer. */
   publish(envelope: PayloadEnvelope): Promise<void>
   /** Blocks that passed gossip validation. */
   onPayload(listener: (envelope: PayloadEnvelope, from: string, way: 'gossip' | 'request') => void): void
   /**
-   * Asks peers for the blocks start (inclusive) to end (exclusive), ancestors of `above`, the block at `end`; they
-   * arrive through `onPayload`. False when there is nobody to ask.
+   * Requests the blocks from start (inclusive) to end (exclusive) from peers. They are ancestors of `above`, the block
+   * at `end`, and arrive through `onPayload`. Returns false if no peer can be asked.
    */
   requestRange?(start: number, end: number, above: PayloadEnvelope): boolean
-  /** Hears what moved the unsafe head, so that it can tell when blocks come by L1 only. */
+  /** Notifies of what moved the unsafe head, so that the host can detect that blocks arrive by L1 only. */
   headMoved?(news: HeadNews): void
-  /** Whether blocks come by gossip, and if not, why. */
+  /** Whether blocks arrive by gossip, and if not, why. */
   health?(): Promise<HealthReport>
 }
 export type { BlockDetails } from './blockDetails.ts'

@@ -3,10 +3,10 @@ import type { EngineClient } from '../engine/index.ts'
 import type { BlockId, ExecutionPayload, L1Transaction } from '../protocol/types.ts'
 import type { BlockTimes } from './blockTimes.ts'
 
-/** One block, and the way in which it became safe. */
+/** A block, and how it became safe. */
 export interface BlockDetails {
   payload: ExecutionPayload
-  /** The L1 block with whose data it became safe here; undefined where that is not remembered. */
+  /** The L1 block whose data made it safe at this node; undefined if that is no longer known. */
   safeBy: BlockId | undefined
   /** Transactions of the batch submitter in that L1 block. */
   batchTransactions: Hex[]
@@ -18,7 +18,7 @@ export interface BlockDetailsModules {
   recent(): readonly Pick<BlockTimes, 'hash' | 'safeBy'>[]
 }
 
-/** Undefined where the engine does not have the block. */
+/** Returns undefined if the engine does not have the block. */
 export async function readBlockDetails(
   { engine, l1, recent }: BlockDetailsModules,
   batchInbox: Hex,

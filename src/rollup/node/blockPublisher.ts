@@ -4,20 +4,20 @@ import type { Logger } from '../../lib/logger.ts'
 import type { PayloadEnvelope } from '../protocol/types.ts'
 
 export interface BlockPublisherModules {
-  /** Signs and gossips. */
+  /** Signs and gossips a block. */
   publish: (envelope: PayloadEnvelope) => Promise<void>
-  /** Hears of each try: why it failed, or undefined. */
+  /** Called after each attempt, with the error if it failed. */
   onTry: (error?: unknown) => void
   clock: Clock
   logger: Logger
 }
 
-/** op-node's pause between two tries. */
+/** op-node's delay between two attempts. */
 const RETRY_MS = 1_000
 
 /**
- * Publishes blocks one after the other, without anybody waiting for it. A block that does not go out is tried again until
- * it is so old that peers would refuse it.
+ * Publishes blocks one after the other, in the background. A failed block is retried until it is so old that peers
+ * would reject it.
  */
 export class BlockPublisher {
   private readonly modules: BlockPublisherModules
@@ -32,7 +32,10 @@ export class BlockPublisher {
     this.windowMs = windowMs
   }
 
-  /** A sequencer that catches up after an outage would only be punished for old blocks: they reach other nodes by L1. */
+  /**
+   * Ignores old blocks. Peers would penalize a sequencer that publishes old blocks after an outage; other nodes get
+   * these blocks by L1.
+   */
   add(envelope: PayloadEnvelope): void {
     if (this.isTooOld(envelope)) return
     this.waiting.push(envelope)
@@ -41,7 +44,7 @@ export class BlockPublisher {
     })
   }
 
-  /** Tries each waiting block once more, and then leaves it. */
+  /** Tries each waiting block once more, then stops. */
   async stop(): Promise<void> {
     this.stopped.abort()
     await this.working
@@ -52,7 +55,7 @@ export class BlockPublisher {
     for (let block = this.waiting[0]; block !== undefined; block = this.waiting[0]) {
       const { blockNumber: number, blockHash: hash } = block.payload
       if (this.isTooOld(block)) {
-        logger.warn('Giving up on publishing block', { number, hash })
+        logger.warn('Block is too old to publish, dropping it', { number, hash })
         this.waiting.shift()
       } else if ((await this.tryOne(block)) || this.stopped.signal.aborted) this.waiting.shift()
       else await sleep(clock, RETRY_MS, this.stopped.signal).catch(() => undefined)
@@ -70,7 +73,7 @@ export class BlockPublisher {
       return true
     } catch (error) {
       onTry(error)
-      // One line an outage.
+      // One line for an outage.
       if (this.failures++ === 0) logger.warn('Could not publish block', { number, err: error })
       else logger.debug('Could not publish block', { number, err: describeError(error) })
       return false

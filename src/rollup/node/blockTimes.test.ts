@@ -9,7 +9,7 @@ const ref = (number: number, branch = 0): L2BlockRef => ({
   ...ZERO_L2_REF,
   ...{ number, hash: hashOf(number, branch), timestamp: 1_000 + number },
 })
-/** The parts of an envelope that are looked at. */
+/** The parts of an envelope that the recorder reads. */
 const envelope = (number: number): PayloadEnvelope =>
   ({
     payload: {

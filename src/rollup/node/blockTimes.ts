@@ -3,35 +3,35 @@ import type { Hex } from '../../lib/hex.ts'
 import type { EngineHeads, HeadsMovedBy } from '../engine/index.ts'
 import type { BlockId, PayloadEnvelope } from '../protocol/types.ts'
 
-/** Blocks that are remembered: some minutes of a chain, on one screen. */
+/** Number of recorded blocks: some minutes of a chain, one screen of the dashboard. */
 const KEPT = 64
 
-/** When what happened to one block here. Moments are Unix milliseconds by this node's clock, undefined until then. */
+/** The timestamps of one block at this node, in Unix milliseconds by this node's clock; undefined until the event. */
 export interface BlockTimes {
   number: number
   hash: Hex
   /** Unix seconds. */
   timestamp: number
-  /** Of its payload; undefined where only L1 brought the block. */
+  /** From the payload; undefined if the block came by L1 only. */
   gasUsed: number | undefined
   transactions: number | undefined
-  /** This node's sequencer handed it over to be signed and gossiped. */
+  /** This node's sequencer passed the block on to be signed and gossiped. */
   signedAtMs: number | undefined
-  /** First copy from a peer. */
+  /** The first copy from a peer. */
   came: { atMs: number; from: string; way: 'gossip' | 'request' } | undefined
-  /** It became the unsafe head. */
+  /** The block became the unsafe head. */
   executedAtMs: number | undefined
   executedBy: HeadsMovedBy | undefined
   safeAtMs: number | undefined
-  /** The L1 block that derivation stood at when it became safe. */
+  /** The pipeline's L1 block when the block became safe. */
   safeBy: BlockId | undefined
   finalizedAtMs: number | undefined
 }
 
-/** Remembers when the last blocks were signed, came, were executed and became safe. */
+/** Records when the last blocks were signed, received, executed, and became safe. */
 export class BlockTimesRecorder {
   private readonly clock: Pick<Clock, 'now'>
-  /** By hash: two blocks of one height are two blocks. The oldest first. */
+  /** Keyed by hash, because one height may have two blocks. In order of insertion. */
   private readonly blocks = new Map<Hex, BlockTimes>()
   private heads = { unsafe: '', safe: 0, finalized: 0 }
 
@@ -39,7 +39,7 @@ export class BlockTimesRecorder {
     this.clock = clock
   }
 
-  /** By number, the highest first. */
+  /** Ordered by number, highest first. */
   get recent(): BlockTimes[] {
     return [...this.blocks.values()].sort((a, b) => b.number - a.number)
   }
@@ -53,7 +53,7 @@ export class BlockTimesRecorder {
     block.came ??= { atMs: this.clock.now(), from, way }
   }
 
-  /** After every change of a head. */
+  /** Called after every change of a head. */
   moved(
     { unsafe, safe, finalized }: Pick<EngineHeads, 'unsafe' | 'safe' | 'finalized'>,
     by: HeadsMovedBy,
@@ -63,7 +63,7 @@ export class BlockTimesRecorder {
     const before = this.heads
     if (unsafe.hash === before.unsafe && safe.number === before.safe && finalized.number === before.finalized) return
     this.heads = { unsafe: unsafe.hash, safe: safe.number, finalized: finalized.number }
-    // Heads that a start or a reset found were executed before.
+    // Heads that a start or a reset found were executed earlier.
     if (unsafe.hash !== before.unsafe && by !== 'reset') {
       this.forgetInPlaceOf(unsafe)
       const block = this.block(unsafe.number, unsafe.hash, unsafe.timestamp)
@@ -81,7 +81,7 @@ export class BlockTimesRecorder {
     }
   }
 
-  /** After a reorg, what was executed in the place of a head and above it belongs to the chain no more. */
+  /** After a reorg, drops the executed blocks at and above the height of the new head. */
   private forgetInPlaceOf({ number, hash }: { number: number; hash: Hex }): void {
     for (const block of this.blocks.values()) {
       if (block.executedAtMs !== undefined && block.number >= number && block.hash !== hash)

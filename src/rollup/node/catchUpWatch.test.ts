@@ -30,14 +30,14 @@ it('tells how far derivation is behind L1, how fast it comes nearer, and when it
   await step(9, 300)
   const line = { l1: 300, l1Head: 1_004, safe: undefined, percent: 22, l1Blocks: 200, of: 900, l1BlocksPerSecond: 20 }
   expect(lines).toEqual([['Deriving from L1', { ...line, secondsLeft: 35 }]])
-  // A reset leads back; what is counted begins anew.
+  // A reset goes back, and the progress starts again.
   await step(2, 50)
   await step(10, 150)
   expect(lines.at(-1)).toMatchObject(['Deriving from L1', { l1Blocks: 100, of: 950, l1BlocksPerSecond: 10 }])
   await step(2, 998)
   expect(lines.at(-1)).toEqual(['Derivation has caught up with L1', { l1: 998, l1Blocks: 948, seconds: 12 }])
   lines.length = 0
-  // As far behind as every new block makes it, or waiting for what it cannot read yet.
+  // Behind by one new block, or waiting for a block that is not readable yet.
   at.l1Head = 1_030
   at.isIdle = true
   for (let round = 0; round < 10; round++) await step(2, 998)

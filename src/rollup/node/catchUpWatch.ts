@@ -3,14 +3,14 @@ import type { Logger } from '../../lib/logger.ts'
 import { Progress, progressInLog } from '../../lib/progress.ts'
 import type { DerivationStatus } from './derivationStatus.ts'
 
-/** Between looks at the status. */
+/** Interval between checks of the status. */
 const LOOK_MS = 2_000
-/** L1 blocks behind the last readable one from which on derivation is catching up. */
+/** Number of L1 blocks behind the last readable block from which derivation counts as catching up. */
 const BEHIND_L1_BLOCKS = 3
 
 type Status = Pick<DerivationStatus, 'l1Head' | 'currentL1' | 'confirmations' | 'record' | 'safe'>
 
-/** While derivation is behind L1, writes a line now and then on how far it is, how fast, and how long it will still take. */
+/** While derivation is behind L1, logs its progress, rate and remaining time at intervals. */
 export class CatchUpWatch {
   private readonly status: () => Status
   private readonly clock: Clock
@@ -23,7 +23,7 @@ export class CatchUpWatch {
     this.logger = logger.child({ module: 'derivation' })
   }
 
-  /** Until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.look()
@@ -33,16 +33,16 @@ export class CatchUpWatch {
 
   look(): void {
     const { l1Head, currentL1, confirmations, record, safe } = this.status()
-    // While heads are looked for, nobody knows where it stands.
+    // The position is unknown while heads are being found.
     if (l1Head === undefined || currentL1 === undefined) return
     const readable = l1Head.number - confirmations
     if (readable - currentL1.number < BEHIND_L1_BLOCKS) {
       this.end(currentL1.number)
       return
     }
-    // It waits for what L1 does not give yet.
+    // Derivation waits for L1.
     if (record.isIdle) return
-    // A reset goes back: the way is another one.
+    // A reset went back, so the progress starts again.
     if (this.underWay === undefined || currentL1.number < this.underWay.from) {
       const parts = { clock: this.clock, sink: progressInLog(this.logger) }
       const progress = new Progress(parts, { what: 'Deriving from L1', unit: 'l1Blocks' })

@@ -24,9 +24,9 @@ import type { NodeMetrics } from './metrics.ts'
 import { resetHeads } from './resetHeads.ts'
 import { ResetRequests } from './resetRequests.ts'
 
-/** The derivation pipeline, as the loop drives it: one bounded unit of work a step. */
+/** The derivation pipeline, as the loop drives it: one bounded unit of work in each step. */
 export interface Pipeline {
-  /** Where L1 traversal stands. */
+  /** The L1 block of the traversal stage. */
   readonly origin: L1BlockRef
   reset(safeHead: L2BlockRef, signal?: AbortSignal): Promise<void>
   step(pendingSafe: L2BlockRef, signal?: AbortSignal): Promise<PipelineStep>
@@ -49,12 +49,12 @@ export interface DerivationEngine {
   setFinalized(block: L2BlockRef): void
 }
 
-/** Keeps which L1 block made which L2 block safe. */
+/** Records which L1 block made which L2 block safe. */
 export interface SafeHeadRecorder {
   record(l1: BlockId, safe: BlockId): void
-  /** What was recorded is on the disk when this resolves; rejects with severity reset. */
+  /** Resolves when all records are on disk. Rejects with severity reset. */
   flush(): Promise<void>
-  /** Derivation goes on from here. */
+  /** Removes records from this safe head on, because derivation continues there. */
   truncate(safe: L2BlockRef): Promise<void>
 }
 
@@ -72,18 +72,18 @@ export interface DerivationModules {
   logger: Logger
 }
 
-/** op-node's step back-off: from 1 s doubling to 10 s with 250 ms of jitter. */
+/** op-node's back-off between steps: from 1 s, doubling to 10 s, with 250 ms of jitter. */
 const backoff = exponentialBackoff(1000, 10_000, 250)
-/** Failures one after the other between two lines of the log: five minutes at the longest back-off. */
+/** Failures in a row between two log lines: five minutes at the longest back-off. */
 const FAILURES_PER_LINE = 32
-/** Time after which a busy loop lets other events of the process run. */
+/** After this time, a busy loop yields to the event loop. */
 const YIELD_AFTER_MS = 10
 
 class HistoryError extends DeviumError<'l1-genesis'> {
   override readonly name = 'HistoryError'
 }
 
-/** Reads L1 and makes L2 blocks safe, step by step; starts with a reset that finds out where to begin. */
+/** Reads L1 and makes L2 blocks safe, step by step. It starts with a reset that finds the start heads. */
 export class DerivationLoop {
   private readonly modules: DerivationModules
   private readonly config: RollupConfig
@@ -96,9 +96,9 @@ export class DerivationLoop {
   private loggedSafe = 0
   private yieldedAtMs = performance.now()
   private isPipelineReady = false
-  /** Since derivation last got further than it had been. */
+  /** Failures since derivation last advanced. */
   private failures = 0
-  /** Height to get beyond after a reset that an error asked for; undefined when there was none. */
+  /** The height that derivation must exceed after a reset caused by an error; undefined if there was none. */
   private failedAt: number | undefined
 
   constructor(modules: DerivationModules, config: RollupConfig, startOptions: StartHeadsOptions = {}) {
@@ -114,7 +114,7 @@ export class DerivationLoop {
     })
   }
 
-  /** L1 block that derivation reads; undefined until the first reset is through, and while one is under way. */
+  /** The L1 block that derivation reads; undefined until the first reset has ended, and during a reset. */
   get currentL1(): L1BlockRef | undefined {
     return this.isPipelineReady ? this.modules.pipeline.origin : undefined
   }
@@ -123,26 +123,30 @@ export class DerivationLoop {
     this.wakeUp.wake()
   }
 
-  /** The engine's own sync is over: heads are looked up, and derivation begins. */
+  /** Called when the engine's own sync has ended: the loop finds the heads, and derivation begins. */
   onEngineSynced(): void {
     this.wakeUp.wake()
   }
 
   /**
-   * Has heads and pipeline found anew; resolves when that has succeeded, and rejects when the node stops before. `reason` completes a sentence: "because …".
+   * Resets heads and pipeline. Resolves when the reset has succeeded. Rejects if the node stops first. `reason`
+   * completes a sentence: "because …".
    */
   requestReset(reason: string): Promise<void> {
     return this.resets.ask(reason)
   }
 
-  /** Finalizes what the last signal from L1 makes final. Failures are logged; a reorg found on the way asks for a reset. */
+  /**
+   * Finalizes the blocks that the last signal from L1 makes final. Errors are logged. If it finds a reorg, it requests
+   * a reset.
+   */
   async tryFinalize(): Promise<void> {
     const { finality, controller, logger } = this.modules
     try {
       if (!controller.ready) return
       const block = await finality.find(controller.heads.finalized)
       if (block === undefined) return
-      // A start goes back to the finalized block at most: what was recorded up to there must not be lost.
+      // A start goes back at most to the finalized block, so the records up to it must not be lost.
       await this.modules.safeHeads?.flush()
       controller.setFinalized(block)
       await controller.updateForkchoice()
@@ -153,7 +157,7 @@ export class DerivationLoop {
     }
   }
 
-  /** Runs until the signal aborts; rejects with an error of critical severity. */
+  /** Runs until the signal aborts. Rejects with an error of critical severity. */
   async run(signal: AbortSignal): Promise<void> {
     this.askForReset(STARTING)
     try {
@@ -179,15 +183,15 @@ export class DerivationLoop {
         recorder.failed(error)
         this.failures++
         const isNewReset = this.handleError(error)
-        // A first reset comes at once; an engine or L1 that keeps asking for one is given time.
+        // The first reset runs at once. An engine or L1 that keeps causing resets gets time.
         if (!isNewReset || this.failures > 1) await this.wakeUp.wait(signal, backoff(this.failures))
       }
     }
   }
 
   /**
-   * A reset is no progress, and neither are the steps up to where it was asked for: what made it necessary may still be
-   * there, and it would be asked for again without end.
+   * Whether derivation has advanced. A reset does not count, nor do the steps up to the height of the failure: the
+   * cause may remain, and resets would repeat endlessly.
    */
   private hasRecovered(progress: 'reset' | 'worked' | 'idle'): boolean {
     if (this.failures === 0 || progress === 'reset') return false
@@ -195,7 +199,7 @@ export class DerivationLoop {
     return progress === 'idle' || failedAt === undefined || this.modules.controller.heads.pendingSafe.number > failedAt
   }
 
-  /** True when the error led to a reset that was not asked for yet. Throws what must stop the node. */
+  /** Returns true if the error caused a new reset. Throws errors that must stop the node. */
   private handleError(error: unknown): boolean {
     const { logger, controller } = this.modules
     const { failures } = this
@@ -206,15 +210,15 @@ export class DerivationLoop {
       ? 'Derivation needs a reset'
       : controller.ready
         ? 'Derivation step failed'
-        : 'Could not find the heads to start from'
+        : 'Could not find the start heads'
     if (isNewReset) {
       this.failedAt = Math.max(this.failedAt ?? 0, controller.heads.pendingSafe.number)
       this.askForReset(describeError(error))
     }
-    // One line an outage, and one now and then while it lasts: the last is written when it is over.
+    // One line for the start of an outage and one line at intervals. The last line reports its end.
     if (failures % FAILURES_PER_LINE === 1) {
       const fields = { err: error, ...(failures === 1 ? {} : { failures }) }
-      // What a start cannot get over by itself names a block and a way out: it is for the operator to read.
+      // An error of the start that needs the operator names a block and a remedy.
       if (error instanceof StartHeadsError) logger.error(message, fields)
       else logger.warn(message, fields)
     } else logger.debug(message, { err: error, failures })
@@ -226,20 +230,20 @@ export class DerivationLoop {
   }
 
   private reportRecovery(): void {
-    this.modules.logger.info('Derivation goes on', { failures: this.failures })
+    this.modules.logger.info('Derivation continues', { failures: this.failures })
     this.failures = 0
     this.failedAt = undefined
     this.modules.recorder.recovered()
   }
 
-  /** `idle`: nothing can be done before L1 has a new block. */
+  /** Returns `idle` if nothing can be done before L1 has a new block. */
   private async step(signal: AbortSignal): Promise<'reset' | 'worked' | 'idle'> {
     const { pipeline, controller, finality } = this.modules
     if (this.resets.open && !controller.syncing) {
       await this.reset(signal)
       return 'reset'
     }
-    // The engine syncs by its own network: there is nothing to derive on.
+    // The engine syncs over its own network, so there is no head to derive on.
     if (controller.syncing) return 'idle'
     if (this.derived === undefined) {
       const result = await untilAborted(pipeline.step(controller.heads.pendingSafe, signal), signal)
@@ -251,7 +255,7 @@ export class DerivationLoop {
         this.reportSafe()
         if (finality.isDue(pipeline.origin.number)) await this.tryFinalize()
       }
-      // A reset may have been asked for while the step ran: then its result counts no more.
+      // If a reset was requested during the step, the step's result is dropped.
       if (this.resets.open) return 'worked'
       if (result.kind === 'idle') return 'idle'
     }
@@ -295,7 +299,9 @@ export class DerivationLoop {
     this.resets.done()
   }
 
-  /** Genesis is safe by definition: where all is derived, it is recorded for L1's first block, as by op-node. */
+  /**
+   * Genesis is safe by definition. If derivation starts at genesis, it is recorded for L1's first block, as in op-node.
+   */
   private async resetHistory(safe: L2BlockRef): Promise<void> {
     const { safeHeads, l1 } = this.modules
     if (safeHeads === undefined) return

@@ -8,7 +8,7 @@ import { createNodeMetrics } from './metrics.ts'
 
 const channel = { id: '0xab', openBlock: 1, lastBlock: 51, frames: 1, bytes: 5, expectedFrames: undefined } as const
 
-/** All metrics of derivation, after everything has happened once. */
+/** All derivation metrics, after each event has occurred once. */
 async function served() {
   const registry = new Registry()
   const node = createNodeMetrics(registry)

@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import { createMetricMakers } from '../../lib/metricMakers.ts'
 import type { DerivationEvent, DerivationListener } from '../derive/index.ts'
 
-/** Who tells of what happens, and who counts it, in op-node's labels of its events. */
+/** op-node's event labels: the emitter of the events, and the component that processes them. */
 const EMITTER = 'pipeline'
 const DERIVER = 'metrics'
 
@@ -11,7 +11,7 @@ interface Row {
   value: number
 }
 
-/** op-node's metrics of derivation, from what the stages tell. */
+/** op-node's metrics of derivation, computed from the events of the stages. */
 export function createDerivationMetrics(registry: Registry): DerivationListener {
   const { event, eventByLabel } = createMetricMakers(registry, 'op_node_default_')
   const watched = (name: string, help: string, labelNames: readonly string[], read: () => Iterable<Row>) =>
@@ -29,12 +29,12 @@ export function createDerivationMetrics(registry: Registry): DerivationListener 
   const events = new Map<string, { count: number; seconds: number }>()
   const rows = (label: 'emitter' | 'deriver', who: string, value: (of: { count: number; seconds: number }) => number) =>
     [...events].map(([type, of]) => ({ labels: { event_type: type, [label]: who }, value: value(of) }))
-  const channelFirst = event('head_channel', 'Channels that became the first one that is waited for')
+  const channelFirst = event('head_channel', 'Channels that became the first in the queue')
   const channelTimedOut = event('channel_timeout', 'Channels that timed out')
   const frameAdded = event('frame_added', 'Frames that were added to a channel')
   const derivedBatches = eventByLabel('derived_batches', 'Batches that were read', 'type')
-  const droppedBatches = eventByLabel('dropped_batches', 'Batches that break a rule', 'type')
-  const emptyBatches = event('empty_batches', 'Empty blocks in the place of batches that did not come in time')
+  const droppedBatches = eventByLabel('dropped_batches', 'Batches that violate a rule', 'type')
+  const emptyBatches = event('empty_batches', 'Empty blocks that replaced batches that did not arrive in time')
   const inputHelp = 'Compressed bytes of channels that were read'
   watched('channel_input_bytes', inputHelp, [], () => [{ labels: {}, value: inputBytes }])
   watched('events_emitted', 'Events that were emitted', ['event_type', 'emitter'], () =>
@@ -46,8 +46,8 @@ export function createDerivationMetrics(registry: Registry): DerivationListener 
   watched('events_process_time', 'Seconds that processing events took', ['event_type', 'deriver'], () =>
     rows('deriver', DERIVER, ({ seconds }) => seconds),
   )
-  // Nothing limits our events: they are there for dashboards, and stay 0.
-  watched('events_rate_limited_total', 'Events that were held back', [], () => [])
+  // Our events have no rate limit. These metrics exist for op-node's dashboards and stay 0.
+  watched('events_rate_limited_total', 'Events that were delayed by a rate limit', [], () => [])
   new Gauge({ name: 'op_node_default_events_last_rate_limited_unix', help: 'Never', registers: [registry] })
 
   const count = (told: DerivationEvent): void => {

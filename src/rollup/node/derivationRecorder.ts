@@ -3,26 +3,26 @@ import { DeviumError, describeError, type Severity, severityOf } from '../../lib
 import type { Hex } from '../../lib/hex.ts'
 import type { BatchType, ChannelSnapshot, DerivationEvent, DerivationListener } from '../derive/index.ts'
 
-/** Events of each kind that are kept. */
+/** Number of recorded events of each kind. */
 const KEPT = 20
-/** Open channels that are listed; before Holocene anybody with the batcher's key may open any number. */
+/** Number of listed open channels. Before Holocene, the holder of the batcher's key may open any number. */
 const MAX_CHANNELS = 100
 
 export interface RecordedBatch {
   type: BatchType
-  /** Where derivation stood. */
+  /** The pipeline's L1 block. */
   l1Block: number
   atMs: number
 }
 
 export interface DroppedBatch extends RecordedBatch {
-  /** The rule that it breaks. */
+  /** The violated rule. */
   reason: string
-  /** Whether the rest of its channel is lost, too. */
+  /** Whether the rest of its channel was dropped, too. */
   losesChannel: boolean
 }
 
-/** Something of the batcher's that derivation could not use. */
+/** Batcher data that derivation could not use. */
 export interface LostData {
   what: 'blob' | 'frames' | 'frame' | 'channel'
   l1Block: number
@@ -31,41 +31,41 @@ export interface LostData {
   channel?: Hex
 }
 
-/** Why derivation does not get on by itself. */
+/** Why derivation does not advance. */
 export interface DerivationFailure {
   code: string
   message: string
   severity: Severity
-  /** First and last time in a row. */
+  /** First and last failure in a row. */
   sinceMs: number
   atMs: number
   count: number
 }
 
 export interface ResetRecord {
-  /** What asked for it. */
+  /** The reason for the reset. */
   reason: string
   atMs: number
-  /** Undefined while it is under way. */
+  /** Undefined while it is running. */
   doneAtMs: number | undefined
 }
 
-/** What was recorded: bounded, the newest last. */
+/** The recorded events, bounded, newest last. */
 export interface DerivationRecord {
   startedAtMs: number
   channels: readonly ChannelSnapshot[]
   lastBatch: RecordedBatch | undefined
   droppedBatches: readonly DroppedBatch[]
   lostData: readonly LostData[]
-  /** Empty blocks in the place of missing ones since a batch was last read. */
+  /** Empty blocks since the last batch. */
   emptyBatches: { count: number; lastAtMs: number; l1Block: number } | undefined
   failure: DerivationFailure | undefined
   lastReset: ResetRecord | undefined
-  /** Whether derivation has read all that L1 holds for it. */
+  /** Whether derivation has read all available L1 data. */
   isIdle: boolean
 }
 
-/** Remembers what the stages and the loop told, for whoever asks why the safe head stands where it does. */
+/** Records the events of the stages and of the loop, to explain the position of the safe head. */
 export class DerivationRecorder {
   private readonly clock: Pick<Clock, 'now'>
   private readonly startedAtMs: number
@@ -84,13 +84,13 @@ export class DerivationRecorder {
     this.startedAtMs = clock.now()
   }
 
-  /** Tells of each event once it is remembered; the returned function ends that. */
+  /** Forwards each event after it is recorded. The returned function unsubscribes. */
   onEvent(listener: DerivationListener): () => void {
     this.listeners.add(listener)
     return () => void this.listeners.delete(listener)
   }
 
-  /** For the pipeline. */
+  /** The listener for the pipeline. */
   readonly listen = (event: DerivationEvent): void => {
     this.remember(event)
     for (const listener of this.listeners) listener(event)
@@ -117,7 +117,7 @@ export class DerivationRecorder {
         this.channels.delete(event.channel)
         if (event.how !== 'read') {
           const reason =
-            event.how === 'timed-out' ? 'timed out before all of its frames were there' : (event.reason ?? '')
+            event.how === 'timed-out' ? 'timed out before all of its frames arrived' : (event.reason ?? '')
           keep(this.lost, { what: 'channel', ...at, reason, channel: event.channel })
         }
         break
@@ -136,7 +136,7 @@ export class DerivationRecorder {
     }
   }
 
-  /** Derivation got further, or has nothing to do before L1 goes on. */
+  /** Derivation advanced, or has nothing to do before L1 advances. */
   stepped(isIdle: boolean): void {
     this.isIdle = isIdle
   }
@@ -162,7 +162,7 @@ export class DerivationRecorder {
 
   resetAsked(reason: string): void {
     this.isIdle = false
-    // The reason of the first request stays: those that come before it is carried out are answered by it.
+    // Keeps the reason of the first request: later requests are satisfied by the same reset.
     if (this.lastReset !== undefined && this.lastReset.doneAtMs === undefined) return
     this.lastReset = { reason, atMs: this.clock.now(), doneAtMs: undefined }
   }

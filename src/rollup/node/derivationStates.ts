@@ -6,72 +6,72 @@ import type { ForkOutlook } from './forkOutlook.ts'
 import type { BatcherNews } from './health/batcherWatch.ts'
 import type { UnsafeGap } from './unsafeChain.ts'
 
-/** In the order in which they are looked for: the first that holds is the state. */
+/** In the order of the checks. The first state that applies is reported. */
 export const DERIVATION_STATES = [
-  /** Heads are being looked for, at the start. */
+  /** Finding the heads, at the start. */
   'starting',
-  /** Heads are being looked for again. */
+  /** Finding the heads again. */
   'resetting',
   'l1-down',
-  /** L1 answers, and its head cannot be read. */
+  /** L1 answers, but its head is unreadable. */
   'l1-unreadable',
   'waiting-for-blobs',
   'engine-down',
   'engine-syncing',
-  /** The next block is under the rules of a fork that this version does not know. */
+  /** The next block belongs to a fork that this version does not know. */
   'fork-unknown',
   'upgrade-bundle-missing',
-  /** A step fails again and again for another reason. */
+  /** A step fails repeatedly for another reason. */
   'failing',
-  /** Nothing is derived: the safe head is another node's. */
+  /** Nothing is derived: the safe head comes from another node. */
   'following',
-  /** L1 holds more to read. */
+  /** L1 has more data to read. */
   'catching-up',
-  /** Batches ran out long ago: empty blocks are derived in their place. */
+  /** The sequencing window has ended without batches, so derivation creates empty blocks. */
   'window-expired',
-  /** What the batcher posted last was dropped. */
+  /** The last data of the batcher were dropped. */
   'batches-dropped',
-  /** Empty blocks come if no batch does soon. */
+  /** Empty blocks follow if no batch arrives soon. */
   'window-expiring',
-  /** The batch submitter says that it is stopped. */
+  /** The batch submitter reports that it is stopped. */
   'batcher-stopped',
-  /** A channel is there in part. */
+  /** A channel has arrived in part. */
   'waiting-for-channel',
-  /** No batch for long. */
+  /** No batch has arrived for a long time. */
   'no-batches',
-  /** Read is what there is; the batcher posts now and then. */
+  /** All available data are read. The batcher posts at intervals. */
   'waiting-for-batches',
-  /** Every block that is known is safe. */
+  /** All known blocks are safe. */
   'up-to-date',
 ] as const
 
 export type DerivationState = (typeof DERIVATION_STATES)[number]
 
-/** What a state is judged from. Moments are Unix milliseconds. */
+/** The inputs of the state. Times are Unix milliseconds. */
 export interface DerivationFacts {
   nowMs: number
-  /** Undefined until L1 told of it. */
+  /** Undefined until L1 has reported it. */
   l1Head: L1BlockRef | undefined
   l1HeadAtMs: number | undefined
-  /** The error with which the last looks at L1's head failed. */
+  /** The error of the last polls of L1's head. */
   l1HeadProblem: L1HeadProblem | undefined
-  /** Where derivation reads; undefined while there is a reset. */
+  /** The pipeline's L1 block; undefined during a reset. */
   currentL1: L1BlockRef | undefined
-  /** L1 blocks that must stand on top of one that is read. */
+  /** Number of confirmations before an L1 block is read. */
   confirmations: number
   safe: L2BlockRef | undefined
   safeMovedAtMs: number | undefined
   unsafe: L2BlockRef | undefined
-  /** Blocks that are missing below those that gossip brought. */
+  /** The missing blocks below the gossiped blocks. */
   unsafeGap?: UnsafeGap | undefined
   l1Endpoint: EndpointState | undefined
   engineEndpoint: EndpointState | undefined
-  /** Whether the engine gets the chain by a sync of its own, before derivation begins. */
+  /** Whether the engine syncs over its own network before derivation begins. */
   engineIsSyncing: boolean
   blobs: AwaitedBlobs | undefined
-  /** What the batch submitter last said, where the node knows one. */
+  /** The last report of the batch submitter, if the node knows one. */
   batcher?: BatcherNews | undefined
-  /** In follow mode the address of the node that is followed. */
+  /** The address of the followed node, in follow mode. */
   follows: string | undefined
   record: DerivationRecord
   forks: ForkOutlook

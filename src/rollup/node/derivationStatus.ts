@@ -1,20 +1,20 @@
 import type { DerivationFacts, DerivationState } from './derivationStates.ts'
 import { explainDerivation } from './explainDerivation.ts'
 
-/** States in which nobody need do anything. */
+/** States that need no action. */
 const GOOD_STATES: ReadonlySet<DerivationState> = new Set([
   ...(['starting', 'following', 'catching-up', 'waiting-for-channel', 'waiting-for-batches', 'up-to-date'] as const),
 ])
 
-/** Why the safe head stands where it does. */
+/** The position of the safe head, and the reason for it. */
 export interface DerivationStatus extends Omit<DerivationFacts, 'config' | 'batcher'> {
   state: DerivationState
   ok: boolean
-  /** One sentence. */
+  /** One to four sentences. */
   text: string
-  /** What ends it, where that is known. */
+  /** The command that fixes the problem, if known. */
   command: string | undefined
-  /** The last L1 block that may hold the batch of the block after the safe head; undefined before that is known. */
+  /** The last L1 block that may contain the batch of the next block; undefined until known. */
   windowEndsAt: number | undefined
 }
 

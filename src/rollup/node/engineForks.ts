@@ -2,10 +2,13 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Fork } from '../protocol/index.ts'
 import type { EngineForkCheck, EngineForkVerdict } from './forkWatch.ts'
 
-/** An engine is replaced by a newer one now and then. */
+/** The result expires, because the engine may be upgraded. */
 const ASK_AGAIN_MS = 600_000
 
-/** Keeps the engine's last verdict on a fork ahead. Reading asks again where that is old, and waits for no answer. */
+/**
+ * Caches whether the engine is ready for a future fork. Reading an old result starts a new check, but does not wait for
+ * it.
+ */
 export class EngineForks {
   private readonly check: EngineForkCheck
   private readonly clock: Clock
@@ -16,7 +19,7 @@ export class EngineForks {
     this.clock = clock
   }
 
-  /** Undefined: it has not answered yet. */
+  /** Undefined until the first answer. */
   read(fork: { name: Fork; time: number }): EngineForkVerdict | undefined {
     const known = this.asked.get(fork.name)
     const nowMs = this.clock.now()
@@ -27,7 +30,7 @@ export class EngineForks {
       (verdict) => {
         entry.verdict = verdict
       },
-      // An engine that does not answer is told of elsewhere.
+      // Other checks report an engine that does not answer.
       () => {
         entry.verdict = undefined
       },

@@ -18,7 +18,7 @@ it('tells how far the engine is with its own sync, how fast, and for how long st
       return answer
     },
   }
-  // It has not begun, does not answer, knows of nothing to get for 20 s, then goes on from where it was.
+  // The engine has not begun, does not answer, knows no target for 20 s, then continues from its last block.
   const nothing = Array.from({ length: 10 }, () => ({ current: 0, highest: 0 }))
   answers = [
     ...[undefined, new Error('busy'), ...nothing],
@@ -32,13 +32,13 @@ it('tells how far the engine is with its own sync, how fast, and for how long st
   await clock.advance(20_000)
   expect(lines).toEqual([])
   for (let look = 0; look < 40 && lines.length === 0; look++) await clock.advance(2_000)
-  // Of the time in which it got something.
+  // The rate covers only the time with progress.
   const [[, first] = []] = lines as [string, { blocks: number; blocksPerSecond: number }][]
   expect(first?.blocks).toBe(200)
   expect(first?.blocksPerSecond).toBeGreaterThanOrEqual(50)
   await clock.advance(20_000)
   expect(lines.at(-1)).toMatchObject([
-    'Engine syncs by its own network',
+    'Engine is syncing over its own network',
     { current: 300, highest: 1_100, percent: 20, blocks: 200, of: 1_000 },
   ])
   expect((lines.at(-1) as [string, object])[1]).toMatchObject({ secondsLeft: expect.any(Number) })

@@ -3,16 +3,16 @@ import type { Logger } from '../../lib/logger.ts'
 import { Progress, type ProgressSink, progressInLog } from '../../lib/progress.ts'
 import type { EngineClient } from '../engine/index.ts'
 
-/** Between looks at the engine. */
+/** Interval between checks of the engine. */
 const LOOK_MS = 2_000
 
-/** While the engine syncs by its own network, writes a line now and then on how far it is, how fast, and how long it will still take. */
+/** While the engine syncs over its own network, logs its progress, rate and remaining time at intervals. */
 export class EngineSyncWatch {
   private readonly isSyncing: () => boolean
   private readonly engine: Pick<EngineClient, 'ownSync'>
   private readonly clock: Clock
   private readonly sink: ProgressSink
-  /** From the first look on at which it knew how far it has to go: before that it gets nowhere, and has no rate. */
+  /** Starts when the engine knows its target. Before that it makes no progress and has no rate. */
   private underWay: { progress: Progress; from: number } | undefined
 
   constructor({
@@ -21,7 +21,7 @@ export class EngineSyncWatch {
     clock,
     logger,
   }: {
-    /** Whether the sync is still to end; there is only one. */
+    /** Whether the sync is still running. There is only one sync. */
     isSyncing: () => boolean
     engine: Pick<EngineClient, 'ownSync'>
     clock: Clock
@@ -33,10 +33,10 @@ export class EngineSyncWatch {
     this.sink = progressInLog(logger.child({ module: 'engine' }))
   }
 
-  /** Until the sync is over, or the signal aborts. */
+  /** Runs until the sync has ended, or the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && this.isSyncing()) {
-      // One that does not answer now is told of elsewhere.
+      // Other checks report an engine that does not answer.
       await this.look().catch(() => undefined)
       await sleep(this.clock, LOOK_MS, signal).catch(() => undefined)
     }
@@ -44,12 +44,12 @@ export class EngineSyncWatch {
 
   private async look(): Promise<void> {
     const sync = await this.engine.ownSync()
-    // op-geth says that it syncs, from 0 to 0, as long as no peer has given it a header.
+    // Until a peer has sent a header, op-geth reports a sync from 0 to 0.
     if (sync === undefined || sync.highest <= sync.current) return
     const { current, highest } = sync
     const { clock, sink } = this
     this.underWay ??= {
-      progress: new Progress({ clock, sink }, { what: 'Engine syncs by its own network', unit: 'blocks' }),
+      progress: new Progress({ clock, sink }, { what: 'Engine is syncing over its own network', unit: 'blocks' }),
       from: current,
     }
     const { progress, from } = this.underWay

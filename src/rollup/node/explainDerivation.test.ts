@@ -12,7 +12,7 @@ import { STARTING } from './explainDerivation.ts'
 const NOW = 1_000_000_000
 const MIN = 60_000
 
-/** A clock that goes where a test puts it, back as well. */
+/** A clock that a test can set, also back. */
 interface SetClock {
   now(): number
   set(nowMs: number): void
@@ -117,43 +117,43 @@ const CASES: [DerivationState, string, DerivationFacts, string][] = [
     'following',
     'the head of another node',
     facts({ follows: 'http://other' }),
-    'This node derives nothing: its safe head is that of http://other, 1000 (0x2222…2222), derived there up to L1 block 500.',
+    'This node follows http://other and derives nothing. The safe head is 1000 (0x2222…2222), derived there up to L1 block 500.',
   ],
   [
     'failing',
     'another node that cannot be followed',
     facts({ follows: 'http://other' }, (recorder) => recorder.failed(new DeviumError('gone', 'it did not answer'))),
-    'The safe head cannot be taken over from http://other for 3 min: it did not answer.',
+    'The node has not been able to follow http://other for 3 min: it did not answer.',
   ],
   [
     'l1-down',
     'L1 that does not answer',
     facts({ l1Endpoint: silent('http://l1', 90_000) }),
-    'The safe head waits for L1: http://l1 has answered no call for 90 s, and the last L1 block known is 500.',
+    'The safe head is waiting for L1: http://l1 has answered no call for 90 s. The last known L1 block is 500.',
   ],
   [
     'l1-unreadable',
     'L1 whose blocks this version cannot check',
     facts({ l1HeadProblem: { message: 'L1 block 501 has fields that nobody knows', sinceMs: NOW - 90_000 } }),
-    'The safe head waits for L1, whose head cannot be read for 90 s: L1 block 501 has fields that nobody knows.',
+    'The safe head is waiting for L1. The L1 head has been unreadable for 90 s: L1 block 501 has fields that nobody knows.',
   ],
   [
     'waiting-for-blobs',
     'blobs that nobody gives',
     facts({ blobs }, (recorder) => recorder.failed(new DeviumError('blobs-missing', 'two are missing'))),
-    'The safe head waits for 2 blobs of L1 block 500, asked of http://b1 (404 not found), http://b2 (no answer) for 4 min.',
+    'The safe head is waiting for 2 blobs of L1 block 500, which http://b1 (404 not found) and http://b2 (no answer) have not returned for 4 min.',
   ],
   [
     'waiting-for-blobs',
     'blobs that are on their way',
     facts({ blobs: { ...blobs, answers: [], versionedHashes: [l1(1).hash] } }),
-    'The safe head waits for 1 blob of L1 block 500, being fetched for 4 min.',
+    'The safe head is waiting for 1 blob of L1 block 500. The request has been running for 4 min.',
   ],
   [
     'engine-down',
     'an engine that does not answer',
     facts({ engineEndpoint: silent('http://engine', 20_000) }),
-    'The safe head waits for the execution client: http://engine has answered no call for 20 s.',
+    'The safe head is waiting for the execution client: http://engine has answered no call for 20 s.',
   ],
   [
     'engine-syncing',
@@ -162,25 +162,25 @@ const CASES: [DerivationState, string, DerivationFacts, string][] = [
       clock.set(NOW - 10 * MIN)
       recorder.failed(new EngineError('engine-syncing', 'engine answers SYNCING to block 1001'))
     }),
-    'The safe head waits for the execution client, which has been syncing for 10 min: engine answers SYNCING to block 1001.',
+    'The safe head is waiting for the execution client, which has been syncing for 10 min: engine answers SYNCING to block 1001.',
   ],
   [
     'engine-syncing',
     'an engine that syncs by itself',
     facts({ engineIsSyncing: true, currentL1: undefined }),
-    'Derivation begins when the execution client has synced the chain by itself, which it has been doing for 30 min, so far to block 1010.',
+    'Derivation starts after the execution client has synced. It has been syncing over its own network for 30 min, so far to block 1010.',
   ],
   [
     'resetting',
     'a reset with its reason',
     facts({ currentL1: undefined }, (recorder) => recorder.resetAsked('detected L1 reorg: block 499')),
-    'Derivation starts over since 3 min ago, because detected L1 reorg: block 499.',
+    'Derivation has been resetting for 3 min, because detected L1 reorg: block 499.',
   ],
   [
     'fork-unknown',
     'a fork that this version does not know',
     facts({ config: { seqWindowSize: 3600, blockTime: 2, forks: {}, unknownForks: [{ name: 'mars', time: 12_002 }] } }),
-    'The safe head stays at 1000 (0x2222…2222): the next block is of the fork mars (1970-01-01 03:20:02 UTC), which this version does not know.',
+    'The safe head stays at 1000 (0x2222…2222): the next block belongs to the fork mars (1970-01-01 03:20:02 UTC), which this version does not know.',
   ],
   [
     'upgrade-bundle-missing',
@@ -196,13 +196,13 @@ const CASES: [DerivationState, string, DerivationFacts, string][] = [
       for (let i = 0; i < 3; i++)
         recorder.failed(new DerivationError('l2-block-missing', 'temporary', 'block 999 is not there'))
     }),
-    'The safe head does not move because a step of derivation has failed 3 times in 2 min: block 999 is not there.',
+    'The safe head does not move because a derivation step has failed 3 times in 2 min: block 999 is not there.',
   ],
   [
     'catching-up',
     'L1 that is not read yet',
     facts({ currentL1: l1(200), confirmations: 4 }, (recorder) => recorder.stepped(false)),
-    'Derivation is catching up: it reads L1 block 200 of 496, 296 behind; the safe head is 1000 (0x2222…2222).',
+    'Derivation is catching up. It reads L1 block 200 of 496, 296 blocks behind. The safe head is 1000 (0x2222…2222).',
   ],
   [
     'window-expired',
@@ -211,7 +211,7 @@ const CASES: [DerivationState, string, DerivationFacts, string][] = [
       clock.set(NOW - 1000)
       for (let i = 0; i < 12; i++) recorder.listen({ kind: 'empty-batch', l1Block: 500, timestamp: 5 })
     }),
-    'The sequencing window has passed without a batch, so that empty blocks are derived (12 of them, the last at L1 block 500); the last came 3 min ago with L1 block 490.',
+    'The sequencing window has passed without a batch, so derivation creates empty blocks: 12 so far, the last at L1 block 500. The last batch came 3 min ago with L1 block 490.',
   ],
   [
     'batches-dropped',
@@ -220,25 +220,25 @@ const CASES: [DerivationState, string, DerivationFacts, string][] = [
       clock.set(NOW - MIN)
       recorder.listen(missed)
     }),
-    'The safe head does not move because the last span batch, read at L1 block 495, was dropped and the rest of its channel with it: parent hash is not the hash of the safe head.',
+    'The safe head does not move because the last span batch, read at L1 block 495, was dropped with the rest of its channel: parent hash is not the hash of the safe head.',
   ],
   [
     'window-expiring',
     'a window that is about to end',
     facts({ config: { seqWindowSize: 21, blockTime: 2, forks: {} } }),
-    'The sequencing window of L2 block 1001 ends in 1 L1 block, at 501: without a batch until then empty blocks replace the unsafe ones.',
+    'The sequencing window of L2 block 1001 ends in 1 L1 block, at block 501. Without a batch by then, empty blocks replace the unsafe blocks.',
   ],
   [
     'batcher-stopped',
     'a batch submitter that says that it is stopped',
     facts({ batcher: stoppedBatcher }),
-    'The safe head waits because the batch submitter is stopped. Derivation has read L1 up to block 500. The last batch came 3 min ago with L1 block 490. 10 blocks are not safe yet.',
+    'The safe head is waiting because the batch submitter is stopped. Derivation has read L1 up to block 500. The last batch came 3 min ago with L1 block 490. 10 blocks are not safe yet.',
   ],
   [
     'waiting-for-channel',
     'a channel of which a part is there',
     facts({}, (recorder) => recorder.listen({ kind: 'frame-added', l1Block: 482, channel: channel(2, 3), frame: 1 })),
-    'The safe head waits for the rest of channel 0xabab…abab: 2 of 3 frames with 120000 bytes are there since L1 block 480, it times out in 30 L1 blocks; the last came 3 min ago with L1 block 490.',
+    'The safe head is waiting for the rest of channel 0xabab…abab. 2 of 3 frames have arrived (120000 bytes) since L1 block 480. The channel times out in 30 L1 blocks. The last batch came 3 min ago with L1 block 490.',
   ],
   [
     'no-batches',
@@ -250,13 +250,13 @@ const CASES: [DerivationState, string, DerivationFacts, string][] = [
     'waiting-for-batches',
     'a batcher that posts now and then, with confirmations',
     facts({ confirmations: 4, currentL1: l1(496) }),
-    'The safe head is waiting for the next batch. Derivation has read L1 up to block 496 of 500, since it waits for 4 confirmations. The last batch came 3 min ago with L1 block 490. 10 blocks are not safe yet.',
+    'The safe head is waiting for the next batch. Derivation has read L1 up to block 496 of 500 and waits for 4 confirmations. The last batch came 3 min ago with L1 block 490. 10 blocks are not safe yet.',
   ],
   [
     'up-to-date',
     'nothing that is not safe',
     facts({ unsafe: l2(1000, 480) }),
-    'Every block that this node knows is safe: the safe head is 1000 (0x2222…2222).',
+    'All known blocks are safe. The safe head is 1000 (0x2222…2222).',
   ],
 ]
 
@@ -278,7 +278,7 @@ describe('derivationStatus', () => {
     })
     recorder.failed(new Error('no such block'))
     const failing = derivationStatus(facts({ ...unknown, record: recorder.record() }))
-    expect(failing.text).toBe('The node is looking for the heads to start from; the last try failed: no such block.')
+    expect(failing.text).toBe('The node is looking for the heads to start from. The last try failed: no such block.')
   })
 
   it('has a case for every state', () => {
@@ -369,7 +369,7 @@ describe('DerivationRecorder', () => {
     recorder.listen({ kind: 'channel-gone', l1Block: 531, channel: channel(1).id, how: 'timed-out' })
     expect(recorder.record()).toMatchObject({
       channels: [],
-      lostData: [{ what: 'channel', l1Block: 531, reason: 'timed out before all of its frames were there' }],
+      lostData: [{ what: 'channel', l1Block: 531, reason: 'timed out before all of its frames arrived' }],
     })
     recorder.listen({ kind: 'frame-added', l1Block: 480, channel: channel(1), frame: 0 })
     recorder.listen({ kind: 'started', l1Block: 400 })

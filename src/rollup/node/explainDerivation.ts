@@ -1,30 +1,30 @@
-import { blockPhrase, countOf, sinceText, utcText } from '../../lib/phrases.ts'
+import { blockPhrase, countOf, listOf, sinceText, utcText } from '../../lib/phrases.ts'
 import { shortHash } from '../../lib/shortIds.ts'
 import type { ChannelSnapshot } from '../derive/index.ts'
 import { isForkActivationBlock, MISSING_BUNDLE_TEXT, unknownForkAt } from '../protocol/index.ts'
 import type { DerivationFacts, DerivationState } from './derivationStates.ts'
 
-/** Without a batch for this long there is probably no batcher. */
+/** After this time without a batch, there is probably no batcher. */
 const NO_BATCHES_MS = 600_000
-/** An endpoint that has not answered for this long is down; a single call may be lost. */
+/** After this time without an answer, an endpoint counts as down. A single call may get lost. */
 const SILENT_MS = 5_000
-/** A request for blobs ends after 20 s, and then says why; their check comes on top, beside whatever else the machine does. */
+/** A request for blobs ends after 20 s and then has a reason. Verification takes additional time. */
 const BLOBS_UNDER_WAY_MS = 30_000
-/** L1 blocks behind the last readable one at which derivation counts as catching up. */
+/** Number of L1 blocks behind the last readable block from which derivation counts as catching up. */
 const BEHIND_L1_BLOCKS = 3
-/** The part of the sequencing window that is left when it is said to end soon. */
+/** The remaining part of the sequencing window at which the warning begins. */
 const WINDOW_ENDS_SOON = 0.1
 
 interface Explanation {
   state: DerivationState
   text: string
-  /** What ends it, where that is known. */
+  /** The command that fixes the problem, if known. */
   command?: string
 }
 
 /**
- * Why the safe head stands where it does, in one sentence. Each rule below looks for one reason; the first that finds it
- * speaks, so that a cause comes before what follows from it.
+ * Explains the position of the safe head. Each rule checks for one reason, and the first that applies decides. Rules
+ * for causes come before rules for their consequences.
  */
 export function explainDerivation(facts: DerivationFacts): Explanation {
   for (const rule of RULES) {
@@ -34,7 +34,7 @@ export function explainDerivation(facts: DerivationFacts): Explanation {
   const { safe } = facts
   return {
     state: 'up-to-date',
-    text: `Every block that this node knows is safe: the safe head is ${safe === undefined ? 'not known yet' : blockPhrase(safe)}.`,
+    text: `All known blocks are safe. The safe head is ${safe === undefined ? 'not known yet' : blockPhrase(safe)}.`,
   }
 }
 
@@ -43,10 +43,10 @@ type Rule = (facts: DerivationFacts) => Explanation | undefined
 const l1Down: Rule = ({ l1Endpoint, l1Head, nowMs }) => {
   const since = l1Endpoint?.silentSinceMs
   if (l1Endpoint === undefined || since === undefined || nowMs - since < SILENT_MS) return undefined
-  const known = l1Head === undefined ? 'no L1 block is known' : `the last L1 block known is ${l1Head.number}`
+  const known = l1Head === undefined ? 'No L1 block is known' : `The last known L1 block is ${l1Head.number}`
   return {
     state: 'l1-down',
-    text: `The safe head waits for L1: ${l1Endpoint.url} has answered no call for ${sinceText(nowMs - since)}, and ${known}.`,
+    text: `The safe head is waiting for L1: ${l1Endpoint.url} has answered no call for ${sinceText(nowMs - since)}. ${known}.`,
   }
 }
 
@@ -55,22 +55,24 @@ const l1Unreadable: Rule = ({ l1HeadProblem, nowMs }) => {
   const { message, sinceMs } = l1HeadProblem
   return {
     state: 'l1-unreadable',
-    text: `The safe head waits for L1, whose head cannot be read for ${sinceText(nowMs - sinceMs)}: ${message}.`,
+    text: `The safe head is waiting for L1. The L1 head has been unreadable for ${sinceText(nowMs - sinceMs)}: ${message}.`,
   }
 }
 
 const blobsMissing: Rule = ({ blobs, nowMs }) => {
   if (blobs === undefined) return undefined
   const { l1Block, versionedHashes, answers } = blobs
-  // Nobody has refused yet: it is under way, or is being checked, as with every block that has some.
+  // No endpoint has failed yet: the request or the verification is running, as for every block with blobs.
   const isUnderWay = answers.length === 0
   if (isUnderWay && nowMs - blobs.sinceMs < BLOBS_UNDER_WAY_MS) return undefined
-  const from = answers.map(({ url, problem }) => `${url} (${problem})`).join(', ')
-  const wanted = `The safe head waits for ${countOf(versionedHashes.length, 'blob')} of L1 block ${l1Block.number}`
+  const from = listOf(answers.map(({ url, problem }) => `${url} (${problem})`))
+  const wanted = `The safe head is waiting for ${countOf(versionedHashes.length, 'blob')} of L1 block ${l1Block.number}`
   const since = sinceText(nowMs - blobs.sinceMs)
   return {
     state: 'waiting-for-blobs',
-    text: isUnderWay ? `${wanted}, being fetched for ${since}.` : `${wanted}, asked of ${from} for ${since}.`,
+    text: isUnderWay
+      ? `${wanted}. The request has been running for ${since}.`
+      : `${wanted}, which ${from} ${answers.length === 1 ? 'has' : 'have'} not returned for ${since}.`,
   }
 }
 
@@ -79,7 +81,7 @@ const engineDown: Rule = ({ engineEndpoint, nowMs }) => {
   if (engineEndpoint === undefined || since === undefined || nowMs - since < SILENT_MS) return undefined
   return {
     state: 'engine-down',
-    text: `The safe head waits for the execution client: ${engineEndpoint.url} has answered no call for ${sinceText(nowMs - since)}.`,
+    text: `The safe head is waiting for the execution client: ${engineEndpoint.url} has answered no call for ${sinceText(nowMs - since)}.`,
   }
 }
 
@@ -88,28 +90,28 @@ const engineSyncing: Rule = ({ engineIsSyncing, record: { failure, startedAtMs }
     const head = unsafe === undefined ? '' : `, so far to block ${unsafe.number}`
     return {
       state: 'engine-syncing',
-      text: `Derivation begins when the execution client has synced the chain by itself, which it has been doing for ${sinceText(nowMs - startedAtMs)}${head}.`,
+      text: `Derivation starts after the execution client has synced. It has been syncing over its own network for ${sinceText(nowMs - startedAtMs)}${head}.`,
     }
   }
   if (failure?.code !== 'engine-syncing') return undefined
   return {
     state: 'engine-syncing',
-    text: `The safe head waits for the execution client, which has been syncing for ${sinceText(nowMs - failure.sinceMs)}: ${failure.message}.`,
+    text: `The safe head is waiting for the execution client, which has been syncing for ${sinceText(nowMs - failure.sinceMs)}: ${failure.message}.`,
   }
 }
 
 const searching: Rule = ({ record: { lastReset, failure }, currentL1, follows, nowMs }) => {
   if (currentL1 !== undefined) return undefined
-  // Heads are there, and the node that is followed does not answer or says that it has a reset.
+  // The heads are known, but the followed node does not answer or reports a reset.
   if (follows !== undefined && lastReset?.doneAtMs !== undefined) return undefined
-  const because = failure === undefined ? '' : `; the last try failed: ${failure.message}`
+  const because = failure === undefined ? '' : ` The last try failed: ${failure.message}.`
   if (lastReset === undefined || lastReset.reason === STARTING) {
-    return { state: 'starting', text: `The node is looking for the heads to start from${because}.` }
+    return { state: 'starting', text: `The node is looking for the heads to start from.${because}` }
   }
   const since = sinceText(nowMs - lastReset.atMs)
   return {
     state: 'resetting',
-    text: `Derivation starts over since ${since} ago, because ${lastReset.reason}${because}.`,
+    text: `Derivation has been resetting for ${since}, because ${lastReset.reason}.${because}`,
   }
 }
 
@@ -119,7 +121,7 @@ const forkUnknown: Rule = ({ safe, follows, config }) => {
   if (fork === undefined) return undefined
   return {
     state: 'fork-unknown',
-    text: `The safe head stays at ${blockPhrase(safe)}: the next block is of the fork ${fork.name} (${utcText(fork.time)}), which this version does not know.`,
+    text: `The safe head stays at ${blockPhrase(safe)}: the next block belongs to the fork ${fork.name} (${utcText(fork.time)}), which this version does not know.`,
   }
 }
 
@@ -138,14 +140,14 @@ const failing: Rule = ({ record: { failure }, follows, nowMs }) => {
   if (follows !== undefined) {
     return {
       state: 'failing',
-      text: `The safe head cannot be taken over from ${follows} for ${sinceText(nowMs - failure.sinceMs)}: ${failure.message}.`,
+      text: `The node has not been able to follow ${follows} for ${sinceText(nowMs - failure.sinceMs)}: ${failure.message}.`,
     }
   }
   const times =
     failure.count === 1 ? 'failed' : `has failed ${failure.count} times in ${sinceText(nowMs - failure.sinceMs)}`
   return {
     state: 'failing',
-    text: `The safe head does not move because a step of derivation ${times}: ${failure.message}.`,
+    text: `The safe head does not move because a derivation step ${times}: ${failure.message}.`,
   }
 }
 
@@ -155,7 +157,7 @@ const following: Rule = ({ follows, currentL1, safe }) => {
   const derived = currentL1 === undefined ? '' : `, derived there up to L1 block ${currentL1.number}`
   return {
     state: 'following',
-    text: `This node derives nothing: its safe head is that of ${follows}, ${head}${derived}.`,
+    text: `This node follows ${follows} and derives nothing. The safe head is ${head}${derived}.`,
   }
 }
 
@@ -164,30 +166,30 @@ const catchingUp: Rule = ({ l1Head, currentL1, confirmations, record, safe }) =>
   const readable = l1Head.number - confirmations
   const behind = readable - currentL1.number
   if (behind < BEHIND_L1_BLOCKS) return undefined
-  const head = safe === undefined ? '' : `; the safe head is ${blockPhrase(safe)}`
+  const head = safe === undefined ? '' : ` The safe head is ${blockPhrase(safe)}.`
   return {
     state: 'catching-up',
-    text: `Derivation is catching up: it reads L1 block ${currentL1.number} of ${readable}, ${behind} behind${head}.`,
+    text: `Derivation is catching up. It reads L1 block ${currentL1.number} of ${readable}, ${behind} blocks behind.${head}`,
   }
 }
 
 const windowExpired: Rule = ({ record: { emptyBatches, lastBatch }, nowMs }) => {
   if (emptyBatches === undefined || (lastBatch !== undefined && lastBatch.atMs >= emptyBatches.lastAtMs))
     return undefined
-  const last = lastBatch === undefined ? 'no batch was read since this node started' : lastBatchPhrase(lastBatch, nowMs)
+  const last = lastBatch === undefined ? 'No batch has come since this node started' : lastBatchPhrase(lastBatch, nowMs)
   return {
     state: 'window-expired',
-    text: `The sequencing window has passed without a batch, so that empty blocks are derived (${emptyBatches.count} of them, the last at L1 block ${emptyBatches.l1Block}); ${last}.`,
+    text: `The sequencing window has passed without a batch, so derivation creates empty blocks: ${emptyBatches.count} so far, the last at L1 block ${emptyBatches.l1Block}. ${last}.`,
   }
 }
 
 const batchesDropped: Rule = ({ record: { droppedBatches, lastBatch }, safeMovedAtMs, safe, unsafe }) => {
   const dropped = droppedBatches.at(-1)
   if (dropped === undefined || !isBehind(safe, unsafe)) return undefined
-  // What came after it moved the safe head: the chain goes on without it.
+  // A later batch moved the safe head, so the chain continues without the dropped batch.
   if (safeMovedAtMs !== undefined && safeMovedAtMs > dropped.atMs) return undefined
   if (lastBatch !== undefined && lastBatch.l1Block > dropped.l1Block) return undefined
-  const rest = dropped.losesChannel ? ' and the rest of its channel with it' : ''
+  const rest = dropped.losesChannel ? ' with the rest of its channel' : ''
   return {
     state: 'batches-dropped',
     text: `The safe head does not move because the last ${dropped.type} batch, read at L1 block ${dropped.l1Block}, was dropped${rest}: ${dropped.reason}.`,
@@ -201,7 +203,7 @@ const windowEnding: Rule = ({ safe, unsafe, currentL1, config }) => {
   if (left > config.seqWindowSize * WINDOW_ENDS_SOON) return undefined
   return {
     state: 'window-expiring',
-    text: `The sequencing window of L2 block ${safe.number + 1} ends in ${countOf(Math.max(left, 0), 'L1 block')}, at ${endsAt}: without a batch until then empty blocks replace the unsafe ones.`,
+    text: `The sequencing window of L2 block ${safe.number + 1} ends in ${countOf(Math.max(left, 0), 'L1 block')}, at block ${endsAt}. Without a batch by then, empty blocks replace the unsafe blocks.`,
   }
 }
 
@@ -210,7 +212,7 @@ const batcherStopped: Rule = (facts) => {
   if (batcher?.isStopped !== true || !isBehind(safe, unsafe)) return undefined
   return {
     state: 'batcher-stopped',
-    text: `The safe head waits because the batch submitter is stopped. ${progressPhrase(facts)}`,
+    text: `The safe head is waiting because the batch submitter is stopped. ${progressPhrase(facts)}`,
     command: batcher.startCommand,
   }
 }
@@ -220,10 +222,10 @@ const channelOpen: Rule = ({ record: { channels }, currentL1, nowMs, record, saf
   if (channel === undefined || currentL1 === undefined || !isBehind(safe, unsafe)) return undefined
   const left = channel.lastBlock - currentL1.number
   const more = others.length === 0 ? '' : ` (and ${countOf(others.length, 'other channel')})`
-  const batch = record.lastBatch === undefined ? '' : `; ${lastBatchPhrase(record.lastBatch, nowMs)}`
+  const batch = record.lastBatch === undefined ? '' : ` ${lastBatchPhrase(record.lastBatch, nowMs)}.`
   return {
     state: 'waiting-for-channel',
-    text: `The safe head waits for the rest of channel ${shortHash(channel.id)}${more}: ${framesPhrase(channel)} since L1 block ${channel.openBlock}, it times out in ${countOf(Math.max(left, 0), 'L1 block')}${batch}.`,
+    text: `The safe head is waiting for the rest of channel ${shortHash(channel.id)}${more}. ${framesPhrase(channel)} since L1 block ${channel.openBlock}. The channel times out in ${countOf(Math.max(left, 0), 'L1 block')}.${batch}`,
   }
 }
 
@@ -237,7 +239,7 @@ const waitingForBatches: Rule = (facts) => {
     : { state: 'no-batches', text: `No batch has come for ${sinceText(quietMs)}. ${progress}` }
 }
 
-/** As the loop calls the reset that every start begins with. */
+/** The reason of the reset that every start begins with. */
 export const STARTING = 'the node starts'
 
 const RULES: readonly Rule[] = [
@@ -265,10 +267,10 @@ function isBehind(safe: { number: number } | undefined, unsafe: { number: number
 }
 
 function lastBatchPhrase({ l1Block, atMs }: { l1Block: number; atMs: number }, nowMs: number): string {
-  return `the last came ${sinceText(nowMs - atMs)} ago with L1 block ${l1Block}`
+  return `The last batch came ${sinceText(nowMs - atMs)} ago with L1 block ${l1Block}`
 }
 
-/** How far L1 is read, when the last batch came, and what is not safe yet: three sentences. */
+/** Three sentences: the read L1 blocks, the last batch, and the unsafe blocks. */
 function progressPhrase(facts: DerivationFacts): string {
   const { record, nowMs, safe, unsafe, currentL1, l1Head, confirmations } = facts
   const { lastBatch, startedAtMs } = record
@@ -280,12 +282,12 @@ function progressPhrase(facts: DerivationFacts): string {
   const confirming =
     confirmations === 0
       ? ''
-      : ` of ${l1Head?.number ?? 'an unknown head'}, since it waits for ${countOf(confirmations, 'confirmation')}`
+      : ` of ${l1Head?.number ?? 'an unknown head'} and waits for ${countOf(confirmations, 'confirmation')}`
   const read = `Derivation has read L1 up to block ${currentL1?.number ?? 'not known'}${confirming}.`
   return `${read} ${last} ${countOf(left, 'block')} ${left === 1 ? 'is' : 'are'} not safe yet.`
 }
 
 function framesPhrase({ frames, bytes, expectedFrames }: ChannelSnapshot): string {
   const of = expectedFrames === undefined ? '' : ` of ${expectedFrames}`
-  return `${frames}${of} ${frames === 1 && expectedFrames === undefined ? 'frame' : 'frames'} with ${bytes} bytes are there`
+  return `${frames}${of} ${frames === 1 && expectedFrames === undefined ? 'frame has' : 'frames have'} arrived (${bytes} bytes)`
 }

@@ -5,14 +5,14 @@ export interface FinalityL1 {
   blockInfoByNumber(number: number): Promise<L1BlockRef | undefined>
 }
 
-/** Severity reset: what was recorded as finalized or derived from is not on L1's canonical chain. */
+/** Severity reset: a recorded finalized or derived-from block is not on L1's canonical chain. */
 export class FinalityError extends DeviumError<'finality-not-canonical'> {
   override readonly name = 'FinalityError'
 }
 
-/** Two epochs of 32 slots each twice over, plus one: L1 blocks back to which a finalized signal may point. */
+/** Number of L1 blocks to which a finalized signal may refer: four epochs of 32 slots, plus one. */
 const FINALITY_LOOKBACK = 4 * 32 + 1
-/** Derived L1 blocks after which finality is tried again without a new signal. */
+/** Number of derived L1 blocks after which finality is tried again without a new signal. */
 const FINALITY_DELAY = 64
 
 interface Entry {
@@ -20,7 +20,7 @@ interface Entry {
   safe: L2BlockRef
 }
 
-/** Remembers which L2 head was safe after which L1 block, and finalizes what finalized L1 blocks gave. */
+/** Records which L2 head was safe after which L1 block, and finalizes L2 blocks whose L1 block is finalized. */
 export class FinalityTracker {
   private readonly l1: FinalityL1
   private entries: Entry[] = []
@@ -32,14 +32,14 @@ export class FinalityTracker {
     this.l1 = modules.l1
   }
 
-  /** The derived part is forgotten; the signal from L1 stands. */
+  /** Drops the records of derivation. The last signal from L1 is kept. */
   reset(): void {
     this.entries = []
     this.triedAtL1 = 0
     this.generation++
   }
 
-  /** Safe head `safe` was complete after reading L1 block `l1`. */
+  /** Records that `safe` was the complete safe head after L1 block `l1`. */
   record(l1: BlockId, safe: L2BlockRef): void {
     const last = this.entries.at(-1)
     if (last !== undefined && last.l1.number === l1.number) {
@@ -50,19 +50,19 @@ export class FinalityTracker {
     if (this.entries.length > FINALITY_LOOKBACK) this.entries.shift()
   }
 
-  /** False for a signal older than the one known. */
+  /** Returns false for a signal older than the last. */
   signal(finalizedL1: L1BlockRef): boolean {
     if (this.finalizedL1 !== undefined && finalizedL1.number < this.finalizedL1.number) return false
     this.finalizedL1 = finalizedL1
     return true
   }
 
-  /** Whether derivation has read enough L1 blocks since the last try to try again. */
+  /** Whether derivation has read enough L1 blocks since the last try. */
   isDue(derivedL1Number: number): boolean {
     return this.finalizedL1 !== undefined && derivedL1Number >= this.triedAtL1 + FINALITY_DELAY
   }
 
-  /** The highest L2 block that is final by now and above `finalized`; undefined when there is none. */
+  /** The highest final L2 block above `finalized`; undefined if there is none. */
   async find(finalized: L2BlockRef): Promise<L2BlockRef | undefined> {
     const { finalizedL1, generation } = this
     if (finalizedL1 === undefined) return undefined
@@ -80,7 +80,7 @@ export class FinalityTracker {
     if (canonical?.hash === block.hash) return
     throw new FinalityError(
       'finality-not-canonical',
-      `L1 block ${block.number} is ${canonical?.hash ?? 'not there'}, recorded as ${block.hash}`,
+      `L1 block ${block.number} is ${canonical?.hash ?? 'missing'}, but was recorded as ${block.hash}`,
       { severity: canonical === undefined ? 'temporary' : 'reset' },
     )
   }

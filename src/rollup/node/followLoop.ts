@@ -29,7 +29,7 @@ export interface FollowingEngine {
 export interface FollowModules {
   source: { readonly url: string; status(signal: AbortSignal): Promise<FollowedStatus> }
   controller: FollowingEngine
-  /** For blocks that stand in for invalid ones; absent: they must come from elsewhere. */
+  /** Builds blocks that replace invalid blocks. Absent: these blocks must come from elsewhere. */
   prepare?: PrepareDeposits | undefined
   engine: Pick<Engine, 'blockRefByLabel' | 'blockRefByHash' | 'blockRefByNumber'>
   l1: L1Lookup
@@ -39,14 +39,14 @@ export interface FollowModules {
   logger: Logger
 }
 
-/** op-node asks its source every other block. */
+/** op-node polls its source every other block. */
 const BLOCKS_PER_ROUND = 2
-/** Failures one after the other between two lines of the log. */
+/** Failures in a row between two log lines. */
 const FAILURES_PER_LINE = 32
 
 /**
- * Follow mode: nothing is derived here, safe and finalized head are those of another node, as far as its L1 is ours. In
- * the place of `DerivationLoop`.
+ * Follow mode: this node derives nothing. It adopts the safe and finalized heads of another node, as long as that
+ * node's L1 is ours. It replaces `DerivationLoop`.
  */
 export class FollowLoop {
   private readonly modules: FollowModules
@@ -66,27 +66,27 @@ export class FollowLoop {
     this.resets = new ResetRequests((reason) => modules.recorder.resetAsked(reason))
   }
 
-  /** L1 block that the source derives from, when it is on our L1; undefined before, and while there is a reset. */
+  /** The L1 block that the source derives from, if it is on our L1; undefined until known, and during a reset. */
   get currentL1(): L1BlockRef | undefined {
     return this.resets.open ? undefined : this.sourceL1
   }
 
-  /** Rounds come by time. */
+  /** Rounds are timed. */
   onL1Head(): void {}
 
   onEngineSynced(): void {}
 
-  /** The source says what is final. */
+  /** The source reports the finalized head. */
   async tryFinalize(): Promise<void> {}
 
   requestReset(reason: string): Promise<void> {
     return this.resets.ask(reason)
   }
 
-  /** Runs until the signal aborts; rejects with an error of critical severity. */
+  /** Runs until the signal aborts. Rejects with an error of critical severity. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger, source } = this.modules
-    logger.info('Follow mode: nothing is derived, safe and finalized head are taken over', { from: source.url })
+    logger.info('Follow mode: adopting the safe and finalized heads of another node', { from: source.url })
     this.requestReset(STARTING).catch(() => undefined)
     try {
       while (!signal.aborted) {
@@ -100,12 +100,12 @@ export class FollowLoop {
 
   private async round(signal: AbortSignal): Promise<void> {
     const { controller, metrics, recorder, logger } = this.modules
-    // The engine syncs by its own network: its heads are found when that is over.
+    // The engine syncs over its own network. Its heads are found when the sync has ended.
     if (controller.syncing) return
     try {
       if (this.resets.open) await this.reset(signal)
       await this.takeOver(signal)
-      if (this.failures > 0) logger.info('Following goes on', { failures: this.failures })
+      if (this.failures > 0) logger.info('Following continues', { failures: this.failures })
       this.failures = 0
       recorder.recovered()
       recorder.stepped(true)
@@ -117,7 +117,7 @@ export class FollowLoop {
       recorder.failed(error)
       if (severityOf(error) === 'reset') this.requestReset(describeError(error)).catch(() => undefined)
       const log = this.failures++ % FAILURES_PER_LINE === 0 ? logger.warn : logger.debug
-      log.call(logger, 'Could not follow', { err: error, failures: this.failures })
+      log.call(logger, 'Could not follow the source', { err: error, failures: this.failures })
     }
   }
 
@@ -148,7 +148,7 @@ export class FollowLoop {
     this.safeLines.write({ number: reached.number, hash: reached.hash, l1: currentL1?.number }, { isNews: false })
   }
 
-  /** A source whose L1 is another one, or another fork of it, is not followed. */
+  /** A source with another L1 chain, or on another L1 fork, is not followed. */
   private async checkOnL1({ hash, number }: BlockId, what: string): Promise<L1BlockRef> {
     const { l1, source } = this.modules
     let found: L1BlockRef | undefined

@@ -3,23 +3,23 @@ import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import { JsonObjectReader } from '../../lib/jsonReader.ts'
 import { type BlockId, type L2BlockRef, ZERO_HASH } from '../protocol/types.ts'
 
-/** What a node in follow mode takes over from another one. */
+/** The data that a node in follow mode adopts from another node. */
 export interface FollowedStatus {
   localSafe: L2BlockRef
   safe: L2BlockRef
   finalized: L2BlockRef
-  /** L1 block that the other node derives from; undefined while it has a reset. */
+  /** The L1 block that the other node derives from; undefined during its reset. */
   currentL1: (BlockId & { parentHash: BlockId['hash']; timestamp: number }) | undefined
 }
 
-/** Why a round led to nothing; the code is op-node's `result` of `follow_source_requests_total`. Always temporary. */
+/** Why a round failed. The code is op-node's `result` of `follow_source_requests_total`. Always temporary. */
 export class FollowError extends DeviumError<
   'error_fetch_status' | 'error_invalid_state' | 'error_l1_lookup' | 'error_l1_mismatch'
 > {
   override readonly name = 'FollowError'
 }
 
-/** The rollup node at the other end of `rpc`, of whatever make: throws FollowError. */
+/** The followed rollup node at the other end of `rpc`, of any implementation. Throws FollowError. */
 export class FollowSource {
   private readonly rpc: Pick<RpcClient, 'request' | 'url'>
   private readonly timeoutMs: number
@@ -54,7 +54,7 @@ export class FollowSource {
       const status = new JsonObjectReader(json, 'optimism_syncStatus')
       const currentL1 = l1Ref(status.object('current_l1'))
       const safe = l2Ref(status.object('safe_l2'))
-      // Zeros: it is looking for its own heads.
+      // Zeros: the node is finding its own heads.
       if (safe.hash === ZERO_HASH) throw this.invalid('it has no safe head now')
       const local = status.has('local_safe_l2') ? l2Ref(status.object('local_safe_l2')) : safe
       return {
@@ -65,7 +65,7 @@ export class FollowSource {
       }
     } catch (cause) {
       if (!(cause instanceof DecodeError)) throw cause
-      throw this.invalid('its answer is no sync status', cause)
+      throw this.invalid('its answer is not a sync status', cause)
     }
   }
 

@@ -5,13 +5,13 @@ export interface NextFork {
   name: string
   /** Unix seconds. */
   time: number
-  /** Undefined: it cannot be seen. */
+  /** Undefined: unknown. */
   isReady: boolean | undefined
-  /** Why the node is not ready, as a sentence without its full stop. */
+  /** Why the node is not ready: a sentence without its full stop. */
   problem: string | undefined
 }
 
-/** The fork that the chain runs, and the next one. */
+/** The active fork and the next fork. */
 export interface ForkOutlook {
   active: Fork | 'bedrock'
   next: NextFork | undefined
@@ -19,15 +19,15 @@ export interface ForkOutlook {
 
 export interface ForkOutlookFacts {
   config: Pick<RollupConfig, 'forks' | 'unknownForks' | 'lagoonBundle'>
-  /** Time of the last block. */
+  /** Timestamp of the last block. */
   l2Time: number
-  /** Whether another node's blocks are taken over: nothing is built. */
+  /** Whether the node follows another node and builds nothing. */
   follows: boolean
-  /** The engine's verdict on a fork ahead; undefined: it was not asked. */
+  /** Whether the engine is ready for a future fork; undefined: not checked. */
   engine: ((fork: { name: Fork; time: number }) => EngineForkVerdict | undefined) | undefined
 }
 
-/** A pure function of the facts. Forks of the config count, and those that this version does not know. */
+/** A pure function. Considers the forks in the config, including forks that this version does not know. */
 export function forkOutlook({ config, l2Time, follows, engine }: ForkOutlookFacts): ForkOutlook {
   const timeOf = (fork: Fork) => config.forks[fork] ?? Number.POSITIVE_INFINITY
   const active = FORKS.findLast((fork) => timeOf(fork) <= l2Time) ?? 'bedrock'

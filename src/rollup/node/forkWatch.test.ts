@@ -78,7 +78,7 @@ it('asks the engine about forks ahead at the start, and again a day before', asy
   await clock.advance(2 * DAY * 1000)
   await running
   expect(asked).toEqual([karst, karst])
-  // It has been updated meanwhile.
+  // The engine has been upgraded in the meantime.
   expect(lines).toEqual([`${mars}, in 2 days`, 'not ready for karst', `${mars}, in 24 h`])
 })
 

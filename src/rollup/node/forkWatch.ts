@@ -12,10 +12,10 @@ import {
   unknownForks,
 } from '../protocol/index.ts'
 
-/** Seconds before a fork at which the node says once more that it cannot follow it. */
+/** Seconds before a fork at which the node repeats the warning. */
 const NOTICE_S = 86_400
 
-/** One sentence, without its full stop: what ends, and when. */
+/** One sentence without its full stop: what ends, and when. */
 export function unknownForkText({ name, time }: UnknownFork, nowSeconds: number): string {
   const isPast = time <= nowSeconds
   const when = `${utcText(time)}, ${fromNowText(time, nowSeconds)}`
@@ -29,29 +29,29 @@ export function missingBundleText(time: number, nowSeconds: number): string {
 }
 
 export interface EngineForkVerdict {
-  /** Undefined: it cannot be seen. */
+  /** Undefined: unknown. */
   isReady: boolean | undefined
-  /** Why it is not, as a sentence without its full stop. */
+  /** Why the engine is not ready: a sentence without its full stop. */
   problem: string | undefined
 }
-/** Whether the engine is ready for a fork that this version knows. */
+/** Checks whether the engine is ready for a fork that this version knows. */
 export type EngineForkCheck = (fork: { name: Fork; time: number }) => Promise<EngineForkVerdict>
 
 interface ForkWatchModules {
   clock: Clock
   logger: Logger
-  /** Absent: nobody asks the engine. */
+  /** Absent: the engine is not checked. */
   engineForkCheck?: EngineForkCheck | undefined
 }
 
 interface WatchedFork {
   name: string
   time: number
-  /** A sentence that names what cannot follow the fork; undefined: everything can, as far as is known. */
+  /** A sentence that names the component that cannot follow the fork; undefined if no problem is known. */
   problem(): Promise<string | undefined>
 }
 
-/** Warns of each fork that this version or its engine cannot follow: at the start, and a day before it. */
+/** Warns of each fork that this version or its engine cannot follow, at the start and a day before the fork. */
 export class ForkWatch {
   private readonly clock: Clock
   private readonly logger: Logger
@@ -60,7 +60,7 @@ export class ForkWatch {
   constructor(
     { clock, logger, engineForkCheck }: ForkWatchModules,
     config: Pick<RollupConfig, 'forks' | 'unknownForks' | 'lagoonBundle' | 'genesis'>,
-    /** Whether another node's blocks are taken over: no bundle is needed. */
+    /** Whether the node follows another node and needs no bundle. */
     { follows = false }: { follows?: boolean } = {},
   ) {
     this.clock = clock
@@ -83,13 +83,13 @@ export class ForkWatch {
     this.forks = [...unknown.map(toWatch), ...unready, ...known].sort((a, b) => a.time - b.time)
   }
 
-  /** Until the last warning, or the signal aborts. */
+  /** Runs until the last warning, or until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     for (const fork of this.forks) await this.look(fork)
     for (const fork of this.forks) {
       const noticeMs = (fork.time - NOTICE_S) * 1000
       if (noticeMs <= this.clock.now()) continue
-      // A timer may be shorter than what is asked of it.
+      // A timer cannot be arbitrarily long.
       while (!signal.aborted && this.clock.now() < noticeMs) {
         await sleep(this.clock, noticeMs - this.clock.now(), signal).catch(() => undefined)
       }
@@ -103,7 +103,7 @@ export class ForkWatch {
       const text = await problem()
       if (text !== undefined) this.logger.warn(text, { fork: name, time })
     } catch (error) {
-      this.logger.debug('Could not ask the engine about a fork', { fork: name, err: describeError(error) })
+      this.logger.debug('Could not check the engine for a fork', { fork: name, err: describeError(error) })
     }
   }
 }

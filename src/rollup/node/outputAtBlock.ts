@@ -25,10 +25,10 @@ export class OutputError extends DeviumError<'output-block-missing' | 'output-fa
   override readonly name = 'OutputError'
 }
 
-/** Outputs read from the engine at once: more would take the connections that blocks need. */
+/** Maximum concurrent reads of outputs, so that blocks keep enough connections. */
 const MAX_READS = 4
 
-/** Reads outputs for clients, however many ask at once. */
+/** Reads outputs for clients, with a limit on concurrent reads. */
 export function createOutputReader(engine: OutputEngine, config: RollupConfig, options: OutputOptions) {
   const slots = createSlots(MAX_READS)
   return (number: number): Promise<Omit<OutputAtBlock, 'syncStatus'>> =>
@@ -44,7 +44,7 @@ export async function readOutputAtBlock(
 ): Promise<Omit<OutputAtBlock, 'syncStatus'>> {
   const envelope = await engine.payloadByNumber(number)
   if (envelope === undefined) {
-    // Wording of op-node: op-proposer and users know it as "not there yet".
+    // op-node's wording: op-proposer and users recognize it as "not there yet".
     throw new OutputError(
       'output-block-missing',
       `failed to get L2 block ref with sync status: failed to determine L2BlockRef of height ${number}, could not get payload: not found`,

@@ -10,14 +10,14 @@ interface SeenRef {
   number: number
   hash: Hex
   timestamp: number | undefined
-  /** Its timestamp minus the time at which it was first seen, in seconds: below zero, as op-node has it. */
+  /** Timestamp minus the time at which the block was first seen, in seconds: negative, as in op-node. */
   latency: number | undefined
   sequenceNumber: number | undefined
 }
 
 /**
- * op-node's `refs_*`: where the heads stand. A head may move ten thousand times a second, so that what was seen last is
- * only noted, and made into metrics at each scrape.
+ * op-node's `refs_*` metrics: the positions of the heads. A head may move ten thousand times a second, so the last
+ * value is stored and converted to metrics at each scrape.
  */
 export function createRefMetrics(registry: Registry) {
   const seen = new Map<string, SeenRef>()
@@ -63,7 +63,7 @@ export function createRefMetrics(registry: Registry) {
       note({ layer: 'l2', type, number, hash, timestamp, sequenceNumber })
       note({ layer: 'l1_origin', type, ...l1Origin, timestamp: undefined, sequenceNumber: undefined })
     },
-    /** A block of which no more is known. */
+    /** A block of which only number and hash are known. */
     block(type: string, { number, hash, timestamp }: { number: number; hash: Hex; timestamp?: number }): void {
       note({ layer: 'l2', type, number, hash, timestamp, sequenceNumber: undefined })
     },

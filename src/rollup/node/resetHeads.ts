@@ -18,7 +18,7 @@ export interface ResetHeadsModules {
   logger: Logger
 }
 
-/** Has the heads found anew, and the engine put there. Throws what `findStartHeads` and the engine do. */
+/** Finds the heads and sets the engine to them. Throws the errors of `findStartHeads` and of the engine. */
 export async function resetHeads(
   { controller, engine, l1, clock, logger }: ResetHeadsModules,
   config: RollupConfig,

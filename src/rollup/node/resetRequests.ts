@@ -1,6 +1,6 @@
 import { DeviumError } from '../../lib/errors.ts'
 
-/** The node stopped before a reset that somebody waits for. */
+/** The node stopped before a requested reset. */
 export class DerivationStopped extends DeviumError<'derivation-stopped'> {
   override readonly name = 'DerivationStopped'
   constructor() {
@@ -8,13 +8,13 @@ export class DerivationStopped extends DeviumError<'derivation-stopped'> {
   }
 }
 
-/** Requests for a reset: those that come while one is open share it. */
+/** Requests for a reset. Requests during a pending reset share it. */
 export class ResetRequests {
   private readonly onFirst: (reason: string) => void
   private request: PromiseWithResolvers<void> | undefined
   private hasStopped = false
 
-  /** `onFirst` hears the reason of every request that opens one. */
+  /** `onFirst` is called with the reason of each request that starts a new reset. */
   constructor(onFirst: (reason: string) => void) {
     this.onFirst = onFirst
   }
@@ -23,19 +23,19 @@ export class ResetRequests {
     return this.request !== undefined
   }
 
-  /** Resolves when a reset has succeeded, and rejects when the node stops before. */
+  /** Resolves when a reset has succeeded. Rejects if the node stops first. */
   ask(reason: string): Promise<void> {
     if (this.hasStopped) return Promise.reject(new DerivationStopped())
     if (this.request === undefined) {
       this.request = Promise.withResolvers<void>()
-      // Whoever does not wait for the reset need not handle its end.
+      // A caller may ignore the result.
       this.request.promise.catch(() => undefined)
       this.onFirst(reason)
     }
     return this.request.promise
   }
 
-  /** Requests that came while it was carried out are answered by it. */
+  /** Completes all requests that came before the reset ended. */
   done(): void {
     const request = this.request
     this.request = undefined

@@ -36,7 +36,7 @@ import { readSuperRoot } from './superRoot.ts'
 import { UnsafeChain } from './unsafeChain.ts'
 
 export interface RollupNode extends RollupNodeApi {
-  /** Works until the signal aborts, then resolves; rejects with the cause when the node cannot go on. Called once. */
+  /** Works until the signal aborts, then resolves. Rejects with the cause if the node cannot continue. Call it once. */
   run(signal: AbortSignal): Promise<void>
 }
 
@@ -46,10 +46,10 @@ export class NodeError extends DeviumError<
   override readonly name = 'NodeError'
 }
 
-/** Peers reject blocks that are older (specs: rollup-node-p2p, "Block validation"). */
+/** Peers reject older blocks (specs: rollup-node-p2p, "Block validation"). */
 const GOSSIP_WINDOW_MS = 60_000
 
-/** Assembles derivation, unsafe chain, finality and sequencer around one engine controller. */
+/** Connects derivation, unsafe chain, finality and sequencer to one engine controller. */
 export function createRollupNode(
   modules: RollupNodeModules,
   config: RollupConfig,
@@ -69,7 +69,7 @@ export function createRollupNode(
     {
       engine: controller,
       requestRange: p2p?.requestRange?.bind(p2p),
-      requestReset: resetFor('the engine does not have the block that a new one builds on'),
+      requestReset: resetFor('the engine lacks the parent of a new block'),
       metrics,
       clock,
       logger: logger.child({ module: 'unsafe' }),
@@ -130,7 +130,7 @@ export function createRollupNode(
       const entry = await requireSafeHeads(`failed to get safe head at l1 block ${toQuantity(l1BlockNumber)}: `).at(
         l1BlockNumber,
       )
-      // op-node's whole text.
+      // op-node's complete error text.
       if (entry === undefined) throw new NodeError('safe-head-not-found', 'not found')
       return { l1Block: entry.l1, safeHead: entry.safe }
     },
@@ -155,9 +155,9 @@ export function createRollupNode(
         timestamp,
       ),
 
-    // During a sync of the engine's own there is nothing to reset, and its end is followed by one.
+    // During the engine's own sync there is nothing to reset. A reset follows its end.
     resetDerivationPipeline: async () => {
-      if (!controller.syncing) await derivation.requestReset('an operator asked for it')
+      if (!controller.syncing) await derivation.requestReset('an operator requested it')
     },
     startSequencer: async (unsafeHead) => requireSequencer().start(unsafeHead),
     stopSequencer: async () => requireSequencer().stop(),
@@ -197,7 +197,7 @@ export function createRollupNode(
       try {
         await Promise.all(tasks)
       } finally {
-        // One loop that failed ends the others, and all have ended when the caller hears of it.
+        // A failed loop stops the other loops. All have ended when the caller gets the result.
         stop.abort()
         await Promise.allSettled(tasks)
         await publisher.stop()
@@ -241,7 +241,7 @@ export function createRollupNode(
           blockTimes.signed(envelope)
           publisher.add(envelope)
         },
-        requestReset: resetFor('the sequencer found that its heads are no longer right'),
+        requestReset: resetFor("the sequencer's heads are no longer valid"),
         ...(onActiveChange === undefined ? {} : { onActiveChange }),
         metrics,
         clock,
@@ -253,10 +253,10 @@ export function createRollupNode(
     return { sequencer, origins }
   }
 
-  /** The first block on an origin needs its deposits, and shall not wait for them. */
+  /** Prefetches the deposits that the first block on an origin needs. */
   function readOriginAhead({ hash, number }: L1BlockRef): void {
     l1.receipts(hash).catch((error: unknown) => {
-      logger.debug('Could not read the receipts of the L1 head ahead', { number, err: describeError(error) })
+      logger.debug('Could not prefetch the receipts of the L1 head', { number, err: describeError(error) })
     })
   }
 
@@ -277,7 +277,7 @@ export function createRollupNode(
     })
     l1Heads.onHead((ref) => {
       const { head } = l1Refs
-      // As op-node: a head that comes before the last one, or in its place.
+      // As in op-node: a head that precedes or replaces the last head.
       if (ref.parentHash !== head.hash && ref.hash !== head.hash && ref.number <= head.number) {
         metrics.l1Reorg(head.number - ref.number)
       }
@@ -357,11 +357,11 @@ export function createRollupNode(
     })
   }
 
-  /** As op-node: while a reset is under way unsafe and safe are zero ("ask again"), the others as last known. */
+  /** As in op-node: during a reset unsafe and safe are zero ("ask again"), the others keep their last values. */
   function syncStatus(): SyncStatus {
     const { unsafe, safe, pendingSafe, finalized } = controller.heads
     const isReady = controller.ready
-    // Its own sync has a target, and no other head.
+    // The engine's own sync has a target, but no other head.
     const target = isReady || controller.syncing ? unsafe : ZERO_L2_REF
     return {
       currentL1: derivation.currentL1 ?? ZERO_L1_REF,

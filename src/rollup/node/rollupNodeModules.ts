@@ -16,17 +16,17 @@ import type { NodeMetrics } from './metrics.ts'
 import type { SafeHeadDb } from './safeHeadDb.ts'
 import type { SdmOptInOptions } from './sdmOptIn.ts'
 
-/** L1 as the node itself reads it: finding heads, origins and finality. */
+/** L1, as the node uses it: for finding heads, origins and finality. */
 export interface NodeL1 {
   blockInfoByHash(hash: Hex): Promise<L1BlockRef | undefined>
   blockInfoByNumber(number: number): Promise<L1BlockRef | undefined>
-  /** With the deposits of a block, kept for who asks again. */
+  /** Includes the deposits of a block. Cached for later reads. */
   receipts(hash: Hex): Promise<unknown>
-  /** Absent where nobody asks what the batch submitter has posted. */
+  /** Absent if the batch submitter's transactions are not read. */
   transactions?(hash: Hex): Promise<{ transactions: L1Transaction[] }>
 }
 
-/** Tells of new L1 blocks; listeners are added before the node runs. */
+/** Notifies of new L1 blocks. Add listeners before the node runs. */
 export interface NodeL1Heads {
   onHead(listener: (ref: L1BlockRef) => void): void
   onSafe(listener: (ref: L1BlockRef) => void): void
@@ -38,15 +38,15 @@ export interface RollupNodeModules {
   l1Heads: NodeL1Heads
   engine: EngineClient
   pipeline: Pipeline
-  /** Present in follow mode: another node's safe head is taken over, and nothing is derived. */
+  /** Present in follow mode: the node adopts another node's safe head and derives nothing. */
   follow?: FollowModules['source'] | undefined
-  /** Present on nodes that may sequence, or follow. */
+  /** Present on nodes that may sequence or follow. */
   attributes?: SequencerAttributes
-  /** Present on one of several sequencers. */
+  /** Present if this is one of several sequencers. */
   conductor?: Conductor
   /** Absent with p2p disabled. */
   p2p?: P2pPort
-  /** What is known beside the node of why derivation may wait. */
+  /** External information about why derivation may be waiting. */
   insight?: NodeInsight
   /** Absent: no history of safe heads is kept. */
   safeHeads?: SafeHeadDb | undefined
@@ -55,46 +55,46 @@ export interface RollupNodeModules {
   logger: Logger
 }
 
-/** Where the reasons for a safe head that stands still are found; each part may be absent. */
+/** Sources of the reasons for a halted safe head. Each part may be absent. */
 export interface NodeInsight {
-  /** The one that listens to the pipeline. */
+  /** The recorder that listens to the pipeline. */
   recorder?: DerivationRecorder
   l1Endpoint?: () => EndpointState
   engineEndpoint?: () => EndpointState
   l1HeadProblem?: () => L1HeadProblem | undefined
   awaitedBlobs?: () => AwaitedBlobs | undefined
-  /** Absent where the node knows of none. */
+  /** Absent if the node knows no batch submitter. */
   batcher?: WatchedBatcher | undefined
-  /** L1 blocks that must stand on top of one that derivation reads. */
+  /** Number of confirmations before derivation reads an L1 block. */
   confirmations?: number
-  /** Whether the engine is ready for a fork ahead. */
+  /** Checks whether the engine is ready for a future fork. */
   engineForkCheck?: EngineForkCheck
 }
 
 export interface SequencingOptions {
   /** False: wait for admin_startSequencer. */
   active: boolean
-  /** L1 blocks that must stand on top of an origin. */
+  /** Number of confirmations before an L1 block becomes an origin. */
   confirmationDepth: number
   sealingMarginMs?: number
   recoverMode?: boolean
-  /** Records a start or stop, so that it outlives the process. */
+  /** Records a start or stop, so that it survives a restart. */
   onActiveChange?: (active: boolean) => Promise<void>
-  /** Refunds by a post-exec transaction; absent: the operator has not opted in. */
+  /** Refunds by a post-exec transaction. Absent: the operator has not opted in. */
   sdm?: SdmOptInOptions
 }
 
 export interface RollupNodeOptions {
-  /** What the operator calls the node. */
+  /** The operator's name for the node. */
   name?: string | undefined
   /** Absent: a verifier. */
   sequencing?: SequencingOptions
-  /** Age at which peers refuse a block. Default 60 s. */
+  /** Age at which peers reject a block. Default 60 s. */
   gossipWindowMs?: number
-  /** How the unsafe chain is followed; default consensus-layer sync. */
+  /** How the unsafe chain is followed. Default: consensus-layer sync. */
   sync?: SyncOptions
   /** How heads are found at the start and after a reset. */
   startHeads?: Omit<StartHeadsOptions, 'signal'>
-  /** Reads the message passer's storage root by eth_getProof also after Isthmus. */
+  /** Reads the message passer's storage root with eth_getProof, even after Isthmus. */
   withdrawalRootFromState?: boolean
 }

@@ -14,7 +14,7 @@ export interface RuntimeConfigL1 {
 /** keccak256("systemconfig.unsafeblocksigner") (specs: system-config, "UnsafeBlockSigner"). */
 export const UNSAFE_BLOCK_SIGNER_SLOT: Hex = '0x65a7ed542fb37fe237fdfbdd70b31598523fe5b32879e307bae27a0bd9581c08'
 
-/** Settings that live on L1 and are needed at once, ahead of derivation: who may sign gossiped blocks. */
+/** Settings on L1 that are needed before derivation reaches them: the signer of gossiped blocks. */
 export class RuntimeConfig {
   private readonly l1: RuntimeConfigL1
   private readonly clock: Clock
@@ -23,7 +23,7 @@ export class RuntimeConfig {
   private readonly confirmations: number
   private signer: Hex | undefined
 
-  /** `confirmations`: L1 blocks on top of the one that is read (`--verifier.l1-confs`). */
+  /** `confirmations`: number of L1 blocks on top of the block that is read (`--verifier.l1-confs`). */
   constructor(
     modules: { l1: RuntimeConfigL1; clock: Clock; logger: Logger },
     config: RollupConfig,
@@ -36,7 +36,7 @@ export class RuntimeConfig {
     this.confirmations = options.confirmations
   }
 
-  /** Address whose signature makes a gossiped block valid; undefined before the first load, or when L1 names none. */
+  /** The address whose signature makes a gossiped block valid; undefined before the first load, or if L1 names none. */
   unsafeBlockSigner(): Hex | undefined {
     return this.signer
   }
@@ -51,18 +51,20 @@ export class RuntimeConfig {
     this.logger.info('Loaded unsafe block signer from L1', { signer: signer ?? 'none' })
   }
 
-  /** A reorg of L1 must not change who signs. On an L1 that is too young the newest block counts, as for op-node. */
+  /**
+   * Confirmations keep an L1 reorg from changing the signer. On a too young L1 the newest block is used, as in op-node.
+   */
   private async confirmedBlock(): Promise<Hex> {
     const head = await this.l1.blockInfoByLabel('latest')
     const depth = head === undefined || head.number < this.confirmations ? 0 : this.confirmations
     const block = head === undefined || depth === 0 ? head : await this.l1.blockInfoByNumber(head.number - depth)
     if (block === undefined) {
-      throw new DeviumError('runtime-config-block', 'L1 has no block to read the unsafe block signer at')
+      throw new DeviumError('runtime-config-block', 'L1 has no block at which to read the unsafe block signer')
     }
     return block.hash
   }
 
-  /** Reloads until the signal aborts; an interval of 0 means never (op-node's `l1.runtime-config-reload-interval`). */
+  /** Reloads until the signal aborts. An interval of 0 means never (op-node's `l1.runtime-config-reload-interval`). */
   async run(signal: AbortSignal, intervalMs: number): Promise<void> {
     if (intervalMs === 0) return
     try {

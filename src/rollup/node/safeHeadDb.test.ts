@@ -15,7 +15,7 @@ const hash = (kind: number, number: number): Hex =>
   `0x${kind.toString(16).padStart(2, '0')}${number.toString(16).padStart(62, '0')}`
 const l1 = (number: number): BlockId => ({ hash: hash(1, number), number })
 const l2 = (number: number): BlockId => ({ hash: hash(2, number), number })
-/** Two L2 blocks to an L1 block, the origin two L1 blocks before the one that made it safe. */
+/** Two L2 blocks in each L1 block. The origin is two L1 blocks before the block that made it safe. */
 const ref = (number: number): L2BlockRef => ({
   ...l2(number),
   parentHash: hash(2, number - 1),

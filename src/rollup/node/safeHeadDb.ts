@@ -6,14 +6,14 @@ import { makeDirectory } from '../../lib/makeDirectory.ts'
 import type { SafeHeadHistory } from '../engine/index.ts'
 import type { BlockId, L2BlockRef } from '../protocol/types.ts'
 
-/** `safe-db-unavailable`: the history begins above what is asked for; `safe-db-write` (reset): the disk took nothing. */
+/** `safe-db-unavailable`: the history begins above the requested block. `safe-db-write` (reset): a write failed. */
 export class SafeHeadDbError extends DeviumError<
   'safe-db-not-found' | 'safe-db-unavailable' | 'safe-db-closed' | 'safe-db-write'
 > {
   override readonly name = 'SafeHeadDbError'
 }
 
-/** L2 block `safe` became the safe head by the data of L1 block `l1`. */
+/** The data of L1 block `l1` made the L2 block `safe` the safe head. */
 export interface SafeHeadEntry {
   l1: BlockId
   safe: BlockId
@@ -26,13 +26,13 @@ const VALUE_BYTES = 72
 const HIGHEST_KEY = Uint8Array.of(TABLE, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
 
 /**
- * Which L2 block was safe after which L1 block (op-node's `safedb.path`), for whoever proves outputs. What is recorded is
- * answered at once and written by `flush`, all of it together and to the disk: a process that is killed finds whole
- * entries again, and derives what came after the last of them once more.
+ * Records which L2 block was safe after which L1 block (op-node's `safedb.path`), for output proofs.
+ * New records can be read at once. `flush` writes all of them in one synced batch. A killed process therefore finds
+ * complete entries, and derives again from the last of them.
  */
 export class SafeHeadDb implements SafeHeadHistory {
   private readonly level: ClassicLevel<Uint8Array, Uint8Array>
-  /** Ascending by L1 number, above all that is written. */
+  /** Ascending by L1 number, above all written entries. */
   private pending: SafeHeadEntry[] = []
   private isClosed = false
 
@@ -40,7 +40,7 @@ export class SafeHeadDb implements SafeHeadHistory {
     this.level = level
   }
 
-  /** Throws UsageError when the directory cannot be used. */
+  /** Throws UsageError if the directory cannot be used. */
   static async open(path: string): Promise<SafeHeadDb> {
     makeDirectory(path)
     const level = new ClassicLevel<Uint8Array, Uint8Array>(path, { keyEncoding: 'view', valueEncoding: 'view' })
@@ -59,7 +59,7 @@ export class SafeHeadDb implements SafeHeadHistory {
     return new SafeHeadDb(level)
   }
 
-  /** The last entry of an L1 block counts. */
+  /** The last record of an L1 block replaces earlier ones. */
   record(l1: BlockId, safe: BlockId): void {
     const entry = { l1: idOf(l1), safe: idOf(safe) }
     if (this.pending.at(-1)?.l1.number === l1.number) this.pending.pop()
@@ -73,7 +73,7 @@ export class SafeHeadDb implements SafeHeadHistory {
     this.pending = this.pending.filter((entry) => !entries.includes(entry))
   }
 
-  /** The safe head as it was after this L1 block. */
+  /** The safe head after this L1 block. */
   async at(l1Number: number): Promise<SafeHeadEntry | undefined> {
     this.checkOpen()
     const pending = this.pending.findLast(({ l1 }) => l1.number <= l1Number)
@@ -95,7 +95,7 @@ export class SafeHeadDb implements SafeHeadHistory {
     }
   }
 
-  /** The first entry whose safe head reached this L2 block: its L1 block is the one that made the block safe. */
+  /** The first entry at or above this L2 block: its L1 block made the L2 block safe. */
   async madeSafeBy(l2Number: number): Promise<SafeHeadEntry> {
     this.checkOpen()
     let found: SafeHeadEntry | undefined
@@ -106,7 +106,7 @@ export class SafeHeadDb implements SafeHeadHistory {
       }
       found = entry
     }
-    // What made the first recorded head safe may have been before the history began, unless it is the very block.
+    // The first recorded head may have become safe before the history began, unless it is exactly this block.
     if (found?.safe.number === l2Number) return found
     throw found === undefined
       ? new SafeHeadDbError('safe-db-not-found', 'l1 at safe head not found')
@@ -114,8 +114,8 @@ export class SafeHeadDb implements SafeHeadHistory {
   }
 
   /**
-   * Forgets all from the first entry on that reached `safe`. Where an entry is left below, `safe` itself takes its
-   * place: it did become safe by that L1 block.
+   * Removes the entries from the first that reached `safe`. If an earlier entry remains, `safe` itself replaces the
+   * first removed entry, because that L1 block made it safe.
    */
   async truncate(safe: L2BlockRef): Promise<void> {
     await this.flush()
@@ -206,7 +206,7 @@ function encodeEntry({ l1, safe }: SafeHeadEntry): Uint8Array {
 
 function entryOf(key: Uint8Array, value: Uint8Array): SafeHeadEntry {
   if (key.length !== KEY_BYTES || value.length !== VALUE_BYTES) {
-    throw new SafeHeadDbError('safe-db-write', 'safe-head database holds an entry that is none: delete its directory')
+    throw new SafeHeadDbError('safe-db-write', 'safe-head database contains an invalid entry: delete its directory')
   }
   return {
     l1: { hash: toHex(value.subarray(0, 32)), number: Number(viewOf(key).getBigUint64(1)) },

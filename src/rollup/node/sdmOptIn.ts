@@ -4,40 +4,40 @@ import type { Logger } from '../../lib/logger.ts'
 import { isForkActive } from '../protocol/index.ts'
 import type { RollupConfig } from '../protocol/types.ts'
 
-/** Answer of admin_sdmStatus. */
+/** The result of admin_sdmStatus. */
 export interface SdmStatus {
   /** The operator has opted in. */
   postExecOptIn: boolean
   /** Lagoon is active. */
   protocolActive: boolean
-  /** Both. */
+  /** Both are true. */
   effective: boolean
-  /** Unix seconds; absent where Lagoon is not scheduled. */
+  /** Unix seconds; absent if Lagoon is not scheduled. */
   activationTime?: number
 }
 
 export interface SdmOptInOptions {
-  /** As the operator decided before a restart; absent: never. */
+  /** The operator's decision before a restart; absent: no decision. */
   optIn?: boolean | undefined
-  /** Records a decision, so that it outlives the process. */
+  /** Records a decision, so that it survives a restart. */
   onChange?: ((optIn: boolean) => Promise<void>) | undefined
 }
 
 interface SdmOptInModules {
   engine: {
-    /** False where the engine has no such method. */
+    /** Returns false if the engine has no such method. */
     setSdmOptIn(optIn: boolean): Promise<boolean>
   }
   clock: Clock
   logger: Logger
 }
 
-/** An engine that restarts has forgotten the opt-in. */
+/** A restarted engine has lost the opt-in. */
 const REPEAT_MS = 60_000
 
 /**
- * Whether the sequencer's blocks refund gas by a post-exec transaction. The engine builds them, and forgets the operator's decision when it
- * restarts: the node keeps the decision and repeats it. Verifiers need none.
+ * Controls whether the sequencer's blocks refund gas by a post-exec transaction. The engine builds the blocks but loses
+ * the operator's decision in a restart, so the node stores and repeats it. Verifiers need no decision.
  */
 export class SdmOptIn {
   private readonly modules: SdmOptInModules
@@ -53,7 +53,7 @@ export class SdmOptIn {
     this.onChange = onChange
   }
 
-  /** Rejects when the engine or the record fails; the decision is then the one before. */
+  /** Rejects if the engine or the record fails. The previous decision then remains. */
   async set(optIn: boolean): Promise<void> {
     const before = this.optIn
     await this.tell(optIn)
@@ -66,7 +66,7 @@ export class SdmOptIn {
     this.optIn = optIn
   }
 
-  /** `timestamp`: Unix seconds; absent: now. */
+  /** `timestamp` in Unix seconds; absent: now. */
   status(timestamp = unixSeconds(this.modules.clock)): SdmStatus {
     const protocolActive = isForkActive(this.config, 'lagoon', timestamp)
     const activationTime = this.config.forks.lagoon
@@ -78,7 +78,7 @@ export class SdmOptIn {
     }
   }
 
-  /** Repeats an opt-in to the engine until the signal aborts. */
+  /** Repeats the opt-in to the engine until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.modules
     while (!signal.aborted) {
@@ -94,7 +94,7 @@ export class SdmOptIn {
   private async tell(optIn: boolean): Promise<void> {
     const isTaken = await this.modules.engine.setSdmOptIn(optIn)
     if (!isTaken && !this.isRefused) {
-      this.modules.logger.warn('The engine has no admin_setSdmPostExecOptIn: opt in by its own flag or RPC', { optIn })
+      this.modules.logger.warn('The engine has no admin_setSdmPostExecOptIn: opt in with its own flag or RPC', { optIn })
     }
     this.isRefused = !isTaken
   }

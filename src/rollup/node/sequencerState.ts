@@ -4,15 +4,15 @@ import { isObject } from '../../lib/jsonReader.ts'
 import { createSlots } from '../../lib/slots.ts'
 import { writeWhole } from '../../lib/wholeFile.ts'
 
-/** op-node's `rpc.admin-state` file: what the operator has decided by RPC. */
+/** op-node's `rpc.admin-state` file: the operator's decisions by RPC. */
 export interface SequencerState {
-  /** Empty when the file does not exist yet. */
+  /** Empty if the file does not exist. */
   read(): Promise<StateMembers>
-  /** The other members stay as they are. */
+  /** Keeps the other members. */
   write(changes: StateMembers): Promise<void>
 }
 
-/** Members that op-node knows, all of them optional booleans. */
+/** op-node's members, all optional booleans. */
 const MEMBERS = ['sequencerStarted', 'sdmPostExecOptIn'] as const
 export type StateMembers = Partial<Record<(typeof MEMBERS)[number], boolean>>
 

@@ -6,7 +6,7 @@ import { testEngineConfig } from '../engine/testUtils/testChain.ts'
 import { type L2BlockRef, type SyncStatus, ZERO_HASH, ZERO_L1_REF, ZERO_L2_REF } from '../protocol/types.ts'
 import { readSuperRoot } from './superRoot.ts'
 
-/** Genesis at 1000, blocks of two seconds. */
+/** Genesis at 1000, one block in two seconds. */
 const CONFIG = { ...testEngineConfig(fakeGenesis(1000, 1n)), blockTime: 2 }
 const word = (digit: string): Hex => `0x${digit.repeat(64)}`
 const block = (number: number): L2BlockRef => ({

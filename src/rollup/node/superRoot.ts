@@ -21,8 +21,8 @@ export interface SuperRootModules {
 const SUPER_ROOT_VERSION = 1
 
 /**
- * op-node's `superroot_atTimestamp` for a chain outside interop: the output of its block at a timestamp as a super root
- * of one chain, with the L1 block that it needs. Above the safe head the chain is left out.
+ * op-node's `superroot_atTimestamp` for a chain outside interop: the output of its block at a timestamp, as the super
+ * root of one chain, with the required L1 block. Above the safe head the chain is omitted.
  */
 export async function readSuperRoot(
   modules: SuperRootModules,
@@ -58,7 +58,7 @@ export function superRootOf(timestamp: number, chainId: bigint, outputRoot: Hex)
   )
 }
 
-/** The last block that is not younger than the timestamp. */
+/** The last block at or before the timestamp. */
 function blockNumberAt({ genesis, blockTime }: RollupConfig, timestamp: number): number {
   if (timestamp < genesis.l2Time) {
     throw new SuperRootError('before-genesis', `timestamp ${timestamp} is before the L2 genesis, ${genesis.l2Time}`)

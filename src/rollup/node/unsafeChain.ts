@@ -15,19 +15,19 @@ export interface UnsafeChainModules {
   engine: {
     readonly ready: boolean
     readonly heads: EngineHeads
-    /** Blocks go to the engine as they come; a gap is for it to close. */
+    /** Blocks go to the engine as they arrive, and the engine closes gaps. */
     readonly takesAnyBlock: boolean
-    /** The engine closes gaps when it is given the block above them. */
+    /** The engine closes a gap if it gets the block above it. */
     readonly closesGaps: boolean
-    /** Blocks above a gap may be of a chain that the followed node has replaced. */
+    /** Blocks above a gap may belong to a chain that the followed node has replaced. */
     readonly hasLeftChain: boolean
     subscribe(listener: (heads: EngineHeads) => void): () => void
     insertUnsafePayload(envelope: PayloadEnvelope): Promise<InsertOutcome>
     insertDirectly(envelope: PayloadEnvelope): Promise<InsertOutcome>
   }
   /**
-   * Asks peers for the ancestors of `above` from start (inclusive) to end (exclusive); false when there is nobody to ask. Absent
-   * where there is no such way.
+   * Requests the ancestors of `above` from start (inclusive) to end (exclusive) from peers. Returns false if no peer
+   * can be asked. Absent if peers cannot serve blocks.
    */
   requestRange?: ((start: number, end: number, above: PayloadEnvelope) => boolean) | undefined
   requestReset: () => Promise<void>
@@ -36,22 +36,22 @@ export interface UnsafeChainModules {
   logger: Logger
 }
 
-/** Blocks that are missing below the lowest one that waits. */
+/** The missing blocks below the lowest waiting block. */
 export interface UnsafeGap {
   first: number
   last: number
   /** Unix milliseconds. */
   sinceMs: number
-  /** The source that is asked for them. L1 brings them in any case. */
+  /** The source that is asked for the blocks. L1 delivers them in any case. */
   asks: 'peers' | 'engine'
 }
 
-/** Between tries of one block on one head. */
+/** Delay between attempts to insert the same block on the same head. */
 const backoff = exponentialBackoff(1000, 10_000)
 
 /**
- * Extends the unsafe chain by gossiped blocks, in order. What arrives ahead of its parent waits until gossip, peers or
- * derivation have closed the gap. A loop of its own, woken by every new block and every move of a head.
+ * Extends the unsafe chain with gossiped blocks, in order. A block whose parent is missing waits until gossip, peers or
+ * derivation close the gap. Every new block and every move of a head wakes this loop.
  */
 export class UnsafeChain {
   private readonly modules: UnsafeChainModules
@@ -61,10 +61,10 @@ export class UnsafeChain {
   private readonly insertedLines: RoutineLines
   private requested = { start: 0, end: 0, atMs: Number.NEGATIVE_INFINITY, isAsked: false }
   private failures = 0
-  /** The block that the engine did not take, the head that it was to stand on, and when it is tried again. */
+  /** The block that the engine did not accept, its intended parent, and the time of the next attempt. */
   private failed: { block: Hex; unsafe: Hex; untilMs: number } | undefined
 
-  /** The head above which blocks are missing, and since when it has not moved. */
+  /** The head below a gap, and since when it has not moved. */
   private gap: { unsafe: Hex; sinceMs: number } | undefined
   private missing: Pick<UnsafeGap, 'sinceMs' | 'asks'> | undefined
 
@@ -83,7 +83,7 @@ export class UnsafeChain {
     this.wakeUp.wake()
   }
 
-  /** The lowest block that waits, all zero when none does, or when it is none that the engine will be given. */
+  /** The lowest waiting block. All zero if no block waits, or if its L1 info is invalid. */
   get lowestQueued(): L2BlockRef {
     const lowest = this.queue.peek()
     if (lowest === undefined) return ZERO_L2_REF
@@ -115,7 +115,7 @@ export class UnsafeChain {
     }
   }
 
-  /** Handles the lowest block. Milliseconds until there is more to do without an event; undefined: never. */
+  /** Processes the lowest block. Returns the milliseconds until the next attempt; undefined: wait for an event. */
   private async advance(): Promise<number | undefined> {
     const { engine, logger } = this.modules
     const lowest = this.queue.peek()
@@ -129,7 +129,7 @@ export class UnsafeChain {
     }
     if (engine.takesAnyBlock) {
       const waitMs = await this.insert(lowest, () => engine.insertDirectly(lowest))
-      // The next block will do as well: no block waits for this one.
+      // No block depends on this one, so after a failure the next block is sufficient.
       return waitMs === 0 ? 0 : this.drop()
     }
     if (blockNumber > unsafe.number + 1) {
@@ -154,14 +154,14 @@ export class UnsafeChain {
     const { unsafe } = engine.heads
     const isSame = this.failed?.block === blockHash && this.failed.unsafe === unsafe.hash
     const waitMs = isSame ? (this.failed?.untilMs ?? 0) - clock.now() : 0
-    // Heads that were only looked up again are no reason to try at once.
+    // Heads that were merely found again do not trigger an attempt.
     if (waitMs > 0) return waitMs
     try {
       const outcome = await give()
       this.failed = undefined
       if (this.failures > 0) logger.info('Inserting unsafe blocks again', { failures: this.failures })
       this.failures = 0
-      // The head may have moved while the block waited for the engine: it is looked at again.
+      // The head may have moved while the block waited for the engine, so it is checked again.
       if (outcome === 'unconnected') return 0
       if (outcome === 'inserted') {
         const { count: txs } = transactionTotals(envelope.payload)
@@ -172,9 +172,9 @@ export class UnsafeChain {
     } catch (error) {
       const severity = severityOf(error)
       if (severity === 'critical') throw error
-      // One line an outage: the next is written when it is over.
+      // One line for an outage; the next line reports its end.
       if (this.failures++ === 0) logger.warn('Could not insert unsafe block', { number: blockNumber, err: error })
-      // Not waited for: while it is under way the engine is not ready, and its end moves the heads.
+      // Not awaited: the engine is not ready during the reset, and its end moves the heads.
       if (severity === 'reset') this.modules.requestReset().catch(() => undefined)
       const delayMs = backoff(this.failures)
       this.failed = { block: blockHash, unsafe: unsafe.hash, untilMs: clock.now() + delayMs }
@@ -182,14 +182,14 @@ export class UnsafeChain {
     }
   }
 
-  /** After op-node's interval, two block times without a move of the head, the engine is pointed at the block above the gap. */
+  /** After op-node's interval (two block times without a move of the head), the engine gets the block above the gap. */
   private async leaveGapToEngine(above: PayloadEnvelope): Promise<number> {
     const { engine, clock } = this.modules
     this.note('engine')
     const { hash } = engine.heads.unsafe
     if (this.gap?.unsafe !== hash) this.gap = { unsafe: hash, sinceMs: clock.now() }
     const intervalMs = 2000 * this.config.blockTime
-    // The engine would sync back to the old chain. It is pointed at the followed node's heads in any case.
+    // The engine would sync back to the old chain. It gets the followed node's heads in any case.
     if (engine.hasLeftChain) return intervalMs
     const waitMs = this.gap.sinceMs + intervalMs - clock.now()
     return waitMs > 0 ? waitMs : this.insert(above, () => engine.insertDirectly(above))
@@ -201,7 +201,10 @@ export class UnsafeChain {
     return 0
   }
 
-  /** A gap that is new, or smaller, is asked for at once; the same one again after op-node's interval, two block times. */
+  /**
+   * A new or smaller gap is requested at once. The same gap is requested again after op-node's interval, two block
+   * times.
+   */
   private requestMissing(start: number, above: PayloadEnvelope): number | Promise<number> {
     const { requestRange, clock, logger } = this.modules
     if (requestRange === undefined) return this.leaveGapToEngine(above)

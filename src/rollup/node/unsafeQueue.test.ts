@@ -40,7 +40,7 @@ describe('UnsafeQueue', () => {
     for (const number of [4, 5, 6]) queue.add(block(number, 100))
     expect(queue.sizeBytes).toBe(3 * 1124)
     expect(queue.add(block(7, 100))).toBe(true)
-    // One lower than all others does not stay.
+    // A block lower than all others is evicted at once.
     expect(queue.add(block(3, 100))).toBe(false)
     expect(drain(queue)).toEqual([5, 6, 7])
   })

@@ -2,7 +2,7 @@ import type { Hex } from '../../lib/hex.ts'
 import { transactionTotals } from '../protocol/index.ts'
 import type { PayloadEnvelope } from '../protocol/types.ts'
 
-/** op-node's bound and accounting of payloads that wait for their parent. */
+/** op-node's limit, and its way of counting, for payloads that wait for their parent. */
 export const MAX_UNSAFE_QUEUE_BYTES = 500 * 1024 * 1024
 const BYTES_PER_TRANSACTION = 24
 const BYTES_PER_PAYLOAD = 1000
@@ -12,10 +12,10 @@ interface Entry {
   sizeBytes: number
 }
 
-/** Gossiped blocks that do not yet extend the unsafe chain, lowest number first; bounded by memory. */
+/** Gossiped blocks that do not extend the unsafe chain yet, lowest number first. Bounded by memory. */
 export class UnsafeQueue {
   private readonly maxBytes: number
-  /** Ascending by block number, equal numbers in order of arrival. */
+  /** Ascending by block number. Blocks of equal number are in order of arrival. */
   private readonly entries: Entry[] = []
   private readonly hashes = new Set<Hex>()
   private totalBytes = 0
@@ -32,7 +32,7 @@ export class UnsafeQueue {
     return this.totalBytes
   }
 
-  /** False for a block that is there already, or that is too large by itself. Makes room by dropping the lowest ones. */
+  /** Returns false for a known block, or for a block that is too large. Evicts the lowest blocks if necessary. */
   add(envelope: PayloadEnvelope): boolean {
     const { blockHash, blockNumber } = envelope.payload
     const sizeBytes = payloadBytes(envelope)

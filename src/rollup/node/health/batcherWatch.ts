@@ -1,26 +1,26 @@
 import { type Clock, sleep } from '../../../lib/clock.ts'
 import { describeError } from '../../../lib/errors.ts'
 
-/** What the batch submitter last said of itself. */
+/** The last report of the batch submitter. */
 export interface BatcherNews {
   ok: boolean
-  /** Why nothing lands on L1, or why it did not answer. */
+  /** Why no batches reach L1, or why the submitter did not answer. */
   text: string
-  /** It says that it is stopped, which ends by `startCommand`. */
+  /** The submitter reports that it is stopped. `startCommand` starts it. */
   isStopped: boolean
   startCommand: string
 }
 
-/** The batch submitter as the node reaches it. */
+/** The batch submitter, as the node reaches it. */
 export interface WatchedBatcher {
-  /** Rejects when it does not answer. */
+  /** Rejects if the submitter does not answer. */
   read(): Promise<{ ok: boolean; why: string; running?: boolean | undefined }>
   startCommand: string
 }
 
 const LOOK_MS = 2_000
 
-/** Asks the batch submitter now and then, so that nobody who asks for the node's health has to wait for it. */
+/** Polls the batch submitter, so that reading the node's health need not wait for it. */
 export class BatcherWatch {
   private readonly batcher: WatchedBatcher
   private readonly clock: Clock
@@ -36,7 +36,7 @@ export class BatcherWatch {
     return this.news
   }
 
-  /** Until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.look()

@@ -9,18 +9,18 @@ import {
   THE_SEQUENCER,
 } from './facts.ts'
 
-/** A node that should make or receive blocks, and has had none for so many block times, is not healthy. */
+/** A node that should build or receive blocks is not healthy after this number of block times without a block. */
 const MAX_QUIET_BLOCKS = 3
-/** A head that is older than so many blocks, and moves, is catching up. */
+/** A moving head that is older than this number of blocks is catching up. */
 const BEHIND_BLOCKS = 10
-/** Batches come now and then: without blocks from L1 for this long there is probably no batch submitter. */
+/** Batches arrive at intervals. After this time without blocks from L1, there is probably no batch submitter. */
 const NO_BATCHES_MS = 600_000
 
-/** What is wrong with the blocks that the node makes or receives; undefined where they come as they should. */
+/** The problem of the blocks that the node builds or receives; undefined if blocks arrive as expected. */
 export function flowCause(facts: HealthFacts): Cause | undefined {
   const { nowMs, blockTimeMs, head, lastBlock, sequencer, derivation } = facts
   if (derivation.state === 'engine-syncing') return undefined
-  // An operator's stop needs no time to show; one that is under way to another sequencer does.
+  // A stop by the operator is reported at once. A handover to another sequencer gets time.
   if (sequencer?.active === false && !sequencer.hasConductor && lastBlock?.from === 'sequencer')
     return standstill(facts)
   const quietMs = MAX_QUIET_BLOCKS * blockTimeMs
@@ -32,7 +32,7 @@ export function flowCause(facts: HealthFacts): Cause | undefined {
   return standstill(facts)
 }
 
-/** No gossip at all, or none that moves the head although L1 does. */
+/** True if there is no gossip, or if gossip does not move the head but L1 does. */
 function comesThroughL1Only({ gossip, lastBlock, nowMs }: HealthFacts): boolean {
   if (gossip === undefined) return true
   return lastBlock?.from === 'l1' && nowMs - lastBlock.atMs < NO_BATCHES_MS
@@ -43,13 +43,13 @@ function throughL1(facts: HealthFacts): Cause | undefined {
   if (head === undefined) return looking(facts)
   if (derivation.state === 'catching-up') return cause('catching-up', `${agePhrase(facts)} ${derivation.text}`)
   if (gossip !== undefined) {
-    // Its own sentence tells more, where gossip is in trouble.
+    // If gossip has a problem, its own text is more precise.
     if (!gossip.ok) return cause(gossip.state, gossip.text, { command: checkCommand(gossip) })
-    return cause('l1-only', `Blocks have come through L1 only, and none by gossip. ${agePhrase(facts)}`)
+    return cause('l1-only', `Blocks arrive through L1 only, none by gossip. ${agePhrase(facts)}`)
   }
   const quietMs = nowMs - (lastBlock?.atMs ?? startedMs)
   if (quietMs < NO_BATCHES_MS) return undefined
-  return cause('no-batches', `No block has come through L1 for ${sinceText(quietMs)}; the last is ${head.number}.`, {
+  return cause('no-batches', `No block has come through L1 for ${sinceText(quietMs)}. The last block is ${head.number}.`, {
     stops: true,
     sinceMs: lastBlock?.atMs,
   })
@@ -62,14 +62,14 @@ function behind(facts: HealthFacts): Cause | undefined {
   return cause('catching-up', `${agePhrase(facts)}${progress}`)
 }
 
-/** `The unsafe head, block 5, is 40 blocks behind the clock. It grows by 3 blocks/s, and will have caught up in 20 s.` */
+/** `The unsafe head, block 5, is 40 blocks behind the clock. It grows by 3 blocks/s and will catch up in 20 s.` */
 function agePhrase({ head, nowMs, blockTimeMs, blocksPerSecond }: HealthFacts): string {
   if (head === undefined) return 'The unsafe head is not known.'
   const blocks = Math.max(0, Math.floor((nowMs - head.timestampMs) / blockTimeMs))
   const age = `The unsafe head, block ${head.number}, is ${countOf(blocks, 'block')} behind the clock.`
   if (blocksPerSecond === undefined || blocksPerSecond <= 0) return age
   const gained = blocksPerSecond - 1000 / blockTimeMs
-  const left = gained <= 0 ? '' : `, and will have caught up in ${sinceText((blocks / gained) * 1000)}`
+  const left = gained <= 0 ? '' : ` and will catch up in ${sinceText((blocks / gained) * 1000)}`
   return `${age} It grows by ${Number(blocksPerSecond.toPrecision(2))} blocks/s${left}.`
 }
 
@@ -80,14 +80,14 @@ function looking({ derivation, lastBlock, nowMs, startedMs }: HealthFacts): Caus
 
 type Standstill = (facts: HealthFacts, quiet: Quiet) => Cause | undefined
 
-/** Of what the sentences speak. */
+/** The period without blocks, for the sentences. */
 interface Quiet {
   /** `for 53 s, since block 32`. */
   since: string
   sinceMs: number
 }
 
-/** No block is made or received: the first rule that knows why speaks. */
+/** No block is built or received. The first rule that knows the reason decides. */
 function standstill(facts: HealthFacts): Cause {
   const { nowMs, startedMs, head, lastBlock } = facts
   const sinceMs = lastBlock?.atMs ?? Math.min(startedMs, head?.timestampMs ?? startedMs)
@@ -101,7 +101,7 @@ function standstill(facts: HealthFacts): Cause {
     if (found !== undefined) return { ...found, sinceMs: found.sinceMs ?? sinceMs }
   }
   const { connected } = facts.gossip ?? { connected: 0 }
-  const text = `No block has come ${quiet.since}. ${countOf(connected, 'peer')} ${connected === 1 ? 'is' : 'are'} connected, so the sequencer is stopped, or cut off from them.`
+  const text = `No block has come ${quiet.since}. ${countOf(connected, 'peer')} ${connected === 1 ? 'is' : 'are'} connected, so the sequencer is stopped or disconnected from them.`
   return cause('no-blocks', text, { stops: true, sinceMs, command: `devium sequencer status --rpc ${THE_SEQUENCER}` })
 }
 
@@ -110,12 +110,12 @@ const engineDown: Standstill = ({ derivation }) =>
 
 const noHeads: Standstill = (facts) => (facts.head === undefined ? looking(facts) : undefined)
 
-/** Just started: nobody can tell yet. */
+/** The node has just started, so the state is not known yet. */
 const starting: Standstill = ({ lastBlock, nowMs, startedMs, blockTimeMs, sequencer, gossip }, { since }) => {
   const graceMs = sequencer === undefined ? GRACE_MS : MAX_QUIET_BLOCKS * blockTimeMs
   if (lastBlock !== undefined || nowMs - startedMs >= graceMs) return undefined
-  const peers = gossip === undefined ? '' : `, and ${countOf(gossip.connected, 'peer')} connected`
-  const text = `The node started ${sinceText(nowMs - startedMs)} ago. The chain has had no block here ${since}${peers}.`
+  const peers = gossip === undefined ? '' : ` and has ${countOf(gossip.connected, 'peer')}`
+  const text = `The node started ${sinceText(nowMs - startedMs)} ago. It has had no block ${since}${peers}.`
   return cause('starting', text)
 }
 
@@ -128,7 +128,7 @@ const stoppedByOperator: Standstill = ({ sequencer, lastBlock }, { since }) => {
 
 const notLeading: Standstill = ({ sequencer }, { since }) => {
   if (sequencer?.active !== false) return undefined
-  const text = `The op-conductor has not started this sequencer, and no block has come from another one ${since}.`
+  const text = `The op-conductor has not started this sequencer, and no other sequencer has sent a block ${since}.`
   return stopping('no-leader', text)
 }
 
@@ -136,7 +136,7 @@ const atDriftLimit: Standstill = ({ sequencer, l1HeadAtMs, nowMs }, { since }) =
   const { failure } = sequencer ?? {}
   if (failure?.code !== 'origin-missing') return undefined
   const l1 = l1HeadAtMs === undefined ? '' : ` The last L1 block came ${sinceText(nowMs - l1HeadAtMs)} ago.`
-  const text = `The sequencer has made no block ${since}. It is at the sequencer drift limit: ${failure.message}.${l1}`
+  const text = `The sequencer has sealed no block ${since}. It is at the sequencer drift limit: ${failure.message}.${l1}`
   return stopping('drift-limit', text)
 }
 
@@ -144,10 +144,10 @@ const failing: Standstill = ({ sequencer }, { since }) => {
   if (sequencer === undefined) return undefined
   const { failure } = sequencer
   const why = failure === undefined ? '' : ` The last try failed: ${failure.message}.`
-  return stopping('sequencer-failing', `The sequencer has made no block ${since}.${why}`)
+  return stopping('sequencer-failing', `The sequencer has sealed no block ${since}.${why}`)
 }
 
-/** An active one knows what it waits for; another one says that it is off, whatever its peers do. */
+/** An active sequencer knows what it waits for. An inactive sequencer reports this, whatever its peers do. */
 const SEQUENCER_RULES: readonly Standstill[] = [
   (facts, quiet) => (facts.sequencer?.failure === undefined ? starting(facts, quiet) : undefined),
   stoppedByOperator,
@@ -161,7 +161,7 @@ const noPeers: Standstill = ({ gossip }, { since }) => {
   const failure = gossip.staticPeers.find((peer) => peer.failure !== null)?.failure?.text
   const advice =
     gossip.staticPeers.length === 0
-      ? 'Name peers in --p2p.static or bootnodes in --p2p.bootnodes.'
+      ? 'Add peers with --p2p.static or bootnodes with --p2p.bootnodes.'
       : `The static peers cannot be reached${failure === undefined ? '' : `: ${failure}`}.`
   const text = `No block has come ${since}, and no peer is connected. ${advice}`
   return stopping('no-peers', text, checkCommand(gossip))
@@ -169,7 +169,7 @@ const noPeers: Standstill = ({ gossip }, { since }) => {
 
 const noSubscriber: Standstill = ({ gossip }, { since }) => {
   if (gossip === undefined || gossip.subscribers > 0) return undefined
-  const text = `No block has come ${since}. ${countOf(gossip.connected, 'peer')} connected, but none takes part in this chain's gossip.${adviceOf(gossip)}`
+  const text = `No block has come ${since}. ${countOf(gossip.connected, 'peer')} connected, but none subscribes to this chain's blocks.${adviceOf(gossip)}`
   return stopping('no-subscriber', text, 'devium p2p health')
 }
 
@@ -178,7 +178,7 @@ const rejected: Standstill = ({ gossip }, { since }) => {
   return stopping('blocks-rejected', `No block has come ${since}.${adviceOf(gossip)}`, 'devium p2p health')
 }
 
-/** What gossip has to say of it. */
+/** The explanation from gossip's own health report. */
 function adviceOf({ ok, text }: GossipFacts): string {
   return ok ? '' : ` ${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }

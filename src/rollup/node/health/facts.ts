@@ -3,27 +3,27 @@ import type { SequencerStanding } from '../../sequencer/index.ts'
 import type { DerivationStatus } from '../derivationStatus.ts'
 import type { BatcherNews } from './batcherWatch.ts'
 
-/** What the verdict on a node is judged from. Moments are Unix milliseconds. */
+/** The inputs of the verdict on a node. Times are Unix milliseconds. */
 export interface HealthFacts {
   nowMs: number
   startedMs: number
   blockTimeMs: number
-  /** The unsafe head; undefined while heads are looked for. */
+  /** The unsafe head; undefined while heads are being found. */
   head: { number: number; timestampMs: number } | undefined
-  /** The last block that became the head since the start, and was higher than all before it. */
+  /** The last block since the start that became the head and was higher than all earlier heads. */
   lastBlock: LastBlock | undefined
-  /** By which the head has grown in the last minute; undefined before that is known. */
+  /** Growth of the head in the last minute; undefined until known. */
   blocksPerSecond: number | undefined
   /** Undefined on a verifier. */
   sequencer: SequencerFacts | undefined
   /** Undefined with `--p2p.disable`. */
   gossip: GossipFacts | undefined
   derivation: Pick<DerivationStatus, 'state' | 'ok' | 'text' | 'command'>
-  /** When the last L1 block came; undefined before the first. */
+  /** When the last L1 block arrived; undefined before the first. */
   l1HeadAtMs: number | undefined
-  /** In follow mode the address of the node whose safe head is taken over. */
+  /** The address of the followed node, in follow mode. */
   follows: string | undefined
-  /** Undefined where no batch submitter is named, or none was asked yet. */
+  /** Undefined if no batch submitter is configured, or if none has been polled yet. */
   batcher: BatcherNews | undefined
 }
 
@@ -35,13 +35,13 @@ export interface LastBlock {
 }
 
 export interface SequencerFacts extends SequencerStanding {
-  /** Why the last block did not go out to peers. */
+  /** Why the last block was not published to peers. */
   publishProblem: string | undefined
 }
 
 export interface GossipFacts
   extends Pick<HealthReport, 'state' | 'ok' | 'text' | 'connected' | 'subscribers' | 'staticPeers'> {
-  /** Whether any peer was connected since the start. */
+  /** Whether any peer has connected since the start. */
   hadPeers: boolean
 }
 
@@ -51,13 +51,13 @@ export interface Cause {
   code: string
   /** One or two sentences. */
   text: string
-  /** Whether no block is made or received because of it. */
+  /** Whether the cause prevents building or receiving blocks. */
   stops: boolean
-  /** Whether this node has all blocks all the same. */
+  /** Whether this node still has all blocks. */
   hurtsOthersOnly: boolean
-  /** Since when, where that is known; Unix milliseconds. */
+  /** Unix time in milliseconds since when it holds, if known. */
   sinceMs: number | undefined
-  /** What ends it, or tells more where it is not in this node's hands. */
+  /** The command that fixes the problem, or that shows more if this node cannot fix it. */
   command: string | undefined
 }
 
@@ -65,13 +65,13 @@ export function cause(code: string, text: string, more: Partial<Omit<Cause, 'cod
   return { code, text, stops: false, hurtsOthersOnly: false, sinceMs: undefined, command: undefined, ...more }
 }
 
-/** Stands in a command for an address that only the operator knows. */
+/** Placeholder in a command for an address that only the operator knows. */
 export const THE_SEQUENCER = '<the sequencer>'
 
-/** Dials, handshakes and discovery take their time after a start. */
+/** After a start, dials, handshakes and discovery need time. */
 export const GRACE_MS = 60_000
 
-/** What tells where the dial of a static peer ends. */
+/** The command that shows where the dial of a static peer fails. */
 export function checkCommand({ staticPeers }: Pick<GossipFacts, 'staticPeers'>): string | undefined {
   const down = staticPeers.find(({ connected }) => !connected)
   return down === undefined ? undefined : `devium p2p check ${down.peerID}`

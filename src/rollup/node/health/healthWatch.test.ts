@@ -12,7 +12,7 @@ const ref = (number: number, timestamp: number) => {
   return { hash, number, parentHash: hash, timestamp, l1Origin: { hash, number: 1 }, sequenceNumber: 0 }
 }
 
-/** A sequencer without peers, whose blocks the test makes; what it logs is kept. */
+/** A sequencer without peers. The test makes its blocks, and its log lines are kept. */
 function start() {
   const clock = new ManualClock(START_MS)
   const lines: string[] = []
@@ -84,7 +84,7 @@ it('writes one line for each change that lasts, and says since when it is so', a
   await seconds(20, true)
   expect(lines).toEqual(['info: Node is healthy'])
   expect(await watch.read()).toMatchObject({ state: 'healthy', role: 'sequencer', name: 'alpha' })
-  // A slow block is not worth a line, and neither is a second look at the same.
+  // A slow block gets no line, and neither does a second check of the same state.
   await seconds(4, false)
   expect((await watch.read()).state).toBe('stopped')
   await seconds(10, true)
@@ -128,7 +128,7 @@ it('says how fast a node that is behind catches up', async () => {
   const { watch, seconds, end } = start()
   await seconds(60, true, { blocks: 11, behindS: 3_600 })
   expect((await watch.read()).text).toBe(
-    'Alpha is degraded. The unsafe head, block 660, is 3600 blocks behind the clock. It grows by 11 blocks/s, and will have caught up in 5 min.',
+    'Alpha is degraded. The unsafe head, block 660, is 3600 blocks behind the clock. It grows by 11 blocks/s and will catch up in 5 min.',
   )
   await end()
 })

@@ -10,19 +10,19 @@ import type { BatcherNews } from './batcherWatch.ts'
 import { type Cause, GRACE_MS, type HealthFacts, type LastBlock } from './facts.ts'
 import { judge, VERDICT_STATES, type VerdictState, verdictText } from './verdict.ts'
 
-/** How the node is, in one word, and why. */
+/** The health of the node, with causes. */
 export interface NodeHealth {
   state: VerdictState
-  /** Since when the state holds; Unix milliseconds. */
+  /** Unix time in milliseconds since when the state holds. */
   sinceMs: number
-  /** One or two sentences: the state, and its first cause. */
+  /** One or two sentences: the state and its first cause. */
   text: string
   causes: Cause[]
   role: 'sequencer' | 'verifier'
-  /** What the operator calls the node; undefined where it has no name. */
+  /** The operator's name for the node; undefined if it has none. */
   name: string | undefined
   derivation: Pick<DerivationStatus, 'state' | 'ok' | 'text'>
-  /** Undefined where the node has no peers by its flags. */
+  /** Undefined if the node's flags disable peers. */
   gossip: Pick<HealthReport, 'state' | 'ok' | 'text'> | undefined
 }
 
@@ -43,15 +43,15 @@ export interface HealthOptions {
   name?: string | undefined
 }
 
-/** Between looks for the log. */
+/** Interval between checks for the log. */
 const LOOK_MS = 2_000
-/** So long a verdict must hold before it is written: a peer that comes back, or a slow block, is not worth a line. */
+/** Minimum time before a verdict is logged: a peer that reconnects or a slow block needs no line. */
 const HOLD_MS = 5_000
 const HOLD_BLOCKS = 4
-/** Over which the speed of a node that catches up is measured. */
+/** The window for measuring the speed of a node that catches up. */
 const SPEED_MS = 60_000
 const MIN_SPEED_S = 2
-/** What every start goes through. */
+/** States that are normal during a start. */
 const STARTUP_CODES: ReadonlySet<string> = new Set(['starting', 'catching-up', 'engine-syncing'])
 const FROM = { payload: 'peers', derivation: 'l1', sequencer: 'sequencer' } as const
 
@@ -60,7 +60,7 @@ interface Told {
   codes: string[]
 }
 
-/** Knows how the node is, and writes one line whenever that changes. */
+/** Computes the node's health, and logs one line whenever it changes. */
 export class HealthWatch {
   private readonly modules: HealthModules
   private readonly options: HealthOptions
@@ -69,7 +69,7 @@ export class HealthWatch {
   private lastBlock: LastBlock | undefined
   private publishProblem: string | undefined
   private hadPeers = false
-  /** Of the last minute, the oldest first. */
+  /** Heights in the last minute, oldest first. */
   private heights: { atMs: number; number: number }[] = []
   private now: { state: VerdictState; sinceMs: number } | undefined
   private candidate: { key: string; sinceMs: number } | undefined
@@ -82,20 +82,20 @@ export class HealthWatch {
     this.holdMs = Math.max(HOLD_MS, HOLD_BLOCKS * options.blockTimeS * 1000)
   }
 
-  /** 1 at the state of the last look, for a metric. */
+  /** For a metric: 1 for the state of the last check. */
   states(): Record<VerdictState, number> {
     const is = (state: VerdictState): number => (this.now?.state === state ? 1 : 0)
     return { healthy: is('healthy'), degraded: is('degraded'), stopped: is('stopped') }
   }
 
-  /** After every change of the unsafe head. */
+  /** Called after every change of the unsafe head. */
   headMoved({ number }: Pick<L2BlockRef, 'number'>, movedBy: HeadsMovedBy): void {
-    // Heads that a start or a reset found are no new blocks, nor are those in the place of others.
+    // Ignores heads that a start or a reset found, and blocks that replace others.
     if (movedBy === 'reset' || number <= (this.lastBlock?.number ?? -1)) return
     this.lastBlock = { number, atMs: this.modules.clock.now(), from: FROM[movedBy] }
   }
 
-  /** `error`: undefined where peers have the block. */
+  /** `error`: undefined if the block was published. */
   published(error?: unknown): void {
     this.publishProblem = error === undefined ? undefined : describeError(error)
   }
@@ -117,13 +117,13 @@ export class HealthWatch {
     }
   }
 
-  /** Until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.modules
     while (!signal.aborted) {
       await sleep(clock, LOOK_MS, signal).catch(() => undefined)
       if (signal.aborted) return
-      await this.look().catch((error: unknown) => logger.error('Health not told', { err: describeError(error) }))
+      await this.look().catch((error: unknown) => logger.error('Could not read the health', { err: describeError(error) }))
     }
   }
 
@@ -149,13 +149,13 @@ export class HealthWatch {
     }
   }
 
-  /** Forgets what was before a head that went back, or before the clock did. */
+  /** Blocks per second. Drops samples above a head that went back, and samples from the future after a clock change. */
   private speed(number: number | undefined): number | undefined {
     const atMs = this.modules.clock.now()
     if (number === undefined) return undefined
     this.heights = this.heights.filter((one) => atMs - one.atMs <= SPEED_MS && one.atMs <= atMs && one.number <= number)
     const [oldest] = this.heights
-    // However often somebody asks.
+    // Limits the samples, however often health is read.
     if (atMs - (this.heights.at(-1)?.atMs ?? 0) >= LOOK_MS) this.heights.push({ atMs, number })
     const seconds = oldest === undefined ? 0 : (atMs - oldest.atMs) / 1000
     return oldest === undefined || seconds < MIN_SPEED_S ? undefined : (number - oldest.number) / seconds
@@ -167,7 +167,7 @@ export class HealthWatch {
     const codes = health.causes.map(({ code }) => code)
     const key = `${health.state} ${[...codes].sort()}`
     const nowMs = clock.now()
-    // One of time to come: the clock was set back.
+    // A time in the future: the clock was set back.
     if (this.candidate?.key !== key || this.candidate.sinceMs > nowMs) this.candidate = { key, sinceMs: nowMs }
     const before = this.told
     if (before !== undefined && key === `${before.state} ${[...before.codes].sort()}`) return

@@ -16,7 +16,7 @@ const active: NonNullable<HealthFacts['sequencer']> = {
   ...{ active: true, hasConductor: false, failure: undefined, publishProblem: undefined },
 }
 
-/** A verifier that has run for an hour, and has just received block 183 of a chain of a block a second. */
+/** A verifier that has run for an hour and has just received block 183 of a chain with one block a second. */
 const VERIFIER: HealthFacts = {
   ...{ nowMs: NOW, startedMs: NOW - 60 * MIN, blockTimeMs: S, l1HeadAtMs: NOW - 2 * S },
   head: { number: 183, timestampMs: NOW },
@@ -28,7 +28,7 @@ const SEQUENCER: HealthFacts = {
   ...{ sequencer: active, lastBlock: { number: 183, atMs: NOW, from: 'sequencer' } },
 }
 
-/** The last block came so long ago. */
+/** The last block arrived `ms` ago. */
 const quiet = (facts: HealthFacts, ms: number, changes: Partial<HealthFacts> = {}): HealthFacts => ({
   ...facts,
   head: { number: 183, timestampMs: NOW - ms },
@@ -234,7 +234,7 @@ describe('judge', () => {
 
   it('never calls a node healthy that has had no block for three block times, whatever else is so', () => {
     for (const [, , , facts] of CASES) {
-      // What comes from L1 alone comes in batches.
+      // Blocks that come only from L1 arrive in batches.
       if (facts.gossip === undefined) continue
       for (const ms of [3 * facts.blockTimeMs, MIN, 60 * MIN]) {
         expect(judge(quiet(facts, ms)).state).not.toBe('healthy')
@@ -253,7 +253,7 @@ describe('judge', () => {
     expect(commands({ ...SEQUENCER, batcher: stopped })).toEqual(['devium batcher start'])
     const broke = { ...stopped, isStopped: false }
     const why = (text: string) => judge({ ...SEQUENCER, batcher: { ...broke, text } }).causes[0]?.text
-    expect(why('no funds')).toBe('The batch submitter needs a look: no funds.')
+    expect(why('no funds')).toBe('The batch submitter reports a problem: no funds.')
     expect(why('the batch submitter at http://b does not answer')).toMatch(/^The batch submitter at http/)
     const statics = { gossip: { ...lonely.gossip, staticPeers: [STATIC] } }
     expect(commands(quiet(VERIFIER, MIN, statics))).toEqual(['devium p2p check 16Uiu2Static'])
@@ -281,11 +281,11 @@ describe('verdictText', () => {
       text(
         quiet(SEQUENCER, 3 * MIN, { ...failing('origin-missing', 'L1 block 58 is needed'), l1HeadAtMs: NOW - 4 * MIN }),
       ),
-      'Sequencer is stopped. The sequencer has made no block for 3 min, since block 183. It is at the sequencer drift limit: L1 block 58 is needed. The last L1 block came 4 min ago.',
+      'Sequencer is stopped. The sequencer has sealed no block for 3 min, since block 183. It is at the sequencer drift limit: L1 block 58 is needed. The last L1 block came 4 min ago.',
     ],
     [
       text(quiet(VERIFIER, 53 * S), 'verifier1'),
-      'Verifier1 is stopped. No block has come for 53 s, since block 183. 5 peers are connected, so the sequencer is stopped, or cut off from them.',
+      'Verifier1 is stopped. No block has come for 53 s, since block 183. 5 peers are connected, so the sequencer is stopped or disconnected from them.',
     ],
     [
       text({ ...VERIFIER, head: { number: 183, timestampMs: NOW - 60 * MIN } }, 'verifier'),
@@ -293,7 +293,7 @@ describe('verdictText', () => {
     ],
     [
       text({ ...VERIFIER, blocksPerSecond: 41, head: { number: 183, timestampMs: NOW - 60 * MIN } }, 'verifier'),
-      'Verifier is degraded. The unsafe head, block 183, is 3600 blocks behind the clock. It grows by 41 blocks/s, and will have caught up in 90 s.',
+      'Verifier is degraded. The unsafe head, block 183, is 3600 blocks behind the clock. It grows by 41 blocks/s and will catch up in 90 s.',
     ],
   ])('%s', (given, expected) => {
     expect(given).toBe(expected)

@@ -2,25 +2,25 @@ import { countOf, sinceText } from '../../../lib/phrases.ts'
 import { flowCause } from './blockFlow.ts'
 import { type Cause, cause, checkCommand, GRACE_MS, type HealthFacts } from './facts.ts'
 
-/** `stopped`: no block is made or received. `degraded`: blocks come, and somebody should look after something. */
+/** `stopped`: no block is built or received. `degraded`: blocks arrive, but something needs attention. */
 export const VERDICT_STATES = ['healthy', 'degraded', 'stopped'] as const
 export type VerdictState = (typeof VERDICT_STATES)[number]
 
 export interface Verdict {
   state: VerdictState
-  /** The cause before what follows from it; empty for a healthy node. */
+  /** Causes come before their consequences. Empty for a healthy node. */
   causes: Cause[]
 }
 
-/** An L1 without a block for this long stands still, whatever its block time. */
+/** After this time without a block, L1 counts as halted, whatever its block time. */
 const L1_SILENT_MS = 300_000
 
-/** The only judgement of a whole node: every view, probe and log line shows this one. */
+/** The only assessment of a whole node. All views, probes and log lines show this verdict. */
 export function judge(facts: HealthFacts): Verdict {
   const flow = flowCause(facts)
   const derivation = derivationCauses(facts, flow)
   const missing = flow === undefined ? [] : [flow]
-  // What stops derivation comes first where blocks come from nowhere else.
+  // If blocks come only from derivation, its causes come first.
   const derivesOnly = facts.sequencer === undefined && facts.lastBlock?.from !== 'peers'
   const causes = [
     ...(derivesOnly ? [...derivation, ...missing] : [...missing, ...derivation]),
@@ -48,7 +48,7 @@ function wellText({ sequencer, gossip, lastBlock, head, follows }: HealthFacts):
     return lastBlock?.from === 'sequencer' ? `It sealed block ${number} and ${taken}.` : `Its head is block ${number}.`
   }
   const standby = sequencer === undefined ? '' : ' Its own sequencer is not active.'
-  const followed = follows === undefined ? '' : ` Its safe head is that of ${follows}.`
+  const followed = follows === undefined ? '' : ` It follows ${follows}.`
   const got = { peers: 'received', l1: 'derived', sequencer: 'sealed' }[lastBlock?.from ?? 'peers']
   const what = lastBlock === undefined ? `Its head is block ${number}` : `It ${got} block ${number}`
   const from = gossip === undefined ? ' and runs without peers' : ` and has ${peers}`
@@ -64,15 +64,17 @@ function derivationCauses({ derivation }: HealthFacts, flow: Cause | undefined):
 function l1Causes({ nowMs, l1HeadAtMs, derivation, sequencer }: HealthFacts): Cause[] {
   if (l1HeadAtMs === undefined || nowMs - l1HeadAtMs < L1_SILENT_MS) return []
   if (['l1-down', 'l1-unreadable'].includes(derivation.state)) return []
-  const limit = sequencer?.active === true ? ' The sequencer makes blocks up to its drift limit only.' : ''
+  const limit = sequencer?.active === true ? ' The sequencer continues only up to its drift limit.' : ''
   const text = `L1 has had no new block for ${sinceText(nowMs - l1HeadAtMs)}.${limit}`
   return [cause('l1-stands-still', text, { hurtsOthersOnly: true })]
 }
 
-/** Of a node to which blocks come, if not by gossip: one without blocks says itself what its peers have to do with it. */
+/**
+ * For a node that gets blocks, though not by gossip. A node without blocks reports its peers' part in its own cause.
+ */
 function gossipCauses({ gossip, sequencer }: HealthFacts, flow: Cause | undefined): Cause[] {
   if (gossip === undefined || gossip.ok || sequencer?.active === true) return []
-  // Of a chain that stands still the missing blocks tell, and tell sooner that it goes on.
+  // If the chain halts, the missing blocks are the cause. They also show sooner when the chain continues.
   if (flow?.stops === true || [flow?.code, 'chain-stands-still'].includes(gossip.state)) return []
   return [cause(gossip.state, gossip.text, { command: checkCommand(gossip) })]
 }
@@ -86,7 +88,7 @@ function sequencerCauses({ sequencer, gossip, nowMs, startedMs }: HealthFacts): 
     const command = checkCommand(gossip)
     causes.push(forOthers('no-peers', `${what} Other nodes get its blocks through L1 only.`, command))
   } else if (gossip !== undefined && gossip.connected > 0 && gossip.subscribers === 0 && isPastGrace) {
-    const what = `${countOf(gossip.connected, 'peer')} connected, and none takes blocks by gossip.`
+    const what = `${countOf(gossip.connected, 'peer')} connected, but none subscribes to this chain's blocks.`
     causes.push(forOthers('no-subscriber', `${what} Other nodes get blocks through L1 only.`))
   }
   if (sequencer.publishProblem !== undefined) {
@@ -100,7 +102,7 @@ function batcherCauses({ batcher, derivation }: HealthFacts): Cause[] {
   if (batcher === undefined || batcher.ok || derivation.state === 'batcher-stopped') return []
   if (!batcher.isStopped) {
     const isNamed = batcher.text.startsWith('the batch submitter')
-    const text = isNamed ? batcher.text : `The batch submitter needs a look: ${batcher.text}`
+    const text = isNamed ? batcher.text : `The batch submitter reports a problem: ${batcher.text}`
     return [forOthers('batch-submitter', sentence(text))]
   }
   return [forOthers('batcher-stopped', 'The batch submitter is stopped.', batcher.startCommand)]
@@ -110,7 +112,7 @@ function forOthers(code: string, text: string, command?: string): Cause {
   return cause(code, text, { command, hurtsOthersOnly: true })
 }
 
-/** With a capital letter and a full stop: texts of parts have neither everywhere. */
+/** Adds a capital letter and a full stop if missing. */
 function sentence(text: string): string {
   const whole = text.charAt(0).toUpperCase() + text.slice(1)
   return /[.!?…]$/.test(whole) ? whole : `${whole}.`
