@@ -52,7 +52,7 @@ describe('L1 head tracker', () => {
     tracker.start(abort.signal)
     await settle()
     answers.latest = block(6)
-    tracker.lookNow()
+    tracker.pollNow()
     await settle()
     expect(seen.latest.map(({ number }) => number)).toEqual([5, 6])
     expect(polls.filter(({ label }) => label === 'latest').map(({ at }) => at)).toEqual([0, 0])

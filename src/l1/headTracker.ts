@@ -30,7 +30,7 @@ export interface L1HeadTracker {
   /** The error of the last polls of the head; undefined if the last poll succeeded. */
   problem(): L1HeadProblem | undefined
   /** Polls the head at once, because a notification of a new head has arrived. */
-  lookNow(): void
+  pollNow(): void
   /** Polls at once, then repeatedly until the signal aborts. */
   start(signal: AbortSignal): void
 }
@@ -49,7 +49,7 @@ export function createL1HeadTracker(
   let started = false
   let problem: L1HeadProblem | undefined
 
-  const look = async (label: L1BlockLabel, signal: AbortSignal) => {
+  const readLabel = async (label: L1BlockLabel, signal: AbortSignal) => {
     const info = await client.blockInfoByLabel(label)
     // A young chain has no safe or finalized block.
     if (info === undefined || signal.aborted || lastHash.get(label) === info.hash) return
@@ -65,7 +65,7 @@ export function createL1HeadTracker(
     let failures = 0
     while (!signal.aborted) {
       try {
-        await look(label, signal)
+        await readLabel(label, signal)
         if (failures > 0) logger.info('L1 endpoint answers again', { label, failures })
         failures = 0
         if (label === 'latest') problem = undefined
@@ -88,7 +88,7 @@ export function createL1HeadTracker(
     onSafe: (listener) => void listeners.safe.push(listener),
     onFinalized: (listener) => void listeners.finalized.push(listener),
     problem: () => problem,
-    lookNow: () => headWakeUp.wake(),
+    pollNow: () => headWakeUp.wake(),
     start(signal) {
       if (started) return
       started = true

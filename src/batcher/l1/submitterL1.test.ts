@@ -63,7 +63,7 @@ async function setUp() {
     active,
     becomesActive,
     run,
-    l1: createSubmitterL1(endpoints.ask, 5_000),
+    l1: createSubmitterL1(endpoints.query, 5_000),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { RpcCall } from '../../jsonRpc/client.ts'
 import { JsonRpcError, type JsonValue } from '../../jsonRpc/types.ts'
-import { type AskL1, type L1Endpoint, L1Error, parseBlock, toL1BlockRef } from '../../l1/index.ts'
+import { type QueryL1, type L1Endpoint, L1Error, parseBlock, toL1BlockRef } from '../../l1/index.ts'
 import { DeviumError } from '../../lib/errors.ts'
 import { type Hex, quantityToBigInt, quantityToNumber, toHex, toQuantity } from '../../lib/hex.ts'
 import { JsonObjectReader } from '../../lib/jsonReader.ts'
@@ -42,11 +42,11 @@ export class L1UnsupportedError extends DeviumError<'l1-unsupported'> {
 export type SubmitterL1 = ReturnType<typeof createSubmitterL1>
 
 /** Every request is bounded by `timeoutMs`. An answer is read while its endpoint can still be blamed for it. */
-export function createSubmitterL1(ask: AskL1<Pick<L1Endpoint, 'rpc'>>, timeoutMs: number) {
+export function createSubmitterL1(query: QueryL1<Pick<L1Endpoint, 'rpc'>>, timeoutMs: number) {
   const request = <T>(method: string, params: unknown[], read: (answer: unknown) => T, signal?: AbortSignal) =>
-    ask(async ({ rpc }) => read(await rpc.request(method, params, { signal, timeoutMs })))
+    query(async ({ rpc }) => read(await rpc.request(method, params, { signal, timeoutMs })))
   const batch = <T>(calls: RpcCall[], read: (answers: Answer[]) => T, signal?: AbortSignal) =>
-    ask(async ({ rpc }) => read(await rpc.batch(calls, { signal, timeoutMs })))
+    query(async ({ rpc }) => read(await rpc.batch(calls, { signal, timeoutMs })))
   const quantity = (method: string, params: unknown[], signal?: AbortSignal) =>
     request(method, params, (answer) => quantityToBigInt(answer, method), signal)
 

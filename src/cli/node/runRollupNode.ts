@@ -302,7 +302,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
     const running = Promise.all([
       node.run(signal),
       history.run(signal),
-      l1Endpoints.run(signal, () => l1Heads.lookNow()),
+      l1Endpoints.run(signal, () => l1Heads.pollNow()),
       runtimeConfig.run(signal, values.l1RuntimeConfigReloadInterval),
     ])
     await untilStopped(running, signal, clock)

@@ -9,7 +9,7 @@ import type { BeaconEndpoint } from './beaconEndpoint.ts'
 import { checkBlobs } from './checkBlobs.ts'
 import { type BeaconEndpointState, createEndpointOrder } from './endpointOrder.ts'
 import { BeaconError } from './errors.ts'
-import type { Slots } from './slots.ts'
+import type { SlotClock } from './slotClock.ts'
 
 /** The blobs of a block that derivation waits for. */
 export interface AwaitedBlobs {
@@ -47,7 +47,7 @@ export interface BeaconClient {
 export interface BeaconClientModules {
   /** The primary endpoint comes first. */
   endpoints: readonly BeaconEndpoint[]
-  slots: Slots
+  slotClock: SlotClock
   kzg: Kzg
   clock: Clock
   logger: Logger
@@ -72,7 +72,7 @@ interface Trial {
 }
 
 export function createBeaconClient(
-  { endpoints, slots, kzg, clock, logger }: BeaconClientModules,
+  { endpoints, slotClock, kzg, clock, logger }: BeaconClientModules,
   { cachedBlobs = CACHED_BLOBS }: { cachedBlobs?: number } = {},
 ): BeaconClient {
   const order = createEndpointOrder(endpoints, clock)
@@ -86,7 +86,7 @@ export function createBeaconClient(
   /** Queries the endpoints one after the other for the missing blobs. */
   const fetchMissing = async (block: L1BlockRef, wanted: readonly Hex[]): Promise<Attempt> => {
     const { signal } = closing
-    const slot = await slots.slotOf(block, signal)
+    const slot = await slotClock.slotOf(block, signal)
     const found = new Map<Hex, Uint8Array>()
     const problems: Attempt['problems'] = []
     for (const endpoint of order.ordered()) {

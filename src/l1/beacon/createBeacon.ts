@@ -8,7 +8,7 @@ import { type BeaconClient, createBeaconClient } from './beaconClient.ts'
 import { type BeaconEndpoint, createBeaconEndpoint } from './beaconEndpoint.ts'
 import { type BeaconHttpOptions, createBeaconHttp } from './beaconHttp.ts'
 import { BeaconError } from './errors.ts'
-import { createSlots } from './slots.ts'
+import { createSlotClock } from './slotClock.ts'
 
 export interface BeaconOptions {
   /** `--l1.beacon` */
@@ -47,7 +47,7 @@ export function createBeacon(modules: { kzg: Kzg; clock: Clock; logger: Logger }
     createBeaconEndpoint(createBeaconHttp({ ...http, timeoutMs, maxResponseBytes }))
   const primary = endpointAt({ url, headers })
   const endpoints = [primary, ...fallbackUrls.map((fallback) => endpointAt({ url: fallback }))]
-  const slots = createSlots({ endpoints, logger }, { durationOverrideS: options.slotDurationOverrideS ?? 0 })
+  const slotClock = createSlotClock({ endpoints, logger }, { durationOverrideS: options.slotDurationOverrideS ?? 0 })
 
   const versionOf = async (signal: AbortSignal): Promise<string> => {
     try {
@@ -61,7 +61,7 @@ export function createBeacon(modules: { kzg: Kzg; clock: Clock; logger: Logger }
   }
 
   return {
-    client: createBeaconClient({ ...modules, endpoints, slots }),
+    client: createBeaconClient({ ...modules, endpoints, slotClock }),
     async checkVersion(signal) {
       const startedAt = clock.now()
       for (let attempt = 1; ; attempt++) {

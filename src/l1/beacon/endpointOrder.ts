@@ -4,7 +4,7 @@ import type { BeaconEndpoint } from './beaconEndpoint.ts'
 import type { BeaconError } from './errors.ts'
 
 /** After wrong blobs the endpoint is avoided for this time, because such a fault persists. */
-const LIAR_MS = 300_000
+const BAD_DATA_MS = 300_000
 /** An endpoint that does not answer is tried last for this time. */
 const silentMs = exponentialBackoff(2_000, 60_000)
 /** How long a fallback is preferred before the primary endpoint is tried first again. */
@@ -55,7 +55,7 @@ export function createEndpointOrder(endpoints: readonly BeaconEndpoint[], clock:
         state.failures += 1
         state.avoidUntilMs = clock.now() + silentMs(state.failures)
       } else if (error.code === 'beacon-bad-answer') {
-        state.avoidUntilMs = clock.now() + LIAR_MS
+        state.avoidUntilMs = clock.now() + BAD_DATA_MS
       }
       if (preferred?.endpoint === endpoint) preferred = undefined
       const isNew = state.problem !== error.message

@@ -13,7 +13,7 @@ import { L1Error } from '../errors.ts'
 import { createL1Client, type L1ClientOptions } from '../l1Client.ts'
 import type { L1Client } from '../types.ts'
 import { createEndpointChoice, type L1EndpointState } from './endpointChoice.ts'
-import { type AskL1, createAsk, createPooledClient, report } from './pooledClient.ts'
+import { type QueryL1, createQuery, createPooledClient, report } from './pooledClient.ts'
 
 export interface L1Modules {
   clock: Clock
@@ -26,7 +26,7 @@ export interface L1Options extends L1ClientOptions {
   /** http, https, ws or wss. The first URL is preferred. Each endpoint has its own limits and caches. */
   urls: readonly string[]
   /** Interval between head checks of all endpoints. Default 15 s. */
-  lookIntervalMs?: number
+  headCheckIntervalMs?: number
 }
 
 export interface L1Endpoint {
@@ -44,7 +44,7 @@ export interface L1 {
    * Runs several calls on one endpoint. If the endpoint fails or returns an unreadable answer, the next endpoint is
    * tried. A JSON-RPC error counts as an answer.
    */
-  ask: AskL1<L1Endpoint>
+  query: QueryL1<L1Endpoint>
   /**
    * Checks each endpoint. An endpoint that fails the check is not used until it passes; it is checked again before use.
    * Throws the first endpoint's error if no endpoint passes. Always throws UsageErrors, because the operator must fix
@@ -62,7 +62,7 @@ export interface L1 {
   close(): Promise<void>
 }
 
-const LOOK_MS = 15_000
+const HEAD_CHECK_MS = 15_000
 /** An endpoint lags if its head is older than another head by more than this: five slots of Ethereum. */
 const MAX_LAG_S = 60
 /** A head further in the future is ignored when the newest head is determined. */
@@ -70,7 +70,7 @@ const MAX_AHEAD_S = 30
 const resubscribeMs = exponentialBackoff(1_000, 30_000, 250)
 
 export function createL1({ clock, logger, registry, observer }: L1Modules, options: L1Options): L1 {
-  const { urls, lookIntervalMs = LOOK_MS, ...clientOptions } = options
+  const { urls, headCheckIntervalMs = HEAD_CHECK_MS, ...clientOptions } = options
   const endpoints = urls.map((url, index) => {
     const watch = createEndpointWatch({ url, clock }, observer)
     const transport = { url, observer: watch.observer }
@@ -110,7 +110,7 @@ export function createL1({ clock, logger, registry, observer }: L1Modules, optio
     choice.include(index)
   }
   /** Reads the heads of all endpoints and updates their health. */
-  const look = async (): Promise<void> => {
+  const checkHeads = async (): Promise<void> => {
     const heads = await Promise.all(
       endpoints.map(async ({ client }, index): Promise<L1BlockInfo | undefined> => {
         try {
@@ -135,13 +135,13 @@ export function createL1({ clock, logger, registry, observer }: L1Modules, optio
       const lagS = newest - head.timestamp
       if (lagS > MAX_LAG_S)
         choice.lags(index, `its head, block ${head.number}, is ${lagS} s behind the head of another endpoint`)
-      else choice.foundWell(index)
+      else choice.foundHealthy(index)
     }
   }
   const lookAfter = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
-      await sleep(clock, lookIntervalMs, signal)
-      await look()
+      await sleep(clock, headCheckIntervalMs, signal)
+      await checkHeads()
     }
   }
   /** Subscribes again whenever the connection closes. Polling continues in the meantime. */
@@ -178,7 +178,7 @@ export function createL1({ clock, logger, registry, observer }: L1Modules, optio
       endpoints.map(({ client }) => client),
       choice,
     ),
-    ask: createAsk<L1Endpoint>(endpoints, choice, isAnswerOrOurs),
+    query: createQuery<L1Endpoint>(endpoints, choice, isAnswerOrOurs),
     async check(check) {
       const results = await Promise.allSettled(endpoints.map((endpoint) => check(endpoint)))
       const failures = results.flatMap((result, index) =>

@@ -20,25 +20,25 @@ export interface EndpointChoice {
   worked(index: number): void
   /** The endpoint failed or did not answer. A single failure is tolerated. */
   failed(index: number, message: string): void
-  /** The endpoint returned data that fail verification. It is not used for LIAR_MS. */
-  lied(index: number, message: string): void
+  /** The endpoint returned data that fail verification. It is not used for BAD_DATA_MS. */
+  sentBadData(index: number, message: string): void
   /** The endpoint's head is older than the heads of others. */
   lags(index: number, message: string): void
   /** Do not use the endpoint until it is included: it may be of another chain. */
   exclude(index: number, message: string): void
   include(index: number): void
   /** A head check succeeded. After two in a row, requests return to this endpoint from a less preferred one. */
-  foundWell(index: number): void
+  foundHealthy(index: number): void
   states(): L1EndpointState[]
 }
 
 /** Failures in a row after which requests switch to another endpoint. */
 const FAILURES_TO_LEAVE = 2
-const LIAR_MS = 300_000
+const BAD_DATA_MS = 300_000
 const LAG_MS = 60_000
 const failedMs = exponentialBackoff(10_000, 300_000)
 /** Successful head checks in a row before requests return to an endpoint. */
-const LOOKS_TO_RETURN = 2
+const CHECKS_TO_RETURN = 2
 
 export type ChoiceEvent =
   | { kind: 'left'; from: number; to: number; why: string }
@@ -53,7 +53,7 @@ export function createEndpointChoice(
     failuresInRow: 0,
     timesLeft: 0,
     avoidUntilMs: 0,
-    looksWell: 0,
+    healthyChecks: 0,
     isExcluded: false,
     problem: undefined as { message: string; sinceMs: number } | undefined,
   }))
@@ -72,7 +72,7 @@ export function createEndpointChoice(
     const endpoint = endpoints[index]
     if (endpoint === undefined) return
     endpoint.avoidUntilMs = clock.now() + forMs
-    endpoint.looksWell = 0
+    endpoint.healthyChecks = 0
     if (index !== active) return
     const next = order().find((other) => other !== index && !isAvoided(other))
     if (next === undefined) return
@@ -82,7 +82,7 @@ export function createEndpointChoice(
   const note = (index: number, message: string): void => {
     const endpoint = endpoints[index]
     if (endpoint === undefined) return
-    endpoint.looksWell = 0
+    endpoint.healthyChecks = 0
     if (endpoint.problem?.message !== message) endpoint.problem = { message, sinceMs: clock.now() }
   }
 
@@ -109,9 +109,9 @@ export function createEndpointChoice(
       endpoint.timesLeft += 1
       leave(index, failedMs(endpoint.timesLeft), message)
     },
-    lied(index, message) {
+    sentBadData(index, message) {
       note(index, message)
-      leave(index, LIAR_MS, message)
+      leave(index, BAD_DATA_MS, message)
     },
     lags(index, message) {
       note(index, message)
@@ -128,12 +128,12 @@ export function createEndpointChoice(
       const endpoint = endpoints[index]
       if (endpoint !== undefined) endpoint.isExcluded = false
     },
-    foundWell(index) {
+    foundHealthy(index) {
       const endpoint = endpoints[index]
       if (endpoint === undefined || isAvoided(index)) return
       endpoint.problem = undefined
-      endpoint.looksWell += 1
-      if (index >= active || endpoint.looksWell < LOOKS_TO_RETURN) return
+      endpoint.healthyChecks += 1
+      if (index >= active || endpoint.healthyChecks < CHECKS_TO_RETURN) return
       const from = active
       active = index
       onChange({ kind: 'returned', from, to: index })

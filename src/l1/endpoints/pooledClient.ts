@@ -7,7 +7,7 @@ import type { EndpointChoice } from './endpointChoice.ts'
  * Runs `operation` on one endpoint after the other until one succeeds. `isAnswer` returns false if another endpoint may
  * know better.
  */
-export type AskL1<Endpoint> = <T>(
+export type QueryL1<Endpoint> = <T>(
   operation: (endpoint: Endpoint) => Promise<T>,
   isAnswer?: (result: T) => boolean,
 ) => Promise<T>
@@ -15,11 +15,11 @@ export type AskL1<Endpoint> = <T>(
 const always = () => true
 
 /** @param isFinal whether the error would be the same at every endpoint, or is the caller's own */
-export function createAsk<Endpoint>(
+export function createQuery<Endpoint>(
   endpoints: readonly Endpoint[],
   choice: EndpointChoice,
   isFinal: (error: unknown) => boolean = () => false,
-): AskL1<Endpoint> {
+): QueryL1<Endpoint> {
   return async (operation, isAnswer = always) => {
     let absent: { result: Awaited<ReturnType<typeof operation>> } | { error: unknown } | undefined
     let failure: unknown
@@ -56,18 +56,18 @@ export function createAsk<Endpoint>(
 export function createPooledClient(clients: readonly L1Client[], choice: EndpointChoice): L1Client {
   const only = clients.length === 1 ? clients[0] : undefined
   if (only !== undefined) return only
-  const ask = createAsk(clients, choice)
+  const query = createQuery(clients, choice)
   const isThere = (result: unknown) => result !== undefined
 
   return {
-    blockInfoByHash: (hash) => ask((client) => client.blockInfoByHash(hash), isThere),
+    blockInfoByHash: (hash) => query((client) => client.blockInfoByHash(hash), isThere),
     // Only the endpoint that reported the head decides whether the number exists.
-    blockInfoByNumber: (number) => ask((client) => client.blockInfoByNumber(number)),
-    blockInfoByLabel: (label) => ask((client) => client.blockInfoByLabel(label)),
-    transactions: (hash) => ask((client) => client.transactions(hash)),
-    receipts: (hash) => ask((client) => client.receipts(hash)),
-    storageAt: (address, slot, blockHash) => ask((client) => client.storageAt(address, slot, blockHash)),
-    chainId: () => ask((client) => client.chainId()),
+    blockInfoByNumber: (number) => query((client) => client.blockInfoByNumber(number)),
+    blockInfoByLabel: (label) => query((client) => client.blockInfoByLabel(label)),
+    transactions: (hash) => query((client) => client.transactions(hash)),
+    receipts: (hash) => query((client) => client.receipts(hash)),
+    storageAt: (address, slot, blockHash) => query((client) => client.storageAt(address, slot, blockHash)),
+    chainId: () => query((client) => client.chainId()),
     blockWeight: () => clients[choice.active]?.blockWeight() ?? 1,
     fetchBlocks(numbers) {
       const { active } = choice
@@ -77,7 +77,7 @@ export function createPooledClient(clients: readonly L1Client[], choice: Endpoin
           return await fetching[index]
         } catch (error) {
           report(choice, active, error)
-          return ask((client) => client.blockInfoByNumber(number))
+          return query((client) => client.blockInfoByNumber(number))
         }
       })
     },
@@ -87,8 +87,8 @@ export function createPooledClient(clients: readonly L1Client[], choice: Endpoin
 /** Reports an endpoint's error to the choice. */
 export function report(choice: EndpointChoice, index: number, error: unknown): void {
   const message = describeError(error)
-  const isLie = error instanceof DecodeError || (error instanceof L1Error && error.code === 'l1-bad-answer')
-  if (isLie) choice.lied(index, message)
+  const isBadData = error instanceof DecodeError || (error instanceof L1Error && error.code === 'l1-bad-answer')
+  if (isBadData) choice.sentBadData(index, message)
   else choice.failed(index, message)
 }
 

@@ -4,7 +4,7 @@ import type { L1BlockRef } from '../../rollup/protocol/types.ts'
 import type { BeaconEndpoint } from './beaconEndpoint.ts'
 import { BeaconError } from './errors.ts'
 
-export interface Slots {
+export interface SlotClock {
   /**
    * Returns the slot of an L1 block. Rejects with BeaconError while no endpoint reports genesis time and slot length.
    */
@@ -20,10 +20,10 @@ type Rule = { genesisTime: number; secondsPerSlot: number } | 'block number'
  * Anvil serves blobs and the genesis time, but neither `config/spec` nor `node/version`, and uses block numbers as
  * slots. An endpoint that lacks both paths is treated in this way.
  */
-export function createSlots(
+export function createSlotClock(
   { endpoints, logger }: { endpoints: readonly BeaconEndpoint[]; logger: Logger },
   { durationOverrideS = 0 }: { durationOverrideS?: number },
-): Slots {
+): SlotClock {
   let loading: Promise<Rule> | undefined
 
   const ruleOf = async (endpoint: BeaconEndpoint, signal?: AbortSignal): Promise<Rule> => {
