@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { HttpBindings } from '@hono/node-server'
 import type { Context, MiddlewareHandler, Next } from 'hono'
 import { concatBytes } from '../lib/bytes.ts'
-import { createSlots } from '../lib/slots.ts'
+import { createSemaphore } from '../lib/semaphore.ts'
 
 /**
  * While it is processed, a body of megabytes takes several times its size in memory. The server therefore reads one
@@ -22,7 +22,7 @@ export interface CallEnv {
  * 503 to a large body if too many are already waiting.
  */
 export function readBody(maxBytes: number, maxLargeAtOnce = 1): MiddlewareHandler<CallEnv> {
-  const largeBodies = createSlots(maxLargeAtOnce)
+  const largeBodies = createSemaphore(maxLargeAtOnce)
   const shortBytes = Math.min(LARGE_BODY_BYTES, maxBytes)
   return async (context, next) => {
     const { 'content-length': announced } = context.env.incoming.headers

@@ -1,4 +1,4 @@
-import { createSlots } from '../lib/slots.ts'
+import { createSemaphore } from '../lib/semaphore.ts'
 import type { SendPart } from './callContext.ts'
 import { type Pieces, PieceWriter } from './pieces.ts'
 import { JsonRpcError, RPC_RESPONSE_TOO_LARGE } from './types.ts'
@@ -22,8 +22,8 @@ export type StreamWriter = (stream: Stream, signal: AbortSignal, sendPart: SendP
 
 /** The writer rejects with the signal's reason, or with JsonRpcError if a collected answer is too long. */
 export function createStreamWriter(): StreamWriter {
-  const sent = createSlots(MAX_SENT_AT_ONCE)
-  const collected = createSlots(1)
+  const sent = createSemaphore(MAX_SENT_AT_ONCE)
+  const collected = createSemaphore(1)
   return (stream, signal, sendPart) =>
     (sendPart === undefined ? collected : sent).run(() => {
       // Earlier calls have ended by now: all calls have the same time limit.

@@ -3,7 +3,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import { type Hex, toHex } from '../lib/hex.ts'
-import { createSlots, type Slots } from '../lib/slots.ts'
+import { createSemaphore, type Semaphore } from '../lib/semaphore.ts'
 import { createTokenCheck, type TokenAccess } from './bearerToken.ts'
 import { LARGE_BODY_BYTES } from './bodies.ts'
 import { type CallContext, createCallContext, type Subscriber } from './callContext.ts'
@@ -79,7 +79,7 @@ export function serveWebSockets(server: Server, options: WebSocketOptions): () =
   const unreadOfAll = () => [...connections].reduce((sum, { unreadBytes }) => sum + unreadBytes, 0)
   const isHostAllowed = createHostCheck(options.allowedHosts ?? ['*'])
   const { access } = options
-  const largeMessages = createSlots(MAX_LARGE_MESSAGES)
+  const largeMessages = createSemaphore(MAX_LARGE_MESSAGES)
   const hasToken = access === undefined ? () => true : createTokenCheck(access)
   const maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS
   const handshakes = new WebSocketServer({
@@ -148,7 +148,7 @@ interface Subscription {
 /** State that all clients of a server share. */
 interface Shared {
   unreadOfAll: () => number
-  largeMessages: Slots
+  largeMessages: Semaphore
 }
 
 class Connection {

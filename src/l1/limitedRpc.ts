@@ -1,7 +1,7 @@
 import type { RpcCall, RpcClient } from '../jsonRpc/client.ts'
 import type { JsonRpcError, JsonValue } from '../jsonRpc/types.ts'
 import { type Clock, sleep } from '../lib/clock.ts'
-import { createSlots } from '../lib/slots.ts'
+import { createSemaphore } from '../lib/semaphore.ts'
 import { TokenBucket } from '../lib/tokenBucket.ts'
 
 export interface RpcLimits {
@@ -22,7 +22,7 @@ const BATCH_TIMEOUT_MS = 20_000
 
 /** Enforces the limits of an endpoint: concurrent requests, calls per second, and calls in a batch. */
 export function createLimitedRpc(rpc: LimitedRpc, clock: Clock, limits: RpcLimits): LimitedRpc {
-  const slots = createSlots(limits.maxConcurrency)
+  const semaphore = createSemaphore(limits.maxConcurrency)
   const { rateLimitPerSecond: perSecond, maxBatchSize: burst } = limits
   const bucket = perSecond > 0 ? new TokenBucket(clock, { perSecond, burst }) : undefined
 
@@ -30,7 +30,7 @@ export function createLimitedRpc(rpc: LimitedRpc, clock: Clock, limits: RpcLimit
     // A caller that takes more tokens than available waits. Later callers then wait for these tokens as well.
     const waitMs = bucket?.take(calls) ?? 0
     if (waitMs > 0) await sleep(clock, waitMs)
-    return slots.run(operation)
+    return semaphore.run(operation)
   }
 
   return {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Hex, toHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { createSlots } from '../../lib/slots.ts'
+import { createSemaphore } from '../../lib/semaphore.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import type { BlockId, RollupConfig } from '../../rollup/protocol/types.ts'
 import { type BatcherBlock, memoryBytes } from '../l2/l2Block.ts'
@@ -49,7 +49,7 @@ const MAX_CHANNELS_AHEAD = 3
 export class ChannelManager {
   private readonly modules: ChannelManagerModules
   private readonly options: ChannelManagerOptions
-  private readonly filling = createSlots(1)
+  private readonly filling = createSemaphore(1)
   private readonly expected: ExpectedCompression = { ratio: 1, besideQuick: undefined }
   private held: BatcherBlock[] = []
   /** Number of the first block that is in no channel. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import { DeviumError, UsageError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { createSlots } from '../../lib/slots.ts'
+import { createSemaphore } from '../../lib/semaphore.ts'
 import { whenAborted } from '../../lib/untilAborted.ts'
 import { payloadId } from '../../rollup/protocol/index.ts'
 import { type PayloadEnvelope, ZERO_HASH } from '../../rollup/protocol/types.ts'
@@ -82,7 +82,7 @@ class OpChain extends ChainView implements Chain {
   private readonly database: ChainDatabase
   private readonly blocks: BlockStore
   /** Imports and head moves happen one after the other. */
-  private readonly lock = createSlots(1)
+  private readonly lock = createSemaphore(1)
   private readonly canonical: CanonicalChain
   private readonly importer: BlockImporter
   private readonly pruner: StatePruner

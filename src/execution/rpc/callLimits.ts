@@ -9,7 +9,7 @@ import {
 } from '../../jsonRpc/types.ts'
 import { durationMsIn } from '../../lib/duration.ts'
 import { isObject } from '../../lib/jsonReader.ts'
-import { createSlots } from '../../lib/slots.ts'
+import { createSemaphore } from '../../lib/semaphore.ts'
 import type { MethodTable } from './context.ts'
 import type { RpcOptions } from './options.ts'
 
@@ -31,9 +31,9 @@ export interface LimitedMethods {
 
 /** Of the methods, those that execute code wait while four others run, and end after their time. */
 export function limitCalls(methods: MethodTable, options: Pick<RpcOptions, 'evmTimeoutMs'>): LimitedMethods {
-  const executing = createSlots(MAX_EXECUTING)
+  const executing = createSemaphore(MAX_EXECUTING)
   // Such a method holds all that it gathers until it ends.
-  const gathering = createSlots(1)
+  const gathering = createSemaphore(1)
   const stats = () => ({ running: executing.active, waiting: executing.waiting + gathering.waiting })
   const limit = (name: string, handler: RpcHandler): RpcHandler => {
     if (!EXECUTES.test(name)) return handler

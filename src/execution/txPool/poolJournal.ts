@@ -7,7 +7,7 @@ import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { makeDirectory } from '../../lib/makeDirectory.ts'
 import { encodeRlp, readRlpHeader } from '../../lib/rlp.ts'
-import { createSlots } from '../../lib/slots.ts'
+import { createSemaphore } from '../../lib/semaphore.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import { decodeSignedTransaction } from '../../rollup/protocol/index.ts'
 import type { SignedTransaction } from '../primitives/block.ts'
@@ -41,7 +41,7 @@ export class PoolJournal {
   private readonly logger: Logger
   private readonly clock: Clock
   private readonly options: PoolJournalOptions
-  private readonly lock = createSlots(1)
+  private readonly lock = createSemaphore(1)
   private unwritten: Uint8Array[] = []
   private grownBytes = 0
   private hasComplained = false

@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { createSlots } from '../../lib/slots.ts'
+import { createSemaphore } from '../../lib/semaphore.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import type { DaSizeLimits, TxCursor, TxSource } from '../chain/building.ts'
 import type { Chain, HeadChange, L1FeeSource, StateReader } from '../chain/types.ts'
@@ -52,7 +52,7 @@ export class TxPool implements TxSource {
   private slots = { pending: 0, queued: 0 }
   private sequence = 0
   private daLimits: DaSizeLimits = {}
-  private readonly lock = createSlots(1)
+  private readonly lock = createSemaphore(1)
   private waiters = new Set<() => void>()
   private takeListeners = new Set<(transaction: SignedTransaction) => void>()
   private addListeners = new Set<(transaction: SignedTransaction) => void>()

@@ -5,7 +5,7 @@ import { formatCidr, parseCidr, parseIp } from '../../lib/ipNet.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import { publicKeyOf } from '../../lib/secp256k1.ts'
-import { createSlots } from '../../lib/slots.ts'
+import { createSemaphore } from '../../lib/semaphore.ts'
 import type { DiscoveryOptions } from '../base/options.ts'
 import { type Bootnode, parseBootnodes, resolveEnode } from './bootnodes.ts'
 import { FAST_INTERVAL_MS, SLOW_INTERVAL_MS } from './connector.ts'
@@ -157,7 +157,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
       rounds += 1
     }
   }
-  const lock = createSlots(1)
+  const lock = createSemaphore(1)
   const save = (): Promise<void> => lock.run(saveNow)
   const saveNow = async (): Promise<void> => {
     const ownRecord = own.service()?.local()

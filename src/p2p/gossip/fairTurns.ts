@@ -1,6 +1,6 @@
 import { DeviumError } from '../../lib/errors.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
-import { createSlots } from '../../lib/slots.ts'
+import { createSemaphore } from '../../lib/semaphore.ts'
 
 /** Code of what is thrown when too many messages wait. */
 export const GOSSIP_OVERLOADED = 'gossip-overloaded'
@@ -17,7 +17,7 @@ const LIBRARY_MS = 0.05
 export function createFairTurns(maxWaiting = 1024, now: () => number = () => performance.now()) {
   let spentMs = 0
   let isCounting = false
-  const waiting = createSlots(1)
+  const waiting = createSemaphore(1)
 
   const hasTime = (): boolean => spentMs < BUDGET_MS
   const spend = (ms: number): void => {

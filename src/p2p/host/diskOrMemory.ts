@@ -3,7 +3,7 @@ import type { LevelDatastore } from 'datastore-level'
 import type { Batch, Datastore, Key, KeyQuery, Query } from 'interface-datastore'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { createSlots } from '../../lib/slots.ts'
+import { createSemaphore } from '../../lib/semaphore.ts'
 
 /**
  * After the first write that the disk refuses, the store goes on in memory until the next start: a write never fails, since
@@ -17,7 +17,7 @@ export class DiskOrMemory extends BaseDatastore {
   private readonly place: { path: string; logger: Logger }
   private current: Datastore
   /** One write after the other: none may follow half a record, or overtake another on its way into memory. */
-  private readonly lock = createSlots(1)
+  private readonly lock = createSemaphore(1)
 
   constructor(disk: LevelDatastore, place: { path: string; logger: Logger }) {
     super()

@@ -1,6 +1,6 @@
 import { UsageError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { createSlots } from '../../lib/slots.ts'
+import { createSemaphore } from '../../lib/semaphore.ts'
 import { readWholeJson, writeWhole } from '../../lib/wholeFile.ts'
 import { AccessLists } from './accessLists.ts'
 
@@ -32,7 +32,7 @@ export async function openAccessListFile(
   )
   const { logger } = modules
   const lists = saved ?? new AccessLists()
-  const lock = createSlots(1)
+  const lock = createSemaphore(1)
   let isUnsaved = false
 
   const write = async (): Promise<void> => {

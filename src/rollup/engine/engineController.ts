@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { createSlots } from '../../lib/slots.ts'
+import { createSemaphore } from '../../lib/semaphore.ts'
 import { payloadToL2BlockRef } from '../protocol/index.ts'
 import {
   type L2BlockRef,
@@ -51,7 +51,7 @@ export class EngineController {
   private readonly followedChain: FollowedChain
   private readonly logger: Logger
   private readonly config: RollupConfig
-  private readonly lock = createSlots(1)
+  private readonly lock = createSemaphore(1)
   private readonly listeners = new Set<HeadsListener>()
   private current: EngineHeads = {
     unsafe: ZERO_L2_REF,

@@ -1,6 +1,6 @@
 import { DeviumError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
-import { createSlots } from '../../lib/slots.ts'
+import { createSemaphore } from '../../lib/semaphore.ts'
 import {
   type AccountProof,
   computeOutputRoot,
@@ -30,9 +30,9 @@ const MAX_READS = 4
 
 /** Reads outputs for clients, with a limit on concurrent reads. */
 export function createOutputReader(engine: OutputEngine, config: RollupConfig, options: OutputOptions) {
-  const slots = createSlots(MAX_READS)
+  const semaphore = createSemaphore(MAX_READS)
   return (number: number): Promise<Omit<OutputAtBlock, 'syncStatus'>> =>
-    slots.run(() => readOutputAtBlock(engine, config, number, options))
+    semaphore.run(() => readOutputAtBlock(engine, config, number, options))
 }
 
 /** Output version 0 of a canonical block (specs: proposals, "L2 Output Commitment Construction"). */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { describeError, isErrno, UsageError } from '../../lib/errors.ts'
 import { isObject } from '../../lib/jsonReader.ts'
-import { createSlots } from '../../lib/slots.ts'
+import { createSemaphore } from '../../lib/semaphore.ts'
 import { writeWhole } from '../../lib/wholeFile.ts'
 
 /** op-node's `rpc.admin-state` file: the operator's decisions by RPC. */
@@ -17,7 +17,7 @@ const MEMBERS = ['sequencerStarted', 'sdmPostExecOptIn'] as const
 export type StateMembers = Partial<Record<(typeof MEMBERS)[number], boolean>>
 
 export function createSequencerState(path: string): SequencerState {
-  const lock = createSlots(1)
+  const lock = createSemaphore(1)
   const read = async (): Promise<StateMembers> => {
     let text: string
     try {

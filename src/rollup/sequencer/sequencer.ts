@@ -1,7 +1,7 @@
 import { DeviumError, describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { RoutineLines } from '../../lib/routineLines.ts'
-import { createSlots } from '../../lib/slots.ts'
+import { createSemaphore } from '../../lib/semaphore.ts'
 import { untilAborted } from '../../lib/untilAborted.ts'
 import { WakeUp } from '../../lib/wakeUp.ts'
 import type { BuildJob, EngineHeads, HeadsMovedBy } from '../engine/index.ts'
@@ -73,7 +73,7 @@ export class Sequencer {
   private readonly wakeUp: WakeUp
   private readonly sequencedLines: RoutineLines
   /** Runs starts and stops one after the other. */
-  private readonly commands = createSlots(1)
+  private readonly commands = createSemaphore(1)
   /** The pending stop, if the last command is a stop. */
   private stopping: Promise<Hex> | undefined
   /** Aborts when `run` has ended. The state does not change afterwards. */

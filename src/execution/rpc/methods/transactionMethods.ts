@@ -2,7 +2,7 @@ import type { RpcHandler } from '../../../jsonRpc/server.ts'
 import { JsonRpcError } from '../../../jsonRpc/types.ts'
 import { describeError } from '../../../lib/errors.ts'
 import { toHex, toQuantity } from '../../../lib/hex.ts'
-import { createSlots } from '../../../lib/slots.ts'
+import { createSemaphore } from '../../../lib/semaphore.ts'
 import { takeTurn } from '../../../lib/turns.ts'
 import { decodeSignedTransaction } from '../../../rollup/protocol/index.ts'
 import type { SignedTransaction, TransactionCondition } from '../../primitives/block.ts'
@@ -32,7 +32,7 @@ export function createTransactionMethods(modules: Modules, options: Options, min
       const waiting = pool.get(hash)
       return waiting === undefined ? absent : show(waiting)
     })
-  const decoding = createSlots(1)
+  const decoding = createSemaphore(1)
   return {
     eth_getTransactionByHash: pooled(mined.eth_getTransactionByHash, null, (waiting) =>
       formatTransaction(waiting, undefined),

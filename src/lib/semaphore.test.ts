@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import { nextTurn } from './nextTurn.ts'
-import { createSlots } from './slots.ts'
+import { createSemaphore } from './semaphore.ts'
 
 it('runs so many at once, the others in their order, and goes on after a failure', async () => {
-  const slots = createSlots(2)
+  const semaphore = createSemaphore(2)
   const begun: string[] = []
   const ends: ((error?: Error) => void)[] = []
   const work = (name: string) =>
-    slots.run(() => {
+    semaphore.run(() => {
       begun.push(name)
       return new Promise<string>((resolve, reject) => {
         ends.push((error) => (error === undefined ? resolve(name) : reject(error)))
@@ -15,7 +15,7 @@ it('runs so many at once, the others in their order, and goes on after a failure
     })
   const results = ['a', 'b', 'c', 'd'].map(work)
   expect(begun).toEqual(['a', 'b'])
-  expect([slots.active, slots.waiting]).toEqual([2, 2])
+  expect([semaphore.active, semaphore.waiting]).toEqual([2, 2])
   ends[1]?.(new Error('failed'))
   await expect(results[1]).rejects.toThrow('failed')
   await nextTurn()
@@ -26,5 +26,5 @@ it('runs so many at once, the others in their order, and goes on after a failure
   await nextTurn()
   ends[3]?.()
   expect(await results[3]).toBe('d')
-  expect([slots.active, slots.waiting]).toEqual([0, 0])
+  expect([semaphore.active, semaphore.waiting]).toEqual([0, 0])
 })

@@ -1,5 +1,5 @@
 /** Limits the number of tasks that run at the same time. */
-export interface Slots {
+export interface Semaphore {
   /** Starts at once if fewer tasks run than the limit, else in the order of the calls. */
   run<T>(work: () => Promise<T>): Promise<T>
   readonly active: number
@@ -7,7 +7,7 @@ export interface Slots {
 }
 
 /** Runs at most `count` tasks at a time. A failed task does not block the next. With 1, it is a lock. */
-export function createSlots(count: number): Slots {
+export function createSemaphore(count: number): Semaphore {
   let active = 0
   const waiting: (() => void)[] = []
   return {
