@@ -1,6 +1,6 @@
 import { DecodeError, describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { runInTurns } from '../../lib/steps.ts'
+import { runYielding } from '../../lib/slicedTask.ts'
 import {
   type Batch,
   buildSpanBatch,
@@ -78,7 +78,7 @@ export class ChannelReader {
 
   /** Returns undefined if only this batch is dropped. Throws DecodeError if the rest of the channel is lost. */
   private async decode(bytes: Uint8Array): Promise<Batch | undefined> {
-    const read = await runInTurns(readBatch(bytes))
+    const read = await runYielding(readBatch(bytes))
     const l1Block = this.origin.number
     if (read.type === 'singular') {
       this.tell({ kind: 'batch-read', l1Block, type: 'singular' })
@@ -90,7 +90,7 @@ export class ChannelReader {
       return undefined
     }
     try {
-      const batch = await runInTurns(buildSpanBatch(read, this.config))
+      const batch = await runYielding(buildSpanBatch(read, this.config))
       this.tell({ kind: 'batch-read', l1Block, type: 'span' })
       return batch
     } catch (error) {

@@ -1,7 +1,7 @@
 import { concatBytes } from '../../../lib/bytes.ts'
 import type { Hex } from '../../../lib/hex.ts'
 import { readRlpHeader } from '../../../lib/rlp.ts'
-import { runNow } from '../../../lib/steps.ts'
+import { runNow } from '../../../lib/slicedTask.ts'
 import type { SingularBatch } from '../../../rollup/protocol/batch/singularBatch.ts'
 import type { SpanBatchLayout } from '../../../rollup/protocol/batch/spanBatchLayout.ts'
 import { type Batch, buildSpanBatch, readBatch } from '../../../rollup/protocol/index.ts'

@@ -3,7 +3,7 @@ import { DecodeError } from '../../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { encodeRlp } from '../../../lib/rlp.ts'
 import { RlpCursor } from '../../../lib/rlpCursor.ts'
-import { runNow, type Steps } from '../../../lib/steps.ts'
+import { runNow, type SlicedTask } from '../../../lib/slicedTask.ts'
 import {
   type MarkedTransactions,
   markTransaction,
@@ -48,7 +48,7 @@ export function decodeSingularBatch(bytes: Uint8Array): SingularBatch & { transa
 }
 
 /** Ignores bytes after the list, as op-node does. Throws DecodeError; op-node then drops the rest of the channel. */
-export function* singularBatchSteps(bytes: Uint8Array): Steps<SingularBatch> {
+export function* singularBatchSteps(bytes: Uint8Array): SlicedTask<SingularBatch> {
   if (bytes[0] !== SINGULAR_BATCH_TYPE) throw new DecodeError(`singular batch: type byte is ${bytes[0]}`)
   const cursor = new RlpCursor(bytes, 'singular batch')
   cursor.readList(1, bytes.length)

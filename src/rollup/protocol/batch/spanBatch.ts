@@ -1,5 +1,5 @@
 import type { Hex } from '../../../lib/hex.ts'
-import { runNow, type Steps } from '../../../lib/steps.ts'
+import { runNow, type SlicedTask } from '../../../lib/slicedTask.ts'
 import { type MarkedTransactions, markTransaction, noMarks, PackedTransactions } from '../payload/transactionList.ts'
 import type { RollupConfig } from '../types.ts'
 import type { BitList } from './bitList.ts'
@@ -77,7 +77,7 @@ export function decodeSpanBatch(bytes: Uint8Array, config: RollupConfig): SpanBa
 }
 
 /** The second step of decoding; takes linear time. Throws DecodeError if op-node would drop only this batch. */
-export function* buildSpanBatch(layout: SpanBatchLayout, config: RollupConfig): Steps<SpanBatch> {
+export function* buildSpanBatch(layout: SpanBatchLayout, config: RollupConfig): SlicedTask<SpanBatch> {
   const { blockCount, originBits, txCounts, transactions } = layout
   const rebuilt = yield* rebuildTransactions(transactions, config.l2ChainId)
   const changesAfter = new Uint32Array(blockCount)

@@ -1,7 +1,7 @@
 import type { DecodeError } from '../../../lib/errors.ts'
 import { type Hex, toHex } from '../../../lib/hex.ts'
 import { RlpCursor } from '../../../lib/rlpCursor.ts'
-import type { Steps } from '../../../lib/steps.ts'
+import type { SlicedTask } from '../../../lib/slicedTask.ts'
 import { MAX_SPAN_BATCH_ELEMENTS } from '../constants.ts'
 import { BitList } from './bitList.ts'
 import type { SpanTransactions } from './spanBatchTransactions.ts'
@@ -33,7 +33,7 @@ export interface SpanBatchLayout {
  * Type byte and content (specs: delta/span-batches). Bytes after the batch are ignored, as in op-node. Throws
  * DecodeError.
  */
-export function* readSpanBatchLayout(bytes: Uint8Array): Steps<SpanBatchLayout> {
+export function* readSpanBatchLayout(bytes: Uint8Array): SlicedTask<SpanBatchLayout> {
   const reader = new SpanReader(bytes)
   if (bytes[0] !== SPAN_BATCH_TYPE) throw reader.fault('type', `byte is ${bytes[0]}`, 0)
   const relTimestamp = reader.uvarint64('relative timestamp')
@@ -74,7 +74,7 @@ export function* readSpanBatchLayout(bytes: Uint8Array): Steps<SpanBatchLayout> 
   }
 }
 
-function* readTransactions(reader: SpanReader, count: number): Steps<SpanTransactions> {
+function* readTransactions(reader: SpanReader, count: number): SlicedTask<SpanTransactions> {
   const creationBits = reader.bits(count, 'contract creation bits')
   const parityBits = reader.bits(count, 'y parity bits')
   reader.endPart('bits')
@@ -98,10 +98,10 @@ function* readTransactions(reader: SpanReader, count: number): Steps<SpanTransac
   }
   reader.endPart('data')
   const nonceStart = reader.offset
-  yield* reader.skipUvarintsInSteps(count, 'nonce')
+  yield* reader.skipUvarintsInSlices(count, 'nonce')
   reader.endPart('nonces')
   const gasStart = reader.offset
-  yield* reader.skipUvarintsInSteps(count, 'gas limit')
+  yield* reader.skipUvarintsInSlices(count, 'gas limit')
   reader.endPart('gasLimits')
   const protectedBits = reader.bits(legacyCount, 'protected bits')
   reader.endPart('protected')
@@ -214,7 +214,7 @@ class SpanReader {
   }
 
   /** Skips one integer of each transaction. */
-  *skipUvarintsInSteps(count: number, what: string): Steps<void> {
+  *skipUvarintsInSlices(count: number, what: string): SlicedTask<void> {
     for (let i = 0; i < count; i++) {
       this.cursor.transaction = i
       this.skipUvarint(what)

@@ -1,7 +1,7 @@
 import { bigIntToMinimalBytes } from '../../../lib/bytes.ts'
 import { DecodeError } from '../../../lib/errors.ts'
 import { RlpCursor } from '../../../lib/rlpCursor.ts'
-import type { Steps } from '../../../lib/steps.ts'
+import type { SlicedTask } from '../../../lib/slicedTask.ts'
 import { ByteWriter } from '../byteWriter.ts'
 import { readField } from '../transaction/fields.ts'
 import type { BitList } from './bitList.ts'
@@ -47,7 +47,7 @@ const MAX_OVERHEAD_BYTES = 64
  * Rebuilds the exact EIP-2718 encodings that were signed. Throws DecodeError for a type that batches cannot carry, and
  * for malformed fields.
  */
-export function rebuildTransactions(columns: SpanTransactions, chainId: bigint): Steps<RebuiltTransactions> {
+export function rebuildTransactions(columns: SpanTransactions, chainId: bigint): SlicedTask<RebuiltTransactions> {
   return new TransactionBuilder(columns, chainId).build()
 }
 
@@ -83,7 +83,7 @@ class TransactionBuilder {
     )
   }
 
-  *build(): Steps<RebuiltTransactions> {
+  *build(): SlicedTask<RebuiltTransactions> {
     const { count } = this.columns
     const ends = new Uint32Array(count)
     yield

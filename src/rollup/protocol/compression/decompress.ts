@@ -8,7 +8,7 @@ import {
   inflateSync,
 } from 'node:zlib'
 import { DecodeError } from '../../../lib/errors.ts'
-import { runInTurns } from '../../../lib/steps.ts'
+import { runYielding } from '../../../lib/slicedTask.ts'
 import { brotliSteps, brotliWindowBytes } from './brotliSteps.ts'
 import { GrowingOutput } from './growingOutput.ts'
 import { type InflatedPrefix, inflatePrefixSteps } from './inflate.ts'
@@ -84,7 +84,7 @@ async function inflateLater(data: Uint8Array, maxBytes: number): Promise<Decompr
   if (ending === 'end') return { output }
   if (ending === 'limit') return { output, fault: 'output limit' }
   // On an error, the native decoder drops its last output.
-  const prefix: InflatedPrefix = await runInTurns(inflatePrefixSteps(data, maxBytes))
+  const prefix: InflatedPrefix = await runYielding(inflatePrefixSteps(data, maxBytes))
   return prefix
 }
 

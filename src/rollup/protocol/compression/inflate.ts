@@ -1,4 +1,4 @@
-import { runNow, type Steps } from '../../../lib/steps.ts'
+import { runNow, type SlicedTask } from '../../../lib/slicedTask.ts'
 
 // A decoder of zlib streams (RFC 1950 and 1951) that keeps its output if the data are corrupt or too long. In this case
 // node:zlib drops all output, but the batches before a fault are valid.
@@ -32,7 +32,7 @@ export function inflatePrefix(data: Uint8Array, maxBytes: number): InflatedPrefi
   return runNow(inflatePrefixSteps(data, maxBytes))
 }
 
-export function* inflatePrefixSteps(data: Uint8Array, maxBytes: number): Steps<InflatedPrefix> {
+export function* inflatePrefixSteps(data: Uint8Array, maxBytes: number): SlicedTask<InflatedPrefix> {
   const state = new Inflater(data, maxBytes)
   try {
     yield* state.run()
@@ -81,7 +81,7 @@ class Inflater {
     return this.buffer.subarray(0, this.length)
   }
 
-  *run(): Steps<void> {
+  *run(): SlicedTask<void> {
     const method = this.data[0] ?? 0
     const flags = this.data[1] ?? 0
     const windowTooLarge = method >> 4 > 7

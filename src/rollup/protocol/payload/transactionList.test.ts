@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { EMPTY_BYTES } from '../../../lib/bytes.ts'
-import { runNow } from '../../../lib/steps.ts'
+import { runNow } from '../../../lib/slicedTask.ts'
 import { encodeSingularBatch, singularBatchSteps } from '../batch/singularBatch.ts'
 import { ZERO_HASH } from '../types.ts'
 import { type MarkedTransactions, marksOf, noMarks, type TransactionList } from './transactionList.ts'

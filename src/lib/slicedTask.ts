@@ -2,21 +2,21 @@ import { takeTurn } from './turns.ts'
 
 /**
  * A long task, cut into slices of about a millisecond. Each `yield` is a point where other work may run. Run it with
- * `runNow` if it is known to be short, else with `runInTurns`.
+ * `runNow` if it is known to be short, else with `runYielding`.
  */
-export type Steps<T> = Generator<undefined, T, undefined>
+export type SlicedTask<T> = Generator<undefined, T, undefined>
 
-export function runNow<T>(steps: Steps<T>): T {
+export function runNow<T>(task: SlicedTask<T>): T {
   for (;;) {
-    const { done, value } = steps.next()
+    const { done, value } = task.next()
     if (done) return value
   }
 }
 
 /** Yields to the event loop when the task has run for too long. */
-export async function runInTurns<T>(steps: Steps<T>): Promise<T> {
+export async function runYielding<T>(task: SlicedTask<T>): Promise<T> {
   for (;;) {
-    const { done, value } = steps.next()
+    const { done, value } = task.next()
     if (done) return value
     await takeTurn()
   }
