@@ -1,5 +1,5 @@
 import type { Hex } from '../lib/hex.ts'
-import type { Pieces } from './pieces.ts'
+import type { BodyChunks } from './bodyChunks.ts'
 import { JsonRpcError, RPC_METHOD_NOT_FOUND } from './types.ts'
 
 /** Receives notifications: a connection that stays open. */
@@ -42,7 +42,7 @@ export interface RpcContext {
  * Sends the first part of a long answer before the rest exists. Resolves when the client has read most of it, or when
  * the call is over.
  */
-export type SendPart = (part: Pieces) => Promise<void>
+export type SendPart = (part: BodyChunks) => Promise<void>
 
 export interface CallContextOptions {
   /** Counted from now. */

@@ -8,7 +8,7 @@ import { createTokenCheck, type TokenAccess } from './bearerToken.ts'
 import { type CallEnv, readBody } from './bodies.ts'
 import { type CallContext, createCallContext, type RpcContext } from './callContext.ts'
 import { foreignOrigin } from './originCheck.ts'
-import { type Pieces, sizeOf } from './pieces.ts'
+import { type BodyChunks, sizeOf } from './bodyChunks.ts'
 import type { RpcDispatcher } from './server.ts'
 
 export interface HttpCallOptions {
@@ -66,7 +66,7 @@ export function createCallRoute(options: HttpCallOptions): Hono<CallEnv> {
   })
   return route
 
-  function answer(body: string | Uint8Array, call: RpcContext): Promise<Pieces | undefined> {
+  function answer(body: string | Uint8Array, call: RpcContext): Promise<BodyChunks | undefined> {
     if (typeof body === 'string') return dispatcher.handle(body, call)
     return dispatcher.handle(decoder.decode(body), call)
   }
@@ -104,15 +104,15 @@ function takeBody(context: Context<CallEnv>): string | Uint8Array {
   return body
 }
 
-function respond(outgoing: Outgoing, pieces: Pieces | undefined): Response {
-  if (pieces === undefined) return new Response(null, { status: 204 })
-  const [first, second] = pieces
+function respond(outgoing: Outgoing, chunks: BodyChunks | undefined): Response {
+  if (chunks === undefined) return new Response(null, { status: 204 })
+  const [first, second] = chunks
   if (!outgoing.headersSent) {
     if (typeof first === 'string' && second === undefined) return new Response(first, { headers: JSON_TYPE })
     // Chunk by chunk: joining an answer of 25 MB would hold it in memory twice.
-    outgoing.writeHead(200, { ...JSON_TYPE, 'content-length': String(sizeOf(pieces)) })
+    outgoing.writeHead(200, { ...JSON_TYPE, 'content-length': String(sizeOf(chunks)) })
   }
-  for (const piece of pieces) outgoing.write(piece)
+  for (const chunk of chunks) outgoing.write(chunk)
   outgoing.end()
   return RESPONSE_ALREADY_SENT
 }
@@ -123,9 +123,9 @@ const JSON_TYPE = { 'content-type': 'application/json' }
  * Sends parts of a long answer while the rest is generated, as fast as the client reads. The total length is unknown,
  * so the response is chunked.
  */
-async function sendPart(outgoing: Outgoing, part: Pieces, signal: AbortSignal): Promise<void> {
+async function sendPart(outgoing: Outgoing, part: BodyChunks, signal: AbortSignal): Promise<void> {
   if (!outgoing.headersSent) outgoing.writeHead(200, JSON_TYPE)
-  for (const piece of part) outgoing.write(piece)
+  for (const chunk of part) outgoing.write(chunk)
   if (outgoing.writableNeedDrain && !signal.aborted) await once(outgoing, 'drain', { signal }).catch(() => {})
 }
 

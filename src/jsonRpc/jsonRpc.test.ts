@@ -13,7 +13,7 @@ import { createCallContext } from './callContext.ts'
 import { createRpcClient, RpcTransportError } from './client.ts'
 import { redact } from './credentials.ts'
 import { createRpcApp, serveApp } from './httpServer.ts'
-import type { Pieces } from './pieces.ts'
+import type { BodyChunks } from './bodyChunks.ts'
 import { createRpcDispatcher, type RpcHandler } from './server.ts'
 import { textOf } from './testUtils/textOf.ts'
 import { invalidParams, JsonRpcError, type JsonValue } from './types.ts'
@@ -50,7 +50,7 @@ async function handle(body: unknown, maxBatchSize = 3): Promise<JsonValue> {
   return answer === undefined ? 'no answer' : parse(answer)
 }
 
-function parse(answer: Pieces | undefined) {
+function parse(answer: BodyChunks | undefined) {
   return JSON.parse(textOf(answer ?? []))
 }
 

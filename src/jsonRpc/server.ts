@@ -1,7 +1,7 @@
 import { type DeviumError, describeError, UsageError } from '../lib/errors.ts'
 import { takeTurn, type Work } from '../lib/turns.ts'
 import type { RpcContext, SendPart } from './callContext.ts'
-import { between, type Pieces, PieceWriter, StreamedJson, serialize, writeInPieces } from './pieces.ts'
+import { between, type BodyChunks, ChunkWriter, StreamedJson, serialize, writeInChunks } from './bodyChunks.ts'
 import { createStreamWriter } from './streamWriter.ts'
 import {
   JsonRpcError,
@@ -37,7 +37,7 @@ export type RpcHandler = (params: readonly JsonValue[], context: RpcContext) => 
 export interface CallContents {
   params: JsonValue | undefined
   /** As JSON text; undefined if the answer is an error or a StreamedJson. */
-  result: Pieces | undefined
+  result: BodyChunks | undefined
 }
 
 export interface RpcDispatcherOptions {
@@ -68,7 +68,7 @@ export interface RpcDispatcherOptions {
  * been sent.
  */
 export interface RpcDispatcher {
-  handle(body: string, context: RpcContext): Promise<Pieces | undefined>
+  handle(body: string, context: RpcContext): Promise<BodyChunks | undefined>
 }
 
 /** geth's limits for a batch: its calls, and the total length of its answers. */
@@ -91,7 +91,7 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
   const writeStream = createStreamWriter()
 
   /** `sendPart` is given only if the whole answer belongs to this call. */
-  const call = async (request: unknown, context: RpcContext, sendPart?: SendPart): Promise<Pieces | undefined> => {
+  const call = async (request: unknown, context: RpcContext, sendPart?: SendPart): Promise<BodyChunks | undefined> => {
     if (typeof request !== 'object' || request === null || Array.isArray(request)) {
       return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: expected an object'))
     }
@@ -102,8 +102,8 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
     }
     const startedAt = performance.now()
     let error: JsonRpcError | undefined
-    let result: Pieces | undefined
-    let streamed: Pieces | undefined
+    let result: BodyChunks | undefined
+    let streamed: BodyChunks | undefined
     let isBegun = false
     try {
       const handler = methods.get(method)
@@ -118,7 +118,7 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
         throw new JsonRpcError(RPC_SERVER_ERROR, message, { data: { needs: 'token' } })
       }
       const value = (await handler(positional(params), context)) ?? null
-      if (!(value instanceof StreamedJson)) result = await writeInPieces(value, context)
+      if (!(value instanceof StreamedJson)) result = await writeInChunks(value, context)
       else if (id !== undefined) {
         const begin: SendPart | undefined =
           sendPart &&
@@ -126,8 +126,8 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
             isBegun = true
             return sendPart(part)
           })
-        const { pieces } = value
-        streamed = await writeStream({ before: headOf(answerId), pieces, after: '}' }, context.signal, begin)
+        const { chunks } = value
+        streamed = await writeStream({ before: headOf(answerId), chunks, after: '}' }, context.signal, begin)
       }
     } catch (thrown) {
       error = context.isOver() ? timedOut() : toRpcError(thrown)
@@ -164,13 +164,13 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
     return content
   }
 
-  const answer = (content: Content, context: RpcContext): Promise<Pieces | undefined> => {
+  const answer = (content: Content, context: RpcContext): Promise<BodyChunks | undefined> => {
     if ('problem' in content) return Promise.resolve(content.problem)
     const { requests } = content
     return Array.isArray(requests) ? answerBatch(requests, context) : call(requests, context, context.sendPart)
   }
 
-  const answerBatch = async (requests: readonly unknown[], context: RpcContext): Promise<Pieces | undefined> => {
+  const answerBatch = async (requests: readonly unknown[], context: RpcContext): Promise<BodyChunks | undefined> => {
     if (requests.length === 0) {
       return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: empty batch'))
     }
@@ -179,7 +179,7 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
       return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message))
     }
     const { sendPart } = context
-    const answers = new PieceWriter()
+    const answers = new ChunkWriter()
     let separator = '['
     let answerLength = 0
     // One after the other, as in geth: a thousand expensive calls at once would leave no time for other work.
@@ -189,9 +189,9 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
       if (answer === undefined) continue
       answers.add(separator)
       separator = ','
-      for (const piece of answer) {
-        answerLength += piece.length
-        answers.add(piece)
+      for (const chunk of answer) {
+        answerLength += chunk.length
+        answers.add(chunk)
       }
       if (sendPart === undefined) continue
       const part = answers.takeMuch()
@@ -219,7 +219,7 @@ function headOf(id: JsonRpcId | RawJson): string {
 }
 
 /** The content of a body, or the error answer. */
-type Content = { requests: unknown } | { problem: Pieces }
+type Content = { requests: unknown } | { problem: BodyChunks }
 
 function readContent(body: string): Content {
   if (hasMoreParts(body, MAX_PARTS)) {
@@ -302,7 +302,7 @@ function memberOf(value: unknown, name: 'id'): unknown {
 }
 
 /** Returns no answer for a notification, even if it is rejected. */
-function refuse(request: unknown, error: JsonRpcError): Pieces | undefined {
+function refuse(request: unknown, error: JsonRpcError): BodyChunks | undefined {
   if (typeof request !== 'object' || request === null) return failure(null, error)
   const { id } = request as Record<string, JsonValue>
   return id === undefined ? undefined : failure(toAnswerId(id), error)
@@ -333,7 +333,7 @@ function isDeviumError(error: unknown): error is DeviumError {
   return error instanceof Error && 'code' in error && 'details' in error
 }
 
-export function failure(id: JsonRpcId | RawJson, error: JsonRpcError): Pieces {
+export function failure(id: JsonRpcId | RawJson, error: JsonRpcError): BodyChunks {
   const { rpcCode: code, message, data } = error
   return [serialize({ jsonrpc: '2.0', id, error: data === undefined ? { code, message } : { code, message, data } })]
 }

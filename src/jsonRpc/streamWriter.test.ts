@@ -9,12 +9,12 @@ function setUp() {
   const write = createStreamWriter()
   const begun: string[] = []
   const stream = (name: string, goOn: Promise<void>) => {
-    async function* pieces() {
+    async function* chunks() {
       begun.push(name)
       yield LONG
       await goOn
     }
-    return { before: '[', pieces: pieces(), after: ']' }
+    return { before: '[', chunks: chunks(), after: ']' }
   }
   return { write, begun, stream }
 }

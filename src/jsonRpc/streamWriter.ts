@@ -1,6 +1,6 @@
 import { createSemaphore } from '../lib/semaphore.ts'
 import type { SendPart } from './callContext.ts'
-import { type Pieces, PieceWriter } from './pieces.ts'
+import { type BodyChunks, ChunkWriter } from './bodyChunks.ts'
 import { JsonRpcError, RPC_RESPONSE_TOO_LARGE } from './types.ts'
 
 /** Each answer holds its source data, and up to a megabyte that the client has not read. */
@@ -11,14 +11,14 @@ const MAX_WHOLE_LENGTH = 25_000_000
 export interface Stream {
   before: string
   /** Starts when a slot is free. */
-  pieces: AsyncIterable<string>
+  chunks: AsyncIterable<string>
   after: string
 }
 
 /**
  * Writes long answers, a limited number at a time. Returns the whole answer, or the rest that `sendPart` did not get.
  */
-export type StreamWriter = (stream: Stream, signal: AbortSignal, sendPart: SendPart | undefined) => Promise<Pieces>
+export type StreamWriter = (stream: Stream, signal: AbortSignal, sendPart: SendPart | undefined) => Promise<BodyChunks>
 
 /** The writer rejects with the signal's reason, or with JsonRpcError if a collected answer is too long. */
 export function createStreamWriter(): StreamWriter {
@@ -32,13 +32,13 @@ export function createStreamWriter(): StreamWriter {
     })
 }
 
-async function write({ before, pieces, after }: Stream, sendPart: SendPart | undefined): Promise<Pieces> {
-  const writer = new PieceWriter()
+async function write({ before, chunks, after }: Stream, sendPart: SendPart | undefined): Promise<BodyChunks> {
+  const writer = new ChunkWriter()
   writer.add(before)
   let length = 0
-  for await (const piece of pieces) {
-    writer.add(piece)
-    length += piece.length
+  for await (const chunk of chunks) {
+    writer.add(chunk)
+    length += chunk.length
     if (sendPart !== undefined) {
       const part = writer.takeMuch()
       if (part !== undefined) await sendPart(part)

@@ -9,7 +9,7 @@ import { LARGE_BODY_BYTES } from './bodies.ts'
 import { type CallContext, createCallContext, type Subscriber } from './callContext.ts'
 import { createHostCheck } from './hostCheck.ts'
 import { foreignOrigin } from './originCheck.ts'
-import { type Pieces, sizeOf } from './pieces.ts'
+import { type BodyChunks, sizeOf } from './bodyChunks.ts'
 import type { RpcDispatcher } from './server.ts'
 import { JsonRpcError, RPC_SERVER_ERROR } from './types.ts'
 
@@ -278,8 +278,8 @@ class Connection {
       subscriber: this.subscriber(begun),
     })
     try {
-      const pieces = await this.handle(message, call)
-      if (pieces !== undefined) this.write(pieces)
+      const chunks = await this.handle(message, call)
+      if (chunks !== undefined) this.write(chunks)
       for (const id of begun) this.flush(id)
     } catch {
       // The client has disconnected while its answer was written.
@@ -289,7 +289,7 @@ class Connection {
     }
   }
 
-  private handle(message: Uint8Array, call: CallContext): Promise<Pieces | undefined> {
+  private handle(message: Uint8Array, call: CallContext): Promise<BodyChunks | undefined> {
     const answer = () =>
       this.options.dispatcher.handle(Buffer.from(message.buffer, message.byteOffset, message.length).toString(), call)
     if (message.length <= LARGE_BODY_BYTES) return answer()
@@ -337,10 +337,10 @@ class Connection {
     this.write([head, content, '}}'])
   }
 
-  private write(pieces: Pieces): void {
-    const length = sizeOf(pieces)
+  private write(chunks: BodyChunks): void {
+    const length = sizeOf(chunks)
     if (!this.mayWrite(length)) return
-    const frames = length > JOINED_BYTES ? pieces : [Buffer.concat(pieces.map(toBytes))]
+    const frames = length > JOINED_BYTES ? chunks : [Buffer.concat(chunks.map(toBytes))]
     for (const [index, frame] of frames.entries()) {
       this.webSocket.send(frame, { binary: false, fin: index === frames.length - 1 })
     }
@@ -362,7 +362,7 @@ class Connection {
   }
 }
 
-const toBytes = (piece: string | Uint8Array): Uint8Array => (typeof piece === 'string' ? Buffer.from(piece) : piece)
+const toBytes = (chunk: string | Uint8Array): Uint8Array => (typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
 
 /** With the default `binaryType`, a message is one buffer. */
 function bytesOf(data: RawData): Uint8Array {

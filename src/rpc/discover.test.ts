@@ -14,8 +14,8 @@ function tableWith(enableAdmin: boolean) {
 
 async function discover(enableAdmin: boolean) {
   const body = '{"jsonrpc":"2.0","id":1,"method":"rpc_discover","params":[]}'
-  const pieces = await tableWith(enableAdmin).dispatcher.handle(body, createCallContext({ timeoutMs: 600_000 }))
-  return JSON.parse(pieces?.join('') ?? '').result
+  const chunks = await tableWith(enableAdmin).dispatcher.handle(body, createCallContext({ timeoutMs: 600_000 }))
+  return JSON.parse(chunks?.join('') ?? '').result
 }
 
 it('rpc_discover tells of every method that is served, itself included', async () => {

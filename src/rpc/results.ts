@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { WrittenJson } from '../jsonRpc/pieces.ts'
+import type { WrittenJson } from '../jsonRpc/bodyChunks.ts'
 import type { JsonSchema } from './params.ts'
 
 /** What a method returns: for people, and for programs. `schema` says what clients read. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { WrittenJson } from '../jsonRpc/pieces.ts'
+import type { WrittenJson } from '../jsonRpc/bodyChunks.ts'
 import { JsonRpcError, RPC_SERVER_ERROR } from '../jsonRpc/types.ts'
 import { DecodeError } from '../lib/errors.ts'
 import type { OutputAtBlock, RollupNodeApi } from '../rollup/node/api.ts'

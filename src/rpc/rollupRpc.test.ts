@@ -37,11 +37,11 @@ beforeEach(() => {
       },
       { version: 'v1.2.3', enableAdmin: options.enableAdmin ?? true },
     )
-    const pieces = await dispatcher.handle(
+    const chunks = await dispatcher.handle(
       JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
       createCallContext({ timeoutMs: WAIT_LIMIT_MS }),
     )
-    const { id: _, jsonrpc: __, ...answer } = JSON.parse(pieces?.join('') ?? '{}')
+    const { id: _, jsonrpc: __, ...answer } = JSON.parse(chunks?.join('') ?? '{}')
     return answer
   }
 })

@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
-import { sizeOf } from '../jsonRpc/pieces.ts'
+import { sizeOf } from '../jsonRpc/bodyChunks.ts'
 import type { CallContents } from '../jsonRpc/server.ts'
 import { jsonSize } from './jsonSize.ts'
 

@@ -11,7 +11,7 @@ it('writes again when a member is another one, has come or has gone', () => {
     times++
     return status
   })
-  const text = (status: Status) => write(status).pieces.join('')
+  const text = (status: Status) => write(status).chunks.join('')
   const head = { number: 1 }
   const status: Status = { head }
   expect([text(status), text({ head }), times]).toEqual(['{"head":{"number":1}}', '{"head":{"number":1}}', 1])

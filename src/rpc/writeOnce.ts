@@ -1,4 +1,4 @@
-import { serialize, WrittenJson } from '../jsonRpc/pieces.ts'
+import { serialize, WrittenJson } from '../jsonRpc/bodyChunks.ts'
 import type { Written } from './results.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { serialize } from '../../jsonRpc/pieces.ts'
+import { serialize } from '../../jsonRpc/bodyChunks.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { takeTurn } from '../../lib/turns.ts'

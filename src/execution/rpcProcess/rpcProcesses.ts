@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { createServer, type Server, Socket } from 'node:net'
 import type { SendPart } from '../../jsonRpc/callContext.ts'
 import { listen } from '../../jsonRpc/httpServer.ts'
-import { bytesOf, type Pieces } from '../../jsonRpc/pieces.ts'
+import { bytesOf, type BodyChunks } from '../../jsonRpc/bodyChunks.ts'
 import type { RpcDispatcher } from '../../jsonRpc/server.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
@@ -250,7 +250,7 @@ export class RpcProcesses {
     const question: Question = { gone: new AbortController(), more: () => {} }
     const { signal } = question.gone
     process.questions.set(id, question)
-    const send = (part: Pieces, isEnd: boolean) =>
+    const send = (part: BodyChunks, isEnd: boolean) =>
       this.send(process, { kind: 'answer', id, text: decoder.decode(bytesOf(part)), isEnd })
     const sendPart: SendPart = async (part) => {
       const { promise, resolve } = Promise.withResolvers<void>()

@@ -1,5 +1,5 @@
-import type { Pieces } from '../pieces.ts'
+import type { BodyChunks } from '../bodyChunks.ts'
 
-export function textOf(pieces: Pieces): string {
-  return pieces.map((piece) => (typeof piece === 'string' ? piece : Buffer.from(piece).toString())).join('')
+export function textOf(chunks: BodyChunks): string {
+  return chunks.map((chunk) => (typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString())).join('')
 }

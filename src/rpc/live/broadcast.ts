@@ -1,4 +1,4 @@
-import { serialize } from '../../jsonRpc/pieces.ts'
+import { serialize } from '../../jsonRpc/bodyChunks.ts'
 
 export type Notify = (content: string) => void
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { StreamedJson } from '../../../jsonRpc/pieces.ts'
+import { StreamedJson } from '../../../jsonRpc/bodyChunks.ts'
 import { checksumAddress } from '../../../lib/checksumAddress.ts'
 import { signTransaction, testAddress, testKey } from '../../testUtils/signTransaction.ts'
 import { createTxPoolMethods } from './txPoolMethods.ts'
@@ -23,7 +23,7 @@ async function ask(name: string, params: string[], signal = new AbortController(
   const answer = await methods[name]?.(params, { signal, isOver: () => signal.aborted })
   if (!(answer instanceof StreamedJson)) throw new Error(`${name}: not streamed`)
   let text = ''
-  for await (const piece of answer.pieces) text += piece
+  for await (const chunk of answer.chunks) text += chunk
   return text
 }
 

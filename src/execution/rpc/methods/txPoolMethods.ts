@@ -1,4 +1,4 @@
-import { StreamedJson, serialize } from '../../../jsonRpc/pieces.ts'
+import { StreamedJson, serialize } from '../../../jsonRpc/bodyChunks.ts'
 import { checksumAddress } from '../../../lib/checksumAddress.ts'
 import { type Hex, toQuantity } from '../../../lib/hex.ts'
 import { takeTurn } from '../../../lib/turns.ts'

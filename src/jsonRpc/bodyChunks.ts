@@ -5,13 +5,13 @@ import { takeTurn } from '../lib/turns.ts'
  * The parts of one text, which may have tens of megabytes. Processing it as one string would hold the event loop. Bytes
  * are UTF-8.
  */
-export type Pieces = readonly (string | Uint8Array)[]
+export type BodyChunks = readonly (string | Uint8Array)[]
 
 /** A method's result that is already JSON text. */
 export class WrittenJson {
-  readonly pieces: Pieces
-  constructor(pieces: Pieces) {
-    this.pieces = pieces
+  readonly chunks: BodyChunks
+  constructor(chunks: BodyChunks) {
+    this.chunks = chunks
   }
 }
 
@@ -20,9 +20,9 @@ export class WrittenJson {
  * memory as a whole.
  */
 export class StreamedJson {
-  readonly pieces: AsyncIterable<string>
-  constructor(pieces: AsyncIterable<string>) {
-    this.pieces = pieces
+  readonly chunks: AsyncIterable<string>
+  constructor(chunks: AsyncIterable<string>) {
+    this.chunks = chunks
   }
 }
 
@@ -30,42 +30,42 @@ export class StreamedJson {
  * Length of a list's text that is serialized at once; takes a millisecond or two. V8 copies shorter strings while they
  * are young.
  */
-const PIECE_LENGTH = 262_144
+const CHUNK_LENGTH = 262_144
 const SHORT_LENGTH = 65_536
 
 /** Joins short texts. Keeps a long answer as bytes, the form in which it is sent, outside V8's heap. */
-export class PieceWriter {
-  private pieces: Uint8Array[] = []
+export class ChunkWriter {
+  private chunks: Uint8Array[] = []
   private texts: string[] = []
   /** Characters of the texts, and bytes of the chunks. */
   private length = 0
-  private pieceBytes = 0
+  private chunkBytes = 0
 
-  add(piece: string | Uint8Array): void {
-    if (typeof piece !== 'string') {
+  add(chunk: string | Uint8Array): void {
+    if (typeof chunk !== 'string') {
       this.flush()
-      this.push(piece)
+      this.push(chunk)
       return
     }
-    this.texts.push(piece)
-    this.length += piece.length
-    if (this.length >= PIECE_LENGTH) this.flush()
+    this.texts.push(chunk)
+    this.length += chunk.length
+    if (this.length >= CHUNK_LENGTH) this.flush()
   }
 
   /** Removes and returns the chunks so far if they are long enough to be sent; undefined otherwise. */
-  takeMuch(): Pieces | undefined {
-    if (this.pieceBytes < PIECE_LENGTH) return undefined
-    const taken = this.pieces
-    this.pieces = []
-    this.pieceBytes = 0
+  takeMuch(): BodyChunks | undefined {
+    if (this.chunkBytes < CHUNK_LENGTH) return undefined
+    const taken = this.chunks
+    this.chunks = []
+    this.chunkBytes = 0
     return taken
   }
 
   /** Returns a short answer as a single string. */
-  end(): Pieces {
-    if (this.pieces.length === 0) return [this.texts.join('')]
+  end(): BodyChunks {
+    if (this.chunks.length === 0) return [this.texts.join('')]
     this.flush()
-    return this.pieces
+    return this.chunks
   }
 
   private flush(): void {
@@ -74,27 +74,27 @@ export class PieceWriter {
     this.length = 0
   }
 
-  private push(piece: Uint8Array): void {
-    this.pieces.push(piece)
-    this.pieceBytes += piece.length
+  private push(chunk: Uint8Array): void {
+    this.chunks.push(chunk)
+    this.chunkBytes += chunk.length
   }
 }
 
 /** Keeps a short text as one string, so that it is sent with the response head in one write. */
-export function between(before: string, pieces: Pieces, after: string): Pieces {
-  const [first, second] = pieces
+export function between(before: string, chunks: BodyChunks, after: string): BodyChunks {
+  const [first, second] = chunks
   const isShort = typeof first === 'string' && second === undefined && first.length <= SHORT_LENGTH
-  return isShort ? [before + first + after] : [before, ...pieces, after]
+  return isShort ? [before + first + after] : [before, ...chunks, after]
 }
 
 /**
  * Serializes to JSON and yields to the event loop between the parts of a list. Throws the signal's reason when the call
  * aborts.
  */
-export async function writeInPieces(value: unknown, call: { signal: AbortSignal }): Promise<Pieces> {
-  if (value instanceof WrittenJson) return value.pieces
+export async function writeInChunks(value: unknown, call: { signal: AbortSignal }): Promise<BodyChunks> {
+  if (value instanceof WrittenJson) return value.chunks
   if (!Array.isArray(value) || value.length === 0) return [serialize(value)]
-  const writer = new PieceWriter()
+  const writer = new ChunkWriter()
   let separator = '['
   let length = 0
   for (const member of value) {
@@ -103,7 +103,7 @@ export async function writeInPieces(value: unknown, call: { signal: AbortSignal 
     writer.add(text)
     separator = ','
     length += text.length
-    if (length < PIECE_LENGTH) continue
+    if (length < CHUNK_LENGTH) continue
     length = 0
     await takeTurn('answer')
     call.signal.throwIfAborted()
@@ -123,11 +123,11 @@ export function serialize(value: unknown): string {
 }
 
 /** Joins the parts as UTF-8. */
-export function bytesOf(pieces: Pieces): Uint8Array {
-  return concatBytes(...pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)))
+export function bytesOf(chunks: BodyChunks): Uint8Array {
+  return concatBytes(...chunks.map((chunk) => (typeof chunk === 'string' ? Buffer.from(chunk) : chunk)))
 }
 
 /** Length in UTF-8. */
-export function sizeOf(pieces: Pieces): number {
-  return pieces.reduce((sum, piece) => sum + (typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length), 0)
+export function sizeOf(chunks: BodyChunks): number {
+  return chunks.reduce((sum, chunk) => sum + (typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.length), 0)
 }
