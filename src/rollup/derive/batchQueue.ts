@@ -22,7 +22,7 @@ export interface BatchStageModules {
   l2: L2Lookup
   window: L1Window
   logger: Logger
-  tell?: DerivationListener
+  emit?: DerivationListener
 }
 
 /**
@@ -113,7 +113,7 @@ export class BatchQueue implements BatchStageLike {
     this.queued = remaining
     const empty = nextEmptyBatch(this.modules.window, parent, { config: this.config, outOfData })
     if (empty !== undefined) {
-      this.modules.tell?.({ kind: 'empty-batch', l1Block: this.origin.number, timestamp: empty.timestamp })
+      this.modules.emit?.({ kind: 'empty-batch', l1Block: this.origin.number, timestamp: empty.timestamp })
     }
     return empty
   }
@@ -130,6 +130,6 @@ export class BatchQueue implements BatchStageLike {
     this.modules.logger[level]('Dropping batch', { type: batch.type, l1Block: inclusion.number, reason })
     if (reason === PAST_REASON) return
     const dropped = { l1Block: inclusion.number, type: batch.type, reason, losesChannel: false }
-    this.modules.tell?.({ kind: 'batch-dropped', ...dropped })
+    this.modules.emit?.({ kind: 'batch-dropped', ...dropped })
   }
 }

@@ -55,7 +55,7 @@ export class BatchStage implements BatchStageLike {
     if (candidate === 'empty') {
       const batch = nextEmptyBatch(window, parent, { config: this.config, outOfData: true })
       if (batch === undefined) return 'empty'
-      this.modules.tell?.({ kind: 'empty-batch', l1Block: this.origin.number, timestamp: batch.timestamp })
+      this.modules.emit?.({ kind: 'empty-batch', l1Block: this.origin.number, timestamp: batch.timestamp })
       return { batch, isLastInSpan: true }
     }
     const verdict = checkSingularBatch(this.context(parent), candidate)
@@ -88,7 +88,7 @@ export class BatchStage implements BatchStageLike {
     if (verdict.kind === 'drop') this.drop('span', verdict.reason)
     if (verdict.kind === 'undecided') {
       this.modules.logger.warn('Dropping span batch', { reason: verdict.reason })
-      this.tellDropped('span', verdict.reason, false)
+      this.emitDropped('span', verdict.reason, false)
     }
     if (verdict.kind !== 'accept') return 'again'
     if (!this.span.set(span, { l1Blocks: this.modules.window.blocks, safeHead: parent })) {
@@ -100,12 +100,12 @@ export class BatchStage implements BatchStageLike {
 
   private drop(type: BatchType, reason: string): void {
     this.modules.logger.warn('Dropping batch and its channel', { type, l1Block: this.origin.number, reason })
-    this.tellDropped(type, reason, true)
+    this.emitDropped(type, reason, true)
     this.flushChannel()
   }
 
-  private tellDropped(type: BatchType, reason: string, losesChannel: boolean): void {
-    this.modules.tell?.({ kind: 'batch-dropped', l1Block: this.origin.number, type, reason, losesChannel })
+  private emitDropped(type: BatchType, reason: string, losesChannel: boolean): void {
+    this.modules.emit?.({ kind: 'batch-dropped', l1Block: this.origin.number, type, reason, losesChannel })
   }
 
   private context(parent: L2BlockRef): BatchContext {

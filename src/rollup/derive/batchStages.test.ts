@@ -73,8 +73,8 @@ function rig(rules: 'queue' | 'stage', { start = 0, l2 = noLookups, seqWindowSiz
   const prev = new ScriptedStage<Batch | 'again'>().at(start)
   const [lines, told]: [string[], DerivationEvent[]] = [[], []]
   const logger = createLogger({ level: 'info', format: 'logfmt', color: false, write: (line) => lines.push(line) })
-  const tell = (event: DerivationEvent) => told.push(event)
-  const modules = { prev, l2, window: new L1Window(prev.origin), logger, tell }
+  const emit = (event: DerivationEvent) => told.push(event)
+  const modules = { prev, l2, window: new L1Window(prev.origin), logger, emit }
   const base = testConfig(rules === 'queue' ? 'granite' : 'holocene', { seqWindowSize })
   const config = { ...base, forks: { ...base.forks, ...forks } }
   const stage = rules === 'queue' ? new BatchQueue(modules, config) : new BatchStage(modules, config)

@@ -2,7 +2,7 @@ import type { Logger } from '../../lib/logger.ts'
 import { channelTimeout, maxRlpBytesPerChannel } from '../protocol/index.ts'
 import type { L1BlockRef, RollupConfig } from '../protocol/types.ts'
 import type { ChannelStage, FrameConsumerModules, FrameStage } from './channelBank.ts'
-import { type DerivationListener, unheard } from './events.ts'
+import { type DerivationListener, ignoreEvents } from './events.ts'
 import { OpenChannel } from './openChannel.ts'
 import type { Pull } from './types.ts'
 
@@ -13,14 +13,14 @@ import type { Pull } from './types.ts'
 export class ChannelAssembler implements ChannelStage {
   private readonly prev: FrameStage
   private readonly logger: Logger
-  private readonly tell: DerivationListener
+  private readonly emit: DerivationListener
   private readonly config: RollupConfig
   private staged: OpenChannel | undefined
 
-  constructor({ prev, logger, tell = unheard }: FrameConsumerModules, config: RollupConfig) {
+  constructor({ prev, logger, emit = ignoreEvents }: FrameConsumerModules, config: RollupConfig) {
     this.prev = prev
     this.logger = logger
-    this.tell = tell
+    this.emit = emit
     this.config = config
   }
 
@@ -36,25 +36,25 @@ export class ChannelAssembler implements ChannelStage {
     if (frame.number === 0) {
       if (this.staged !== undefined) this.drop('another channel begins')
       this.staged = new OpenChannel(frame.channelId, number, { inOrder: true })
-      this.tell({ kind: 'channel-first', channel: frame.channelId })
+      this.emit({ kind: 'channel-first', channel: frame.channelId })
     }
     const channel = this.staged
     const refusal = channel?.id === frame.channelId ? channel.add(frame) : 'no such channel is open'
     if (channel === undefined || refusal !== undefined) {
       this.logger.info('Ignoring frame', { channel: frame.channelId, frame: frame.number, reason: refusal })
       const ignored = { channel: frame.channelId, frame: frame.number, reason: refusal ?? 'no such channel is open' }
-      this.tell({ kind: 'frame-ignored', l1Block: number, ...ignored })
+      this.emit({ kind: 'frame-ignored', l1Block: number, ...ignored })
       return 'again'
     }
     const snapshot = channel.snapshot(channelTimeout(this.config, timestamp))
-    this.tell({ kind: 'frame-added', l1Block: number, channel: snapshot, frame: frame.number })
+    this.emit({ kind: 'frame-added', l1Block: number, channel: snapshot, frame: frame.number })
     if (channel.size > maxRlpBytesPerChannel(this.config, timestamp)) {
       this.drop('too large')
       return 'again'
     }
     if (!channel.isReady) return 'again'
     this.staged = undefined
-    this.tell({ kind: 'channel-gone', l1Block: number, channel: channel.id, how: 'read' })
+    this.emit({ kind: 'channel-gone', l1Block: number, channel: channel.id, how: 'read' })
     return channel.data()
   }
 
@@ -69,6 +69,6 @@ export class ChannelAssembler implements ChannelStage {
 
   private forget({ id }: OpenChannel, how: 'timed-out' | 'dropped', reason: string): void {
     this.staged = undefined
-    this.tell({ kind: 'channel-gone', l1Block: this.origin.number, channel: id, how, reason })
+    this.emit({ kind: 'channel-gone', l1Block: this.origin.number, channel: id, how, reason })
   }
 }

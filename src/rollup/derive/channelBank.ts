@@ -2,7 +2,7 @@ import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { channelTimeout, type Frame, isForkActive, maxChannelBankSize } from '../protocol/index.ts'
 import type { L1BlockRef, RollupConfig } from '../protocol/types.ts'
-import { type DerivationListener, unheard } from './events.ts'
+import { type DerivationListener, ignoreEvents } from './events.ts'
 import { OpenChannel } from './openChannel.ts'
 import type { Pull } from './types.ts'
 
@@ -14,7 +14,7 @@ export interface FrameStage {
 export interface FrameConsumerModules {
   prev: FrameStage
   logger: Logger
-  tell?: DerivationListener
+  emit?: DerivationListener
 }
 
 /** A stage whose items are the data of complete channels. */
@@ -29,7 +29,7 @@ export interface ChannelStage {
 export class ChannelBank implements ChannelStage {
   private readonly prev: FrameStage
   private readonly logger: Logger
-  private readonly tell: DerivationListener
+  private readonly emit: DerivationListener
   private readonly config: RollupConfig
   /** In the order of their first frame. */
   private readonly channels = new Map<Hex, OpenChannel>()
@@ -38,10 +38,10 @@ export class ChannelBank implements ChannelStage {
   /** Number of complete channels. */
   private ready = 0
 
-  constructor({ prev, logger, tell = unheard }: FrameConsumerModules, config: RollupConfig) {
+  constructor({ prev, logger, emit = ignoreEvents }: FrameConsumerModules, config: RollupConfig) {
     this.prev = prev
     this.logger = logger
-    this.tell = tell
+    this.emit = emit
     this.config = config
   }
 
@@ -84,20 +84,20 @@ export class ChannelBank implements ChannelStage {
     if (channel === undefined) {
       channel = new OpenChannel(frame.channelId, this.origin.number, { inOrder: false })
       this.channels.set(channel.id, channel)
-      if (this.channels.size === 1) this.tell({ kind: 'channel-first', channel: channel.id })
+      if (this.channels.size === 1) this.emit({ kind: 'channel-first', channel: channel.id })
     }
     const { size, isReady } = channel
     const refusal = this.isTimedOut(channel) ? 'channel timed out' : channel.add(frame)
     if (refusal !== undefined) {
       this.logger.info('Ignoring frame', { channel: channel.id, frame: frame.number, reason: refusal })
       const ignored = { channel: channel.id, frame: frame.number, reason: refusal }
-      this.tell({ kind: 'frame-ignored', l1Block: this.origin.number, ...ignored })
+      this.emit({ kind: 'frame-ignored', l1Block: this.origin.number, ...ignored })
       return
     }
     this.size += channel.size - size
     if (channel.isReady && !isReady) this.ready++
     const snapshot = channel.snapshot(channelTimeout(this.config, this.origin.timestamp))
-    this.tell({ kind: 'frame-added', l1Block: this.origin.number, channel: snapshot, frame: frame.number })
+    this.emit({ kind: 'frame-added', l1Block: this.origin.number, channel: snapshot, frame: frame.number })
     this.prune()
   }
 
@@ -116,9 +116,9 @@ export class ChannelBank implements ChannelStage {
     this.size -= size
     if (isReady) this.ready--
     const why = reason === undefined ? {} : { reason }
-    this.tell({ kind: 'channel-gone', l1Block: this.origin.number, channel: id, how, ...why })
+    this.emit({ kind: 'channel-gone', l1Block: this.origin.number, channel: id, how, ...why })
     const [first] = this.channels.keys()
-    if (first !== undefined && first !== before) this.tell({ kind: 'channel-first', channel: first })
+    if (first !== undefined && first !== before) this.emit({ kind: 'channel-first', channel: first })
   }
 
   private isTimedOut(channel: OpenChannel): boolean {

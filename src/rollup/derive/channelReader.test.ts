@@ -54,8 +54,8 @@ let dropped: DerivationEvent[] = []
 async function read(fork: Fork, ...channels: Uint8Array[]): Promise<string> {
   const prev = new ScriptedStage<Uint8Array>().push(...channels)
   dropped = []
-  const tell = (event: DerivationEvent) => event.kind === 'batch-dropped' && dropped.push(event)
-  const batches = await drain(new ChannelReader({ prev, logger: silentLogger, tell }, testConfig(fork)))
+  const emit = (event: DerivationEvent) => event.kind === 'batch-dropped' && dropped.push(event)
+  const batches = await drain(new ChannelReader({ prev, logger: silentLogger, emit }, testConfig(fork)))
   return batches
     .map((batch) => {
       const timestamp = batch.type === 'span' ? batch.timestampAt(0) : batch.timestamp

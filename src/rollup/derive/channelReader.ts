@@ -11,13 +11,13 @@ import {
 } from '../protocol/index.ts'
 import type { L1BlockRef, RollupConfig } from '../protocol/types.ts'
 import type { ChannelStage } from './channelBank.ts'
-import { type DerivationListener, unheard } from './events.ts'
+import { type DerivationListener, ignoreEvents } from './events.ts'
 import type { Pull } from './types.ts'
 
 interface ChannelReaderModules {
   prev: ChannelStage
   logger: Logger
-  tell?: DerivationListener
+  emit?: DerivationListener
 }
 
 /**
@@ -27,14 +27,14 @@ interface ChannelReaderModules {
 export class ChannelReader {
   private readonly prev: ChannelStage
   private readonly logger: Logger
-  private readonly tell: DerivationListener
+  private readonly emit: DerivationListener
   private readonly config: RollupConfig
   private reading: Iterator<Uint8Array> | undefined
 
-  constructor({ prev, logger, tell = unheard }: ChannelReaderModules, config: RollupConfig) {
+  constructor({ prev, logger, emit = ignoreEvents }: ChannelReaderModules, config: RollupConfig) {
     this.prev = prev
     this.logger = logger
-    this.tell = tell
+    this.emit = emit
     this.config = config
   }
 
@@ -48,7 +48,7 @@ export class ChannelReader {
       const data = await this.prev.next()
       if (data === 'again' || data === 'empty') return data
       channel = data
-      this.tell({ kind: 'channel-read', l1Block: this.origin.number, bytes: data.length })
+      this.emit({ kind: 'channel-read', l1Block: this.origin.number, bytes: data.length })
     }
     try {
       if (channel !== undefined) this.reading = await this.open(channel)
@@ -58,7 +58,7 @@ export class ChannelReader {
       if (!(error instanceof DecodeError)) throw error
       const l1Block = this.origin.number
       this.logger.warn('Dropping the rest of a channel that does not decode', { l1Block, err: describeError(error) })
-      this.tell({ kind: 'channel-left', l1Block, reason: describeError(error) })
+      this.emit({ kind: 'channel-left', l1Block, reason: describeError(error) })
     }
     this.reading = undefined
     return 'again'
@@ -81,27 +81,27 @@ export class ChannelReader {
     const read = await runYielding(readBatch(bytes))
     const l1Block = this.origin.number
     if (read.type === 'singular') {
-      this.tell({ kind: 'batch-read', l1Block, type: 'singular' })
+      this.emit({ kind: 'batch-read', l1Block, type: 'singular' })
       return read
     }
     if (!isForkActive(this.config, 'delta', this.origin.timestamp)) {
       this.logger.warn('Dropping span batch before Delta', { l1Block })
-      this.tellDropped('span batch before Delta')
+      this.emitDropped('span batch before Delta')
       return undefined
     }
     try {
       const batch = await runYielding(buildSpanBatch(read, this.config))
-      this.tell({ kind: 'batch-read', l1Block, type: 'span' })
+      this.emit({ kind: 'batch-read', l1Block, type: 'span' })
       return batch
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
       this.logger.warn('Dropping malformed span batch', { l1Block, err: describeError(error) })
-      this.tellDropped(describeError(error))
+      this.emitDropped(describeError(error))
       return undefined
     }
   }
 
-  private tellDropped(reason: string): void {
-    this.tell({ kind: 'batch-dropped', l1Block: this.origin.number, type: 'span', reason, losesChannel: false })
+  private emitDropped(reason: string): void {
+    this.emit({ kind: 'batch-dropped', l1Block: this.origin.number, type: 'span', reason, losesChannel: false })
   }
 }

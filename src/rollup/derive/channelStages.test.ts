@@ -36,7 +36,7 @@ async function told(
 ) {
   const prev = new ScriptedStage<Frame>().push(...given)
   const events: DerivationEvent[] = []
-  await drain(make({ prev, logger: silentLogger, tell: (event) => events.push(event) }))
+  await drain(make({ prev, logger: silentLogger, emit: (event) => events.push(event) }))
   return events.flatMap((event) => {
     if (event.kind === 'frame-ignored')
       return [`ignored ${nameOf({ ...frame('A0'), channelId: event.channel, number: event.frame })} ${event.reason}`]
@@ -94,7 +94,7 @@ describe('channel bank', () => {
   })
 })
 
-describe('what the channel stages tell', () => {
+describe('the events of the channel stages', () => {
   it('of a bank: which channel is waited for, and what became of each', async () => {
     const bank = (modules: FrameConsumerModules) => new ChannelBank(modules, testConfig('canyon'))
     expect(await told(bank, frames('A0 B0 B0 A1! C0! B1!'))).toEqual([
@@ -115,7 +115,7 @@ describe('what the channel stages tell', () => {
     ])
     const prev = new ScriptedStage<Frame>().push(frame('A0'))
     const events: DerivationEvent[] = []
-    const stage = assembler({ prev, logger: silentLogger, tell: (event) => events.push(event) })
+    const stage = assembler({ prev, logger: silentLogger, emit: (event) => events.push(event) })
     await drain(stage)
     stage.flushChannel()
     stage.flushChannel()

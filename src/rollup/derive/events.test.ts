@@ -13,7 +13,7 @@ async function withNineBlocks(fork: 'granite' | 'holocene', overrides: Parameter
 
 const kindsOf = (chain: MiniChain) => chain.events.map(({ kind }) => kind)
 
-describe.each(['granite', 'holocene'] as const)('what the stages tell (%s)', (fork) => {
+describe.each(['granite', 'holocene'] as const)('the events of the stages (%s)', (fork) => {
   it('follows a channel from its first frame to its batches', async () => {
     const chain = await withNineBlocks(fork)
     const [first, second] = channelFrames([chain.span(1, 9)], 2, 'brotli-10') as [Frame, Frame]

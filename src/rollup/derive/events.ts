@@ -41,4 +41,4 @@ export interface ChannelSnapshot {
 
 export type DerivationListener = (event: DerivationEvent) => void
 
-export const unheard: DerivationListener = () => {}
+export const ignoreEvents: DerivationListener = () => {}

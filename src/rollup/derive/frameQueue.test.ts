@@ -56,7 +56,7 @@ describe('frame queue', () => {
   it('tells which frames of a transaction no channel can use', async () => {
     const prev = new ScriptedStage<Uint8Array>()
     const told: DerivationEvent[] = []
-    const modules = { prev, logger: silentLogger, tell: (event: DerivationEvent) => told.push(event) }
+    const modules = { prev, logger: silentLogger, emit: (event: DerivationEvent) => told.push(event) }
     prev.push(encodeFrames(frames('A0! A1 B1 B0!')), encodeFrames(frames('A0!')))
     await drain(new FrameQueue(modules, testConfig('holocene')))
     const reason = expect.stringContaining('out of order')

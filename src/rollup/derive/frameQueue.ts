@@ -2,7 +2,7 @@ import { DecodeError, describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { decodeFrames, type Frame, isForkActive } from '../protocol/index.ts'
 import type { L1BlockRef, RollupConfig } from '../protocol/types.ts'
-import { type DerivationListener, unheard } from './events.ts'
+import { type DerivationListener, ignoreEvents } from './events.ts'
 import type { Pull } from './types.ts'
 
 /** Source of raw batcher data and their L1 block. */
@@ -19,17 +19,17 @@ export interface DataStage {
 export class FrameQueue {
   private readonly prev: DataStage
   private readonly logger: Logger
-  private readonly tell: DerivationListener
+  private readonly emit: DerivationListener
   private readonly config: RollupConfig
   private ready: Frame[] = []
 
   constructor(
-    { prev, logger, tell = unheard }: { prev: DataStage; logger: Logger; tell?: DerivationListener },
+    { prev, logger, emit = ignoreEvents }: { prev: DataStage; logger: Logger; emit?: DerivationListener },
     config: RollupConfig,
   ) {
     this.prev = prev
     this.logger = logger
-    this.tell = tell
+    this.emit = emit
     this.config = config
   }
 
@@ -62,7 +62,7 @@ export class FrameQueue {
         err: describeError(error),
       })
       const reason = describeError(error)
-      this.tell({ kind: 'data-ignored', l1Block: this.origin.number, what: 'frames', reason })
+      this.emit({ kind: 'data-ignored', l1Block: this.origin.number, what: 'frames', reason })
       return []
     }
   }
@@ -72,7 +72,7 @@ export class FrameQueue {
     for (const frame of frames) {
       if (kept.has(frame)) continue
       const reason = 'out of order among the frames of its transaction'
-      this.tell({ kind: 'frame-ignored', l1Block, channel: frame.channelId, frame: frame.number, reason })
+      this.emit({ kind: 'frame-ignored', l1Block, channel: frame.channelId, frame: frame.number, reason })
     }
   }
 }

@@ -62,8 +62,8 @@ function retrieval(fork: Fork, transactions: L1Transaction[] | Error, blobs?: Bl
     },
   }
   const told: DerivationEvent[] = []
-  const tell = (event: DerivationEvent) => void told.push(event)
-  const stage = new L1Retrieval({ prev, l1, blobs, logger: silentLogger, tell }, config)
+  const emit = (event: DerivationEvent) => void told.push(event)
+  const stage = new L1Retrieval({ prev, l1, blobs, logger: silentLogger, emit }, config)
   return { stage, prev, told, fetched: () => fetched }
 }
 

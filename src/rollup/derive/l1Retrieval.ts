@@ -14,7 +14,7 @@ export interface L1RetrievalModules {
   l1: Pick<L1Source, 'transactions'>
   blobs: BlobSource | undefined
   logger: Logger
-  tell?: DerivationListener
+  emit?: DerivationListener
 }
 
 /** Second stage: the data of batcher transactions and blobs, one item in each call. */
@@ -86,7 +86,7 @@ export class L1Retrieval {
         if (!(error instanceof DecodeError)) throw error
         logger.warn('Ignoring malformed blob', { l1Block: origin.number, err: describeError(error) })
         const reason = describeError(error)
-        this.modules.tell?.({ kind: 'data-ignored', l1Block: origin.number, what: 'blob', reason })
+        this.modules.emit?.({ kind: 'data-ignored', l1Block: origin.number, what: 'blob', reason })
       }
     }
     return pieces

@@ -11,7 +11,7 @@ import { ChannelAssembler } from './channelAssembler.ts'
 import { ChannelBank } from './channelBank.ts'
 import { ChannelReader } from './channelReader.ts'
 import { DerivationError } from './errors.ts'
-import { type DerivationListener, unheard } from './events.ts'
+import { type DerivationListener, ignoreEvents } from './events.ts'
 import { FrameQueue } from './frameQueue.ts'
 import { L1Retrieval } from './l1Retrieval.ts'
 import { L1Traversal } from './l1Traversal.ts'
@@ -61,9 +61,9 @@ interface Stages {
 }
 
 export function createDerivationPipeline(modules: DerivationModules, config: RollupConfig): DerivationPipeline {
-  const { l1, l2, logger, clock = systemClock, listener: tell = unheard } = modules
+  const { l1, l2, logger, clock = systemClock, listener: emit = ignoreEvents } = modules
   const builder = createAttributesBuilder({ l1, l2 }, config)
-  const upper = { l2, logger, builder, tell, config }
+  const upper = { l2, logger, builder, emit, config }
   let stages: Stages | undefined
   let yieldedAt = clock.now()
 
@@ -88,11 +88,11 @@ export function createDerivationPipeline(modules: DerivationModules, config: Rol
       stages = undefined
       const { origin, systemConfig } = await findResetPoint({ l1, l2 }, { config, safeHead, signal })
       const traversal = new L1Traversal(l1, { config, origin, systemConfig })
-      const retrieval = new L1Retrieval({ prev: traversal, l1, blobs: modules.blobs, logger, tell }, config)
+      const retrieval = new L1Retrieval({ prev: traversal, l1, blobs: modules.blobs, logger, emit }, config)
       const lower = { traversal, retrieval, window: new L1Window(origin) }
       const holocene = isForkActive(config, 'holocene', origin.timestamp)
       stages = { ...lower, attributes: upperStages(lower, { holocene }, upper), holocene }
-      tell({ kind: 'started', l1Block: origin.number })
+      emit({ kind: 'started', l1Block: origin.number })
       logger.info('Derivation starts', { l1: origin.number, l1Hash: origin.hash, safe: safeHead.number })
     },
 
@@ -110,7 +110,7 @@ export function createDerivationPipeline(modules: DerivationModules, config: Rol
         // Data of the previous rules are dropped; the known L1 blocks stay (specs: holocene/derivation, "Activation").
         logger.info('Derivation switches to Holocene rules', { l1: origin.number })
         const attributes = upperStages(current, { holocene: true }, upper)
-        tell({ kind: 'started', l1Block: origin.number })
+        emit({ kind: 'started', l1Block: origin.number })
         stages = { ...current, attributes, holocene: true }
       }
       return { kind: 'origin', origin }
@@ -136,7 +136,7 @@ interface UpperModules {
   l2: L2Source
   logger: Logger
   builder: AttributesBuilder
-  tell: DerivationListener
+  emit: DerivationListener
   config: RollupConfig
 }
 
@@ -144,14 +144,14 @@ interface UpperModules {
 function upperStages(
   { retrieval, window }: Pick<Stages, 'retrieval' | 'window'>,
   { holocene }: { holocene: boolean },
-  { l2, logger, builder, tell, config }: UpperModules,
+  { l2, logger, builder, emit, config }: UpperModules,
 ): AttributesQueue {
-  const frames = new FrameQueue({ prev: retrieval, logger, tell }, config)
+  const frames = new FrameQueue({ prev: retrieval, logger, emit }, config)
   const channels = holocene
-    ? new ChannelAssembler({ prev: frames, logger, tell }, config)
-    : new ChannelBank({ prev: frames, logger, tell }, config)
-  const reader = new ChannelReader({ prev: channels, logger, tell }, config)
-  const modules = { prev: reader, l2, window, logger, tell }
+    ? new ChannelAssembler({ prev: frames, logger, emit }, config)
+    : new ChannelBank({ prev: frames, logger, emit }, config)
+  const reader = new ChannelReader({ prev: channels, logger, emit }, config)
+  const modules = { prev: reader, l2, window, logger, emit }
   const batches = holocene ? new BatchStage(modules, config) : new BatchQueue(modules, config)
   return new AttributesQueue({ prev: batches, builder }, config)
 }

@@ -12,7 +12,7 @@ const channel = { id: '0xab', openBlock: 1, lastBlock: 51, frames: 1, bytes: 5, 
 async function served() {
   const registry = new Registry()
   const node = createNodeMetrics(registry)
-  const tell = createDerivationMetrics(registry)
+  const emit = createDerivationMetrics(registry)
   const watch = {
     l1: createCacheMetrics(registry, 'op_node_default_l1_source_cache'),
     l2: createCacheMetrics(registry, 'op_node_default_l2_source_cache'),
@@ -30,16 +30,16 @@ async function served() {
   node.l1Reorg(3)
   node.pipelineReset()
   node.derivationError()
-  tell({ kind: 'channel-first', channel: '0xab' })
-  tell({ kind: 'frame-added', l1Block: 1, channel, frame: 0 })
-  tell({ kind: 'channel-gone', l1Block: 52, channel: '0xab', how: 'timed-out' })
-  tell({ kind: 'channel-gone', l1Block: 52, channel: '0xab', how: 'read' })
-  tell({ kind: 'channel-read', l1Block: 1, bytes: 1234 })
-  tell({ kind: 'batch-read', l1Block: 1, type: 'span' })
-  tell({ kind: 'batch-read', l1Block: 1, type: 'span' })
-  tell({ kind: 'batch-read', l1Block: 1, type: 'singular' })
-  tell({ kind: 'batch-dropped', l1Block: 1, type: 'singular', reason: 'x', losesChannel: true })
-  tell({ kind: 'empty-batch', l1Block: 1, timestamp: 1 })
+  emit({ kind: 'channel-first', channel: '0xab' })
+  emit({ kind: 'frame-added', l1Block: 1, channel, frame: 0 })
+  emit({ kind: 'channel-gone', l1Block: 52, channel: '0xab', how: 'timed-out' })
+  emit({ kind: 'channel-gone', l1Block: 52, channel: '0xab', how: 'read' })
+  emit({ kind: 'channel-read', l1Block: 1, bytes: 1234 })
+  emit({ kind: 'batch-read', l1Block: 1, type: 'span' })
+  emit({ kind: 'batch-read', l1Block: 1, type: 'span' })
+  emit({ kind: 'batch-read', l1Block: 1, type: 'singular' })
+  emit({ kind: 'batch-dropped', l1Block: 1, type: 'singular', reason: 'x', losesChannel: true })
+  emit({ kind: 'empty-batch', l1Block: 1, timestamp: 1 })
   return (await registry.metrics()).replaceAll('op_node_default_', '')
 }
 
@@ -88,10 +88,10 @@ describe('metrics of derivation', () => {
 
   it('count on between scrapes, not from the start again', async () => {
     const registry = new Registry()
-    const tell = createDerivationMetrics(registry)
-    tell({ kind: 'batch-read', l1Block: 1, type: 'span' })
+    const emit = createDerivationMetrics(registry)
+    emit({ kind: 'batch-read', l1Block: 1, type: 'span' })
     await registry.metrics()
-    tell({ kind: 'batch-read', l1Block: 1, type: 'span' })
+    emit({ kind: 'batch-read', l1Block: 1, type: 'span' })
     expect(await registry.metrics()).toContain('derived_batches_total{type="span"} 2')
   })
 })
