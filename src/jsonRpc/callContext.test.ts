@@ -5,10 +5,10 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 it('makes no timer for a call that does not look at its signal', () => {
-  const clientGone = vi.fn(() => new AbortController().signal)
-  const context = createCallContext({ timeoutMs: 60_000, clientGone })
+  const clientDisconnected = vi.fn(() => new AbortController().signal)
+  const context = createCallContext({ timeoutMs: 60_000, clientDisconnected })
   expect(vi.getTimerCount()).toBe(0)
-  expect(clientGone).not.toHaveBeenCalled()
+  expect(clientDisconnected).not.toHaveBeenCalled()
   expect(context.isOver()).toBe(false)
   vi.advanceTimersByTime(60_000)
   expect(context.isOver()).toBe(true)
@@ -31,16 +31,16 @@ it('aborts when the time is over, counted from the start of the call', () => {
 
 it('aborts when the client goes away, with its reason', () => {
   const client = new AbortController()
-  const context = createCallContext({ timeoutMs: 1000, clientGone: () => client.signal })
+  const context = createCallContext({ timeoutMs: 1000, clientDisconnected: () => client.signal })
   const { signal } = context
   client.abort('gone')
   expect([signal.aborted, signal.reason, context.isOver()]).toEqual([true, 'gone', true])
-  expect(createCallContext({ timeoutMs: 1000, clientGone: () => client.signal }).signal.aborted).toBe(true)
+  expect(createCallContext({ timeoutMs: 1000, clientDisconnected: () => client.signal }).signal.aborted).toBe(true)
 })
 
 it('leaves nothing behind at its end', () => {
   const client = new AbortController()
-  const context = createCallContext({ timeoutMs: 1000, clientGone: () => client.signal })
+  const context = createCallContext({ timeoutMs: 1000, clientDisconnected: () => client.signal })
   const { signal } = context
   context.end()
   expect(vi.getTimerCount()).toBe(0)

@@ -48,7 +48,7 @@ export interface CallContextOptions {
   /** Counted from now. */
   timeoutMs: number
   /** Aborts when the client disconnects. Called only when the context's own signal is created. */
-  clientGone?: () => AbortSignal
+  clientDisconnected?: () => AbortSignal
   foreignOrigin?: string | undefined
   lacksToken?: boolean | undefined
   subscriber?: Subscriber | undefined
@@ -76,20 +76,20 @@ class LazyCallContext implements CallContext {
   readonly subscriber: Subscriber | undefined
   readonly sendPart: SendPart | undefined
   private readonly overAt: number
-  private readonly clientGone: (() => AbortSignal) | undefined
+  private readonly clientDisconnected: (() => AbortSignal) | undefined
   private made: { signal: AbortSignal; end(): void } | undefined
 
-  constructor({ timeoutMs, clientGone, foreignOrigin, lacksToken, subscriber, sendPart }: CallContextOptions) {
+  constructor({ timeoutMs, clientDisconnected, foreignOrigin, lacksToken, subscriber, sendPart }: CallContextOptions) {
     this.foreignOrigin = foreignOrigin
     this.lacksToken = lacksToken
     this.subscriber = subscriber
     this.sendPart = sendPart
     this.overAt = performance.now() + timeoutMs
-    this.clientGone = clientGone
+    this.clientDisconnected = clientDisconnected
   }
 
   get signal(): AbortSignal {
-    this.made ??= makeSignal(Math.max(0, this.overAt - performance.now()), this.clientGone?.())
+    this.made ??= makeSignal(Math.max(0, this.overAt - performance.now()), this.clientDisconnected?.())
     return this.made.signal
   }
 
@@ -102,16 +102,16 @@ class LazyCallContext implements CallContext {
   }
 }
 
-function makeSignal(timeoutMs: number, clientGone: AbortSignal | undefined): { signal: AbortSignal; end(): void } {
+function makeSignal(timeoutMs: number, clientDisconnected: AbortSignal | undefined): { signal: AbortSignal; end(): void } {
   const controller = new AbortController()
   const timeOut = () => controller.abort(new DOMException('the call has timed out', 'TimeoutError'))
   const timer = setTimeout(timeOut, timeoutMs).unref()
-  const leave = () => controller.abort(clientGone?.reason)
-  if (clientGone?.aborted) leave()
-  else clientGone?.addEventListener('abort', leave, { once: true })
+  const leave = () => controller.abort(clientDisconnected?.reason)
+  if (clientDisconnected?.aborted) leave()
+  else clientDisconnected?.addEventListener('abort', leave, { once: true })
   const end = () => {
     clearTimeout(timer)
-    clientGone?.removeEventListener('abort', leave)
+    clientDisconnected?.removeEventListener('abort', leave)
   }
   return { signal: controller.signal, end }
 }

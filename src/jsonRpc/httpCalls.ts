@@ -49,7 +49,7 @@ export function createCallRoute(options: HttpCallOptions): Hono<CallEnv> {
     const { origin, host, authorization } = incoming.headers
     const call: CallContext = createCallContext({
       timeoutMs: timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS,
-      clientGone: () => goneSignal(outgoing),
+      clientDisconnected: () => disconnectSignal(outgoing),
       foreignOrigin: foreignOrigin(origin, trustedOrigins, host),
       lacksToken: !hasToken(authorization),
       sendPart: (part) => sendPart(outgoing, part, call.signal),
@@ -130,7 +130,7 @@ async function sendPart(outgoing: Outgoing, part: BodyChunks, signal: AbortSigna
 }
 
 /** Aborts if the connection closes before the answer is sent. */
-function goneSignal(response: Outgoing): AbortSignal {
+function disconnectSignal(response: Outgoing): AbortSignal {
   const gone = new AbortController()
   const leave = () => {
     if (!response.writableFinished) gone.abort(new Error('the client has disconnected'))

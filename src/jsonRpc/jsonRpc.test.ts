@@ -120,7 +120,7 @@ describe('createRpcDispatcher', () => {
     const answers = parse(
       await dispatcher.handle(
         batch,
-        createCallContext({ timeoutMs: WAIT_LIMIT_MS, clientGone: () => controller.signal }),
+        createCallContext({ timeoutMs: WAIT_LIMIT_MS, clientDisconnected: () => controller.signal }),
       ),
     )
     expect([most, made, answers.length]).toEqual([1, 3, 1000])
@@ -170,14 +170,14 @@ describe('createRpcDispatcher', () => {
     const timer = setInterval(() => turns++, 1)
     const answer = await dispatcher.handle(
       '{"id":1,"method":"list"}',
-      createCallContext({ timeoutMs: WAIT_LIMIT_MS, clientGone: () => end.signal }),
+      createCallContext({ timeoutMs: WAIT_LIMIT_MS, clientDisconnected: () => end.signal }),
     )
     clearInterval(timer)
     expect(turns).toBeGreaterThan(10)
     expect(parse(answer).result).toEqual(Array.from({ length: 100 }, () => 'x'.repeat(300_000)))
     const ended = await dispatcher.handle(
       '{"id":1,"method":"list"}',
-      createCallContext({ timeoutMs: WAIT_LIMIT_MS, clientGone: () => end.signal }),
+      createCallContext({ timeoutMs: WAIT_LIMIT_MS, clientDisconnected: () => end.signal }),
     )
     expect(parse(ended)).toEqual(error(-32002, 'request timed out'))
     expect(written).toBe(150)

@@ -16,7 +16,7 @@ export const DEFAULT_UNREAD_LIMITS: UnreadLimits = { readingTimeoutMs: 60_000, m
  */
 export function boundUnread({ readingTimeoutMs, maxUnreadBytes }: UnreadLimits): (response: ServerResponse) => void {
   const unread = new Set<ServerResponse>()
-  const makeRoom = (): void => {
+  const evictOldest = (): void => {
     let bytes = 0
     for (const { writableLength } of unread) bytes += writableLength
     for (const oldest of unread) {
@@ -35,7 +35,7 @@ export function boundUnread({ readingTimeoutMs, maxUnreadBytes }: UnreadLimits):
       clearTimeout(timer)
       unread.delete(this)
     })
-    makeRoom()
+    evictOldest()
   }
   return (response) => void response.on('prefinish', onPrefinish)
 }

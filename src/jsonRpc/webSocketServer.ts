@@ -157,7 +157,7 @@ class Connection {
   private readonly options: WebSocketOptions
   private readonly lacksToken: boolean
   private readonly shared: Shared
-  private readonly gone = new AbortController()
+  private readonly disconnected = new AbortController()
   private readonly subscriptions = new Map<Hex, Subscription>()
   private readonly timer: NodeJS.Timeout
   private running = 0
@@ -176,7 +176,7 @@ class Connection {
     this.shared = shared
     this.lacksToken = lacksToken
     this.options = options
-    this.timer = setInterval(() => this.look(), options.pingMs ?? DEFAULT_PING_MS)
+    this.timer = setInterval(() => this.checkAlive(), options.pingMs ?? DEFAULT_PING_MS)
     // Runs before the library's handler, which then reports the kind of each frame.
     socket.prependListener('data', (chunk: Uint8Array) => {
       this.isAlive = true
@@ -205,7 +205,7 @@ class Connection {
     this.unanswered.length = 0
     for (const { stop } of this.subscriptions.values()) stop()
     this.subscriptions.clear()
-    this.gone.abort(new Error('the client has disconnected'))
+    this.disconnected.abort(new Error('the client has disconnected'))
   }
 
   close(code: number, reason: string): void {
@@ -224,7 +224,7 @@ class Connection {
   /**
    * A client that does not read does not answer pings. The ping finds it long before its unread bytes reach the limit.
    */
-  private look(): void {
+  private checkAlive(): void {
     // While the server does not read from this connection, it cannot see the pong.
     if (this.isClosing || this.webSocket.isPaused) return
     const isWithin = this.partBytes > 0
@@ -272,7 +272,7 @@ class Connection {
     const begun: Hex[] = []
     const call: CallContext = createCallContext({
       timeoutMs: this.options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS,
-      clientGone: () => this.gone.signal,
+      clientDisconnected: () => this.disconnected.signal,
       foreignOrigin: undefined,
       lacksToken: this.lacksToken,
       subscriber: this.subscriber(begun),

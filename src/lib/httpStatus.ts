@@ -6,6 +6,6 @@ export function isBusyStatus(status: unknown): boolean {
 }
 
 /** Programs that are started together come up within seconds. A longer failure is a fault. */
-export const STARTING_PATIENCE_MS = 10_000
+export const STARTING_TIMEOUT_MS = 10_000
 /** For a server that is reachable but overloaded. */
-export const BUSY_PATIENCE_MS = 60_000
+export const BUSY_TIMEOUT_MS = 60_000

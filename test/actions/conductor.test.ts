@@ -159,7 +159,7 @@ describe('sequencer with a conductor', () => {
     const gone = new AbortController()
     const asked = dispatcher.handle(
       JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'admin_stopSequencer', params: [] }),
-      createCallContext({ timeoutMs: 60_000, clientGone: () => gone.signal }),
+      createCallContext({ timeoutMs: 60_000, clientDisconnected: () => gone.signal }),
     )
     await until(() => conductor.calls.at(-1) === 'conductor_leader')
     await settle()

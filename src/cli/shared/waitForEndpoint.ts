@@ -2,7 +2,7 @@ import { RpcTransportError } from '../../jsonRpc/client.ts'
 import { JsonRpcError } from '../../jsonRpc/types.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { describeError, UsageError } from '../../lib/errors.ts'
-import { BUSY_PATIENCE_MS, isBusyStatus, STARTING_PATIENCE_MS } from '../../lib/httpStatus.ts'
+import { BUSY_TIMEOUT_MS, isBusyStatus, STARTING_TIMEOUT_MS } from '../../lib/httpStatus.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { retry } from '../../lib/retry.ts'
 
@@ -45,10 +45,10 @@ export async function waitForEndpoint<T>(
 
 /** A refusal (wrong secret, not an RPC server) does not go away by asking again. */
 function patienceMs(error: unknown): number {
-  if (error instanceof JsonRpcError) return LIMIT_EXCEEDED.has(error.rpcCode) ? BUSY_PATIENCE_MS : 0
+  if (error instanceof JsonRpcError) return LIMIT_EXCEEDED.has(error.rpcCode) ? BUSY_TIMEOUT_MS : 0
   if (!(error instanceof RpcTransportError)) return 0
   const { status } = error.details
   // One that takes the connection and does not answer is there, on a machine that has much to do.
-  if (error.code === 'rpc-timeout' || isBusyStatus(status)) return BUSY_PATIENCE_MS
-  return status === undefined ? STARTING_PATIENCE_MS : 0
+  if (error.code === 'rpc-timeout' || isBusyStatus(status)) return BUSY_TIMEOUT_MS
+  return status === undefined ? STARTING_TIMEOUT_MS : 0
 }

@@ -1,6 +1,6 @@
 import { type Clock, sleep } from '../../lib/clock.ts'
 import { describeError, UsageError } from '../../lib/errors.ts'
-import { BUSY_PATIENCE_MS, isBusyStatus, STARTING_PATIENCE_MS } from '../../lib/httpStatus.ts'
+import { BUSY_TIMEOUT_MS, isBusyStatus, STARTING_TIMEOUT_MS } from '../../lib/httpStatus.ts'
 import type { Kzg } from '../../lib/kzg/index.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
@@ -35,9 +35,9 @@ export interface Beacon {
 const versionBackoffMs = exponentialBackoff(500, 4_000)
 
 /** A server without a clear answer may still be starting. */
-function patienceMs(error: unknown): number {
+function timeLimitMs(error: unknown): number {
   const { status, timedOut } = error instanceof BeaconError ? error.details : {}
-  return timedOut === true || isBusyStatus(status) ? BUSY_PATIENCE_MS : STARTING_PATIENCE_MS
+  return timedOut === true || isBusyStatus(status) ? BUSY_TIMEOUT_MS : STARTING_TIMEOUT_MS
 }
 
 export function createBeacon(modules: { kzg: Kzg; clock: Clock; logger: Logger }, options: BeaconOptions): Beacon {
@@ -71,7 +71,7 @@ export function createBeacon(modules: { kzg: Kzg; clock: Clock; logger: Logger }
           return
         } catch (cause) {
           signal.throwIfAborted()
-          if (clock.now() - startedAt >= patienceMs(cause)) {
+          if (clock.now() - startedAt >= timeLimitMs(cause)) {
             const message = `cannot reach the L1 beacon API (--l1.beacon) at ${primary.name}: ${describeError(cause)}; --l1.beacon.ignore runs without this check`
             throw new UsageError(message, { cause })
           }

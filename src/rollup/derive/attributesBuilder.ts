@@ -104,7 +104,7 @@ async function sameEpoch(
     throw mismatch(`L1 origin ${epoch.number} is ${epoch.hash}, the L2 parent has ${parent.l1Origin.hash}`)
   }
   const info = await l1.blockInfoByHash(epoch.hash)
-  if (info === undefined) throw gone(epoch)
+  if (info === undefined) throw originReorged(epoch)
   return { info, userDeposits: [], systemConfig, sequenceNumber: parent.sequenceNumber + 1 }
 }
 
@@ -131,12 +131,12 @@ async function orReset<T>(epoch: BlockId, load: () => Promise<T>): Promise<T> {
   try {
     return await load()
   } catch (cause) {
-    if (cause instanceof DeviumError && cause.code === 'l1-not-found') throw gone(epoch, cause)
+    if (cause instanceof DeviumError && cause.code === 'l1-not-found') throw originReorged(epoch, cause)
     throw cause
   }
 }
 
-function gone(epoch: BlockId, cause?: unknown): DerivationError {
+function originReorged(epoch: BlockId, cause?: unknown): DerivationError {
   const options = cause === undefined ? {} : { cause }
   return new DerivationError('l1-reorg', 'reset', `L1 origin ${epoch.number} (${epoch.hash}) was removed by a reorg`, options)
 }

@@ -19,11 +19,11 @@ it('tells how far derivation is behind L1, how fast it comes nearer, and when it
     safe: undefined,
   })
   const watch = new CatchUpWatch({ status, clock, logger })
-  watch.look()
+  watch.check()
   const step = async (seconds: number, currentL1: number) => {
     at.currentL1 = currentL1
     await clock.advance(seconds * 1_000)
-    watch.look()
+    watch.check()
   }
   await step(1, 120)
   expect(lines).toEqual([])

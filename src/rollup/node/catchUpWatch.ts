@@ -4,7 +4,7 @@ import { Progress, progressInLog } from '../../lib/progress.ts'
 import type { DerivationStatus } from './derivationStatus.ts'
 
 /** Interval between checks of the status. */
-const LOOK_MS = 2_000
+const CHECK_INTERVAL_MS = 2_000
 /** Number of L1 blocks behind the last readable block from which derivation counts as catching up. */
 const BEHIND_L1_BLOCKS = 3
 
@@ -26,12 +26,12 @@ export class CatchUpWatch {
   /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      this.look()
-      await sleep(this.clock, LOOK_MS, signal).catch(() => undefined)
+      this.check()
+      await sleep(this.clock, CHECK_INTERVAL_MS, signal).catch(() => undefined)
     }
   }
 
-  look(): void {
+  check(): void {
     const { l1Head, currentL1, confirmations, record, safe } = this.status()
     // The position is unknown while heads are being found.
     if (l1Head === undefined || currentL1 === undefined) return

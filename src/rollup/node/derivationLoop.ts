@@ -109,7 +109,7 @@ export class DerivationLoop {
     this.safeLines = new RoutineLines(modules, 'Advanced safe head')
     this.finalizedLines = new RoutineLines(modules, 'Finalized L2 block')
     this.resets = new ResetRequests((reason) => {
-      modules.recorder.resetAsked(reason)
+      modules.recorder.resetRequested(reason)
       this.wakeUp.wake()
     })
   }
@@ -133,7 +133,7 @@ export class DerivationLoop {
    * completes a sentence: "because …".
    */
   requestReset(reason: string): Promise<void> {
-    return this.resets.ask(reason)
+    return this.resets.request(reason)
   }
 
   /**
@@ -153,13 +153,13 @@ export class DerivationLoop {
       this.finalizedLines.write({ number: block.number, hash: block.hash }, { isNews: false })
     } catch (error) {
       logger.warn('Could not finalize', { err: error })
-      if (severityOf(error) === 'reset') this.askForReset(describeError(error))
+      if (severityOf(error) === 'reset') this.startReset(describeError(error))
     }
   }
 
   /** Runs until the signal aborts. Rejects with an error of critical severity. */
   async run(signal: AbortSignal): Promise<void> {
-    this.askForReset(STARTING)
+    this.startReset(STARTING)
     try {
       await this.loop(signal)
     } finally {
@@ -213,7 +213,7 @@ export class DerivationLoop {
         : 'Could not find the start heads'
     if (isNewReset) {
       this.failedAt = Math.max(this.failedAt ?? 0, controller.heads.pendingSafe.number)
-      this.askForReset(describeError(error))
+      this.startReset(describeError(error))
     }
     // One line for the start of an outage and one line at intervals. The last line reports its end.
     if (failures % FAILURES_PER_LINE === 1) {
@@ -225,7 +225,7 @@ export class DerivationLoop {
     return isNewReset
   }
 
-  private askForReset(reason: string): void {
+  private startReset(reason: string): void {
     this.requestReset(reason).catch(() => undefined)
   }
 

@@ -13,7 +13,7 @@ interface Row {
 
 /** op-node's metrics of derivation, computed from the events of the stages. */
 export function createDerivationMetrics(registry: Registry): DerivationListener {
-  const { event, eventByLabel } = createMetricMakers(registry, 'op_node_default_')
+  const { event: eventMetric, eventByLabel } = createMetricMakers(registry, 'op_node_default_')
   const watched = (name: string, help: string, labelNames: readonly string[], read: () => Iterable<Row>) =>
     new Counter({
       name: `op_node_default_${name}`,
@@ -29,12 +29,12 @@ export function createDerivationMetrics(registry: Registry): DerivationListener 
   const events = new Map<string, { count: number; seconds: number }>()
   const rows = (label: 'emitter' | 'deriver', who: string, value: (of: { count: number; seconds: number }) => number) =>
     [...events].map(([type, of]) => ({ labels: { event_type: type, [label]: who }, value: value(of) }))
-  const channelFirst = event('head_channel', 'Channels that became the first in the queue')
-  const channelTimedOut = event('channel_timeout', 'Channels that timed out')
-  const frameAdded = event('frame_added', 'Frames that were added to a channel')
+  const channelFirst = eventMetric('head_channel', 'Channels that became the first in the queue')
+  const channelTimedOut = eventMetric('channel_timeout', 'Channels that timed out')
+  const frameAdded = eventMetric('frame_added', 'Frames that were added to a channel')
   const derivedBatches = eventByLabel('derived_batches', 'Batches that were read', 'type')
   const droppedBatches = eventByLabel('dropped_batches', 'Batches that violate a rule', 'type')
-  const emptyBatches = event('empty_batches', 'Empty blocks that replaced batches that did not arrive in time')
+  const emptyBatches = eventMetric('empty_batches', 'Empty blocks that replaced batches that did not arrive in time')
   const inputHelp = 'Compressed bytes of channels that were read'
   watched('channel_input_bytes', inputHelp, [], () => [{ labels: {}, value: inputBytes }])
   watched('events_emitted', 'Events that were emitted', ['event_type', 'emitter'], () =>
@@ -50,25 +50,25 @@ export function createDerivationMetrics(registry: Registry): DerivationListener 
   watched('events_rate_limited_total', 'Events that were delayed by a rate limit', [], () => [])
   new Gauge({ name: 'op_node_default_events_last_rate_limited_unix', help: 'Never', registers: [registry] })
 
-  const count = (told: DerivationEvent): void => {
-    switch (told.kind) {
+  const count = (event: DerivationEvent): void => {
+    switch (event.kind) {
       case 'channel-first':
         channelFirst()
         break
       case 'channel-gone':
-        if (told.how === 'timed-out') channelTimedOut()
+        if (event.how === 'timed-out') channelTimedOut()
         break
       case 'frame-added':
         frameAdded()
         break
       case 'channel-read':
-        inputBytes += told.bytes
+        inputBytes += event.bytes
         break
       case 'batch-read':
-        derivedBatches(told.type)
+        derivedBatches(event.type)
         break
       case 'batch-dropped':
-        droppedBatches(told.type)
+        droppedBatches(event.type)
         break
       case 'empty-batch':
         emptyBatches()
@@ -76,12 +76,12 @@ export function createDerivationMetrics(registry: Registry): DerivationListener 
     }
   }
 
-  return (told) => {
+  return (event) => {
     const startMs = performance.now()
-    count(told)
+    count(event)
     const seconds = (performance.now() - startMs) / 1000
-    const known = events.get(told.kind)
-    if (known === undefined) events.set(told.kind, { count: 1, seconds })
+    const known = events.get(event.kind)
+    if (known === undefined) events.set(event.kind, { count: 1, seconds })
     else {
       known.count++
       known.seconds += seconds

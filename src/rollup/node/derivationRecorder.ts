@@ -160,7 +160,7 @@ export class DerivationRecorder {
     }
   }
 
-  resetAsked(reason: string): void {
+  resetRequested(reason: string): void {
     this.isIdle = false
     // Keeps the reason of the first request: later requests are satisfied by the same reset.
     if (this.lastReset !== undefined && this.lastReset.doneAtMs === undefined) return

@@ -3,7 +3,7 @@ import type { AwaitedBlobs, L1HeadProblem } from '../../l1/index.ts'
 import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
 import type { DerivationRecord } from './derivationRecorder.ts'
 import type { ForkOutlook } from './forkOutlook.ts'
-import type { BatcherNews } from './health/batcherWatch.ts'
+import type { BatcherReport } from './health/batcherWatch.ts'
 import type { UnsafeGap } from './unsafeChain.ts'
 
 /** In the order of the checks. The first state that applies is reported. */
@@ -70,7 +70,7 @@ export interface DerivationFacts {
   engineIsSyncing: boolean
   blobs: AwaitedBlobs | undefined
   /** The last report of the batch submitter, if the node knows one. */
-  batcher?: BatcherNews | undefined
+  batcher?: BatcherReport | undefined
   /** The address of the followed node, in follow mode. */
   follows: string | undefined
   record: DerivationRecord

@@ -4,7 +4,7 @@ import { Progress, type ProgressSink, progressInLog } from '../../lib/progress.t
 import type { EngineClient } from '../engine/index.ts'
 
 /** Interval between checks of the engine. */
-const LOOK_MS = 2_000
+const CHECK_INTERVAL_MS = 2_000
 
 /** While the engine syncs over its own network, logs its progress, rate and remaining time at intervals. */
 export class EngineSyncWatch {
@@ -37,12 +37,12 @@ export class EngineSyncWatch {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && this.isSyncing()) {
       // Other checks report an engine that does not answer.
-      await this.look().catch(() => undefined)
-      await sleep(this.clock, LOOK_MS, signal).catch(() => undefined)
+      await this.check().catch(() => undefined)
+      await sleep(this.clock, CHECK_INTERVAL_MS, signal).catch(() => undefined)
     }
   }
 
-  private async look(): Promise<void> {
+  private async check(): Promise<void> {
     const sync = await this.engine.ownSync()
     // Until a peer has sent a header, op-geth reports a sync from 0 to 0.
     if (sync === undefined || sync.highest <= sync.current) return

@@ -59,7 +59,7 @@ function facts(
 ) {
   const clock = clockAt(NOW - 30 * MIN)
   const recorder = new DerivationRecorder({ clock })
-  recorder.resetAsked(STARTING)
+  recorder.resetRequested(STARTING)
   recorder.resetDone()
   clock.set(NOW - 3 * MIN)
   recorder.listen({ kind: 'batch-read', l1Block: 490, type: 'span' })
@@ -173,7 +173,7 @@ const CASES: [DerivationState, string, DerivationFacts, string][] = [
   [
     'resetting',
     'a reset with its reason',
-    facts({ currentL1: undefined }, (recorder) => recorder.resetAsked('detected L1 reorg: block 499')),
+    facts({ currentL1: undefined }, (recorder) => recorder.resetRequested('detected L1 reorg: block 499')),
     'Derivation has been resetting for 3 min, because detected L1 reorg: block 499.',
   ],
   [
@@ -268,7 +268,7 @@ describe('derivationStatus', () => {
   it('starts by looking for heads', () => {
     const clock = clockAt(NOW)
     const recorder = new DerivationRecorder({ clock })
-    recorder.resetAsked(STARTING)
+    recorder.resetRequested(STARTING)
     const unknown = { currentL1: undefined, safe: undefined, unsafe: undefined, safeMovedAtMs: undefined }
     const status = derivationStatus(facts({ ...unknown, record: recorder.record() }))
     expect(status).toMatchObject({
@@ -414,11 +414,11 @@ describe('DerivationRecorder', () => {
 
   it('keeps the reason of the first request for a reset', () => {
     const { recorder } = recorded()
-    recorder.resetAsked('one')
-    recorder.resetAsked('two')
+    recorder.resetRequested('one')
+    recorder.resetRequested('two')
     expect(recorder.record().lastReset).toEqual({ reason: 'one', atMs: NOW, doneAtMs: undefined })
     recorder.resetDone()
-    recorder.resetAsked('three')
+    recorder.resetRequested('three')
     expect(recorder.record().lastReset?.reason).toBe('three')
   })
 })

@@ -63,7 +63,7 @@ export class FollowLoop {
     this.config = config
     this.startOptions = startOptions
     this.safeLines = new RoutineLines(modules, 'Advanced safe head')
-    this.resets = new ResetRequests((reason) => modules.recorder.resetAsked(reason))
+    this.resets = new ResetRequests((reason) => modules.recorder.resetRequested(reason))
   }
 
   /** The L1 block that the source derives from, if it is on our L1; undefined until known, and during a reset. */
@@ -80,7 +80,7 @@ export class FollowLoop {
   async tryFinalize(): Promise<void> {}
 
   requestReset(reason: string): Promise<void> {
-    return this.resets.ask(reason)
+    return this.resets.request(reason)
   }
 
   /** Runs until the signal aborts. Rejects with an error of critical severity. */

@@ -85,7 +85,7 @@ export class ForkWatch {
 
   /** Runs until the last warning, or until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    for (const fork of this.forks) await this.look(fork)
+    for (const fork of this.forks) await this.warnOf(fork)
     for (const fork of this.forks) {
       const noticeMs = (fork.time - NOTICE_S) * 1000
       if (noticeMs <= this.clock.now()) continue
@@ -94,11 +94,11 @@ export class ForkWatch {
         await sleep(this.clock, noticeMs - this.clock.now(), signal).catch(() => undefined)
       }
       if (signal.aborted) return
-      await this.look(fork)
+      await this.warnOf(fork)
     }
   }
 
-  private async look({ name, time, problem }: WatchedFork): Promise<void> {
+  private async warnOf({ name, time, problem }: WatchedFork): Promise<void> {
     try {
       const text = await problem()
       if (text !== undefined) this.logger.warn(text, { fork: name, time })

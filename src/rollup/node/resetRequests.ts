@@ -11,7 +11,7 @@ export class DerivationStopped extends DeviumError<'derivation-stopped'> {
 /** Requests for a reset. Requests during a pending reset share it. */
 export class ResetRequests {
   private readonly onFirst: (reason: string) => void
-  private request: PromiseWithResolvers<void> | undefined
+  private pending: PromiseWithResolvers<void> | undefined
   private hasStopped = false
 
   /** `onFirst` is called with the reason of each request that starts a new reset. */
@@ -20,30 +20,30 @@ export class ResetRequests {
   }
 
   get open(): boolean {
-    return this.request !== undefined
+    return this.pending !== undefined
   }
 
   /** Resolves when a reset has succeeded. Rejects if the node stops first. */
-  ask(reason: string): Promise<void> {
+  request(reason: string): Promise<void> {
     if (this.hasStopped) return Promise.reject(new DerivationStopped())
-    if (this.request === undefined) {
-      this.request = Promise.withResolvers<void>()
+    if (this.pending === undefined) {
+      this.pending = Promise.withResolvers<void>()
       // A caller may ignore the result.
-      this.request.promise.catch(() => undefined)
+      this.pending.promise.catch(() => undefined)
       this.onFirst(reason)
     }
-    return this.request.promise
+    return this.pending.promise
   }
 
   /** Completes all requests that came before the reset ended. */
   done(): void {
-    const request = this.request
-    this.request = undefined
-    request?.resolve()
+    const pending = this.pending
+    this.pending = undefined
+    pending?.resolve()
   }
 
   stop(): void {
     this.hasStopped = true
-    this.request?.reject(new DerivationStopped())
+    this.pending?.reject(new DerivationStopped())
   }
 }

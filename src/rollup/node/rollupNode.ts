@@ -96,7 +96,7 @@ export function createRollupNode(
     {
       head: () => (controller.ready ? controller.heads.unsafe : undefined),
       derivation: whySafeHead,
-      sequencer: () => sequencing?.sequencer.standing,
+      sequencer: () => sequencing?.sequencer.status,
       gossip: p2p?.health?.bind(p2p),
       batcher: () => batcherWatch?.last,
       clock,

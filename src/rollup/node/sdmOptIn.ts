@@ -56,11 +56,11 @@ export class SdmOptIn {
   /** Rejects if the engine or the record fails. The previous decision then remains. */
   async set(optIn: boolean): Promise<void> {
     const before = this.optIn
-    await this.tell(optIn)
+    await this.send(optIn)
     try {
       await this.onChange?.(optIn)
     } catch (error) {
-      await this.tell(before)
+      await this.send(before)
       throw error
     }
     this.optIn = optIn
@@ -83,7 +83,7 @@ export class SdmOptIn {
     const { clock, logger } = this.modules
     while (!signal.aborted) {
       if (this.optIn) {
-        await this.tell(true).catch((error: unknown) => {
+        await this.send(true).catch((error: unknown) => {
           logger.debug('Could not repeat the SDM opt-in to the engine', { err: describeError(error) })
         })
       }
@@ -91,7 +91,7 @@ export class SdmOptIn {
     }
   }
 
-  private async tell(optIn: boolean): Promise<void> {
+  private async send(optIn: boolean): Promise<void> {
     const isTaken = await this.modules.engine.setSdmOptIn(optIn)
     if (!isTaken && !this.isRefused) {
       this.modules.logger.warn('The engine has no admin_setSdmPostExecOptIn: opt in with its own flag or RPC', { optIn })

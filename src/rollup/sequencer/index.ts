@@ -8,4 +8,4 @@ export type {
   SequencerOrigins,
 } from './modules.ts'
 export { OriginError, OriginSelector, type OriginSelectorOptions, type OriginSource } from './originSelector.ts'
-export { Sequencer, SequencerError, type SequencerOptions, type SequencerStanding } from './sequencer.ts'
+export { Sequencer, SequencerError, type SequencerOptions, type SequencerStatus } from './sequencer.ts'

@@ -36,7 +36,7 @@ export interface SequencerOptions {
 }
 
 /** The state of block building. */
-export interface SequencerStanding {
+export interface SequencerStatus {
   active: boolean
   /** Whether an op-conductor decides which sequencer builds. */
   hasConductor: boolean
@@ -81,7 +81,7 @@ export class Sequencer {
   private readonly stateWaiters = new Set<() => void>()
   private state: SequencerState
   private recoverMode: boolean
-  private failure: SequencerStanding['failure']
+  private failure: SequencerStatus['failure']
   /** Committed blocks that are not published to peers yet. */
   private readonly unpublished = new WeakSet<PayloadEnvelope>()
   /** For the current block: how long sealing took, and when it was published, relative to its timestamp. */
@@ -112,7 +112,7 @@ export class Sequencer {
     return this.modules.conductor.enabled
   }
 
-  get standing(): SequencerStanding {
+  get status(): SequencerStatus {
     const { active } = this.state
     return {
       active,
@@ -165,11 +165,11 @@ export class Sequencer {
    */
   async stop(): Promise<Hex> {
     this.checkRunning()
-    this.stopping ??= this.stopInTurn()
+    this.stopping ??= this.queueStop()
     return this.stopping
   }
 
-  private stopInTurn(): Promise<Hex> {
+  private queueStop(): Promise<Hex> {
     const outcome = this.commands.run(async () => {
       this.checkRunning()
       this.dispatch({ kind: 'stopping' })

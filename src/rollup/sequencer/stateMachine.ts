@@ -122,14 +122,14 @@ export function transition(
 ): SequencerState {
   switch (event.kind) {
     case 'activated':
-      return { ...state, active: true, phase: settled(state), notBeforeMs: 0, failures: 0, resets: 0 }
+      return { ...state, active: true, phase: idleUnlessResetting(state), notBeforeMs: 0, failures: 0, resets: 0 }
     case 'stopping':
       return { ...state, stopping: true }
     case 'stop-cancelled':
       return { ...state, stopping: false }
     case 'deactivated':
       // A published block that is not the head becomes the head by gossip or by L1, if at all.
-      return { ...state, active: false, stopping: false, phase: settled(state), published: [], mayRestore: false }
+      return { ...state, active: false, stopping: false, phase: idleUnlessResetting(state), published: [], mayRestore: false }
     case 'heads':
       return onHeads(state, event, nowMs, rules)
     case 'begun':
@@ -305,9 +305,9 @@ function isOnHead({ heads }: SequencerState, envelope: PayloadEnvelope): boolean
 
 /** A running reset continues, whatever else happens. */
 function toIdle(state: SequencerState): SequencerState {
-  return { ...state, phase: settled(state) }
+  return { ...state, phase: idleUnlessResetting(state) }
 }
 
-function settled({ phase }: SequencerState): SequencerPhase {
+function idleUnlessResetting({ phase }: SequencerState): SequencerPhase {
   return phase.kind === 'resetting' ? phase : { kind: 'idle' }
 }

@@ -2,7 +2,7 @@ import { type Clock, sleep } from '../../../lib/clock.ts'
 import { describeError } from '../../../lib/errors.ts'
 
 /** The last report of the batch submitter. */
-export interface BatcherNews {
+export interface BatcherReport {
   ok: boolean
   /** Why no batches reach L1, or why the submitter did not answer. */
   text: string
@@ -18,13 +18,13 @@ export interface WatchedBatcher {
   startCommand: string
 }
 
-const LOOK_MS = 2_000
+const POLL_INTERVAL_MS = 2_000
 
 /** Polls the batch submitter, so that reading the node's health need not wait for it. */
 export class BatcherWatch {
   private readonly batcher: WatchedBatcher
   private readonly clock: Clock
-  private news: BatcherNews | undefined
+  private news: BatcherReport | undefined
 
   constructor(modules: { batcher: WatchedBatcher; clock: Clock }) {
     this.batcher = modules.batcher
@@ -32,19 +32,19 @@ export class BatcherWatch {
   }
 
   /** Undefined before the first answer. */
-  get last(): BatcherNews | undefined {
+  get last(): BatcherReport | undefined {
     return this.news
   }
 
   /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.look()
-      await sleep(this.clock, LOOK_MS, signal).catch(() => undefined)
+      await this.poll()
+      await sleep(this.clock, POLL_INTERVAL_MS, signal).catch(() => undefined)
     }
   }
 
-  private async look(): Promise<void> {
+  private async poll(): Promise<void> {
     const { startCommand } = this.batcher
     try {
       const { ok, why, running } = await this.batcher.read()

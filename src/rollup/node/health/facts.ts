@@ -1,7 +1,7 @@
 import type { HealthReport } from '../../../p2p/index.ts'
-import type { SequencerStanding } from '../../sequencer/index.ts'
+import type { SequencerStatus } from '../../sequencer/index.ts'
 import type { DerivationStatus } from '../derivationStatus.ts'
-import type { BatcherNews } from './batcherWatch.ts'
+import type { BatcherReport } from './batcherWatch.ts'
 
 /** The inputs of the verdict on a node. Times are Unix milliseconds. */
 export interface HealthFacts {
@@ -24,7 +24,7 @@ export interface HealthFacts {
   /** The address of the followed node, in follow mode. */
   follows: string | undefined
   /** Undefined if no batch submitter is configured, or if none has been polled yet. */
-  batcher: BatcherNews | undefined
+  batcher: BatcherReport | undefined
 }
 
 export interface LastBlock {
@@ -34,7 +34,7 @@ export interface LastBlock {
   from: 'peers' | 'l1' | 'sequencer'
 }
 
-export interface SequencerFacts extends SequencerStanding {
+export interface SequencerFacts extends SequencerStatus {
   /** Why the last block was not published to peers. */
   publishProblem: string | undefined
 }

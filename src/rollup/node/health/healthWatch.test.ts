@@ -3,7 +3,7 @@ import { ManualClock } from '../../../lib/clock.ts'
 import { type LogFields, type Logger, silentLogger } from '../../../lib/logger.ts'
 import { DerivationRecorder } from '../derivationRecorder.ts'
 import { derivationStatus } from '../derivationStatus.ts'
-import { type BatcherNews, BatcherWatch } from './batcherWatch.ts'
+import { type BatcherReport, BatcherWatch } from './batcherWatch.ts'
 import { HealthWatch } from './healthWatch.ts'
 
 const START_MS = 1_700_000_000_000
@@ -24,7 +24,7 @@ function start() {
   let isActive = true
   let number = 0
   let head = ref(0, START_MS / 1000)
-  let batcher: BatcherNews | undefined
+  let batcher: BatcherReport | undefined
   const watch = new HealthWatch(
     {
       head: () => head,
@@ -69,7 +69,7 @@ function start() {
     setActive: (active: boolean) => {
       isActive = active
     },
-    setBatcher: (news: BatcherNews) => {
+    setBatcher: (news: BatcherReport) => {
       batcher = news
     },
     end: () => {

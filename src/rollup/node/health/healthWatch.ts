@@ -4,9 +4,9 @@ import type { Logger } from '../../../lib/logger.ts'
 import type { HealthReport } from '../../../p2p/index.ts'
 import type { HeadsMovedBy } from '../../engine/index.ts'
 import type { L2BlockRef } from '../../protocol/types.ts'
-import type { SequencerStanding } from '../../sequencer/index.ts'
+import type { SequencerStatus } from '../../sequencer/index.ts'
 import type { DerivationStatus } from '../derivationStatus.ts'
-import type { BatcherNews } from './batcherWatch.ts'
+import type { BatcherReport } from './batcherWatch.ts'
 import { type Cause, GRACE_MS, type HealthFacts, type LastBlock } from './facts.ts'
 import { judge, VERDICT_STATES, type VerdictState, verdictText } from './verdict.ts'
 
@@ -30,10 +30,10 @@ export interface HealthModules {
   head(): L2BlockRef | undefined
   derivation(): DerivationStatus
   /** Undefined on a verifier. */
-  sequencer(): SequencerStanding | undefined
+  sequencer(): SequencerStatus | undefined
   /** Undefined with `--p2p.disable`. */
   gossip: (() => Promise<HealthReport>) | undefined
-  batcher(): BatcherNews | undefined
+  batcher(): BatcherReport | undefined
   clock: Clock
   logger: Logger
 }
@@ -44,7 +44,7 @@ export interface HealthOptions {
 }
 
 /** Interval between checks for the log. */
-const LOOK_MS = 2_000
+const CHECK_INTERVAL_MS = 2_000
 /** Minimum time before a verdict is logged: a peer that reconnects or a slow block needs no line. */
 const HOLD_MS = 5_000
 const HOLD_BLOCKS = 4
@@ -55,7 +55,7 @@ const MIN_SPEED_S = 2
 const STARTUP_CODES: ReadonlySet<string> = new Set(['starting', 'catching-up', 'engine-syncing'])
 const FROM = { payload: 'peers', derivation: 'l1', sequencer: 'sequencer' } as const
 
-interface Told {
+interface LoggedVerdict {
   state: VerdictState
   codes: string[]
 }
@@ -73,7 +73,7 @@ export class HealthWatch {
   private heights: { atMs: number; number: number }[] = []
   private now: { state: VerdictState; sinceMs: number } | undefined
   private candidate: { key: string; sinceMs: number } | undefined
-  private told: Told | undefined
+  private logged: LoggedVerdict | undefined
 
   constructor(modules: HealthModules, options: HealthOptions) {
     this.modules = modules
@@ -121,16 +121,16 @@ export class HealthWatch {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.modules
     while (!signal.aborted) {
-      await sleep(clock, LOOK_MS, signal).catch(() => undefined)
+      await sleep(clock, CHECK_INTERVAL_MS, signal).catch(() => undefined)
       if (signal.aborted) return
-      await this.look().catch((error: unknown) => logger.error('Could not read the health', { err: describeError(error) }))
+      await this.check().catch((error: unknown) => logger.error('Could not read the health', { err: describeError(error) }))
     }
   }
 
   private facts(gossip: HealthReport | undefined): HealthFacts {
     const { head, derivation, sequencer, batcher, clock } = this.modules
     const unsafe = head()
-    const standing = sequencer()
+    const sequencing = sequencer()
     const status = derivation()
     this.hadPeers ||= (gossip?.connected ?? 0) > 0
     return {
@@ -140,7 +140,7 @@ export class HealthWatch {
       head: unsafe === undefined ? undefined : { number: unsafe.number, timestampMs: unsafe.timestamp * 1000 },
       lastBlock: this.lastBlock,
       blocksPerSecond: this.speed(unsafe?.number),
-      sequencer: standing === undefined ? undefined : { ...standing, publishProblem: this.publishProblem },
+      sequencer: sequencing === undefined ? undefined : { ...sequencing, publishProblem: this.publishProblem },
       gossip: gossip === undefined ? undefined : { ...gossip, hadPeers: this.hadPeers },
       derivation: status,
       l1HeadAtMs: status.l1HeadAtMs,
@@ -156,12 +156,12 @@ export class HealthWatch {
     this.heights = this.heights.filter((one) => atMs - one.atMs <= SPEED_MS && one.atMs <= atMs && one.number <= number)
     const [oldest] = this.heights
     // Limits the samples, however often health is read.
-    if (atMs - (this.heights.at(-1)?.atMs ?? 0) >= LOOK_MS) this.heights.push({ atMs, number })
+    if (atMs - (this.heights.at(-1)?.atMs ?? 0) >= CHECK_INTERVAL_MS) this.heights.push({ atMs, number })
     const seconds = oldest === undefined ? 0 : (atMs - oldest.atMs) / 1000
     return oldest === undefined || seconds < MIN_SPEED_S ? undefined : (number - oldest.number) / seconds
   }
 
-  private async look(): Promise<void> {
+  private async check(): Promise<void> {
     const { clock } = this.modules
     const health = await this.read()
     const codes = health.causes.map(({ code }) => code)
@@ -169,17 +169,17 @@ export class HealthWatch {
     const nowMs = clock.now()
     // A time in the future: the clock was set back.
     if (this.candidate?.key !== key || this.candidate.sinceMs > nowMs) this.candidate = { key, sinceMs: nowMs }
-    const before = this.told
+    const before = this.logged
     if (before !== undefined && key === `${before.state} ${[...before.codes].sort()}`) return
     const isFirst = before === undefined
     if (isFirst && health.state !== 'healthy' && codes.every((code) => STARTUP_CODES.has(code))) return
     const firstHoldMs = health.state === 'healthy' ? 0 : GRACE_MS
     if (nowMs - this.candidate.sinceMs < (isFirst ? firstHoldMs : this.holdMs)) return
-    this.told = { state: health.state, codes }
-    this.tell(health, before)
+    this.logged = { state: health.state, codes }
+    this.log(health, before)
   }
 
-  private tell({ state, text, causes }: NodeHealth, before: Told | undefined): void {
+  private log({ state, text, causes }: NodeHealth, before: LoggedVerdict | undefined): void {
     const { logger } = this.modules
     const fields = {
       why: text,

@@ -37,10 +37,10 @@ export function judge(facts: HealthFacts): Verdict {
 export function verdictText(subject: string, { state, causes }: Verdict, facts: HealthFacts): string {
   const headline = `${subject.charAt(0).toUpperCase()}${subject.slice(1)} is ${state}.`
   const [first] = causes
-  return `${headline} ${first === undefined ? wellText(facts) : sentence(first.text)}`
+  return `${headline} ${first === undefined ? healthyText(facts) : sentence(first.text)}`
 }
 
-function wellText({ sequencer, gossip, lastBlock, head, follows }: HealthFacts): string {
+function healthyText({ sequencer, gossip, lastBlock, head, follows }: HealthFacts): string {
   const number = lastBlock?.number ?? head?.number
   const peers = countOf(gossip?.connected ?? 0, 'peer')
   if (sequencer?.active === true) {
