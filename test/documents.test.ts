@@ -23,7 +23,11 @@ const DOCUMENTS = [
   'docs/interfaces.md',
   'docs/rpc.md',
   'bench/README.md',
+  'src/jsonRpc/README.md',
+  'src/l1/README.md',
+  'src/lib/README.md',
   'src/p2p/OFFENCES.md',
+  'src/rollup/README.md',
 ]
 const PROGRAMS: Readonly<Record<string, () => Command>> = {
   devium: createDeviumCommand,
