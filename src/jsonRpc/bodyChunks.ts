@@ -16,8 +16,8 @@ export class WrittenJson {
 }
 
 /**
- * A method's result that is generated while it is sent, because a result of hundreds of megabytes should never be in
- * memory as a whole.
+ * A method's result that is generated while it is sent. A result of hundreds of megabytes is never in memory as a
+ * whole.
  */
 export class StreamedJson {
   readonly chunks: AsyncIterable<string>

@@ -62,7 +62,7 @@ export interface CallContext extends RpcContext {
 
 /**
  * Most methods answer at once and never use the signal. A timer for each request would outlive the request by up to a
- * minute, and a busy server would hold hundreds of thousands of timers. So the context compares the clock, and creates
+ * minute. A busy server would then hold hundreds of thousands of timers. So the context compares the clock, and creates
  * a timer only with the signal.
  */
 export function createCallContext(options: CallContextOptions): CallContext {

@@ -104,7 +104,7 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
   const blockByHash = async (hash: Hex, full: boolean): Promise<ParsedBlock | undefined> => {
     const parsed = await block('eth_getBlockByHash', hash, full)
     if (parsed !== undefined && parsed.info.hash !== hash) {
-      throw badAnswer(`asked for L1 block ${hash}, got ${parsed.info.hash}`)
+      throw badAnswer(`requested L1 block ${hash}, got ${parsed.info.hash}`)
     }
     return parsed
   }
@@ -206,8 +206,8 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
     })
     const account = accountProofFromJson(answer)
     const [storage] = storageProofsFromJson(answer)
-    if (account.address !== address) throw badAnswer(`asked for a proof of ${address}, got ${account.address}`)
-    if (storage?.key !== slot) throw badAnswer(`asked for a proof of slot ${slot}, got ${storage?.key ?? 'none'}`)
+    if (account.address !== address) throw badAnswer(`requested a proof of ${address}, got ${account.address}`)
+    if (storage?.key !== slot) throw badAnswer(`requested a proof of slot ${slot}, got ${storage?.key ?? 'none'}`)
     try {
       verifyAccountProof(account, stateRoot)
       verifyStorageProof(storage, account.storageHash)
@@ -341,7 +341,7 @@ function addressFilter(addresses: readonly Hex[] | undefined): (address: Hex | n
 }
 
 function checkNumber({ info }: ParsedBlock, number: number): void {
-  if (info.number !== number) throw badAnswer(`asked for L1 block ${number}, got ${info.number}`)
+  if (info.number !== number) throw badAnswer(`requested L1 block ${number}, got ${info.number}`)
 }
 
 function notFound(hash: Hex): L1Error {

@@ -38,8 +38,8 @@ export function lowerHex(value: Hex): Hex {
 }
 
 /**
- * Checks hex of a fixed length and converts it to lower case, the form in which hashes and addresses are compared and
- * stored.
+ * Checks hex of a fixed length and converts it to lower case. Hashes and addresses are compared and stored in this
+ * form.
  */
 export function normalizeHex(value: unknown, bytes: number, what: string): Hex {
   if (!isHex(value, bytes))

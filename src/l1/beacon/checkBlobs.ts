@@ -4,9 +4,9 @@ import type { GivenBlob } from './beaconEndpoint.ts'
 import { BeaconError } from './errors.ts'
 
 /**
- * Returns the wanted blobs by versioned hash, verified. An endpoint may return more blobs than requested.
- * Throws BeaconError `beacon-bad-answer` if a blob does not match its commitment, or if an unrequested blob is returned
- * in place of a wanted one. Throws KzgError if verification was impossible.
+ * Returns the wanted blobs by versioned hash, verified. An endpoint may return more blobs than requested. Throws
+ * BeaconError `beacon-bad-answer` if a blob does not match its commitment, or replaces a wanted blob. Throws KzgError
+ * if verification was impossible.
  */
 export async function checkBlobs(
   given: readonly GivenBlob[],

@@ -38,8 +38,8 @@ export function nextEmptyBatch(
 }
 
 /**
- * The window must begin with the parent's L1 origin, or with the next L1 block if a whole epoch was filled with empty
- * batches.
+ * The window must begin with the parent's L1 origin. If empty batches filled a whole epoch, it may also begin with the
+ * next L1 block.
  */
 export function checkWindow(window: L1Window, parent: L2BlockRef): void {
   const [epoch] = window.blocks

@@ -28,7 +28,7 @@ export async function startBlock(
   }
   const { status, validationError } = result.payloadStatus
   if (status === 'INVALID' || status === 'INVALID_BLOCK_HASH') {
-    throw new EngineError('invalid-payload', `engine refuses to build on ${parent.hash}: ${validationError ?? status}`)
+    throw new EngineError('invalid-payload', `engine rejects building on ${parent.hash}: ${validationError ?? status}`)
   }
   if (status !== 'VALID') {
     throw new EngineError('engine-syncing', `engine answers ${status} to building on ${parent.hash}`, {

@@ -39,8 +39,8 @@ export class FollowedChain {
   }
 
   /**
-   * True if the followed node has replaced the chain, and the new chain is not final up to the end of the old one.
-   * Peers may then still send blocks of the old chain.
+   * True if the followed node has replaced the chain, until the new chain is final up to the old chain's end. Peers may
+   * then still send blocks of the old chain.
    */
   get hasLeftChain(): boolean {
     return this.leftUpTo > this.modules.owner.heads.finalized.number

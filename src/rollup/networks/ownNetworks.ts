@@ -75,8 +75,8 @@ export async function findNetwork(name: string, folder: string): Promise<Network
 }
 
 /**
- * Stores a network under a name. Returns `same` if it already existed. Throws UsageError for an invalid name, for the
- * name of a built-in network, or, unless `replace`, for an added network with other settings.
+ * Stores a network under a name. Returns `same` if it already existed. Throws UsageError for an invalid name or a
+ * built-in name. Unless `replace`, also throws for an added network with other settings.
  */
 export async function addNetwork(
   folder: string,

@@ -63,7 +63,7 @@ const MAX_TIMER_MS = 3_600_000
 
 /**
  * Builds blocks so that each is the head at its timestamp. The state machine decides which action is due when. This
- * loop performs the action, reports the result to the state machine, and sleeps until the next action is due or the
+ * loop performs the action and reports the result to the state machine. It sleeps until the next action is due or the
  * heads move.
  */
 export class Sequencer {

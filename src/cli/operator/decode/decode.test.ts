@@ -263,7 +263,7 @@ describe('malformed input is told with its byte and its rule', () => {
       change(WHOLE, 0, 1),
       'data',
       0,
-      'version byte is 1, expected 0 (1 stands before a commitment',
+      'version byte is 1, expected 0 (1 marks a commitment',
     ],
     ['no frame', Uint8Array.of(0), 'data', 1, 'none after the version byte'],
     ['a frame that is cut off', WHOLE.subarray(0, 15), 'data', 1, 'a frame has at least 23 bytes, 14 are left'],

@@ -55,7 +55,7 @@ export function decodeFrames(txData: Uint8Array): Frame[] {
 export function* framesOf(txData: Uint8Array): Generator<Frame, void, undefined> {
   const version = txData[0]
   if (version !== DERIVATION_VERSION_0) {
-    const hint = version === 1 ? ' (1 stands before a commitment to alternative data availability)' : ''
+    const hint = version === 1 ? ' (1 marks a commitment to alternative data availability)' : ''
     throw fault(`version byte is ${version}, expected ${DERIVATION_VERSION_0}${hint}`, 0)
   }
   yield* bareFramesOf(txData, 1)

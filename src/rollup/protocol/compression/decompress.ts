@@ -102,8 +102,7 @@ function brotliAtOnce(data: Uint8Array, maxOutputLength: number): Decompressed |
 
 /**
  * For corrupt or too long data, returns the output that op-node's decoder would have returned. That is everything up to
- * the limit. For a fault, it is the output of the steps before the fault, and the complete windows of the step with the
- * fault.
+ * the limit. For a fault, it is the output of the earlier steps, and the complete windows of the faulty step.
  */
 async function brotliLater(data: Uint8Array, maxBytes: number): Promise<Decompressed> {
   const decoder = () =>

@@ -22,8 +22,8 @@ export function createAuthorization(fields: AuthorizationFields): Authorization 
 
 /**
  * An authorization entry of a checked form, decoded on first access. A transaction that is rejected for its size or
- * sender may have thousands of entries, and decoding them would cost a garbage collection pause. An entry with an
- * invalid signature is kept without an authority, because it is part of the hash (EIP-7702).
+ * sender may have thousands of entries. Decoding them would cost a garbage collection pause. An entry with an invalid
+ * signature is kept without an authority, because it is part of the hash (EIP-7702).
  */
 export class EncodedAuthorization implements Authorization {
   readonly #encoding: Uint8Array
