@@ -1,5 +1,5 @@
 import { concatBytes } from '../lib/bytes.ts'
-import { takeTurn } from '../lib/turns.ts'
+import { yieldToLoop } from '../lib/yieldToLoop.ts'
 
 /**
  * The parts of one text, which may have tens of megabytes. Processing it as one string would hold the event loop. Bytes
@@ -105,7 +105,7 @@ export async function writeInChunks(value: unknown, call: { signal: AbortSignal 
     length += text.length
     if (length < CHUNK_LENGTH) continue
     length = 0
-    await takeTurn('answer')
+    await yieldToLoop('answer')
     call.signal.throwIfAborted()
   }
   writer.add(']')

@@ -1,5 +1,5 @@
 import { type DeviumError, describeError, UsageError } from '../lib/errors.ts'
-import { takeTurn, type Work } from '../lib/turns.ts'
+import { yieldToLoop, type Work } from '../lib/yieldToLoop.ts'
 import type { RpcContext, SendPart } from './callContext.ts'
 import { between, type BodyChunks, ChunkWriter, StreamedJson, serialize, writeInChunks } from './bodyChunks.ts'
 import { createStreamWriter } from './streamWriter.ts'
@@ -158,9 +158,9 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
    * yields before and after.
    */
   const readLarge = async (body: string): Promise<Content> => {
-    await takeTurn(work)
+    await yieldToLoop(work)
     const content = readContent(body)
-    await takeTurn(work)
+    await yieldToLoop(work)
     return content
   }
 
@@ -184,7 +184,7 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
     let answerLength = 0
     // One after the other, as in geth: a thousand expensive calls at once would leave no time for other work.
     for (const request of requests) {
-      await takeTurn(work)
+      await yieldToLoop(work)
       const answer = await callOfBatch(request, context, answerLength)
       if (answer === undefined) continue
       answers.add(separator)
@@ -207,7 +207,7 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
       // No waiting function holds the body, which may have megabytes.
       if (body.length > LARGE_BODY_LENGTH) return readLarge(body).then((content) => answer(content, context))
       // Under many small calls, each turn of the event loop handles only as many as fit into its time.
-      const turn = takeTurn(work)
+      const turn = yieldToLoop(work)
       if (turn === undefined) return answer(readContent(body), context)
       return turn.then(() => answer(readContent(body), context))
     },

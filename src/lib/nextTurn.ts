@@ -2,6 +2,6 @@
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** Yields `count` times. */
-export async function turnsPass(count: number): Promise<void> {
+export async function loopTurns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await nextTurn()
 }

@@ -1,4 +1,4 @@
-import { takeTurn } from './turns.ts'
+import { yieldToLoop } from './yieldToLoop.ts'
 
 /**
  * A long task, cut into slices of about a millisecond. Each `yield` is a point where other work may run. Run it with
@@ -18,6 +18,6 @@ export async function runYielding<T>(task: SlicedTask<T>): Promise<T> {
   for (;;) {
     const { done, value } = task.next()
     if (done) return value
-    await takeTurn()
+    await yieldToLoop()
   }
 }

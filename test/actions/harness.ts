@@ -5,7 +5,7 @@ import { concatBytes } from '../../src/lib/bytes.ts'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { type Hex, toHex } from '../../src/lib/hex.ts'
 import { type RootLogger, silentLogger } from '../../src/lib/logger.ts'
-import { turnsPass } from '../../src/lib/nextTurn.ts'
+import { loopTurns } from '../../src/lib/nextTurn.ts'
 import { encodeRlp } from '../../src/lib/rlp.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import type { HeadNews, HealthReport } from '../../src/p2p/index.ts'
@@ -290,4 +290,4 @@ class FakeP2p implements P2pPort {
 }
 
 /** Lets everything that waits for no clock run to its end. */
-export const settle = (): Promise<void> => turnsPass(100)
+export const settle = (): Promise<void> => loopTurns(100)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Hex, toHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { createSemaphore } from '../../lib/semaphore.ts'
-import { takeTurn } from '../../lib/turns.ts'
+import { yieldToLoop } from '../../lib/yieldToLoop.ts'
 import type { BlockId, RollupConfig } from '../../rollup/protocol/types.ts'
 import { type BatcherBlock, memoryBytes } from '../l2/l2Block.ts'
 import type { BatcherMetrics } from '../submitter/metrics.ts'
@@ -238,7 +238,7 @@ export class ChannelManager {
   private async fillOnce(l1Head: number, { deadlines, onReady, signal }: FillOptions): Promise<boolean> {
     while (this.channelsAhead < MAX_CHANNELS_AHEAD) {
       // A span channel only collects most blocks, and would take hundreds of them in one turn.
-      await takeTurn()
+      await yieldToLoop()
       if (signal?.aborted) return false
       const block = this.blockAt(this.nextNumber)
       if (block === undefined) break

@@ -2,7 +2,7 @@ import { isBatchRefusal, type RequestOptions, type RpcClient } from '../../jsonR
 import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { DeviumError } from '../../lib/errors.ts'
 import { quantityToBigInt, quantityToNumber, toQuantity } from '../../lib/hex.ts'
-import { takeTurn } from '../../lib/turns.ts'
+import { yieldToLoop } from '../../lib/yieldToLoop.ts'
 import { type BatcherBlock, batcherBlockFromJson, memoryBytes } from './l2Block.ts'
 
 /** The L2 execution client whose blocks are submitted. */
@@ -86,7 +86,7 @@ async function readBlocks(answers: readonly unknown[], start: number): Promise<B
     if (json === null)
       throw new DeviumError('l2-block-missing', `L2 block ${start + index} not found`, { severity: 'temporary' })
     blocks.push(await batcherBlockFromJson(json))
-    await takeTurn()
+    await yieldToLoop()
   }
   return blocks
 }

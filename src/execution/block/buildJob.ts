@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { DecodeError, describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { takeTurn } from '../../lib/turns.ts'
+import { yieldToLoop } from '../../lib/yieldToLoop.ts'
 import {
   decodeTransaction,
   EMPTY_REQUESTS_HASH,
@@ -152,7 +152,7 @@ export class OpBuildJob implements BuildJob {
     }
     if (this.refundsWarming()) this.execution.refundWarming()
     for (const [index, raw] of attributes.transactions.entries()) {
-      await takeTurn()
+      await yieldToLoop()
       this.lease.env.evm.limit?.throwIfAborted()
       let tx: Transaction
       try {
@@ -222,7 +222,7 @@ export class OpBuildJob implements BuildJob {
       else if (tx.condition !== undefined && txSource.mayTake?.(tx, execution.env) === false) cursor.skipSender()
       else if (await this.tryAdd(tx)) cursor.next()
       else cursor.skipSender()
-      await takeTurn()
+      await yieldToLoop()
     }
   }
 

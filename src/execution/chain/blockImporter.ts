@@ -1,7 +1,7 @@
 import { DecodeError } from '../../lib/errors.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { takeTurn } from '../../lib/turns.ts'
+import { yieldToLoop } from '../../lib/yieldToLoop.ts'
 import { decodeTransaction, payloadToHeader } from '../../rollup/protocol/index.ts'
 import type { ExecutionPayload, PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { BlockExecution, type ExecutionResult } from '../block/blockExecution.ts'
@@ -154,7 +154,7 @@ export class BlockImporter {
       transactions: transactions.map(({ raw }) => raw),
     })
     for (const [index, tx] of transactions.entries()) {
-      await lease.env.evm.takeTurn()
+      await lease.env.evm.yieldToLoop()
       try {
         await execution.add(tx)
       } catch (error) {
@@ -191,7 +191,7 @@ function headerOfPayload(envelope: PayloadEnvelope): BlockHeader {
 async function decodeTransactions(encodings: readonly Uint8Array[]): Promise<Transaction[]> {
   const transactions: Transaction[] = []
   for (const [index, raw] of encodings.entries()) {
-    await takeTurn()
+    await yieldToLoop()
     try {
       transactions.push(decodeTransaction(raw))
     } catch (error) {

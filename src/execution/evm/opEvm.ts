@@ -1,5 +1,5 @@
 import { fromHex, type Hex } from '../../lib/hex.ts'
-import { takeTurn } from '../../lib/turns.ts'
+import { yieldToLoop } from '../../lib/yieldToLoop.ts'
 import type { Rules } from '../config/chainConfig.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { createAddress } from '../tx/createAddress.ts'
@@ -69,7 +69,7 @@ export class OpEvm {
     const messages = new Messages(
       this.hostOf(message, block),
       this.callable ?? this.precompiles,
-      () => this.takeTurn(),
+      () => this.yieldToLoop(),
       this.rooms,
     )
     const { from, to, data } = message
@@ -105,9 +105,9 @@ export class OpEvm {
   }
 
   /** Gives the event loop its turn. Throws the reason when nobody waits for the outcome any more. */
-  async takeTurn(): Promise<void> {
+  async yieldToLoop(): Promise<void> {
     this.client?.throwIfAborted()
-    await takeTurn(this.client === undefined ? 'block' : 'answer')
+    await yieldToLoop(this.client === undefined ? 'block' : 'answer')
     this.client?.throwIfAborted()
     this.limit?.throwIfAborted()
   }

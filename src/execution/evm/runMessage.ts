@@ -90,7 +90,7 @@ const MAX_NONCE = 2n ** 64n - 1n
 async function applyAuthorizations({ world, evm, block }: Environment, message: Message): Promise<bigint> {
   let refund = 0n
   for (const [index, authorization] of message.authorizations.entries()) {
-    if (index % AUTHORIZATIONS_PER_TURN === AUTHORIZATIONS_PER_TURN - 1) await evm.takeTurn()
+    if (index % AUTHORIZATIONS_PER_TURN === AUTHORIZATIONS_PER_TURN - 1) await evm.yieldToLoop()
     if (!concernsChain(authorization, block)) continue
     const { address, nonce, authority } = authorization
     if (authority === undefined) continue

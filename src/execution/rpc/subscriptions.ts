@@ -1,7 +1,7 @@
 import { serialize } from '../../jsonRpc/bodyChunks.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { takeTurn } from '../../lib/turns.ts'
+import { yieldToLoop } from '../../lib/yieldToLoop.ts'
 import type { Chain, HeadChange } from '../chain/types.ts'
 import type { SignedTransaction } from '../primitives/block.ts'
 import type { RpcPool } from './context.ts'
@@ -106,11 +106,11 @@ export class Subscriptions {
     }
     const chain = readOnce(this.modules.chain)
     for (const { filter, mayMatch, notify } of this.logs) {
-      await takeTurn('answer')
+      await yieldToLoop('answer')
       for (const [headers, isRemoved] of [[removed, true] as const, [added, false] as const]) {
         for (const header of headers) {
           for (const log of await logsFor(chain, { filter, mayMatch }, header, isRemoved)) {
-            await takeTurn('answer')
+            await yieldToLoop('answer')
             notify(serialize(log))
           }
         }
@@ -125,7 +125,7 @@ async function tellAll(listeners: ReadonlySet<Notify>, write: () => string): Pro
   const content = Buffer.from(write())
   // Who comes meanwhile is told of the next.
   for (const notify of [...listeners]) {
-    await takeTurn('answer')
+    await yieldToLoop('answer')
     if (listeners.has(notify)) notify(content)
   }
 }

@@ -1,5 +1,5 @@
 import type { Hex } from '../../lib/hex.ts'
-import { takeTurn } from '../../lib/turns.ts'
+import { yieldToLoop } from '../../lib/yieldToLoop.ts'
 import { ChainError } from '../errors.ts'
 import type { BlockId, DiskLayer, Version } from './diskLayer.ts'
 import type { StateView } from './stateDatabase.ts'
@@ -190,7 +190,7 @@ export class LayerTree {
     for (const { number, parentHash, writes } of layers) {
       const deleted: StateKey[] = []
       for (const [key, value] of writes) {
-        await takeTurn()
+        await yieldToLoop()
         const before = merged.get(key) ?? this.buffer.get(key) ?? this.disk.version(key) ?? NEVER
         if (value === null && before.value === null) continue
         if (number > this.oldest) writing.keep(number, key, before)
@@ -201,7 +201,7 @@ export class LayerTree {
     }
     for (const values of [this.buffer, merged]) {
       for (const [key, version] of values) {
-        await takeTurn()
+        await yieldToLoop()
         if (values === merged || !merged.has(key)) writing.put(key, version)
       }
     }

@@ -8,7 +8,7 @@ import type { Logger } from '../../lib/logger.ts'
 import { makeDirectory } from '../../lib/makeDirectory.ts'
 import { encodeRlp, readRlpHeader } from '../../lib/rlp.ts'
 import { createSemaphore } from '../../lib/semaphore.ts'
-import { takeTurn } from '../../lib/turns.ts'
+import { yieldToLoop } from '../../lib/yieldToLoop.ts'
 import { decodeSignedTransaction } from '../../rollup/protocol/index.ts'
 import type { SignedTransaction } from '../primitives/block.ts'
 import type { SenderContent } from './txPool.ts'
@@ -87,7 +87,7 @@ export class PoolJournal {
       if (size > MAX_FILE_BYTES) throw new RangeError(`${size} bytes, at most ${MAX_FILE_BYTES} are read`)
       const file = await readFile(path)
       for (let at = 0; at < file.length; ) {
-        await takeTurn('answer')
+        await yieldToLoop('answer')
         const { start, end, isList } = readRlpHeader(file, at)
         const raw = new Uint8Array(file.subarray(isList ? at : start, end))
         at = end

@@ -3,7 +3,7 @@ import { describeError } from '../../lib/errors.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { createSemaphore } from '../../lib/semaphore.ts'
-import { takeTurn } from '../../lib/turns.ts'
+import { yieldToLoop } from '../../lib/yieldToLoop.ts'
 import type { DaSizeLimits, TxCursor, TxSource } from '../chain/building.ts'
 import type { Chain, HeadChange, L1FeeSource, StateReader } from '../chain/types.ts'
 import { MAX_TX_GAS } from '../evm/intrinsicGas.ts'
@@ -189,7 +189,7 @@ export class TxPool implements TxSource {
 
   private exclusive<T>(task: () => Promise<T>): Promise<T> {
     return this.lock.run(async () => {
-      await takeTurn()
+      await yieldToLoop()
       return task()
     })
   }
@@ -355,7 +355,7 @@ export class TxPool implements TxSource {
       this.rebuild(queue, Number(account?.nonce ?? 0n), keep)
       if (queue.size === 0) this.senders.delete(sender)
       else if (queue.nextNonce > before) promoted ??= queue.pending.at(-1)?.transaction
-      await takeTurn()
+      await yieldToLoop()
     }
     if (promoted !== undefined) this.announce(promoted)
   }

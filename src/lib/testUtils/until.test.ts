@@ -1,10 +1,10 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { turnsPass } from '../nextTurn.ts'
+import { loopTurns } from '../nextTurn.ts'
 import { until, WAIT_LIMIT_MS } from './until.ts'
 
 /** Lets the whole limit pass at once, except for the event loop turns, which take no time. */
 async function passTheLimit(): Promise<void> {
-  await turnsPass(300)
+  await loopTurns(300)
   await vi.advanceTimersByTimeAsync(2 * WAIT_LIMIT_MS)
 }
 

@@ -1,5 +1,5 @@
 import type { RPC } from '@chainsafe/libp2p-gossipsub/message'
-import { turnsPass } from '../../lib/nextTurn.ts'
+import { loopTurns } from '../../lib/nextTurn.ts'
 import { type GossipInternals, subscribersOf } from './adapter.ts'
 
 type Forwarding = Pick<GossipInternals, 'mesh' | 'getSubscribers' | 'idontwants' | 'sendRpc'> & {
@@ -60,7 +60,7 @@ export function createForwarder(
       const later = peers.intersection(sendersOf(lastOf.get(message.topic)))
       lastOf.set(message.topic, id)
       send(id, message, peers.difference(later))
-      await turnsPass(LATER_TURNS)
+      await loopTurns(LATER_TURNS)
       send(id, message, later)
     },
   }

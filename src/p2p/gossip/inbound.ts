@@ -3,7 +3,7 @@ import { RejectReason } from '@chainsafe/libp2p-gossipsub/types'
 import type { Connection, PeerId, Stream } from '@libp2p/interface'
 import { DeviumError, describeError } from '../../lib/errors.ts'
 import { LruMap } from '../../lib/lruMap.ts'
-import { turnsPass } from '../../lib/nextTurn.ts'
+import { loopTurns } from '../../lib/nextTurn.ts'
 import type { P2pEvents } from '../base/events.ts'
 import { createPerPeerLimiter } from '../base/perPeerLimiter.ts'
 import type { ChainTopics, PayloadVersion } from '../base/topics.ts'
@@ -191,7 +191,7 @@ export function createInbound(
       tracer.rejectMessage(id, cause)
       return 'bad'
     }
-    await turnsPass(data.length < hearMinBytes ? PASS_ON_TURNS : HEARING_TURNS)
+    await loopTurns(data.length < hearMinBytes ? PASS_ON_TURNS : HEARING_TURNS)
     score.validateMessage(id)
     tracer.deliverMessage(id)
     const passedOn = { topic, data }

@@ -1,7 +1,7 @@
 import { StreamCloseEvent } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
-import { nextTurn, turnsPass } from '../../lib/nextTurn.ts'
+import { nextTurn, loopTurns } from '../../lib/nextTurn.ts'
 import { frameRpc } from '../hostile/rpcCodec.ts'
 import { FakeStream } from '../testUtils/fakeStream.ts'
 import { readFrames } from './inboundFrames.ts'
@@ -41,7 +41,7 @@ describe('readFrames', () => {
     await nextTurn()
     expect(frames).toHaveLength(32)
     expect(ends).toEqual([])
-    await turnsPass(3)
+    await loopTurns(3)
     expect(frames).toEqual(new Array(50).fill(3))
     expect(ends).toEqual([undefined])
     expect(stream.isClosed).toBe(true)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { createLogger, silentLogger } from '../../lib/logger.ts'
-import { turnsPass } from '../../lib/nextTurn.ts'
+import { loopTurns } from '../../lib/nextTurn.ts'
 import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
 import { ZERO_HASH } from '../protocol/types.ts'
 import { findStartHeads, type StartHeadsOptions } from './findStartHeads.ts'
@@ -255,12 +255,12 @@ describe('findStartHeads', () => {
     const logger = createLogger({ level: 'warn', format: 'json', color: false, write: (line) => lines.push(line) })
     isAway.l1 = true
     const result = numbers(engine, flaky, 100, { logger })
-    await turnsPass(200)
+    await loopTurns(200)
     await clock.advance(100_000)
     isAway.l1 = false
     isAway.l2 = true
     await clock.advance(10_500)
-    await turnsPass(200)
+    await loopTurns(200)
     await clock.advance(100_000)
     isAway.l2 = false
     await clock.advance(10_500)
@@ -281,7 +281,7 @@ describe('findStartHeads', () => {
       const result = numbers(l2Chain(60, { safe: 2, finalized: 2 }), { blockInfoByNumber, blockInfoByHash }, 100, {
         signal: abort.signal,
       })
-      await turnsPass(100)
+      await loopTurns(100)
       abort.abort(new Error('Ctrl-C'))
       await expect(result).rejects.toThrow('Ctrl-C')
     }
@@ -294,7 +294,7 @@ describe('findStartHeads', () => {
     let most = 0
     const counted = async <T>(read: Promise<T>): Promise<T> => {
       most = Math.max(most, ++pending)
-      await turnsPass(1)
+      await loopTurns(1)
       pending--
       return read
     }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { createLogger, silentLogger } from '../../lib/logger.ts'
-import { turnsPass } from '../../lib/nextTurn.ts'
+import { loopTurns } from '../../lib/nextTurn.ts'
 import { SdmOptIn, type SdmOptInOptions } from './sdmOptIn.ts'
 
 const NOW = 1_700_000_000
@@ -75,14 +75,14 @@ it('is repeated after a restart of the node, and for an engine that has restarte
   const { sdm, told, clock } = create({ optIn: true }, { engine })
   const stop = new AbortController()
   const running = sdm.run(stop.signal)
-  await turnsPass(5)
+  await loopTurns(5)
   expect(told).toEqual([true])
   await clock.advance(60_000)
-  await turnsPass(5)
+  await loopTurns(5)
   expect(told).toEqual([true, true])
   await sdm.set(false)
   await clock.advance(120_000)
-  await turnsPass(5)
+  await loopTurns(5)
   expect(told).toEqual([true, true, false])
   stop.abort()
   await running

@@ -3,7 +3,7 @@ import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
 import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
-import { turnsPass } from '../../lib/nextTurn.ts'
+import { loopTurns } from '../../lib/nextTurn.ts'
 import { WAIT_LIMIT_MS } from '../../lib/testUtils/until.ts'
 import { fakeGenesis } from '../engine/testUtils/fakeEngine.ts'
 import { ConductorClient } from './conductorClient.ts'
@@ -64,7 +64,7 @@ describe('ConductorClient', () => {
     const slow = new ConductorClient({ rpc: { request }, clock, logger: silentLogger }, { timeoutMs: 1000 })
     let takesMs = 300
     const asked = expect(slow.isLeader()).rejects.toMatchObject({ severity: 'temporary' })
-    await turnsPass(10)
+    await loopTurns(10)
     // The pause between both tries.
     await clock.advance(50)
     await asked

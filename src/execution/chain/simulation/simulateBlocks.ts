@@ -116,10 +116,10 @@ async function simulateBlock(
   env.evm.tracer = logs
   const executed: Executed = { transactions: [], receipts: [], calls: [], gasUsed: 0n }
   for (const call of plan.calls) {
-    await env.evm.takeTurn()
+    await env.evm.yieldToLoop()
     await simulateTransaction(simulation, env, call, logs, executed)
   }
-  await env.evm.takeTurn()
+  await env.evm.yieldToLoop()
   const header = headerOf(simulation, env, executed, { parentHash: parent.hash, parentBeaconBlockRoot })
   return { block: toBlock(header, executed.transactions), calls: executed.calls }
 }

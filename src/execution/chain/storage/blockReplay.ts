@@ -1,7 +1,7 @@
 import type { Clock } from '../../../lib/clock.ts'
 import type { Logger } from '../../../lib/logger.ts'
 import { Progress, progressInLog } from '../../../lib/progress.ts'
-import { takeTurn } from '../../../lib/turns.ts'
+import { yieldToLoop } from '../../../lib/yieldToLoop.ts'
 import type { ExecutionResult } from '../../block/blockExecution.ts'
 import { ChainError } from '../../errors.ts'
 import type { Block, BlockHeader } from '../../primitives/block.ts'
@@ -79,7 +79,7 @@ export class BlockReplay {
       const block = blocks.block(header.hash)
       const parent = blocks.header(header.parentHash)
       if (block === undefined || parent === undefined) return header
-      await takeTurn()
+      await yieldToLoop()
       try {
         await keep(header, (await execute(block, parent)).changes)
       } catch (error) {

@@ -1,6 +1,6 @@
 import { bytesToText, concatBytes, viewOf } from '../../../lib/bytes.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
-import { takeTurn } from '../../../lib/turns.ts'
+import { yieldToLoop } from '../../../lib/yieldToLoop.ts'
 import { ChainError } from '../../errors.ts'
 import type { BlockId, DiskLayer, DiskWriting, Version } from '../../state/diskLayer.ts'
 import { bytesOfKey, type StateKey } from '../../state/stateKeys.ts'
@@ -101,7 +101,7 @@ export class StateDisk implements DiskLayer {
   private async giveUp(batch: LargeBatch, number: number): Promise<void> {
     const deleted = this.database.valueAt(replacedKey(number))?.subarray(32) ?? new Uint8Array(0)
     for (let at = 0; at < deleted.length; ) {
-      await takeTurn()
+      await yieldToLoop()
       const end = at + 1 + (deleted[at] ?? 0)
       const key = deleted.subarray(at + 1, end)
       const version = this.version(bytesToText(key, 'latin1'))

@@ -1,7 +1,7 @@
 import { UsageError } from '../../../lib/errors.ts'
 import { keccak256 } from '../../../lib/hash.ts'
 import { fromHex, type Hex } from '../../../lib/hex.ts'
-import { takeTurn } from '../../../lib/turns.ts'
+import { yieldToLoop } from '../../../lib/yieldToLoop.ts'
 import type { BlockHeader } from '../../primitives/block.ts'
 import type { BlockId } from '../../state/diskLayer.ts'
 import { LayerTree } from '../../state/layerTree.ts'
@@ -157,7 +157,7 @@ async function becomeArchive(database: ChainDatabase): Promise<void> {
   let batch = new DatabaseBatch()
   for (const letter of ['A', 'O', TABLE.replaced]) {
     for await (const [key, stored] of database.entries(tableRange(letter))) {
-      await takeTurn()
+      await yieldToLoop()
       const { value } = decodeVersion(stored)
       const isNode = letter !== TABLE.replaced || isNodeKey(keyOfReplaced(key))
       if (value !== null && isNode) batch.put('node', keccak256(value), value)

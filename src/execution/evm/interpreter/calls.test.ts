@@ -220,7 +220,7 @@ describe('call opcodes', () => {
       accounts: { [MAIN]: { code: `0x${main.replaceAll(' ', '')}` } },
       block: { gasLimit: 100_000_000n },
     })
-    const asked = vi.spyOn(execution.env.evm, 'takeTurn')
+    const asked = vi.spyOn(execution.env.evm, 'yieldToLoop')
     const outcome = await execution.add(deposit({ to: MAIN, gasLimit }))
     expect(outcome.failure).toMatch(/^(out of gas|invalid opcode: INVALID)$/)
     expect(asked.mock.calls.length).toBeGreaterThanOrEqual(asks)

@@ -48,7 +48,7 @@ const STRETCH = { calls: 64, precompileGas: 30_000, initCodeBytes: 98_304 }
 export class Messages implements Caller {
   readonly host: Host
   private readonly precompiles: ReadonlyMap<Hex, Precompile>
-  private readonly takeTurn: () => Promise<void>
+  private readonly yieldToLoop: () => Promise<void>
   private readonly rooms: Room[]
   /** What was done since the event loop was thought of, as a part of a stretch. */
   private done = 0
@@ -56,10 +56,10 @@ export class Messages implements Caller {
   private outcome: Outcome | undefined
 
   /** `rooms` are kept from message to message: one for each depth. */
-  constructor(host: Host, precompiles: ReadonlyMap<Hex, Precompile>, takeTurn: () => Promise<void>, rooms: Room[]) {
+  constructor(host: Host, precompiles: ReadonlyMap<Hex, Precompile>, yieldToLoop: () => Promise<void>, rooms: Room[]) {
     this.host = host
     this.precompiles = precompiles
-    this.takeTurn = takeTurn
+    this.yieldToLoop = yieldToLoop
     this.rooms = rooms
   }
 
@@ -76,14 +76,14 @@ export class Messages implements Caller {
     for (;;) {
       let exit = runLoop(frame, this.host)
       if (exit === 'turn') {
-        await this.takeTurn()
+        await this.yieldToLoop()
         continue
       }
       if (exit === 'call') {
         this.done += 1 / STRETCH.calls
         if (this.done >= 1) {
           this.done = 0
-          await this.takeTurn()
+          await this.yieldToLoop()
         }
         const next = runCallOpcode(frame, this)
         if (next === undefined) continue
@@ -98,7 +98,7 @@ export class Messages implements Caller {
         exit = next
       }
       const end = this.endOf(frame, exit)
-      if (end !== 'done') while (!this.host.substate.goBackSome(frame.mark)) await this.takeTurn()
+      if (end !== 'done') while (!this.host.substate.goBackSome(frame.mark)) await this.yieldToLoop()
       this.leave(frame, end)
       if (frame.parent === undefined) return
       frame = frame.parent
@@ -114,7 +114,7 @@ export class Messages implements Caller {
       const mark = substate.mark()
       world.checkpoint()
       this.transfer(call)
-      const result = callPrecompile(precompile, call.data, call.gas, this.takeTurn)
+      const result = callPrecompile(precompile, call.data, call.gas, this.yieldToLoop)
       if (result instanceof Promise) return result.then((late) => this.endPrecompile(call, mark, late))
       this.done += (result?.gasUsed ?? call.gas) / STRETCH.precompileGas
       return this.endPrecompile(call, mark, result)

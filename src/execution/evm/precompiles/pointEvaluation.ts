@@ -4,7 +4,7 @@ import { sha256 } from '../../../lib/hash.ts'
 import { fromHex } from '../../../lib/hex.ts'
 import { createKzg } from '../../../lib/kzg/index.ts'
 import { silentLogger } from '../../../lib/logger.ts'
-import { ownTurn } from '../../../lib/turns.ts'
+import { inOwnTask } from '../../../lib/yieldToLoop.ts'
 import { bls12381 } from './bls12381.ts'
 import type { G1Order } from './g1Order.ts'
 import { isZero, lazily, type Mcl, SIZES } from './mcl.ts'
@@ -163,7 +163,7 @@ const verifier = lazily(async () => {
 /** The library that takes a quarter of the time; undefined until it has answered, or has failed. */
 export const kzgLibrary = lazily(async () => {
   // Starting its process takes 10 ms and more.
-  await ownTurn()
+  await inOwnTask()
   const kzg = createKzg({ clock: systemClock, logger: silentLogger })
   await kzg.verifyPointProof(EMPTY_POINT, new Uint8Array(32), new Uint8Array(32), EMPTY_POINT)
   return kzg

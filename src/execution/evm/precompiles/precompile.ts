@@ -21,7 +21,7 @@ export interface Precompile {
 export type PrecompileResult = { gasUsed: number; output: Uint8Array } | undefined
 
 /** Gives others their turn; throws when nobody waits for the outcome any more. */
-export type TakeTurn = () => Promise<void>
+export type YieldToLoop = () => Promise<void>
 
 /** Longer inputs take a tenth of a millisecond: dozens in a row must not hold up others. */
 const LONG_INPUT_BYTES = 32_768
@@ -31,7 +31,7 @@ export function callPrecompile(
   precompile: Precompile,
   input: Uint8Array,
   gasLimit: number,
-  takeTurn: TakeTurn,
+  yieldToLoop: YieldToLoop,
 ): PrecompileResult | Promise<PrecompileResult> {
   const { maxInputBytes = Number.POSITIVE_INFINITY } = precompile
   if (input.length > maxInputBytes) return undefined
@@ -41,21 +41,21 @@ export function callPrecompile(
   const elsewhere = precompile.runElsewhere?.(input)
   if (elsewhere !== undefined) {
     return elsewhere.then(async (output) => {
-      await takeTurn()
+      await yieldToLoop()
       return resultOf(output, gasUsed)
     })
   }
   const loading = precompile.load?.()
-  if (loading !== undefined) return loading.then(() => finishLater(precompile.run(input), gasUsed, takeTurn))
+  if (loading !== undefined) return loading.then(() => finishLater(precompile.run(input), gasUsed, yieldToLoop))
   const steps = precompile.run(input)
-  if (input.length > LONG_INPUT_BYTES) return finishLater(steps, gasUsed, takeTurn)
+  if (input.length > LONG_INPUT_BYTES) return finishLater(steps, gasUsed, yieldToLoop)
   const step = steps.next()
-  return step.done === true ? resultOf(step.value, gasUsed) : finishLater(steps, gasUsed, takeTurn)
+  return step.done === true ? resultOf(step.value, gasUsed) : finishLater(steps, gasUsed, yieldToLoop)
 }
 
-async function finishLater(steps: Steps, gasUsed: number, takeTurn: TakeTurn): Promise<PrecompileResult> {
+async function finishLater(steps: Steps, gasUsed: number, yieldToLoop: YieldToLoop): Promise<PrecompileResult> {
   for (;;) {
-    await takeTurn()
+    await yieldToLoop()
     const step = steps.next()
     if (step.done === true) return resultOf(step.value, gasUsed)
   }

@@ -90,12 +90,12 @@ describe('callPrecompile', () => {
     const identity = precompilesUnder(rulesAt({ forks: { karst: 0 } }, 0)).get(precompileAddress(4))
     if (identity === undefined) throw new Error('no precompile')
     let turns = 0
-    const takeTurn = async () => {
+    const yieldToLoop = async () => {
       turns++
     }
-    await callPrecompile(identity, new Uint8Array(1_000), 1_000_000, takeTurn)
+    await callPrecompile(identity, new Uint8Array(1_000), 1_000_000, yieldToLoop)
     expect(turns).toBe(0)
-    const long = await callPrecompile(identity, new Uint8Array(100_000).fill(7), 1_000_000, takeTurn)
+    const long = await callPrecompile(identity, new Uint8Array(100_000).fill(7), 1_000_000, yieldToLoop)
     expect(turns).toBe(1)
     expect(long?.output).toEqual(new Uint8Array(100_000).fill(7))
   })

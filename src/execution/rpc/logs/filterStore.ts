@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { JsonValue } from '../../../jsonRpc/types.ts'
 import { describeError } from '../../../lib/errors.ts'
 import { type Hex, toHex } from '../../../lib/hex.ts'
-import { takeTurn } from '../../../lib/turns.ts'
+import { yieldToLoop } from '../../../lib/yieldToLoop.ts'
 import type { HeadChange } from '../../chain/types.ts'
 import type { SignedTransaction } from '../../primitives/block.ts'
 import type { RpcModules } from '../context.ts'
@@ -153,7 +153,7 @@ export class FilterStore {
         )
       }
       if (what.kind !== 'logs') continue
-      await takeTurn('answer')
+      await yieldToLoop('answer')
       const changes: JsonRecord[] = []
       for (const header of removed) changes.push(...(await logsFor(chain, what, header, true)))
       for (const header of added) changes.push(...(await logsFor(chain, what, header, false)))

@@ -1,6 +1,6 @@
 import { invalidParams, JsonRpcError, RPC_LIMIT_EXCEEDED } from '../../../jsonRpc/types.ts'
 import type { Hex } from '../../../lib/hex.ts'
-import { takeTurn } from '../../../lib/turns.ts'
+import { yieldToLoop } from '../../../lib/yieldToLoop.ts'
 import type { ReadableChain } from '../../chain/types.ts'
 import type { BlockHeader } from '../../primitives/block.ts'
 import { findHeader } from '../blockLookup.ts'
@@ -21,7 +21,7 @@ export async function logsOfBlock(
 ): Promise<JsonRecord[]> {
   const found: JsonRecord[] = []
   for (const receipt of (await chain.receipts(header.hash)) ?? []) {
-    await takeTurn('answer')
+    await yieldToLoop('answer')
     const origin = { ...receipt, blockTimestamp: header.timestamp }
     for (const log of receipt.logs) if (matchesLog(pattern, log)) found.push(formatLog(log, origin, removed))
   }
@@ -88,7 +88,7 @@ export async function searchLogs(
       throw new JsonRpcError(RPC_LIMIT_EXCEEDED, `query returned more than ${limits.maxLogs} results`)
     }
     // Reads that a cache answers give the event loop no turn of their own.
-    await takeTurn('answer')
+    await yieldToLoop('answer')
   }
   return found
 }

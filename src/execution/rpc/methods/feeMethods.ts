@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../../jsonRpc/types.ts'
 import { quantityToNumber, toQuantity } from '../../../lib/hex.ts'
-import { takeTurn } from '../../../lib/turns.ts'
+import { yieldToLoop } from '../../../lib/yieldToLoop.ts'
 import type { ReadableChain } from '../../chain/types.ts'
 import { type Block, type BlockHeader, isSigned, type Receipt } from '../../primitives/block.ts'
 import { effectiveTip } from '../../tx/effectiveTip.ts'
@@ -99,7 +99,7 @@ async function feeHistory(
   const gasUsedRatio: number[] = []
   const reward: string[][] = []
   for (let number = oldest; number <= newest.number; number++) {
-    await takeTurn('answer')
+    await yieldToLoop('answer')
     signal.throwIfAborted()
     const header = await chain.headerByNumber(number)
     if (header === undefined) throw serverError('header not found')

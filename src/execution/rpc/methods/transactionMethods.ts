@@ -3,7 +3,7 @@ import { JsonRpcError } from '../../../jsonRpc/types.ts'
 import { describeError } from '../../../lib/errors.ts'
 import { toHex, toQuantity } from '../../../lib/hex.ts'
 import { createSemaphore } from '../../../lib/semaphore.ts'
-import { takeTurn } from '../../../lib/turns.ts'
+import { yieldToLoop } from '../../../lib/yieldToLoop.ts'
 import { decodeSignedTransaction } from '../../../rollup/protocol/index.ts'
 import type { SignedTransaction, TransactionCondition } from '../../primitives/block.ts'
 import { TxPoolError } from '../../txPool/index.ts'
@@ -42,7 +42,7 @@ export function createTransactionMethods(modules: Modules, options: Options, min
     eth_sendRawTransaction: method([param.data], async ([raw]) => {
       // Recovering the senders of a whole batch at one go would hold the event loop.
       const transaction = await decoding.run(async () => {
-        await takeTurn('answer')
+        await yieldToLoop('answer')
         return readTransaction(raw)
       })
       return send(modules, options, transaction)

@@ -1,7 +1,7 @@
 import { StreamedJson, serialize } from '../../../jsonRpc/bodyChunks.ts'
 import { checksumAddress } from '../../../lib/checksumAddress.ts'
 import { type Hex, toQuantity } from '../../../lib/hex.ts'
-import { takeTurn } from '../../../lib/turns.ts'
+import { yieldToLoop } from '../../../lib/yieldToLoop.ts'
 import type { SignedTransaction } from '../../primitives/block.ts'
 import type { MethodTable, RpcPool } from '../context.ts'
 import { formatTransaction, type JsonRecord } from '../format/formatTransaction.ts'
@@ -80,7 +80,7 @@ async function* writeByNonce(
 ): AsyncGenerator<string> {
   let separator = '{'
   for (const transaction of transactions) {
-    await takeTurn('answer')
+    await yieldToLoop('answer')
     signal.throwIfAborted()
     yield `${separator}"${transaction.nonce}":`
     yield serialize(show(transaction))

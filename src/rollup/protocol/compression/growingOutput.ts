@@ -1,4 +1,4 @@
-import { takeTurn } from '../../../lib/turns.ts'
+import { yieldToLoop } from '../../../lib/yieldToLoop.ts'
 
 /** Bytes to copy before yielding to the event loop. */
 const COPY_BYTES = 1024 * 1024
@@ -46,7 +46,7 @@ export class GrowingOutput {
       const end = Math.min(block.length, this.length - offset)
       for (let from = 0; from < end; from += COPY_BYTES) {
         joined.set(block.subarray(from, Math.min(end, from + COPY_BYTES)), offset + from)
-        await takeTurn()
+        await yieldToLoop()
       }
       offset += end
     }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ownTurn, takeTurn, type Work } from './turns.ts'
+import { inOwnTask, yieldToLoop, type Work } from './yieldToLoop.ts'
 
 function busy(ms: number): void {
   const end = performance.now() + ms
@@ -12,9 +12,9 @@ it('lets one of those that wait go on in each turn of the event loop', async () 
   // Earlier work has used up its time, so the first callers wait as well.
   busy(10)
   const work = async () => {
-    await takeTurn()
+    await yieldToLoop()
     busy(10)
-    await takeTurn()
+    await yieldToLoop()
     busy(10)
   }
   await Promise.all(Array.from({ length: 20 }, work))
@@ -26,7 +26,7 @@ it('lets work on blocks go first', async () => {
   const order: string[] = []
   const work = async (kind: Work) => {
     busy(10)
-    await takeTurn(kind)
+    await yieldToLoop(kind)
     order.push(kind)
   }
   await Promise.all([work('answer'), work('answer'), work('block'), work('block')])
@@ -42,7 +42,7 @@ it('gives a step that cannot be split a turn that nothing was done in', async ()
   }, 1)
   // Timers and their continuations run first in a turn. The next tick therefore belongs to the next turn.
   await tick.promise
-  const step = ownTurn()
+  const step = inOwnTask()
   busy(5)
   await step
   clearInterval(timer)

@@ -17,7 +17,7 @@ const waiting: Record<Work, (() => void)[]> = { block: [], answer: [] }
  * All callers share the time, because they share the event loop. One waiting caller continues in each turn. Otherwise a
  * thousand callers would block the sockets a thousand times as long.
  */
-export function takeTurn(work: Work = 'block'): Promise<void> | undefined {
+export function yieldToLoop(work: Work = 'block'): Promise<void> | undefined {
   if (performance.now() - turnStartedAt < TURN_MS[work]) return undefined
   return waitForTurn(work)
 }
@@ -26,7 +26,7 @@ export function takeTurn(work: Work = 'block'): Promise<void> | undefined {
  * Waits for a turn of the event loop in which no other caller runs: for a step of milliseconds that cannot be split.
  * Work that begins while sockets are read runs in the same turn, so this waits for two turns.
  */
-export async function ownTurn(): Promise<void> {
+export async function inOwnTask(): Promise<void> {
   await nextTurn()
   await waitForTurn('block')
 }
