@@ -152,7 +152,7 @@ describe('a process that breaks down', () => {
     const kzg = startKzg({ startChild: (onAnswer) => start(starts++ < 9 ? FAULTY : OWN)(onAnswer) }, clock)
     await expect(kzg.commitments([order(text)])).rejects.toMatchObject({ code: 'kzg-process-failed' })
     expect(starts).toBe(2)
-    // Later jobs do not repeat the failed start.
+    // The next process starts only after a pause.
     const told = expect(kzg.commitments([order('tell')])).rejects.toThrow('pid')
     await nextTurn()
     expect(starts).toBe(2)
