@@ -102,7 +102,10 @@ class LazyCallContext implements CallContext {
   }
 }
 
-function makeSignal(timeoutMs: number, clientDisconnected: AbortSignal | undefined): { signal: AbortSignal; end(): void } {
+function makeSignal(
+  timeoutMs: number,
+  clientDisconnected: AbortSignal | undefined,
+): { signal: AbortSignal; end(): void } {
   const controller = new AbortController()
   const timeOut = () => controller.abort(new DOMException('the call has timed out', 'TimeoutError'))
   const timer = setTimeout(timeOut, timeoutMs).unref()

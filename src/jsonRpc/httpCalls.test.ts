@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Headers, httpRequest } from '../lib/testUtils/httpRequest.ts'
-import { createRpcApp, type RpcAppOptions, type ServeOptions, serveApp } from './httpServer.ts'
 import { StreamedJson } from './bodyChunks.ts'
+import { createRpcApp, type RpcAppOptions, type ServeOptions, serveApp } from './httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from './server.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }

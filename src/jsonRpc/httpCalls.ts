@@ -6,9 +6,9 @@ import { type Clock, systemClock, unixSeconds } from '../lib/clock.ts'
 import { createJwtCheck } from '../lib/jwt.ts'
 import { createTokenCheck, type TokenAccess } from './bearerToken.ts'
 import { type CallEnv, readBody } from './bodies.ts'
+import { type BodyChunks, sizeOf } from './bodyChunks.ts'
 import { type CallContext, createCallContext, type RpcContext } from './callContext.ts'
 import { foreignOrigin } from './originCheck.ts'
-import { type BodyChunks, sizeOf } from './bodyChunks.ts'
 import type { RpcDispatcher } from './server.ts'
 
 export interface HttpCallOptions {

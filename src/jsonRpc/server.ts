@@ -1,7 +1,7 @@
 import { type DeviumError, describeError, UsageError } from '../lib/errors.ts'
-import { yieldToLoop, type Work } from '../lib/yieldToLoop.ts'
+import { type Work, yieldToLoop } from '../lib/yieldToLoop.ts'
+import { type BodyChunks, between, ChunkWriter, StreamedJson, serialize, writeInChunks } from './bodyChunks.ts'
 import type { RpcContext, SendPart } from './callContext.ts'
-import { between, type BodyChunks, ChunkWriter, StreamedJson, serialize, writeInChunks } from './bodyChunks.ts'
 import { createStreamWriter } from './streamWriter.ts'
 import {
   JsonRpcError,

@@ -1,6 +1,6 @@
 import { createSemaphore } from '../lib/semaphore.ts'
-import type { SendPart } from './callContext.ts'
 import { type BodyChunks, ChunkWriter } from './bodyChunks.ts'
+import type { SendPart } from './callContext.ts'
 import { JsonRpcError, RPC_RESPONSE_TOO_LARGE } from './types.ts'
 
 /** Each answer holds its source data, and up to a megabyte that the client has not read. */
@@ -43,10 +43,7 @@ async function write({ before, chunks, after }: Stream, sendPart: SendPart | und
       const part = writer.takeMuch()
       if (part !== undefined) await sendPart(part)
     } else if (length > MAX_WHOLE_LENGTH) {
-      throw new JsonRpcError(
-        RPC_RESPONSE_TOO_LARGE,
-        'response too large: send this call alone over HTTP',
-      )
+      throw new JsonRpcError(RPC_RESPONSE_TOO_LARGE, 'response too large: send this call alone over HTTP')
     }
   }
   writer.add(after)

@@ -10,7 +10,7 @@ export {
 } from './beacon/index.ts'
 export { parseBlock, toL1BlockRef } from './block.ts'
 export { withConfirmationDepth } from './confirmationDepth.ts'
-export { type QueryL1, createL1, type L1, type L1Endpoint, type L1EndpointState } from './endpoints/index.ts'
+export { createL1, type L1, type L1Endpoint, type L1EndpointState, type QueryL1 } from './endpoints/index.ts'
 export { L1Error } from './errors.ts'
 export {
   createL1HeadTracker,

@@ -29,7 +29,9 @@ it('names the directory that cannot be made, and why', () => {
   const file = join(directoryInTest(), 'file')
   writeFileSync(file, '')
   expect(() => makeDirectory(file)).toThrow(`cannot create the directory ${file}: it is not a directory`)
-  expect(() => makeDirectory(join(file, 'x', 'y'))).toThrow(`cannot create the directory ${file}: it is not a directory`)
+  expect(() => makeDirectory(join(file, 'x', 'y'))).toThrow(
+    `cannot create the directory ${file}: it is not a directory`,
+  )
   const long = join(file, '..', 'x'.repeat(300))
   expect(() => makeDirectory(long)).toThrow(/: the name is too long$/)
 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { inOwnTask, yieldToLoop, type Work } from './yieldToLoop.ts'
+import { inOwnTask, type Work, yieldToLoop } from './yieldToLoop.ts'
 
 function busy(ms: number): void {
   const end = performance.now() + ms

@@ -135,7 +135,9 @@ describe('the verdict on a node', () => {
     await chain.advance(3)
     expect(sequencer.node.derivationStatus()).toMatchObject({
       ...{ state: 'batcher-stopped', ok: false, command: startCommand },
-      text: expect.stringMatching(/^The safe head is waiting because the batch submitter is stopped\. .* 8 blocks are not/),
+      text: expect.stringMatching(
+        /^The safe head is waiting because the batch submitter is stopped\. .* 8 blocks are not/,
+      ),
     })
     expect(await health(sequencer)).toMatchObject({
       ...{ state: 'degraded', codes: ['batcher-stopped'], commands: [startCommand] },

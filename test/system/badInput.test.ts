@@ -232,7 +232,10 @@ describe('the testnet runner refuses', () => {
     expectRefusal(await refused(join(file, 'below')), /: cannot create the directory .*file: it is not a directory$/m)
     expectRefusal(await refused(''), /--dir.*expected the path of a directory/)
     if (process.platform === 'linux') {
-      expectRefusal(await refused('/proc/devium'), /: cannot create the directory \/proc\/devium: the system does not allow/)
+      expectRefusal(
+        await refused('/proc/devium'),
+        /: cannot create the directory \/proc\/devium: the system does not allow/,
+      )
       expectRefusal(await refused('/proc'), /: cannot write to --dir \/proc: the system does not allow/)
     }
   })

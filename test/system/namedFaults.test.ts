@@ -184,7 +184,8 @@ describe.runIf(isWanted)('a testnet', { shuffle: false }, () => {
   })
 
   it('whose node lacks a blob', async () => {
-    const cause = /waiting for 1 blob of L1 block \d+, which http:\/\/127.0.0.1:\d+ \(HTTP 404[^)]*\) has not returned for \d+ s/i
+    const cause =
+      /waiting for 1 blob of L1 block \d+, which http:\/\/127.0.0.1:\d+ \(HTTP 404[^)]*\) has not returned for \d+ s/i
     await isNamed(astray.lonely, 'devium_derivationStatus', cause)
     astray.beacon.remember()
     await isOver(astray.lonely, cause)

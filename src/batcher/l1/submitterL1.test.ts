@@ -165,7 +165,9 @@ describe('several addresses of the L1', () => {
     await clock.advance(15_000)
     await expect.poll(active).toBe(second.url)
     expect(await l1.nonceAt(account, 'latest')).toBe(3)
-    expect(endpoints.states()[0]?.problem?.message).toMatch(/its head, block 0, is \d+ s behind the head of another endpoint/)
+    expect(endpoints.states()[0]?.problem?.message).toMatch(
+      /its head, block 0, is \d+ s behind the head of another endpoint/,
+    )
   })
 
   it('leave one out that turns out to be of another chain', async () => {

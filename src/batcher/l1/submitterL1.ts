@@ -1,6 +1,6 @@
 import type { RpcCall } from '../../jsonRpc/client.ts'
 import { JsonRpcError, type JsonValue } from '../../jsonRpc/types.ts'
-import { type QueryL1, type L1Endpoint, L1Error, parseBlock, toL1BlockRef } from '../../l1/index.ts'
+import { type L1Endpoint, L1Error, parseBlock, type QueryL1, toL1BlockRef } from '../../l1/index.ts'
 import { DeviumError } from '../../lib/errors.ts'
 import { type Hex, quantityToBigInt, quantityToNumber, toHex, toQuantity } from '../../lib/hex.ts'
 import { JsonObjectReader } from '../../lib/jsonReader.ts'

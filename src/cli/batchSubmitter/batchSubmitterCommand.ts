@@ -77,7 +77,7 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
   const closers: (() => Promise<unknown>)[] = [...clients.map((client) => client.close), kzg.close, signer.close]
   try {
     if (options.dataAvailability !== 'calldata') kzg.start()
-    const l1 = createSubmitterL1(l1Endpoints.ask, values.networkTimeout)
+    const l1 = createSubmitterL1(l1Endpoints.query, values.networkTimeout)
     const heads = new L1Heads({ l1, clock })
     const chainId = await connectL1({ l1Endpoints, l1, heads, logger, signal }, values.networkTimeout)
     l1Endpoints.run(signal, () => {}).catch(fail)

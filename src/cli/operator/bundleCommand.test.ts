@@ -42,7 +42,11 @@ describe('devium bundle check', () => {
   it.each<[string, () => string, string]>([
     ['is not there', () => join(folder, 'none.json'), 'ENOENT'],
     ['is no JSON', () => file('text.json', 'hello'), 'JSON'],
-    ['holds other transactions', () => file('other.json', { transactions: [] }), 'its 0 transactions do not match the bundle of'],
+    [
+      'holds other transactions',
+      () => file('other.json', { transactions: [] }),
+      'its 0 transactions do not match the bundle of',
+    ],
   ])('refuses a file that %s, by name', async (_, path, problem) => {
     const { code, stderr } = await bundle('check', path())
     expect(code).toBe(1)

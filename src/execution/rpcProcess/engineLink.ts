@@ -1,5 +1,5 @@
-import type { RpcContext } from '../../jsonRpc/callContext.ts'
 import { StreamedJson } from '../../jsonRpc/bodyChunks.ts'
+import type { RpcContext } from '../../jsonRpc/callContext.ts'
 import { JsonRpcError, type JsonValue, RPC_INVALID_PARAMS } from '../../jsonRpc/types.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { untilAborted } from '../../lib/untilAborted.ts'

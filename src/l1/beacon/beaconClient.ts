@@ -104,8 +104,7 @@ export function createBeaconClient(
         const isNews = order.failed(endpoint, error)
         const fields = { url: endpoint.name, l1Block: block.number, slot, err: error.message }
         if (!isNews) logger.debug('Beacon endpoint did not return the blobs', fields)
-        else if (error.code === 'beacon-bad-answer')
-          logger.warn('Beacon endpoint returned wrong blobs', fields)
+        else if (error.code === 'beacon-bad-answer') logger.warn('Beacon endpoint returned wrong blobs', fields)
         else logger.info('Beacon endpoint did not return the blobs', fields)
       }
     }

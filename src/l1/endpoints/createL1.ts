@@ -13,7 +13,7 @@ import { L1Error } from '../errors.ts'
 import { createL1Client, type L1ClientOptions } from '../l1Client.ts'
 import type { L1Client } from '../types.ts'
 import { createEndpointChoice, type L1EndpointState } from './endpointChoice.ts'
-import { type QueryL1, createQuery, createPooledClient, report } from './pooledClient.ts'
+import { createPooledClient, createQuery, type QueryL1, report } from './pooledClient.ts'
 
 export interface L1Modules {
   clock: Clock

@@ -1,7 +1,7 @@
 import { StreamCloseEvent } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
-import { nextTurn, loopTurns } from '../../lib/nextTurn.ts'
+import { loopTurns, nextTurn } from '../../lib/nextTurn.ts'
 import { frameRpc } from '../hostile/rpcCodec.ts'
 import { FakeStream } from '../testUtils/fakeStream.ts'
 import { readFrames } from './inboundFrames.ts'

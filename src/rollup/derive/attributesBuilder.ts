@@ -46,7 +46,9 @@ export function createAttributesBuilder({ l1, l2 }: AttributesBuilderModules, co
           : await newEpoch(l1, config, parent, epoch, parentConfig)
 
       if (timestamp < info.timestamp) {
-        throw mismatch(`L2 timestamp ${timestamp} is before the timestamp of L1 origin ${info.number}, ${info.timestamp}`)
+        throw mismatch(
+          `L2 timestamp ${timestamp} is before the timestamp of L1 origin ${info.number}, ${info.timestamp}`,
+        )
       }
       const l1InfoTx = encodeL1Info(systemConfig, sequenceNumber, info, timestamp)
       const upgrades = upgradeDeposits(config, timestamp).map(encodeDepositTx)
@@ -138,7 +140,12 @@ async function orReset<T>(epoch: BlockId, load: () => Promise<T>): Promise<T> {
 
 function originReorged(epoch: BlockId, cause?: unknown): DerivationError {
   const options = cause === undefined ? {} : { cause }
-  return new DerivationError('l1-reorg', 'reset', `L1 origin ${epoch.number} (${epoch.hash}) was removed by a reorg`, options)
+  return new DerivationError(
+    'l1-reorg',
+    'reset',
+    `L1 origin ${epoch.number} (${epoch.hash}) was removed by a reorg`,
+    options,
+  )
 }
 
 function mismatch(message: string): DerivationError {

@@ -51,7 +51,12 @@ export class L1Retrieval {
       return (await this.modules.l1.transactions(origin.hash)).transactions
     } catch (cause) {
       if (!(cause instanceof DeviumError) || cause.code !== 'l1-not-found') throw cause
-      throw new DerivationError('l1-reorg', 'reset', `L1 block ${origin.number} (${origin.hash}) was removed by a reorg`, { cause })
+      throw new DerivationError(
+        'l1-reorg',
+        'reset',
+        `L1 block ${origin.number} (${origin.hash}) was removed by a reorg`,
+        { cause },
+      )
     }
   }
 

@@ -69,7 +69,11 @@ export function createDerivationPipeline(modules: DerivationModules, config: Rol
 
   const ready = (): Stages => {
     if (stages !== undefined) return stages
-    throw new DerivationError('pipeline-not-ready', 'reset', 'the derivation pipeline has not been reset to a starting point yet')
+    throw new DerivationError(
+      'pipeline-not-ready',
+      'reset',
+      'the derivation pipeline has not been reset to a starting point yet',
+    )
   }
 
   const yieldIfBusy = async () => {

@@ -174,7 +174,11 @@ const BLOCK_CASES: Case[] = [
     batch: span([element(5, 1), element(6, 9), element(7, 2)]),
     expected: dropped('epoch 9'),
   },
-  { id: 'block before its origin', batch: span([element(5, 2)]), expected: dropped("before the L1 origin's timestamp") },
+  {
+    id: 'block before its origin',
+    batch: span([element(5, 2)]),
+    expected: dropped("before the L1 origin's timestamp"),
+  },
   {
     id: 'transactions beyond the drift',
     batch: span([element(14, 1)], {}, 13),

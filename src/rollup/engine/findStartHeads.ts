@@ -56,7 +56,9 @@ export async function findStartHeads(
   const maxReorgWindows = options.maxReorgWindows ?? DEFAULT_MAX_REORG_WINDOWS
   const heads = await readHeads(engine, config)
   if (isRecovered(heads, config)) {
-    logger.warn('Engine has a chain but no safe and finalized block: treating it as synced', { unsafe: heads.unsafe.number })
+    logger.warn('Engine has a chain but no safe and finalized block: treating it as synced', {
+      unsafe: heads.unsafe.number,
+    })
     return behindTip(engine, heads.unsafe, config, options.offsetBlocks ?? 0)
   }
   if (heads.unsafe.number < Math.max(heads.safe.number, heads.finalized.number)) {

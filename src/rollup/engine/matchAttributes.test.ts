@@ -123,7 +123,12 @@ describe('findMismatch', () => {
     ['a withdrawal', 120, { withdrawals: [{ index: 0n, validatorIndex: 0n, address: '0x', amount: 1n }] }, 'not empty'],
     ['a storage root before Isthmus', 250, { withdrawalsRoot: ROOT }, 'before Isthmus'],
     ['extra data before Holocene', 160, { extraData: '0x01' }, 'extra data'],
-    ['extra data of Jovian before it', 250, { extraData: '0x01000000fa000000060000000000000005' }, 'not in the format of this fork'],
+    [
+      'extra data of Jovian before it',
+      250,
+      { extraData: '0x01000000fa000000060000000000000005' },
+      'not in the format of this fork',
+    ],
     ['other fee parameters', 250, { extraData: '0x00000000fb00000006' }, 'EIP-1559 parameters'],
     ['another minimum base fee', 450, { extraData: '0x01000000fa000000060000000000000006' }, 'minimum base fee'],
   ])('finds %s', (_name, timestamp, change, expected) => {

@@ -90,7 +90,9 @@ export async function addNetwork(
     )
   }
   if (isBuiltIn(name)) {
-    throw new UsageError(`"${name}" is the name of a built-in network, which cannot be changed: choose another name with --name`)
+    throw new UsageError(
+      `"${name}" is the name of a built-in network, which cannot be changed: choose another name with --name`,
+    )
   }
   checkRollupConfig(config)
   const path = pathOf(folder, name)

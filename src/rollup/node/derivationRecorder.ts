@@ -116,8 +116,7 @@ export class DerivationRecorder {
       case 'channel-gone':
         this.channels.delete(event.channel)
         if (event.how !== 'read') {
-          const reason =
-            event.how === 'timed-out' ? 'timed out before all of its frames arrived' : (event.reason ?? '')
+          const reason = event.how === 'timed-out' ? 'timed out before all of its frames arrived' : (event.reason ?? '')
           keep(this.lost, { what: 'channel', ...at, reason, channel: event.channel })
         }
         break

@@ -80,7 +80,7 @@ export function createNodeMetrics(registry: Registry) {
     inconsistentOrigin: inconsistentOrigins,
     sequencerReset: sequencerResets,
     watchHealth: (states: () => Readonly<Record<string, number>>) =>
-      watchedByLabel('gauge', 'health', "1 for the current health state of the node", 'state', states),
+      watchedByLabel('gauge', 'health', '1 for the current health state of the node', 'state', states),
     watchSequencer: (isActive: () => boolean) =>
       watched('sequencer_active', '1 while this node builds the blocks', () => (isActive() ? 1 : 0)),
     /** `lowest`: the waiting block with the lowest number. */

@@ -94,7 +94,9 @@ export class SdmOptIn {
   private async send(optIn: boolean): Promise<void> {
     const isTaken = await this.modules.engine.setSdmOptIn(optIn)
     if (!isTaken && !this.isRefused) {
-      this.modules.logger.warn('The engine has no admin_setSdmPostExecOptIn: opt in with its own flag or RPC', { optIn })
+      this.modules.logger.warn('The engine has no admin_setSdmPostExecOptIn: opt in with its own flag or RPC', {
+        optIn,
+      })
     }
     this.isRefused = !isTaken
   }

@@ -129,7 +129,14 @@ export function transition(
       return { ...state, stopping: false }
     case 'deactivated':
       // A published block that is not the head becomes the head by gossip or by L1, if at all.
-      return { ...state, active: false, stopping: false, phase: idleUnlessResetting(state), published: [], mayRestore: false }
+      return {
+        ...state,
+        active: false,
+        stopping: false,
+        phase: idleUnlessResetting(state),
+        published: [],
+        mayRestore: false,
+      }
     case 'heads':
       return onHeads(state, event, nowMs, rules)
     case 'begun':

@@ -49,10 +49,14 @@ function throughL1(facts: HealthFacts): Cause | undefined {
   }
   const quietMs = nowMs - (lastBlock?.atMs ?? startedMs)
   if (quietMs < NO_BATCHES_MS) return undefined
-  return cause('no-batches', `No block has come through L1 for ${sinceText(quietMs)}. The last block is ${head.number}.`, {
-    stops: true,
-    sinceMs: lastBlock?.atMs,
-  })
+  return cause(
+    'no-batches',
+    `No block has come through L1 for ${sinceText(quietMs)}. The last block is ${head.number}.`,
+    {
+      stops: true,
+      sinceMs: lastBlock?.atMs,
+    },
+  )
 }
 
 function behind(facts: HealthFacts): Cause | undefined {

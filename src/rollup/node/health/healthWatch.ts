@@ -123,7 +123,9 @@ export class HealthWatch {
     while (!signal.aborted) {
       await sleep(clock, CHECK_INTERVAL_MS, signal).catch(() => undefined)
       if (signal.aborted) return
-      await this.check().catch((error: unknown) => logger.error('Could not read the health', { err: describeError(error) }))
+      await this.check().catch((error: unknown) =>
+        logger.error('Could not read the health', { err: describeError(error) }),
+      )
     }
   }
 

@@ -153,7 +153,8 @@ export const PACKED_SEQUENCE_NUMBER_OFFSET = 12
 
 /** A fork's activation block still uses the previous format, because the contract is upgraded within that block. */
 export function l1InfoFormatAt(config: RollupConfig, l2Time: number): L1InfoFormat {
-  const isPastActivation = (fork: Fork) => isForkActive(config, fork, l2Time) && !isForkActivationBlock(config, fork, l2Time)
+  const isPastActivation = (fork: Fork) =>
+    isForkActive(config, fork, l2Time) && !isForkActivationBlock(config, fork, l2Time)
   if (isPastActivation('jovian')) return 'jovian'
   if (isPastActivation('isthmus')) return 'isthmus'
   if (isPastActivation('ecotone')) return 'ecotone'
