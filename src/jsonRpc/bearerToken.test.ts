@@ -51,7 +51,7 @@ describe('a token file', () => {
     const path = pathInTest()
     writeFileSync(path, TOKEN)
     chmodSync(path, mode)
-    expect(() => loadToken(path, { create: true })).toThrow(`open to others (mode ${mode.toString(8)})`)
+    expect(() => loadToken(path, { create: true })).toThrow(`(mode ${mode.toString(8)})`)
   })
 
   it.each(['short', 'two tokens of a length', ''])('is refused with %j in it, which is not repeated', (text) => {

@@ -76,7 +76,7 @@ describe('rollup methods', () => {
       result: {
         state: 'up-to-date',
         ok: true,
-        text: expect.stringMatching(/^Every block that this node knows is safe: .*\.$/),
+        text: expect.stringMatching(/^All known blocks are safe\. .*\.$/),
         l1: {
           head: ref('2', 2),
           headSeenAtMs: 9_000,

@@ -146,7 +146,7 @@ describe('follow mode', () => {
 
   it.each<[string, (status: ReturnType<typeof optimismSyncStatus>) => unknown, string, RegExp]>([
     ['does not answer', () => Promise.reject(new Error('refused')), 'error_fetch_status', /did not answer/],
-    ['answers nonsense', () => ({ safe_l2: 7 }), 'error_invalid_state', /no sync status/],
+    ['answers nonsense', () => ({ safe_l2: 7 }), 'error_invalid_state', /not a sync status/],
     [
       'has a finalized head above its safe one',
       (status) => ({ ...status, finalized_l2: { ...status.safe_l2, number: 99 } }),

@@ -219,7 +219,7 @@ describe('a beacon node that lies', () => {
     const honest = await startServer({ slots: new Map([[5, blobs]]) })
     const { client, clock, lines } = clientOf([liar, honest])
     expect(await client.blobs(block, hashesOf(0))).toEqual(bytesOf(0))
-    expect(lines.filter((line) => line.includes('wrong answer')).join()).toContain(liar.url)
+    expect(lines.filter((line) => line.includes('returned wrong blobs')).join()).toContain(liar.url)
     expect(client.status().endpoints).toMatchObject([
       { url: liar.url, problem: { message: expect.stringContaining(at(3).hash) } },
       { url: honest.url },

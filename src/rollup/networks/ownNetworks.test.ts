@@ -189,7 +189,7 @@ describe('readNetworkFile', () => {
   })
 
   it.each<[string, string, unknown, string]>([
-    ['an L1 that is nowhere said', 'op.toml', OP_TOML, 'give --l1-chain-id'],
+    ['an L1 that is nowhere said', 'op.toml', OP_TOML, 'set --l1-chain-id'],
     ['no TOML', 'op.toml', 'name = ', 'TOML line 1'],
     ['no JSON', 'rollup.json', '{', 'is not a valid network'],
     [
@@ -199,7 +199,7 @@ describe('readNetworkFile', () => {
       'rollup config.block_time: missing',
     ],
     ['an impossible chain', 'rollup.json', { ...dumpOf(CONFIG), seq_window_size: 1 }, 'sequencing window size'],
-    ['a large file', 'rollup.json', `{${' '.repeat(1_100_000)}}`, 'at most 1048576 are read'],
+    ['a large file', 'rollup.json', `{${' '.repeat(1_100_000)}}`, 'the maximum is 1048576'],
   ])('refuses %s', async (_name, name, content, message) => {
     const path = file(name, content)
     await expect(readNetworkFile(path, undefined)).rejects.toMatchObject({

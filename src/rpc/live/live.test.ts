@@ -172,7 +172,7 @@ it('health: as it is, and again when a state changes', async () => {
   expect(await client.told(id)).toMatchObject({
     ...{ state: 'degraded', ok: false, text: 'Sequencer is degraded. It has no peers.' },
     causes: [{ code: 'no-peers', text: 'It has no peers.', sinceMs: null, command: 'devium p2p check 16Uiu2' }],
-    derivation: { state: 'up-to-date', ok: true, text: expect.stringMatching(/^Every block/) },
+    derivation: { state: 'up-to-date', ok: true, text: expect.stringMatching(/^All known blocks/) },
     gossip: { state: 'no-peers', ok: false },
   })
   const before = await node.health()
