@@ -7,7 +7,7 @@ import {
   THROTTLE_CONTROLLERS,
 } from '../../batcher/index.ts'
 import { UsageError } from '../../lib/errors.ts'
-import { type FlagSpec, type FlagValues, flag, ignoredFlag } from '../shared/flags.ts'
+import { configFlag, type FlagSpec, type FlagValues, flag, ignoredFlag } from '../shared/flags.ts'
 import { logFlags } from '../shared/program.ts'
 import { signerFlags } from '../shared/signerFlags.ts'
 import { tokenFlags } from '../shared/tokenFlags.ts'
@@ -276,6 +276,7 @@ export const batchSubmitterFlags = {
   pprofType: ignoredFlag('pprof.type', { from: 'op-batcher' }),
   pprofPath: ignoredFlag('pprof.path', { from: 'op-batcher' }),
   ...signerFlags,
+  config: configFlag,
   ...logFlags,
 }
 

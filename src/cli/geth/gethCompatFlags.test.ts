@@ -19,8 +19,7 @@ describe('checkCompatFlags', () => {
       ['--sepolia is not supported: this client runs OP Stack chains: use init with the genesis file of one'],
     ],
     [{ sepolia: 'false', dev: 'false' }, [], []],
-    [{ config: '' }, [], []],
-    [{ config: 'geth.toml' }, [], ['--config is not supported: config files are not read: give what it sets as flags']],
+    [{ 'op-network': '' }, [], []],
     [{ 'rollup.superchain-upgrades': 'false' }, [], []],
     [
       { 'rollup.superchain-upgrades': 'true' },

@@ -143,15 +143,11 @@ const SWITCHES: Record<string, readonly string[]> = {
   vmdebug: ['false'],
 }
 
-/**
- * Flags that choose the chain or which of its blocks are valid: ignoring one would split the node from its chain. A config file
- * may hold any setting.
- */
+/** Flags that choose the chain or which of its blocks are valid: ignoring one would split the node from its chain. */
 const REFUSED_VALUES: Record<string, string> = Object.fromEntries([
   ...FORKS.map((fork) => [`override.${fork}`, `set ${fork}Time in the genesis file`]),
   ...['cancun', 'prague', 'verkle'].map((fork) => [`override.${fork}`, `set ${fork}Time in the genesis file`]),
   ...['op-network', 'beta.op-network'].map((name) => [name, 'use init with the genesis file of the network']),
-  ['config', 'config files are not read: give what it sets as flags'],
 ])
 const REFUSED_SWITCHES: Record<string, string> = Object.fromEntries([
   ...['dev', 'mainnet', 'sepolia', 'holesky', 'hoodi'].map((name) => [

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { UsageError } from '../../lib/errors.ts'
-import { type FlagSpec, flag } from '../shared/flags.ts'
+import { configFlag, type FlagSpec, flag } from '../shared/flags.ts'
 import { logFlags } from '../shared/program.ts'
 
 const CHAIN = 'Chain'
@@ -217,5 +217,6 @@ export const gethFlags = {
     /^[0-5]$/,
     'a number from 0 to 5',
   ),
+  config: configFlag,
   ...logFlags,
 }

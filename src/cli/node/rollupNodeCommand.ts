@@ -14,7 +14,8 @@ export const rollupNodeProgram = {
 export function createRollupNodeCommand(): Command {
   const program = createProgram({
     ...rollupNodeProgram,
-    description: 'OP Stack rollup node: derives the L2 chain from L1, sequences it, and gossips its blocks',
+    description:
+      'OP Stack rollup node: derives the L2 chain from L1, sequences it, and gossips its blocks. devium-node is another name of this program',
     version: VERSION,
     run: async (values, context) => {
       // What the node is made of takes longer to load than --help may take.

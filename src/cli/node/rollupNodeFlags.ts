@@ -3,7 +3,7 @@ import { UsageError } from '../../lib/errors.ts'
 import { SYNC_MODES } from '../../rollup/engine/elSync.ts'
 import { DEFAULT_MAX_REORG_WINDOWS } from '../../rollup/engine/findStartHeads.ts'
 import type { Fork } from '../../rollup/protocol/index.ts'
-import { type FlagSpec, flag, ignoredFlag } from '../shared/flags.ts'
+import { configFlag, type FlagSpec, flag, ignoredFlag } from '../shared/flags.ts'
 import { logFlags } from '../shared/program.ts'
 import { tokenFlags } from '../shared/tokenFlags.ts'
 
@@ -307,6 +307,7 @@ export const rollupNodeFlags = {
   betaExtraNetworks: ignoredFlag('beta.extra-networks'),
   l2BackupUnsafeSyncRpc: ignoredFlag('l2.backup-unsafe-sync-rpc'),
 
+  config: configFlag,
   ...logFlags,
 } as const
 

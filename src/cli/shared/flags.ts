@@ -101,6 +101,14 @@ export const flag = {
   },
 }
 
+/** Read by `createProgram` itself: it sets the flags that neither the command line nor the environment sets. */
+export const configFlag = flag.optional(
+  'Configuration',
+  'config',
+  'TOML file that sets flags by their names; the command line and the environment win over it',
+  { placeholder: '<file>' },
+)
+
 function parseBoolean(text: string): boolean {
   if (/^(true|t|1|yes)$/i.test(text)) return true
   if (/^(false|f|0|no)$/i.test(text)) return false

@@ -66,7 +66,7 @@ export interface RunContext {
   signal: AbortSignal
   /** Stops the program with exit code 1 and this cause. */
   fail: (error: unknown) => void
-  /** Names of flags that the operator set, on the command line or by environment. */
+  /** Names of flags that the operator set: on the command line, by environment, or in the configuration file. */
   given: ReadonlySet<string>
   warnings: readonly string[]
 }
@@ -86,7 +86,10 @@ export function createProgram<T extends FlagTable>(spec: ProgramSpec<T>): Comman
     .allowExcessArguments(false)
   for (const flagSpec of Object.values(spec.flags)) command.addOption(toOption(flagSpec, spec.envPrefixes))
   command.action(async () => {
-    const { values, given, warnings } = readFlags(spec, command.opts())
+    const path = configPathOf(spec, command)
+    // --help and most starts need no reader of TOML.
+    const file = path === undefined ? NO_FILE : (await import('./configFile.ts')).readConfigFile(path, spec.flags)
+    const { values, given, warnings } = readFlags(spec, command.opts(), file)
     const run = (context: Stopping) => spec.run(values, { ...context, given, warnings })
     if (spec.endsBySignal === true) await run({ signal: new AbortController().signal, fail: throwIt })
     else await runUntilStopped(spec.name, run)
@@ -213,9 +216,34 @@ function isEmpty(value: unknown): boolean {
   return value === ''
 }
 
+const NO_FILE: ReadonlyMap<string, string> = new Map()
+
+/** Of a program that takes `--config`; a sub-command takes the one that stands before its name too. */
+function configPathOf<T extends FlagTable>(spec: ProgramSpec<T>, command: Command): string | undefined {
+  const flagSpec: FlagSpec<unknown> | undefined = spec.flags.config
+  if (flagSpec === undefined) return undefined
+  const given = command.opts().config ?? command.parent?.opts().config ?? variableText(flagSpec, spec)?.text
+  return given === '' ? undefined : given
+}
+
+/** The first variable that sets the flag. */
+function variableText<T extends FlagTable>(
+  flagSpec: FlagSpec<unknown>,
+  { envPrefixes, env = process.env }: ProgramSpec<T>,
+): { variable: string; text: string } | undefined {
+  for (const prefix of envPrefixes) {
+    const variable = variableOf(flagSpec, prefix)
+    const text = readVariable(variable, env)
+    if (text !== undefined) return { variable, text }
+  }
+  return undefined
+}
+
+/** From the command line, the environment, the configuration file, and the default: the first that sets a flag wins. */
 function readFlags<T extends FlagTable>(
   spec: ProgramSpec<T>,
   options: Record<string, string | undefined>,
+  file: ReadonlyMap<string, string>,
 ): { values: FlagValues<T>; given: Set<string>; warnings: string[] } {
   const env = spec.env ?? process.env
   const values: Record<string, unknown> = {}
@@ -225,17 +253,13 @@ function readFlags<T extends FlagTable>(
     // commander turns dashes into camel case and leaves dots alone.
     let text = options[flagSpec.name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())]
     if (text === undefined) {
-      for (const prefix of spec.envPrefixes) {
-        const variable = variableOf(flagSpec, prefix)
-        text = readVariable(variable, env)
-        if (text === undefined) continue
-        try {
-          flagSpec.parse(text)
-        } catch (error) {
-          throw new UsageError(`environment variable ${variable}: ${describeError(error)}`)
-        }
-        break
+      const found = variableText(flagSpec, spec)
+      try {
+        if (found !== undefined) flagSpec.parse(found.text)
+      } catch (error) {
+        throw new UsageError(`environment variable ${found?.variable}: ${describeError(error)}`)
       }
+      text = found?.text ?? file.get(flagSpec.name)
     }
     values[key] = text === undefined ? flagSpec.default : flagSpec.parse(text)
     if (text === undefined) continue

@@ -6,7 +6,7 @@ import { doctorFlags } from './doctorFlags.ts'
 
 /** Flags whose values it looks at; the others are taken, as the node takes them. */
 const SHOWN =
-  /^--(json|help|version|l1|l1\.(trustrpc|beacon.*)|l2|l2\.(jwt-secret|engine-rpc-timeout)|network|rollup\.(config|l1-chain-config)|override\.(?!pectra|keep).*)$/
+  /^--(json|help|version|config|l1|l1\.(trustrpc|beacon.*)|l2|l2\.(jwt-secret|engine-rpc-timeout)|network|rollup\.(config|l1-chain-config)|override\.(?!pectra|keep).*)$/
 
 const HELP = `
 It takes the flags and environment variables of devium--batcher: put "devium doctor" in its place. All flags: devium--batcher --help

@@ -1,0 +1,159 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { batchSubmitterProgram } from '../batchSubmitter/batchSubmitterCommand.ts'
+import { gethProgram } from '../geth/gethCommand.ts'
+import { rollupNodeProgram } from '../node/rollupNodeCommand.ts'
+import { configFlag, type FlagTable, flag } from './flags.ts'
+import { createProgram } from './program.ts'
+
+const flags = {
+  config: configFlag,
+  l1: flag.optional('L1', 'l1', 'RPC', { env: 'L1_ETH_RPC' }),
+  beacon: flag.optional('L1', 'l1.beacon', 'Beacon API'),
+  static: flag.list('P2P', 'p2p.static', 'Peers to stay connected to'),
+  port: flag.port('P2P', 'p2p.listen.tcp', 9222, 'Port'),
+  disable: flag.boolean('P2P', 'p2p.disable', 'No peers'),
+  poll: flag.durationMs('L1', 'l1.http-poll-interval', 12_000, 'Interval'),
+  halt: flag.optional('Other', 'rollup.halt', 'Gone', { ignored: true }),
+} satisfies FlagTable
+
+const spec = { name: 'node', description: 'test', version: 'v1', envPrefixes: ['DEVIUM_NODE', 'OP_NODE'] }
+
+let folder: string
+let file: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'devium-config-'))
+  file = join(folder, 'node.toml')
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Runs a program whose configuration file holds `text`. */
+async function run(text: string, { argv = [], env = {} }: { argv?: string[]; env?: Record<string, string> } = {}) {
+  writeFileSync(file, text)
+  let seen: unknown
+  const command = createProgram({
+    ...spec,
+    flags,
+    env,
+    run: async (values, { given, warnings }) => {
+      seen = { values, given: [...given], warnings }
+    },
+  })
+  await command.parseAsync(['--config', file, ...argv], { from: 'user' })
+  return seen
+}
+
+describe('a configuration file', () => {
+  it('sets flags by their names, in quotes or by tables, with lists, numbers and booleans', async () => {
+    const text = `
+      l1 = "http://x"
+      "l1.beacon" = "http://y"
+      [p2p]
+      static = ["a", "b"]
+      disable = true
+      listen.tcp = 3`
+    expect(await run(text)).toMatchObject({
+      values: { l1: 'http://x', beacon: 'http://y', static: ['a', 'b'], disable: true, port: 3, poll: 12_000 },
+      given: ['config', 'l1', 'l1.beacon', 'p2p.static', 'p2p.listen.tcp', 'p2p.disable'],
+      warnings: [],
+    })
+  })
+
+  it('yields to the environment, which yields to the command line', async () => {
+    const text = '"l1" = "file"\n"l1.beacon" = "file"\n"l1.http-poll-interval" = "3s"'
+    const env = { DEVIUM_NODE_L1_BEACON: 'variable', OP_NODE_L1_ETH_RPC: 'variable' }
+    expect(await run(text, { argv: ['--l1=line'], env })).toMatchObject({
+      values: { l1: 'line', beacon: 'variable', poll: 3_000 },
+    })
+  })
+
+  it('may be named by the environment', async () => {
+    writeFileSync(file, '"p2p.listen.tcp" = 4')
+    let port: unknown
+    const command = createProgram({
+      ...spec,
+      flags,
+      env: { DEVIUM_NODE_CONFIG: file },
+      run: async (values) => {
+        port = values.port
+      },
+    })
+    await command.parseAsync([], { from: 'user' })
+    expect(port).toBe(4)
+  })
+
+  it('counts for a sub-command, given before its name or after', async () => {
+    writeFileSync(file, '"p2p.listen.tcp" = 5')
+    const ports: unknown[] = []
+    const program = () => {
+      const run = async (values: { port: number }) => void ports.push(values.port)
+      const sub = createProgram({ ...spec, name: 'init', flags, env: {}, run })
+      return createProgram({ ...spec, flags, env: {}, run: async () => {} }).enablePositionalOptions().addCommand(sub)
+    }
+    await program().parseAsync(['--config', file, 'init'], { from: 'user' })
+    await program().parseAsync(['init', '--config', file], { from: 'user' })
+    expect(ports).toEqual([5, 5])
+  })
+
+  it('gets the warnings of the flags that it sets', async () => {
+    expect(await run('"rollup.halt" = "major"')).toMatchObject({
+      warnings: ['--rollup.halt has no effect any more and is ignored'],
+    })
+  })
+
+  it.each([
+    { text: '"p2p.statc" = "a"', error: ': no flag is called "p2p.statc" (did you mean "p2p.static"?)' },
+    { text: '[p2p]\nlisten.tpc = 1', error: ': no flag is called "p2p.listen.tpc" (did you mean "p2p.listen.tcp"?)' },
+    { text: 'config = "other.toml"', error: ': no flag is called "config"' },
+    { text: '"p2p.listen.tcp" = 65536', error: ': p2p.listen.tcp: expected a whole number from 0 to 65535' },
+    { text: '"p2p.disable" = "maybe"', error: ': p2p.disable: expected true or false' },
+    { text: 'l1 = ["a", "b"]', error: ': l1: expected one value, not a list' },
+    { text: '"p2p.static" = [["a"]]', error: ': p2p.static: expected a text, a number, true or false' },
+    { text: 'l1 = 2026-01-01', error: ': l1: expected a text, a number, true or false' },
+    { text: '\nl1 = ', error: ' is not valid: TOML line 2: ' },
+  ])('is refused with $text', async ({ text, error }) => {
+    await expect(run(text)).rejects.toThrow(`${file}${error}`)
+  })
+
+  it('counts the unknown keys that it does not name', async () => {
+    const keys = Array.from({ length: 20 }, (_, index) => `key${index} = 1`)
+    await expect(run(keys.join('\n'))).rejects.toThrow(/"key7" \(.*\); and 12 more unknown keys$/)
+  })
+
+  it('has to be there', async () => {
+    await expect(run('', { argv: [`--config=${folder}/missing.toml`] })).rejects.toThrow(
+      `the configuration file ${folder}/missing.toml cannot be read: ENOENT`,
+    )
+  })
+})
+
+describe.each([rollupNodeProgram, batchSubmitterProgram, gethProgram])('$name', (program) => {
+  it('takes every flag from a file', async () => {
+    const settable = Object.values(program.flags as FlagTable).filter(({ name }) => name !== 'config')
+    const samples = ['1', 'true', '1s', '0x01', `0x${'11'.repeat(20)}`, `0x${'11'.repeat(32)}`, 'http://x', 'a=http://x']
+    const taken = settable.flatMap((flagSpec) => {
+      const sample = samples.find((text) => parses(flagSpec.parse, text))
+      return sample === undefined ? [] : [[flagSpec.name, sample] as const]
+    })
+    expect(taken.length).toBeGreaterThan(settable.length / 2)
+    writeFileSync(file, taken.map(([name, sample]) => `"${name}" = "${sample}"`).join('\n'))
+    const given = new Set<string>()
+    const command = createProgram({
+      ...{ ...spec, ...program, env: {} },
+      run: async (_, context) => context.given.forEach((name) => void given.add(name)),
+    })
+    await command.parseAsync(['--config', file], { from: 'user' })
+    expect([...given].sort()).toEqual(['config', ...taken.map(([name]) => name)].sort())
+  })
+})
+
+function parses(parse: (text: string) => unknown, text: string): boolean {
+  try {
+    parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
