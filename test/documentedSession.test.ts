@@ -27,8 +27,8 @@ describe('the steps of a page', () => {
     expect(problem).toContain('not\nblock 7\nbut\nblock seven')
   })
 
-  it('are all that docs/dapps.md has', () => {
-    const steps = ['viem', 'Foundry'].flatMap((chapter) => documentedSteps('docs/dapps.md', chapter))
+  it('are all that docs/dapps has', () => {
+    const steps = ['viem', 'foundry'].flatMap((page) => documentedSteps(`docs/dapps/${page}.md`))
     const files = steps.flatMap((step) => (step.kind === 'file' ? [step.name] : []))
     expect(files).toEqual(['chains.mjs', 'clients.mjs', 'transfer.mjs', 'deposit.mjs', 'withdraw.mjs'])
     expect(steps.length - files.length).toBeGreaterThan(25)

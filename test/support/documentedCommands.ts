@@ -13,8 +13,11 @@ const ROOT = resolve(import.meta.dirname, '../..')
 
 /** Documents with commands, in groups that may run side by side: no two block the same peer, or stop the sequencer. */
 export const COMMAND_DOCUMENTS = [
-  ['README.md', 'docs/peer-scores.md', 'docs/interfaces.md'],
-  ['docs/operating.md', 'docs/troubleshooting.md', 'docs/deploy/README.md'],
+  ['README.md', 'docs/operating/commands.md', 'docs/peer-scores.md', 'docs/interfaces.md'],
+  [
+    ...['docs/operating.md', 'docs/operating/services.md', 'docs/operating/health.md', 'docs/operating/maintenance.md'],
+    ...['docs/operating/sequencer.md', 'docs/operating/forks.md', 'docs/troubleshooting.md', 'docs/deploy/README.md'],
+  ],
 ] as const
 
 /** A line that begins so is a command: in a code block that is marked as one, behind a prompt, or in the text. */
@@ -40,10 +43,7 @@ export const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/^devium doctor$/, 'is what the command is called, and wants the flags of a node: the example with flags is run'],
   [/--network=op-sepolia /, 'needs an L1 and an execution client of a public network; its flags are parsed'],
   [/^op-reth /, 'is no program of ours, and syncs a public network'],
-  [
-    /^go install /,
-    'builds a program of others from the network: test/interop/gethL1.test.ts runs what DEVIUM_GETH names',
-  ],
+  [/^sudo /, "changes the machine's services and files"],
   [/^geth /, 'is no program of ours, and syncs a public network; test/interop/opGeth.test.ts runs it on a testnet'],
   [/^cast /, "needs Foundry's cast: src/cli/operator/decode/decodeCommand.test.ts reads such blocks"],
 ]

@@ -10,10 +10,9 @@ export type DocumentedStep =
   | { kind: 'file'; name: string; text: string }
   | { kind: 'command'; command: string; output: readonly string[] }
 
-/** What a chapter has its reader do, in order: its `js` blocks that begin with a name, its `sh` and `console` blocks. */
-export function documentedSteps(document: string, chapter: string): DocumentedStep[] {
-  const chapters = readFileSync(join(ROOT, document), 'utf8').split(/^## /m)
-  const text = chapters.find((one) => one.startsWith(`${chapter}\n`)) ?? ''
+/** The steps of a page, in order: its `js` blocks that begin with a name, its `sh` and `console` blocks. */
+export function documentedSteps(document: string): DocumentedStep[] {
+  const text = readFileSync(join(ROOT, document), 'utf8')
   return [...text.matchAll(/^```(\w+)\n(.*?)^```/gms)].flatMap(([, language = '', block = '']): DocumentedStep[] => {
     const lines = block.trimEnd().split('\n')
     if (language === 'sh') return lines.map((command) => ({ kind: 'command', command, output: [] }))

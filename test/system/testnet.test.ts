@@ -263,15 +263,15 @@ describe('a testnet', { shuffle: false }, () => {
     })
 
     it.skipIf(castFolder() === undefined)(
-      'does for a reader of docs/dapps.md what the page says, withdrawals included (skipped where cast is not installed)',
+      'does for a reader of docs/dapps what the pages say, withdrawals included (skipped where cast is not installed)',
       async () => {
-        const chapters = ['viem', 'Foundry'].map(async (chapter) => {
-          const folder = join(dir, `reader-${chapter}`)
+        const pages = ['viem', 'foundry'].map(async (page) => {
+          const folder = join(dir, `reader-${page}`)
           mkdirSync(folder)
           symlinkSync(dir, join(folder, 'devnet'))
           symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
           const path = [dirname(process.execPath), castFolder(), process.env.PATH].join(':')
-          const steps = documentedSteps('docs/dapps.md', chapter)
+          const steps = documentedSteps(`docs/dapps/${page}.md`)
           // The checkout has it.
           return takeSteps(
             steps.filter((step) => step.kind === 'file' || step.command !== 'npm install viem'),
@@ -279,7 +279,7 @@ describe('a testnet', { shuffle: false }, () => {
             path,
           )
         })
-        expect((await Promise.all(chapters)).flat()).toEqual([])
+        expect((await Promise.all(pages)).flat()).toEqual([])
       },
     )
 
@@ -514,7 +514,7 @@ describe('a testnet', { shuffle: false }, () => {
     })
   })
 
-  it('runs every command of README in an empty folder, and of docs where asked for, but those that NOT_RUN names', async () => {
+  it('runs every command of README and docs/operating/commands.md in an empty folder, and of all docs where asked for, but those that NOT_RUN names', async () => {
     const runner = await createCommandRunner(testnet, join(dir, 'documents'))
     const problems: string[] = []
     const runAll = async (documents: readonly string[], peer: RunningTestnet['nodes'][number]) => {
@@ -528,7 +528,7 @@ describe('a testnet', { shuffle: false }, () => {
     }
     try {
       const peers = testnet.nodes.slice(1)
-      const lists = process.env.DEVIUM_DOCUMENTED_COMMANDS === 'all' ? COMMAND_DOCUMENTS : [['README.md']]
+      const lists = process.env.DEVIUM_DOCUMENTED_COMMANDS === 'all' ? COMMAND_DOCUMENTS : [['README.md', 'docs/operating/commands.md']]
       await Promise.all(lists.map((documents, index) => runAll(documents, peers[index] ?? sequencer())))
     } finally {
       await runner.stop()
