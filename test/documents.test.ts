@@ -1,40 +1,44 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { createBatchSubmitterCommand } from '../src/cli/batchSubmitter/batchSubmitterCommand.ts'
-import { createGethCommand } from '../src/cli/geth/gethCommand.ts'
-import { createRollupNodeCommand } from '../src/cli/node/rollupNodeCommand.ts'
+import { batchSubmitterProgram, createBatchSubmitterCommand } from '../src/cli/batchSubmitter/batchSubmitterCommand.ts'
+import { createGethCommand, gethProgram } from '../src/cli/geth/gethCommand.ts'
+import { createRollupNodeCommand, rollupNodeProgram } from '../src/cli/node/rollupNodeCommand.ts'
 import { createDeviumCommand } from '../src/cli/operator/deviumCommand.ts'
+import { readConfigFile } from '../src/cli/shared/configFile.ts'
+import type { FlagTable } from '../src/cli/shared/flags.ts'
+import { testnetFlags } from '../testnet/flags.ts'
 import { commandLines, problemOf } from './support/commandLines.ts'
 import { COMMAND_DOCUMENTS, documentedCommands, NOT_RUN, reasonNotToRun } from './support/documentedCommands.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const FOLDERS = ['assembly', 'bench', 'bin', 'dashboard', 'docs', 'packaging', 'patches', 'src', 'test', 'testnet']
-const OPERATORS = [
-  ...['README.md', 'docs/operating.md', 'docs/peer-scores.md', 'docs/troubleshooting.md'],
-  ...['docs/testnet.md', 'docs/deploy/README.md'],
-]
-const DOCUMENTS = [
-  ...OPERATORS,
-  'ARCHITECTURE.md',
-  'docs/dapps.md',
-  'docs/flags.md',
-  'docs/interfaces.md',
-  'docs/rpc.md',
-  'bench/README.md',
-  'src/jsonRpc/README.md',
-  'src/l1/README.md',
-  'src/lib/README.md',
-  'src/p2p/OFFENCES.md',
-  'src/rollup/README.md',
-]
+const GENERATED = ['docs/flags.md', 'docs/rpc.md']
+/** Three screens. */
+const MAX_LINES = 160
+/** All but the texts of pull requests, which speak of other repositories. */
+const DOCUMENTS = [...globSync('*.md', { cwd: ROOT }), ...globSync(`{${FOLDERS.join(',')}}/**/*.md`, { cwd: ROOT })]
+  .filter((path) => !path.startsWith('patches/@') && !path.includes('node_modules'))
+  .sort()
+const FOR_USERS = DOCUMENTS.filter((path) => path === 'README.md' || path.startsWith('docs/'))
 const PROGRAMS: Readonly<Record<string, () => Command>> = {
   devium: createDeviumCommand,
   'devium--batcher': createRollupNodeCommand,
+  'devium-node': createRollupNodeCommand,
   'devium-batch-submitter': createBatchSubmitterCommand,
   'devium-geth': createGethCommand,
 }
+const FLAGS: Readonly<Record<string, FlagTable>> = {
+  'devium--batcher': rollupNodeProgram.flags,
+  'devium-batch-submitter': batchSubmitterProgram.flags,
+  'devium-geth': gethProgram.flags,
+}
+/** Flags of npm, vitest and other programs that a text names. */
+const FLAGS_OF_OTHERS = ['--ignore-scripts', '--update', '--help', '--rpc-url']
+
+const textOf = (document: string): string => readFileSync(join(ROOT, document), 'utf8')
 
 /** Files and folders of ours, from the root on; folders with a slash at the end. */
 function paths(): string[] {
@@ -46,39 +50,142 @@ function paths(): string[] {
   return [...inside, ...FOLDERS.map((folder) => `/${folder}/`), ...readdirSync(ROOT).map((name) => `/${name}`)]
 }
 
-/** What a document names in code style that looks like a path of ours: `name.ts`, `folder/`, `src/folder`. */
+/** Code spans that look like a path of ours: `name.ts`, `folder/`, `src/folder`, `docs/grafana/alerts.yml`. */
 function namedPaths(text: string): string[] {
-  return [...text.matchAll(/`([^`\n]+)`/g)]
+  const ours = new RegExp(`^(${FOLDERS.join('|')})/`)
+  return [...withoutBlocks(text).matchAll(/`([^`\n]+)`/g)]
     .map(([, code = '']) => code)
-    .filter((code) => /^[\w./*-]+$/.test(code))
-    .filter(
-      (code) => /\.(ts|mjs|md)$/.test(code) || /^[a-z][\w-]*\/$/.test(code) || /^(src|test|testnet|bench)\//.test(code),
-    )
+    .filter((code) => /^[\w./*@+-]+$/.test(code))
+    .filter((code) => /\.(ts|mjs|md)$/.test(code) || /^[a-z][\w-]*\/$/.test(code) || ours.test(code))
+}
+
+function withoutBlocks(text: string): string {
+  return text.replaceAll(/^```.*?^```/gms, '')
+}
+
+/** Targets of Markdown links and of pictures. */
+function linksOf(text: string): string[] {
+  const plain = withoutBlocks(text).replaceAll(/`[^`\n]*`/g, '')
+  const links = [...plain.matchAll(/\]\(([^)\s]+)\)/g), ...plain.matchAll(/(?:src|srcset)="([^"]+)"/g)]
+  return links.map(([, target = '']) => target).filter((target) => !/^https?:/.test(target))
+}
+
+/** Anchors of a document's headings, as GitHub makes them. */
+function anchorsOf(text: string): string[] {
+  return [...withoutBlocks(text).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+/** Undefined where the link leads somewhere. */
+function problemOfLink(document: string, link: string): string | undefined {
+  const [path = '', anchor] = link.split('#')
+  const target = path === '' ? document : relative(ROOT, resolve(ROOT, dirname(document), path))
+  if (!existsSync(join(ROOT, target))) return `${link}: no file ${target}`
+  if (anchor === undefined || anchorsOf(textOf(target)).includes(anchor)) return undefined
+  return `${link}: ${target} has no such heading`
+}
+
+/** The command with all its sub-commands. */
+function withSubCommands(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(withSubCommands)]
+}
+
+/** The file of a `toml` block, which begins with a remark: its path, and the program that reads it. */
+function configProblem(block: string): string | undefined {
+  const [, program = ''] = /^# \S+: (\S+)$/m.exec(block) ?? []
+  const flags = FLAGS[program]
+  if (flags === undefined) return `no program reads this:\n${block}`
+  const folder = mkdtempSync(join(tmpdir(), 'devium-documents-'))
+  try {
+    writeFileSync(join(folder, 'config.toml'), block)
+    readConfigFile(join(folder, 'config.toml'), flags)
+    return undefined
+  } catch (error) {
+    return String(error)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 }
 
 describe('documents', () => {
   const all = paths()
   const exists = (path: string): boolean => {
-    const pattern = path.replace(/[.]/g, '\\.').replaceAll('*', '[^/]*')
+    const pattern = path.replace(/[.+]/g, '\\$&').replaceAll('*', '[^/]*')
     return all.some((known) => new RegExp(`/${pattern}/?$`).test(known))
   }
 
   it.each(DOCUMENTS)('%s names only files that are there', (document) => {
-    const named = namedPaths(readFileSync(join(ROOT, document), 'utf8'))
+    const named = namedPaths(textOf(document))
     if (document === 'ARCHITECTURE.md') expect(named.length).toBeGreaterThan(40)
     expect(named.filter((path) => !exists(path))).toEqual([])
   })
 
-  it.each(OPERATORS)('%s has only commands that the programs take', (document) => {
-    const lines = commandLines(readFileSync(join(ROOT, document), 'utf8'))
-    expect(lines.length).toBeGreaterThan(4)
-    const problems = lines.flatMap((line) => {
+  it.each(DOCUMENTS)('%s has only links that lead somewhere', (document) => {
+    const problems = linksOf(textOf(document)).flatMap((link) => problemOfLink(document, link) ?? [])
+    expect(problems).toEqual([])
+  })
+
+  it.each(DOCUMENTS.filter((path) => !GENERATED.includes(path)))('%s has at most three screens', (document) => {
+    expect(textOf(document).split('\n').length).toBeLessThanOrEqual(MAX_LINES)
+  })
+
+  it('lead from README to every other document', () => {
+    const reached = new Set(['README.md'])
+    for (const document of reached) {
+      if (!document.endsWith('.md')) continue
+      for (const link of linksOf(textOf(document))) {
+        const [path = ''] = link.split('#')
+        if (path !== '') reached.add(relative(ROOT, resolve(ROOT, dirname(document), path)))
+      }
+    }
+    expect(FOR_USERS.filter((document) => !reached.has(document))).toEqual([])
+  })
+
+  it.each(DOCUMENTS)('%s has only commands that the programs take', (document) => {
+    const problems = commandLines(textOf(document)).flatMap((line) => {
       const [name = '', ...words] = line.split(' ')
       const program = PROGRAMS[name]?.()
       const problem = program === undefined ? `no program ${name}` : problemOf(program, words)
       return problem === undefined ? [] : [`${line}: ${problem}`]
     })
     expect(problems).toEqual([])
+  })
+
+  it('have commands of all programs', () => {
+    const lines = FOR_USERS.flatMap((document) => commandLines(textOf(document)))
+    expect(new Set(lines.map((line) => line.split(' ')[0]))).toEqual(new Set(Object.keys(PROGRAMS)))
+    expect(lines.length).toBeGreaterThan(100)
+  })
+
+  it.each(FOR_USERS)('%s names only flags that a program has', (document) => {
+    const commands = Object.values(PROGRAMS).flatMap((create) => withSubCommands(create()))
+    const known = new Set([
+      ...FLAGS_OF_OTHERS,
+      ...commands.flatMap(({ options }) => options.map(({ long }) => long)),
+      ...Object.values(testnetFlags).map(({ name }) => `--${name}`),
+    ])
+    const text = textOf(document)
+    // `--signer.*` stands for all flags that begin so.
+    const spans = [...withoutBlocks(text).matchAll(/`(--[\w.-]+\w)(?!\.\*)/g)].map(([, name = '']) => name)
+    const ofRunner = [...text.matchAll(/npm start -- ([^\n`]*)/g)].flatMap(([, words = '']) => words.match(/--[\w-]+/g) ?? [])
+    expect([...spans, ...ofRunner].filter((name) => !known.has(name))).toEqual([])
+  })
+
+  it.each(DOCUMENTS.filter((document) => /^```toml$/m.test(textOf(document))))(
+    '%s has only configuration files that a program reads',
+    (document) => {
+      const blocks = [...textOf(document).matchAll(/^```toml\n(.*?)^```/gms)].map(([, block = '']) => block)
+      expect(blocks.flatMap((block) => configProblem(block) ?? [])).toEqual([])
+    },
+  )
+
+  it("have all pages of the operators' handbook tried", () => {
+    const tried: string[] = COMMAND_DOCUMENTS.flat()
+    expect(FOR_USERS.filter((path) => path.startsWith('docs/operating') && !tried.includes(path))).toEqual([])
   })
 
   it('have commands that are run, and name those that are not (test/system/testnet.test.ts runs them)', () => {
@@ -110,8 +217,7 @@ describe('documents', () => {
       readFileSync(join(ROOT, 'package.json'), 'utf8'),
     )
     for (const document of DOCUMENTS) {
-      const text = readFileSync(join(ROOT, document), 'utf8')
-      const named = [...text.matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name)
+      const named = [...textOf(document).matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name)
       expect(named.filter((name) => scripts[name] === undefined)).toEqual([])
     }
   })
