@@ -17,9 +17,9 @@ const INTRODUCTION = `# Flags
 
 Made from the declarations in \`src/cli\`, which make \`--help\` as well; a test keeps this file up to date.
 
-Each flag can be set by environment variable too. A variable that is empty counts as not set; one that no flag has gets a warning
-with the nearest name. A list may be given several times, or with commas. Flags that are accepted for compatibility and do nothing
-are left out; so are those that \`--help\` hides.
+An environment variable or a configuration file (\`--config\`) can set each flag too. An empty variable counts as not set. A variable
+that belongs to no flag gets a warning with the nearest name. A list may be given several times, or with commas. This page leaves out
+flags that are accepted for compatibility and do nothing, and flags that \`--help\` hides.
 
 An address may hold user and password: \`https://user:password@host\`, with \`%40\` for an \`@\` in them. They are sent as Basic
 authorization. Logs, errors, metrics and the page show only scheme, host and port of an address.`
