@@ -209,6 +209,7 @@ export const gethFlags = {
   metricsAddr: flag.string(METRICS, 'metrics.addr', 'localhost', 'Address to listen on', { placeholder: '<host>' }),
   metricsPort: flag.port(METRICS, 'metrics.port', 6060, 'Port to listen on'),
 
+  config: configFlag,
   verbosity: text(
     'Logging',
     'verbosity',
@@ -217,6 +218,5 @@ export const gethFlags = {
     /^[0-5]$/,
     'a number from 0 to 5',
   ),
-  config: configFlag,
   ...logFlags,
 }
