@@ -22,12 +22,12 @@ export function readConfigFile(path: string, flags: FlagTable): Map<string, stri
   )
   const unknown = entries.flatMap(([key]) => (specs.has(key) ? [] : [key]))
   if (unknown.length > 0) throw new UsageError(`${path}: ${describeUnknownKeys(unknown, specs)}`)
-  return new Map(
-    entries.flatMap(([key, value]) => {
-      const spec = specs.get(key)
-      return spec === undefined ? [] : [[key, readValue(spec, value, `${path}: ${key}`)]]
-    }),
-  )
+  const texts = new Map<string, string>()
+  for (const [key, value] of entries) {
+    const spec = specs.get(key)
+    if (spec !== undefined) texts.set(key, readValue(spec, value, `${path}: ${key}`))
+  }
+  return texts
 }
 
 function readToml(path: string): Record<string, unknown> {
@@ -71,9 +71,7 @@ function describeUnknownKeys(keys: readonly string[], specs: ReadonlyMap<string,
 function readValue(spec: FlagSpec<unknown>, value: unknown, where: string): string {
   const takesList = spec.repeatable === true || spec.placeholder?.includes(',') === true
   if (Array.isArray(value) && !takesList) throw new UsageError(`${where}: expected one value, not a list`)
-  const text = Array.isArray(value)
-    ? value.map((item) => textOf(item, where)).join(',')
-    : textOf(value, where)
+  const text = Array.isArray(value) ? value.map((item) => textOf(item, where)).join(',') : textOf(value, where)
   try {
     spec.parse(text)
   } catch (error) {
