@@ -39,6 +39,7 @@ describe('devium completion', () => {
     expect(complete('/usr/bin/devium', 'sequencer', 'st')).toEqual(['start', 'status', 'stop'])
     expect(complete('devium', 'p2p', 'bans', '--t')).toEqual(['--token-file'])
     expect(complete('devium--batcher', '--sequencer.e')).toEqual(['--sequencer.enabled'])
+    expect(complete('devium-node', '--sequencer.e')).toEqual(['--sequencer.enabled'])
     expect(complete('devium-geth', 'imp')).toEqual(['import'])
     expect(complete('devium-batch-submitter', '--l1-eth')).toEqual(['--l1-eth-rpc'])
   })

@@ -56,8 +56,9 @@ export function createDeviumCommand(): Command {
       const { createRollupNodeCommand } = await import('../node/rollupNodeCommand.ts')
       const { createBatchSubmitterCommand } = await import('../batchSubmitter/batchSubmitterCommand.ts')
       const { createGethCommand } = await import('../geth/gethCommand.ts')
-      const others = [createRollupNodeCommand(), createBatchSubmitterCommand(), createGethCommand()]
-      const script = completionScript(shell, [program, ...others])
+      const rollupNodes = [createRollupNodeCommand(), createRollupNodeCommand().name('devium-node')]
+      const programs = [program, ...rollupNodes, createBatchSubmitterCommand(), createGethCommand()]
+      const script = completionScript(shell, programs)
       if (script === undefined) {
         throw new UsageError(`no completion for "${shell}": there is one for ${COMPLETED_SHELLS.join(', ')}`)
       }
