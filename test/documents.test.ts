@@ -171,7 +171,9 @@ describe('documents', () => {
     const text = textOf(document)
     // `--signer.*` stands for all flags that begin so.
     const spans = [...withoutBlocks(text).matchAll(/`(--[\w.-]*\w)(?![\w.*])/g)].map(([, name = '']) => name)
-    const ofRunner = [...text.matchAll(/npm start -- ([^\n`]*)/g)].flatMap(([, words = '']) => words.match(/--[\w-]+/g) ?? [])
+    const ofRunner = [...text.matchAll(/npm start -- ([^\n`]*)/g)].flatMap(
+      ([, words = '']) => words.match(/--[\w-]+/g) ?? [],
+    )
     expect([...spans, ...ofRunner].filter((name) => !known.has(name))).toEqual([])
   })
 

@@ -10,7 +10,12 @@ export function commandLines(markdown: string): string[] {
     [...blocks, ...spans]
       .map((line) => line.trim().replace(/^\$ /, ''))
       .map((line) => line.slice(Math.max(0, line.lastIndexOf(' | ') + 3 * Number(line.includes(' | ')))))
-      .map((line) => line.replace(/^npx |^sudo -u \w+ |^docker compose .* exec rollup-node |^kubectl exec .* -- |^ExecStart=\S*\//, ''))
+      .map((line) =>
+        line.replace(
+          /^npx |^sudo -u \w+ |^docker compose .* exec rollup-node |^kubectl exec .* -- |^ExecStart=\S*\//,
+          '',
+        ),
+      )
       .filter((line) => /^devium(--batcher|-node|-batch-submitter|-geth)? \S/.test(line))
       // A remark stands two spaces behind its command; what is redirected is for the shell.
       .map((line) => line.replace(/\s{2,}.*$|\s2?>\s?\S.*$|\s<\s.*$/, ''))

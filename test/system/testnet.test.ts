@@ -528,7 +528,10 @@ describe('a testnet', { shuffle: false }, () => {
     }
     try {
       const peers = testnet.nodes.slice(1)
-      const lists = process.env.DEVIUM_DOCUMENTED_COMMANDS === 'all' ? COMMAND_DOCUMENTS : [['README.md', 'docs/operating/commands.md']]
+      const lists =
+        process.env.DEVIUM_DOCUMENTED_COMMANDS === 'all'
+          ? COMMAND_DOCUMENTS
+          : [['README.md', 'docs/operating/commands.md']]
       await Promise.all(lists.map((documents, index) => runAll(documents, peers[index] ?? sequencer())))
     } finally {
       await runner.stop()

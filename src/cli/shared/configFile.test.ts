@@ -90,7 +90,9 @@ describe('a configuration file', () => {
     const program = () => {
       const run = async (values: { port: number }) => void ports.push(values.port)
       const sub = createProgram({ ...spec, name: 'init', flags, env: {}, run })
-      return createProgram({ ...spec, flags, env: {}, run: async () => {} }).enablePositionalOptions().addCommand(sub)
+      return createProgram({ ...spec, flags, env: {}, run: async () => {} })
+        .enablePositionalOptions()
+        .addCommand(sub)
     }
     await program().parseAsync(['--config', file, 'init'], { from: 'user' })
     await program().parseAsync(['init', '--config', file], { from: 'user' })
