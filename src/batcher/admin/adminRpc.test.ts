@@ -22,7 +22,7 @@ async function submitterThatDrains() {
   await batcher.start()
   await log.seen('Added L2 block to local state', 4)
 
-  /** A client that leaves while the stop is under way. */
+  /** A client disconnects during the stop. */
   const stopAndLeave = async () => {
     const leaving = new AbortController()
     const asked = client.request('admin_stopBatcher', [], { signal: leaving.signal }).catch(() => 'has left')
@@ -60,7 +60,7 @@ it('tells the caller of a stop that a start has cancelled it', async () => {
   const { log, client } = await submitterThatDrains()
   const stopped = client.request('admin_stopBatcher', [])
   const told = expect(stopped).rejects.toThrow(
-    'the stop was cancelled by admin_startBatcher before all data were saved to L1; the batcher goes on',
+    'admin_startBatcher cancelled the stop before all data was saved to L1. The batcher continues',
   )
   await log.seen('Transaction successfully published')
   expect(await client.request('admin_startBatcher', [])).toBeNull()

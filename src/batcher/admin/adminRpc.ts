@@ -7,7 +7,7 @@ import { untilAborted } from '../../lib/untilAborted.ts'
 import type { BatchSubmitter } from '../submitter/batchSubmitter.ts'
 import { type PidOptions, THROTTLE_CONTROLLERS, type ThrottleControllerType } from '../throttle/controller.ts'
 import type { TunableTxManagerOptions } from '../txmgr/txManager.ts'
-import { type BatcherStatus, explainStatus, isWell } from './status.ts'
+import { type BatcherStatus, explainStatus, isHealthy } from './status.ts'
 
 export interface BatcherRpcModules {
   batcher: Pick<BatchSubmitter, 'start' | 'stop' | 'flush' | 'throttler' | 'status'>
@@ -19,22 +19,22 @@ const NANOSECONDS_PER_MS = 1_000_000
 
 export interface BatcherRpc {
   methods: ReadonlyMap<string, RpcHandler>
-  /** Whether a method does more than tell. */
+  /** False for methods that only read. */
   isChanging: (method: string) => boolean
 }
 
 /** The `admin` and `txmgr` namespaces under op-batcher's names. */
 export function createBatcherRpc(modules: BatcherRpcModules): BatcherRpc {
-  const reading = readingMethods(modules).map(refusingMore)
-  const changing = new Map(changingMethods(modules).map(refusingMore))
+  const reading = readingMethods(modules).map(limitingParams)
+  const changing = new Map(changingMethods(modules).map(limitingParams))
   return { methods: new Map([...reading, ...changing]), isChanging: (method) => changing.has(method) }
 }
 
-/** A method, and how many parameters it takes. */
+/** A method, and the most parameters it accepts. */
 type Method = [name: string, handler: RpcHandler, params?: number]
 
-/** As geth's server does. */
-function refusingMore([name, handler, most = 0]: Method): [string, RpcHandler] {
+/** As geth's RPC server does. */
+function limitingParams([name, handler, most = 0]: Method): [string, RpcHandler] {
   return [
     name,
     (params, context) => {
@@ -62,7 +62,7 @@ function changingMethods({ batcher, txManager, setLogLevel }: BatcherRpcModules)
   const { tunables } = txManager
   return [
     ['admin_startBatcher', () => batcher.start()],
-    // A caller that leaves ends its waiting, not the stop.
+    // A caller that disconnects stops waiting. The stop itself continues.
     ['admin_stopBatcher', (_params, { signal }) => untilAborted(batcher.stop(), signal)],
     ['admin_flushBatcher', () => batcher.flush()],
     [
@@ -131,16 +131,16 @@ function logLevel(value: JsonValue | undefined): LogLevel {
   return found
 }
 
-/** Amounts in wei as decimal text, what is not known as null. */
+/** Amounts in wei become decimal strings; undefined becomes null. */
 function statusJson(status: BatcherStatus, nowMs: number): JsonValue {
   const text = JSON.stringify(
-    { why: explainStatus(status, nowMs), ok: isWell(status), ...status },
+    { why: explainStatus(status, nowMs), ok: isHealthy(status), ...status },
     (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value === undefined ? null : value),
   )
   return JSON.parse(text) as JsonValue
 }
 
-/** op-batcher's form: an empty type is `step`; `pid` needs its factors. */
+/** op-batcher's form: an empty type means `step`; `pid` needs its factors. */
 function controllerChange(
   type: JsonValue | undefined,
   pid: JsonValue | undefined,

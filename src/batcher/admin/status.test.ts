@@ -44,55 +44,55 @@ const closesAt = { l1Block: 77, reason: 'max channel duration reached' }
 
 describe('why nothing lands', () => {
   it.each([
-    { change: {}, why: 'all blocks that the rollup node has are on L1' },
+    { change: {}, why: 'all blocks of the rollup node are on L1' },
     {
       change: { unsafe: 12 },
-      why: 'all blocks that the rollup node has are on L1; it has yet to derive the last 3 blocks from there',
+      why: 'all blocks of the rollup node are on L1. The rollup node has not derived the last 3 blocks yet',
     },
     {
       change: { rollupNode: { lastAnswerMs: undefined, error: undefined } },
       why: 'the rollup node has not answered yet',
     },
-    { change: { running: false }, why: 'the batcher is stopped; admin_startBatcher starts it' },
+    { change: { running: false }, why: 'the batcher is stopped. To start it, call admin_startBatcher' },
     {
       change: { running: false, firstUnsaved: 7 },
-      why: 'the batcher is stopped, and L2 block 7 and those after it are not on L1; admin_startBatcher starts it',
+      why: 'the batcher is stopped. L2 blocks from 7 on are not on L1. To start it, call admin_startBatcher',
     },
-    { change: { stopping: true, channelsToConfirm: 2 }, why: 'stopping: 2 channels to be sent' },
+    { change: { stopping: true, channelsToConfirm: 2 }, why: 'stopping: 2 channels waiting to be sent' },
     {
       change: { rollupNode: { lastAnswerMs: undefined, error: 'timed out' }, inFlight: [tx] },
-      why: 'the rollup node cannot be used: timed out',
+      why: 'the rollup node is unusable: timed out',
     },
-    { change: { l1: { lastAnswerMs: 5, error: 'refused' } }, why: 'the L1 cannot be used: refused' },
-    { change: { waitsFor: 'two transactions' }, why: 'nothing is loaded yet: two transactions' },
+    { change: { l1: { lastAnswerMs: 5, error: 'refused' } }, why: 'the L1 is unusable: refused' },
+    { change: { waitsFor: 'two transactions' }, why: 'waiting before loading blocks: two transactions' },
     {
       change: { inFlight: [tx], openChannel },
-      why: `transaction ${hash} (nonce 4) is in no block after 30 s and 2 fee bumps (fee cap 3 gwei)`,
+      why: `transaction ${hash} (nonce 4) is not mined after 30 s and 2 fee bumps (fee cap 3 gwei)`,
     },
     {
       change: { inFlight: [{ ...tx, bumps: 0 }] },
-      why: `transaction ${hash} (nonce 4) was sent 30 s ago and waits for its block (fee cap 3 gwei)`,
+      why: `transaction ${hash} (nonce 4) was sent 30 s ago and waits to be mined (fee cap 3 gwei)`,
     },
     {
       change: { inFlight: [{ ...tx, bumps: 0, missedBlocks: 3 }] },
-      why: `transaction ${hash} (nonce 4) is in no block after 30 s and 0 fee bumps (fee cap 3 gwei); the L1 took it 3 blocks ago and made none with it`,
+      why: `transaction ${hash} (nonce 4) is not mined after 30 s and 0 fee bumps (fee cap 3 gwei). The L1 has produced 3 blocks without it`,
     },
     {
       change: { inFlight: [{ ...tx, missedBlocks: 0 }] },
-      why: `transaction ${hash} (nonce 4) is in no block after 30 s and 2 fee bumps (fee cap 3 gwei); the L1 has made no block since it took the transaction`,
+      why: `transaction ${hash} (nonce 4) is not mined after 30 s and 2 fee bumps (fee cap 3 gwei). The L1 has produced no block since it accepted the transaction`,
     },
     {
       change: { inFlight: [{ ...tx, minedIn: 66 }] },
-      why: `transaction ${hash} (nonce 4) is in L1 block 66 and waits for confirmations (the L1 is at 70)`,
+      why: `transaction ${hash} (nonce 4) is in L1 block 66 and waits for confirmations (the L1 is at block 70)`,
     },
-    { change: { openChannel }, why: 'blocks 5 to 8 are in an open channel, which closes when it is full' },
+    { change: { openChannel }, why: 'the open channel holds blocks 5 to 8. It closes when it is full' },
     {
       change: { openChannel: { ...openChannel, closesAt } },
-      why: 'blocks 5 to 8 are in an open channel, which closes when it is full, or at L1 block 77 (max channel duration reached; the L1 is at 70)',
+      why: 'the open channel holds blocks 5 to 8. It closes when it is full, or at L1 block 77 (max channel duration reached; the L1 is at block 70)',
     },
     {
       change: { inFlight: [{ ...tx, problem: 'txpool is full', bumps: 1 }] },
-      why: `transaction ${hash} (nonce 4) is in no block after 30 s and 1 fee bump (fee cap 3 gwei): txpool is full`,
+      why: `transaction ${hash} (nonce 4) is not mined after 30 s and 1 fee bump (fee cap 3 gwei): txpool is full`,
     },
     {
       change: { inFlight: [{ ...tx, problem: 'insufficient funds for gas * price + value: balance 5' }] },
@@ -100,21 +100,21 @@ describe('why nothing lands', () => {
     },
     {
       change: { craftProblem: 'base fee is too high', channelsToConfirm: 1 },
-      why: 'no transaction can be made: base fee is too high',
+      why: 'the next transaction cannot be created: base fee is too high',
     },
     {
       change: { cancelling: { nonces: [4, 5], startedAtMs: 10_000, problem: undefined }, inFlight: [tx] },
-      why: 'waiting for cancels: on the L1, 2 transactions in its pool (from nonce 4 on) must give way to empty ones, for 30 s now',
+      why: "replacing 2 pending transactions (from nonce 4 on) in the L1's pool by empty ones for 30 s",
     },
     {
       change: { cancelling: { nonces: [], startedAtMs: 10_000, problem: 'refused' } },
-      why: 'waiting for cancels: on the L1, what stands in its pool must give way to empty ones, for 30 s now; refused',
+      why: "replacing pending transactions in the L1's pool by empty ones for 30 s: refused",
     },
-    { change: { pendingBlocks: 3 }, why: '3 blocks to be put into a channel' },
-    { change: { channelsToConfirm: 2 }, why: '2 channels to be sent' },
+    { change: { pendingBlocks: 3 }, why: '3 blocks waiting for a channel' },
+    { change: { channelsToConfirm: 2 }, why: '2 channels waiting to be sent' },
     {
       change: { channelsToConfirm: 1, sendError: 'failed to get tx into the mempool' },
-      why: '1 channel to be sent; the last transaction was given up: failed to get tx into the mempool',
+      why: '1 channel waiting to be sent. The last transaction was abandoned: failed to get tx into the mempool',
     },
   ])('$why', ({ change, why }) => {
     expect(explainStatus({ ...well, ...change }, 40_000)).toBe(why)

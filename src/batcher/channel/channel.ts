@@ -9,7 +9,7 @@ import type { AddBlockOutcome, ChannelFullReason, ChannelOut } from './channelOu
 import { calldataCost } from './daChoice.ts'
 import type { TxData } from './txData.ts'
 
-/** What a confirmed transaction cost. */
+/** Cost of a confirmed transaction. */
 export interface TxCost {
   feeWei: bigint
   /** Wei per gas. */
@@ -18,13 +18,13 @@ export interface TxCost {
 
 const NO_COST: TxCost = { feeWei: 0n, gasPriceWei: 0n }
 const MAX_FRAME_NUMBER = 0xffff
-/** What geth's pool takes at most, less what is no data. */
+/** Largest calldata that geth's pool accepts, without the other fields of a transaction. */
 const MAX_CALLDATA_FRAME_BYTES = 120_000
 
 /**
- * One channel from its first block to its last confirmation. Frames are handed out in order through a cursor; when a
- * transaction fails the cursor goes back to its frame, so that frames never reach L1 out of order (Holocene drops a
- * channel whose frames do).
+ * One channel from its first block to its last confirmation. `nextTxData` hands out the frames in order. If a
+ * transaction fails, the cursor goes back to its frame, so that frames never reach L1 out of order: Holocene drops a
+ * channel whose frames are out of order.
  */
 export class Channel {
   readonly id: Hex
@@ -35,23 +35,23 @@ export class Channel {
   private cursor = 0
   private closed = false
   private reason: ChannelFullReason | undefined
-  /** L1 block number at which the channel must close, and why; only ever lowered. */
+  /** The L1 block at which the channel must close, and the reason. It is never raised. */
   private deadline: { l1Block: number; reason: ChannelFullReason } | undefined
-  /** Frames of the transactions under way. */
+  /** Frames of the transactions in flight. */
   private readonly pending = new Map<string, readonly Frame[]>()
   private readonly confirmed = new Set<number>()
   private minInclusion: number | undefined
   private maxInclusion = 0
   private outputLength = 0
   private estimatedDaBytes = 0
-  /** Of the confirmed transactions. */
+  /** Cost of the confirmed transactions. */
   costWei = 0n
-  /** What the same data would have cost as calldata. */
+  /** Cost of the same data as calldata. */
   calldataCostWei = 0n
   private isBusy = false
   private isDestroyed = false
 
-  /** `durationFrom`: the L1 origin that the maximal duration counts from. */
+  /** @param durationFrom the L1 origin from which the maximal duration counts */
   constructor(id: Hex, config: ChannelConfig, out: ChannelOut, durationFrom: number) {
     this.id = id
     this.sentAs = config
@@ -71,18 +71,18 @@ export class Channel {
     return this.reason !== undefined
   }
 
-  /** No block is taken any more, and all frames are there. */
+  /** The channel accepts no more blocks, and all its frames exist. */
   get isClosed(): boolean {
     return this.closed
   }
 
-  /** Number of the block that follows its last one. */
+  /** Number of the block after the last one in the channel. */
   get nextL2Number(): number | undefined {
     const latest = this.latestL2
     return latest === undefined ? undefined : latest.number + 1
   }
 
-  /** The L1 block at which it closes at the latest, and why. */
+  /** The L1 block at which the channel closes at the latest, and the reason. */
   get closesAt(): { l1Block: number; reason: ChannelFullReason } | undefined {
     return this.deadline
   }
@@ -91,7 +91,7 @@ export class Channel {
     return this.blocks.at(-1)
   }
 
-  /** Whether there is more in it than blocks without users. */
+  /** Whether a block of the channel has a user transaction. */
   get hasTransactions(): boolean {
     return this.blocks.some(({ transactions }) => transactions.length > 0)
   }
@@ -109,12 +109,12 @@ export class Channel {
     return this.outputLength
   }
 
-  /** What it is thought to come to on L1; exact once it has frames. */
+  /** Estimated bytes on L1. Exact once the channel has frames. */
   get daBytes(): number {
     return this.frames.length > 0 ? this.outputLength : this.estimatedDaBytes
   }
 
-  /** Output for each byte of input, to three digits. */
+  /** Output bytes divided by input bytes, rounded to three digits. */
   get comprRatio(): number {
     return this.inputBytes === 0 ? 0 : Number((this.outputBytes / this.inputBytes).toFixed(3))
   }
@@ -127,12 +127,12 @@ export class Channel {
     return this.frames.length
   }
 
-  /** Whether nothing of it is on its way to L1 or there. */
+  /** Whether no frame is in flight or confirmed. */
   get noneSubmitted(): boolean {
     return this.pending.size === 0 && this.confirmed.size === 0
   }
 
-  /** Blobs of a channel that is still open wait until they fill a transaction. */
+  /** Blobs of an open channel wait until they fill a transaction. */
   get hasTxData(): boolean {
     const waiting = this.frames.length - this.cursor
     return waiting >= (this.config.useBlobs && !this.closed ? this.config.targetNumFrames : 1)
@@ -147,14 +147,14 @@ export class Channel {
     return this.maxInclusion
   }
 
-  /** The first and last frame are too far apart on L1 for the channel to be read. */
+  /** The first and last frame are too far apart on L1: derivation drops the channel. */
   get isTimedOut(): boolean {
     return this.minInclusion !== undefined && this.maxInclusion - this.minInclusion >= this.config.channelTimeout
   }
 
   async addBlock(block: BatcherBlock): Promise<AddBlockOutcome> {
     const outcome = await this.busy(() => this.out.addBlock(block))
-    this.giveBack(outcome.returned ?? 0)
+    this.removeNewest(outcome.returned ?? 0)
     if (outcome.added) {
       this.blocks.push(block)
       this.estimatedDaBytes += block.estimatedDaBytes
@@ -165,7 +165,7 @@ export class Channel {
     return outcome
   }
 
-  /** Closes the channel when the L1 has reached its deadline. */
+  /** Closes the channel if the L1 has reached its deadline. */
   checkDeadline(l1Head: number): void {
     if (this.deadline !== undefined && l1Head >= this.deadline.l1Block) this.setFull(this.deadline.reason)
   }
@@ -176,8 +176,8 @@ export class Channel {
   }
 
   /**
-   * Makes frames of what is ready; of everything once the channel is full. Whether this call closed the channel: its
-   * newest blocks may then have turned out not to fit, and are in it no more.
+   * Makes frames of the ready bytes, or of all bytes once the channel is full. Returns whether this call closed the
+   * channel. Closing may remove the newest blocks from the channel, if they do not fit.
    */
   async outputFrames(): Promise<boolean> {
     if (this.closed) return false
@@ -186,7 +186,7 @@ export class Channel {
       while (this.out.readyBytes >= maxData && !this.isFull) this.pushFrame(this.out.read(maxData), false)
       if (!this.isFull) return false
     }
-    this.giveBack(await this.busy(() => this.out.close()))
+    this.removeNewest(await this.busy(() => this.out.close()))
     this.closed = true
     do {
       const data = this.out.read(maxData)
@@ -195,7 +195,10 @@ export class Channel {
     return true
   }
 
-  /** Cuts the frames anew for another kind of transaction. Only while nothing was submitted of a closed channel. */
+  /**
+   * Splits the data into frames again, for the other kind of transaction. Call it only on a closed channel of which
+   * nothing was submitted.
+   */
   repack(config: ChannelConfig): void {
     if (config === this.sentAs) return
     this.sentAs = config
@@ -211,7 +214,7 @@ export class Channel {
     } while (start < data.length)
   }
 
-  /** One frame, or with blobs as many as a transaction takes. Only when `hasTxData`. */
+  /** The next frame, or with blobs as many frames as one transaction carries. Call it only if `hasTxData`. */
   nextTxData(): TxData {
     const { useBlobs } = this.config
     const frames = this.frames.slice(this.cursor, this.cursor + (useBlobs ? MAX_BLOBS_PER_TX : 1))
@@ -244,7 +247,7 @@ export class Channel {
     this.lowerDeadline(inclusionBlock + this.config.channelTimeout - this.config.subSafetyMargin, 'channelTimeout')
   }
 
-  /** Frees what is native, at the end of the step under way when there is one. */
+  /** Frees native memory. If a compression step is running, it is freed after that step. */
   destroy(): void {
     this.isDestroyed = true
     if (!this.isBusy) this.out.destroy()
@@ -260,7 +263,7 @@ export class Channel {
     }
   }
 
-  private giveBack(count: number): void {
+  private removeNewest(count: number): void {
     for (const { estimatedDaBytes } of this.blocks.splice(this.blocks.length - count, count))
       this.estimatedDaBytes -= estimatedDaBytes
   }

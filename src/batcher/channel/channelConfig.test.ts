@@ -11,7 +11,7 @@ function configOf(options: Partial<BatcherOptions>, rollupConfig = holocene) {
   return createChannelConfig({ ...TEST_BATCHER_OPTIONS, ...options }, rollupConfig, rollupConfig.genesis.l2Time + 100)
 }
 
-/** The chain up to a fork, which is never active, or becomes so at this time. */
+/** The chain's config up to a fork. The fork is never active, or from this time on. */
 function withFork(fork: 'delta' | 'ecotone' | 'fjord' | 'granite', at?: number): RollupConfig {
   const before = FORKS.slice(0, FORKS.indexOf(fork)).map((name) => [name, holocene.forks[name]] as const)
   return { ...holocene, forks: { ...Object.fromEntries(before), ...(at === undefined ? {} : { [fork]: at }) } }
@@ -39,7 +39,7 @@ describe('settings that the chain does not take', () => {
     expect(() => configOf({ ...sending, subSafetyMargin: 51 })).toThrow(
       'channel timeout is less than the safety margin: 50 < 51',
     )
-    // The next thing that is wrong.
+    // The next wrong option.
     expect(() => configOf({ ...sending, subSafetyMargin: 50 })).toThrow('frames can within 0 L1 blocks')
   })
 
@@ -55,7 +55,7 @@ describe('channels that cannot be on L1 in time', () => {
   it('are refused at the start with the numbers', () => {
     const options = { numConfirmations: 39, subSafetyMargin: 10, targetNumFrames: 17 }
     expect(() => configOf(options)).toThrow(
-      '--target-num-frames 17 cannot be on L1 before a channel times out: with --num-confirmations 39 and 16 transactions at a time at most 16 frames can within 40 L1 blocks (channel timeout 50 less --sub-safety-margin 10)',
+      '--target-num-frames 17 is too large: a channel would time out before its last frame is on L1. At most 16 frames fit into 40 L1 blocks (channel timeout 50 less --sub-safety-margin 10), with --num-confirmations 39 and 16 transactions in flight',
     )
     expect(configOf({ ...options, numConfirmations: 38 }).targetNumFrames).toBe(17)
     expect(configOf({ ...options, maxPendingTx: 17 }).txsInFlight).toBe(17)

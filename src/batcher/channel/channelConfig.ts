@@ -12,7 +12,7 @@ import { MAX_BLOBS_PER_TX } from '../txmgr/sidecar.ts'
 import { type CompressionAlgorithm, type CompressionAlgorithmName, compressionAlgorithm } from './compress/algorithm.ts'
 import type { CompressorKind } from './compress/channelCompressor.ts'
 
-/** How channels of one chain are built. Spans of blocks are L1 blocks. */
+/** How channels of one chain are built. Durations are in L1 blocks. */
 export interface ChannelConfig {
   batchType: 'singular' | 'span'
   kind: CompressorKind
@@ -21,29 +21,30 @@ export interface ChannelConfig {
   targetOutputBytes: number
   approxComprRatio: number
   maxBlocksPerSpanBatch: number
-  /** Frame with its 23 bytes of header. */
+  /** Includes the frame's header of 23 bytes. */
   maxFrameBytes: number
-  /** Frames leave in blobs, one in each. */
+  /** Frames are sent in blobs, one frame in each blob. */
   useBlobs: boolean
   targetNumFrames: number
-  /** After its first frame is on L1, a channel must be complete within this. */
+  /** A channel must be complete within this time after its first frame. */
   channelTimeout: number
   seqWindowSize: number
   maxChannelDuration: number
   subSafetyMargin: number
-  /** L1 blocks until a transaction counts, its own included. */
+  /** L1 blocks until a transaction counts as confirmed, its own block included. */
   numConfirmations: number
-  /** Transactions of one channel that may wait for confirmation together; Infinity = any number. */
+  /** Transactions of one channel that may be in flight together. Infinity = unlimited. */
   txsInFlight: number
 }
 
 /**
- * Transactions of one channel that go together, whatever `maxPendingTx` says: one at a time, a channel of some frames
- * would time out before its last one is sent. As many as geth's pools keep of one account in any case (`AccountSlots`).
+ * Transactions of one channel that may be in flight together, whatever `maxPendingTx` is. Sent one at a time, a channel
+ * of several frames would time out before its last frame. geth's pool always keeps this many transactions of an account
+ * (`AccountSlots`).
  */
 const MIN_TXS_IN_FLIGHT = 16
 
-/** Frames that can be on L1 before a channel times out, when each group of them waits for its confirmations. */
+/** Frames that can reach L1 before a channel times out, if each group of transactions waits for its confirmations. */
 export function framesInTime(
   config: Pick<ChannelConfig, 'channelTimeout' | 'numConfirmations' | 'txsInFlight' | 'useBlobs'>,
 ): number {
@@ -51,7 +52,10 @@ export function framesInTime(
   return groups * config.txsInFlight * (config.useBlobs ? MAX_BLOBS_PER_TX : 1)
 }
 
-/** Settings that follow from the operator's options and the chain. Throws UsageError where they contradict. */
+/**
+ * Derives the channel settings from the operator's options and the chain. Throws UsageError if they contradict each
+ * other.
+ */
 export function createChannelConfig(
   options: BatcherOptions,
   rollupConfig: RollupConfig,
@@ -60,14 +64,14 @@ export function createChannelConfig(
 ): ChannelConfig {
   if (useBlobs && !isForkActive(rollupConfig, 'ecotone', nowSeconds))
     throw new UsageError('cannot use Blobs before Ecotone (--data-availability-type)')
-  // One byte is the derivation version. Frames beyond the derivation's own limit would be refused.
+  // One byte is the derivation version. Derivation drops frames above its own limit.
   const maxFrameBytes = Math.min(
     (useBlobs ? MAX_BLOB_DATA_BYTES : options.maxL1TxSizeBytes) - 1,
     MAX_FRAME_DATA_BYTES + FRAME_ENCODING_OVERHEAD_BYTES,
   )
   if (maxFrameBytes <= FRAME_ENCODING_OVERHEAD_BYTES) {
     throw new UsageError(
-      `--max-l1-tx-size-bytes ${options.maxL1TxSizeBytes} leaves no room for data beside a frame's ${FRAME_ENCODING_OVERHEAD_BYTES} bytes`,
+      `--max-l1-tx-size-bytes ${options.maxL1TxSizeBytes} is too small: a frame has ${FRAME_ENCODING_OVERHEAD_BYTES} bytes beside its data`,
     )
   }
   const algorithm = compressionAlgorithm(options.compressionAlgorithm)
@@ -87,7 +91,7 @@ export function createChannelConfig(
   const possible = framesInTime({ ...sending, numConfirmations: options.numConfirmations })
   if (options.targetNumFrames > possible) {
     throw new UsageError(
-      `--target-num-frames ${options.targetNumFrames} cannot be on L1 before a channel times out: with --num-confirmations ${options.numConfirmations} and ${txsInFlight} transactions at a time at most ${possible} frames can within ${sending.channelTimeout} L1 blocks (channel timeout ${timeout} less --sub-safety-margin ${options.subSafetyMargin})`,
+      `--target-num-frames ${options.targetNumFrames} is too large: a channel would time out before its last frame is on L1. At most ${possible} frames fit into ${sending.channelTimeout} L1 blocks (channel timeout ${timeout} less --sub-safety-margin ${options.subSafetyMargin}), with --num-confirmations ${options.numConfirmations} and ${txsInFlight} transactions in flight`,
     )
   }
   return {
@@ -110,7 +114,10 @@ export function createChannelConfig(
   }
 }
 
-/** A channel may begin before Granite and end after it, so its shorter timeout is used as soon as Granite is scheduled. */
+/**
+ * A channel may begin before Granite and end after it. So Granite's shorter timeout is used as soon as Granite is
+ * scheduled.
+ */
 function safeChannelTimeout(config: RollupConfig, nowSeconds: number): number {
   return Math.min(channelTimeout(config, nowSeconds), channelTimeout(config, Number.MAX_SAFE_INTEGER))
 }

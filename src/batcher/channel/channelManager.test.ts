@@ -21,7 +21,7 @@ import { COMPRESSION_ALGORITHMS } from './compress/algorithm.ts'
 import { createChannelOut } from './createChannelOut.ts'
 import { payloadOf, type TxData } from './txData.ts'
 
-// Hundreds of channels are compressed, which a busy machine takes long for.
+// Compressing hundreds of channels takes long on a busy machine.
 vi.setConfig({ testTimeout: 300_000 })
 
 describe('what goes in comes out', () => {
@@ -47,7 +47,7 @@ describe('what goes in comes out', () => {
           const blocks = recorded.slice(start, start + count)
           const manager = createManager(options)
           addAll(manager, blocks)
-          // Some transactions fail: the data must come again, in order.
+          // Some transactions fail: their data must be sent again, in order.
           const sent: TxData[] = []
           for (let turn = 0; ; turn++) {
             const data = await takeTxData(manager, 0, { force: true })
@@ -85,7 +85,7 @@ describe('what goes in comes out', () => {
               group.push(data)
             }
             if (group.length === 0) break
-            // As the publisher does it: the first failure takes the later ones of the group with it.
+            // Like the publisher: the first failure cancels the later transactions of the group.
             let failed = false
             for (const data of group) {
               failed ||= outcomes[turn++] === false
@@ -113,7 +113,7 @@ describe('deadlines', () => {
     addAll(manager, recorded.slice(0, 2))
     expect(await takeTxData(manager, 12, { force: false })).toBeUndefined()
     expect(full(manager)).toBeUndefined()
-    // No further block is needed for the deadline to be noticed.
+    // The deadline takes effect without a further block.
     expect(await takeTxData(manager, 13, { force: false })).toBeDefined()
     expect(full(manager)).toBe('duration')
   })
@@ -163,7 +163,7 @@ describe('deadlines', () => {
     expect(log.of('Channel timed out')).toHaveLength(1)
     expect(manager.channels).toHaveLength(0)
     expect(manager.pendingBlockCount).toBe(recorded.length)
-    // Late news of the dropped channels changes nothing.
+    // Late outcomes of dropped channels change nothing.
     manager.txConfirmed(taken[2]?.id ?? '', 151)
     expect(await derive(await takeAll(manager))).toEqual(recorded.map(essence))
   })

@@ -28,38 +28,38 @@ export interface ChannelManagerOptions {
 }
 
 export interface FillOptions {
-  /** Close the open channel when its deadline has passed. */
+  /** Close the open channel if its deadline has passed. */
   deadlines: boolean
-  /** Called when a channel is closed: there is something to send. */
+  /** Called when a channel closes and has data to send. */
   onReady?: () => void
-  /** Ends it after the block that is being put in: the next call goes on from there. */
+  /** Ends `fill` after the present block. The next call continues from there. */
   signal?: AbortSignal
 }
 
-/** Closed channels of which nothing was sent yet: more are not built ahead of sending. */
+/** Closed channels of which nothing was sent. Building pauses at this number. */
 const MAX_CHANNELS_AHEAD = 3
 
 /**
- * Holds the L2 blocks that are not yet safe and the channels made of them. Blocks stay until they are safe, channels
- * until their last block is: only then is it certain that nothing has to be sent again.
+ * Holds the unsafe L2 blocks and the channels built from them. Blocks stay until they are safe, channels until their
+ * last block is safe. Only then is it certain that nothing must be sent again.
  *
- * Blocks are told by their numbers. Everything but `fill` happens at once; `fill` compresses, and finds after each step
- * that channels or blocks may have gone meanwhile.
+ * Blocks are identified by number. Only `fill` is asynchronous, because it compresses. Other methods may remove
+ * channels or blocks between its steps, so it checks after each step.
  */
 export class ChannelManager {
   private readonly modules: ChannelManagerModules
   private readonly options: ChannelManagerOptions
   private readonly filling = createSemaphore(1)
-  private readonly expected: ExpectedCompression = { ratio: 1, besideQuick: undefined }
+  private readonly expected: ExpectedCompression = { ratio: 1, quickRatio: undefined }
   private held: BatcherBlock[] = []
-  /** Number of the first block that is in no channel. */
+  /** Number of the first block in no channel. */
   private nextNumber = 0
   private queue: Channel[] = []
   private readonly txChannels = new Map<string, Channel>()
   private durationFrom = 0
   private flushThrough: number | undefined
   private heldBytes = 0
-  /** What blocks in no channel are thought to come to on L1. */
+  /** Estimated bytes on L1 of the blocks in no channel. */
   private pendingDaBytes = 0
   private heldMemoryBytes = 0
   private loaded: BlockId | undefined
@@ -69,7 +69,7 @@ export class ChannelManager {
     this.options = options
   }
 
-  /** Oldest first; each is the parent of the next. */
+  /** Oldest first. Each block is the parent of the next. */
   get blocks(): readonly BatcherBlock[] {
     return this.held
   }
@@ -82,46 +82,46 @@ export class ChannelManager {
     return this.held.at(-1)
   }
 
-  /** The newest block of all that were added, whether it is still held or safe by now. */
+  /** The newest block that was ever added. It may be safe by now and not held any more. */
   get lastLoaded(): BlockId | undefined {
     return this.loaded
   }
 
-  /** Uncompressed bytes of all blocks held. */
+  /** Uncompressed bytes of all held blocks. */
   get heldSizeBytes(): number {
     return this.heldBytes
   }
 
-  /** What all blocks held take in memory. */
+  /** Memory of all held blocks. */
   get memoryBytes(): number {
     return this.heldMemoryBytes
   }
 
-  /** Blocks in no channel yet. */
+  /** Blocks in no channel. */
   get pendingBlockCount(): number {
     const newest = this.newestBlock
     return newest === undefined ? 0 : Math.max(0, newest.number + 1 - this.nextNumber)
   }
 
-  /** What is thought to come to L1 of the blocks that are not safe; exact for channels that have frames. */
+  /** Estimated bytes on L1 of all held blocks. Exact for channels that have frames. */
   get unsafeDaBytes(): number {
     return this.queue.reduce((sum, channel) => sum + channel.daBytes, this.pendingDaBytes)
   }
 
-  /** The oldest block that is not in a channel all of which is confirmed on L1. */
+  /** The oldest block whose channel is not fully confirmed on L1. */
   get firstUnsaved(): BatcherBlock | undefined {
     const unsaved = this.queue.find((channel) => channel.blocks.length > 0 && !channel.isFullySubmitted)
     return unsaved === undefined ? this.blockAt(this.nextNumber) : unsaved.blocks[0]
   }
 
-  /** The channel whose data leave next. What it is sent as is settled with its first transaction. */
+  /** The channel whose data is sent next. Its first transaction fixes whether it uses blobs or calldata. */
   next(): Channel | undefined {
     const channel = this.queue.find((candidate) => candidate.hasTxData)
     if (channel?.isClosed && channel.noneSubmitted) channel.repack(this.options.da.configFor(channel.outputBytes))
     return channel
   }
 
-  /** Forgets everything. Durations of new channels count from `l1Origin`, that of the safe head. */
+  /** Drops everything. Durations of new channels count from `l1Origin`, the L1 origin of the safe head. */
   clear(l1Origin: number): void {
     this.drop([...this.queue, ...this.txChannels.values()])
     this.held = []
@@ -135,14 +135,14 @@ export class ChannelManager {
     this.recordPending()
   }
 
-  /** Drops all channels: the blocks held go into new ones. */
+  /** Drops all channels. The held blocks go into new channels. */
   requeue(): void {
     this.drop(this.queue)
     this.moveNext(this.held[0]?.number ?? 0)
     this.recordPending()
   }
 
-  /** False: the block does not extend the newest one, the chain was reorganised. */
+  /** False if the block does not extend the newest block: the chain was reorganised. */
   addBlock(block: BatcherBlock): boolean {
     const newest = this.newestBlock
     if (newest !== undefined && (newest.hash !== block.parentHash || newest.number + 1 !== block.number)) return false
@@ -157,7 +157,7 @@ export class ChannelManager {
     return true
   }
 
-  /** Drops the blocks up to the safe head, and the channels that hold nothing else. */
+  /** Drops the blocks up to the safe head, and the channels with only such blocks. */
   prune(safeNumber: number): void {
     this.moveNext(Math.max(this.nextNumber, safeNumber + 1))
     const kept = this.held.findIndex(({ number }) => number > safeNumber)
@@ -168,31 +168,31 @@ export class ChannelManager {
     }
     const isSafe = ({ latestL2 }: Channel) => latestL2 !== undefined && latestL2.number <= safeNumber
     const unsafe = this.queue.findIndex((channel) => !isSafe(channel))
-    // Their transactions may still wait for confirmations: what they cost is told then.
+    // Transactions of these channels may still be unconfirmed. Their cost is reported when they are confirmed.
     this.leave(this.queue.slice(0, unsafe === -1 ? this.queue.length : unsafe))
     this.recordPending()
   }
 
-  /** Everything held now leaves as soon as it can, also what a channel would still wait with. */
+  /** Sends all held blocks as soon as possible, including those that an open channel would still wait with. */
   flush(): void {
     const newest = this.newestBlock
     if (newest !== undefined) this.flushThrough = newest.number
   }
 
   /**
-   * Puts blocks into channels until there are none left or enough channels wait for being sent. Channels whose deadline
-   * has passed are closed when `deadlines` is set. Throws what a compressor throws: the blocks of its channel then go
-   * into a new one at the next call.
+   * Puts blocks into channels until none is left or enough closed channels wait to be sent. If `deadlines` is set,
+   * closes channels whose deadline has passed. Throws a compressor's error: then the next call puts the blocks of that
+   * channel into a new one.
    */
   fill(l1Head: number, options: FillOptions): Promise<void> {
     return this.filling.run(async () => {
-      // A closed span channel may give blocks back.
+      // A span channel may return blocks when it closes.
       while (!options.signal?.aborted && (await this.fillOnce(l1Head, options)));
       this.recordPending()
     })
   }
 
-  /** The next data to send, or undefined when there are none yet. */
+  /** The next data to send. Undefined if there is none yet. */
   nextTxData(): TxData | undefined {
     const channel = this.next()
     if (channel === undefined) return undefined
@@ -212,7 +212,7 @@ export class ChannelManager {
     const channel = this.txChannels.get(id)
     this.txChannels.delete(id)
     this.modules.metrics.txConfirmed()
-    // A channel that was dropped meanwhile: its data may be on L1, which does no harm.
+    // The channel was dropped meanwhile. Its data may be on L1, which does no harm.
     if (channel === undefined) return
     channel.txConfirmed(id, inclusionBlock, cost)
     if (channel.isTimedOut && this.queue.includes(channel)) {
@@ -234,10 +234,11 @@ export class ChannelManager {
     }
   }
 
-  /** Whether another round is needed. */
+  /** Returns whether another round is needed. */
   private async fillOnce(l1Head: number, { deadlines, onReady, signal }: FillOptions): Promise<boolean> {
     while (this.channelsAhead < MAX_CHANNELS_AHEAD) {
-      // A span channel only collects most blocks, and would take hundreds of them in one turn.
+      // A span channel only collects most blocks. Without yielding, it would take hundreds of them in one task of the
+      // event loop.
       await yieldToLoop()
       if (signal?.aborted) return false
       const block = this.blockAt(this.nextNumber)
@@ -251,7 +252,7 @@ export class ChannelManager {
     const channel = this.open
     const allIn = this.blockAt(this.nextNumber) === undefined
     if (channel !== undefined && channel.blocks.length > 0) {
-      // Even when the deadline has passed it is better to have taken all waiting blocks in first.
+      // Even if the deadline has passed, the channel takes all waiting blocks first.
       if (deadlines) channel.checkDeadline(l1Head)
       if (allIn && this.flushThrough !== undefined) channel.setFull('terminated')
       await this.output(channel, onReady)
@@ -261,11 +262,11 @@ export class ChannelManager {
     return this.channelsAhead < MAX_CHANNELS_AHEAD && this.blockAt(this.nextNumber) !== undefined
   }
 
-  /** Makes frames of what is ready, and closes the channel when it is full. */
+  /** Makes frames of the ready bytes, and closes the channel if it is full. */
   private async output(channel: Channel, onReady?: () => void): Promise<void> {
     const closed = await this.working(channel, () => channel.outputFrames())
     if (!closed || !this.queue.includes(channel)) return
-    // What turned out not to fit comes next.
+    // Blocks that did not fit come next.
     if (channel.nextL2Number !== undefined)
       this.moveNext(Math.max(channel.nextL2Number, this.held[0]?.number ?? channel.nextL2Number))
     const origin = channel.latestL1Origin
@@ -274,7 +275,7 @@ export class ChannelManager {
     onReady?.()
   }
 
-  /** A channel whose compressor fails is given up: how much of a block it took is not known. */
+  /** If a compressor fails, its channel is dropped: how much of a block it took is unknown. */
   private async working<T>(channel: Channel, step: () => Promise<T>): Promise<T> {
     try {
       return await step()
@@ -300,7 +301,7 @@ export class ChannelManager {
     return oldest === undefined || number < oldest.number ? undefined : this.held[number - oldest.number]
   }
 
-  /** The channel that takes blocks. */
+  /** The channel that accepts blocks. */
   private get open(): Channel | undefined {
     const newest = this.queue.at(-1)
     return newest === undefined || newest.isClosed ? undefined : newest
@@ -365,7 +366,7 @@ export class ChannelManager {
     }
   }
 
-  /** The channel can no longer be read from L1: it and all later ones are made anew from their blocks. */
+  /** Derivation cannot read the channel any more. Its blocks, and those of all later channels, go into new channels. */
   private invalidate(channel: Channel): void {
     const index = this.queue.indexOf(channel)
     if (index === -1) return
@@ -375,7 +376,7 @@ export class ChannelManager {
     this.recordPending()
   }
 
-  /** Nothing of them counts any more, whatever becomes of their transactions. */
+  /** Drops channels. The outcome of their transactions is ignored. */
   private drop(channels: readonly Channel[]): void {
     const dropped = new Set(channels)
     for (const [id, owner] of this.txChannels) if (dropped.has(owner)) this.txChannels.delete(id)

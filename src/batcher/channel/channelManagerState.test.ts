@@ -8,7 +8,7 @@ import type { ChannelManager } from './channelManager.ts'
 import type { ChannelOut } from './channelOut.ts'
 import { createChannelOut } from './createChannelOut.ts'
 
-/** Small channels: a block or two in each. */
+/** Small channels of one or two blocks. */
 const SMALL = { batchType: 'singular', compressor: 'none', maxL1TxSizeBytes: 400, targetNumFrames: 1 } as const
 
 function recordedMetrics() {
@@ -31,7 +31,7 @@ function recordedMetrics() {
   return { metrics, stages, closed, txs, added, state }
 }
 
-/** The figures as they follow from the blocks and channels that the manager shows. */
+/** Recomputes the figures from the manager's blocks and channels. */
 function figuresOf(manager: ChannelManager): PendingFigures {
   const waiting = manager.blocks.slice(manager.blocks.length - manager.pendingBlockCount)
   const pendingDaBytes = waiting.reduce((sum, { estimatedDaBytes }) => sum + estimatedDaBytes, 0)
@@ -63,7 +63,7 @@ describe('the figures of what is held', () => {
     agree()
     addAll(manager, blocks.slice(8))
     agree()
-    // Inside a channel, at the end of one, and among the blocks that wait.
+    // Inside a channel, at the end of a channel, and among the waiting blocks.
     for (const safe of [1, manager.channels[0]?.latestL2?.number ?? 0, 9]) {
       manager.prune(safe)
       expect(manager.blocks[0]?.number).toBe(safe + 1)
@@ -137,7 +137,7 @@ describe('the oldest block that is not saved', () => {
     expect(unsaved()).toBeUndefined()
     const blocks = sizedBlocks(4, 100)
     const taken: string[] = []
-    // Each in a channel of its own.
+    // Each block in its own channel.
     for (const block of blocks.slice(0, 3)) {
       addAll(manager, [block])
       taken.push((await takeTxData(manager, 0, { force: true }))?.id ?? '')

@@ -1,6 +1,6 @@
 import type { BatcherBlock } from '../l2/l2Block.ts'
 
-/** Why a channel takes no more blocks. The texts are what operators of op-batcher know. */
+/** Why a channel accepts no more blocks. The texts are op-batcher's. */
 export const CHANNEL_FULL_REASONS = {
   compressor: 'compressor is full',
   rlpLimit: 'batch would cause RLP bytes to go over limit',
@@ -13,24 +13,26 @@ export const CHANNEL_FULL_REASONS = {
 export type ChannelFullReason = keyof typeof CHANNEL_FULL_REASONS
 
 export interface AddBlockOutcome {
-  /** False: the block did not fit and stays with the caller. */
+  /** False: the block did not fit. The caller keeps it. */
   added: boolean
-  /** Set once no further block will be taken. */
+  /** Set once no further block is accepted. */
   full?: Extract<ChannelFullReason, 'compressor' | 'rlpLimit'>
-  /** So many blocks that were taken before, the newest, did not fit after all and are the caller's again. Default 0. */
+  /** Number of the newest accepted blocks that did not fit after all. The caller gets them back. Default 0. */
   returned?: number
 }
 
 /** Turns L2 blocks into the bytes of one channel. Calls must not overlap. */
 export interface ChannelOut {
-  /** RLP bytes that went in. */
+  /** RLP bytes of the input. */
   readonly inputBytes: number
-  /** Compressed bytes that can be taken now and will not change. */
+  /** Compressed bytes that can be read now and will not change. */
   readonly readyBytes: number
   addBlock(block: BatcherBlock): Promise<AddBlockOutcome>
-  /** Ends the channel: the rest of its bytes become ready. Resolves with the number of blocks returned, as `addBlock` does. */
+  /**
+   * Ends the channel: the rest of its bytes become ready. Resolves with the number of returned blocks, like `addBlock`.
+   */
   close(): Promise<number>
   read(maxBytes: number): Uint8Array
-  /** Frees what is native. */
+  /** Frees native memory. */
   destroy(): void
 }

@@ -5,7 +5,7 @@ import { addAll, createManager, recorded, sizedBlocks, takeAll } from '../testUt
 import { takeTxData } from '../testUtils/takeTxData.ts'
 import { payloadOf } from './txData.ts'
 
-// Channels are compressed, which a busy machine takes long for.
+// Compressing channels takes long on a busy machine.
 vi.setConfig({ testTimeout: 300_000 })
 
 describe('channel size', () => {
@@ -20,7 +20,7 @@ describe('channel size', () => {
       const closed = manager.channels.slice(0, -1)
       for (const channel of closed) {
         expect(channel.outputBytes).toBeLessThanOrEqual(target)
-        // A channel stops only when one more block would not have fitted.
+        // A channel closes only if one more block would not have fitted.
         expect(channel.outputBytes).toBeGreaterThan(target - 3_200)
         expect(channel.frameCount).toBeLessThanOrEqual(2)
         expect(channel.fullReason).toBe('compressor')
@@ -62,7 +62,7 @@ describe('channel size', () => {
 
 it('a channel that has more frames than can be confirmed before it times out is warned of, with the numbers', async () => {
   const log = createLogRecorder()
-  // Each transaction waits for as long as a channel lasts: only those that go together are in time.
+  // Each transaction waits for a whole channel timeout: only those sent together are in time.
   const manager = createManager({ numConfirmations: 50, maxL1TxSizeBytes: 150 }, { logger: log.logger })
   addAll(manager, sizedBlocks(2, 1_000))
   await takeAll(manager)

@@ -4,7 +4,7 @@ import type { ChannelOut } from './channelOut.ts'
 import { SingularChannelOut } from './singularChannelOut.ts'
 import { type ExpectedCompression, SpanChannelOut } from './spanChannelOut.ts'
 
-/** `expected` is what channels of the same chain learn from each other. */
+/** @param expected compression ratios that channels of one chain share */
 export function createChannelOut(
   config: ChannelConfig,
   rollupConfig: RollupConfig,

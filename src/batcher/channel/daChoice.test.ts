@@ -75,7 +75,7 @@ describe('the choice', () => {
     expect(await at(115n)).toBe(false)
     expect(await at(95n)).toBe(false)
     expect(await at(85n)).toBe(true)
-    // A blob is paid as a whole, however little is in it.
+    // A partly filled blob costs as much as a full one.
     expect(choice.configFor(500).useBlobs).toBe(false)
   })
 

@@ -10,14 +10,14 @@ import type { ChannelConfig } from './channelConfig.ts'
 /** EIP-4844, `GAS_PER_BLOB`. */
 const GAS_PER_BLOB = 131_072n
 
-/** What posting so many bytes as calldata costs. Wei. */
+/** Cost of posting `bytes` as calldata, in wei. */
 export function calldataCost(bytes: number, maxFrameBytes: number, prices: FeeSuggestion): bigint {
   const { perTx, perByte } = gasPricesOf(prices)
   const txs = BigInt(Math.max(1, Math.ceil(bytes / maxFrameBytes)))
   return (txs * perTx + perByte * BigInt(bytes)) * (prices.baseFee + prices.tip)
 }
 
-/** What posting so many bytes in blobs costs: of the last one all is paid, however little is in it. Wei. */
+/** Cost of posting `bytes` in blobs, in wei. A partly filled last blob costs as much as a full one. */
 export function blobCost(bytes: number, prices: FeeSuggestion): bigint {
   const { baseFee, tip, blobBaseFee = 0n } = prices
   const blobs = Math.max(1, Math.ceil(bytes / (MAX_BLOB_DATA_BYTES - 1)))
@@ -25,19 +25,19 @@ export function blobCost(bytes: number, prices: FeeSuggestion): bigint {
   return BigInt(blobs) * GAS_PER_BLOB * blobBaseFee + txs * gasPricesOf(prices).perTx * (baseFee + tip)
 }
 
-/** The other kind is taken when it costs at most this share: a switch waits for all that is in flight. */
+/** Switch only if the other kind costs at most this share: a switch waits for all transactions in flight. */
 const SWITCH_AT_PERCENT = 90n
-/** Says for each channel, by its real size and the L1's prices, whether it goes in blobs or as calldata. */
+/** Decides whether a channel goes into blobs or calldata, from its real size and the L1's prices. */
 export interface DaChoice {
-  /** What a channel is built for. */
+  /** The config with which new channels are built. */
   readonly config: ChannelConfig
-  /** What a channel of so many bytes is sent as. */
+  /** The config with which a channel of this length is sent. */
   configFor(outputBytes: number): ChannelConfig
-  /** Asks for prices when those known are old. Never rejects: without an answer the last choice stays. */
+  /** Requests prices if the known ones are old. Never rejects: if the request fails, the last choice stays. */
   refresh(signal: AbortSignal): Promise<void>
 }
 
-/** Always the same. */
+/** Always the same config. */
 export function fixedChoice(config: ChannelConfig): DaChoice {
   return { config, configFor: () => config, refresh: async () => {} }
 }
@@ -48,7 +48,7 @@ export interface CheapestChoiceOptions {
   mustTakeBlobs?: () => boolean
 }
 
-/** Whatever costs less; blobs until the first prices are known. */
+/** The cheaper kind. Blobs until the first prices are known. */
 export class CheapestChoice implements DaChoice {
   private readonly modules: { l1: Pick<SubmitterL1, 'suggestFees'>; clock: Clock; logger: Logger }
   private readonly configs: { blobs: ChannelConfig; calldata: ChannelConfig }
@@ -110,7 +110,7 @@ export class CheapestChoice implements DaChoice {
       this.prices = await l1.suggestFees(undefined, signal)
       this.pricesAtMs = clock.now()
     } catch (error) {
-      if (!signal.aborted) this.warnings.warn('Unable to compare the prices of calldata and blobs', error)
+      if (!signal.aborted) this.warnings.warn('Failed to read the L1 prices of calldata and blobs', error)
     }
   }
 }

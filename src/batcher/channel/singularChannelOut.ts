@@ -6,7 +6,7 @@ import type { ChannelConfig } from './channelConfig.ts'
 import type { AddBlockOutcome, ChannelOut } from './channelOut.ts'
 import { type ChannelCompressor, createChannelCompressor } from './compress/channelCompressor.ts'
 
-/** One singular batch a block, compressed as a stream: frames can leave before the channel is closed. */
+/** One singular batch for each block, compressed as a stream. Frames can be sent before the channel closes. */
 export class SingularChannelOut implements ChannelOut {
   private readonly rollupConfig: RollupConfig
   private readonly compressor: ChannelCompressor
@@ -35,7 +35,7 @@ export class SingularChannelOut implements ChannelOut {
         transactions: block.transactions,
       }),
     )
-    // The L1 time at which the channel will be read is not known yet; the batch's own time is never past it.
+    // The L1 time at which derivation reads the channel is unknown. The batch's own time is never later.
     if (this.rlpBytes + encoded.length > maxRlpBytesPerChannel(this.rollupConfig, block.timestamp))
       return { added: false, full: 'rlpLimit' }
     const added = await this.compressor.write(encoded)

@@ -21,13 +21,13 @@ import { createCompressor } from './compress/compressor.ts'
 import { fixedChoice } from './daChoice.ts'
 import { type ExpectedCompression, SpanChannelOut } from './spanChannelOut.ts'
 
-// They compress megabytes, which a busy machine takes long for.
+// Compressing megabytes takes long on a busy machine.
 vi.setConfig({ testTimeout: 300_000 })
 
 const rollupConfig = loadRecordedChain('holocene-span-brotli-calldata').config
 const { genesis, blockTime, l2ChainId } = rollupConfig
 
-/** The same bytes for the same seed, and none of them to be foretold. */
+/** Random bytes, the same for the same seed. */
 function noise(seed: string, length: number): Uint8Array {
   const parts: Uint8Array[] = []
   for (let i = 0; i * 32 < length; i++) parts.push(createHash('sha256').update(`${seed} ${i}`).digest())
@@ -57,7 +57,7 @@ function block(number: number, transactions: Uint8Array[]): BatcherBlock {
   }
 }
 
-/** Blocks of one transaction each, whose data have so many unforeseeable bytes and are then filled up with zeros. */
+/** Blocks of one transaction each. Its data starts with this many random bytes and ends with zeros. */
 function blocksOf(shapes: readonly { noise: number; zeros: number }[]): BatcherBlock[] {
   return shapes.map((shape, index) =>
     block(index + 1, [
@@ -117,7 +117,7 @@ describe('span channels', () => {
     { id: 'empty blocks', count: 5_000, shape: undefined, over: 1.01, rounds: 1.2 },
     { id: 'blocks of noise', count: 200, shape: { noise: 1_000, zeros: 0 }, over: 1.01, rounds: 1.2 },
     { id: 'blocks that compress somewhat', count: 1_500, shape: { noise: 70, zeros: 300 }, over: 1.01, rounds: 1.2 },
-    // How deflate cuts so many zeros into blocks is chance, and hard to foresee.
+    // Deflate splits long runs of zeros into blocks in ways that are hard to predict.
     { id: 'blocks that compress well', count: 1_500, shape: { noise: 20, zeros: 5_000 }, over: 1.05, rounds: 2.2 },
   ])(
     'are hardly ever compressed twice, are as short as all at once, and are full: $id',
@@ -127,7 +127,7 @@ describe('span channels', () => {
           ? Array.from({ length: 6 * count }, (_, index) => block(index + 1, []))
           : blocksOf(Array.from({ length: 2 * count }, () => shape))
       for (const compressionAlgorithm of ['zlib', 'brotli-9'] as const) {
-        const expected = { ratio: 1, besideQuick: undefined }
+        const expected = { ratio: 1, quickRatio: undefined }
         await fill(blocks, { compressionAlgorithm }, expected)
         const { compressedInput, triedBytes, inputBytes, data, target, ...filled } = await fill(
           blocks,
@@ -151,12 +151,12 @@ describe('span channels', () => {
   it.each(['zlib', 'brotli-9'] as const)(
     'take each block that fits, and none more: %s',
     async (compressionAlgorithm) => {
-      // Of one to 3,800 bytes, so that much depends on the last one.
+      // One to 3,800 bytes, so that the last block matters.
       const blocks = blocksOf(
         Array.from({ length: 200 }, (_, index) => ({ noise: ((index * 7) % 13) * 320, zeros: 90 })),
       )
       const { algorithm, targetOutputBytes } = configOf({ compressionAlgorithm })
-      const expected = { ratio: 1, besideQuick: undefined }
+      const expected = { ratio: 1, quickRatio: undefined }
       let first = (await fill(blocks, { compressionAlgorithm }, expected)).count
       for (const channel of [2, 3]) {
         const { count, data } = await fill(blocks.slice(first), { compressionAlgorithm }, expected)
@@ -181,7 +181,7 @@ describe('span channels', () => {
 
   it('give such blocks back when they are closed too', async () => {
     const shapes = Array.from({ length: 60 }, () => ({ noise: 3_000, zeros: 0 }))
-    const { count, given, data, target } = await fill(blocksOf(shapes), {}, { ratio: 0.01, besideQuick: undefined })
+    const { count, given, data, target } = await fill(blocksOf(shapes), {}, { ratio: 0.01, quickRatio: undefined })
     expect(given).toBe(0)
     expect(count).toBeLessThan(60)
     expect(data.length).toBeLessThanOrEqual(target)
@@ -218,7 +218,7 @@ describe('span channels', () => {
             { logger: silentLogger, metrics: noBatcherMetrics },
             { da: fixedChoice(config), rollupConfig },
           )
-          // From L1 block 3 on a channel closes for its age with whatever blocks came meanwhile.
+          // From L1 block 3 on, a channel closes by its duration, however many blocks it has.
           let l1Head = 1
           for (let next = 0; next < blocks.length; l1Head++) {
             for (const end = next + (arrivals[l1Head % arrivals.length] ?? 0) + 1; next < end; next++) {
@@ -243,7 +243,7 @@ describe('span channels', () => {
 
 describe('a safe head inside an open span channel', () => {
   it('goes on filling when the channel then gives back more blocks than are still held of it', async () => {
-    // What compresses well lets the channel take many blocks before it looks again at how full it is.
+    // Well compressible data lets the channel take many blocks before the next estimate.
     const blocks = blocksOf(
       Array.from({ length: 90 }, (_, index) =>
         index < 15 ? { noise: 10, zeros: 3_000 } : { noise: 3_000, zeros: 10 },
@@ -266,7 +266,6 @@ describe('a safe head inside an open span channel', () => {
   })
 })
 
-/** By its definition. */
 function unsafeDaBytes(manager: ChannelManager): number {
   const waiting = manager.blocks.slice(manager.blocks.length - manager.pendingBlockCount)
   const estimate = (blocks: readonly BatcherBlock[]) => blocks.reduce((sum, one) => sum + one.estimatedDaBytes, 0)

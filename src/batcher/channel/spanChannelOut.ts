@@ -8,51 +8,51 @@ import type { AddBlockOutcome, ChannelOut } from './channelOut.ts'
 import { quickLength } from './compress/algorithm.ts'
 import { type Compressor, createCompressor } from './compress/compressor.ts'
 
-/** What compression is thought to do; what one channel learns serves the next. */
+/** Expected compression. Each channel improves the estimate for the next one. */
 export interface ExpectedCompression {
   /** Compressed bytes for each byte of blocks. */
   ratio: number
-  /** Compressed bytes for each byte of `quickLength`; undefined: none was compressed yet. */
-  besideQuick: number | undefined
+  /** Compressed bytes for each byte of `quickLength`. Undefined until a channel was compressed. */
+  quickRatio: number | undefined
 }
 
-/** How data are compressed; tests count what goes through it. */
+/** Compression functions. Tests replace them to count the calls. */
 export interface SpanCompression {
   createCompressor: () => Compressor
   quickLength: typeof quickLength
 }
 
-/** What a span has beside its blocks: prefix and RLP header. */
+/** Bytes of a span beside its blocks: prefix and RLP header. */
 const SPAN_BYTES = 80
-/** What a block has in a span beside its transactions: an origin bit and their count. */
+/** Bytes of a block in a span beside its transactions: an origin bit and the transaction count. */
 const BLOCK_BYTES = 2
-/** No transaction grows by more when it goes into a span: its signature may have leading zeros. */
+/** Most bytes by which a transaction grows in a span. Its signature may have leading zeros. */
 const MAX_TX_GROWTH_BYTES = 70
-/** A span is ended here, however well its data may compress: encoding it holds the event loop. */
+/** A span ends here, however well its data compresses, because encoding it blocks the event loop. */
 const MAX_SPAN_BYTES = 4_000_000
-/** Of the target: what is left of it is not worth compressing again. */
-const NOT_WORTH = 0.005
-/** The same while nothing was compressed yet: estimates are worse. */
-const NOT_WORTH_AT_FIRST = 0.03
-/** What `quickLength` is multiplied by while nothing was compressed yet: a little more than most chains turn out to have. */
-const BESIDE_QUICK_AT_FIRST = { zlib: 1.01, brotli: 0.95 }
+/** Part of the target. If less than this is free, the data is not compressed again. */
+const MIN_REST = 0.005
+/** The same before the first compression, when estimates are worse. */
+const INITIAL_MIN_REST = 0.03
+/** Factor on `quickLength` before the first compression. A little above the value of most chains. */
+const INITIAL_QUICK_RATIO = { zlib: 1.01, brotli: 0.95 }
 /**
- * Where a block is less than `SMALL_BLOCK` of the target, one more or less hardly matters, but a channel too long by one
- * has to be compressed again: the aim is then so much below the target. Estimates are seldom wrong by more.
+ * A block is small if it is below `SMALL_BLOCK` of the target. With small blocks, the aim is below the target by
+ * `AIM_MARGIN`: one block less hardly matters, but a channel that is too long must be compressed again. Estimates are
+ * seldom wrong by more than `AIM_MARGIN`.
  */
 const SMALL_BLOCK = 0.01
-const CAUTION = 0.002
-/** A channel whose blocks proved not to fit so often takes no more of them: they differ too much to be foreseen. */
+const AIM_MARGIN = 0.002
+/** A channel that returned blocks this often is closed: its blocks differ too much to estimate. */
 const MAX_RETURNS = 3
-/** Of all blocks: what fewer of them change says little about others. */
-const FEW = 0.1
+/** Part of all blocks. A step smaller than this says little about the compression of other blocks. */
+const SMALL_STEP = 0.1
 
 /**
- * Span batches: all blocks of a span are encoded together, column by column, so a channel can only be compressed as a
- * whole, and how long it becomes shows only then. Its length is estimated by a quick compressor first, so that the real
- * one has to run once for most channels. What does not fit then is given back to the caller, and what fits after all is
- * still taken, until no further block fits. Nothing is put out that is longer than the target, but for a first block that
- * is too large on its own.
+ * Builds span batches. All blocks of a span are encoded together, column by column, so a channel can only be compressed
+ * as a whole. Its length is known only then. A quick compressor estimates the length first, so that the real one runs
+ * once for most channels. Blocks that do not fit are returned to the caller. The channel then accepts blocks until no
+ * further block fits. The output never exceeds the target, unless the first block alone is larger.
  */
 export class SpanChannelOut implements ChannelOut {
   private readonly config: ChannelConfig
@@ -60,24 +60,24 @@ export class SpanChannelOut implements ChannelOut {
   private readonly expected: ExpectedCompression
   private readonly compression: SpanCompression
   private blocks: BatcherBlock[] = []
-  /** Of `blocks`. */
+  /** Bytes of `blocks`. */
   private blockBytes = 0
-  /** Spans that take no more blocks. */
+  /** Encoded spans that accept no more blocks. */
   private ended: Uint8Array[] = []
   private encoder: SpanBatchEncoder
-  /** How long the first `blockBytes` of blocks are thought or known to be when they are compressed. */
+  /** Estimated or measured compressed length of the first `blockBytes` bytes of blocks. */
   private known = { blockBytes: 0, bytes: SPAN_BYTES }
-  /** Compressed bytes that each byte of blocks adds to that. */
+  /** Compressed bytes that each further byte of blocks adds. */
   private growth: number
-  /** Of the same, what the quick compressor made of them. */
+  /** The last result of the quick compressor. */
   private quick = { blockBytes: 0, bytes: 0 }
-  /** Compressed bytes for each byte of that, as they turned out in this channel. */
-  private besideQuick: number | undefined
-  /** All blocks; undefined when there are others by now. */
+  /** Compressed bytes for each byte of `quickLength`, as measured in this channel. */
+  private quickRatio: number | undefined
+  /** The compressed output of all blocks. Undefined after the blocks changed. */
   private compressed: Compressor | undefined
-  /** What is compressed of all blocks; undefined when there are others by now. */
+  /** The encoded input of all blocks. Undefined after the blocks changed. */
   private encoded: Uint8Array | undefined
-  /** How often blocks were given back. */
+  /** How often blocks were returned. */
   private returns = 0
   private isClosed = false
   private closedInputBytes = 0
@@ -85,7 +85,7 @@ export class SpanChannelOut implements ChannelOut {
   constructor(
     config: ChannelConfig,
     rollupConfig: RollupConfig,
-    expected: ExpectedCompression = { ratio: 1, besideQuick: undefined },
+    expected: ExpectedCompression = { ratio: 1, quickRatio: undefined },
     compression: SpanCompression = { createCompressor: () => createCompressor(config.algorithm), quickLength },
   ) {
     this.config = config
@@ -117,9 +117,9 @@ export class SpanChannelOut implements ChannelOut {
         if (unfit > 0) return { added: false, returned: unfit }
       }
       if (this.mayPass(block)) {
-        const notWorth = this.expected.besideQuick === undefined ? NOT_WORTH_AT_FIRST : NOT_WORTH
+        const minRest = this.expected.quickRatio === undefined ? INITIAL_MIN_REST : MIN_REST
         const returned = await this.compress()
-        if (returned > 0 || this.mayPass(block) || this.leftBytes < notWorth * this.config.targetOutputBytes)
+        if (returned > 0 || this.mayPass(block) || this.leftBytes < minRest * this.config.targetOutputBytes)
           return { added: false, full: 'compressor', returned }
       }
     }
@@ -154,11 +154,11 @@ export class SpanChannelOut implements ChannelOut {
 
   private get aimedBytes(): number {
     const { targetOutputBytes } = this.config
-    const isFine = this.growth * (this.blockBytes / this.blocks.length) < SMALL_BLOCK * targetOutputBytes
-    return isFine ? (1 - CAUTION) * targetOutputBytes : targetOutputBytes
+    const areBlocksSmall = this.growth * (this.blockBytes / this.blocks.length) < SMALL_BLOCK * targetOutputBytes
+    return areBlocksSmall ? (1 - AIM_MARGIN) * targetOutputBytes : targetOutputBytes
   }
 
-  /** Whether the channel, with this block, is thought to be longer than it should be. */
+  /** Whether the channel, with this block, is expected to exceed its aim. */
   private mayPass(block?: BatcherBlock): boolean {
     const bytes = this.blockBytes - this.known.blockBytes + (block === undefined ? 0 : bytesOf(block))
     return this.known.bytes + this.growth * bytes > this.aimedBytes
@@ -189,7 +189,7 @@ export class SpanChannelOut implements ChannelOut {
     this.encoder = new SpanBatchEncoder(this.rollupConfig)
   }
 
-  /** What is compressed: all spans, the open one, too. */
+  /** The encoded bytes of all spans, including the open one. */
   private get input(): Uint8Array {
     if (this.encoded === undefined) {
       const open = this.encoder.blockCount === 0 ? [] : [encodeRlp(this.encoder.encode())]
@@ -199,22 +199,27 @@ export class SpanChannelOut implements ChannelOut {
     return this.encoded
   }
 
-  /** Estimates how long the blocks become, and takes off the newest until they are thought to fit. Their number. */
+  /**
+   * Estimates the compressed length, and removes the newest blocks until the rest is expected to fit. Resolves with the
+   * number of removed blocks.
+   */
   private async estimate(): Promise<number> {
-    const besideQuick =
-      this.besideQuick ?? this.expected.besideQuick ?? BESIDE_QUICK_AT_FIRST[this.config.algorithm.kind]
+    const quickRatio = this.quickRatio ?? this.expected.quickRatio ?? INITIAL_QUICK_RATIO[this.config.algorithm.kind]
     let unfit = 0
     while (this.known.blockBytes !== this.blockBytes) {
       const { blockBytes } = this
       const bytes = await this.compression.quickLength(this.input)
       this.quick = { blockBytes, bytes }
-      this.note(besideQuick * bytes)
+      this.note(quickRatio * bytes)
       unfit += this.takeOff(this.known.bytes - this.aimedBytes)
     }
     return unfit
   }
 
-  /** Compresses all blocks but those, the newest, that prove not to fit. Their number. */
+  /**
+   * Compresses all blocks, and removes the newest blocks until the rest fits. Resolves with the number of removed
+   * blocks.
+   */
   private async compress(): Promise<number> {
     let unfit = 0
     while (this.compressed === undefined) {
@@ -228,11 +233,11 @@ export class SpanChannelOut implements ChannelOut {
     return unfit
   }
 
-  /** `bytes` is how long the present blocks are. */
+  /** `bytes` is the compressed length of the present blocks. */
   private note(bytes: number): void {
     const { known, blockBytes } = this
     const step = blockBytes - known.blockBytes
-    if (Math.abs(step) > FEW * blockBytes) this.growth = (bytes - known.bytes) / step
+    if (Math.abs(step) > SMALL_STEP * blockBytes) this.growth = (bytes - known.bytes) / step
     this.known = { blockBytes, bytes }
   }
 
@@ -240,15 +245,18 @@ export class SpanChannelOut implements ChannelOut {
     const { blockBytes, quick, expected } = this
     this.note(bytes)
     expected.ratio = bytes / blockBytes
-    if (Math.abs(quick.blockBytes - blockBytes) > FEW * blockBytes) return
+    if (Math.abs(quick.blockBytes - blockBytes) > SMALL_STEP * blockBytes) return
     const seen = bytes / blockBytes / (quick.bytes / quick.blockBytes)
-    this.besideQuick = seen
-    const { besideQuick = seen } = expected
-    // What differs is chance in part.
-    expected.besideQuick = (besideQuick + seen) / 2
+    this.quickRatio = seen
+    const { quickRatio = seen } = expected
+    // Averages, because differences are partly chance.
+    expected.quickRatio = (quickRatio + seen) / 2
   }
 
-  /** Takes off the newest blocks, so many that the channel is thought to become shorter by `bytes`. Their number. */
+  /**
+   * Removes the newest blocks, so that the channel is expected to shrink by `bytes`. Returns the number of removed
+   * blocks.
+   */
   private takeOff(bytes: number): number {
     const { blocks, growth } = this
     let count = 0
@@ -261,14 +269,14 @@ export class SpanChannelOut implements ChannelOut {
     this.forgetBlocks()
     for (const block of blocks.slice(0, -count)) this.push(block)
     const takenBytes = blockBytes - this.blockBytes
-    // One block is not worth another look.
-    if (count === 1 && takenBytes <= FEW * this.blockBytes)
+    // Removing a single block does not justify another compression.
+    if (count === 1 && takenBytes <= SMALL_STEP * this.blockBytes)
       this.known = { blockBytes: this.blockBytes, bytes: this.known.bytes - growth * takenBytes }
     return count
   }
 }
 
-/** A measure of a block's part in a channel, before compression. */
+/** Uncompressed size of a block in a span. */
 function bytesOf({ transactions }: BatcherBlock): number {
   return transactions.reduce((sum, { length }) => sum + length, BLOCK_BYTES)
 }

@@ -2,14 +2,14 @@ import { EMPTY_BYTES } from '../../lib/bytes.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { encodeBlob, encodeFrames, type Frame } from '../../rollup/protocol/index.ts'
 
-/** What one L1 transaction carries: frames of one channel, in order. */
+/** The content of one L1 transaction: frames of one channel, in order. */
 export interface TxData {
   /** `<channel id>:<frame number>+<frame number>…` */
   id: string
   channelId: Hex
   frames: readonly Frame[]
   asBlobs: boolean
-  /** Whether a block of the channel has transactions of users. */
+  /** Whether a block of the channel has a user transaction. */
   hasTransactions: boolean
 }
 
@@ -18,7 +18,9 @@ export interface TxPayload {
   blobs?: Uint8Array[]
 }
 
-/** Frames as calldata, or each one in a blob of its own (specs: derivation, "Batcher transaction format"). */
+/**
+ * Encodes the frames as calldata, or each frame into its own blob (specs: derivation, "Batcher transaction format").
+ */
 export function payloadOf({ frames, asBlobs }: Pick<TxData, 'frames' | 'asBlobs'>): TxPayload {
   if (!asBlobs) return { data: encodeFrames(frames) }
   return { data: EMPTY_BYTES, blobs: frames.map((frame) => encodeBlob(encodeFrames([frame]))) }

@@ -6,7 +6,7 @@ import { L1Heads } from './l1Heads.ts'
 
 const never = new AbortController().signal
 
-/** An L1 whose blocks come at the clock's bidding. */
+/** An L1 whose block number follows the test's clock. */
 class FakeL1 {
   number = 0
   secondsPerBlock = 12
@@ -26,7 +26,7 @@ function setUp() {
   const clock = new ManualClock()
   const l1 = new FakeL1()
   const heads = new L1Heads({ l1, clock })
-  /** Tells whether somebody who waits has been told. */
+  /** Returns whether the waiting caller was notified. */
   const wait = (version: number, limitMs = 60_000, signal = never) => {
     const state = { isOver: false }
     const waited = heads.changed(version, limitMs, signal).finally(() => {

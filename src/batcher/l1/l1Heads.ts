@@ -5,19 +5,19 @@ import type { L1BlockRef } from '../../rollup/protocol/types.ts'
 import type { Reachability } from './reachability.ts'
 import type { SubmitterL1 } from './submitterL1.ts'
 
-const LOOKS_PER_BLOCK = 4
-/** Bounds of the time between two looks. The longest suits Ethereum's blocks of 12 s. */
-const MIN_LOOK_MS = 250
-const MAX_LOOK_MS = 3_000
-/** Until two heads have told how long a block takes. */
-const FIRST_LOOK_MS = 1_000
+const POLLS_PER_BLOCK = 4
+/** Bounds of the poll interval. The upper bound suits Ethereum's blocks of 12 s. */
+const MIN_POLL_MS = 250
+const MAX_POLL_MS = 3_000
+/** Poll interval until two heads have shown the block time. */
+const FIRST_POLL_MS = 1_000
 
-/** The L1's newest head. The L1 is asked for it by `read`, and again and again while somebody waits for the next head. */
+/** Tracks the L1's newest head. `read` requests it once. While a caller waits in `changed`, the head is polled. */
 export class L1Heads {
   private readonly modules: { l1: Pick<SubmitterL1, 'head'>; clock: Clock }
   private readonly waiters = new Set<WakeUp>()
-  private looking = new AbortController()
-  private lookMs = FIRST_LOOK_MS
+  private polling = new AbortController()
+  private pollMs = FIRST_POLL_MS
   private head: L1BlockRef | undefined
   private reach: Reachability = { lastAnswerMs: undefined, error: undefined }
   private changes = 0
@@ -34,12 +34,15 @@ export class L1Heads {
     return this.reach
   }
 
-  /** Grows with each new head. A caller keeps it from before it looks at the L1, and gives it to `changed`. */
+  /**
+   * Counts the new heads. Read `version` before you use the L1, and pass it to `changed`: then no head in between is
+   * missed.
+   */
   get version(): number {
     return this.changes
   }
 
-  /** Rejects with what the L1 answers when it does not tell. */
+  /** Rejects with the L1's error when the request fails. */
   async read(signal: AbortSignal): Promise<L1BlockRef> {
     try {
       const head = await this.modules.l1.head(signal)
@@ -51,15 +54,15 @@ export class L1Heads {
     }
   }
 
-  /** Resolves once there is a head that `version` does not count, or after `limitMs`. Rejects with the signal's reason. */
+  /** Resolves when a head newer than `version` is known, or after `limitMs`. Rejects with the signal's reason. */
   async changed(version: number, limitMs: number, signal: AbortSignal): Promise<void> {
     if (this.changes !== version) return
     const wakeUp = new WakeUp(this.modules.clock)
     this.waiters.add(wakeUp)
-    if (this.waiters.size === 1) this.startLooking()
+    if (this.waiters.size === 1) this.startPolling()
     await wakeUp.wait(signal, limitMs)
     this.waiters.delete(wakeUp)
-    if (this.waiters.size === 0) this.looking.abort()
+    if (this.waiters.size === 0) this.polling.abort()
     signal.throwIfAborted()
   }
 
@@ -67,29 +70,28 @@ export class L1Heads {
     const { head: before, reach } = this
     this.head = head
     this.reach = { lastAnswerMs: this.modules.clock.now(), error: undefined }
-    // What was asked of the L1 while it did not answer is worth asking again.
+    // The first answer after an outage counts as a change: requests that failed meanwhile are worth a retry.
     if (before?.hash === head.hash && reach.error === undefined) return
     if (before !== undefined && head.number > before.number) {
       const blockTimeMs = ((head.timestamp - before.timestamp) * 1000) / (head.number - before.number)
-      this.lookMs = Math.min(MAX_LOOK_MS, Math.max(MIN_LOOK_MS, blockTimeMs / LOOKS_PER_BLOCK))
+      this.pollMs = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, blockTimeMs / POLLS_PER_BLOCK))
     }
     this.changes++
     for (const waiter of this.waiters) waiter.wake()
   }
 
-  private startLooking(): void {
-    this.looking = new AbortController()
-    void this.look(this.looking.signal)
+  private startPolling(): void {
+    this.polling = new AbortController()
+    void this.poll(this.polling.signal)
   }
 
-  /** Never rejects. */
-  private async look(signal: AbortSignal): Promise<void> {
+  private async poll(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        await sleep(this.modules.clock, this.lookMs, signal)
+        await sleep(this.modules.clock, this.pollMs, signal)
         await this.read(signal)
       } catch {
-        // The next look tries again; the status has the reason.
+        // The next poll retries. `reachability` holds the error.
       }
     }
   }

@@ -1,7 +1,7 @@
-/** Whether something that the submitter asks answers. */
+/** Whether an endpoint answers the submitter's requests. */
 export interface Reachability {
-  /** Undefined: not asked yet. */
+  /** Undefined until the endpoint has answered once. */
   lastAnswerMs: number | undefined
-  /** Why the last request failed; undefined when it did not. */
+  /** Why the last request failed. Undefined if it succeeded. */
   error: string | undefined
 }

@@ -2,9 +2,9 @@ import type { Hex } from '../../lib/hex.ts'
 import type { SubmitterL1 } from './submitterL1.ts'
 
 /**
- * The L1 block that the rollup node must have reached so that it knows all of our transactions: the first in which the
- * sender's nonce has its present value, searched among the last `depth` blocks; `head - depth` when it did not change
- * in them. With depth 0 the L1 head itself.
+ * Finds the L1 block that the rollup node must have reached to know all of our transactions. That is the first block
+ * with the sender's present nonce, searched among the last `depth` blocks. If the nonce did not change there, the
+ * result is `head - depth`. With depth 0 it is the L1 head.
  */
 export async function findRecentTxBlock(
   l1: Pick<SubmitterL1, 'head' | 'nonceAt'>,
@@ -24,7 +24,7 @@ export async function findRecentTxBlock(
     while (high - low > 1) {
       const middle = (low + high) >>> 1
       const probe = await l1.nonceAt(address, middle, signal)
-      // More than at a later block: the chain changed under the search.
+      // A nonce above that of a later block: the L1 reorganised during the search.
       if (probe > nonce) {
         reorganised = true
         break

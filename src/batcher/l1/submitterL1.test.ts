@@ -27,12 +27,12 @@ afterAll(async () => {
   await anvil.stop()
 })
 
-/** A submitter's L1 behind two addresses of the same node. */
+/** A submitter's L1 with two endpoints of the same node. */
 async function setUp() {
   const before = await rpc.request('evm_snapshot', [])
   onTestFinished(async () => void (await rpc.request('evm_revert', [before])))
   const [first, second] = await Promise.all([startRpcProxy(anvil.url), startRpcProxy(anvil.url)])
-  // The chain's blocks are of now.
+  // The chain's blocks have present timestamps.
   const clock = new ManualClock(Date.now())
   const log = createLogRecorder()
   const registry = new Registry()
@@ -44,7 +44,7 @@ async function setUp() {
     await Promise.all([first.stop(), second.stop()])
   })
   const active = () => endpoints.states().find((state) => state.active)?.url
-  /** Time passes, look by look, until requests go to this one. */
+  /** Advances time, poll by poll, until requests go to this endpoint. */
   const becomesActive = ({ url }: RpcProxy) =>
     expect
       .poll(async () => {
@@ -67,7 +67,7 @@ async function setUp() {
   }
 }
 
-/** Changes what the endpoint answers to one method. */
+/** Changes the endpoint's answer to one method. */
 const answers = (proxy: RpcProxy, method: string, change: (result: unknown) => unknown) => {
   proxy.change = (called, result) => (called === method ? change(result) : result)
 }
@@ -78,7 +78,7 @@ describe('several addresses of the L1', () => {
     expect(await l1.nonceAt(account, 'latest')).toBe(3)
     expect(second.calls).toEqual([])
     first.fault = 'down'
-    // One failure may be bad luck.
+    // A single failure may be transient.
     expect((await l1.head()).number).toBe(3)
     expect(active()).toBe(first.url)
     expect((await l1.receipts([])).head).toBe(3)
@@ -188,7 +188,7 @@ describe('several addresses of the L1', () => {
     second.calls.length = 0
     await expect(l1.head()).rejects.toMatchObject({ code: 'rpc-transport' })
     expect([second.calls, active()]).toEqual([[], first.url])
-    // The second of these looks begins when the first has ended, which does not repeat the line.
+    // The second poll begins when the first has ended. It does not repeat the line.
     await expect
       .poll(async () => {
         await clock.advance(15_000)

@@ -6,7 +6,7 @@ import { type Hex, quantityToBigInt, quantityToNumber, toHex, toQuantity } from 
 import { JsonObjectReader } from '../../lib/jsonReader.ts'
 import type { FeeCaps, FeeSuggestion } from '../txmgr/fees.ts'
 
-/** Where a transaction was included. */
+/** The receipt of a mined L1 transaction. */
 export interface TxReceipt {
   transactionHash: Hex
   blockHash: Hex
@@ -20,12 +20,12 @@ export interface TxReceipt {
   blobGasPrice?: bigint
 }
 
-/** What the transaction cost, with its blobs. Wei. */
+/** Cost of the transaction in wei, blobs included. */
 export function feeOf({ gasUsed, effectiveGasPrice, blobGasUsed = 0n, blobGasPrice = 0n }: TxReceipt): bigint {
   return gasUsed * effectiveGasPrice + blobGasUsed * blobGasPrice
 }
 
-/** What a transaction would be executed with; for `eth_call` and `eth_estimateGas`. */
+/** Parameters of `eth_call` and `eth_estimateGas`. */
 export interface CallRequest {
   from: Hex
   to: Hex
@@ -33,15 +33,18 @@ export interface CallRequest {
   gasLimit?: bigint
 }
 
-/** The L1 can do less than the batcher needs: no use in trying again. */
+/** The L1 lacks a feature that the batcher needs. A retry does not help. */
 export class L1UnsupportedError extends DeviumError<'l1-unsupported'> {
   override readonly name = 'L1UnsupportedError'
 }
 
-/** The L1 as batcher and transaction manager need it: fees, nonces, receipts, sending. */
+/** The L1 requests of the submitter and its transaction manager: fees, nonces, receipts, sending. */
 export type SubmitterL1 = ReturnType<typeof createSubmitterL1>
 
-/** Every request is bounded by `timeoutMs`. An answer is read while its endpoint can still be blamed for it. */
+/**
+ * `timeoutMs` limits each request. Answers are decoded inside `query`, so a malformed answer counts as a failure of its
+ * endpoint.
+ */
 export function createSubmitterL1(query: QueryL1<Pick<L1Endpoint, 'rpc'>>, timeoutMs: number) {
   const request = <T>(method: string, params: unknown[], read: (answer: unknown) => T, signal?: AbortSignal) =>
     query(async ({ rpc }) => read(await rpc.request(method, params, { signal, timeoutMs })))
@@ -54,7 +57,7 @@ export function createSubmitterL1(query: QueryL1<Pick<L1Endpoint, 'rpc'>>, timeo
     chainId: (signal?: AbortSignal) => quantity('eth_chainId', [], signal),
     head: (signal?: AbortSignal) =>
       request('eth_getBlockByNumber', ['latest', false], (json) => toL1BlockRef(parseBlock(json, true).info), signal),
-    /** Tip, base fee and blob base fee as the L1 gives them, and the outcome of executing `call` when one is given. */
+    /** Suggests tip, base fee and blob base fee. If `call` is given, it is executed too, and its error is thrown. */
     suggestFees(call: CallRequest | undefined, signal?: AbortSignal): Promise<FeeSuggestion> {
       const calls = [
         { method: 'eth_maxPriorityFeePerGas', params: [] },
@@ -64,17 +67,17 @@ export function createSubmitterL1(query: QueryL1<Pick<L1Endpoint, 'rpc'>>, timeo
       ]
       return batch(calls, readFees, signal)
     },
-    /** `pending`: with the transactions of the L1's pool that follow one another without a gap. */
+    /** `pending` also counts the transactions in the L1's pool that follow without a nonce gap. */
     nonceAt(address: Hex, block: 'latest' | 'pending' | number, signal?: AbortSignal): Promise<number> {
       const tag = typeof block === 'number' ? toQuantity(block) : block
       return request('eth_getTransactionCount', [address, tag], (answer) => quantityToNumber(answer, 'nonce'), signal)
     },
     estimateGas: (call: CallRequest, signal?: AbortSignal) => quantity('eth_estimateGas', [callToJson(call)], signal),
     balance: (address: Hex, signal?: AbortSignal) => quantity('eth_getBalance', [address, 'latest'], signal),
-    /** The account's transactions in a block. */
+    /** Transactions of the account in one block. */
     transactionsOf(address: Hex, block: number, signal?: AbortSignal) {
       const read = (answer: unknown) => {
-        // Another endpoint may have it.
+        // Another endpoint may have the block.
         if (answer === null) throw new L1Error('l1-not-found', `L1 block ${block} not found`)
         return transactionsIn(new JsonObjectReader(answer, 'L1 block'))
           .filter((tx) => tx.hex('from', 20) === address)
@@ -86,19 +89,25 @@ export function createSubmitterL1(query: QueryL1<Pick<L1Endpoint, 'rpc'>>, timeo
       }
       return request('eth_getBlockByNumber', [toQuantity(block), true], read, signal)
     },
-    /** What blob transactions of these blocks tipped, block by block; blocks that the L1 does not have are empty. Wei per gas. */
+    /**
+     * Tips paid by the blob transactions of these blocks, block by block. Wei per gas. Empty for a block that the L1
+     * does not have.
+     */
     blobTips(blocks: readonly number[], signal?: AbortSignal): Promise<bigint[][]> {
       const calls = blocks.map((block) => ({ method: 'eth_getBlockByNumber', params: [toQuantity(block), true] }))
       return batch(calls, (answers) => answers.map(readBlobTips), signal)
     },
-    /** Fees of the transaction that stands in the L1's pool with this nonce; undefined: none, or the L1 does not tell. */
+    /**
+     * Fees of the pool transaction with this nonce. Undefined if there is none, or if the L1 offers no method to find
+     * it.
+     */
     async pendingTx(address: Hex, nonce: number, signal?: AbortSignal): Promise<FeeCaps | undefined> {
       try {
         return await request('eth_getTransactionBySenderAndNonce', [address, toQuantity(nonce)], readPendingTx, signal)
       } catch (error) {
         if (!(error instanceof JsonRpcError)) throw error
       }
-      // geth has another method for it.
+      // geth serves txpool_contentFrom instead.
       const read = (answer: unknown) =>
         readPendingTx(new JsonObjectReader(answer, 'txpool_contentFrom').object('pending').raw(String(nonce)))
       try {
@@ -110,10 +119,10 @@ export function createSubmitterL1(query: QueryL1<Pick<L1Endpoint, 'rpc'>>, timeo
     },
     sendRawTransaction: (raw: Uint8Array, signal?: AbortSignal): Promise<void> =>
       request('eth_sendRawTransaction', [toHex(raw)], () => {}, signal),
-    /** Receipts in the order of the hashes (undefined: not mined) and the head they were read at. */
+    /** Receipts in the order of the hashes (undefined: not mined), and the L1 head read with them. */
     receipts(hashes: readonly Hex[], signal?: AbortSignal) {
       const calls = hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] }))
-      // The head is asked first: a receipt can then never seem to be above it.
+      // The head comes first in the batch, so that no receipt lies above it.
       return batch([{ method: 'eth_blockNumber', params: [] }, ...calls], readReceipts, signal)
     },
   }
@@ -150,7 +159,7 @@ function readFees([tip, block, blobBaseFee, executed]: Answer[]): FeeSuggestion 
     baseFee: header.quantity('baseFeePerGas'),
     blockGasLimit: header.optionalQuantity('gasLimit'),
     isGlamsterdam: header.has('slotNumber'),
-    // An L1 without blobs does not know the method.
+    // An L1 without blobs does not serve eth_blobBaseFee.
     blobBaseFee: blobBaseFee instanceof JsonRpcError ? undefined : quantityToBigInt(blobBaseFee, 'eth_blobBaseFee'),
   }
 }

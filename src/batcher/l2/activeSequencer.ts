@@ -6,27 +6,27 @@ import { RepeatedWarnings } from '../submitter/repeatedWarnings.ts'
 
 type Rpc = Pick<RpcClient, 'request' | 'batch' | 'url'>
 
-/** A rollup node and the execution client that it drives. */
+/** A rollup node and its execution client. */
 export interface SequencerEndpoint {
   rollup: Rpc
   l2: Rpc
 }
 
-/** None of the rollup nodes says that it makes blocks. Temporary. */
+/** No rollup node reports an active sequencer. Temporary. */
 export class NoActiveSequencerError extends DeviumError<'no-active-sequencer'> {
   override readonly name = 'NoActiveSequencerError'
 }
 
 export interface ActiveSequencerOptions {
-  /** Time after which the next request asks again who makes blocks. */
+  /** Age of the last check after which the next request checks again which sequencer is active. */
   checkIntervalMs: number
-  /** Limit of each question. */
+  /** Timeout of each check. */
   timeoutMs: number
 }
 
 /**
- * Of several sequencers the one that makes blocks now: `rollup` and `l2` send their requests to its two addresses. Who it
- * is, is asked with a request when the last answer is old, starting with the one that it was.
+ * Picks the active one of several sequencers. `rollup` and `l2` send their requests to its two endpoints. The check
+ * runs with a request, once the last check is older than `checkIntervalMs`. It begins with the last active sequencer.
  */
 export class ActiveSequencer {
   readonly rollup: Rpc
@@ -75,7 +75,7 @@ export class ActiveSequencer {
       const index = (this.index + step) % this.endpoints.length
       const endpoint = this.endpoints[index]
       if (endpoint === undefined || !(await this.isActive(endpoint.rollup))) continue
-      if (index !== this.index) logger.info('Another sequencer is active now', { rollup: endpoint.rollup.url })
+      if (index !== this.index) logger.info('Switched to another active sequencer', { rollup: endpoint.rollup.url })
       this.index = index
       this.checkedAtMs = clock.now()
       return endpoint
@@ -92,7 +92,7 @@ export class ActiveSequencer {
     try {
       return (await rollup.request('admin_sequencerActive', [], { timeoutMs: this.options.timeoutMs })) === true
     } catch (error) {
-      this.warnings.warn(`Unable to ask ${rollup.url} whether its sequencer is active`, error)
+      this.warnings.warn(`admin_sequencerActive failed at ${rollup.url}`, error)
       return false
     }
   }

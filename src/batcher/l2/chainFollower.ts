@@ -12,8 +12,8 @@ import { NodeWait } from './nodeWait.ts'
 import { type BlockRange, computeSyncActions } from './syncActions.ts'
 import { type BatcherSyncStatus, fetchSyncStatus } from './syncStatus.ts'
 
-/** What a run works with once the rollup node has told about its chain. */
-export interface Chain {
+/** The parts of a run that need the chain's rollup config. Created after the rollup node's first answer. */
+export interface ActiveSession {
   manager: ChannelManager
   publisher: Publisher
 }
@@ -21,40 +21,40 @@ export interface Chain {
 export interface ChainFollowerModules
   extends Pick<BatchSubmitterModules, 'rollup' | 'l1' | 'l2' | 'sender' | 'clock' | 'logger' | 'metrics' | 'onFatal'> {
   throttler: Pick<Throttler, 'update'>
-  /** Called with the node's first answer, and again after one that it could not use. */
-  connect: (status: BatcherSyncStatus, signal: AbortSignal) => Promise<Chain>
-  /** Tells whether nobody else posts with our account; asked again and again while nothing of ours is sent. */
+  /** Called with the node's first answer. Called again after each failure, until it resolves. */
+  connect: (status: BatcherSyncStatus, signal: AbortSignal) => Promise<ActiveSession>
+  /** `isAlone` is true if no other program posts with our account. It is polled while we send nothing. */
   watch: { begin(): void; isAlone(signal: AbortSignal): Promise<boolean> }
 }
 
 /**
- * What unsafe blocks may take in memory; loading waits above it. Many channels full, and as much again as they take goes
- * to what the heap has not collected yet.
+ * Limit of the memory of unsafe blocks; loading pauses above it. Channels and uncollected garbage may take as much
+ * again each.
  */
 const MAX_HELD_BYTES = 48 * 1024 * 1024
-/** Looks in a row at which the rollup node says nothing, before a stop gives up. */
-const SILENT_LOOKS = 2
+/** Failed polls in a row before a stop gives up. */
+const MAX_FAILED_POLLS = 2
 const RANGE_WARNING = 'Error calculating L2 block range'
 
 /**
- * Keeps what is held in step with the L2 chain, from the start of a run to its end: each look compares it with the node's
- * safe and unsafe heads, drops what is safe, loads what is new, or begins anew after a reorg.
+ * Keeps the held blocks in step with the L2 chain, from the start of a run to its end. Each poll compares them with the
+ * node's safe and unsafe heads. Then it drops safe blocks and loads new ones, or starts afresh after a reorg.
  */
 export class ChainFollower {
   private readonly modules: ChainFollowerModules
   private readonly options: BatcherOptions
   private readonly warnings: RepeatedWarnings
   private readonly addedLines: RoutineLines
-  private connected: Chain | undefined
-  /** Where the node stood when it was last believed. */
+  private connected: ActiveSession | undefined
+  /** The last status that was accepted. */
   private previous: BatcherSyncStatus | undefined
-  /** What it said at the last look, when that was not believed. */
+  /** The last status, if it was rejected as out of sync. */
   private doubted: BatcherSyncStatus | undefined
-  /** What has to be over before anything is loaded. */
+  /** Must be over before blocks are loaded. */
   private wait: NodeWait | undefined
-  /** Why all that is held and on its way is to be given up. */
+  /** Why all held blocks and transactions in flight must be dropped. */
   private stepBackReason: string | undefined
-  /** A flush was asked for before there was anything to flush. */
+  /** A flush was requested while no block was held. */
   private flushPending = false
   private status: BatcherSyncStatus | undefined
   private node: Reachability = { lastAnswerMs: undefined, error: undefined }
@@ -68,11 +68,10 @@ export class ChainFollower {
   }
 
   /** Undefined until the rollup node has answered. */
-  get chain(): Chain | undefined {
+  get session(): ActiveSession | undefined {
     return this.connected
   }
 
-  /** The rollup node's last answer. */
   get lastStatus(): BatcherSyncStatus | undefined {
     return this.status
   }
@@ -81,17 +80,17 @@ export class ChainFollower {
     return this.node
   }
 
-  /** What is waited for before anything is loaded. */
+  /** Why no blocks are loaded yet, as a sentence for operators. */
   get waitsFor(): string | undefined {
     return this.wait?.reason
   }
 
-  /** Looks at every poll interval until `signal` aborts. Never rejects. */
+  /** Polls at every poll interval until `signal` aborts. Never rejects. */
   async follow(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.modules
     while (!signal.aborted) {
       try {
-        await this.look(signal)
+        await this.poll(signal)
         await sleep(clock, this.options.pollIntervalMs, signal)
       } catch (error) {
         if (signal.aborted) return
@@ -105,33 +104,35 @@ export class ChainFollower {
     }
   }
 
-  /** Loads the blocks that the L2 has now, as far as they are not safe. */
+  /** Loads all unsafe blocks up to the L2's present head. */
   async loadToHead(signal: AbortSignal): Promise<void> {
     const { l2, clock } = this.modules
     let target = Number.POSITIVE_INFINITY
-    for (let silent = 0; silent < SILENT_LOOKS; ) {
+    for (let silent = 0; silent < MAX_FAILED_POLLS; ) {
       target = Math.min(target, await l2.headNumber(signal))
-      const status = await this.look(signal)
+      const status = await this.poll(signal)
       const reached = Math.max(status?.safeL2.number ?? -1, this.connected?.manager.newestBlock?.number ?? -1)
       if (this.wait === undefined && reached >= target) return
       silent = status === undefined ? silent + 1 : 0
       await sleep(clock, status === undefined ? 0 : this.options.pollIntervalMs, signal)
     }
-    throw new DeviumError('rollup-node-silent', 'the rollup node does not say where the chain stands')
+    throw new DeviumError('rollup-node-silent', 'the rollup node does not return its sync status')
   }
 
-  /** Closes the open channel now; when nothing is held yet, as soon as something is. */
+  /** Closes the open channel now. If no block is held, the flush happens with the first block. */
   flush(): void {
     this.flushPending = true
     this.flushHeld()
   }
 
-  /** Gives up all that is held and on its way, and begins anew when the node is past it and nobody else posts. */
+  /**
+   * Drops all held blocks and transactions in flight. Loading restarts when the node has derived our last transaction
+   * and no other program posts.
+   */
   stepBack(reason: string): void {
     this.stepBackReason = reason
   }
 
-  /** What was asked for before there were blocks is done with the first ones. */
   private flushHeld(): void {
     const { manager, publisher } = this.connected ?? {}
     if (!this.flushPending || manager?.newestBlock === undefined) return
@@ -147,8 +148,8 @@ export class ChainFollower {
     return new NodeWait(this.modules, { depth, poolTimeoutMs })
   }
 
-  /** Resolves with where the node stands; undefined when it does not say or is not believed. */
-  private async look(signal: AbortSignal): Promise<BatcherSyncStatus | undefined> {
+  /** Resolves with the node's sync status. Undefined if the request failed or the status was rejected. */
+  private async poll(signal: AbortSignal): Promise<BatcherSyncStatus | undefined> {
     const { logger } = this.modules
     const status = await this.syncStatus(signal)
     if (status === undefined || this.connected === undefined) return undefined
@@ -186,12 +187,12 @@ export class ChainFollower {
       this.warnings.warn('Error loading blocks, retrying on next tick', error)
     }
     this.modules.throttler.update(manager.unsafeDaBytes)
-    // Also without new blocks: the deadline of an open channel may have come.
+    // Also without new blocks: the deadline of an open channel may have passed.
     publisher.request()
     return status
   }
 
-  /** undefined when the node cannot say where it stands; the chain is set up with the first answer. */
+  /** Undefined if the request failed. The first answer also creates the session. */
   private async syncStatus(signal: AbortSignal): Promise<BatcherSyncStatus | undefined> {
     try {
       const status = await fetchSyncStatus(this.modules, this.options.networkTimeoutMs, signal)
@@ -220,7 +221,7 @@ export class ChainFollower {
   }
 
   private async loadRange(
-    { manager, publisher }: Chain,
+    { manager, publisher }: ActiveSession,
     range: BlockRange,
     status: BatcherSyncStatus,
     signal: AbortSignal,
@@ -231,7 +232,7 @@ export class ChainFollower {
       for (const block of blocks) {
         metrics.l2Loaded(block)
         const isAfterSafe = block.number === status.safeL2.number + 1
-        // The execution client could follow another chain than the rollup node.
+        // The execution client may follow another chain than the rollup node.
         const isForeign = isAfterSafe && block.parentHash !== status.safeL2.hash
         if (isForeign || !manager.addBlock(block)) {
           logger.warn('Found L2 reorg', { block_number: block.number, block: block.hash })
@@ -250,10 +251,13 @@ export class ChainFollower {
     }
   }
 
-  /** No more is loaded until some blocks are safe; nothing waits for more then. */
+  /**
+   * Above the limit, loading pauses until blocks become safe. The open channel is flushed: no more blocks would fill
+   * it.
+   */
   private isFull(manager: ChannelManager): boolean {
     if (manager.memoryBytes <= MAX_HELD_BYTES) return false
-    this.modules.logger.debug('Enough blocks are held, loading goes on when some are safe', {
+    this.modules.logger.debug('Loading is paused: too many unsafe blocks are held. It resumes when some become safe', {
       bytes: manager.memoryBytes,
     })
     manager.flush()
@@ -261,12 +265,11 @@ export class ChainFollower {
   }
 
   /**
-   * Forgets all that is held. Its transactions that are not yet in a block are replaced by empty ones: abandoned blocks
-   * would come back otherwise. What is on L1 may still be derived, so the node has to be past it before loading begins
-   * again.
+   * Drops all held blocks. Empty transactions replace ours that are not mined, so that abandoned blocks do not reach
+   * L1. Transactions that are mined may still be derived: loading restarts when the node has derived them.
    */
   private async startAfresh(
-    { manager, publisher }: Chain,
+    { manager, publisher }: ActiveSession,
     status: BatcherSyncStatus,
     signal: AbortSignal,
   ): Promise<void> {

@@ -8,7 +8,7 @@ import type { BatchSubmitterModules } from '../submitter/modules.ts'
 import type { BatcherOptions } from '../submitter/options.ts'
 import type { Throttler } from '../throttle/throttler.ts'
 
-/** Throws UsageError where options and chain contradict. */
+/** Throws UsageError if options and chain contradict each other. */
 export function createDaChoice(
   {
     clock,
@@ -30,12 +30,12 @@ export function createDaChoice(
   return new CheapestChoice({ l1, clock, logger }, configs, {
     minTipWei: () => sender.tunables.minTipCapWei,
     maxPriceAgeMs: options.pollIntervalMs,
-    // What piles up goes the way that takes more at a time.
+    // Blobs carry more data a transaction, so they clear a backlog faster.
     mustTakeBlobs: () => throttler.isThrottling,
   })
 }
 
-/** Throws UsageError when L1 and L2 are not those of the rollup node. */
+/** Throws UsageError if L1 or L2 has another chain ID than the rollup node's config. */
 export async function fetchRollupConfig(
   { rollup, l1, l2, sender, logger }: Pick<BatchSubmitterModules, 'rollup' | 'l1' | 'l2' | 'sender' | 'logger'>,
   timeoutMs: number,
@@ -56,8 +56,8 @@ export async function fetchRollupConfig(
   }
   const expected = config.genesis.systemConfig.batcherAddress
   if (expected !== sender.from) {
-    // The L1 may have changed it since genesis, so this is no error.
-    logger.info('The sender is not the batcher of the genesis system config', { from: sender.from, expected })
+    // Not an error: the system config on L1 may have changed since genesis.
+    logger.info('The sender is not the batcher address of the genesis system config', { from: sender.from, expected })
   }
   return config
 }

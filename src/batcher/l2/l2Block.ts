@@ -14,7 +14,7 @@ import {
 } from '../../rollup/protocol/index.ts'
 import type { BlockId } from '../../rollup/protocol/types.ts'
 
-/** An L2 block as the batcher keeps it: what a batch says of it, and where it stands. */
+/** The parts of an L2 block that a batch needs. */
 export interface BatcherBlock {
   hash: Hex
   number: number
@@ -25,9 +25,9 @@ export interface BatcherBlock {
   sequenceNumber: number
   /** Without deposits; EIP-2718 encodings. */
   transactions: Uint8Array[]
-  /** Bytes of `transactions` and of what a singular batch adds to them, before compression. */
+  /** Bytes of `transactions` and of the singular batch around them, before compression. */
   rawSizeBytes: number
-  /** What the block is thought to add to L1, compressed. */
+  /** Estimated compressed bytes that the block adds to L1. */
   estimatedDaBytes: number
 }
 
@@ -36,12 +36,12 @@ const BATCH_OVERHEAD_BYTES = 70
 /** op-batcher's allowance for the RLP header of a transaction. */
 const TX_OVERHEAD_BYTES = 2
 
-/** Transactions between two pauses: some five milliseconds of hashing and encoding. */
+/** Transactions between two yields to the event loop: about five milliseconds of hashing and encoding. */
 const TRANSACTIONS_PER_SLICE = 200
 
 /**
- * Reads `eth_getBlockByNumber(…, true)` of the L2, pausing so that a large block does not hold the event loop. Throws
- * DecodeError when it cannot be made into a batch.
+ * Converts an answer of `eth_getBlockByNumber(…, true)`. Yields to the event loop, so that a large block does not hold
+ * it. Throws DecodeError if the block cannot become a batch.
  */
 export async function batcherBlockFromJson(json: unknown): Promise<BatcherBlock> {
   const block = new JsonObjectReader(json, 'L2 block')
@@ -77,7 +77,7 @@ export async function batcherBlockFromJson(json: unknown): Promise<BatcherBlock>
   }
 }
 
-/** The same in one piece of memory: one of its own costs each more than a short transaction has bytes. */
+/** Copies the transactions into one buffer. A buffer of its own costs more memory than a short transaction. */
 function packed(transactions: readonly Uint8Array[]): Uint8Array[] {
   const all = concatBytes(...transactions)
   let end = 0
@@ -88,8 +88,8 @@ function packed(transactions: readonly Uint8Array[]): Uint8Array[] {
 }
 
 /**
- * The encoding of a transaction. Its hash is compared with the transaction's own, so a field that was left out or misread can
- * never reach a batch. Throws DecodeError, also for types that have no place in a batch (deposits, blob transactions).
+ * Encodes a transaction (EIP-2718). The hash must match the JSON's hash, so a missing or misread field never reaches a
+ * batch. Throws DecodeError, also for types that cannot be in a batch (deposits, blob transactions).
  */
 export function batchTransaction(json: unknown): Uint8Array {
   const tx = asObject(json, 'transaction')
@@ -102,11 +102,10 @@ export function batchTransaction(json: unknown): Uint8Array {
   return encoded
 }
 
-/** What V8 takes for a block beside its transactions' bytes, and for each of its transactions; measured. */
+/** Measured V8 memory of a block without its transactions' bytes, and of each transaction. */
 const BLOCK_OBJECT_BYTES = 700
 const TX_OBJECT_BYTES = 110
 
-/** What the block takes in memory. */
 export function memoryBytes({ transactions }: Pick<BatcherBlock, 'transactions'>): number {
   return transactions.reduce((sum, { length }) => sum + length + TX_OBJECT_BYTES, BLOCK_OBJECT_BYTES)
 }

@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close()
 })
 
-/** The recorded chain again and again, `length` blocks of it; the requests for blocks that were made, by their size. */
+/** Repeats the recorded chain to `length` blocks. Also returns the sizes of the block requests. */
 async function serve({ length = 1_000, maxBatchSize = 1_000, tooLarge = new Set<number>() } = {}) {
   const blockOf = (number: number) => {
     if (tooLarge.delete(number)) throw new JsonRpcError(-32003, 'response too large')

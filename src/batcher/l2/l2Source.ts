@@ -8,20 +8,19 @@ import { type BatcherBlock, batcherBlockFromJson, memoryBytes } from './l2Block.
 /** The L2 execution client whose blocks are submitted. */
 export interface L2Source {
   chainId(signal?: AbortSignal): Promise<bigint>
-  /** Number of the newest block. */
   headNumber(signal?: AbortSignal): Promise<number>
   /**
-   * The blocks `start` to `end`, some at a time, as many as are small enough together. The next ones are asked for while the
-   * caller works. Throws DeviumError (`l2-block-missing`) when there is no block of a number.
+   * Yields the blocks `start` to `end` in groups limited by memory. The next group is requested while the caller works.
+   * Throws DeviumError (`l2-block-missing`) if a block does not exist.
    */
   blocks(start: number, end: number, signal?: AbortSignal): AsyncGenerator<BatcherBlock[], void, undefined>
 }
 
-/** Blocks asked for in one request, at most: nodes limit them. */
+/** Most blocks in one batch request. Execution clients limit batches. */
 const MAX_BATCH_BLOCKS = 100
-/** The same for a node that takes no batches. */
+/** Most concurrent single requests to a node that refuses batches. */
 const MAX_SINGLE_REQUESTS = 8
-/** What the blocks of one request may take in memory; their JSON is some four times as long. */
+/** Memory of the blocks of one request. Their JSON is about four times as long. */
 const BATCH_BYTES = 256 * 1024
 
 type BlocksRpc = Pick<RpcClient, 'request' | 'batch'>
@@ -34,14 +33,16 @@ export function createL2Source(rpc: BlocksRpc, timeoutMs: number): L2Source {
       method: 'eth_getBlockByNumber',
       params: [toQuantity(start + index), true],
     }))
-  /** Each in a request of its own. */
   const singly = async (start: number, count: number, options: RequestOptions) => {
     const answers = callsOf(start, Math.min(count, MAX_SINGLE_REQUESTS)).map(({ method, params }) =>
       rpc.request(method, params, options),
     )
     return readBlocks(await Promise.all(answers), start)
   }
-  /** At least the first of them: an answer that would be too long for the node ends before. */
+  /**
+   * Resolves with at least the first block. A node may answer only the first calls of a batch, if the whole answer
+   * would be too long.
+   */
   const blocksFrom = async (start: number, count: number, signal?: AbortSignal): Promise<BatcherBlock[]> => {
     const options = { signal, timeoutMs }
     if (count === 1 || !takesBatches) return singly(start, count, options)
@@ -62,17 +63,17 @@ export function createL2Source(rpc: BlocksRpc, timeoutMs: number): L2Source {
       quantityToNumber(await rpc.request('eth_blockNumber', [], { signal, timeoutMs }), 'eth_blockNumber'),
     async *blocks(start, end, signal) {
       let count = 1
-      let asked = blocksFrom(start, 1, signal)
+      let pending = blocksFrom(start, 1, signal)
       for (let next = start; next <= end; ) {
-        const blocks = await asked
+        const blocks = await pending
         next += blocks.length
         const bytes = blocks.reduce((sum, block) => sum + memoryBytes(block), 0) / blocks.length
-        // What comes next may be larger: the number grows step by step.
+        // The count grows step by step, because later blocks may be larger.
         count = Math.max(1, Math.min(MAX_BATCH_BLOCKS, 4 * count, Math.floor(BATCH_BYTES / bytes), end + 1 - next))
         if (next <= end) {
-          asked = blocksFrom(next, count, signal)
-          // It may fail before it is waited for, or never be.
-          asked.catch(() => {})
+          pending = blocksFrom(next, count, signal)
+          // Prevents an unhandled rejection: the request may fail before it is awaited, or the caller may stop.
+          pending.catch(() => {})
         }
         yield blocks
       }

@@ -15,25 +15,25 @@ export interface NodeWaitModules {
 }
 
 export interface NodeWaitOptions {
-  /** L1 blocks in which our last transaction is looked for; 0: the node must have reached the L1 head. */
+  /** L1 blocks searched for our last transaction. 0: the node must have reached the L1 head. */
   depth: number
-  /** How long transactions in the L1's pool are waited for: those sent after it replace them. */
+  /** How long to wait for our transactions in the L1's pool. After that, new transactions replace them. */
   poolTimeoutMs: number
 }
 
 /**
- * Before blocks are loaded, all that we sent before has to be behind us: what the L1's pool still holds is waited for, and
- * the rollup node must have derived the block of our last transaction. Else its safe head would be too low, and blocks
- * that are on L1 already would be posted again.
+ * Delays loading until our earlier transactions are settled. First the L1's pool must hold none of them. Then the
+ * rollup node must have derived the block of our last transaction. Otherwise the safe head would be too low, and we
+ * would post blocks again that are on L1.
  */
 export class NodeWait {
   private readonly modules: NodeWaitModules
   private readonly options: NodeWaitOptions
   private readonly startedAtMs: number
   private readonly notices: RepeatedWarnings
-  /** The L1 block that the node must have reached. */
+  /** The L1 block that the node must have derived. */
   private target: number | undefined
-  private lookedAt: BatcherSyncStatus | undefined
+  private lastStatus: BatcherSyncStatus | undefined
   private why: string | undefined
 
   constructor(modules: NodeWaitModules, options: NodeWaitOptions) {
@@ -43,24 +43,25 @@ export class NodeWait {
     this.notices = new RepeatedWarnings(modules, 'info')
   }
 
-  /** What is waited for, for people. */
+  /** What the wait is for, as a sentence for operators. */
   get reason(): string | undefined {
     return this.why
   }
 
-  /** Whether it is over. Throws what the L1 answers when it cannot say. */
+  /** Rejects with the L1's error when a request fails. */
   async isOver(status: BatcherSyncStatus, signal: AbortSignal): Promise<boolean> {
     if (this.target === undefined) {
       if (await this.poolHoldsOurs(signal)) return false
       this.target = await this.findTarget(signal)
     }
     const { currentL1, safeL2 } = status
-    // At the block itself the node may still be deriving from it; an L1 that stands still never brings a later one.
-    const { lookedAt, target } = this
-    const isSettled = currentL1.hash === lookedAt?.currentL1.hash && safeL2.hash === lookedAt.safeL2.hash
-    this.lookedAt = status
+    // At the target block itself the node may still be deriving. Two equal answers in a row show that it has finished:
+    // an idle L1 never brings a later block.
+    const { lastStatus, target } = this
+    const isSettled = currentL1.hash === lastStatus?.currentL1.hash && safeL2.hash === lastStatus.safeL2.hash
+    this.lastStatus = status
     if (currentL1.number > target || (currentL1.number === target && isSettled)) return true
-    this.say(`the rollup node has not derived L1 block ${target} yet, it is at ${currentL1.number}`)
+    this.report(`the rollup node is at L1 block ${currentL1.number} and must first derive block ${target}`)
     this.modules.logger.debug('Waiting for the rollup node', { current_l1: currentL1.number, target })
     return false
   }
@@ -71,7 +72,7 @@ export class NodeWait {
     const latest = await l1.nonceAt(sender.from, 'latest', signal)
     const pending = await l1.nonceAt(sender.from, 'pending', signal)
     if (pending <= latest) return false
-    this.say(`${pending - latest} transactions of ${sender.from} are in the L1's pool from before`)
+    this.report(`the L1's pool still holds ${pending - latest} transactions of ${sender.from} from an earlier run`)
     return true
   }
 
@@ -81,15 +82,15 @@ export class NodeWait {
       return await findRecentTxBlock(l1, sender.from, this.options.depth, signal)
     } catch (error) {
       if (!(error instanceof JsonRpcError)) throw error
-      logger.info('The L1 does not know nonces of earlier blocks: the rollup node has to reach its head', {
+      logger.info('The L1 does not serve nonces of past blocks. Waiting for the rollup node to reach the L1 head', {
         err: error,
       })
       return (await l1.head(signal)).number
     }
   }
 
-  private say(reason: string): void {
+  private report(reason: string): void {
     this.why = reason
-    this.notices.warn('Nothing is loaded yet', reason)
+    this.notices.warn('Waiting before loading blocks', reason)
   }
 }

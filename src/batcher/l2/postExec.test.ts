@@ -12,7 +12,7 @@ import { createL2Source } from './l2Source.ts'
 
 const recorded = loadRecordedChain('holocene-span-brotli-calldata')
 
-/** The recorded blocks, each with a post-exec transaction of so many refunds at its end, as the L2's JSON-RPC gives them. */
+/** The recorded blocks as JSON-RPC answers. Each ends with a post-exec transaction of this many refunds. */
 function blocksWith(refundCount: number) {
   return recorded.blocks.map((block, blockNumber) => {
     const refunds = Array.from({ length: refundCount }, (_, index) => ({
@@ -33,7 +33,7 @@ function blocksWith(refundCount: number) {
   })
 }
 
-/** What the submitter loads of them. */
+/** The blocks that the submitter loads. */
 async function load(blocks: ReturnType<typeof blocksWith>): Promise<BatcherBlock[]> {
   const methods = new Map([
     ['eth_getBlockByNumber', ([number]: readonly unknown[]) => blocks[quantityToNumber(number)]?.json ?? null],

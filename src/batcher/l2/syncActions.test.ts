@@ -160,7 +160,7 @@ describe('a safe head that went back', () => {
   const low = status(4, 12, 100)
 
   it('is not believed while the node stands at the same L1 block, as after its restart', () => {
-    const doubt = { kind: 'outOfSync', reason: 'the safe head went back, but not the L1' }
+    const doubt = { kind: 'outOfSync', reason: 'the safe head went back at the same L1 block' }
     expect(computeSyncActions(low, before, undefined, blocks(10, 12), [])).toEqual(doubt)
     expect(computeSyncActions(low, before, status(3, 12, 100), blocks(10, 12), [])).toEqual(doubt)
   })

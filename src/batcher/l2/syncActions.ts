@@ -1,7 +1,7 @@
 import type { BatcherBlock } from './l2Block.ts'
 import type { BatcherSyncStatus } from './syncStatus.ts'
 
-/** What the decision needs to know of a channel. */
+/** The state of a channel that `computeSyncActions` needs. */
 export interface ChannelProgress {
   latestL2: { number: number } | undefined
   isFullySubmitted: boolean
@@ -15,20 +15,20 @@ export interface BlockRange {
   end: number
 }
 
-/** What one look at the sync status leads to. */
+/** The result of comparing the held blocks with one sync status. */
 export type SyncActions =
-  /** The node's view is not usable now: nothing is done. */
+  /** The status is inconsistent with the previous one: change nothing. */
   | { kind: 'outOfSync'; reason: string }
-  /** All state is dropped; loading begins after the safe head. */
+  /** Drop all state, then load the blocks after the safe head. */
   | { kind: 'startAfresh'; reason: string; load: BlockRange | undefined }
-  /** What is safe is dropped, and newer blocks are loaded. */
+  /** Drop safe blocks and load newer ones. */
   | { kind: 'continue'; load: BlockRange | undefined }
 
 /**
- * Compares what is held with where the rollup node stands. Pure, so that each case can be tested.
+ * Compares the held blocks and channels with the node's sync status. A pure function, so that each case can be tested.
  *
- * @param previous where the node stood when it was last believed
- * @param doubted what it said at the last look, when that was not believed
+ * @param previous the last accepted status
+ * @param doubted the last status, if it was rejected as out of sync
  */
 export function computeSyncActions(
   status: BatcherSyncStatus,
@@ -41,10 +41,11 @@ export function computeSyncActions(
     const { currentL1 } = status
     if (currentL1.number < previous.currentL1.number)
       return { kind: 'outOfSync', reason: 'sequencer currentL1 reversed' }
-    // A node that was started again may stand at the same L1 block and still be deriving from it.
+    // A restarted node may report the same L1 block while it still derives from it. Two equal answers in a row show
+    // that it has finished.
     const isSettled = currentL1.hash === doubted?.currentL1.hash && status.safeL2.hash === doubted.safeL2.hash
     if (status.safeL2.number < previous.safeL2.number && currentL1.number === previous.currentL1.number && !isSettled)
-      return { kind: 'outOfSync', reason: 'the safe head went back, but not the L1' }
+      return { kind: 'outOfSync', reason: 'the safe head went back at the same L1 block' }
   }
 
   const safe = status.safeL2
@@ -69,7 +70,7 @@ export function computeSyncActions(
   if (heldUnsafe !== undefined && heldUnsafe.hash !== status.unsafeL2.hash)
     return afresh('unsafe chain reorg: the unsafe head is not the block in state')
   for (const channel of channels) {
-    // The node stands at a later L1 block than the channel's last frame, so it must have derived all of the channel.
+    // The node is past the L1 block of the channel's last frame, so it must have derived the whole channel.
     if (
       channel.isFullySubmitted &&
       !channel.isTimedOut &&

@@ -8,7 +8,7 @@ const empty = { hash: ZERO_HASH, number: 0, l1origin: { hash: ZERO_HASH, number:
 const ref = { ...empty, hash: `0x${'11'.repeat(32)}`, number: 7 }
 const statusOf = (l1: object) => ({ head_l1: l1, current_l1: ref, safe_l2: ref, local_safe_l2: ref, unsafe_l2: ref })
 
-/** A rollup node that has just started has no L1 head for so many questions. */
+/** A rollup node that has just started: it has no L1 head for this many requests. */
 async function fetchAfter(emptyAnswers: number): Promise<{ askedAtMs: number[]; result: unknown }> {
   const clock = createInstantClock()
   const askedAtMs: number[] = []

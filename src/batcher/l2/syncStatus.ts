@@ -5,16 +5,16 @@ import { JsonObjectReader } from '../../lib/jsonReader.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { type BlockId, ZERO_HASH } from '../../rollup/protocol/types.ts'
 
-/** What the batcher reads of the rollup node's sync status. */
+/** The fields of the rollup node's sync status that the batcher reads. */
 export interface BatcherSyncStatus {
   headL1: BlockId
   currentL1: BlockId
-  /** The safe head as derived locally; `safe_l2` of nodes that make no difference. */
+  /** The locally derived safe head. `safe_l2` of nodes that do not report `local_safe_l2`. */
   safeL2: BlockId & { l1OriginNumber: number }
   unsafeL2: BlockId
 }
 
-/** The sync status could not be had: the message says whether the time was over or the request failed. */
+/** The sync status is unavailable. The code says whether the request timed out or failed. */
 export class SyncStatusError extends DeviumError<'sync-status-timeout' | 'sync-status-failed'> {
   override readonly name = 'SyncStatusError'
 }
@@ -22,8 +22,8 @@ export class SyncStatusError extends DeviumError<'sync-status-timeout' | 'sync-s
 const FIRST_BACKOFF_MS = 250
 
 /**
- * Asks the rollup node where it stands. A node that has just started answers with empty references: it is asked again
- * until it has some or `timeoutMs` is over. Throws SyncStatusError.
+ * Requests the rollup node's sync status. A node that has just started answers with empty references: the request is
+ * repeated until they are set or `timeoutMs` is over. Throws SyncStatusError.
  */
 export async function fetchSyncStatus(
   modules: { rollup: Pick<RpcClient, 'request'>; clock: Clock; logger: Logger },
@@ -38,7 +38,7 @@ export async function fetchSyncStatus(
     if (clock.now() + backoffMs - startedAtMs >= timeoutMs) {
       throw new SyncStatusError(
         'sync-status-timeout',
-        `sync status request timed out: the rollup node is not in sync, it has had no L1 head for ${timeoutMs} ms (empty BlockRef in sync status)`,
+        `sync status request timed out: the rollup node is not in sync and has reported no L1 head for ${timeoutMs} ms (empty BlockRef in sync status)`,
         { severity: 'temporary' },
       )
     }
@@ -65,16 +65,16 @@ async function requestSyncStatus(
   }
 }
 
-/** undefined when the node has no L1 head, L1 position, safe or unsafe block yet. Throws DecodeError. */
+/** Undefined if the node has no L1 head, current L1 block, safe head or unsafe head yet. Throws DecodeError. */
 export function parseSyncStatus(json: unknown): BatcherSyncStatus | undefined {
   const status = new JsonObjectReader(json, 'sync status')
   const headL1 = blockId(status.object('head_l1'))
   const unsafeL2 = blockId(status.object('unsafe_l2'))
-  // Nodes of 2024 leave the locally derived one empty until they have derived their first block.
+  // Nodes of 2024 leave `local_safe_l2` empty until they have derived their first block.
   const local = status.optionalObject('local_safe_l2')
   const safe = local === undefined || blockId(local).hash === ZERO_HASH ? status.object('safe_l2') : local
   const safeL2 = blockId(safe)
-  // Empty during a reset of the node's derivation.
+  // Empty while the node resets its derivation.
   const currentL1 = blockId(status.object('current_l1'))
   if ([headL1, currentL1, unsafeL2, safeL2].some((ref) => ref.hash === ZERO_HASH)) return undefined
   const l1OriginNumber = blockId(safe.object('l1origin')).number

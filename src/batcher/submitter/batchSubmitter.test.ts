@@ -42,7 +42,7 @@ it('logs blocks without users once a minute, and blocks with users each time', a
     'Added L2 block to local state',
     'Transaction confirmed',
   ])
-  // The first block with transactions of users.
+  // The first block with user transactions.
   node.unsafe = 4
   await log.seen('Channel is fully submitted', 4)
   expect(shown().slice(quiet.length)).toEqual([
@@ -159,7 +159,7 @@ describe('posting', () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, l1, sender, chain, log } = setup
     node.unsafe = 4
-    // The channel stays open, so none of the four blocks has left when the chain changes.
+    // The channel stays open, so none of the four blocks was sent when the chain changes.
     const submitter = setup.create({ maxChannelDuration: 0 })
     submitter.start()
     await log.seen('Added L2 block to local state', 4)
@@ -233,7 +233,7 @@ it('sends a channel of many frames in time although every transaction waits for 
   const setup = await submitterInTest('holocene-span-brotli-calldata')
   const { node, log } = setup
   node.unsafe = 6
-  // One after the other these frames need some 12 × 11 blocks, where a channel lasts 50.
+  // Sent one at a time, these frames need about 12 × 11 blocks. A channel lasts 50.
   const submitter = setup.create(
     { maxL1TxSizeBytes: 400, targetNumFrames: 12, batchType: 'span' },
     { numConfirmations: 10 },
@@ -311,15 +311,15 @@ describe('L1 reorg', () => {
       setup
         .create(
           { maxPendingTx, maxL1TxSizeBytes: 2_000, targetNumFrames: 3 },
-          // Anvil has been seen to keep transactions that it had before a reorg and never to mine them: a replacement
-          // helps, as it would on any L1.
+          // After a reorg, Anvil may keep earlier transactions in its pool and never mine them. A replacement helps, as
+          // on any L1.
           { rebroadcastIntervalMs: 100, resubmissionTimeoutMs: 1_000 },
         )
         .start()
       await node.derives(3)
       node.unsafe = 20
       await until(async () => (await node.safeNumber()) >= 6)
-      // Anvil loses blocks for good when it drops some while it makes one: those under way wait in its pool.
+      // Anvil loses blocks if it drops some while it mines one: the transactions in flight wait in its pool.
       await l1.request('evm_setAutomine', [false])
       await until(async () => (await pendingCount(l1)) >= maxPendingTx)
       await l1.request('anvil_reorg', [Number(await l1.request('eth_blockNumber', [])) - 40, []])

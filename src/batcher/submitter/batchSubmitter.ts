@@ -3,7 +3,7 @@ import type { BlockId, RollupConfig } from '../../rollup/protocol/types.ts'
 import { type BatcherStatus, CostWindow } from '../admin/status.ts'
 import { ChannelManager } from '../channel/channelManager.ts'
 import { CHANNEL_FULL_REASONS } from '../channel/channelOut.ts'
-import { type Chain, ChainFollower } from '../l2/chainFollower.ts'
+import { type ActiveSession, ChainFollower } from '../l2/chainFollower.ts'
 import { createDaChoice, fetchRollupConfig } from '../l2/chainSetup.ts'
 import type { BatcherSyncStatus } from '../l2/syncStatus.ts'
 import { Throttler } from '../throttle/throttler.ts'
@@ -13,39 +13,39 @@ import type { BatcherOptions } from './options.ts'
 import { Publisher } from './publisher.ts'
 import { SecondSubmitterWatch } from './secondSubmitter.ts'
 
-/** A start or a stop that does not do what was asked for. */
+/** A start or stop that did not do what was requested. */
 export class BatcherStateError extends DeviumError<
   | 'batcher-running'
   | 'batcher-not-running'
-  /** The stop is over, and not all data are on L1. */
+  /** The batcher stopped before all data was on L1. */
   | 'batcher-unsaved'
-  /** The stop was cancelled by a start. */
+  /** A start cancelled the stop. */
   | 'batcher-stop-cancelled'
   | 'program-ending'
 > {
   override readonly name = 'BatcherStateError'
 }
 
-/** From start to stop. */
+/** State of the batcher from start to stop. */
 interface Run {
   follower: ChainFollower
   stopLoading: AbortController
   stopPublishing: AbortController
   loading: Promise<void>
   publishing: Promise<void> | undefined
-  /** Undefined: nobody has asked for a stop. */
+  /** Undefined until a stop is requested. */
   stopping: Stopping | undefined
 }
 
-/** A stop that saves all data first. Nobody need wait for it. */
+/** A stop that first saves all data to L1. It runs even if nobody awaits it. */
 interface Stopping {
   cancel: AbortController
   outcome: Promise<void>
 }
 
 /**
- * Posts the unsafe blocks of one sequencer to L1: starts and stops what follows the L2 chain, and the publishing beside it,
- * which is woken by new blocks and by confirmations.
+ * Posts the unsafe blocks of one sequencer to L1. It starts and stops a ChainFollower, which loads blocks, and a
+ * Publisher. New blocks and confirmations wake the Publisher.
  */
 export class BatchSubmitter {
   private readonly modules: BatchSubmitterModules
@@ -54,9 +54,9 @@ export class BatchSubmitter {
   readonly throttler: Throttler
   private readonly secondSubmitter: SecondSubmitterWatch
   private run: Run | undefined
-  /** That of the last run stays: it knows where the node stood. */
+  /** Also kept after a run ends: `status` reads the node's last state from it. */
   private follower: ChainFollower | undefined
-  /** What a run that was stopped too early still held. */
+  /** Blocks of an earlier run that stopped before all data was on L1. */
   private kept: ChannelManager | undefined
   private lastLoaded: BlockId | undefined
   private readonly costs = new CostWindow()
@@ -75,17 +75,17 @@ export class BatchSubmitter {
     return this.run !== undefined
   }
 
-  /** A transaction that we did not send has used up a nonce of ours. */
+  /** Handles a transaction that we did not send but that used one of our nonces. */
   noteForeign(tx: ForeignTx): void {
     if (this.secondSubmitter.note(tx, this.rollupConfig?.batchInboxAddress))
       this.run?.follower.stepBack('another program posts batches with this account')
   }
 
-  /** Where it stands, without asking anyone. */
+  /** The present state. Sends no request. */
   get status(): BatcherStatus {
     const { run, follower, modules } = this
-    const { publisher } = run?.follower.chain ?? {}
-    const manager = run?.follower.chain?.manager ?? this.kept
+    const { publisher } = run?.follower.session ?? {}
+    const manager = run?.follower.session?.manager ?? this.kept
     const open = manager?.channels.find((channel) => !channel.isClosed && channel.blocks.length > 0)
     return {
       running: run !== undefined,
@@ -123,7 +123,10 @@ export class BatchSubmitter {
     }
   }
 
-  /** Begins at the safe head, or cancels a stop that is not over. Throws BatcherStateError when there is neither to do. */
+  /**
+   * Starts loading at the safe head, or cancels a running stop. Throws BatcherStateError if the batcher runs and no
+   * stop is running.
+   */
   async start(): Promise<void> {
     this.requireProgram()
     const { run } = this
@@ -134,11 +137,11 @@ export class BatchSubmitter {
     stopping.cancel.abort(
       new BatcherStateError(
         'batcher-stop-cancelled',
-        'the stop was cancelled by admin_startBatcher before all data were saved to L1; the batcher goes on',
+        'admin_startBatcher cancelled the stop before all data was saved to L1. The batcher continues',
       ),
     )
     await stopping.outcome.catch(() => {})
-    // The stop had failed before it could be cancelled.
+    // The stop failed before it could be cancelled.
     if (this.run === undefined) this.begin()
   }
 
@@ -174,9 +177,9 @@ export class BatchSubmitter {
   }
 
   /**
-   * Saves all blocks up to the present unsafe head to L1, waits for the confirmations, and stops. A call while a stop is
-   * under way joins it. When not all can be saved the batcher stops without: the error names the first block that is not
-   * saved, and what is held is posted after the next start. Throws BatcherStateError, also when `start` cancels the stop.
+   * Saves all blocks up to the present unsafe head to L1, waits for the confirmations, and stops. A call during a stop
+   * joins that stop. If not all blocks can be saved, the batcher stops anyway: the error names the first unsaved block,
+   * and the next start posts the held blocks. Throws BatcherStateError, also when `start` cancels the stop.
    */
   stop(): Promise<void> {
     this.requireProgram()
@@ -188,7 +191,7 @@ export class BatchSubmitter {
   private beginStop(run: Run): Stopping {
     const cancel = new AbortController()
     const outcome = this.saveAndFinish(run, cancel.signal)
-    // Whoever asked for it may have left.
+    // The caller may have disconnected: prevent an unhandled rejection.
     outcome.catch(() => {})
     return { cancel, outcome }
   }
@@ -200,9 +203,9 @@ export class BatchSubmitter {
       await this.endLoading(run)
       await run.follower.loadToHead(AbortSignal.any([cancelled, this.ending.signal]))
       await this.endPublishing(run)
-      await run.follower.chain?.publisher.drain(cancelled)
+      await run.follower.session?.publisher.drain(cancelled)
       cancelled.throwIfAborted()
-      if (run.follower.chain?.manager.firstUnsaved !== undefined)
+      if (run.follower.session?.manager.firstUnsaved !== undefined)
         throw new DeviumError('txmgr-closed', 'the program is ending')
     } catch (cause) {
       await this.endPublishing(run)
@@ -217,32 +220,32 @@ export class BatchSubmitter {
   }
 
   private goOn(run: Run): void {
-    const { publisher } = run.follower.chain ?? {}
+    const { publisher } = run.follower.session ?? {}
     run.stopping = undefined
     run.stopLoading = new AbortController()
     run.stopPublishing = new AbortController()
     run.loading = run.follower.follow(run.stopLoading.signal)
     run.publishing = publisher?.run(run.stopPublishing.signal)
     publisher?.request()
-    this.modules.logger.info('Batch Submitter goes on: its stop was cancelled')
+    this.modules.logger.info('Batch Submitter continues: its stop was cancelled')
   }
 
   private async finishUnsaved(run: Run, cause: unknown): Promise<BatcherStateError> {
-    const { manager, publisher } = run.follower.chain ?? {}
+    const { manager, publisher } = run.follower.session ?? {}
     publisher?.cancelAll(cause)
     await publisher?.settled()
     const first = manager?.firstUnsaved?.number
     this.modules.logger.warn('Stopped before all data were saved to L1', { first_unsaved: first, err: cause })
     this.kept = manager
     this.finish(run)
-    const blocks = first === undefined ? 'not all blocks are' : `L2 block ${first} and those after it are not`
-    const message = `batcher stopped, but ${blocks} saved to L1 (${describeError(cause)}); they are posted after the next start`
+    const blocks = first === undefined ? 'not all L2 blocks are' : `L2 blocks from ${first} on are not`
+    const message = `batcher stopped, but ${blocks} saved to L1 (${describeError(cause)}). The next start posts them`
     return new BatcherStateError('batcher-unsaved', message, { cause })
   }
 
   /**
-   * Loads and sends nothing more, and gives up waiting for what was sent: the next start finds it. A stop that is under way
-   * fails unless all is confirmed. Harmless when nothing runs.
+   * Ends loading and sending at once, without waiting for sent transactions: the next start finds them. A running stop
+   * fails unless all data is confirmed. Does nothing if the batcher is stopped.
    */
   shutdown(): Promise<void> {
     this.ended ??= this.end()
@@ -256,21 +259,21 @@ export class BatchSubmitter {
     const { run } = this
     if (run === undefined) return
     if (run.stopping !== undefined) {
-      run.follower.chain?.publisher.request()
+      run.follower.session?.publisher.request()
       await run.stopping.outcome.catch(() => {})
       return
     }
     this.modules.logger.info('Stopping Batch Submitter')
     await this.endLoading(run)
     await this.endPublishing(run)
-    await run.follower.chain?.publisher.settled()
-    const unsaved = run.follower.chain?.manager.firstUnsaved
+    await run.follower.session?.publisher.settled()
+    const unsaved = run.follower.session?.manager.firstUnsaved
     this.finish(run)
     if (unsaved === undefined) this.modules.logger.info('Batch Submitter stopped')
     else this.modules.logger.warn('Stopped before all data were saved to L1', { first_unsaved: unsaved.number })
   }
 
-  /** Closes the open channel now and sends it. Throws BatcherStateError when it does not run. */
+  /** Closes the open channel now and sends it. Throws BatcherStateError if the batcher is stopped. */
   flush(): void {
     this.requireRun().follower.flush()
   }
@@ -295,15 +298,15 @@ export class BatchSubmitter {
   }
 
   private finish(run: Run): void {
-    this.lastLoaded = run.follower.chain?.manager.lastLoaded ?? this.lastLoaded
-    // Frees the compressors of channels that never closed.
-    if (this.kept === run.follower.chain?.manager) this.kept?.requeue()
-    else run.follower.chain?.manager.clear(0)
+    this.lastLoaded = run.follower.session?.manager.lastLoaded ?? this.lastLoaded
+    // Frees the compressors of channels that are still open.
+    if (this.kept === run.follower.session?.manager) this.kept?.requeue()
+    else run.follower.session?.manager.clear(0)
     this.run = undefined
     this.modules.metrics.up(false)
   }
 
-  private async connect(run: Run, status: BatcherSyncStatus, signal: AbortSignal): Promise<Chain> {
+  private async connect(run: Run, status: BatcherSyncStatus, signal: AbortSignal): Promise<ActiveSession> {
     const { clock, heads, logger, metrics, sender } = this.modules
     this.rollupConfig ??= await fetchRollupConfig(this.modules, this.options.networkTimeoutMs, signal)
     const rollupConfig = this.rollupConfig

@@ -53,7 +53,7 @@ describe('rollup node out of reach', () => {
     setup.create({ waitNodeSync: true, checkRecentTxsDepth: 2 }).start()
     await log.seen('Waiting for the rollup node', 2)
     expect(log.of('Added L2 block to local state')).toEqual([])
-    // No transaction of ours among the last two of 40 blocks.
+    // The last two of 40 blocks have no transaction of ours.
     node.currentL1 = 38
     await node.derives(2)
   })
@@ -71,7 +71,7 @@ describe('rollup node out of reach', () => {
     await node.derives(10)
     await first.shutdown()
 
-    // A node that has been started again: first before the block with the batch, then reading it, then past it.
+    // A restarted node: first before the block with the batch, then at it, then past it.
     const head = Number(await l1.request('eth_blockNumber', []))
     let safe = 0
     const { safeNumber } = node
@@ -123,7 +123,7 @@ describe('rollup node out of reach', () => {
     await log.seen('Transaction successfully published')
     await first.shutdown()
     setup.create({}, {}).start()
-    await log.seen('Nothing is loaded yet')
+    await log.seen('Waiting before loading blocks')
     await l1.request('evm_setAutomine', [true])
     await setup.mine()
     node.unsafe = 6

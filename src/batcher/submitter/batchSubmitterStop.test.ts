@@ -57,7 +57,7 @@ describe('stop and start', () => {
     submitter.start()
     await until(() => setup.node.syncStatusCalls > 0)
     await expect(submitter.stop()).rejects.toThrow(
-      'batcher stopped, but not all blocks are saved to L1 (the rollup node does not say where the chain stands)',
+      'batcher stopped, but not all L2 blocks are saved to L1 (the rollup node does not return its sync status)',
     )
     expect(setup.log.of('Batch Submitter stopped')).toHaveLength(0)
     expect(submitter.isRunning).toBe(false)
@@ -106,7 +106,7 @@ describe('stop and start', () => {
     expect(submitter.status).toMatchObject({ running: true, stopping: false })
     await expect(submitter.start()).rejects.toMatchObject({ code: 'batcher-running' })
 
-    // What was on its way stays so, and newer blocks are loaded.
+    // Transactions in flight continue, and newer blocks are loaded.
     node.unsafe = 6
     await log.seen('Added L2 block to local state', 6)
     await l1.request('evm_setAutomine', [true])
@@ -144,7 +144,7 @@ describe('stop and start', () => {
     await log.seen('Added L2 block to local state', 4)
     const stopped = submitter.stop()
     const failed = expect(stopped).rejects.toThrow(
-      'batcher stopped, but L2 block 1 and those after it are not saved to L1 (the program is ending)',
+      'batcher stopped, but L2 blocks from 1 on are not saved to L1 (the program is ending)',
     )
     await log.seen('Transaction successfully published')
     await submitter.shutdown()

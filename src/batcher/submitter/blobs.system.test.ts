@@ -4,10 +4,10 @@ import { readPostedBlocks, readPostedFrames } from '../testUtils/l1Batches.ts'
 import { batchTransactions } from '../testUtils/recordedChain.ts'
 import { submitterInTest } from '../testUtils/submitterInTest.ts'
 
-// The proofs of blobs, and Anvil's first blob, take seconds of a free processor each.
+// Blob proofs and Anvil's first blob take seconds of an idle processor each.
 vi.setConfig({ testTimeout: 300_000 })
 
-/** The rollup node of the test asks Anvil, which answers nothing while it takes a blob. */
+/** The test's rollup node reads from Anvil, which answers nothing while it takes a blob. */
 const networkTimeoutMs = 120_000
 
 describe('posting in blobs', () => {

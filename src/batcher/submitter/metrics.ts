@@ -7,18 +7,17 @@ import { THROTTLE_CONTROLLERS, type ThrottleControllerType, type ThrottleLimits 
 export type ChannelStage = 'opened' | 'closed' | 'fully_submitted' | 'timed_out'
 
 export interface PendingFigures {
-  /** Blocks in no channel yet. */
   blocks: number
-  /** Uncompressed bytes of all blocks held. */
+  /** Uncompressed bytes of all held blocks. */
   bytes: number
-  /** What the blocks in no channel are thought to need on L1. */
+  /** Estimated bytes on L1 of the blocks in no channel. */
   pendingDaBytes: number
-  /** What the blocks held are thought to need on L1. */
+  /** Estimated bytes on L1 of all held blocks. */
   unsafeDaBytes: number
   channels: number
 }
 
-/** Events that the batcher counts. */
+/** Events that the metrics count. */
 export interface BatcherMetrics {
   info(version: string): void
   up(running: boolean): void
@@ -27,14 +26,14 @@ export interface BatcherMetrics {
   blockAdded(block: BatcherBlock): void
   channel(stage: ChannelStage): void
   channelClosed(frames: number, inputBytes: number, outputBytes: number): void
-  /** `lastBlobBytes`: what the last of its blobs carries. */
+  /** `lastBlobBytes`: bytes used in the transaction's last blob. */
   txSubmitted(lastBlobBytes: number | undefined): void
   txConfirmed(): void
   txFailed(): void
   pending(figures: PendingFigures): void
-  /** `load`: bytes that wait, as a part of the lower threshold. */
+  /** `load`: bytes waiting for L1, divided by the lower threshold. */
   throttle(type: ThrottleControllerType, limits: ThrottleLimits, load: number): void
-  /** Asked at each scrape. Ether. */
+  /** `read` is called at each scrape. Ether. */
   balance(read: () => Promise<number>): void
 }
 
@@ -77,25 +76,25 @@ export function createBatcherMetrics(registry: Registry, now: () => number = Dat
   const lastChannel = gauge('last_channel_unix', 'Time of the last channel event', ['stage'])
   const txs = gauge('batcher_tx_total', 'Batch transactions by stage', ['stage'])
   const lastTx = gauge('last_batcher_tx_unix', 'Time of the last batch transaction event', ['stage'])
-  const pendingBlocks = gauge('pending_blocks_count', 'Blocks that are in no channel yet', ['stage'])
-  const blocksAdded = gauge('blocks_added_count', 'Blocks taken from the L2 node')
+  const pendingBlocks = gauge('pending_blocks_count', 'Blocks in no channel', ['stage'])
+  const blocksAdded = gauge('blocks_added_count', 'Blocks loaded from the L2 node')
   const inputBytes = gauge('input_bytes', 'RLP bytes of the last channel', ['stage'])
   const outputBytes = gauge('output_bytes', 'Compressed bytes of the last channel')
   const numFrames = gauge('channel_num_frames', 'Frames of the last channel')
-  const pendingBytes = gauge('pending_blocks_bytes_current', 'Uncompressed bytes of the blocks held')
-  const pendingBytesTotal = counter('pending_blocks_bytes_total', 'Uncompressed bytes of all blocks taken')
+  const pendingBytes = gauge('pending_blocks_bytes_current', 'Uncompressed bytes of all held blocks')
+  const pendingBytesTotal = counter('pending_blocks_bytes_total', 'Uncompressed bytes of all loaded blocks')
   const inputTotal = counter('input_bytes_total', 'RLP bytes of all channels')
   const outputTotal = counter('output_bytes_total', 'Compressed bytes of all channels')
-  const unsafeDaBytes = gauge('unsafe_da_bytes', 'Estimated bytes on L1 of the blocks that are not safe')
-  const pendingDaBytes = gauge('pending_da_bytes', 'Estimated bytes on L1 of the blocks that are in no channel')
-  const queueLength = gauge('channel_queue_length', 'Channels that are not safe')
-  const throttleIntensity = gauge('throttle_intensity', 'How hard block builders are limited, 0 to 1', ['type'])
+  const unsafeDaBytes = gauge('unsafe_da_bytes', 'Estimated bytes on L1 of unsafe blocks')
+  const pendingDaBytes = gauge('pending_da_bytes', 'Estimated bytes on L1 of blocks in no channel')
+  const queueLength = gauge('channel_queue_length', 'Channels with unsafe blocks')
+  const throttleIntensity = gauge('throttle_intensity', 'Intensity of throttling, 0 to 1', ['type'])
   const throttleType = gauge('throttle_controller_type', '1 for the controller in use', ['type'])
-  const unsafeRatio = gauge('unsafe_bytes_ratio', 'Bytes that are not safe, as a part of the lower threshold', ['type'])
-  const throttleTx = gauge('throttle_max_tx_size', 'Bytes on L1 that a transaction may have; 0 = any')
-  const throttleBlock = gauge('throttle_max_block_size', 'Bytes on L1 that an L2 block may have; 0 = any')
+  const unsafeRatio = gauge('unsafe_bytes_ratio', 'Unsafe bytes divided by the lower threshold', ['type'])
+  const throttleTx = gauge('throttle_max_tx_size', 'Most bytes on L1 of a transaction; 0 = no limit')
+  const throttleBlock = gauge('throttle_max_block_size', 'Most bytes on L1 of an L2 block; 0 = no limit')
   const ratio = histogram('channel_compr_ratio', 'Compression ratio of channels', { buckets: RATIO_BUCKETS })
-  const blobUsed = histogram('blob_used_bytes', 'What the last blob of each transaction carries', {
+  const blobUsed = histogram('blob_used_bytes', 'Bytes used in the last blob of each transaction', {
     buckets: BLOB_BUCKETS,
   })
   const ref = (layer: string, type: string, { number, timestamp }: { number: number; timestamp: number }) => {
@@ -162,7 +161,7 @@ export function createBatcherMetrics(registry: Registry, now: () => number = Dat
           try {
             this.set(await read())
           } catch {
-            // The L1 does not answer: the last value stays.
+            // The L1 does not answer: keep the last value.
           }
         },
       })

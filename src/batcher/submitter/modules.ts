@@ -13,13 +13,13 @@ export interface BatchSubmitterModules {
   rollup: Pick<RpcClient, 'request'>
   l1: SubmitterL1
   l2: L2Source
-  /** L2 execution clients that are throttled when data pile up. */
+  /** L2 execution clients that are throttled when data waits for L1. */
   builders: ThrottlerModules['builders']
   heads: L1Heads
   sender: BatchSender & Pick<TxManager, 'from' | 'close' | 'tunables' | 'sending' | 'cancelling' | 'problem'>
   clock: Clock
   logger: Logger
   metrics: BatcherMetrics
-  /** Something that trying again cannot mend: the program is to stop. */
+  /** Called with an error that a retry cannot fix. The program must stop. */
   onFatal: (error: unknown) => void
 }

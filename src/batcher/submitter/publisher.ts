@@ -19,7 +19,7 @@ import { RepeatedWarnings } from './repeatedWarnings.ts'
 export interface BatchSender {
   readonly isClosed: boolean
   send(candidate: TxPayload & { to: Hex }, signal: AbortSignal): Promise<TxReceipt>
-  /** Replaces what the L1's pool holds of the account by empty transactions. */
+  /** Replaces the account's transactions in the L1's pool by empty ones. */
   cancelPending(signal: AbortSignal): Promise<void>
 }
 
@@ -38,24 +38,24 @@ export interface PublisherOptions {
   batchInbox: Hex
   /** 0 = unlimited. */
   maxPendingTx: number
-  /** Transactions of one channel that may be in flight together, also beyond `maxPendingTx`. */
+  /** Transactions of one channel that may be in flight together, even beyond `maxPendingTx`. */
   txsInFlight: number
   /** Pause after a failure. */
   retryMs: number
 }
 
 /**
- * Builds channels and sends their frames, each in a loop of its own, so that the next channel is built while the last one
- * is being sent. At most `maxPendingTx` transactions are in flight, but those of one channel follow each other at once:
- * a channel that has begun must be complete before it times out. When one send fails its siblings are cancelled, and
- * sending goes on from the first frame that is not on L1 only after all of them have ended: frames keep their order.
+ * Builds channels and sends their frames in two loops, so that the next channel is built while the last one is sent. At
+ * most `maxPendingTx` transactions are in flight. Transactions of one channel may exceed this limit: a channel must be
+ * complete before it times out. If one send fails, the others of its group are cancelled. Sending resumes from the
+ * first frame that is not on L1, after all of them have ended. So frames keep their order.
  */
 export class Publisher {
   private readonly modules: PublisherModules
   private readonly options: PublisherOptions
-  /** The sends under way, and the channels that they belong to. */
+  /** The sends in flight, with their channels. */
   private readonly inFlight = new Map<Promise<void>, Pick<TxData, 'channelId' | 'asBlobs'>>()
-  /** Cancels the sends that go together. */
+  /** Cancels all sends of the group when one fails. */
   private group = new AbortController()
   private deadlinesNext = false
   private lastSendError: string | undefined
@@ -76,17 +76,14 @@ export class Publisher {
     this.confirmedLines = new RoutineLines(modules, 'Transaction confirmed')
   }
 
-  /**
-   * There may be something to do. With `moreToCome` the open channel stays open even when its deadline has passed, unless
-   * it is full.
-   */
+  /** Wakes both loops. With `moreToCome` an open channel stays open past its deadline, unless it is full. */
   request(options: { moreToCome?: boolean } = {}): void {
     if (options.moreToCome !== true) this.deadlinesNext = true
     this.buildWakeUp.wake()
     this.sendWakeUp.wake()
   }
 
-  /** Builds and publishes whenever it is asked to, until `stop` aborts; sends in flight go on. */
+  /** Builds and sends after each `request`, until `stop` aborts. Sends in flight continue. */
   async run(stop: AbortSignal): Promise<void> {
     await Promise.all([
       this.loop(this.buildWakeUp, stop, () => this.build(stop)),
@@ -95,8 +92,8 @@ export class Publisher {
   }
 
   /**
-   * Sends everything the manager holds and waits until all of it is confirmed, or the sender is closed. `run` must have
-   * ended. Rejects with the signal's reason; what is in flight then stays so.
+   * Sends everything that the manager holds. Resolves when all of it is confirmed or the sender is closed. `run` must
+   * have ended. Rejects with the signal's reason; sends in flight continue.
    */
   async drain(signal: AbortSignal): Promise<void> {
     for (;;) {
@@ -111,24 +108,24 @@ export class Publisher {
     }
   }
 
-  /** Why the last transaction was given up; undefined once one is confirmed. */
+  /** Why the last transaction was abandoned. Undefined once a transaction is confirmed. */
   get sendError(): string | undefined {
     return this.lastSendError
   }
 
-  /** Resolves when no send is in flight any more. */
+  /** Resolves when no send is in flight. */
   async settled(): Promise<void> {
     while (this.inFlight.size > 0) await Promise.all(this.inFlight.keys())
   }
 
   /**
-   * Gives up what is in flight, and sees to it that what is not in a block yet never will be. The manager must have been
-   * cleared before.
+   * Abandons the sends in flight, and replaces their unmined transactions so that they are never mined. The manager
+   * must have been cleared before.
    */
   async abandon(signal: AbortSignal): Promise<void> {
     this.abandoning = true
     try {
-      this.group.abort(new DeviumError('data-abandoned', 'the blocks of the transaction are not in the chain any more'))
+      this.group.abort(new DeviumError('data-abandoned', 'the blocks of the transaction left the chain'))
       await this.settled()
       if (!this.modules.sender.isClosed) await this.modules.sender.cancelPending(signal)
     } finally {
@@ -136,7 +133,7 @@ export class Publisher {
     }
   }
 
-  /** Gives up all sends in flight. */
+  /** Abandons all sends in flight. */
   cancelAll(reason: unknown): void {
     this.kill.abort(reason)
   }
@@ -149,7 +146,7 @@ export class Publisher {
     }
   }
 
-  /** Puts what is held into channels. What cannot be done now is tried again after a pause. */
+  /** Puts held blocks into channels. Retries after a pause if that fails. */
   private async build(stop: AbortSignal): Promise<void> {
     const { manager, logger } = this.modules
     const deadlines = this.deadlinesNext
@@ -157,7 +154,7 @@ export class Publisher {
     const signal = AbortSignal.any([this.kill.signal, stop])
     const [knowsHead] = await Promise.all([this.readL1Head(signal), this.modules.da.refresh(signal)])
     try {
-      // A flush and full channels need no L1; a deadline does.
+      // Flushes and full channels need no L1 head. Deadlines do.
       await manager.fill(this.modules.heads.latest?.number ?? 0, {
         deadlines: deadlines && knowsHead && this.couldSendNow,
         onReady: () => this.sendWakeUp.wake(),
@@ -188,7 +185,7 @@ export class Publisher {
 
   private sendReady(): void {
     const { manager, sender, logger } = this.modules
-    while (this.hasRoom()) {
+    while (this.canSend()) {
       if (sender.isClosed) {
         if (!this.closedNoted) logger.info("Txmgr is closed, remaining channel data won't be sent")
         this.closedNoted = true
@@ -197,18 +194,18 @@ export class Publisher {
       const data = manager.nextTxData()
       if (data === undefined) return
       this.track(data, this.send(data, this.group))
-      // There may be room for another channel to be built.
+      // The manager may now have room to build another channel.
       this.buildWakeUp.wake()
     }
   }
 
-  /** Closing the open channel before would only keep blocks out of it. A confirmation builds again. */
+  /** Closing the channel earlier would only keep later blocks out of it. Each confirmation builds again. */
   private get couldSendNow(): boolean {
     const { maxPendingTx } = this.options
     return (maxPendingTx === 0 || this.inFlight.size < maxPendingTx) && this.modules.manager.next() === undefined
   }
 
-  private hasRoom(): boolean {
+  private canSend(): boolean {
     if (this.kill.signal.aborted || this.abandoning) return false
     if (this.group.signal.aborted) {
       if (this.inFlight.size > 0) return false
@@ -218,14 +215,14 @@ export class Publisher {
     if (newest === undefined) return true
     const next = this.modules.manager.next()
     if (next === undefined) return false
-    // L1 pools take transactions of one kind only from one account at a time.
+    // L1 pools accept only one kind of transaction (blob or not) from an account at a time.
     if (next.config.useBlobs !== newest.asBlobs) return false
     const { maxPendingTx, txsInFlight } = this.options
     if (maxPendingTx === 0 || this.inFlight.size < maxPendingTx) return true
     return this.inFlight.size < txsInFlight && newest.channelId === next.id
   }
 
-  /** A confirmation makes room for the next frame at once; after a failure there is a pause. */
+  /** After a confirmation the next frame may go at once. After a failure there is a pause. */
   private track(data: TxData, sending: Promise<boolean>): void {
     const ended = sending.then((confirmed) => {
       this.inFlight.delete(ended)
@@ -235,7 +232,7 @@ export class Publisher {
     this.inFlight.set(ended, data)
   }
 
-  /** Whether the transaction was confirmed. */
+  /** Resolves with whether the transaction was confirmed. */
   private async send(data: TxData, group: AbortController): Promise<boolean> {
     const { manager, sender, logger, metrics, costs } = this.modules
     const payload = payloadOf(data)

@@ -2,12 +2,11 @@ import type { Clock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 
-/** The same problem is logged as warning once in this time. */
+/** Shortest time between two warnings of the same text. Between them, the text is logged at debug level. */
 const REPEAT_MS = 10_000
-/** Different problems remembered. */
 const MAX_REMEMBERED = 50
 
-/** Warnings of something that is tried again and again: the same text comes at most once in ten seconds. */
+/** Limits the warnings of an operation that is retried: the same text is logged at most once in ten seconds. */
 export class RepeatedWarnings {
   private readonly modules: { clock: Clock; logger: Logger }
   private readonly level: 'warn' | 'info'

@@ -11,7 +11,7 @@ const never = new AbortController().signal
 const hashOf = (nonce: number): Hex => `0x${nonce.toString(16).padStart(64, '0')}`
 const batch = (nonce: number): ForeignTx => ({ hash: hashOf(nonce), to: INBOX, nonce, blockNumber: nonce + 100 })
 
-/** An L1 with a transaction in each block, the account's first in block 100. */
+/** An L1 with one transaction in each block. The account's first one is in block 100. */
 function setUp() {
   const clock = new ManualClock()
   const fatal: unknown[] = []
@@ -38,15 +38,17 @@ it('steps back at a foreign batch, and begins again when there is no other', asy
   const { clock, fatal, watch, mine, of, isAlone } = setUp()
   mine()
   expect(watch.note(batch(0), INBOX)).toBe(true)
-  expect(of('A batch was posted with our account that is not ours: sending nothing for a while')).toHaveLength(1)
+  expect(of('Another program posted a batch with our account: sending is paused')).toHaveLength(1)
   expect(await isAlone()).toBe(false)
-  expect(watch.reason).toContain(`transaction ${hashOf(0)} (nonce 0, L1 block 100) is a batch that is not ours`)
+  expect(watch.reason).toContain(
+    `transaction ${hashOf(0)} (nonce 0, L1 block 100) is a batch that this program did not send`,
+  )
   await clock.advance(14_999)
   expect(await isAlone()).toBe(false)
   await clock.advance(1)
   expect(await isAlone()).toBe(true)
   expect(watch.reason).toBeUndefined()
-  // The next watch is longer: the other one may post seldom.
+  // The next watch is longer: the other submitter may post seldom.
   watch.note(batch(0), INBOX)
   await clock.advance(29_999)
   expect(await isAlone()).toBe(false)
@@ -59,7 +61,7 @@ it('ends the program when another batch is posted while it watches, and names it
   const { fatal, watch, mine, pool, isAlone } = setUp()
   mine()
   watch.note(batch(0), INBOX)
-  // What stands in the pool was sent before, by whomever.
+  // Pool transactions were sent before the watch, whoever sent them.
   pool.count = 1
   expect(await isAlone()).toBe(false)
   mine()
@@ -68,7 +70,9 @@ it('ends the program when another batch is posted while it watches, and names it
   mine()
   expect(await isAlone()).toBe(false)
   expect(fatal).toEqual([expect.any(SecondSubmitterError)])
-  expect(String(fatal[0])).toContain(`transaction ${hashOf(2)} (nonce 2, L1 block 102) is a batch that is not ours`)
+  expect(String(fatal[0])).toContain(
+    `transaction ${hashOf(2)} (nonce 2, L1 block 102) is a batch that this program did not send`,
+  )
 })
 
 it('watches before anything is sent: one late batch is no other submitter, two are', async () => {
@@ -79,24 +83,24 @@ it('watches before anything is sent: one late batch is no other submitter, two a
   expect(await isAlone()).toBe(true)
   mine()
   expect(await isAlone()).toBe(false)
-  expect(of('A batch was posted with our account that is not ours: sending nothing for a while')[0]).toMatchObject({
+  expect(of('Another program posted a batch with our account: sending is paused')[0]).toMatchObject({
     nonce: 2,
   })
   expect(await isAlone()).toBe(false)
   expect(fatal).toEqual([])
   mine()
   expect(await isAlone()).toBe(false)
-  expect(String(fatal[0])).toContain('(nonce 3, L1 block 103) is a batch that is not ours')
+  expect(String(fatal[0])).toContain('(nonce 3, L1 block 103) is a batch that this program did not send')
 })
 
 it('takes what was sent before it begins for nobody else', async () => {
   const { fatal, mine, isAlone, watch, of } = setUp()
   expect(await isAlone()).toBe(true)
-  // Our own.
+  // Our own transaction.
   mine()
   watch.begin()
   expect(await isAlone()).toBe(true)
-  expect(of('A batch was posted with our account that is not ours: sending nothing for a while')).toEqual([])
+  expect(of('Another program posted a batch with our account: sending is paused')).toEqual([])
   expect(fatal).toEqual([])
 })
 
@@ -105,5 +109,5 @@ it("warns of the operator's own use of the account", () => {
   expect(watch.note({ ...batch(1), to: `0x${'11'.repeat(20)}` }, INBOX)).toBe(false)
   expect(watch.note(batch(1), undefined)).toBe(false)
   expect(fatal).toEqual([])
-  expect(of('Somebody else sends transactions from the account of this batch submitter')).toHaveLength(2)
+  expect(of('Another program sends transactions from the account of this batch submitter')).toHaveLength(2)
 })

@@ -5,7 +5,7 @@ import type { Logger } from '../../lib/logger.ts'
 import type { SubmitterL1 } from '../l1/submitterL1.ts'
 import { type ForeignTx, findTxByNonce } from '../txmgr/foreignTx.ts'
 
-/** Another program posts batches with our account. Critical: they take each other's nonces, and channels break. */
+/** Another program posts batches with our account. Critical: both use the same nonces, and channels break. */
 export class SecondSubmitterError extends DeviumError<'second-submitter'> {
   override readonly name = 'SecondSubmitterError'
 }
@@ -20,16 +20,16 @@ export interface SecondSubmitterModules {
   random?: () => number
 }
 
-/** Each time that nothing was found the next watch is twice as long, so many times. */
+/** Each watch that finds no other submitter doubles the length of the next one, at most this often. */
 const MAX_DOUBLINGS = 4
-/** After this long without a foreign batch, watches are short again. */
+/** After this long without a foreign batch, the first length applies again. */
 const FORGET_MS = 3_600_000
 
 /**
- * Looks out for batches of our account that we did not send. The first one may be of a program that ran before this one
- * and was mined late, so the program only steps back: it sends nothing, and ends when another one is posted meanwhile. The
- * time that it watches is random: of two programs that step back together the one that begins again first goes on, and
- * the other one sees it. Only batches matter: an operator may use the account too.
+ * Detects batches of our account that we did not send. The first one may come from an earlier run and be mined late. So
+ * the program only steps back: it sends nothing for a while, and ends if another foreign batch appears. The length of
+ * the watch is random. If two programs step back together, the one that resumes first continues, and the other one sees
+ * its batch and ends. Only batches count: an operator may use the account too.
  */
 export class SecondSubmitterWatch {
   private readonly modules: SecondSubmitterModules
@@ -38,50 +38,47 @@ export class SecondSubmitterWatch {
   private untilMs = 0
   private watches = 0
   private lastAtMs = Number.NEGATIVE_INFINITY
-  /** While nothing of ours is sent: the account's first nonce that nobody should use. */
+  /** The first nonce that nobody should use while we send nothing. */
   private nonce: number | undefined
 
-  /** @param watchMs shortest time that is watched; the longest of a first watch is twice that */
+  /** @param watchMs shortest length of the first watch; its longest length is twice that */
   constructor(modules: SecondSubmitterModules, { watchMs }: { watchMs: number }) {
     this.modules = modules
     this.watchMs = watchMs
   }
 
-  /** What is watched for, for people; undefined: nothing. */
+  /** Why nothing is sent, as a sentence for operators. Undefined if no watch runs. */
   get reason(): string | undefined {
     const { suspicion } = this
-    return suspicion && `${nameOf(suspicion)} is a batch that is not ours: watching for another submitter`
+    return suspicion && `${nameOf(suspicion)} is a batch that this program did not send: watching for another submitter`
   }
 
   /**
-   * A transaction that used up a nonce of ours. Whether it is a batch: everything that is on its way has to be given up
-   * then, and `isAlone` says when to begin again.
+   * Handles a transaction that used one of our nonces. Returns whether it is a batch. If so, the caller must abandon
+   * all sends in flight, and `isAlone` says when to resume.
    *
-   * @param batchInbox undefined while the chain is not known yet
+   * @param batchInbox undefined until the chain is known
    */
   note(tx: ForeignTx, batchInbox: Hex | undefined): boolean {
     const fields = { tx: tx.hash, nonce: tx.nonce, block: tx.blockNumber, to: tx.to }
     if (batchInbox === undefined || tx.to !== batchInbox) {
-      this.modules.logger.warn('Somebody else sends transactions from the account of this batch submitter', fields)
+      this.modules.logger.warn('Another program sends transactions from the account of this batch submitter', fields)
       return false
     }
     this.suspect(tx)
     return true
   }
 
-  /** From the next question on, nothing of ours is sent: what the account posts then is not ours. */
+  /** Restarts the watch with the next `isAlone`: from then on, a batch of the account is foreign. */
   begin(): void {
     this.nonce = undefined
   }
 
-  /**
-   * To be asked again and again while nothing of ours is sent; false: not yet. Ends the program when the other one is
-   * alive.
-   */
+  /** Poll it while we send nothing; false means: not yet. Ends the program if a second foreign batch appears. */
   async isAlone(batchInbox: Hex, signal: AbortSignal): Promise<boolean> {
     const { l1, sender, clock, onFatal } = this.modules
     const used = await l1.nonceAt(sender.from, 'latest', signal)
-    // What stands in the pool was sent before.
+    // Transactions in the pool were sent before the watch began.
     if (this.nonce === undefined) this.nonce = Math.max(used, await l1.nonceAt(sender.from, 'pending', signal))
     for (; this.nonce < used; this.nonce++) {
       const tx = await findTxByNonce(l1, sender.from, this.nonce, signal)
@@ -90,7 +87,7 @@ export class SecondSubmitterWatch {
         onFatal(
           new SecondSubmitterError(
             'second-submitter',
-            `a second batch submitter uses this account: ${nameOf(tx)} is a batch that is not ours; only one may run`,
+            `a second batch submitter uses this account: ${nameOf(tx)} is a batch that this program did not send. Stop one of the two`,
             { severity: 'critical' },
           ),
         )
@@ -113,7 +110,7 @@ export class SecondSubmitterWatch {
     this.suspicion = tx
     this.untilMs = nowMs + forMs
     this.nonce = undefined
-    logger.error('A batch was posted with our account that is not ours: sending nothing for a while', {
+    logger.error('Another program posted a batch with our account: sending is paused', {
       tx: tx.hash,
       nonce: tx.nonce,
       block: tx.blockNumber,

@@ -3,7 +3,7 @@ import { fromHex, type Hex, quantityToNumber } from '../../lib/hex.ts'
 import { decodeBatch, decodeBlob, decodeFrames, type Frame, openChannelBatches } from '../../rollup/protocol/index.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
 
-/** An L2 block as its batch on L1 says it. */
+/** An L2 block as its batch on L1 describes it. */
 export interface PostedBlock {
   timestamp: number
   epochNumber: number
@@ -16,15 +16,15 @@ export interface PostedBlock {
 
 export interface PostedFrame extends Frame {
   l1Block: number
-  /** What the transaction carries in all. */
+  /** Total bytes of the transaction's data. */
   txSizeBytes: number
   txHash: string
 }
 
-/** By versioned hash: a test asks again and again. */
+/** Blobs by versioned hash, cached because tests read them repeatedly. */
 const knownBlobs = new Map<string, Uint8Array>()
 
-/** The blobs of these hashes, from Anvil's beacon endpoint; it looks at one hash in a request only. */
+/** Reads blobs from Anvil's beacon endpoint, which accepts one hash in a request. */
 export async function readBlobs(
   l1Url: string,
   l1Block: number,
@@ -52,10 +52,10 @@ interface L1Block {
   transactions: { to: string | null; from: string; input: string; blobVersionedHashes?: string[]; hash: string }[]
 }
 
-/** The chain of each L1 as it was read last: a test asks again and again, of hundreds of blocks. */
+/** The chain of each L1 as read last. Tests read hundreds of blocks repeatedly. */
 const knownChains = new WeakMap<object, readonly L1Block[]>()
 
-/** All blocks of the L1, by their number. */
+/** All blocks of the L1, by number. */
 async function readL1Chain(l1: Pick<RpcClient, 'request'>): Promise<readonly L1Block[]> {
   const known = knownChains.get(l1) ?? []
   const newer: L1Block[] = []
@@ -65,7 +65,7 @@ async function readL1Chain(l1: Pick<RpcClient, 'request'>): Promise<readonly L1B
     if (quantityToNumber(block.number) === 0) break
     block = (await l1.request('eth_getBlockByHash', [block.parentHash, true])) as L1Block | null
   }
-  // A reorg has taken it away since.
+  // A reorg has removed the block since.
   if (block === null) return readL1Chain(l1)
   const [first] = newer
   const chain =
@@ -76,7 +76,7 @@ async function readL1Chain(l1: Pick<RpcClient, 'request'>): Promise<readonly L1B
   return chain
 }
 
-/** Frames that `sender` posted to the inbox, in calldata or blobs, in L1 order. */
+/** The frames that `sender` posted to the inbox, in calldata or blobs, in L1 order. */
 export async function readPostedFrames(
   l1: Pick<RpcClient, 'request' | 'url'>,
   config: RollupConfig,
@@ -98,7 +98,10 @@ export async function readPostedFrames(
   return frames
 }
 
-/** Holocene's channel assembly: frames in order, a first frame drops what was incomplete, others out of place are lost. */
+/**
+ * Holocene's channel assembly: frames must be in order. A first frame drops an incomplete channel. Frames out of order
+ * are dropped.
+ */
 export function channelsOf(frames: readonly PostedFrame[]): { data: Uint8Array; l1Block: number; frames: number }[] {
   const channels: { data: Uint8Array; l1Block: number; frames: number }[] = []
   let current: PostedFrame[] = []

@@ -6,12 +6,12 @@ export interface LogRecord extends Record<string, unknown> {
   msg: string
 }
 
-/** A logger whose lines a test can read and wait for. */
+/** A logger whose lines a test can read and await. */
 export interface LogRecorder {
   logger: RootLogger
   lines: LogRecord[]
   of(message: string): LogRecord[]
-  /** Waits until `count` lines of this message were written. */
+  /** Resolves when `count` lines with this message were logged. */
   seen(message: string, count?: number): Promise<LogRecord>
 }
 

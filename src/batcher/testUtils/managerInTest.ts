@@ -19,7 +19,7 @@ export const recorded: readonly BatcherBlock[] = await batcherBlocks(chain)
 export const rollupConfig = chain.config
 const NOW = rollupConfig.genesis.l2Time + 100
 
-/** Channels close for their age only where `options` say so. */
+/** Channels close by their duration only if `options` say so. */
 export function createManager(
   options: Partial<BatcherOptions> = {},
   modules: Partial<ChannelManagerModules> = {},
@@ -32,12 +32,12 @@ export function createManager(
   )
 }
 
-/** Throws when a block does not extend the one before. */
+/** Throws if a block does not extend the one before. */
 export function addAll(manager: ChannelManager, blocks: readonly BatcherBlock[]): void {
   for (const block of blocks) if (!manager.addBlock(block)) throw new Error(`block ${block.number} was refused`)
 }
 
-/** Takes all that the manager gives, confirming each at once. */
+/** Takes all data of the manager, and confirms each transaction at once. */
 export async function takeAll(manager: ChannelManager): Promise<TxData[]> {
   const taken: TxData[] = []
   for (;;) {
@@ -48,7 +48,7 @@ export async function takeAll(manager: ChannelManager): Promise<TxData[]> {
   }
 }
 
-/** What the derivation codecs read of it. */
+/** Decodes the data with the derivation codecs. */
 export async function derive(taken: readonly TxData[]): Promise<BlockEssence[]> {
   const frames = taken.flatMap((txData) => {
     const { data } = payloadOf(txData)
@@ -63,12 +63,12 @@ export interface BlockEssence {
   transactions: Hex[]
 }
 
-/** What a block and the batch made of it have in common. */
+/** The fields that a block and its batch share. */
 export function essence({ timestamp, transactions }: Pick<BatcherBlock, 'timestamp' | 'transactions'>): BlockEssence {
   return { timestamp, transactions: transactions.map((transaction) => toHex(transaction)) }
 }
 
-/** Blocks with one incompressible transaction of `bytes` each, on top of `parent`. */
+/** Blocks on top of `parent`, each with one incompressible transaction of `bytes` bytes. */
 export function sizedBlocks(count: number, bytes: number, parent?: BatcherBlock): BatcherBlock[] {
   let parentHash: Hex = parent?.hash ?? `0x${'00'.repeat(32)}`
   const first = (parent?.number ?? 0) + 1

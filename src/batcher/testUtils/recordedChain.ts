@@ -17,9 +17,9 @@ export interface RecordedBlock extends Record<string, unknown> {
 export interface RecordedChain {
   rollup: Record<string, unknown>
   config: RollupConfig
-  /** As eth_getBlockByNumber returned them; index = number. */
+  /** Answers of eth_getBlockByNumber. The index is the block number. */
   blocks: RecordedBlock[]
-  /** Encodings of the blocks' transactions, null for deposits. */
+  /** Encodings of the blocks' transactions. Null for deposits. */
   rawTransactions: (string | null)[][]
 }
 
@@ -34,18 +34,18 @@ export function loadRecordedChain(name: RecordedChainName): RecordedChain {
   return { rollup, config: parseRollupConfig(rollup), blocks: l2, rawTransactions: l2RawTransactions }
 }
 
-/** Blocks 1 and up, as the batcher holds them. */
+/** Blocks from 1 on, as the batcher holds them. */
 export function batcherBlocks(chain: RecordedChain): Promise<BatcherBlock[]> {
   return Promise.all(chain.blocks.slice(1).map(batcherBlockFromJson))
 }
 
-/** The transactions that belong into a batch of block `number`. */
+/** The transactions of the batch of block `number`. */
 export function batchTransactions(chain: RecordedChain, number: number): Uint8Array[] {
   const all = chain.rawTransactions[number] ?? []
   return all.filter((raw) => raw !== null).map((raw) => fromHex(raw))
 }
 
-/** What L1 must hold of the blocks from `from` to `to`. */
+/** The expected batches on L1 of the blocks `from` to `to`. */
 export function expectedBlocks(chain: RecordedChain, from: number, to: number) {
   return chain.blocks.slice(from, to + 1).map((block, index) => ({
     timestamp: Number(block.timestamp),

@@ -11,23 +11,23 @@ import type { RecordedBlock, RecordedChain } from './recordedChain.ts'
 const EMPTY_REF = { hash: ZERO_HASH, number: 0, parentHash: ZERO_HASH, timestamp: 0 }
 
 /**
- * A rollup node and its execution client on one port, for the L2 side of tests: it serves a recorded chain, and its safe
- * head is what the real L1 holds of it. Faults are switched on by the test.
+ * A rollup node and its execution client on one port, for the L2 side of tests. It serves a recorded chain. Its safe
+ * head follows the batches on the real L1. The test switches faults on.
  */
 export class SequencerNode {
   readonly chain: RecordedChain
   blocks: RecordedBlock[]
-  /** What the execution client serves when it is not `blocks`. */
+  /** The blocks of the execution client, if they differ from `blocks`. */
   servedBlocks: RecordedBlock[] | undefined
   /** Number of the unsafe head. */
   unsafe = 0
-  /** The safe head stands still at this number whatever L1 holds. */
+  /** Fixes the safe head at this number, whatever L1 holds. */
   frozenSafe: number | undefined
-  /** Number of the L1 block the node claims to stand at, instead of the L1 head. */
+  /** The L1 block number that the node reports, instead of the L1 head. */
   currentL1: number | undefined
   syncStatusFault: 'none' | 'hang' | 'error' = 'none'
   syncStatusCalls = 0
-  /** Limits of a transaction and of a block that it was told. */
+  /** The limits of a transaction and a block that it received. */
   readonly maxDaSizes: [number, number][] = []
   /** As nodes of 2024 do until their first derived block. */
   emptyLocalSafe = false
@@ -86,7 +86,7 @@ export class SequencerNode {
     return safe
   }
 
-  /** Resolves once the block of this number is the newest that can be derived from L1. */
+  /** Resolves when this block is the newest that can be derived from L1. */
   async derives(number: number): Promise<void> {
     await until(async () => (await this.safeNumber()) === number)
   }

@@ -4,10 +4,10 @@ import { kzg } from '../../lib/kzg/testUtils/kzgInTest.ts'
 import type { RecordedChainName } from './recordedChain.ts'
 import { type SubmitterSetup, setUpSubmitter } from './submitterSetup.ts'
 
-/** Of what a failed test logged last. */
+/** Log lines shown of a failed test. */
 const SHOWN_LINES = 80
 
-/** Stops when the test is over; when it has failed, what the submitters said and where they stand is shown. */
+/** Stops the submitters after the test. If the test failed, shows their logs and status. */
 export async function submitterInTest(name: RecordedChainName, anvilOptions?: AnvilOptions): Promise<SubmitterSetup> {
   const setup = await setUpSubmitter(kzg, name, anvilOptions)
   onTestFinished(() => setup.stop())

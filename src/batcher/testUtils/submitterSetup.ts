@@ -33,7 +33,7 @@ export const DEFAULT_THROTTLE: ThrottleOptions = {
   pid: { kp: 0.33, ki: 0.01, kd: 0.05, integralMax: 1_000, outputMax: 1, sampleTimeMs: 2_000 },
 }
 
-/** Anvil takes seconds of a free processor for its first blob, and answers nothing meanwhile. */
+/** Anvil takes seconds of an idle processor for its first blob. Meanwhile it answers nothing. */
 const L1_TIMEOUT_MS = 120_000
 
 export const TEST_BATCHER_OPTIONS: BatcherOptions = {
@@ -89,9 +89,9 @@ export interface SubmitterSetup {
   node: SequencerNode
   log: LogRecorder
   fatal: unknown[]
-  /** While true every request to L1 fails as if nothing listened there. */
+  /** While true, every request to L1 fails as if nothing listened there. */
   l1Fault: boolean
-  /** The L1's answer to eth_blobBaseFee instead of its own. Wei. */
+  /** Replaces the L1's answer to eth_blobBaseFee. Wei. */
   blobBaseFee: bigint | undefined
   /** Resolves with the next answer to eth_blobBaseFee. */
   blobBaseFeeAsked(): Promise<void>
@@ -110,7 +110,7 @@ export async function setUpSubmitter(
   const chain = loadRecordedChain(name)
   const anvil = await leaseAnvil({ ...anvilOptions, args: ['--chain-id', '900', ...(anvilOptions.args ?? [])] })
   const l1 = createRpcClient({ url: anvil.url, timeoutMs: L1_TIMEOUT_MS })
-  // The recorded blocks have L1 origins up to here; an L1 head below them would never reach a channel's duration.
+  // The recorded blocks have L1 origins up to here. An L1 head below them would never reach a channel's duration.
   await l1.request('anvil_mine', ['0x28'])
   const signer = createLocalSigner({ privateKey: BATCHER_KEY })
   const node = new SequencerNode(chain, l1, signer.address)
@@ -178,7 +178,7 @@ export async function setUpSubmitter(
       for (let i = 0; i < count; i++) await l1.request('evm_mine', [])
     },
     async stop() {
-      // Transactions that wait for a block would hold a shutdown up. A test may have ended the L1.
+      // Unmined transactions would delay the shutdown. A test may have ended the L1.
       await l1.request('evm_setAutomine', [true]).catch(() => {})
       await Promise.all(submitters.map((submitter) => submitter.shutdown()))
       await node.stop()

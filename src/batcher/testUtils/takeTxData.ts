@@ -1,7 +1,7 @@
 import type { ChannelManager } from '../channel/channelManager.ts'
 import type { TxData } from '../channel/txData.ts'
 
-/** Fills channels, with all of what is held when forced, and takes the next data. */
+/** Fills channels, and with `force` flushes all held blocks. Takes the next data. */
 export async function takeTxData(
   manager: ChannelManager,
   l1Head: number,

@@ -22,18 +22,18 @@ export let anvil: LeasedAnvil
 export let rpc: RpcClient
 export let log: LogRecorder
 
-/** An L1 at its genesis block for each test, on which `createManager` makes transaction managers. */
+/** An L1 at its genesis block for each test. `createManager` creates transaction managers on it. */
 export function useL1(): void {
   beforeEach(async () => {
     log = createLogRecorder()
     anvil = await leaseAnvil({ args: ['--chain-id', '900', '--slots-in-an-epoch', '1'] })
-    // Anvil takes seconds of a free processor for its first blob, and answers nothing meanwhile.
+    // Anvil takes seconds of an idle processor for its first blob. Meanwhile it answers nothing.
     rpc = createRpcClient({ url: anvil.url, timeoutMs: 120_000 })
   })
   afterEach(async () => {
     await rpc.close()
     anvil.release()
-    // Whatever happened in the test: the key was in no line.
+    // In every test: no log line contains the key.
     expect(JSON.stringify(log.lines).toLowerCase()).not.toContain(BATCHER_KEY)
   })
 }

@@ -3,7 +3,9 @@ import { UsageError } from '../../lib/errors.ts'
 export const THROTTLE_CONTROLLERS = ['step', 'linear', 'quadratic', 'pid'] as const
 export type ThrottleControllerType = (typeof THROTTLE_CONTROLLERS)[number]
 
-/** Factors of the PID controller; its error is the load's excess over the lower threshold, as a share of it. */
+/**
+ * Factors of the PID controller. Its error is the load's excess over the lower threshold, divided by that threshold.
+ */
 export interface PidOptions {
   kp: number
   ki: number
@@ -16,20 +18,22 @@ export interface PidOptions {
 /** op-batcher's options and defaults. Bytes are bytes on L1. */
 export interface ThrottleOptions {
   type: ThrottleControllerType
-  /** Bytes not yet safe from which on data are limited; 0 = never. Default 3,200,000. */
+  /** Unsafe bytes above which data is limited; 0 = never. Default 3,200,000. */
   lowerThreshold: number
-  /** Bytes from which on the limits are lowest. Default 12,800,000. */
+  /** Unsafe bytes at which the limits are lowest. Default 12,800,000. */
   upperThreshold: number
-  /** Of a transaction at the highest and the lowest intensity; a lower limit of 0 sets none. Default 150 and 20,000. */
+  /**
+   * Transaction size at the highest and the lowest intensity. A lower limit of 0 disables it. Default 150 and 20,000.
+   */
   txSizeLowerLimit: number
   txSizeUpperLimit: number
-  /** Of a block; the upper one counts also without any load. Default 2,000 and 130,000. */
+  /** Block size. The upper limit applies even without load. Default 2,000 and 130,000. */
   blockSizeLowerLimit: number
   blockSizeUpperLimit: number
   pid: PidOptions
 }
 
-/** What block builders are told. 0 = no limit. */
+/** Limits for block builders. 0 = no limit. */
 export interface ThrottleLimits {
   /** 0 to 1. */
   intensity: number
@@ -52,7 +56,7 @@ export function checkThrottleOptions(options: ThrottleOptions): void {
     throw new UsageError('--throttle.tx-size-lower-limit must be less than --throttle.tx-size-upper-limit')
 }
 
-/** From how much waits to be safe to how hard block builders are limited. */
+/** Computes the limits for block builders from the bytes that are not safe yet. */
 export class ThrottleController {
   private readonly options: ThrottleOptions
   private kind: ThrottleControllerType
@@ -79,7 +83,7 @@ export class ThrottleController {
     this.reset()
   }
 
-  /** The PID controller forgets what it has seen. */
+  /** Clears the state of the PID controller. */
   reset(): void {
     this.integral = 0
     this.lastError = 0

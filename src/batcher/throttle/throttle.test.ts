@@ -100,8 +100,10 @@ describe('block builders', () => {
     await until(() => told[0]?.length === 1 && told[1]?.length === 1)
     expect(told).toEqual([[['0x0', '0x1fbd0']], [['0x0', '0x1fbd0']]])
     expect(throttler.isThrottling).toBe(false)
-    await log.seen('A block builder cannot be throttled: it does not serve miner_setMaxDASize')
-    await until(() => log.lines.some(({ msg }) => msg.startsWith('Unable to throttle')))
+    await log.seen(
+      'Block builder cannot be throttled: it does not serve miner_setMaxDASize. Enable its miner namespace',
+    )
+    await until(() => log.lines.some(({ msg }) => msg.startsWith('Failed to throttle')))
 
     throttler.update(5_000)
     expect(throttler.isThrottling).toBe(true)
@@ -110,7 +112,7 @@ describe('block builders', () => {
     expect(told[1]?.[1]).toEqual(['0x96', '0x7d0'])
     await until(() => told[0]?.length === 2)
     answer = true
-    // Its failure may be known only after the first look.
+    // Its failure may be known only after the first update.
     await until(async () => {
       await clock.advance(10_000)
       return (told[0]?.length ?? 0) > 2

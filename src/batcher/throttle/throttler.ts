@@ -16,7 +16,7 @@ export interface ThrottleMetrics {
 }
 
 export interface ThrottlerModules {
-  /** Every block builder: those whose blocks are submitted, and others that may come to build them. */
+  /** All block builders: the active sequencer's, and those that may take over from it. */
   builders: readonly Pick<RpcClient, 'request' | 'url'>[]
   clock: Clock
   logger: Logger
@@ -24,23 +24,23 @@ export interface ThrottlerModules {
 }
 
 const RETRY_MS = 10_000
-/** A builder that was started again has forgotten its limits. */
+/** A restarted builder has lost its limits. */
 const REPEAT_MS = 60_000
-/** JSON-RPC's codes for calls that no retry mends: the method is unknown, or its parameters. */
+/** JSON-RPC codes that a retry does not fix: unknown method, or invalid parameters. */
 const isUnsupported = (error: unknown): error is JsonRpcError =>
   error instanceof JsonRpcError && error.rpcCode >= -32_699 && error.rpcCode <= -32_600
 
 interface Builder {
   rpc: Pick<RpcClient, 'request' | 'url'>
-  told: { limits: ThrottleLimits; atMs: number } | undefined
+  sent: { limits: ThrottleLimits; atMs: number } | undefined
   isBusy: boolean
-  /** It does not know the method: it is asked no more. */
+  /** The builder does not serve the method. No more requests are sent to it. */
   isUnable: boolean
 }
 
 /**
- * Tells block builders how large transactions and blocks may be on L1 (`miner_setMaxDASize`), the less the more data
- * wait. Each builder is told by itself: one that is away holds up no other.
+ * Limits the L1 bytes of transactions and blocks at all block builders (`miner_setMaxDASize`). The more data waits, the
+ * lower the limits. Each builder has its own requests, so an unreachable builder does not delay the others.
  */
 export class Throttler {
   readonly controller: ThrottleController
@@ -58,7 +58,7 @@ export class Throttler {
     this.options = options
     this.timeoutMs = timeoutMs
     this.controller = new ThrottleController(options)
-    this.builders = modules.builders.map((rpc) => ({ rpc, told: undefined, isBusy: false, isUnable: false }))
+    this.builders = modules.builders.map((rpc) => ({ rpc, sent: undefined, isBusy: false, isUnable: false }))
     this.warnings = new RepeatedWarnings(modules)
   }
 
@@ -66,7 +66,7 @@ export class Throttler {
     return (this.limits?.intensity ?? 0) > 0
   }
 
-  /** What `admin_getThrottleController` answers, under op-batcher's names. */
+  /** The answer of `admin_getThrottleController`, under op-batcher's names. */
   get status(): { [name: string]: string | number } {
     const limits = this.limits ?? this.controller.limits(this.load, this.modules.clock.now())
     return {
@@ -80,7 +80,7 @@ export class Throttler {
     }
   }
 
-  /** Bytes that wait to be safe. Builders are told beside it. */
+  /** Sets the load, in unsafe bytes. The requests to builders run in the background. */
   update(loadBytes: number): void {
     if (this.options.lowerThreshold === 0 || this.stopped.signal.aborted) return
     const wasThrottling = this.isThrottling
@@ -90,29 +90,31 @@ export class Throttler {
     this.modules.metrics.throttle(this.controller.type, limits, loadBytes / this.options.lowerThreshold)
     if (wasThrottling !== this.isThrottling) {
       this.modules.logger.warn(
-        this.isThrottling ? 'Data pile up: block builders are throttled' : 'Block builders are throttled no more',
+        this.isThrottling
+          ? 'Unsafe data is above the threshold: block builders are throttled'
+          : 'Unsafe data is below the threshold: block builders are not throttled any more',
         { unsafe_da_bytes: loadBytes, ...limits },
       )
     }
-    for (const builder of this.builders) void this.tell(builder)
+    for (const builder of this.builders) void this.sendLimits(builder)
   }
 
   stop(): void {
     this.stopped.abort()
   }
 
-  private async tell(builder: Builder): Promise<void> {
+  private async sendLimits(builder: Builder): Promise<void> {
     const { clock, logger } = this.modules
     const { limits } = this
     if (limits === undefined || builder.isBusy || builder.isUnable) return
-    if (isSame(builder.told?.limits, limits) && clock.now() - (builder.told?.atMs ?? 0) < REPEAT_MS) return
+    if (isSame(builder.sent?.limits, limits) && clock.now() - (builder.sent?.atMs ?? 0) < REPEAT_MS) return
     builder.isBusy = true
     let failed: unknown
     try {
       const params = [toQuantity(limits.maxTxBytes), toQuantity(limits.maxBlockBytes)]
       const call = { timeoutMs: this.timeoutMs, signal: this.stopped.signal }
       const answer = await builder.rpc.request('miner_setMaxDASize', params, call)
-      if (answer === true) builder.told = { limits, atMs: clock.now() }
+      if (answer === true) builder.sent = { limits, atMs: clock.now() }
       else failed = `answered ${JSON.stringify(answer)}`
     } catch (error) {
       failed = error
@@ -122,15 +124,18 @@ export class Throttler {
     const { url } = builder.rpc
     if (isUnsupported(failed)) {
       builder.isUnable = true
-      logger.warn('A block builder cannot be throttled: it does not serve miner_setMaxDASize', {
-        endpoint: url,
-        err: failed,
-      })
+      logger.warn(
+        'Block builder cannot be throttled: it does not serve miner_setMaxDASize. Enable its miner namespace',
+        {
+          endpoint: url,
+          err: failed,
+        },
+      )
     } else if (failed !== undefined) {
-      this.warnings.warn(`Unable to throttle the block builder ${url}, trying again`, failed)
-      clock.setTimeout(() => void this.tell(builder), RETRY_MS)
+      this.warnings.warn(`Failed to throttle the block builder ${url}, retrying`, failed)
+      clock.setTimeout(() => void this.sendLimits(builder), RETRY_MS)
     } else if (!isSame(this.limits, limits)) {
-      await this.tell(builder)
+      await this.sendLimits(builder)
     }
   }
 }

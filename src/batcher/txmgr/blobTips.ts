@@ -5,14 +5,14 @@ import { RepeatedWarnings } from '../submitter/repeatedWarnings.ts'
 import type { TxManagerOptions } from './options.ts'
 
 /**
- * What blob transactions tip: block builders take them by other measures than transactions that fill a block's gas, so
- * the tip that the L1 suggests for those is most often too much. Blocks are read when a tip is asked for, each one once.
+ * Suggests a tip from the tips of recent blob transactions. Builders rank blob transactions differently from others, so
+ * the tip that the L1 suggests is usually too high. `suggest` reads each L1 block once.
  */
 export class BlobTips {
   private readonly l1: Pick<SubmitterL1, 'head' | 'blobTips'>
   private readonly options: Pick<TxManagerOptions, 'blobTipCapPercentile' | 'blobTipCapRange'>
   private readonly warnings: RepeatedWarnings
-  /** By block number. One that a reorg replaced is as good for this. */
+  /** Tips by block number. Tips of a block that a reorg replaced are as good. */
   private known = new Map<number, bigint[]>()
 
   constructor(
@@ -24,7 +24,7 @@ export class BlobTips {
     this.warnings = new RepeatedWarnings(modules)
   }
 
-  /** Wei per gas; `ifNone` when there was no blob transaction, undefined when the L1 does not tell. */
+  /** Wei per gas. `ifNone` if no recent block has a blob transaction. Undefined if the L1's request fails. */
   async suggest(ifNone: bigint, signal: AbortSignal): Promise<bigint | undefined> {
     const { blobTipCapPercentile: percentile, blobTipCapRange: range } = this.options
     try {
@@ -36,7 +36,7 @@ export class BlobTips {
       this.known = new Map(numbers.map((number) => [number, all.get(number) ?? []]))
     } catch (error) {
       signal.throwIfAborted()
-      this.warnings.warn('Unable to read what other blob transactions tip', error)
+      this.warnings.warn('Failed to read the tips of recent blob transactions', error)
       return undefined
     }
     const tips = [...this.known.values()].flat().sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))

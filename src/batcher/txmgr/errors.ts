@@ -3,18 +3,18 @@ import { DeviumError } from '../../lib/errors.ts'
 export type TxErrorCode =
   /** The manager was closed before the transaction was confirmed. */
   | 'txmgr-closed'
-  /** No transaction could be made: fees, balance or nonce could not be settled. */
+  /** No transaction could be created: fees, balance or nonce could not be determined. */
   | 'tx-craft'
-  /** A send that was asked for earlier failed, so that this one would be out of order. */
+  /** An earlier send failed. This one would be out of order. */
   | 'tx-predecessor'
   /** Publishing cannot succeed any more. */
   | 'tx-aborted'
-  /** The L1 could not mine a version of it either. */
+  /** The replacement could not be mined either. */
   | 'tx-unmineable'
-  /** The send's own time limit passed. */
+  /** The send exceeded its own time limit. */
   | 'tx-timeout'
 
-/** A transaction was not confirmed. Always temporary: its data goes out again in another one. */
+/** A transaction was not confirmed. Always temporary: another transaction sends its data again. */
 export class TxError extends DeviumError<TxErrorCode> {
   override readonly name = 'TxError'
   constructor(code: TxErrorCode, message: string, cause?: unknown) {
@@ -22,7 +22,7 @@ export class TxError extends DeviumError<TxErrorCode> {
   }
 }
 
-/** What an L1 node says about a transaction that it does not take; matched by substring, as clients word it freely. */
+/** Why an L1 node refuses a transaction. Matched by substring, since each client has its own wording. */
 export type PublishProblem =
   | 'already-known'
   | 'nonce-too-low'
@@ -30,11 +30,11 @@ export type PublishProblem =
   | 'replacement-underpriced'
   | 'underpriced'
   | 'incompatible-type'
-  /** The proofs of its blobs have the form of another fork. */
+  /** The blob proofs have the form of another fork. */
   | 'proof-form'
   | 'unknown'
 
-/** As metrics name it. */
+/** Label of each problem in metrics. */
 export const PROBLEM_LABELS: Record<PublishProblem, string> = {
   'already-known': 'tx_already_known',
   'nonce-too-low': 'nonce_too_low',

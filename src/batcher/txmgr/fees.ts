@@ -1,28 +1,28 @@
 import { countZeros } from '../../lib/bytes.ts'
 import { DeviumError } from '../../lib/errors.ts'
 
-/** What the L1 asks for now, raised to the operator's minima. Wei per gas. */
+/** The L1's present fees, raised to the operator's minima. Wei per gas. */
 export interface FeeSuggestion {
   tip: bigint
   baseFee: bigint
-  /** undefined where the L1 has no blobs. */
+  /** Undefined if the L1 has no blobs. */
   blobBaseFee?: bigint | undefined
-  /** Gas that a block of the L1 holds; undefined where the L1 does not tell. */
+  /** Gas limit of an L1 block. Undefined if the header has none. */
   blockGasLimit?: bigint | undefined
-  /** Whether the L1's head is a block of Glamsterdam, whose calldata cost more. */
+  /** Whether the L1's head is a Glamsterdam block. Glamsterdam raises the price of calldata. */
   isGlamsterdam?: boolean
-  /** The operator's least blob fee cap; absent: `DEFAULT_MIN_BLOB_FEE_WEI`. */
+  /** The operator's lowest blob fee cap. Default `DEFAULT_MIN_BLOB_FEE_WEI`. */
   minBlobFeeCap?: bigint
 }
 
-/** An account has transactions of one kind only in an L1's pool. */
+/** An L1 pool accepts only one kind from an account at a time. */
 export type TxKind = 'calldata' | 'blobs'
 
 /** Fees of one published version. Wei per gas. */
 export interface FeeCaps {
   tip: bigint
   feeCap: bigint
-  /** Wei per blob gas; blob transactions only. */
+  /** Wei per blob gas. Blob transactions only. */
   blobFeeCap?: bigint | undefined
 }
 
@@ -32,19 +32,19 @@ export interface FeeLimits {
   feeLimitThresholdWei: bigint
 }
 
-/** geth's txpool replaces a pending transaction only when tip and fee cap both rise by 10 %. */
+/** geth's pool replaces a pending transaction only if tip and fee cap both rise by 10 %. */
 const PRICE_BUMP_PERCENT = 10n
-/** geth's blob pool asks for twice the tip, the fee cap and the blob fee cap. */
+/** geth's blob pool requires tip, fee cap and blob fee cap to double. */
 const BLOB_PRICE_BUMP_PERCENT = 100n
-/** Least blob fee cap, as op-batcher's: some pools take no blob transaction with less. Wei per blob gas. */
+/** op-batcher's lowest blob fee cap. Some pools refuse blob transactions below it. Wei per blob gas. */
 export const DEFAULT_MIN_BLOB_FEE_WEI = 1_000_000_000n
 
-/** Room for six full blocks of rising base fee before the transaction becomes too cheap. */
+/** Covers six full blocks of rising base fee. */
 export function feeCapOf(suggestion: FeeSuggestion): bigint {
   return suggestion.tip + 2n * suggestion.baseFee
 }
 
-/** Room for six blocks of rising blob base fee. */
+/** Covers six blocks of rising blob base fee. */
 export function blobFeeCapOf({
   blobBaseFee = 0n,
   minBlobFeeCap = DEFAULT_MIN_BLOB_FEE_WEI,
@@ -57,9 +57,9 @@ function replacementThreshold(old: bigint, bumpPercent: bigint): bigint {
 }
 
 /**
- * Fees of the version that replaces `old`: at least the txpool's threshold in both values, more where the L1 now asks
- * for more. When only the fee cap rose past its threshold, it is computed anew from the raised tip. A blob transaction's
- * fees double.
+ * Fees of the version that replaces `old`. Tip and fee cap rise to the pool's threshold at least, or to the L1's
+ * present suggestion. If only the suggested fee cap is above its threshold, the fee cap is computed again from the
+ * raised tip. Fees of a blob transaction double.
  */
 export function bumpFees(old: FeeCaps, suggestion: FeeSuggestion): FeeCaps {
   const { blobFeeCap: oldBlobFeeCap } = old
@@ -81,7 +81,7 @@ function bumpGasFees(old: FeeCaps, suggestion: FeeSuggestion, percent: bigint): 
   return { tip: tipThreshold, feeCap: capThreshold }
 }
 
-/** Throws when a bumped fee passes the operator's limit over what the L1 suggests. */
+/** Throws FeeLimitError if a bumped fee exceeds the operator's limit, a multiple of the L1's suggestion. */
 export function checkFeeLimits(bumped: FeeCaps, suggestion: FeeSuggestion, limits: FeeLimits): void {
   const { feeLimitMultiplier: multiplier, feeLimitThresholdWei: threshold } = limits
   if (bumped.tip >= threshold && bumped.tip > multiplier * suggestion.tip) {
@@ -104,7 +104,7 @@ export function checkFeeLimits(bumped: FeeCaps, suggestion: FeeSuggestion, limit
   }
 }
 
-/** A fee is above what the operator allows. */
+/** A fee is above the operator's limit. */
 export class FeeLimitError extends DeviumError<'fee-limit'> {
   override readonly name = 'FeeLimitError'
   constructor(message: string) {
@@ -117,22 +117,22 @@ const TX_BASE_GAS = 21_000n
 const FLOOR_GAS_PER_TOKEN = 10n
 /** EIP-2780: 12,000, and 3,000 for another account as the recipient. */
 const GLAMSTERDAM_TX_BASE_GAS = 15_000n
-/** EIP-7976: a zero byte costs as much as any other. */
+/** EIP-7976: a zero byte costs as much as any other byte. */
 const GLAMSTERDAM_FLOOR_GAS_PER_BYTE = 64n
 
-/** Gas of a transfer with this calldata from Prague on: the EIP-7623 floor, which is never below the price before it. */
+/** Gas of a transfer with this calldata from Prague on: the EIP-7623 floor, which is never below the earlier price. */
 export function pragueCalldataGas(data: Uint8Array): bigint {
   const zeros = countZeros(data)
   return TX_BASE_GAS + FLOOR_GAS_PER_TOKEN * BigInt(zeros + 4 * (data.length - zeros))
 }
 
-/** Gas limit of a transfer with this calldata that L1 takes both before and after Glamsterdam. */
+/** Gas limit of a transfer with this calldata that is enough both before and after Glamsterdam. */
 export function calldataGas(data: Uint8Array): bigint {
   const glamsterdam = GLAMSTERDAM_TX_BASE_GAS + GLAMSTERDAM_FLOOR_GAS_PER_BYTE * BigInt(data.length)
   return larger(pragueCalldataGas(data), glamsterdam)
 }
 
-/** Gas that L1 charges now: for each transaction, and for each byte of calldata that is not zero, as compressed data are. */
+/** The L1's present gas price of a transaction and of each non-zero byte. Compressed data has few zero bytes. */
 export function gasPricesOf({ isGlamsterdam = false }: Pick<FeeSuggestion, 'isGlamsterdam'>): {
   perTx: bigint
   perByte: bigint
@@ -142,7 +142,6 @@ export function gasPricesOf({ isGlamsterdam = false }: Pick<FeeSuggestion, 'isGl
     : { perTx: TX_BASE_GAS, perByte: 4n * FLOOR_GAS_PER_TOKEN }
 }
 
-/** Math.max for bigint. */
 export function larger(a: bigint, b: bigint): bigint {
   if (a > b) return a
   return b

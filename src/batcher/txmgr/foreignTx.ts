@@ -9,10 +9,10 @@ export interface ForeignTx {
   blockNumber: number
 }
 
-/** L1 blocks in which it is looked for: those whose state every node has. */
+/** L1 blocks to search. Every node keeps the states of this many blocks. */
 const MAX_DEPTH = 128
 
-/** The transaction of `address` with this nonce, when it is in one of the last blocks. */
+/** Finds the account's transaction with this nonce in the last L1 blocks. */
 export async function findTxByNonce(
   l1: Pick<SubmitterL1, 'head' | 'nonceAt' | 'transactionsOf'>,
   address: Hex,
@@ -21,7 +21,7 @@ export async function findTxByNonce(
 ): Promise<ForeignTx | undefined> {
   let high = (await l1.head(signal)).number
   let low = Math.max(0, high - MAX_DEPTH)
-  // The block in which the account's nonce passes the one looked for.
+  // Binary search for the block in which the account's nonce passes `nonce`.
   if ((await l1.nonceAt(address, high, signal)) <= nonce) return undefined
   while (high - low > 1) {
     const middle = (low + high) >>> 1

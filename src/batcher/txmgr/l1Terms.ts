@@ -12,19 +12,19 @@ export interface L1TermsModules {
   metrics: Pick<TxManagerMetrics, 'rpcError'>
 }
 
-/** Reads the gas and the prices that the L1 asks for a transaction now. */
+/** Reads the gas and fees that the L1 requires for a transaction now. */
 export async function readTerms(modules: L1TermsModules, tx: L1Tx, signal: AbortSignal): Promise<L1Terms> {
   const { l1, signer } = modules
   const call = { from: signer.address, to: tx.to, data: tx.data }
   const [fees, gasNeeded] = await Promise.all([
     l1.suggestFees(undefined, signal),
-    // Many an L1 prices a transaction that it does not execute.
+    // Some L1 nodes suggest fees for a transaction but fail to execute it.
     orUndefined(modules, l1.estimateGas(call, signal), signal),
   ])
   return { fees, gasNeeded }
 }
 
-/** The account's nonce; undefined: the L1 does not tell. */
+/** The account's nonce. Undefined if the request fails. */
 export function readNonce(
   modules: L1TermsModules,
   block: 'latest' | 'pending',
@@ -33,18 +33,18 @@ export function readNonce(
   return orUndefined(modules, modules.l1.nonceAt(modules.signer.address, block, signal), signal)
 }
 
-/** Rejects with the signal's reason only. */
+/** Undefined if the request fails. Rejects only with the signal's reason. */
 export async function orUndefined<T>(
   { logger, metrics }: Pick<L1TermsModules, 'logger' | 'metrics'>,
-  asked: Promise<T>,
+  request: Promise<T>,
   signal: AbortSignal,
 ): Promise<T | undefined> {
   try {
-    return await asked
+    return await request
   } catch (error) {
     signal.throwIfAborted()
     metrics.rpcError()
-    logger.debug('Unable to compare a transaction with the L1', { err: error })
+    logger.debug('Failed to read the fees, gas or nonce of a transaction from the L1', { err: error })
     return undefined
   }
 }

@@ -2,10 +2,10 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import { feeOf, type TxReceipt } from '../l1/submitterL1.ts'
 import type { FeeSuggestion } from './fees.ts'
 
-/** Events that the transaction manager counts. */
+/** Events that the metrics count. */
 export interface TxManagerMetrics {
   suggested(fees: FeeSuggestion): void
-  /** Of a blob transaction, as others tip. Wei. */
+  /** Tip of a blob transaction, from the tips of recent ones. Wei. */
   blobTip(tip: bigint): void
   published(): void
   publishError(label: string): void
@@ -49,10 +49,10 @@ export function createTxManagerMetrics(registry: Registry): TxManagerMetrics {
     buckets: [0.5, 1, 2, 5, 10, 20, 40, 60, 80, 100, 200, 400, 800, 1600],
     registers,
   })
-  const gasBump = gauge('tx_gas_bump', 'Times the fees of the last bumped transaction were raised')
+  const gasBump = gauge('tx_gas_bump', 'Fee bumps of the last bumped transaction')
   const latency = gauge('tx_confirmed_latency_ms', 'Time from creation to confirmation of the last transaction')
   const currentNonce = gauge('current_nonce', 'Next nonce of the sender')
-  const pendingTxs = gauge('pending_txs', 'Transactions that wait for confirmation')
+  const pendingTxs = gauge('pending_txs', 'Transactions waiting for confirmation')
   const publishErrors = new Counter({
     name: name('tx_publish_error_count'),
     help: 'Failed publications by reason',
@@ -71,13 +71,13 @@ export function createTxManagerMetrics(registry: Registry): TxManagerMetrics {
     labelNames: ['status'],
     registers,
   })
-  const lastPublish = gauge('last_publish_unix', 'Time when the L1 last took a transaction')
-  const publishTotal = new Counter({ name: name('publish_total'), help: 'Transactions taken by the L1', registers })
+  const lastPublish = gauge('last_publish_unix', 'Time when the L1 last accepted a transaction')
+  const publishTotal = new Counter({ name: name('publish_total'), help: 'Transactions accepted by the L1', registers })
   const baseFeeWei = gauge('basefee_wei', 'Base fee of the latest L1 block in wei')
   const blobBaseFeeWei = gauge('blob_basefee_wei', 'Blob base fee of the next L1 block in wei')
   const txType = gauge('tx_type', 'Type of the last confirmed transaction: 2, or 3 with blobs')
   const tipCapWei = gauge('tipcap_wei', 'Tip suggested by the L1 in wei')
-  const blobTipCapWei = gauge('blob_tipcap_wei', 'Tip that blob transactions of the last L1 blocks paid in wei')
+  const blobTipCapWei = gauge('blob_tipcap_wei', 'Tip of blob transactions in recent L1 blocks in wei')
   const rpcErrors = new Counter({ name: name('rpc_error_count'), help: 'Failed L1 requests', registers })
 
   const ended = (status: string) => {

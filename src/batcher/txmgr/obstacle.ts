@@ -3,17 +3,17 @@ import { TxError } from './errors.ts'
 import { bumpFees, checkFeeLimits, type FeeLimits, type FeeSuggestion, larger } from './fees.ts'
 import type { L1Tx } from './transaction.ts'
 
-/** Why the L1 cannot mine a transaction as it is signed. */
+/** Why the L1 cannot mine a transaction as signed. */
 export interface Obstacle {
-  /** The L1's prices may fall again. Nothing else mends itself. */
+  /** The L1's prices may fall again. Other obstacles need a replacement. */
   isPrice: boolean
   reason: string
 }
 
-/** The gas and the prices that the L1 asks for now. */
+/** The gas and fees that the L1 requires now. */
 export interface L1Terms {
   fees: Pick<FeeSuggestion, 'baseFee' | 'blobBaseFee' | 'blockGasLimit'>
-  /** Gas that the transaction needs; undefined where the L1 does not estimate it. */
+  /** Gas that the transaction needs. Undefined if the L1 does not estimate it. */
   gasNeeded: bigint | undefined
 }
 
@@ -23,7 +23,7 @@ export function obstacleOf(tx: L1Tx, { fees, gasNeeded }: L1Terms): Obstacle | u
   if (blockGasLimit !== undefined && gasLimit > blockGasLimit)
     return { isPrice: false, reason: `its gas limit of ${gasLimit} is above the ${blockGasLimit} of an L1 block` }
   if (gasNeeded !== undefined && gasLimit < gasNeeded)
-    return { isPrice: false, reason: `its gas limit of ${gasLimit} is below the ${gasNeeded} that the L1 asks for` }
+    return { isPrice: false, reason: `its gas limit of ${gasLimit} is below the ${gasNeeded} that the L1 requires` }
   if (baseFee > maxFeePerGas) return priceObstacle('base fee', baseFee, 'fee cap', maxFeePerGas)
   if (blob !== undefined && blobBaseFee !== undefined && blobBaseFee > blob.maxFeePerBlobGas)
     return priceObstacle('blob base fee', blobBaseFee, 'blob fee cap', blob.maxFeePerBlobGas)
@@ -38,8 +38,8 @@ function priceObstacle(price: string, wei: bigint, cap: string, capWei: bigint):
 }
 
 /**
- * A dearer version that the L1 can mine. Throws FeeLimitError where it passes the operator's limits, if any are given, and
- * TxError where the L1 could not mine it either.
+ * A version with higher fees that the L1 can mine. Throws FeeLimitError if it exceeds the operator's limits, if given.
+ * Throws TxError if the L1 cannot mine it either.
  */
 export function replacementOf(old: L1Tx, suggestion: FeeSuggestion, terms: L1Terms, limits?: FeeLimits): L1Tx {
   const { maxPriorityFeePerGas: tip, maxFeePerGas: feeCap, blob } = old
@@ -57,7 +57,7 @@ export function replacementOf(old: L1Tx, suggestion: FeeSuggestion, terms: L1Ter
   return tx
 }
 
-/** The old limit, more where the L1 asks for more, and what is needed where a block holds no more. */
+/** The old limit, or the needed gas if that is more. If a block holds less than the old limit, the needed gas. */
 function replacedGasLimit(old: bigint, { fees, gasNeeded = 0n }: L1Terms): bigint {
   const wanted = larger(old, gasNeeded)
   const { blockGasLimit = wanted } = fees

@@ -1,16 +1,16 @@
 import { UsageError } from '../../lib/errors.ts'
 
-/** How the transaction manager behaves. Fees in wei per gas, times in milliseconds. */
+/** Settings of the transaction manager. Fees in wei per gas, times in milliseconds. */
 export interface TxManagerOptions {
-  /** A transaction counts when its block and this many minus one on top of it exist. Default 10. */
+  /** Blocks until a transaction counts as confirmed, its own block included. Default 10. */
   numConfirmations: number
-  /** "nonce too low" answers before a send is given up. Default 3. */
+  /** "nonce too low" answers until a send is aborted. Default 3. */
   safeAbortNonceTooLowCount: number
-  /** Time after which an unmined transaction is published again with higher fees. Default 48 s. */
+  /** Time after which an unmined transaction is replaced with higher fees. Default 48 s. */
   resubmissionTimeoutMs: number
-  /** Limit of each L1 request. Default 10 s. */
+  /** Timeout of each L1 request. Default 10 s. */
   networkTimeoutMs: number
-  /** Bumped fees stay below this multiple of what the L1 suggests. Default 5. */
+  /** Bumped fees stay below this multiple of the L1's suggestion. Default 5. */
   feeLimitMultiplier: bigint
   /** Fees below this are never limited. Default 100 gwei. */
   feeLimitThresholdWei: bigint
@@ -18,40 +18,43 @@ export interface TxManagerOptions {
   minBaseFeeWei: bigint
   /** Default 1 gwei. */
   minTipCapWei: bigint
-  /** Least blob fee cap. Default 1 gwei. */
+  /** Lowest blob fee cap. Default 1 gwei. */
   minBlobFeeWei: bigint
-  /** Blob transactions tip as others of the last L1 blocks did, whatever `minTipCapWei` says. Default false. */
+  /** The tip of blob transactions follows those of recent L1 blocks, even below `minTipCapWei`. Default false. */
   blobTipCapDynamic: boolean
-  /** The part of those, in percent, that tipped no more. Default 60. */
+  /** Percentile of the recent tips. Default 60. */
   blobTipCapPercentile: number
-  /** L1 blocks that are looked at for it. Default 20. */
+  /** Recent L1 blocks whose tips are read. Default 20. */
   blobTipCapRange: number
-  /** Sending waits while the L1's base fee is above this; 0 = no limit. */
+  /** Sending waits while the L1's base fee is above this. 0 = no limit. */
   maxBaseFeeWei: bigint
-  /** Sending waits while the L1's tip is above this; 0 = no limit. */
+  /** Sending waits while the L1's tip is above this. 0 = no limit. */
   maxTipCapWei: bigint
-  /** Bound of a whole send; 0 = none, which keeps the order of batches. Default 0. */
+  /** Time limit of a whole send. 0 = none, which keeps the order of batches. Default 0. */
   sendTimeoutMs: number
-  /** Time in which the L1 must have accepted a transaction once. Default 2 min. */
+  /** Time within which the L1 must accept a transaction. Default 2 min. */
   notInMempoolTimeoutMs: number
-  /** Receipts are looked for at each new L1 head, and after this time without one. Default 12 s. */
+  /** Receipts are requested at each new L1 head, and after this time without a new head. Default 12 s. */
   receiptQueryIntervalMs: number
-  /** Time after which the same unmined transaction is sent again unchanged. Default 12 s. */
+  /** Time after which an unmined transaction is sent again unchanged. Default 12 s. */
   rebroadcastIntervalMs: number
   /** Pause between attempts to create a transaction. Default 1 s. */
   retryIntervalMs: number
   /** Default 10. */
   maxRetries: number
-  /** Unix seconds of the L1's Osaka, from which blobs come with cell proofs; undefined: known by the L1's chain id, or never. */
+  /**
+   * Unix seconds of the L1's Osaka fork, from which on blobs need cell proofs. Undefined: from the L1's chain ID if it
+   * is known, else never.
+   */
   cellProofTime?: number | undefined
-  /** Parts of error texts that mean "the L1 already has this transaction", besides the known ones. */
+  /** Further substrings of errors that mean "the L1 already has this transaction". */
   alreadyPublishedErrors: readonly string[]
 }
 
-/** So many whole L1 blocks are asked for at once. */
+/** Limit of the L1 blocks in one request, which contains their transactions. */
 const MAX_BLOB_TIP_CAP_RANGE = 100
 
-/** Throws UsageError with op-batcher's texts. */
+/** Throws UsageError with op-batcher's messages. */
 export function checkTxManagerOptions(options: TxManagerOptions): void {
   if (options.numConfirmations === 0) throw new UsageError('NumConfirmations must not be 0')
   if (options.networkTimeoutMs === 0) throw new UsageError('must provide NetworkTimeout')

@@ -25,20 +25,20 @@ export interface PoolCleanerModules {
   createLoop: (crafted: CraftedTx) => SendLoop
 }
 
-/** Transactions that are being replaced by empty ones, for people. */
+/** Transactions that are being replaced by empty ones, for operators. */
 export interface CancelStatus {
   nonces: readonly number[]
   startedAtMs: number
-  /** What went wrong last. */
+  /** The last error. */
   problem: string | undefined
 }
 
-/** A blob must carry something; this is the derivation version of a batch without frames. */
+/** A blob must not be empty. This byte is the derivation version of a batch without frames. */
 const EMPTY_BLOB_DATA = Uint8Array.of(0)
 
 /**
- * Replaces transactions that stand in the L1's pool by empty ones to the account itself, of the kind that stands there:
- * a pool lets no other kind in. What is mined before that happens is as good.
+ * Replaces the account's transactions in the L1's pool by empty ones to the account itself. The kind (blob or not)
+ * stays the same: a pool refuses the other kind. A transaction that is mined before its replacement needs none.
  */
 export class PoolCleaner {
   private readonly modules: PoolCleanerModules
@@ -64,11 +64,11 @@ export class PoolCleaner {
   }
 
   /**
-   * Resolves when all nonces that the pool held are used up. It does not give up while the L1 fails, but says so; rejects
+   * Resolves when all nonces that the pool held are used. While L1 requests fail, it logs warnings and retries. Rejects
    * with the signal's reason.
    *
-   * @param known transactions of ours that may stand in the pool, by nonce
-   * @param kind what stands there where nothing better is known
+   * @param known transactions of ours that may be in the pool, by nonce
+   * @param kind kind of the transactions that are neither in `known` nor found in the pool
    */
   async clean(known: ReadonlyMap<number, L1Tx>, kind: TxKind, signal: AbortSignal): Promise<void> {
     const { clock, logger, signer } = this.modules
@@ -107,12 +107,12 @@ export class PoolCleaner {
     } catch (error) {
       signal.throwIfAborted()
       this.problem = describeError(error)
-      this.warnings.warn("Unable to look into the L1's pool", error)
+      this.warnings.warn("Failed to read the account's pending nonce from the L1", error)
       return undefined
     }
   }
 
-  /** Tries until the signal aborts, which it does when the nonce is used. Never rejects. */
+  /** Retries until the signal aborts, which happens when the nonce is used. Never rejects. */
   private async cancel(nonce: number, known: L1Tx | undefined, kind: TxKind, signal: AbortSignal): Promise<void> {
     const { createLoop, clock } = this.modules
     while (!signal.aborted) {
@@ -122,7 +122,7 @@ export class PoolCleaner {
       } catch (error) {
         if (signal.aborted) return
         this.problem = describeError(error)
-        this.warnings.warn('Unable to replace a transaction by an empty one', error)
+        this.warnings.warn('Failed to replace a transaction by an empty one, retrying', error)
         await sleep(clock, this.options.retryIntervalMs, signal).catch(() => {})
       }
     }

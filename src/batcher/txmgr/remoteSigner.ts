@@ -8,7 +8,7 @@ import { encodeTransaction, fieldsToJson, TransactionReader } from '../../rollup
 import type { TxSigner } from './signer.ts'
 import { type L1Tx, type SignedTx, signedTx, unsignedOf } from './transaction.ts'
 
-/** The remote signer refused, or what it sent is not the transaction that was asked for. Temporary. */
+/** The remote signer refused to sign, or answered with another transaction. Temporary. */
 export class RemoteSignerError extends DeviumError<'signing-failed'> {
   override readonly name = 'RemoteSignerError'
 }
@@ -17,8 +17,8 @@ export class RemoteSignerError extends DeviumError<'signing-failed'> {
 const MAX_RESPONSE_BYTES = 1024 * 1024
 
 /**
- * Has transactions signed by a service that speaks op-signer's JSON-RPC (`eth_signTransaction`). Blobs stay here: only
- * their hashes are signed. Throws UsageError when the service cannot be used.
+ * Signs transactions with a service that speaks op-signer's JSON-RPC (`eth_signTransaction`). Blobs are not sent to the
+ * service: only their hashes are signed. Throws UsageError if the service is unusable.
  */
 export async function createRemoteTxSigner(
   modules: { logger: Logger; timeoutMs: number },
@@ -46,14 +46,17 @@ function argumentsOf(tx: L1Tx, from: Hex): object {
   return { from, gasPrice: null, data: null, ...fieldsToJson(unsignedOf(tx)) }
 }
 
-/** The service's signature on our own encoding, so that nothing but it is taken over. Throws DecodeError. */
+/**
+ * Applies the service's signature to our own encoding, so that no other field of the answer is used. Throws
+ * DecodeError.
+ */
 function checkedTransaction(answer: unknown, tx: L1Tx, address: Hex): SignedTx {
   const raw = jsonBytes(answer, 'signed transaction')
   const reader = new TransactionReader(raw)
   const { v, r, s } = reader.signature
   const own = encodeTransaction({ ...unsignedOf(tx), v, r, s })
-  if (!equalBytes(own, raw)) throw new DecodeError('signed transaction: not the one that was to be signed')
+  if (!equalBytes(own, raw)) throw new DecodeError('signed transaction: its fields differ from the request')
   const signer = reader.sender()
-  if (signer !== address) throw new DecodeError(`signature is of ${signer}, not ${address}`)
+  if (signer !== address) throw new DecodeError(`signature: expected the signer ${address}, got ${signer}`)
   return signedTx(own)
 }

@@ -25,32 +25,38 @@ export interface SendLoopModules {
   clock: Clock
   logger: Logger
   metrics: TxManagerMetrics
-  /** Fees that the L1 asks for, within the operator's bounds. */
+  /** The L1's fees, within the operator's limits. */
   suggestFees: (kind: TxKind, signal: AbortSignal) => Promise<FeeSuggestion>
-  /** The same blobs with proofs of the form that the L1 takes now; it has refused the present form where `isRefused`. */
+  /**
+   * Resolves with the same blobs and proofs of the form that the L1 accepts now. `isRefused`: the L1 refused the
+   * present form.
+   */
   proveAgain: (sidecar: BlobSidecar, isRefused: boolean) => Promise<BlobSidecar>
-  /** First nonce below the given one that nothing will bring to the L1; undefined: there is none. */
+  /** The lowest nonce below `nonce` that neither the L1 nor a send in flight has. Undefined if there is none. */
   missingNonceBelow: (nonce: number, signal: AbortSignal) => Promise<number | undefined>
 }
 
 /**
- * Carries one nonce to its confirmation: publishes, sends again unchanged each rebroadcast interval, replaces it by a
- * dearer version each resubmission timeout, and looks for the receipt of any version at each new L1 head. Before it is sent
- * again it is compared with what the L1 asks for now (`obstacle.ts`): gas that a fork made too little is raised at once, and
- * the operator's limit of fees holds no version back whose price the L1 has passed. What the L1 neither holds nor takes is
- * given up, and its data go out in another transaction. An L1 reorg that takes the receipt away starts publishing again;
- * one that leaves a gap below the nonce ends the send.
+ * Brings one nonce to its confirmation. It publishes the transaction, sends it again unchanged at each rebroadcast
+ * interval, and replaces it with higher fees at each resubmission timeout. At each new L1 head it requests the receipts
+ * of all versions.
+ *
+ * Before sending again, it compares the transaction with the L1's present terms (`obstacle.ts`). If a fork raised the
+ * gas that the transaction needs, the gas limit is raised at once. If the L1's price is above the transaction's fees,
+ * the operator's fee limit does not apply. If the L1 neither holds nor accepts any version, the send is aborted, and
+ * another transaction sends the data. If a reorg removes the receipt, publishing starts again. If a reorg leaves a gap
+ * below the nonce, the send ends.
  */
 export class SendLoop {
   private readonly modules: SendLoopModules
   private readonly options: TxManagerOptions
   private tx: L1Tx
   private signed: SignedTx
-  /** All versions name the same blobs. */
+  /** All versions have the same blobs. */
   private sidecar: BlobSidecar | undefined
   private readonly versions: Hex[] = []
   private accepted = false
-  /** L1 block number of the version that was included. */
+  /** L1 block of the version that was mined. */
   private minedIn: number | undefined
   private nonceTooLowCount = 0
   private nonceTooHighCount = 0
@@ -59,11 +65,11 @@ export class SendLoop {
   private bumps = 0
   private problem: string | undefined
   private obstacle: Obstacle | undefined
-  /** Since when no pool of the L1 is known to hold a version; undefined: one does. */
+  /** Since when no L1 pool is known to hold a version. Undefined if a pool holds one. */
   private outOfPoolSinceMs: number | undefined
-  /** The L1's head at the last look for receipts. */
+  /** The L1 head of the last receipt request. */
   private head = 0
-  /** The head at the first look after the L1 took the newest version. */
+  /** The L1 head of the first receipt request after the L1 accepted the newest version. */
   private takenAtBlock: number | undefined
   private refusals = 0
   private readonly startedAtMs: number
@@ -82,7 +88,7 @@ export class SendLoop {
     return this.minedIn !== undefined
   }
 
-  /** The newest version, when the L1 may still hold one that is in no block. */
+  /** The newest version, if the L1's pool may still hold it. */
   get leftBehind(): L1Tx | undefined {
     return this.accepted && !this.mined ? this.tx : undefined
   }
@@ -92,7 +98,7 @@ export class SendLoop {
     return this.incompatibleType
   }
 
-  /** Its nonce was used by a transaction that is none of its versions. */
+  /** Another transaction used the nonce. */
   get lostItsNonce(): boolean {
     return this.nonceTooLowCount > 0 && !this.mined
   }
@@ -123,13 +129,13 @@ export class SendLoop {
     return reasons.length === 0 ? undefined : reasons.join('; ')
   }
 
-  /** For people: the newest version and how far it came. */
+  /** For logs: the newest version and its state. */
   toString(): string {
     const place = this.minedIn === undefined ? 'not mined' : `in block ${this.minedIn}`
     return `${this.signed.hash} (nonce ${this.tx.nonce}, ${place})`
   }
 
-  /** Resolves with the confirmed receipt. Rejects with TxError, or with the signal's reason when it aborts. */
+  /** Resolves with the confirmed receipt. Rejects with TxError, or with the signal's reason. */
   async run(signal: AbortSignal): Promise<TxReceipt> {
     const { clock, heads } = this.modules
     let publishAtMs = clock.now()
@@ -147,7 +153,7 @@ export class SendLoop {
       const { version } = heads
       const receipt = await this.confirmedReceipt(signal)
       if (receipt !== undefined) return receipt
-      // A pool need not have taken it back in.
+      // After a reorg, a pool need not take the transaction back.
       if (wasMined && !this.mined) publishAtMs = clock.now()
       const problem = this.criticalProblem()
       if (problem !== undefined) throw new TxError('tx-aborted', `aborted tx send due to critical error: ${problem}`)
@@ -156,7 +162,7 @@ export class SendLoop {
     }
   }
 
-  /** Looks twice: one of several machines behind an address may be a moment behind the others. */
+  /** Checks twice: an endpoint may be backed by several machines, and one may lag behind. */
   private async standsAboveGap(signal: AbortSignal): Promise<boolean> {
     const { clock, logger, metrics, missingNonceBelow } = this.modules
     const { nonce } = this.tx
@@ -165,7 +171,7 @@ export class SendLoop {
       if (missing === undefined) return false
       await sleep(clock, this.options.retryIntervalMs, signal)
       if ((await missingNonceBelow(nonce, signal)) !== missing) return false
-      logger.warn('Transaction stands behind a nonce that the L1 does not have', { nonce, missing })
+      logger.warn('The L1 lacks a lower nonce, so the transaction cannot be mined', { nonce, missing })
       return true
     } catch (error) {
       signal.throwIfAborted()
@@ -175,7 +181,7 @@ export class SendLoop {
     }
   }
 
-  /** Time until the next publication: growing up to the rebroadcast interval while the L1 takes nothing. */
+  /** Time until the next publication. It grows up to the rebroadcast interval while the L1 refuses the transaction. */
   private pauseMs(): number {
     const { rebroadcastIntervalMs, retryIntervalMs } = this.options
     if (this.accepted) return rebroadcastIntervalMs
@@ -237,19 +243,19 @@ export class SendLoop {
     this.outOfPoolSinceMs = undefined
   }
 
-  /** A refusal says little where the L1's pool holds a version all the same. */
+  /** A refusal matters only if the L1's pool does not already hold a version. */
   private async noteRefusal(signal: AbortSignal): Promise<void> {
     const pending = await readNonce(this.modules, 'pending', signal)
     if (pending !== undefined && pending <= this.tx.nonce) this.outOfPoolSinceMs ??= this.modules.clock.now()
   }
 
-  /** Not every L1 calls it "nonce too low". */
+  /** Not every L1 client answers "nonce too low". */
   private async hasLostNonce(signal: AbortSignal): Promise<boolean> {
     const latest = await readNonce(this.modules, 'latest', signal)
     return latest !== undefined && latest > this.tx.nonce
   }
 
-  /** Looks whether the L1 could mine the newest version. Resolves with what the L1 asks of it, where it tells. */
+  /** Checks whether the L1 could mine the newest version. Resolves with the L1's terms, if they are known. */
   private async examine(signal: AbortSignal): Promise<L1Terms | undefined> {
     const terms = await orUndefined(this.modules, readTerms(this.modules, this.tx, signal), signal)
     if (terms === undefined) return undefined
@@ -262,7 +268,7 @@ export class SendLoop {
     return terms
   }
 
-  /** Whether the proofs of the blobs are those that the L1 takes. */
+  /** Whether the blobs now have proofs of the form that the L1 accepts. */
   private async proveAgain(isRefused: boolean, signal: AbortSignal): Promise<boolean> {
     if (this.sidecar === undefined) return true
     try {
@@ -270,8 +276,8 @@ export class SendLoop {
       return true
     } catch (error) {
       signal.throwIfAborted()
-      this.problem = `its blobs cannot be proven: ${describeError(error)}`
-      this.modules.logger.warn('Unable to prove the blobs of the transaction again', {
+      this.problem = `its blob proofs cannot be computed: ${describeError(error)}`
+      this.modules.logger.warn('Failed to compute the blob proofs of the transaction', {
         nonce: this.tx.nonce,
         err: error,
       })
@@ -293,8 +299,8 @@ export class SendLoop {
         return
       case 'nonce-too-low':
         this.nonceTooLowCount++
-        // After an accepted version this is most often our own transaction that was mined a moment ago.
-        if (this.accepted) logger.debug('Nonce is used already', fields)
+        // After an accepted version, this is most likely our own transaction that was mined a moment ago.
+        if (this.accepted) logger.debug('Nonce is already used', fields)
         else logger.warn('Nonce too low', fields)
         return
       case 'nonce-too-high':
@@ -311,8 +317,9 @@ export class SendLoop {
   }
 
   /**
-   * Signs a version with higher fees; false when that is not possible now (the present version stays). `known`: what the L1
-   * has just asked of the present version.
+   * Signs a version with higher fees. False if that fails: then the present version stays.
+   *
+   * @param known the L1's terms for the present version, if they were just read
    */
   private async replace(signal: AbortSignal, known?: L1Terms): Promise<boolean> {
     const { logger, metrics, signer } = this.modules
@@ -374,7 +381,7 @@ export class SendLoop {
     }
     this.minedIn = receipt.blockNumber
     this.nonceTooLowCount = 0
-    // The block of inclusion is the first confirmation.
+    // The block of inclusion counts as the first confirmation.
     if (receipt.blockNumber + this.options.numConfirmations > answer.head + 1) return undefined
     metrics.confirmed(receipt, this.modules.clock.now() - this.startedAtMs)
     return receipt

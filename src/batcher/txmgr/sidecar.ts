@@ -2,15 +2,15 @@ import type { Hex } from '../../lib/hex.ts'
 import { type Kzg, versionedHashOf } from '../../lib/kzg/index.ts'
 import type { BlobsWithProofs } from '../../rollup/protocol/index.ts'
 
-/** Blobs that one transaction may carry (EIP-7594). */
+/** Most blobs of one transaction (EIP-7594). */
 export const MAX_BLOBS_PER_TX = 6
 
-/** The blobs of a transaction with what proves that they are those that it names. */
+/** The blobs of a transaction with their commitments and proofs. */
 export interface BlobSidecar extends BlobsWithProofs {
   versionedHashes: readonly Hex[]
 }
 
-/** Commits to blobs of 131,072 bytes. Throws KzgError. */
+/** Computes commitments and proofs of blobs of 131,072 bytes. Throws KzgError. */
 export async function createSidecar(
   kzg: Pick<Kzg, 'commitments' | 'blobProofs' | 'cellProofs'>,
   blobs: readonly Uint8Array[],
@@ -27,7 +27,7 @@ export async function createSidecar(
   }
 }
 
-/** Osaka's times of the L1s that are known by name. */
+/** Osaka times (Unix seconds) of known L1s, by chain ID. */
 const OSAKA_TIMES = new Map<bigint, number>([
   [1n, 1_764_798_551],
   [17_000n, 1_759_308_480],
@@ -35,10 +35,10 @@ const OSAKA_TIMES = new Map<bigint, number>([
   [560_048n, 1_761_677_592],
 ])
 
-/** The L1 must have passed the time by a block before the other form is sent. */
+/** Cell proofs are sent once the L1 is a block past the fork time. */
 const CELL_PROOF_DELAY_SECONDS = 12
 
-/** Whether the L1 wants cell proofs now; `cellProofTime` is the operator's, for an L1 that is not known by name. */
+/** Whether the L1 requires cell proofs now. `cellProofTime` is the operator's setting for an unknown L1. */
 export function wantsCellProofs(chainId: bigint, cellProofTime: number | undefined, nowSeconds: number): boolean {
   const time = cellProofTime ?? OSAKA_TIMES.get(chainId)
   return time !== undefined && time < nowSeconds - CELL_PROOF_DELAY_SECONDS

@@ -7,13 +7,13 @@ import { isPrivateKey, privateKeyToAddress, signHash } from '../../lib/secp256k1
 import { encodeSigned, signingHash } from '../../rollup/protocol/index.ts'
 import { type L1Tx, type SignedTx, signedTx, unsignedOf } from './transaction.ts'
 
-/** Signs L1 transactions of one account. The key stays inside: it is no property and never logged. */
+/** Signs L1 transactions of one account. The key is in a closure: it is no property and is never logged. */
 export interface TxSigner {
   readonly address: Hex
   signTransaction(tx: L1Tx): Promise<SignedTx>
 }
 
-/** BIP-44 path of the first account, as wallets and Anvil use it. */
+/** BIP-44 path of the first account, as in wallets and Anvil. */
 export const DEFAULT_HD_PATH = "m/44'/60'/0'/0/0"
 
 export interface SignerSource {
@@ -23,14 +23,14 @@ export interface SignerSource {
   hdPath?: string | undefined
 }
 
-/** Exactly one source must be given. Throws UsageError; no message ever repeats a secret. */
+/** Exactly one source must be given. Throws UsageError. No message contains a secret. */
 export function createLocalSigner(source: SignerSource): TxSigner {
   const { privateKey, mnemonic } = source
   if (privateKey !== undefined && mnemonic !== undefined)
     throw new UsageError('--private-key and --mnemonic cannot be used together')
   if (privateKey !== undefined) return signerOf(parsePrivateKey(privateKey))
   if (mnemonic !== undefined) return signerOf(privateKeyFromMnemonic(mnemonic, source.hdPath ?? DEFAULT_HD_PATH))
-  throw new UsageError('no account to send from: give --private-key or --mnemonic')
+  throw new UsageError('no account to send from: set --private-key or --mnemonic')
 }
 
 function signerOf(key: Uint8Array): TxSigner {
@@ -61,11 +61,11 @@ export function privateKeyFromMnemonic(mnemonic: string, path: string): Uint8Arr
   checkMnemonic(words)
   let node = HDKey.fromMasterSeed(mnemonicToSeedSync(words.join(' ')))
   for (const index of indexes) node = node.deriveChild(index)
-  if (node.privateKey === null) throw new UsageError(`--hd-path leads to no key: ${path}`)
+  if (node.privateKey === null) throw new UsageError(`--hd-path ${path} has no private key`)
   return node.privateKey
 }
 
-/** A mistyped word would sign with another account. Words are named by their place, since they are the secret. */
+/** A mistyped word would select another account. Errors name a word by its position, since the words are secret. */
 function checkMnemonic(words: readonly string[]): void {
   if (words.length < 12 || words.length > 24 || words.length % 3 !== 0)
     throw new UsageError('--mnemonic must have 12, 15, 18, 21 or 24 words')
@@ -73,7 +73,7 @@ function checkMnemonic(words: readonly string[]): void {
   if (unknown >= 0)
     throw new UsageError(`--mnemonic: word ${unknown + 1} of ${words.length} is not in the English list of BIP-39`)
   if (!validateMnemonic(words.join(' '), wordlist))
-    throw new UsageError('--mnemonic: a word is wrong or out of its place; the checksum does not match')
+    throw new UsageError('--mnemonic: the checksum does not match. A word is wrong or at the wrong position')
 }
 
 function parsePath(path: string): number[] {

@@ -2,14 +2,14 @@ import { keccak256Hex } from '../../lib/hash.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { UnsignedTransaction } from '../../rollup/protocol/index.ts'
 
-/** What blob transactions have beside the others (EIP-4844). */
+/** Additional fields of blob transactions (EIP-4844). */
 export interface BlobFields {
   /** Wei per blob gas. */
   maxFeePerBlobGas: bigint
   versionedHashes: readonly Hex[]
 }
 
-/** An unsigned transaction without access list: EIP-1559, or EIP-4844 where it names blobs. */
+/** An unsigned transaction without access list. EIP-4844 if `blob` is set, else EIP-1559. */
 export interface L1Tx {
   chainId: bigint
   nonce: number
@@ -26,11 +26,11 @@ export interface L1Tx {
 
 export interface SignedTx {
   hash: Hex
-  /** EIP-2718 encoding as it is in a block: without the blobs themselves. */
+  /** EIP-2718 encoding as in a block, without the blobs themselves. */
   raw: Uint8Array
 }
 
-/** As the codec of the protocol takes it. */
+/** Converts to the type of the protocol's codec. */
 export function unsignedOf({ blob, ...tx }: L1Tx): UnsignedTransaction {
   if (blob === undefined) return { ...tx, type: 2, accessList: [] }
   const { maxFeePerBlobGas, versionedHashes: blobVersionedHashes } = blob

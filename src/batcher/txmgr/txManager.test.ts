@@ -128,7 +128,7 @@ describe('sending', () => {
   it('asks the L1 for its nonce again after a failure', async () => {
     const manager = createManager()
     await manager.send(data(1), never)
-    // The account is used by somebody else: our next nonce is taken.
+    // Another program uses the account and takes our next nonce.
     await createManager().send(data(9), never)
     await expect(manager.send(data(2), never)).rejects.toThrow('aborted tx send due to critical error: nonce too low')
     const receipt = await manager.send(data(3), never)
@@ -152,7 +152,7 @@ describe('sending', () => {
     await manager.send(data(1), never)
     await manager.send(data(2), never)
     await rpc.request('anvil_reorg', [2, []])
-    // Nonce 2 cannot be mined: the L1 has forgotten 0 and 1.
+    // Nonce 2 cannot be mined: the L1 has lost 0 and 1.
     await expect(manager.send(data(3), never)).rejects.toThrow('aborted tx send due to critical error: nonce gap')
     const receipt = await manager.send(data(3), never)
     expect(await txByHash(receipt.transactionHash)).toMatchObject({ nonce: '0x0', input: '0x03' })
@@ -172,7 +172,7 @@ describe('sending', () => {
   it('sends all again that a reorg dropped while they waited for confirmations', async () => {
     const manager = createManager({ numConfirmations: 3, rebroadcastIntervalMs: 100 })
     const sends = [1, 2, 3].map((value) => manager.send(data(value), never))
-    // All three: a block that the manager has not seen yet would go without a word of it.
+    // All three blocks: the manager would not notice a reorg of a block that it has not seen.
     await log.seen('Transaction is in a block', 3)
     await rpc.request('anvil_reorg', [2, []])
     await log.seen('Transaction left the L1 chain', 2)
@@ -226,7 +226,7 @@ describe('sending', () => {
     const manager = createManager({ rebroadcastIntervalMs: 30 }, undefined, (tx) => foreign.push(tx))
     const refused = expect(manager.send(data(1), never)).rejects.toThrow('nonce too low')
     await log.seen('Transaction successfully published')
-    // Dearer, so that it takes the place in the pool.
+    // Higher fees, so that it replaces the pool's transaction.
     const other = createManager({ minTipCapWei: 9_000_000_000n, minBaseFeeWei: 9_000_000_000n }).send(data(7), never)
     await log.seen('Transaction successfully published', 2)
     await mine()

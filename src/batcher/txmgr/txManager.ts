@@ -20,11 +20,11 @@ import type { TxSigner } from './signer.ts'
 import type { L1Tx } from './transaction.ts'
 import type { CraftedTx, InFlightTx } from './types.ts'
 
-/** What is to be on L1; fees, gas and nonce are the manager's. */
+/** The content of a transaction. The manager sets fees, gas and nonce. */
 export interface TxCandidate {
   to: Hex
   data: Uint8Array
-  /** Of 131,072 bytes each; the transaction is one of EIP-4844 when there are any. */
+  /** 131,072 bytes each. With blobs, the transaction is of type EIP-4844. */
   blobs?: readonly Uint8Array[]
 }
 
@@ -32,16 +32,16 @@ export interface TxManagerModules {
   l1: SubmitterL1
   heads: Pick<L1Heads, 'version' | 'changed'>
   signer: TxSigner
-  /** Needed for candidates with blobs. */
+  /** Used for candidates with blobs. */
   kzg: Pick<Kzg, 'commitments' | 'blobProofs' | 'cellProofs'>
   clock: Clock
   logger: Logger
   metrics: TxManagerMetrics
-  /** Called when a transaction that this program did not send used up the nonce of one of its own. */
+  /** Called if another program's transaction used the nonce of one of ours. */
   onForeign?: (tx: ForeignTx) => void
 }
 
-/** Hashes remembered of transactions whose sends have ended. */
+/** Number of hashes kept of transactions whose sends have ended. */
 const MAX_OWN_HASHES = 1_000
 
 /** Values that the `txmgr` RPC namespace may change while the manager runs. */
@@ -57,28 +57,28 @@ export type TunableTxManagerOptions = Pick<
 >
 
 /**
- * Sends transactions of one account and sees each one confirmed. Nonces follow the order of the `send` calls, however
- * long each takes to be made.
+ * Sends transactions of one account and waits for their confirmation. Nonces follow the order of the `send` calls,
+ * however long it takes to create each transaction.
  */
 export class TxManager {
   private readonly modules: TxManagerModules
   private readonly options: TxManagerOptions
   private readonly chainId: bigint
   private readonly blobTips: BlobTips
-  /** The form of proofs that the L1 took when it refused the other; undefined: its forks tell. */
+  /** The proof form that the L1 accepted after it refused the other one. Undefined: the fork time decides. */
   private cellProofs: boolean | undefined
   private nextNonce: number | undefined
-  /** By nonce: the sends that have a transaction and no outcome yet; undefined until they are published. */
+  /** Sends without an outcome, by nonce. Undefined until the transaction is published. */
   private readonly inFlight = new Map<number, SendLoop | undefined>()
   private crafting: Promise<unknown> = Promise.resolve()
-  /** Changes with each failure. */
+  /** Incremented with each failure. */
   private order = 0
   /** Transactions of failed sends that the L1's pool may still hold, by nonce. */
   private readonly leftBehind = new Map<number, L1Tx>()
   private cleaning: Promise<void> | undefined
   private cleaner: PoolCleaner | undefined
   private craftProblem: string | undefined
-  /** Of sends that have ended: a version that was given up may still be mined. */
+  /** Hashes of ended sends. A version of an abandoned send may still be mined. */
   private ownHashes: readonly Hex[] = []
   private pendingCount = 0
   private readonly giveUp = new AbortController()
@@ -95,28 +95,31 @@ export class TxManager {
     return this.modules.signer.address
   }
 
-  /** What is sent and not confirmed, by nonce. */
+  /** Unconfirmed transactions, by nonce. */
   get sending(): InFlightTx[] {
     const loops = [...this.inFlight.values()].filter((loop) => loop !== undefined)
     return loops.map((loop) => loop.status).sort((a, b) => a.nonce - b.nonce)
   }
 
-  /** What stands in the L1's pool and is being replaced by empty transactions; undefined: nothing. */
+  /** Pool transactions that are being replaced by empty ones. Undefined if there are none. */
   get cancelling(): CancelStatus | undefined {
     return this.cleaner?.status
   }
 
-  /** Why the next transaction cannot be made now; undefined: it can, or there is none. */
+  /** Why the next transaction cannot be created now. Undefined if it can, or if there is none. */
   get problem(): string | undefined {
     return this.craftProblem
   }
 
-  /** Live values; assigning one takes effect with the next use. */
+  /** Live values: an assignment takes effect with the next use. */
   get tunables(): TunableTxManagerOptions {
     return this.options
   }
 
-  /** Nothing is sent or waited for any more. What was published stays in the L1's pool: the next start finds it. */
+  /**
+   * Ends all sends without waiting for confirmations. Published transactions stay in the L1's pool: the next start
+   * finds them.
+   */
   close(): void {
     this.giveUp.abort(new TxError('txmgr-closed', 'transaction manager is closed'))
   }
@@ -126,8 +129,8 @@ export class TxManager {
   }
 
   /**
-   * Resolves with the receipt once it has enough confirmations. A transaction's own success is not looked at: batches
-   * count by being included. Rejects with TxError, or the reason of `signal`.
+   * Resolves with the receipt once it has enough confirmations. The transaction's own success does not matter: a batch
+   * only has to be included. Rejects with TxError, or with the signal's reason.
    */
   async send(candidate: TxCandidate, signal: AbortSignal): Promise<TxReceipt> {
     this.giveUp.signal.throwIfAborted()
@@ -155,7 +158,7 @@ export class TxManager {
       this.noteFailure(error)
       this.modules.metrics.failed()
       if (loop?.leftBehind !== undefined && nonce !== undefined) this.leftBehind.set(nonce, loop.leftBehind)
-      if (nonce !== undefined && loop?.lostItsNonce) await this.lookForForeign(nonce, loop, bounded)
+      if (nonce !== undefined && loop?.lostItsNonce) await this.findForeign(nonce, loop, bounded)
       if (loop?.isRefusedForKind) await this.clean(candidate.blobs === undefined ? 'blobs' : 'calldata', bounded)
       throw error
     } finally {
@@ -167,22 +170,22 @@ export class TxManager {
   }
 
   /**
-   * Replaces what the L1's pool holds of the account by empty transactions, and resolves when there is nothing left. No
-   * send may be under way. Rejects with the reason of `signal`.
+   * Replaces the account's transactions in the L1's pool by empty ones. Resolves when none is left. No send may be in
+   * flight. Rejects with the signal's reason.
    */
   async cancelPending(signal: AbortSignal): Promise<void> {
     const newest = [...this.leftBehind.values()].at(-1)
     await this.clean(newest?.blob === undefined ? 'calldata' : 'blobs', AbortSignal.any([signal, this.giveUp.signal]))
   }
 
-  private async lookForForeign(nonce: number, loop: SendLoop, signal: AbortSignal): Promise<void> {
+  private async findForeign(nonce: number, loop: SendLoop, signal: AbortSignal): Promise<void> {
     const { l1, signer, logger, onForeign } = this.modules
     if (onForeign === undefined) return
     try {
       const found = await findTxByNonce(l1, signer.address, nonce, signal)
       if (found !== undefined && !loop.hashes.includes(found.hash) && !this.isOwn(found.hash)) onForeign(found)
     } catch (error) {
-      if (!signal.aborted) logger.debug('Unable to look for the transaction that took a nonce', { nonce, err: error })
+      if (!signal.aborted) logger.debug('Failed to find the transaction that used the nonce', { nonce, err: error })
     }
   }
 
@@ -194,7 +197,7 @@ export class TxManager {
     this.ownHashes = [...this.ownHashes, ...hashes].slice(-MAX_OWN_HASHES)
   }
 
-  /** Several sends that are refused for the same reason wait for one cleaning. */
+  /** Sends that are refused for the same reason share one cleaning. */
   private clean(kind: TxKind, signal: AbortSignal): Promise<void> {
     const nonces = new Set<number>()
     if (this.cleaning !== undefined) return this.cleaning
@@ -246,8 +249,8 @@ export class TxManager {
   }
 
   /**
-   * Which nonces the L1 has seen is not known any more: the next send asks it. Sends that were asked for before and have
-   * no nonce yet fail, or they would take that of the one that has failed.
+   * After a failure, it is unknown which nonces the L1 has seen, so the next send requests the nonce again. Earlier
+   * sends without a nonce fail: they would take the nonce of the failed one.
    */
   private noteFailure(error: unknown): void {
     if (!(error instanceof TxError && error.code === 'tx-predecessor')) this.forgetNonces()
@@ -259,12 +262,12 @@ export class TxManager {
   }
 
   private craftInOrder(candidate: TxCandidate, signal: AbortSignal): Promise<CraftedTx> {
-    // The proofs of several are computed beside each other, before each gets its nonce.
+    // Proofs of several sends are computed concurrently, before each send gets its nonce.
     const sidecar = this.createSidecar(candidate)
     sidecar.catch(() => {})
     const { order } = this
     const crafted = this.crafting.then(() => {
-      if (order !== this.order) throw new TxError('tx-predecessor', 'a transaction that comes before this one failed')
+      if (order !== this.order) throw new TxError('tx-predecessor', 'an earlier transaction failed')
       return this.craft(candidate, sidecar, signal)
     })
     this.crafting = crafted.catch((error) => this.noteFailure(error))
@@ -325,7 +328,10 @@ export class TxManager {
     const kind = sidecar === undefined ? 'calldata' : 'blobs'
     const suggestion = await this.suggestFees(kind, { to, data, from: signer.address, gasLimit }, signal)
     if (sidecar !== undefined && suggestion.blobBaseFee === undefined)
-      throw new L1UnsupportedError('l1-unsupported', 'the L1 takes no blobs: it does not know eth_blobBaseFee')
+      throw new L1UnsupportedError(
+        'l1-unsupported',
+        'the L1 does not support blobs: it does not serve eth_blobBaseFee. Use --data-availability-type calldata',
+      )
     const nonce = this.nextNonce ?? (await l1.nonceAt(signer.address, 'latest', signal))
     const tx: L1Tx = {
       chainId: this.chainId,
@@ -343,7 +349,7 @@ export class TxManager {
           }),
     }
     const signed = await signer.signTransaction(tx)
-    // Only a signed transaction uses its nonce up.
+    // Only a signed transaction uses its nonce.
     this.nextNonce = nonce + 1
     this.craftProblem = undefined
     this.inFlight.set(nonce, undefined)
@@ -352,8 +358,8 @@ export class TxManager {
   }
 
   /**
-   * The first nonce below `nonce` that neither the L1 has nor a send in flight will bring. After an L1 reorg that
-   * dropped confirmed transactions there is one, and nothing above it can be mined.
+   * The lowest nonce below `nonce` that neither the L1 nor a send in flight has. An L1 reorg that drops confirmed
+   * transactions leaves such a gap, and nothing above it can be mined.
    */
   private async missingNonceBelow(nonce: number, signal: AbortSignal): Promise<number | undefined> {
     const { l1, signer } = this.modules
@@ -368,21 +374,21 @@ export class TxManager {
     signal: AbortSignal,
   ): Promise<FeeSuggestion> {
     const { minTipCapWei, minBaseFeeWei, maxTipCapWei, maxBaseFeeWei, minBlobFeeWei } = this.options
-    const asked = await this.modules.l1.suggestFees(call, signal)
-    this.modules.metrics.suggested(asked)
-    let tip = larger(asked.tip, minTipCapWei)
+    const suggested = await this.modules.l1.suggestFees(call, signal)
+    this.modules.metrics.suggested(suggested)
+    let tip = larger(suggested.tip, minTipCapWei)
     if (kind === 'blobs' && this.options.blobTipCapDynamic) {
       tip = (await this.blobTips.suggest(minTipCapWei, signal)) ?? tip
       this.modules.metrics.blobTip(tip)
     }
     if (maxTipCapWei !== 0n && tip > maxTipCapWei)
       throw new FeeLimitError(`tip is too high: ${tip}, cap: ${maxTipCapWei}`)
-    if (maxBaseFeeWei !== 0n && asked.baseFee > maxBaseFeeWei)
-      throw new FeeLimitError(`base fee is too high: ${asked.baseFee}, cap: ${maxBaseFeeWei}`)
+    if (maxBaseFeeWei !== 0n && suggested.baseFee > maxBaseFeeWei)
+      throw new FeeLimitError(`base fee is too high: ${suggested.baseFee}, cap: ${maxBaseFeeWei}`)
     return {
       tip,
-      baseFee: larger(asked.baseFee, minBaseFeeWei),
-      blobBaseFee: asked.blobBaseFee,
+      baseFee: larger(suggested.baseFee, minBaseFeeWei),
+      blobBaseFee: suggested.blobBaseFee,
       minBlobFeeCap: minBlobFeeWei,
     }
   }

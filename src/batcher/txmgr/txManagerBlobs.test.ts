@@ -68,18 +68,18 @@ describe('what blob transactions pay', () => {
   }
 
   it('is the least tip where there are no others, else what the asked-for part of them tips', async () => {
-    // What others there were has left the range.
+    // The blob transactions of others are out of range by now.
     for (let block = 0; block < 20; block++) await mine()
     const like = (tip: bigint) => createManager({ minTipCapWei: tip, minBaseFeeWei: 9_000_000_000n })
     const dynamic = { blobTipCapDynamic: true, blobTipCapPercentile: 50, minTipCapWei: 2n }
     expect(await feesOf(createManager(dynamic))).toMatchObject({ tip: 2n })
     for (const tip of [3_000_000_000n, 4_000_000_000n, 5_000_000_000n]) await like(tip).send(candidate, never)
-    // Others do not count: tips are 2, 3, 4 and 5.
+    // Transactions of other kinds do not count: the tips are 2, 3, 4 and 5.
     await like(7_000_000_000n).send(data(1), never)
     expect(await feesOf(createManager(dynamic))).toMatchObject({ tip: 3_000_000_000n })
     const asked = createManager({ ...dynamic, blobTipCapPercentile: 100 })
     expect(await feesOf(asked)).toMatchObject({ tip: 5_000_000_000n })
-    // Blocks that left the range are forgotten.
+    // Blocks outside the range are dropped from the cache.
     for (let block = 0; block < 20; block++) await mine()
     expect(await feesOf(asked)).toMatchObject({ tip: 2n })
   })
@@ -91,7 +91,7 @@ describe('what blob transactions pay', () => {
     }))
     const suggested = BigInt(String(await rpc.request('eth_maxPriorityFeePerGas', [])))
     expect(await feesOf(manager)).toMatchObject({ tip: suggested })
-    expect(log.of('Unable to read what other blob transactions tip')).toHaveLength(1)
+    expect(log.of('Failed to read the tips of recent blob transactions')).toHaveLength(1)
   })
 
   it('is for blobs at least what is set while the manager runs', async () => {
@@ -138,7 +138,7 @@ describe('transactions that stand in the pool', () => {
     await log.seen('Transaction successfully published')
     abandoned.abort(new Error('killed'))
     await expect(blobs).rejects.toThrow('killed')
-    // As geth: one kind of transactions of an account at a time.
+    // Like geth: one kind of transaction for an account at a time.
     const asGeth = (l1: SubmitterL1): SubmitterL1 => ({
       ...l1,
       sendRawTransaction: async (raw, signal) => {

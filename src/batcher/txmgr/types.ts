@@ -2,24 +2,24 @@ import type { Hex } from '../../lib/hex.ts'
 import type { BlobSidecar } from './sidecar.ts'
 import type { L1Tx, SignedTx } from './transaction.ts'
 
-/** A transaction that is not confirmed yet, for people. */
+/** An unconfirmed transaction, for operators. */
 export interface InFlightTx {
   nonce: number
   /** Hash of the newest version. */
   hash: Hex
   blobs: number
-  /** Since when it is sent. */
+  /** When the send began. */
   startedAtMs: number
-  /** How often its fees were raised. */
+  /** Number of fee bumps. */
   bumps: number
   tipWei: bigint
   feeCapWei: bigint
   blobFeeCapWei: bigint | undefined
-  /** The L1 block that holds a version of it. */
+  /** The L1 block that contains a version. */
   minedIn: number | undefined
-  /** L1 blocks since the L1 took its newest version, all without it; undefined: it has not taken it. */
+  /** L1 blocks without it since the L1 accepted its newest version. Undefined if the L1 has not accepted it. */
   missedBlocks: number | undefined
-  /** Why the L1 did not take it or cannot mine it, or why its fees were not raised, when that was tried last. */
+  /** Why the L1 refuses or cannot mine it, or why the last fee bump failed. */
   problem: string | undefined
 }
 

@@ -18,7 +18,7 @@ import {
 
 useL1()
 
-/** An L1 whose next fork asks for `floor` gas, from the start or once `begins` says so. */
+/** An L1 whose next fork requires `floor` gas, from the start or after `begins`. */
 function withFloor(floor: bigint, begins: () => boolean = () => true): (l1: SubmitterL1) => SubmitterL1 {
   return (l1) => ({
     ...l1,
@@ -56,7 +56,7 @@ describe('a transaction that the L1 cannot mine as it is', () => {
 
   it('gets a lower limit when the blocks of the L1 hold no more', async () => {
     const bytes = data(...new Array<number>(400).fill(1))
-    // Enough for what this L1 charges (21,000 + 40 a byte), too little for what its next fork will.
+    // Enough for this L1's price (21,000 + 40 a byte), too little after its next fork.
     await rpc.request('evm_setBlockGasLimit', ['0x9470'])
     await mine()
     const receipt = await createManager({ retryIntervalMs: 20 }).send(bytes, never)
@@ -94,7 +94,7 @@ describe('a transaction that the L1 cannot mine as it is', () => {
 
   it('is named with the price that it cannot pay, until its time to be replaced has come', async () => {
     await automine(false)
-    // As geth: what its pool holds is known to it, whatever it costs now.
+    // Like geth: its pool answers "already known" for transactions that it holds, whatever they cost now.
     const manager = createManager({ rebroadcastIntervalMs: 50 }, (l1) => ({
       ...l1,
       sendRawTransaction: (raw, signal) =>
@@ -183,13 +183,13 @@ describe('a transaction that the L1 cannot mine as it is', () => {
 
 describe('a blob transaction', () => {
   const candidate = { ...data(), blobs: [encodeBlob(Uint8Array.of(1))] }
-  /** geth 1.16 from Osaka on: cell proofs or nothing. The version byte follows the signed transaction. */
+  /** geth 1.16 from Osaka on accepts cell proofs only. The version byte follows the signed transaction. */
   const asOsaka =
     (isActive: () => boolean) =>
     (l1: SubmitterL1): SubmitterL1 => ({
       ...l1,
       async sendRawTransaction(raw, signal) {
-        // Cell proofs make it 6 kB longer.
+        // Cell proofs add 6 kB.
         if (isActive() && raw.length < 135_000) throw new JsonRpcError(-32000, 'invalid sidecar version post-osaka')
         await l1.sendRawTransaction(raw, signal)
       },

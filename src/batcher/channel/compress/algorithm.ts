@@ -2,13 +2,16 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, deflate } from 'node:zlib'
 import { concatBytes } from '../../../lib/bytes.ts'
 
-/** Names as `--compression-algo` takes them; plain `brotli` is quality 10. */
+/** Values of `--compression-algo`. Plain `brotli` means quality 10. */
 export const COMPRESSION_ALGORITHMS = ['zlib', 'brotli', 'brotli-9', 'brotli-10', 'brotli-11'] as const
 export type CompressionAlgorithmName = (typeof COMPRESSION_ALGORITHMS)[number]
 
 export type CompressionAlgorithm = { kind: 'zlib' } | { kind: 'brotli'; quality: number }
 
-/** Leads a brotli channel, so that it is told from zlib by its first byte (specs: fjord/derivation, "Brotli channel compression"). */
+/**
+ * First byte of a brotli channel. It distinguishes brotli from zlib (specs: fjord/derivation, "Brotli channel
+ * compression").
+ */
 export const BROTLI_CHANNEL_VERSION = 0x01
 
 const QUALITY: Record<Exclude<CompressionAlgorithmName, 'zlib'>, number> = {
@@ -36,12 +39,11 @@ export async function compressAll(data: Uint8Array, algorithm: CompressionAlgori
   return concatBytes(Uint8Array.of(BROTLI_CHANNEL_VERSION), await brotliAsync(data, { params }))
 }
 
-/** Of brotli: a third of the time of the fastest deflate, and nearer to what channels become. */
+/** Brotli quality 1: a third of the time of the fastest deflate, with a length closer to the final one. */
 const QUICK_QUALITY = 1
 
 /**
- * About how long the data would be in a channel, for a fraction of the effort. Its relation to what an algorithm makes hardly
- * changes from one part of a chain to the next.
+ * Estimates the compressed length at a fraction of the cost. Its ratio to the real length hardly changes along a chain.
  */
 export async function quickLength(data: Uint8Array): Promise<number> {
   const params = {

@@ -8,18 +8,21 @@ export type CompressorKind = (typeof COMPRESSOR_KINDS)[number]
 export interface ChannelCompressorOptions {
   kind: CompressorKind
   algorithm: CompressionAlgorithm
-  /** Output bytes that a channel aims at and, with `shadow`, does not exceed by more than one block. */
+  /** Target output bytes of a channel. `shadow` exceeds it only if the first block alone is larger. */
   targetOutputBytes: number
-  /** Output bytes an input byte is thought to give; `ratio` only. */
+  /** Assumed output bytes for each input byte. Only `ratio` uses it. */
   approxComprRatio: number
 }
 
-/** Decides how much input goes into one channel. */
+/** Decides how much input one channel accepts. */
 export interface ChannelCompressor {
-  /** False: refused, because it would pass the target; nothing was written. Accepting may make the compressor full. */
+  /**
+   * False: refused, because the output would exceed the target. Nothing was written. An accepted write may make the
+   * compressor full.
+   */
   write(data: Uint8Array): Promise<boolean>
   readonly isFull: boolean
-  /** Output that can be taken now. */
+  /** Output bytes that can be read now. */
   readonly readyBytes: number
   read(maxBytes: number): Uint8Array
   /** Ends the stream: the rest of the output becomes ready. */
@@ -38,14 +41,14 @@ export function createChannelCompressor(options: ChannelCompressorOptions): Chan
   }
 }
 
-/** Bytes that a stream may still hold back before its first flush: op-batcher's starting bound. */
+/** Bytes that a stream may hold back before its first flush. op-batcher's initial bound. */
 const SAFE_OVERHEAD_BYTES = 51
-/** Bytes that closing a flushed zlib stream adds. */
+/** Bytes added by closing a flushed zlib stream. */
 const CLOSE_OVERHEAD_BYTES = 9
 
 /**
- * A second compressor is flushed to learn how long the output would be, so that the real one need not be flushed
- * (which costs size). As long as an upper bound stays under the target no flush is needed at all.
+ * Flushes a second compressor to learn the output's length, so that the real one need not be flushed: each flush adds
+ * bytes. No flush is needed while an upper bound of the length is below the target.
  */
 class ShadowCompressor implements ChannelCompressor {
   private readonly options: ChannelCompressorOptions
@@ -78,13 +81,13 @@ class ShadowCompressor implements ChannelCompressor {
       bound = this.shadow.length + CLOSE_OVERHEAD_BYTES
       if (bound > this.options.targetOutputBytes) {
         this.full = true
-        // A first block that is too large on its own must still go out.
+        // If the first block alone is too large, it is sent anyway.
         if (this.written) return false
       }
     }
     this.bound = bound
     this.written = true
-    // The shadow's output is only counted.
+    // Only the length of the shadow's output matters, so the output is discarded.
     this.shadow.read(this.shadow.readyBytes)
     await this.real.write(data)
     return true
@@ -105,7 +108,7 @@ class ShadowCompressor implements ChannelCompressor {
   }
 }
 
-/** Full once the input, times an assumed ratio, reaches the target; may overshoot. */
+/** Full once the input, multiplied by an assumed ratio, reaches the target. The output may exceed the target. */
 class RatioCompressor implements ChannelCompressor {
   private readonly inputThresholdBytes: number
   private readonly stream: Compressor
@@ -144,7 +147,9 @@ class RatioCompressor implements ChannelCompressor {
   }
 }
 
-/** Stores without compressing, in a zlib stream that is flushed after each write; full when it is longer than the target. */
+/**
+ * Stores data uncompressed, in a zlib stream that is flushed after each write. Full once the output exceeds the target.
+ */
 class NonCompressor implements ChannelCompressor {
   private readonly targetOutputBytes: number
   private readonly stream: StreamCompressor

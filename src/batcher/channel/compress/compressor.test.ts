@@ -6,7 +6,7 @@ import { pragueCalldataGas } from '../../txmgr/fees.ts'
 import { compressAll } from './algorithm.ts'
 import { createCompressor } from './compressor.ts'
 
-/** Words of 32 bytes: unforeseeable ones between few that come again. */
+/** Words of 32 bytes: random ones between few repeated ones. */
 function madeWords(): Uint8Array {
   const known = Array.from({ length: 200 }, () => randomBytes(32))
   return concatBytes(

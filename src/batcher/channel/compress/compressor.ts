@@ -3,32 +3,33 @@ import { pragueCalldataGas } from '../../txmgr/fees.ts'
 import type { CompressionAlgorithm } from './algorithm.ts'
 import { StreamCompressor } from './streamCompressor.ts'
 
-/** Takes a channel piece by piece. Calls must not overlap. */
+/** Compresses a channel in parts. Calls must not overlap. */
 export interface Compressor {
-  /** Bytes of output that were not yet read, and will not change. */
+  /** Output bytes that were not read yet. They do not change any more. */
   readonly readyBytes: number
   write(data: Uint8Array): Promise<void>
-  /** The rest of the output becomes ready; nothing may be written afterwards. */
+  /** Makes the rest of the output ready. Nothing may be written afterwards. */
   end(): Promise<void>
-  /** Takes up to `maxBytes` of output from the front. */
+  /** Removes up to `maxBytes` of output from the front. */
   read(maxBytes: number): Uint8Array
-  /** Frees what is native. Harmless after `end`. */
+  /** Frees native memory. Has no effect after `end`. */
   destroy(): void
 }
 
-/** The highest quality of brotli that takes a simple way, and a tenth of the time of those above it. */
+/** The highest brotli quality with the simple algorithm. It takes a tenth of the time of qualities 10 and 11. */
 const SIMPLE_BROTLI_QUALITY = 9
 
 /**
- * Brotli's qualities 10 and 11 guess what data will cost and then search by that: of data with little to find in them, such
- * as hashes and signatures between few words, quality 9 makes less. It is tried too, and used where that saves something.
+ * Brotli's qualities 10 and 11 guess the cost of data and search by that guess. On data with few repetitions, such as
+ * hashes and signatures between few words, quality 9 gives shorter output. So quality 9 is tried too, and used if it
+ * saves bytes.
  */
 export function createCompressor(algorithm: CompressionAlgorithm): Compressor {
   if (algorithm.kind === 'zlib' || algorithm.quality <= SIMPLE_BROTLI_QUALITY) return new StreamCompressor(algorithm)
   return new EitherCompressor(algorithm, { kind: 'brotli', quality: SIMPLE_BROTLI_QUALITY })
 }
 
-/** Compresses in two ways; the second counts where its output is not longer, and not dearer as calldata either. */
+/** Compresses with two algorithms. The second output is used if it is not longer and costs no more as calldata. */
 class EitherCompressor implements Compressor {
   private readonly first: StreamCompressor
   private readonly second: StreamCompressor
@@ -51,7 +52,7 @@ class EitherCompressor implements Compressor {
     await Promise.all([this.first.end(), this.second.end()])
     const [first, second] = [this.first, this.second].map((stream) => stream.read(Number.POSITIVE_INFINITY))
     if (first === undefined || second === undefined) return
-    // Glamsterdam charges by length alone. Before it a zero costs a quarter of another byte.
+    // Glamsterdam charges by length alone. Before Glamsterdam, a zero byte costs a quarter of another byte.
     const saves = second.length <= first.length && pragueCalldataGas(second) <= pragueCalldataGas(first)
     this.output = saves ? second : first
   }

@@ -2,12 +2,15 @@ import { type BrotliCompress, constants, createBrotliCompress, createDeflate, ty
 import { concatBytes } from '../../../lib/bytes.ts'
 import { BROTLI_CHANNEL_VERSION, type CompressionAlgorithm } from './algorithm.ts'
 
-/** Of output at a time: each piece costs a turn of the event loop. The data of a calldata transaction or of a blob fit one. */
+/**
+ * Size of an output chunk. Each chunk costs an iteration of the event loop. One chunk holds the data of a calldata
+ * transaction or blob.
+ */
 const CHUNK_BYTES = 131_072
 
 /**
- * A compressor that takes bytes piece by piece. The work is done on libuv's threads, so the event loop stays free.
- * Output can be read from the front at any time: what was written out never changes any more.
+ * A streaming compressor. It runs on libuv's threads, so the event loop stays free. Output can be read from the front
+ * at any time, because written output never changes.
  */
 export class StreamCompressor {
   private readonly stream: Deflate | BrotliCompress
@@ -17,7 +20,7 @@ export class StreamCompressor {
   private failure: Error | undefined
   private readonly flushKind: number
 
-  /** `level` 0 stores without compressing (zlib only). */
+  /** `store` writes a zlib stream without compression, whatever the algorithm. */
   constructor(algorithm: CompressionAlgorithm, options: { store?: boolean } = {}) {
     if (algorithm.kind === 'zlib' || options.store === true) {
       this.flushKind = constants.Z_SYNC_FLUSH
@@ -40,34 +43,34 @@ export class StreamCompressor {
     })
   }
 
-  /** Bytes of output so far, whether read or not. */
+  /** All output bytes so far, read or not. */
   get length(): number {
     return this.totalBytes
   }
 
-  /** Bytes of output that were not yet read. */
+  /** Output bytes that were not read yet. */
   get readyBytes(): number {
     return this.pendingBytes
   }
 
   write(data: Uint8Array): Promise<void> {
-    return this.settle((done) => this.stream.write(data, (error) => done(error ?? undefined)))
+    return this.complete((done) => this.stream.write(data, (error) => done(error ?? undefined)))
   }
 
-  /** All that was written so far becomes readable output. */
+  /** Makes the output of all written data readable. */
   flush(): Promise<void> {
-    return this.settle((done) => this.stream.flush(this.flushKind, () => done(undefined)))
+    return this.complete((done) => this.stream.flush(this.flushKind, () => done(undefined)))
   }
 
-  /** Writes the end of the stream; nothing may be written afterwards. */
+  /** Writes the end of the stream. Nothing may be written afterwards. */
   end(): Promise<void> {
-    return this.settle((done) => {
+    return this.complete((done) => {
       this.stream.once('end', () => done(undefined))
       this.stream.end()
     })
   }
 
-  /** Takes up to `maxBytes` of output from the front. */
+  /** Removes up to `maxBytes` of output from the front. */
   read(maxBytes: number): Uint8Array {
     const all = this.chunks.length === 1 ? (this.chunks[0] ?? new Uint8Array(0)) : concatBytes(...this.chunks)
     const taken = all.subarray(0, maxBytes)
@@ -77,7 +80,7 @@ export class StreamCompressor {
     return taken
   }
 
-  /** Frees the native state. Harmless after `end`. */
+  /** Frees native memory. Has no effect after `end`. */
   destroy(): void {
     this.stream.destroy()
   }
@@ -88,7 +91,7 @@ export class StreamCompressor {
     this.totalBytes += chunk.length
   }
 
-  private settle(operation: (done: (error: Error | undefined) => void) => void): Promise<void> {
+  private complete(operation: (done: (error: Error | undefined) => void) => void): Promise<void> {
     return new Promise((resolve, reject) => {
       const onError = (error: Error) => reject(error)
       if (this.failure !== undefined) return reject(this.failure)
