@@ -19,9 +19,9 @@ import { sealConsensusHeader } from './storage/headerCodec.ts'
 import type { StatePruner } from './storage/statePruner.ts'
 import type { ExecutedBlock } from './types.ts'
 
-/** Blocks built here that importing need not execute again. */
+/** Blocks built here whose execution result is kept, so that the import need not execute them. */
 const KEPT_BUILDS = 4
-/** Refused blocks that are remembered (geth: invalidTipsets). */
+/** Rejected blocks whose hashes are kept (geth: invalidTipsets). */
 const KEPT_INVALID = 512
 
 export interface BlockImporterModules {
@@ -31,21 +31,21 @@ export interface BlockImporterModules {
   /** A fresh state after the block. */
   worldAt: (header: BlockHeader) => WorldState
   pruner: Pick<StatePruner, 'nodesToWrite' | 'add'>
-  /** Whether the state after the block is there, if need be after executing blocks again. */
+  /** Whether the state after the block is available. Executes blocks again if needed. */
   ensureState: (header: BlockHeader) => Promise<boolean>
   onExecuted?: (block: ExecutedBlock) => void
   logger: Logger
 }
 
-/** Executes payloads on their parents and stores what holds. */
+/** Executes payloads on their parents and stores valid blocks. */
 export class BlockImporter {
   private readonly modules: BlockImporterModules
   private readonly config: ChainConfig
   private readonly built = new Map<Hex, { block: Block; result: ExecutionResult }>()
 
-  /** Hashes of refused blocks and of those on them, with the last valid one before. */
+  /** Hashes of rejected blocks and their descendants, with the last valid ancestor. */
   private readonly invalid = new Map<Hex, Hex>()
-  /** Of the blocks that were imported: what stands above all of them, and above the head, need not be looked for. */
+  /** The highest imported block. A block above it and above the head is not in the database, so no read is needed. */
   private highest = 0
 
   constructor(modules: BlockImporterModules, config: ChainConfig) {
@@ -53,7 +53,7 @@ export class BlockImporter {
     this.config = config
   }
 
-  /** Remembers a block that was built here. */
+  /** Keeps the result of a block that was built here. */
   keepBuilt({ block }: BuiltBlock, result: ExecutionResult): void {
     this.built.set(block.header.hash, { block, result })
     if (this.built.size <= KEPT_BUILDS) return
@@ -63,7 +63,7 @@ export class BlockImporter {
     }
   }
 
-  /** The answer to a forkchoice that names a block which was refused; undefined for any other. */
+  /** The answer to a forkchoice that names a rejected block. Undefined for other blocks. */
   refusalOf(hash: Hex): { status: 'INVALID'; latestValidHash: Hex; validationError: string } | undefined {
     const latestValidHash = this.invalid.get(hash)
     if (latestValidHash === undefined || this.modules.blocks.header(hash) !== undefined) return undefined
@@ -112,7 +112,7 @@ export class BlockImporter {
     } catch (error) {
       if (!(error instanceof ChainError) || (error.code !== 'invalid-block' && error.code !== 'invalid-transaction'))
         throw error
-      logger.warn('Refused invalid block', { number: payload.blockNumber, hash: payload.blockHash, err: error })
+      logger.warn('Rejected an invalid block', { number: payload.blockNumber, hash: payload.blockHash, err: error })
       this.keepInvalid(payload.blockHash, parent.hash)
       return invalidPayload(error.message, parent.hash)
     }
@@ -124,22 +124,22 @@ export class BlockImporter {
     return { status: 'VALID', latestValidHash: payload.blockHash }
   }
 
-  /** One that an earlier process left above the head may count as new, and is written again. */
+  /** A block that an earlier process left above the head may count as new. It is then written again. */
   private isKnown({ blockNumber, blockHash }: ExecutionPayload): boolean {
     const { blocks, head } = this.modules
     return blockNumber <= Math.max(this.highest, head().number) && blocks.header(blockHash) !== undefined
   }
 
-  /** Throws DecodeError or ChainError for a payload that cannot be a block. */
+  /** Throws DecodeError or ChainError if the payload cannot be a block. */
   private async blockOf(envelope: PayloadEnvelope): Promise<Block> {
     const header = headerOfPayload(envelope)
-    // The hash stands for the transactions too: a block that was built here need not be decoded again.
+    // The hash covers the transactions, so a block built here is not decoded again.
     const known = this.built.get(header.hash)
     if (known !== undefined) return known.block
     return toBlock(header, await decodeTransactions(envelope.payload.transactions))
   }
 
-  /** Throws ChainError when the block does not follow from its parent. */
+  /** Throws ChainError if the block does not follow from its parent. */
   async executeBlock(block: Block, parent: BlockHeader): Promise<ExecutionResult> {
     const { header, transactions } = block
     const known = this.built.get(header.hash)
@@ -171,10 +171,10 @@ export class BlockImporter {
   }
 }
 
-/** geth's words. */
+/** geth's message. */
 const LINKS_TO_INVALID = 'links to previously rejected block'
 
-/** Throws DecodeError or ChainError for a payload that cannot be a block. */
+/** Throws DecodeError or ChainError if the payload cannot be a block. */
 function headerOfPayload(envelope: PayloadEnvelope): BlockHeader {
   const { payload } = envelope
   if (payload.withdrawals !== undefined && payload.withdrawals.length > 0) {
@@ -187,7 +187,7 @@ function headerOfPayload(envelope: PayloadEnvelope): BlockHeader {
   return header
 }
 
-/** Recovering senders is what takes long: the event loop gets its turns. */
+/** Recovering senders takes long, so the loop yields to the event loop. */
 async function decodeTransactions(encodings: readonly Uint8Array[]): Promise<Transaction[]> {
   const transactions: Transaction[] = []
   for (const [index, raw] of encodings.entries()) {

@@ -16,12 +16,12 @@ import { decodeHeader, encodeHeader } from './storage/headerCodec.ts'
 
 const CACHED_HEADERS = 1024
 const CACHED_BLOCKS = 256
-/** Memory of the cached blocks, about. */
+/** Estimated memory of the cached blocks. */
 const CACHED_BLOCK_BYTES = 4 * 1024 * 1024
-/** What a decoded transaction takes beside its encoding, measured: hashes and addresses as text, and the objects. */
+/** Memory of a decoded transaction beside its encoding: hashes and addresses as text, and objects. Measured. */
 const TRANSACTION_BYTES = 1_000
 
-/** Reads blocks, and keeps the latest ones decoded. */
+/** Reads blocks, and caches the latest ones decoded. */
 export class BlockReader {
   private readonly reads: BlockReads
   private readonly config: ChainConfig
@@ -73,13 +73,13 @@ export class BlockReader {
     return toReceipts(block, decodeStoredReceipts(encoding), this.config)
   }
 
-  /** Of a block that was written just now. */
+  /** Caches a block that was just written. */
   protected keep(block: Block): void {
     this.headers.set(block.header.hash, block.header)
     this.rememberBlock(block)
   }
 
-  /** The latest one stays, however large. */
+  /** The latest block stays, whatever its size. */
   private rememberBlock(block: Block): Block {
     const { hash } = block.header
     this.forgetBlock(hash)
@@ -111,7 +111,10 @@ export function toBlock(header: BlockHeader, transactions: Transaction[]): Block
   return block
 }
 
-/** RLP of a block (Yellow Paper section 4.3): header, transactions (typed ones as byte strings), no uncles, withdrawals from Canyon on. */
+/**
+ * RLP of a block (Yellow Paper section 4.3): header, transactions (typed ones as byte strings), no uncles, withdrawals
+ * from Canyon on.
+ */
 export function encodeBlock(block: Pick<Block, 'header' | 'transactions'>): Uint8Array {
   const { header, transactions } = block
   return encodeRlp([
@@ -130,13 +133,13 @@ function blockSize(header: BlockHeader, transactions: readonly Transaction[]): n
   return listSize(encodeHeader(header).length + listSize(body) + 1 + withdrawals)
 }
 
-/** Bytes of the RLP header in front of a payload of more than one byte. */
+/** Bytes of the RLP header before a payload of more than one byte. */
 function headerSize(payload: number): number {
   if (payload < 56) return 1
   return 1 + Math.ceil((32 - Math.clz32(payload)) / 8)
 }
 
-/** undefined for a first transaction that is no L1-info deposit: nothing in the execution rules demands one. */
+/** Undefined if the first transaction is no L1-info deposit: the execution rules do not require it. */
 function l1InfoOf(tx: Transaction): L1Info | undefined {
   if (tx.type !== 0x7e) return undefined
   try {
@@ -147,11 +150,11 @@ function l1InfoOf(tx: Transaction): L1Info | undefined {
   }
 }
 
-/** Everything else of a receipt follows from its block. */
+/** The other fields of a receipt are derived from the block. */
 export function toReceipts(block: Block, stored: readonly ExecutionReceipt[], config: ChainConfig): Receipt[] {
   const { header, transactions } = block
   const [first] = transactions
-  // Without a signed transaction nothing needs the L1 parameters.
+  // Only signed transactions need the L1 parameters.
   const info = first !== undefined && transactions.some(({ type }) => type !== 0x7e) ? l1InfoOf(first) : undefined
   const refunds = refundsOf(block, config)
   let logIndex = 0
@@ -194,10 +197,13 @@ export function toReceipts(block: Block, stored: readonly ExecutionReceipt[], co
   })
 }
 
-/** Costs of a post-exec transaction: its receipt shows the block's L1 parameters and no cost (specs: lagoon/post-exec, "DA Footprint"). */
+/**
+ * Costs of a post-exec transaction: its receipt shows the block's L1 parameters and no cost (specs: lagoon/post-exec,
+ * "DA Footprint").
+ */
 const NO_L1_COST = { l1Fee: 0n, l1GasUsed: 0n, daFootprint: 0n }
 
-/** By transaction; undefined before Lagoon. They are read from the block, and stored nowhere else. */
+/** Refunds by transaction index, read from the block. Undefined before Lagoon. */
 function refundsOf({ header, transactions }: Block, config: ChainConfig): ReadonlyMap<number, bigint> | undefined {
   if (!isForkActive(config, 'lagoon', header.timestamp)) return undefined
   const last = transactions.at(-1)

@@ -11,13 +11,16 @@ export interface BuiltBlock {
   blockValue: bigint
 }
 
-/** A block under construction. Without `noTxPool` it keeps taking pool transactions until sealed. */
+/** A block under construction. Without `noTxPool` it adds pool transactions until it is sealed. */
 export interface BuildJob {
   /** 8 bytes; the first byte is the payload version. */
   payloadId: Hex
   parentHash: Hex
   timestamp: number
-  /** Ends the filling and gives the block (the same result when called again). Rejects when the build failed. */
+  /**
+   * Stops adding transactions and resolves with the block. Later calls give the same block. Rejects if the build
+   * failed.
+   */
   seal(): Promise<BuiltBlock>
   cancel(): void
 }
@@ -27,40 +30,49 @@ export interface BuildRequest {
   attributes: PayloadAttributes
   /** Engine API version of the payload: 2 (Bedrock…Delta), 3 (Ecotone), 4 (Isthmus). */
   version: 1 | 2 | 3 | 4
-  /** Absent or with `noTxPool`: forced transactions only. */
+  /** Undefined, or with `noTxPool`: forced transactions only. */
   txSource?: TxSource | undefined
-  /** From Lagoon on, where the pool is used: refund to transactions what earlier ones of the block have warmed. Default: false. */
+  /**
+   * From Lagoon on, if the pool is used: refunds transactions for accounts and slots that earlier transactions of the
+   * block warmed. Default false.
+   */
   refundsWarming?: boolean
   signal?: AbortSignal
 }
 
-/** What the builder needs of the transaction pool. */
+/** The part of the transaction pool that the builder needs. */
 export interface TxSource {
-  /** Executable transactions by falling effective tip at `baseFee`, each sender's in nonce order. */
+  /** Executable transactions by decreasing effective tip at `baseFee`, each sender's in nonce order. */
   best(baseFee: bigint): TxCursor
-  /** Resolves once transactions were added after the call; the builder then asks for a new cursor. Rejects on abort. */
+  /** Resolves when transactions were added after the call. The builder then requests a new cursor. Rejects on abort. */
   added(signal: AbortSignal): Promise<void>
-  /** Gas up to which blocks are filled, where that is less than their limit; 0 and absent = none. */
+  /** Gas up to which blocks are filled, if that is less than their limit. 0 or undefined = no limit. */
   readonly effectiveGasLimit?: bigint
-  /** False for one whose condition does not hold in the block under construction: it is given up. */
+  /** False if the transaction's condition does not hold in the block under construction. The pool drops it. */
   mayTake?(transaction: SignedTransaction, env: Environment): boolean
-  /** Limits on what a block takes from this source; read for each transaction. */
+  /** Limits of the data taken from this source. Read for each transaction. */
   maxDaSize?(): DaSizeLimits
 }
 
-/** Estimated compressed bytes (Fjord's measure); absent = no limit. */
+/** Estimated compressed bytes (Fjord's measure); undefined = no limit. */
 export interface DaSizeLimits {
   transactionBytes?: number
-  /** Of all signed transactions of the block. */
+  /** Total of the block's signed transactions. */
   blockBytes?: number
 }
 
-/** A walk over the pool that does not change it. */
+/** Iterates over the pool without changing it. */
 export interface TxCursor {
-  /** The best transaction that is left; undefined at the end. */
+  /** The best remaining transaction; undefined at the end. */
   peek(): SignedTransaction | undefined
-  /** Passes over this one; the sender's next nonce comes up. (Taken into the block, or its nonce was used already.) */
+  /**
+   * Moves past this transaction to the sender's next nonce. Call it if the transaction was added to the block, or its
+   * nonce was used.
+   */
   next(): void
-  /** Passes over this one and all later ones of its sender (it does not fit the block, or is not executable now). */
+  /**
+   * Moves past this and all later transactions of the sender. Call it if the transaction does not fit the block or is
+   * not executable now.
+   */
   skipSender(): void
 }

@@ -34,7 +34,7 @@ export interface ChainViewModules {
   labels: ChainLabels
 }
 
-/** All of a chain that needs no writing: blocks, states, and what is simulated on them. */
+/** The read-only part of a chain: blocks, states, and simulations on them. */
 export class ChainView implements ReadableChain {
   readonly config: ChainConfig
   readonly genesis: BlockHeader
@@ -181,11 +181,11 @@ export class ChainView implements ReadableChain {
     return isThere ? view : undefined
   }
 
-  /** Throws ChainError when the state is not kept any more. */
+  /** Throws ChainError `state-gone` if the state was pruned. */
   protected worldAt(header: BlockHeader): WorldState {
     const view = this.viewOf(header)
     if (view !== undefined) return new WorldState(this.states.at(view), header.stateRoot)
-    throw new ChainError('state-gone', `the state of block ${header.number} is not kept any more`)
+    throw new ChainError('state-gone', `the state of block ${header.number} was pruned`)
   }
 
   private placeOf({ blockHash, ...changes }: CallPlace): SimulationPlace {

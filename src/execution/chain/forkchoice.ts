@@ -5,7 +5,7 @@ import type { BlockHeader } from '../primitives/block.ts'
 export type PayloadStatus =
   | { status: 'VALID'; latestValidHash: Hex }
   | { status: 'INVALID'; latestValidHash: Hex | null; validationError: string }
-  /** The parent is not known. */
+  /** The parent is unknown. */
   | { status: 'SYNCING'; latestValidHash: null }
 
 /** Zero hashes mean unset. */
@@ -18,5 +18,5 @@ export interface ForkchoiceState {
 export type ForkchoiceResult =
   | { status: 'VALID'; head: BlockHeader }
   | { status: 'INVALID'; latestValidHash: Hex | null; validationError: string }
-  /** The head block is not known. */
+  /** The head block is unknown. */
   | { status: 'SYNCING' }

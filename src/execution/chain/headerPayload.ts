@@ -2,8 +2,8 @@ import type { ExecutionPayload } from '../../rollup/protocol/types.ts'
 import type { BlockHeader } from '../primitives/block.ts'
 
 /**
- * The payload of a sealed header and the raw transactions of its block. What a fork brought is there when the header has it;
- * before Isthmus the withdrawals root is that of an empty list, and no part of a payload.
+ * The payload of a sealed header and the raw transactions of its block. Fields of later forks are set if the header has
+ * them. Before Isthmus the withdrawals root is that of an empty list, and no field of a payload.
  */
 export function payloadOfHeader(header: BlockHeader, transactions: Uint8Array[]): ExecutionPayload {
   const payload: ExecutionPayload = {

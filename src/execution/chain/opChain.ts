@@ -28,7 +28,7 @@ import type { Chain, ExecutedBlock, HeadChange, L1FeeSource } from './types.ts'
 export interface OpenChainModules {
   logger: Logger
   clock: Clock
-  /** Ends what takes long: opening, executing a block, building one. The chain is to be closed then. */
+  /** Cancels opening, executing and building. Close the chain afterwards. */
   signal?: AbortSignal | undefined
 }
 
@@ -47,7 +47,7 @@ interface OpenedChain {
   blocks: BlockStore
 }
 
-/** Opens the chain in a data directory, ready for any block. Throws UsageError when there is none or another process has it. */
+/** Opens the chain in a data directory. Throws UsageError if there is none or another process has it open. */
 export async function openChain(
   datadir: string,
   modules: OpenChainModules,
@@ -66,7 +66,7 @@ export async function openChain(
       )
     }
     const base = blocks.header(database.baseBlock() ?? ZERO_HASH)
-    if (base === undefined) throw new Error('the block whose state is stored is missing')
+    if (base === undefined) throw new Error('the block of the stored state is missing')
     const pruner = await StatePruner.open(database, base, gcMode, { ...DEFAULT_STATE_LIMITS, ...limits })
     const chain = new OpChain(modules, { database, pruner, config, genesis, head, blocks })
     await chain.recover(datadir)
@@ -81,7 +81,7 @@ class OpChain extends ChainView implements Chain {
   private readonly clock: Clock
   private readonly database: ChainDatabase
   private readonly blocks: BlockStore
-  /** Imports and head moves happen one after the other. */
+  /** Serializes imports and head moves. */
   private readonly lock = createSemaphore(1)
   private readonly canonical: CanonicalChain
   private readonly importer: BlockImporter
@@ -90,7 +90,7 @@ class OpChain extends ChainView implements Chain {
   private readonly logger: Logger
   private readonly slow = new SlowTransactions()
   private readonly executedListeners = new Set<(block: ExecutedBlock) => void>()
-  /** Ends the blocks under way. */
+  /** Cancels running block executions. */
   private readonly closing = new AbortController()
   private writesStates = false
   private closed = false
@@ -140,7 +140,7 @@ class OpChain extends ChainView implements Chain {
     }
   }
 
-  /** Before anything else: brings back what the process before had in memory when it ended. Throws UsageError. */
+  /** Restores the state that the previous process had in memory. Call it before anything else. Throws UsageError. */
   async recover(datadir: string): Promise<void> {
     const { pruner } = this
     const { wasClosed } = await this.database.markOpen()
@@ -150,27 +150,27 @@ class OpChain extends ChainView implements Chain {
       hasState: (header) => pruner.isReady(header),
       keep: async (header, changes) => {
         await pruner.addAgain(header, changes)
-        await this.settleAtStart(header)
+        await this.mergeAtStart(header)
       },
     })
     const head = await atStart.findHead(before)
     if (head === undefined) {
-      throw unreadable(datadir, new Error(`no state of block ${before.number} or of one before it is there`))
+      throw unreadable(datadir, new Error(`it has no state of block ${before.number} or of any earlier block`))
     }
     if (head.hash !== before.hash) await this.canonical.goBackTo(head)
-    await this.settleAtStart(head)
+    await this.mergeAtStart(head)
     const { number, hash } = head
     if (head.hash !== before.hash) {
       const fields = { number, hash, lost: before.number - number }
-      this.logger.warn('The chain database was damaged: the chain goes on from its last whole block', fields)
+      this.logger.warn('The chain database was damaged: the chain continues from its last complete block', fields)
     } else if (!wasClosed) {
-      const text = 'The database was not closed: the chain goes on from the last whole block that was written'
+      const text = 'The database was not closed: the chain continues from the last complete block'
       this.logger.warn(text, { number, hash })
     }
   }
 
-  private async settleAtStart(header: BlockHeader): Promise<void> {
-    if (await this.pruner.settle(header, this.finalized())) await this.pruner.write(header)
+  private async mergeAtStart(header: BlockHeader): Promise<void> {
+    if (await this.pruner.mergeOldStates(header, this.finalized())) await this.pruner.write(header)
   }
 
   importPayload(envelope: PayloadEnvelope): Promise<PayloadStatus> {
@@ -194,15 +194,16 @@ class OpChain extends ChainView implements Chain {
 
   private async moveHead(move: HeadMove): Promise<void> {
     const { head, added, removed } = move.change
-    const settle = () => this.pruner.settle(head, move.finalized)
+    const merge = () => this.pruner.mergeOldStates(head, move.finalized)
     const written = this.canonical.write(move)
-    // What is given up with a child of the head is decided by nothing that is being written: another thread is at that meanwhile.
+    // For a child of the head, pruning does not depend on the write, so both run at once. The write runs on another
+    // thread.
     const isChild = removed.length === 0 && added.length === 1 && !this.pruner.leavesBase(head)
-    const settled = isChild ? settle() : undefined
-    await Promise.allSettled([written, settled])
+    const merged = isChild ? merge() : undefined
+    await Promise.allSettled([written, merged])
     await written
     this.canonical.adopt(move)
-    if (await (settled ?? settle())) this.writeStates()
+    if (await (merged ?? merge())) this.writeStates()
   }
 
   async startBuild(request: BuildRequest): Promise<BuildJob> {
@@ -250,7 +251,7 @@ class OpChain extends ChainView implements Chain {
     return this.canonical.onForkchoice(listener)
   }
 
-  /** Gives up the block under way. */
+  /** Cancels the running block execution. */
   close(): Promise<void> {
     this.closing.abort(new DeviumError('chain-closing', 'the chain is being closed'))
     return this.lock.run(async () => {
@@ -273,7 +274,7 @@ class OpChain extends ChainView implements Chain {
     return this.pruner.reads()
   }
 
-  /** Nobody waits for it but the next block. */
+  /** Only the next block waits for this write. */
   private writeStates(): void {
     if (this.writesStates) return
     this.writesStates = true
@@ -281,7 +282,7 @@ class OpChain extends ChainView implements Chain {
       try {
         if (!this.closed) await this.pruner.write(this.head())
       } catch (error) {
-        this.logger.error('States could not be written: tried again with the next block', { err: error })
+        this.logger.error('Failed to write states, retrying with the next block', { err: error })
       } finally {
         this.writesStates = false
       }

@@ -7,7 +7,7 @@ import type { AccountProof, AccountState, StateReader } from './types.ts'
 
 const ABSENT: AccountRecord = { nonce: 0n, balance: 0n, storageRoot: EMPTY_STORAGE_ROOT, codeHash: EMPTY_CODE_HASH }
 
-/** One state, for reading: without its tries where the view can, but for proofs, which take their nodes. */
+/** Reads one state. Accounts and slots are read flat if the view can; proofs read the trie nodes. */
 export function createStateReader(states: StateDatabase, root: Hex, view: StateView): StateReader {
   const [flat, tries] = [states.at(view), states.at(view, false)]
   const recordIn = (source: StateSource, address: Hex) => source.readAccount(source.openTrie(fromHex(root)), address)

@@ -20,19 +20,19 @@ import type { StateKey } from '../state/stateKeys.ts'
 import { WorldState } from '../state/worldState.ts'
 import { decodeHeader, sealHeader } from './storage/headerCodec.ts'
 
-/** A block to be executed with nothing but what stands beside it. */
+/** A block that can be executed without a database. */
 export interface StatelessBlock {
   config: ChainConfig
   parent: BlockHeader
   attributes: PayloadAttributes
   expectedHash: Hex
-  /** Trie nodes, code and headers that execution touches, by their Keccak hash. */
+  /** Trie nodes, code and headers that the execution reads, by their Keccak hash. */
   preimages: ReadonlyMap<Hex, Uint8Array>
 }
 
 /**
- * Reads a file of the form that kona's executor tests have: `fixture` (rollup_config, parent_header, executing_payload,
- * expected_block_hash) and `preimages`. Throws DecodeError naming what is wrong.
+ * Reads a file in the format of kona's executor tests: `fixture` (rollup_config, parent_header, executing_payload,
+ * expected_block_hash) and `preimages`. Throws DecodeError with the invalid field.
  */
 export function parseStatelessBlock(json: unknown): StatelessBlock {
   const file = new JsonObjectReader(json, 'file')
@@ -58,7 +58,7 @@ export function parseStatelessBlock(json: unknown): StatelessBlock {
   }
 }
 
-/** Executes the attributes on the parent's state. Throws ChainError, or MissingNodeError where a preimage is missing. */
+/** Executes the attributes on the parent's state. Throws ChainError, or MissingNodeError if a preimage is missing. */
 export async function executeStateless({
   config,
   parent,

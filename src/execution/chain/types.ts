@@ -10,7 +10,8 @@ import type { CallPlace, CallRequest, CallResult, SimulatedBlock, SimulationRequ
 import type { ChainReads } from './storage/chainReads.ts'
 import type { LevelStatistics } from './storage/levelStatistics.ts'
 
-// What the rest of devium-geth (Engine API, eth RPC, transaction pool) sees of the chain. Units are those of block.ts.
+// The interface of the chain to the rest of devium-geth (Engine API, eth RPC, transaction pool). Units are those of
+// block.ts.
 
 export interface AccountState {
   nonce: bigint
@@ -26,55 +27,55 @@ export interface AccountProof extends AccountState {
   storageProof: { key: Hex; value: bigint; proof: Uint8Array[] }[]
 }
 
-/** State after one block. */
+/** The state after one block. */
 export interface StateReader {
-  /** undefined: the account does not exist. */
+  /** Undefined if the account does not exist. */
   account(address: Hex): Promise<AccountState | undefined>
-  /** Empty when there is none. */
+  /** Empty if there is no code. */
   code(address: Hex): Promise<Uint8Array>
   /** 32 bytes; `slot` is 32 bytes. */
   storage(address: Hex, slot: Hex): Promise<Hex>
   proof(address: Hex, slots: readonly Hex[]): Promise<AccountProof>
 }
 
-/** What a block has cost. */
+/** Cost of an executed block. */
 export interface ExecutedBlock {
   gasUsed: bigint
-  /** Its transactions decoded and executed, and all of it stored. */
+  /** Time to decode, execute and store the block. */
   durationMs: number
 }
 
 export interface HeadChange {
   head: BlockHeader
-  /** Canonical blocks that left, highest first. Empty when the chain only grew. */
+  /** Blocks that are not canonical any more, highest first. Empty if the chain only grew. */
   removed: BlockHeader[]
   /** Blocks that became canonical, lowest first. */
   added: BlockHeader[]
 }
 
-/** What a pool or wallet needs to know the L1 cost of a transaction in the next block. */
+/** L1 costs of a transaction in the next block, for pool and wallets. */
 export interface L1FeeSource {
-  /** Wei for this encoded transaction: L1 data fee. */
+  /** L1 data fee of this encoded transaction, in wei. */
   l1DataFee(raw: Uint8Array): bigint
-  /** Wei, worst case for this gas limit (Isthmus); 0 before. */
+  /** Highest operator fee for this gas limit, in wei (Isthmus). 0 before Isthmus. */
   operatorFee(gasLimit: bigint): bigint
 }
 
 export interface ChainLabels {
   head(): BlockHeader
-  /** undefined until a forkchoice names one. */
+  /** Undefined until a forkchoice sets it. */
   safe(): BlockHeader | undefined
   finalized(): BlockHeader | undefined
 }
 
-/** What can be asked of a chain without changing it. */
+/** The reads of a chain. */
 export interface ReadableChain extends ChainLabels {
   readonly config: ChainConfig
   readonly genesis: BlockHeader
   isForkActive(fork: Fork, timestamp: number): boolean
 
   headerByHash(hash: Hex): Promise<BlockHeader | undefined>
-  /** Canonical chain only, as all lookups by number. */
+  /** Canonical chain only, like all reads by number. */
   headerByNumber(number: number): Promise<BlockHeader | undefined>
   blockByHash(hash: Hex): Promise<Block | undefined>
   blockByNumber(number: number): Promise<Block | undefined>
@@ -83,26 +84,29 @@ export interface ReadableChain extends ChainLabels {
   /** Canonical chain only. */
   transactionByHash(hash: Hex): Promise<TransactionLocation | undefined>
   isCanonical(header: BlockHeader): Promise<boolean>
-  /** The canonical block that has the transaction, without reading it. */
+  /** The header of the canonical block that has the transaction. */
   headerOfTransaction(hash: Hex): BlockHeader | undefined
 
-  /** undefined for an unknown block. */
+  /** Undefined for an unknown block or a pruned state. */
   stateAt(blockHash: Hex): Promise<StateReader | undefined>
   /**
-   * Runs on the state after the block, in an environment like that block's. Throws ChainError for an unknown block. This
-   * and those below leave blocks their time, and throw the reason of `client` when it aborts.
+   * Runs on the state after the block, in an environment like that block's. Throws ChainError for an unknown block.
+   * This method and those below yield to block execution, and throw the reason of `client` when it aborts.
    */
   call(request: CallRequest, at: CallPlace, client?: AbortSignal): Promise<CallResult>
   /**
-   * Runs blocks of calls on top of a block, each on what the one before left. Throws ChainError for an unknown block, and
-   * `execution-failed` with details.problem (`CallProblem`, `SimulationProblem`).
+   * Runs blocks of calls on top of a block, each on the state of the one before. Throws ChainError for an unknown
+   * block, and `execution-failed` with details.problem (`CallProblem`, `SimulationProblem`).
    */
   simulateBlocks(request: SimulationRequest, blockHash: Hex, client?: AbortSignal): Promise<SimulatedBlock[]>
-  /** Least gas with which the call succeeds. Throws ChainError `execution-reverted` (details.data: bytes) or `execution-failed`. */
+  /**
+   * Lowest gas limit with which the call succeeds. Throws ChainError `execution-reverted` (details.data: bytes) or
+   * `execution-failed`.
+   */
   estimateGas(request: CallRequest, at: CallPlace, client?: AbortSignal): Promise<bigint>
   /**
-   * Runs transactions of a block again, from the first on, and tells a tracer of each from `from` to `to` (not included; by
-   * their places). Gives what the tracers made. Throws ChainError for an unknown parent.
+   * Executes the transactions of a block again, from the first on. Those with an index from `from` to `to` (exclusive)
+   * have a tracer each. Resolves with the tracers' results. Throws ChainError for an unknown parent.
    */
   traceBlock(
     block: Block,
@@ -110,45 +114,45 @@ export interface ReadableChain extends ChainLabels {
     tracers: () => TransactionTracer,
     client?: AbortSignal,
   ): Promise<unknown[]>
-  /** As `call`, with a tracer, whose answer it gives. */
+  /** Like `call`, with a tracer. Resolves with the tracer's result. */
   traceCall(request: CallRequest, at: CallPlace, tracer: TransactionTracer, client?: AbortSignal): Promise<unknown>
 
-  /** Base fee of a child of `parent` with that timestamp. */
+  /** Base fee of a child of `parent` with this timestamp. */
   nextBaseFee(parent: BlockHeader, timestamp: number): bigint
 }
 
 export interface Chain extends ReadableChain {
-  /** The block, where it is in memory, its senders recovered. */
+  /** The block with recovered senders, if it is in memory. */
   cachedBlock(hash: Hex): Block | undefined
   /**
-   * Executes and stores the block; never moves the head. Serialised with setForkchoice. A process that is killed before it is
-   * made head may have lost it.
+   * Executes and stores the block. Never moves the head. Serialized with setForkchoice. If the process is killed before
+   * the block becomes head, the block may be lost.
    */
   importPayload(envelope: PayloadEnvelope): Promise<PayloadStatus>
   /**
-   * Moves the labels; the head may go back to an ancestor or over to a side chain. Throws ChainError
-   * `invalid-forkchoice` with op-geth's texts when safe or finalized is unknown or not canonical.
+   * Moves the labels. The head may move back to an ancestor or to a side chain. Throws ChainError `invalid-forkchoice`
+   * with op-geth's messages if safe or finalized is unknown or not canonical.
    */
   setForkchoice(state: ForkchoiceState): Promise<ForkchoiceResult>
   /**
-   * Starts a block on `parentHash` (which must be known). The forced transactions have run when this resolves; throws
-   * ChainError `invalid-attributes` for attributes that break a fork's rules, `build-failed` when a forced transaction
+   * Starts a block on `parentHash`, which must be known. Resolves when the forced transactions have run. Throws
+   * ChainError `invalid-attributes` if the attributes break a fork's rules, and `build-failed` if a forced transaction
    * cannot be decoded or executed.
    */
   startBuild(request: BuildRequest): Promise<BuildJob>
 
-  /** L1 and operator fees as they stand after the head block. */
+  /** L1 and operator fees after the head block. */
   l1Fees(): Promise<L1FeeSource>
 
-  /** For operators: the database by levels, and the caches of the state. */
+  /** For operators: LevelDB's levels, and the caches of the state. */
   statistics(): { levels: LevelStatistics[]; state: StateStatistics }
-  /** What the chain is stored as, for a view of it in another process. */
+  /** The stored chain, for a view of it in another process. */
   chainReads(): ChainReads
-  /** Called for every block that `importPayload` has executed: not for one that was there, or was built here. */
+  /** Called for each block that `importPayload` executed. Not called for known blocks or blocks built here. */
   onExecuted(listener: (block: ExecutedBlock) => void): () => void
-  /** Called after every head move, in order; the returned function unsubscribes. */
+  /** Called after each head move, in order. The returned function unsubscribes. */
   onHead(listener: (change: HeadChange) => void): () => void
-  /** Called after every forkchoice, whichever labels it moved and before it is answered; the returned function unsubscribes. */
+  /** Called after each forkchoice, before it is answered. The returned function unsubscribes. */
   onForkchoice(listener: (change: HeadChange) => void): () => void
   close(): Promise<void>
 }

@@ -55,6 +55,6 @@ export async function keptState(
   { hash, number }: Pick<BlockHeader, 'hash' | 'number'>,
 ): Promise<StateReader> {
   const state = await chain.stateAt(hash)
-  if (state === undefined) throw prunedHistory(`the state of block ${number} is not kept any more`)
+  if (state === undefined) throw prunedHistory(`the state of block ${number} was pruned`)
   return state
 }

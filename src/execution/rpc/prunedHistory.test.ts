@@ -25,7 +25,7 @@ describe('what the node keeps no more', () => {
   ])('is answered with code 4444 by %s', async (method, params) => {
     await expect(node.eth.request(method, params)).rejects.toMatchObject({
       rpcCode: 4444,
-      message: 'pruned history unavailable: the state of block 1 is not kept any more',
+      message: 'pruned history unavailable: the state of block 1 was pruned',
     })
   })
 })

@@ -3,7 +3,7 @@ import { fromHex } from '../../lib/hex.ts'
 import { decodeRlp, rlpBigInt, rlpBytes, rlpList } from '../../lib/rlp.ts'
 import { EMPTY_TRIE_ROOT } from './trie.ts'
 
-/** An account as the state trie stores it. Never changed in place. */
+/** An account as stored in the state trie. Never changed in place. */
 export interface AccountRecord {
   readonly nonce: bigint
   readonly balance: bigint
@@ -12,11 +12,11 @@ export interface AccountRecord {
 }
 
 export const EMPTY_STORAGE_ROOT = fromHex(EMPTY_TRIE_ROOT)
-/** keccak256 of nothing. */
+/** keccak256 of the empty string. */
 export const EMPTY_CODE_HASH = fromHex('0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470')
 
 export function encodeAccount({ nonce, balance, storageRoot, codeHash }: AccountRecord): Uint8Array {
-  // Two hashes alone are longer than 55 bytes: the list's length takes a byte of its own.
+  // The two hashes alone are longer than 55 bytes, so the list header has a length byte.
   let end = writeInteger(writeInteger(2, nonce), balance)
   end = writeHash(writeHash(end, storageRoot), codeHash)
   scratch[0] = 0xf8
@@ -24,7 +24,7 @@ export function encodeAccount({ nonce, balance, storageRoot, codeHash }: Account
   return pooledCopy(scratch, 0, end)
 }
 
-/** Accounts are encoded here first: two bytes before four items of 33 at most. */
+/** Buffer for encoding: two header bytes and four items of at most 33 bytes. */
 const scratch = new Uint8Array(134)
 
 function writeHash(offset: number, hash: Uint8Array): number {

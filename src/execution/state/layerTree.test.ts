@@ -110,7 +110,7 @@ class Trial {
         return
       }
       case 'branches':
-        if (this.tree.standsOnBase(this.head.hash) === true) this.tree.dropBranches(this.head.hash)
+        if (this.tree.descendsFromBase(this.head.hash) === true) this.tree.dropBranches(this.head.hash)
         return
       case 'restart': {
         const disk = this.watched()
@@ -177,12 +177,12 @@ class Trial {
 
   private async setHead(fromLatest: number, kept: number): Promise<void> {
     this.head = this.nth(fromLatest)
-    while (this.tree.standsOnBase(this.head.hash) === false) {
+    while (this.tree.descendsFromBase(this.head.hash) === false) {
       await this.tree.stepBack()
       this.written = this.tree.baseBlock
     }
     this.oldest = Math.max(this.head.number - kept, this.oldest)
-    this.tree.settle(this.head.hash, this.oldest, 100)
+    this.tree.mergeOldLayers(this.head.hash, this.oldest, 100)
   }
 
   private makeAgain(block: ModelBlock): void {

@@ -5,13 +5,13 @@ import type { BlockId, DiskLayer, Version } from './diskLayer.ts'
 import type { StateView } from './stateDatabase.ts'
 import { isNodeKey, type StateKey, type StateWrites } from './stateKeys.ts'
 
-/** Cost of layers: gas, about, to make them again, and memory. */
+/** Cost of layers: estimated gas to execute their blocks again, and memory. */
 export interface LayerCost {
   gas: number
   bytes: number
 }
 
-/** What a block changed. The base, which is on the disk or goes there next, has none. */
+/** The values that a block changed. The base has no writes: they are in `buffer` or on the disk. */
 interface DiffLayer {
   readonly number: number
   readonly hash: Hex
@@ -23,43 +23,43 @@ interface DiffLayer {
   readonly children: DiffLayer[]
 }
 
-/** Layers each of which is the first child of the one before. */
+/** A line of layers: each layer is the first child of the one before. */
 interface Branch {
-  /** That of the parent of its first layer, and the parent's number. */
+  /** The branch of the first layer's parent, and the parent's number. */
   from: Branch | undefined
   forkNumber: number
-  /** The number of the parent of its first layer where that is below the base. */
+  /** The number of the first layer's parent if that block is below the base. */
   floor: number | undefined
 }
 
-/** What a value takes beside its bytes, about: key, places in two maps, array. */
+/** Estimated memory of an entry beside its value: key, entries of two maps, array. */
 const ENTRY_BYTES = 300
 /** Memory for accounts and slots that were read from the disk. */
 const MAX_READ_BYTES = 16 * 1024 * 1024
 const NEVER: Version = { value: null, number: 0 }
 
 /**
- * States by block: one, the base, on the disk, by places that later states overwrite; what the blocks above it changed in
- * memory, as layers, on all branches. As blocks become old the lowest layer becomes part of the base. If that happens
- * before its parent's state may be given up, the disk keeps what it replaced: so earlier states of the base's chain can be
- * read, and restored when the head goes over to a branch that begins there.
+ * The states of many blocks. The disk holds one state, the base, under keys that later states overwrite. Memory holds
+ * the changes of the blocks above the base as layers, on all branches. When blocks become old, the lowest layer is
+ * merged into the base. If the states before it are still needed, the disk keeps the replaced values as history. So
+ * earlier states of the base's chain can be read, and restored if the head moves to a branch that begins there.
  */
 export class LayerTree {
   private readonly disk: DiskLayer
-  /** The base, and the layers above it and above `history`. */
+  /** The base, and the layers above it or above a block in `history`. */
   private readonly layers = new Map<Hex, DiffLayer>()
-  /** The layers that changed a value, in the order in which they came. */
+  /** The layers that changed a value, in the order of their addition. */
   private readonly changed = new Map<StateKey, DiffLayer[]>()
   private base: DiffLayer
   /** Blocks below the base whose states the disk can give, by hash; lowest first. */
   private readonly history: Map<Hex, number>
   /** Layers whose parents are in `history`. */
   private readonly detached = new Set<DiffLayer>()
-  /** Changed by what became the base since the disk was written. Empty where there is a history. */
+  /** Changes merged into the base since the last write. Empty while there is a history. */
   private buffer = new Map<StateKey, Version>()
   private readonly buffered: LayerCost = { gas: 0, bytes: 0 }
   private readonly layered: LayerCost = { gas: 0, bytes: 0 }
-  /** Accounts and slots as they are on the disk. */
+  /** Cache of accounts and slots as they are on the disk. */
   private readonly read = new Map<StateKey, Uint8Array | null>()
   private readBytes = 0
   private oldest = 0
@@ -74,7 +74,7 @@ export class LayerTree {
     return this.base
   }
 
-  /** Of what would have to be made again after a crash: the base as far as it is not written, and the layers. */
+  /** Cost of the states that a crash loses: merged but unwritten changes, and the layers. */
   get unwritten(): { buffered: Readonly<LayerCost>; layered: Readonly<LayerCost> } {
     return { buffered: this.buffered, layered: this.layered }
   }
@@ -88,11 +88,11 @@ export class LayerTree {
     return {
       node: (key) => this.valueAt(blockHash, key) ?? undefined,
       leaf: (key) => this.valueAt(blockHash, key),
-      isGone: () => !this.has(blockHash),
+      isPruned: () => !this.has(blockHash),
     }
   }
 
-  /** What a block changed in the state of its parent. Does nothing for a block that is known, or whose parent is not. */
+  /** Adds the changes of a block. Does nothing if the block is known or its parent is not. */
   add({ number, hash }: BlockId, parentHash: Hex, writes: StateWrites, gas: number): void {
     const parent = this.layers.get(parentHash)
     const floor = this.history.get(parentHash)
@@ -119,8 +119,11 @@ export class LayerTree {
     }
   }
 
-  /** Makes later blocks below the head the base, up to block `oldest`, `limit` of them at most. Gives up states before it. */
-  settle(headHash: Hex, oldest: number, limit: number): void {
+  /**
+   * Merges layers on the path to the head into the base, up to block `oldest` and at most `limit`. Drops states below
+   * `oldest`.
+   */
+  mergeOldLayers(headHash: Hex, oldest: number, limit: number): void {
     const head = this.layers.get(headHash)
     if (head === undefined) return
     this.oldest = oldest
@@ -144,20 +147,21 @@ export class LayerTree {
   }
 
   /**
-   * Whether the block's state stands on the base, so that the base can follow it. If not, `stepBack` is to be called until it
-   * does; undefined where that does not help.
+   * Whether the block's state descends from the base, so that the base can follow it. If false, call `stepBack` until
+   * it is true. Undefined for an unknown block.
    */
-  standsOnBase(blockHash: Hex): boolean | undefined {
+  descendsFromBase(blockHash: Hex): boolean | undefined {
     if (this.history.has(blockHash)) return false
     const layer = this.layers.get(blockHash)
     return layer && floorOf(layer) === undefined
   }
 
-  /** Makes the parent of the base's block the base. What stands on the block is given up. */
+  /** Makes the parent of the base's block the base. Drops the layers above the old base. */
   async stepBack(): Promise<void> {
     const { base } = this
     for (const child of [...base.children]) this.drop(child)
-    // Its state is not whole while the disk steps back. The one before is read as an earlier one till then.
+    // During the write, the disk holds parts of both states. So the parent's state is read from the history until it
+    // ends.
     this.layers.delete(base.hash)
     let hash: Hex
     try {
@@ -180,8 +184,8 @@ export class LayerTree {
   }
 
   /**
-   * Writes what became the base, and as many layers towards the head that at most `rest` is left above them. Nothing else but
-   * reads may happen meanwhile.
+   * Writes the merged changes, and the lowest layers on the path to the head, until at most `rest` is left above them.
+   * Only reads may happen meanwhile.
    */
   async write(headHash: Hex, rest: LayerCost): Promise<void> {
     const layers = this.lowest(headHash, rest)
@@ -223,7 +227,7 @@ export class LayerTree {
     }
   }
 
-  /** Gives up the layers that are not on the way to the head. */
+  /** Drops the layers that are not on the path to the head. */
   dropBranches(headHash: Hex): void {
     const kept = new Set([this.base, ...this.pathTo(headHash)])
     for (const layer of [...this.detached, ...this.layers.values()]) {
@@ -243,13 +247,13 @@ export class LayerTree {
     const floor = layer === undefined ? this.history.get(blockHash) : floorOf(layer)
     if (floor !== undefined) return this.valueBelow(floor, key)
     if (layer !== undefined) return this.valueOfBase(key)
-    throw new ChainError('state-gone', `the state of block ${blockHash} is not kept any more`)
+    throw new ChainError('state-gone', `the state of block ${blockHash} was pruned`)
   }
 
   private valueOfBase(key: StateKey): Uint8Array | null {
     const buffered = this.buffer.get(key)
     if (buffered !== undefined) return buffered.value
-    // Nodes are kept decoded.
+    // Trie nodes are cached decoded, in StateDatabase.
     if (isNodeKey(key)) return this.valueBelow(this.base.number, key)
     const known = this.read.get(key)
     if (known !== undefined) return known
@@ -263,7 +267,10 @@ export class LayerTree {
     return value
   }
 
-  /** In the state of a block that the disk has, or is beyond: later values may be there before this tree hears that they are. */
+  /**
+   * The value in the state of a block at or below the disk's state. The disk may be ahead of this tree while a write
+   * completes.
+   */
   private valueBelow(number: number, key: StateKey): Uint8Array | null {
     let version = this.disk.version(key) ?? NEVER
     while (version.number > number) version = this.disk.replaced(version.number, key)
@@ -285,7 +292,7 @@ export class LayerTree {
     return layer
   }
 
-  /** From the base up to the head; empty where it does not stand on the base. */
+  /** The path from the base up to the head. Empty if the head does not descend from the base. */
   private pathTo(headHash: Hex): DiffLayer[] {
     const path: DiffLayer[] = []
     for (let layer = this.layers.get(headHash); layer !== this.base; layer = layer.parent) {
@@ -306,7 +313,7 @@ export class LayerTree {
     return lowest
   }
 
-  /** The child of the base that a layer above it is, or stands on. */
+  /** The child of the base on the path to the layer. */
   private childTowards(layer: DiffLayer): DiffLayer {
     const [only, other] = this.base.children
     if (only !== undefined && other === undefined) return only
@@ -315,7 +322,7 @@ export class LayerTree {
     return child
   }
 
-  /** Its state is on the disk, or in `buffer`. */
+  /** Its state is on the disk or in `buffer`. */
   private becomeBase(next: DiffLayer): void {
     this.layers.delete(this.base.hash)
     this.forget(next)
@@ -326,7 +333,7 @@ export class LayerTree {
     this.base = next
   }
 
-  /** The base, on which it stands, becomes history. */
+  /** Detaches a layer from the base, which becomes history. */
   private detach(layer: DiffLayer): void {
     layer.parent = undefined
     layer.branch.from = undefined
@@ -334,7 +341,7 @@ export class LayerTree {
     this.detached.add(layer)
   }
 
-  /** A layer with all that stand on it. */
+  /** Drops a layer and all its descendants. */
   private drop(layer: DiffLayer): void {
     const siblings = layer.parent?.children
     siblings?.splice(siblings.indexOf(layer), 1)
@@ -351,14 +358,14 @@ export class LayerTree {
     addCost(this.layered, layer.cost, -1)
     for (const key of layer.writes.keys()) {
       const layers = this.changed.get(key) ?? []
-      // As a rule it is the first; of what every block changes there are as many as there are layers.
+      // Usually the first one. For a key that every block changes, there are as many as layers.
       layers.splice(layers.indexOf(layer), 1)
       if (layers.length === 0) this.changed.delete(key)
     }
   }
 }
 
-/** Whether the first layer is the second one or an ancestor of it. */
+/** Whether the first layer is the second one or its ancestor. */
 function isAtOrBelow(first: DiffLayer, second: DiffLayer): boolean {
   let { branch, number } = second
   while (branch !== first.branch) {
@@ -369,7 +376,7 @@ function isAtOrBelow(first: DiffLayer, second: DiffLayer): boolean {
   return first.number <= number
 }
 
-/** The number of the block below the base on which a layer stands; undefined where that is the base. */
+/** The number of the block below the base from which the layer descends. Undefined if it descends from the base. */
 function floorOf({ branch }: DiffLayer): number | undefined {
   let lowest = branch
   while (lowest.from !== undefined) lowest = lowest.from

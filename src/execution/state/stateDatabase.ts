@@ -10,19 +10,19 @@ import { accountKey, nodePrefix, ROOT_KEY, type StateKey, slotKey } from './stat
 import { type NodeReader, openTrie, Trie } from './trie.ts'
 import type { TrieNode } from './trieNode.ts'
 
-/** One state, to be read in the middle of opcodes: synchronously. */
+/** One state. Reads are synchronous, because opcodes read in the middle of execution. */
 export interface StateView {
-  /** An encoded trie node, by its place; or by its hash, where states are stored so. */
+  /** An encoded trie node by its path. Archive states are read by hash instead. */
   node(key: StateKey, hash: Uint8Array): Uint8Array | undefined
-  /** An account or a slot without a walk through the trie. null: there is none; undefined: the trie must be asked. */
+  /** An account or slot without walking the trie. null: it does not exist. undefined: read it from the trie. */
   leaf(key: StateKey): Uint8Array | null | undefined
-  /** Whether it is not kept any more. */
-  isGone(): boolean
+  /** Whether the state was pruned. */
+  isPruned(): boolean
 }
 
-/** Where states and code come from. */
+/** Source of states and code. */
 export interface StateStore {
-  /** The state after a block; undefined where it is not kept, as far as that is known. */
+  /** The state after a block. Undefined if it was pruned, as far as that is known. */
   stateAt(blockHash: Hex): StateView | undefined
   code(hash: Uint8Array): Uint8Array | undefined
 }
@@ -31,25 +31,27 @@ export interface StateStore {
 export const NO_STATE = {
   node: () => undefined,
   leaf: () => undefined,
-  isGone: () => false,
+  isPruned: () => false,
   code: () => undefined,
 } satisfies StateView & Pick<StateStore, 'code'>
 
-/** The part that a WorldState uses. */
+/** The part of a StateDatabase that WorldState uses. */
 export interface StateSource {
-  /** Without `owner` the trie of the accounts, else the storage of the account with this address. */
+  /** Opens the account trie, or with `owner` the storage trie of that address. */
   openTrie(root: Uint8Array, owner?: Hex): Trie
   readAccount(trie: Trie, address: Hex): AccountRecord | undefined
-  /** Without leading zeros; empty = zero. `isStored`: the storage is that of the state which is stored. */
+  /** Without leading zeros; empty = zero. `isStored`: the storage is that of the stored state. */
   readSlot(address: Hex, storageRoot: Uint8Array, slot: Hex, isStored: boolean): Uint8Array
   code(hash: Hex): Uint8Array
   /** keccak256 of the bytes of an address or slot. */
   hashKey(key: Hex): Uint8Array
-  /** Makes a committed trie known, so that later ones share its nodes in memory; so long are its new nodes, encoded. */
+  /**
+   * Caches a committed trie, so that later tries share its nodes. `newEncodingBytes`: encoded size of its new nodes.
+   */
   retain(trie: Trie, root: Hex, newEncodingBytes: number, owner?: Hex): void
 }
 
-/** A trie node or code that must be there is not: the database is damaged, or a witness is incomplete. */
+/** A required trie node or code is missing: the database is damaged, or a witness is incomplete. */
 export class MissingNodeError extends DeviumError<'missing-node'> {
   override readonly name = 'MissingNodeError'
   constructor(what: string, hash: Hex) {
@@ -57,37 +59,40 @@ export class MissingNodeError extends DeviumError<'missing-node'> {
   }
 }
 
-/** What the caches hold, as they count it, and what was not in them. */
+/** Estimated memory of the caches, and reads that missed them. */
 export interface StateStatistics {
   nodeBytes: number
   codeBytes: number
-  /** Trie nodes that were read of the store, and their encodings' bytes. */
+  /** Trie nodes read from the store, and the bytes of their encodings. */
   nodeReads: number
   readBytes: number
 }
 
 export interface StateDatabaseOptions {
-  /** Memory for decoded trie nodes; past it, they are dropped and read again. Default 160 MiB. */
+  /** Memory for decoded trie nodes. Above it, all are dropped. Default 160 MiB. */
   maxNodeBytes?: number
-  /** Memory for code and what is known of it. Default 64 MiB. */
+  /** Memory for code and its analysis. Default 64 MiB. */
   maxCodeBytes?: number
 }
 
 const MEBIBYTE = 1024 * 1024
-/** Memory that a decoded node takes for a byte of its encoding, measured: leaves 9.4, branches, which keep it, less. */
+/**
+ * Memory of a decoded node for each byte of its encoding. Measured: 9.4 for leaves, less for branches, which keep the
+ * encoding.
+ */
 const NODE_MEMORY = 10
-/** The same of code, whose jump destinations and pushed words are kept beside it (`programOf`): 12 to 14. */
+/** The same for code with its jump destinations and pushed words (`programOf`). Measured: 12 to 14. */
 const CODE_MEMORY = 14
-/** Those of a hundred blocks or two: each holds what is no part of later ones, too. */
+/** The tries of one or two hundred blocks. Each also holds nodes that later tries do not share. */
 const MAX_RETAINED_ROOTS = 1024
 const MAX_HASHED_KEYS = 100_000
 
-/** Keeps decoded nodes, code and key hashes of all states in memory within limits. */
+/** Caches decoded nodes, code and key hashes of all states, within memory limits. */
 export class StateDatabase {
   private readonly store: Pick<StateStore, 'code'>
   private readonly maxNodeBytes: number
   private readonly maxCodeBytes: number
-  /** Roots of recently used tries, by owner and hash; their nodes share structure with each other. */
+  /** Roots of recently used tries, by owner and hash. Their nodes share structure. */
   private readonly roots = new LruMap<string, TrieNode | null>(MAX_RETAINED_ROOTS)
   private readonly codes = new Map<Hex, Uint8Array>()
   private readonly hashedKeys = new Map<Hex, Uint8Array>()
@@ -107,7 +112,7 @@ export class StateDatabase {
     return { nodeBytes, codeBytes, nodeReads, readBytes }
   }
 
-  /** `isFlat` false: reads accounts and slots of the tries. */
+  /** @param isFlat false: reads accounts and slots from the tries */
   at(view: StateView, isFlat = true): StateSource {
     const place: Place = { view, isChanged: false }
     return {
@@ -124,7 +129,7 @@ export class StateDatabase {
         const encoding = leaf === undefined ? this.openTrie(place, storageRoot, address).get(key) : leaf
         if (encoding === undefined || encoding === null) return EMPTY_BYTES
         const item = readRlpHeader(encoding, 0)
-        // A view would make V8 move the encoding out of its heap.
+        // A copy: V8 would move the encoding out of its heap for a subarray.
         return encoding.slice(item.start, item.end)
       },
       code: (hash) => this.code(hash),
@@ -143,7 +148,7 @@ export class StateDatabase {
     const known = this.roots.get(key)
     if (known !== undefined) return new Trie(reader, known)
     const trie = openTrie(reader, root)
-    // Loaded now, so that all who open it share what is loaded below.
+    // Loaded now, so that all users of the root share the nodes loaded below.
     trie.readRoot()
     this.roots.set(key, trie.rootNode())
     return trie
@@ -154,7 +159,8 @@ export class StateDatabase {
     return {
       node: (path, hash) => {
         const encoding = place.view.node(prefix + path, hash)
-        // Another state may have another node there; below a root that is right, it is this one.
+        // The path alone does not identify a node: another state may have another node there. Below a correct root it
+        // is this one.
         const isChecked = path === '' || place.isChanged
         if (encoding === undefined || (isChecked && !equalBytes(keccak256(encoding), hash))) {
           throw missing(place.view, hash)
@@ -199,10 +205,10 @@ export class StateDatabase {
   }
 }
 
-/** Where tries are read from. */
+/** The state that a trie is read from. */
 interface Place {
   readonly view: StateView
-  /** Tries that were committed may have roots that others know, and nodes that the view has not. */
+  /** Committed tries may have roots of other states, and nodes that the view does not have. */
   isChanged: boolean
 }
 
@@ -211,6 +217,6 @@ function rootKey(root: Hex, owner: Hex | undefined): string {
 }
 
 function missing(view: StateView, hash: Uint8Array): DeviumError {
-  if (view.isGone()) return new ChainError('state-gone', 'the state is not kept any more')
+  if (view.isPruned()) return new ChainError('state-gone', 'the state was pruned')
   return new MissingNodeError('trie node', toHex(hash))
 }

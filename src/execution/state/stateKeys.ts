@@ -1,30 +1,30 @@
 import { bytesToText } from '../../lib/bytes.ts'
 import type { Hex } from '../../lib/hex.ts'
 
-// What a state consists of, by keys that name places, not contents: a later state has another value under the same key.
+// The entries of a state. Their keys name places, not contents: a later state has another value under the same key.
 
 /**
- * A key of the database, one character a byte. Its first one tells what it names: a node of the account trie (A, and the
- * nibbles of its path), one of a storage trie (O, the hash of the account's address, path), an account (a, hash of its
- * address), a slot (o, hash of the address, hash of the slot).
+ * A database key, one character for each byte. The first character is the kind: a node of the account trie (A, nibbles
+ * of its path), a node of a storage trie (O, hash of the account's address, path), an account (a, hash of its address),
+ * or a slot (o, hash of the address, hash of the slot).
  */
 export type StateKey = string
 
-/** By key; null: there is none any more. */
+/** Values by key; null deletes the value. */
 export type StateWrites = ReadonlyMap<StateKey, Uint8Array | null>
 
-/** What a commit changes. */
+/** The changes of a commit. */
 export interface StateChanges {
   root: Hex
-  /** Encoded nodes of the tries, encoded accounts, and slots. */
+  /** Encoded trie nodes, encoded accounts, and slots. */
   writes: Map<StateKey, Uint8Array | null>
   codes: { hash: Uint8Array; code: Uint8Array }[]
 }
 
-/** The node that the account trie begins with. */
+/** Key of the account trie's root node. */
 export const ROOT_KEY: StateKey = 'A'
 
-/** What the keys of a trie's nodes begin with: their paths follow. `owner` is the hash of an account's address. */
+/** Prefix of the keys of a trie's nodes; their paths follow. `owner` is the hash of an account's address. */
 export function nodePrefix(owner: Uint8Array | undefined): StateKey {
   return owner === undefined ? ROOT_KEY : `O${bytesToText(owner, 'latin1')}`
 }

@@ -15,32 +15,35 @@ import {
   toNibbles,
 } from './trieNode.ts'
 
-/** keccak256 of the RLP of the empty string: the root of a trie without entries. */
+/** keccak256 of the RLP of the empty string: the root of an empty trie. */
 export const EMPTY_TRIE_ROOT: Hex = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
 
-/** Nodes of one level that are hashed at once: their encodings stay in the processor's cache. */
+/** Nodes of one level that are hashed together. Their encodings fit into the processor's cache. */
 const HASHED_TOGETHER = 64
 
 /** Nibbles from the root to a node, one character each. */
 export type NodePath = string
 
-/** Where encoded nodes come from. */
+/** Source of encoded nodes. */
 export interface NodeReader {
-  /** Throws when no node with this hash is there (a MissingNodeError). */
+  /** Throws MissingNodeError if there is no node with this hash. */
   node(path: NodePath, hash: Uint8Array): Uint8Array
 }
 
-/** Called for each new node that has a hash of its own; with null where there is none any more, before one comes there. */
+/**
+ * Called for each new node that has a hash. Called with null for each path whose node was removed, before a new node is
+ * put there.
+ */
 export type NodeSink = (path: NodePath, encoding: Uint8Array | null) => void
 
 /**
- * A Merkle Patricia trie over keys of equal length (already hashed by the caller). Changes stay in memory and are
- * hashed by `commit`; everything that did not change is shared with the tries it came from.
+ * A Merkle Patricia trie over keys of equal length, hashed by the caller. Changes stay in memory until `commit` hashes
+ * them. Unchanged nodes are shared with earlier tries.
  */
 export class Trie {
   private readonly reader: NodeReader
   private root: TrieNode | null
-  /** Where a node was taken away since the last commit. */
+  /** Paths whose node was removed since the last commit. */
   private vacated: NodePath[] = []
 
   constructor(reader: NodeReader, root: TrieNode | null) {
@@ -48,12 +51,12 @@ export class Trie {
     this.root = root
   }
 
-  /** The root node, to be shared with another Trie; hashed only after `commit`. */
+  /** The root node, to be shared with another Trie. It is hashed only after `commit`. */
   rootNode(): TrieNode | null {
     return this.root
   }
 
-  /** Reads the root node, if that was not done yet. */
+  /** Reads the root node if it is not loaded. */
   readRoot(): void {
     this.loadedRoot()
   }
@@ -74,7 +77,7 @@ export class Trie {
     return undefined
   }
 
-  /** An empty value is not allowed: use `delete`. */
+  /** @param value not empty: use `delete` */
   put(key: Uint8Array, value: Uint8Array): void {
     this.root = this.insert(this.loadedRoot(), toNibbles(key), 0, value)
   }
@@ -84,13 +87,13 @@ export class Trie {
   }
 
   /**
-   * Tells of each node, with the nibbles on the way to it. Its `ref` is its hash where it has one. Reads the whole trie,
-   * which must be committed.
+   * Visits each node, with the nibbles on the path to it. A node's `ref` is its hash if it has one. Reads the whole
+   * trie. The trie must be committed.
    */
-  forEachNode(tell: (node: LoadedNode, above: Uint8Array) => void): void {
+  forEachNode(visitNode: (node: LoadedNode, above: Uint8Array) => void): void {
     const visit = (node: LoadedNode | null, above: Uint8Array): void => {
       if (node === null) return
-      tell(node, above)
+      visitNode(node, above)
       if (node.kind === 'extension') visit(this.onlyChild(node, above, above.length), concatBytes(above, node.key))
       if (node.kind !== 'branch') return
       for (let index = 0; index < 16; index++) {
@@ -100,7 +103,7 @@ export class Trie {
     visit(this.loadedRoot(), EMPTY_BYTES)
   }
 
-  /** Hashes what changed, bottom up, giving each new node to `sink`. Returns the root hash. */
+  /** Hashes the changed nodes bottom up, and passes each new node to `sink`. Returns the root hash. */
   commit(sink: NodeSink): Hex {
     const { root } = this
     for (const path of this.vacated) sink(path, null)
@@ -110,13 +113,15 @@ export class Trie {
     for (const level of this.changedLevels(root).reverse()) this.hashLevel(level, sink)
     const ref = requireRef(root)
     if (ref.length === 32) return toHex(ref)
-    // The root is stored even when it is short enough to be embedded.
+    // The root is stored even if it is short enough to be embedded.
     const hash = keccak256(ref)
     sink('', ref)
     return toHex(hash)
   }
 
-  /** Encodings of the nodes on the way to the key, root first (also when the key is absent). Needs a committed trie. */
+  /**
+   * Encodings of the nodes on the path to the key, root first, even if the key is absent. The trie must be committed.
+   */
   prove(key: Uint8Array): Uint8Array[] {
     const nibbles = toNibbles(key)
     const proof: Uint8Array[] = []
@@ -136,7 +141,7 @@ export class Trie {
     return proof
   }
 
-  /** The changed nodes by their level; what is below one that did not change did not either. */
+  /** The changed nodes by level. Nodes below an unchanged node are unchanged. */
   private changedLevels(root: LoadedNode): Level[] {
     const levels: Level[] = []
     let level: Level = root.ref === null ? { nodes: [root], paths: [''] } : { nodes: [], paths: [] }
@@ -161,7 +166,7 @@ export class Trie {
     return levels
   }
 
-  /** Nodes of one level, whose children have their `ref`. */
+  /** Hashes the nodes of one level. Their children already have a `ref`. */
   private hashLevel(level: Level, sink: NodeSink): void {
     const { length } = level.nodes
     for (let start = 0; start < length; start += HASHED_TOGETHER) {
@@ -174,7 +179,7 @@ export class Trie {
         if (node === undefined) continue
         const path = level.paths[index] ?? ''
         const encoding = encode(node)
-        // A longer one may have been there.
+        // A longer node may have been stored there.
         if (encoding === undefined) sink(path, null)
         else {
           nodes.push(node)
@@ -199,8 +204,8 @@ export class Trie {
     return loaded
   }
 
-  // Loaded nodes replace their HashNode in the parent, shared or not: they stand for the same content. The first `depth`
-  // nibbles of `key` lead to the parent.
+  // A loaded node replaces its HashNode in the parent, even in a shared parent: both stand for the same content. The
+  // first `depth` nibbles of `key` lead to the parent.
 
   private loadedRoot(): LoadedNode | null {
     if (this.root === null || this.root.kind !== 'hash') return this.root
@@ -230,7 +235,7 @@ export class Trie {
       const index = key[depth] ?? 0
       const child = this.childAt(node, index, key, depth)
       const next = this.insert(child, key, depth + 1, value)
-      // The same object: either nothing changed, or it was dirty before and so was this node.
+      // The same object: nothing changed, or it was already changed since the last commit, and so was this node.
       return next === child ? node : withChild(node, index, next)
     }
     const shared = sharedPrefix(key, depth, node.key)
@@ -279,13 +284,13 @@ export class Trie {
     }
     const only = last === -1 ? null : this.childAt(node, last, key, depth)
     if (only === null) return null
-    // A leaf or an extension moves up to where the branch was.
+    // A leaf or extension moves up to the path of the branch.
     if (only.kind !== 'branch') this.vacated.push(pathText(key, depth) + NIBBLES[last])
     return prefix(Uint8Array.of(last), only)
   }
 }
 
-/** Changed nodes, with their paths. */
+/** Changed nodes and their paths. */
 interface Level {
   nodes: LoadedNode[]
   paths: NodePath[]
@@ -303,14 +308,14 @@ function withChild(node: BranchNode, index: number, child: TrieNode | null): Bra
   return target
 }
 
-/** The node with nibbles put in front of its path; leaves and extensions absorb them. */
+/** Prepends nibbles to the node's path. Leaves and extensions absorb them. */
 function prefix(nibbles: Uint8Array, node: LoadedNode): LoadedNode {
   if (node.kind === 'branch') return new ExtensionNode(nibbles, node)
   if (node.kind === 'leaf') return new LeafNode(concatBytes(nibbles, node.key), node.value)
   return new ExtensionNode(concatBytes(nibbles, node.key), node.child)
 }
 
-/** What is to be hashed; undefined where the node is short enough to stand for itself. */
+/** The encoding to hash. Undefined if the node is short enough to be embedded in its parent. */
 function encode(node: LoadedNode): Uint8Array | undefined {
   const encoding = encodeNode(node)
   if (node.kind === 'branch') node.setEncoding(encoding)
@@ -319,12 +324,12 @@ function encode(node: LoadedNode): Uint8Array | undefined {
   return undefined
 }
 
-/** Opens the trie with that root; nothing is read yet. */
+/** Opens the trie with this root. Nothing is read yet. */
 export function openTrie(reader: NodeReader, root: Uint8Array): Trie {
   return new Trie(reader, toHex(root) === EMPTY_TRIE_ROOT ? null : new HashNode(root))
 }
 
-/** The node without the first `count` nibbles of its path. */
+/** Removes the first `count` nibbles of the node's path. */
 function shorten(node: LeafNode | ExtensionNode, count: number): TrieNode {
   const rest = node.key.subarray(count)
   if (node.kind === 'leaf') return new LeafNode(rest, node.value)

@@ -2,10 +2,10 @@ import { EMPTY_BYTES, pooledCopy } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { readRlpHeader } from '../../lib/rlp.ts'
 
-// Nodes of a Merkle Patricia trie whose keys all have the same length (state and storage tries: 64 nibbles), so that
-// branches never carry a value. A node's `ref` is what its parent embeds: the 32-byte hash, or the node's own
-// encoding when that is shorter than 32 bytes. A null `ref` marks a node changed since the last commit; such a node
-// belongs to one trie only and may be changed in place, while all others are shared and are copied first.
+// Nodes of a Merkle Patricia trie whose keys all have the same length (64 nibbles in state and storage tries), so
+// branches never have a value. A node's `ref` is the part that its parent embeds: the 32-byte hash, or the node's
+// encoding if that is shorter. A null `ref` marks a node that changed since the last commit. A changed node belongs to
+// one trie and may be changed in place. All other nodes are shared and are copied first.
 
 export class LeafNode {
   readonly kind = 'leaf'
@@ -30,17 +30,17 @@ export class ExtensionNode {
 }
 
 /**
- * A branch that was read or hashed before keeps its encoding: children are taken out of it when they are asked for, and
- * encoding it anew copies those that did not change.
+ * A branch that was read or hashed keeps its encoding. Children are decoded from it on demand. Encoding the branch
+ * again copies the unchanged children.
  */
 export class BranchNode {
   readonly kind = 'branch'
-  /** undefined: as it stands in `encoding`. */
+  /** undefined: not decoded from `encoding` yet. */
   readonly children: (TrieNode | null | undefined)[]
   ref: Uint8Array | null = null
-  /** null for a branch that was never encoded: it has all its children. */
+  /** null for a branch that was never encoded. Then all children are in `children`. */
   encoding: Uint8Array | null
-  /** A bit for each child that is not the one in `encoding`. */
+  /** One bit for each child that differs from `encoding`. */
   private changed: number
 
   private constructor(children: (TrieNode | null | undefined)[], encoding: Uint8Array | null, changed: number) {
@@ -57,7 +57,7 @@ export class BranchNode {
     return new BranchNode(new Array(CHILDREN).fill(undefined), encoding, 0)
   }
 
-  /** To be changed, while this one stays as it is. */
+  /** A copy that may be changed. */
   copy(): BranchNode {
     return new BranchNode(this.children.slice(), this.encoding, this.changed)
   }
@@ -86,14 +86,14 @@ export class BranchNode {
     return this.encoding === null || (this.changed & (1 << index)) !== 0
   }
 
-  /** After hashing. */
+  /** Call it after hashing. */
   setEncoding(encoding: Uint8Array): void {
     this.encoding = encoding
     this.changed = 0
   }
 }
 
-/** Stands for a node that was not loaded yet. */
+/** Stands for a node that is not loaded. */
 export class HashNode {
   readonly kind = 'hash'
   readonly ref: Uint8Array
@@ -103,7 +103,7 @@ export class HashNode {
 }
 
 const CHILDREN = 16
-/** RLP of the empty string, and what stands before the 32 bytes of a hash. */
+/** RLP of the empty string, and the prefix of a 32-byte hash. */
 const EMPTY_ITEM = 0x80
 const HASH_ITEM = 0xa0
 const HASH_BYTES = 32
@@ -111,10 +111,10 @@ const HASH_BYTES = 32
 export type TrieNode = LeafNode | ExtensionNode | BranchNode | HashNode
 export type LoadedNode = LeafNode | ExtensionNode | BranchNode
 
-/** Nodes are encoded here first; a branch of 16 hashes takes 532 bytes. */
+/** Buffer for encoding. A branch of 16 hashes takes 532 bytes. */
 const scratch = new Uint8Array(1024)
 
-/** RLP of a node whose children all have their `ref`. The result is not to be changed. */
+/** RLP of a node. All its children must have a `ref`. Callers must not change the result. */
 export function encodeNode(node: LoadedNode): Uint8Array {
   if (node.kind === 'branch') return replaceHashes(node) ?? encodeBranch(node)
   if (node.kind === 'extension') {
@@ -124,7 +124,10 @@ export function encodeNode(node: LoadedNode): Uint8Array {
   return finishList(writeString(writeCompactKey(3, node.key, true), node.value))
 }
 
-/** What nearly all branches come to: hashes in place of hashes. Undefined when a child of another length comes or goes. */
+/**
+ * Fast path for nearly all branches: replaces hashes by hashes. Undefined if a child with another length is added or
+ * removed.
+ */
 function replaceHashes(node: BranchNode): Uint8Array | undefined {
   const { encoding } = node
   if (encoding === null) return undefined
@@ -135,7 +138,7 @@ function replaceHashes(node: BranchNode): Uint8Array | undefined {
     if (node.isChanged(index)) {
       const ref = node.child(index)?.ref
       if (!isHash || ref?.length !== HASH_BYTES) return undefined
-      // What LevelDB gives is a Buffer, whose `slice` would copy nothing.
+      // LevelDB returns a Buffer, whose `slice` does not copy.
       if (result === encoding) result = pooledCopy(encoding, 0, encoding.length)
       result.set(ref, position + 1)
     }
@@ -153,7 +156,7 @@ function encodeBranch(node: BranchNode): Uint8Array {
   return finishList(writeByte(end, EMPTY_ITEM))
 }
 
-/** Throws when the node is not hashed. */
+/** Throws if the node is not hashed. */
 export function requireRef(node: TrieNode): Uint8Array {
   if (node.ref === null) throw new Error('trie node is not hashed')
   return node.ref
@@ -188,7 +191,7 @@ function writeString(offset: number, bytes: Uint8Array): number {
   return start + length
 }
 
-/** Three bytes were left free in front of the payload for the list header. */
+/** The list header goes into the three bytes before the payload. */
 function finishList(end: number): Uint8Array {
   const length = end - 3
   let start = 3
@@ -204,7 +207,10 @@ function finishList(end: number): Uint8Array {
   return pooledCopy(scratch, start, end)
 }
 
-/** Yellow Paper appendix C: hex-prefix encoding of at most 64 nibbles; of a single byte, which is below 0x80, no more stands there. */
+/**
+ * Yellow Paper appendix C: hex-prefix encoding of at most 64 nibbles. A single byte is below 0x80 and has no RLP
+ * prefix.
+ */
 function writeCompactKey(offset: number, nibbles: Uint8Array, isLeaf: boolean): number {
   const { length } = nibbles
   const odd = length & 1
@@ -215,7 +221,7 @@ function writeCompactKey(offset: number, nibbles: Uint8Array, isLeaf: boolean): 
   return at
 }
 
-/** Node of the encoding, which it may keep; `ref` is left for the caller to set. Throws DecodeError. */
+/** Decodes a node, which may keep `encoding`. The caller sets `ref`. Throws DecodeError. */
 export function decodeNode(encoding: Uint8Array): LoadedNode {
   const list = readRlpHeader(encoding, 0)
   if (!list.isList) throw new DecodeError('trie node: not a list')
@@ -248,20 +254,20 @@ function decodeChild(encoding: Uint8Array, position: number): TrieNode {
   return node
 }
 
-/** Where the items of a list begin that was read before. */
+/** Position of the first item of a valid list. */
 function firstItem(encoding: Uint8Array): number {
   const first = encoding[0] ?? 0
   return first < 0xf8 ? 1 : first - 0xf6
 }
 
-/** Where a branch's child stands. */
+/** Position of a child in a branch's encoding. */
 function itemAt(encoding: Uint8Array, index: number): number {
   let position = firstItem(encoding)
   for (let before = 0; before < index; before++) position += itemBytes(encoding, position)
   return position
 }
 
-/** With its header. Throws DecodeError. */
+/** Length of an item with its header. Throws DecodeError. */
 function itemBytes(encoding: Uint8Array, position: number): number {
   const first = encoding[position]
   if (first === EMPTY_ITEM) return 1
@@ -296,7 +302,7 @@ export function toNibbles(key: Uint8Array): Uint8Array {
   return out
 }
 
-/** Bytes of a key that has an even number of nibbles. */
+/** Bytes of a key with an even number of nibbles. */
 export function fromNibbles(nibbles: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(nibbles.length >> 1)
   for (let index = 0; index < bytes.length; index++) {

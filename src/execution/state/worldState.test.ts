@@ -304,7 +304,7 @@ describe('WorldState', () => {
     // Another state has another node at that place.
     const other = { ...NO_STATE, node: () => fromHex('0xc0') }
     expect(() => open(other)).toThrow(MissingNodeError)
-    expect(() => open({ ...other, isGone: () => true })).toThrow('the state is not kept any more')
+    expect(() => open({ ...other, isPruned: () => true })).toThrow('the state was pruned')
   })
 
   it('refuses to end a transaction with open checkpoints', () => {

@@ -8,13 +8,13 @@ import { EMPTY_TRIE_ROOT, type Trie } from './trie.ts'
 import { fromNibbles } from './trieNode.ts'
 
 interface AccountStorage {
-  /** Root that slots not in `slots` are read from. */
+  /** Root of the storage trie that slots missing in `slots` are read from. */
   baseRoot: Uint8Array
-  /** Whether these are the slots of the state that the WorldState stands on. */
+  /** Whether these are the slots of the underlying state. */
   isOriginal: boolean
   /** Current values, without leading zeros; empty = zero. */
   slots: Map<Hex, Uint8Array>
-  /** Slots to be written, and where in a journal each was noted last. */
+  /** Slots to write, with the index of their last journal entry. */
   dirty: Map<Hex, number>
 }
 
@@ -24,18 +24,19 @@ type JournalEntry =
   | { kind: 'storage'; address: Hex; before: AccountStorage | undefined }
 
 /**
- * Accounts, code and storage on top of one state root: changes are kept flat and journaled (checkpoints nest), and go
- * into the tries only at `commit`. Everything is synchronous: reads that miss go to LevelDB's memory-mapped tables.
+ * Accounts, code and storage on top of one state root. Changes are kept flat and journaled, with nested checkpoints.
+ * `commit` writes them into the tries. All methods are synchronous: reads that miss the caches go to LevelDB's
+ * memory-mapped tables.
  */
 export class WorldState {
   private readonly source: StateSource
   private readonly trie: Trie
   private readonly accounts = new Map<Hex, AccountRecord | undefined>()
-  /** As they are in the trie, with their keys there. */
+  /** The accounts as they are in the trie, with their trie keys. */
   private readonly committed = new Map<Hex, { key: Uint8Array; record: AccountRecord | undefined }>()
   private readonly storages = new Map<Hex, AccountStorage>()
   private readonly dirtyAccounts = new Set<Hex>()
-  /** By the hash in an account's record, which its changed forms share. */
+  /** Code by the hash object of an account's record. Changed records share that object. */
   private readonly codes = new WeakMap<Uint8Array, Uint8Array>()
   private readonly newCodes = new Map<Hex, Uint8Array>()
   private readonly originals = new Map<Hex, Map<Hex, Uint8Array>>()
@@ -53,7 +54,7 @@ export class WorldState {
     if (known !== undefined || this.accounts.has(address)) return known
     const record = this.source.readAccount(this.trie, address)
     this.accounts.set(address, record)
-    // Found now, just after it was looked up, it is at hand.
+    // Hashing the key here hits the cache of the read before.
     this.committed.set(address, { key: this.source.hashKey(address), record })
     return record
   }
@@ -72,7 +73,7 @@ export class WorldState {
     return this.account(address)?.nonce ?? 0n
   }
 
-  /** Creates the account when needed, also for an amount of 0 (callers delete touched empty accounts, EIP-161). */
+  /** Creates the account if needed, even for an amount of 0. Callers delete touched empty accounts (EIP-161). */
   addBalance(address: Hex, amount: bigint): void {
     const record = this.account(address) ?? EMPTY_ACCOUNT
     this.putAccount(address, { ...record, balance: record.balance + amount })
@@ -131,8 +132,8 @@ export class WorldState {
   }
 
   /**
-   * Whether going back to the last checkpoint restores the slot anyway. Without, a block that stores to one slot over and
-   * over would keep 280,000 values until its end.
+   * Whether reverting to the last checkpoint restores the slot anyway. Without this check, a block that writes one slot
+   * repeatedly would keep 280,000 values until its end.
    */
   private isNoted(storage: AccountStorage, slot: Hex): boolean {
     const index = storage.dirty.get(slot) ?? -1
@@ -185,21 +186,24 @@ export class WorldState {
     this.journal.length = length
   }
 
-  /** Undoes the transaction under way, wherever it stands. */
+  /** Undoes the current transaction, whatever its checkpoints. */
   abandonTransaction(): void {
     this.checkpoints = [0]
     this.revertCheckpoint()
     this.originals.clear()
   }
 
-  /** Ends a transaction: what stands now is what the next one finds as original. Open checkpoints are an error. */
+  /**
+   * Ends a transaction: the present values are the original ones of the next transaction. Throws if checkpoints are
+   * open.
+   */
   endTransaction(): void {
     if (this.checkpoints.length > 0) throw new Error('transaction ended with open checkpoints')
     this.originals.clear()
     this.journal = []
   }
 
-  /** Drops the accounts that the transaction under way has put and that are empty (EIP-161). */
+  /** Deletes the empty accounts that the current transaction touched (EIP-161). */
   deleteTouchedEmpty(): void {
     const { length } = this.journal
     for (let index = 0; index < length; index++) {
@@ -211,8 +215,8 @@ export class WorldState {
   }
 
   /**
-   * Writes all changes into the tries and hashes them. May be called again after further changes. `onAccount` hears of each
-   * account that is through, of how many.
+   * Writes all changes into the tries and hashes them. May be called again after further changes. `onAccount` is called
+   * after each account.
    */
   commit(onAccount?: (done: number, total: number) => void): StateChanges {
     const changes: StateChanges = { root: EMPTY_TRIE_ROOT, writes: new Map(), codes: [] }
@@ -255,7 +259,7 @@ export class WorldState {
     const storage = this.storages.get(address)
     const base = record === undefined ? EMPTY_STORAGE_ROOT : (storage?.baseRoot ?? before)
     if (!equalBytes(base, before)) {
-      // All of the storage is gone.
+      // The whole storage was deleted.
       const prefix = nodePrefix(key)
       this.source.openTrie(before, address).forEachNode((node, above) => {
         if (node.ref?.length === 32 || above.length === 0) writes.set(prefix + bytesToText(above, 'latin1'), null)
@@ -295,7 +299,7 @@ export class WorldState {
       const baseRoot = this.account(address)?.storageRoot ?? EMPTY_STORAGE_ROOT
       storage = {
         baseRoot,
-        // Empty, it may be that of an account which was deleted and came back.
+        // An empty storage may belong to an account that was deleted and created again.
         isOriginal: !equalBytes(baseRoot, EMPTY_STORAGE_ROOT),
         slots: new Map(),
         dirty: new Map(),

@@ -6,7 +6,7 @@ import type { Environment } from '../../evm/runMessage.ts'
 import { effectiveTip } from '../../tx/effectiveTip.ts'
 import type { CallRequest } from './types.ts'
 
-/** Why a call cannot even start: `details.problem` of the ChainError `execution-failed`. */
+/** Why a call cannot start: `details.problem` of the ChainError `execution-failed`. */
 export type CallProblem =
   | 'nonce-too-high'
   | 'nonce-too-low'
@@ -14,28 +14,30 @@ export type CallProblem =
   | 'insufficient-funds'
   | 'intrinsic-gas'
   | 'init-code-size'
-  /** Of the gas that all calls of a request have together. */
+  /** The calls of a request have used their shared gas. */
   | 'gas-limit-reached'
   | 'floor-gas'
-  /** An EIP-7702 transaction that creates a contract, or authorizes nobody. */
+  /** An EIP-7702 transaction that creates a contract, or has no authorizations. */
   | 'set-code'
 
-/** Wei for a unit of gas. */
+/** Wei per gas. */
 export interface GasPrices {
-  /** What is paid, and what GASPRICE gives. */
+  /** The price that is paid, and the result of GASPRICE. */
   effective: bigint
-  /** What the sender must be able to pay. */
+  /** The price that the sender must be able to pay. */
   cap: bigint
 }
 
-/** What a call is charged for before it runs. */
+/** The gas that a call is charged before it runs. */
 export interface BoughtGas {
   gas: bigint
   intrinsic: bigint
   floor: bigint
 }
 
-/** Throws ChainError `execution-failed` for an offer that the block does not take; a call that offers nothing runs for free. */
+/**
+ * Throws ChainError `execution-failed` if the offered price is too low for the block. A call without a price is free.
+ */
 export function gasPrices(request: CallRequest, baseFee: bigint, { isFree = true } = {}): GasPrices {
   const { gasPrice, maxFeePerGas = gasPrice ?? 0n, maxPriorityFeePerGas = gasPrice ?? 0n } = request
   if (isFree && maxFeePerGas === 0n && maxPriorityFeePerGas === 0n) return { effective: 0n, cap: 0n }
@@ -55,7 +57,9 @@ export function gasPrices(request: CallRequest, baseFee: bigint, { isFree = true
   return { effective: baseFee + effectiveTip({ maxFeePerGas, maxPriorityFeePerGas }, baseFee), cap: maxFeePerGas }
 }
 
-/** Checks that the call can start, before any signer of its authorizations is recovered. Throws ChainError `execution-failed`. */
+/**
+ * Checks that the call can start, before any authorization's signer is recovered. Throws ChainError `execution-failed`.
+ */
 export function checkCall(
   { world, block }: Environment,
   request: CallRequest,
@@ -90,7 +94,7 @@ export function checkCall(
   return { gas, intrinsic, floor }
 }
 
-/** Takes the price of its gas from the sender of a call that was checked. */
+/** Charges the sender for the gas of a checked call. */
 export function payGas(
   { world }: Environment,
   { from = ZERO_ADDRESS }: CallRequest,

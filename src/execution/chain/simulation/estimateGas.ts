@@ -12,7 +12,7 @@ const CALL_STIPEND = 2300n
 const ERROR_RATIO = { numerator: 15n, denominator: 1000n }
 
 /**
- * Least gas limit with which the call succeeds, to within 1.5 % (eth_estimateGas of geth). `request.gas` bounds it.
+ * Lowest gas limit with which the call succeeds, to within 1.5 % (geth's eth_estimateGas). `request.gas` limits it.
  * Throws ChainError `execution-reverted` (details.data) or `execution-failed`.
  */
 export async function estimateGas(
@@ -31,7 +31,7 @@ export async function estimateGas(
   }
   const atLimit = await attempt(limit).catch((error: unknown) => {
     if (!(error instanceof ChainError) || error.code !== 'execution-failed') throw error
-    // More gas would do, as where the call runs out of it.
+    // More gas would help, as for a call that runs out of gas.
     if (error.details.problem === 'intrinsic-gas') throw exceedsAllowance(limit)
     throw new ChainError('execution-failed', `failed with ${limit} gas: ${error.message}`)
   })
@@ -39,7 +39,7 @@ export async function estimateGas(
 
   let high = limit
   let low = atLimit.gasUsed - 1n
-  // A call may need more than it uses: refunds come late, and a 64th stays behind at each level (EIP-150).
+  // A call may need more gas than it uses: refunds come at the end, and each level keeps a 64th (EIP-150).
   const optimistic = ((atLimit.gasUsed + atLimit.refund + CALL_STIPEND) * 64n) / 63n
   if (optimistic < high) {
     if (await succeeds(attempt, optimistic)) high = optimistic
@@ -60,7 +60,7 @@ async function succeeds(attempt: (gas: bigint) => Promise<Simulated>, gas: bigin
   try {
     return (await attempt(gas)).failure === undefined
   } catch (error) {
-    // Below the intrinsic gas the call does not even start.
+    // Below the intrinsic gas the call does not start.
     if (error instanceof ChainError && error.code === 'execution-failed') return false
     throw error
   }
@@ -78,7 +78,7 @@ function exceedsAllowance(limit: bigint): ChainError {
   return new ChainError('execution-failed', `gas required exceeds allowance (${limit})`)
 }
 
-/** What the caller allows, the block holds and the sender can pay. */
+/** The lowest of the request's limit, the block's limit, and the gas that the sender can pay. */
 function upperBound(
   { config, worldAt }: SimulationModules,
   header: BlockHeader,

@@ -36,13 +36,13 @@ import type { CallRequest, SimulatedBlock, SimulatedCall, SimulationRequest } fr
 export interface BlockSimulationModules {
   config: ChainConfig
   ancestry: Ancestry
-  /** A state of its own after this block, to be thrown away. */
+  /** A fresh state after this block. The simulation changes it. */
   worldAt(header: BlockHeader): WorldState
 }
 
 /**
- * Runs blocks of calls on top of `base`, as geth 1.17 does for eth_simulateV1: nobody pays for L1 data, and of deposits a
- * block has none. Throws ChainError `execution-failed` when a call cannot be part of its block.
+ * Runs blocks of calls on top of `base`, like geth 1.17's eth_simulateV1. Nobody pays for L1 data, and the blocks have
+ * no deposits. Throws ChainError `execution-failed` if a call cannot be part of its block.
  */
 export async function simulateBlocks(
   { config, ancestry, worldAt }: BlockSimulationModules,
@@ -76,11 +76,11 @@ interface Simulation {
   base: Block
   evms: EvmPool
   world: WorldState
-  /** What the calls that are left may use; undefined = no limit. */
+  /** Gas that the remaining calls may use; undefined = no limit. */
   gasPool: bigint | undefined
 }
 
-/** What the calls of a block have come to. */
+/** Results of the calls of a block so far. */
 interface Executed {
   transactions: SignedTransaction[]
   receipts: ExecutionReceipt[]
@@ -103,7 +103,7 @@ async function simulateBlock(
     prevRandao: plan.block.prevRandao ?? ZERO_HASH,
     gasLimit: plan.block.gasLimit ?? parent.gasLimit,
     blobBaseFee: plan.block.blobBaseFee,
-    // Without a price nobody pays the base fee either: calls that offer none are to run.
+    // Without validation, the base fee is zero, so that calls without a price run.
     baseFee: plan.block.baseFee ?? (request.isValidated ? nextBaseFee(simulation, parent, timestamp) : 0n),
   }
   using lease = evms.lease(world, context, parent.hash, client)
@@ -124,12 +124,15 @@ async function simulateBlock(
   return { block: toBlock(header, executed.transactions), calls: executed.calls }
 }
 
-/** geth divides by zero where the parent is simulated too: it has no parameters of its own. Here the last real ones hold. */
+/**
+ * geth divides by zero if the parent is simulated too, because its extra data has no fee parameters. Here the
+ * parameters of the last real block apply.
+ */
 function nextBaseFee({ config, base }: Simulation, parent: BlockHeader, timestamp: number): bigint {
   try {
     return childBaseFee(config, { ...parent, extraData: base.header.extraData }, timestamp)
   } catch (cause) {
-    const text = `the base fee of block ${parent.number + 1} is not known: another fork's parameters hold there; give baseFeePerGas`
+    const text = `the base fee of block ${parent.number + 1} is unknown: another fork's parameters apply to it. Set baseFeePerGas`
     throw new ChainError('execution-failed', text, { cause })
   }
 }
@@ -150,7 +153,7 @@ async function simulateTransaction(
     throw simulationFailed('block-gas-limit', `block gas limit reached: ${executed.gasUsed} >= ${block.gasLimit}`)
   }
   const { gasPool } = simulation
-  // geth takes an empty pool for none.
+  // geth treats an empty pool as no limit.
   const gas = gasPool === undefined || gasPool === 0n || wanted < gasPool ? wanted : gasPool
   const { gasPrice, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n, authorizationList } = request
   const fields = { chainId: block.chainId, from, to, nonce, gasLimit: gas, value, data }
@@ -179,7 +182,7 @@ async function simulateTransaction(
   executed.calls.push({ gasUsed, returnData: outcome.returnData, logs: logs.take(), ...failure })
 }
 
-/** Runs the call and settles its fees, as far as it offers any. */
+/** Runs the call and charges its fees, if it offers a price. */
 async function executeCall(simulation: Simulation, env: Environment, request: CallRequest, gas: bigint) {
   const { config, gasPool } = simulation
   const { world, block } = env
@@ -197,7 +200,7 @@ async function executeCall(simulation: Simulation, env: Environment, request: Ca
     world.addBalance(block.coinbase, gasUsed * (price.effective - block.baseFee))
     world.addBalance(BASE_FEE_VAULT_ADDRESS, gasUsed * block.baseFee)
     if (block.rules.isthmus) {
-      // geth takes no operator fee for the gas limit, but gives back what is not used of it.
+      // geth charges no operator fee for the gas limit, but returns the part for unused gas.
       const { operatorFee } = createFeeSchedule(world, config, block.rules, block.timestamp)
       world.addBalance(from, operatorFee(gas) - operatorFee(gasUsed))
       world.addBalance(OPERATOR_FEE_VAULT_ADDRESS, operatorFee(gasUsed))
@@ -214,7 +217,7 @@ function checkNonce(from: Hex, nonce: bigint, stateNonce: bigint): void {
   throw callFailed(isHigh ? 'nonce-too-high' : 'nonce-too-low', `nonce too ${isHigh ? 'high' : 'low'}: ${text}`)
 }
 
-/** In the words that geth puts around what a call cannot start for. */
+/** Wraps errors like geth. */
 async function geths<T>(gas: bigint, run: () => Promise<T>): Promise<T> {
   try {
     return await run()
@@ -263,7 +266,7 @@ function headerOf(
   return sealHeader(header)
 }
 
-/** Jovian: as if the L1 info of the base stood in front of the block. */
+/** Jovian: computed with the L1 info of the base block. */
 function footprintOf(base: Block, transactions: readonly SignedTransaction[]): bigint {
   const [first] = base.transactions
   if (first?.type !== 0x7e) {
@@ -278,7 +281,7 @@ function footprintOf(base: Block, transactions: readonly SignedTransaction[]): b
   throw new ChainError('execution-failed', `error calculating DA footprint: ${text}`)
 }
 
-/** Simulated blocks are no part of the chain, and looked back over all the same. */
+/** Makes simulated blocks visible to BLOCKHASH, though they are not canonical. */
 function withSimulated(ancestry: Ancestry, simulated: ReadonlyMap<Hex, BlockHeader>): Ancestry {
   return {
     header: (hash) => simulated.get(hash) ?? ancestry.header(hash),
@@ -287,7 +290,7 @@ function withSimulated(ancestry: Ancestry, simulated: ReadonlyMap<Hex, BlockHead
   }
 }
 
-/** As a transaction whose signature is zeros, which geth shows simulated ones as. */
+/** Like geth, simulated transactions have a signature of zeros. */
 function withoutSignature(tx: Omit<SignedTransaction, keyof typeof NO_SIGNATURE | 'hash' | 'raw'>): SignedTransaction {
   const raw = encodeTransaction({ ...tx, ...NO_SIGNATURE })
   return { ...tx, ...NO_SIGNATURE, hash: keccak256Hex(raw), raw }

@@ -16,31 +16,31 @@ import type { BlockOverrides, CallRequest, CallResult, StateOverrides } from './
 export interface SimulationModules {
   evms: EvmPool
   config: ChainConfig
-  /** A state of its own after this block, to be thrown away. */
+  /** A fresh state after this block. The simulation changes it. */
   worldAt(header: BlockHeader): WorldState
 }
 
-/** Outcome of one simulated transaction, with what the search for a gas limit needs besides. */
+/** Outcome of one simulated transaction, and the refund that the gas search needs. */
 export interface Simulated extends CallResult {
-  /** Gas given back for cleared storage. */
+  /** Refund for cleared storage. */
   refund: bigint
 }
 
 /** EIP-3529. */
 const MAX_REFUND_QUOTIENT = 5n
-/** What the opcode loop counts; nobody waits for as much. */
+/** The opcode loop counts gas as a number. No call runs that long. */
 const UNLIMITED_GAS = BigInt(Number.MAX_SAFE_INTEGER)
 
 export interface SimulationPlace {
-  /** The state after it. */
+  /** The call runs on the state after this block. */
   header: BlockHeader
   overrides?: StateOverrides | undefined
   block?: BlockOverrides | undefined
 }
 
 /**
- * Runs a call on the state after `header`, in a block like it. Nonce, account kind and L1 fee are not looked at, and
- * nothing is kept. Throws ChainError `execution-failed` when the call cannot even start.
+ * Runs a call on the state after `header`, in a block like it. Nonce, account kind and L1 fee are not checked. No
+ * change is kept. Throws ChainError `execution-failed` if the call cannot start.
  */
 export async function simulateCall(
   { evms, worldAt }: SimulationModules,
@@ -53,9 +53,9 @@ export async function simulateCall(
   applyOverrides(world, overrides)
   const context = { ...contextOf(header), ...changed }
   const price = gasPrices(request, context.baseFee)
-  // geth shows a base fee of zero to a call that offers no price.
+  // geth shows a base fee of zero to a call without a price.
   const block = { ...context, baseFee: price.effective === 0n ? 0n : context.baseFee }
-  // A later block looks back over this one, too.
+  // In a later block, BLOCKHASH reaches this block too.
   using lease = evms.lease(world, block, block.number > header.number ? header.hash : header.parentHash, client)
   lease.env.evm.substate.reached = new Map()
   lease.env.evm.callable = overriddenPrecompiles(lease.env.evm.precompiles, overrides)
@@ -105,14 +105,17 @@ function failureMember({ failure }: MessageResult): Pick<CallResult, 'failure'> 
   return failure === undefined ? {} : { failure: failureOf(failure) }
 }
 
-/** What the EVM reached, without what is warm anyway; accounts that are so stay only for their slots. */
+/**
+ * Accounts and slots that the EVM reached, without those that are warm anyway. A warm account is listed only with its
+ * slots.
+ */
 function touched(
   { evm, block }: Environment,
   from: Hex,
   to: Hex,
   authorizations: readonly Authorization[],
 ): AccessListEntry[] {
-  // Their signers are known by now, which takes its time.
+  // The call has recovered their signers already, which is slow.
   const used = authorizations.filter((entry) => concernsChain(entry, block))
   const authorities = new Set(used.map(({ authority }) => authority))
   const entries: AccessListEntry[] = []

@@ -5,20 +5,20 @@ import type { SimulationBlock } from './types.ts'
 /** Why blocks cannot be simulated: `details.problem` of the ChainError `execution-failed`. */
 export type SimulationProblem = 'block-number' | 'block-timestamp' | 'too-many-blocks' | 'block-gas-limit'
 
-/** geth: maxSimulateBlocks, between the base and the last one. */
+/** geth: maxSimulateBlocks, between the base and the last block. */
 export const MAX_SIMULATED_BLOCKS = 256
-/** geth: timestampIncrement, in seconds, whatever the chain's own. */
+/** geth: timestampIncrement, in seconds, whatever the chain's block time. */
 const TIMESTAMP_STEP = 12
 
-/** One whose place is known. */
+/** A block with its number and timestamp. */
 export interface PlannedBlock extends SimulationBlock {
   number: number
   timestamp: number
 }
 
 /**
- * Gives each block its number and time, and fills gaps between numbers with empty ones. Throws ChainError
- * `execution-failed` where they do not rise, or are too many.
+ * Assigns numbers and timestamps, and fills gaps between numbers with empty blocks. Throws ChainError
+ * `execution-failed` if they do not increase, or if there are too many blocks.
  */
 export function planBlocks(blocks: readonly SimulationBlock[], base: BlockHeader): PlannedBlock[] {
   const planned: PlannedBlock[] = []

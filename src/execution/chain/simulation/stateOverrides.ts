@@ -6,7 +6,7 @@ import { slotValue } from '../../evm/storageWord.ts'
 import type { WorldState } from '../../state/worldState.ts'
 import type { StateOverrides } from './types.ts'
 
-/** Changes accounts as if a transaction before the first one had. */
+/** Changes accounts as an earlier transaction would. */
 export function applyOverrides(world: WorldState, overrides: StateOverrides): void {
   for (const [key, override] of Object.entries(overrides)) {
     const address = key as Hex
@@ -22,8 +22,8 @@ export function applyOverrides(world: WorldState, overrides: StateOverrides): vo
 }
 
 /**
- * The precompiles that are left: as in geth, an overridden one is replaced by what the account then has, and may be moved
- * elsewhere. Throws ChainError `execution-failed` with geth's words for a move that is not possible.
+ * The precompiles after the overrides. Like in geth, an overridden precompile is replaced by the account's code and may
+ * be moved to another address. Throws ChainError `execution-failed` with geth's message for an impossible move.
  */
 export function overriddenPrecompiles(
   precompiles: OpEvm['precompiles'],
@@ -36,7 +36,7 @@ export function overriddenPrecompiles(
     if (targets.has(address)) {
       throw refused(`account ${checksumAddress(address)} has already been overridden by a precompile`)
     }
-    // One that was moved here stands in for the account.
+    // A precompile that was moved here replaces the account.
     const precompile = left.get(address)
     if (target !== undefined) {
       if (precompile === undefined) throw refused(`account ${checksumAddress(address)} is not a precompile`)

@@ -11,7 +11,7 @@ import type {
 import type { TracedTransaction, TransactionTracer } from '../../tracing/types.ts'
 import type { SimulationModules } from './simulation.ts'
 
-/** Runs the block's transactions up to `to` again, those from `from` on with a tracer each. */
+/** Executes the block's transactions up to `to` again. Those from `from` on have a tracer each. */
 export async function traceBlock(
   { evms, config, worldAt }: SimulationModules,
   { header, transactions }: Block,
@@ -44,9 +44,9 @@ export async function traceBlock(
 }
 
 /**
- * It runs no code: a call of the zero address by itself, without gas. op-reth has an execution that does nothing stand for it in
- * traces. How op-reth's callTracer shows that is not known. Another doubt: op-reth traces transaction by transaction, without refunds.
- * Here a trace has the gas of the receipt, and goes on from the state that the block had.
+ * A post-exec transaction runs no code. It is traced as a call of the zero address by itself, without gas. op-reth
+ * traces it as an empty execution; how its callTracer shows that is unknown. op-reth also traces each transaction
+ * without refunds. Here a trace has the gas of the receipt and the block's own state.
  */
 function tracePostExec(tracer: TransactionTracer, { from, data }: PostExecTransaction): void {
   tracer.onEnter?.({ kind: 'CALL', from, to: from, value: 0n, gas: 0, input: data })

@@ -1,7 +1,7 @@
 import type { Hex } from '../../../lib/hex.ts'
 import type { AccessListEntry, Authorization, Block, Log } from '../../primitives/block.ts'
 
-/** A simulated transaction (eth_call). Absent members take geth's defaults. */
+/** A simulated transaction (eth_call). Missing members have geth's defaults. */
 export interface CallRequest {
   from?: Hex
   to?: Hex | null
@@ -13,11 +13,11 @@ export interface CallRequest {
   data?: Uint8Array
   nonce?: number
   accessList?: AccessListEntry[]
-  /** EIP-7702; even an empty list makes it a set-code transaction. */
+  /** EIP-7702. Even an empty list makes it a set-code transaction. */
   authorizationList?: Authorization[]
 }
 
-/** geth's state override set: per account, before the call. */
+/** geth's state override set: changes of accounts before the call. */
 export interface AccountOverride {
   nonce?: bigint
   balance?: bigint
@@ -26,7 +26,7 @@ export interface AccountOverride {
   state?: Record<Hex, Hex>
   /** Changes single slots. */
   stateDiff?: Record<Hex, Hex>
-  /** Of a precompile: where it is then. */
+  /** New address of a precompile. */
   movePrecompileTo?: Hex
 }
 
@@ -43,9 +43,9 @@ export interface BlockOverrides {
   blobBaseFee?: bigint
 }
 
-/** On what a call runs. */
+/** The state and block in which a call runs. */
 export interface CallPlace {
-  /** The state after this block. */
+  /** The call runs on the state after this block. */
   blockHash: Hex
   overrides?: StateOverrides | undefined
   block?: BlockOverrides | undefined
@@ -55,13 +55,13 @@ export interface CallResult {
   gasUsed: bigint
   returnData: Uint8Array
   logs: Log[]
-  /** Absent on success. `revert`: returnData holds the reason; `other`: out of gas, invalid opcode … */
+  /** Undefined on success. `revert`: returnData holds the reason; `other`: out of gas, invalid opcode … */
   failure?: { kind: 'revert' | 'other'; message: string }
-  /** Addresses and slots touched, precompiles and sender left out (eth_createAccessList). */
+  /** Touched addresses and slots, without precompiles and sender (eth_createAccessList). */
   accessList: AccessListEntry[]
 }
 
-/** A block of calls that is to be simulated (eth_simulateV1). */
+/** A block of calls to simulate (eth_simulateV1). */
 export interface SimulationBlock {
   block: BlockOverrides & { parentBeaconBlockRoot?: Hex }
   overrides: StateOverrides
@@ -70,23 +70,23 @@ export interface SimulationBlock {
 
 export interface SimulationRequest {
   blocks: SimulationBlock[]
-  /** Nonces and fees are checked, and the base fee is the chain's. */
+  /** Checks nonces and fees, and uses the chain's base fee. */
   isValidated: boolean
-  /** Transfers of ether show as logs. */
+  /** Adds a log for each transfer of ether. */
   showsTransfers: boolean
-  /** That all calls may use together; undefined = no limit. */
+  /** Gas that all calls may use together; undefined = no limit. */
   gasCap: bigint | undefined
 }
 
 export interface SimulatedCall {
   gasUsed: bigint
   returnData: Uint8Array
-  /** `logIndex` counts what was undone, too. */
+  /** `logIndex` also counts logs of reverted calls. */
   logs: Log[]
   failure?: CallResult['failure']
 }
 
-/** Its transactions are not signed. */
+/** Its transactions are unsigned. */
 export interface SimulatedBlock {
   block: Block
   calls: SimulatedCall[]

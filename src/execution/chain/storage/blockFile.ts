@@ -5,20 +5,20 @@ import type { BlockHeader } from '../../primitives/block.ts'
 import { payloadOfHeader } from '../headerPayload.ts'
 import { decodeHeader } from './headerCodec.ts'
 
-// Files of blocks as geth's `export` writes them: one RLP list after another, nothing between them.
+// Files of blocks in the format of geth's `export`: RLP lists, one after another.
 
-/** More than any block: what claims to be longer is no block. */
+/** Larger than any block. A longer list is rejected. */
 const MAX_BLOCK_BYTES = 256 * 1024 * 1024
 
 /**
- * Cuts a stream into the RLP lists that it holds. Throws DecodeError where something else stands, or at an end in the midst
- * of one, naming the position.
+ * Splits a stream into its RLP lists. Throws DecodeError with the position if another item follows, or if the stream
+ * ends within a list.
  */
 export async function* rlpLists(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let pending: Uint8Array[] = []
   let held = 0
   let position = 0
-  /** Bytes that the list at the front takes; undefined while its header is not there. */
+  /** Length of the first pending list. Undefined until its header was read. */
   let wanted: number | undefined
   for await (const chunk of chunks) {
     pending.push(chunk)
@@ -38,19 +38,23 @@ export async function* rlpLists(chunks: AsyncIterable<Uint8Array>): AsyncGenerat
       wanted = undefined
     }
   }
-  if (held > 0) throw new DecodeError(`blocks: the file ends within a block that begins at byte ${position}`)
+  if (held > 0) throw new DecodeError(`blocks: the file ends within the block at byte ${position}`)
 }
 
-/** Length of the list that begins here, with its header; undefined where not all of that is there. */
+/** Length of the list at the start of `bytes`, with its header. Undefined if the header is incomplete. */
 function listBytes(bytes: Uint8Array, position: number): number | undefined {
   const [first = 0] = bytes
-  if (first < 0xc0) throw new DecodeError(`blocks: byte ${position} begins no RLP list (0x${first.toString(16)})`)
+  if (first < 0xc0)
+    throw new DecodeError(`blocks: expected an RLP list at byte ${position}, got 0x${first.toString(16)}`)
   if (first <= 0xf7) return 1 + first - 0xc0
   const lengthBytes = first - 0xf7
   if (bytes.length < 1 + lengthBytes) return undefined
   let length = 0
   for (const byte of bytes.subarray(1, 1 + lengthBytes)) length = length * 256 + byte
-  if (length > MAX_BLOCK_BYTES) throw new DecodeError(`blocks: ${length} bytes at byte ${position} are no block`)
+  if (length > MAX_BLOCK_BYTES)
+    throw new DecodeError(
+      `blocks: the list at byte ${position} has ${length} bytes, a block has at most ${MAX_BLOCK_BYTES}`,
+    )
   return 1 + lengthBytes + length
 }
 
@@ -67,17 +71,17 @@ export function partsOfBlock(encoding: Uint8Array): { header: BlockHeader; trans
   const header = decodeHeader(encodeRlp(rlpList(headerItem, 'block header')))
   if ((withdrawals === undefined) !== (header.withdrawalsRoot === undefined)) {
     throw new DecodeError(
-      `block: ${withdrawals === undefined ? 'lacks' : 'has'} a list of withdrawals against its header`,
+      `block: ${withdrawals === undefined ? 'lacks' : 'has'} a list of withdrawals, unlike its header`,
     )
   }
-  // Legacy transactions stand as lists, others as byte strings.
+  // Legacy transactions are lists, others are byte strings.
   const raw = rlpList(transactions, 'block transactions').map((item) =>
     item instanceof Uint8Array ? item : encodeRlp(item),
   )
   return { header, transactions: raw }
 }
 
-/** The payload that a block's RLP stands for. Throws DecodeError. */
+/** The payload of a block's RLP. Throws DecodeError. */
 export function envelopeOfBlock(encoding: Uint8Array): PayloadEnvelope {
   const { header, transactions } = partsOfBlock(encoding)
   const payload = payloadOfHeader(header, transactions)

@@ -10,19 +10,19 @@ import type { BlockReader } from '../blockReader.ts'
 
 export interface BlockReplayModules {
   blocks: BlockReader
-  /** Whether blocks can be executed on the state after this one. */
+  /** Whether blocks can be executed on the state after this block. */
   hasState: (header: BlockHeader) => boolean
-  /** Executes a stored block on its parent's state. Throws ChainError when that does not give the block. */
+  /** Executes a stored block on its parent's state. Throws ChainError if the result differs from the block. */
   execute: (block: Block, parent: BlockHeader) => Promise<ExecutionResult>
   keep: (header: BlockHeader, changes: StateChanges) => Promise<void>
   logger: Logger
   clock: Pick<Clock, 'now'>
 }
 
-/** Blocks that are executed again at most where somebody waits for the answer. */
+/** Most blocks that are executed again while a caller waits. */
 const MAX_BLOCKS_WHILE_RUNNING = 1024
 
-/** States are written seldom, blocks always: what a process that was killed had in memory comes back by executing blocks again. */
+/** Executes stored blocks again whose states a crash lost. Blocks are always written, states seldom. */
 export class BlockReplay {
   private readonly modules: BlockReplayModules
 
@@ -30,13 +30,13 @@ export class BlockReplay {
     this.modules = modules
   }
 
-  /** Whether the state of the block is there, now or after executing the last blocks again. Must not overlap. */
+  /** Whether the state of the block is available, if need be after executing blocks again. Calls must not overlap. */
   async ensure(header: BlockHeader): Promise<boolean> {
     const missing = this.missingFrom(header, MAX_BLOCKS_WHILE_RUNNING)
     return missing !== undefined && (await this.executeAgain(missing)) === undefined
   }
 
-  /** At the start: the last whole block up to `head`, whose state is there then. */
+  /** At the start: restores and returns the last complete block up to `head`. */
   async findHead(head: BlockHeader): Promise<BlockHeader | undefined> {
     const { blocks, logger } = this.modules
     for (let candidate: BlockHeader | undefined = head; candidate !== undefined; ) {
@@ -46,7 +46,7 @@ export class BlockReplay {
         candidate = this.below(candidate)
         continue
       }
-      logger.info('Executing blocks again whose state was not written', {
+      logger.info('Executing blocks again because their states were not written', {
         from: missing.at(-1)?.number,
         to: candidate.number,
       })
@@ -57,7 +57,7 @@ export class BlockReplay {
     return undefined
   }
 
-  /** From the block on down to the first one without state; undefined when an ancestor is not there. */
+  /** The blocks without state, from this block down. Undefined if an ancestor is missing. */
   private missingFrom(header: BlockHeader, limit: number): BlockHeader[] | undefined {
     const { blocks, hasState } = this.modules
     const missing: BlockHeader[] = []
@@ -70,7 +70,7 @@ export class BlockReplay {
     return missing
   }
 
-  /** Lowest first, as they are at the end of the list. Returns the first one that could not be executed. */
+  /** `missing` is in descending order. Resolves with the first block that could not be executed. */
   private async executeAgain(missing: readonly BlockHeader[]): Promise<BlockHeader | undefined> {
     const { blocks, execute, keep, logger, clock } = this.modules
     const parts = { clock, sink: progressInLog(logger) }
@@ -85,7 +85,7 @@ export class BlockReplay {
       } catch (error) {
         if (!(error instanceof ChainError)) throw error
         const { number, hash } = header
-        logger.error('A stored block cannot be executed again', { number, hash, err: error })
+        logger.error('Failed to execute a stored block again', { number, hash, err: error })
         return header
       }
       progress.advance(index + 1, { total: missing.length, fields: () => ({ number: header.number }) })
@@ -93,10 +93,10 @@ export class BlockReplay {
     return undefined
   }
 
-  /** The next canonical block below one whose ancestors are not all there. */
+  /** The next canonical block below a gap in the ancestors of `header`. */
   private below(header: BlockHeader): BlockHeader | undefined {
     const { blocks } = this.modules
-    // It is the ancestor that is missing which divides whole blocks from others.
+    // The missing ancestor separates complete blocks from incomplete ones.
     let lowest = header
     for (let parent = blocks.header(lowest.parentHash); parent !== undefined; ) {
       lowest = parent

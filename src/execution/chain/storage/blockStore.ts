@@ -10,7 +10,6 @@ import type { ChainDatabase } from './chainDatabase.ts'
 import { DatabaseBatch } from './databaseBatch.ts'
 import { encodeHeader } from './headerCodec.ts'
 
-/** Reads and writes blocks. */
 export class BlockStore extends BlockReader {
   private readonly database: ChainDatabase
 
@@ -19,7 +18,7 @@ export class BlockStore extends BlockReader {
     this.database = database
   }
 
-  /** All of an executed block in one atomic batch, see `writeSoon`; it is not canonical yet. */
+  /** Writes an executed block in one atomic batch, see `writeSoon`. The block is not canonical yet. */
   async write(
     block: Block,
     receipts: readonly ExecutionReceipt[],

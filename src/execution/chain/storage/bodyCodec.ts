@@ -7,8 +7,8 @@ import type { Transaction } from '../../primitives/block.ts'
 const ADDRESS_BYTES = 20
 
 /**
- * How a block's transactions are stored: the RLP list of their EIP-2718 encodings, or, where some are signed, a list of that
- * list and of the senders' addresses one behind the other, since recovering them again takes longer than all else.
+ * Storage format of a block's transactions: the RLP list of their EIP-2718 encodings. If some are signed: a list of
+ * that list and of the concatenated senders' addresses. Recovering senders takes longer than all other decoding.
  */
 export function encodeBody(transactions: readonly Pick<Transaction, 'raw' | 'from'>[]): Uint8Array {
   const encodings = transactions.map(({ raw }) => raw)
@@ -16,7 +16,7 @@ export function encodeBody(transactions: readonly Pick<Transaction, 'raw' | 'fro
   return encodeRlp(senders.length === 0 ? encodings : [encodings, concatBytes(...senders)])
 }
 
-/** Of blocks that were stored without senders, these are recovered. Throws DecodeError. */
+/** Recovers the senders of a body that was stored without them. Throws DecodeError. */
 export function decodeBody(body: Uint8Array): Transaction[] {
   const items = rlpList(decodeRlp(body), 'body')
   const [first, second] = items

@@ -9,7 +9,9 @@ import type { BlockStore } from './blockStore.ts'
 import type { ChainDatabase } from './chainDatabase.ts'
 import { DatabaseBatch, type Label } from './databaseBatch.ts'
 
-/** Labels reach the disk at least this often; in between they survive the process, not a power cut. */
+/**
+ * Longest time between two synced writes of labels. In between, labels survive a crash of the process but no power cut.
+ */
 const SYNC_INTERVAL_MS = 1000
 
 export interface CanonicalChainModules {
@@ -18,7 +20,7 @@ export interface CanonicalChainModules {
   clock: Clock
 }
 
-/** Where head, safe and finalized go. */
+/** A planned move of head, safe and finalized. */
 export interface HeadMove {
   readonly change: HeadChange
   readonly batch: DatabaseBatch
@@ -26,7 +28,7 @@ export interface HeadMove {
   readonly finalized: BlockHeader | undefined
 }
 
-/** Which of the stored blocks are the chain: head, safe and finalized, and the indices by number and by transaction. */
+/** The canonical chain: head, safe and finalized, and the indices by number and by transaction. */
 export class CanonicalChain {
   private readonly database: ChainDatabase
   private readonly blocks: BlockStore
@@ -38,7 +40,7 @@ export class CanonicalChain {
   private finalizedHeader: BlockHeader | undefined
   private syncedAtMs = 0
 
-  /** The labels must be those of a database that holds a chain. */
+  /** The database must hold a chain, and `head` must be its head label. */
   constructor(modules: CanonicalChainModules, head: BlockHeader) {
     this.database = modules.database
     this.blocks = modules.blocks
@@ -60,26 +62,26 @@ export class CanonicalChain {
     return this.finalizedHeader
   }
 
-  /** Called after every head move, in order; the returned function unsubscribes. */
+  /** Called after each head move, in order. The returned function unsubscribes. */
   onHead(listener: (change: HeadChange) => void): () => void {
     this.headListeners.add(listener)
     return () => this.headListeners.delete(listener)
   }
 
-  /** Called after every move of a label, in order. */
+  /** Called after each move of a label, in order. */
   onForkchoice(listener: (change: HeadChange) => void): () => void {
     this.forkchoiceListeners.add(listener)
     return () => this.forkchoiceListeners.delete(listener)
   }
 
-  /** Makes everything written so far durable, and notes that the program ended by itself. */
+  /** Makes all writes durable, and marks the database as closed. */
   async writeClosed(): Promise<void> {
     const batch = new DatabaseBatch()
     batch.setClosed()
     await this.database.write(batch, { sync: true })
   }
 
-  /** Goes back to a canonical block below the head, with the labels above it. Before anyone listens. */
+  /** Moves the head and the labels above it back to a canonical block. Call it before anyone subscribes. */
   async goBackTo(head: BlockHeader): Promise<void> {
     const batch = new DatabaseBatch()
     this.moveCanonical(batch, this.pathTo(head))
@@ -95,14 +97,14 @@ export class CanonicalChain {
   }
 
   /**
-   * The move to a head that is in the database, to be written and adopted before anything else. Throws ChainError, see
+   * Plans the move to a stored head. Write and adopt the plan before any other move. Throws ChainError, see
    * Chain.setForkchoice.
    */
   plan(head: BlockHeader, state: Pick<ForkchoiceState, 'safeBlockHash' | 'finalizedBlockHash'>): HeadMove {
     const change = this.pathTo(head)
     const batch = new DatabaseBatch()
     if (change.removed.length > 0 || change.added.length > 0) this.moveCanonical(batch, change)
-    // Safe and finalized must lie on the new canonical chain: looked up before it is written.
+    // Safe and finalized must be on the new canonical chain, which is not written yet.
     const finalized = this.labelled(state.finalizedBlockHash, head, change, 'final')
     const safe = this.labelled(state.safeBlockHash, head, change, 'safe')
     if (head.hash !== this.headHeader.hash) batch.setLabel('head', head.hash)
@@ -120,7 +122,7 @@ export class CanonicalChain {
     await this.database.write(batch, { sync })
   }
 
-  /** Once it is written. */
+  /** Call it after the write. */
   adopt({ change, finalized, safe }: HeadMove): void {
     const { head } = change
     const moved = head.hash !== this.headHeader.hash
@@ -131,7 +133,7 @@ export class CanonicalChain {
     if (moved) for (const listener of this.headListeners) listener(change)
   }
 
-  /** Which blocks leave and join the canonical chain when `head` becomes its end. */
+  /** The blocks that leave and join the canonical chain when `head` becomes its head. */
   private pathTo(head: BlockHeader): HeadChange {
     const added: BlockHeader[] = []
     let ancestor = head
@@ -150,7 +152,7 @@ export class CanonicalChain {
     return { head, removed, added }
   }
 
-  /** As a rule the next head is a child of this one: no look into the database. */
+  /** Usually the new head is a child of the head, which needs no database read. */
   private isOnChain(header: BlockHeader): boolean {
     const { number, hash } = this.headHeader
     if (header.number >= number) return header.hash === hash
@@ -170,7 +172,7 @@ export class CanonicalChain {
     }
   }
 
-  /** The header behind a label, which must lie on the new canonical chain. undefined: unset. */
+  /** The header of a label, which must be on the new canonical chain. Undefined: unset. */
   private labelled(hash: Hex, head: BlockHeader, change: HeadChange, name: 'final' | 'safe'): BlockHeader | undefined {
     if (hash === ZERO_HASH) return undefined
     const header = this.blocks.header(hash)

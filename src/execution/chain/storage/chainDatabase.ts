@@ -19,19 +19,19 @@ import { type LevelStatistics, parseLevelStatistics } from './levelStatistics.ts
 import { unpackHeader } from './storedHeader.ts'
 
 /**
- * Half of what LevelDB takes by itself. What is read often is kept as it is used, in caches of the chain's own, and the system
- * keeps pages of files; of what waits to be written there may be twice as much.
+ * Half of LevelDB's defaults: the chain has its own caches, and the system caches the files. Two write buffers may
+ * exist at once.
  */
 const CACHE_BYTES = 4 * 1024 * 1024
 const WRITE_BUFFER_BYTES = 2 * 1024 * 1024
 
 /**
- * Blocks, receipts, state and labels in one LevelDB. A block's state, body and receipts are written in one atomic batch, at
- * the latest in that which makes it head, so that a process killed at any moment finds a whole chain again.
+ * Blocks, receipts, state and labels in one LevelDB. Header, body and receipts of a block are written in one atomic
+ * batch, at the latest with the batch that makes it head. So a process killed at any moment finds a complete chain.
  */
 export class ChainDatabase implements BlockReads {
   private readonly level: ClassicLevel<Uint8Array, Uint8Array>
-  /** Written with the next batch, and read as if it was. */
+  /** A batch that is written with the next one. Reads already include it. */
   private held: DatabaseBatch | undefined
 
   private constructor(level: ClassicLevel<Uint8Array, Uint8Array>) {
@@ -39,12 +39,12 @@ export class ChainDatabase implements BlockReads {
   }
 
   /**
-   * Throws UsageError when another process has it open, when there is none and `create` is false, or when it has another
-   * format.
+   * Throws UsageError if another process has the database open, if there is none and `create` is false, or if it has
+   * another format.
    */
   static async open(datadir: string, options: { create: boolean }): Promise<ChainDatabase> {
     const path = join(datadir, 'geth', 'chaindata')
-    // LevelDB's own complaint about a missing database depends on which of its directories exist, and it makes some.
+    // LevelDB's error for a missing database depends on which directories exist, and it creates some.
     if (!options.create && !existsSync(join(path, 'CURRENT'))) {
       throw new UsageError(
         `datadir ${datadir} holds no chain: run "devium-geth init --datadir ${datadir} genesis.json" first`,
@@ -85,18 +85,18 @@ export class ChainDatabase implements BlockReads {
   private async checkFormat(datadir: string): Promise<void> {
     const value = this.get('meta', textKey(FORMAT_KEY))
     if (value !== undefined && value[0] === FORMAT) return
-    // A new one is empty.
+    // A new database is empty.
     if (value === undefined && this.label('genesis') === undefined) {
       const batch = new DatabaseBatch()
       batch.put('meta', textKey(FORMAT_KEY), Uint8Array.of(FORMAT))
       return this.write(batch, { sync: true })
     }
     throw new UsageError(
-      `the chain database in ${datadir} has the format of another version of devium-geth: move ${join(datadir, 'geth')} away and run "devium-geth init --datadir ${datadir} genesis.json": the rollup node derives the chain anew from L1`,
+      `the chain database in ${datadir} has the format of another version of devium-geth. Move ${join(datadir, 'geth')} away and run "devium-geth init --datadir ${datadir} genesis.json". The rollup node then derives the chain again from L1`,
     )
   }
 
-  /** In archive mode. */
+  /** Archive mode only. */
   node(hash: Uint8Array): Uint8Array | undefined {
     return this.get('node', hash)
   }
@@ -143,7 +143,10 @@ export class ChainDatabase implements BlockReads {
     batch.put('meta', textKey(CONFIG_KEY), new Uint8Array(Buffer.from(JSON.stringify(config))))
   }
 
-  /** Atomic. With `sync` it is on the disk when this resolves; without, it survives the process but not a power cut. */
+  /**
+   * Atomic. With `sync`, resolves when the batch is on the disk. Without it, the batch survives a crash of the process
+   * but no power cut.
+   */
   async write(batch: DatabaseBatch, options: { sync: boolean }): Promise<void> {
     const { held } = this
     const writing = this.level.batch()
@@ -158,8 +161,8 @@ export class ChainDatabase implements BlockReads {
   }
 
   /**
-   * For a block that nothing depends on until it becomes head: one of a few operations goes out with the next batch, as a
-   * rule that which makes it head, since a write takes as long as a good part of an empty block.
+   * Delays a small batch of a block that is not head yet. It is written with the next batch, usually the one that makes
+   * the block head. A write takes as long as a large part of an empty block.
    */
   async writeSoon(batch: DatabaseBatch): Promise<void> {
     if (this.held !== undefined || batch.operations.length > MAX_HELD) return this.write(batch, { sync: false })
@@ -170,7 +173,7 @@ export class ChainDatabase implements BlockReads {
     return this.level.close()
   }
 
-  /** Whether the program that had it open before closed it; from now on it counts as open. */
+  /** Whether the previous process closed the database. Marks it as open. */
   async markOpen(): Promise<{ wasClosed: boolean }> {
     const wasClosed = this.get('meta', textKey(CLOSED_KEY)) !== undefined
     const batch = new DatabaseBatch()
@@ -187,25 +190,25 @@ export class ChainDatabase implements BlockReads {
     batch.put('meta', textKey(ARCHIVE_KEY), Uint8Array.of(1))
   }
 
-  /** Whose state is the base. */
+  /** Hash of the block whose state is the base. */
   baseBlock(): Hex | undefined {
     const value = this.get('meta', textKey(BASE_KEY))
     return value === undefined ? undefined : toHex(value)
   }
 
-  /** By the whole key, as it is on the disk. */
+  /** Reads a value by the whole key, without delayed batches. */
   valueAt(key: Uint8Array): Uint8Array | undefined {
     return this.level.getSync(key)
   }
 
-  /** Each operation goes to LevelDB at once, so that tens of thousands do not hold the event loop. */
+  /** A batch whose operations go to LevelDB at once, so that tens of thousands of them do not block the event loop. */
   largeBatch(): LargeBatch {
     return this.level.batch()
   }
 
-  /** Atomic, and on the disk when this resolves. */
+  /** Atomic. Resolves when the batch is on the disk. */
   async writeLarge(batch: LargeBatch): Promise<void> {
-    // States belong to blocks that are there.
+    // The blocks of the states must be written before them.
     if (this.held !== undefined) await this.write(new DatabaseBatch(), { sync: false })
     await batch.write({ sync: true })
   }
@@ -232,10 +235,10 @@ export interface KeyRange {
   lt: Uint8Array
 }
 
-/** What an operator is told about a database that LevelDB refuses. */
+/** The error for a database that LevelDB cannot read. */
 export function unreadable(datadir: string, error: unknown): UsageError {
   return new UsageError(
-    `the chain database in ${datadir} cannot be read: ${describeError(error)}. If it is damaged, move ${join(datadir, 'geth')} away and run "devium-geth init --datadir ${datadir} genesis.json": the rollup node derives the chain anew from L1`,
+    `the chain database in ${datadir} cannot be read: ${describeError(error)}. If it is damaged, move ${join(datadir, 'geth')} away and run "devium-geth init --datadir ${datadir} genesis.json". The rollup node then derives the chain again from L1`,
     { cause: error },
   )
 }
@@ -245,5 +248,8 @@ const MAX_HELD = 3
 const CONFIG_KEY = 'config'
 const ARCHIVE_KEY = 'archive'
 const FORMAT_KEY = 'format'
-/** 1, without a mark, and 2: nodes by their hashes, in storage tries XORed with that of the account's address from 2 on. */
+/**
+ * Format 1 (no mark) and 2 stored nodes by hash. Format 2 XORed the hashes of storage nodes with the hash of the
+ * account's address.
+ */
 const FORMAT = 3

@@ -40,7 +40,7 @@ describe('the state of a block, read of another process', () => {
     for (let index = 0; index < 5; index++) {
       expect([earlier.balance(addressOf(index)), later.balance(addressOf(index))]).toEqual([1n, 3n])
     }
-    tree.settle(hashOf(3), 2, 10)
+    tree.mergeOldLayers(hashOf(3), 2, 10)
     const readAll = (world: WorldState) => {
       for (let index = 0; index < 200; index++) world.balance(addressOf(index))
     }

@@ -8,7 +8,7 @@ export interface TransactionPosition {
   index: number
 }
 
-/** Blocks as they are stored. */
+/** Blocks in their stored form. */
 export interface BlockReads {
   header(hash: Hex): Uint8Array | undefined
   body(hash: Hex): Uint8Array | undefined
@@ -17,10 +17,10 @@ export interface BlockReads {
   transaction(hash: Hex): TransactionPosition | undefined
 }
 
-/** What is read of a chain database: states and blocks. */
+/** All reads of a chain database: states and blocks. */
 export type ChainReads = StateStore & BlockReads
 
-/** Which of its methods a request asks for, by the first byte; the rest is the key. */
+/** The read for each request kind, which is the first byte of a request. The rest of the request is the key. */
 const READS: ((chain: ChainReads, key: Uint8Array) => Uint8Array | undefined)[] = [
   (chain, key) => {
     const [block, hash, place] = [key.subarray(0, 32), key.subarray(32, 64), key.subarray(64)]
@@ -44,21 +44,21 @@ const READS: ((chain: ChainReads, key: Uint8Array) => Uint8Array | undefined)[] 
 /** Answers one request of `readOverChannel`. */
 export function answerChainRead(chain: ChainReads, request: Uint8Array): Uint8Array | undefined {
   const read = READS[request[0] ?? READS.length]
-  if (read === undefined) throw new RangeError(`there is no read of kind ${request[0]}`)
+  if (read === undefined) throw new RangeError(`unknown read kind ${request[0]}`)
   return read(chain, request.subarray(1))
 }
 
-/** The reads of a chain that answers elsewhere. */
+/** Reads a chain through `send`, which passes requests to another process. */
 export function readOverChannel(send: (request: Uint8Array) => Uint8Array | undefined): ChainReads {
   const read = (kind: number, key: Uint8Array) => send(concatBytes(Uint8Array.of(kind), key))
   return {
-    // Leaves are read from the tries, whose nodes serve later states too.
+    // Accounts and slots are read from the tries: later states share their nodes.
     stateAt(blockHash) {
       const block = fromHex(blockHash, 32)
       return {
         node: (key, hash) => read(0, concatBytes(block, hash, bytesOfKey(key))),
         leaf: () => undefined,
-        isGone: () => read(7, block) === undefined,
+        isPruned: () => read(7, block) === undefined,
       }
     },
     code: (hash) => read(1, hash),

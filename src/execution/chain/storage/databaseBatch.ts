@@ -3,11 +3,11 @@ import { fromHex, type Hex } from '../../../lib/hex.ts'
 import { encodePosition, type TransactionPosition } from './chainReads.ts'
 import { packHeader } from './storedHeader.ts'
 
-/** One table a leading byte; the keys are hashes unless said otherwise. */
+/** The first byte of a key is its table. Keys are hashes unless noted. */
 export const TABLE = {
-  /** Encoded trie nodes of all states, in archive mode only. */
+  /** Encoded trie nodes of all states. Archive mode only. */
   node: 'n',
-  // A, O, a, o: the keys of the base state, which are StateKeys. See StateDisk, as for the next two.
+  // The keys of the base state are StateKeys: A, O, a, o. See StateDisk, also for the next two tables.
   replaced: 'u',
   replacedBlock: 'U',
   code: 'c',
@@ -20,18 +20,18 @@ export const TABLE = {
   canonical: 'N',
   /** Transaction hash → block hash ‖ u32 index, canonical blocks only. */
   transaction: 't',
-  /** By name: labels and the chain's configuration. */
+  /** Labels and the chain's configuration, by name. */
   meta: 'm',
 } as const
 export type Table = keyof typeof TABLE
 
 export type Label = 'head' | 'safe' | 'finalized' | 'genesis'
 
-/** Keys of the table of names. */
+/** Names in the table `meta`. */
 export const CLOSED_KEY = 'closed'
 export const BASE_KEY = 'state'
 
-/** Puts and deletes that become visible together. */
+/** Puts and deletes that are written atomically. */
 export class DatabaseBatch {
   readonly operations: ({ type: 'put'; key: Uint8Array; value: Uint8Array } | { type: 'del'; key: Uint8Array })[] = []
 
@@ -48,7 +48,7 @@ export class DatabaseBatch {
     this.operations.push({ type: 'del', key: keyOf(table, key) })
   }
 
-  /** What it puts there. */
+  /** The value that the batch puts under a key. */
   valueAt(place: Uint8Array): Uint8Array | undefined {
     for (const operation of this.operations) {
       if (operation.type === 'put' && equalBytes(operation.key, place)) return operation.value
@@ -80,26 +80,26 @@ export class DatabaseBatch {
     this.put('meta', textKey(label), fromHex(hash, 32))
   }
 
-  /** Whose state is the base. */
+  /** Sets the block whose state is the base. */
   setBase(hash: Hex): void {
     this.put('meta', textKey(BASE_KEY), fromHex(hash, 32))
   }
 
-  /** The last thing that is written before the database is closed. */
+  /** The last write before the database is closed. */
   setClosed(): void {
     this.put('meta', textKey(CLOSED_KEY), Uint8Array.of(1))
   }
 }
 
 export function keyOf(table: Table, key: Uint8Array): Uint8Array {
-  // Outside of V8's heap, where the database asks for it.
+  // Allocated outside of V8's heap, as LevelDB needs it.
   const place = Buffer.allocUnsafe(1 + key.length)
   place[0] = TABLE[table].charCodeAt(0)
   place.set(key, 1)
   return place
 }
 
-/** All keys that begin with a letter. */
+/** The range of all keys with this first character. */
 export function tableRange(letter: string): { gte: Uint8Array; lt: Uint8Array } {
   const code = letter.charCodeAt(0)
   return { gte: Uint8Array.of(code), lt: Uint8Array.of(code + 1) }

@@ -11,10 +11,13 @@ function toConsensus(header: Omit<BlockHeader, 'hash'>): ConsensusHeader {
   return { ...rest, unclesHash: sha3Uncles, coinbase: miner }
 }
 
-/** Hash, size and what is stored of a new block come one after the other, each of its encoding. Headers are never changed. */
+/**
+ * Caches one encoding: the hash, size and stored form of a new block need it one after another. Headers are never
+ * changed.
+ */
 let latest: { header: Omit<BlockHeader, 'hash'>; encoding: Uint8Array } | undefined
 
-/** The result is not to be changed. */
+/** Callers must not change the result. */
 export function encodeHeader(header: Omit<BlockHeader, 'hash'>): Uint8Array {
   if (latest?.header !== header) latest = { header, encoding: encodeBlockHeader(toConsensus(header)) }
   return latest.encoding
@@ -25,12 +28,12 @@ export function decodeHeader(encoding: Uint8Array): BlockHeader {
   return fromConsensus(decodeBlockHeader(encoding), encoding)
 }
 
-/** The header with its hash. */
+/** Adds the hash to a header. */
 export function sealHeader(header: Omit<BlockHeader, 'hash'>): BlockHeader {
   return sealConsensusHeader(toConsensus(header))
 }
 
-/** The same for a header in the form of the consensus rules. */
+/** Adds the hash to a header in consensus form. */
 export function sealConsensusHeader(consensus: ConsensusHeader): BlockHeader {
   const encoding = encodeBlockHeader(consensus)
   const header = fromConsensus(consensus, encoding)
@@ -39,7 +42,7 @@ export function sealConsensusHeader(consensus: ConsensusHeader): BlockHeader {
 }
 
 function fromConsensus(consensus: ConsensusHeader, encoding: Uint8Array): BlockHeader {
-  // Each member by its name: all but three of another object take V8 several times as long.
+  // Members are listed by name: V8 takes several times as long for a rest pattern.
   const header: BlockHeader = {
     hash: keccak256Hex(encoding),
     parentHash: consensus.parentHash,

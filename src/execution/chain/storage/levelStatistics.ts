@@ -1,9 +1,9 @@
-/** What LevelDB tells of one of its levels since it was opened. */
+/** LevelDB's statistics of one level since it was opened. */
 export interface LevelStatistics {
   level: number
   tables: number
   sizeBytes: number
-  /** Of compactions into it. */
+  /** Compactions into the level. */
   seconds: number
   readBytes: number
   writtenBytes: number
@@ -11,7 +11,7 @@ export interface LevelStatistics {
 
 const MEBIBYTE = 1024 * 1024
 
-/** Reads LevelDB's property `leveldb.stats`: a table with a line for each level that is not empty. */
+/** Parses LevelDB's property `leveldb.stats`: a table with one line for each non-empty level. */
 export function parseLevelStatistics(text: string): LevelStatistics[] {
   const rows = text.matchAll(/^ *(\d+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) *$/gm)
   return [...rows].map((row) => {

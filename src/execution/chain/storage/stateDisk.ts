@@ -7,28 +7,28 @@ import { bytesOfKey, type StateKey } from '../../state/stateKeys.ts'
 import type { ChainDatabase, KeyRange, LargeBatch } from './chainDatabase.ts'
 import { BASE_KEY, keyOf, TABLE, tableRange, textKey } from './databaseBatch.ts'
 
-/** Bytes of the number in front of a value: that of the block which set it. */
+/** Bytes of the block number before a value. */
 const NUMBER_BYTES = 4
 
 /**
  * The base state in the database:
  *
- * - StateKey → u32 number of the block that set it ‖ value. Nothing behind the number: that block deleted it, and what it
- *   replaced is kept.
- * - `u` ‖ u32 number ‖ StateKey → the same of before that block.
- * - `U` ‖ u32 number → hash of its parent ‖ keys that the block deleted, each behind its length. All that the block replaced is
- *   kept.
+ * - StateKey → u32 number of the block that set the value ‖ value. No value: that block deleted it, and the history is
+ * kept.
+ * - `u` ‖ u32 number ‖ StateKey → the same entry before that block.
+ * - `U` ‖ u32 number → hash of the block's parent ‖ deleted keys, each after its length. Marks the block's history as
+ * complete.
  */
 export class StateDisk implements DiskLayer {
   private readonly database: ChainDatabase
-  /** The blocks of which `u` has what they replaced, by number: from the first one to the base's, if any. */
+  /** Numbers of the first and last block with history in `u`. The last one is the base's block. */
   private kept: { from: number; to: number } | undefined
 
   constructor(database: ChainDatabase) {
     this.database = database
   }
 
-  /** Blocks below the base, the hash of whose block this is, whose states can be read. */
+  /** Resolves with the blocks below the base whose states can be read. */
   async open(): Promise<BlockId[]> {
     const history: BlockId[] = []
     for await (const [key, value] of this.database.entries(rangeOf(TABLE.replacedBlock))) {
@@ -47,7 +47,7 @@ export class StateDisk implements DiskLayer {
 
   replaced(number: number, key: StateKey): Version {
     const stored = this.database.valueAt(replacedKey(number, bytesOfKey(key)))
-    if (stored === undefined) throw new ChainError('state-gone', `what block ${number} replaced is not kept any more`)
+    if (stored === undefined) throw new ChainError('state-gone', `the history of block ${number} was pruned`)
     return decodeVersion(stored)
   }
 
@@ -55,8 +55,8 @@ export class StateDisk implements DiskLayer {
     await this.clearUnused()
     const batch = this.database.largeBatch()
     let { from, to } = this.kept ?? NOTHING
-    // First: what is deleted here may be put again below.
-    for (; from <= to && from <= oldest; from++) await this.giveUp(batch, from)
+    // Deleted first, because a key may be put again below.
+    for (; from <= to && from <= oldest; from++) await this.dropHistory(batch, from)
     return {
       put(key, version) {
         if (version.value === null && version.number <= oldest) batch.del(bytesOfKey(key))
@@ -79,13 +79,13 @@ export class StateDisk implements DiskLayer {
 
   async undo({ number }: BlockId): Promise<Hex> {
     const block = this.database.valueAt(replacedKey(number))
-    if (block === undefined) throw new Error(`what block ${number} replaced is not kept`)
+    if (block === undefined) throw new Error(`the database has no history of block ${number}`)
     const { from } = this.kept ?? NOTHING
     const batch = this.database.largeBatch()
     for await (const [place, stored] of this.database.entries(rangeOf(TABLE.replaced, number))) {
       const key = place.subarray(1 + NUMBER_BYTES)
       const { value, number: before } = decodeVersion(stored)
-      // Who deleted it has to be known for as long as what that block replaced is kept.
+      // A deletion mark stays as long as the history of the block that deleted the value.
       if (value === null && !(before >= from && before < number)) batch.del(key)
       else batch.put(key, stored)
     }
@@ -97,8 +97,8 @@ export class StateDisk implements DiskLayer {
     return parentHash
   }
 
-  /** What a block replaced, and the marks of what it deleted. */
-  private async giveUp(batch: LargeBatch, number: number): Promise<void> {
+  /** Deletes the history mark of a block, and the deletion marks of its keys. */
+  private async dropHistory(batch: LargeBatch, number: number): Promise<void> {
     const deleted = this.database.valueAt(replacedKey(number))?.subarray(32) ?? new Uint8Array(0)
     for (let at = 0; at < deleted.length; ) {
       await yieldToLoop()
@@ -111,7 +111,7 @@ export class StateDisk implements DiskLayer {
     batch.del(replacedKey(number))
   }
 
-  /** What is not kept any more is not read, and goes when there is time. */
+  /** Deletes the history of blocks outside `kept`. It is not read any more. */
   private async clearUnused(): Promise<void> {
     const { gte, lt } = rangeOf(TABLE.replaced)
     if (this.kept === undefined) return this.database.clear({ gte, lt })
@@ -130,13 +130,13 @@ export function encodeVersion({ value, number }: Version): Uint8Array {
 }
 
 export function decodeVersion(stored: Uint8Array): Version {
-  // By hand: a DataView for each value takes longer than the rest.
+  // Decoded by hand: a DataView for each value takes longer than the rest.
   const high = ((stored[0] ?? 0) << 8) | (stored[1] ?? 0)
   const number = high * 0x10000 + (((stored[2] ?? 0) << 8) | (stored[3] ?? 0))
   return { value: stored.length === NUMBER_BYTES ? null : stored.subarray(NUMBER_BYTES), number }
 }
 
-/** With a StateKey of `u`, without one of `U`. */
+/** A key of `u` with a StateKey, of `U` without. */
 function replacedKey(number: number, key?: Uint8Array): Uint8Array {
   const place = keyOf(
     key === undefined ? 'replacedBlock' : 'replaced',

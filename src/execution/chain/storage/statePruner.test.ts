@@ -137,7 +137,7 @@ describe('full mode', () => {
     const again = await open(limits)
     expect(await again.stateAt(headers[52]?.hash ?? ZERO_HASH)).toBeUndefined()
     await expect(again.call({ to: DEV_ADDRESSES[0] }, { blockHash: headers[52]?.hash ?? ZERO_HASH })).rejects.toThrow(
-      'the state of block 52 is not kept any more',
+      'the state of block 52 was pruned',
     )
   })
 
@@ -232,7 +232,7 @@ describe('archive mode', () => {
       }
       await expectOnDisk(chain)
     }
-    await expect(open({}, 'full')).rejects.toThrow('holds the states of all blocks: start with --gcmode archive')
+    await expect(open({}, 'full')).rejects.toThrow('the chain database is an archive: start with --gcmode archive')
   })
 })
 

@@ -12,15 +12,15 @@ import type { ChainReads } from './chainReads.ts'
 import { DatabaseBatch, TABLE, tableRange } from './databaseBatch.ts'
 import { decodeVersion, keyOfReplaced, StateDisk } from './stateDisk.ts'
 
-/** geth's `--gcmode`: the latest states and the finalized one are kept, or all. */
+/** geth's `--gcmode`. `full` keeps the latest states and the finalized one, `archive` keeps all. */
 export type GcMode = 'full' | 'archive'
 
 export interface StateLimits {
-  /** States kept below the head, counting the head's. */
+  /** Number of latest states kept, the head's included. */
   recentStates: number
-  /** Gas of blocks that may have to be executed again after a crash, about: ten seconds of work. */
+  /** Gas of the blocks that a crash may force to execute again: about ten seconds of work. */
   unwrittenGas: number
-  /** Memory for states that are not written yet. */
+  /** Memory for unwritten states. */
   unwrittenBytes: number
 }
 
@@ -30,16 +30,16 @@ export const DEFAULT_STATE_LIMITS: StateLimits = {
   unwrittenBytes: 64 * 1024 * 1024,
 }
 
-/** What executing an empty block costs beside its gas. */
+/** Cost of executing an empty block, in gas. */
 const BLOCK_GAS = 15_000
-/** Each head gives up so many states at most, so that a finalized block far ahead does not hold up the chain. */
+/** Most states that one head move merges or drops, so that a finalized block far ahead does not block the chain. */
 const PRUNED_AT_ONCE = 4
-/** Nodes of the base that an archive takes over at a time. */
+/** Nodes in one write when a database becomes an archive. */
 const NODES_A_WRITE = 2000
 
 /**
- * Which states are kept, and when they are written; see LayerTree. In archive mode the nodes of each state are written with
- * its block besides, by their hashes, which lead to all states.
+ * Decides which states are kept and when they are written; see LayerTree. In archive mode, all nodes of a state are
+ * also written with its block, by their hashes. All states can be read from there.
  */
 export class StatePruner {
   private readonly database: ChainDatabase
@@ -55,23 +55,24 @@ export class StatePruner {
   }
 
   /**
-   * `base`: the block whose state the database holds. Throws UsageError for a database that holds all states when they are to be
-   * given up.
+   * Throws UsageError if the database holds all states and `mode` is full.
+   *
+   * @param base the block whose state the database holds
    */
   static async open(database: ChainDatabase, base: BlockId, mode: GcMode, limits: StateLimits): Promise<StatePruner> {
     const isArchive = database.keepsAllStates()
     if (mode === 'full' && isArchive) {
       throw new UsageError(
-        'the chain database holds the states of all blocks: start with --gcmode archive, or make a new one with "devium-geth init"',
+        'the chain database is an archive: start with --gcmode archive, or create a new database with "devium-geth init"',
       )
     }
-    if (mode === 'archive' && !isArchive) await becomeArchive(database)
+    if (mode === 'archive' && !isArchive) await convertToArchive(database)
     const disk = new StateDisk(database)
     const history = await disk.open()
     return new StatePruner(database, new LayerTree(disk, base, history), mode, limits)
   }
 
-  /** The database as readers see it, with the states that are not written yet. */
+  /** The database with the unwritten states, for readers. */
   reads(): ChainReads {
     const { database } = this
     return {
@@ -85,14 +86,14 @@ export class StatePruner {
     }
   }
 
-  /** Whether later blocks can be executed on the state, and then read without their tries. */
+  /** Whether later blocks can be executed on the state and read without its tries. */
   isReady({ hash, number, stateRoot }: BlockHeader): boolean {
     if (this.tree.has(hash)) return true
     const isBefore = this.mode === 'archive' && number < this.tree.baseBlock.number
     return isBefore && this.database.node(fromHex(stateRoot)) !== undefined
   }
 
-  /** Nodes that are written together with the block. */
+  /** Nodes that are written with the block. */
   nodesToWrite({ writes }: StateChanges): Uint8Array[] {
     const nodes: Uint8Array[] = []
     if (this.mode === 'full') return nodes
@@ -100,7 +101,7 @@ export class StatePruner {
     return nodes
   }
 
-  /** The block is written. */
+  /** Adds the state of a written block. */
   add(
     { number, hash, parentHash, gasUsed }: BlockId & Pick<BlockHeader, 'parentHash' | 'gasUsed'>,
     { writes }: Pick<StateChanges, 'writes'>,
@@ -108,7 +109,7 @@ export class StatePruner {
     this.tree.add({ number, hash }, parentHash, writes, Number(gasUsed) + BLOCK_GAS)
   }
 
-  /** A block that was executed again. */
+  /** Adds the state of a block that was executed again. */
   async addAgain(header: BlockHeader, changes: StateChanges): Promise<void> {
     this.add(header, changes)
     if (this.mode === 'full') return
@@ -117,30 +118,30 @@ export class StatePruner {
     await this.database.write(batch, { sync: false })
   }
 
-  /** Whether `settle` has to restore earlier states on the disk first. */
+  /** Whether `mergeOldStates` must first restore earlier states on the disk. */
   leavesBase(head: BlockHeader): boolean {
-    return this.tree.standsOnBase(head.hash) === false
+    return this.tree.descendsFromBase(head.hash) === false
   }
 
-  /** The head has moved: gives up what is too old. Returns whether it is time to `write`. */
-  async settle(head: BlockHeader, finalized: BlockHeader | undefined): Promise<boolean> {
+  /** Follows a move of the head: merges or drops old states. Resolves with whether `write` is due. */
+  async mergeOldStates(head: BlockHeader, finalized: BlockHeader | undefined): Promise<boolean> {
     while (this.leavesBase(head)) await this.tree.stepBack()
     const recent = head.number - this.limits.recentStates + 1
     const oldest = Math.max(Math.min(recent, finalized?.number ?? recent), 0)
-    this.tree.settle(head.hash, oldest, PRUNED_AT_ONCE)
+    this.tree.mergeOldLayers(head.hash, oldest, PRUNED_AT_ONCE)
     const { buffered, layered } = this.tree.unwritten
     const { unwrittenBytes, unwrittenGas } = this.limits
     return buffered.bytes + layered.bytes >= unwrittenBytes || Math.max(buffered.gas, layered.gas) >= unwrittenGas
   }
 
-  /** Makes room: half of it, so that what follows is not written block by block. */
+  /** Writes half of the allowed amount, so that later blocks are not written one by one. */
   async write(head: BlockHeader): Promise<void> {
     const rest = { gas: this.limits.unwrittenGas / 2, bytes: this.limits.unwrittenBytes / 2 }
     await this.tree.write(head.hash, rest)
     if (this.tree.unwritten.layered.bytes > rest.bytes) this.tree.dropBranches(head.hash)
   }
 
-  /** Before the program ends: leaves what is executed again in a moment. */
+  /** Writes before the program ends. Leaves states that the next start executes again within a moment. */
   writeLast(head: BlockHeader): Promise<void> {
     return this.tree.write(head.hash, { gas: this.limits.unwrittenGas / 10, bytes: Number.POSITIVE_INFINITY })
   }
@@ -148,12 +149,12 @@ export class StatePruner {
   private stateAt(blockHash: Hex): StateView | undefined {
     const view = this.tree.at(blockHash)
     if (view !== undefined || this.mode === 'full') return view
-    return { node: (_, hash) => this.database.node(hash), leaf: () => undefined, isGone: () => false }
+    return { node: (_, hash) => this.database.node(hash), leaf: () => undefined, isPruned: () => false }
   }
 }
 
-/** From now on no state is given up: the nodes of the base, and of what it was before, are kept by their hashes too. */
-async function becomeArchive(database: ChainDatabase): Promise<void> {
+/** Converts the database to archive mode: also stores the nodes of the base and of its history by their hashes. */
+async function convertToArchive(database: ChainDatabase): Promise<void> {
   let batch = new DatabaseBatch()
   for (const letter of ['A', 'O', TABLE.replaced]) {
     for await (const [key, stored] of database.entries(tableRange(letter))) {
