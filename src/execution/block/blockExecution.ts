@@ -24,12 +24,14 @@ import { createFeeSchedule } from './feeSchedule.ts'
 import { type GasRefunds, readRefunds } from './postExecRules.ts'
 import { type BlockStart, beginBlock } from './systemCalls.ts'
 
-/** Lengths of L1 info (specs: isthmus/l1-attributes, jovian/l1-attributes); op-geth's CalcDAFootprint goes by them. */
+/**
+ * Lengths of L1 info (specs: isthmus/l1-attributes, jovian/l1-attributes). op-geth's CalcDAFootprint decides by length.
+ */
 const ISTHMUS_L1_INFO_BYTES = 176
 const JOVIAN_L1_INFO_BYTES = 178
 const DA_FOOTPRINT_SCALAR_OFFSET = 176
 
-/** What executing a block amounts to: to be compared with a header, or to become one. */
+/** Result of executing a block. It is compared with a header, or becomes one. */
 export interface ExecutionResult {
   stateRoot: Hex
   receiptsRoot: Hex
@@ -46,7 +48,7 @@ export interface ExecutionResult {
 }
 
 export interface KnownTransactions {
-  /** Encodings of all that are known before the first one runs: the last one may say what is refunded to the others. */
+  /** Encodings of all transactions known at the start. The last one may define refunds of the others. */
   transactions: readonly Uint8Array[]
 }
 
@@ -57,7 +59,7 @@ export class BlockExecution {
   private readonly receipts: ExecutionReceipt[] = []
   private fees: FeeSchedule | undefined
   private used = 0n
-  /** Gas left for limits of further transactions; differs from limit − used by what failed deposits hold back. */
+  /** Gas left for further transactions. It differs from limit − used by the gas that failed deposits keep reserved. */
   private pool: bigint
   /** Jovian: DA footprint so far, and the gas per estimated byte. */
   private footprint = 0n
@@ -65,11 +67,11 @@ export class BlockExecution {
   private tips = 0n
   /** Jovian: length of the first deposit's data. */
   private l1InfoBytes: number | undefined
-  /** Whose activation block this is, if it may hold nothing but deposits. */
+  /** The fork that this block activates, if the block may hold only deposits. */
   private emptyFork: string | undefined
   /** Refunds of the block's post-exec transaction. */
   private given: GasRefunds = new Map()
-  /** Where the block is to refund what it has warmed. */
+  /** Set if the block refunds warmed accesses. */
   private warming: BlockWarming | undefined
   private readonly made: GasRefund[] = []
   /** A post-exec transaction is the last of its block. */
@@ -81,24 +83,27 @@ export class BlockExecution {
     this.pool = env.block.gasLimit
   }
 
-  /** Throws ChainError `invalid-block` and DecodeError for a post-exec transaction that the block may not have. */
+  /** Throws ChainError `invalid-block`, and DecodeError for a malformed post-exec transaction. */
   begin({ transactions, ...start }: BlockStart & KnownTransactions): Promise<void> {
     this.given = readRefunds(transactions, this.env.block)
     this.emptyFork = emptyActivationFork(this.config, this.env.block.timestamp, start.parentTimestamp)
     return beginBlock(this.env, this.config, start)
   }
 
-  /** From here on transactions are refunded what the block has warmed for them. Needs Lagoon, and no refunds that are given. */
+  /**
+   * From now on, transactions get refunds for accesses that the block warmed. Needs Lagoon and a block without given
+   * refunds.
+   */
   refundWarming(): void {
     this.warming = new BlockWarming()
   }
 
-  /** Refunds that `refundWarming` has led to, by rising index: for the block's post-exec transaction. */
+  /** Refunds made by `refundWarming`, by rising index, for the block's post-exec transaction. */
   get madeRefunds(): readonly GasRefund[] {
     return this.made
   }
 
-  /** Before refunds: they let no more work into a block than it has gas for. */
+  /** Counted before refunds: refunds do not let more work into a block. */
   get gasLeft(): bigint {
     return this.pool
   }
@@ -107,7 +112,7 @@ export class BlockExecution {
     return this.receipts.length
   }
 
-  /** Whether the block may have this transaction, as to its fork and (Jovian) to the DA footprint of all of them. */
+  /** Whether the block's fork and (Jovian) its DA footprint allow this transaction. */
   mayTake(tx: SignedTransaction): boolean {
     if (this.emptyFork !== undefined || this.isEnded) return false
     if (!this.env.block.rules.jovian) return true
@@ -115,10 +120,13 @@ export class BlockExecution {
     return scalar !== undefined && this.footprint + BigInt(daSizeOf(tx.raw) * scalar) <= this.env.block.gasLimit
   }
 
-  /** Throws ChainError `invalid-transaction`, with the state as before, when the transaction cannot be part of the block. */
+  /**
+   * Throws ChainError `invalid-transaction` if the transaction cannot be part of the block. The state is then
+   * unchanged.
+   */
   async add(tx: Transaction): Promise<TransactionOutcome> {
     if (tx.type === 0x7d) return this.addPostExec(tx)
-    // Before Regolith system transactions stand outside the block's gas.
+    // Before Regolith, system transactions do not use the block's gas.
     const reserved = tx.type === 0x7e && tx.isSystemTx && !this.env.block.rules.regolith ? 0n : tx.gasLimit
     if (reserved > this.pool) {
       throw new ChainError('invalid-transaction', `gas limit reached: have ${this.pool}, want ${tx.gasLimit}`)
@@ -131,7 +139,8 @@ export class BlockExecution {
     if (watched !== undefined && outcome.gasRefund > 0n) {
       this.made.push({ index: this.receipts.length, gasRefund: outcome.gasRefund })
     }
-    // The specs leave open whether a block's gas limit counts gas before or after refunds; op-reth counts it before them.
+    // The specs do not say whether a block's gas limit counts gas before or after refunds. op-reth counts it before
+    // refunds.
     const evmGasUsed = outcome.gasUsed + outcome.gasRefund
     this.pool -= evmGasUsed < reserved ? evmGasUsed : reserved
     this.used += outcome.gasUsed
@@ -141,7 +150,7 @@ export class BlockExecution {
   }
 
   /**
-   * Jovian: the first transaction must be a deposit with L1 info. Called after the last one. Throws ChainError
+   * Jovian: the first transaction must be a deposit with L1 info. Call it after the last transaction. Throws ChainError
    * `invalid-block`.
    */
   checkL1Info(): void {
@@ -152,7 +161,7 @@ export class BlockExecution {
     throw new ChainError('invalid-block', text)
   }
 
-  /** Hashes the state. Transactions may not be added afterwards. */
+  /** Hashes the state. No transaction may be added afterwards. */
   finish(): ExecutionResult {
     const { rules } = this.env.block
     const changes = this.env.world.commit()
@@ -170,7 +179,7 @@ export class BlockExecution {
     return result
   }
 
-  /** Its refunds have been settled with the transactions that they belong to. */
+  /** Its refunds were already applied to their transactions. */
   private addPostExec(tx: PostExecTransaction): TransactionOutcome {
     this.isEnded = true
     this.receipts.push(this.receiptOf(tx, POST_EXEC_OUTCOME))
@@ -197,7 +206,7 @@ export class BlockExecution {
     return BigInt(daSizeOf(tx.raw) * scalar)
   }
 
-  /** From the L1-info deposit; the Jovian activation block's still has the form of before, without the scalar. */
+  /** Reads the L1-info deposit. In the Jovian activation block it still has the earlier form without the scalar. */
   private noteL1Info(tx: DepositTransaction): void {
     this.l1InfoBytes = tx.data.length
     if (tx.data.length >= JOVIAN_L1_INFO_BYTES) {
@@ -205,7 +214,7 @@ export class BlockExecution {
     }
   }
 
-  /** The parameters count as they stand at the first transaction after the deposits. */
+  /** The parameters are those at the first transaction after the deposits. */
   private feeSchedule(): FeeSchedule {
     const { world, block } = this.env
     this.fees ??= createFeeSchedule(world, this.config, block.rules, block.timestamp)

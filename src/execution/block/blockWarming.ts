@@ -6,36 +6,36 @@ import {
 } from '../../rollup/protocol/constants.ts'
 import type { Substate } from '../evm/interpreter/substate.ts'
 
-/** By account: which transaction of the block reached it first, and each of its slots. */
+/** By account: the index of the transaction that reached it first, and the same for each of its slots. */
 type Warmed = Map<Hex, { by: number; slots: Map<Hex, number> }>
 
-/** An access that was paid for as cold, and that an earlier transaction of the block had warmed. */
+/** An access charged as cold although an earlier transaction of the block had reached it. */
 export interface WarmedAccess {
   address: Hex
-  /** undefined: the account. */
+  /** Undefined: the account itself. */
   slot: Hex | undefined
   /** Gas above the price of a warm access. */
   surcharge: number
-  /** Index of the transaction that had reached it first. */
+  /** Index of the first transaction that reached it. */
   warmedBy: number
 }
 
-/** Every transaction with a fee pays into these. */
+/** Each transaction with a fee pays into these vaults. */
 const FEE_VAULTS = [BASE_FEE_VAULT_ADDRESS, L1_FEE_VAULT_ADDRESS, OPERATOR_FEE_VAULT_ADDRESS]
 
-/** Accounts and slots that the transactions of a block have reached so far, deposits included, in whatever frame. */
+/** Accounts and slots that the transactions of a block have reached so far, deposits and failed frames included. */
 export class BlockWarming {
   private readonly warmed: Warmed = new Map()
 
-  /** Watches the transaction of this index, which is about to run. */
+  /** Call it before the transaction with this index runs. */
   watch(substate: Substate, index: number): WatchedTransaction {
     return new WatchedTransaction(this.warmed, substate, index)
   }
 }
 
-/** One transaction of the block. What it reaches is warm for later ones only once it is `keep`t. */
+/** One transaction of the block. Its accesses are warm for later ones only after `keep`. */
 export class WatchedTransaction {
-  /** In the order in which they were paid for. */
+  /** In the order of their charges. */
   readonly accesses: WarmedAccess[] = []
   private readonly warmed: Warmed
   private readonly substate: Substate
@@ -50,12 +50,12 @@ export class WatchedTransaction {
   }
 
   /**
-   * Gas to refund: what the transaction paid for cold accesses above the price of warm ones, where an earlier transaction had
-   * reached the same. An access that its own sender, recipient or access list makes warm was never paid as cold.
+   * Gas to refund: the surcharges for cold accesses that an earlier transaction of the block had reached. Accesses that
+   * the transaction's own sender, recipient or access list warms are never charged as cold.
    *
-   * The refund comes off the gas that counts after the cap of EIP-3529 and the floor of EIP-7623, as in op-reth's design: neither
-   * is worked out again, and the transaction may pay less than the floor. It is limited to the gas used. (With storage that is
-   * cleared the surcharges can come to more than the four fifths that EIP-3529 leaves.)
+   * The refund is subtracted after the cap of EIP-3529 and the floor of EIP-7623, as in op-reth's design. Neither is
+   * computed again, so the transaction may pay less than the floor. The refund is limited to the gas used: with cleared
+   * storage, surcharges can exceed the four fifths that EIP-3529 leaves.
    */
   refundOf(gasUsed: bigint): bigint {
     const surcharges = BigInt(this.accesses.reduce((sum, { surcharge }) => sum + surcharge, 0))
@@ -67,7 +67,7 @@ export class WatchedTransaction {
     const { warmAddresses, warmSlots } = this.substate
     for (const address of warmAddresses) this.warm(address, undefined)
     for (const [address, slots] of warmSlots) for (const slot of slots) this.warm(address, slot)
-    // A frame that fails makes it cold again for its transaction, not for the block.
+    // A failed frame makes its accesses cold again for the transaction, but not for the block.
     for (const [address, slot] of this.reached) this.warm(address, slot)
     if (paysFees) for (const vault of FEE_VAULTS) this.warm(vault, undefined)
   }

@@ -34,9 +34,9 @@ export interface BuildModules {
   clock: Pick<Clock, 'setTimeout' | 'now'>
   slow: SlowTransactions
   logger: Logger
-  /** Absent: forced transactions only. */
+  /** Undefined: forced transactions only. */
   txSource: TxSource | undefined
-  /** Told of each finished block, so that importing it need not execute it again. */
+  /** Called with each finished block, so that the import need not execute it again. */
   onBuilt: (built: BuiltBlock, result: ExecutionResult) => void
 }
 
@@ -45,20 +45,20 @@ export interface BuildOptions {
   payloadId: Hex
   parent: BlockHeader
   attributes: PayloadAttributes
-  /** From Lagoon on, and where the pool is used: the block refunds what it has warmed for its own transactions. */
+  /** From Lagoon on, if the pool is used: the block refunds accesses that it warmed for its own transactions. */
   refundsWarming: boolean
   signal: AbortSignal | undefined
 }
 
-/** Time that the first walk over the pool still has once the block is asked for. */
+/** Time left to the first pass over the pool after the block is requested. */
 const FIRST_WALK_GRACE_MS = 100
-/** Least gas that a transaction needs: below it, looking further makes no sense. */
+/** Gas of the smallest transaction. With less gas left, the pass ends. */
 const MIN_TX_GAS = 21_000n
 
-/** The block is asked for, and a transaction of the pool not at its end. */
+/** The block was requested while a pool transaction still ran. */
 class BlockIsDue extends Error {}
 
-/** A block under construction: forced transactions first, then what the pool has, until sealed. */
+/** A block under construction: forced transactions first, then pool transactions, until it is sealed. */
 export class OpBuildJob implements BuildJob {
   readonly payloadId: Hex
   readonly parentHash: Hex
@@ -71,9 +71,9 @@ export class OpBuildJob implements BuildJob {
   private readonly transactions: Transaction[] = []
   private readonly daCounted = { transactions: 0, bytes: 0 }
   private fillingSince = 0
-  /** Aborts when filling is to end. */
+  /** Aborts when filling must end. */
   private readonly stop = new AbortController()
-  /** The first walk over the pool ends, done or not. */
+  /** Ends the first pass over the pool, complete or not. */
   private isFirstWalkOver = false
   private filling: Promise<void> = Promise.resolve()
   private sealed: Promise<BuiltBlock> | undefined
@@ -113,7 +113,7 @@ export class OpBuildJob implements BuildJob {
     if (txSource !== undefined && !attributes.noTxPool) {
       job.fillingSince = modules.clock.now()
       job.filling = job.fill(txSource)
-      // A failure shows when the block is sealed, which may be never.
+      // `seal` reports a failure, but it may never be called.
       job.filling.catch(() => {})
     }
     return job
@@ -170,14 +170,14 @@ export class OpBuildJob implements BuildJob {
       this.transactions.push(tx)
     }
     try {
-      // With a pool the first deposit is among the forced ones all the same.
+      // Even with a pool, the first deposit is among the forced transactions.
       this.execution.checkL1Info()
     } catch (error) {
       throw new ChainError('build-failed', describeError(error), { cause: error })
     }
   }
 
-  /** A block that was derived has the refunds that its sequencer gave, or none. */
+  /** A derived block has the refunds that its sequencer gave, or none. */
   private refundsWarming(): boolean {
     const { attributes, refundsWarming } = this.options
     const isLagoon = this.execution.env.block.rules.lagoon
@@ -185,16 +185,16 @@ export class OpBuildJob implements BuildJob {
   }
 
   /**
-   * Takes from the pool until sealed: what is there now, then whatever comes in. The first walk goes on for a moment
-   * when the block is sealed meanwhile: a transaction that the pool had when building began is not left out because
-   * the block was asked for at once.
+   * Adds pool transactions until the block is sealed: first the present ones, then new ones. If the block is sealed
+   * during the first pass, that pass continues for a moment. So a transaction that the pool had at the start is not
+   * left out because the block was requested at once.
    */
   private async fill(txSource: TxSource): Promise<void> {
     const { signal } = this.stop
     const aborted = this.options.signal === undefined ? signal : AbortSignal.any([signal, this.options.signal])
     await this.takeBest(txSource, () => this.isFirstWalkOver)
     while (!aborted.aborted) {
-      // Asked before the walk, so that nothing that arrives during it is missed.
+      // Requested before the pass, so that no transaction added during it is missed.
       const added = txSource.added(aborted).then(
         () => true,
         () => false,
@@ -226,7 +226,7 @@ export class OpBuildJob implements BuildJob {
     }
   }
 
-  /** Limits the batch submitter sets while L1 is congested; they hold for what comes from the pool. */
+  /** The limits that the batch submitter sets while L1 is congested. They apply to pool transactions only. */
   private fitsDaSize({ raw }: SignedTransaction, { transactionBytes, blockBytes }: DaSizeLimits): boolean {
     if (transactionBytes === undefined && blockBytes === undefined) return true
     const size = daSizeOf(raw)
@@ -236,7 +236,7 @@ export class OpBuildJob implements BuildJob {
     )
   }
 
-  /** Estimated compressed bytes of the block so far, counted on only when a limit asks for them. */
+  /** Estimated compressed bytes of the block so far. Counted only if a limit needs them. */
   private daBytes(): number {
     for (; this.daCounted.transactions < this.transactions.length; this.daCounted.transactions++) {
       const tx = this.transactions[this.daCounted.transactions]
@@ -314,7 +314,7 @@ export class OpBuildJob implements BuildJob {
     }
   }
 
-  /** The block's post-exec transaction, where there is something to refund. */
+  /** Adds the block's post-exec transaction if there are refunds. */
   private async addRefunds(): Promise<void> {
     const { madeRefunds, env } = this.execution
     if (madeRefunds.length === 0) return

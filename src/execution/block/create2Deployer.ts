@@ -3,7 +3,7 @@ import { fromHex, type Hex } from '../../lib/hex.ts'
 /** Preinstalled at the Canyon activation block (specs: canyon/overview, preinstalls "Create2Deployer"). */
 export const CREATE2_DEPLOYER_ADDRESS: Hex = '0x13b0d85ccb8bf860b6b79af3029fca081ae9bef2'
 
-/** Runtime code; its keccak256 is 0xb0550b5b431e30d38000efb7107aaa0ade03d48a7198a140edda9d27134468b2. */
+/** Runtime code. Its keccak256 is 0xb0550b5b431e30d38000efb7107aaa0ade03d48a7198a140edda9d27134468b2. */
 export function create2DeployerCode(): Uint8Array {
   return fromHex(CODE)
 }

@@ -15,7 +15,7 @@ import { postExecInvalid } from './postExecRules.ts'
 
 /** L1 and operator fees under the parameters of a block (specs: fjord/exec-engine, isthmus/exec-engine). */
 export interface FeeSchedule {
-  /** Wei for the EIP-2718 encoding. */
+  /** Wei for this EIP-2718 encoding. */
   l1DataFee(raw: Uint8Array): bigint
   /** Wei for this amount of gas; 0 before Isthmus. */
   operatorFee(gas: bigint): bigint
@@ -23,9 +23,9 @@ export interface FeeSchedule {
 
 export interface TransactionOutcome {
   status: 0 | 1
-  /** That is paid for: what was refunded is no part of it. */
+  /** Gas that is paid for, without refunds. */
   gasUsed: bigint
-  /** Gas that was used and that the block refunds (Lagoon). */
+  /** Used gas that the block refunds (Lagoon). */
   gasRefund: bigint
   logs: Omit<Log, 'logIndex'>[]
   /** Wei to the fee recipient. */
@@ -39,12 +39,12 @@ export interface TransactionOutcome {
 const MAX_REFUND_QUOTIENT = 5n
 const MAX_NONCE = 2 ** 53 - 1
 
-/** Gas that the block refunds to a transaction that has used so much. */
+/** Gas that the block refunds to a transaction, given the gas that it used. */
 export type RefundOf = (gasUsed: bigint) => bigint
 
 /**
- * Executes a signed transaction. Throws ChainError `invalid-transaction` (nothing has changed then) with geth's wording
- * when it cannot be part of a block on this state, and `invalid-block` when the block refunds more gas than it uses.
+ * Executes a signed transaction. Throws ChainError `invalid-transaction` with geth's message if it cannot be part of a
+ * block on this state; then nothing has changed. Throws `invalid-block` if the refund exceeds the gas used.
  */
 export async function executeSigned(
   env: Environment,
@@ -73,13 +73,14 @@ export async function executeSigned(
     accessList: tx.accessList,
     authorizations: tx.authorizationList ?? [],
   })
-  // The refund comes off what counts after EIP-3529 and EIP-7623: the gas paid for may be below the calldata floor. The specs say
-  // "the gas used reported by the EVM"; op-reth reads that so, too. The other reading is that the floor binds once more.
+  // The refund is subtracted after EIP-3529 and EIP-7623, so the paid gas may be below the calldata floor. The specs
+  // say "the gas used reported by the EVM", and op-reth reads it the same way. The other reading applies the floor
+  // again.
   const evmGasUsed = gasAfterRefund(intrinsic, result, floor)
   const gasRefund = refundOf?.(evmGasUsed) ?? 0n
   if (gasRefund > evmGasUsed) throw refundTooLarge(gasRefund, evmGasUsed)
-  // Fees by the gas that is paid for are those of the specs' settlement (lagoon/sdm): each of its deltas is a difference of two fees.
-  // None can underflow, since what is taken back is a part of what this transaction pays.
+  // Fees for the paid gas equal the specs' settlement (lagoon/sdm): each delta is a difference of two fees. No delta
+  // can underflow, since it takes back a part of this transaction's payment.
   const gasUsed = evmGasUsed - gasRefund
   const operatorFee = fees.operatorFee(gasUsed)
   const tipPaid = gasUsed * tip
@@ -92,7 +93,10 @@ export async function executeSigned(
   return { ...outcomeOf(result, gasUsed, tipPaid), gasRefund }
 }
 
-/** Outcome of a post-exec transaction: it runs no code, uses no gas, and touches nobody (specs: lagoon/post-exec, "Receipt"). */
+/**
+ * Outcome of a post-exec transaction: it runs no code, uses no gas, and touches no account (specs: lagoon/post-exec,
+ * "Receipt").
+ */
 export const POST_EXEC_OUTCOME: TransactionOutcome = {
   status: 1,
   gasUsed: 0n,
@@ -102,7 +106,7 @@ export const POST_EXEC_OUTCOME: TransactionOutcome = {
   returnData: EMPTY_BYTES,
 }
 
-/** Executes a deposit (specs: deposits, "Execution"): it never fails to be included, whatever goes wrong. */
+/** Executes a deposit (specs: deposits, "Execution"). A deposit is always included, even if it fails. */
 export async function executeDeposit(env: Environment, tx: DepositTransaction): Promise<TransactionOutcome> {
   const { world, block } = env
   const { rules } = block
@@ -133,13 +137,13 @@ export async function executeDeposit(env: Environment, tx: DepositTransaction): 
     accessList: [],
     authorizations: [],
   })
-  // Before Regolith deposits count all their gas, and system transactions none.
+  // Before Regolith, deposits are charged their gas limit, and system transactions nothing.
   const gasUsed = rules.regolith ? gasAfterRefund(intrinsic, result, floor) : tx.isSystemTx ? 0n : tx.gasLimit
   finishTransaction(env)
   return { ...outcomeOf(result, gasUsed, 0n), ...depositNonce }
 }
 
-/** Why a deposit fails outside the EVM; undefined when it can run. */
+/** Why a deposit fails before it reaches the EVM. Undefined if it can run. */
 function depositProblem({ world, block }: Environment, tx: DepositTransaction, gasNeeded: bigint): string | undefined {
   if (tx.isSystemTx && block.rules.regolith) return 'system tx not supported'
   if (tx.gasLimit < gasNeeded) return `intrinsic gas too low: have ${tx.gasLimit}, want ${gasNeeded}`
@@ -206,7 +210,7 @@ function checkGas({ block }: Environment, tx: SignedTransaction): { intrinsic: b
   return { intrinsic, floor }
 }
 
-/** Gas that counts after refunds (EIP-3529) and the calldata floor (EIP-7623). */
+/** Gas charged after refunds (EIP-3529) and the calldata floor (EIP-7623). */
 export function gasAfterRefund(intrinsic: bigint, result: MessageResult, floor: bigint): bigint {
   const used = intrinsic + result.gasUsed
   const cap = used / MAX_REFUND_QUOTIENT

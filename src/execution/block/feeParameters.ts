@@ -5,7 +5,7 @@ import type { L1FeeParams } from '../../rollup/protocol/fees/fees.ts'
 import { storageWord } from '../evm/storageWord.ts'
 import type { WorldState } from '../state/worldState.ts'
 
-/** L1 cost parameters as the L1Block contract holds them. */
+/** L1 cost parameters in the L1Block contract. */
 export interface FeeParameters extends L1FeeParams {
   /** u32; 0 before Isthmus. */
   operatorFeeScalar: number
@@ -14,9 +14,8 @@ export interface FeeParameters extends L1FeeParams {
 }
 
 /**
- * Reads the parameters that count under these rules, the others are 0; they are those of a block once its deposits have
- * run. Slots that do not count are not read: a witness of the block would not have them. (Storage layout of L1Block
- * 1.8.0.)
+ * Reads the parameters that these rules use; the others are 0. Call it after the block's deposits have run. Unused
+ * slots are not read, because a witness of the block would not have them. (Storage layout of L1Block 1.8.0.)
  */
 export function readFeeParameters(world: WorldState, rules: { ecotone: boolean; isthmus: boolean }): FeeParameters {
   const word = (slot: number) => fromHex(storageWord(world.storage(L1_BLOCK_ADDRESS, slotKey(slot))))
@@ -30,7 +29,7 @@ export function readFeeParameters(world: WorldState, rules: { ecotone: boolean; 
     operatorFeeConstant: 0n,
   }
   const { blobBaseFee, baseFeeScalar, blobBaseFeeScalar } = parameters
-  // The first Ecotone block still has the parameters of before.
+  // The first Ecotone block still has the earlier parameters.
   if (!rules.ecotone || (blobBaseFee === 0n && baseFeeScalar === 0 && blobBaseFeeScalar === 0)) {
     parameters.overhead = bytesToBigInt(word(5))
     parameters.scalar = bytesToBigInt(word(6))

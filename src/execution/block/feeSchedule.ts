@@ -8,7 +8,7 @@ import { readFeeParameters } from './feeParameters.ts'
 
 type Forks = Pick<ChainConfig, 'forks'>
 
-/** Fees of a block's transactions under the parameters that the L1Block contract holds in this state. */
+/** Fees of a block's transactions, with the L1Block contract's parameters in this state. */
 export function createFeeSchedule(
   world: WorldState,
   config: Forks,
@@ -24,14 +24,14 @@ export function createFeeSchedule(
   }
 }
 
-/** What a block's L1-info deposit says of fees; receipts are derived from it, not from state. */
+/** The fee parameters in a block's L1-info deposit. Receipts are derived from them, not from state. */
 export interface L1InfoFees extends L1FeeParams {
   operatorFeeScalar?: number
   operatorFeeConstant?: bigint
   daFootprintGasScalar?: number
 }
 
-/** The L1 cost members of the receipt of a signed transaction (op-geth: core/types/receipt.go, deriveFields). */
+/** The L1 cost fields of a signed transaction's receipt (op-geth: core/types/receipt.go, deriveFields). */
 export function l1FeeFields(raw: Uint8Array, info: L1InfoFees, config: Forks, timestamp: number): L1FeeFields {
   const formula = l1FeeRulesAt(config, timestamp, info)
   const { fee, gasUsed } = l1DataFee(raw, formula, info)

@@ -30,7 +30,7 @@ export function childBaseFee(config: ChainConfig, parent: BlockHeader, timestamp
 }
 
 /**
- * extraData of a block built from these attributes. Throws ChainError `invalid-attributes` when the EIP-1559 parameters
+ * extraData of a block built from these attributes. Throws ChainError `invalid-attributes` if the EIP-1559 parameters
  * do not fit the fork.
  */
 export function extraDataOf(attributes: PayloadAttributes, config: ChainConfig): Hex {
@@ -53,7 +53,7 @@ export function extraDataOf(attributes: PayloadAttributes, config: ChainConfig):
       rules.jovian ? 'minBaseFee is required from Jovian on' : 'minBaseFee not supported prior to Jovian upgrade',
     )
   }
-  // Both zero: the chain's constants are written out.
+  // If both are zero, the chain's constants are used.
   const params =
     given.denominator === 0
       ? { denominator: Number(config.eip1559DenominatorCanyon), elasticity: Number(config.eip1559Elasticity) }
@@ -61,7 +61,10 @@ export function extraDataOf(attributes: PayloadAttributes, config: ChainConfig):
   return encodeExtraData(minBaseFee === undefined ? params : { ...params, minBaseFee })
 }
 
-/** Checks a header against its parent (specs: exec-engine; op-geth: consensus/beacon, eip1559). Throws ChainError `invalid-block`. */
+/**
+ * Checks a header against its parent (specs: exec-engine; op-geth: consensus/beacon, eip1559). Throws ChainError
+ * `invalid-block`.
+ */
 export function checkHeader(header: BlockHeader, parent: BlockHeader, config: ChainConfig): void {
   const rules = rulesAt(config, header.timestamp)
   if (header.number !== parent.number + 1)
@@ -103,7 +106,7 @@ function checkForkMembers(header: BlockHeader, rules: ReturnType<typeof rulesAt>
   if (rules.ecotone && excessBlobGas !== 0n) throw invalid(`invalid excessBlobGas: have ${excessBlobGas}, want 0`)
   if (rules.ecotone && !rules.jovian && blobGasUsed !== 0n)
     throw invalid(`invalid blobGasUsed: have ${blobGasUsed}, want 0`)
-  // Specs, jovian/exec-engine: the DA footprint has the gas limit for limit.
+  // Specs, jovian/exec-engine: the gas limit also limits the DA footprint.
   if (rules.jovian && blobGasUsed !== undefined && blobGasUsed > header.gasLimit) {
     throw invalid(`DA footprint ${blobGasUsed} exceeds the gas limit ${header.gasLimit}`)
   }
@@ -111,7 +114,7 @@ function checkForkMembers(header: BlockHeader, rules: ReturnType<typeof rulesAt>
   if (rules.isthmus && requestsHash !== EMPTY_REQUESTS_HASH) throw invalid('invalid requests hash')
 }
 
-/** Compares what a header claims with what execution gave, in geth's order. Throws ChainError `invalid-block`. */
+/** Compares the header with the result of the execution, in geth's order. Throws ChainError `invalid-block`. */
 export function checkExecution(header: BlockHeader, result: ExecutionResult): void {
   const compare = (name: string, remote: unknown, local: unknown) => {
     if (remote !== local) throw invalid(`invalid ${name} (remote: ${remote} local: ${local})`)

@@ -8,7 +8,7 @@ import {
 import { ChainError } from '../errors.ts'
 import type { BlockContext } from '../evm/message.ts'
 
-/** The rule that a block breaks with its post-exec transaction: `details.problem` of the ChainError `invalid-block`. */
+/** The rule that a block's post-exec transaction breaks: `details.problem` of the ChainError `invalid-block`. */
 export type PostExecProblem =
   | 'post-exec-before-lagoon'
   | 'post-exec-not-last'
@@ -21,14 +21,15 @@ export type PostExecProblem =
   | 'refund-target'
   | 'refund-too-large'
 
-/** Gas that a block refunds, by the index of its transaction. */
+/** Refunded gas by transaction index. */
 export type GasRefunds = ReadonlyMap<number, bigint>
 
 const NO_REFUNDS: GasRefunds = new Map()
 
 /**
- * Reads the refunds of the block's post-exec transaction; none where the block has none. Throws ChainError `invalid-block` where the block
- * breaks a rule (specs: lagoon/post-exec, "Block-Level Structural Rules"; lagoon/sdm, "Validity Rules"), and DecodeError.
+ * Reads the refunds of the block's post-exec transaction. Empty if there is none. Throws ChainError `invalid-block` if
+ * the block breaks a rule (specs: lagoon/post-exec, "Block-Level Structural Rules"; lagoon/sdm, "Validity Rules"), and
+ * DecodeError.
  */
 export function readRefunds(
   transactions: readonly Uint8Array[],
@@ -63,7 +64,7 @@ function checkRefunds({ refunds }: PostExecTx, transactions: readonly Uint8Array
     if (index <= before) throw postExecInvalid('refund-order', `transaction ${index} is listed after ${before}`)
     const target = transactions[index]
     if (target === undefined || !isSignedEncoding(target)) {
-      throw postExecInvalid('refund-target', `transaction ${index} is none that can be refunded`)
+      throw postExecInvalid('refund-target', `transaction ${index} cannot be refunded: expected a signed transaction`)
     }
     byIndex.set(index, gasRefund)
     before = index

@@ -2,16 +2,16 @@ import type { Hex } from '../../lib/hex.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 
 const KEPT = 1_024
-/** Of the time that a block had for the pool: who takes as much cannot blame others. */
+/** Part of the block's time for the pool. A transaction that took this much is dropped at once. */
 const LARGE_SHARE = 0.5
-/** Blocks that one which came late each time may spoil the end of. */
+/** Late attempts after which a transaction is dropped. Each may spoil the end of a block. */
 const CHANCES = 3
 
-/** Transactions that blocks could not wait for: they are not begun again for ever. */
+/** Transactions that were aborted because their block was due. Later blocks do not start them again forever. */
 export class SlowTransactions {
   private readonly given = new LruMap<Hex, number>(KEPT)
 
-  /** `share` of the time that its block had for the pool was spent on it, in vain. */
+  /** @param share part of the block's time for the pool that the aborted execution took */
   note(hash: Hex, share: number): void {
     this.given.set(hash, (this.given.get(hash) ?? 0) + (share >= LARGE_SHARE ? CHANCES : 1))
   }

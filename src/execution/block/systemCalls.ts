@@ -17,10 +17,10 @@ export interface BlockStart {
   parentBeaconBlockRoot: Hex | undefined
 }
 
-/** What happens before the first transaction of a block. */
+/** Applies the changes before a block's first transaction. */
 export async function beginBlock(env: Environment, config: ChainConfig, start: BlockStart): Promise<void> {
   const { rules, timestamp } = env.block
-  // Specs, canyon/overview: at the activation block only, told by equality of times (as op-geth does).
+  // Specs, canyon/overview: only in the activation block, found by equal timestamps (as op-geth does).
   if (config.forks.canyon === timestamp) env.world.putCode(CREATE2_DEPLOYER_ADDRESS, create2DeployerCode())
   if (rules.ecotone && start.parentBeaconBlockRoot !== undefined) {
     await systemCall(env, BEACON_ROOTS_ADDRESS, fromHex(start.parentBeaconBlockRoot, 32, 'parentBeaconBlockRoot'))
@@ -29,7 +29,7 @@ export async function beginBlock(env: Environment, config: ChainConfig, start: B
   env.world.endTransaction()
 }
 
-/** Calls a system contract. One that is not deployed, or fails, changes nothing. */
+/** Calls a system contract. Changes nothing if the contract is not deployed or fails. */
 async function systemCall({ evm, world, block }: Environment, contract: Hex, data: Uint8Array): Promise<void> {
   if (world.code(contract).length === 0) return
   const from = SYSTEM_ADDRESS

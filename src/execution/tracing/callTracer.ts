@@ -12,7 +12,7 @@ export interface CallTracerOptions {
   onlyTopCall: boolean
 }
 
-/** Messages that one trace may show, and bytes of their inputs, outputs and logs: each call may pass on a megabyte. */
+/** Most messages of one trace, and most bytes of their inputs, outputs and logs. Each call may pass on a megabyte. */
 const MAX_MESSAGES = 100_000
 const MAX_BYTES = 16 * 1024 * 1024
 
@@ -95,7 +95,7 @@ export class CallTracer implements TransactionTracer {
 
   end({ gasUsed }: TracedResult): unknown {
     const { top } = this
-    // A deposit that failed outside the EVM.
+    // A deposit that failed before it reached the EVM.
     if (top === undefined) return {}
     top.gasUsed = toQuantity(gasUsed)
     if (this.options.withLog) dropFailedLogs(top, false)
@@ -107,7 +107,7 @@ export class CallTracer implements TransactionTracer {
     if (this.messages <= MAX_MESSAGES && this.bytes <= MAX_BYTES) return
     throw new JsonRpcError(
       RPC_SERVER_ERROR,
-      `the trace has more than ${MAX_MESSAGES} calls or ${MAX_BYTES} bytes of data: ask for the first one with "onlyTopCall"`,
+      `the trace has more than ${MAX_MESSAGES} calls or ${MAX_BYTES} bytes of data: set "onlyTopCall" to trace only the first call`,
     )
   }
 }
@@ -125,7 +125,7 @@ function close(frame: CallFrame, output: Uint8Array, failure: string | undefined
   if (reason !== undefined) frame.revertReason = reason
 }
 
-/** What a failed call logged is not there, nor what those below it did. */
+/** Removes the logs of failed calls and of the calls below them. */
 function dropFailedLogs(frame: CallFrame, isFailed: boolean): void {
   const failed = isFailed || frame.error !== undefined
   if (failed) delete frame.logs

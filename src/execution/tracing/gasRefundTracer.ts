@@ -3,8 +3,9 @@ import { BlockWarming, type WatchedTransaction } from '../block/blockWarming.ts'
 import type { TracedResult, TransactionTracer } from './types.ts'
 
 /**
- * Tells why devium-geth refunds gas (Lagoon): which accesses a transaction paid for as cold though an earlier one of its block had
- * warmed them, and which one. The tracers are for all transactions of one block, from the first on. geth has no such tracer.
+ * Explains devium-geth's gas refunds (Lagoon): the accesses that were charged as cold although an earlier transaction
+ * of the block had reached them, and that transaction. Creates one tracer for each transaction of a block, from the
+ * first on. geth has no such tracer.
  */
 export function gasRefundTracers(): () => TransactionTracer {
   const warming = new BlockWarming()
@@ -30,7 +31,7 @@ class GasRefundTracer implements TransactionTracer {
 
   end({ gasUsed }: TracedResult): unknown {
     this.watched?.keep({ paysFees: !this.isDeposit })
-    // Deposits warm for others, and are refunded nothing.
+    // Deposits warm accesses for others, but get no refund.
     const accesses = this.isDeposit ? [] : (this.watched?.accesses ?? [])
     return {
       gasUsed: toQuantity(gasUsed),

@@ -37,7 +37,10 @@ interface ShownAccount {
 
 const ZERO_WORD: Hex = `0x${'00'.repeat(32)}`
 
-/** geth's prestateTracer: what a transaction reads as it was before, and with `diffMode` what it changed. */
+/**
+ * geth's prestateTracer: the accounts and slots that a transaction reads, with their values before it. With `diffMode`,
+ * also its changes.
+ */
 export class PrestateTracer implements TransactionTracer {
   private readonly options: PrestateOptions
   private readonly before = new Map<Hex, Account>()
@@ -205,7 +208,7 @@ function isEmpty({ balance, nonce, code }: Account): boolean {
   return balance === 0n && nonce === 0n && code.length === 0
 }
 
-/** Zeros past its end. */
+/** Bytes beyond the end of memory are zero. */
 function memoryAt({ memory, memorySize }: Frame, start: number, end: number): Uint8Array {
   const bytes = new Uint8Array(end - start)
   if (start < memorySize) bytes.set(memory.subarray(start, Math.min(end, memorySize)))

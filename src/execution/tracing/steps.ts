@@ -2,40 +2,40 @@ import type { Hex } from '../../lib/hex.ts'
 import type { Frame } from '../evm/interpreter/frame.ts'
 import { opcodeName } from '../evm/interpreter/opcodeNames.ts'
 
-/** One opcode, once its cost is known. */
+/** One executed opcode. */
 export interface TraceStep {
   pc: number
   opcode: string
-  /** Before it. */
+  /** Before the opcode. */
   gas: bigint
-  /** What it takes; for calls with the gas they pass on, as geth counts. */
+  /** Gas charged for the opcode. For calls it includes the gas passed on, like in geth. */
   gasCost: bigint
-  /** Of the transaction so far, with what this opcode added. */
+  /** Refund of the transaction so far, including this opcode. */
   refund: bigint
   depth: number
   stack: readonly bigint[]
-  /** Empty where it is not wanted. */
+  /** Empty unless requested. */
   memory: Uint8Array
   address: Hex
 }
 
 export interface StepOptions {
-  /** Steps to tell of; the others are run all the same. */
+  /** Number of reported steps. Later steps run without a report. */
   maxSteps: number
   /** Copying a megabyte at each step takes minutes. */
   withMemory: boolean
 }
 
-/** Tells of a step when the next one begins, in whatever frame. */
+/** Reports a step when the next step begins, in any frame. */
 export class StepReporter {
-  private readonly tell: (step: TraceStep) => void
+  private readonly report: (step: TraceStep) => void
   private readonly refund: () => number
   private readonly withMemory: boolean
   private stepsLeft: number
   private pending: { frame: Frame; step: Omit<TraceStep, 'gasCost' | 'refund'>; gas: number } | undefined
 
-  constructor(tell: (step: TraceStep) => void, refund: () => number, { maxSteps, withMemory }: StepOptions) {
-    this.tell = tell
+  constructor(report: (step: TraceStep) => void, refund: () => number, { maxSteps, withMemory }: StepOptions) {
+    this.report = report
     this.refund = refund
     this.stepsLeft = maxSteps
     this.withMemory = withMemory
@@ -62,6 +62,6 @@ export class StepReporter {
     if (this.pending === undefined) return
     const { frame, step, gas } = this.pending
     this.pending = undefined
-    this.tell({ ...step, gasCost: BigInt(frame.opcodeCost ?? gas - frame.gas), refund: BigInt(this.refund()) })
+    this.report({ ...step, gasCost: BigInt(frame.opcodeCost ?? gas - frame.gas), refund: BigInt(this.refund()) })
   }
 }

@@ -5,16 +5,16 @@ import type { Environment } from '../evm/runMessage.ts'
 import { StepReporter, type TraceStep } from './steps.ts'
 import type { TracedResult, TransactionTracer } from './types.ts'
 
-/** Steps that one trace may have; each takes up to a kilobyte of answer for every 15 stack words. */
+/** Most steps of one trace. Every 15 stack words of a step take up to a kilobyte of the answer. */
 const MAX_STEPS = 100_000
-/** Words of stack, memory and storage that all steps of one trace may show: a thousand a step would fill the heap. */
+/** Most words of stack, memory and storage of one trace. A thousand words in each step would fill the heap. */
 const MAX_WORDS = 1_000_000
 
 export interface StructOptions {
   showStack: boolean
   showStorage: boolean
   showMemory: boolean
-  /** Characters of answer after which no more steps are shown; they are run all the same. */
+  /** Characters of the answer after which steps are not shown. They still run. */
   limit: number | undefined
 }
 
@@ -24,15 +24,15 @@ function serverError(message: string): JsonRpcError {
 
 type StructLog = Record<string, number | string | string[] | Record<string, string>>
 
-/** geth's struct logger: every opcode.  The value that SLOAD reads shows only on the stack of the step after it. */
+/** geth's struct logger: every opcode. The value that SLOAD reads is known from the stack of the next step. */
 export class StructLogger implements TransactionTracer {
   private readonly options: StructOptions
   private readonly logs: StructLog[] = []
-  /** Slots that each contract has touched so far. */
+  /** Slots that each contract touched so far. */
   private readonly storages = new Map<Hex, Record<string, string>>()
   private isComplete = true
   private words = 0
-  /** Of the steps shown, where there is a limit. */
+  /** Characters of the shown steps. Counted only if there is a limit. */
   private characters = 0
   private loading: { log: StructLog; slot: string; address: Hex; depth: number } | undefined
 
@@ -44,7 +44,8 @@ export class StructLogger implements TransactionTracer {
 
   begin({ evm }: Environment): void {
     const { limit, showMemory } = this.options
-    // One more than is shown: it tells what an SLOAD read, and that there are more. A step has 50 characters at least.
+    // One step more than is shown: it gives the value of an SLOAD, and shows that steps are left out. A step has at
+    // least 50 characters.
     const maxSteps = Math.min(MAX_STEPS, Math.ceil((limit ?? Number.POSITIVE_INFINITY) / 50) + 1) + 1
     this.steps = new StepReporter(
       (step) => this.add(step),
@@ -64,7 +65,7 @@ export class StructLogger implements TransactionTracer {
   end({ gasUsed, returnData, failure }: TracedResult): unknown {
     this.steps?.finish()
     const last = this.logs.at(-1)
-    // geth names at a step what kept it from being taken; inner calls that failed do not tell their reason here.
+    // Like geth: a step shows why it could not run. Failures of inner calls are not shown here.
     const isBefore = failure !== undefined && /^(out of gas|stack )/.test(failure)
     if (isBefore && last?.depth === 1 && this.isComplete) last.error = failure
     return {
@@ -76,7 +77,7 @@ export class StructLogger implements TransactionTracer {
   }
 
   private add(step: TraceStep): void {
-    this.settleLoad(step)
+    this.completeLoad(step)
     const { limit, showStack, showMemory } = this.options
     const last = this.logs.at(-1)
     if (limit !== undefined && last !== undefined && this.isComplete) this.characters += JSON.stringify(last).length
@@ -85,7 +86,7 @@ export class StructLogger implements TransactionTracer {
       return
     }
     if (this.logs.length >= MAX_STEPS) {
-      throw serverError(`the trace has more than ${MAX_STEPS} steps: ask for fewer with "limit"`)
+      throw serverError(`the trace has more than ${MAX_STEPS} steps: set "limit" to get fewer`)
     }
     if (showStack) this.countWords(step.stack.length)
     if (showMemory) this.countWords(step.memory.length / 32)
@@ -107,7 +108,7 @@ export class StructLogger implements TransactionTracer {
     this.words += count
     if (this.words > MAX_WORDS) {
       throw serverError(
-        `the trace shows more than ${MAX_WORDS} words of stack, memory and storage: ask for fewer steps with "limit"`,
+        `the trace has more than ${MAX_WORDS} words of stack, memory and storage: set "limit" to get fewer steps`,
       )
     }
   }
@@ -123,7 +124,7 @@ export class StructLogger implements TransactionTracer {
     }
   }
 
-  private settleLoad({ depth, stack }: TraceStep): void {
+  private completeLoad({ depth, stack }: TraceStep): void {
     const { loading } = this
     this.loading = undefined
     const value = stack.at(-1)

@@ -5,23 +5,23 @@ import type { Log } from '../primitives/block.ts'
 
 /** keccak256("Transfer(address,address,uint256)"). */
 const TRANSFER_TOPIC: Hex = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
-/** ERC-7528: stands for ether. */
+/** ERC-7528: the address that stands for ether. */
 const ETHER_ADDRESS: Hex = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 
-/** The logs of a simulated block's transactions as geth gives them: with transfers of ether among them where wanted. */
+/** The logs of a simulated block's transactions as geth gives them, optionally with logs of ether transfers. */
 export class TransferLogs implements Tracer {
   private readonly showsTransfers: boolean
-  /** Of each message under way. */
+  /** Logs of each open message. */
   private open: Log[][] = []
   private kept: Log[] = []
-  /** In the block; logs that were undone count, as in geth. */
+  /** Logs of the block so far. Reverted logs count, as in geth. */
   private count = 0
 
   constructor({ showsTransfers }: { showsTransfers: boolean }) {
     this.showsTransfers = showsTransfers
   }
 
-  /** Those of the transaction that has ended. */
+  /** Takes the logs of the transaction that has ended. */
   take(): Log[] {
     const { kept } = this
     this.kept = []

@@ -3,11 +3,11 @@ import type { Tracer } from '../evm/interpreter/tracer.ts'
 import type { Environment } from '../evm/runMessage.ts'
 import type { Authorization } from '../primitives/block.ts'
 
-/** What a trace makes of one transaction. */
+/** Traces one transaction. */
 export interface TransactionTracer extends Tracer {
-  /** Before its fees are charged and its nonce goes up. */
+  /** Called before fees are charged and the nonce is incremented. */
   begin(env: Environment, transaction: TracedTransaction): void
-  /** After its fees were settled: what is answered, as JSON takes it. */
+  /** Called after fees are charged. Returns the trace as JSON. */
   end(result: TracedResult): unknown
 }
 
@@ -19,7 +19,7 @@ export interface TracedTransaction {
   isDeposit?: boolean
 }
 
-/** `failure`: geth's words, of a revert too. */
+/** `failure`: geth's message, also for a revert. */
 export interface TracedResult {
   gasUsed: bigint
   returnData: Uint8Array
