@@ -11,11 +11,11 @@ class FakeL1 {
   number = 0
   secondsPerBlock = 12
   looks = 0
-  isGone = false
+  isPruned = false
 
   async head(): Promise<L1BlockRef> {
     this.looks++
-    if (this.isGone) throw new Error('connection refused')
+    if (this.isPruned) throw new Error('connection refused')
     const { number, secondsPerBlock } = this
     const hash = toHex(new Uint8Array(32).fill(number + 1))
     return { number, hash, parentHash: ZERO_HASH, timestamp: number * secondsPerBlock }
@@ -74,12 +74,12 @@ describe('the next head', () => {
   it('is told again when the L1 answers after a silence', async () => {
     const { clock, l1, heads, wait } = setUp()
     await heads.read(never)
-    l1.isGone = true
+    l1.isPruned = true
     const { state } = wait(heads.version)
     await clock.advance(5_000)
     expect(state.isOver).toBe(false)
     expect(heads.reachability).toEqual({ lastAnswerMs: 0, error: 'connection refused' })
-    l1.isGone = false
+    l1.isPruned = false
     await clock.advance(1_000)
     expect(state.isOver).toBe(true)
     expect(heads.reachability.error).toBeUndefined()

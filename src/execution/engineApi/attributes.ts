@@ -8,7 +8,7 @@ import { engineError } from './errors.ts'
 
 export interface ReadAttributes {
   attributes: PayloadAttributes
-  /** Reported only after the forkchoice has been applied, as op-geth does. */
+  /** Reported only after the forkchoice was applied, as op-geth does. */
   isGasLimitMissing: boolean
 }
 

@@ -11,7 +11,7 @@ interface Tracked {
   cancelTimer: () => void
 }
 
-/** Blocks under construction and those already built, by payload id. The oldest makes way. */
+/** Blocks under construction and built blocks, by payload id. The oldest is evicted. */
 export class BuildJobs {
   private readonly jobs = new Map<Hex, Tracked>()
   private readonly clock: Clock
@@ -20,7 +20,7 @@ export class BuildJobs {
     this.clock = clock
   }
 
-  /** Starts the job unless one with this id is under way. Rejects, and forgets the id, when starting fails. */
+  /** Starts the job unless the id is known. If the start fails, rejects and removes the id. */
   async start(id: Hex, create: () => Promise<BuildJob>): Promise<void> {
     const known = this.jobs.get(id)
     if (known !== undefined) {
@@ -32,7 +32,7 @@ export class BuildJobs {
     if (this.jobs.size > MAX_JOBS) this.dropOldest()
     try {
       const job = await tracked.job
-      // A block that nobody asks for must not follow the pool for ever.
+      // A block that is never requested must not follow the pool forever.
       tracked.cancelTimer = this.clock.setTimeout(() => void job.seal().catch(() => {}), IMPROVE_LIMIT_MS)
     } catch (error) {
       this.jobs.delete(id)
@@ -40,7 +40,7 @@ export class BuildJobs {
     }
   }
 
-  /** The finished block; undefined for an unknown id. Rejects, and forgets the id, when building failed. */
+  /** The finished block; undefined for an unknown id. If building failed, rejects and removes the id. */
   async take(id: Hex): Promise<{ job: BuildJob; built: BuiltBlock } | undefined> {
     const tracked = this.jobs.get(id)
     if (tracked === undefined) return undefined
@@ -54,7 +54,7 @@ export class BuildJobs {
     }
   }
 
-  /** Ends all that is under way. */
+  /** Cancels all jobs. */
   close(): void {
     while (this.jobs.size > 0) this.dropOldest()
   }

@@ -34,14 +34,17 @@ export interface EngineModules {
 }
 
 export interface EngineOptions {
-  /** As engine_getClientVersionV1 reports it. */
+  /** Reported by engine_getClientVersionV1. */
   version: string
 }
 
-/** Blocks that one request for bodies may name (execution-apis, `shanghai.md`). */
+/** Most blocks in one request for bodies (execution-apis, `shanghai.md`). */
 const MAX_BODIES = 1024
 
-/** First byte of the ids that a version of getPayload may be asked for: the version of the attributes. */
+/**
+ * First bytes of the payload ids that each version of getPayload accepts. The first byte is the version of the
+ * attributes.
+ */
 const PAYLOAD_ID_VERSIONS: Record<GetPayloadVersion, number[]> = { 1: [1], 2: [1, 2], 3: [3], 4: [3], 5: [3] }
 
 const forkchoiceState: Param<ForkchoiceState> = {
@@ -60,7 +63,7 @@ const hashes: Param<Hex[]> = {
 }
 const rest = optional(anyValue, null)
 
-/** The engine_ namespace, versions 1 to 5; `close` ends blocks under construction. */
+/** The engine_ namespace, versions 1 to 5. `close` cancels blocks under construction. */
 export function createEngineMethods(
   modules: EngineModules,
   options: EngineOptions,
@@ -96,7 +99,7 @@ export function createEngineMethods(
       if (state.headBlockHash === ZERO_HASH) return answer({ status: 'INVALID', latestValidHash: null }, null)
       const result = await setForkchoice(chain, state)
       if (result.status !== 'VALID') {
-        if (result.status === 'INVALID') logger.warn('Forkchoice refused', { ...state, err: result.validationError })
+        if (result.status === 'INVALID') logger.warn('Rejected a forkchoice', { ...state, err: result.validationError })
         return answer({ latestValidHash: null, ...result }, null)
       }
       const status = { status: 'VALID', latestValidHash: state.headBlockHash } as const
@@ -120,10 +123,10 @@ export function createEngineMethods(
       const status = await chain.importPayload(
         parentBeaconBlockRoot === undefined ? { payload } : { payload, parentBeaconBlockRoot },
       )
-      // A block that fails in execution is logged by the chain, which knows more.
+      // If the execution fails, the chain logs more details.
       if (status.status === 'INVALID' && status.latestValidHash === null) {
         const { blockNumber: number, blockHash: hash } = payload
-        logger.warn('Invalid payload refused', { number, hash, err: status.validationError })
+        logger.warn('Rejected an invalid payload', { number, hash, err: status.validationError })
       }
       return statusJson(status)
     }

@@ -10,7 +10,7 @@ const ENGINE_ERRORS = {
   invalidParams: [-32602, 'Invalid parameters'],
 } as const
 
-/** `data.err` carries the detail, as geth has it; the message repeats it for those who log only that. */
+/** `data.err` has the detail, as in geth. The message repeats it for clients that log only the message. */
 export function engineError(kind: keyof typeof ENGINE_ERRORS, detail?: string): JsonRpcError {
   const [code, title] = ENGINE_ERRORS[kind]
   if (detail === undefined) return new JsonRpcError(code, title)

@@ -14,7 +14,7 @@ export function readPayload(json: JsonValue, chain: Forks): ExecutionPayload {
   try {
     const payload = payloadFromJson(json)
     if (payload.withdrawalsRoot === undefined || chain.isForkActive('isthmus', payload.timestamp)) return payload
-    // Before Isthmus the root is no member of the payload; some rollup nodes send it all the same.
+    // Before Isthmus the payload has no withdrawals root, but some rollup nodes send it.
     const { withdrawalsRoot: _, ...rest } = payload
     return rest
   } catch (error) {
@@ -22,7 +22,7 @@ export function readPayload(json: JsonValue, chain: Forks): ExecutionPayload {
   }
 }
 
-/** What newPayload takes besides the payload, as its version has it. */
+/** The parameters of newPayload beside the payload. */
 export interface NewPayloadExtras {
   versionedHashes: Hex[] | undefined
   parentBeaconBlockRoot: Hex | undefined
@@ -47,7 +47,7 @@ export function readExtras(
   }
 }
 
-/** The method's version must fit the payload's time and members; error texts are geth's. */
+/** The method's version must fit the payload's timestamp and fields. The messages are geth's. */
 export function checkNewPayload(
   version: 1 | 2 | 3 | 4,
   payload: ExecutionPayload,

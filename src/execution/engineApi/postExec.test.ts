@@ -362,8 +362,12 @@ describe('a block that breaks a rule of the post-exec transaction', () => {
         ),
       'transaction 1 is listed after 2',
     ],
-    ['for a deposit', () => bad(postExec([[0, 5n]])), 'transaction 0 is none that can be refunded'],
-    ['for itself', () => bad(postExec([[3, 5n]])), 'transaction 3 is none that can be refunded'],
+    [
+      'for a deposit',
+      () => bad(postExec([[0, 5n]])),
+      'transaction 0 cannot be refunded: expected a signed transaction',
+    ],
+    ['for itself', () => bad(postExec([[3, 5n]])), 'transaction 3 cannot be refunded: expected a signed transaction'],
     ['of too much', () => bad(postExec([[2, 100_000n]])), 'the refund of 100000 is more than the gas used'],
     ['that is malformed', () => bad(Uint8Array.of(0x7d, 0xc0)), 'post-exec'],
   ])('is invalid: %s', async (_, make, reason) => {

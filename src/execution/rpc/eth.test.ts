@@ -223,7 +223,7 @@ describe('contracts', () => {
     // Forced: it takes longer than a busy machine's block waits for the pool.
     await driver.build({ transactions: [raw.raw] })
     await expect(ask('debug_traceTransaction', raw.hash, { enableMemory: true })).rejects.toMatchObject({
-      message: 'the trace shows more than 1000000 words of stack, memory and storage: ask for fewer steps with "limit"',
+      message: 'the trace has more than 1000000 words of stack, memory and storage: set "limit" to get fewer steps',
     })
     const few = await askJson('debug_traceTransaction', raw.hash, { enableMemory: true, limit: 300 })
     expect((few.structLogs as Json[]).length).toBeGreaterThan(2)

@@ -7,10 +7,10 @@ import type { HeadChange } from '../chain/types.ts'
 import type { BlockHeader, SignedTransaction } from '../primitives/block.ts'
 import type { FromRpcProcess, ToRpcProcess } from './messages.ts'
 
-/** Characters of the parameters of a call that the engine process runs: a transaction of 128 kB fits. */
-const MAX_ASKED_CHARACTERS = 512 * 1024
+/** Most characters of a request to the engine process. A transaction of 128 kB fits. */
+const MAX_REQUEST_CHARACTERS = 512 * 1024
 
-/** As the dispatcher of the engine process writes it. */
+/** As the engine process's dispatcher writes it. */
 interface EngineAnswer {
   result?: JsonValue
   error?: { code: number; message: string; data?: JsonValue }
@@ -21,37 +21,41 @@ interface AnswerPart {
   isEnd: boolean
 }
 
-/** As the dispatcher begins the answer of a request with this id. */
+/** The first characters of the dispatcher's answer to a request with this id. */
 const ID = 1
 const RESULT_HEAD = `{"jsonrpc":"2.0","id":${ID},"result":`
 
-/** An RPC process asks the engine process through it, and hears of heads and transactions. */
+/**
+ * The RPC process's side of the channel to the engine process: requests, and subscriptions to heads and transactions.
+ */
 export class EngineLink {
   private readonly send: (message: FromRpcProcess) => void
-  private readonly questions = new Map<number, (part: AnswerPart) => void>()
+  private readonly requests = new Map<number, (part: AnswerPart) => void>()
   private readonly headListeners = new Set<(change: HeadChange) => void>()
   private readonly transactionListeners = new Set<(transaction: SignedTransaction) => void>()
-  private asked = 0
+  private lastId = 0
 
   constructor(send: (message: FromRpcProcess) => void) {
     this.send = send
   }
 
-  /** Has the engine process run a method. Throws its JsonRpcError, and the signal's reason when the client goes away. */
-  async ask(method: string, params: readonly JsonValue[], context: Pick<RpcContext, 'signal'>): Promise<JsonValue> {
+  /**
+   * Runs a method in the engine process. Throws its JsonRpcError, or the signal's reason when the client disconnects.
+   */
+  async request(method: string, params: readonly JsonValue[], context: Pick<RpcContext, 'signal'>): Promise<JsonValue> {
     let text = ''
     for await (const part of this.parts(method, params, context)) text += part
     return resultOf(text)
   }
 
-  /** The same for an answer of any length, which the engine process writes as fast as the client reads. */
-  askLong(method: string, params: readonly JsonValue[], context: Pick<RpcContext, 'signal'>): StreamedJson {
+  /** Like `request`, for an answer of any length. The engine process sends parts as fast as the client reads. */
+  requestStream(method: string, params: readonly JsonValue[], context: Pick<RpcContext, 'signal'>): StreamedJson {
     return new StreamedJson(this.resultParts(method, params, context))
   }
 
-  private async *resultParts(...asked: Parameters<EngineLink['ask']>): AsyncGenerator<string> {
+  private async *resultParts(...call: Parameters<EngineLink['request']>): AsyncGenerator<string> {
     let before = ''
-    for await (const part of this.parts(...asked)) {
+    for await (const part of this.parts(...call)) {
       if (before === '') {
         if (!part.startsWith(RESULT_HEAD)) resultOf(part)
         before = part.slice(RESULT_HEAD.length)
@@ -63,23 +67,23 @@ export class EngineLink {
     yield before.slice(0, -1)
   }
 
-  /** The text of the answer. */
+  /** The parts of the answer's text. */
   private async *parts(
     method: string,
     params: readonly JsonValue[],
     { signal }: Pick<RpcContext, 'signal'>,
   ): AsyncGenerator<string> {
     const request = JSON.stringify({ jsonrpc: '2.0', id: ID, method, params })
-    if (request.length > MAX_ASKED_CHARACTERS) {
-      const text = `parameters of ${method}: expected at most ${MAX_ASKED_CHARACTERS} characters, got ${request.length}`
+    if (request.length > MAX_REQUEST_CHARACTERS) {
+      const text = `parameters of ${method}: expected at most ${MAX_REQUEST_CHARACTERS} characters, got ${request.length}`
       throw new JsonRpcError(RPC_INVALID_PARAMS, text)
     }
-    const id = ++this.asked
-    const nextPart = () => new Promise<AnswerPart>((resolve) => this.questions.set(id, resolve))
+    const id = ++this.lastId
+    const nextPart = () => new Promise<AnswerPart>((resolve) => this.requests.set(id, resolve))
     let isEnded = false
     try {
       let next = nextPart()
-      this.send({ kind: 'ask', id, request })
+      this.send({ kind: 'request', id, request })
       while (!isEnded) {
         const part = await untilAborted(next, signal)
         isEnded = part.isEnd
@@ -88,17 +92,17 @@ export class EngineLink {
         if (!isEnded) this.send({ kind: 'more', id })
       }
     } finally {
-      this.questions.delete(id)
+      this.requests.delete(id)
       if (!isEnded) this.send({ kind: 'cancel', id })
     }
   }
 
   onHead(listener: (change: HeadChange) => void): () => void {
-    return this.follow(this.headListeners, listener)
+    return this.subscribe(this.headListeners, listener)
   }
 
   onAdded(listener: (transaction: SignedTransaction) => void): () => void {
-    return this.follow(this.transactionListeners, listener)
+    return this.subscribe(this.transactionListeners, listener)
   }
 
   take(
@@ -106,29 +110,33 @@ export class EngineLink {
     header: (hash: Hex) => BlockHeader | undefined,
   ): void {
     if (message.kind === 'answer') {
-      this.questions.get(message.id)?.(message)
+      this.requests.get(message.id)?.(message)
     } else if (message.kind === 'transaction') {
       for (const listener of this.transactionListeners) listener(message.transaction)
     } else {
       const headersOf = (hashes: Hex[]) => hashes.map(header).filter((found) => found !== undefined)
       const [removed, added] = [headersOf(message.removed), headersOf(message.added)]
       const head = added.at(-1)
-      // A block of long ago may be gone.
+      // An old block may not be in the database any more.
       if (head !== undefined) for (const listener of this.headListeners) listener({ head, removed, added })
     }
   }
 
-  private follow<T>(listeners: Set<T>, listener: T): () => void {
+  private subscribe<T>(listeners: Set<T>, listener: T): () => void {
     listeners.add(listener)
-    this.tellWhatIsFollowed()
+    this.sendSubscriptions()
     return () => {
       listeners.delete(listener)
-      this.tellWhatIsFollowed()
+      this.sendSubscriptions()
     }
   }
 
-  private tellWhatIsFollowed(): void {
-    this.send({ kind: 'follow', heads: this.headListeners.size > 0, transactions: this.transactionListeners.size > 0 })
+  private sendSubscriptions(): void {
+    this.send({
+      kind: 'subscribe',
+      heads: this.headListeners.size > 0,
+      transactions: this.transactionListeners.size > 0,
+    })
   }
 }
 

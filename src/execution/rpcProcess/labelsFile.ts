@@ -8,12 +8,12 @@ import type { Chain, ChainLabels } from '../chain/types.ts'
 
 /** The labels of the engine process. */
 export interface LabelHashes {
-  /** Another one after each forkchoice. */
+  /** Changes with each forkchoice. */
   version: number
   head: Hex
   safe: Hex | undefined
   finalized: Hex | undefined
-  /** How often blocks have left the canonical chain. As long as it stays, what was canonical is. */
+  /** Number of reorgs. While it stays the same, canonical blocks stay canonical. */
   reorgs: number
 }
 
@@ -21,17 +21,17 @@ export interface LabelHashes {
 const LENGTH = 108
 
 /**
- * The engine process keeps its labels in a file, and RPC processes read it at each call. That takes a microsecond, and the
- * labels are never older than an answer of the engine process. A message could be read after the next call.
+ * Writes the engine process's labels into a file, which RPC processes read at each call. The read takes a microsecond.
+ * The labels are never older than an answer of the engine process. A message could arrive after the next call.
  */
 export class LabelsFile {
-  /** Also of processes that inherit it. */
+  /** Child processes inherit it with the same number. */
   readonly descriptor: number
   private readonly unsubscribe: () => void
   private version = 0
   private reorgs = 0
 
-  /** Throws a system error where `folder` cannot be written. The file has no name there. */
+  /** Throws a system error if `folder` is not writable. The file is unlinked at once, so it has no name there. */
   constructor(chain: Pick<Chain, keyof ChainLabels | 'onForkchoice'>, folder: string) {
     const path = join(folder, `labels-${randomUUID()}`)
     this.descriptor = openSync(path, 'wx+', 0o600)
@@ -59,7 +59,7 @@ export class LabelsFile {
   }
 }
 
-/** Reads the file behind a descriptor. Texts of hashes are made when they change only. */
+/** Reads the file of a descriptor. Decodes the hashes only if the version changed. */
 export function createLabelsReader(descriptor: number): () => LabelHashes {
   const bytes = new Uint8Array(LENGTH)
   const view = viewOf(bytes)

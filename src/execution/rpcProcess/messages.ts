@@ -2,17 +2,17 @@ import type { Hex } from '../../lib/hex.ts'
 import type { SignedTransaction } from '../primitives/block.ts'
 import type { RpcOptions } from '../rpc/options.ts'
 
-// The messages between the engine process and an RPC process. Node's channel carries them, and sockets with them.
+// Messages between the engine process and an RPC process. Node's IPC channel carries them, and sockets with them.
 
 export type PortName = 'http' | 'ws'
 
 /** One public port. */
 export interface PortOptions {
-  /** undefined: the port serves WebSockets only. */
+  /** Undefined: the port serves WebSockets only. */
   http?:
     | { methods: readonly string[]; allowedHosts?: readonly string[]; corsOrigins?: readonly string[]; version: string }
     | undefined
-  /** undefined: the port serves no WebSockets. */
+  /** Undefined: the port serves no WebSockets. */
   webSockets?: { methods: readonly string[]; allowedOrigins: readonly string[] } | undefined
 }
 
@@ -21,35 +21,35 @@ export interface RpcProcessOptions {
   rpc: RpcOptions
   maxBatchSize: number
   ports: Partial<Record<PortName, PortOptions>>
-  /** Whether it counts calls for metrics. */
+  /** Whether it records calls for metrics. */
   isMeasured: boolean
 }
 
 export type ToRpcProcess =
   | { kind: 'start'; config: unknown; genesis: Hex; options: RpcProcessOptions }
-  /** The socket goes along. */
+  /** Sent with the socket. */
   | { kind: 'connection'; id: number; port: PortName }
-  /** An answer, or the next part of a long one. */
+  /** An answer, or the next part of a long answer. */
   | { kind: 'answer'; id: number; text: string; isEnd: boolean }
   | { kind: 'head'; removed: Hex[]; added: Hex[] }
   | { kind: 'transaction'; transaction: SignedTransaction }
-  /** To be answered with a report. */
+  /** Requests a report. */
   | { kind: 'report'; id: number }
-  /** To be answered with `alive`. */
+  /** Requests `alive`. */
   | { kind: 'watch' }
   | { kind: 'close' }
 
 export type FromRpcProcess =
   | { kind: 'ready' }
   /** A JSON-RPC request that only the engine process can run. */
-  | { kind: 'ask'; id: number; request: string }
-  /** Its client has read the last part of the answer. */
+  | { kind: 'request'; id: number; request: string }
+  /** The client has read the last part of the answer. */
   | { kind: 'more'; id: number }
-  /** Its client has gone. */
+  /** The client has disconnected. */
   | { kind: 'cancel'; id: number }
-  /** Which events its subscribers want. */
-  | { kind: 'follow'; heads: boolean; transactions: boolean }
-  /** The connection is the process's now. */
+  /** The events that subscribers need. */
+  | { kind: 'subscribe'; heads: boolean; transactions: boolean }
+  /** The RPC process has received the connection. */
   | { kind: 'taken'; id: number }
   /** A connection has closed. */
   | { kind: 'closed' }
@@ -57,7 +57,7 @@ export type FromRpcProcess =
   | { kind: 'report'; id: number; report: RpcReport }
   | { kind: 'log'; level: 'warn' | 'error'; message: string; fields: Record<string, unknown> }
 
-/** Since the last report, but for the gauges. */
+/** Calls since the last report. The other fields are gauges. */
 export interface RpcReport {
   calls: ReportedCall[]
   /** Gauges. */

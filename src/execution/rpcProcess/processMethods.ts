@@ -19,11 +19,11 @@ export interface ProcessMethodModules {
 
 export interface ProcessMethods {
   handlerOf(name: string): RpcHandler
-  /** Calls that execute code, and those that wait for that. */
+  /** Calls that execute code, and calls that wait for them. */
   stats(): { running: number; waiting: number }
 }
 
-/** Methods that only read run in this process; the engine process is asked for the others. */
+/** Read methods run in this process. Other methods are requested from the engine process. */
 export function createProcessMethods(
   { chain, engine, logger }: ProcessMethodModules,
   options: RpcOptions,
@@ -39,17 +39,17 @@ export function createProcessMethods(
       logger,
     }),
   }
-  /** A transaction that is in no block may be in the pool. */
+  /** A transaction that is not in a block may be in the pool. */
   const pooled =
     (name: string): RpcHandler =>
     async (params, context) => {
       const mined = await reads[name]?.(params, context)
-      return mined === null ? engine.ask(name, params, context) : mined
+      return mined === null ? engine.request(name, params, context) : mined
     }
   const long =
     (name: string): RpcHandler =>
     (params, context) =>
-      engine.askLong(name, params, context)
+      engine.requestStream(name, params, context)
   const special: MethodTable = {
     txpool_content: long('txpool_content'),
     txpool_contentFrom: long('txpool_contentFrom'),
@@ -59,13 +59,13 @@ export function createProcessMethods(
     debug_getRawTransaction: pooled('debug_getRawTransaction'),
     eth_getTransactionCount: (params, context) =>
       params[1] === 'pending'
-        ? engine.ask('eth_getTransactionCount', params, context)
+        ? engine.request('eth_getTransactionCount', params, context)
         : reads.eth_getTransactionCount?.(params, context),
     eth_getFilterLogs: async (params, context) =>
-      reads.eth_getLogs?.([await engine.ask(FILTER_CRITERIA, params, context)], context),
+      reads.eth_getLogs?.([await engine.request(FILTER_CRITERIA, params, context)], context),
   }
   return {
-    handlerOf: (name) => special[name] ?? reads[name] ?? ((params, context) => engine.ask(name, params, context)),
+    handlerOf: (name) => special[name] ?? reads[name] ?? ((params, context) => engine.request(name, params, context)),
     stats: limited.stats,
   }
 }

@@ -12,12 +12,12 @@ const MAX_RECEIPTS = 256
 const MAX_RECEIPTS_BYTES = 32 * 1024
 const MAX_ROOTS = 64
 
-/** Each read of the engine process takes 100 µs. This remembers what cannot have changed since the last one. */
+/** Caches reads that cannot have changed. Each read from the engine process takes 100 µs. */
 export function rememberReads(reads: ChainReads, labels: () => Pick<LabelHashes, 'version' | 'reorgs'>): ChainReads {
   const canonical = new LruMap<number, Hex>(MAX_HASHES)
   const positions = new LruMap<Hex, TransactionPosition>(MAX_TRANSACTIONS)
   const receipts = new LruMap<Hex, Uint8Array>(MAX_RECEIPTS)
-  /** Nodes by block. */
+  /** Root nodes by block. */
   const roots = new LruMap<Hex, Uint8Array>(MAX_ROOTS)
   let before = labels()
   const forgetChanges = (): void => {
@@ -26,15 +26,15 @@ export function rememberReads(reads: ChainReads, labels: () => Pick<LabelHashes,
       canonical.clear()
       positions.clear()
     }
-    // States are given up with a forkchoice.
+    // A forkchoice may prune states.
     if (now.version !== before.version) roots.clear()
     before = now
   }
-  const remember = <K, V>(known: LruMap<K, V>, key: K, ask: () => V | undefined, mayKeep = (_: V) => true) => {
+  const remember = <K, V>(known: LruMap<K, V>, key: K, read: () => V | undefined, mayKeep = (_: V) => true) => {
     forgetChanges()
     const remembered = known.get(key)
     if (remembered !== undefined) return remembered
-    const found = ask()
+    const found = read()
     if (found !== undefined && mayKeep(found)) known.set(key, found)
     return found
   }
@@ -49,7 +49,7 @@ export function rememberReads(reads: ChainReads, labels: () => Pick<LabelHashes,
         () => reads.receipts(hash),
         ({ length }) => length <= MAX_RECEIPTS_BYTES,
       ),
-    // Each call asks whether the root of its state is there.
+    // Each call checks that the root of its state exists.
     stateAt(blockHash) {
       const view = reads.stateAt(blockHash)
       if (view === undefined) return undefined

@@ -5,25 +5,25 @@ import { EngineLink } from './engineLink.ts'
 import { createLabelsReader } from './labelsFile.ts'
 import type { FromRpcProcess, ToRpcProcess } from './messages.ts'
 import { RpcProcess } from './rpcProcess.ts'
-import { readFromProgram } from './syncReads.ts'
+import { readFromEngine } from './syncReads.ts'
 
-// An RPC process of devium-geth: it serves the public HTTP and WebSocket ports.
+// An RPC process of devium-geth. It serves the public HTTP and WebSocket ports.
 
-/** Descriptor of the engine process's labels: behind the pipes and Node's channel. */
+/** Descriptor of the labels file, after the pipes and Node's channel. */
 const LABELS = 5
 
-// What `ps` and `top` show.
+// The name in `ps` and `top`.
 process.title = 'devium-rpc'
-// Blocks go first where there is one core, and calls still get a quarter of it.
+// With one core, blocks have priority, and calls still get a quarter of the core.
 setPriority(5)
-// systemd and terminals signal every process. The engine process decides when the work is over.
+// systemd and terminals signal every process. The engine process decides when to stop.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
-// The engine process is gone. An exit would wait for the threads of an addon.
+// The engine process has ended. A normal exit would wait for an addon's threads.
 const end = (): void => void process.kill(process.pid, 'SIGKILL')
 process.on('disconnect', end)
 
 const send = (message: FromRpcProcess): void => {
-  // A failure means that the engine process is gone.
+  // A failure means that the engine process has ended.
   process.send?.(message, undefined, undefined, () => {})
 }
 const log =
@@ -39,7 +39,7 @@ process.on('message', (message: ToRpcProcess, handle: unknown) => {
     case 'start':
       rpc = new RpcProcess(
         {
-          reads: readOverChannel(readFromProgram),
+          reads: readOverChannel(readFromEngine),
           labels: createLabelsReader(LABELS),
           engine,
           logger,
@@ -50,7 +50,7 @@ process.on('message', (message: ToRpcProcess, handle: unknown) => {
       return
     case 'connection':
       send({ kind: 'taken', id: message.id })
-      // The client may have gone on the way.
+      // The client may have disconnected before the socket arrived.
       if (handle instanceof Socket) rpc?.take(message.port, handle)
       else send({ kind: 'closed' })
       return

@@ -18,21 +18,21 @@ import { createProcessMethods, type ProcessMethods } from './processMethods.ts'
 import { rememberReads } from './rememberedReads.ts'
 
 const MEBIBYTE = 1024 * 1024
-/** Caches of the state. The engine process reads the rest, a tenth of a millisecond away. */
+/** Cache sizes of the state. Other reads go to the engine process and take a tenth of a millisecond. */
 const CACHES = { maxNodeBytes: 32 * MEBIBYTE, maxCodeBytes: 16 * MEBIBYTE }
-/** Calls that the engine process has not asked for yet; it asks when somebody reads the metrics. */
+/** Most calls kept for the next report. The engine process requests reports when its metrics are scraped. */
 const MAX_REPORTED_CALLS = 100_000
 
 export interface RpcProcessModules {
   reads: ChainReads
-  /** As the engine process has them now: an answer never is older than a block that a client knows of. */
+  /** The engine process's present labels, so that an answer is never older than a block that the client knows. */
   labels: () => LabelHashes
   engine: EngineLink
   logger: Pick<Logger, 'warn' | 'error'>
   onClosed: () => void
 }
 
-/** Serves the public ports on connections that the engine process has accepted. */
+/** Serves the public ports on connections that the engine process accepted. */
 export class RpcProcess {
   private readonly modules: RpcProcessModules
   private readonly options: RpcProcessOptions
@@ -75,7 +75,7 @@ export class RpcProcess {
     }
   }
 
-  /** Throws ChainError for a block that is not there. */
+  /** Throws ChainError for an unknown block. */
   header(hash: Hex): BlockHeader {
     const found = this.blocks.header(hash)
     if (found === undefined) throw new ChainError('unknown-block', `block ${hash} is not known`)
@@ -99,7 +99,7 @@ export class RpcProcess {
     return { calls, ...this.methods.stats(), webSockets: this.webSockets }
   }
 
-  /** Resolves when no connection is left. */
+  /** Resolves when all connections are closed. */
   async close(): Promise<void> {
     for (const server of Object.values(this.servers)) server.close()
     await Promise.all([...this.sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve))))

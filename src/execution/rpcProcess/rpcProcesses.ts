@@ -19,21 +19,21 @@ import { LabelsFile } from './labelsFile.ts'
 import type { FromRpcProcess, PortName, RpcProcessOptions, RpcReport, ToRpcProcess } from './messages.ts'
 import { answerReads } from './syncReads.ts'
 
-/** Heap of a process: caches, and what its calls hold. */
+/** Heap limit of a process: its caches, and the memory of its calls. */
 const HEAP_MEGABYTES = 256
-/** How sparing of memory a process is: as the engine process (bin/launch.mjs). */
+/** The flags with which the engine process saves memory (bin/launch.mjs). A process gets them too. */
 const HEAP_FLAGS = /^--(max-semi-space-size|heap-growing-percent)=/
-/** A process that says nothing for so long is replaced, on a machine that is overloaded too. */
+/** A process that sends nothing for this long is replaced. Long enough for an overloaded machine. */
 const STUCK_MS = 60_000
-/** From one question whether it is alive to the next. */
+/** Interval of the liveness checks. */
 const WATCH_MS = 20_000
-/** A process without connections for so long ends: what its calls took of memory goes back to the system. */
+/** A process without connections for this long ends, so that the memory of its calls returns to the system. */
 const IDLE_MS = 60_000
-/** Connections that wait for a process to start, or to take them. */
+/** Connections that wait for a process to start or to receive them. */
 const MAX_WAITING_CONNECTIONS = 512
-/** Processes in a row that end before they are ready: then the waiting connections end too. */
-const MAX_IN_VAIN = 3
-/** For answers that are under way when the program ends. */
+/** Failed starts in a row after which the waiting connections are closed. */
+const MAX_FAILED_STARTS = 3
+/** Time for unfinished answers when the program ends. */
 const CLOSING_MS = 1_000
 
 const pauseMs = exponentialBackoff(100, 10_000)
@@ -43,18 +43,18 @@ const OWN_FILE = programFile('rpcMain', import.meta.url)
 export interface RpcProcessesModules {
   chain: Chain
   pool: Pick<RpcPool, 'onAdded'>
-  /** Runs the methods that the processes cannot run themselves. */
+  /** Runs the methods that RPC processes cannot run. */
   dispatcher: RpcDispatcher
   clock: Clock
   logger: Logger
-  /** Closes them. */
+  /** Closes all processes. */
   signal?: AbortSignal | undefined
 }
 
 export interface RpcProcessesOptions extends RpcProcessOptions {
-  /** How many there may be. */
+  /** Most RPC processes. */
   workers: number
-  /** For tests: another program in the process's place. */
+  /** For tests: the program to run instead. */
   file?: URL
 }
 
@@ -66,31 +66,31 @@ interface Connection {
 interface RpcProcessHandle {
   child: ChildProcess
   closed: Promise<string>
-  /** On their way to the process: another one gets them when it ends. */
+  /** Connections on their way to the process. If it ends, another process gets them. */
   sent: Map<number, Connection>
   connections: number
-  /** When it lost its last connection. */
+  /** When the last connection closed. */
   idleSinceMs: number
   isReady: boolean
-  /** When its last word came. */
-  heardAtMs: number
-  /** Questions of the process that are being answered. */
-  questions: Map<number, Question>
-  /** End what its subscribers hear of. */
-  unfollow: (() => void)[]
+  /** When the last message came. */
+  lastMessageAtMs: number
+  /** Requests of the process that are being answered. */
+  requests: Map<number, PendingRequest>
+  /** Ends the process's subscriptions. */
+  unsubscribe: (() => void)[]
 }
 
-interface Question {
-  /** Its client has gone, or the process has ended. */
-  gone: AbortController
-  /** The client has read the last part. */
+interface PendingRequest {
+  /** Aborts when the client has disconnected or the process has ended. */
+  aborted: AbortController
+  /** Called when the client has read the last part. */
   more: () => void
 }
 
 /**
- * The RPC processes of an engine process: they serve the public ports. The engine process accepts connections and gives each
- * to the process with the fewest. The first connection starts the first process; a process that ends takes its connections
- * along, and the next connection starts another.
+ * The RPC processes of an engine process. They serve the public ports. The engine process accepts connections and gives
+ * each to the process with the fewest. The first connection starts the first process. A process that ends closes its
+ * connections; the next connection starts another process.
  */
 export class RpcProcesses {
   private readonly modules: RpcProcessesModules
@@ -102,8 +102,8 @@ export class RpcProcesses {
   private labels: LabelsFile | undefined
   private ids = 0
   private broken = 0
-  /** Processes in a row that ended before they were ready. */
-  private inVain = 0
+  /** Failed starts in a row. */
+  private failedStarts = 0
   private cancelPause: (() => void) | undefined
   private cancelWatch = () => {}
   private closing: Promise<void> | undefined
@@ -114,20 +114,19 @@ export class RpcProcesses {
     whenAborted(modules.signal, () => void this.close())
   }
 
-  /** Binds a public port. A port in use is a UsageError naming the flag in `what`. */
+  /** Binds a public port. Throws UsageError with the flag in `what` if the port is in use. */
   listen(name: PortName, host: string, port: number, what: string): Promise<{ url: string; port: number }> {
     const server = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (socket) => this.take(name, socket))
     this.servers.push(server)
     return listen(server, host, port, what)
   }
 
-  /** Processes, their connections, and processes that ended by themselves. */
+  /** Processes, their connections, and processes that ended unexpectedly. */
   stats(): { processes: number; connections: number; broken: number } {
     const connections = [...this.processes].reduce((sum, { connections }) => sum + connections, 0)
     return { processes: this.processes.size, connections, broken: this.broken }
   }
 
-  /** Process ids of the running processes. */
   pids(): number[] {
     return [...this.processes].map(({ child }) => child.pid ?? 0)
   }
@@ -172,7 +171,7 @@ export class RpcProcesses {
   }
 
   private send({ child }: RpcProcessHandle, message: ToRpcProcess, socket?: Socket): void {
-    // The end of the process shows each failure.
+    // Failures show in the end of the process.
     if (child.connected) child.send(message, socket, { keepOpen: true }, () => {})
   }
 
@@ -182,7 +181,7 @@ export class RpcProcesses {
     this.labels ??= new LabelsFile(chain, options.rpc.datadir)
     const { child, closed, ended } = startChildProgram(file, clock, {
       flags: [...process.execArgv.filter((flag) => HEAP_FLAGS.test(flag)), `--max-old-space-size=${HEAP_MEGABYTES}`],
-      // The fourth is what the process reads the chain through (see syncReads), the sixth its labels.
+      // Descriptor 3 is the pipe for reads (see syncReads), descriptor 5 the labels file.
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'ipc', this.labels.descriptor],
     })
     const handle: RpcProcessHandle = {
@@ -192,9 +191,9 @@ export class RpcProcesses {
       connections: 0,
       idleSinceMs: clock.now(),
       isReady: false,
-      heardAtMs: clock.now(),
-      questions: new Map(),
-      unfollow: [],
+      lastMessageAtMs: clock.now(),
+      requests: new Map(),
+      unsubscribe: [],
     }
     if (this.processes.size === 0) this.watch()
     this.processes.add(handle)
@@ -209,23 +208,23 @@ export class RpcProcesses {
   }
 
   private onMessage(process: RpcProcessHandle, message: FromRpcProcess): void {
-    process.heardAtMs = this.modules.clock.now()
+    process.lastMessageAtMs = this.modules.clock.now()
     switch (message.kind) {
       case 'ready':
         process.isReady = true
-        this.inVain = 0
+        this.failedStarts = 0
         return
-      case 'ask':
+      case 'request':
         void this.answer(process, message)
         return
       case 'more':
-        process.questions.get(message.id)?.more()
+        process.requests.get(message.id)?.more()
         return
       case 'cancel':
-        process.questions.get(message.id)?.gone.abort(new Error('the client has gone'))
+        process.requests.get(message.id)?.aborted.abort(new Error('the client has disconnected'))
         return
-      case 'follow':
-        this.follow(process, message)
+      case 'subscribe':
+        this.subscribe(process, message)
         return
       case 'taken':
         process.sent.get(message.id)?.socket.destroy()
@@ -233,7 +232,7 @@ export class RpcProcesses {
         return
       case 'closed':
         process.connections -= 1
-        process.idleSinceMs = process.heardAtMs
+        process.idleSinceMs = process.lastMessageAtMs
         return
       case 'report':
         this.reports.get(message.id)?.(message.report)
@@ -245,16 +244,16 @@ export class RpcProcesses {
 
   private async answer(
     process: RpcProcessHandle,
-    { id, request }: Extract<FromRpcProcess, { kind: 'ask' }>,
+    { id, request }: Extract<FromRpcProcess, { kind: 'request' }>,
   ): Promise<void> {
-    const question: Question = { gone: new AbortController(), more: () => {} }
-    const { signal } = question.gone
-    process.questions.set(id, question)
+    const pending: PendingRequest = { aborted: new AbortController(), more: () => {} }
+    const { signal } = pending.aborted
+    process.requests.set(id, pending)
     const send = (part: BodyChunks, isEnd: boolean) =>
       this.send(process, { kind: 'answer', id, text: decoder.decode(bytesOf(part)), isEnd })
     const sendPart: SendPart = async (part) => {
       const { promise, resolve } = Promise.withResolvers<void>()
-      question.more = resolve
+      pending.more = resolve
       signal.addEventListener('abort', () => resolve(), { once: true })
       send(part, false)
       await promise
@@ -263,45 +262,45 @@ export class RpcProcesses {
       const rest = await this.modules.dispatcher.handle(request, { signal, isOver: () => signal.aborted, sendPart })
       send(rest ?? [], true)
     } catch (error) {
-      // A part has been sent, and the client has gone.
-      this.modules.logger.debug('An answer was not written to its end', { err: describeError(error) })
+      // A part was sent, and then the client disconnected.
+      this.modules.logger.debug('An answer was cancelled before its end', { err: describeError(error) })
     } finally {
-      process.questions.delete(id)
+      process.requests.delete(id)
     }
   }
 
-  private follow(process: RpcProcessHandle, wanted: { heads: boolean; transactions: boolean }): void {
+  private subscribe(process: RpcProcessHandle, wanted: { heads: boolean; transactions: boolean }): void {
     const { chain, pool } = this.modules
-    for (const unfollow of process.unfollow.splice(0)) unfollow()
+    for (const unsubscribe of process.unsubscribe.splice(0)) unsubscribe()
     if (wanted.heads) {
       const hashesOf = (headers: readonly BlockHeader[]) => headers.map(({ hash }) => hash)
       const onHead = ({ removed, added }: HeadChange) =>
         this.send(process, { kind: 'head', removed: hashesOf(removed), added: hashesOf(added) })
-      process.unfollow.push(chain.onHead(onHead))
+      process.unsubscribe.push(chain.onHead(onHead))
     }
     if (wanted.transactions) {
-      process.unfollow.push(pool.onAdded((transaction) => this.send(process, { kind: 'transaction', transaction })))
+      process.unsubscribe.push(pool.onAdded((transaction) => this.send(process, { kind: 'transaction', transaction })))
     }
   }
 
   private onEnd(process: RpcProcessHandle, why: string): void {
     if (!this.processes.delete(process)) return
-    for (const unfollow of process.unfollow) unfollow()
-    for (const { gone } of process.questions.values()) gone.abort(new Error('the process has ended'))
+    for (const unsubscribe of process.unsubscribe) unsubscribe()
+    for (const { aborted } of process.requests.values()) aborted.abort(new Error('the process has ended'))
     if (this.processes.size === 0) this.cancelWatch()
     if (this.closing !== undefined) return
     this.broken += 1
     this.modules.logger.warn('An RPC process ended', { why, connections: process.connections })
     this.waiting.push(...process.sent.values())
     if (!process.isReady) {
-      if (this.inVain >= MAX_IN_VAIN) this.dropWaiting()
+      if (this.failedStarts >= MAX_FAILED_STARTS) this.dropWaiting()
       this.cancelPause?.()
       this.cancelPause = this.modules.clock.setTimeout(
         () => {
           this.cancelPause = undefined
           this.dispatch()
         },
-        pauseMs(this.inVain++),
+        pauseMs(this.failedStarts++),
       )
     }
     this.dispatch()
@@ -311,26 +310,29 @@ export class RpcProcesses {
     for (const { socket } of this.waiting.splice(0)) socket.destroy()
   }
 
-  /** Replaces processes that hang, and ends those that nobody needs. */
+  /** Replaces processes that hang. Ends processes without connections. */
   private watch(): void {
     this.cancelWatch = this.modules.clock.setTimeout(() => {
       const now = this.modules.clock.now()
       for (const process of this.processes) {
         if (process.connections === 0 && now - process.idleSinceMs > IDLE_MS) this.retire(process)
-        else if (now - process.heardAtMs > STUCK_MS) process.child.kill('SIGKILL')
+        else if (now - process.lastMessageAtMs > STUCK_MS) process.child.kill('SIGKILL')
         else if (process.isReady) this.send(process, { kind: 'watch' })
       }
       if (this.processes.size > 0) this.watch()
     }, WATCH_MS)
   }
 
-  /** Without subscribers, questions or connections it leaves nothing behind. The next connection starts another process. */
+  /**
+   * Ends a process without connections. It has no subscriptions and no open requests then. The next connection starts
+   * another process.
+   */
   private retire(process: RpcProcessHandle): void {
     this.processes.delete(process)
     this.send(process, { kind: 'close' })
   }
 
-  /** undefined when the process ends meanwhile. */
+  /** Undefined if the process ends meanwhile. */
   private async reportOf(process: RpcProcessHandle): Promise<RpcReport | undefined> {
     const id = ++this.ids
     const { promise, resolve } = Promise.withResolvers<RpcReport | undefined>()
@@ -352,7 +354,7 @@ export class RpcProcesses {
     this.dropWaiting()
     const ended = [...this.processes].map(({ closed }) => closed)
     for (const process of this.processes) this.send(process, { kind: 'close' })
-    // The ports are free at once; Node's callback would wait for connections that processes have.
+    // The ports are free at once. Node's callback would wait for the connections of the processes.
     for (const server of this.servers) server.close()
     const cancel = this.modules.clock.setTimeout(() => {
       for (const { child } of this.processes) child.kill('SIGKILL')

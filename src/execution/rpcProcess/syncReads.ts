@@ -3,25 +3,25 @@ import type { Duplex } from 'node:stream'
 import { concatBytes, viewOf } from '../../lib/bytes.ts'
 import { describeError } from '../../lib/errors.ts'
 
-// What a work process reads of the program while it runs: it writes a request into a pipe and waits in the system for the
-// answer. Both are a length (u32 LE) and so many bytes; an answer begins with its kind.
+// Synchronous reads of an RPC process from the engine process. The RPC process writes a request into a pipe and blocks
+// until the answer comes. Both have a length (u32 LE) and that many bytes. An answer begins with its kind.
 
 const KIND = { absent: 0, found: 1, failed: 2 } as const
-/** No request is longer: keys. */
+/** Requests contain only keys, so none is longer. */
 const MAX_REQUEST_BYTES = 1024
-/** Where the pipe is in the work process: behind standard input, output and error. */
+/** Descriptor of the pipe in the RPC process, after standard input, output and error. */
 const PIPE = 3
 const NOTHING = new Uint8Array(0)
 
-/** Reads synchronously; undefined for what the program does not have. Throws when it cannot answer. */
-export function readFromProgram(request: Uint8Array): Uint8Array | undefined {
+/** Reads synchronously. Undefined if the engine process does not have it. Throws if the engine process fails. */
+export function readFromEngine(request: Uint8Array): Uint8Array | undefined {
   writeAll(concatBytes(lengthOf(request.length), request))
   const answer = readExactly(viewOf(readExactly(4)).getUint32(0, true))
   if (answer[0] === KIND.failed) throw new Error(Buffer.from(answer.subarray(1)).toString())
   return answer[0] === KIND.found ? answer.subarray(1) : undefined
 }
 
-/** The program's side; what `answer` throws is thrown in the work process. */
+/** The engine process's side. Errors of `answer` are thrown in the RPC process. */
 export function answerReads(pipe: Duplex, answer: (request: Uint8Array) => Uint8Array | undefined): void {
   let unread: Uint8Array = NOTHING
   pipe.on('data', (chunk: Uint8Array) => {
@@ -63,7 +63,7 @@ function readExactly(length: number): Uint8Array {
   const bytes = new Uint8Array(length)
   for (let at = 0; at < length; ) {
     const count = readSync(PIPE, bytes, at, length - at, null)
-    if (count === 0) throw new Error('the program has closed its end')
+    if (count === 0) throw new Error('the engine process has closed the pipe')
     at += count
   }
   return bytes
