@@ -1,11 +1,14 @@
 import { DeviumError, type DeviumErrorOptions } from '../lib/errors.ts'
 
 /**
- * `invalid-block`: a block breaks a rule. `unknown-block`: asked about a block that is not here. `state-gone`: its state is
- * not kept any more.
- * `invalid-forkchoice` (JSON-RPC −38002): safe or finalized is not canonical. `invalid-attributes` (−38003). `build-failed`: a forced transaction cannot be used.
- * `execution-reverted` (details.data), `execution-failed`: a simulated call failed. `invalid-transaction`: a transaction
- * cannot be executed on this state (nonce, funds, gas …).
+ * - `invalid-block`: a block breaks a rule.
+ * - `unknown-block`: the block is not in the database.
+ * - `state-gone`: the block's state was pruned.
+ * - `invalid-forkchoice` (JSON-RPC −38002): safe or finalized is not canonical.
+ * - `invalid-attributes` (−38003).
+ * - `build-failed`: a forced transaction cannot be included.
+ * - `execution-reverted` (details.data), `execution-failed`: a simulated call failed.
+ * - `invalid-transaction`: a transaction cannot be executed on this state (nonce, funds, gas …).
  */
 export type ChainErrorCode =
   | 'invalid-block'

@@ -1,6 +1,6 @@
 /**
- * Whether blocks that are built here refund to their transactions what the block has warmed (Lagoon). The operator decides, by a flag
- * or by RPC. A restart goes back to the flag, as in op-reth.
+ * Whether blocks built here refund accesses that they warmed for their own transactions (Lagoon). A flag sets it, and
+ * the operator may change it by RPC. A restart returns to the flag, as in op-reth.
  */
 export interface SdmOptIn {
   isOn: boolean

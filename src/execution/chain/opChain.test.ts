@@ -316,7 +316,7 @@ describe('fork times given again', () => {
     await initChain(datadir, withIsthmus(timestamp + 2))
     await initChain(datadir, withIsthmus(timestamp + 4))
     await expect(initChain(datadir, withIsthmus(timestamp))).rejects.toThrow(
-      `genesis.json: config.isthmusTime cannot change any more: it was ${timestamp + 4}, is now ${timestamp}`,
+      `genesis.json: config.isthmusTime cannot change from ${timestamp + 4} to ${timestamp}`,
     )
     chain = await open()
     expect(chain.config.forks.isthmus).toBe(timestamp + 4)

@@ -3,10 +3,10 @@ import { JsonObjectReader } from '../../lib/jsonReader.ts'
 import { isForkActive } from '../../rollup/protocol/config/forks.ts'
 import { FORKS, type Fork } from '../../rollup/protocol/types.ts'
 
-/** EVM version by Ethereum's names: OP forks without one of their own keep the one before. */
+/** EVM version, by the names of Ethereum's forks. OP forks without a new EVM keep the version before. */
 export type EvmVersion = 'paris' | 'shanghai' | 'cancun' | 'prague'
 
-/** Which rules hold at a block's time. */
+/** The rules at a block's timestamp. */
 export interface Rules {
   evm: EvmVersion
   regolith: boolean
@@ -21,10 +21,10 @@ export interface Rules {
   lagoon: boolean
 }
 
-/** By the latest active fork, which implies all before it. */
+/** By the latest active fork, which implies all earlier ones. */
 const knownRules = new Map<Fork | undefined, Rules>()
 
-/** The same object for all times at which the same forks are active. */
+/** Returns the same object for all timestamps with the same active forks. */
 export function rulesAt(config: Pick<ChainConfig, 'forks'>, timestamp: number): Rules {
   const active = (fork: Fork) => isForkActive(config, fork, timestamp)
   const latest = FORKS.findLast(active)
@@ -55,14 +55,16 @@ function rulesUnder(active: (fork: Fork) => boolean): Rules {
   }
 }
 
-/** Forks from Jovian on: their activation blocks hold nothing but deposits (specs: jovian/derivation, "Activation Block"). */
+/**
+ * Forks from Jovian on: their activation blocks may hold only deposits (specs: jovian/derivation, "Activation Block").
+ */
 const EMPTY_ACTIVATION_FORKS = [
   ['jovian', 'Jovian'],
   ['karst', 'Karst'],
   ['lagoon', 'Lagoon'],
 ] as const
 
-/** Name of the fork whose activation block a block of this time is, if that may have no signed transactions. */
+/** Name of the fork that a block with this timestamp activates, if that block may have no signed transactions. */
 export function emptyActivationFork(
   config: Pick<ChainConfig, 'forks'>,
   timestamp: number,
@@ -74,14 +76,14 @@ export function emptyActivationFork(
   return undefined
 }
 
-/** Ethereum's fork that must come with the OP fork (specs: each fork's overview, "Execution Layer"). */
+/** Ethereum's fork that must activate together with the OP fork (specs: each fork's overview, "Execution Layer"). */
 const PAIRED_FORKS = [
   ['shanghaiTime', 'canyonTime'],
   ['cancunTime', 'ecotoneTime'],
   ['pragueTime', 'isthmusTime'],
 ] as const
 
-/** Reads the `config` object of a geth genesis file. Throws UsageError for what this client cannot run. */
+/** Reads the `config` object of a geth genesis file. Throws UsageError if this client cannot run the chain. */
 export function parseChainConfig(json: unknown): ChainConfig {
   try {
     const reader = new JsonObjectReader(json, 'genesis.json: config')
@@ -91,7 +93,7 @@ export function parseChainConfig(json: unknown): ChainConfig {
     if (bedrockBlock !== 0n) throw new UsageError('genesis.json: config.bedrockBlock must be 0')
     const forks: ChainConfig['forks'] = {}
     for (const fork of FORKS) {
-      // Lagoon under the older name it has in op-geth's genesis files.
+      // op-geth's genesis files have Lagoon under its older name.
       const older = fork === 'lagoon' ? reader.optionalBigint('interopTime') : undefined
       const time = reader.optionalBigint(`${fork}Time`) ?? older
       if (time !== undefined && time <= BigInt(Number.MAX_SAFE_INTEGER)) forks[fork] = Number(time)
@@ -100,10 +102,11 @@ export function parseChainConfig(json: unknown): ChainConfig {
       const [left, right] = [reader.optionalBigint(ethereum), reader.optionalBigint(op)]
       if (left !== right) throw new UsageError(`genesis.json: config.${ethereum} and config.${op} must be equal`)
     }
-    // What Karst takes of Osaka comes with karstTime; op-reth's files leave osakaTime out, op-geth's may name both.
+    // The parts of Osaka that Karst uses activate with karstTime. op-reth's files have no osakaTime; op-geth's may have
+    // both.
     const [osaka, karst] = [reader.optionalBigint('osakaTime'), reader.optionalBigint('karstTime')]
     if (osaka !== undefined && osaka !== karst) {
-      throw new UsageError('genesis.json: config.osakaTime may only be set to what config.karstTime is')
+      throw new UsageError('genesis.json: config.osakaTime must equal config.karstTime, or be left out')
     }
     // op-geth's name for Lagoon.
     const interop = reader.optionalBigint('interopTime')
@@ -132,10 +135,10 @@ export function parseChainConfig(json: unknown): ChainConfig {
   }
 }
 
-/** The chain configuration as genesis.json gives it, plus what is read from it. */
+/** The chain configuration of genesis.json. */
 export interface ChainConfig {
   chainId: bigint
-  /** Activation times in Unix seconds; absent = never. Bedrock is always active. */
+  /** Activation times in Unix seconds; missing = never. Bedrock is always active. */
   forks: Partial<Record<Fork, number>>
   eip1559Elasticity: bigint
   eip1559Denominator: bigint

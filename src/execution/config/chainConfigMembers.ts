@@ -4,7 +4,7 @@ import { FORKS } from '../../rollup/protocol/index.ts'
 
 const all = (...names: string[]): Record<string, true> => Object.fromEntries(names.map((name) => [name, true]))
 
-/** What geth, op-geth and op-reth have in `config` of a genesis file; not all of it is read here. */
+/** Members that geth, op-geth and op-reth have in `config` of a genesis file. Not all of them are read here. */
 const KNOWN: KnownMembers = {
   ...all('chainId', ...FORKS.map((fork) => `${fork}Time`), 'interopTime', 'bedrockBlock'),
   ...all('homesteadBlock', 'daoForkBlock', 'daoForkSupport', 'eip150Block', 'eip150Hash', 'eip155Block', 'eip158Block'),
@@ -17,7 +17,7 @@ const KNOWN: KnownMembers = {
   optimism: all('eip1559Elasticity', 'eip1559Denominator', 'eip1559DenominatorCanyon'),
 }
 
-/** Members of a genesis file's `config` that nobody knows: a misspelt fork would never activate. */
+/** Unknown members of a genesis file's `config`. A misspelt fork would never activate. */
 export function unknownChainConfigMembers(genesis: unknown): UnknownMember[] {
   return isObject(genesis) ? unknownMembers(genesis.config, KNOWN, 'config.') : []
 }

@@ -52,7 +52,7 @@ describe('readGenesis', () => {
     [
       'Osaka at another time than Karst',
       (genesis) => (genesis.config.osakaTime = 0),
-      /osakaTime may only be set to what config\.karstTime is/,
+      /osakaTime must equal config\.karstTime/,
     ],
     [
       'no Canyon denominator',

@@ -31,7 +31,7 @@ import { encodeStoredReceipts } from '../tx/receiptCodec.ts'
 import type { ChainConfig } from './chainConfig.ts'
 import { parseChainConfig } from './chainConfig.ts'
 
-/** geth's defaults where genesis.json is silent (params.GenesisGasLimit, params.InitialBaseFee). */
+/** geth's defaults for missing members of genesis.json (params.GenesisGasLimit, params.InitialBaseFee). */
 const DEFAULT_GAS_LIMIT = 4_712_388n
 const DEFAULT_BASE_FEE = 1_000_000_000n
 
@@ -41,10 +41,10 @@ export interface Genesis {
   state: StateChanges
 }
 
-/** Told of each account that is read, and again when it is in the state trie. */
+/** Called for each account when it is read, and again when it is in the state trie. */
 export type OnAccount = (what: 'read' | 'hashed', done: number, total: number) => void
 
-/** Builds the genesis block and its state from a geth genesis file. Throws UsageError naming what is wrong. */
+/** Builds the genesis block and its state from a geth genesis file. Throws UsageError with the invalid member. */
 export function readGenesis(json: unknown, onAccount: OnAccount = () => {}): Genesis {
   try {
     const file = new JsonObjectReader(json, 'genesis.json')
@@ -88,7 +88,7 @@ function allocate(alloc: unknown, onAccount: OnAccount): Allocation {
   return { changes, messagePasserStorageRoot: world.storageRoot(MESSAGE_PASSER_ADDRESS) }
 }
 
-/** Slots and values may be written without leading zeros, as geth accepts them. */
+/** Like geth, accepts slots and values without leading zeros. */
 function paddedWord(text: unknown, path: string): Hex {
   if (!isHex(text) || text.length > 66) throw new UsageError(`${path}: expected up to 32 bytes of hex with 0x prefix`)
   return `0x${text.slice(2).toLowerCase().padStart(64, '0')}`
@@ -136,21 +136,21 @@ function genesisHeader(file: JsonObjectReader, config: ChainConfig, state: Alloc
     header.withdrawalsRoot = state.messagePasserStorageRoot
     header.requestsHash = EMPTY_REQUESTS_HASH
   }
-  // Throws with the length that is expected; the next block's base fee depends on it.
+  // Throws if the length is wrong. The next block's base fee depends on it.
   if (active('holocene')) decodeExtraData(header.extraData, active('jovian') ? 'jovian' : 'holocene')
   return sealHeader(header)
 }
 
 /**
- * Writes the genesis block into a data directory, once: doing it again with the same file changes nothing but the fork
- * times, with another genesis it is a UsageError.
+ * Writes the genesis block into a data directory. With the same genesis, a second call updates only the fork times.
+ * Throws UsageError if the directory has another genesis.
  */
 export async function initChain(
   datadir: string,
   json: unknown,
   { startProgress = silently }: { startProgress?: StartProgress } = {},
 ): Promise<{ hash: Hex; created: boolean }> {
-  const genesis = readGenesis(json, tellOf(startProgress))
+  const genesis = readGenesis(json, reportTo(startProgress))
   const { header } = genesis
   const database = await ChainDatabase.open(datadir, { create: true })
   try {
@@ -169,13 +169,13 @@ export async function initChain(
   }
 }
 
-/** Makes what tells of a work that begins now. */
+/** Starts a progress report. */
 type StartProgress = (options: ProgressOptions) => Pick<Progress, 'advance' | 'end'>
 
 const silently: StartProgress = () => ({ advance() {}, end() {} })
 
-/** Two rounds over all accounts, of which each has its own pace. */
-function tellOf(startProgress: StartProgress): OnAccount {
+/** Two passes over all accounts, with different speeds. */
+function reportTo(startProgress: StartProgress): OnAccount {
   const reading = startProgress({ what: 'Reading the genesis state', unit: 'accounts' })
   let hashing: ReturnType<StartProgress> | undefined
   return (what, done, total) => {
@@ -186,7 +186,7 @@ function tellOf(startProgress: StartProgress): OnAccount {
   }
 }
 
-/** The genesis.json of the data directory. Throws UsageError where there is none. */
+/** The genesis.json of the data directory. Throws UsageError if there is none. */
 export async function readGenesisFile(datadir: string): Promise<string> {
   try {
     return await readFile(genesisPath(datadir), 'utf8')
@@ -198,34 +198,37 @@ export async function readGenesisFile(datadir: string): Promise<string> {
 }
 
 /**
- * Not in the database: it has ten megabytes where contracts are in the genesis state, and LevelDB would read it with whatever
- * stands beside it.
+ * Stored as a file, because it has ten megabytes if contracts are in the genesis state. LevelDB would read it together
+ * with neighbouring entries.
  */
 function genesisPath(datadir: string): string {
   return join(datadir, 'geth', 'genesis.json')
 }
 
-/** Blocks that are there already were executed by the rules of before (geth: ChainConfig.CheckCompatible). */
+/**
+ * Fork times before the head cannot change: existing blocks were executed by the old rules (geth:
+ * ChainConfig.CheckCompatible).
+ */
 function checkForkTimes(database: ChainDatabase, config: ChainConfig): void {
   const before = parseChainConfig(database.chainConfig())
   const headHash = database.label('head')
   const encoding = headHash === undefined ? undefined : database.header(headHash)
   if (encoding === undefined) return
   const head = decodeHeader(encoding)
-  // At the genesis block nothing was executed; its header says by which forks it was made.
+  // The genesis block was not executed. Its header shows the active forks.
   if (head.number === 0) return
   for (const fork of FORKS) {
     const [old, next] = [before.forks[fork], config.forks[fork]]
     const first = Math.min(old ?? Number.POSITIVE_INFINITY, next ?? Number.POSITIVE_INFINITY)
     if (old === next || first > head.timestamp) continue
     throw new UsageError(
-      `genesis.json: config.${fork}Time cannot change any more: it was ${old ?? 'not set'}, is now ${next ?? 'not set'}, ` +
-        `and the head, block ${head.number}, has the timestamp ${head.timestamp}`,
+      `genesis.json: config.${fork}Time cannot change from ${old ?? 'not set'} to ${next ?? 'not set'}: ` +
+        `the head, block ${head.number}, has the later timestamp ${head.timestamp}`,
     )
   }
 }
 
-/** Entries that are written at once: each time the disk is waited for. */
+/** Entries of one write. Each write waits for the disk. */
 const ENTRIES_A_WRITE = 20_000
 
 async function writeGenesis(
@@ -236,7 +239,7 @@ async function writeGenesis(
   const batch = new DatabaseBatch()
   database.setChainConfig(batch, config.json)
   if (isNew) {
-    // Without its label, the last to be written, the rest counts for nothing.
+    // The genesis label is written last. Without it, the rest is ignored.
     await writeState(database, state, startProgress)
     const hash = fromHex(header.hash)
     batch.setBase(header.hash)
@@ -252,7 +255,7 @@ async function writeGenesis(
 }
 
 async function writeState(database: ChainDatabase, state: StateChanges, startProgress: StartProgress): Promise<void> {
-  // An earlier init that was cut short may have left some, of another genesis.
+  // An interrupted init may have left entries of another genesis.
   for (const letter of ['A', 'O', 'a', 'o']) await database.clear(tableRange(letter))
   const total = state.writes.size + state.codes.length
   const progress = startProgress({ what: 'Writing the genesis state', unit: 'entries' })

@@ -13,7 +13,7 @@ export type {
   PostExecTransaction,
 } from '../../rollup/protocol/index.ts'
 
-// Blocks and what is in them. Hashes and addresses are lower-case hex; gas, wei and fees are bigint; numbers, timestamps,
+// Blocks and their parts. Hashes and addresses are lower-case hex. Gas, wei and fees are bigint. Numbers, timestamps,
 // indices and nonces are `number`.
 
 /** A block header with its hash. Optional members appear with their fork. */
@@ -27,7 +27,7 @@ export interface BlockHeader {
   receiptsRoot: Hex
   /** 256 bytes. */
   logsBloom: Hex
-  /** Zero on every OP Stack block; the genesis file may say otherwise. */
+  /** Zero on every OP Stack block. The genesis file may have another value. */
   difficulty: bigint
   number: number
   gasLimit: bigint
@@ -44,11 +44,11 @@ export interface BlockHeader {
   blobGasUsed?: bigint
   excessBlobGas?: bigint
   parentBeaconBlockRoot?: Hex
-  /** Isthmus: sha256 of nothing. */
+  /** Isthmus: sha256 of the empty string. */
   requestsHash?: Hex
 }
 
-/** What has to hold for a transaction to go into a block (eth_sendRawTransactionConditional). */
+/** Condition for including a transaction in a block (eth_sendRawTransactionConditional). */
 export interface TransactionCondition {
   /** By address: the storage root, or slots and their values, 32 bytes each. */
   knownAccounts: Record<Hex, Hex | Record<Hex, Hex>>
@@ -56,14 +56,14 @@ export interface TransactionCondition {
   timestamps: { min?: number; max?: number }
 }
 
-/** As its encoding has it, and with what its sender asked for beside it. */
+/** A transaction with the condition that its sender set, if any. */
 export interface SignedTransaction extends UnconditionalTransaction {
   condition?: TransactionCondition
 }
 
 export type Transaction = SignedTransaction | DepositTransaction | PostExecTransaction
 
-/** A transaction that somebody has signed and pays for. */
+/** Deposits and post-exec transactions have no signature and pay no fee. */
 export function isSigned(transaction: Transaction): transaction is SignedTransaction {
   return transaction.type !== 0x7e && transaction.type !== 0x7d
 }
@@ -76,7 +76,7 @@ export interface Log {
   logIndex: number
 }
 
-/** The L1 cost members of a receipt of a transaction that is no deposit (absent with a block that has no L1-info deposit). */
+/** The L1 cost members of a receipt. Missing for deposits, and if the block has no L1-info deposit. */
 export interface L1FeeFields {
   l1GasPrice: bigint
   l1GasUsed: bigint
@@ -87,7 +87,7 @@ export interface L1FeeFields {
   l1BlobBaseFee?: bigint
   l1BaseFeeScalar?: bigint
   l1BlobBaseFeeScalar?: bigint
-  /** Isthmus, when at least one of the two is not zero. */
+  /** Isthmus, if at least one of the two is not zero. */
   operatorFeeScalar?: bigint
   operatorFeeConstant?: bigint
   /** Jovian. */
@@ -111,16 +111,16 @@ export interface Receipt {
   blockNumber: number
   from: Hex
   to: Hex | null
-  /** Of a contract creation. */
+  /** Contract creations only. */
   contractAddress: Hex | null
-  /** 0 for transactions that nobody signed. */
+  /** 0 for transactions without a signature. */
   effectiveGasPrice: bigint
   /** Deposits from Regolith on: the sender's nonce before execution. */
   depositNonce?: number
   /** Deposits from Canyon on: 1. */
   depositReceiptVersion?: number
   l1Fee?: L1FeeFields
-  /** Signed transactions from Lagoon on: gas that the block refunded, which `gasUsed` is without; null for none. */
+  /** Signed transactions from Lagoon on: gas that the block refunded, not included in `gasUsed`; null for none. */
   gasRefund?: bigint | null
 }
 

@@ -8,7 +8,7 @@ type Lookup = Pick<
   'head' | 'safe' | 'finalized' | 'genesis' | 'headerByHash' | 'headerByNumber' | 'isCanonical'
 >
 
-/** The header that the selector names; undefined when there is none. `pending` is the latest block, as in op-geth. */
+/** The header that the selector names. Undefined if there is none. `pending` is the latest block, as in op-geth. */
 export async function findHeader(chain: Lookup, selector: BlockSelector): Promise<BlockHeader | undefined> {
   switch (selector.kind) {
     case 'number':
@@ -28,14 +28,14 @@ export async function findHeader(chain: Lookup, selector: BlockSelector): Promis
   }
 }
 
-/** As findHeader; a label that no forkchoice has set yet is an error, which op-node knows by its text. */
+/** Like findHeader. A label that no forkchoice has set is an error. op-node recognises it by its message. */
 export async function findLabelledHeader(chain: Lookup, selector: BlockSelector): Promise<BlockHeader | undefined> {
   const header = await findHeader(chain, selector)
   if (header === undefined && selector.kind === 'label') throw serverError(`${selector.label} block not found`)
   return header
 }
 
-/** As findHeader, for methods that cannot do without. */
+/** Like findHeader, for methods that need the header. */
 export async function requireHeader(chain: Lookup, selector: BlockSelector): Promise<BlockHeader> {
   const header = await findHeader(chain, selector)
   if (header === undefined) throw serverError('header not found')
@@ -49,7 +49,7 @@ export async function requireState(
   return keptState(chain, await requireHeader(chain, selector))
 }
 
-/** The state after a block, for methods that cannot do without. */
+/** The state after a block, for methods that need it. */
 export async function keptState(
   chain: Pick<ReadableChain, 'stateAt'>,
   { hash, number }: Pick<BlockHeader, 'hash' | 'number'>,

@@ -6,10 +6,10 @@ import type { AccessListEntry, Authorization } from '../primitives/block.ts'
 import { serverError } from './errors.ts'
 import { maybe, type Param, readArray, readStorageSlot } from './params.ts'
 
-/** Entries of an access list, authorization list or override set that are read. */
+/** Most entries of an access list, authorization list or override set. */
 const MAX_ENTRIES = 10_000
 
-/** geth's TransactionArgs, as eth_call and its kin take them. */
+/** geth's TransactionArgs, the parameters of eth_call and similar methods. */
 export interface CallArguments extends CallRequest {
   chainId?: bigint | undefined
 }
@@ -74,9 +74,9 @@ export const blockOverrides: Param<BlockOverrides | undefined> = {
   fallback: () => undefined,
 }
 
-/** The members that eth_simulateV1 has in common with eth_call. */
+/** The members that eth_simulateV1 shares with eth_call. */
 export function readBlockOverrides(json: JsonObject): BlockOverrides {
-  // No code sees it, since PREVRANDAO has taken its opcode.
+  // Checked only: no code can read it, since PREVRANDAO replaced its opcode.
   bigint(json, 'difficulty')
   return defined({
     number: maybe(json.number, (given) => quantityToNumber(given, 'number')),
@@ -89,14 +89,14 @@ export function readBlockOverrides(json: JsonObject): BlockOverrides {
   })
 }
 
-/** The request with geth's limits applied. */
+/** Applies geth's limits to the request. */
 export function limitCall(args: CallArguments, chainId: bigint, gasCap: bigint): CallRequest {
   const request = checkCall(args, chainId)
   if (gasCap === 0n || (request.gas !== undefined && request.gas <= gasCap)) return request
   return { ...request, gas: gasCap }
 }
 
-/** Throws JsonRpcError for what contradicts itself, or is meant for another chain. */
+/** Throws JsonRpcError for contradicting fees or another chain ID. */
 export function checkCall({ chainId: given, ...request }: CallArguments, chainId: bigint): CallRequest {
   const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = request
   if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
@@ -120,7 +120,7 @@ function readAccessList(value: unknown): AccessListEntry[] {
   })
 }
 
-/** Signers are not recovered here: that waits until the gas for so many entries has been found there. */
+/** Signers are recovered later, after the call has paid the gas for all entries. */
 function readAuthorizations(value: unknown): Authorization[] {
   return readArray(value, 'authorizationList', MAX_ENTRIES).map((entry) => {
     const json = asObject(entry, 'authorization')
@@ -158,7 +158,7 @@ function bigint(json: JsonObject, name: string): bigint | undefined {
   return maybe(json[name], (value) => quantityToBigInt(value, name))
 }
 
-/** Without the members that are undefined. */
+/** Removes undefined members. */
 function defined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
     [K in keyof T]: Exclude<T[K], undefined>

@@ -40,7 +40,7 @@ it('four run at a time, those that gather one at a time, and of those that wait 
   const left = expect(methods.eth_call?.([], contextOf(gone.signal))).rejects.toThrow('gone')
   for (let count = 0; count < 254; count++) calls.push(methods.eth_call?.([], contextOf()))
   expect(stats()).toEqual({ running: 4, waiting: 256 })
-  await expect(methods.eth_call?.([], contextOf())).rejects.toThrow('too many calls wait')
+  await expect(methods.eth_call?.([], contextOf())).rejects.toThrow('too many calls are waiting')
   gone.abort(new Error('gone'))
   const all = Promise.all([first, second, ...calls])
   let isOver = false

@@ -13,26 +13,26 @@ import { createSemaphore } from '../../lib/semaphore.ts'
 import type { MethodTable } from './context.ts'
 import type { RpcOptions } from './options.ts'
 
-/** Methods that execute code, which end after `--rpc.evmtimeout`. */
+/** Methods that execute code. They end after `--rpc.evmtimeout`. */
 const EXECUTES = /^(eth_call|eth_estimateGas|eth_createAccessList|eth_simulateV1|debug_trace\w*)$/
-/** Methods that are never short, and may gather much until they end. */
+/** Methods that are always slow and may collect much data until they end. */
 const LONG = /^(eth_simulateV1|debug_trace\w*)$/
-/** Calls that execute code at a time: each may hold megabytes, and they share the process's time. */
+/** Most calls that execute code at once. Each may hold megabytes, and they share the process's time. */
 const MAX_EXECUTING = 4
-/** Waiting calls: more are refused. */
+/** Most waiting calls. Further calls are refused. */
 const MAX_WAITING = 256
-const TOO_MANY = 'too many calls wait to be run: try again later'
+const TOO_MANY = 'too many calls are waiting: try again later'
 
 export interface LimitedMethods {
   methods: MethodTable
-  /** Calls that execute code, and those that wait for that. */
+  /** Calls that execute code, and calls that wait for them. */
   stats(): { running: number; waiting: number }
 }
 
-/** Of the methods, those that execute code wait while four others run, and end after their time. */
+/** Limits the methods that execute code: four calls run at once, and each ends after its time limit. */
 export function limitCalls(methods: MethodTable, options: Pick<RpcOptions, 'evmTimeoutMs'>): LimitedMethods {
   const executing = createSemaphore(MAX_EXECUTING)
-  // Such a method holds all that it gathers until it ends.
+  // Such a method holds its collected data until it ends.
   const gathering = createSemaphore(1)
   const stats = () => ({ running: executing.active, waiting: executing.waiting + gathering.waiting })
   const limit = (name: string, handler: RpcHandler): RpcHandler => {
@@ -72,7 +72,7 @@ function withSignal(context: RpcContext, signal: AbortSignal): RpcContext {
   return { signal, isOver: () => context.isOver(), subscriber: context.subscriber }
 }
 
-/** Milliseconds; 0: as long as any call. */
+/** Milliseconds; 0 = no limit of its own. */
 function timeLimitOf(
   name: string,
   params: readonly JsonValue[],
@@ -81,7 +81,7 @@ function timeLimitOf(
   return (name.startsWith('debug_trace') ? traceTimeoutMs(params.at(-1)) : undefined) ?? evmTimeoutMs
 }
 
-/** Of geth's TraceConfig, which says itself how long a trace may take. Throws JsonRpcError. */
+/** The time limit in geth's TraceConfig. Throws JsonRpcError. */
 function traceTimeoutMs(config: JsonValue | undefined): number | undefined {
   if (!isObject(config)) return undefined
   const { timeout } = config
@@ -92,7 +92,7 @@ function traceTimeoutMs(config: JsonValue | undefined): number | undefined {
   throw new JsonRpcError(RPC_INVALID_PARAMS, message)
 }
 
-/** geth's words. */
+/** geth's message. */
 function timedOutAfter(timeoutMs: number): JsonRpcError {
   return new JsonRpcError(RPC_SERVER_ERROR, `execution aborted (timeout = ${timeoutMs / 1000}s)`)
 }

@@ -9,7 +9,7 @@ import type { SignedTransaction } from '../primitives/block.ts'
 import type { SdmOptIn } from '../sdmOptIn.ts'
 import type { SenderContent } from '../txPool/index.ts'
 
-/** The part of the transaction pool that wallets reach. */
+/** The part of the transaction pool that wallets use. */
 export interface RpcPool {
   add(transaction: SignedTransaction): Promise<void>
   get(hash: Hex): SignedTransaction | undefined
@@ -27,7 +27,7 @@ export interface RpcModules {
   logger: Logger
   clock: Clock
   sdm: SdmOptIn
-  /** The sequencer's execution client (`--rollup.sequencerhttp`): decides about transactions sent here. */
+  /** The sequencer's execution client (`--rollup.sequencerhttp`). Transactions sent here are forwarded to it. */
   sequencer?: Pick<RpcClient, 'request'> | undefined
 }
 

@@ -5,10 +5,10 @@ export function serverError(message: string): JsonRpcError {
   return new JsonRpcError(RPC_SERVER_ERROR, message)
 }
 
-/** geth's and op-reth's code of a block or state that the node has had. */
+/** geth's and op-reth's code for a pruned block or state. */
 const RPC_PRUNED_HISTORY = 4444
 
-/** For a block or state that is not kept any more; clients know it by the code. */
+/** For a pruned block or state. Clients recognise it by the code. */
 export function prunedHistory(what: string): JsonRpcError {
   return new JsonRpcError(RPC_PRUNED_HISTORY, `pruned history unavailable: ${what}`)
 }

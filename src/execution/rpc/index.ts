@@ -16,7 +16,7 @@ export type { MethodTable, RpcModules, RpcPool } from './context.ts'
 export { namespacesOf, selectNamespaces } from './namespaces.ts'
 export { DEFAULT_RPC_OPTIONS, type RpcOptions } from './options.ts'
 
-/** Every method that needs no authentication: namespaces eth, net, web3, txpool, debug, miner and admin. */
+/** All methods without authentication: namespaces eth, net, web3, txpool, debug, miner and admin. */
 export function createEthMethods(modules: RpcModules, options: RpcOptions): MethodTable {
   const { methods: reads } = limitCalls(createReadMethods(modules.chain, options), options)
   return {

@@ -8,14 +8,14 @@ export function selectNamespaces(methods: MethodTable, namespaces: readonly stri
   return selected.set('rpc_modules', rpcModules([...selected.keys()]))
 }
 
-/** The method that tells which namespaces these methods are of. */
+/** The method rpc_modules, which lists the namespaces of these methods. */
 export function rpcModules(names: readonly string[]): RpcHandler {
   const present = new Set(['rpc', ...names.map(namespaceOf)])
   const modules = Object.fromEntries([...present].sort().map((namespace) => [namespace, '1.0']))
   return method([], () => modules)
 }
 
-/** Names of all namespaces that the table has. */
+/** Names of all namespaces in the table. */
 export function namespacesOf(methods: MethodTable): Set<string> {
   return new Set(Object.keys(methods).map(namespaceOf))
 }

@@ -1,36 +1,36 @@
 export interface RpcOptions {
-  /** As web3_clientVersion reports it. */
+  /** Reported by web3_clientVersion. */
   clientVersion: string
   networkId: bigint
   datadir: string
-  /** Keep transactions in the local pool; with a sequencer only on demand (`--rollup.enabletxpooladmission`). */
+  /** Keep transactions in the local pool. With a sequencer only on request (`--rollup.enabletxpooladmission`). */
   admitToPool: boolean
-  /** Most gas that eth_call and eth_estimateGas may use; 0 = no limit (`--rpc.gascap`). */
+  /** Most gas of eth_call and eth_estimateGas; 0 = no limit (`--rpc.gascap`). */
   callGasCap: bigint
-  /** Time that a call, an estimate or a trace may take; 0 = as long as its request (`--rpc.evmtimeout`). */
+  /** Time limit of a call, an estimate or a trace; 0 = as long as its request (`--rpc.evmtimeout`). */
   evmTimeoutMs: number
-  /** Most wei that a transaction sent by RPC may offer as fee; 0 = no limit (`--rpc.txfeecap`). */
+  /** Highest fee of a transaction sent by RPC, in wei; 0 = no limit (`--rpc.txfeecap`). */
   txFeeCapWei: bigint
-  /** Lets transactions without EIP-155 replay protection in (`--rpc.allow-unprotected-txs`). */
+  /** Accepts transactions without EIP-155 replay protection (`--rpc.allow-unprotected-txs`). */
   allowUnprotected: boolean
   /**
-   * Storage look-ups a second of eth_sendRawTransactionConditional (`--rollup.sequencertxconditionalcostratelimit`);
-   * undefined = the method is not served.
+   * Storage lookups per second of eth_sendRawTransactionConditional (`--rollup.sequencertxconditionalcostratelimit`).
+   * Undefined: the method is not served.
    */
   conditionalLookupsPerSecond?: number | undefined
   /** `--gpo.minsuggestedpriorityfee`. */
   minSuggestedTipWei: bigint
   /** `--gpo.maxprice`. */
   maxSuggestedTipWei: bigint
-  /** Blocks that one eth_getLogs may span. */
+  /** Most blocks of one eth_getLogs. */
   maxLogRangeBlocks: number
-  /** Logs that one eth_getLogs may return. */
+  /** Most logs of one eth_getLogs. */
   maxLogs: number
-  /** Characters that the answer of one eth_getLogs may have, about. */
+  /** Estimated limit of the characters in an answer of eth_getLogs. */
   maxLogCharacters: number
 }
 
-/** Defaults as op-geth's where it has one. */
+/** op-geth's defaults where it has one. */
 export const DEFAULT_RPC_OPTIONS = {
   admitToPool: true,
   callGasCap: 50_000_000n,

@@ -7,16 +7,16 @@ import { asArray, asObject, type JsonObject, jsonBytes } from '../../lib/jsonRea
 import { ChainError } from '../errors.ts'
 import { prunedHistory } from './errors.ts'
 
-/** Reads one positional parameter; what it throws becomes `-32602` with the argument's place in front. */
+/** Reads one positional parameter. Its errors become `-32602` with the argument's index. */
 export interface Param<T> {
   parse: (value: JsonValue) => T
-  /** Value when the parameter is absent or null; without it the parameter is required. */
+  /** Value if the parameter is missing or null. Without it the parameter is required. */
   fallback?: () => T
 }
 
 type Parsed<P extends readonly Param<unknown>[]> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never }
 
-/** A method with checked parameters; error texts are geth's (`rpc/json.go`). */
+/** A method with checked parameters. The messages are geth's (`rpc/json.go`). */
 export function method<const P extends readonly Param<unknown>[]>(
   params: P,
   run: (args: Parsed<P>, context: RpcContext) => unknown,
@@ -27,7 +27,7 @@ export function method<const P extends readonly Param<unknown>[]>(
   }
 }
 
-/** A state that is needed for the answer, and not kept, has a code of its own. */
+/** A pruned state has its own error code. */
 function rethrowAsRpcError(error: unknown): never {
   throw error instanceof ChainError && error.code === 'state-gone' ? prunedHistory(error.message) : error
 }
@@ -52,7 +52,7 @@ export function readParams<const P extends readonly Param<unknown>[]>(
   }) as Parsed<P>
 }
 
-/** The parameter may be left out. */
+/** An optional parameter. */
 export function optional<T, F>(param: Param<T>, fallback: F): Param<T | F> {
   return { parse: param.parse, fallback: () => fallback }
 }
@@ -84,7 +84,7 @@ const LATEST: BlockSelector = { kind: 'label', label: 'latest' }
 /** A block's number or label (geth's rpc.BlockNumber). */
 export const blockNumber: Param<BlockSelector> = { parse: readBlockNumber }
 
-/** EIP-1898: number, label, hash, or an object naming either. Absent means the latest block. */
+/** EIP-1898: number, label, hash, or an object with one of them. Missing means the latest block. */
 export const blockSelector: Param<BlockSelector> = {
   parse(value) {
     if (typeof value === 'string' && value.length === 66) {
@@ -108,7 +108,7 @@ export const blockSelector: Param<BlockSelector> = {
   fallback: () => LATEST,
 }
 
-/** Storage slot: hex of at most 32 bytes, with or without leading zeros. Yields 32 bytes. */
+/** Storage slot: hex of at most 32 bytes, with or without leading zeros. Parsed to 32 bytes. */
 export const storageSlot: Param<Hex> = { parse: readStorageSlot }
 
 export function readStorageSlot(value: unknown): Hex {
@@ -125,7 +125,7 @@ export function readArray(value: unknown, what: string, maxLength: number): Json
   return items
 }
 
-/** Undefined for absent members and null, as Go's JSON decoder leaves pointers. */
+/** Undefined for missing members and null, like pointers in Go's JSON decoder. */
 export function maybe<T>(value: JsonValue | undefined, read: (value: JsonValue) => T): T | undefined {
   return value === undefined || value === null ? undefined : read(value)
 }

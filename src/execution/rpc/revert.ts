@@ -2,14 +2,14 @@ import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { bytesToBigInt } from '../../lib/bytes.ts'
 import { toHex } from '../../lib/hex.ts'
 
-/** geth's code for a reverted call: `data` carries what the contract returned. */
+/** geth's code for a reverted call. `data` is the contract's return data. */
 export const RPC_EXECUTION_REVERTED = 3
 
 /** Selectors of Error(string) and Panic(uint256) (Solidity ABI). */
 const ERROR_SELECTOR = '0x08c379a0'
 const PANIC_SELECTOR = '0x4e487b71'
 
-/** Solidity's panic codes in geth's words (`accounts/abi`). */
+/** Solidity's panic codes with geth's messages (`accounts/abi`). */
 const PANIC_REASONS: Readonly<Record<string, string>> = {
   '0x0': 'generic panic',
   '0x1': 'assert(false)',
@@ -29,7 +29,7 @@ export function revertError(returnData: Uint8Array): JsonRpcError {
   return new JsonRpcError(RPC_EXECUTION_REVERTED, message, { data: toHex(returnData) })
 }
 
-/** The reason that the return data carries in one of Solidity's two forms. */
+/** The reason in the return data, in one of Solidity's two forms. */
 export function revertReason(returnData: Uint8Array): string | undefined {
   const selector = toHex(returnData.subarray(0, 4))
   const body = returnData.subarray(4)

@@ -11,14 +11,14 @@ import { formatTransaction } from './format/formatTransaction.ts'
 import { createBloomTest, type LogFilter } from './logs/logFilter.ts'
 import { logsFor, readOnce } from './logs/logSearch.ts'
 
-/** Each is looked through with every block. */
+/** Each block is searched for each of them. */
 const MAX_LOG_LISTENERS = 1_000
-/** Of each other kind, on all connections. */
+/** Most subscriptions of each other kind, on all connections. */
 const MAX_LISTENERS = 5_000
-/** geth drops a subscriber that so many notifications wait for (`rpc/client.go`, maxClientSubscriptionBuffer). */
+/** geth drops a subscriber with this many waiting notifications (`rpc/client.go`, maxClientSubscriptionBuffer). */
 const MAX_WAITING_TRANSACTIONS = 20_000
 
-/** Written once for all that are told. */
+/** The content is serialized once for all subscribers. */
 type Notify = (content: string | Uint8Array) => void
 
 interface LogListener {
@@ -33,7 +33,7 @@ export interface SubscriptionModules {
   logger: Pick<Logger, 'warn'>
 }
 
-/** Tells those who subscribed (eth_subscribe) of heads, logs and waiting transactions. Costs nothing while there are none. */
+/** Notifies subscribers (eth_subscribe) of heads, logs and pool transactions. Does nothing without subscribers. */
 export class Subscriptions {
   private readonly modules: SubscriptionModules
   private readonly heads = new Set<Notify>()
@@ -42,14 +42,14 @@ export class Subscriptions {
   private readonly transactions = new Set<Notify>()
   private unsubscribe: (() => void)[] = []
   private tail: Promise<void> = Promise.resolve()
-  /** That listeners are still to be told of. */
+  /** Transactions with pending notifications. */
   private waitingTransactions = 0
 
   constructor(modules: SubscriptionModules) {
     this.modules = modules
   }
 
-  /** Throws JsonRpcError when there are too many, as the others do. */
+  /** Throws JsonRpcError if there are too many subscriptions, like the other two. */
   onHead(notify: Notify): () => void {
     return this.add(this.heads, notify, MAX_LISTENERS)
   }
@@ -58,7 +58,7 @@ export class Subscriptions {
     return this.add(this.logs, { filter, mayMatch: createBloomTest(filter), notify }, MAX_LOG_LISTENERS)
   }
 
-  /** Of transactions that come into the pool: hashes, or whole. */
+  /** Notifies of transactions that enter the pool: hashes, or full transactions. */
   onTransaction(isWhole: boolean, notify: Notify): () => void {
     return this.add(isWhole ? this.transactions : this.hashes, notify, MAX_LISTENERS)
   }
@@ -68,7 +68,10 @@ export class Subscriptions {
     listeners.add(listener)
     if (this.unsubscribe.length === 0) {
       const { chain, pool } = this.modules
-      this.unsubscribe = [chain.onHead((change) => this.follow(change)), pool.onAdded((added) => this.tellOf(added))]
+      this.unsubscribe = [
+        chain.onHead((change) => this.follow(change)),
+        pool.onAdded((added) => this.notifyTransaction(added)),
+      ]
     }
     return () => {
       listeners.delete(listener)
@@ -78,31 +81,31 @@ export class Subscriptions {
     }
   }
 
-  private tellOf(transaction: SignedTransaction): void {
+  private notifyTransaction(transaction: SignedTransaction): void {
     if (this.hashes.size + this.transactions.size === 0) return
     if (this.waitingTransactions >= MAX_WAITING_TRANSACTIONS) return
     this.waitingTransactions += 1
-    this.inTurn(async () => {
+    this.inOrder(async () => {
       this.waitingTransactions -= 1
-      await tellAll(this.hashes, () => `"${transaction.hash}"`)
-      await tellAll(this.transactions, () => serialize(formatTransaction(transaction, undefined)))
+      await notifyAll(this.hashes, () => `"${transaction.hash}"`)
+      await notifyAll(this.transactions, () => serialize(formatTransaction(transaction, undefined)))
     })
   }
 
   private follow(change: HeadChange): void {
-    this.inTurn(() => this.tell(change))
+    this.inOrder(() => this.notify(change))
   }
 
-  /** After all that came before it. */
-  private inTurn(tell: () => Promise<void>): void {
-    this.tail = this.tail.then(tell).catch((error: unknown) => {
-      this.modules.logger.warn('Subscribers could not be told', { err: describeError(error) })
+  /** Runs after all earlier notifications. */
+  private inOrder(notify: () => Promise<void>): void {
+    this.tail = this.tail.then(notify).catch((error: unknown) => {
+      this.modules.logger.warn('Failed to notify subscribers', { err: describeError(error) })
     })
   }
 
-  private async tell({ removed, added }: HeadChange): Promise<void> {
+  private async notify({ removed, added }: HeadChange): Promise<void> {
     for (const header of added) {
-      await tellAll(this.heads, () => serialize(formatHeader(header)))
+      await notifyAll(this.heads, () => serialize(formatHeader(header)))
     }
     const chain = readOnce(this.modules.chain)
     for (const { filter, mayMatch, notify } of this.logs) {
@@ -119,11 +122,11 @@ export class Subscriptions {
   }
 }
 
-/** Others have their turns of the loop meanwhile. Bytes, which all connections share, are not made anew for each. */
-async function tellAll(listeners: ReadonlySet<Notify>, write: () => string): Promise<void> {
+/** Yields to the event loop between subscribers. The bytes are shared by all connections. */
+async function notifyAll(listeners: ReadonlySet<Notify>, write: () => string): Promise<void> {
   if (listeners.size === 0) return
   const content = Buffer.from(write())
-  // Who comes meanwhile is told of the next.
+  // A new subscriber gets the next notification.
   for (const notify of [...listeners]) {
     await yieldToLoop('answer')
     if (listeners.has(notify)) notify(content)

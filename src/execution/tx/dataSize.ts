@@ -3,7 +3,10 @@ import { fastLzLength } from '../../rollup/protocol/index.ts'
 
 const lengths = new WeakMap<Uint8Array, number>()
 
-/** FastLZ length of a transaction's encoding, which nobody changes any more. Counted once: 25 µs, at 128 kB half a millisecond. */
+/**
+ * FastLZ length of a transaction's encoding, which must not change. Cached: it takes 25 µs, and half a millisecond at
+ * 128 kB.
+ */
 export function fastLzLengthOf(raw: Uint8Array): number {
   let length = lengths.get(raw)
   if (length === undefined) {
@@ -13,12 +16,12 @@ export function fastLzLengthOf(raw: Uint8Array): number {
   return length
 }
 
-/** Fjord's estimate of its compressed bytes, at least 100. */
+/** Fjord's estimate of the compressed bytes, at least 100. */
 export function daSizeOf(raw: Uint8Array): number {
   return estimatedDaSize(fastLzLengthOf(raw))
 }
 
-/** Wei of L1 data fee by Fjord's formula. */
+/** L1 data fee by Fjord's formula, in wei. */
 export function fjordFeeOf(raw: Uint8Array, params: L1FeeParams): bigint {
   return fjordDataFee(fastLzLengthOf(raw), params).fee
 }

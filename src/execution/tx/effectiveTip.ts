@@ -1,6 +1,6 @@
 import type { SignedTransaction } from '../../rollup/protocol/index.ts'
 
-/** Wei per gas that the transaction pays over the base fee; negative when it cannot pay the base fee. */
+/** Wei per gas paid above the base fee. Negative if the transaction cannot pay the base fee. */
 export function effectiveTip(
   tx: Pick<SignedTransaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
   baseFee: bigint,

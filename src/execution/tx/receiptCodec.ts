@@ -5,7 +5,7 @@ import { decodeRlp, encodeRlp, type RlpInput, rlpBigInt, rlpBytes, rlpList, rlpN
 import { DEPOSIT_TX_TYPE } from '../../rollup/protocol/index.ts'
 import type { Log } from '../primitives/block.ts'
 
-/** What execution finds out about a transaction: everything else of a receipt follows from the block. */
+/** The results of executing a transaction. All other fields of a receipt are derived from the block. */
 export interface ExecutionReceipt {
   type: number
   status: 0 | 1
@@ -40,7 +40,6 @@ function addToBloom(bloom: Uint8Array, item: Uint8Array): void {
   }
 }
 
-/** Union of the blooms. */
 export function mergeBlooms(receipts: readonly ExecutionReceipt[]): Uint8Array {
   const bloom = new Uint8Array(BLOOM_BYTES)
   for (const { logs, logsBloom: part } of receipts) {
@@ -51,8 +50,8 @@ export function mergeBlooms(receipts: readonly ExecutionReceipt[]): Uint8Array {
 }
 
 /**
- * Encoding that the receipts root is made of (specs: deposits, "Deposit receipt"): a deposit's nonce is in it only
- * together with the version, that is from Canyon on.
+ * The encoding in the receipts root (specs: deposits, "Deposit receipt"). It has a deposit's nonce only together with
+ * the version, from Canyon on.
  */
 export function encodeConsensusReceipt(receipt: ExecutionReceipt): Uint8Array {
   const fields: RlpInput[] = [

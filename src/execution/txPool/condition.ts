@@ -1,7 +1,7 @@
 import type { Hex } from '../../lib/hex.ts'
 import type { TransactionCondition } from '../primitives/block.ts'
 
-/** What a condition looks at. */
+/** The state that conditions are checked against. */
 export interface ConditionView {
   number: number
   timestamp: number
@@ -10,7 +10,7 @@ export interface ConditionView {
   storage(address: Hex, slot: Hex): Hex
 }
 
-/** Look-ups that a condition takes (op-geth's TransactionConditional.Cost). */
+/** Lookups that a condition needs (op-geth's TransactionConditional.Cost). */
 export function conditionCost({ knownAccounts, blocks, timestamps }: TransactionCondition): number {
   let cost = 0
   for (const known of Object.values(knownAccounts))
@@ -19,7 +19,7 @@ export function conditionCost({ knownAccounts, blocks, timestamps }: Transaction
   return cost + (isRange(blocks) ? 1 : 0) + (isRange(timestamps) ? 1 : 0)
 }
 
-/** Why nothing can ever fulfil it; undefined where something may. */
+/** Why no block can ever fulfil the condition. Undefined if one can. */
 export function conditionFault({ blocks, timestamps }: TransactionCondition): string | undefined {
   for (const [what, { min, max }] of [['block number', blocks] as const, ['timestamp', timestamps] as const]) {
     if (min !== undefined && max !== undefined && min > max) return `${what} range is empty: ${min} to ${max}`
@@ -27,7 +27,7 @@ export function conditionFault({ blocks, timestamps }: TransactionCondition): st
   return undefined
 }
 
-/** Why the block is none that the condition allows. */
+/** Why the block does not fulfil the condition. */
 export function blockProblem(
   { blocks, timestamps }: TransactionCondition,
   { number, timestamp }: Pick<ConditionView, 'number' | 'timestamp'>,
@@ -41,7 +41,7 @@ export function blockProblem(
   return undefined
 }
 
-/** Why the state is none that the condition allows. */
+/** Why the state does not fulfil the condition. */
 export function stateProblem(
   { knownAccounts }: TransactionCondition,
   view: Pick<ConditionView, 'storageRoot' | 'storage'>,

@@ -1,6 +1,6 @@
 import { DeviumError } from '../../lib/errors.ts'
 
-/** Reasons for which the pool refuses a transaction, with geth's texts: wallets recognise them. */
+/** Why the pool refuses a transaction, with geth's messages: wallets recognise them. */
 export const POOL_ERROR_TEXTS = {
   'already-known': 'already known',
   'invalid-sender': 'invalid sender',

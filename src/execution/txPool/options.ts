@@ -1,23 +1,22 @@
 /**
- * Limits of the pool. Defaults are geth's (`core/txpool/legacypool`) for transactions sent by RPC, in slots of 32 KiB
- * where it says so.
+ * Limits of the pool. Defaults are geth's (`core/txpool/legacypool`) for transactions sent by RPC. A slot is 32 KiB.
  */
 export interface TxPoolOptions {
-  /** Least priority fee, in wei, for a transaction to be let in. */
+  /** Lowest priority fee, in wei, of an accepted transaction. */
   priceLimitWei: bigint
-  /** Percent by which both fees of a replacement must exceed those of the transaction it replaces. */
+  /** Percent by which both fees of a replacement must exceed those of the replaced transaction. */
   priceBumpPercent: bigint
   /** Slots for executable transactions of all senders. */
   globalSlots: number
-  /** Slots for transactions behind a nonce gap, of all senders. */
+  /** Slots for transactions after a nonce gap, of all senders. */
   globalQueue: number
-  /** Transactions behind a nonce gap that one sender may have. */
+  /** Most transactions of one sender after a nonce gap. */
   accountQueue: number
-  /** Time after which transactions behind a nonce gap are dropped. */
+  /** Time after which transactions after a nonce gap are dropped. */
   lifetimeMs: number
-  /** Least effective priority fee, in wei, for a transaction to be put into a block (`--miner.gasprice`). */
+  /** Lowest effective priority fee, in wei, of a transaction in a block (`--miner.gasprice`). */
   minBlockTipWei: bigint
-  /** Gas limit of blocks the node builds, when set lower than the header's (`--miner.effectivegaslimit`); 0 = none. */
+  /** Gas limit of blocks built here, if lower than the header's (`--miner.effectivegaslimit`); 0 = none. */
   effectiveGasLimit: bigint
 }
 

@@ -13,7 +13,7 @@ import { decodeSignedTransaction } from '../../rollup/protocol/index.ts'
 import type { SignedTransaction } from '../primitives/block.ts'
 import type { SenderContent } from './txPool.ts'
 
-/** The part of the pool that is written down. */
+/** The part of the pool that the journal uses. */
 export interface JournaledPool {
   add(transaction: SignedTransaction): Promise<void>
   content(sender: Hex): SenderContent
@@ -23,18 +23,18 @@ export interface JournaledPool {
 
 export interface PoolJournalOptions {
   path: string
-  /** From one writing of the whole pool to the next (`--txpool.rejournal`). */
+  /** Interval of rewriting the whole pool (`--txpool.rejournal`). */
   rejournalMs: number
 }
 
-/** A file grows by so much before it is written anew: what was mined since is in it, too. */
+/** Growth after which the file is rewritten, because it also holds transactions mined since. */
 const MAX_GROWTH_BYTES = 64 * 1024 * 1024
-/** A pool holds no more. */
+/** Larger than any pool. */
 const MAX_FILE_BYTES = 512 * 1024 * 1024
 
 /**
- * Keeps what waits in the pool through a restart, in the form of geth's journal: transactions one behind the other, each as
- * RLP has it. Each one is appended as it comes; from time to time, and at the stop, what waits then is written anew.
+ * Keeps the pool's transactions across a restart, in the format of geth's journal: RLP items, one after another. New
+ * transactions are appended. At an interval, and at the stop, the whole pool is rewritten.
  */
 export class PoolJournal {
   private readonly pool: JournaledPool
@@ -44,7 +44,7 @@ export class PoolJournal {
   private readonly lock = createSemaphore(1)
   private unwritten: Uint8Array[] = []
   private grownBytes = 0
-  private hasComplained = false
+  private hasWarned = false
   private stopped: (() => void)[] = []
 
   constructor(
@@ -57,7 +57,7 @@ export class PoolJournal {
     this.options = options
   }
 
-  /** Puts into the pool what the file has, then writes what comes. What the pool refuses by now is left out. */
+  /** Loads the file into the pool, then writes new transactions. Transactions that the pool refuses now are dropped. */
   async start(): Promise<void> {
     const { kept, refused } = await this.load()
     if (kept + refused > 0) this.logger.info('Loaded the journal of the transaction pool', { kept, refused })
@@ -84,7 +84,7 @@ export class PoolJournal {
     let refused = 0
     try {
       const { size } = await stat(path)
-      if (size > MAX_FILE_BYTES) throw new RangeError(`${size} bytes, at most ${MAX_FILE_BYTES} are read`)
+      if (size > MAX_FILE_BYTES) throw new RangeError(`expected at most ${MAX_FILE_BYTES} bytes, got ${size}`)
       const file = await readFile(path)
       for (let at = 0; at < file.length; ) {
         await yieldToLoop('answer')
@@ -97,9 +97,9 @@ export class PoolJournal {
         )
       }
     } catch (error) {
-      // A process that was killed leaves half a transaction at the end.
+      // A process that was killed may leave a partial transaction at the end.
       if (!isErrno(error, 'ENOENT')) {
-        this.logger.warn('The journal of the transaction pool is not whole', { path, kept, err: describeError(error) })
+        this.logger.warn('The journal of the transaction pool is incomplete', { path, kept, err: describeError(error) })
       }
     }
     return { kept, refused }
@@ -108,7 +108,7 @@ export class PoolJournal {
   private append({ raw }: SignedTransaction): void {
     this.unwritten.push(entryOf(raw))
     if (this.unwritten.length > 1) return
-    // What comes until it is its turn goes along.
+    // Transactions that arrive before the write are included in it.
     void this.write(async () => {
       const bytes = concatBytes(...this.unwritten)
       this.unwritten = []
@@ -137,24 +137,24 @@ export class PoolJournal {
     this.grownBytes = 0
   }
 
-  /** A disk that takes nothing is complained of once; the pool goes on without. */
+  /** A failed write is logged once. The pool continues without the journal. */
   private write(work: () => Promise<void>): Promise<void> {
     return this.lock.run(async () => {
       try {
         await work()
-        this.hasComplained = false
+        this.hasWarned = false
       } catch (error) {
         this.unwritten = []
-        if (this.hasComplained) return
-        this.hasComplained = true
+        if (this.hasWarned) return
+        this.hasWarned = true
         const { path } = this.options
-        this.logger.warn('The journal of the transaction pool cannot be written', { path, err: describeError(error) })
+        this.logger.warn('Failed to write the journal of the transaction pool', { path, err: describeError(error) })
       }
     })
   }
 }
 
-/** Legacy transactions are lists; the encodings of others go in as byte strings. */
+/** Legacy transactions are lists. Encodings of other types are stored as byte strings. */
 function entryOf(raw: Uint8Array): Uint8Array {
   return (raw[0] ?? 0) >= 0xc0 ? raw : encodeRlp(raw)
 }

@@ -2,14 +2,14 @@ import { TxPoolError } from './errors.ts'
 import type { PoolEntry } from './senderQueue.ts'
 
 /**
- * How often a transaction may be replaced by ones that the next block could not take: those cost their sender nothing. geth
- * has no such bound, only that each offers more.
+ * Most replacements in a row that the next block could not include. They cost their sender nothing. geth has no such
+ * limit; it only requires higher fees.
  */
 const MAX_FREE_REPLACEMENTS = 16
 
 /**
- * Counts in `next` how often it was replaced for nothing. Throws TxPoolError where it may not take the place of a transaction
- * with its nonce: both its caps have to be higher, by the percentage at least.
+ * Checks that `next` may replace a transaction with the same nonce: both fee caps must be higher by the percentage at
+ * least. Counts free replacements in `next`. Throws TxPoolError.
  */
 export function checkReplacement(
   previous: PoolEntry,

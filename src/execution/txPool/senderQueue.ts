@@ -3,13 +3,13 @@ import { TX_SLOT_BYTES } from './options.ts'
 
 export interface PoolEntry {
   transaction: SignedTransaction
-  /** Wei, L1 and operator fees included, by the fees of the head when last checked. */
+  /** Highest cost in wei, L1 and operator fees included, by the fees of the head at the last check. */
   cost: bigint
   /** Milliseconds since the Unix epoch. */
   addedAtMs: number
-  /** Order of arrival: breaks ties between equal tips. */
+  /** Order of arrival. It breaks ties between equal tips. */
   sequence: number
-  /** How many came before it, one in place of the other, that no block could take. */
+  /** Number of earlier replacements in a row that no block could include. */
   freeReplacements: number
 }
 
@@ -18,11 +18,11 @@ export function slotsOf(entry: PoolEntry): number {
 }
 
 /**
- * One sender's transactions by nonce. Those that follow the account's nonce without a gap are executable ("pending"),
- * the others wait ("queued").
+ * One sender's transactions by nonce. Those that follow the account's nonce without a gap are executable ("pending").
+ * The others wait ("queued").
  */
 export class SenderQueue {
-  /** The account's nonce after the head block; `executable[i]` has nonce `base + i`. */
+  /** The account's nonce after the head block. `executable[i]` has nonce `base + i`. */
   private base: number
   private executable: PoolEntry[] = []
   /** By rising nonce. */
@@ -58,7 +58,7 @@ export class SenderQueue {
     return this.slots.queued
   }
 
-  /** What the sender signs next: the nonce after the last executable transaction. */
+  /** The sender's next nonce: the one after the last executable transaction. */
   get nextNonce(): number {
     return this.base + this.executable.length
   }
@@ -67,12 +67,14 @@ export class SenderQueue {
     return this.executable[nonce - this.base] ?? this.waiting.find((entry) => entry.transaction.nonce === nonce)
   }
 
-  /** Wei that executable transactions may cost together, that of one nonce left out. */
+  /** Highest total cost of the executable transactions in wei, without that of one nonce. */
   pendingCostWithout(nonce: number): bigint {
     return this.executableCost - (this.executable[nonce - this.base]?.cost ?? 0n)
   }
 
-  /** Adds or replaces. The nonce must not be below the account's. True when executable transactions were gained. */
+  /**
+   * Adds or replaces. The nonce must not be below the account's. Returns whether executable transactions were gained.
+   */
   set(entry: PoolEntry): boolean {
     const { nonce } = entry.transaction
     if (nonce < this.base) throw new RangeError(`nonce ${nonce} is below the account's ${this.base}`)
@@ -93,7 +95,7 @@ export class SenderQueue {
     return false
   }
 
-  /** Later executable transactions wait from then on. */
+  /** Later executable transactions become queued. */
   delete(nonce: number): PoolEntry | undefined {
     const position = nonce - this.base
     if (position >= 0 && position < this.executable.length) {
@@ -109,7 +111,10 @@ export class SenderQueue {
     return removed
   }
 
-  /** Sets the account's nonce and drops what is used up or not to be kept; gives back the dropped. */
+  /**
+   * Sets the account's nonce. Drops transactions with used nonces and those that `keep` refuses. Returns the dropped
+   * ones.
+   */
   rebuild(accountNonce: number, keep: (entry: PoolEntry) => boolean = () => true): PoolEntry[] {
     const kept: PoolEntry[] = []
     const dropped: PoolEntry[] = []
@@ -131,7 +136,7 @@ export class SenderQueue {
     this.slots.pending += slotsOf(entry)
   }
 
-  /** Takes over waiting transactions that no longer have a gap before them. */
+  /** Makes waiting transactions executable if they have no gap before them any more. */
   private absorb(): void {
     let count = 0
     for (const entry of this.waiting) {

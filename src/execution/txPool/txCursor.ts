@@ -9,13 +9,13 @@ interface Lane {
 }
 
 /**
- * Walks over senders' executable transactions by falling effective tip (earlier arrival first when equal), each
- * sender's in nonce order. A sender is left out from its first transaction on that pays less than `minTip`.
+ * Iterates over executable transactions by decreasing effective tip (earlier arrival first if equal), each sender's in
+ * nonce order. A sender is skipped from its first transaction on that pays less than `minTip`.
  */
 export function createTxCursor(senders: Iterable<readonly PoolEntry[]>, baseFee: bigint, minTip: bigint): TxCursor {
   const heap: Lane[] = []
 
-  /** Puts the lane's current transaction into `tip`; false when the lane has nothing to offer. */
+  /** Loads the tip of the lane's current transaction. False if the lane is exhausted or the tip is too low. */
   const load = (lane: Lane): boolean => {
     const entry = lane.entries[lane.position]
     if (entry === undefined) return false

@@ -32,7 +32,7 @@ export interface TxPoolModules {
   clock: Clock
 }
 
-/** Transactions of one sender as txpool_* shows them, by rising nonce. */
+/** Transactions of one sender as in txpool_*, by rising nonce. */
 export interface SenderContent {
   pending: SignedTransaction[]
   queued: SignedTransaction[]
@@ -41,8 +41,8 @@ export interface SenderContent {
 const EMPTY_CODE_HASH = '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470'
 const SWEEP_INTERVAL_MS = 60_000
 /**
- * Transactions that wait for a block: legacy, access list, dynamic fee and set code. Every addition and every head
- * change runs alone, in order of arrival.
+ * Pending transactions: legacy, access list, dynamic fee and set code. Additions and head changes run one at a time, in
+ * order of arrival.
  */
 export class TxPool implements TxSource {
   private readonly modules: TxPoolModules
@@ -69,7 +69,9 @@ export class TxPool implements TxSource {
     if (this.stopped !== undefined) return
     const unsubscribe = this.modules.chain.onHead((change) => {
       this.exclusive(() => this.onHead(change)).catch((error: unknown) => {
-        this.modules.logger.warn('Transaction pool could not follow the head', { err: describeError(error) })
+        this.modules.logger.warn('Failed to update the transaction pool for the new head', {
+          err: describeError(error),
+        })
       })
     })
     let cancelSweep = () => {}
@@ -81,7 +83,7 @@ export class TxPool implements TxSource {
     this.stopped = [unsubscribe, () => cancelSweep()]
   }
 
-  /** Resolves when what is under way is done. */
+  /** Resolves when the running task is done. */
   async stop(): Promise<void> {
     for (const stop of this.stopped ?? []) stop()
     this.stopped = undefined
@@ -97,7 +99,7 @@ export class TxPool implements TxSource {
     }
     const problem = blockProblem(condition, block) ?? stateProblem(condition, view)
     if (problem === undefined) return true
-    this.modules.logger.debug('Gave up a transaction whose condition does not hold', { hash, problem })
+    this.modules.logger.debug('Dropped a transaction whose condition does not hold', { hash, problem })
     void this.exclusive(async () => {
       const entry = this.byHash.get(hash)
       if (entry !== undefined) this.remove(entry)
@@ -105,7 +107,7 @@ export class TxPool implements TxSource {
     return false
   }
 
-  /** Throws TxPoolError with geth's text when the transaction is refused. */
+  /** Throws TxPoolError with geth's message if the transaction is refused. */
   add(transaction: SignedTransaction): Promise<void> {
     return this.exclusive(() => this.insert(transaction))
   }
@@ -114,7 +116,7 @@ export class TxPool implements TxSource {
     return this.byHash.get(hash)?.transaction
   }
 
-  /** The nonce after the sender's executable transactions; undefined when it has none here. */
+  /** The nonce after the sender's executable transactions. Undefined if the sender has none in the pool. */
   nextNonce(sender: Hex): number | undefined {
     return this.senders.get(sender)?.nextNonce
   }
@@ -154,7 +156,7 @@ export class TxPool implements TxSource {
     return this.daLimits
   }
 
-  /** Holds from the next transaction on that a block takes. Throughput falls while L1 is congested (op-batcher). */
+  /** Applies from the next transaction on that a block adds. op-batcher lowers it while L1 is congested. */
   setMaxDaSize(limits: DaSizeLimits): void {
     this.daLimits = limits
   }
@@ -175,13 +177,13 @@ export class TxPool implements TxSource {
     })
   }
 
-  /** Called for each transaction that became executable or replaced one that was. */
+  /** Called for each transaction that became executable or replaced an executable one. */
   onAdded(listener: (transaction: SignedTransaction) => void): () => void {
     this.addListeners.add(listener)
     return () => this.addListeners.delete(listener)
   }
 
-  /** Told of each transaction that is taken, also where it waits behind a nonce gap. */
+  /** Called for each accepted transaction, even after a nonce gap. */
   onTaken(listener: (transaction: SignedTransaction) => void): () => void {
     this.takeListeners.add(listener)
     return () => this.takeListeners.delete(listener)
@@ -203,7 +205,7 @@ export class TxPool implements TxSource {
     const accountNonce = Number(account?.nonce ?? 0n)
     const existing = this.senders.get(transaction.from)
     const queue = existing ?? new SenderQueue(accountNonce)
-    // The head may have moved with its notice still waiting behind this call.
+    // The head may have moved while its notification still waits for this call.
     if (queue.accountNonce !== accountNonce) this.rebuild(queue, accountNonce)
     const previous = queue.get(transaction.nonce)
     const cost = transactionCost(transaction, fees)
@@ -219,9 +221,9 @@ export class TxPool implements TxSource {
     const executable = transaction.nonce <= queue.nextNonce
     if (previous !== undefined) checkReplacement(previous, entry, this.nextBaseFee(), this.options.priceBumpPercent)
     else if (!executable && queue.queued.length >= this.options.accountQueue) {
-      throw new TxPoolError('account-limit', `at most ${this.options.accountQueue} transactions may wait for a nonce`)
+      throw new TxPoolError('account-limit', `at most ${this.options.accountQueue} transactions after a nonce gap`)
     }
-    this.makeRoom(entry, executable, previous === undefined ? 0 : slotsOf(previous))
+    this.evict(entry, executable, previous === undefined ? 0 : slotsOf(previous))
     this.senders.set(transaction.from, queue)
     const gained = this.change(queue, () => {
       if (previous !== undefined) this.byHash.delete(previous.transaction.hash)
@@ -238,14 +240,14 @@ export class TxPool implements TxSource {
     if (gained) this.announce(transaction)
   }
 
-  /** With the pool full, cheaper transactions that strand no other make way. `freed` slots become free anyway. */
-  private makeRoom(entry: PoolEntry, executable: boolean, freed: number): void {
+  /** If the pool is full, evicts cheaper transactions that no other depends on. `freed` slots become free anyway. */
+  private evict(entry: PoolEntry, executable: boolean, freed: number): void {
     const kind = executable ? 'pending' : 'queued'
     const limit = executable ? this.options.globalSlots : this.options.globalQueue
     const baseFee = this.nextBaseFee()
     const tip = effectiveTip(entry.transaction, baseFee)
     while (this.slots[kind] - freed + slotsOf(entry) > limit) {
-      // A replacement that takes no more than it frees needs no room.
+      // A replacement that is not larger needs no space.
       if (freed >= slotsOf(entry)) return
       const victim = this.cheapestTail(kind, baseFee, entry.transaction.from)
       if (victim === undefined) throw new TxPoolError('pool-full')
@@ -318,7 +320,7 @@ export class TxPool implements TxSource {
       try {
         await this.insert(transaction)
       } catch (error) {
-        this.modules.logger.debug('Transaction of a replaced block dropped', {
+        this.modules.logger.debug('Dropped a transaction of a replaced block', {
           hash: transaction.hash,
           err: describeError(error),
         })
@@ -337,7 +339,10 @@ export class TxPool implements TxSource {
     return transactions
   }
 
-  /** After a new head: drops what is used up, too dear for its sender or too large, and promotes what became executable. */
+  /**
+   * After a new head: drops transactions that are mined, too expensive for their sender or too large. Promotes those
+   * that became executable.
+   */
   private async revalidate(): Promise<void> {
     if (this.senders.size === 0) return
     const { state, fees } = await this.currentView()
@@ -375,7 +380,10 @@ export class TxPool implements TxSource {
   }
 }
 
-/** An account with delegated code may be emptied by others at any time: one executable transaction only (geth). */
+/**
+ * An account with delegated code may be emptied by others at any time, so it may have only one executable transaction
+ * (geth).
+ */
 function checkDelegated(transaction: SignedTransaction, queue: SenderQueue, accountNonce: number): void {
   if (transaction.nonce !== accountNonce) throw new TxPoolError('delegated-gap')
   if (queue.size > 0 && queue.get(transaction.nonce) === undefined) throw new TxPoolError('delegated-limit')

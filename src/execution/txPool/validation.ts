@@ -4,7 +4,7 @@ import type { BlockHeader, SignedTransaction } from '../primitives/block.ts'
 import { TxPoolError } from './errors.ts'
 import { TX_MAX_BYTES, type TxPoolOptions } from './options.ts'
 
-/** Gas of a block that the L1-info deposit takes before any pool transaction (op-geth, `l1InfoGasOverhead`). */
+/** Gas that the L1-info deposit uses in a block before any pool transaction (op-geth, `l1InfoGasOverhead`). */
 export const L1_INFO_GAS_OVERHEAD = 70_000n
 /** EIP-2681. */
 const MAX_NONCE = 2n ** 64n - 1n
@@ -12,7 +12,7 @@ const MAX_UINT256 = 2n ** 256n - 1n
 
 type Rules = Pick<Chain, 'config' | 'isForkActive'>
 
-/** Largest gas limit that a pool transaction may have on top of this block. */
+/** Highest gas limit of a pool transaction on top of this block. */
 export function maxTransactionGas(head: Pick<BlockHeader, 'gasLimit'>, effectiveGasLimit: bigint): bigint {
   const limit = effectiveGasLimit > 0n && effectiveGasLimit < head.gasLimit ? effectiveGasLimit : head.gasLimit
   return limit > L1_INFO_GAS_OVERHEAD ? limit - L1_INFO_GAS_OVERHEAD : 0n
@@ -63,7 +63,7 @@ export function checkTransaction(
   if (type === 4 && authorizationCount === 0) throw new TxPoolError('empty-authorization-list')
 }
 
-/** Most that a transaction may cost its sender, L1 data fee and operator fee included. Wei. */
+/** Highest cost of a transaction to its sender in wei, L1 data fee and operator fee included. */
 export function transactionCost(transaction: SignedTransaction, fees: L1FeeSource): bigint {
   const { gasLimit, maxFeePerGas, value, raw } = transaction
   return gasLimit * maxFeePerGas + value + fees.l1DataFee(raw) + fees.operatorFee(gasLimit)
@@ -74,7 +74,7 @@ export function checkAccount(
   transaction: SignedTransaction,
   account: Pick<AccountState, 'nonce' | 'balance'>,
   cost: bigint,
-  /** Cost of the sender's other transactions in the pool. */
+  /** Cost of the sender's other pool transactions. */
   spent: bigint,
 ): void {
   const { nonce, balance } = account

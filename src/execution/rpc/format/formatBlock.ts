@@ -2,7 +2,7 @@ import { toQuantity } from '../../../lib/hex.ts'
 import type { Block, BlockHeader, Receipt } from '../../primitives/block.ts'
 import { formatTransaction, type JsonRecord } from './formatTransaction.ts'
 
-/** op-geth's RPC form of a header, as eth_getHeaderByNumber and the block methods give it. */
+/** op-geth's JSON of a header, as in eth_getHeaderByNumber and the block methods. */
 export function formatHeader(header: BlockHeader): JsonRecord {
   return {
     baseFeePerGas: toQuantity(header.baseFeePerGas),
@@ -31,8 +31,8 @@ export function formatHeader(header: BlockHeader): JsonRecord {
 }
 
 /**
- * op-geth's RPC form of a block. With `receipts` transactions appear whole (deposits need their receipt's nonce),
- * without as hashes.
+ * op-geth's JSON of a block. With `receipts`, transactions are full objects (deposits need their receipt's nonce).
+ * Without, they are hashes.
  */
 export function formatBlock(block: Block, receipts: readonly Receipt[] | undefined): JsonRecord {
   const { header, transactions, withdrawals, sizeBytes } = block

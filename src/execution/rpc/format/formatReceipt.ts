@@ -4,8 +4,8 @@ import type { L1FeeFields, Log, Receipt } from '../../primitives/block.ts'
 import type { JsonRecord } from './formatTransaction.ts'
 
 /**
- * op-geth's RPC form of a receipt: Ethereum's members, then the L1 costs or those of a deposit. Its logs show the
- * timestamp of the block.
+ * op-geth's JSON of a receipt: Ethereum's members, then the L1 costs or the deposit's members. Logs have the block's
+ * timestamp.
  */
 export function formatReceipt(receipt: Receipt, blockTimestamp: number): JsonRecord {
   const origin = { ...receipt, blockTimestamp }

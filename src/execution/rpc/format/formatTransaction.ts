@@ -5,14 +5,14 @@ import type { BlockHeader, Receipt, SignedTransaction, Transaction } from '../..
 
 export type JsonRecord = { [key: string]: JsonValue }
 
-/** Where a mined transaction stands. Deposits take nonce and receipt version from their receipt. */
+/** Position of a mined transaction. Deposits take nonce and receipt version from their receipt. */
 export interface MinedAt {
   header: Pick<BlockHeader, 'hash' | 'number' | 'timestamp' | 'baseFeePerGas'>
   index: number
   receipt?: Pick<Receipt, 'depositNonce' | 'depositReceiptVersion'> | undefined
 }
 
-/** op-geth's RPC form of a transaction; without `mined` that of one in the pool. */
+/** op-geth's JSON of a transaction. Without `mined`, that of a pool transaction. */
 export function formatTransaction(transaction: Transaction, mined: MinedAt | undefined): JsonRecord {
   const place = {
     blockHash: mined?.header.hash ?? null,
@@ -32,7 +32,7 @@ export function formatTransaction(transaction: Transaction, mined: MinedAt | und
   return { ...json, gasPrice: toQuantity(effectiveGasPrice(transaction, mined?.header.baseFeePerGas)) }
 }
 
-/** Wei paid for a unit of gas in a block with that base fee; in the pool the most that would be paid. */
+/** Wei paid per gas in a block with this base fee. For pool transactions, the highest price. */
 export function effectiveGasPrice(
   { maxFeePerGas, maxPriorityFeePerGas }: Pick<SignedTransaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
   baseFeePerGas: bigint | undefined,

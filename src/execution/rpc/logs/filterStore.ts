@@ -11,14 +11,14 @@ import type { JsonRecord } from '../format/formatTransaction.ts'
 import { createBloomTest, type LogFilter } from './logFilter.ts'
 import { logDataCharacters, logsFor, readOnce } from './logSearch.ts'
 
-/** geth forgets a filter that nobody asked for this long. */
+/** geth drops a filter that was not polled for this long. */
 const IDLE_LIMIT_MS = 5 * 60_000
 const MAX_FILTERS = 1000
-/** Changes that wait for one filter's owner; beyond it the filter is dropped. */
+/** Waiting changes of one filter. Beyond it, the filter is dropped. */
 const MAX_WAITING = 10_000
-/** And for those of all: a thousand filters with as many logs each would fill the heap. */
+/** Waiting changes of all filters. A thousand full filters would fill the heap. */
 const MAX_WAITING_IN_ALL = 200_000
-/** Characters of all their data: a log may have megabytes of them. */
+/** Characters of their data. A single log may have megabytes. */
 const MAX_CHARACTERS_IN_ALL = 64_000_000
 
 type Kind =
@@ -29,12 +29,12 @@ type Kind =
 interface Installed {
   what: Kind
   waiting: (JsonRecord | Hex)[]
-  /** Of those. */
+  /** Characters of the waiting log data. */
   characters: number
   usedAtMs: number
 }
 
-/** Filters that clients poll (eth_newFilter and its kin). Nothing is collected while there are none. */
+/** Filters that clients poll (eth_newFilter and similar). Without filters, nothing is collected. */
 export class FilterStore {
   private readonly modules: Pick<RpcModules, 'chain' | 'pool' | 'clock' | 'logger'>
   private readonly filters = new Map<Hex, Installed>()
@@ -73,7 +73,7 @@ export class FilterStore {
     return existed
   }
 
-  /** What happened since the last call. Throws for an unknown filter. */
+  /** Changes since the last call. Throws for an unknown filter. */
   async changes(id: Hex): Promise<(JsonRecord | Hex)[]> {
     await this.tail
     const installed = this.touch(id)
@@ -110,10 +110,10 @@ export class FilterStore {
   }
 
   private push(id: Hex, installed: Installed, changes: (JsonRecord | Hex)[]): void {
-    // Removed while its changes were read.
+    // The filter was removed while its changes were read.
     if (!this.filters.has(id)) return
     let characters = 0
-    // What is not data is shared between filters, or short.
+    // Other data is shared between filters, or short.
     for (const change of changes) characters += typeof change === 'string' ? 0 : logDataCharacters(change)
     const isFull =
       installed.waiting.length + changes.length > MAX_WAITING ||
@@ -137,7 +137,7 @@ export class FilterStore {
     this.tail = this.tail
       .then(() => this.collect(change))
       .catch((error: unknown) => {
-        this.modules.logger.warn('Filters could not follow the head', { err: describeError(error) })
+        this.modules.logger.warn('Failed to update the log filters for the new head', { err: describeError(error) })
       })
   }
 

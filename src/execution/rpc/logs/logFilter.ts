@@ -10,7 +10,7 @@ const MAX_TOPICS = 4
 const MAX_SUB_TOPICS = 1000
 const MAX_ADDRESSES = 1000
 
-/** Which logs, wherever they are. Empty lists and undefined topics match everything. */
+/** Addresses and topics of logs. Empty lists and undefined topics match everything. */
 export interface LogPattern {
   addresses: Hex[]
   /** By position. */
@@ -50,10 +50,10 @@ export function matchesLog(pattern: LogPattern, log: Pick<Log, 'address' | 'topi
   })
 }
 
-/** The bloom of a block without logs: each log would set the bits of its address. */
+/** The bloom of a block without logs: each log sets the bits of its address. */
 const NO_LOGS: Hex = `0x${'00'.repeat(256)}`
 
-/** A test of blooms: false means that no log of the block can match. */
+/** Creates a test of blooms. False means that no log of the block can match. */
 export function createBloomTest(pattern: LogPattern): (bloom: Hex) => boolean {
   const groups = [pattern.addresses, ...pattern.topics]
     .filter((group): group is Hex[] => group !== undefined && group.length > 0)
@@ -86,7 +86,7 @@ function readTopics(value: unknown): (Hex[] | undefined)[] {
     if (topic === null) return undefined
     if (!Array.isArray(topic)) return [normalizeHex(topic, 32, 'topic')]
     if (topic.length > MAX_SUB_TOPICS) throw invalidParams('exceed max topics')
-    // null among alternatives stands for any topic.
+    // null among alternatives matches any topic.
     if (topic.length === 0 || topic.includes(null)) return undefined
     return topic.map((alternative) => normalizeHex(alternative, 32, 'topic'))
   })

@@ -12,7 +12,7 @@ import { createBloomTest, type LogFilter, type LogPattern, matchesLog } from './
 
 type Receipts = Pick<ReadableChain, 'receipts'>
 
-/** Logs of one block that match, in order. */
+/** Matching logs of one block, in order. */
 export async function logsOfBlock(
   chain: Receipts,
   header: BlockHeader,
@@ -28,25 +28,25 @@ export async function logsOfBlock(
   return found
 }
 
-/** An answer without logs that were there would be wrong. */
+/** Throws if receipts were pruned: an answer without their logs would be wrong. */
 function keptReceipts(chain: Receipts): Receipts {
   return {
     async receipts(hash) {
       const receipts = await chain.receipts(hash)
-      if (receipts === undefined) throw prunedHistory(`the receipts of block ${hash} are not kept any more`)
+      if (receipts === undefined) throw prunedHistory(`the receipts of block ${hash} were pruned`)
       return receipts
     },
   }
 }
 
-/** Characters that a log takes in an answer beside its data, about. */
+/** Estimated characters of a log in an answer, without its data. */
 const LOG_CHARACTERS = 700
 
 export function logDataCharacters({ data }: JsonRecord): number {
   return typeof data === 'string' ? data.length : 0
 }
 
-/** eth_getLogs. Blocks whose bloom rules a match out are not read. */
+/** eth_getLogs. Blocks whose bloom excludes a match are not read. */
 export async function searchLogs(
   chain: ReadableChain,
   filter: LogFilter,
@@ -63,7 +63,7 @@ export async function searchLogs(
   }
   const [from, to] = await readRange(chain, filter.blocks)
   if (to - from >= limits.maxLogRangeBlocks) {
-    const asked = `${to - from + 1} blocks asked for, at most ${limits.maxLogRangeBlocks} are allowed`
+    const asked = `expected at most ${limits.maxLogRangeBlocks} blocks, got ${to - from + 1}`
     throw new JsonRpcError(RPC_LIMIT_EXCEEDED, `block range is too large: ${asked}`)
   }
   const found: JsonRecord[] = []
@@ -87,7 +87,7 @@ export async function searchLogs(
     if (found.length > limits.maxLogs) {
       throw new JsonRpcError(RPC_LIMIT_EXCEEDED, `query returned more than ${limits.maxLogs} results`)
     }
-    // Reads that a cache answers give the event loop no turn of their own.
+    // Cached reads do not yield to the event loop.
     await yieldToLoop('answer')
   }
   return found
@@ -113,7 +113,7 @@ async function readRange(
   return [first, last]
 }
 
-/** A thousand filters look at the same blocks. */
+/** Caches receipts: a thousand filters read the same blocks. */
 export function readOnce(chain: Receipts): Receipts {
   const known = new Map<Hex, ReturnType<Receipts['receipts']>>()
   return {
@@ -125,7 +125,7 @@ export function readOnce(chain: Receipts): Receipts {
   }
 }
 
-/** Logs of a block that is new, or no longer there, for one of those. */
+/** Matching logs of an added or removed block. */
 export async function logsFor(
   chain: Receipts,
   { filter, mayMatch }: { filter: LogFilter; mayMatch: (bloom: Hex) => boolean },

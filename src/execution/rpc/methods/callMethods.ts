@@ -12,10 +12,10 @@ import type { RpcOptions } from '../options.ts'
 import { blockSelector, method } from '../params.ts'
 import { revertError } from '../revert.ts'
 
-/** What geth supplies without a cap. */
+/** geth's gas limit of a call without a cap. */
 const UNLIMITED_GAS = 2n ** 63n - 1n
 
-/** eth_call and its kin: simulated on the state after a block, without L1 fee. */
+/** eth_call and similar methods: simulations on the state after a block, without L1 fee. */
 export function createCallMethods(chain: ReadableChain, { callGasCap }: Pick<RpcOptions, 'callGasCap'>): MethodTable {
   return {
     eth_call: method(
@@ -64,7 +64,7 @@ export function createCallMethods(chain: ReadableChain, { callGasCap }: Pick<Rpc
               ...(failure === undefined ? {} : { error: failure.message }),
             }
           }
-          // With its list a call may go another way.
+          // With the access list, the call may take another path.
           accessList = mergeAccessLists(accessList, cold)
         }
       },
@@ -81,7 +81,7 @@ function failureOf({ failure, returnData }: CallResult): JsonRpcError | undefine
   return failure.kind === 'revert' ? revertError(returnData) : serverError(failure.message)
 }
 
-/** In the order of addresses and keys, as geth has it. */
+/** Sorted by address and key, as in geth. */
 function mergeAccessLists(first: readonly AccessListEntry[], second: readonly AccessListEntry[]): AccessListEntry[] {
   const slots = new Map<Hex, Set<Hex>>()
   for (const { address, storageKeys } of [...first, ...second]) {

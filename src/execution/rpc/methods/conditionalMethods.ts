@@ -16,7 +16,7 @@ import { readTransaction, send } from './transactionMethods.ts'
 const REJECTED = -32003
 const TOO_COSTLY = -32005
 const MAX_COST = 1000
-/** Look-ups that may come at once. */
+/** Lookups in one burst. */
 const BURST = 3000
 
 const ZERO_WORD: Hex = `0x${'00'.repeat(32)}`
@@ -59,7 +59,7 @@ export function createConditionalMethods(
       const headProblem = blockProblem(wanted, head)
       if (headProblem !== undefined) throw rejected(`failed header check: ${headProblem}`)
       await checkState(chain, head, wanted, 'failed state check')
-      // A state that only the newest block made gives whoever comes first by this method no head start.
+      // The parent's state must match too, so that the newest block's state gives the first caller no advantage.
       const parent = await chain.headerByHash(head.parentHash)
       if (parent !== undefined)
         await checkState(chain, parent, wanted, `failed parent block ${parent.hash} state check`)
@@ -98,7 +98,7 @@ function readSlots(value: unknown): Record<Hex, Hex> {
   return slots
 }
 
-/** Quantities, decimal texts or numbers, as Go's HexOrDecimal64. */
+/** Quantities, decimal strings or numbers, like Go's HexOrDecimal64. */
 function readRange(json: JsonObject, name: 'blockNumber' | 'timestamp'): { min?: number; max?: number } {
   const bound = (end: 'Min' | 'Max') =>
     maybe(json[`${name}${end}`], (value) => {

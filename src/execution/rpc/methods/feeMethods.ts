@@ -16,7 +16,7 @@ const MAX_PERCENTILES = 100
 
 type Options = Pick<RpcOptions, 'minSuggestedTipWei' | 'maxSuggestedTipWei'>
 
-/** Go's HexOrDecimal64: a quantity, a decimal text or a JSON number. */
+/** Go's HexOrDecimal64: a quantity, a decimal string or a JSON number. */
 const blockCount: Param<number> = {
   parse(value) {
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
@@ -27,7 +27,7 @@ const blockCount: Param<number> = {
 
 const percentiles: Param<number[]> = { parse: readPercentiles, fallback: () => [] }
 
-/** eth_gasPrice and its kin. */
+/** eth_gasPrice and similar methods. */
 export function createFeeMethods(chain: ReadableChain, options: Options): MethodTable {
   const suggestion = createTipOracle(chain, options)
   return {
@@ -44,8 +44,8 @@ export function createFeeMethods(chain: ReadableChain, options: Options): Method
 }
 
 /**
- * Priority fee that op-geth suggests (`eth/gasprice/optimism-gasprice.go`): the minimum, unless the last block had no
- * room for one more of its largest transactions; then a tenth above the block's median.
+ * op-geth's suggested priority fee (`eth/gasprice/optimism-gasprice.go`): the minimum. If the last block had no space
+ * for one more of its largest transactions: a tenth above the block's median.
  */
 function createTipOracle(
   chain: ReadableChain,
@@ -55,7 +55,7 @@ function createTipOracle(
   const clamp = (tip: bigint) => (tip > maxSuggestedTipWei && maxSuggestedTipWei > 0n ? maxSuggestedTipWei : tip)
   const compute = async (header: BlockHeader): Promise<bigint> => {
     let tip = minSuggestedTipWei
-    // No transaction takes more than its block.
+    // No transaction used more gas than the block.
     if (header.gasUsed * 2n <= header.gasLimit) return clamp(tip)
     const receipts = (await chain.receipts(header.hash)) ?? []
     const largest = receipts.reduce((most, { gasUsed }) => bigMax(most, gasUsed), 0n)
@@ -121,7 +121,7 @@ async function feeHistory(
   }
 }
 
-/** Tips at these percentiles of the gas used, as eth_feeHistory defines them; zero for an empty block. */
+/** Tips at these percentiles of the gas used, as eth_feeHistory defines them. Zero for an empty block. */
 function rewards(block: Block, receipts: readonly Receipt[], wanted: number[]): string[] {
   const items = block.transactions.map((transaction, index) => ({
     tip: isSigned(transaction) ? effectiveTip(transaction, block.header.baseFeePerGas) : 0n,
@@ -145,7 +145,7 @@ function readPercentiles(value: JsonValue): number[] {
   })
 }
 
-/** geth's texts and code. */
+/** geth's messages and code. */
 function checkPercentiles(wanted: readonly number[]): void {
   for (const [position, percentile] of wanted.entries()) {
     if (percentile < 0 || percentile > 100) throw serverError(`invalid reward percentile: ${percentile.toFixed(6)}`)

@@ -13,15 +13,15 @@ const filterId: Param<Hex> = {
   },
 }
 
-/** The internal method by which an RPC process learns what a log filter searches for. */
+/** Internal method: RPC processes request a log filter's criteria with it. */
 export const FILTER_CRITERIA = 'process_filterCriteria'
 
-/** With what it was given as: it is asked for again. */
+/** Also keeps the given JSON, which FILTER_CRITERIA returns. */
 const criteria: Param<{ filter: LogFilter; given: JsonValue }> = {
   parse: (given) => ({ filter: logFilter.parse(given), given }),
 }
 
-/** Polled filters; `getLogs` searches what is past. */
+/** Polled filters. `getLogs` searches past blocks. */
 export function createFilterMethods(
   modules: Pick<RpcModules, 'chain' | 'pool' | 'clock' | 'logger'>,
   getLogs: RpcHandler | undefined,
@@ -33,7 +33,7 @@ export function createFilterMethods(
     eth_newPendingTransactionFilter: method([optional(flag, false)], () => filters.install({ kind: 'transactions' })),
     eth_getFilterChanges: method([filterId], ([id]) => filters.changes(id)),
     eth_getFilterLogs: method([filterId], ([id], context) => getLogs?.([filters.criteriaOf(id)], context)),
-    // For RPC processes, which search themselves.
+    // For RPC processes, which run the search themselves.
     [FILTER_CRITERIA]: method([filterId], ([id]) => filters.criteriaOf(id)),
     eth_uninstallFilter: method([filterId], ([id]) => filters.uninstall(id)),
   }

@@ -5,7 +5,7 @@ import { formatReceipt } from '../format/formatReceipt.ts'
 import { formatTransaction } from '../format/formatTransaction.ts'
 import { hash, method } from '../params.ts'
 
-/** Transactions in blocks, by their hash; null for others. */
+/** Mined transactions by hash; null for others. */
 export function createMinedMethods(chain: ReadableChain): MethodTable {
   const raw = method([hash], async ([wanted]) => {
     const located = await chain.transactionByHash(wanted)

@@ -2,7 +2,7 @@ import type { DaSizeLimits } from '../../chain/building.ts'
 import type { MethodTable, RpcModules } from '../context.ts'
 import { method, quantity } from '../params.ts'
 
-/** miner_ namespace: what op-batcher sets to slow the chain down while L1 is congested. */
+/** miner_ namespace. op-batcher limits the chain's data with it while L1 is congested. */
 export function createMinerMethods({ pool, logger }: Pick<RpcModules, 'pool' | 'logger'>): MethodTable {
   return {
     miner_setMaxDASize: method([quantity, quantity], ([transactionBytes, blockBytes]) => {
@@ -10,7 +10,7 @@ export function createMinerMethods({ pool, logger }: Pick<RpcModules, 'pool' | '
       if (transactionBytes > 0n) limits.transactionBytes = Number(transactionBytes)
       if (blockBytes > 0n) limits.blockBytes = Number(blockBytes)
       pool.setMaxDaSize(limits)
-      logger.debug('Limits on data availability set', { transactionBytes, blockBytes })
+      logger.debug('Set the data availability limits', { transactionBytes, blockBytes })
       return true
     }),
   }

@@ -5,19 +5,19 @@ import type { MethodTable } from '../context.ts'
 import * as param from '../params.ts'
 import { method, type Param, readArray, readStorageSlot } from '../params.ts'
 
-/** Slots that one eth_getProof may ask for. */
+/** Most slots of one eth_getProof. */
 const MAX_PROOF_SLOTS = 1024
 
 const slots: Param<{ slot: `0x${string}`; shown: string }[]> = {
   parse: (value) =>
     readArray(value, 'storage keys', MAX_PROOF_SLOTS).map((key) => {
       const slot = readStorageSlot(key)
-      // geth repeats a full 32-byte key, and anything shorter as quantity.
+      // geth repeats a full 32-byte key, and shows a shorter one as a quantity.
       const isFull = typeof key === 'string' && key.length === 66
       return { slot, shown: isFull ? slot : toQuantity(BigInt(slot)) }
     }),
 }
-/** eth_getProof: the way from the state root to an account, and on to its slots. */
+/** eth_getProof: the trie nodes from the state root to an account, and to its slots. */
 export function createProofMethods(chain: ReadableChain): MethodTable {
   return {
     eth_getProof: method([param.address, slots, param.blockSelector], async ([address, keys, selector]) => {

@@ -9,7 +9,7 @@ import type { MethodTable } from '../context.ts'
 import { serverError } from '../errors.ts'
 import { blockSelector, method } from '../params.ts'
 
-/** debug_getRaw*: consensus encodings, for tools that check roots themselves. */
+/** debug_getRaw*: consensus encodings, for tools that verify roots. */
 export function createRawMethods(chain: ReadableChain): MethodTable {
   return {
     debug_getRawHeader: method([blockSelector], async ([selector]) => {

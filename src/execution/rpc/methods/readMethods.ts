@@ -16,7 +16,7 @@ export type ReadOptions = Pick<
   'callGasCap' | 'maxLogRangeBlocks' | 'maxLogs' | 'maxLogCharacters' | 'minSuggestedTipWei' | 'maxSuggestedTipWei'
 >
 
-/** Methods that need nothing but a chain to read: RPC processes run them. */
+/** Methods that only read a chain. RPC processes run them. */
 export function createReadMethods(chain: ReadableChain, options: ReadOptions): MethodTable {
   return {
     ...createBlockMethods(chain),

@@ -11,7 +11,7 @@ const timestamp: Param<number> = {
   },
 }
 
-/** admin_ methods of sequencer-defined metering, under the names of op-reth before and after September 2026. */
+/** admin_ methods of sequencer-defined metering, under op-reth's names before and after September 2026. */
 export function createSdmMethods({
   chain,
   clock,
@@ -20,7 +20,7 @@ export function createSdmMethods({
 }: Pick<RpcModules, 'chain' | 'clock' | 'sdm' | 'logger'>): MethodTable {
   const setOptIn = method([flag], ([isOn]) => {
     sdm.isOn = isOn
-    logger.info('Refunds of what a block has warmed were switched', { optIn: isOn })
+    logger.info('Switched gas refunds for warmed accounts and slots', { optIn: isOn })
     return null
   })
   return {

@@ -17,11 +17,11 @@ import type { RpcOptions } from '../options.ts'
 import { blockSelector, flag, maybe, method, type Param, readArray } from '../params.ts'
 import { revertError } from '../revert.ts'
 
-/** Of a call that failed in another way than by REVERT (execution-apis, eth_simulateV1). */
+/** Code of a call that failed other than by REVERT (execution-apis, eth_simulateV1). */
 const VM_ERROR = -32015
 const CLIENT_LIMIT_EXCEEDED = -38026
 
-/** Codes of execution-apis as geth gives them. */
+/** Codes of execution-apis, as in geth. */
 const CODES = {
   'nonce-too-low': -38010,
   'nonce-too-high': -38011,
@@ -65,7 +65,7 @@ const simulation: Param<Requested> = {
   },
 }
 
-/** eth_simulateV1: blocks of calls on top of a block, with whatever changes of state and of the blocks. */
+/** eth_simulateV1: blocks of calls on top of a block, with state and block overrides. */
 export function createSimulateMethods(
   chain: ReadableChain,
   { callGasCap }: Pick<RpcOptions, 'callGasCap'>,

@@ -26,7 +26,7 @@ const subscriptionId: Param<Hex> = {
   },
 }
 
-/** eth_subscribe and eth_unsubscribe, on connections that stay open. Texts and codes are geth's (`rpc/errors.go`). */
+/** eth_subscribe and eth_unsubscribe, on WebSocket connections. Messages and codes are geth's (`rpc/errors.go`). */
 export function createSubscribeMethods(modules: SubscriptionModules): MethodTable {
   const subscriptions = new Subscriptions(modules)
   return {
@@ -44,7 +44,7 @@ export function createSubscribeMethods(modules: SubscriptionModules): MethodTabl
           return client.subscribe((notify) => subscriptions.onTransaction(isWhole, notify))
         }
         case 'syncing':
-          // Blocks come through the Engine API: there is no sync that begins or ends.
+          // Blocks come through the Engine API, so no sync ever begins or ends.
           return client.subscribe(() => () => {})
       }
     }),

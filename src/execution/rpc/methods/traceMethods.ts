@@ -19,9 +19,9 @@ import type { RpcOptions } from '../options.ts'
 import { type BlockSelector, blockNumber, blockSelector, data, hash, maybe, method, type Param } from '../params.ts'
 
 interface Tracers {
-  /** For the next transaction. */
+  /** Creates the tracer of the next transaction. */
   make: () => TransactionTracer
-  /** They have to see the transactions of the block before the one that is asked for. */
+  /** Whether the tracers must also see the earlier transactions of the block. */
   needEarlier?: boolean
 }
 
@@ -48,7 +48,7 @@ const callTracers: Param<{
   fallback: () => ({ tracer: readTracer({}), overrides: undefined, block: undefined }),
 }
 
-/** debug_trace*: what transactions do, opcode by opcode, call by call, or by what they change. */
+/** debug_trace*: opcodes, calls or state changes of transactions. */
 export function createTraceMethods(chain: ReadableChain, { callGasCap }: Pick<RpcOptions, 'callGasCap'>): MethodTable {
   const traceBlock = async (block: Block, { make }: Tracers, client: AbortSignal) => {
     if (block.header.number === 0) throw serverError('genesis is not traceable')
@@ -79,7 +79,7 @@ export function createTraceMethods(chain: ReadableChain, { callGasCap }: Pick<Rp
       if (header === undefined) throw serverError(`block ${wanted} not found`)
       return traceBlock(await requireBlock(header), tracer, signal)
     }),
-    // Of a block that need not be in the chain, as long as its parent is.
+    // Traces a block that need not be in the chain. Its parent must be.
     debug_traceBlock: method([data, tracers], async ([encoding, tracer], { signal }) => {
       const block = decodeBlock(encoding)
       if ((await chain.headerByHash(block.header.parentHash)) === undefined) {
@@ -102,7 +102,7 @@ export function createTraceMethods(chain: ReadableChain, { callGasCap }: Pick<Rp
   }
 }
 
-/** Answers an invalid block, which somebody made up, by an error of the call. */
+/** An invalid block was given by the caller, so the error is the call's. */
 function rethrowInvalid(error: unknown): never {
   const isInvalid =
     error instanceof ChainError && (error.code === 'invalid-block' || error.code === 'invalid-transaction')
@@ -126,7 +126,7 @@ function nameOf(selector: BlockSelector): string {
   return selector.kind === 'number' ? `#${selector.number}` : selector.kind
 }
 
-/** Options of geth that would change the answer, and are not served. */
+/** geth's options that change the result and are not supported. */
 const UNKNOWN_OPTIONS = ['enableReturnData', 'txIndex']
 
 function readTracer(json: JsonObject): Tracers {
@@ -165,7 +165,7 @@ function readTracer(json: JsonObject): Tracers {
       return { make: gasRefundTracers(), needEarlier: true }
     default:
       throw new TypeError(
-        `tracer ${JSON.stringify(json.tracer)} is not supported: callTracer, prestateTracer and gasRefundTracer are, and none for struct logs`,
+        `tracer ${JSON.stringify(json.tracer)} is not supported: expected callTracer, prestateTracer, gasRefundTracer, or none for struct logs`,
       )
   }
 }

@@ -18,10 +18,10 @@ import { method } from '../params.ts'
 type Modules = Pick<RpcModules, 'chain' | 'pool' | 'sequencer' | 'logger'>
 type Options = Pick<RpcOptions, 'admitToPool' | 'txFeeCapWei' | 'allowUnprotected'>
 
-/** eth_ methods that send transactions and read waiting ones; `mined` are those that read blocks. */
+/** eth_ methods that send transactions and read pool transactions. `mined` are the methods that read blocks. */
 export function createTransactionMethods(modules: Modules, options: Options, mined: MethodTable): MethodTable {
   const { chain, pool } = modules
-  /** What is in no block may be in the pool. */
+  /** A transaction that is not in a block may be in the pool. */
   const pooled = (
     ofBlocks: RpcHandler | undefined,
     absent: null | '0x',
@@ -40,14 +40,14 @@ export function createTransactionMethods(modules: Modules, options: Options, min
     eth_getRawTransactionByHash: pooled(mined.eth_getRawTransactionByHash, '0x', ({ raw }) => toHex(raw)),
     debug_getRawTransaction: pooled(mined.debug_getRawTransaction, '0x', ({ raw }) => toHex(raw)),
     eth_sendRawTransaction: method([param.data], async ([raw]) => {
-      // Recovering the senders of a whole batch at one go would hold the event loop.
+      // Recovering the senders of a whole batch at once would block the event loop.
       const transaction = await decoding.run(async () => {
         await yieldToLoop('answer')
         return readTransaction(raw)
       })
       return send(modules, options, transaction)
     }),
-    // Keys are the wallets' business: this node holds none.
+    // This node holds no keys: wallets sign.
     eth_accounts: method([], () => []),
     eth_pendingTransactions: method([], () => []),
   }
@@ -66,7 +66,10 @@ export async function send(modules: Modules, options: Options, transaction: Sign
     await forward(sequencer, transaction)
     if (options.admitToPool) {
       await pool.add(transaction).catch((error: unknown) => {
-        logger.debug('Sequencer took a transaction that the local pool refused', { hash, err: describeError(error) })
+        logger.debug('The sequencer accepted a transaction that the local pool refused', {
+          hash,
+          err: describeError(error),
+        })
       })
     }
   }
@@ -77,7 +80,7 @@ export async function send(modules: Modules, options: Options, transaction: Sign
 export function readTransaction(raw: Uint8Array): SignedTransaction {
   const type = raw[0]
   if (type === undefined || raw.length === 1) throw serverError('typed transaction too short')
-  // Blob transactions and deposits come from nobody but L1; legacy ones begin with an RLP list.
+  // Blob transactions and deposits come only from L1. Legacy transactions begin with an RLP list.
   if (raw.length > TX_MAX_BYTES) {
     throw new TxPoolError('oversized-data', `transaction size ${raw.length}, limit ${TX_MAX_BYTES}`)
   }
@@ -107,7 +110,7 @@ function checkFee({ maxFeePerGas, gasLimit }: SignedTransaction, capWei: bigint)
   throw serverError(`tx fee (${ether(feeWei)} ether) exceeds the configured cap (${ether(capWei)} ether)`)
 }
 
-/** The sequencer's answer is the answer: its errors reach the wallet as they are. */
+/** The sequencer's errors are passed to the wallet unchanged. */
 async function forward(
   sequencer: NonNullable<Modules['sequencer']>,
   { raw, condition }: SignedTransaction,

@@ -18,7 +18,7 @@ const inShort: Show = ({ to, value, gasLimit, maxFeePerGas }) => {
   return `${target}: ${value} wei + ${gasLimit} gas × ${maxFeePerGas} wei`
 }
 
-/** txpool_ namespace: what waits for a block. */
+/** txpool_ namespace: the pool's transactions. */
 export function createTxPoolMethods({
   pool,
 }: {
@@ -39,8 +39,8 @@ export function createTxPoolMethods({
   }
 }
 
-// As the pool is when the writing begins: a full one is an answer of 190 MB. Others have their turns of the loop between its
-// transactions; throws the reason of the signal when it aborts meanwhile.
+// Streams the pool's content at the start of the answer: a full pool gives 190 MB. Yields to the event loop between
+// transactions. Throws the signal's reason when it aborts.
 
 async function* writeSenders(
   pool: Pick<RpcPool, 'content' | 'senderAddresses'>,
