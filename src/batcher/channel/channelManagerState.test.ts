@@ -283,7 +283,7 @@ describe('channels that are dropped', () => {
 
 describe('options that contradict the chain or each other', () => {
   it.each([
-    ['a transaction without room for data', { maxL1TxSizeBytes: 24 }, 'leaves no room'],
+    ['a transaction without room for data', { maxL1TxSizeBytes: 24 }, 'is too small'],
     ['a margin above the channel timeout', { subSafetyMargin: 51 }, 'less than the safety margin'],
   ] as const)('are refused: %s', (_, options, message) => {
     expect(() => createManager(options)).toThrow(UsageError)

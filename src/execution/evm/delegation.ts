@@ -1,6 +1,6 @@
 import { fromHex } from '../../lib/hex.ts'
 
-/** EIP-7702: the designator that stands for the delegate's code, before its address. */
+/** EIP-7702: the prefix of a delegation designator. The delegate's address follows it. */
 export const DELEGATION_PREFIX = fromHex('0xef0100')
 
 export function isDelegation(code: Uint8Array): boolean {

@@ -19,14 +19,14 @@ export interface Ancestry {
 }
 
 /**
- * Lends EVMs: making one costs a millisecond and each runs one thing at a time, while a block under construction, an
- * import and calls overlap.
+ * Lends EVMs. Creating an EVM takes a millisecond, and an EVM runs one message at a time. A block under construction,
+ * an import and calls run concurrently.
  */
 export class EvmPool {
   private readonly config: ChainConfig
   private readonly ancestry: Ancestry
   private readonly idle = new WeakMap<Rules, OpEvm[]>()
-  /** Ends whatever runs on an EVM that is lent from now on. */
+  /** Aborts executions on EVMs that are lent from now on. */
   limit: AbortSignal | undefined
 
   constructor(modules: { ancestry: Ancestry }, config: ChainConfig) {
@@ -34,7 +34,10 @@ export class EvmPool {
     this.config = config
   }
 
-  /** `parentHash` is where BLOCKHASH looks back from; `client` who waits for the outcome, where no block does. */
+  /**
+   * @param parentHash the block from which BLOCKHASH looks back
+   * @param client set for calls: aborts when the client disconnects
+   */
   lease(
     world: WorldState,
     block: Omit<BlockContext, 'chainId' | 'rules'>,
@@ -50,7 +53,7 @@ export class EvmPool {
       env: { world, evm, block: { ...block, chainId: this.config.chainId, rules } },
       [Symbol.dispose]: () => {
         evm.unbind()
-        // Given up in the midst of its work, it is not fit for more.
+        // An aborted execution leaves the EVM in an undefined state.
         if (client?.aborted) return
         const list = this.idle.get(rules)
         if (list === undefined) this.idle.set(rules, [evm])
@@ -78,7 +81,7 @@ export class EvmPool {
   }
 }
 
-/** The context in which a block with this header runs. */
+/** The context in which a block with this header is executed. */
 export function contextOf(header: BlockHeader): Omit<BlockContext, 'chainId' | 'rules'> {
   return {
     number: header.number,

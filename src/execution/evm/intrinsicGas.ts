@@ -14,7 +14,7 @@ const ACCESS_LIST_KEY_GAS = 1_900n
 const INIT_CODE_WORD_GAS = 2n
 /** EIP-3860. */
 export const MAX_INIT_CODE_BYTES = 49_152
-/** EIP-7825 (Karst): most gas that a signed transaction may have; deposits and calls may have more. */
+/** EIP-7825 (Karst): most gas of a signed transaction. Deposits and calls may have more. */
 export const MAX_TX_GAS = 16_777_216n
 /** EIP-7702. */
 const AUTHORIZATION_GAS = 25_000n
@@ -28,7 +28,7 @@ export interface IntrinsicGasInput {
   authorizationCount: number
 }
 
-/** Gas taken before execution. */
+/** Gas charged before execution. */
 export function intrinsicGas(tx: IntrinsicGasInput, rules: Pick<Rules, 'canyon'>): bigint {
   const { zeros, others } = countBytes(tx.data)
   let gas = tx.isCreation ? TX_CREATE_GAS : TX_GAS
@@ -40,7 +40,7 @@ export function intrinsicGas(tx: IntrinsicGasInput, rules: Pick<Rules, 'canyon'>
   return gas + BigInt(tx.authorizationCount) * AUTHORIZATION_GAS
 }
 
-/** EIP-7623 (Isthmus): least gas that a transaction with this data pays; 0 before. */
+/** EIP-7623 (Isthmus): lowest gas that a transaction with this data pays; 0 before. */
 export function floorGas(data: Uint8Array, rules: Pick<Rules, 'isthmus'>): bigint {
   if (!rules.isthmus) return 0n
   const { zeros, others } = countBytes(data)

@@ -2,7 +2,7 @@ import type { Hex } from '../../lib/hex.ts'
 import type { Rules } from '../config/chainConfig.ts'
 import type { AccessListEntry, Authorization, Log } from '../primitives/block.ts'
 
-/** The block that a message runs in. */
+/** The block in which a message runs. */
 export interface BlockContext {
   chainId: bigint
   number: number
@@ -11,21 +11,21 @@ export interface BlockContext {
   prevRandao: Hex
   gasLimit: bigint
   baseFee: bigint
-  /** Absent: 1, as on every OP chain. */
+  /** Default 1, as on every OP chain. */
   blobBaseFee?: bigint | undefined
   rules: Rules
 }
 
-/** A call or creation at depth 0, fees aside. */
+/** A call or creation at depth 0. The caller handles fees. */
 export interface Message {
   from: Hex
   /** null: creation. */
   to: Hex | null
   value: bigint
   data: Uint8Array
-  /** For execution, intrinsic gas already taken off. */
+  /** For execution, without the intrinsic gas. */
   gas: bigint
-  /** What GASPRICE gives. */
+  /** The result of GASPRICE. */
   gasPrice: bigint
   accessList: readonly AccessListEntry[]
   authorizations: readonly Authorization[]
@@ -37,6 +37,6 @@ export interface MessageResult {
   refund: bigint
   returnData: Uint8Array
   logs: Omit<Log, 'logIndex'>[]
-  /** Absent on success: geth's words. */
+  /** Undefined on success. geth's message. */
   failure?: string
 }

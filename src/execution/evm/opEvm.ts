@@ -3,11 +3,11 @@ import { yieldToLoop } from '../../lib/yieldToLoop.ts'
 import type { Rules } from '../config/chainConfig.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { createAddress } from '../tx/createAddress.ts'
+import type { FrameBuffers } from './interpreter/frameBuffers.ts'
 import { opcodeTable } from './interpreter/gas.ts'
 import { HexNames } from './interpreter/hexNames.ts'
 import type { Host } from './interpreter/host.ts'
 import { Messages, type Outcome } from './interpreter/messages.ts'
-import type { Room } from './interpreter/room.ts'
 import { Substate } from './interpreter/substate.ts'
 import type { Tracer } from './interpreter/tracer.ts'
 import { toWord, type Word, wordToAddress, wordToSlot } from './interpreter/word.ts'
@@ -15,32 +15,35 @@ import type { BlockContext, Message } from './message.ts'
 import { precompilesUnder } from './precompiles/index.ts'
 import type { Precompile } from './precompiles/precompile.ts'
 
-/** Hash of an ancestor of the block being executed; undefined when there is none of that number. */
+/** Hash of an ancestor of the executed block. Undefined if there is no block of that number. */
 export type AncestorHash = (number: number) => Hex | undefined
 
 export type Execution = Omit<Outcome, 'gasLeft'> & { gasUsed: bigint }
 
-/** What opcodes count; nobody waits for as much. */
+/** The opcode loop counts gas as a number. No execution runs that long. */
 const MAX_GAS = BigInt(Number.MAX_SAFE_INTEGER)
 
-/** The EVM under one set of rules. It works on the state it is bound to; one message at a time. */
+/** The EVM with one set of rules. It runs on the bound state, one message at a time. */
 export class OpEvm {
-  /** Of the rules: warm in each transaction. */
+  /** The precompiles of the rules, warm in each transaction. */
   readonly precompiles
-  /** Those that a simulation has left in place. */
+  /** The precompiles that a simulation left in place. */
   callable: ReadonlyMap<Hex, Precompile> | undefined
-  /** What the transaction under way has gathered. */
+  /** Substate of the current transaction. */
   substate = new Substate()
-  /** Told of what runs from now on. */
+  /** Receives the events of later executions. */
   tracer: Tracer | undefined
-  /** Set where only an answer to a client comes of the execution: blocks go first, and it ends with its client. */
+  /**
+   * Set if only an RPC client needs the result: such an execution yields to blocks, and ends when the client
+   * disconnects.
+   */
   client: AbortSignal | undefined
-  /** Set where an execution for a block may be given up: it then ends with this one's reason. */
+  /** Set if an execution for a block may be aborted. It then ends with this signal's reason. */
   limit: Pick<AbortSignal, 'throwIfAborted'> | undefined
   private readonly chainId: bigint
   private readonly rules: Rules
   private readonly table
-  private readonly rooms: Room[] = []
+  private readonly buffers: FrameBuffers[] = []
   private readonly addresses = new HexNames(wordToAddress)
   private readonly slots = new HexNames(wordToSlot)
   private bound: { world: WorldState; ancestorHash: AncestorHash } | undefined
@@ -64,13 +67,16 @@ export class OpEvm {
     this.client = undefined
   }
 
-  /** Runs a call, or a creation of the contract that `nonce` gives; what it did to state and substate is there, or undone. */
+  /**
+   * Runs a call, or creates the contract that `nonce` determines. Changes of state and substate are applied or
+   * reverted.
+   */
   async run(message: Message & { nonce: bigint }, block: BlockContext): Promise<Execution> {
     const messages = new Messages(
       this.hostOf(message, block),
       this.callable ?? this.precompiles,
       () => this.yieldToLoop(),
-      this.rooms,
+      this.buffers,
     )
     const { from, to, data } = message
     const gas = Number(message.gas < MAX_GAS ? message.gas : MAX_GAS)
@@ -104,7 +110,7 @@ export class OpEvm {
     return { ...outcome, gasUsed: gasLeft === 0 ? message.gas : BigInt(gas - gasLeft) }
   }
 
-  /** Gives the event loop its turn. Throws the reason when nobody waits for the outcome any more. */
+  /** Yields to the event loop. Throws the abort reason if the client or the limit aborted. */
   async yieldToLoop(): Promise<void> {
     this.client?.throwIfAborted()
     await yieldToLoop(this.client === undefined ? 'block' : 'answer')

@@ -15,8 +15,8 @@ export interface Environment {
 }
 
 /**
- * Runs the message: the sender's nonce goes up, warm addresses are set, EIP-7702 authorizations applied, then the EVM
- * runs. The caller has checked funds and sizes, and calls `finishTransaction` once fees are settled.
+ * Runs the message: increments the sender's nonce, sets warm addresses, applies EIP-7702 authorizations, then runs the
+ * EVM. The caller has checked funds and sizes. It calls `finishTransaction` after it charged the fees.
  */
 export async function runMessage(env: Environment, message: Message): Promise<MessageResult> {
   const { world, evm, block } = env
@@ -37,14 +37,14 @@ export async function runMessage(env: Environment, message: Message): Promise<Me
   }
 }
 
-/** Deletes what was touched and is empty (EIP-161) and ends the transaction's scope. */
+/** Deletes touched empty accounts (EIP-161) and ends the transaction's scope. */
 export function finishTransaction({ world, evm }: Environment): void {
   world.deleteTouchedEmpty()
   world.endTransaction()
   evm.substate = new Substate()
 }
 
-/** Undoes the transaction under way, whose execution has thrown. */
+/** Reverts the current transaction, whose execution has thrown. */
 export function abandonTransaction({ world, evm }: Environment): void {
   world.abandonTransaction()
   evm.substate = new Substate()
@@ -52,7 +52,7 @@ export function abandonTransaction({ world, evm }: Environment): void {
 
 function warmUp({ evm, block }: Environment, message: Message): void {
   const { substate } = evm
-  // Nothing goes back to before them.
+  // Added directly, because no frame reverts them.
   const { warmAddresses } = substate
   warmAddresses.add(message.from)
   if (message.to !== null) warmAddresses.add(message.to)
@@ -68,29 +68,29 @@ function warmUp({ evm, block }: Environment, message: Message): void {
   substate.reached = reached
 }
 
-/** EIP-7702: access to the delegate of a transaction's recipient is paid for with the transaction. */
+/** EIP-7702: the transaction's intrinsic gas pays for the access to the recipient's delegate. */
 function warmDelegate({ world, evm, block }: Environment, { to }: Message): void {
   if (to === null || !block.rules.isthmus) return
   const code = world.code(to)
   if (isDelegation(code)) evm.substate.warmAddresses.add(toHex(code.subarray(3)))
 }
 
-/** Whether the signer of an entry is looked at. */
+/** Whether an entry applies to this chain. The signers of other entries are not recovered. */
 export function concernsChain({ chainId, nonce }: Authorization, block: Pick<BlockContext, 'chainId'>): boolean {
   return (chainId === 0n || chainId === block.chainId) && nonce < MAX_NONCE
 }
 
-/** Signers recovered before the event loop is thought of: 3 ms. */
-const AUTHORIZATIONS_PER_TURN = 64
+/** Signers recovered between two yields: 3 ms. */
+const AUTHORIZATIONS_PER_YIELD = 64
 const PER_EMPTY_ACCOUNT_COST = 25_000n
 const PER_AUTH_BASE_COST = 12_500n
 const MAX_NONCE = 2n ** 64n - 1n
 
-/** EIP-7702: sets the delegations; entries that do not hold are passed over. Returns the refund. */
+/** EIP-7702: sets the delegations and skips invalid entries. Returns the refund. */
 async function applyAuthorizations({ world, evm, block }: Environment, message: Message): Promise<bigint> {
   let refund = 0n
   for (const [index, authorization] of message.authorizations.entries()) {
-    if (index % AUTHORIZATIONS_PER_TURN === AUTHORIZATIONS_PER_TURN - 1) await evm.yieldToLoop()
+    if (index % AUTHORIZATIONS_PER_YIELD === AUTHORIZATIONS_PER_YIELD - 1) await evm.yieldToLoop()
     if (!concernsChain(authorization, block)) continue
     const { address, nonce, authority } = authorization
     if (authority === undefined) continue

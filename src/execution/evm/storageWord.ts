@@ -12,7 +12,7 @@ export function storageWord(value: Uint8Array): Hex {
   return `0x${toHex(value).slice(2).padStart(64, '0')}`
 }
 
-/** Stripped value of a 32-byte word. */
+/** A 32-byte word without leading zeros. */
 export function slotValue(word: Hex): Uint8Array {
   return withoutLeadingZeros(fromHex(word, 32, 'storage value'))
 }

@@ -21,7 +21,7 @@ import type { Host } from './host.ts'
 import type { MessageKind, TracedMessage, Tracer } from './tracer.ts'
 import { bytesToWord, type Word, wordToBytes } from './word.ts'
 
-/** What calls need of whoever runs frames: see `Messages`. */
+/** Starts the frames of calls and creations; see `Messages`. */
 export interface Caller {
   host: Host
   call(call: CallInput): Start
@@ -31,14 +31,14 @@ export interface Caller {
 export interface CallInput {
   kind: MessageKind
   codeAddress: Hex
-  /** Whose storage it is. */
+  /** Whose storage is used. */
   address: Hex
   caller: Hex
-  /** What CALLVALUE gives. */
+  /** The result of CALLVALUE. */
   value: Word
-  /** Wei that move from the caller to the address; undefined where nothing can, and nobody is touched. */
+  /** Wei moved from the caller to the address. Undefined if the opcode moves nothing; then no account is touched. */
   transfer: bigint | undefined
-  /** The caller's own memory: as it is until the call has ended. */
+  /** A view of the caller's memory, which does not change during the call. */
   data: Uint8Array
   gas: number
   isStatic: boolean
@@ -74,8 +74,8 @@ const CALL_KINDS: Readonly<Record<number, MessageKind>> = {
 }
 
 /**
- * Carries out the opcode at `pc`, for which the loop came back: undefined when the program goes on at once, a frame to run
- * before it does, or how it ended.
+ * Runs the call opcode at `pc`, at which the loop stopped. Returns undefined if the program continues at once, a frame
+ * that must run first, or how the program ended.
  */
 export function runCallOpcode(frame: Frame, caller: Caller): Start | 'done' | 'failed' {
   const opcode = frame.program.code[frame.pc] ?? 0
@@ -147,7 +147,7 @@ function call(frame: Frame, caller: Caller, opcode: number): Start | 'failed' {
   return caller.call(input)
 }
 
-/** Of a call as traces show it. */
+/** The call in the form of traces. */
 export function tracedCall({ kind, parent, caller, codeAddress, value, gas, data }: CallInput): TracedMessage {
   const from = parent?.address ?? caller
   return { kind, from, to: codeAddress, value: kind === 'STATICCALL' ? undefined : BigInt(value), gas, input: data }
@@ -157,7 +157,7 @@ export function tracedCreation({ kind, creator, address, value, gas, initCode }:
   return { kind, from: creator, to: address, value: BigInt(value), gas, input: initCode }
 }
 
-/** A message that does not even begin gives its gas back. */
+/** A message that cannot start gets its gas back. */
 function traceRefused(tracer: Tracer | undefined, message: TracedMessage, depth: number): void {
   if (tracer === undefined) return
   tracer.onEnter?.(message)
@@ -225,7 +225,7 @@ function selfdestruct(frame: Frame, host: Host): boolean {
     input: EMPTY_BYTES,
   })
   host.tracer?.onExit?.({ gasLeft: 0, output: EMPTY_BYTES })
-  // EIP-6780: only a contract of this transaction goes away.
+  // EIP-6780: only a contract created in this transaction is deleted.
   const goesAway = !host.keepsContracts || substate.created.has(frame.address)
   if (beneficiary !== frame.address) {
     world.addBalance(beneficiary, balance)
@@ -235,7 +235,7 @@ function selfdestruct(frame: Frame, host: Host): boolean {
   return true
 }
 
-/** EIP-7702: whose code the account runs in place of its own. */
+/** EIP-7702: the address whose code the account runs instead of its own. */
 export function delegateOf({ world, followsDelegations, addresses }: Host, address: Hex): Hex | undefined {
   if (!followsDelegations) return undefined
   const code = world.code(address)

@@ -1,28 +1,30 @@
 import { bytesToWord, type Word } from './word.ts'
 
-/** Shorter pushes are read again each time. */
+/** Shorter pushes are decoded each time. */
 const MIN_KEPT_BYTES = 5
-/** Bytes of code that share a page of kept words. */
+/** Bytes of code in one page of cached words. */
 const PAGE_BYTES = 64
 
-/** A program, with what the loop wants to know of it, found out when it is first needed. */
+/** A program with cached facts about its code, computed when first needed. */
 export class Program {
   readonly code: Uint8Array
   private destinations: Uint8Array | undefined
-  /** By page: a place for each byte of code would take eight times the code, for the few pushes that most runs come to. */
+  /**
+   * By page: an array entry for each byte of code would take eight times the code, although most runs use few pushes.
+   */
   private readonly pushes: (Word | undefined)[][] = []
 
   constructor(code: Uint8Array) {
     this.code = code
   }
 
-  /** 1 where a JUMPDEST stands that is no push data. */
+  /** 1 at each JUMPDEST that is not push data. */
   get jumpDestinations(): Uint8Array {
     this.destinations ??= findJumpDestinations(this.code)
     return this.destinations
   }
 
-  /** The word of the PUSH of so many bytes that stands there; past the end of the code stand zeros. */
+  /** The word of a PUSH of `length` bytes. Bytes beyond the end of the code are zero. */
   pushed(pc: number, length: number): Word {
     if (length < MIN_KEPT_BYTES) {
       let value = 0
@@ -45,7 +47,7 @@ export class Program {
   }
 }
 
-/** Code objects are shared by the state's cache, so that each program is read once as long as it is in use. */
+/** The state's cache shares code objects, so each program is analysed once while it is in use. */
 const programs = new WeakMap<Uint8Array, Program>()
 
 export function programOf(code: Uint8Array): Program {
@@ -61,7 +63,7 @@ function findJumpDestinations(code: Uint8Array): Uint8Array {
   const destinations = new Uint8Array(code.length)
   for (let pc = 0; pc < code.length; pc++) {
     const opcode = code[pc] ?? 0
-    // PUSH1 to PUSH32, asked by one condition: in code like noise the processor cannot foresee each.
+    // PUSH1 to PUSH32 in one condition: random-looking code defeats branch prediction.
     if ((opcode & 0xe0) === 0x60) pc += opcode - 0x5f
     else if (opcode === 0x5b) destinations[pc] = 1
   }

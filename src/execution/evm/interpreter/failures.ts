@@ -4,7 +4,7 @@ import { opcodeName } from './opcodeNames.ts'
 
 export const REVERTED = 'execution reverted'
 
-/** geth's words (core/vm/errors.go). */
+/** geth's messages (core/vm/errors.go). */
 export const TEXTS: Readonly<Record<Exclude<Failure, 'STACK_UNDERFLOW' | 'INVALID_OPCODE'>, string>> = {
   OUT_OF_GAS: 'out of gas',
   STACK_OVERFLOW: 'stack limit reached 1024 (1023)',
@@ -17,7 +17,7 @@ export const TEXTS: Readonly<Record<Exclude<Failure, 'STACK_UNDERFLOW' | 'INVALI
   COLLISION: 'contract address collision',
 }
 
-/** Why a frame that failed did so. */
+/** geth's message for a failed frame. */
 export function failureText(frame: Frame, table: OpcodeTable): string {
   const failure = frame.failure ?? 'OUT_OF_GAS'
   const opcode = frame.program.code[frame.pc] ?? 0

@@ -1,11 +1,11 @@
 import type { Hex } from '../../../lib/hex.ts'
 import type { Program } from './code.ts'
+import type { FrameBuffers } from './frameBuffers.ts'
 import { memoryGas } from './gas.ts'
-import type { Room } from './room.ts'
 import type { Mark } from './substate.ts'
 import { bytesToWord, readWord, toWord, type Word } from './word.ts'
 
-/** Why a frame failed: each takes all gas and undoes what the frame did. */
+/** Why a frame failed. A failure uses all gas and reverts the frame's changes. */
 export type Failure =
   | 'OUT_OF_GAS'
   | 'STACK_UNDERFLOW'
@@ -22,7 +22,7 @@ export type Failure =
 /** How a program ended. */
 export type FrameEnd = 'done' | 'reverted' | 'failed'
 
-/** Notes the failure. */
+/** Records the failure. */
 export function fail(frame: Frame, failure: Failure): false {
   frame.failure = failure
   return false
@@ -36,30 +36,30 @@ export interface FrameInput {
   data: Uint8Array
   gas: number
   isStatic: boolean
-  /** Of the program that called this one; undefined at depth 0. */
+  /** The calling frame. Undefined at depth 0. */
   parent: Frame | undefined
-  /** Whether it makes the contract that stands at `address`. */
+  /** Whether the frame creates the contract at `address`. */
   isCreation: boolean
-  /** Where the caller's memory takes what comes back. */
+  /** Where the output goes in the caller's memory. */
   outputOffset: Word
   outputSize: Word
-  /** Where the transaction stands as it begins. */
+  /** The substate at the start of the frame. */
   mark: Mark
 }
 
-/** Memory costs grow with the square: no gas limit pays for more than this. */
+/** Memory cost is quadratic: no gas limit can pay for more. */
 const MAX_MEMORY_BYTES = 2 ** 30
 
 const NOTHING = new Uint8Array(0)
 const NOTHING_VIEW = new DataView(NOTHING.buffer)
 
-/** One running program: all that has to survive while a call it makes is under way. */
+/** A running program, with everything that must survive while it calls another one. */
 export class Frame {
   readonly program: Program
   readonly address: Hex
   readonly caller: Hex
   readonly value: Word
-  /** Of a call: the caller's own memory, where no gas was paid for a copy. */
+  /** In a call, a view of the caller's memory: no gas was paid for a copy. */
   readonly data: Uint8Array
   readonly isStatic: boolean
   readonly parent: Frame | undefined
@@ -68,32 +68,32 @@ export class Frame {
   readonly outputOffset: Word
   readonly outputSize: Word
   readonly mark: Mark
-  readonly room: Room
-  /** Only what lies below `sp` counts. */
+  readonly buffers: FrameBuffers
+  /** Only entries below `sp` are valid. */
   readonly stack: Word[]
   sp = 0
   pc = 0
   gas: number
   memory: Uint8Array<ArrayBuffer> = NOTHING
   view = NOTHING_VIEW
-  /** Bytes that the program has reached, a multiple of 32; `memory` may be longer. */
+  /** Bytes that the program has reached, a multiple of 32. `memory` may be longer. */
   memorySize = 0
   memoryCost = 0
-  /** Of the last call. */
+  /** Output of the last call. */
   returned: Uint8Array = NOTHING
-  /** Price of a call or creation under way, with what a call passes on: for traces. */
+  /** For traces: price of the current call or creation, including the gas passed on. */
   opcodeCost: number | undefined
   /** Why the program failed. */
   failure: Failure | undefined
-  /** Of this program. */
+  /** Output of this program. */
   output: Uint8Array = NOTHING
   private knownAddress: Word | undefined
   private knownCaller: Word | undefined
   private dataView: DataView | undefined
 
-  constructor(input: FrameInput, room: Room) {
-    this.room = room
-    this.stack = room.stack
+  constructor(input: FrameInput, buffers: FrameBuffers) {
+    this.buffers = buffers
+    this.stack = buffers.stack
     this.program = input.program
     this.address = input.address
     this.caller = input.caller
@@ -109,19 +109,19 @@ export class Frame {
     this.mark = input.mark
   }
 
-  /** What ADDRESS gives: read from its name once, however often a program asks. */
+  /** The result of ADDRESS, cached as a word. */
   addressWord(): Word {
     this.knownAddress ??= toWord(BigInt(this.address))
     return this.knownAddress
   }
 
-  /** What CALLER gives. */
+  /** The result of CALLER. */
   callerWord(): Word {
     this.knownCaller ??= toWord(BigInt(this.caller))
     return this.knownCaller
   }
 
-  /** CALLDATALOAD: zeros stand behind the data. */
+  /** CALLDATALOAD. Bytes beyond the end of the data are zero. */
   dataWord(offset: Word): Word {
     const { data } = this
     if (offset >= data.length) return 0
@@ -140,8 +140,8 @@ export class Frame {
   }
 
   /**
-   * Makes bytes offset..offset+size part of memory. Returns the gas for it, Infinity for more than anyone can pay; the
-   * memory is there only once the caller has `grow`n it.
+   * Gas to expand memory to bytes offset..offset+size. Infinity if no gas can pay for it. Call `grow` to expand the
+   * memory.
    */
   expansionGas(offset: Word, size: Word): number {
     if (size === 0) return 0
@@ -152,7 +152,7 @@ export class Frame {
     return memoryGas(Math.ceil(end / 32)) - this.memoryCost
   }
 
-  /** After `expansionGas` was paid. */
+  /** Expands memory. Call it after `expansionGas` was paid. */
   grow(offset: Word, size: Word): void {
     if (size === 0) return
     const end = Number(offset) + Number(size)
@@ -161,13 +161,13 @@ export class Frame {
     this.memorySize = words * 32
     this.memoryCost = memoryGas(words)
     if (this.memorySize <= this.memory.length) return
-    const { memory, view } = this.room.takeMemory(Math.max(this.memory.length * 2, this.memorySize))
+    const { memory, view } = this.buffers.takeMemory(Math.max(this.memory.length * 2, this.memorySize))
     memory.set(this.memory)
     this.memory = memory
     this.view = view
   }
 
-  /** Pays for and makes memory. False when the gas does not suffice. */
+  /** Pays for memory and expands it. False if the gas is not enough. */
   expand(offset: Word, size: Word): boolean {
     const gas = this.expansionGas(offset, size)
     if (gas > this.gas) return false
@@ -176,17 +176,17 @@ export class Frame {
     return true
   }
 
-  /** Memory that was expanded before, itself: it stays as it is while a call that the program made is under way. */
+  /** A view of expanded memory. It does not change while a call of the program runs. */
   part(offset: Word, size: Word): Uint8Array<ArrayBuffer> {
     return size === 0 ? NOTHING : this.memory.subarray(Number(offset), Number(offset) + Number(size))
   }
 
-  /** A copy of memory that was expanded before. */
+  /** A copy of expanded memory. */
   slice(offset: Word, size: Word): Uint8Array<ArrayBuffer> {
     return size === 0 ? NOTHING : this.memory.slice(Number(offset), Number(offset) + Number(size))
   }
 
-  /** Copies from `source` into expanded memory, zeros where it ends. */
+  /** Copies from `source` into expanded memory. Fills with zeros after the end of `source`. */
   copy(target: Word, source: Uint8Array, from: Word, size: Word): void {
     if (size === 0) return
     const start = Number(target)
@@ -203,5 +203,7 @@ function endWord(data: Uint8Array, start: number): Word {
   return bytesToWord(bytes)
 }
 
-/** A frame to run; undefined where there is nothing to run, and the caller has its outcome; or that, later. */
+/**
+ * A frame to run. Undefined if there is nothing to run and the caller has the outcome; a promise if it gets it later.
+ */
 export type Start = Frame | undefined | Promise<undefined>

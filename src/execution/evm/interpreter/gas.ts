@@ -1,6 +1,6 @@
 import type { Rules } from '../../config/chainConfig.ts'
 
-// Costs under Berlin's access lists (EIP-2929), London's refunds (EIP-3529) and later; every OP chain has these.
+// Gas with Berlin's access lists (EIP-2929), London's refunds (EIP-3529) and later. Every OP chain has them.
 
 export const COLD_ACCOUNT_GAS = 2_600
 export const COLD_SLOT_GAS = 2_100
@@ -9,7 +9,7 @@ export const SSTORE_SENTRY_GAS = 2_300
 export const SSTORE_SET_GAS = 20_000
 export const SSTORE_RESET_GAS = 2_900
 export const SSTORE_CLEAR_REFUND = 4_800
-/** Given back when a slot is set to what it was at the start of the transaction. */
+/** Refund for setting a slot to its value at the start of the transaction. */
 export const SSTORE_UNSET_REFUND = SSTORE_SET_GAS - WARM_GAS
 export const SSTORE_RESTORE_REFUND = SSTORE_RESET_GAS - WARM_GAS
 export const KECCAK_WORD_GAS = 6
@@ -23,22 +23,22 @@ export const SELFDESTRUCT_GAS = 5_000
 export const CREATE_GAS = 32_000
 /** EIP-3860. */
 export const INIT_CODE_WORD_GAS = 2
-/** Yellow Paper appendix G: memory costs 3 a word and words² / 512. */
+/** Yellow Paper appendix G: memory costs 3 per word plus words² / 512. */
 const MEMORY_WORD_GAS = 3
 const MEMORY_QUADRATIC_DIVISOR = 512
 
-/** Gas for all of a memory of so many words. */
+/** Gas of a whole memory of this many words. */
 export function memoryGas(words: number): number {
   return MEMORY_WORD_GAS * words + Math.floor((words * words) / MEMORY_QUADRATIC_DIVISOR)
 }
 
-/** What an opcode does to the stack, and the part of its price that does not depend on anything. */
+/** Stack effect and constant price of each opcode. */
 export interface OpcodeTable {
   /** −1: no such opcode. */
   gas: Int32Array
-  /** Words it takes from the stack. */
+  /** Words taken from the stack. */
   takes: Uint8Array
-  /** Stack height after it, relative to before. */
+  /** Change of the stack height. */
   delta: Int8Array
 }
 

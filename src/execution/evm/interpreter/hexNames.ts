@@ -1,14 +1,14 @@
 import type { Hex } from '../../../lib/hex.ts'
 import type { Word } from './word.ts'
 
-/** Names kept at one time; a power of two. */
+/** Size of the cache, a power of two. */
 const KEPT_NAMES = 1_024
 
 /**
- * How the state names words: programs use few of them, over and over. Each word has one place, by its lowest bits, and
- * drives out whatever stood there, so that no choice of words makes a look-up take more than one comparison and one name. A
- * Map would not do: V8 hashes a bigint by its lowest 64 bits and numbers without a seed, so that whoever writes a program
- * could have all its words in one bucket. Strings are hashed with a seed: maps have names for keys, never words.
+ * Caches the hex names of words: programs use few words, repeatedly. Each word has one place, by its lowest bits, and
+ * replaces the word that was there. So no choice of words makes a lookup slower than one comparison and one conversion.
+ * A Map would be attackable: V8 hashes numbers and the lowest 64 bits of a bigint without a seed, so a program could
+ * put all its words into one bucket. Strings are hashed with a seed, so maps use names as keys, never words.
  */
 export class HexNames {
   private readonly nameOf: (word: Word) => Hex

@@ -5,13 +5,13 @@ import type { Substate } from './substate.ts'
 import type { Tracer } from './tracer.ts'
 import type { Word } from './word.ts'
 
-/** What a program can see of its block and transaction. */
+/** The block and transaction as a program sees them. */
 export interface Host {
   world: WorldState
   substate: Substate
-  /** By `wordToAddress`. */
+  /** Names of `wordToAddress`. */
   addresses: HexNames
-  /** By `wordToSlot`. */
+  /** Names of `wordToSlot`. */
   slots: HexNames
   table: OpcodeTable
   origin: Word
@@ -30,7 +30,7 @@ export interface Host {
   keepsContracts: boolean
   /** EIP-7702 (Isthmus). */
   followsDelegations: boolean
-  /** undefined costs nothing. */
+  /** Undefined costs nothing. */
   tracer: Tracer | undefined
   /** Hash of one of the last 256 blocks; 0 for any other number. */
   blockHash(number: Word): Word

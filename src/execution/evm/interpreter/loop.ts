@@ -1,33 +1,36 @@
 import { keccak256 } from '../../../lib/hash.ts'
 import { type Failure, type Frame, fail } from './frame.ts'
+import { MAX_STACK } from './frameBuffers.ts'
 import { COPY_WORD_GAS, EXP_BYTE_GAS, KECCAK_WORD_GAS, type OpcodeTable } from './gas.ts'
 import type { Host } from './host.ts'
 import { account, environment, log, payForCopy } from './opcodes.ts'
-import { MAX_STACK } from './room.ts'
 import { loadSlot, storeSlot } from './storage.ts'
 import * as words from './word.ts'
 import { readWord, writeWord } from './word.ts'
 
-/** Why the loop came back. `call`: at a CALL, CREATE or SELFDESTRUCT opcode, price of the opcode itself paid. */
-export type Exit = 'done' | 'reverted' | 'failed' | 'call' | 'turn'
+/**
+ * Why the loop stopped. `call`: at a CALL, CREATE or SELFDESTRUCT opcode, whose constant price is paid. `yield`: the
+ * event loop must run.
+ */
+export type Exit = 'done' | 'reverted' | 'failed' | 'call' | 'yield'
 
-/** Gas spent before the event loop is thought of: 2 ms of the slowest opcodes, hashing and storage. */
-const GAS_PER_TURN = 75_000
-/** Jump destinations passed before it, too. */
-const JUMPS_PER_TURN = 2_000
+/** Gas spent before the loop yields: 2 ms of the slowest opcodes, hashing and storage. */
+const GAS_PER_YIELD = 75_000
+/** Jump destinations passed before the loop yields. */
+const JUMPS_PER_YIELD = 2_000
 
-/** A hash to be read from: a view of its own would take as long as the hash, since V8 has to make a buffer for it. */
+/** Buffer for hashes: V8 takes as long to create a view as to compute the hash. */
 const hashBytes = new Uint8Array(32)
 const hashView = new DataView(hashBytes.buffer)
 
-/** Runs the program until it ends or needs what is not synchronous. */
+/** Runs the program until it ends or needs an asynchronous step. */
 export function runLoop(frame: Frame, host: Host): Exit {
   const { stack, program, data } = frame
   const { code } = program
   let jumpDestinations: Uint8Array | undefined
   const { gas: prices, takes, delta }: OpcodeTable = host.table
-  let turn = JUMPS_PER_TURN
-  const turnGas = frame.gas - GAS_PER_TURN
+  let jumpsLeft = JUMPS_PER_YIELD
+  const yieldGas = frame.gas - GAS_PER_YIELD
   const onStep = host.tracer?.onStep?.bind(host.tracer)
   let { pc, sp } = frame
   while (pc < code.length) {
@@ -88,7 +91,7 @@ export function runLoop(frame: Frame, host: Host): Exit {
       }
       return 'call'
     }
-    // Operands by place: a is on top.
+    // Operands: a is the top of the stack.
     const a = stack[sp - 1] ?? 0
     const b = stack[sp - 2] ?? 0
     switch (opcode) {
@@ -262,10 +265,10 @@ export function runLoop(frame: Frame, host: Host): Exit {
         stack[sp++] = frame.gas
         break
       case 0x5b:
-        if (--turn === 0) {
+        if (--jumpsLeft === 0) {
           frame.pc = pc + 1
           frame.sp = sp
-          return 'turn'
+          return 'yield'
         }
         break
       case 0x5c:
@@ -297,10 +300,10 @@ export function runLoop(frame: Frame, host: Host): Exit {
         else stack[sp++] = environment(frame, host, opcode)
     }
     pc++
-    if (frame.gas < turnGas) {
+    if (frame.gas < yieldGas) {
       frame.pc = pc
       frame.sp = sp
-      return 'turn'
+      return 'yield'
     }
   }
   return 'done'

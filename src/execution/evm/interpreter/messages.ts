@@ -15,55 +15,60 @@ import { programOf } from './code.ts'
 import { failureText, REVERTED, TEXTS } from './failures.ts'
 import type { Start } from './frame.ts'
 import { type Failure, Frame, type FrameEnd, type FrameInput } from './frame.ts'
+import { FrameBuffers } from './frameBuffers.ts'
 import type { Host } from './host.ts'
 import { runLoop } from './loop.ts'
-import { Room } from './room.ts'
 import type { Mark } from './substate.ts'
 import { toWord, type Word } from './word.ts'
 
-/** How a message ended, gas aside that its frames gave back. */
+/** Outcome of a message, without the gas that its frames returned. */
 export interface Outcome {
   gasLeft: number
   output: Uint8Array
-  /** Absent on success: geth's words. */
+  /** Undefined on success. geth's message. */
   failure?: string
 }
 
-/** Who takes an outcome: of a call or of a creation. */
+/** The frame that receives the outcome of a call or creation. */
 type Receiver =
   | { parent: Frame | undefined; outputOffset: Word; outputSize: Word }
   | { parent: Frame | undefined; createdAddress: Hex }
 
 /** EIP-170. */
 const MAX_CODE_BYTES = 24_576
-/** Yellow Paper appendix G: for each byte of code put down. */
+/** Yellow Paper appendix G: for each byte of deployed code. */
 const CODE_BYTE_GAS = 200
 /**
- * What is a millisecond or two, after which the event loop is thought of: so many calls, so much gas of the precompiles that take
- * longest for it, or so many bytes of init code, which are hashed and read through.
+ * Work of one or two milliseconds, after which the run yields to the event loop: calls, gas of the slowest precompiles,
+ * or bytes of init code, which is hashed and analysed.
  */
-const STRETCH = { calls: 64, precompileGas: 30_000, initCodeBytes: 98_304 }
+const SLICE = { calls: 64, precompileGas: 30_000, initCodeBytes: 98_304 }
 
-/** Runs messages: frames that call each other, one above the other, on one state. */
+/** Runs messages: nested frames on one state. */
 export class Messages implements Caller {
   readonly host: Host
   private readonly precompiles: ReadonlyMap<Hex, Precompile>
   private readonly yieldToLoop: () => Promise<void>
-  private readonly rooms: Room[]
-  /** What was done since the event loop was thought of, as a part of a stretch. */
+  private readonly buffers: FrameBuffers[]
+  /** Part of a slice that was used since the last yield. */
   private done = 0
-  /** Of the message itself, once it has ended. */
+  /** Outcome of the outermost message, once it has ended. */
   private outcome: Outcome | undefined
 
-  /** `rooms` are kept from message to message: one for each depth. */
-  constructor(host: Host, precompiles: ReadonlyMap<Hex, Precompile>, yieldToLoop: () => Promise<void>, rooms: Room[]) {
+  /** @param buffers one for each depth, reused by later messages */
+  constructor(
+    host: Host,
+    precompiles: ReadonlyMap<Hex, Precompile>,
+    yieldToLoop: () => Promise<void>,
+    buffers: FrameBuffers[],
+  ) {
     this.host = host
     this.precompiles = precompiles
     this.yieldToLoop = yieldToLoop
-    this.rooms = rooms
+    this.buffers = buffers
   }
 
-  /** Runs what `start` begins, to its end. */
+  /** Runs `start` to its end. */
   async run(start: Start): Promise<Outcome> {
     const first = start instanceof Promise ? await start : start
     if (first !== undefined) await this.runFrames(first)
@@ -75,12 +80,12 @@ export class Messages implements Caller {
     let frame = first
     for (;;) {
       let exit = runLoop(frame, this.host)
-      if (exit === 'turn') {
+      if (exit === 'yield') {
         await this.yieldToLoop()
         continue
       }
       if (exit === 'call') {
-        this.done += 1 / STRETCH.calls
+        this.done += 1 / SLICE.calls
         if (this.done >= 1) {
           this.done = 0
           await this.yieldToLoop()
@@ -98,14 +103,14 @@ export class Messages implements Caller {
         exit = next
       }
       const end = this.endOf(frame, exit)
-      if (end !== 'done') while (!this.host.substate.goBackSome(frame.mark)) await this.yieldToLoop()
+      if (end !== 'done') while (!this.host.substate.revertSome(frame.mark)) await this.yieldToLoop()
       this.leave(frame, end)
       if (frame.parent === undefined) return
       frame = frame.parent
     }
   }
 
-  /** Moves the ether and starts the code. */
+  /** Transfers the value and starts the code. */
   call(call: CallInput): Start {
     const { world, substate, tracer } = this.host
     tracer?.onEnter?.(tracedCall(call))
@@ -116,7 +121,7 @@ export class Messages implements Caller {
       this.transfer(call)
       const result = callPrecompile(precompile, call.data, call.gas, this.yieldToLoop)
       if (result instanceof Promise) return result.then((late) => this.endPrecompile(call, mark, late))
-      this.done += (result?.gasUsed ?? call.gas) / STRETCH.precompileGas
+      this.done += (result?.gasUsed ?? call.gas) / SLICE.precompileGas
       return this.endPrecompile(call, mark, result)
     }
     const code = world.code(delegateOf(this.host, call.codeAddress) ?? call.codeAddress)
@@ -124,21 +129,21 @@ export class Messages implements Caller {
       return this.enter({ ...call, program: programOf(code), isCreation: false }, () => this.transfer(call))
     }
     this.transfer(call)
-    return this.settle(call, call.gas, EMPTY_BYTES)
+    return this.complete(call, call.gas, EMPTY_BYTES)
   }
 
-  /** Makes the account and starts its init code. */
+  /** Creates the account and starts its init code. */
   create(input: CreateInput): Start {
     const { creator, initCode, kind: _, ...creation } = input
     const { world, substate, tracer } = this.host
     tracer?.onEnter?.(tracedCreation(input))
     const { address, value, parent } = creation
-    // Stays warm also when it fails (EIP-2929).
+    // Stays warm even if the creation fails (EIP-2929).
     substate.warmAddress(address)
     if (isTaken(world.account(address))) {
-      return this.settle({ parent, createdAddress: address }, 0, EMPTY_BYTES, TEXTS.COLLISION)
+      return this.complete({ parent, createdAddress: address }, 0, EMPTY_BYTES, TEXTS.COLLISION)
     }
-    this.done += initCode.length / STRETCH.initCodeBytes
+    this.done += initCode.length / SLICE.initCodeBytes
     const program = programOf(initCode)
     const nothing = { data: EMPTY_BYTES, isStatic: false, outputOffset: 0, outputSize: 0 }
     return this.enter({ ...creation, ...nothing, caller: creator, program, isCreation: true }, () => {
@@ -148,14 +153,14 @@ export class Messages implements Caller {
     })
   }
 
-  /** `begin` is undone when the frame fails. */
+  /** `begin` is reverted if the frame fails. */
   private enter(input: Omit<FrameInput, 'mark'>, begin: () => void): Frame {
     const mark = this.host.substate.mark()
     this.host.world.checkpoint()
     begin()
     const depth = input.parent === undefined ? 0 : input.parent.depth + 1
-    this.rooms[depth] ??= new Room()
-    return new Frame({ ...input, mark }, this.rooms[depth])
+    this.buffers[depth] ??= new FrameBuffers()
+    return new Frame({ ...input, mark }, this.buffers[depth])
   }
 
   private endOf(frame: Frame, exit: FrameEnd): FrameEnd {
@@ -166,13 +171,13 @@ export class Messages implements Caller {
   private leave(frame: Frame, end: FrameEnd): void {
     this.keepOrUndo(end === 'done', frame.mark)
     const to = frame.isCreation ? { parent: frame.parent, createdAddress: frame.address } : frame
-    if (end === 'failed') this.settle(to, 0, EMPTY_BYTES, failureText(frame, this.host.table))
-    else if (end === 'reverted') this.settle(to, frame.gas, frame.output, REVERTED)
-    else this.settle(to, frame.gas, frame.output)
-    frame.room.giveBack(frame)
+    if (end === 'failed') this.complete(to, 0, EMPTY_BYTES, failureText(frame, this.host.table))
+    else if (end === 'reverted') this.complete(to, frame.gas, frame.output, REVERTED)
+    else this.complete(to, frame.gas, frame.output)
+    frame.buffers.release(frame)
   }
 
-  /** What init code returned becomes the code, if it may. */
+  /** Deploys the output of the init code, if it is valid. */
   private putDownCode(frame: Frame): FrameEnd {
     const { output } = frame
     const gas = CODE_BYTE_GAS * output.length
@@ -192,8 +197,8 @@ export class Messages implements Caller {
 
   private endPrecompile(call: CallInput, mark: Mark, result: PrecompileResult): undefined {
     this.keepOrUndo(result !== undefined, mark)
-    if (result === undefined) return this.settle(call, 0, EMPTY_BYTES, TEXTS.OUT_OF_GAS)
-    return this.settle(call, call.gas - result.gasUsed, result.output)
+    if (result === undefined) return this.complete(call, 0, EMPTY_BYTES, TEXTS.OUT_OF_GAS)
+    return this.complete(call, call.gas - result.gasUsed, result.output)
   }
 
   private keepOrUndo(isKept: boolean, mark: Mark): void {
@@ -201,11 +206,14 @@ export class Messages implements Caller {
     if (isKept) world.commitCheckpoint()
     else {
       world.revertCheckpoint()
-      substate.goBack(mark)
+      substate.revertTo(mark)
     }
   }
 
-  /** Who is sent something, be it nothing, is touched: if empty, the account goes away at the end (EIP-161). */
+  /**
+   * Even a transfer of zero touches the recipient. An empty recipient is deleted at the end of the transaction
+   * (EIP-161).
+   */
   private transfer({ caller, address, transfer }: Pick<CallInput, 'caller' | 'address' | 'transfer'>): void {
     const { world } = this.host
     if (transfer === undefined) return
@@ -218,8 +226,8 @@ export class Messages implements Caller {
     if (record !== undefined && isEmptyAccount(record)) world.putAccount(address, record)
   }
 
-  /** Gives the outcome to whoever called. */
-  private settle(to: Receiver, gasLeft: number, output: Uint8Array, failure?: string): undefined {
+  /** Passes the outcome to the caller. */
+  private complete(to: Receiver, gasLeft: number, output: Uint8Array, failure?: string): undefined {
     const { parent } = to
     this.host.tracer?.onExit?.({ gasLeft, output, failure })
     if (parent === undefined) {
@@ -229,7 +237,7 @@ export class Messages implements Caller {
     parent.gas += gasLeft
     const succeeded = failure === undefined
     if ('createdAddress' in to) {
-      // A creation gives data back only when it reverts.
+      // A creation returns data only if it reverts.
       parent.returned = succeeded ? EMPTY_BYTES : output
       parent.push(succeeded ? toWord(BigInt(to.createdAddress)) : 0)
       return

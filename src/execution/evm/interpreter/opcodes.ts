@@ -4,9 +4,9 @@ import { COLD_ACCOUNT_GAS, COPY_WORD_GAS, LOG_DATA_GAS, WARM_GAS } from './gas.t
 import type { Host } from './host.ts'
 import { bytesToWord, toWord, type Word, wordToSlot } from './word.ts'
 
-// What the opcodes do that look beyond the stack: at the block, at accounts, at call data; and logs.
+// Opcodes that read the block, accounts or call data, and logs.
 
-/** Those of the 0x30 and 0x40 ranges that only push a word. */
+/** Opcodes from 0x30 to 0x4f that only push a word. */
 export function environment(frame: Frame, host: Host, opcode: number): Word {
   switch (opcode) {
     case 0x30:
@@ -75,11 +75,11 @@ export function account(frame: Frame, host: Host, opcode: number, word: Word): b
 }
 
 function isCodeless(codeHash: Uint8Array): boolean {
-  // keccak256 of nothing begins so.
+  // First bytes of keccak256 of the empty string.
   return codeHash[0] === 0xc5 && codeHash[1] === 0xd2 && codeHash[2] === 0x46 && codeHash[3] === 0x01
 }
 
-/** Pays for memory and for each word of data, and makes the memory. */
+/** Pays for memory and for each word of data, and expands the memory. */
 export function payForCopy(frame: Frame, offset: Word, size: Word, wordGas: number): boolean {
   if (typeof size === 'bigint') return fail(frame, 'OUT_OF_GAS')
   const gas = frame.expansionGas(offset, size) + wordGas * Math.ceil(size / 32)

@@ -12,7 +12,7 @@ import {
 import type { Host } from './host.ts'
 import { bytesToWord, type Word, wordToMinimalBytes } from './word.ts'
 
-/** SLOAD. undefined: out of gas. */
+/** SLOAD. Undefined: out of gas. */
 export function loadSlot(frame: Frame, { world, substate, slots }: Host, slot: Word): Word | undefined {
   const key = slots.of(slot)
   const isCold = substate.warmSlot(frame.address, key)
@@ -22,7 +22,7 @@ export function loadSlot(frame: Frame, { world, substate, slots }: Host, slot: W
   return bytesToWord(world.storage(frame.address, key))
 }
 
-/** SSTORE (EIP-2200 with the numbers of EIP-2929 and EIP-3529). False: it failed. */
+/** SSTORE (EIP-2200 with the numbers of EIP-2929 and EIP-3529). False if it failed. */
 export function storeSlot(frame: Frame, { world, substate, slots }: Host, slot: Word, value: Word): boolean {
   if (frame.isStatic) return fail(frame, 'STATIC_STATE_CHANGE')
   if (frame.gas <= SSTORE_SENTRY_GAS) return fail(frame, 'OUT_OF_GAS')

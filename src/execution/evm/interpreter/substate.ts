@@ -2,36 +2,39 @@ import type { Hex } from '../../../lib/hex.ts'
 import type { Log } from '../../primitives/block.ts'
 import type { Word } from './word.ts'
 
-/** Where a transaction stood, to go back to. */
+/** A point in a transaction to revert to. */
 export interface Mark {
   changes: number
   logs: number
   refund: number
 }
 
-/** Transient stores cost 100 gas: a block has room for 280,000, which take 60 ms to undo. */
-const CHANGES_PER_TURN = 16_384
+/** Transient stores cost 100 gas. A block has gas for 280,000 stores, which take 60 ms to revert. */
+const CHANGES_PER_YIELD = 16_384
 
-/** What a transaction gathers besides the state; whatever a failed frame added goes with it. */
+/** The data of a transaction beside the state. A failed frame's changes are reverted. */
 export class Substate {
   readonly logs: Omit<Log, 'logIndex'>[] = []
-  /** May fall below zero on the way. */
+  /** May be negative during the transaction. */
   refund = 0
   /** Contracts that destroyed themselves. */
   readonly destroyed = new Set<Hex>()
-  /** Contracts made by this transaction. */
+  /** Contracts created by this transaction. */
   readonly created = new Set<Hex>()
-  /** All that was cold when it was reached, also by frames that failed; set where somebody asks for it. */
+  /** All accounts and slots that were cold when reached, even by failed frames. Set if a caller needs it. */
   reached: Map<Hex, Set<Hex>> | undefined
   /**
-   * Told of each cold access that was paid for: of an account, or of one of its slots, and the gas above a warm access. Set where a
-   * block refunds that.
+   * Called for each cold access that was paid: the account or slot, and the gas above a warm access. Set if the block
+   * refunds it.
    */
   onColdPaid: ((address: Hex, slot: Hex | undefined, surcharge: number) => void) | undefined
   readonly warmAddresses = new Set<Hex>()
   readonly warmSlots = new Map<Hex, Set<Hex>>()
   private readonly transient = new Map<Hex, Map<Hex, Word>>()
-  /** What has changed, by whose key, and what stood there; a set's entries were not there. A function each would be much garbage. */
+  /**
+   * The journal: the changed container, the key, and the value before. Entries of a set did not exist before. Closures
+   * would be much garbage.
+   */
   private readonly changed: (Set<Hex> | Map<Hex, Word>)[] = []
   private readonly changedKeys: Hex[] = []
   private readonly before: Word[] = []
@@ -40,15 +43,15 @@ export class Substate {
     return { changes: this.changed.length, logs: this.logs.length, refund: this.refund }
   }
 
-  goBack(mark: Mark): void {
-    while (!this.goBackSome(mark)) {}
+  revertTo(mark: Mark): void {
+    while (!this.revertSome(mark)) {}
     this.logs.length = mark.logs
     this.refund = mark.refund
   }
 
-  /** The first part of it, where it would hold the event loop; true once that has been all. */
-  goBackSome({ changes }: Mark): boolean {
-    const end = Math.max(changes, this.changed.length - CHANGES_PER_TURN)
+  /** Reverts a part, so that the event loop is not blocked. Returns whether all is reverted. */
+  revertSome({ changes }: Mark): boolean {
+    const end = Math.max(changes, this.changed.length - CHANGES_PER_YIELD)
     while (this.changed.length > end) {
       const container = this.changed.pop()
       const key = this.changedKeys.pop()
@@ -60,14 +63,14 @@ export class Substate {
     return end === changes
   }
 
-  /** True when it was cold (EIP-2929). */
+  /** Returns whether it was cold (EIP-2929). */
   warmAddress(address: Hex): boolean {
     if (!this.add(this.warmAddresses, address)) return false
     if (this.reached !== undefined && !this.reached.has(address)) this.reached.set(address, new Set())
     return true
   }
 
-  /** True when it was cold. */
+  /** Returns whether it was cold. */
   warmSlot(address: Hex, slot: Hex): boolean {
     let slots = this.warmSlots.get(address)
     if (slots === undefined) {

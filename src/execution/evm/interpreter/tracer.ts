@@ -4,33 +4,36 @@ import type { Frame } from './frame.ts'
 
 export type MessageKind = 'CALL' | 'CALLCODE' | 'DELEGATECALL' | 'STATICCALL' | 'CREATE' | 'CREATE2' | 'SELFDESTRUCT'
 
-/** A message as it begins. */
+/** A message at its start. */
 export interface TracedMessage {
   kind: MessageKind
-  /** The contract whose code sends it, or the sender of the transaction. */
+  /** The calling contract, or the sender of the transaction. */
   from: Hex
-  /** Whose code it runs, or the contract that it makes. */
+  /** The account whose code runs, or the created contract. */
   to: Hex
-  /** Wei; undefined where the kind has none. */
+  /** Wei; undefined if the kind has no value. */
   value: bigint | undefined
   gas: number
-  /** May change once the message has ended. */
+  /** May change after the message has ended. */
   input: Uint8Array
 }
 
-/** How a message ended. */
+/** Outcome of a message. */
 export interface TracedOutcome {
   gasLeft: number
   output: Uint8Array
-  /** Absent on success: geth's words. */
+  /** Undefined on success. geth's message. */
   failure?: string | undefined
 }
 
-/** Told of what a transaction does, in order. Messages nest; each that begins ends, also where none of its code ran. */
+/**
+ * Receives the events of a transaction, in order. Messages nest. Each message that begins also ends, even if no code
+ * ran.
+ */
 export interface Tracer {
-  /** Of each opcode that is about to run. */
+  /** Called before each opcode. */
   onStep?(frame: Frame): void
-  /** Of a program that has ended, before anything comes of it. */
+  /** Called when a program has ended, before its outcome takes effect. */
   onEnd?(frame: Frame): void
   onEnter?(message: TracedMessage): void
   onExit?(outcome: TracedOutcome): void

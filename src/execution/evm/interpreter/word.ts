@@ -1,8 +1,8 @@
 import type { Hex } from '../../../lib/hex.ts'
 
 /**
- * A 256-bit word: a `number` when below 2^53, else a `bigint`, never otherwise, so that `===` compares. Most words of
- * most programs are small (counters, offsets, flags), and numbers are several times as fast.
+ * A 256-bit word: always a `number` if below 2^53, else a `bigint`, so that `===` compares words. Most words are small
+ * (counters, offsets, flags), and numbers are several times as fast.
  */
 export type Word = number | bigint
 
@@ -12,7 +12,7 @@ const TWO_32 = 0x1_0000_0000
 const ALL_ONES = (1n << 256n) - 1n
 const SIGN_BIT = 1n << 255n
 
-/** Of an integer from 0 to 2^256−1. */
+/** Converts an integer from 0 to 2^256−1. */
 export function toWord(value: bigint): Word {
   return value <= MAX_BIG ? Number(value) : value
 }
@@ -94,7 +94,7 @@ export function power(base: Word, exponent: Word): Word {
   return toWord(result)
 }
 
-/** Bytes that the number takes; EXP's price. */
+/** Length of the number in bytes, for EXP's price. */
 export function byteLength(word: Word): number {
   return word === 0 ? 0 : Math.ceil(word.toString(16).length / 2)
 }
@@ -130,7 +130,7 @@ export function not(a: Word): Word {
   return toWord(ALL_ONES - BigInt(a))
 }
 
-/** Byte `index` from the big end. */
+/** Byte `index`, counted from the most significant one. */
 export function byteAt(index: Word, word: Word): Word {
   if (index >= 32) return 0
   const shift = (31 - Number(index)) * 8
@@ -157,7 +157,7 @@ export function signedShiftRight(shift: Word, word: Word): Word {
   return wrap(signed(word) >> (shift >= 256 ? 255n : BigInt(shift)))
 }
 
-/** Zero bits before the first one that is set; 256 of 0. */
+/** Number of leading zero bits; 256 for 0. */
 export function leadingZeros(word: Word): number {
   if (typeof word === 'number') {
     const high = Math.floor(word / TWO_32)
@@ -167,7 +167,7 @@ export function leadingZeros(word: Word): number {
   return 256 - digits.length * 4 + Math.clz32(Number.parseInt(digits.charAt(0), 16)) - 28
 }
 
-/** Big-endian word at `offset`; all 32 bytes must be there. */
+/** Big-endian word at `offset`. All 32 bytes must exist. */
 export function readWord(view: DataView, offset: number): Word {
   if (
     view.getUint32(offset) === 0 &&
@@ -200,14 +200,14 @@ export function writeWord(view: DataView, offset: number, word: Word): void {
     view.setUint32(offset + 28, word % TWO_32)
     return
   }
-  // Each writes its low 64 bits.
+  // Each call writes the low 64 bits.
   view.setBigUint64(offset, word >> 192n)
   view.setBigUint64(offset + 8, word >> 128n)
   view.setBigUint64(offset + 16, word >> 64n)
   view.setBigUint64(offset + 24, word)
 }
 
-/** Bytes lie here for a moment on their way from or to a word: to view an array of its own V8 first moves it out of its heap. */
+/** Shared buffer for conversions: V8 moves an array out of its heap before it creates a view of it. */
 const scratch = new Uint8Array(32)
 const scratchView = new DataView(scratch.buffer)
 
@@ -245,7 +245,7 @@ function fromScratch(start: number): Uint8Array {
   return bytes
 }
 
-/** 32 bytes of hex: how the state names storage slots. */
+/** The state's name of a storage slot: 32 bytes of hex. */
 export function wordToSlot(word: Word): Hex {
   return `0x${word.toString(16).padStart(64, '0')}`
 }

@@ -2,12 +2,12 @@ import { viewOf } from '../../../lib/bytes.ts'
 import { borrowArithmetic, returnArithmetic } from '../../../lib/wasm/arithmetic.ts'
 import type { Precompile } from './precompile.ts'
 
-// EIP-152: input rounds (4, big-endian) ‖ h (64) ‖ m (128) ‖ t (16) ‖ f (1); a unit of gas for each round.
+// EIP-152: input rounds (4, big-endian) ‖ h (64) ‖ m (128) ‖ t (16) ‖ f (1). One gas for each round.
 
 const INPUT_BYTES = 213
 const STATE_BYTES = 64
 const MESSAGE_BYTES = 128
-/** 4 ms. */
+/** Rounds of 4 ms. */
 const ROUNDS_PER_STEP = 120_000
 /** RFC 7693, section 2.6. */
 const IV = [

@@ -3,9 +3,9 @@ import { CurveGroup, orderOfG2 } from './curveGroup.ts'
 import { G1Order } from './g1Order.ts'
 import { isZero, lazily, Mcl, SIZES } from './mcl.ts'
 import { Pairing } from './pairing.ts'
-import { flagWord, type Precompile, type Steps } from './precompile.ts'
+import { flagWord, type Precompile, type PrecompileRun } from './precompile.ts'
 
-// EIP-2537: arithmetic on BLS12-381. Field elements stand in 64 bytes, of which the first 16 are zero.
+// EIP-2537: arithmetic on BLS12-381. A field element has 64 bytes, of which the first 16 are zero.
 
 const G1_ADD_GAS = 375n
 const G1_MUL_GAS = 12_000n
@@ -22,12 +22,12 @@ const G1_BYTES = 2 * FIELD_BYTES
 const G2_BYTES = 4 * FIELD_BYTES
 const SCALAR_BYTES = 32
 const PAIR_BYTES = G1_BYTES + G2_BYTES
-/** 3 ms; more at a time take no less for each. */
+/** 3 ms. More pairs in one step are not faster. */
 const PAIRS_PER_STEP = 2
-/** 6 ms in G2; sums of more take no less for each. */
+/** 6 ms in G2. More points in one step are not faster. */
 const POINTS_PER_STEP = 8
 
-/** mcl with this curve, and where its numbers lie. */
+/** An mcl instance with this curve, and its reserved memory. */
 class Bls12381 {
   readonly mcl: Mcl
   readonly g1Order: G1Order
@@ -46,13 +46,13 @@ class Bls12381 {
   }
 }
 
-/** Puts the point that stands there, of whatever order. */
+/** Writes a point of the curve, of any order, into the group's memory. False if it is invalid. */
 function put(group: CurveGroup, index: number, input: Uint8Array, offset: number): boolean {
   const elements = readElements(input, offset, group.elements)
   return elements !== undefined && group.put(index, elements)
 }
 
-/** So many field elements of 48 bytes; undefined where a padding is not zero. */
+/** Reads `count` field elements of 48 bytes. Undefined if a padding is not zero. */
 function readElements(input: Uint8Array, offset: number, count: number): Uint8Array[] | undefined {
   const elements: Uint8Array[] = []
   for (let at = offset; elements.length < count; at += FIELD_BYTES) {
@@ -72,7 +72,7 @@ function loaded(): Bls12381 {
   return bls
 }
 
-/** Sum of two points of the curve, of whatever order. */
+/** Sum of two points of the curve, of any order. */
 function addition(name: 'g1' | 'g2', pointBytes: number, gas: bigint): Precompile {
   return {
     gas: () => gas,
@@ -110,11 +110,11 @@ export function blsG2Msm(maxInputBytes: number): Precompile {
   }
 }
 
-function* sumOfMultiples(name: 'g1' | 'g2', input: Uint8Array, pointBytes: number): Steps {
+function* sumOfMultiples(name: 'g1' | 'g2', input: Uint8Array, pointBytes: number): PrecompileRun {
   const itemBytes = pointBytes + SCALAR_BYTES
   if (input.length % itemBytes !== 0) return undefined
   const { [name]: group, mcl, scalars } = loaded()
-  /** Of the steps before. */
+  /** Sum of the earlier steps. */
   let sum: Uint8Array | undefined
   for (let offset = 0; offset < input.length; offset += POINTS_PER_STEP * itemBytes) {
     if (offset > 0) yield
@@ -142,7 +142,7 @@ export function blsPairing(maxInputBytes: number): Precompile {
   }
 }
 
-function* pairing(input: Uint8Array): Steps {
+function* pairing(input: Uint8Array): PrecompileRun {
   const bls = loaded()
   const { g1, g2 } = bls
   const isOne = yield* bls.pairing.isProductOne(input.length / PAIR_BYTES, PAIRS_PER_STEP, (index, pair) => {

@@ -1,4 +1,4 @@
-// EIP-2537, "Discounts in multi-scalar multiplication": thousandths of the price of as many single ones, by count.
+// EIP-2537, "Discounts in multi-scalar multiplication": thousandths of the price of single multiplications, by count.
 
 // biome-ignore format: a table
 export const G1_DISCOUNTS: readonly number[] = [
@@ -20,7 +20,7 @@ export const G2_DISCOUNTS: readonly number[] = [
   532, 532, 531, 530, 530, 529, 528, 528, 527, 526, 526, 525, 524, 524,
 ]
 
-/** Gas for a sum of multiples of so many bytes; undefined where they are no whole items, or none. */
+/** Gas of a multi-scalar multiplication. Undefined if the input is empty or no multiple of `itemBytes`. */
 export function msmGas(
   inputBytes: number,
   itemBytes: number,

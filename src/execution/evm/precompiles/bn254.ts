@@ -1,7 +1,7 @@
 import { CurveGroup, orderOfG2 } from './curveGroup.ts'
 import { lazily, Mcl, SIZES } from './mcl.ts'
 import { Pairing } from './pairing.ts'
-import { flagWord, type Precompile, padded, type Steps } from './precompile.ts'
+import { flagWord, type Precompile, type PrecompileRun, padded } from './precompile.ts'
 
 /** EIP-1108. */
 const ADD_GAS = 150n
@@ -12,10 +12,10 @@ const PAIR_GAS = 34_000n
 const WORD_BYTES = 32
 const POINT_BYTES = 64
 const PAIR_BYTES = 192
-/** 3 ms; more at a time take no less for each. */
+/** 3 ms. More pairs in one step are not faster. */
 const PAIRS_PER_STEP = 2
 
-/** mcl with this curve, and where its numbers lie. */
+/** An mcl instance with this curve, and its reserved memory. */
 class Bn254 {
   readonly mcl: Mcl
   readonly g1: CurveGroup
@@ -25,7 +25,7 @@ class Bn254 {
 
   constructor(mcl: Mcl) {
     this.mcl = mcl
-    // All points of the curve are of G1.
+    // All points of the curve are in G1.
     this.g1 = new CurveGroup(mcl, 'g1', PAIRS_PER_STEP, { has: () => true })
     this.g2 = new CurveGroup(mcl, 'g2', PAIRS_PER_STEP, orderOfG2(mcl))
     this.pairing = new Pairing(this.g1, this.g2)
@@ -37,7 +37,7 @@ class Bn254 {
     return this.g1.put(index, words(input, offset, [0, 1]))
   }
 
-  /** Imaginary part before the real one (EIP-197), and of the right order. */
+  /** The imaginary part comes before the real part (EIP-197). Also checks the order. */
   putG2(index: number, input: Uint8Array, offset: number): boolean {
     return this.g2.put(index, words(input, offset, [1, 0, 3, 2])) && this.g2.isInGroup(index)
   }
@@ -71,7 +71,7 @@ export const bn254Add: Precompile = {
   },
 }
 
-/** EIP-196: a multiple of a point, by any number of 256 bits. */
+/** EIP-196: a multiple of a point, by any 256-bit number. */
 export const bn254Mul: Precompile = {
   gas: () => MUL_GAS,
   load,
@@ -96,7 +96,7 @@ export function bn254Pairing(maxInputBytes: number): Precompile {
   }
 }
 
-function* pairing(input: Uint8Array): Steps {
+function* pairing(input: Uint8Array): PrecompileRun {
   if (input.length % PAIR_BYTES !== 0) return undefined
   if (input.length === 0) return flagWord(true)
   const bn254 = loaded()

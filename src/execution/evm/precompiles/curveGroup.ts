@@ -4,7 +4,7 @@ import { type Mcl, SIZES } from './mcl.ts'
 interface Calls {
   /** Bytes of a point in mcl's memory. */
   size: number
-  /** Field elements of a point: x and y, of two parts each in G2. */
+  /** Field elements of a point: x and y, with two parts each in G2. */
   elements: 2 | 4
   put(at: number, elements: readonly Uint8Array[]): boolean
   isZero(at: number): number
@@ -14,7 +14,7 @@ interface Calls {
   mulVec(target: number, points: number, scalars: number, count: number): void
 }
 
-/** Tells which points of the curve, but the one at infinity, are of the group. */
+/** Checks whether a point of the curve is in the group. The point must not be the one at infinity. */
 export interface Order {
   has(point: number): boolean
 }
@@ -51,14 +51,14 @@ function callsOfG2(mcl: Mcl): Calls {
   }
 }
 
-/** One of a curve's two groups, with room in mcl's memory for some points and for what is computed of them. */
+/** One of a curve's two groups, with reserved memory for some points and results. */
 export class CurveGroup {
   readonly mcl: Mcl
   readonly elements: 2 | 4
   readonly size: number
-  /** Where the points stand, one behind the other. */
+  /** Address of the points, one after another. */
   readonly points: number
-  /** Where the result stands. */
+  /** Address of the result. */
   readonly result: number
   private readonly calls: Calls
   private readonly order: Order
@@ -73,27 +73,27 @@ export class CurveGroup {
     this.result = mcl.reserve(this.size)
   }
 
-  /** A point by its field elements, big-endian. False where they are none of the curve, of whatever order. */
+  /** Writes a point by its field elements, big-endian. False if it is not on the curve. The order is not checked. */
   put(index: number, elements: readonly Uint8Array[]): boolean {
     return this.calls.put(this.points + index * this.size, elements)
   }
 
-  /** Whether the point that was put is of the right order. */
+  /** Whether the point at this index is of the right order. */
   isInGroup(index: number): boolean {
     return this.isZero(index) || this.order.has(this.points + index * this.size)
   }
 
-  /** Whether the point that was put is the one at infinity. */
+  /** Whether the point at this index is the one at infinity. */
   isZero(index: number): boolean {
     return this.calls.isZero(this.points + index * this.size) === 1
   }
 
-  /** The sum of the first two points becomes the result. */
+  /** Sets the result to the sum of the first two points. */
   addTwo(): void {
     this.calls.add(this.result, this.points, this.points + this.size)
   }
 
-  /** The sum of so many points, each times its scalar, and of an earlier sum becomes the result, which is returned. */
+  /** Sets the result to the sum of `count` points, each times its scalar, plus an earlier sum. Returns the result. */
   addMultiples(scalars: number, count: number, before: Uint8Array | undefined): Uint8Array {
     const { calls, mcl, points, result, size } = this
     calls.mulVec(result, points, scalars, count)
@@ -104,7 +104,7 @@ export class CurveGroup {
     return mcl.memory().slice(result, result + size)
   }
 
-  /** The result's elements, each at the end of so many bytes; zeros: the point at infinity. */
+  /** The result's elements, each right-aligned in `elementBytes` bytes. Zeros: the point at infinity. */
   take(elementBytes: number): Uint8Array {
     const { calls, mcl, result, elements } = this
     const output = new Uint8Array(elements * elementBytes)

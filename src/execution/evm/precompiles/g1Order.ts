@@ -1,14 +1,14 @@
 import { fromHex } from '../../../lib/hex.ts'
 import { type Mcl, SIZES } from './mcl.ts'
 
-/** BLS12-381's z without its sign (draft-irtf-cfrg-pairing-friendly-curves, section 4.2.1), the highest bit first. */
+/** BLS12-381's z without its sign (draft-irtf-cfrg-pairing-friendly-curves, section 4.2.1), highest bit first. */
 const Z_BITS = [...0xd201000000010000n.toString(2)].map((bit) => bit === '1')
-/** Third root of one in the field, by which multiplying x is multiplying a point of G1 by −z². */
+/** A third root of one in the field. Multiplying x by it multiplies a point of G1 by −z². */
 const BETA = fromHex(
   '0x00000000000000005f19672fdf76ce51ba69c6076a0f77eaddb3a93be6f89688de17d813620a00022e01fffffffefffe',
 )
 
-/** Tells which points of BLS12-381 are of G1's order, in four fifths of the time that mcl takes. */
+/** Checks whether points of BLS12-381 are of G1's order. It takes four fifths of mcl's time. */
 export class G1Order {
   private readonly mcl: Mcl
   private readonly beta: number
@@ -26,8 +26,8 @@ export class G1Order {
   }
 
   /**
-   * φ(x, y) = (βx, y) keeps φ² + φ + 1 = 0 on the whole curve. Where φ(P) = −z²P that says (z⁴ − z² + 1)P = 0, and
-   * z⁴ − z² + 1 is the order; where it does not, P is not of G1 (Scott, "A note on group membership tests", 2021).
+   * φ(x, y) = (βx, y) satisfies φ² + φ + 1 = 0 on the whole curve. If φ(P) = −z²P, then (z⁴ − z² + 1)P = 0, and z⁴ − z²
+   * + 1 is the order. Otherwise P is not in G1 (Scott, "A note on group membership tests", 2021).
    */
   has(point: number): boolean {
     const { mcl, beta, image, once, twice } = this

@@ -4,19 +4,19 @@ import { keccak256, sha256 } from '../../../lib/hash.ts'
 import { recoverPublicKey } from '../../../lib/secp256k1.ts'
 import { type Precompile, padded } from './precompile.ts'
 
-// The first four, Yellow Paper appendix E.
+// The first four precompiles, Yellow Paper appendix E.
 
 const ECRECOVER_GAS = 3_000n
 const ECRECOVER_BYTES = 128
 
 const ripemd = await createRIPEMD160()
 
-/** A price for each call and one for each word of input. */
+/** A price for each call plus a price for each word of input. */
 function perWord(base: bigint, word: bigint): Precompile['gas'] {
   return (input) => base + word * BigInt(Math.ceil(input.length / 32))
 }
 
-/** Address that signed a hash, as a word; nothing where there is none. */
+/** Address that signed a hash, as a word. Empty if the signature is invalid. */
 export const ecrecover: Precompile = {
   gas: () => ECRECOVER_GAS,
   // biome-ignore lint/correctness/useYield: one short step

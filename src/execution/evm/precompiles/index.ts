@@ -68,11 +68,11 @@ export function precompilesUnder(rules: Rules): ReadonlyMap<Hex, Precompile> {
 }
 
 /**
- * Loads what is computed with, which takes the event loop 40 ms. By itself a precompile loads it when it is first called,
- * as late as in a block or in a call.
+ * Loads the curves in advance, which blocks the event loop for 40 ms. Otherwise a precompile loads its curve at its
+ * first call, in the middle of a block or call.
  */
 export async function loadCurves(): Promise<void> {
-  // Point evaluation loads BLS12-381 for all.
+  // Point evaluation loads BLS12-381 for all precompiles.
   for (const precompile of [bn254Add, pointEvaluation, p256Verify(P256_VERIFY_GAS)]) await precompile.load?.()
 }
 

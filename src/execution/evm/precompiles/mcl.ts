@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 
 /**
- * What is used of mcl, a library of pairings and curves in WebAssembly. Arguments and results are addresses in its
- * memory and flags, 1 for yes; what is computed goes to the first address.
+ * The functions used of mcl, a library of pairings and curves in WebAssembly. Arguments are addresses in its memory;
+ * the first one receives the result. Flags are 1 for yes.
  */
 interface MclExports {
   __wasm_call_ctors(): void
@@ -27,7 +27,7 @@ interface MclExports {
   mclBnFp_mul(z: number, x: number, y: number): void
   mclBnFp_sqr(y: number, x: number): void
   mclBnFp_neg(y: number, x: number): void
-  /** 0 where there is one. */
+  /** 0 if a root exists. */
   mclBnFp_squareRoot(y: number, x: number): number
   mclBnFp_mapToG1(y: number, x: number): number
   mclBnFp2_mapToG2(y: number, x: number): number
@@ -66,23 +66,23 @@ const CURVES = {
   p256: { number: 107, fieldBytes: 32 },
 } as const
 
-/** MCLBN_COMPILED_TIME_VAR: units of 64 bits in Fr (4) times ten, and in Fp (6). */
+/** MCLBN_COMPILED_TIME_VAR: 64-bit units in Fr (4) times ten, plus those in Fp (6). */
 const COMPILED_TIME_VAR = 46
 /** MCL_MAP_TO_MODE_HASH_TO_CURVE_07: RFC 9380, which EIP-2537 follows. */
 const MAP_TO_MODE = 5
 
-/** Bytes of mcl's numbers in its memory, for whichever curve: Fp has six units. Points are x, y, z. */
+/** Bytes of mcl's values in its memory, for every curve: Fp has six units. Points are x, y, z. */
 export const SIZES = { scalar: 32, field: 48, g1: 3 * 48, g2: 6 * 48, gt: 12 * 48 } as const
 
-/** Room for whatever goes in or out as bytes. */
+/** Large enough for every input and output. */
 const BUFFER_BYTES = 64
 
-/** What the package's own loader begins with. */
+/** Initial memory, as in the package's own loader. */
 const MEMORY_PAGES = 32
 
 /**
- * The package's WebAssembly, which stands in its script as base64. The package's own loader decodes it character by
- * character and compiles it anew for each curve, 40 ms and 14 MB each time.
+ * The package's WebAssembly, which its script contains as base64. The package's own loader decodes it character by
+ * character and compiles it again for each curve: 40 ms and 14 MB each time.
  */
 const compiled = lazily(async () => {
   const script = createRequire(import.meta.url).resolve('mcl-wasm/dist/mcl_c.js')
@@ -96,8 +96,8 @@ function refuseRandomValues(): never {
 }
 
 /**
- * One instance of mcl, which holds one curve. Who computes lays out the memory by `reserve`; nothing that is there outlives
- * a turn of the event loop, in which others may compute.
+ * One instance of mcl with one curve. Callers lay out its memory with `reserve`. Values in it are valid until the next
+ * yield to the event loop, when other callers may compute.
  */
 export class Mcl {
   readonly raw: MclExports
@@ -114,37 +114,37 @@ export class Mcl {
     this.bytes = new Uint8Array(wasmMemory.buffer)
   }
 
-  /** 0.03 s for the first, most of it in one turn of the event loop. */
+  /** The first load takes 0.03 s, mostly in one task of the event loop. */
   static async load(name: CurveName): Promise<Mcl> {
     const wasmMemory = new WebAssembly.Memory({ initial: MEMORY_PAGES })
     const imports = { env: { memory: wasmMemory, cryptoGetRandomValues: refuseRandomValues } }
-    // What a module exports has no type; the tests call each of these.
+    // A module's exports are untyped. The tests call each function.
     const raw = new WebAssembly.Instance(await compiled.load(), imports).exports as unknown as MclExports
     raw.__wasm_call_ctors()
     const { number, fieldBytes } = CURVES[name]
     if (raw.mclBn_init(number, COMPILED_TIME_VAR) !== 0) throw new Error(`mcl-wasm does not know the curve ${name}`)
     if (name === 'bls12-381') raw.mclBn_setMapToMode(MAP_TO_MODE)
-    // A point is asked for its order only where the precompile is.
+    // Each precompile checks the order of points where its rules require it.
     raw.mclBn_verifyOrderG1(0)
     raw.mclBn_verifyOrderG2(0)
     return new Mcl(raw, wasmMemory, fieldBytes)
   }
 
-  /** Memory for good. */
+  /** Allocates memory permanently. */
   reserve(bytes: number): number {
     const at = this.raw.malloc(bytes)
     if (at === 0) throw new Error(`mcl-wasm has no ${bytes} bytes left`)
     return at
   }
 
-  /** A view that is good until the next call. */
+  /** A view of the memory, valid until the next call. */
   memory(): Uint8Array {
-    // Grown memory leaves views of no length behind.
+    // When memory grows, earlier views become empty.
     if (this.bytes.length === 0) this.bytes = new Uint8Array(this.wasmMemory.buffer)
     return this.bytes
   }
 
-  /** A big-endian field element. False when it is not below the field's prime. */
+  /** Writes a big-endian field element. False if it is not below the field's prime. */
   putField(at: number, value: Uint8Array): boolean {
     this.putReversed(value)
     return this.raw.mclBnFp_deserialize(at, this.buffer, this.fieldBytes) === this.fieldBytes
@@ -157,7 +157,7 @@ export class Mcl {
     for (let i = 0; i < fieldBytes; i++) target[offset + fieldBytes - 1 - i] = memory[buffer + i] ?? 0
   }
 
-  /** A big-endian scalar of 32 bytes. False when it is not below the group's order. */
+  /** Writes a big-endian scalar of 32 bytes. False if it is not below the group's order. */
   putScalar(at: number, value: Uint8Array): boolean {
     this.putReversed(value)
     return this.raw.mclBnFr_deserialize(at, this.buffer, 32) === 32
@@ -170,13 +170,13 @@ export class Mcl {
       .reverse()
   }
 
-  /** A big-endian integer of up to 48 bytes, modulo the group's order. */
+  /** Writes a big-endian integer of up to 48 bytes, modulo the group's order. */
   putScalarModulo(at: number, value: Uint8Array): void {
     this.memory().set(value, this.buffer)
     this.raw.mclBnFr_setBigEndianMod(at, this.buffer, value.length)
   }
 
-  /** A point of the curve from its coordinates; both zero: the point at infinity. False where there is none. */
+  /** Writes a point of the curve. Both coordinates zero: the point at infinity. False if it is not on the curve. */
   putG1(at: number, x: Uint8Array, y: Uint8Array): boolean {
     if (isZero(x) && isZero(y)) {
       this.raw.mclBnG1_clear(at)
@@ -187,7 +187,7 @@ export class Mcl {
     return this.raw.mclBnG1_isValid(at) === 1
   }
 
-  /** A point of the twist: x = x0 + x1 i, y = y0 + y1 i. False where there is none. */
+  /** Writes a point of the twist: x = x0 + x1 i, y = y0 + y1 i. False if it is not on the twist. */
   putG2(at: number, x0: Uint8Array, x1: Uint8Array, y0: Uint8Array, y1: Uint8Array): boolean {
     const { field } = SIZES
     if (isZero(x0) && isZero(x1) && isZero(y0) && isZero(y1)) {
@@ -213,7 +213,7 @@ export function isZero(bytes: Uint8Array): boolean {
   return true
 }
 
-/** Loads once, when first wanted; tries again after a failure. */
+/** Loads once, at the first call. Retries after a failure. */
 export function lazily<T>(load: () => Promise<T>): { ready(): T | undefined; load(): Promise<T> } {
   let loaded: T | undefined
   let loading: Promise<T> | undefined

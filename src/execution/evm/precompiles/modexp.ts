@@ -7,11 +7,11 @@ const HEADER_BYTES = 96
 const MIN_GAS = 200n
 /** EIP-7883 (Karst). */
 const KARST_MIN_GAS = 500n
-/** EIP-7823 (Karst): bytes of each number. */
+/** EIP-7823 (Karst): most bytes of each number. */
 const KARST_MAX_BYTES = 1024n
 const MAX_BYTES = 2n ** 28n
 
-/** EIP-198, at the price of EIP-2565 or, from Karst on, EIP-7883 and with the limits of EIP-7823. */
+/** EIP-198, with the price of EIP-2565. From Karst on, the price of EIP-7883 and the limits of EIP-7823. */
 export function modexp(isKarst: boolean): Precompile {
   return {
     gas(input) {
@@ -23,9 +23,9 @@ export function modexp(isKarst: boolean): Precompile {
     },
     *run(input) {
       const { base, exponent, modulus } = lengthsOf(input)
-      // Where the modulus has no bytes, the exponent may be of any length.
+      // With an empty modulus, the exponent may have any length.
       if (modulus === 0n) return new Uint8Array(0)
-      // Nobody pays for as many: 10^14 gas.
+      // No gas limit can pay for this length: 10^14 gas.
       if (base > MAX_BYTES || modulus > MAX_BYTES) return undefined
       const [baseBytes, exponentBytes, modulusBytes] = [Number(base), Number(exponent), Number(modulus)]
       const part = (from: number, length: number) => input.subarray(from, from + length)
@@ -66,7 +66,7 @@ function karstPriceOf({ base, exponent, modulus }: Lengths, input: Uint8Array): 
   return gas < KARST_MIN_GAS ? KARST_MIN_GAS : gas
 }
 
-/** Bits after the first one of the exponent's first 32 bytes, and so many for each byte after them; 1 at least. */
+/** Bits after the first set bit of the exponent's first 32 bytes, plus `perByte` for each later byte. At least 1. */
 function iterations(base: bigint, exponent: bigint, input: Uint8Array, perByte: bigint): bigint {
   const headBytes = exponent < 32n ? Number(exponent) : 32
   const from = base > BigInt(input.length) ? input.length : HEADER_BYTES + Number(base)

@@ -1,7 +1,7 @@
 import { bigIntToBytes, bytesToBigInt } from '../../../lib/bytes.ts'
 import { type Arithmetic, borrowArithmetic, returnArithmetic } from '../../../lib/wasm/arithmetic.ts'
 
-/** A big-endian exponent of so many bytes; zeros stand behind its digits. */
+/** A big-endian exponent of `bytes` bytes. Missing digits at the end are zero. */
 export interface Exponent {
   digits: Uint8Array
   bytes: number
@@ -9,18 +9,18 @@ export interface Exponent {
 
 type Power = Generator<undefined, bigint, undefined>
 
-/** Longer moduli are as fast in big integers. */
+/** Longer moduli are as fast with bigint. */
 const MAX_LIMBS = 64
-/** Exponents that are done with before there is a table. */
+/** Shorter exponents need no table of powers. */
 const SHORT_BYTES = 3
-/** What is done between two turns of the event loop. */
+/** Work between two yields to the event loop. */
 const STEP_NS = 2_000_000
-/** Of the exponent that is passed on at once. */
+/** Most bytes of the exponent in one step. */
 const MAX_STEP_BYTES = 4096
 const LIMB_BITS = 32n
 const LIMB_MASK = 0xffff_ffffn
 
-/** base^exponent modulo a number above 0, in steps of a few milliseconds. The base is below the modulus. */
+/** base^exponent modulo a positive number, in steps of a few milliseconds. The base must be below the modulus. */
 export function* modularPower(base: bigint, exponent: Exponent, modulus: bigint): Power {
   const { digits, bytes } = withoutZeros(exponent)
   if (bytes === 0) return 1n % modulus
@@ -33,7 +33,7 @@ export function* modularPower(base: bigint, exponent: Exponent, modulus: bigint)
   if (shift === 0n) return oddPower
   const mask = (1n << shift) - 1n
   const lowPower = yield* powerModuloTwos(base & mask, { digits, bytes }, shift)
-  // Chinese remainders: oddPower + odd k, with k such that the low bits are right.
+  // Chinese remainder theorem: oddPower + odd k, with k such that the low bits match.
   const k = ((lowPower - oddPower) * inverseModuloTwos(odd, shift)) & mask
   return oddPower + odd * k
 }
@@ -50,7 +50,7 @@ function shortPower(base: bigint, digits: Uint8Array, bytes: number, modulus: bi
 }
 
 function* powerModuloOdd(base: bigint, exponent: Exponent, modulus: bigint): Power {
-  // For two there is the quickest way.
+  // Two limbs have the fastest code.
   const n = Math.max(2, limbsOf(modulus))
   const radix = 1n << (LIMB_BITS * BigInt(n))
   const arithmetic = borrowArithmetic()
@@ -77,7 +77,7 @@ function* powerModuloOdd(base: bigint, exponent: Exponent, modulus: bigint): Pow
       n,
     ),
   )
-  // Times 1 takes the radix out again.
+  // A multiplication by 1 removes the Montgomery radix.
   write(layout.memory, entry(0), 1n, n)
   arithmetic.multiplyMontgomery(layout.spare, layout.result, entry(0), layout.modulus, inverse, n)
   const power = read(layout.memory, layout.spare, n)
@@ -138,7 +138,7 @@ function layoutOf(arithmetic: Arithmetic, n: number): Layout {
   return { memory, size, modulus: at(0), result: at(1), spare: at(2), table: at(3), digits: at(19) }
 }
 
-/** Hands the exponent on in parts, so many nanoseconds for a product. */
+/** Passes the exponent on in parts, sized by the time of a product. */
 function* overDigits(
   { digits, bytes }: Exponent,
   layout: Layout,
@@ -156,7 +156,7 @@ function* overDigits(
   }
 }
 
-/** Zeros before an exponent's digits change nothing, and nothing but zeros is none. */
+/** Removes leading zeros. An exponent of zeros becomes empty. */
 function withoutZeros({ digits, bytes }: Exponent): Exponent {
   const first = digits.findIndex((byte) => byte !== 0)
   return first < 0 ? { digits, bytes: 0 } : { digits: digits.subarray(first), bytes: bytes - first }

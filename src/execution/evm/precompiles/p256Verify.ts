@@ -11,8 +11,7 @@ const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551
 const UNCOMPRESSED = 4
 
 /**
- * mcl with this curve, for single additions. The two multiplications by OpenSSL take half the time that they take in
- * WebAssembly.
+ * An mcl instance with this curve, for additions. OpenSSL runs the two multiplications in half the time of WebAssembly.
  */
 class P256 {
   private readonly mcl: Mcl
@@ -28,7 +27,7 @@ class P256 {
     this.scalars = mcl.reserve(4 * SIZES.scalar)
   }
 
-  /** ECDSA (FIPS 186-5, section 6.4.2) of a hash; input hash ‖ r ‖ s ‖ x ‖ y, 32 bytes each. */
+  /** ECDSA (FIPS 186-5, section 6.4.2). Input: hash ‖ r ‖ s ‖ x ‖ y, 32 bytes each. */
   isSigned(input: Uint8Array): boolean {
     const { mcl, key, sum, scalars } = this
     const { raw } = mcl
@@ -37,10 +36,10 @@ class P256 {
     const [hash, r, s, ratio] = [scalar(0), scalar(1), scalar(2), scalar(3)]
     if (!mcl.putScalar(r, word(1)) || !mcl.putScalar(s, word(2))) return false
     if (raw.mclBnFr_isZero(r) === 1 || raw.mclBnFr_isZero(s) === 1) return false
-    // The point at infinity is no key.
+    // The point at infinity is not a key.
     if (isZero(input.subarray(96)) || !mcl.putG1(key, word(3), word(4))) return false
     mcl.putScalarModulo(hash, word(0))
-    // With u1 = hash / s and u2 = r / s, the point u1 G + u2 Q is u2 (hash / r G + Q): of it only x is asked.
+    // With u1 = hash / s and u2 = r / s, the point u1 G + u2 Q equals u2 (hash / r G + Q). Only its x is needed.
     raw.mclBnFr_inv(ratio, r)
     raw.mclBnFr_mul(ratio, ratio, hash)
     if (raw.mclBnFr_isZero(ratio) === 1) raw.mclBnG1_clear(sum)
@@ -65,7 +64,7 @@ class P256 {
 
 const curve = lazily(async () => new P256(await Mcl.load('p256')))
 
-/** RIP-7212 and EIP-7951, which differ in the price: a word of 1, or nothing at all where it is no signature. */
+/** RIP-7212 and EIP-7951, which differ only in price. Returns a word of 1, or nothing for an invalid signature. */
 export function p256Verify(gas: bigint): Precompile {
   return {
     gas: () => gas,

@@ -16,8 +16,8 @@ export class Pairing {
   }
 
   /**
-   * Whether the product of so many pairings is one, some in each step; undefined when a pair is no good. `put` puts a pair to the
-   * index in both groups, and answers whether it is good.
+   * Whether the product of the pairings is one. Computes `pairsPerStep` pairings in each step. Undefined if a pair is
+   * invalid. `put` writes a pair to the index in both groups, and returns whether it is valid.
    */
   *isProductOne(
     pairs: number,
@@ -27,7 +27,7 @@ export class Pairing {
     const { g1, g2, product, factor } = this
     const { mcl } = g1
     const { raw } = mcl
-    /** Kept here from step to step. */
+    /** Copied out of mcl's memory between steps. */
     let before: Uint8Array | undefined
     for (let first = 0; first < pairs; first += pairsPerStep) {
       if (first > 0) yield
@@ -38,7 +38,7 @@ export class Pairing {
         if (!g1.isZero(count) && !g2.isZero(count)) count++
       }
       if (count === 0) continue
-      // That of two others, which are of the groups' order, is not.
+      // A pairing of two other points of the groups' order is not one.
       if (pairs === 1) return false
       raw.mclBn_millerLoopVec(factor, g1.points, g2.points, count)
       if (before === undefined) mcl.memory().copyWithin(product, factor, factor + SIZES.gt)

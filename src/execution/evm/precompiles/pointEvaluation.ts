@@ -25,7 +25,7 @@ const G1_GENERATOR = [
   '0x17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb',
   '0x08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888ae40caa232946c5e7e1',
 ] as const
-/** x0, x1, y0, y1 of G2's. */
+/** x0, x1, y0, y1 of the generator of G2. */
 const G2_GENERATOR = [
   '0x024aa2b2f08f0a91260805272dc51051c6e47ad4fa403b02b4510b647ae3d1770bac0326a805bbefd48056c8c121bdb8',
   '0x13e02b6052719f607dacd3a088274f65596bd0d09920b61ab5da61bbdc7f5049334cf11213945d57e5ac7d055d042b7e',
@@ -39,7 +39,7 @@ const TAU_G2 = [
   '0x014353bdb96b626dd7d5ee8599d1fca2131569490e28de18e82451a496a9c9794ce26d105941f383ee689bfbbb832a99',
   '0x1666c54b0a32529503432fcae0181b4bef79de09fc63671fda5ed1ba9bfa07899495346f3d7ac9cd23048ef30d0a154f',
 ] as const
-/** (p − 1) / 2: a greater y has the sign bit. */
+/** (p − 1) / 2. A larger y has the sign bit. */
 const HALF = fromHex(
   '0x0d0088f51cbff34d258dd3db21a5d66bb23ba5c279c2895fb39869507b587b120f55ffff58a9ffffdcff7fffffffd555',
 )
@@ -48,7 +48,7 @@ const COMPRESSED = 0x80
 const INFINITY = 0x40
 const SIGN = 0x20
 
-type BooleanSteps = Generator<undefined, boolean, undefined>
+type BooleanRun = Generator<undefined, boolean, undefined>
 
 interface PointProof {
   commitment: Uint8Array
@@ -60,18 +60,18 @@ interface PointProof {
 /** The point at infinity, compressed. */
 const EMPTY_POINT = Uint8Array.from({ length: POINT_BYTES }, (_, index) => (index === 0 ? COMPRESSED | INFINITY : 0))
 
-/** Checks KZG proofs; where its numbers lie in mcl's memory. */
+/** Verifies KZG proofs, with its reserved memory in mcl. */
 class PointEvaluation {
   private readonly mcl: Mcl
   private readonly order: G1Order
-  /** The generator and the proof, by which scalars are multiplied; then the commitment. */
+  /** The generator and the proof, which are multiplied by scalars, then the commitment. */
   private readonly points: number
   private readonly scalars: number
   private readonly sum: number
   private readonly negated: number
   private readonly work: number
   private readonly product: number
-  /** What Miller's loop needs of the two points of G2, which are always the same. */
+  /** Precomputed lines of Miller's loop for the two fixed points of G2. */
   private readonly generatorLines: number
   private readonly tauLines: number
 
@@ -88,8 +88,11 @@ class PointEvaluation {
     this.tauLines = this.linesOf(TAU_G2)
   }
 
-  /** In two steps, each of a millisecond, and of seven for the first dozen, until V8 has compiled it well. */
-  *holds({ commitment: commitmentBytes, z: zBytes, y: yBytes, proof: proofBytes }: PointProof): BooleanSteps {
+  /**
+   * Runs in two steps of a millisecond each. The first dozen runs take seven milliseconds, until V8 has optimised the
+   * code.
+   */
+  *holds({ commitment: commitmentBytes, z: zBytes, y: yBytes, proof: proofBytes }: PointProof): BooleanRun {
     const { mcl, points, scalars, sum, negated, product } = this
     const { raw } = mcl
     const [generator, proof, commitment] = [points, points + SIZES.g1, points + 2 * SIZES.g1]
@@ -104,7 +107,7 @@ class PointEvaluation {
     raw.mclBnG1_neg(negated, proof)
     const isSumZero = raw.mclBnG1_isZero(sum) === 1
     const isProofZero = raw.mclBnG1_isZero(negated) === 1
-    // The pairing of a point at infinity is one, and that of two others is not.
+    // A pairing with the point at infinity is one. A pairing of two other points is not.
     if (isSumZero || isProofZero) return isSumZero && isProofZero
     raw.mclBnG1_normalize(sum, sum)
     raw.mclBnG1_normalize(negated, negated)
@@ -116,7 +119,7 @@ class PointEvaluation {
     return raw.mclBnGT_isOne(product) === 1
   }
 
-  /** A compressed point of G1 in its one proper form (EIP-4844 refers to Zcash's). False where it is none. */
+  /** Writes a compressed point of G1 in its canonical form (EIP-4844 refers to Zcash's). False if it is invalid. */
   private putCompressed(at: number, bytes: Uint8Array): boolean {
     const { mcl, work } = this
     const { raw } = mcl
@@ -160,16 +163,16 @@ const verifier = lazily(async () => {
   return new PointEvaluation(mcl, g1Order)
 })
 
-/** The library that takes a quarter of the time; undefined until it has answered, or has failed. */
+/** A library that takes a quarter of mcl's time. Undefined until it has answered once, or if it failed. */
 export const kzgLibrary = lazily(async () => {
-  // Starting its process takes 10 ms and more.
+  // Starting its process takes 10 ms or more.
   await inOwnTask()
   const kzg = createKzg({ clock: systemClock, logger: silentLogger })
   await kzg.verifyPointProof(EMPTY_POINT, new Uint8Array(32), new Uint8Array(32), EMPTY_POINT)
   return kzg
 })
 
-/** Input versioned hash (32) ‖ z (32) ‖ y (32) ‖ commitment (48) ‖ proof (48). undefined: no such input. */
+/** Input: versioned hash (32) ‖ z (32) ‖ y (32) ‖ commitment (48) ‖ proof (48). Undefined if it is malformed. */
 function readInput(input: Uint8Array): PointProof | undefined {
   if (input.length !== INPUT_BYTES) return undefined
   const commitment = input.subarray(96, 144)
@@ -203,7 +206,7 @@ export const pointEvaluation: Precompile = {
   runElsewhere(input) {
     const kzg = kzgLibrary.ready()
     if (kzg === undefined) {
-      // While it loads, and where it cannot, mcl does the work.
+      // While the library loads, or if it fails, mcl is used.
       kzgLibrary.load().catch(() => {})
       return undefined
     }

@@ -1,32 +1,32 @@
 /**
- * What a precompile does for its gas, in steps of a few milliseconds: it yields where others may have their turn, and
- * ends with its output, or with undefined when it fails.
+ * The run of a precompile, in steps of a few milliseconds. It yields between the steps, and returns the output, or
+ * undefined if it fails.
  */
-export type Steps = Generator<undefined, Uint8Array | undefined, undefined>
+export type PrecompileRun = Generator<undefined, Uint8Array | undefined, undefined>
 
 export interface Precompile {
-  /** Takes all that it was given where the input is no good in itself. */
+  /** Undefined for an invalid input. The call then uses all its gas. */
   gas(input: Uint8Array): bigint | undefined
-  /** Most bytes of input; longer ones fail. */
+  /** Most bytes of input. A longer input fails. */
   maxInputBytes?: number
-  /** What has to be there before it runs, if it is not. */
+  /** Loads the precompile's library, if it is not loaded. */
   load?(): Promise<unknown> | undefined
-  /** The input is the caller's memory: the output has to be apart from it. */
-  run(input: Uint8Array): Steps
-  /** The same by another process, where one is at hand that is faster. */
+  /** The input is a view of the caller's memory, so the output must be a copy. */
+  run(input: Uint8Array): PrecompileRun
+  /** Runs in another process, if a faster one is available. */
   runElsewhere?(input: Uint8Array): Promise<Uint8Array | undefined> | undefined
 }
 
-/** What came of a call; undefined where it failed, which takes all gas that it was given, whatever the reason. */
+/** Result of a call. Undefined if it failed, for whatever reason. A failure uses all gas of the call. */
 export type PrecompileResult = { gasUsed: number; output: Uint8Array } | undefined
 
-/** Gives others their turn; throws when nobody waits for the outcome any more. */
+/** Yields to the event loop. Throws if the execution was aborted. */
 export type YieldToLoop = () => Promise<void>
 
-/** Longer inputs take a tenth of a millisecond: dozens in a row must not hold up others. */
+/** Longer inputs take a tenth of a millisecond. Dozens in a row must not block the event loop. */
 const LONG_INPUT_BYTES = 32_768
 
-/** At once where one short step is enough. */
+/** Synchronous if one short step is enough. */
 export function callPrecompile(
   precompile: Precompile,
   input: Uint8Array,
@@ -53,7 +53,7 @@ export function callPrecompile(
   return step.done === true ? resultOf(step.value, gasUsed) : finishLater(steps, gasUsed, yieldToLoop)
 }
 
-async function finishLater(steps: Steps, gasUsed: number, yieldToLoop: YieldToLoop): Promise<PrecompileResult> {
+async function finishLater(steps: PrecompileRun, gasUsed: number, yieldToLoop: YieldToLoop): Promise<PrecompileResult> {
   for (;;) {
     await yieldToLoop()
     const step = steps.next()
@@ -65,14 +65,14 @@ function resultOf(output: Uint8Array | undefined, gasUsed: number): PrecompileRe
   return output === undefined ? undefined : { gasUsed, output }
 }
 
-/** 32 bytes of zeros, or with a one at the end. */
+/** 32 bytes: zero or one. */
 export function flagWord(flag: boolean): Uint8Array {
   const word = new Uint8Array(32)
   if (flag) word[31] = 1
   return word
 }
 
-/** The input as if zeros without end stood behind it. */
+/** The input, padded with zeros at the end to `length`. */
 export function padded(input: Uint8Array, length: number): Uint8Array {
   if (input.length >= length) return input
   const bytes = new Uint8Array(length)
