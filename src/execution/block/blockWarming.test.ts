@@ -18,7 +18,7 @@ const [ONE, TWO, THREE] = [1, 2, 3].map(testAddress) as [Hex, Hex, Hex]
 const FUNDED = Object.fromEntries([ONE, TWO, THREE].map((address) => [address, { balance: 10n ** 18n }]))
 const SLOT: Hex = `0x${'05'.padStart(64, '0')}`
 
-/** Opcodes on the first word of the call data. */
+/** Opcodes with the first word of the call data as operand. */
 const CODES = {
   SLOAD: '0x5f35545000',
   SSTORE: '0x60015f355500',
@@ -38,7 +38,7 @@ function word(value: Hex): Uint8Array {
   return concatBytes(new Uint8Array(32 - bytes.length), bytes)
 }
 
-/** Of a sender that sends nothing else. */
+/** The sender sends no other transaction. */
 function call(sender: number, data: Uint8Array, to: Hex = CONTRACT): SignedTransaction {
   return signTransaction(testKey(sender), { to, data, gasLimit: 200_000n })
 }
@@ -63,7 +63,7 @@ describe('what a block refunds for what it has warmed', () => {
     const transactions = [call(1, data), call(2, data), call(3, data)]
     const refunds = await executeWarming({ accounts }, transactions)
     expect(refunds).toEqual([undefined, refund, refund])
-    // A verifier comes to the same gas.
+    // A verifier computes the same gas.
     const given = new Map(refunds.flatMap((gas, index) => (gas === undefined ? [] : [[index + 1, gas]])))
     const plain = (await executeRefunded({ accounts }, transactions)).execution.finish()
     const verified = (await executeRefunded({ accounts }, transactions, given)).execution.finish()
@@ -90,7 +90,7 @@ describe('what a block refunds for what it has warmed', () => {
     expect(ofSender).toEqual([undefined, undefined, undefined])
     const listed = { ...call(2, word(OTHER)), accessList: [{ address: OTHER, storageKeys: [] }] }
     expect(await executeWarming({ accounts }, [call(1, word(OTHER)), listed])).toEqual([undefined, undefined])
-    // The list of an earlier transaction warms what it names, for later ones.
+    // The access list of an earlier transaction warms its entries for later transactions.
     const [, , later] = await executeWarming({ accounts }, [call(1, word(TWO)), listed, call(3, word(OTHER))])
     expect(later).toBe(2_500n)
   })
@@ -116,7 +116,7 @@ describe('what a block refunds for what it has warmed', () => {
   })
 
   it('is each surcharge that was paid where a frame failed, and counts what failed frames have reached', async () => {
-    // INNER loads a slot and reverts; CONTRACT calls it twice, and pays for the slot twice.
+    // INNER loads a slot and reverts. CONTRACT calls it twice and pays for the slot twice.
     const callInner = `5f5f5f5f5f73${INNER.slice(2)}5af150`
     const accounts = {
       ...FUNDED,
@@ -137,7 +137,7 @@ describe('what a block refunds for what it has warmed', () => {
     }
     const nothing = new Uint8Array()
     const transactions = [call(1, nothing, INNER), call(2, nothing), call(3, nothing)]
-    // That of the call itself is paid for.
+    // The access of the call itself is paid.
     expect(await executeWarming({ accounts }, transactions)).toEqual([undefined, 2_500n, 2_500n])
   })
 

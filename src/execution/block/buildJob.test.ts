@@ -14,7 +14,7 @@ import { SlowTransactions } from './slowTransactions.ts'
 
 const ETHER = 10n ** 18n
 
-/** A pool that transactions come into one by one. */
+/** A pool to which transactions are added one by one. */
 class SlowPool implements TxSource {
   readonly transactions: SignedTransaction[] = []
   private wakeUp = Promise.withResolvers<void>()
@@ -44,7 +44,7 @@ class SlowPool implements TxSource {
     })
   }
 
-  /** Resolves once a builder has seen these, too. */
+  /** Resolves once a builder has seen these too. */
   async add(...transactions: SignedTransaction[]): Promise<void> {
     this.transactions.push(...transactions)
     const { resolve } = this.wakeUp
@@ -158,7 +158,7 @@ describe('a block under construction', () => {
   it('passes over what does not fit and what cannot run, and goes on with others', async () => {
     const pool = new SlowPool()
     const job = await scene(pool, { gasLimit: 200_000n }).start()
-    // A nonce to come, more gas than the block has, then a good one.
+    // A future nonce, more gas than the block has, then a good one.
     await pool.add(transfer(1, 5), transfer(2, 0, 190_000n), transfer(3))
     const { block } = await job.seal()
     expect(block.transactions.slice(1).map(({ from }) => from)).toEqual([testAddress(3)])
@@ -193,7 +193,7 @@ describe('a block under construction', () => {
         best() {
           const cursor = pool.best()
           const peek = () => {
-            // By the next turn of the event loop it has begun.
+            // By the next iteration of the event loop it has begun.
             if (cursor.peek() === endless) setImmediate(() => void clock.advance(100))
             return cursor.peek()
           }

@@ -8,7 +8,7 @@ import { createAddress } from '../tx/createAddress.ts'
 
 const SENDER: Hex = `0x${'33'.repeat(20)}`
 const RECIPIENT: Hex = `0x${'44'.repeat(20)}`
-/** Reverts with nothing: PUSH0 PUSH0 REVERT. */
+/** Reverts with empty data: PUSH0 PUSH0 REVERT. */
 const REVERTING: Hex = '0x5f5ffd'
 
 describe('a deposit', () => {

@@ -46,7 +46,7 @@ describe('a signed transaction', () => {
     { fork: 'fjord' as const, formula: 'fjord' as const, operatorFee: 0n },
     // 21,000 · 5,000,000 / 10^6 + 77
     { fork: 'isthmus' as const, formula: 'fjord' as const, operatorFee: 105_077n },
-    // Times 100 in place of the division.
+    // Jovian multiplies by 100 instead of dividing.
     { fork: 'jovian' as const, formula: 'fjord' as const, operatorFee: 10_500_000_000_077n },
   ])(
     'pays tip, base fee, L1 fee and operator fee to their vaults under $fork',
@@ -117,7 +117,7 @@ describe('a signed transaction', () => {
     const cleared = blockWith({ accounts: { [RECIPIENT]: { code: '0x5f5f55', storage: { 0: 1n } } } })
     const { gasUsed } = await cleared.execution.add(transfer({ gasLimit: 100_000n }))
     expect(gasUsed).toBe(26_004n - 4_800n)
-    // The same for two slots would give back 9,600 of 31,008: the fifth counts.
+    // The same for two slots would refund 9,600 of 31,008: the cap of a fifth applies.
     const code: Hex = '0x5f5f555f600155'
     const capped = blockWith({ accounts: { [RECIPIENT]: { code, storage: { 0: 1n, 1: 1n } } } })
     const used = 21_000n + 2n * 5_000n + 3n * 2n + 3n
@@ -172,7 +172,7 @@ describe('a set-code transaction (EIP-7702)', () => {
     const { gasUsed } = await fresh.execution.add(setCode())
     const known = blockWith({ fork: 'isthmus', accounts: { [authority]: { balance: 1n } } })
     const refunded = await known.execution.add(setCode())
-    // 12,500 would come back, but a fifth is the most.
+    // The refund would be 12,500, but the cap is a fifth.
     expect(gasUsed - refunded.gasUsed).toBe(gasUsed / 5n)
   })
 
@@ -194,7 +194,7 @@ describe('a set-code transaction (EIP-7702)', () => {
 
   it('is read without recovering its signers', () => {
     const [entry] = setCode().authorizationList ?? []
-    // A value of its own would have been recovered with the rest.
+    // A second object would have recovered its own signer.
     expect(Object.keys(entry ?? {})).not.toContain('authority')
     expect(entry?.authority).toBe(authority)
   })
@@ -205,7 +205,7 @@ describe('a set-code transaction (EIP-7702)', () => {
   })
 })
 
-/** An L1-info deposit in Jovian's form (178 bytes) that L1Block, having no code here, does not act upon. */
+/** An L1-info deposit in Jovian's form (178 bytes). L1Block has no code here, so the deposit changes nothing. */
 function jovianL1Info(scalar = 400) {
   const data = new Uint8Array(178)
   data.set(fromHex('0x3db6be2b'))
@@ -344,7 +344,7 @@ describe('ether', () => {
             }
             const from = testAddress(item.from)
             const to = item.kind === 'create' ? null : testAddress(item.to)
-            // Init code that keeps the ether and, for odd values, fails.
+            // Init code that keeps the ether. It fails for odd values.
             const data =
               item.kind === 'create' ? fromHex(item.value % 2n === 0n ? '0x5f5ff3' : '0xfe') : new Uint8Array()
             const nonce = Number(world.nonce(from))

@@ -33,7 +33,7 @@ const [FIRST_SENDER] = HOLDERS as [Hex]
 /** Jovian's operator fee with the parameters of L1_BLOCK_ACCOUNT. */
 const operatorFee = (gas: bigint) => gas * 5_000_000n * 100n + 77n
 
-/** One transaction of a sender: what it pays for a unit of gas, and how much of its gas is refunded, in thousandths. */
+/** One transaction of a sender: its price per gas, and the part of its gas that is refunded, in thousandths. */
 const planned = fc.record({
   sender: fc.constantFrom(...SENDERS),
   maxFeePerGas: fc.bigInt({ min: BASE_FEE, max: 1_000_000n }),
@@ -122,7 +122,7 @@ describe('the settlement of refunds (Lagoon)', () => {
 })
 
 describe('a refunded transaction', () => {
-  // The specs do not say whether EIP-7623 binds after the refund. op-reth: it does not.
+  // The specs do not say whether EIP-7623 applies after the refund. In op-reth it does not.
   it('may pay less than the calldata floor', async () => {
     const data = new Uint8Array(1_000).fill(1)
     const floor = 21_000n + 40n * 1_000n
@@ -135,12 +135,12 @@ describe('a refunded transaction', () => {
     expect(gasUsed).not.toBe(floor)
   })
 
-  // The specs do not say whether the block's gas limit counts gas before refunds or after them. op-reth: before.
+  // The specs do not say whether the block's gas limit counts gas before or after refunds. op-reth: before.
   it('makes no room for more work in its block', async () => {
     const transactions = [0, 1].map((nonce) => signTransaction(testKey(1), { nonce }))
     const plain = await executeRefunded({ accounts: ACCOUNTS }, transactions.slice(0, 1))
     const gasLimit = plain.execution.finish().gasUsed + 21_000n - 1n
-    // By the other reading the second transaction has room.
+    // By the other reading, the second transaction fits.
     const full = executeRefunded({ accounts: ACCOUNTS, block: { gasLimit } }, transactions, new Map([[1, 1_000n]]))
     await expect(full).rejects.toThrow('gas limit reached: have 20999, want 21000')
     const block = { gasLimit: gasLimit + 1n }

@@ -40,7 +40,7 @@ async function reopen(): Promise<void> {
   chain = await open()
 }
 
-/** States of other branches than the head's are not written at the end: to become head, their blocks are executed again. */
+/** States of other branches are not written at the end. If such a block becomes head, its blocks are executed again. */
 async function recoverState(hash: Hex): Promise<void> {
   if ((await chain.stateAt(hash)) !== undefined) return
   const head = chain.head().hash
@@ -49,14 +49,14 @@ async function recoverState(hash: Hex): Promise<void> {
   await setHead(head)
 }
 
-/** `length` blocks from `parent` on, not canonical. */
+/** `length` blocks on top of `parent`, not canonical. */
 async function branch(parent: Hex, length: number, salt: bigint): Promise<Hex[]> {
   const hashes: Hex[] = []
   for (let index = 0; index < length; index++) hashes.push(await extend(hashes.at(-1) ?? parent, { salt }))
   return hashes
 }
 
-/** Headers from the genesis to `head` by parent hashes. */
+/** Headers from the genesis to `head`, found by parent hashes. */
 async function ancestry(head: BlockHeader): Promise<BlockHeader[]> {
   const headers = [head]
   for (let header = head; header.number > 0; ) {
@@ -68,7 +68,7 @@ async function ancestry(head: BlockHeader): Promise<BlockHeader[]> {
   return headers
 }
 
-/** Every lookup that goes by the canonical chain must show exactly the ancestors of the head. */
+/** Every canonical lookup must give exactly the ancestors of the head. */
 async function expectConsistent(): Promise<void> {
   const head = chain.head()
   const headers = await ancestry(head)
@@ -82,7 +82,7 @@ async function expectConsistent(): Promise<void> {
     expect(await chain.receipts(header.hash)).toHaveLength(block?.transactions.length ?? -1)
   }
   expect(await chain.headerByNumber(head.number + 1)).toBeUndefined()
-  // The state is whole: the sender's nonce counts its transfers.
+  // The state is complete: the sender's nonce counts its transfers.
   const account = await (await chain.stateAt(head.hash))?.account(DEV_ADDRESSES[0])
   let sent = 0
   for (const { hash } of headers) sent += ((await chain.blockByHash(hash))?.transactions.length ?? 0) || 0
@@ -159,7 +159,7 @@ describe('side chains', () => {
       [6, 2],
       [2, 4],
     ])
-    // Leaving goes from the top down, joining from the bottom up.
+    // Blocks leave from the top down and join from the bottom up.
     expect(changes[1]?.removed.map(({ number }) => number)).toEqual([4, 3, 2])
     expect(changes[1]?.added.map(({ number }) => number)).toEqual([2, 3, 4, 5, 6])
   })
@@ -287,7 +287,7 @@ describe('invalid payloads', () => {
     expect(status).toMatchObject({ status: 'INVALID', latestValidHash: chain.genesis.hash })
     expect(status).toMatchObject({ validationError: expect.stringContaining('invalid merkle root') })
     expect(await chain.headerByHash(blockHash)).toBeUndefined()
-    // Neither may it become head, nor a block on it, or on that one.
+    // Neither it, nor a block on it, nor a block on that one may become head.
     const refused = { status: 'INVALID', latestValidHash: chain.genesis.hash }
     expect(await setHead(blockHash)).toMatchObject(refused)
     const good = await chain.blockByHash(await extend(await extend(chain.genesis.hash)))
@@ -326,7 +326,7 @@ describe('fork times given again', () => {
 describe('calls without a limit of gas', () => {
   it('see the state that they run on, whatever ran before', async () => {
     const [caller, callee]: [Hex, Hex] = [`0x${'ca'.repeat(20)}`, `0x${'ce'.repeat(20)}`]
-    // Gives back what the other contract reads, called with little gas; that one reads its first slot.
+    // Returns the first slot of the other contract, which is called with little gas.
     const code = {
       caller: fromHex(`0x60205f5f5f73${callee.slice(2)}61fffffa5060205ff3`),
       callee: fromHex('0x5f545f5260205ff3'),
@@ -352,7 +352,10 @@ describe('calls without a limit of gas', () => {
 describe('a process killed in the middle', () => {
   const script = fileURLToPath(new URL('../testUtils/crashChild.ts', import.meta.url))
 
-  /** Runs the child until it has told of `blocks` heads, waits a little more, kills it. Gives the last number told. */
+  /**
+   * Runs the child until it has reported `blocks` heads, waits a little more, and kills it. Resolves with the last
+   * number.
+   */
   async function runAndKill(blocks: number, delayMs: number): Promise<number> {
     const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, datadir, RECORDING], {
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -156,7 +156,7 @@ describe('a data directory', () => {
   it('that LevelDB cannot read any more says how to make it anew', async () => {
     const hint = /cannot be read: .*move \S+ away and run "devium-geth init --datadir/
     await initChain(datadir, recorded)
-    // The second start writes what the log holds into tables.
+    // The second start writes the log's content into tables.
     await (await open()).close()
     const directory = join(datadir, 'geth', 'chaindata')
     const tables = readdirSync(directory).filter((name) => name.endsWith('.ldb'))

@@ -151,7 +151,7 @@ describe('forkchoiceUpdated', () => {
   })
 })
 
-/** Resolves when a builder has a transaction of the pool in its block. */
+/** Resolves when a builder has a pool transaction in its block. */
 function isTaken(hash: Hex): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const best = node.pool.best.bind(node.pool)
@@ -370,11 +370,11 @@ describe.each(['isthmus', 'jovian', 'karst', 'lagoon'] as const)('a chain with %
     const add = node.eth.request('eth_sendRawTransaction', [toHex(signTransaction(KEY, { gasLimit }).raw)])
     if (isKarst) await expect(add).rejects.toThrow('transaction gas limit too high')
     else expect(await add).toMatch(/^0x/)
-    // Code that returns the gas it has.
+    // Code that returns its remaining gas.
     const target = `0x${'0c'.repeat(20)}`
     const gasLeft = [{ to: target, gas: '0x2000000' }, 'latest', { [target]: { code: '0x5a5f5260205ff3' } }]
     expect(BigInt(String(await node.eth.request('eth_call', gasLeft)))).toBeGreaterThan(gasLimit)
-    // Code that asks for more memory than gas can pay where it has less than 20,000,000.
+    // Code that needs more memory than gas can pay if it has less than 20,000,000.
     const greedy = [{ to: target }, 'latest', { [target]: { code: '0x5a6301312d0011600b57005b63ffffffff51' } }]
     const estimate = node.eth.request('eth_estimateGas', greedy)
     if (isKarst) await expect(estimate).rejects.toThrow('gas required exceeds allowance (16777216)')

@@ -12,7 +12,7 @@ import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
 import { DEV_KEYS, signTransaction } from '../testUtils/signTransaction.ts'
 import { withFork } from '../testUtils/withFork.ts'
 
-/** SSTORE(0, NUMBER) and LOG0: writes a slot that it wrote before in its block. */
+/** SSTORE(0, NUMBER) and LOG0: writes the same slot in each call of a block. */
 const CONTRACT: Hex = `0x${'5e'.repeat(20)}`
 const CODE = '0x435f555f5fa000'
 const holocene = loadRecordedRpc('holocene-span-brotli-calldata')
@@ -33,9 +33,9 @@ async function start(at = 0) {
 interface Pair extends AsyncDisposable {
   sequencer: Awaited<ReturnType<typeof start>>
   verifier: Awaited<ReturnType<typeof start>>
-  /** Sends a call of the contract by each of these dev accounts to the sequencer. */
+  /** Sends a call of the contract from each of these dev accounts to the sequencer. */
   send(...accounts: number[]): Promise<void>
-  /** A block of the sequencer, which the verifier executes for itself. */
+  /** A block of the sequencer, which the verifier executes itself. */
   build(noTxPool?: boolean): Promise<Json>
 }
 
@@ -68,11 +68,14 @@ async function startPair(): Promise<Pair> {
   }
 }
 
-/** Its operator has opted in. The head of both is a block of two calls: the second finds contract and slot warmed by the first. */
+/**
+ * The operator has opted in. The head of both is a block of two calls: the first warms contract and slot for the
+ * second.
+ */
 async function startRefunding(): Promise<Pair & { refunded: Json }> {
   const pair = await startPair()
   await pair.sequencer.eth('admin_setSdmPostExecOptIn', true)
-  // The contract is its own recipient, so the slot counts.
+  // The contract is its own recipient, so only the slot counts.
   await pair.send(0, 1)
   await pair.build()
   await pair.send(0, 1)
@@ -153,7 +156,7 @@ describe('a sequencer of a chain with Lagoon', () => {
 })
 
 describe('the RPC', () => {
-  // Nothing here changes it.
+  // The tests do not change the node.
   let verifier: Started
   let refunded: Json
   beforeAll(async () => {
@@ -223,7 +226,7 @@ describe('the RPC', () => {
       l1Fee: '0x0',
       l1GasUsed: '0x0',
       blobGasUsed: '0x0',
-      // Those of the block.
+      // The block's refunds.
       l1GasPrice: other.l1GasPrice,
       l1BaseFeeScalar: other.l1BaseFeeScalar,
       daFootprintGasScalar: other.daFootprintGasScalar,
@@ -299,7 +302,7 @@ describe('the RPC', () => {
       { blockStateCalls: [{ calls: [request, request] }], validation: false },
       String(refunded.blockHash),
     )) as [Json]
-    // Nothing is refunded in it: both calls pay for the cold slot.
+    // It has no refunds: both calls pay for the cold slot.
     const gas = (simulated.calls as Json[]).map(({ gasUsed, status }) => ({ gasUsed: Number(gasUsed), status }))
     expect(gas).toMatchObject([{ status: '0x1' }, { status: '0x1' }])
     expect(simulated.transactions).toHaveLength(2)
@@ -313,7 +316,7 @@ describe('the RPC', () => {
 })
 
 describe('a block that breaks a rule of the post-exec transaction', () => {
-  // Each block is a child of the same one.
+  // All blocks have the same parent.
   let verifier: Started
   let refunded: Json
   beforeAll(async () => {
@@ -375,7 +378,7 @@ describe('a block that breaks a rule of the post-exec transaction', () => {
     const status = await importWith(verifier, refunded, encodings)
     expect(status).toMatchObject({ status: 'INVALID' })
     expect(status.validationError).toContain(reason)
-    // Given to be built, such a block is refused at once: the rollup node then derives one of deposits alone.
+    // Building such a block is refused at once. The rollup node then derives a block of deposits only.
     await expect(buildFrom(verifier, refunded, encodings)).rejects.toMatchObject({
       rpcCode: -38003,
       data: { err: expect.stringContaining(reason) },
@@ -424,7 +427,7 @@ describe('a block that breaks a rule of the post-exec transaction', () => {
 
 type Started = Awaited<ReturnType<typeof start>>
 
-/** The payload with other transactions, its hash corrected. */
+/** The payload with other transactions and the matching hash. */
 async function importWith({ node }: Started, payload: Json, transactions: Uint8Array[]): Promise<Json> {
   const json = { ...payload, transactions: transactions.map(toHex) }
   const blockHash = payloadBlockHash({ payload: payloadFromJson(json), parentBeaconBlockRoot: ZERO_HASH })

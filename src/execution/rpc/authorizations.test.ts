@@ -6,11 +6,11 @@ import { DEV_ADDRESSES, DEV_KEYS, signAuthorization } from '../testUtils/signTra
 import { CallTracer } from '../tracing/callTracer.ts'
 import { PrestateTracer } from '../tracing/prestateTracer.ts'
 
-// Calls as set-code transactions (EIP-7702). What geth answers is compared in test/interop/opGethSimulate.test.ts.
+// Calls as set-code transactions (EIP-7702). test/interop/opGethSimulate.test.ts compares the answers with geth's.
 
 const [SENDER, AUTHORITY] = DEV_ADDRESSES
 const DELEGATE: Hex = '0x00000000000000000000000000000000000abcde'
-/** Returns the address that it runs as. */
+/** Returns the address as which it runs. */
 const overrides = { [DELEGATE]: { code: '0x305f5260205ff3' } }
 const { genesis, rollup } = loadRecordedRpc('2026-holocene-isthmus-jovian-calldata')
 const block = { time: toQuantity(Number(rollup.isthmus_time)) }
@@ -42,7 +42,7 @@ describe('the authorizations of a call', () => {
     expect(estimate).toBeLessThan(INTRINSIC_GAS + 1_000n)
     const simulated = { stateOverrides: overrides, blockOverrides: block, calls: [call] }
     const answer = await ask('eth_simulateV1', { blockStateCalls: [simulated], returnFullTransactions: true }, 'latest')
-    // An account that is there gives back 12,500, a fifth of all at most.
+    // An existing account gives a refund of 12,500, at most a fifth of all gas.
     const gasUsed = `0x${(INTRINSIC_GAS + 15n - (INTRINSIC_GAS + 15n) / 5n).toString(16)}`
     expect(answer).toMatchObject([
       {

@@ -19,14 +19,14 @@ import {
 type Json = { [key: string]: JsonValue }
 
 const holocene = loadRecordedRpc('holocene-span-brotli-calldata')
-/** The second one is used by one test alone, which begins with its first nonce. */
+/** Only one test uses the second one. It begins with the first nonce. */
 const [KEY, FRESH_KEY, THIRD_KEY] = DEV_KEYS
 const [SENDER, FRESH, THIRD] = DEV_ADDRESSES
 const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
 const PAID: Hex = '0x00000000000000000000000000000000000abcdf'
-/** Emits one log whose topic is the first word of the call's data. */
+/** Emits one log whose topic is the first word of the call data. */
 const EMITTER = fromHex('0x6009600c60003960096000f360003560006000a100')
-/** Reverts with the call's data. */
+/** Reverts with the call data. */
 const REVERTER = '0x366000600037366000fd'
 const TOPIC: Hex = `0x${'42'.repeat(32)}`
 
@@ -202,7 +202,7 @@ describe('contracts', () => {
   })
 
   it('eth_createAccessList goes on until a call with the list touches nothing else', async () => {
-    // Ends after a slot that was cold, by the gas that SLOAD took: with each in the list it goes on to the next.
+    // Ends after a cold slot, found by SLOAD's gas. With each slot in the access list, it continues to the next one.
     const endIfCold = (slot: string) => `5a60${slot}54505a90036103e810602257`
     const overrides = { [NOBODY]: { code: `0x${endIfCold('00')}${endIfCold('01')}600254505b00` } }
     const call = { from: SENDER, to: NOBODY }
@@ -216,7 +216,7 @@ describe('contracts', () => {
   })
 
   it('debug_traceTransaction ends where steps show more than the heap holds', async () => {
-    // Grows its memory to a megabyte, and goes round and round.
+    // Grows its memory to a megabyte, then loops forever.
     const nonce = Number(await ask('eth_getTransactionCount', THIRD, 'latest'))
     const loop = { to: null, data: fromHex('0x620fffff51505b600656'), gasLimit: 3_000_000n }
     const raw = signTransaction(THIRD_KEY, { nonce, ...loop })
@@ -240,7 +240,7 @@ describe('contracts', () => {
       chain.call(request, { blockHash: chain.head().hash, overrides: code }, client.signal),
     )
     const outcomes = Promise.allSettled(calls)
-    // Blocks are made beside them.
+    // Blocks are built meanwhile.
     await driver.build()
     client.abort(new Error('gone'))
     for (const outcome of await outcomes) expect(outcome).toMatchObject({ reason: { message: 'gone' } })
@@ -300,7 +300,7 @@ describe('filters', () => {
     expect(await ask('eth_getFilterChanges', logs)).toMatchObject([{ blockHash: second.blockHash, removed: false }])
     expect(await ask('eth_getFilterLogs', logs)).toMatchObject([{ topics: [TOPIC] }])
 
-    // The block loses its place: its logs are told again, as removed.
+    // The block is reorganised away: its logs are sent again, as removed.
     await driver.setHead(first.blockHash as Hex)
     expect(await ask('eth_getFilterChanges', logs)).toMatchObject([{ blockHash: second.blockHash, removed: true }])
     await driver.setHead(second.blockHash as Hex)

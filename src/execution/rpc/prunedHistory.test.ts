@@ -33,7 +33,7 @@ describe('what the node keeps no more', () => {
 it('an estimate looks for no more gas than --rpc.gascap', async () => {
   const node = await startExecutionNode(genesis)
   try {
-    // Fifty slots written anew: 22,100 gas each.
+    // Fifty slots written for the first time: 22,100 gas each.
     const data = `0x${Array.from({ length: 50 }, (_, slot) => `600160${slot.toString(16).padStart(2, '0')}55`).join('')}`
     const estimate = async (callGasCap: bigint) => {
       const run = createCallMethods(node.chain, { callGasCap }).eth_estimateGas

@@ -7,7 +7,7 @@ import { loadRecordedRpc, RECORDINGS, recordedTransactions } from '../testUtils/
 
 type Json = { [key: string]: JsonValue }
 
-// The chains were recorded from op-geth's RPC: executed again from their genesis, every answer must be the same.
+// The chains were recorded from op-geth's RPC. Executed again from genesis, every answer must be equal.
 describe.each(RECORDINGS)('%s, executed through the Engine API', (name) => {
   const recording = loadRecordedRpc(name)
   const { blocks, receipts } = recording
@@ -27,7 +27,7 @@ describe.each(RECORDINGS)('%s, executed through the Engine API', (name) => {
     expect(node.unexpected).toEqual([])
   })
 
-  /** The payload a rollup node would send. */
+  /** The payload that a rollup node would send. */
   function payloadOf(block: Json, number: number): Json {
     const members = ['parentHash', 'stateRoot', 'receiptsRoot', 'logsBloom', 'gasLimit', 'gasUsed', 'timestamp']
     const more = ['extraData', 'baseFeePerGas', 'blobGasUsed', 'excessBlobGas', 'withdrawalsRoot']

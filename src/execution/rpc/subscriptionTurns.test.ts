@@ -30,7 +30,7 @@ function createSubscriptions() {
   return { subscriptions, moveHead, add: (transaction: SignedTransaction) => onAdded(transaction) }
 }
 
-/** As sending to a client takes its time. */
+/** Simulates the time of sending to a client. */
 function work(): void {
   const end = performance.now() + 1
   while (performance.now() < end);

@@ -30,7 +30,7 @@ afterEach(async () => {
   expect(node.unexpected).toEqual([])
 })
 
-/** Collects what a subscription tells, from when this resolves. */
+/** Collects the notifications of a subscription from the moment this resolves. */
 async function collect(...params: unknown[]) {
   const controller = new AbortController()
   const told: unknown[] = []
@@ -39,7 +39,7 @@ async function collect(...params: unknown[]) {
     (content) => told.push(content),
     controller.signal,
   )
-  // Whatever is asked after it is answered after it.
+  // Later requests are answered later.
   await Promise.race([socket.request('eth_chainId', []), ended])
   return {
     told,
@@ -61,7 +61,7 @@ describe('subscriptions', () => {
       client.watchEvent({ onLogs: (found) => logs.push(...found) }),
       client.watchPendingTransactions({ onTransactions: (found) => hashes.push(...found) }),
     ]
-    // They subscribe with their first message each, which are answered in order.
+    // Each subscribes with its first message. The messages are answered in order.
     await expect.poll(() => client.getChainId()).toBe(Number(node.chain.config.chainId))
     const { raw, hash } = signTransaction(DEV_KEYS[0], { to: null, data: LOGGER, gasLimit: 100_000n })
     await client.sendRawTransaction({ serializedTransaction: toHex(raw) })

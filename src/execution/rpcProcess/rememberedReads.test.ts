@@ -8,7 +8,7 @@ import { rememberReads } from './rememberedReads.ts'
 const hashOf = (byte: number): Hex => `0x${byte.toString(16).padStart(2, '0').repeat(32)}`
 const HASH = new Uint8Array(32).fill(7)
 
-/** Answers with what is there now, and notes each read. */
+/** Answers with the present values, and records each read. */
 function start() {
   const labels = { version: 1, reorgs: 0 }
   const asked: string[] = []

@@ -14,7 +14,7 @@ import { DEV_ADDRESSES, DEV_KEYS, signTransaction } from '../testUtils/signTrans
 
 const holocene = loadRecordedRpc('holocene-span-brotli-calldata')
 const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
-/** Stores 7, emits a log, and calls nobody. */
+/** Stores 7, emits a log, and calls no other contract. */
 const BUSY = fromHex('0x600760005560006000a060006000600060006000730000000000000000000000000000000000abcdef5af1')
 const ENDLESS: Hex = '0x5b600056'
 /** A busy machine takes many seconds to start a process. */
@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => node.close())
 
 interface Started extends ServedNode {
-  /** A client with connections of its own. */
+  /** A client with its own connections. */
   client(): RpcClient
 }
 
@@ -151,7 +151,7 @@ describe('RPC processes', () => {
     const data = new Uint8Array(120_000).fill(1)
     for (const account of [1, 2] as const) {
       const first = Number(await client.request('eth_getTransactionCount', [DEV_ADDRESSES[account], 'pending']))
-      // Behind a gap that the other tests do not fill, so that no block takes them.
+      // After a nonce gap that the other tests do not fill, so that no block includes them.
       for (let nonce = first + 4; nonce < first + 64; nonce++) {
         const transaction = signTransaction(DEV_KEYS[account], { nonce, gasLimit: 6_000_000n, to: NOBODY, data })
         await node.pool.add(transaction)
@@ -161,7 +161,7 @@ describe('RPC processes', () => {
     const body = '{"jsonrpc":"2.0","id":7,"method":"txpool_content","params":[]}'
     const headers = { 'content-type': 'application/json' }
     const text = await (await fetch(started.url, { method: 'POST', headers, body })).text()
-    // An answer that were put together before it is sent would be too long.
+    // An answer that is built before it is sent would be too long.
     expect(text.length).toBeGreaterThan(25_000_000)
     const { id, result } = JSON.parse(text)
     expect(id).toBe(7)
@@ -207,7 +207,7 @@ describe('RPC processes', () => {
     await using started = await start({ evmTimeoutMs: 300 })
     const client = started.client()
     await client.request('eth_chainId', [])
-    // An endless loop, and 4,000,000,000 rounds of BLAKE2F, with no gas to count.
+    // An endless loop, and 4,000,000,000 rounds of BLAKE2F, without a gas limit.
     for (const code of [ENDLESS, '0x63ee6b280060e01b5f525f5f60d55f60095afa00'] as const) {
       const [ended, other] = await Promise.allSettled([
         client.request('eth_call', endless(code)),
@@ -231,7 +231,7 @@ describe('RPC processes', () => {
     const [killed] = started.processes.pids()
     process.kill(killed ?? 0, 'SIGKILL')
     await expect.poll(() => started.processes.stats()).toMatchObject({ processes: 1, broken: 1 })
-    // Idle connections of a client are opened again.
+    // The client opens idle connections again.
     expect(await Promise.all(clients.map((client) => client.request('admin_nodeInfo', [])))).toEqual(before)
     expect(started.processes.stats()).toMatchObject({ processes: 2, broken: 1 })
   })

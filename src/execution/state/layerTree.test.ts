@@ -35,7 +35,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 8,
     arbitrary: fc.record({
       kind: fc.constant('add' as const),
-      // As a rule the latest block.
+      // Usually the latest block.
       parent: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(12) }),
       changes: fc.array(fc.option(fc.nat(255), { freq: 3 }), { minLength: KEYS.length, maxLength: KEYS.length }),
     }),
@@ -52,7 +52,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('branches' as const, 'restart' as const) }) },
 )
 
-/** Tells of what is on the disk before the tree hears of it: so long readers find it there already. */
+/** A disk that has the new values before the tree knows: readers find them there already. */
 class WatchedDisk extends StateDisk {
   onWritten = () => {}
 
@@ -72,7 +72,7 @@ class WatchedDisk extends StateDisk {
   }
 }
 
-/** A tree on a database, beside the plainest model: every state whole. */
+/** A tree on a database, with a simple model that keeps every state in full. */
 class Trial {
   private readonly database: ChainDatabase
   private readonly blocks: ModelBlock[] = [
@@ -80,9 +80,9 @@ class Trial {
   ]
   private tree: LayerTree
   private head = this.blocks[0] ?? expect.unreachable()
-  /** The states before it may be gone. */
+  /** States before it may be pruned. */
   private oldest = 0
-  /** The base with what is written. */
+  /** The base with the unwritten changes. */
   private written: BlockId = this.head
 
   constructor(database: ChainDatabase) {
@@ -115,7 +115,7 @@ class Trial {
       case 'restart': {
         const disk = this.watched()
         this.tree = new LayerTree(disk, this.written, await disk.open())
-        // What was in memory is made again, where the head stands on it.
+        // The states in memory are restored if the head descends from the base.
         this.makeAgain(this.head)
       }
     }
@@ -133,7 +133,7 @@ class Trial {
     }
   }
 
-  /** The base as it is written. Marks of deletions are there only while what was deleted is kept. */
+  /** The base as written. Deletion marks exist only while the deleted value is kept. */
   async checkDisk(): Promise<void> {
     const { state } = this.blocks.find(({ hash }) => hash === this.written.hash) ?? expect.unreachable()
     const disk = new StateDisk(this.database)
@@ -157,7 +157,7 @@ class Trial {
     const state = new Map(parent.state)
     for (const [index, change] of changes.entries()) {
       const key = KEYS[index] ?? ''
-      // A third each is left as it is, deleted, and set.
+      // A third each is unchanged, deleted, and set.
       if (change === null || change % 3 === 0) continue
       const value = change % 3 === 1 ? null : Uint8Array.of(change)
       writes.set(key, value)

@@ -18,12 +18,12 @@ class NodeMap implements NodeReader {
   }
 
   readonly sink = (_: NodePath, encoding: Uint8Array | null): void => {
-    // As LevelDB gives them.
+    // As LevelDB returns them.
     if (encoding !== null) this.nodes.set(toHex(keccak256(encoding)), Buffer.from(encoding))
   }
 }
 
-/** Keys that share long prefixes, so that extensions come and go. */
+/** Keys with long common prefixes, so that extensions are created and removed. */
 const key = fc
   .tuple(fc.constantFrom(0x00, 0x01, 0x10, 0x11), fc.integer({ min: 0, max: 3 }), fc.constantFrom(0, 0x0f, 0xf0))
   .map(([first, middle, last]) => Uint8Array.of(first, 0, 0, middle, last))
@@ -57,7 +57,7 @@ describe('Trie', () => {
           }
           const root = trie.commit(store.sink)
           expect(root).toBe(toHex(reference.root()))
-          // What was written is all that is needed to read it again.
+          // The written nodes are enough to read the trie again.
           trie = openTrie(store, fromHex(root))
           for (const [text, stored] of expected) {
             expect(new Uint8Array(trie.get(fromHex(text)) ?? [])).toEqual(stored)

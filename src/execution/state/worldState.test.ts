@@ -13,7 +13,7 @@ import { EMPTY_TRIE_ROOT, type Trie } from './trie.ts'
 import { fromNibbles } from './trieNode.ts'
 import { WorldState } from './worldState.ts'
 
-/** All states by the hashes of their nodes, and the last one by places. */
+/** All states by the hashes of their nodes, and the last one by path. */
 class MemoryStore {
   readonly nodes = new Map<Hex, Uint8Array>()
   readonly places = new Map<StateKey, Uint8Array>()
@@ -73,7 +73,7 @@ interface ModelAccount {
   slots: Map<number, bigint>
 }
 
-/** The plainest state there is: checkpoints copy everything. */
+/** A simple model of a state: checkpoints copy everything. */
 class Model {
   accounts = new Map<number, ModelAccount>()
   private saved: Map<number, ModelAccount>[] = []
@@ -105,7 +105,7 @@ class Model {
   }
 }
 
-/** Root by EthereumJS's state manager of the same accounts, put there one by one. */
+/** Root by EthereumJS's state manager, with the same accounts added one by one. */
 async function referenceRoot(accounts: Map<number, ModelAccount>): Promise<Hex> {
   const manager = new MerkleStateManager()
   for (const [index, { nonce, balance, code, slots }] of accounts) {
@@ -120,7 +120,7 @@ async function referenceRoot(accounts: Map<number, ModelAccount>): Promise<Hex> 
   return toHex(await manager.getStateRoot())
 }
 
-/** Of all nodes and leaves below the root, in the tries of accounts and storage. */
+/** All nodes and leaves below the root, in the tries of accounts and storage. */
 function keysOfState(source: StateSource, root: Hex): Set<StateKey> {
   const keys = new Set<StateKey>()
   const world = new WorldState(source, root)
@@ -162,7 +162,7 @@ function apply(world: WorldState, model: Model, step: Action): void {
       })
       break
     case 'slot':
-      // As in the EVM, only accounts that exist have storage.
+      // As in the EVM, only existing accounts have storage.
       if (!model.accounts.has(step.account)) return
       world.putStorage(address(step.account), slot(step.slot), bigIntToMinimalBytes(step.value))
       model.change(step.account, (found) => found.slots.set(step.slot, step.value))
@@ -212,7 +212,7 @@ describe('WorldState', () => {
         fc.boolean(),
         async (steps, dropsNodes, isFlat) => {
           const store = new MemoryStore()
-          // With no room for nodes, everything is read back from the store.
+          // Without cache memory for nodes, everything is read from the store.
           const options = dropsNodes ? { maxNodeBytes: 0, maxCodeBytes: 0 } : {}
           const source = new StateDatabase({ store }, options).at(isFlat ? store.flat : store.byPlace)
           const model = new Model()
@@ -224,7 +224,7 @@ describe('WorldState', () => {
             world.endTransaction()
             const changes = world.commit()
             store.write(changes)
-            // What was written over is the state: no more, no less.
+            // The writes give exactly the state.
             expect(new Set(store.places.keys())).toEqual(keysOfState(source, changes.root))
             expect(changes.root).toBe(await referenceRoot(model.accounts))
             world = new WorldState(source, changes.root)
@@ -301,7 +301,7 @@ describe('WorldState', () => {
       new WorldState(new StateDatabase({ store: NO_STATE }).at(view), `0x${'ab'.repeat(32)}`)
     expect(() => open(NO_STATE)).toThrow(MissingNodeError)
     expect(() => open(NO_STATE)).toThrow('0xabab')
-    // Another state has another node at that place.
+    // Another state has another node at that path.
     const other = { ...NO_STATE, node: () => fromHex('0xc0') }
     expect(() => open(other)).toThrow(MissingNodeError)
     expect(() => open({ ...other, isPruned: () => true })).toThrow('the state was pruned')
@@ -344,7 +344,7 @@ describe('what is kept in memory', () => {
         return new Uint8Array(1000)
       },
     }
-    // Room for three programs of 1,000 bytes with their jump destinations and pushed words.
+    // Memory for three programs of 1,000 bytes with their jump destinations and pushed words.
     const states = new StateDatabase({ store }, { maxCodeBytes: 45_000 })
     const hashes = [1, 2, 3, 4].map((index): Hex => `0x${index.toString(16).padStart(64, '0')}`)
     for (const hash of [...hashes.slice(0, 3), ...hashes.slice(0, 3)]) states.code(hash)

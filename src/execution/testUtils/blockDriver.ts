@@ -19,11 +19,11 @@ export interface BuildOptions {
   noTxPool?: boolean
   /** Parent instead of the head. */
   parent?: Hex
-  /** Awaited between the start of the block and its end: what the pool gets meanwhile is to come in. */
+  /** Awaited between the start of the block and its end: the block must include transactions added meanwhile. */
   meanwhile?: () => Promise<unknown>
 }
 
-/** Plays the rollup node of a chain from Ecotone on: builds blocks through the Engine API as a sequencer does. */
+/** Acts as the rollup node of a chain from Ecotone on: builds blocks through the Engine API as a sequencer does. */
 export class BlockDriver {
   private readonly engine: Pick<RpcClient, 'request'>
   readonly config: RollupConfig
@@ -33,7 +33,7 @@ export class BlockDriver {
     this.config = parseRollupConfig(rollupJson)
   }
 
-  /** One block on the head, sealed, imported and made head. */
+  /** Builds one block on the head, imports it and makes it head. */
   async build(options: BuildOptions = {}): Promise<JsonObject> {
     const id = await this.start(options)
     await options.meanwhile?.()
@@ -74,7 +74,7 @@ export class BlockDriver {
     }
   }
 
-  /** Told by the genesis: the chains that blocks are built on do not change forks meanwhile. */
+  /** Read from the genesis: the chains of the tests do not activate forks later. */
   private isActive(fork: 'isthmus' | 'karst'): boolean {
     return isForkActive(this.config, fork, this.config.genesis.l2Time)
   }

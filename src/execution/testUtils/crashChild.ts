@@ -1,7 +1,7 @@
-// Child process of the crash tests: builds, imports and makes head one block after the other, telling each head on
-// standard output once it is set, until it is killed. Arguments: data directory, recording, and as JSON: limits of what
-// is kept of states; how far finalized blocks are below the head (0: the genesis); after how many blocks the chain goes
-// over to another branch, which begins three blocks below (0: never).
+// Child process of the crash tests. It builds and imports blocks and makes each one head, until it is killed. It prints
+// each head after it is set. Arguments: data directory, recording, and as JSON: limits of the kept states; distance of
+// finalized blocks below the head (0: the genesis); number of blocks after which the chain moves to another branch,
+// which begins three blocks below (0: never).
 import { systemClock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { silentLogger } from '../../lib/logger.ts'

@@ -24,15 +24,15 @@ export interface ExecutionNode {
   chain: Chain
   pool: TxPool
   eth: RpcClient
-  /** Of `eth`. */
+  /** Options of `eth`. */
   methods: MethodTable
-  /** Of `eth`. */
+  /** Options of `eth`. */
   url: string
   /** WebSockets with the methods of `eth`. */
   wsUrl: string
   engine: RpcClient
   sdm: SdmOptIn
-  /** Errors that nobody meant to throw. */
+  /** Unexpected errors. */
   unexpected: unknown[]
   close(): Promise<void>
 }

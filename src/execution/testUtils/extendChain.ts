@@ -17,7 +17,7 @@ export interface ExtendOptions {
   salt?: bigint
 }
 
-/** Builds a block of a Holocene recording's chain on `parentHash` and imports it. The head stays where it is. */
+/** Builds a block on `parentHash` for a Holocene recording's chain, and imports it. The head does not move. */
 export async function extendChain(
   chain: Chain,
   rollupJson: unknown,

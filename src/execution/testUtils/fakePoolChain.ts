@@ -8,7 +8,7 @@ import { loadRecordedRpc, recordedBlock } from './recordedRpc.ts'
 
 const EMPTY_CODE_HASH: Hex = '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470'
 
-/** A chain whose accounts, fees and blocks a test sets by hand. */
+/** A chain whose accounts, fees and blocks a test sets directly. */
 export class FakePoolChain implements PoolChain {
   readonly config: ChainConfig = {
     chainId: 901n,
@@ -41,7 +41,7 @@ export class FakePoolChain implements PoolChain {
     this.accounts.set(address, { ...before, ...account })
   }
 
-  /** A block on the head with these transactions; senders' nonces go up. Does not move the head. */
+  /** A block on the head with these transactions. Increments the senders' nonces, but does not move the head. */
   block(transactions: SignedTransaction[], salt = 0): BlockHeader {
     const hash: Hex = `0x${(this.blocks.size + 1).toString(16).padStart(60, '0')}${salt.toString(16).padStart(4, '0')}`
     const { number, timestamp } = this.header

@@ -1,6 +1,6 @@
 import { type L1BlockInfo, type RollupConfig, ZERO_HASH } from '../../rollup/protocol/types.ts'
 
-/** An L1 block made up for deposits to tell of: the genesis', unless another number is given. */
+/** An invented L1 block for deposits: the genesis, unless a number is given. */
 export function madeUpL1Block({ genesis }: RollupConfig, timestamp: number, number = genesis.l1.number): L1BlockInfo {
   return {
     hash: genesis.l1.hash,

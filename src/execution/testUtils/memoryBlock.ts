@@ -27,9 +27,9 @@ export interface MemoryBlockOptions {
   /** Default 901. */
   chainId?: bigint
   block?: Partial<Omit<BlockContext, 'rules' | 'chainId'>>
-  /** Runs messages by EthereumJS. */
+  /** Runs messages with EthereumJS. */
   isReference?: boolean
-  /** The state that `accounts` come on top of; default none. */
+  /** The state below `accounts`; default empty. */
   world?: WorldState
 }
 

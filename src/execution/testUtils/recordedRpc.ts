@@ -7,7 +7,7 @@ import type { Block, L1FeeFields, Receipt, Transaction } from '../primitives/blo
 
 type Json = Record<string, JsonValue>
 
-/** What op-geth's RPC answered while a chain was recorded. */
+/** Answers of op-geth's RPC, recorded with a chain. */
 export interface RecordedRpc {
   genesis: Json
   rollup: Json
@@ -24,7 +24,7 @@ export const RECORDINGS = [
   '2026-holocene-to-karst-blobs',
 ]
 
-/** What op-geth answered; `blockTimestamp`, which it shows since geth 1.16, is filled in where an older one was recorded. */
+/** op-geth's answer. `blockTimestamp`, which geth has since 1.16, is added if an older version was recorded. */
 export function loadRecordedRpc(name: string): RecordedRpc {
   const url = new URL(`../../../test/vectors/data/op-node-${name}.json.gz`, import.meta.url)
   const { genesis, rollup, l2, l2Receipts, l2RawTransactions } = JSON.parse(gunzipSync(readFileSync(url)).toString())
@@ -37,7 +37,7 @@ export function loadRecordedRpc(name: string): RecordedRpc {
   return { genesis, rollup, blocks, receipts, rawTransactions: l2RawTransactions }
 }
 
-/** EIP-2718 encodings of a recorded block: deposits are rebuilt from their JSON form. */
+/** EIP-2718 encodings of a recorded block. Deposits are rebuilt from their JSON. */
 export function recordedTransactions(recording: RecordedRpc, number: number): Uint8Array[] {
   const { transactions = [] } = recording.blocks[number] ?? {}
   return transactions.map((json, index) => {
@@ -46,7 +46,7 @@ export function recordedTransactions(recording: RecordedRpc, number: number): Ui
   })
 }
 
-/** The recorded block as the chain would give it. */
+/** The recorded block as the chain returns it. */
 export function recordedBlock(recording: RecordedRpc, number: number): Block {
   const json = recording.blocks[number]
   if (json === undefined) throw new Error(`block ${number} is not in the recording`)

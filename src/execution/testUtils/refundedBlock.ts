@@ -13,7 +13,9 @@ export function jovianInfo(scalar = 400) {
   return deposit({ gasLimit: 30_000n, data, to: `0x${'99'.repeat(20)}` })
 }
 
-/** A block of Lagoon. It executes the L1 info, these transactions, and, where there are refunds, the transaction that holds them. */
+/**
+ * A block of Lagoon. It executes the L1 info, these transactions and, if there are refunds, the post-exec transaction.
+ */
 export async function executeRefunded(
   options: MemoryBlockOptions,
   transactions: readonly Transaction[],
@@ -31,7 +33,7 @@ export async function executeRefunded(
   return block
 }
 
-/** A block of Lagoon that refunds what it has warmed; gives the refunds by the index of `transactions`. */
+/** A block of Lagoon that refunds warmed accesses. Resolves with the refunds by index of `transactions`. */
 export async function executeWarming(
   options: MemoryBlockOptions,
   transactions: readonly Transaction[],

@@ -12,7 +12,7 @@ export interface ServedNode extends AsyncDisposable {
   port: number
 }
 
-/** Real RPC processes in front of a node: this process is their engine process. */
+/** Real RPC processes of a node. This process is their engine process. */
 export async function serveNode(
   node: ExecutionNode,
   {

@@ -38,7 +38,7 @@ export function signTransaction(key: Uint8Array, fields: TestTransaction = {}): 
   return decodeSignedTransaction(sign({ ...DEFAULTS, ...fields }, key))
 }
 
-/** A legacy transaction, without replay protection when `chainId` is undefined. */
+/** A legacy transaction. Without replay protection if `chainId` is undefined. */
 export function signLegacyTransaction(
   key: Uint8Array,
   { chainId, nonce = 0, gasPrice = 2_000_000_000n }: { chainId?: bigint; nonce?: number; gasPrice?: bigint },
@@ -75,7 +75,7 @@ export const DEV_KEYS = [
 
 export const DEV_ADDRESSES = DEV_KEYS.map(privateKeyToAddress) as [Hex, Hex, Hex]
 
-/** An entry of an EIP-7702 authorization list, as a call's JSON has it; for any chain unless one is named. */
+/** An entry of an EIP-7702 authorization list, as in a call's JSON. For any chain unless one is given. */
 export function signAuthorization(
   key: Uint8Array,
   { address, nonce = 0, chainId = 0n }: { address: Hex; nonce?: number; chainId?: bigint },
@@ -93,7 +93,7 @@ export function signAuthorization(
   }
 }
 
-/** A set-code transaction (EIP-7702) with these entries, each as signAuthorization gives it. */
+/** A set-code transaction (EIP-7702) with these entries, each as signAuthorization returns it. */
 export function signSetCode(key: Uint8Array, entries: readonly Record<string, string>[]): Uint8Array {
   const authorizationList = entries.map(({ chainId = '', address, nonce = '', yParity = '', r = '', s = '' }) => ({
     ...{ chainId: BigInt(chainId), address: normalizeHex(address, 20, 'address'), nonce: BigInt(nonce) },

@@ -11,16 +11,16 @@ import { EMPTY_TRIE_ROOT, openTrie, type Trie } from '../state/trie.ts'
 import { fromNibbles, type LoadedNode } from '../state/trieNode.ts'
 
 export interface WholeState {
-  /** Of all nodes. */
+  /** All nodes. */
   keys: Set<StateKey>
   /** Accounts and slots. */
   leaves: Map<StateKey, Uint8Array>
-  /** Wei of all accounts. */
+  /** Total wei of all accounts. */
   balances: bigint
   accounts: number
 }
 
-/** Reads every node of a state. Throws when one is missing. */
+/** Reads every node of a state. Throws if one is missing. */
 export function readWholeState(view: Pick<StateView, 'node'>, root: Hex): WholeState {
   const state: WholeState = { keys: new Set(), leaves: new Map(), balances: 0n, accounts: 0 }
   const trieOf = (hash: Uint8Array, owner?: Uint8Array): Trie =>
@@ -54,7 +54,7 @@ export function readWholeState(view: Pick<StateView, 'node'>, root: Hex): WholeS
   return state
 }
 
-/** The base state in the chain database of a data directory, which nobody has open; null: the mark of a deletion. */
+/** The base state in the chain database of a data directory that no process has open; null: a deletion mark. */
 export async function baseOnDisk(datadir: string): Promise<Map<StateKey, Uint8Array | null>> {
   const base = new Map<StateKey, Uint8Array | null>()
   for (const letter of ['A', 'O', 'a', 'o']) {
@@ -65,7 +65,7 @@ export async function baseOnDisk(datadir: string): Promise<Map<StateKey, Uint8Ar
   return base
 }
 
-/** One table, by the letter that its keys begin with. */
+/** One table, by the first character of its keys. */
 export async function tableOnDisk(datadir: string, letter: string): Promise<Map<Hex, Uint8Array>> {
   const level = new ClassicLevel<Uint8Array, Uint8Array>(join(datadir, 'geth', 'chaindata'), {
     keyEncoding: 'view',

@@ -4,7 +4,10 @@ import type { RecordedRpc } from './recordedRpc.ts'
 
 type Json = { [key: string]: JsonValue }
 
-/** A Holocene recording's chain with the later forks up to this one from its genesis on; `at` is for the last one alone. */
+/**
+ * A Holocene recording's chain with the later forks up to this one, active from genesis on. `at` applies to the last
+ * fork only.
+ */
 export function withFork(recording: RecordedRpc, fork: Fork, at = 0): RecordedRpc {
   const later = FORKS.slice(FORKS.indexOf('isthmus'), FORKS.indexOf(fork) + 1)
   const times = (suffix: string): Json =>

@@ -5,7 +5,7 @@ import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNo
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
 import { DEV_ADDRESSES, DEV_KEYS, signTransaction } from '../testUtils/signTransaction.ts'
 
-// Against a real op-geth these are compared in test/interop/opGethRpc.test.ts.
+// test/interop/opGethRpc.test.ts compares the tracers with a real op-geth.
 
 const holocene = loadRecordedRpc('holocene-span-brotli-calldata')
 const [SENDER] = DEV_ADDRESSES

@@ -6,7 +6,7 @@ it('counts an encoding once, however often it is asked', () => {
   const raw = Uint8Array.from({ length: 300 }, (_, index) => (index * 37) & 0xff)
   const length = fastLzLength(raw)
   expect(fastLzLengthOf(raw)).toBe(length)
-  // Counted again, it would be much shorter.
+  // A second count would be much shorter.
   raw.fill(0)
   expect(fastLzLength(raw)).toBeLessThan(length)
   expect(fastLzLengthOf(raw)).toBe(length)

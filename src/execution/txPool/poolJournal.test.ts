@@ -42,7 +42,7 @@ async function open(): Promise<{ pool: TxPool; journal: PoolJournal; clock: Manu
   return { pool, journal, clock, hashes }
 }
 
-/** Executable, behind a gap, and of the oldest kind. */
+/** Executable, after a gap, and of legacy type. */
 const waiting = () => [
   signTransaction(testKey(1), { nonce: 0 }),
   signTransaction(testKey(2), { nonce: 3 }),
@@ -64,7 +64,7 @@ it('keeps it through a kill, but for what was half written', async () => {
   const first = await open()
   for (const transaction of waiting()) await first.pool.add(transaction)
   await expect.poll(async () => (await readFile(path)).length).toBeGreaterThan(300)
-  // The journal is not stopped: nothing is written any more.
+  // The first journal is not stopped, as after a kill, and writes nothing more.
   await appendFile(path, new Uint8Array([0xb8, 0x90, 0x02]))
   const second = await open()
   expect(second.hashes().toSorted()).toEqual(first.hashes().toSorted())

@@ -197,7 +197,7 @@ describe('replacement', () => {
     await expect(pool.add(offer(17))).rejects.toThrow(
       'replacement transaction underpriced: replaced 16 times below the base fee',
     )
-    // The base fee falls below what is there: from now on a replacement is of one that could have cost its sender.
+    // The base fee falls below its fee cap: from now on, the replaced transaction could have cost its sender.
     chain.baseFee = 2n ** 17n
     for (let step = 17; step <= 20; step++) await pool.add(offer(step))
     expect(pool.status().pending).toBe(1)
@@ -325,7 +325,7 @@ describe('a full pool', () => {
     const large = { data: new Uint8Array(100_000), gasLimit: 5_000_000n }
     for (const sender of [1, 2, 3, 4]) await pool.add(tx(sender))
     const dearer = { maxFeePerGas: 3n * GWEI, maxPriorityFeePerGas: 1_100_000n }
-    // The cheaper ones of others make way for what it takes more; where that is not enough, it stays out.
+    // Cheaper transactions of others are evicted for its additional slots. If that is not enough, it is refused.
     await pool.add(tx(1, dearer))
     expect(pool.status()).toEqual({ pending: 4, queued: 0 })
     await pool.add(tx(1, { ...large, maxFeePerGas: 4n * GWEI, maxPriorityFeePerGas: 2_000_000n }))

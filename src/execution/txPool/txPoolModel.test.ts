@@ -11,7 +11,7 @@ import { TxPool } from './txPool.ts'
 
 const SENDERS = [1, 2, 3]
 
-/** A chain of blocks made from what the pool offers, and the pool beside it. */
+/** A chain of blocks made from the pool's transactions, and the pool. */
 class Run {
   readonly chain = new FakePoolChain()
   readonly pool = new TxPool(
@@ -50,7 +50,7 @@ class Run {
     this.chain.move(header, [header])
   }
 
-  /** The last blocks lose their place; nothing takes it. */
+  /** The last blocks are reorganised away without a replacement. */
   async unwind(count: number): Promise<void> {
     const removed = this.mined.splice(Math.max(0, this.mined.length - count)).reverse()
     for (const { transactions } of removed) this.countNonces(transactions, -1)
@@ -68,7 +68,7 @@ class Run {
   }
 
   async check(): Promise<void> {
-    // What the head changed is worked off before any addition; this one is always refused.
+    // The pool handles the head change before any addition. This addition is always refused.
     await this.pool.add(signTransaction(testKey(9), {})).catch(() => {})
     let pendingCount = 0
     let queuedCount = 0

@@ -22,7 +22,7 @@ describe('the state of a block, read of another process', () => {
     const tree = new LayerTree(EMPTY_DISK, { number: 0, hash: ZERO_HASH })
     const engine = new StateDatabase({ store: NO_STATE })
     const roots: Hex[] = [EMPTY_TRIE_ROOT]
-    // So many accounts that they lie below different nodes; each block gives wei to each.
+    // Enough accounts to need different nodes. Each block sends wei to each.
     for (let number = 1; number <= 3; number++) {
       const world = new WorldState(engine.at(tree.at(hashOf(number - 1)) ?? NO_STATE), roots[number - 1] ?? ZERO_HASH)
       for (let index = 0; index < 200; index++) world.addBalance(addressOf(index), 1n)

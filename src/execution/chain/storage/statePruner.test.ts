@@ -22,10 +22,10 @@ const { genesis, rollup } = loadRecordedRpc('holocene-span-brotli-calldata')
 const RECENT = 8
 const LIMITS: Partial<StateLimits>[] = [
   { recentStates: RECENT },
-  // Little is left in memory: the base is written every few blocks, above states that are still kept.
+  // Little stays in memory: the base is written every few blocks, above states that are still kept.
   { recentStates: RECENT, unwrittenBytes: 100_000 },
   { recentStates: RECENT, unwrittenGas: 400_000 },
-  // The state of each block is written with it, and every earlier one is read by undoing.
+  // The state of each block is written with it. Earlier states are read from the history.
   { recentStates: RECENT, unwrittenGas: 1 },
 ]
 
@@ -75,7 +75,7 @@ const ADDRESSES = [...Object.keys(genesis.alloc as object).slice(0, 50), ...DEV_
 )
 const SLOTS = Array.from({ length: 9 }, (_, index): Hex => `0x${index.toString(16).padStart(64, '0')}`)
 
-/** What is read flat is what the trie proves. */
+/** Flat reads give the values that the trie proves. */
 async function expectRight(chain: Chain, { hash }: Pick<BlockHeader, 'hash'> = chain.head()): Promise<void> {
   const state = (await chain.stateAt(hash)) ?? expect.unreachable('no state')
   for (const address of ADDRESSES) {
@@ -88,7 +88,10 @@ async function expectRight(chain: Chain, { hash }: Pick<BlockHeader, 'hash'> = c
   expect(values.map(BigInt)).toEqual(storageProof.map(({ value }) => value))
 }
 
-/** Closes the chain and looks at its disk: the base is a whole state, its leaves are those of its tries, and nothing else is there. */
+/**
+ * Closes the chain and checks its disk: the base is a complete state, its leaves are those of its tries, and nothing
+ * else is stored.
+ */
 async function expectOnDisk(chain: Chain, from = datadir): Promise<BlockHeader> {
   const headers = await headersOf(chain)
   await chain.close()
@@ -97,13 +100,13 @@ async function expectOnDisk(chain: Chain, from = datadir): Promise<BlockHeader> 
   const entries = await baseOnDisk(from)
   const kept = [...(await tableOnDisk(from, 'U')).keys()].map(Number)
   const values = new Map([...entries].filter(([, value]) => value !== null))
-  // Marks of deletions are there only while what was deleted is kept.
+  // Deletion marks exist only while the deleted value is kept.
   if (kept.length === 0) expect(values.size).toBe(entries.size)
   const { keys, leaves, balances } = readWholeState({ node: (key) => values.get(key) ?? undefined }, base.stateRoot)
   expect(balances).toBe(TOTAL)
   expect(new Set([...values.keys()].filter(isNodeKey))).toEqual(keys)
   expect(new Map([...values].filter(([key]) => !isNodeKey(key)))).toEqual(leaves)
-  // What blocks replaced is kept of those up to the base, without a gap.
+  // The history covers the blocks up to the base, without a gap.
   expect(kept).toEqual(kept.map((_, index) => base.number - kept.length + 1 + index))
   return base
 }
@@ -149,7 +152,7 @@ describe('full mode', () => {
       if (number % 7 === 0) await expectRight(chain, { hash })
     }
     await expectOnDisk(chain)
-    // They are there again after a restart.
+    // They exist again after a restart.
     const again = await open(limits)
     for (const { hash, number } of (await headersOf(again)).slice(30)) {
       expect(await again.stateAt(hash), `state of block ${number}`).toBeDefined()
@@ -192,7 +195,7 @@ describe('full mode', () => {
 })
 
 describe('archive mode', () => {
-  /** What all states are read from, once `close` has closed the chain. */
+  /** The source of all states, once `close` has closed the chain. */
   async function nodesByHash(close: () => Promise<void>) {
     await close()
     const nodes = await tableOnDisk(datadir, 'n')
@@ -225,7 +228,7 @@ describe('archive mode', () => {
       const nodes = await nodesByHash(async () => chain.close())
       chain = await open(limits, 'archive')
       for (const { number, hash, stateRoot } of headers) {
-        // Those of before were given up by then.
+        // Earlier states were pruned by then.
         if (number < taken.number && (await chain.stateAt(hash)) === undefined) continue
         await expectRight(chain, { hash })
         expect(readWholeState(nodes, stateRoot).balances).toBe(TOTAL)
@@ -248,7 +251,7 @@ describe('a database of another format', () => {
 })
 
 describe('what a crash leaves', () => {
-  /** What a process that is killed leaves behind. */
+  /** The state that a killed process leaves. */
   function killedCopy(name: string): string {
     const copy = join(root, name)
     cpSync(datadir, copy, { recursive: true })
@@ -280,7 +283,7 @@ describe('what a crash leaves', () => {
     const heads = new Set<number>()
     for (let part = 1; part <= 24; part++) {
       const copy = killedCopy(`torn-${part}`)
-      // Odd lengths, so that records break off in the middle. The first record is synced: that it is open.
+      // Odd lengths, so that records break off in the middle. The first record, that the database is open, is synced.
       truncateSync(join(copy, 'geth', 'chaindata', log), Math.max(size - part * 1013 * (part % 3 === 0 ? 9 : 1), 100))
       const again = await open({ recentStates: RECENT }, 'full', copy)
       const { number, hash } = again.head()

@@ -9,7 +9,7 @@ const DELEGATED: Hex = `0x${'cc'.repeat(20)}`
 const other = OTHER.slice(2)
 const forbidden = (n: number): Hex => `0x${'dd'.repeat(19)}0${n}`
 
-/** Calls and creations whose outcome shows in MAIN's storage, by our loop and by EthereumJS's. */
+/** Calls and creations whose outcome is stored by MAIN, run by our loop and by EthereumJS. */
 const CASES: { id: string; main: string; accounts?: Record<Hex, MemoryAccount>; slots: Record<number, bigint> }[] = [
   {
     id: 'return data and its size are there after a call',
@@ -32,8 +32,8 @@ const CASES: { id: string; main: string; accounts?: Record<Hex, MemoryAccount>; 
   },
   {
     id: 'call data stays what it was, whatever the frames below do to theirs',
-    // OTHER, called with 32 bytes, writes 9 to its memory and calls the identity precompile with it, then gives back its
-    // call data; the memory of MAIN grows meanwhile by what comes back.
+    // OTHER is called with 32 bytes. It writes 9 to its memory, calls the identity precompile with it, and returns its
+    // call data. MAIN's memory grows meanwhile by the output.
     main: `602a5f52 602062010000 60205f 73${other} 5afa 5f55 62010000 51600155 5f51600255 00`,
     accounts: { [OTHER]: { code: '0x60095f5260205f60205f60045afa505f355f5260205ff3' } },
     slots: { 0: 1n, 1: 42n, 2: 42n },
@@ -47,7 +47,8 @@ const CASES: { id: string; main: string; accounts?: Record<Hex, MemoryAccount>; 
   },
   {
     id: 'a failure undoes transient stores, be they 40,000',
-    // TSTORE(1, 7), then DELEGATECALL of what stores 1 at 1, 2 at 2, … until it has no gas; TLOAD(1), TLOAD(2), TLOAD(40,000).
+    // TSTORE(1, 7), then DELEGATECALL of code that stores 1 at 1, 2 at 2, … until it is out of gas; TLOAD(1), TLOAD(2),
+    // TLOAD(40,000).
     main: `600760015d 5f5f5f5f 73${other} 624c4b40f4 5f55 60015c600155 60025c600255 619c405c600355 00`,
     accounts: { [OTHER]: { code: '0x5f5b60010180805d600156' } },
     slots: { 0: 0n, 1: 7n, 2: 0n, 3: 0n },
@@ -104,7 +105,7 @@ const CASES: { id: string; main: string; accounts?: Record<Hex, MemoryAccount>; 
   },
   {
     id: 'a creation that reverts with data like that of EIP-3541 keeps its gas and its data',
-    // Init code: REVERT with the byte 0xef. Slot 2: whether less than 100,000 gas went.
+    // Init code: REVERT with the byte 0xef. Slot 2: whether less than 100,000 gas was used.
     main: '6760ef5f5360015ffd 5f52 5a 600860186000f0 600055 3d600155 5a9003 620186a0 11 600255 00',
     slots: { 0: 0n, 1: 1n, 2: 1n },
   },
@@ -127,7 +128,7 @@ const CASES: { id: string; main: string; accounts?: Record<Hex, MemoryAccount>; 
   },
   {
     id: 'a contract made in this transaction that destroys itself takes its ether with it',
-    // Init code deploys 30ff (to itself); it is created with 2 wei, called, and looked at.
+    // Init code deploys 30ff (to itself). The contract is created with 2 wei, called, and then read.
     main: '6a6130ff6000526002601ef3 600052 600b60156002f0 600052 60006000600060006000 600051 5af1 600155 600051 31 600255 00',
     slots: { 1: 1n, 2: 0n },
   },
@@ -170,7 +171,7 @@ describe('call opcodes', () => {
   })
 
   it('hand on the caller’s memory itself, of which no copy is paid for', async () => {
-    // A megabyte of memory, passed on to a precompile, to a contract and to one that is not, over and over.
+    // Passes a megabyte of memory repeatedly to a precompile, to a contract and to an address without code.
     const calls = ['6004', `73${other}`, '61dead'].map((to) => `5f5f62100000 5f ${to} 5afa50`).join('')
     const code: Hex = `0x${`620fffff51505b${calls}600656`.replaceAll(' ', '')}`
     const { execution } = createMemoryBlock({ accounts: { [MAIN]: { code }, [OTHER]: { code: '0x00' } } })
@@ -189,7 +190,7 @@ describe('call opcodes', () => {
   })
 
   it('go no deeper than 1,024 frames', async () => {
-    // Counts itself in slot 0 and calls itself with all gas.
+    // Counts in slot 0 and calls itself with all gas.
     const main = '600054600101600055 60006000600060006000 30 5af1 00'
     const { execution, world } = createMemoryBlock({
       accounts: { [MAIN]: { code: `0x${main.replaceAll(' ', '')}` } },
@@ -199,7 +200,7 @@ describe('call opcodes', () => {
     expect(slotOf(world, MAIN, 0n)).toBe(1025n)
   })
 
-  // The benchmark bench:loaded-builder measures how long such programs hold the loop.
+  // The benchmark bench:loaded-builder measures how long such programs block the event loop.
   it.each([
     { id: 'an endless loop', main: '5b600056', gasLimit: 8_000_000n, asks: 300 },
     {

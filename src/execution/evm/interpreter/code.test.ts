@@ -3,7 +3,7 @@ import { fromHex } from '../../../lib/hex.ts'
 import { Program } from './code.ts'
 import { bytesToWord } from './word.ts'
 
-/** Every PUSH at every place of a page and beyond, with the words that stand behind it. */
+/** Every PUSH at every position of a page and beyond, with the words that follow it. */
 const code = fromHex(`0x${Array.from({ length: 200 }, (_, at) => (0x11 + (at % 0xe5)).toString(16)).join('')}`)
 
 describe('Program', () => {
@@ -14,7 +14,7 @@ describe('Program', () => {
         for (const length of [1, 2, 4, 5, 7, 20, 32]) {
           const bytes = new Uint8Array(length)
           bytes.set(code.subarray(pc + 1, pc + 1 + length))
-          // A place holds one opcode, and so one length.
+          // A position holds one opcode, and so one length.
           const fresh = new Program(code)
           expect([pc, length, fresh.pushed(pc, length), fresh.pushed(pc, length)]).toEqual([
             pc,
@@ -30,7 +30,7 @@ describe('Program', () => {
 
   it('finds the destinations that are no push data', () => {
     const found = (hex: string) => [...new Program(fromHex(`0x${hex}`)).jumpDestinations]
-    // PUSH1, PUSH32 and what stands below and above them, each before a destination.
+    // PUSH1, PUSH32 and the opcodes below and above them, each before a destination.
     expect(found('5b5f5b')).toEqual([1, 0, 1])
     expect(found('605b5b')).toEqual([0, 0, 1])
     expect(found(`7f${'5b'.repeat(32)}5b`)).toEqual([...new Array(33).fill(0), 1])

@@ -4,8 +4,10 @@ import { type Hex, toHex } from '../../../lib/hex.ts'
 import { propertyRuns } from '../../../lib/testUtils/propertyRuns.ts'
 import { createMemoryBlock, deposit, type MemoryAccount } from '../../testUtils/memoryBlock.ts'
 
-// Random programs that call each other, run by our frames and by EthereumJS: gas, output, logs, error and state must be the same.
-// The same again: DEVIUM_PROPERTY_SEED=<seed that a failure prints>, as for all property tests; more of it: DEVIUM_EVM_FUZZ_RUNS=<number>.
+// Random programs that call each other, run by our frames and by EthereumJS: gas, output, logs, error and state must be
+// equal.
+// To repeat a failure, set DEVIUM_PROPERTY_SEED=<seed that the failure prints>, as for all property tests. For more
+// runs, set DEVIUM_EVM_FUZZ_RUNS=<number>.
 
 const RUNS = Number(process.env.DEVIUM_EVM_FUZZ_RUNS ?? propertyRuns(300))
 const FORKS = [
@@ -31,7 +33,7 @@ function push(value: bigint): number[] {
   return [0x5f + bytes.length, ...bytes]
 }
 
-/** Values around the places where something changes. */
+/** Values around limits. */
 const word = fc.oneof(
   { weight: 6, arbitrary: fc.bigInt(0n, 70n) },
   { weight: 1, arbitrary: fc.bigInt(0n, 2n ** 16n) },
@@ -42,13 +44,13 @@ const word = fc.oneof(
 const address = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...CONTRACTS.map(BigInt)) },
   { weight: 1, arbitrary: fc.constantFrom(BigInt(SENDER), 0n, 0xdeadn) },
-  // The same to the chain: what stands above 160 bits does not count.
+  // The same address for the chain: bits above 160 are ignored.
   { weight: 1, arbitrary: fc.constantFrom(...CONTRACTS.map((contract) => BigInt(contract) + 2n ** 160n)) },
-  // Precompiles, but for the pairing and what is slow in JavaScript.
+  // Precompiles, without the pairing and those that are slow in JavaScript.
   { weight: 1, arbitrary: fc.constantFrom(1n, 2n, 3n, 4n, 5n, 6n, 7n, 9n, 0x100n) },
 )
 const small = fc.bigInt(0n, 130n)
-/** Where contracts have storage: two small slots, and three that are alike up to bit 64. */
+/** Storage keys of contracts: two small slots, and three that are equal up to bit 64. */
 const SLOTS = [0n, 1n, 2n ** 64n, 2n ** 255n, 2n ** 255n + 2n ** 64n]
 const slot = fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...SLOTS) }, { weight: 1, arbitrary: word })
 const push1 = (arbitrary: fc.Arbitrary<bigint>) => arbitrary.map(push)
@@ -56,9 +58,9 @@ const sequence = (...parts: fc.Arbitrary<number[]>[]) => fc.tuple(...parts).map(
 const opcode = (...codes: number[]) => fc.constantFrom(...codes).map((code) => [code])
 
 const BINARY = [...Array(0x0b).keys()].map((n) => n + 1).filter((n) => n !== 8 && n !== 9)
-/** Init codes: each puts nothing, some code, or nothing but trouble into the world. */
+/** Init codes: each deploys nothing, deploys code, or fails. */
 const INIT_CODES = [
-  // Code that destroys itself for the caller, and that destroys itself for nobody.
+  // Code that destroys itself with the caller as beneficiary, and with an unused address.
   '6133ff60005260026 01ef3',
   '6130ff600052600260 1ef3',
   // Fails; destroys itself at once; returns code that begins with 0xef; reverts with 32 bytes; stops.
@@ -70,7 +72,7 @@ const INIT_CODES = [
   // Code that reverts with its call data size in a word.
   '6736600052602060 00fd600052600860 18f3',
 ].map((digits) => [...Buffer.from(digits.replaceAll(' ', ''), 'hex')])
-/** Creates a contract from one of them and calls it. */
+/** Creates a contract with one of them and calls it. */
 const creation = fc
   .tuple(fc.constantFrom(...INIT_CODES), fc.constantFrom(0xf0, 0xf5), fc.boolean(), fc.bigInt(0n, 1n))
   .map(([init, opcode, isCalled, value]) => {
@@ -89,7 +91,7 @@ const creation = fc
     return [...toMemory, ...push(7n), ...create, ...(isCalled ? call : [])]
   })
 
-/** Keeps what a call left behind: whether it succeeded, how much it returned, the first word of it. */
+/** Stores the outcome of a call: whether it succeeded, the length of its output, and the output's first word. */
 const keepOutcome = fc.constantFrom<number[]>(
   [],
   [0x60, 0x10, 0x55],
@@ -179,18 +181,18 @@ const piece: fc.Arbitrary<number[]> = fc.oneof(
       keepOutcome,
     ),
   },
-  // CREATE and CREATE2 of what memory holds, and of a few bytes put there.
+  // CREATE and CREATE2 of the bytes in memory, and of a few bytes put there.
   {
     weight: 1,
     arbitrary: sequence(push1(word), push1(small), push1(small), push1(fc.bigInt(0n, 1n)), opcode(0xf0, 0xf5)),
   },
   { weight: 2, arbitrary: creation },
-  // A jump over one byte, a conditional one, and one to anywhere.
+  // A jump over one byte, a conditional jump, and a jump to any position.
   { weight: 1, arbitrary: fc.constant(SKIP_ONE) },
   { weight: 1, arbitrary: sequence(push1(fc.bigInt(0n, 1n)), push1(fc.bigInt(0n, 90n)), opcode(0x57)) },
   { weight: 1, arbitrary: sequence(push1(fc.bigInt(0n, 300n)), opcode(0x40)) },
 )
-/** What ends most programs. */
+/** The end of most programs. */
 const ending = fc.oneof(
   { weight: 3, arbitrary: fc.constant<number[]>([]) },
   { weight: 2, arbitrary: sequence(push1(small), push1(small), opcode(0xf3, 0xfd)) },
@@ -237,7 +239,8 @@ async function run(input: Scene, isReference: boolean) {
   const { root } = world.commit()
   return {
     ...outcome,
-    // Which of several reasons a program failed for is not part of the protocol; that it reverted is.
+    // The protocol does not define which of several reasons fails a program. It does define whether the program
+    // reverted.
     failure: outcome.failure === undefined || outcome.failure === 'execution reverted' ? outcome.failure : 'other',
     returnData: toHex(outcome.returnData),
     logs: outcome.logs.map(({ address, topics, data }) => ({ address, topics, data: toHex(data) })),
@@ -256,7 +259,7 @@ describe('the opcode loop', () => {
       }),
       { numRuns: RUNS },
     )
-    // The programs must not just fail at once.
+    // The programs must not all fail at once.
     expect(succeeded).toBeGreaterThan(0)
   })
 })

@@ -22,14 +22,15 @@ describe('HexNames', () => {
     const [first, junk] = [5, 5n | (1n << 160n)] as const
     expect([addresses.of(first), addresses.of(first)]).toEqual([wordToAddress(5), wordToAddress(5)])
     expect(named).toEqual([first])
-    // The same address to the chain.
+    // The same address for the chain.
     expect(addresses.of(junk)).toBe(wordToAddress(5))
     addresses.of(first)
     expect(named).toEqual([first, junk, first])
   })
 })
 
-// Only time would show it elsewhere: 230,000 words that differ above bit 64 take minutes in one bucket of a Map.
+// Only time would show the attack elsewhere: 230,000 words that differ above bit 64 take minutes in one bucket of a
+// Map.
 it.each(['.', '../../tracing'])('nothing in %s has words for keys', (folder) => {
   const directory = new URL(`${folder}/`, import.meta.url)
   const files = readdirSync(fileURLToPath(directory)).filter((name) => /(?<!\.test)\.ts$/.test(name))

@@ -4,7 +4,7 @@ import { propertyRuns } from '../../../lib/testUtils/propertyRuns.ts'
 import * as words from './word.ts'
 
 const MODULUS = 1n << 256n
-/** Integers of every size, with those around the borders of the two forms. */
+/** Integers of every size, including those at the borders of the two forms. */
 const integer = fc.oneof(
   fc.bigInt(0n, MODULUS - 1n),
   fc.bigInt(0n, 300n),
@@ -27,7 +27,7 @@ function modularPower(base: bigint, exponent: bigint): bigint {
   return result
 }
 
-/** By the Yellow Paper, in big integers. */
+/** By the Yellow Paper, with bigint. */
 const BINARY: Record<
   string,
   { run: (a: words.Word, b: words.Word) => words.Word | boolean; expected: (a: bigint, b: bigint) => bigint }

@@ -29,14 +29,14 @@ describe(`BLS12-381 (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
     if (random.chance(0.05)) return encodeG1({ x, y: y + 2n ** 390n })
     return encodeG1({ x, y: random.chance(0.1) ? p - y : y })
   }
-  /** On the curve, but in all likelihood not of the group's order. */
+  /** On the curve, but most likely not of the group's order. */
   function strayG1(random: Random): Uint8Array {
     for (;;) {
       const x = BigInt(random.below(2 ** 30))
       try {
         return encodeG1({ x, y: fields.Fp.sqrt(fields.Fp.create(x ** 3n + 4n)) })
       } catch {
-        // No square.
+        // Not a square.
       }
     }
   }
@@ -44,7 +44,7 @@ describe(`BLS12-381 (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
     x: BigInt(toHex(bytes.subarray(0, 64))),
     y: BigInt(toHex(bytes.subarray(64))),
   })
-  /** By any factor, which noble takes below the group's order alone. */
+  /** Multiplies by any factor. noble accepts only factors below the group's order. */
   function times(point: typeof G1.Point.ZERO, factor: bigint): typeof G1.Point.ZERO {
     let product = G1.Point.ZERO
     for (const bit of factor.toString(2)) {
@@ -68,7 +68,7 @@ describe(`BLS12-381 (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
         const y = Fp2.sqrt(Fp2.add(Fp2.mul(Fp2.sqr(x), x), Fp2.create({ c0: 4n, c1: 4n })))
         return concatBytes(element(x.c0), element(x.c1), element(y.c0), element(y.c1))
       } catch {
-        // No square.
+        // Not a square.
       }
     }
   }
@@ -122,7 +122,7 @@ describe(`BLS12-381 (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
     const random = new Random(SEED + number)
     const make = () => {
       const quiet = new Random(random.below(2 ** 30))
-      // Long sums are of good points, or hardly any would come out.
+      // Long sums have valid points, or hardly any would succeed.
       const items = many(random, 1, 1, 1, 2, 5, 40)
       if (items.length > 5) quiet.chance = () => false
       return concatBytes(...items.flatMap(() => [point(quiet), scalarOf(random, r)]))

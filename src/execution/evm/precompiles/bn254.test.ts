@@ -41,7 +41,7 @@ describe(`bn254 (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
         const y = fields.Fp2.sqrt(fields.Fp2.add(fields.Fp2.mul(fields.Fp2.sqr(x), x), b))
         return concatBytes(word(x.c1), word(x.c0), word(y.c1), word(y.c0))
       } catch {
-        // No square.
+        // Not a square.
       }
     }
   }

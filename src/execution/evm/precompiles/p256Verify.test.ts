@@ -19,7 +19,7 @@ describe(`P256VERIFY (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
       const signature = sign('sha256', message, { key: privateKey, dsaEncoding: 'ieee-p1363' })
       const input = concatBytes(sha256(message), signature, key)
       if (random.chance(0.6)) return input
-      // One of the five words is another one.
+      // One of the five words is wrong.
       const value = random.pick(0n, 1n, n - 1n, n, n + 1n, p - 1n, p, p + 1n, 2n ** 256n - 1n)
       const at = random.below(5) * 32
       return concatBytes(input.subarray(0, at), bigIntToBytes(value, 32), input.subarray(at + 32))

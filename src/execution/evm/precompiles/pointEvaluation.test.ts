@@ -11,13 +11,13 @@ describe(`point evaluation (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
   // Second G2 power of the trusted setup (consensus-specs, trusted_setup_4096.json).
   const TAU =
     'b5bfd7dd8cdeb128843bc287230af38926187075cbfbefa81009a2ce615ac53d2914e5870cb452d2afaaab24f3499f72185cbfee53492714734429b7b38608e23926c911cceceac9a36851477ba4c60b087041de621000edc98edada20c1def2'
-  // Second G1 power of it, from the same file.
+  // Second G1 power of the trusted setup, from the same file.
   const TAU_G1 = 'ad3eb50121139aa34db1d545093ac9374ab7bca2c0f3bf28e27c8dcd8fc7cb42d25926fc0c97b336e9f0fb35e5a04c81'
   const zero = G1.Point.ZERO
   const times = (point: typeof zero, scalar: bigint) => (scalar === 0n ? zero : point.multiply(scalar))
   const compressed = (point: typeof zero) => point.toBytes(true)
 
-  /** By noble: e(C - y G1, G2) = e(proof, (tau - z) G2). */
+  /** With noble: e(C - y G1, G2) = e(proof, (tau - z) G2). */
   function holds(input: Uint8Array): boolean {
     if (input.length !== 192) return false
     const [z, y] = [BigInt(toHex(input.subarray(32, 64))), BigInt(toHex(input.subarray(64, 96)))]
@@ -47,10 +47,12 @@ describe(`point evaluation (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
 
   let earlier: Uint8Array = new Uint8Array(192)
 
-  /** Here, with the one before between its steps, and in the other process where it takes the input. */
+  /**
+   * Runs in this process, with an earlier run between its steps, and in the other process if that accepts the input.
+   */
   async function fails(input: Uint8Array): Promise<{ here: boolean; elsewhere: boolean }> {
     await pointEvaluation.load?.()
-    // A busy machine may take longer to start it than the library is given.
+    // A busy machine may take longer to start the process than the library's time limit.
     while (kzgLibrary.ready() === undefined) await kzgLibrary.load().catch(() => {})
     const steps = pointEvaluation.run(input)
     let step = steps.next()
@@ -67,7 +69,7 @@ describe(`point evaluation (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
   it('holds where noble says so', async () => {
     const random = new Random(SEED + 0x0a)
     const scalar = () => fields.Fr.create(BigInt(toHex(random.bytes(32))))
-    /** Of p(x) = a + b x: the proof at any point is b G1. */
+    /** For p(x) = a + b x, the proof at any point is b G1. */
     const make = () => {
       const a = random.chance(0.2) ? 0n : scalar()
       const b = random.chance(0.3) ? 0n : scalar()

@@ -63,7 +63,7 @@ describe('P256VERIFY', () => {
 
 describe('all of them', () => {
   const table = precompilesUnder(rulesAt({ forks: { karst: 0 } }, 0))
-  /** Of these zeros are refused, and there is no output to look at: ECRECOVER, point evaluation, P256VERIFY. */
+  /** These refuse zeros and so give no output: ECRECOVER, point evaluation, P256VERIFY. */
   const refuseZeros = [1, 0x0a, 0x100].map(precompileAddress)
 
   it.each([...table])('%s leaves its input alone and gives back nothing of it', async (to, precompile) => {
@@ -71,7 +71,7 @@ describe('all of them', () => {
     for (const length of [0, 32, 64, 99, 128, 160, 192, 213, 256, 288, 384, 512]) {
       const memory = new Uint8Array(1024).fill(0xab)
       const input = memory.subarray(77, 77 + length).fill(0)
-      // For MODEXP 1 to the power of 1, modulo 7; zeros mean something to the others.
+      // For MODEXP: 1 to the power of 1, modulo 7. For the others zeros are valid.
       if (to === precompileAddress(5) && length >= 99)
         for (const at of [31, 63, 95, 96, 97, 98]) input[at] = at === 98 ? 7 : 1
       const before = memory.slice()
@@ -115,7 +115,8 @@ describe('MODEXP', () => {
     return concatBytes(length(baseBytes), length(exponentBytes), length(modulusBytes), base, power, modulus)
   }
 
-  // EIP-2565 divides by 3 and takes at least 200; EIP-7883 does not divide, takes at least 500, and doubles both factors.
+  // EIP-2565 divides by 3 and takes at least 200; EIP-7883 does not divide, takes at least 500, and doubles both
+  // factors.
   it.each([
     { id: 'small numbers', input: modexp(1, 1, 1, [3]), jovian: 200n, karst: 500n },
     { id: 'no exponent', input: modexp(32, 0, 32), jovian: 200n, karst: 500n },
@@ -172,7 +173,7 @@ describe('CLZ', () => {
 describe('input limits', () => {
   const PAIRING = precompileAddress(8)
   const GAS = 100_000_000n
-  // Lengths are multiples of a pair, so that nothing but the limit can refuse them; infinity points make pairs cheap.
+  // Lengths are multiples of a pair, so that only the limit can refuse them. Points at infinity make pairs cheap.
   it.each([
     { fork: 'fjord' as const, pairs: 587, failed: false },
     { fork: 'granite' as const, pairs: 586, failed: false },
@@ -185,7 +186,7 @@ describe('input limits', () => {
   ])('bn256 pairing of $pairs pairs under $fork: fails $failed', async ({ fork, pairs, failed }) => {
     const result = await call(fork, PAIRING, new Uint8Array(pairs * 192), GAS)
     expect(result.failed).toBe(failed)
-    // A failing precompile takes all it was given.
+    // A failing precompile uses all its gas.
     expect(result.gasUsed).toBe(failed ? GAS : 45_000n + 34_000n * BigInt(pairs))
   })
 

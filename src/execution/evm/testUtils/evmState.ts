@@ -6,8 +6,8 @@ import type { WorldState } from '../../state/worldState.ts'
 import { withoutLeadingZeros } from '../storageWord.ts'
 
 /**
- * The EVM's view of a WorldState. The EVM changes account objects it was given, also where it then fails, so each read
- * hands out a new one.
+ * EthereumJS's view of a WorldState. The EVM changes account objects that it read, even if it fails later, so each read
+ * returns a new object.
  */
 export class EvmState implements StateManagerInterface {
   private world: WorldState | undefined
@@ -76,7 +76,7 @@ export class EvmState implements StateManagerInterface {
     this.bound().revertCheckpoint()
   }
 
-  // The rest of the interface is for state managers that own a trie; the EVM itself does not call it.
+  // The rest of the interface is for state managers with a trie. The EVM does not call it.
 
   async getStateRoot(): Promise<Uint8Array> {
     throw new Error('the EVM does not own the state root')
@@ -98,7 +98,7 @@ export class EvmState implements StateManagerInterface {
     return copy
   }
 
-  /** Throws when there is none. */
+  /** Throws if there is none. */
   bound(): WorldState {
     if (this.world === undefined) throw new Error('EVM used without a state')
     return this.world

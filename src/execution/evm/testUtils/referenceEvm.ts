@@ -17,7 +17,7 @@ const HARDFORKS: Record<EvmVersion, Hardfork> = {
   cancun: Hardfork.Cancun,
   prague: Hardfork.Prague,
 }
-/** What Karst takes of Osaka that the loop has to know of: CLZ. */
+/** The part of Osaka in Karst that concerns the loop: CLZ. */
 const KARST_EIPS = [7939]
 /** ECRECOVER, SHA256, RIPEMD160 and IDENTITY are EthereumJS's own. */
 const OWN_PRECOMPILES = 4
@@ -28,7 +28,7 @@ const CUSTOM_CRYPTO: CustomCrypto = {
   ecrecover: (hash, v, r, s) => recoverPublicKey(hash, r, s, Number(v - 27n)),
 }
 
-/** Runs messages by EthereumJS, on the same state and with the same outcome: what ours is compared with. */
+/** Runs messages with EthereumJS on the same state and with the same form of outcome, for comparison with our EVM. */
 export class ReferenceEvm extends OpEvm {
   private readonly state = new EvmState()
   private readonly evm: EthereumJs
@@ -112,8 +112,8 @@ export class ReferenceEvm extends OpEvm {
 }
 
 /**
- * EthereumJS refuses code that begins with 0xef (EIP-3541) also when the creation has failed and the bytes are its revert
- * data, which would then cost all gas: such data is kept from it.
+ * EthereumJS refuses code that begins with 0xef (EIP-3541) even if the creation failed and the bytes are its revert
+ * data. Then it would use all gas. So such data is hidden from it.
  */
 class EthereumJs extends EVM {
   private revertData: Uint8Array | undefined

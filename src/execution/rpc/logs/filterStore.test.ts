@@ -13,7 +13,7 @@ import type { LogFilter } from './logFilter.ts'
 import { searchLogs } from './logSearch.ts'
 
 const { genesis, rollup } = loadRecordedRpc('holocene-span-brotli-calldata')
-/** Emits 5,000 empty logs: counts down from there in a loop. */
+/** Emits 5,000 empty logs in a loop that counts down. */
 const MANY_LOGS = fromHex('0x6113885b60006000a060019003806003575000')
 
 describe('filters', () => {

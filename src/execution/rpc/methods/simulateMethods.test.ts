@@ -7,7 +7,7 @@ import { DEV_ADDRESSES } from '../../testUtils/signTransaction.ts'
 import { DEFAULT_RPC_OPTIONS } from '../options.ts'
 import { createReadMethods } from './readMethods.ts'
 
-// What geth answers in all cases is compared with it in test/interop/opGethSimulate.test.ts.
+// test/interop/opGethSimulate.test.ts compares all cases with geth.
 
 const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
 const OTHER: Hex = '0x00000000000000000000000000000000000fedcb'

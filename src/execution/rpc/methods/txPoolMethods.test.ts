@@ -4,7 +4,7 @@ import { checksumAddress } from '../../../lib/checksumAddress.ts'
 import { signTransaction, testAddress, testKey } from '../../testUtils/signTransaction.ts'
 import { createTxPoolMethods } from './txPoolMethods.ts'
 
-// What the answers hold is compared with op-geth in test/interop/opGethRpc.test.ts.
+// test/interop/opGethRpc.test.ts compares the answers' content with op-geth.
 
 const SENDERS = [1, 2, 3].map(testAddress)
 const large = signTransaction(testKey(1), { data: new Uint8Array(100_000), gasLimit: 3_000_000n })

@@ -1,3 +1,3 @@
-// A program in the place of an RPC process that ends before it has loaded.
+// Replaces an RPC process. It ends before it has loaded.
 
 process.exit(3)

@@ -9,14 +9,13 @@ import { rulesAt } from '../../../config/chainConfig.ts'
 import { precompileAddress, precompilesUnder } from '../index.ts'
 import { callPrecompile } from '../precompile.ts'
 
-// Each precompile on random and on awkward inputs, against EthereumJS and noble. A quick run has always the same inputs.
-// The same again:
-// DEVIUM_PRECOMPILE_SEED=<number>; more of it: DEVIUM_PRECOMPILE_RUNS=<number>.
+// Each precompile with random and unusual inputs, against EthereumJS and noble. A quick run always has the same inputs.
+// To repeat a run, set DEVIUM_PRECOMPILE_SEED=<number>. For more runs, set DEVIUM_PRECOMPILE_RUNS=<number>.
 
 export const SEED = Number(process.env.DEVIUM_PRECOMPILE_SEED ?? (isFullRun ? randomInt(2 ** 31) : 1))
 export const RUNS = Number(process.env.DEVIUM_PRECOMPILE_RUNS ?? (isFullRun ? 40 : 15))
 
-/** Random numbers that a seed decides (mulberry32). */
+/** Random numbers from a seed (mulberry32). */
 export class Random {
   private state: number
 
@@ -44,13 +43,13 @@ export class Random {
   }
 }
 
-/** JavaScript is slow at curves, and a busy machine at all. */
+/** JavaScript computes curves slowly, and a busy machine is slower. */
 export const TIME_LIMIT_MS = 600_000
 
 export type Run = (data: Uint8Array, gasLimit: bigint) => Promise<{ output: string; gasUsed: bigint; failed: boolean }>
 
 export const GAS = 2n ** 40n
-/** Where a damaged length or number of rounds would be paid for else. */
+/** Gas limit: a damaged length or number of rounds would otherwise run. */
 export const LITTLE_GAS = 2n ** 20n
 
 async function references(hardfork: Hardfork): Promise<(number: number) => Run> {
@@ -89,7 +88,7 @@ function shown({
 export const prague = await references(Hardfork.Prague)
 export const osaka = await references(Hardfork.Osaka)
 
-/** Counts how many succeeded: inputs that are all refused would show nothing. */
+/** Counts the successful inputs: a test in which all are refused would show nothing. */
 export async function compare(theirs: Run, mine: Run, inputs: Iterable<Uint8Array>, gasLimit = GAS): Promise<number> {
   let succeeded = 0
   for (const input of inputs) {
@@ -100,7 +99,7 @@ export async function compare(theirs: Run, mine: Run, inputs: Iterable<Uint8Arra
   return succeeded
 }
 
-/** What may be wrong with any input: a changed bit, another length. */
+/** Mutations of any input: a changed bit, another length. */
 function damaged(random: Random, input: Uint8Array): Uint8Array {
   const kind = random.below(4)
   if (kind === 0) return input.subarray(0, Math.max(0, input.length - 1 - random.below(40)))
@@ -119,7 +118,7 @@ export function* withDamage(random: Random, make: () => Uint8Array): Generator<U
   yield EMPTY_BYTES
 }
 
-/** A scalar of 32 bytes: any, and those around 0 and the group's order. */
+/** A scalar of 32 bytes: random ones, and those around 0 and the group's order. */
 export function scalarOf(random: Random, order: bigint): Uint8Array {
   if (random.chance(0.5)) return random.bytes(32)
   const value = random.pick(0n, 1n, 2n, order - 1n, order, order + 1n, 2n * order, 2n ** 256n - 1n)
