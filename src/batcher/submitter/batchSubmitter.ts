@@ -235,7 +235,7 @@ export class BatchSubmitter {
     publisher?.cancelAll(cause)
     await publisher?.settled()
     const first = manager?.firstUnsaved?.number
-    this.modules.logger.warn('Stopped before all data were saved to L1', { first_unsaved: first, err: cause })
+    this.modules.logger.warn('Stopped before all data was saved to L1', { first_unsaved: first, err: cause })
     this.kept = manager
     this.finish(run)
     const blocks = first === undefined ? 'not all L2 blocks are' : `L2 blocks from ${first} on are not`
@@ -270,7 +270,7 @@ export class BatchSubmitter {
     const unsaved = run.follower.session?.manager.firstUnsaved
     this.finish(run)
     if (unsaved === undefined) this.modules.logger.info('Batch Submitter stopped')
-    else this.modules.logger.warn('Stopped before all data were saved to L1', { first_unsaved: unsaved.number })
+    else this.modules.logger.warn('Stopped before all data was saved to L1', { first_unsaved: unsaved.number })
   }
 
   /** Closes the open channel now and sends it. Throws BatcherStateError if the batcher is stopped. */

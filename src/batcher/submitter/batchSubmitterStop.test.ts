@@ -76,8 +76,8 @@ describe('stop and start', () => {
     const [first, second] = await Promise.allSettled([submitter.stop(), submitter.stop()])
     expect(first).toMatchObject({ status: 'rejected', reason: { code: 'batcher-unsaved' } })
     expect(second).toEqual(first)
-    expect(log.of('Stopped before all data were saved to L1')).toHaveLength(1)
-    expect(log.of('Stopped before all data were saved to L1')[0]).toMatchObject({ first_unsaved: 1 })
+    expect(log.of('Stopped before all data was saved to L1')).toHaveLength(1)
+    expect(log.of('Stopped before all data was saved to L1')[0]).toMatchObject({ first_unsaved: 1 })
     expect(submitter.status).toMatchObject({ running: false, firstUnsaved: 1 })
 
     node.syncStatusFault = 'none'
@@ -185,7 +185,7 @@ describe('stop and start', () => {
     node.unsafe = 6
     await log.seen('Added L2 block to local state', 6)
     await submitter.shutdown()
-    expect(log.of('Stopped before all data were saved to L1')[0]).toMatchObject({ first_unsaved: 1 })
+    expect(log.of('Stopped before all data was saved to L1')[0]).toMatchObject({ first_unsaved: 1 })
     expect(log.of('Batch Submitter stopped')).toEqual([])
 
     await l1.request('evm_setAutomine', [true])

@@ -202,7 +202,7 @@ describe('devium-batch-submitter', () => {
     await setup.anvil.stop()
     program.process.kill('SIGINT')
     expect(await program.exit).toBe(0)
-    expect(program.lines('Stopped before all data were saved to L1')).toHaveLength(1)
+    expect(program.lines('Stopped before all data was saved to L1')).toHaveLength(1)
     expect(program.lines('Batch Submitter stopped')).toHaveLength(0)
   })
 

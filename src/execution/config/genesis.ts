@@ -223,7 +223,7 @@ function checkForkTimes(database: ChainDatabase, config: ChainConfig): void {
     if (old === next || first > head.timestamp) continue
     throw new UsageError(
       `genesis.json: config.${fork}Time cannot change from ${old ?? 'not set'} to ${next ?? 'not set'}: ` +
-        `the head, block ${head.number}, has the later timestamp ${head.timestamp}`,
+        `the head, block ${head.number}, already has the timestamp ${head.timestamp}`,
     )
   }
 }

@@ -3,7 +3,7 @@ import type { Hex } from '../../lib/hex.ts'
 import type { ChainReads } from '../chain/storage/chainReads.ts'
 import { NO_STATE } from '../state/stateDatabase.ts'
 import { ROOT_KEY, type StateKey } from '../state/stateKeys.ts'
-import { rememberReads } from './rememberedReads.ts'
+import { cacheReads } from './cachedReads.ts'
 
 const hashOf = (byte: number): Hex => `0x${byte.toString(16).padStart(2, '0').repeat(32)}`
 const HASH = new Uint8Array(32).fill(7)
@@ -37,7 +37,7 @@ function start() {
       },
     }),
   }
-  const reads = rememberReads(source, () => ({ ...labels }))
+  const reads = cacheReads(source, () => ({ ...labels }))
   /** The reads of the engine process. */
   const askedBy = (read: (reads: ChainReads) => unknown): string[] => {
     asked.length = 0

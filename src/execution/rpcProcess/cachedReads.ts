@@ -13,7 +13,7 @@ const MAX_RECEIPTS_BYTES = 32 * 1024
 const MAX_ROOTS = 64
 
 /** Caches reads that cannot have changed. Each read from the engine process takes 100 µs. */
-export function rememberReads(reads: ChainReads, labels: () => Pick<LabelHashes, 'version' | 'reorgs'>): ChainReads {
+export function cacheReads(reads: ChainReads, labels: () => Pick<LabelHashes, 'version' | 'reorgs'>): ChainReads {
   const canonical = new LruMap<number, Hex>(MAX_HASHES)
   const positions = new LruMap<Hex, TransactionPosition>(MAX_TRANSACTIONS)
   const receipts = new LruMap<Hex, Uint8Array>(MAX_RECEIPTS)
@@ -30,20 +30,20 @@ export function rememberReads(reads: ChainReads, labels: () => Pick<LabelHashes,
     if (now.version !== before.version) roots.clear()
     before = now
   }
-  const remember = <K, V>(known: LruMap<K, V>, key: K, read: () => V | undefined, mayKeep = (_: V) => true) => {
+  const cached = <K, V>(known: LruMap<K, V>, key: K, read: () => V | undefined, mayKeep = (_: V) => true) => {
     forgetChanges()
-    const remembered = known.get(key)
-    if (remembered !== undefined) return remembered
+    const hit = known.get(key)
+    if (hit !== undefined) return hit
     const found = read()
     if (found !== undefined && mayKeep(found)) known.set(key, found)
     return found
   }
   return {
     ...reads,
-    canonicalHash: (number) => remember(canonical, number, () => reads.canonicalHash(number)),
-    transaction: (hash) => remember(positions, hash, () => reads.transaction(hash)),
+    canonicalHash: (number) => cached(canonical, number, () => reads.canonicalHash(number)),
+    transaction: (hash) => cached(positions, hash, () => reads.transaction(hash)),
     receipts: (hash) =>
-      remember(
+      cached(
         receipts,
         hash,
         () => reads.receipts(hash),
@@ -54,7 +54,7 @@ export function rememberReads(reads: ChainReads, labels: () => Pick<LabelHashes,
       const view = reads.stateAt(blockHash)
       if (view === undefined) return undefined
       const node: StateView['node'] = (key, hash) =>
-        key === ROOT_KEY ? remember(roots, blockHash, () => view.node(key, hash)) : view.node(key, hash)
+        key === ROOT_KEY ? cached(roots, blockHash, () => view.node(key, hash)) : view.node(key, hash)
       return { ...view, node }
     },
   }

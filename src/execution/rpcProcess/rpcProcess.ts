@@ -11,11 +11,11 @@ import { parseChainConfig } from '../config/chainConfig.ts'
 import { ChainError } from '../errors.ts'
 import type { BlockHeader } from '../primitives/block.ts'
 import { rpcModules } from '../rpc/namespaces.ts'
+import { cacheReads } from './cachedReads.ts'
 import type { EngineLink } from './engineLink.ts'
 import type { LabelHashes } from './labelsFile.ts'
 import type { PortName, PortOptions, ReportedCall, RpcProcessOptions, RpcReport, ToRpcProcess } from './messages.ts'
 import { createProcessMethods, type ProcessMethods } from './processMethods.ts'
-import { rememberReads } from './rememberedReads.ts'
 
 const MEBIBYTE = 1024 * 1024
 /** Cache sizes of the state. Other reads go to the engine process and take a tenth of a millisecond. */
@@ -51,7 +51,7 @@ export class RpcProcess {
     this.options = options
     const config = parseChainConfig(json)
     const { labels } = modules
-    const reads = rememberReads(modules.reads, labels)
+    const reads = cacheReads(modules.reads, labels)
     this.blocks = new BlockReader({ reads }, config)
     const labelled = (hash: Hex | undefined) => (hash === undefined ? undefined : this.header(hash))
     const chain = new ChainView(
