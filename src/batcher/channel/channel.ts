@@ -9,7 +9,6 @@ import type { AddBlockOutcome, ChannelFullReason, ChannelOut } from './channelOu
 import { calldataCost } from './daChoice.ts'
 import type { TxData } from './txData.ts'
 
-/** Cost of a confirmed transaction. */
 export interface TxCost {
   feeWei: bigint
   /** Wei per gas. */

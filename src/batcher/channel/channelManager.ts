@@ -28,7 +28,6 @@ export interface ChannelManagerOptions {
 }
 
 export interface FillOptions {
-  /** Close the open channel if its deadline has passed. */
   deadlines: boolean
   /** Called when a channel closes and has data to send. */
   onReady?: () => void
@@ -192,7 +191,6 @@ export class ChannelManager {
     })
   }
 
-  /** The next data to send. Undefined if there is none yet. */
   nextTxData(): TxData | undefined {
     const channel = this.next()
     if (channel === undefined) return undefined
@@ -301,7 +299,6 @@ export class ChannelManager {
     return oldest === undefined || number < oldest.number ? undefined : this.held[number - oldest.number]
   }
 
-  /** The channel that accepts blocks. */
   private get open(): Channel | undefined {
     const newest = this.queue.at(-1)
     return newest === undefined || newest.isClosed ? undefined : newest

@@ -23,7 +23,6 @@ export interface AddBlockOutcome {
 
 /** Turns L2 blocks into the bytes of one channel. Calls must not overlap. */
 export interface ChannelOut {
-  /** RLP bytes of the input. */
   readonly inputBytes: number
   /** Compressed bytes that can be read now and will not change. */
   readonly readyBytes: number

@@ -37,7 +37,6 @@ export interface DaChoice {
   refresh(signal: AbortSignal): Promise<void>
 }
 
-/** Always the same config. */
 export function fixedChoice(config: ChannelConfig): DaChoice {
   return { config, configFor: () => config, refresh: async () => {} }
 }

@@ -77,7 +77,6 @@ export class SpanChannelOut implements ChannelOut {
   private compressed: Compressor | undefined
   /** The encoded input of all blocks. Undefined after the blocks changed. */
   private encoded: Uint8Array | undefined
-  /** How often blocks were returned. */
   private returns = 0
   private isClosed = false
   private closedInputBytes = 0

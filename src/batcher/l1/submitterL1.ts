@@ -6,7 +6,6 @@ import { type Hex, quantityToBigInt, quantityToNumber, toHex, toQuantity } from 
 import { JsonObjectReader } from '../../lib/jsonReader.ts'
 import type { FeeCaps, FeeSuggestion } from '../txmgr/fees.ts'
 
-/** The receipt of a mined L1 transaction. */
 export interface TxReceipt {
   transactionHash: Hex
   blockHash: Hex
@@ -25,7 +24,6 @@ export function feeOf({ gasUsed, effectiveGasPrice, blobGasUsed = 0n, blobGasPri
   return gasUsed * effectiveGasPrice + blobGasUsed * blobGasPrice
 }
 
-/** Parameters of `eth_call` and `eth_estimateGas`. */
 export interface CallRequest {
   from: Hex
   to: Hex
@@ -74,7 +72,6 @@ export function createSubmitterL1(query: QueryL1<Pick<L1Endpoint, 'rpc'>>, timeo
     },
     estimateGas: (call: CallRequest, signal?: AbortSignal) => quantity('eth_estimateGas', [callToJson(call)], signal),
     balance: (address: Hex, signal?: AbortSignal) => quantity('eth_getBalance', [address, 'latest'], signal),
-    /** Transactions of the account in one block. */
     transactionsOf(address: Hex, block: number, signal?: AbortSignal) {
       const read = (answer: unknown) => {
         // Another endpoint may have the block.

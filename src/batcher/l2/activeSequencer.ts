@@ -20,7 +20,6 @@ export class NoActiveSequencerError extends DeviumError<'no-active-sequencer'> {
 export interface ActiveSequencerOptions {
   /** Age of the last check after which the next request checks again which sequencer is active. */
   checkIntervalMs: number
-  /** Timeout of each check. */
   timeoutMs: number
 }
 

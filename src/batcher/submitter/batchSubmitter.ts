@@ -19,7 +19,6 @@ export class BatcherStateError extends DeviumError<
   | 'batcher-not-running'
   /** The batcher stopped before all data was on L1. */
   | 'batcher-unsaved'
-  /** A start cancelled the stop. */
   | 'batcher-stop-cancelled'
   | 'program-ending'
 > {

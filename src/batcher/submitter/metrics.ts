@@ -17,7 +17,6 @@ export interface PendingFigures {
   channels: number
 }
 
-/** Events that the metrics count. */
 export interface BatcherMetrics {
   info(version: string): void
   up(running: boolean): void

@@ -133,7 +133,6 @@ export class Publisher {
     }
   }
 
-  /** Abandons all sends in flight. */
   cancelAll(reason: unknown): void {
     this.kill.abort(reason)
   }

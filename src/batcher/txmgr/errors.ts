@@ -11,7 +11,6 @@ export type TxErrorCode =
   | 'tx-aborted'
   /** The replacement could not be mined either. */
   | 'tx-unmineable'
-  /** The send exceeded its own time limit. */
   | 'tx-timeout'
 
 /** A transaction was not confirmed. Always temporary: another transaction sends its data again. */
@@ -34,7 +33,6 @@ export type PublishProblem =
   | 'proof-form'
   | 'unknown'
 
-/** Label of each problem in metrics. */
 export const PROBLEM_LABELS: Record<PublishProblem, string> = {
   'already-known': 'tx_already_known',
   'nonce-too-low': 'nonce_too_low',

@@ -104,7 +104,6 @@ export function checkFeeLimits(bumped: FeeCaps, suggestion: FeeSuggestion, limit
   }
 }
 
-/** A fee is above the operator's limit. */
 export class FeeLimitError extends DeviumError<'fee-limit'> {
   override readonly name = 'FeeLimitError'
   constructor(message: string) {

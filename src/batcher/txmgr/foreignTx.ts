@@ -12,7 +12,6 @@ export interface ForeignTx {
 /** L1 blocks to search. Every node keeps the states of this many blocks. */
 const MAX_DEPTH = 128
 
-/** Finds the account's transaction with this nonce in the last L1 blocks. */
 export async function findTxByNonce(
   l1: Pick<SubmitterL1, 'head' | 'nonceAt' | 'transactionsOf'>,
   address: Hex,

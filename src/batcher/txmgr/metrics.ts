@@ -2,7 +2,6 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import { feeOf, type TxReceipt } from '../l1/submitterL1.ts'
 import type { FeeSuggestion } from './fees.ts'
 
-/** Events that the metrics count. */
 export interface TxManagerMetrics {
   suggested(fees: FeeSuggestion): void
   /** Tip of a blob transaction, from the tips of recent ones. Wei. */

@@ -29,7 +29,6 @@ export interface PoolCleanerModules {
 export interface CancelStatus {
   nonces: readonly number[]
   startedAtMs: number
-  /** The last error. */
   problem: string | undefined
 }
 

@@ -10,7 +10,6 @@ export interface InFlightTx {
   blobs: number
   /** When the send began. */
   startedAtMs: number
-  /** Number of fee bumps. */
   bumps: number
   tipWei: bigint
   feeCapWei: bigint
@@ -23,7 +22,6 @@ export interface InFlightTx {
   problem: string | undefined
 }
 
-/** A transaction ready to be published. */
 export interface CraftedTx {
   tx: L1Tx
   signed: SignedTx

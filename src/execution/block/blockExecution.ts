@@ -52,7 +52,6 @@ export interface KnownTransactions {
   transactions: readonly Uint8Array[]
 }
 
-/** Executes the transactions of one block in order on a state. */
 export class BlockExecution {
   readonly env: Environment
   private readonly config: ChainConfig

@@ -53,7 +53,6 @@ export class BlockImporter {
     this.config = config
   }
 
-  /** Keeps the result of a block that was built here. */
   keepBuilt({ block }: BuiltBlock, result: ExecutionResult): void {
     this.built.set(block.header.hash, { block, result })
     if (this.built.size <= KEPT_BUILDS) return

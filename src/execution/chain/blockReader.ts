@@ -73,7 +73,6 @@ export class BlockReader {
     return toReceipts(block, decodeStoredReceipts(encoding), this.config)
   }
 
-  /** Caches a block that was just written. */
   protected keep(block: Block): void {
     this.headers.set(block.header.hash, block.header)
     this.rememberBlock(block)

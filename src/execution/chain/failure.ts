@@ -1,7 +1,6 @@
 import { REVERTED } from '../evm/interpreter/failures.ts'
 import type { CallResult } from './simulation/types.ts'
 
-/** Converts the EVM's failure text. */
 export function failureOf(message: string): NonNullable<CallResult['failure']> {
   return { kind: message === REVERTED ? 'revert' : 'other', message }
 }

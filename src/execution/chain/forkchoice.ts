@@ -5,7 +5,6 @@ import type { BlockHeader } from '../primitives/block.ts'
 export type PayloadStatus =
   | { status: 'VALID'; latestValidHash: Hex }
   | { status: 'INVALID'; latestValidHash: Hex | null; validationError: string }
-  /** The parent is unknown. */
   | { status: 'SYNCING'; latestValidHash: null }
 
 /** Zero hashes mean unset. */

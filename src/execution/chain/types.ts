@@ -68,7 +68,6 @@ export interface ChainLabels {
   finalized(): BlockHeader | undefined
 }
 
-/** The reads of a chain. */
 export interface ReadableChain extends ChainLabels {
   readonly config: ChainConfig
   readonly genesis: BlockHeader

@@ -108,7 +108,6 @@ export function parseChainConfig(json: unknown): ChainConfig {
     if (osaka !== undefined && osaka !== karst) {
       throw new UsageError('genesis.json: config.osakaTime must equal config.karstTime, or be left out')
     }
-    // op-geth's name for Lagoon.
     const interop = reader.optionalBigint('interopTime')
     if (interop !== undefined && interop <= BigInt(Number.MAX_SAFE_INTEGER)) forks.lagoon ??= Number(interop)
     const denominatorCanyon = optimism.optionalBigint('eip1559DenominatorCanyon') ?? 0n

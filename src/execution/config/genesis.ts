@@ -169,7 +169,6 @@ export async function initChain(
   }
 }
 
-/** Starts a progress report. */
 type StartProgress = (options: ProgressOptions) => Pick<Progress, 'advance' | 'end'>
 
 const silently: StartProgress = () => ({ advance() {}, end() {} })

@@ -54,7 +54,6 @@ export class BuildJobs {
     }
   }
 
-  /** Cancels all jobs. */
   close(): void {
     while (this.jobs.size > 0) this.dropOldest()
   }

@@ -81,7 +81,6 @@ export class EvmPool {
   }
 }
 
-/** The context in which a block with this header is executed. */
 export function contextOf(header: BlockHeader): Omit<BlockContext, 'chainId' | 'rules'> {
   return {
     number: header.number,

@@ -2,7 +2,6 @@ import type { Hex } from '../../lib/hex.ts'
 import type { Rules } from '../config/chainConfig.ts'
 import type { AccessListEntry, Authorization, Log } from '../primitives/block.ts'
 
-/** The block in which a message runs. */
 export interface BlockContext {
   chainId: bigint
   number: number

@@ -29,7 +29,6 @@ export class OpEvm {
   readonly precompiles
   /** The precompiles that a simulation left in place. */
   callable: ReadonlyMap<Hex, Precompile> | undefined
-  /** Substate of the current transaction. */
   substate = new Substate()
   /** Receives the events of later executions. */
   tracer: Tracer | undefined

@@ -158,7 +158,6 @@ function bigint(json: JsonObject, name: string): bigint | undefined {
   return maybe(json[name], (value) => quantityToBigInt(value, name))
 }
 
-/** Removes undefined members. */
 function defined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
     [K in keyof T]: Exclude<T[K], undefined>

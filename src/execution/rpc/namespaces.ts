@@ -15,7 +15,6 @@ export function rpcModules(names: readonly string[]): RpcHandler {
   return method([], () => modules)
 }
 
-/** Names of all namespaces in the table. */
 export function namespacesOf(methods: MethodTable): Set<string> {
   return new Set(Object.keys(methods).map(namespaceOf))
 }

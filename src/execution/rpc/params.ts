@@ -52,7 +52,6 @@ export function readParams<const P extends readonly Param<unknown>[]>(
   }) as Parsed<P>
 }
 
-/** An optional parameter. */
 export function optional<T, F>(param: Param<T>, fallback: F): Param<T | F> {
   return { parse: param.parse, fallback: () => fallback }
 }

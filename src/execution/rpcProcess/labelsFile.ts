@@ -6,7 +6,6 @@ import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 import type { Chain, ChainLabels } from '../chain/types.ts'
 
-/** The labels of the engine process. */
 export interface LabelHashes {
   /** Changes with each forkchoice. */
   version: number

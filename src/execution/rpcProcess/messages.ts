@@ -6,7 +6,6 @@ import type { RpcOptions } from '../rpc/options.ts'
 
 export type PortName = 'http' | 'ws'
 
-/** One public port. */
 export interface PortOptions {
   /** Undefined: the port serves WebSockets only. */
   http?:
@@ -16,7 +15,6 @@ export interface PortOptions {
   webSockets?: { methods: readonly string[]; allowedOrigins: readonly string[] } | undefined
 }
 
-/** The configuration of an RPC process. */
 export interface RpcProcessOptions {
   rpc: RpcOptions
   maxBatchSize: number
@@ -33,7 +31,6 @@ export type ToRpcProcess =
   | { kind: 'answer'; id: number; text: string; isEnd: boolean }
   | { kind: 'head'; removed: Hex[]; added: Hex[] }
   | { kind: 'transaction'; transaction: SignedTransaction }
-  /** Requests a report. */
   | { kind: 'report'; id: number }
   /** Requests `alive`. */
   | { kind: 'watch' }
@@ -51,7 +48,6 @@ export type FromRpcProcess =
   | { kind: 'subscribe'; heads: boolean; transactions: boolean }
   /** The RPC process has received the connection. */
   | { kind: 'taken'; id: number }
-  /** A connection has closed. */
   | { kind: 'closed' }
   | { kind: 'alive' }
   | { kind: 'report'; id: number; report: RpcReport }

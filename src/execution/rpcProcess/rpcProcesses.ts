@@ -72,7 +72,6 @@ interface RpcProcessHandle {
   /** When the last connection closed. */
   idleSinceMs: number
   isReady: boolean
-  /** When the last message came. */
   lastMessageAtMs: number
   /** Requests of the process that are being answered. */
   requests: Map<number, PendingRequest>
@@ -102,7 +101,6 @@ export class RpcProcesses {
   private labels: LabelsFile | undefined
   private ids = 0
   private broken = 0
-  /** Failed starts in a row. */
   private failedStarts = 0
   private cancelPause: (() => void) | undefined
   private cancelWatch = () => {}

@@ -341,7 +341,6 @@ export class LayerTree {
     this.detached.add(layer)
   }
 
-  /** Drops a layer and all its descendants. */
   private drop(layer: DiffLayer): void {
     const siblings = layer.parent?.children
     siblings?.splice(siblings.indexOf(layer), 1)

@@ -16,11 +16,9 @@ export interface StateView {
   node(key: StateKey, hash: Uint8Array): Uint8Array | undefined
   /** An account or slot without walking the trie. null: it does not exist. undefined: read it from the trie. */
   leaf(key: StateKey): Uint8Array | null | undefined
-  /** Whether the state was pruned. */
   isPruned(): boolean
 }
 
-/** Source of states and code. */
 export interface StateStore {
   /** The state after a block. Undefined if it was pruned, as far as that is known. */
   stateAt(blockHash: Hex): StateView | undefined

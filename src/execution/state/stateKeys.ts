@@ -13,7 +13,6 @@ export type StateKey = string
 /** Values by key; null deletes the value. */
 export type StateWrites = ReadonlyMap<StateKey, Uint8Array | null>
 
-/** The changes of a commit. */
 export interface StateChanges {
   root: Hex
   /** Encoded trie nodes, encoded accounts, and slots. */

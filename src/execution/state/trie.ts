@@ -24,7 +24,6 @@ const HASHED_TOGETHER = 64
 /** Nibbles from the root to a node, one character each. */
 export type NodePath = string
 
-/** Source of encoded nodes. */
 export interface NodeReader {
   /** Throws MissingNodeError if there is no node with this hash. */
   node(path: NodePath, hash: Uint8Array): Uint8Array
@@ -56,7 +55,6 @@ export class Trie {
     return this.root
   }
 
-  /** Reads the root node if it is not loaded. */
   readRoot(): void {
     this.loadedRoot()
   }
@@ -290,7 +288,6 @@ export class Trie {
   }
 }
 
-/** Changed nodes and their paths. */
 interface Level {
   nodes: LoadedNode[]
   paths: NodePath[]

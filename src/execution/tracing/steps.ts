@@ -2,7 +2,6 @@ import type { Hex } from '../../lib/hex.ts'
 import type { Frame } from '../evm/interpreter/frame.ts'
 import { opcodeName } from '../evm/interpreter/opcodeNames.ts'
 
-/** One executed opcode. */
 export interface TraceStep {
   pc: number
   opcode: string

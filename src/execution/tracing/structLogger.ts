@@ -28,7 +28,6 @@ type StructLog = Record<string, number | string | string[] | Record<string, stri
 export class StructLogger implements TransactionTracer {
   private readonly options: StructOptions
   private readonly logs: StructLog[] = []
-  /** Slots that each contract touched so far. */
   private readonly storages = new Map<Hex, Record<string, string>>()
   private isComplete = true
   private words = 0

@@ -3,7 +3,6 @@ import type { Tracer } from '../evm/interpreter/tracer.ts'
 import type { Environment } from '../evm/runMessage.ts'
 import type { Authorization } from '../primitives/block.ts'
 
-/** Traces one transaction. */
 export interface TransactionTracer extends Tracer {
   /** Called before fees are charged and the nonce is incremented. */
   begin(env: Environment, transaction: TracedTransaction): void

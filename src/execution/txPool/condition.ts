@@ -1,7 +1,6 @@
 import type { Hex } from '../../lib/hex.ts'
 import type { TransactionCondition } from '../primitives/block.ts'
 
-/** The state that conditions are checked against. */
 export interface ConditionView {
   number: number
   timestamp: number

@@ -48,7 +48,6 @@ export class StreamCompressor {
     return this.totalBytes
   }
 
-  /** Output bytes that were not read yet. */
   get readyBytes(): number {
     return this.pendingBytes
   }

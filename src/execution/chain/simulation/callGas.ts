@@ -94,7 +94,6 @@ export function checkCall(
   return { gas, intrinsic, floor }
 }
 
-/** Charges the sender for the gas of a checked call. */
 export function payGas(
   { world }: Environment,
   { from = ZERO_ADDRESS }: CallRequest,

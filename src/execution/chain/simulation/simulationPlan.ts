@@ -10,7 +10,6 @@ export const MAX_SIMULATED_BLOCKS = 256
 /** geth: timestampIncrement, in seconds, whatever the chain's block time. */
 const TIMESTAMP_STEP = 12
 
-/** A block with its number and timestamp. */
 export interface PlannedBlock extends SimulationBlock {
   number: number
   timestamp: number

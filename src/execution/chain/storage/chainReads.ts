@@ -8,7 +8,6 @@ export interface TransactionPosition {
   index: number
 }
 
-/** Blocks in their stored form. */
 export interface BlockReads {
   header(hash: Hex): Uint8Array | undefined
   body(hash: Hex): Uint8Array | undefined
@@ -41,7 +40,6 @@ const READS: ((chain: ChainReads, key: Uint8Array) => Uint8Array | undefined)[] 
   (chain, key) => (chain.stateAt(toHex(key)) === undefined ? undefined : EMPTY_BYTES),
 ]
 
-/** Answers one request of `readOverChannel`. */
 export function answerChainRead(chain: ChainReads, request: Uint8Array): Uint8Array | undefined {
   const read = READS[request[0] ?? READS.length]
   if (read === undefined) throw new RangeError(`unknown read kind ${request[0]}`)

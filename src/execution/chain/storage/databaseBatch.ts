@@ -48,7 +48,6 @@ export class DatabaseBatch {
     this.operations.push({ type: 'del', key: keyOf(table, key) })
   }
 
-  /** The value that the batch puts under a key. */
   valueAt(place: Uint8Array): Uint8Array | undefined {
     for (const operation of this.operations) {
       if (operation.type === 'put' && equalBytes(operation.key, place)) return operation.value

@@ -20,7 +20,6 @@ export interface StateLimits {
   recentStates: number
   /** Gas of the blocks that a crash may force to execute again: about ten seconds of work. */
   unwrittenGas: number
-  /** Memory for unwritten states. */
   unwrittenBytes: number
 }
 

@@ -17,7 +17,6 @@ export const TEXTS: Readonly<Record<Exclude<Failure, 'STACK_UNDERFLOW' | 'INVALI
   COLLISION: 'contract address collision',
 }
 
-/** geth's message for a failed frame. */
 export function failureText(frame: Frame, table: OpcodeTable): string {
   const failure = frame.failure ?? 'OUT_OF_GAS'
   const opcode = frame.program.code[frame.pc] ?? 0

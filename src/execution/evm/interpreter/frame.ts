@@ -19,10 +19,8 @@ export type Failure =
   | 'CODE_STORE_OUT_OF_GAS'
   | 'COLLISION'
 
-/** How a program ended. */
 export type FrameEnd = 'done' | 'reverted' | 'failed'
 
-/** Records the failure. */
 export function fail(frame: Frame, failure: Failure): false {
   frame.failure = failure
   return false
@@ -83,7 +81,6 @@ export class Frame {
   returned: Uint8Array = NOTHING
   /** For traces: price of the current call or creation, including the gas passed on. */
   opcodeCost: number | undefined
-  /** Why the program failed. */
   failure: Failure | undefined
   /** Output of this program. */
   output: Uint8Array = NOTHING

@@ -5,7 +5,6 @@ import type { Substate } from './substate.ts'
 import type { Tracer } from './tracer.ts'
 import type { Word } from './word.ts'
 
-/** The block and transaction as a program sees them. */
 export interface Host {
   world: WorldState
   substate: Substate

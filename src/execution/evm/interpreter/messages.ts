@@ -68,7 +68,6 @@ export class Messages implements Caller {
     this.buffers = buffers
   }
 
-  /** Runs `start` to its end. */
   async run(start: Start): Promise<Outcome> {
     const first = start instanceof Promise ? await start : start
     if (first !== undefined) await this.runFrames(first)
@@ -226,7 +225,6 @@ export class Messages implements Caller {
     if (record !== undefined && isEmptyAccount(record)) world.putAccount(address, record)
   }
 
-  /** Passes the outcome to the caller. */
   private complete(to: Receiver, gasLeft: number, output: Uint8Array, failure?: string): undefined {
     const { parent } = to
     this.host.tracer?.onExit?.({ gasLeft, output, failure })

@@ -17,9 +17,7 @@ export class Substate {
   readonly logs: Omit<Log, 'logIndex'>[] = []
   /** May be negative during the transaction. */
   refund = 0
-  /** Contracts that destroyed themselves. */
   readonly destroyed = new Set<Hex>()
-  /** Contracts created by this transaction. */
   readonly created = new Set<Hex>()
   /** All accounts and slots that were cold when reached, even by failed frames. Set if a caller needs it. */
   reached: Map<Hex, Set<Hex>> | undefined

@@ -4,7 +4,6 @@ import type { Frame } from './frame.ts'
 
 export type MessageKind = 'CALL' | 'CALLCODE' | 'DELEGATECALL' | 'STATICCALL' | 'CREATE' | 'CREATE2' | 'SELFDESTRUCT'
 
-/** A message at its start. */
 export interface TracedMessage {
   kind: MessageKind
   /** The calling contract, or the sender of the transaction. */
@@ -18,7 +17,6 @@ export interface TracedMessage {
   input: Uint8Array
 }
 
-/** Outcome of a message. */
 export interface TracedOutcome {
   gasLeft: number
   output: Uint8Array

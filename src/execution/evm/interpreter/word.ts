@@ -157,7 +157,6 @@ export function signedShiftRight(shift: Word, word: Word): Word {
   return wrap(signed(word) >> (shift >= 256 ? 255n : BigInt(shift)))
 }
 
-/** Number of leading zero bits; 256 for 0. */
 export function leadingZeros(word: Word): number {
   if (typeof word === 'number') {
     const high = Math.floor(word / TWO_32)

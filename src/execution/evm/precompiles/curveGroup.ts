@@ -10,7 +10,6 @@ interface Calls {
   isZero(at: number): number
   normalize(target: number, at: number): void
   add(target: number, a: number, b: number): void
-  /** Sum of multiples. */
   mulVec(target: number, points: number, scalars: number, count: number): void
 }
 

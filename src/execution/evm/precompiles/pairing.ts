@@ -1,7 +1,6 @@
 import type { CurveGroup } from './curveGroup.ts'
 import { SIZES } from './mcl.ts'
 
-/** Products of pairings of points of two groups. */
 export class Pairing {
   private readonly g1: CurveGroup
   private readonly g2: CurveGroup

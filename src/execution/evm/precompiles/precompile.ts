@@ -9,7 +9,6 @@ export interface Precompile {
   gas(input: Uint8Array): bigint | undefined
   /** Most bytes of input. A longer input fails. */
   maxInputBytes?: number
-  /** Loads the precompile's library, if it is not loaded. */
   load?(): Promise<unknown> | undefined
   /** The input is a view of the caller's memory, so the output must be a copy. */
   run(input: Uint8Array): PrecompileRun

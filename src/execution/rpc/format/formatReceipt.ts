@@ -37,7 +37,6 @@ function formatRefund(gasRefund: bigint | null): string | null {
   return gasRefund === null ? null : toQuantity(gasRefund)
 }
 
-/** The transaction and block that emitted a log. */
 export interface LogOrigin {
   blockHash: Hex
   blockNumber: number

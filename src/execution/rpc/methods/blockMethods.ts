@@ -9,7 +9,6 @@ import { formatTransaction, type JsonRecord } from '../format/formatTransaction.
 import * as param from '../params.ts'
 import { type BlockSelector, method } from '../params.ts'
 
-/** eth_ methods that read blocks. */
 export function createBlockMethods(chain: ReadableChain): MethodTable {
   const blockOf = (header: BlockHeader | undefined) =>
     header === undefined ? undefined : chain.blockByHash(header.hash)

@@ -5,7 +5,6 @@ import type { MethodTable } from '../context.ts'
 import * as param from '../params.ts'
 import { method, type Param, readArray, readStorageSlot } from '../params.ts'
 
-/** Most slots of one eth_getProof. */
 const MAX_PROOF_SLOTS = 1024
 
 const slots: Param<{ slot: `0x${string}`; shown: string }[]> = {

@@ -5,7 +5,6 @@ import type { MethodTable, RpcPool } from '../context.ts'
 import * as param from '../params.ts'
 import { method } from '../params.ts'
 
-/** eth_ methods that read accounts and storage. */
 export function createStateMethods({
   chain,
   pool,
