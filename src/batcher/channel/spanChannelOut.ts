@@ -49,10 +49,10 @@ const MAX_RETURNS = 3
 const SMALL_STEP = 0.1
 
 /**
- * Builds span batches. All blocks of a span are encoded together, column by column, so a channel can only be compressed
- * as a whole. Its length is known only then. A quick compressor estimates the length first, so that the real one runs
- * once for most channels. Blocks that do not fit are returned to the caller. The channel then accepts blocks until no
- * further block fits. The output never exceeds the target, unless the first block alone is larger.
+ * Builds span batches. All blocks of a span are encoded together, column by column. So a channel can only be compressed
+ * as a whole, and its length is known only then. A quick compressor estimates the length first, so that the real one
+ * runs once for most channels. Blocks that do not fit are returned to the caller. The channel then accepts blocks until
+ * no further block fits. The output never exceeds the target, unless the first block alone is larger.
  */
 export class SpanChannelOut implements ChannelOut {
   private readonly config: ChannelConfig

@@ -45,10 +45,10 @@ export interface PublisherOptions {
 }
 
 /**
- * Builds channels and sends their frames in two loops, so that the next channel is built while the last one is sent. At
- * most `maxPendingTx` transactions are in flight. Transactions of one channel may exceed this limit: a channel must be
- * complete before it times out. If one send fails, the others of its group are cancelled. Sending resumes from the
- * first frame that is not on L1, after all of them have ended. So frames keep their order.
+ * Builds channels and sends their frames in two loops, so that both happen at once. At most `maxPendingTx` transactions
+ * are in flight. Transactions of one channel may exceed this limit: a channel must be complete before it times out. If
+ * one send fails, the others of its group are cancelled. Sending resumes from the first frame that is not on L1, after
+ * all of them have ended. So frames keep their order.
  */
 export class Publisher {
   private readonly modules: PublisherModules

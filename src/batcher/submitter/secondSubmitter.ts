@@ -28,8 +28,8 @@ const FORGET_MS = 3_600_000
 /**
  * Detects batches of our account that we did not send. The first one may come from an earlier run and be mined late. So
  * the program only steps back: it sends nothing for a while, and ends if another foreign batch appears. The length of
- * the watch is random. If two programs step back together, the one that resumes first continues, and the other one sees
- * its batch and ends. Only batches count: an operator may use the account too.
+ * the watch is random. If two programs step back together, one of them resumes first. The other one sees its batch and
+ * ends. Only batches count: an operator may use the account too.
  */
 export class SecondSubmitterWatch {
   private readonly modules: SecondSubmitterModules

@@ -37,9 +37,9 @@ export interface SendLoopModules {
 }
 
 /**
- * Brings one nonce to its confirmation. It publishes the transaction, sends it again unchanged at each rebroadcast
- * interval, and replaces it with higher fees at each resubmission timeout. At each new L1 head it requests the receipts
- * of all versions.
+ * Brings one nonce to its confirmation. It publishes the transaction and sends it again unchanged at each rebroadcast
+ * interval. At each resubmission timeout it replaces the transaction with higher fees. At each new L1 head it requests
+ * the receipts of all versions.
  *
  * Before sending again, it compares the transaction with the L1's present terms (`obstacle.ts`). If a fork raised the
  * gas that the transaction needs, the gas limit is raised at once. If the L1's price is above the transaction's fees,

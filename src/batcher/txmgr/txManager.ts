@@ -68,7 +68,7 @@ export class TxManager {
   /** The proof form that the L1 accepted after it refused the other one. Undefined: the fork time decides. */
   private cellProofs: boolean | undefined
   private nextNonce: number | undefined
-  /** Sends without an outcome, by nonce. Undefined until the transaction is published. */
+  /** Sends without an outcome, by nonce. Undefined until the send has its loop. */
   private readonly inFlight = new Map<number, SendLoop | undefined>()
   private crafting: Promise<unknown> = Promise.resolve()
   /** Incremented with each failure. */

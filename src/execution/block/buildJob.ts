@@ -186,8 +186,8 @@ export class OpBuildJob implements BuildJob {
 
   /**
    * Adds pool transactions until the block is sealed: first the present ones, then new ones. If the block is sealed
-   * during the first pass, that pass continues for a moment. So a transaction that the pool had at the start is not
-   * left out because the block was requested at once.
+   * during the first pass, that pass continues for a moment. So a block that is requested at once still gets the
+   * transactions that the pool had at its start.
    */
   private async fill(txSource: TxSource): Promise<void> {
     const { signal } = this.stop

@@ -135,8 +135,8 @@ export interface Chain extends ReadableChain {
   setForkchoice(state: ForkchoiceState): Promise<ForkchoiceResult>
   /**
    * Starts a block on `parentHash`, which must be known. Resolves when the forced transactions have run. Throws
-   * ChainError `invalid-attributes` if the attributes break a fork's rules, and `build-failed` if a forced transaction
-   * cannot be decoded or executed.
+   * ChainError `invalid-attributes` if the attributes break a fork's rules. Throws `build-failed` if a forced
+   * transaction cannot be decoded or executed.
    */
   startBuild(request: BuildRequest): Promise<BuildJob>
 

@@ -41,8 +41,9 @@ const NEVER: Version = { value: null, number: 0 }
 /**
  * The states of many blocks. The disk holds one state, the base, under keys that later states overwrite. Memory holds
  * the changes of the blocks above the base as layers, on all branches. When blocks become old, the lowest layer is
- * merged into the base. If the states before it are still needed, the disk keeps the replaced values as history. So
- * earlier states of the base's chain can be read, and restored if the head moves to a branch that begins there.
+ * merged into the base. If the states before it are still needed, the disk keeps the replaced values as history. The
+ * history makes earlier states of the base's chain readable. It restores one of them if the head moves to a branch that
+ * begins there.
  */
 export class LayerTree {
   private readonly disk: DiskLayer
@@ -184,8 +185,8 @@ export class LayerTree {
   }
 
   /**
-   * Writes the merged changes, and the lowest layers on the path to the head, until at most `rest` is left above them.
-   * Only reads may happen meanwhile.
+   * Writes the merged changes, and the lowest layers on the path to the head, until at most `rest` is left. Only reads
+   * may happen meanwhile.
    */
   async write(headHash: Hex, rest: LayerCost): Promise<void> {
     const layers = this.lowest(headHash, rest)

@@ -4,9 +4,11 @@ import type { Hex } from '../../lib/hex.ts'
 // The entries of a state. Their keys name places, not contents: a later state has another value under the same key.
 
 /**
- * A database key, one character for each byte. The first character is the kind: a node of the account trie (A, nibbles
- * of its path), a node of a storage trie (O, hash of the account's address, path), an account (a, hash of its address),
- * or a slot (o, hash of the address, hash of the slot).
+ * A database key, one character for each byte. The first character is the kind of the entry:
+ * - `A`: node of the account trie; nibbles of its path follow
+ * - `O`: node of a storage trie; hash of the account's address and path follow
+ * - `a`: account; hash of its address follows
+ * - `o`: slot; hashes of the address and of the slot follow
  */
 export type StateKey = string
 

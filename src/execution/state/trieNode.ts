@@ -2,7 +2,7 @@ import { EMPTY_BYTES, pooledCopy } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { readRlpHeader } from '../../lib/rlp.ts'
 
-// Nodes of a Merkle Patricia trie whose keys all have the same length (64 nibbles in state and storage tries), so
+// Nodes of a Merkle Patricia trie. All its keys have the same length (64 nibbles in state and storage tries), so
 // branches never have a value. A node's `ref` is the part that its parent embeds: the 32-byte hash, or the node's
 // encoding if that is shorter. A null `ref` marks a node that changed since the last commit. A changed node belongs to
 // one trie and may be changed in place. All other nodes are shared and are copied first.

@@ -27,7 +27,8 @@ const WRITE_BUFFER_BYTES = 2 * 1024 * 1024
 
 /**
  * Blocks, receipts, state and labels in one LevelDB. Header, body and receipts of a block are written in one atomic
- * batch, at the latest with the batch that makes it head. So a process killed at any moment finds a complete chain.
+ * batch. That batch comes before or with the one that makes the block head. So a process killed at any moment leaves a
+ * complete chain.
  */
 export class ChainDatabase implements BlockReads {
   private readonly level: ClassicLevel<Uint8Array, Uint8Array>
@@ -39,8 +40,8 @@ export class ChainDatabase implements BlockReads {
   }
 
   /**
-   * Throws UsageError if another process has the database open, if there is none and `create` is false, or if it has
-   * another format.
+   * Throws UsageError if another process has the database open, or if it has another format. Also if there is no
+   * database and `create` is false.
    */
   static async open(datadir: string, options: { create: boolean }): Promise<ChainDatabase> {
     const path = join(datadir, 'geth', 'chaindata')
@@ -201,7 +202,10 @@ export class ChainDatabase implements BlockReads {
     return this.level.getSync(key)
   }
 
-  /** A batch whose operations go to LevelDB at once, so that tens of thousands of them do not block the event loop. */
+  /**
+   * A batch that passes each operation to LevelDB immediately. Passing tens of thousands of them together would block
+   * the event loop.
+   */
   largeBatch(): LargeBatch {
     return this.level.batch()
   }

@@ -7,8 +7,8 @@ const KEPT_NAMES = 1_024
 /**
  * Caches the hex names of words: programs use few words, repeatedly. Each word has one place, by its lowest bits, and
  * replaces the word that was there. So no choice of words makes a lookup slower than one comparison and one conversion.
- * A Map would be attackable: V8 hashes numbers and the lowest 64 bits of a bigint without a seed, so a program could
- * put all its words into one bucket. Strings are hashed with a seed, so maps use names as keys, never words.
+ * A Map would be attackable. V8 hashes numbers without a seed, and a bigint by its lowest 64 bits. A program could put
+ * all its words into one bucket. Strings are hashed with a seed, so maps use names as keys, never words.
  */
 export class HexNames {
   private readonly nameOf: (word: Word) => Hex
