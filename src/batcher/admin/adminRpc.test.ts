@@ -33,7 +33,7 @@ async function submitterThatDrains() {
   return { ...setup, batcher, client, stopAndLeave }
 }
 
-it('goes on with a stop whose caller has left', async () => {
+it('continues a stop whose caller has disconnected', async () => {
   const { l1, log, mine, node, stopAndLeave, batcher } = await submitterThatDrains()
   await stopAndLeave()
   await l1.request('evm_setAutomine', [true])
@@ -56,7 +56,7 @@ it('lets a second caller join the stop of one that has left', async () => {
   await expect(client.request('admin_stopBatcher', [])).rejects.toThrow('batcher is not running')
 })
 
-it('tells the caller of a stop that a start has cancelled it', async () => {
+it('answers the caller of a stop that a start has cancelled it', async () => {
   const { log, client } = await submitterThatDrains()
   const stopped = client.request('admin_stopBatcher', [])
   const told = expect(stopped).rejects.toThrow(

@@ -62,7 +62,7 @@ describe('channels that cannot be on L1 in time', () => {
     expect(configOf({ ...options, maxPendingTx: 0 }).txsInFlight).toBe(Number.POSITIVE_INFINITY)
   })
 
-  it('are told by the groups of frames that can be confirmed one after the other', () => {
+  it('are computed from the groups of frames that can be confirmed one after another', () => {
     const sending = { channelTimeout: 50, txsInFlight: 16, useBlobs: false }
     expect(framesInTime({ ...sending, numConfirmations: 10 })).toBe(5 * 16)
     expect(framesInTime({ ...sending, numConfirmations: 49 })).toBe(16)

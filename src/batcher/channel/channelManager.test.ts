@@ -24,7 +24,7 @@ import { payloadOf, type TxData } from './txData.ts'
 // Compressing hundreds of channels takes long on a busy machine.
 vi.setConfig({ testTimeout: 300_000 })
 
-describe('what goes in comes out', () => {
+describe('input equals output', () => {
   const algorithms = fc.constantFrom(...COMPRESSION_ALGORITHMS)
   const settings = fc.record({
     batchType: fc.constantFrom('singular' as const, 'span' as const),
@@ -141,7 +141,7 @@ describe('deadlines', () => {
     expect(full(manager)).toBe('channelTimeout')
   })
 
-  it('a channel whose frames are too far apart on L1 is made anew, and all later ones', async () => {
+  it('a channel whose frames are too far apart on L1 is rebuilt, and all later ones', async () => {
     const log = createLogRecorder()
     const manager = createManager(
       { batchType: 'span', maxL1TxSizeBytes: 700, targetNumFrames: 6 },
@@ -190,7 +190,7 @@ describe('a compressor that fails', () => {
   })
 })
 
-it('lets the event loop turn while a span channel collects blocks', async () => {
+it('yields to the event loop while a span channel collects blocks', async () => {
   let turns = 0
   const turn = () => {
     turns += 1
@@ -242,7 +242,7 @@ describe('holding blocks', () => {
     expect(manager.lastLoaded).toBeUndefined()
   })
 
-  it('tells what a channel cost that was derived before it had its confirmations', async () => {
+  it('reports the cost of a channel that was derived before its confirmations', async () => {
     const log = createLogRecorder()
     const manager = createManager({}, { logger: log.logger })
     addAll(manager, recorded.slice(0, 3))

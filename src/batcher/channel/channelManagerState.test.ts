@@ -87,7 +87,7 @@ describe('the figures of what is held', () => {
     expect(manager.memoryBytes).toBe(0)
   })
 
-  it('tell of a channel in frames what it is, and of an open one what is thought', async () => {
+  it('are exact for a channel with frames, and estimated for an open one', async () => {
     const manager = createManager({ batchType: 'singular' })
     const blocks = sizedBlocks(3, 100)
     addAll(manager, blocks)
@@ -213,7 +213,7 @@ describe('filling', () => {
     expect(closed()).toBe(4)
   })
 
-  it('closes no channel for its deadline unless it is asked to', async () => {
+  it('closes a channel at its deadline only with `deadlines`', async () => {
     const manager = createManager({ maxChannelDuration: 1 })
     addAll(manager, sizedBlocks(1, 100))
     await manager.fill(1_000, { deadlines: false })
@@ -222,7 +222,7 @@ describe('filling', () => {
     expect(manager.channels.map((channel) => channel.fullReason)).toEqual(['duration'])
   })
 
-  it('ends with its signal, and goes on from there', async () => {
+  it('ends with its signal, and the next call continues from there', async () => {
     const manager = createManager()
     addAll(manager, sizedBlocks(3, 100))
     await manager.fill(0, { deadlines: false, signal: AbortSignal.abort() })
@@ -236,7 +236,7 @@ describe('filling', () => {
     expect(manager.pendingBlockCount).toBe(0)
   })
 
-  it('tells when there is something to send', async () => {
+  it('reports when there is data to send', async () => {
     const manager = createManager(SMALL)
     addAll(manager, sizedBlocks(2, 300))
     let ready = 0

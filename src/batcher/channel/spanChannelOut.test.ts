@@ -189,7 +189,7 @@ describe('span channels', () => {
     expect(await blocksOfChannel(data, rollupConfig)).toHaveLength(count)
   })
 
-  it('never pass their target, and lose no block, whatever goes in and whenever they are closed', async () => {
+  it('never exceed their target, and lose no block, whatever the input and whenever they are closed', async () => {
     const shape = fc.constantFrom(
       { noise: 0, zeros: 0 },
       { noise: 0, zeros: 4_000 },
@@ -242,7 +242,7 @@ describe('span channels', () => {
 })
 
 describe('a safe head inside an open span channel', () => {
-  it('goes on filling when the channel then gives back more blocks than are still held of it', async () => {
+  it('continues filling when the channel returns more blocks than are still held', async () => {
     // Well compressible data lets the channel take many blocks before the next estimate.
     const blocks = blocksOf(
       Array.from({ length: 90 }, (_, index) =>

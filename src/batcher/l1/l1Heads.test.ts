@@ -38,7 +38,7 @@ function setUp() {
 }
 
 describe('the next head', () => {
-  it('is told to all that wait for it', async () => {
+  it('is reported to all waiting callers', async () => {
     const { clock, l1, heads, wait } = setUp()
     await heads.read(never)
     const { version } = heads
@@ -51,7 +51,7 @@ describe('the next head', () => {
     expect(heads.latest?.number).toBe(1)
   })
 
-  it('is not missed by who looked at the L1 before it came', async () => {
+  it('is not missed by a caller that read the L1 before it came', async () => {
     const { l1, heads } = setUp()
     await heads.read(never)
     const { version } = heads
@@ -71,7 +71,7 @@ describe('the next head', () => {
     expect(state.isOver).toBe(true)
   })
 
-  it('is told again when the L1 answers after a silence', async () => {
+  it('is reported again when the L1 answers after an outage', async () => {
     const { clock, l1, heads, wait } = setUp()
     await heads.read(never)
     l1.isPruned = true
@@ -98,7 +98,7 @@ describe('the next head', () => {
   })
 })
 
-describe('looks', () => {
+describe('polls', () => {
   it.each([
     { secondsPerBlock: 12, looks: 4 },
     { secondsPerBlock: 2, looks: 24 },
@@ -115,7 +115,7 @@ describe('looks', () => {
     expect(l1.looks).toBe(looks)
   })
 
-  it('end when nobody waits', async () => {
+  it('end when no caller waits', async () => {
     const { clock, l1, heads, wait } = setUp()
     await heads.read(never)
     const ended = new AbortController()

@@ -73,7 +73,7 @@ const answers = (proxy: RpcProxy, method: string, change: (result: unknown) => u
 }
 
 describe('several addresses of the L1', () => {
-  it('stand in for one that is down, until it is well again', async () => {
+  it('replace a failed one until it is healthy again', async () => {
     const { first, second, log, registry, active, becomesActive, run, l1 } = await setUp()
     expect(await l1.nonceAt(account, 'latest')).toBe(3)
     expect(second.calls).toEqual([])
@@ -99,7 +99,7 @@ describe('several addresses of the L1', () => {
     })
   })
 
-  it('are not asked for what one refuses: an error is an answer', async () => {
+  it('get no request that another refused: an error is an answer', async () => {
     const { second, active, first, l1 } = await setUp()
     for (let i = 0; i < 3; i++)
       await expect(l1.sendRawTransaction(Uint8Array.of(1))).rejects.toMatchObject({ code: 'json-rpc' })
@@ -107,7 +107,7 @@ describe('several addresses of the L1', () => {
     expect(active()).toBe(first.url)
   })
 
-  it('are not asked for what is not wanted any more', async () => {
+  it('get no request that was aborted', async () => {
     const { first, second, l1 } = await setUp()
     first.fault = 'hangs'
     const controller = new AbortController()
@@ -141,7 +141,7 @@ describe('several addresses of the L1', () => {
     await expect.poll(active).toBe(second.url)
   })
 
-  it('are asked for a block that one does not know, which is no fault of it', async () => {
+  it('get the request for a block that one does not know, which counts as no failure', async () => {
     const { first, active, endpoints, l1 } = await setUp()
     answers(first, 'eth_getBlockByNumber', () => null)
     expect(await l1.transactionsOf(account, 2)).toMatchObject([{ nonce: 1, to: account }])
@@ -170,7 +170,7 @@ describe('several addresses of the L1', () => {
     )
   })
 
-  it('leave one out that turns out to be of another chain', async () => {
+  it('exclude an endpoint of another chain', async () => {
     const { first, second, clock, log, endpoints, active, run, l1 } = await setUp()
     second.fault = 'down'
     const check = async (endpoint: { rpc: Pick<RpcClient, 'request'> }) => {

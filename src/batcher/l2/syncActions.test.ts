@@ -159,13 +159,13 @@ describe('a safe head that went back', () => {
   const before = status(9, 12, 100)
   const low = status(4, 12, 100)
 
-  it('is not believed while the node stands at the same L1 block, as after its restart', () => {
+  it('is rejected while the node reports the same L1 block, as after its restart', () => {
     const doubt = { kind: 'outOfSync', reason: 'the safe head went back at the same L1 block' }
     expect(computeSyncActions(low, before, undefined, blocks(10, 12), [])).toEqual(doubt)
     expect(computeSyncActions(low, before, status(3, 12, 100), blocks(10, 12), [])).toEqual(doubt)
   })
 
-  it('is believed once the node has gone on, or moves no more', () => {
+  it('is accepted once the node has advanced, or does not change any more', () => {
     expect(computeSyncActions(status(4, 12, 101), before, low, blocks(10, 12), []).kind).toBe('startAfresh')
     expect(computeSyncActions(low, before, low, blocks(10, 12), []).kind).toBe('startAfresh')
   })

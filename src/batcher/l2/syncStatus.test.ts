@@ -23,13 +23,13 @@ async function fetchAfter(emptyAnswers: number): Promise<{ askedAtMs: number[]; 
   return { askedAtMs, result }
 }
 
-it('asks a rollup node that has just started again, after pauses that double', async () => {
+it('repeats the request to a rollup node that has just started, after pauses that double', async () => {
   const { askedAtMs, result } = await fetchAfter(3)
   expect(askedAtMs).toEqual([0, 250, 750, 1_750])
   expect(result).toMatchObject({ headL1: { number: 7 } })
 })
 
-it('gives up a rollup node that has no L1 head for the whole timeout', async () => {
+it('fails if the rollup node has no L1 head for the whole timeout', async () => {
   const { askedAtMs, result } = await fetchAfter(Number.POSITIVE_INFINITY)
   expect(askedAtMs).toEqual([0, 250, 750, 1_750])
   expect(result).toMatchObject({

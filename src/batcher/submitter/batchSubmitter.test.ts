@@ -221,7 +221,7 @@ describe('posting', () => {
   })
 })
 
-it('begins after the genesis block beside a node that says zeros for what it has not derived yet', async () => {
+it('begins after the genesis block with a node that reports zeros until it has derived a block', async () => {
   const setup = await submitterInTest('granite-singular-zlib-calldata')
   setup.node.emptyLocalSafe = true
   setup.node.unsafe = 3

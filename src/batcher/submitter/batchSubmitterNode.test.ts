@@ -45,7 +45,7 @@ describe('rollup node out of reach', () => {
     await node.derives(5)
   })
 
-  it('waits for the node to reach the L1 head when asked to', async () => {
+  it('waits for the node to reach the L1 head if configured', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log } = setup
     node.unsafe = 2

@@ -26,7 +26,7 @@ describe('stop and start', () => {
     expect(await node.safeNumber()).toBe(9)
   })
 
-  it('saves blocks that the L2 has made since the last look', async () => {
+  it('saves blocks that the L2 has built since the last poll', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log } = setup
     node.unsafe = 2
@@ -89,7 +89,7 @@ describe('stop and start', () => {
     expect(log.of('Batch Submitter stopped')).toHaveLength(1)
   })
 
-  it('goes on when it is started while it stops', async () => {
+  it('continues when it is started while it stops', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log, l1 } = setup
     await l1.request('evm_setAutomine', [false])
@@ -117,7 +117,7 @@ describe('stop and start', () => {
     expect(log.lines.filter(({ lvl }) => lvl === 'warn')).toEqual([])
   })
 
-  it('begins anew when it is started while a stop fails', async () => {
+  it('starts afresh when it is started while a stop fails', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log } = setup
     node.syncStatusFault = 'error'
@@ -154,7 +154,7 @@ describe('stop and start', () => {
     expect(log.of('Batch Submitter stopped')).toEqual([])
   })
 
-  it('tells after a stop what it knew before', async () => {
+  it('keeps its status after a stop', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node } = setup
     node.unsafe = 4

@@ -93,7 +93,7 @@ it('watches before anything is sent: one late batch is no other submitter, two a
   expect(String(fatal[0])).toContain('(nonce 3, L1 block 103) is a batch that this program did not send')
 })
 
-it('takes what was sent before it begins for nobody else', async () => {
+it('does not count transactions sent before it begins', async () => {
   const { fatal, mine, isAlone, watch, of } = setUp()
   expect(await isAlone()).toBe(true)
   // Our own transaction.

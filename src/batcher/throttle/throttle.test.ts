@@ -32,7 +32,7 @@ describe('the limits', () => {
     expect(controller.limits(5_000, 0)).toMatchObject({ maxTxBytes: 0, maxBlockBytes: 2_000 })
   })
 
-  it('of a PID controller grow while the load stays, and begin anew when it is gone', () => {
+  it('of a PID controller grow while the load stays, and are reset when it ends', () => {
     const controller = new ThrottleController({ ...options, type: 'pid' })
     // Excess 1: 0.33 and 0.01 a second of it.
     expect(controller.limits(2_000, 0).intensity).toBeCloseTo(0.35)
@@ -73,7 +73,7 @@ describe('block builders', () => {
     return client
   }
 
-  it('are told the limits, again after a failure, and one that is away holds up no other', async () => {
+  it('receive the limits, again after a failure, and an unreachable one delays no other', async () => {
     const told: JsonValue[][] = [[], []]
     let answer: JsonValue = false
     const clock = new ManualClock()
@@ -122,7 +122,7 @@ describe('block builders', () => {
     throttler.stop()
   })
 
-  it('that fail are asked again in a while', async () => {
+  it('that fail get another request later', async () => {
     let faults = 1
     let calls = 0
     const builder = await serve(() => {

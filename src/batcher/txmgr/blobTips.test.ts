@@ -48,7 +48,7 @@ it('suggests the other tip where no blob was sent, also on a chain of fewer bloc
   expect(asked).toEqual([[1, 0]])
 })
 
-it('suggests nothing when the L1 does not tell, and ends with its signal', async () => {
+it('suggests nothing when the L1 fails, and ends with its signal', async () => {
   const { suggest, state } = setUp({})
   state.failure = new Error('no answer')
   expect(await suggest()).toBeUndefined()

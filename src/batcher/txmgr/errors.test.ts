@@ -19,7 +19,7 @@ describe('why the L1 does not take a transaction', () => {
     expect(classifyPublishError(message, [])).toBe(problem)
   })
 
-  it('is told by the words that the operator names, but not by none', () => {
+  it("is recognised by the operator's substrings, but not by an empty one", () => {
     expect(classifyPublishError('Seen It before', ['other', 'seen it'])).toBe('already-known')
     expect(classifyPublishError('seen it before', ['SEEN IT'])).toBe('already-known')
     expect(classifyPublishError('out of gas', ['', 'seen it'])).toBe('unknown')

@@ -82,7 +82,7 @@ async function signerOf(options: Partial<RemoteSignerOptions>) {
 }
 
 describe('a remote signer of transactions', () => {
-  it('is asked as op-batcher does, and its signature is put on the transaction that was asked for', async () => {
+  it("gets op-batcher's request, and its signature is applied to our transaction", async () => {
     const service = await serve()
     const signer = await signerOf({ endpoint: service.url })
     expect(await signer.signTransaction(tx)).toEqual(await local.signTransaction(tx))

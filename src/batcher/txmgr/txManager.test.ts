@@ -35,7 +35,7 @@ describe('sending', () => {
     expect(receipt.blockNumber).toBe(quantityToNumber(tx.blockNumber))
   })
 
-  it('looks for the receipt at each new L1 head', async () => {
+  it('requests the receipt at each new L1 head', async () => {
     await automine(false)
     const clock = new ManualClock()
     const options = { numConfirmations: 2, receiptQueryIntervalMs: 600_000, resubmissionTimeoutMs: 900_000 }
@@ -55,7 +55,7 @@ describe('sending', () => {
     expect(clock.now()).toBeLessThan(options.receiptQueryIntervalMs)
   })
 
-  it('waits for the confirmations asked for', async () => {
+  it('waits for the configured confirmations', async () => {
     const manager = createManager({ numConfirmations: 3 })
     let confirmed = false
     const sending = manager.send(data(1), never).then((receipt) => {
@@ -125,7 +125,7 @@ describe('sending', () => {
     expect(await blockInputs(receipt.blockNumber)).toEqual(['0x02'])
   })
 
-  it('asks the L1 for its nonce again after a failure', async () => {
+  it('requests the nonce from the L1 again after a failure', async () => {
     const manager = createManager()
     await manager.send(data(1), never)
     // Another program uses the account and takes our next nonce.
@@ -184,7 +184,7 @@ describe('sending', () => {
     expect(inputs).toEqual(['0x01', '0x02', '0x03'])
   })
 
-  it('gives up when the L1 never takes the transaction', async () => {
+  it('aborts when the L1 never accepts the transaction', async () => {
     const manager = createManager({ notInMempoolTimeoutMs: 200 }, (l1) => ({
       ...l1,
       sendRawTransaction: async () => {
@@ -220,7 +220,7 @@ describe('sending', () => {
     await expect(limited.send(data(1), never)).rejects.toThrow('base fee is too high')
   })
 
-  it('names the transaction of somebody else that took its nonce, and none of its own', async () => {
+  it('reports the foreign transaction that used its nonce, and none of its own', async () => {
     await automine(false)
     const foreign: ForeignTx[] = []
     const manager = createManager({ rebroadcastIntervalMs: 30 }, undefined, (tx) => foreign.push(tx))

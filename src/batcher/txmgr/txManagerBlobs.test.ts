@@ -67,7 +67,7 @@ describe('what blob transactions pay', () => {
     return { tip: BigInt(tx.maxPriorityFeePerGas ?? 0), blobFeeCap: BigInt(tx.maxFeePerBlobGas ?? 0) }
   }
 
-  it('is the least tip where there are no others, else what the asked-for part of them tips', async () => {
+  it('is the lowest tip if there are no others, else the configured percentile', async () => {
     // The blob transactions of others are out of range by now.
     for (let block = 0; block < 20; block++) await mine()
     const like = (tip: bigint) => createManager({ minTipCapWei: tip, minBaseFeeWei: 9_000_000_000n })
@@ -84,7 +84,7 @@ describe('what blob transactions pay', () => {
     expect(await feesOf(asked)).toMatchObject({ tip: 2n })
   })
 
-  it('is what the L1 suggests where it does not tell of others', async () => {
+  it("is the L1's suggestion if the tips of others are unavailable", async () => {
     const manager = createManager({ blobTipCapDynamic: true }, (l1) => ({
       ...l1,
       blobTips: () => Promise.reject(new JsonRpcError(-32000, 'too large')),
@@ -103,7 +103,7 @@ describe('what blob transactions pay', () => {
   })
 })
 
-describe('transactions that stand in the pool', () => {
+describe('transactions in the pool', () => {
   it.each([
     { id: 'calldata', kind: 'calldata' },
     { id: 'blobs', kind: 'blobs' },
@@ -130,7 +130,7 @@ describe('transactions that stand in the pool', () => {
     )
   })
 
-  it('of the other kind are cancelled when the pool takes no other beside them', async () => {
+  it('of the other kind are cancelled when the pool refuses ours', async () => {
     await automine(false)
     const nonce = Number(await rpc.request('eth_getTransactionCount', [signer.address, 'latest']))
     const abandoned = new AbortController()

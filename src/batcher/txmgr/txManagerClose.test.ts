@@ -4,7 +4,7 @@ import { automine, createManager, data, log, never, useL1 } from '../testUtils/t
 useL1()
 
 describe('closing', () => {
-  it('refuses new sends and gives up those that are not mined', async () => {
+  it('refuses new sends and abandons unmined ones', async () => {
     await automine(false)
     const manager = createManager()
     const sending = manager.send(data(1), never)

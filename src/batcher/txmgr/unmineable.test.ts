@@ -34,12 +34,12 @@ function withFloor(floor: bigint, begins: () => boolean = () => true): (l1: Subm
 }
 
 describe('a transaction that the L1 cannot mine as it is', () => {
-  it('gets the gas that the L1 asks for when it is refused', async () => {
+  it('gets the gas that the L1 requires when it is refused', async () => {
     const receipt = await createManager({}, withFloor(100_000n)).send(data(1), never)
     expect(await txByHash(receipt.transactionHash)).toMatchObject({ gas: '0x186a0', nonce: '0x0', input: '0x01' })
   })
 
-  it('gets the gas that the L1 asks for when a fork raised it after it was sent', async () => {
+  it('gets the gas that the L1 requires when a fork raised it after it was sent', async () => {
     await automine(false)
     let forked = false
     const manager = createManager(
@@ -145,7 +145,7 @@ describe('a transaction that the L1 cannot mine as it is', () => {
     expect((await Promise.all([manager.send(data(2), never), mineUntilSent()]))[0]).toBeDefined()
   })
 
-  it('is begun anew when the L1 has dropped it and takes it no more', async () => {
+  it('is started again when the L1 has dropped it and refuses it', async () => {
     await automine(false)
     let refuses = false
     const manager = createManager({ rebroadcastIntervalMs: 50, notInMempoolTimeoutMs: 300 }, (l1) => ({

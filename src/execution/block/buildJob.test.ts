@@ -155,7 +155,7 @@ describe('a block under construction', () => {
     expect(slow.block.transactions.length).toBeLessThan(waiting.length)
   })
 
-  it('passes over what does not fit and what cannot run, and goes on with others', async () => {
+  it('skips transactions that do not fit or cannot run, and continues with others', async () => {
     const pool = new SlowPool()
     const job = await scene(pool, { gasLimit: 200_000n }).start()
     // A future nonce, more gas than the block has, then a good one.

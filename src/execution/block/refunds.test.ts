@@ -136,7 +136,7 @@ describe('a refunded transaction', () => {
   })
 
   // The specs do not say whether the block's gas limit counts gas before or after refunds. op-reth: before.
-  it('makes no room for more work in its block', async () => {
+  it('allows no more work in its block', async () => {
     const transactions = [0, 1].map((nonce) => signTransaction(testKey(1), { nonce }))
     const plain = await executeRefunded({ accounts: ACCOUNTS }, transactions.slice(0, 1))
     const gasLimit = plain.execution.finish().gasUsed + 21_000n - 1n

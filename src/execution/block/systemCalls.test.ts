@@ -17,7 +17,7 @@ const ROOT: Hex = `0x${'ab'.repeat(32)}`
 const PARENT: Hex = `0x${'cd'.repeat(32)}`
 
 describe('at the start of a block', () => {
-  it('the beacon root goes into EIP-4788’s ring, by time', async () => {
+  it('the beacon root is stored in EIP-4788’s ring, by time', async () => {
     const { execution, world } = createMemoryBlock({
       fork: 'ecotone',
       accounts: { [BEACON_ROOTS]: { code: BEACON_ROOTS_CODE, nonce: 1n } },
@@ -30,7 +30,7 @@ describe('at the start of a block', () => {
     expect(execution.gasLeft).toBe(30_000_000n)
   })
 
-  it('the parent hash goes into EIP-2935’s ring from Isthmus on', async () => {
+  it('the parent hash is stored in EIP-2935’s ring from Isthmus on', async () => {
     const accounts = { [HISTORY]: { code: HISTORY_CODE, nonce: 1n } }
     const start = { parentHash: PARENT, parentTimestamp: 0, parentBeaconBlockRoot: ROOT, transactions: [] }
     const isthmus = createMemoryBlock({ fork: 'isthmus', accounts })

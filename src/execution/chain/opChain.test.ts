@@ -100,7 +100,7 @@ afterEach(async () => {
   rmSync(datadir, { recursive: true, force: true })
 })
 
-it('tells of blocks that it has executed, not of those that it built or had', async () => {
+it('notifies of executed blocks, not of built or known blocks', async () => {
   const executed: ExecutedBlock[] = []
   chain.onExecuted((block) => executed.push(block))
   const built = await chain.blockByHash(await extend(chain.genesis.hash))
@@ -374,7 +374,7 @@ describe('a process killed in the middle', () => {
     return told
   }
 
-  it('has lost no head it told of, and goes on from a whole state', async () => {
+  it('has lost no reported head, and continues from a complete state', async () => {
     await chain.close()
     for (const [blocks, delayMs] of [
       [3, 0],

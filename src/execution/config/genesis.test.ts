@@ -69,7 +69,7 @@ describe('readGenesis', () => {
 })
 
 describe('fork times', () => {
-  it('Karst comes with its own key, whether osakaTime stands beside it or not', () => {
+  it('Karst has its own key, with or without osakaTime', () => {
     for (const names of [['karstTime'], ['karstTime', 'osakaTime']]) {
       const genesis = changed((genesis) => {
         for (const name of names) genesis.config[name] = 4_000_000_000
@@ -109,7 +109,7 @@ describe('a data directory', () => {
     await chain.close()
   })
 
-  it('tells of each account that it reads, and again when it is hashed', async () => {
+  it('reports each account when it is read, and again when it is hashed', async () => {
     const rounds: { what: string; last: unknown[]; ended: boolean }[] = []
     const startProgress = ({ what }: { what: string }) => {
       const round = { what, last: [] as unknown[], ended: false }
@@ -153,7 +153,7 @@ describe('a data directory', () => {
     await (await open()).close()
   })
 
-  it('that LevelDB cannot read any more says how to make it anew', async () => {
+  it('that LevelDB cannot read gives the command to create it again', async () => {
     const hint = /cannot be read: .*move \S+ away and run "devium-geth init --datadir/
     await initChain(datadir, recorded)
     // The second start writes the log's content into tables.

@@ -86,7 +86,7 @@ const typesOf = (payload: Json) => (payload.transactions as Hex[]).map((raw) => 
 const lastOf = (payload: Json) => fromHex((payload.transactions as Hex[]).at(-1) ?? '0x')
 
 describe('a sequencer of a chain with Lagoon', () => {
-  it('refunds from when its operator opts in until he opts out, as a verifier comes to as well', async () => {
+  it('refunds while its operator has opted in, and a verifier computes the same', async () => {
     await using pair = await startPair()
     const { sequencer, build, send } = pair
     await send(0, 1)
@@ -266,7 +266,7 @@ describe('the RPC', () => {
     expect(Number(gasUsed)).not.toBe(Number(receipt.gasUsed) + 2_100)
   })
 
-  it('tells by a tracer of its own why a transaction was refunded', async () => {
+  it('explains by its own tracer why a transaction was refunded', async () => {
     const tracer = { tracer: 'gasRefundTracer' }
     const block = (await verifier.eth('debug_traceBlockByHash', String(refunded.blockHash), tracer)) as Json[]
     const accesses = block.map(({ result }) => (result as Json).accesses)
@@ -293,7 +293,7 @@ describe('the RPC', () => {
     await expect(verifier.eth('eth_sendRawTransaction', raw)).rejects.toThrow('transaction type not supported')
   })
 
-  it('estimates, simulates and tells fees on such a block as on others', async () => {
+  it('estimates, simulates and returns fees on such a block as on others', async () => {
     const request = { from: ZERO_ADDRESS, to: CONTRACT }
     const at = (block: string) => verifier.eth('eth_estimateGas', request, block)
     expect(await at(String(refunded.blockHash))).toBe(await at(String(refunded.parentHash)))

@@ -201,7 +201,7 @@ describe('contracts', () => {
     })
   })
 
-  it('eth_createAccessList goes on until a call with the list touches nothing else', async () => {
+  it('eth_createAccessList repeats until a call with the list touches nothing else', async () => {
     // Ends after a cold slot, found by SLOAD's gas. With each slot in the access list, it continues to the next one.
     const endIfCold = (slot: string) => `5a60${slot}54505a90036103e810602257`
     const overrides = { [NOBODY]: { code: `0x${endIfCold('00')}${endIfCold('01')}600254505b00` } }
@@ -251,7 +251,7 @@ describe('contracts', () => {
     expect(failure?.message).toBe('out of gas')
   })
 
-  it('debug_traceTransaction tells every opcode, in the form of geth', async () => {
+  it("debug_traceTransaction shows every opcode, in geth's format", async () => {
     const trace = await askJson('debug_traceTransaction', emitted.transactionHash)
     expect(trace).toMatchObject({ gas: Number(emitted.gasUsed), failed: false, returnValue: '0x' })
     const logs = trace.structLogs as Json[]
@@ -282,7 +282,7 @@ describe('contracts', () => {
 })
 
 describe('filters', () => {
-  it('tell of blocks, transactions and logs since the last look', async () => {
+  it('return blocks, transactions and logs since the last poll', async () => {
     const blocks = await ask('eth_newBlockFilter')
     const transactions = await ask('eth_newPendingTransactionFilter')
     const logs = await ask('eth_newFilter', { topics: [TOPIC] })

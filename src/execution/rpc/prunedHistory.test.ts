@@ -30,7 +30,7 @@ describe('what the node keeps no more', () => {
   })
 })
 
-it('an estimate looks for no more gas than --rpc.gascap', async () => {
+it('an estimate never exceeds --rpc.gascap', async () => {
   const node = await startExecutionNode(genesis)
   try {
     // Fifty slots written for the first time: 22,100 gas each.

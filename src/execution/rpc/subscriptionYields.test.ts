@@ -37,7 +37,7 @@ function work(): void {
 }
 
 it.each(['heads', 'transactions'])(
-  'many who are told of %s leave the loop its turns, and share what is sent',
+  'many subscribers of %s yield to the event loop, and share the sent bytes',
   async (kind) => {
     const { subscriptions, moveHead, add } = createSubscriptions()
     const listeners = 60

@@ -51,7 +51,7 @@ async function collect(...params: unknown[]) {
 }
 
 describe('subscriptions', () => {
-  it('tell viem of heads, logs and waiting transactions', async () => {
+  it('notify viem of heads, logs and pool transactions', async () => {
     const client = createPublicClient({ transport: webSocket(node.wsUrl) })
     const heads: unknown[] = []
     const logs: unknown[] = []
@@ -81,7 +81,7 @@ describe('subscriptions', () => {
     }
   })
 
-  it('give heads as geth does, whole transactions where asked, and logs that a reorganisation takes away', async () => {
+  it('give heads like geth, full transactions on request, and logs removed by a reorg', async () => {
     const heads = await collect('newHeads')
     const whole = await collect('newPendingTransactions', true)
     const logs = await collect('logs', { topics: [TOPIC] })

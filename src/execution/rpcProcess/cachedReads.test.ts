@@ -48,7 +48,7 @@ function start() {
 }
 
 describe('remembered reads', () => {
-  it('ask again what was canonical only once blocks have left', () => {
+  it('read canonical hashes again only after a reorg', () => {
     const { labels, there, reads, askedBy } = start()
     expect(askedBy((reads) => reads.canonicalHash(1))).toEqual(['canonical 1'])
     expect(askedBy((reads) => reads.transaction(hashOf(5)))).toEqual(['transaction 0x05'])
@@ -60,7 +60,7 @@ describe('remembered reads', () => {
     expect(reads.transaction(hashOf(5))).toEqual({ blockHash: hashOf(2), index: 0 })
   })
 
-  it('ask again for a block that was not there', () => {
+  it('read a missing block again', () => {
     const { askedBy } = start()
     expect(askedBy((reads) => [reads.canonicalHash(10), reads.canonicalHash(10)])).toEqual([
       'canonical 10',
@@ -68,7 +68,7 @@ describe('remembered reads', () => {
     ])
   })
 
-  it('ask once a forkchoice whether a state is there', () => {
+  it('check once for each forkchoice that a state exists', () => {
     const { labels, there, reads, askedBy } = start()
     const node = (reads: ChainReads, key: StateKey, block = 1) => reads.stateAt(hashOf(block))?.node(key, HASH)
     expect(askedBy((reads) => [node(reads, ROOT_KEY), node(reads, ROOT_KEY)])).toEqual(['root'])

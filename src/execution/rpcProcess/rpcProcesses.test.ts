@@ -170,7 +170,7 @@ describe('RPC processes', () => {
     await expect(client.request('txpool_contentFrom', ['rubbish'])).rejects.toThrow('address')
   })
 
-  it('share filters, whichever of them is asked', async () => {
+  it('share filters, whichever process is polled', async () => {
     await using started = await start({ workers: 2 })
     const [first, second] = [started.client(), started.client()]
     const filter = await first.request('eth_newFilter', [{ fromBlock: '0x0' }])
@@ -183,7 +183,7 @@ describe('RPC processes', () => {
     expect(started.processes.stats()).toMatchObject({ processes: 2 })
   })
 
-  it('tell their subscribers of heads and of waiting transactions', async () => {
+  it('notify their subscribers of heads and pool transactions', async () => {
     await using started = await start()
     const live = createPublicClient({ transport: webSocket(started.url.replace('http', 'ws'), { reconnect: false }) })
     const seen: string[] = []

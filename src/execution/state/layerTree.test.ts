@@ -202,7 +202,7 @@ class Trial {
 }
 
 describe('LayerTree', () => {
-  it('has the states of a plain model, whatever becomes head, is written, or is gone back to', async () => {
+  it('has the states of a simple model, whatever becomes head, is written, or is restored', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), async (steps) => {
         const datadir = mkdtempSync(join(tmpdir(), 'devium-layers-'))

@@ -236,7 +236,7 @@ describe('WorldState', () => {
     )
   })
 
-  it('goes back to what each checkpoint has found, with few slots that are stored to over and over', () => {
+  it('reverts to the values at each checkpoint, with few slots that are written repeatedly', () => {
     const few = fc.integer({ min: 0, max: 1 })
     const value = fc.bigInt({ min: 0n, max: 3n })
     const step: fc.Arbitrary<Action> = fc.oneof(
@@ -260,7 +260,7 @@ describe('WorldState', () => {
     )
   })
 
-  it('tells the value at the start of the transaction from the current one', () => {
+  it('distinguishes the value at the start of the transaction from the current one', () => {
     const world = new WorldState(new StateDatabase({ store: NO_STATE }).at(NO_STATE), EMPTY_TRIE_ROOT)
     world.addBalance(address(0), 1n)
     world.putStorage(address(0), slot(1), Uint8Array.of(1))

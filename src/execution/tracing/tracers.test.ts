@@ -29,7 +29,7 @@ afterAll(() => node.close())
 const trace = (options: unknown) => node.eth.request('debug_traceTransaction', [hash, options])
 
 describe('callTracer', () => {
-  it('tells of calls, a creation that failed, and logs', async () => {
+  it('shows calls, a failed creation, and logs', async () => {
     const receipt = await node.eth.request('eth_getTransactionReceipt', [hash])
     expect(await trace({ tracer: 'callTracer', tracerConfig: { withLog: true } })).toMatchObject({
       type: 'CREATE',
@@ -46,7 +46,7 @@ describe('callTracer', () => {
     expect(await trace({ tracer: 'callTracer', tracerConfig: { onlyTopCall: true } })).not.toHaveProperty('calls')
   })
 
-  it('tells of calls that nobody mined, on changed accounts', async () => {
+  it('shows simulated calls on changed accounts', async () => {
     const config = { tracer: 'callTracer', stateOverrides: { [NOBODY]: { code: '0x5f5f5f5f6001335af1' } } }
     const call = { from: SENDER, to: NOBODY, gas: '0x30000' }
     expect(await node.eth.request('debug_traceCall', [call, 'latest', config])).toMatchObject({

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { fromHex } from '../../lib/hex.ts'
 import { createAddress } from './createAddress.ts'
 
-it('gives the first contracts of a well-known account their addresses', () => {
+it("computes the addresses of a known account's first contracts", () => {
   // Hardhat's and Anvil's first account deploys here.
   const sender = fromHex('0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266')
   expect(createAddress(sender, 0n)).toBe('0x5fbdb2315678afecb367f032d93f642f64180aa3')

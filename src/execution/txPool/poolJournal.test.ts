@@ -71,7 +71,7 @@ it('keeps it through a kill, but for what was half written', async () => {
   await first.journal.stop()
 })
 
-it('is written anew from time to time, without what is no longer there', async () => {
+it('is rewritten at an interval, without removed transactions', async () => {
   const { pool, journal, clock } = await open()
   const [mined, ...others] = waiting()
   if (mined === undefined) throw new RangeError('no transaction')

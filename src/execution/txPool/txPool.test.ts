@@ -252,7 +252,7 @@ describe('order for the block builder', () => {
     expect(cursor.peek()).toBeUndefined()
   })
 
-  it('never goes up in tip between senders, whatever was added', async () => {
+  it('never rises in tip between senders, whatever was added', async () => {
     const tips = fc.array(fc.bigInt({ min: 1_000_000n, max: GWEI }), { minLength: 1, maxLength: 5 })
     await fc.assert(
       fc.asyncProperty(fc.array(tips, { minLength: 1, maxLength: 5 }), async (senders) => {
@@ -277,7 +277,7 @@ describe('order for the block builder', () => {
     )
   })
 
-  it('tells the builder that there is more', async () => {
+  it('notifies the builder of new transactions', async () => {
     const controller = new AbortController()
     const added = pool.added(controller.signal)
     await pool.add(tx(1, { nonce: 1 }))
@@ -385,7 +385,7 @@ describe('a new head', () => {
     expect(pool.content(testAddress(2)).pending).toEqual([])
   })
 
-  it('an addition that sees the new head before the pool was told of it', async () => {
+  it('an addition that sees the new head before the pool is notified', async () => {
     const mined = tx(1)
     await pool.add(mined)
     const adding = pool.add(tx(1, { nonce: 1 }))

@@ -18,7 +18,7 @@ describe('a stored body', () => {
     expect(decodeBody(encodeBody([]))).toEqual([])
   })
 
-  it('takes the senders as they stand, and recovers none', () => {
+  it('uses the stored senders, and recovers none', () => {
     const others = block.map((tx) => (!isSigned(tx) ? tx : { ...tx, from: `0x${'12'.repeat(20)}` as const }))
     expect(decodeBody(encodeBody(others))).toEqual(others)
   })

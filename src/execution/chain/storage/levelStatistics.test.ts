@@ -5,7 +5,7 @@ import { ClassicLevel } from 'classic-level'
 import { expect, it } from 'vitest'
 import { parseLevelStatistics } from './levelStatistics.ts'
 
-it('tells of the levels of a real database', async () => {
+it('shows the levels of a real database', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'devium-level-'))
   const level = new ClassicLevel<string, Uint8Array>(directory, { valueEncoding: 'view', compression: false })
   for (let key = 0; key < 24; key++) await level.put(String(key), new Uint8Array(1024 * 1024))

@@ -160,7 +160,7 @@ describe('full mode', () => {
     }
   })
 
-  it.each(LIMITS)('goes over to a branch from the finalized block on, and back: %o', async (limits) => {
+  it.each(LIMITS)('moves to a branch from the finalized block on, and back: %o', async (limits) => {
     const chain = await open(limits)
     await grow(chain, 20, 20)
     const fork = await chain.headerByNumber(5)
@@ -202,7 +202,7 @@ describe('archive mode', () => {
     return { node: (_: string, hash: Uint8Array) => nodes.get(toHex(hash)) }
   }
 
-  it('takes over the states that are kept by what blocks replaced, and goes back to them', async () => {
+  it('converts the states in the history, and reads them later', async () => {
     let chain = await open({ recentStates: RECENT, unwrittenGas: 1 })
     await grow(chain, 20, 12)
     await chain.close()
@@ -274,7 +274,7 @@ describe('what a crash leaves', () => {
     await expectOnDisk(again, copy)
   })
 
-  it('goes back to the last whole block when the end of the log is lost, and says so', async () => {
+  it('returns to the last complete block when the end of the log is lost, and logs it', async () => {
     const chain = await open({ recentStates: RECENT, unwrittenBytes: 300_000 })
     await grow(chain, 30, 20)
     const headers = await headersOf(chain)
@@ -298,7 +298,7 @@ describe('what a crash leaves', () => {
     expect(heads.size).toBeGreaterThan(5)
   })
 
-  it('goes back below a block that is missing in the middle', async () => {
+  it('returns below a block that is missing in the middle', async () => {
     const chain = await open()
     await grow(chain, 20)
     const headers = await headersOf(chain)

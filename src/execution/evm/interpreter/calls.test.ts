@@ -244,7 +244,7 @@ describe('failures', () => {
 })
 
 describe('logs', () => {
-  it('of frames that went well are kept in order', async () => {
+  it('of successful frames are kept in order', async () => {
     // LOG1(0, 0, 1), CALL OTHER (logs 2), LOG1(0, 0, 3), CALL a contract that logs and reverts.
     const reverting: Hex = `0x${'ee'.repeat(20)}`
     const main = `600160006000a1 60006000600060006000 73${other} 5af150 600360006000a1 60006000600060006000 73${reverting.slice(2)} 5af150 00`

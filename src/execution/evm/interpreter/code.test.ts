@@ -7,7 +7,7 @@ import { bytesToWord } from './word.ts'
 const code = fromHex(`0x${Array.from({ length: 200 }, (_, at) => (0x11 + (at % 0xe5)).toString(16)).join('')}`)
 
 describe('Program', () => {
-  it('pushes what stands behind an opcode, and zeros past the end of the code, the first time and later', () => {
+  it('pushes the bytes after an opcode, and zeros past the end of the code, the first time and later', () => {
     const program = new Program(code)
     for (let round = 0; round < 2; round++) {
       for (let pc = 0; pc < code.length; pc++) {

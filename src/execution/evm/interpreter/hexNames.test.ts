@@ -5,7 +5,7 @@ import { HexNames } from './hexNames.ts'
 import { toWord, type Word, wordToAddress, wordToSlot } from './word.ts'
 
 describe('HexNames', () => {
-  it('names each of two words in one place, however often they take turns', () => {
+  it('names each of two words in one place, however often they alternate', () => {
     const slots = new HexNames(wordToSlot)
     const alike = [0n, 1n << 64n, 2n << 64n, 1n << 255n, 2n ** 32n].map(toWord)
     for (let round = 0; round < 3; round++) {

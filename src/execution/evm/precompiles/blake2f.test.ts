@@ -24,7 +24,7 @@ describe(`BLAKE2F (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
     expect(await compare(prague(9), run, withDamage(random, make), 12n)).toBeGreaterThan(RUNS / 12)
   })
 
-  it('goes on in further steps where it was', async () => {
+  it('continues in further steps where it stopped', async () => {
     const random = new Random(SEED + 10)
     const input = concatBytes(bigIntToBytes(250_003n, 4), random.bytes(208), Uint8Array.of(1))
     expect(await compare(prague(9), ours('isthmus')(9), [input])).toBe(1)

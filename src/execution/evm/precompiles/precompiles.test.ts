@@ -66,7 +66,7 @@ describe('all of them', () => {
   /** These refuse zeros and so give no output: ECRECOVER, point evaluation, P256VERIFY. */
   const refuseZeros = [1, 0x0a, 0x100].map(precompileAddress)
 
-  it.each([...table])('%s leaves its input alone and gives back nothing of it', async (to, precompile) => {
+  it.each([...table])('%s does not change its input and returns no part of it', async (to, precompile) => {
     let outputs = 0
     for (const length of [0, 32, 64, 99, 128, 160, 192, 213, 256, 288, 384, 512]) {
       const memory = new Uint8Array(1024).fill(0xab)
@@ -86,7 +86,7 @@ describe('all of them', () => {
 })
 
 describe('callPrecompile', () => {
-  it('gives others their turn before it takes a long input, not before a short one', async () => {
+  it('yields before it takes a long input, not before a short one', async () => {
     const identity = precompilesUnder(rulesAt({ forks: { karst: 0 } }, 0)).get(precompileAddress(4))
     if (identity === undefined) throw new Error('no precompile')
     let turns = 0

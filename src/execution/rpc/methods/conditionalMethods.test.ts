@@ -88,7 +88,7 @@ describe('eth_sendRawTransactionConditional', () => {
     expect(await refusal({ knownAccounts: 5 })).toMatchObject({ rpcCode: -32602 })
   })
 
-  it('gives up in the pool what no longer holds in the block under construction', async () => {
+  it('drops a pool transaction whose condition does not hold in the block under construction', async () => {
     const hash = await send({ knownAccounts: { [store]: { [word(0)]: word(0) } } })
     const change = signTransaction(DEV_KEYS[1], {
       to: store,
@@ -103,7 +103,7 @@ describe('eth_sendRawTransactionConditional', () => {
     await expect.poll(() => node.pool.get(hash)).toBeUndefined()
   })
 
-  it('has so many look-ups a second, and is not there without its flag', async () => {
+  it('limits lookups per second, and is not served without its flag', async () => {
     const slots = Object.fromEntries(Array.from({ length: 900 }, (_, slot) => [word(slot + 1), word(0)]))
     const answers: unknown[] = []
     for (let count = 0; count < 40; count++)

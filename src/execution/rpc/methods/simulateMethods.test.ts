@@ -85,7 +85,7 @@ describe('eth_simulateV1', () => {
     ])
   })
 
-  it('tells with the codes of execution-apis why calls cannot be made', async () => {
+  it('answers with the codes of execution-apis if calls cannot be made', async () => {
     const call = { from, to: NOBODY }
     const priced = { ...call, maxFeePerGas: '0x77359400', gas: '0x10000' }
     const refused: [code: number, blocks: JsonValue[], options?: Options][] = [

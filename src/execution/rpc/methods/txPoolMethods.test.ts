@@ -53,7 +53,7 @@ it.each([['txpool_content', []] as const, ['txpool_contentFrom', [SENDERS[0] ?? 
   },
 )
 
-it('what nobody waits for any more is not written', async () => {
+it('an answer is not written after its client has disconnected', async () => {
   const client = new AbortController()
   const asked = ask('txpool_content', [], client.signal)
   client.abort(new Error('gone'))
