@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { type Known, statusOf } from '../dashboard/statusSentence.ts'
-import { type BatcherStatus, explainStatus, isWell } from '../src/batcher/admin/status.ts'
+import { type BatcherStatus, explainStatus, isHealthy } from '../src/batcher/admin/status.ts'
 import { statusLines } from '../src/cli/operator/status/statusView.ts'
 import { textOf } from '../src/cli/shared/terminal/styledLine.ts'
 import { createEndpointWatch } from '../src/jsonRpc/endpointWatch.ts'
@@ -207,9 +207,9 @@ it.each(FAULTS)('$fault: one RPC, devium status and the page name it', async ({ 
   expect(page.text).toMatch(cause)
 })
 
-const statusOfBatcher = (status: BatcherStatus) => ({ ok: isWell(status), why: explainStatus(status, START_MS) })
+const statusOfBatcher = (status: BatcherStatus) => ({ ok: isHealthy(status), why: explainStatus(status, START_MS) })
 
-/** Of a verifier to which blocks come. */
+/** The health of a verifier that receives blocks. */
 function healthOf(facts: Pick<HealthFacts, 'gossip' | 'derivation' | 'batcher'>) {
   const whole: HealthFacts = {
     ...{ nowMs: START_MS, startedMs: START_MS - 120_000, blockTimeMs: 1_000, l1HeadAtMs: START_MS },

@@ -40,7 +40,7 @@ describe('settings that the chain does not take', () => {
       'channel timeout is less than the safety margin: 50 < 51',
     )
     // The next wrong option.
-    expect(() => configOf({ ...sending, subSafetyMargin: 50 })).toThrow('frames can within 0 L1 blocks')
+    expect(() => configOf({ ...sending, subSafetyMargin: 50 })).toThrow('frames fit into 0 L1 blocks')
   })
 
   it('are made to fit: no frame is longer than derivation takes, and channels may end after Granite', () => {

@@ -120,7 +120,7 @@ describe('accounts', () => {
   })
 
   it.each([
-    { source: {}, problem: 'give --private-key or --mnemonic' },
+    { source: {}, problem: 'set --private-key or --mnemonic' },
     { source: { privateKey: KEY, mnemonic }, problem: 'cannot be used together' },
     { source: { privateKey: 'abcdef' }, problem: '--private-key must be 32 bytes of hex' },
     { source: { privateKey: '0'.repeat(64) }, problem: 'not a valid secp256k1 key' },
