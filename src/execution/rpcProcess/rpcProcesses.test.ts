@@ -236,14 +236,14 @@ describe('RPC processes', () => {
     expect(started.processes.stats()).toMatchObject({ processes: 2, broken: 1 })
   })
 
-  it('end when nobody has been connected for a while, and start again', async () => {
+  it('end a minute after their last connection, and start again with the next', async () => {
     const clock = new ManualClock()
     await using started = await start({ clock })
     const client = started.client()
     await client.request('eth_chainId', [])
     const [pid = 0] = started.processes.pids()
     await clock.advance(50_000)
-    // It is heard of.
+    // The process sends a message, so it does not count as stuck.
     await started.processes.report()
     await clock.advance(50_000)
     expect(started.processes.pids()).toEqual([pid])
@@ -258,7 +258,7 @@ describe('RPC processes', () => {
     expect(started.processes.stats()).toMatchObject({ processes: 1, broken: 0 })
   })
 
-  it('that cannot be started do no harm', async () => {
+  it('close the waiting connections after repeated failed starts', async () => {
     await using started = await start({ file: new URL('./testUtils/faultyProcess.ts', import.meta.url) })
     const socket = connect(started.port, '127.0.0.1')
     socket.on('error', () => {})
