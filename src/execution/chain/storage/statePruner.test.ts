@@ -245,7 +245,7 @@ describe('a database of another format', () => {
     await level.del('mformat')
     await level.close()
     await expect(open()).rejects.toThrow(
-      /has the format of another version.*move .*geth away and run "devium-geth init/,
+      /has the format of another version.*Move .*geth away and run "devium-geth init/,
     )
   })
 })
@@ -289,7 +289,7 @@ describe('what a crash leaves', () => {
       const { number, hash } = again.head()
       heads.add(number)
       expect(hash).toBe(headers[number]?.hash)
-      expect(lines.join()).toMatch(new RegExp(`last whole block.*number=${number}\\b`))
+      expect(lines.join()).toMatch(new RegExp(`last complete block.*number=${number}\\b`))
       expect((await again.stateAt(hash))?.account(DEV_ADDRESSES[0])).toBeDefined()
       await grow(again, 2, 20)
       await again.close()
@@ -308,7 +308,7 @@ describe('what a crash leaves', () => {
     await level.close()
     const again = await open({ recentStates: RECENT }, 'full', copy)
     expect(again.head().hash).toBe(headers[11]?.hash)
-    expect(lines.join()).toContain('goes on from its last whole block')
+    expect(lines.join()).toContain('continues from its last complete block')
     expect(lines.join()).toContain('lost=9')
     expect(await again.headerByNumber(12)).toBeUndefined()
     await grow(again, 20)
