@@ -8,7 +8,7 @@ import { keptInTest, nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
 import { TOPIC } from './testUtils/testChain.ts'
 import { type TestNode, tcpPortOf } from './testUtils/testNode.ts'
 
-/** A peer that has been banned for the garbage that it sent. */
+/** A peer that was banned for malformed messages. */
 async function startBanned({ node, address }: TestNode, { afterConnecting = () => {} } = {}) {
   const raw = await rawPeerInTest([TOPIC])
   await raw.connect(address)
@@ -69,7 +69,7 @@ describe('a ban for a score', () => {
     await first.node.stop()
     const test = await nodeInTest({ ...kept, ban: { enabled: false, threshold: 1, durationMs: 1 } })
     const dialled = test.node.connectPeer(`/ip4/127.0.0.1/tcp/1/p2p/${raw.peerId}`)
-    await expect(dialled).rejects.toThrow('a ban of ours that stands')
+    await expect(dialled).rejects.toThrow('our own block list, --p2p.allow or ban refuses it')
     await test.node.unblockPeer(raw.peerId)
     expect((await unbanOf(test, raw.peerId))?.reason).toBe('lifted')
     expect(await test.metric('p2p_peer_unbans')).toBe(1)
@@ -129,7 +129,7 @@ describe('what keeps a peer out', () => {
     await test.node.blockPeer(raw.peerId)
     expect(await refusals()).toEqual([
       { subject: raw.peerId, reason: 'it is on the block list' },
-      { subject: '127.0.0.0/8', reason: 'its IP 127.0.0.1 lies in 127.0.0.0/8, which is blocked' },
+      { subject: '127.0.0.0/8', reason: 'its IP 127.0.0.1 is in the blocked subnet 127.0.0.0/8' },
     ])
     await test.node.unblockSubnet('127.0.0.0/8')
     await test.node.blockAddr('127.0.0.1')

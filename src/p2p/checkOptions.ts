@@ -7,11 +7,11 @@ import type { PeerAddress } from './host/multiaddrs.ts'
 import { createAllowList } from './peers/allowList.ts'
 import { namesOf, parseNamedAddress, parsePeerName } from './peers/peerNames.ts'
 
-/** What cannot work is refused before any file is opened. Throws UsageError naming the flag; returns the static peers and names. */
+/** Checks options before any file is opened. Returns the static peers and names. Throws UsageError naming the flag. */
 export function checkP2pOptions(options: P2pOptions): { staticPeers: PeerAddress[]; names: Record<string, string> } {
-  // A zone (`fe80::1%eth0`) means something on this machine only, and nothing in a multiaddress.
+  // A zone (`fe80::1%eth0`) is local to this machine, and a multiaddress cannot hold it.
   if (isIP(options.listenIp) === 0 || options.listenIp.includes('%')) {
-    throw new UsageError(`--p2p.listen.ip: ${options.listenIp} is no IP address`)
+    throw new UsageError(`--p2p.listen.ip: ${options.listenIp} is not an IP address`)
   }
   if (options.advertiseIp?.includes('%') === true) {
     throw new UsageError(`--p2p.advertise.ip: ${options.advertiseIp} is neither an IP address nor a host name`)
@@ -39,7 +39,7 @@ export function checkP2pOptions(options: P2pOptions): { staticPeers: PeerAddress
   return { staticPeers, names: namesOf([...staticPeers, ...named]) }
 }
 
-/** Nobody is a peer of its own. */
+/** Drops this node from its own static peers. */
 export function withoutSelf(peers: readonly PeerAddress[], ownId: string, logger: Logger): PeerAddress[] {
   const others = peers.filter((peer) => peer.peerId.toString() !== ownId)
   if (others.length < peers.length) logger.info('Static peer list contains this node itself, ignoring it')

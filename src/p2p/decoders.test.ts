@@ -22,15 +22,15 @@ import { testBlock, testConfig } from './testUtils/testChain.ts'
 import { throwsOnly } from './testUtils/throwsOnly.ts'
 
 /**
- * The decoders of this room that have no such test beside them: whatever comes, they answer or throw an error of theirs,
- * and what is written is read back.
+ * Decoders of this room without a property test beside them. For any input they return or throw their own errors, and a
+ * round trip restores the value.
  */
 
 const PEER = '16Uiu2HAm8xBjKagcN6Bf7msT6V5zPrmWi4wSv96CWuiBrpXMMHRC'
 const config = testConfig()
 const bytes = (maxLength: number) => fc.uint8Array({ maxLength })
 
-/** Text as a careless or hostile hand would write it: pieces of what is expected, changed. */
+/** Careless or hostile text: modified pieces of the expected forms. */
 function near(...samples: readonly string[]): fc.Arbitrary<string> {
   const changed = fc
     .tuple(fc.constantFrom(...samples), fc.nat(120), fc.string({ maxLength: 4 }), fc.nat(3))
@@ -188,7 +188,7 @@ describe('what a node wrote down', () => {
   })
 })
 
-/** A datastore that holds these bytes under every prefix that is asked for. */
+/** A datastore with these bytes under every queried prefix. */
 function stored(values: readonly Uint8Array[]): EntryStore {
   return {
     async *query({ prefix = '' }: { prefix?: string }) {

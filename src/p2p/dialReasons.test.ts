@@ -7,9 +7,9 @@ import { nodeInTest } from './testUtils/inTest.ts'
 import { CLOSED_PORT } from './testUtils/rawServer.ts'
 import { recordedLog } from './testUtils/recordedLog.ts'
 
-// What an operator reads when a peer cannot be reached: by log for static peers, by error for connectPeer.
+// Texts for the operator when a peer cannot be reached: the log for static peers, the error of connectPeer.
 
-/** A node with this static peer, and what it says first of not reaching it. */
+/** Starts a node with this static peer, and returns its first report of the failure. */
 async function firstComplaint(
   staticPeer: string,
   options: Partial<P2pOptions> = {},
@@ -40,7 +40,7 @@ describe('a static peer', () => {
     const privateKey = new Uint8Array(randomBytes(32))
     await other.node.blockPeer(idOf(privateKey))
     const { reason, err } = await firstComplaint(other.address, { privateKey })
-    // The refusal may overtake the end of the handshake.
+    // The refusal may arrive before the handshake ends.
     expect(reason).toEqual(REFUSED)
     expect(err).not.toMatch(/dials failed/)
   })
@@ -64,7 +64,7 @@ describe('connectPeer', () => {
     const refused = async () => {
       for (let dials = 0; dials < 5; dials++) {
         const error = await node.connectPeer(other.address).catch((thrown: unknown) => thrown)
-        // The refusal may overtake the end of the handshake.
+        // The refusal may arrive before the handshake ends.
         expect(error).toMatchObject({ code: 'dial-failed', details: { reason: REFUSED } })
       }
     }

@@ -17,7 +17,7 @@ import { createGater } from './peers/gater.ts'
 import { createPeerRegistry, type PeerRegistry } from './peers/registry.ts'
 import type { PeerQuotas } from './quotas/quotas.ts'
 
-/** The libp2p host, not started, with all that says who is connected to it and who may be. */
+/** The libp2p host (not started) with its connections, its gater and its peer registry. */
 export interface GatedHost {
   readonly host: Host
   readonly connections: Connections

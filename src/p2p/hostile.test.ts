@@ -18,7 +18,7 @@ const config = testConfig('holocene')
 const OLD_TOPIC = blocksTopic(CHAIN_ID, 1)
 const nowS = () => Math.floor(Date.now() / 1000)
 
-/** Sequencer → follower ← hostile peer; `reasons` collects what the follower says of messages it did not accept. */
+/** Sequencer → follower ← hostile peer. `reasons` collects the follower's log of messages that it did not accept. */
 async function setUp() {
   const { logger, reasons } = recordRejections()
   const sequencer = await nodeInTest({ sequencerKey: SEQUENCER_KEY })
@@ -38,14 +38,14 @@ function signedBody(body: Uint8Array): Uint8Array {
   return compressSnappy(concatBytes(r, s, Uint8Array.of(yParity), body))
 }
 
-/** The recovery byte is none. */
+/** Its recovery byte is invalid. */
 function unsigned(): Uint8Array {
   const message = signedMessage(testBlock(config), 3, CHAIN_ID, SEQUENCER_KEY)
   message[64] = 27
   return message
 }
 
-/** What a hostile peer sends, and what it is told apart by. */
+/** Messages of a hostile peer, with the reason that the follower gives. */
 const OFFENCES: [string, string, (hostile: RawPeer) => Promise<void>][] = [
   ['bytes that are no snappy', 'snappy-damaged', (h) => h.publish(TOPIC, Uint8Array.of(5, 0x10, 1, 2))],
   ['no length', 'snappy-length', (h) => h.publish(TOPIC, new Uint8Array(8).fill(0xff))],
@@ -77,12 +77,12 @@ describe('hostile messages', () => {
     expect(follower.received).toHaveLength(1)
     const events = await follower.events(hostile.peerId)
     expect(events.filter(({ kind }) => kind === 'reject')).toMatchObject([{ reason, count: 1 }])
-    // What may be our own fault, or the sequencer's, costs nothing.
+    // A possible fault of this node or of the sequencer costs nothing.
     const isFree = NOT_TO_BLAME.has(reason as RejectReason)
     const score = async () => (await follower.node.peerScore(hostile.peerId))[0]?.total ?? 0
     if (isFree) expect(await score()).toBeGreaterThanOrEqual(0)
     else await until('the price', async () => (await score()) < -3)
-    // What was rejected is not passed on.
+    // A rejected message is not forwarded.
     expect(await sequencer.registry.metrics()).not.toContain('type="REJECT_MESSAGE"')
   })
 

@@ -11,9 +11,9 @@ import { startVictims, type Victims } from './testUtils/hostileSetup.ts'
 import { TOPIC } from './testUtils/testChain.ts'
 import { tcpPortOf } from './testUtils/testNode.ts'
 
-/** Without the exemption of loopback, on which all hosts of a test are. */
+/** Without the loopback exemption, since all hosts of a test are on loopback. */
 async function setUp(clock = unhurriedClock()): Promise<Victims> {
-  // Many peers of one address would be banned for it after a second or two.
+  // Many peers on one address would be banned after a second or two.
   const ban = { ...DEFAULT_P2P_OPTIONS.ban, enabled: false }
   const victims = await startVictims({ ipColocationExempt: [], ban }, { clock })
   onTestFinished(victims.stop)
@@ -27,7 +27,7 @@ async function host(options: HostileHostOptions = {}): Promise<HostileHost> {
 function portOf(victims: Victims): number {
   return tcpPortOf(victims.follower.address)
 }
-/** TCP, and no word of any protocol. */
+/** A TCP connection that sends nothing. */
 function silentSocket(port: number, localAddress: string): Socket {
   const socket = connect({ port, host: '127.0.0.1', localAddress })
   socket.on('error', () => {})
@@ -113,7 +113,7 @@ describe('connections of one address', () => {
 describe('the choice of a protocol', () => {
   const named = (name: string): Buffer => Buffer.from(`${String.fromCharCode(name.length + 1)}${name}\n`)
 
-  // Each of these holds the event loop for seconds if it is read to its end.
+  // Each of these would block the event loop for seconds if it were read to its end.
   it.each<[string, Buffer]>([
     ['proposals without end', Buffer.alloc(60_000, named(''))],
     ['questions for the list without end', Buffer.alloc(60_000, named('ls'))],
@@ -129,7 +129,7 @@ describe('the choice of a protocol', () => {
     await until('another connection', () => silent.readyState === 'open')
     socket.write(bytes)
     await until('its end', () => socket.closed)
-    // Sooner than what takes too long is given up.
+    // It ends before the handshake time limit.
     expect(silent.closed).toBe(false)
     expect(answered).toBeLessThan(10_000)
     await victims.expectBlock()
@@ -148,7 +148,7 @@ it('a static peer is limited and blamed like others, but not banned', async () =
   for (let n = 0; n < 5; n++) gossip.sendBytes(frameRpc(Uint8Array.of(0x1b)))
   await until('the score', async () => (await victims.score(friend.peerId)) < -100)
   await until('the history', async () => (await victims.count(friend.peerId, 'behaviour', 'bad-rpc')) > 0)
-  // Whoever does the same after it is banned: both were looked at.
+  // Another peer that does the same later is banned. The monitor checked both.
   const stranger = await host()
   const other = await stranger.join(victims.follower.address, [TOPIC])
   for (let n = 0; n < 5; n++) other.sendBytes(frameRpc(Uint8Array.of(0x1b)))

@@ -10,7 +10,7 @@ import { recordedLog } from './testUtils/recordedLog.ts'
 import { TOPIC } from './testUtils/testChain.ts'
 import { startTestNode, type TestNode } from './testUtils/testNode.ts'
 
-/** Nobody is scored, so that everything is listened to. */
+/** Without scoring, so that no message is dropped by graylisting. */
 let node: TestNode
 let hostile: HostileHost
 const { logger, lines } = recordedLog('debug')

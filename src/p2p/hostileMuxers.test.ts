@@ -14,7 +14,7 @@ import { collect, hostileVisits, MANY_STREAMS } from './testUtils/hostileVisits.
 import { CHAIN_ID, TOPIC } from './testUtils/testChain.ts'
 
 const [REQUEST] = payloadByNumberProtocols(CHAIN_ID)
-/** yamux. */
+/** yamux frame types. */
 const DATA = 0
 const GO_AWAY = 3
 
@@ -73,7 +73,7 @@ describe('mplex', () => {
     const connection = await connect({ muxer: 'mplex' })
     send(connection, Array<Uint8Array>(1_000).fill(frame(4_711, MESSAGE, new Uint8Array(100))))
     await isClosed(connection)
-    await endedBecause('streams that are gone')
+    await endedBecause('frames of closed streams')
     expect(await victims().count(hostile().peerId, 'behaviour', 'muxer-abuse')).toBe(0)
   })
 })
@@ -124,7 +124,7 @@ describe('the multiplexer', () => {
     await halt(async () => {
       for (let n = 0; n < 12_000 && stream.status === 'open'; n++) {
         stream.send(Uint8Array.of(1))
-        // The answer is to be heard.
+        // Let the answers arrive.
         if (n % 20 === 0) await new Promise((resolve) => setImmediate(resolve))
       }
       await isClosed(connection)

@@ -58,7 +58,7 @@ describe('an RPC', () => {
     const padded = (n: number) => [(n & 127) | 128, ((n >> 7) & 127) | 128, ((n >> 14) & 127) | 128, n >> 21]
     const idontwant = new Array<number[]>(1_000).fill([0x0a, 0]).flat()
     const lists = new Array<number[]>(64).fill([0x2a, ...padded(idontwant.length), ...idontwant]).flat()
-    // Control messages in a field that says to be four bytes long, and then a member that nobody knows.
+    // Control messages in a field with a four-byte wire type, then an unknown field.
     const gossip = await join()
     gossip.sendBytes(frameRpc(Uint8Array.from([0x1d, ...padded(lists.length), ...lists])))
     await blamed('bad-rpc')
@@ -70,7 +70,7 @@ describe('an RPC', () => {
     await blamed('oversized-rpc')
     await isClosed(gossip)
     expect(gossip.connection.status).toBe('open')
-    // A new stream is a new beginning, with the points of the old.
+    // A new stream starts anew, but the points of the old one remain.
     const again = await hostile().openGossip(gossip.connection)
     again.sendBytes(varint(2 ** 34))
     await blamed('oversized-rpc', 2)
@@ -113,7 +113,7 @@ describe('a message', () => {
 
   it('a message of a wrong signer costs nothing, but thousands are a flood', async () => {
     const gossip = await join()
-    // Nine reports at once are a ban. On a busy machine some of the first have decayed by the last.
+    // Nine reports are a ban. On a busy machine the first of them may have decayed.
     const datas = wronglySigned(BUDGETS.messages.burst + 30 * DROPS_PER_REPORT)
     const wrong = datas.map((data) => ({ topic: TOPIC, data }))
     const judged = () => victims().count(hostile().peerId, 'reject', 'wrong-signer')
@@ -152,7 +152,7 @@ describe('a flood', () => {
     await until('what it is asked for', () => asked().length >= 10)
     await blamed('broken-promise')
     expect(Math.max(...asked())).toBe(250)
-    // The promises that are broken meanwhile may be enough.
+    // The promises broken meanwhile may be enough.
     for (let n = 0; n < 40 && gossip.stream.status === 'open'; n++) gossip.send({ ihave: [ids(10)], topic: TOPIC })
     await victims().banned(hostile().peerId)
   })
@@ -165,7 +165,7 @@ describe('a flood', () => {
         .heard.flatMap(({ control }) => control?.ihave ?? [])
         .flatMap(({ messageIDs }) => messageIDs)
     const copies = () => hostile().heard.flatMap(({ messages }) => messages).length
-    // In the mesh it is sent the block; outside it is told of it.
+    // In the mesh it receives the block; outside it receives an IHAVE.
     gossip.send({ prune: [[TOPIC, 60]] })
     await until('the prune', async () => (await victims().count(hostile().peerId, 'prune', 'by-peer')) > 0)
     await victims().expectBlock()
@@ -214,7 +214,7 @@ describe('a flood', () => {
 })
 
 let marks = 0
-/** Whether the follower still listens to what it is told. */
+/** True: the follower still processes this peer's messages. */
 async function marked(gossip: GossipStream): Promise<boolean> {
   marks += 1
   const data = wronglySigned(marks).at(-1)

@@ -24,7 +24,7 @@ const WINDOW_UPDATE = 1
 const SYN = 1
 const FIN = 4
 
-/** Blocks that the follower has read from its chain, to send them. */
+/** Number of blocks that the follower read from its chain in order to serve them. */
 let asked = 0
 const { clock, halt } = haltableClock()
 const { victims, hostile, come, connect, connectAgain, blamed, isClosed, endedBecause } = hostileVisits(() => {
@@ -88,7 +88,7 @@ describe('a hundred streams', () => {
       await blamed('muxer-abuse')
       await endedBecause('too many streams')
       await open(await comeBack(2))
-      // It may be gone again before anybody sees it.
+      // It may disconnect before the test sees it.
       await hostile()
         .connect(victims().follower.address)
         .catch(() => undefined)
@@ -136,7 +136,7 @@ describe('pings', () => {
           await new Promise((resolve) => setImmediate(resolve))
         }
         await until('the end of the stream', () => stream.status !== 'open')
-        // Answers that were on their way when the stream was reset may be lost.
+        // Answers in transit may be lost when the stream is reset.
         expect(answer.length).toBeLessThanOrEqual(round === 1 ? 32 * BUDGETS.pings.burst : 0)
         await blamed('ping-flood', round)
       }
@@ -197,7 +197,7 @@ describe('identify', () => {
         for (const protocol of (await known())?.protocols ?? []) if (/^\/\d+$/.test(protocol)) read.add(protocol)
       }
     })
-    // One that is read later than this looks is not seen.
+    // A message that is read later than this check is not counted.
     expect(read.size).toBeGreaterThan(0)
     expect(read.size).toBeLessThanOrEqual(BUDGETS.pushes.burst)
     expect(connection.status).toBe('open')
@@ -213,7 +213,7 @@ describe('requests for blocks', () => {
     const stream = await connection.newStream(REQUEST, MANY_STREAMS)
     const answer = collect(stream)
     stream.send(new Uint8Array(length).fill(0xff))
-    // A long one is answered by its first bytes.
+    // A long one is answered after its first bytes.
     if (length < MAX_REQUEST_BYTES) await stream.close()
     await until('the answer', () => answer.length > 0)
     expect(answer).toEqual([RESULT.invalidRequest])

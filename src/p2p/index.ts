@@ -35,8 +35,8 @@ export { parsePrivateKeyHex } from './host/privateKey.ts'
 export type { P2pModules, P2pNode, PayloadListener } from './types.ts'
 
 /**
- * Builds the node from its parts; nothing listens and nobody is dialled before `start`. libp2p is loaded by the first
- * call (some 200 ms), so that programs which end up without peers do not wait for it. Throws UsageError.
+ * Assembles the node. Nothing listens and no peer is dialled before `start`. The first call loads libp2p (about 200
+ * ms), so that programs without peers do not wait for it. Throws UsageError.
  */
 export async function createP2pNode(modules: P2pModules, options: P2pOptions): Promise<P2pNode> {
   const node = await import('./node.ts')

@@ -8,7 +8,7 @@ import { SEQUENCER_KEY, TOPIC, testBlock, testConfig } from './testUtils/testCha
 
 const config = testConfig('holocene')
 
-/** 1 MB that does not compress. */
+/** 1 MB of incompressible data. */
 function largeBlock(blockNumber: number) {
   const content = new Uint8Array(randomBytes(1_000_000))
   const transactions = Array.from({ length: 5_000 }, (_, i) => content.subarray(i * 200, (i + 1) * 200))

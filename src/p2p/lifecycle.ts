@@ -1,12 +1,12 @@
 import { P2pError } from './base/errors.ts'
 
-/** What is started and stopped with the node. A part is stopped also when it was never started, or not wholly. */
+/** A component that starts and stops with the node. `stop` also runs when `start` was never called, or failed. */
 export interface Part {
   start?(): void | Promise<void>
   stop?(): void | Promise<void>
 }
 
-/** Starts once and stops once, in whatever order it is asked to. */
+/** Starts once and stops once, in any order of calls. */
 export function createLifecycle(parts: readonly Part[], onStopFailed: (error: Error) => void) {
   let starting: Promise<void> | undefined
   let stopping: Promise<void> | undefined
@@ -15,7 +15,7 @@ export function createLifecycle(parts: readonly Part[], onStopFailed: (error: Er
     for (const part of parts) await part.start?.()
   }
   const undo = async (): Promise<void> => {
-    // Its failure is told to whoever asked for the start.
+    // The caller of `start` receives this failure.
     await starting?.catch(() => {})
     for (const part of parts.toReversed()) {
       try {
@@ -30,7 +30,10 @@ export function createLifecycle(parts: readonly Part[], onStopFailed: (error: Er
     return stopping
   }
   return {
-    /** In order. A start that fails is undone. Throws P2pError `not-running` the second time, and after a stop. */
+    /**
+     * Starts all parts in order. A failed start is undone. Throws P2pError `not-running` on the second call, and after
+     * a stop.
+     */
     async start(): Promise<void> {
       if (stopping !== undefined) throw new P2pError('not-running', 'the p2p node was stopped before')
       if (starting !== undefined) throw new P2pError('not-running', 'the p2p node was started before')
@@ -42,9 +45,12 @@ export function createLifecycle(parts: readonly Part[], onStopFailed: (error: Er
         throw error
       }
     },
-    /** In reverse. Lets a start under way come to its end, and undoes it. Every call waits until all is stopped. */
+    /**
+     * Stops all parts in reverse order. A start in progress is completed first. Every call waits until all parts have
+     * stopped.
+     */
     stop,
-    /** From the start's begin to the stop's. */
+    /** True from the begin of `start` to the begin of `stop`. */
     isRunning: (): boolean => starting !== undefined && stopping === undefined,
   }
 }

@@ -28,7 +28,7 @@ describe('static peers', () => {
 
   it('static peers may be each other’s, dialled at the same time', async () => {
     const [keyA, keyB] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)]
-    // Each is to know the other's address before the other one listens.
+    // Each node needs the other's address before the other listens.
     const toA = await startTcpProxy(() => tcpPortOf(a.address))
     const toB = await startTcpProxy(() => tcpPortOf(b.address))
     for (const link of [toA, toB]) link.pause()
@@ -51,7 +51,7 @@ describe('static peers', () => {
 describe('a broken link', () => {
   const liveness = { silentMs: 300, answerMs: 300, closeMs: 2_000 }
 
-  /** A sequencer and a follower that reaches it through a proxy only. */
+  /** A sequencer, and a follower that reaches it only through a proxy. */
   async function linked() {
     const sequencer = await nodeInTest({ sequencerKey: SEQUENCER_KEY, liveness })
     const proxy = await startTcpProxy(tcpPortOf(sequencer.address))
@@ -61,7 +61,7 @@ describe('a broken link', () => {
     return { sequencer, follower, proxy }
   }
   let blockNumber = 0
-  /** One of those that are made from now on. */
+  /** Waits for any block that is published from now on. */
   async function expectBlock(sequencer: TestNode, follower: TestNode) {
     const made = new Set<string>()
     await until('a block to arrive', async () => {
@@ -88,7 +88,7 @@ describe('a broken link', () => {
     const { sequencer, follower, proxy } = await linked()
     proxy.set({ delayMs: 50, bytesPerSecond: 100_000 })
     const transactions = [new Uint8Array(randomBytes(400_000))]
-    // At this pace it takes four seconds, longer than a silent connection is left alone.
+    // At this rate the block takes four seconds, longer than the silence limit.
     await expectDelivery(sequencer, follower, testBlock(config, { transactions }))
     const events = await follower.events(sequencer.node.peerId)
     expect(events.filter(({ kind }) => kind === 'disconnected')).toEqual([])

@@ -15,7 +15,7 @@ const SCORES: PeerScores = {
   reqResp: { ...ZERO_SCORES.reqResp, validResponses: 4 },
 }
 
-/** op-node's p2p metrics (op-node/metrics/metrics.go, op-node/p2p/gating): type and labels that dashboards ask for. */
+/** op-node's p2p metrics (op-node/metrics/metrics.go, op-node/p2p/gating): type and labels that its dashboards use. */
 const OP_NODE: [name: string, type: string, labels: string[]][] = [
   ['p2p_peer_count', 'gauge', []],
   ['p2p_stream_count', 'gauge', []],

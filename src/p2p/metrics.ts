@@ -4,19 +4,22 @@ import type { PeerScores } from './base/api.ts'
 import type { GossipEvent, P2pEvents } from './base/events.ts'
 import type { GaterMetrics } from './peers/gater.ts'
 
-/** op-node's namespace for a process called "default", so that its dashboards work. */
+/** op-node's namespace for a process called "default", so that op-node's dashboards work. */
 const PREFIX = 'op_node_default_'
 
-/** Steps of op-node's `peer_scores`: fine around 0, where honest peers are, and down to the default ban threshold. */
+/** Buckets of op-node's `peer_scores`: fine around 0 where honest peers are, and down to the default ban threshold. */
 const SCORE_BUCKETS = [-100, -40, -20, -10, -5, -2, -1, -0.5, -0.05, 0, 0.05, 0.5, 1, 2, 5, 10, 20, 40]
 
-/** op-node's p2p metrics by its names. */
+/** op-node's p2p metrics under op-node's names. */
 export type P2pMetrics = ReturnType<typeof createP2pMetrics>
 
 export function createP2pMetrics(registry: Registry) {
   const { gauge, counter, histogram, watched, watchedByLabel } = createMetricMakers(registry, PREFIX)
 
-  /** Several for each message and peer: handed over when metrics are read. */
+  /**
+   * Plain counters: several are counted per message and peer. They are copied into the registry only when metrics are
+   * read.
+   */
   const gossipEvents: { [event in GossipEvent]?: number } = {}
   watchedByLabel('counter', 'p2p_gossip_events_total', 'Gossip events by type', 'type', () => gossipEvents)
   const peerUnbans = counter('p2p_peer_unbans', 'Bans of peers lifted')
@@ -53,7 +56,6 @@ export function createP2pMetrics(registry: Registry) {
   }
   return {
     gater,
-    /** Counts what happens. */
     observe(events: Pick<P2pEvents, 'on'>, nowS: () => number) {
       const onGossipEvent = (event: GossipEvent, count: number): void => {
         gossipEvents[event] = (gossipEvents[event] ?? 0) + count
@@ -68,18 +70,18 @@ export function createP2pMetrics(registry: Registry) {
         lastUnsafePayload.set(nowS())
       })
     },
-    /** What is asked for when metrics are read. */
+    /** Gauges that are computed when metrics are read. */
     watch(read: { connections(): number; streams(): number; bandwidth(): { in: number; out: number } }) {
       watched('p2p_peer_count', 'Connected peers, one for each connection', read.connections)
       watched('p2p_stream_count', 'Open streams', read.streams)
-      // A gauge in op-node too. It counts what streams carry; here it is what passes the sockets.
+      // op-node uses a gauge here too. op-node counts bytes of streams; this node counts bytes of sockets.
       watchedByLabel('gauge', 'p2p_bandwidth_bytes_total', 'Bytes over TCP by direction', 'direction', () => ({
         ...read.bandwidth(),
       }))
     },
     watchMesh: (peers: () => number) =>
       watched('p2p_mesh_peers', 'Peers in the gossip mesh of the topic that carries blocks now', peers),
-    /** Metrics of our own. */
+    /** Metrics that op-node does not have. */
     watchHealth(read: { states(): Record<string, number>; lastBlockS(): number }) {
       watchedByLabel('gauge', 'p2p_health', '1 at the state that gossip is in', 'state', read.states)
       watched('p2p_last_gossip_block_unix', 'Time of the last block by gossip, Unix seconds; 0: none', read.lastBlockS)

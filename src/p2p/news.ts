@@ -1,7 +1,7 @@
 import type { P2pEvents } from './base/events.ts'
 import type { P2pNews } from './base/news.ts'
 
-/** Tells the listener of what happens to peers, until the returned function is called. */
+/** Calls the listener on each event of a peer, until the returned function is called. */
 export function tellNews(events: Pick<P2pEvents, 'on'>, listener: (news: P2pNews) => void): () => void {
   const ends = [
     events.on('connected', (peerID, address, direction) =>

@@ -43,7 +43,7 @@ describe('gossip', () => {
     expect(error).toBeInstanceOf(P2pError)
     expect(error).toMatchObject({
       code: 'no-signer',
-      message: `node has no p2p signer, payload ${block.payload.blockHash} cannot be published`,
+      message: `cannot publish payload ${block.payload.blockHash}: the node has no signer (--p2p.sequencer.key or --signer.endpoint)`,
     })
   })
 
@@ -85,10 +85,10 @@ describe('identity and listening', () => {
   it.each<[Partial<P2pOptions>, string]>([
     [{ staticPeers: ['1.2.3.4:9222'] }, '--p2p.static: bad peer address: failed to parse multiaddr "1.2.3.4:9222"'],
     [{ staticPeers: ['/ip4/1.2.3.4/tcp/9222'] }, '--p2p.static: bad peer address: /ip4/1.2.3.4/tcp/9222 has no /p2p/'],
-    [{ listenIp: 'localhost' }, '--p2p.listen.ip: localhost is no IP address'],
+    [{ listenIp: 'localhost' }, '--p2p.listen.ip: localhost is not an IP address'],
     [{ ipColocationExempt: ['10.0.0.0'] }, '--p2p.score.ip-exempt: invalid CIDR address: 10.0.0.0'],
     [{ advertiseIp: 'no-such-host.invalid', advertiseTcpPort: 9222 }, 'cannot resolve --p2p.advertise.ip'],
-    [{ listenIp: 'fe80::1%lo' }, '--p2p.listen.ip: fe80::1%lo is no IP address'],
+    [{ listenIp: 'fe80::1%lo' }, '--p2p.listen.ip: fe80::1%lo is not an IP address'],
     [{ advertiseIp: 'fe80::1%lo' }, '--p2p.advertise.ip: fe80::1%lo is neither an IP address nor a host name'],
     [{ security: ['none', 'noise'] }, 'cannot mix secure transport protocols'],
     [{ peerStorePath: '' }, "use 'memory'"],

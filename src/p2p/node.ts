@@ -32,7 +32,7 @@ import { blockProtocols } from './sync/payloadByNumber.ts'
 import type { P2pModules, P2pNode } from './types.ts'
 import { createUpkeep } from './upkeep.ts'
 
-/** Builds the node from its parts; nothing listens and nobody is dialled before `start`. Throws UsageError. */
+/** Assembles the node. Nothing listens and no peer is dialled before `start`. Throws UsageError. */
 export async function createP2pNode(modules: P2pModules, options: P2pOptions): Promise<P2pNode> {
   const checked = checkP2pOptions(options)
   await checkPatches()
@@ -45,7 +45,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
   }
 }
 
-/** `opened`: what is closed again when the node cannot be built. */
+/** `opened`: resources to close when the assembly fails. */
 async function assembleNode(
   { clock, chain, findGateway, ...modules }: P2pModules,
   { staticPeers: allStaticPeers, names }: ReturnType<typeof checkP2pOptions>,
@@ -205,7 +205,7 @@ async function assembleNode(
       try {
         await publisher.publish(envelope)
       } finally {
-        // Ours, even if nobody has heard of it: peers may ask for it by number.
+        // The node holds this block even if publishing failed, and peers may request it by number.
         sync.onTrustedBlock(envelope)
       }
     },

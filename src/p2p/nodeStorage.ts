@@ -5,22 +5,22 @@ import { type Identity, loadIdentity } from './host/identity.ts'
 import { openPeerDatastore, type PeerDatastore } from './host/peerStore.ts'
 import { type AccessListStore, createMemoryAccessListStore, openAccessListFile } from './peers/accessListStore.ts'
 
-/** All that outlives the process. */
+/** All state that survives the process. */
 export interface NodeStorage {
   identity: Identity
-  /** Block lists, bans and protection, in a file of their own: they survive a damaged peer store. */
+  /** Block lists, bans and protection. They have their own file, so they survive a damaged peer store. */
   access: AccessListStore
   datastore: PeerDatastore['datastore']
   close(): Promise<void>
 }
 
-/** Opens what the options name; nothing stays open when one of it cannot be. Throws UsageError. */
+/** Opens the stores that the options name. If one fails, none stays open. Throws UsageError. */
 export async function openNodeStorage(
   modules: { clock: Clock; logger: Logger },
   options: P2pOptions,
 ): Promise<NodeStorage> {
   const { privateKey: rawKey, privateKeyPath } = options
-  // `peers/` is the folder `peers`: what belongs beside it must not end up in it.
+  // `peers/` means the folder `peers`. The access file belongs beside the folder, not inside it.
   const peerStorePath = options.peerStorePath.replace(/(?<=.)[\\/]+$/, '')
   const identity = await loadIdentity(modules, {
     ...(rawKey === undefined ? {} : { rawKey }),
@@ -28,7 +28,7 @@ export async function openNodeStorage(
   })
   const { datastore, close } = await openPeerDatastore(peerStorePath, modules)
   try {
-    // After the store, whose lock keeps another process from both.
+    // Opened after the store: the store's lock keeps other processes away from both.
     const access =
       peerStorePath === 'memory'
         ? createMemoryAccessListStore()

@@ -33,7 +33,7 @@ describe('block lists', () => {
     })
     expect((await second.node.peerScore(otherId))[0]).toMatchObject({ protected: true, blocked: true })
     expect((await second.node.peers(true)).bannedPeers).toEqual([otherId])
-    // The other side keeps dialling: a few of its tries must have been turned away.
+    // The other node keeps dialling. A few of its attempts must have been refused.
     await until('refused tries', async () => (await second.metric('p2p_accepts{allow="true"}')) >= 1)
     expect(second.node.connectedPeers()).toEqual([])
 
@@ -161,7 +161,7 @@ it('counts a peer as known from its connection on, until it is deleted', async (
   expect(await known()).toBe(2)
 })
 
-/** Names and types of an object's members, `depth` levels down. */
+/** Names and types of an object's members, `depth` levels deep. */
 function shapeOf(value: unknown, depth = 5): unknown {
   if (Array.isArray(value) || value === null) return 'list or null'
   if (typeof value !== 'object' || depth === 0) return typeof value

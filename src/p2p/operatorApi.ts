@@ -35,10 +35,10 @@ export interface OperatorApiModules {
   logger: Logger
 }
 
-/** What is told of scores and their reasons is another part's business. */
+/** Scores and their reasons are provided by `reputation.ts`. */
 export type OperatorApi = Omit<P2pApi, keyof PeerReasons | 'health' | 'names' | 'onNews'>
 
-/** How long `connectPeer` waits for identify after the connection stands. */
+/** Time limit of `connectPeer` for identify, counted from the open connection. */
 const IDENTIFY_TIMEOUT_MS = 5_000
 
 export function createOperatorApi(
@@ -71,7 +71,7 @@ export function createOperatorApi(
       scores: keeping.of(text),
     })
   }
-  /** Closes what the lists now refuse. */
+  /** Closes connections that the block lists now refuse. */
   const enforceAddrs = (): void => {
     for (const connection of connections.open()) {
       const ip = ipOf(connection.remoteAddr)
@@ -81,7 +81,7 @@ export function createOperatorApi(
   const retryStatics = (): void => {
     for (const id of peers.staticIds()) if (!connections.isConnected(id)) staticPeers.retryNow(id)
   }
-  /** Keeps why and when somebody was blocked, and saves the lists. */
+  /** Records the reason and the time of a block, and saves the lists. */
   const noted = async (subject: string, reason: string, what: string): Promise<void> => {
     lists.noteBlock(subject, { sinceMs: modules.clock.now(), reason })
     await access.save()
@@ -216,7 +216,7 @@ export function createOperatorApi(
       }
       const wasConnected = connections.isConnected(id)
       const ended = new AbortController()
-      // Before the dial: it may be told as soon as the connection stands.
+      // Subscribe before the dial: identify may finish as soon as the connection is open.
       const told = identified(host, peerId, ended.signal)
       try {
         const connection = await host.dial(address, { signal: AbortSignal.timeout(dialTimeoutMs) })

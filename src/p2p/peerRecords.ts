@@ -11,7 +11,7 @@ import {
 import { withPeerId } from './host/multiaddrs.ts'
 import { nodeIdOf } from './host/nodeId.ts'
 
-/** What is known of a peer beside the peer store. */
+/** Facts about a peer that are not in the peer store. */
 export interface PeerFacts {
   connected: boolean
   direction: Direction
@@ -30,7 +30,7 @@ export const UNKNOWN_PEER_FACTS: PeerFacts = {
   scores: ZERO_SCORES,
 }
 
-/** What the peer store says of a peer. */
+/** Facts about a peer that are in the peer store. */
 export type StoredRecord = Pick<
   PeerRecord,
   'peerID' | 'nodeID' | 'userAgent' | 'protocolVersion' | 'ENR' | 'addresses' | 'protocols' | 'chainID'

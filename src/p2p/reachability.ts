@@ -10,10 +10,10 @@ export interface ReachabilityModules extends Omit<HostDiscoveryModules, 'host' |
   findGateway: FindGateway | undefined
 }
 
-/** How this node finds others, and is found by them. */
+/** How this node finds other nodes, and how other nodes find it. */
 export type Reachability = Awaited<ReturnType<typeof createReachability>>
 
-/** Loads discv5 (some 300 ms) and the port mapper only where they are wanted. */
+/** Loads discv5 (about 300 ms) and the port mapper only if they are enabled. */
 export async function createReachability(modules: ReachabilityModules, options: P2pOptions) {
   const { host, metrics, clock, logger, findGateway } = modules
   const discovery = await discoveryOf({ ...modules, metrics: metrics.discovery }, options)
@@ -30,8 +30,7 @@ export async function createReachability(modules: ReachabilityModules, options: 
     /** Undefined: off. */
     discovery,
     /**
-     * Looks for peers, and has ports mapped, in the background, where that is wanted. Throws UsageError when the UDP port is
-     * taken.
+     * Starts discovery and port mapping in the background, if enabled. Throws UsageError when the UDP port is taken.
      */
     async start(): Promise<void> {
       await discovery?.start()

@@ -32,7 +32,7 @@ describe('the history of a peer', () => {
       topics: [3],
     })
 
-    // A second copy, from somebody else, is blamed on that one too.
+    // A second copy, from another peer, is counted against that peer too.
     const other = await startRaw()
     await other.connect(node.address)
     await other.publish(TOPIC, gossipMessage(bad))
@@ -136,7 +136,7 @@ describe('the score of a peer', () => {
   })
 
   it('the score of a peer goes by the topic that carries blocks, when a fork moves them to another', async () => {
-    // Late enough that the mesh forms before it, also on a busy machine.
+    // Late enough that the mesh forms first, even on a busy machine.
     const isthmus = Math.floor(Date.now() / 1000) + 6
     const forking = testConfig('holocene', { forks: { ...config.forks, isthmus } })
     const node = await nodeInTest({}, { chain: testChain(forking) })

@@ -31,8 +31,8 @@ export interface ReputationModules {
 }
 
 /**
- * How peers stand with us, why, and what follows: histories, scores kept over restarts, bans, and their reasons.
- * Gives known peers the scores that they had.
+ * Assembles histories, scores that survive restarts, bans, and the explanations of scores. Restores the scores of known
+ * peers.
  */
 export async function openReputation(modules: ReputationModules, options: Pick<P2pOptions, 'scoring' | 'ban'>) {
   const { clock, logger, events, router, appScores, scoring, connections, peers } = modules
@@ -68,14 +68,14 @@ export async function openReputation(modules: ReputationModules, options: Pick<P
         access.lists.banPeer(peer, ban)
         events.emit('banned', peer, ban)
         connections.abort(peer, 'banned')
-        // At once, whatever becomes of this process: the ban and all that it is to be explained with.
-        // What cannot be written stands all the same, and is told of where it is kept.
+        // The ban, the scores and the history are written at once, so that they survive a crash.
+        // A failed save does not lift the ban. The stores log the failure.
         await Promise.all([access.save().catch(() => {}), keeping.save(), histories.flush()])
       },
     },
     options.ban,
   )
-  // It may come back with the score that it left with.
+  // A peer may return with the score that it left with.
   events.on('connected', bans.suspect)
   events.on('offence', bans.suspect)
   events.on('penalty', bans.suspect)
@@ -90,7 +90,7 @@ export async function openReputation(modules: ReputationModules, options: Pick<P
     start(): void {
       if (options.ban.enabled && isScored) bans.start()
     },
-    /** While the peers are still in the meshes. */
+    /** Call it while the peers are still in the meshes. */
     async stop(): Promise<void> {
       bans.stop()
       await keeping.close()

@@ -7,9 +7,9 @@ import { keptInTest, nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
 import { TOPIC } from './testUtils/testChain.ts'
 import type { TestNode } from './testUtils/testNode.ts'
 
-/** Clocks stand still here: scores decay by them, and a busy machine takes long over a restart. */
+/** The clock is stopped here: scores decay by time, and a restart is slow on a busy machine. */
 const startMs = Date.now()
-/** A node that keeps itself there, whose clock stands `laterMs` after the start. */
+/** A node with a persistent store. Its clock shows `laterMs` after the start. */
 async function startAt(kept: Partial<P2pOptions>, laterMs = 0): Promise<TestNode> {
   const clock: Clock = { now: () => startMs + laterMs, setTimeout: systemClock.setTimeout }
   return nodeInTest(kept, { clock })

@@ -17,7 +17,7 @@ it('what is stored of a peer is read again when it has changed or a second has p
   expect(get).toHaveBeenCalledTimes(1)
   await host.peerStore.merge(id, { protocols: ['/b'] })
   expect((await protocols())?.toSorted()).toEqual(['/a', '/b'])
-  // The store does not tell of this.
+  // The store emits no event for this.
   await host.peerStore.merge(id, { metadata: { AgentVersion: Buffer.from('agent') } })
   await clock.advance(1_000)
   expect(await records.of(id.toString())).toMatchObject({ userAgent: 'agent' })

@@ -3,12 +3,12 @@ import type { Clock } from '../lib/clock.ts'
 import { parsePeerId } from './host/multiaddrs.ts'
 import { type StoredRecord, storedRecord } from './peerRecords.ts'
 
-/** Addresses grow old without an event, and the store's `merge` tells of new tags and addresses, but not of metadata. */
+/** Records age by time, not by event: addresses expire silently, and the store emits no event for changed metadata. */
 const KEPT_MS = 1_000
 
 /**
- * What the peer store says of connected peers, as RPC tells it.
- * Reading a peer and naming its key takes 0.3 ms: a record is kept for a second, or until something about it is written.
+ * Peer-store records of connected peers, cached for RPC. Reading a peer and deriving its node id takes 0.3 ms. A cached
+ * record is dropped after a second, or when the peer store reports a change.
  */
 export function createStoredRecords(
   host: Pick<Libp2p, 'addEventListener'> & { peerStore: Pick<Libp2p['peerStore'], 'get'> },
@@ -23,7 +23,7 @@ export function createStoredRecords(
     return isSecp256k1(id) ? storedRecord(id, await host.peerStore.get(id).catch(() => undefined)) : undefined
   }
   return {
-    /** Undefined for a peer with another kind of key than this network's. */
+    /** Undefined when the peer's key is not secp256k1, the only key type of this network. */
     of(peerId: string): Promise<StoredRecord | undefined> {
       const known = kept.get(peerId)
       const nowMs = clock.now()

@@ -12,13 +12,13 @@ export interface P2pModules {
   clock: Clock
   registry: Registry
   chain: P2pChain
-  /** How the router is found; by default on the networks of this machine, by UPnP and NAT-PMP. */
+  /** Finds the router. Default: UPnP and NAT-PMP on the networks of this machine. */
   findGateway?: FindGateway
-  /** The program is told to stop: nothing is begun any more. `stop` closes the node. */
+  /** Aborted when the program is told to stop. After that no new work begins. `stop` closes the node. */
   signal?: AbortSignal
 }
 
-/** Hears of each new valid block of another node; `from` is the peer that passed it on, `way` whether it was asked to. */
+/** Receives each new valid block of another node. `from` is the peer that sent it; `way` is gossip or a request. */
 export type PayloadListener = (envelope: PayloadEnvelope, from: string, way: 'gossip' | 'request') => void
 
 /** A running p2p node. */
@@ -26,22 +26,23 @@ export interface P2pNode extends P2pApi {
   readonly peerId: string
   /** Listens, joins the topics and dials the static peers. Throws UsageError when the port is taken. */
   start(): Promise<void>
-  /** Undoes a whole or half-done start. */
+  /** Undoes a complete or partial start. */
   stop(): Promise<void>
-  /** Signs and publishes a block of this node's own sequencer; throws P2pError `no-signer` without a key. */
+  /** Signs and publishes a block of this node's own sequencer. Throws P2pError `no-signer` without a key. */
   publish(envelope: PayloadEnvelope): Promise<void>
-  /** The returned function ends it. */
+  /** The returned function unsubscribes. */
   onPayload(listener: PayloadListener): () => void
   /**
-   * Asks peers for the blocks from `start` (inclusive) to `end` (exclusive); those that fit arrive through `onPayload`.
-   * They are checked by the block at `end`: `above`, or else one that gossip has brought.
+   * Requests the blocks from `start` (inclusive) to `end` (exclusive) from peers; matching blocks arrive through
+   * `onPayload`. The blocks are verified by the parent hash of the block at `end`: `above`, or a block received by
+   * gossip.
    */
   requestRange(start: number, end: number, above?: PayloadEnvelope): boolean
-  /** Tell it whenever the unsafe head has moved: health is judged by that. */
+  /** Must be called whenever the unsafe head moves. The health monitor uses it. */
   headMoved(news: HeadNews): void
   /** Peers in the mesh of the topic that carries the chain's blocks now. */
   meshSize(): number
   connectedPeers(): string[]
-  /** Addresses that this node listens on, or announces, ending in its peer id. */
+  /** Addresses that this node listens on or announces, ending in its peer id. */
   multiaddrs(): string[]
 }

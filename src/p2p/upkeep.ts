@@ -15,7 +15,7 @@ const INSPECTION_MS = 15_000
 export interface UpkeepModules {
   clock: Clock
   connected(): string[]
-  /** Of the topic that carries blocks now. */
+  /** Version of the topic that carries blocks now. */
   activeVersion(): PayloadVersion
   access: AccessListStore
   appScores: AppScores
@@ -28,8 +28,8 @@ export interface UpkeepModules {
 }
 
 /**
- * What is due once a slot: application scores decay, bans end, the topic that carries blocks may be another; and every
- * 15 s or so scores go to the metrics and to the disk.
+ * Periodic work. Each slot: application scores decay, expired bans are lifted, and the active topic is updated. About
+ * every 15 s: scores go to the metrics and to the disk.
  */
 export function createUpkeep(modules: UpkeepModules, { slotMs }: { slotMs: number }) {
   const { clock, access } = modules
@@ -37,13 +37,13 @@ export function createUpkeep(modules: UpkeepModules, { slotMs }: { slotMs: numbe
   let slots = 0
   let cancel: (() => void) | undefined
 
-  /** A ban that ran out is no ban, whether or not its peer comes back to find out. */
+  /** Lifts an expired ban on time, even if the peer never returns. */
   const liftExpiredBans = (): void => {
     const { peers, ips } = access.lists.liftExpiredBans(clock.now())
     for (const peer of peers) modules.events.emit('unbanned', peer, 'expired')
     for (const ip of ips) modules.events.emit('ipUnbanned', ip, 'expired')
     if (peers.length + ips.length === 0) return
-    // The store itself tells of it.
+    // The store logs a failed save.
     access.save().catch(() => {})
   }
   const onSlot = (): void => {

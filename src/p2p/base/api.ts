@@ -3,15 +3,15 @@ import type { P2pNews } from './news.ts'
 import { perTerm, RESPONSE_TERMS, type ResponseTerm, type TopicTerm } from './scoreTerms.ts'
 
 /**
- * What operators see and change: the `deviump2p` and `opp2p` namespaces are thin wrappers of `P2pApi`. All values are
- * plain JSON-ready data, so that the host may live in another thread.
+ * The operators' interface. The RPC namespaces `deviump2p` and `opp2p` are thin wrappers of `P2pApi`. All values are
+ * plain JSON-ready data, so that the host may run in another thread.
  */
 
-/** libp2p's codes as op-node prints them (go-libp2p `network.Connectedness`). */
+/** libp2p's codes, as op-node prints them (go-libp2p `network.Connectedness`). */
 export const CONNECTEDNESS = { notConnected: 0, connected: 1, limited: 4 } as const
 export type Connectedness = (typeof CONNECTEDNESS)[keyof typeof CONNECTEDNESS]
 
-/** Of the peer's first connection; inbound means that the peer dialled us (go-libp2p `network.Direction`). */
+/** Direction of the peer's first connection. Inbound: the peer dialled us (go-libp2p `network.Direction`). */
 export const DIRECTION = { unknown: 0, inbound: 1, outbound: 2 } as const
 export type Direction = (typeof DIRECTION)[keyof typeof DIRECTION]
 
@@ -26,13 +26,13 @@ export interface TopicScores {
 export interface GossipScores {
   /** The weighted sum that gossipsub acts on. */
   total: number
-  /** Counters, summed over the scored block topics. */
+  /** Counters, summed over all scored block topics. */
   blocks: TopicScores
   IPColocationFactor: number
   behavioralPenalty: number
 }
 
-/** What is counted of each; a record shows op-node's three. */
+/** A counter for each response term. An RPC record shows only op-node's three. */
 export type ReqRespScores = Record<ResponseTerm, number>
 export type OpNodeResponses = Pick<ReqRespScores, 'validResponses' | 'errorResponses' | 'rejectedPayloads'>
 
@@ -57,13 +57,13 @@ export interface PeerRecord {
   protocols: string[] | null
   connectedness: Connectedness
   direction: Direction
-  /** By any tag: static peers and those that an operator protected. */
+  /** Protected by any tag: static peers, and peers that an operator protected. */
   protected: boolean
-  /** From discovery; 0 when unknown. */
+  /** The chain id that discovery found; 0 when unknown. */
   chainID: number
   /** Nanoseconds, smoothed; 0 when unknown. */
   latency: number
-  /** Subscribed to any of the chain's block topics. */
+  /** The peer subscribes to at least one of the chain's block topics. */
   gossipBlocks: boolean
   scores: { gossip: GossipScores; reqResp: OpNodeResponses }
 }
@@ -72,12 +72,12 @@ export interface PeerDump {
   totalConnected: number
   /** Keyed by peer id. */
   peers: Record<string, PeerRecord>
-  /** Of these three, what the operator blocked: op-node shows no other bans here. */
+  /** The next three lists hold operator's blocks only. op-node shows no other bans here. */
   bannedPeers: string[]
   bannedIPS: string[]
   /** CIDR text; `cidrToIpNet` gives op-node's shape. */
   bannedSubnets: string[]
-  /** Time-limited bans that stand. */
+  /** Time-limited bans in force. */
   timeBans: { peers: string[]; ips: string[] }
 }
 
@@ -94,11 +94,11 @@ export interface PeerStats {
   banned: number
   /** Peers with a time-limited ban that are not on the block list as well. */
   timeBanned: number
-  /** Peers in the peer store as of the last minute, or connected; this node included. */
+  /** Peers in the peer store (read at most a minute ago) and connected peers, including this node. */
   known: number
 }
 
-/** What can change a peer's score or standing. */
+/** Events that can change a peer's score or its access. */
 export const PEER_EVENT_KINDS = [
   'connected',
   'disconnected',
@@ -115,21 +115,21 @@ export const PEER_EVENT_KINDS = [
 ] as const
 export type PeerEventKind = (typeof PEER_EVENT_KINDS)[number]
 
-/** One thing that happened, or several like it within a minute of each other. */
+/** One event, or several equal events that happened within a minute of each other. */
 export interface PeerEvent {
   kind: PeerEventKind
-  /** A short stable name: a reason of rejection, what the penalty is for, the cause of an end. */
+  /** A short stable name: the reason of a rejection, the cause of a penalty, or the cause of a disconnection. */
   reason: string
   detail?: string
-  /** The block that it was about, as its sender named it. */
+  /** The block concerned, as its sender named it. */
   block?: { number: number; hash: string }
   /** Payload versions (1 to 4) of the topics concerned. */
   topics?: number[]
   count: number
-  /** Unix milliseconds of the first and of the last of them. */
+  /** Unix milliseconds of the first and the last of these events. */
   firstMs: number
   lastMs: number
-  /** The peer's total when the last of them was written down, before its effect. */
+  /** The peer's total score when the last event was recorded, before that event took effect. */
   score: number
 }
 
@@ -139,55 +139,55 @@ export interface PeerHistory {
   events: Readonly<PeerEvent>[]
 }
 
-/** Something out of the peer's history that stands behind a part of its score. */
+/** An event of the peer's history that explains a part of its score. */
 export type ScoreCause = Pick<PeerEvent, 'reason' | 'detail' | 'block' | 'topics' | 'count' | 'lastMs'>
 
-/** A count, what it weighs, and what that makes. */
+/** A counter, its weight, and the resulting score. */
 export interface ScoreTerm {
   value: number
   weight: number
   score: number
 }
 
-/** One topic that is scored, with its terms (`scoreTerms.ts`). */
+/** The terms of one scored topic (`scoreTerms.ts`). */
 export interface TopicScorePart extends Record<TopicTerm, ScoreTerm> {
   topic: string
   version: number
   inMesh: boolean
   topicWeight: number
-  /** Sum of the terms by the topic's weight. */
+  /** The sum of the terms, multiplied by the topic's weight. */
   score: number
 }
 
 export interface IpScorePart {
-  /** Of an IPv6 address its network, `…/64`, is a part too. */
+  /** An IPv6 address has a second part for its network (`…/64`). */
   ip: string
-  /** Peers on this IP, this one included. */
+  /** Peers on this IP, including this one. */
   peers: string[]
-  /** Peers that may share an IP without loss. */
+  /** This many peers may share an IP without a penalty. */
   threshold: number
-  /** Of how many peers above the threshold, squared. */
+  /** The number of peers above the threshold, squared. */
   value: number
   weight: number
   score: number
-  /** In a range that `--p2p.score.ip-exempt` names: costs nothing. */
+  /** The IP is in a range of `--p2p.score.ip-exempt`, so it costs nothing. */
   exempt: boolean
-  /** That range. */
+  /** The range that exempts the IP. */
   exemptBy: string | null
 }
 
-/** Gossipsub's thresholds and what is withheld below each; `ban` is ours. */
+/** Gossipsub's thresholds, and what each withholds below it. `ban` is devium's own. */
 export interface ScoreThreshold {
   name: 'mesh' | 'gossip' | 'publish' | 'graylist' | 'ban'
   value: number
-  /** The total is below: this is in force. */
+  /** True: the total is below the threshold, so the threshold is in force. */
   below: boolean
   effect: string
-  /** Seconds until that changes if nothing happens but decay; null: not within `forecastHorizonS`. */
+  /** Seconds until `below` changes if only decay acts; null: not within `forecastHorizonS`. */
   changesInS: number | null
 }
 
-/** Why a peer has the score that it has. The total is the sum of the parts. */
+/** Explains a peer's score. The total is the sum of the parts. */
 export interface PeerScoreReport {
   peerID: string
   /** False with `--p2p.scoring none`. */
@@ -196,46 +196,53 @@ export interface PeerScoreReport {
   /** Static peers are never banned for their score. */
   static: boolean
   protected: boolean
-  /** Whether it serves blocks by number, which costs no score where it does not; null: not known. */
+  /**
+   * Whether the peer serves blocks by number; null: unknown. A peer that does not serve blocks loses no score for it.
+   */
   servesBlocks: boolean | null
   total: number
-  /** The part that weighs most, in a few words. */
+  /** The part with the largest effect, in a few words. */
   mainReason: string
-  topics: { score: number /** 0: none. */; cap: number; parts: TopicScorePart[] }
+  topics: {
+    score: number
+    /** 0: no cap. */
+    cap: number
+    parts: TopicScorePart[]
+  }
   application: { score: number } & Record<ResponseTerm, ScoreTerm>
   ipColocation: { score: number; parts: IpScorePart[] }
   behaviour: {
     score: number
     penalties: number
-    /** Penalties that cost nothing. */
+    /** This many penalties cost nothing. */
     threshold: number
-    /** What is above, squared. */
+    /** The penalties above the threshold, squared. */
     value: number
     weight: number
   }
-  /** What stands behind the bad parts; latest first, a few of each. */
+  /** Events behind the negative parts: a few of each kind, latest first. */
   causes: {
-    /** Messages that count against it. */
+    /** Messages that count against the peer. */
     rejections: ScoreCause[]
     behaviour: ScoreCause[]
-    /** Requests that failed, and false blocks. */
+    /** Failed requests and false blocks. */
     application: ScoreCause[]
   }
   thresholds: ScoreThreshold[]
-  /** Seconds that were looked ahead; 0 for a peer that is not connected, whose score stands still. */
+  /** The forecast covers this many seconds. 0: the peer is not connected, so its score does not change. */
   forecastHorizonS: number
-  /** Seconds until what is known of a peer that is gone is forgotten; null when nothing is kept, or it is connected. */
+  /** Seconds until a disconnected peer's record is dropped; null: nothing is kept, or the peer is connected. */
   forgottenInS: number | null
   ban: BanRecord | null
   /** On the operator's block list. */
   blocked: boolean
-  /** What an operator can do about it, one sentence each. */
+  /** One sentence for each action that an operator can take. */
   advice: string[]
-  /** Entries of the block lists, and bans of IPs, that keep it out: what would have to be unblocked, and why it stands. */
+  /** The block-list entries and IP bans that refuse this peer. To let the peer in, remove them. */
   refusals: { subject: string; reason: string }[]
 }
 
-/** A time-limited ban that stands. */
+/** A time-limited ban in force. */
 export interface BanRecord {
   /** A peer id, or an IP. */
   subject: string
@@ -246,7 +253,7 @@ export interface BanRecord {
   remainingS: number
 }
 
-/** The form of a subject tells what is blocked. */
+/** Derives the kind of block from the form of the subject. */
 export function blockedKind(subject: string): BlockRecord['kind'] {
   if (subject.includes('/')) return 'subnet'
   return /^\d+\.[\d.]*$|:/.test(subject) ? 'address' : 'peer'
@@ -257,26 +264,26 @@ export interface BlockRecord {
   /** A peer id, an IP or a subnet in CIDR notation. */
   subject: string
   kind: 'peer' | 'address' | 'subnet'
-  /** As the operator gave it; empty: none. */
+  /** The operator's own words; may be empty. */
   reason: string
-  /** Unix milliseconds; null for one of a version that wrote no times. */
+  /** Unix milliseconds. Null: written by a version that kept no times. */
   sinceMs: number | null
 }
 
-/** Who may connect at all, as the operator says. */
+/** The operator's access rules. */
 export interface AccessRules {
   blocks: BlockRecord[]
-  /** `--p2p.allow`: of a private network, who alone may connect beside the static peers; null: everybody. */
+  /** `--p2p.allow`: in a private network, only these and the static peers may connect. Null: every peer may connect. */
   allow: string[] | null
 }
 
-/** How one peer stands, without the reasons. */
+/** A peer's state, without the reasons. */
 export interface PeerStanding {
   peerID: string
   connected: boolean
-  /** The total of its score. */
+  /** The total score. */
   score: number
-  /** In our mesh of a topic, or we in its. */
+  /** The peer is in our mesh of a topic, or we are in its mesh. */
   inMesh: boolean
   static: boolean
   protected: boolean
@@ -286,66 +293,69 @@ export interface PeerStanding {
 }
 
 /**
- * Errors: `DecodeError` when an argument is no peer id, IP or subnet (JSON-RPC -32602), `P2pError` for the rest
- * (-32000). Unblocking, unprotecting or disconnecting what is not there succeeds.
+ * Errors: `DecodeError` when an argument is not a peer id, IP or subnet (JSON-RPC -32602); `P2pError` for everything
+ * else (-32000). Unblocking, unprotecting or disconnecting an absent subject succeeds.
  */
 export interface P2pApi {
   self(): Promise<PeerRecord>
-  /** All known peers, this node included, or the connected ones only. */
+  /** Connected peers only, or all known peers including this node. */
   peers(connectedOnly: boolean): Promise<PeerDump>
   peerStats(): Promise<PeerStats>
   /** ENR texts; throws P2pError `discovery-disabled`. */
   discoveryTable(): Promise<string[]>
 
   /**
-   * Refuses the peer from now on and closes its connections at once; P2pError `own-peer-id` for this node. Survives a restart,
-   * as all three block lists do.
+   * Refuses the peer from now on and closes its connections at once. Throws P2pError `own-peer-id` for this node. All
+   * three block lists survive a restart.
    */
   blockPeer(peerId: string, reason?: string): Promise<void>
-  /** Lifts a standing score ban as well, and forgives what led to it: the peer would be banned again at once. */
+  /** Also lifts a score ban and resets the score that caused it. Otherwise the peer would be banned again at once. */
   unblockPeer(peerId: string): Promise<void>
   listBlockedPeers(): Promise<string[]>
-  /** IPv4 or IPv6. Closes connections from there at once. */
+  /** IPv4 or IPv6. Closes the connections of this address at once. */
   blockAddr(ip: string, reason?: string): Promise<void>
   unblockAddr(ip: string): Promise<void>
   listBlockedAddrs(): Promise<string[]>
-  /** CIDR text (`10.1.0.0/16`, `fd00::/8`). Closes connections from there at once. */
+  /** CIDR text (`10.1.0.0/16`, `fd00::/8`). Closes the connections of this subnet at once. */
   blockSubnet(cidr: string, reason?: string): Promise<void>
   unblockSubnet(cidr: string): Promise<void>
   /** CIDR texts. */
   listBlockedSubnets(): Promise<string[]>
-  /** Blocks a peer, an address or a subnet, as the form of `subject` says. */
+  /** Blocks a peer, an address or a subnet; `blockedKind` decides by the form of `subject`. */
   block(subject: string, reason?: string): Promise<void>
-  /** The block lists with reasons and times, and the allow-list. */
+  /** The block lists with reasons and times, and the allow list. */
   accessRules(): AccessRules
 
   /**
-   * Protection keeps the connection manager from pruning the peer; it bypasses neither blocks nor bans. Survives a
+   * Protection keeps the connection manager from pruning the peer. It overrides neither blocks nor bans. Survives a
    * restart.
    */
   protectPeer(peerId: string): Promise<void>
   unprotectPeer(peerId: string): Promise<void>
 
-  /** Dials `/ip4/…/tcp/…/p2p/<id>` and waits until the peer is identified; P2pError `bad-peer-address` or `dial-failed`. */
+  /**
+   * Dials `/ip4/…/tcp/…/p2p/<id>` and resolves when the peer is identified. Throws P2pError `bad-peer-address` or
+   * `dial-failed`.
+   */
   connectPeer(multiaddr: string): Promise<void>
-  /** Closes all connections, forgets the peer and lifts its block, as op-node does. */
+  /** Closes all connections, deletes the peer from the peer store and lifts its block, as op-node does. */
   disconnectPeer(peerId: string): Promise<void>
 
-  /** One peer, known or not, or all that are connected. */
+  /** One peer, known or unknown, or all connected peers. */
   peerScore(peerId?: string): Promise<PeerScoreReport[]>
-  /** One peer, or all of whom anything is written down. */
+  /** One peer, or all peers that have a record. */
   peerHistory(peerId?: string): Promise<PeerHistory[]>
-  /** Whether blocks come by gossip, and if not, why. */
+  /** Reports whether blocks arrive by gossip, and the cause if they do not. */
   health(): Promise<HealthReport>
-  /** Time-limited bans that stand, soonest to end first; the operator's block lists are not among them. */
+  /** Time-limited bans in force, soonest to expire first, without the operator's block lists. */
   bans(): Promise<BanRecord[]>
 
-  /** What the operator calls peers, by their ids: `--p2p.static` and `--p2p.names`. */
+  /** The operator's names of peers, by peer id: `--p2p.static` and `--p2p.names`. */
   names(): Readonly<Record<string, string>>
 
-  /** Tells of peers and bans as it happens; the returned function ends that. */
+  /** Calls the listener on events of peers and bans. The returned function unsubscribes. */
   onNews(listener: (news: P2pNews) => void): () => void
-  /** Of connected peers, and of those that are banned or blocked. */
+  /** Connected, banned and blocked peers. */
   standings(): PeerStanding[]
 }
 
@@ -359,5 +369,5 @@ export const ZERO_SCORES: PeerScores = {
   reqResp: perTerm(RESPONSE_TERMS, () => 0),
 }
 
-/** What discovery writes into the peer store, as text. */
+/** Keys of the peer store's metadata that discovery writes, as text. */
 export const PEER_METADATA = { enr: 'ENR', chainId: 'ChainID' } as const

@@ -1,27 +1,27 @@
 import { DeviumError, type DeviumErrorOptions } from '../../lib/errors.ts'
 
 export type P2pErrorCode =
-  /** The text is no multiaddress that ends in a peer id. */
+  /** The text is not a multiaddress that ends in a peer id. */
   | 'bad-peer-address'
   | 'dial-failed'
-  /** The node was to block itself. */
+  /** The operator tried to block this node itself. */
   | 'own-peer-id'
   | 'discovery-disabled'
-  /** The connection that a request went over has ended. */
+  /** The connection that carried a request has closed. */
   | 'connection-lost'
-  /** The peer does not speak the protocol of requests. */
+  /** The peer does not support the block request protocol. */
   | 'not-served'
-  /** A payload was to be published, but the node has no signing key. */
+  /** A payload cannot be published, because the node has no signing key. */
   | 'no-signer'
   | 'publish-failed'
-  /** The remote signer did not answer, or with something else than the block's signature. */
+  /** The remote signer did not answer, or its answer is not a signature of this block. */
   | 'signing-failed'
-  /** The node is not started, or already stopped. */
+  /** The node has not started, or has stopped. */
   | 'not-running'
-  /** A request for a block failed: stream, time-out, or error code of the peer. */
+  /** A block request failed: stream error, time-out, or error code of the peer. */
   | 'request-failed'
 
-/** What the p2p node reports to its callers. Nothing that a remote peer does is thrown to them. */
+/** An error of the p2p node for its callers. The behaviour of a remote peer never throws to them. */
 export class P2pError extends DeviumError<P2pErrorCode> {
   override readonly name = 'P2pError'
   constructor(code: P2pErrorCode, message: string, options: DeviumErrorOptions = {}) {

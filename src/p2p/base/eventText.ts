@@ -1,6 +1,6 @@
 import { shortHash } from '../../lib/shortIds.ts'
 
-/** Something that happened to a peer, or several like it. */
+/** One event of a peer, or several equal events. */
 interface Cause {
   reason: string
   count: number
@@ -20,7 +20,7 @@ export function causeText({ reason, count, block, topics, detail }: Cause): stri
   return `${reason}${times}${about === '' ? '' : `, ${about}`}${more === undefined ? '' : `: ${more}`}`
 }
 
-/** A sentence about the peer; commands and the page show it. */
+/** One sentence about the peer, for commands and the dashboard. */
 export function eventText(event: Cause & { kind: string }): string {
   const words = WORDS[`${event.kind} ${event.reason}`]
   return causeText({ ...event, reason: words ?? `${KINDS[event.kind] ?? event.kind}: ${event.reason}` })
@@ -33,20 +33,20 @@ const KINDS: Record<string, string> = {
 }
 const WORDS: Record<string, string> = {
   'connected inbound': 'it connected',
-  'connected outbound': 'we connected',
+  'connected outbound': 'we connected to it',
   'disconnected by-us': 'we disconnected it',
   'disconnected by-peer': 'it disconnected',
-  'graft by-us': 'we took it into the mesh',
-  'graft by-peer': 'it came into the mesh',
-  'graft refused': 'it wanted into the mesh and was refused',
-  'prune by-us': 'we put it out of the mesh',
+  'graft by-us': 'we added it to the mesh',
+  'graft by-peer': 'it joined the mesh',
+  'graft refused': 'it asked to join the mesh and was refused',
+  'prune by-us': 'we removed it from the mesh',
   'prune by-peer': 'it left the mesh',
   'response valid-block': 'it answered a request with a good block',
   'response failed': 'it failed to answer a request',
-  'response false-block': 'it answered with a block that is none of the chain',
+  'response false-block': 'it answered with a block that is not on this chain',
   'ban score': 'banned',
-  'unban expired': 'the ban ran out',
+  'unban expired': 'the ban expired',
   'unban lifted': 'the ban was lifted by the operator',
-  'block operator': 'put on the block list',
-  'unblock operator': 'taken off the block list',
+  'block operator': 'added to the block list',
+  'unblock operator': 'removed from the block list',
 }

@@ -7,7 +7,7 @@ import type { ResponseTerm } from './scoreTerms.ts'
 import type { PayloadVersion } from './topics.ts'
 import type { Verdict } from './verdict.ts'
 
-/** op-node's names of what its pubsub tracer counts. */
+/** op-node's names of the events that its pubsub tracer counts. */
 export type GossipEvent =
   | 'PUBLISH_MESSAGE'
   | 'REJECT_MESSAGE'
@@ -23,55 +23,55 @@ export type GossipEvent =
   | 'GRAFT'
   | 'PRUNE'
 
-/** What happens, and what is told of it. Peers are named by their ids. */
+/** Events of the p2p node with their arguments. A peer is named by its id. */
 export interface P2pEventMap {
-  /** The first connection of a peer stands. */
+  /** The peer's first connection is open. */
   connected: [peer: string, address: string, direction: 'inbound' | 'outbound']
-  /** Its last connection is gone. */
+  /** The peer's last connection has closed. */
   gone: [peer: string, end: ConnectionEnd]
-  /** A connected peer has one more connection than those: they may be dead. */
+  /** A connected peer opened another connection. The other connections may be dead. */
   anotherConnection: [newest: Connection, others: readonly Connection[]]
-  /** One of its connections is gone, others are left. */
+  /** One of the peer's connections has closed; others are open. */
   fewerConnections: [peer: string]
-  /** A peer has come, and there is no place left. */
+  /** A peer connected, and the node is now at its connection limit. */
   full: []
-  /** Of a static peer. */
+  /** A dial of a static peer failed. */
   dialFailed: [peer: string, failure: { reason: string; text: string }]
-  /** A gossip message was judged. */
+  /** A gossip message was validated. */
   verdict: [peer: string, version: PayloadVersion, verdict: Verdict]
-  /** A peer sent what was rejected already. */
+  /** A peer sent a copy of a message that was rejected before. */
   rejectedAgain: [peer: string, version: PayloadVersion, verdict: Verdict]
-  /** A gossip message says who wrote it, which is forbidden. */
+  /** A gossip message names its author, which StrictNoSign forbids. */
   author: [peer: string, version: PayloadVersion]
-  /** A valid block of another node, new by the way that it came. */
+  /** A valid block of another node, not seen before on this way. */
   block: [envelope: PayloadEnvelope, peer: string, way: 'gossip' | 'request']
-  /** A peer joined or left the mesh of a topic, by its own will or ours; or it was refused. */
+  /** A peer joined or left the mesh of a topic, by its own decision or ours, or was refused. */
   mesh: [change: 'graft' | 'prune', peer: string, version: PayloadVersion, cause: MeshCause]
-  /** Gossip is about to forget a peer that has gone: its counters are still as they were. */
+  /** Gossip is about to remove a disconnected peer. The peer's counters are still complete. */
   leaving: [peer: string]
-  /** They are settled now. */
+  /** Gossip has removed the peer. The peer's counters are final. */
   left: [peer: string]
-  /** `points`: what it adds to what gossipsub counts as misbehaviour. */
+  /** `points`: added to gossipsub's behaviour penalty. */
   offence: [peer: string, offence: string, points: number, detail?: string]
-  /** Gossipsub blames the peer, by its own name for that. */
+  /** Gossipsub penalised the peer; `label` is gossipsub's own name of the cause. */
   penalty: [peer: string, label: string]
-  /** How a request for a block ended. */
+  /** The outcome of a block request. */
   response: [peer: string, event: ResponseTerm, detail?: string]
   banned: [peer: string, ban: Ban]
   unbanned: [peer: string, cause: UnbanCause]
   ipUnbanned: [ip: string, cause: UnbanCause]
-  /** The operator put a peer, an address or a subnet on a block list, or took it off. */
+  /** The operator added a peer, an address or a subnet to a block list, or removed it. */
   listed: [change: 'block' | 'unblock', what: Listed]
-  /** Something that op-node's tracer counts. */
+  /** An event that op-node's tracer counts. */
   traced: [event: GossipEvent, count: number]
 }
 
 /**
- * Tells what happened to whoever wants to know: listeners are called at once, in the order in which they came. One that
- * throws keeps none of the others from it, and is no concern of whoever tells.
+ * Event bus of the p2p node. Listeners run synchronously, in the order of subscription. A listener that throws stops
+ * neither the other listeners nor the emitter.
  */
 export interface P2pEvents {
-  /** Returns what takes the listener off again. */
+  /** Returns a function that unsubscribes. */
   on<Name extends keyof P2pEventMap>(name: Name, listener: (...what: P2pEventMap[Name]) => void): () => void
   emit<Name extends keyof P2pEventMap>(name: Name, ...what: P2pEventMap[Name]): void
 }

@@ -27,7 +27,7 @@ describe('frames', () => {
         for (let at = 0, n = 0; at < stream.length; n++) {
           const size = sizes[n % sizes.length] ?? 1
           assembler.push(new Uint8Array(stream.subarray(at, at + size)))
-          // Some pieces arrive together.
+          // Some chunks arrive together.
           if (n % 3 !== 0) found.push(...all(assembler))
           at += size
         }
@@ -86,7 +86,7 @@ describe('frames', () => {
     const assembler = createFrameAssembler({ maxFrameBytes: 1 << 20, maxBacklogBytes: 1 << 21 })
     const length = 1 << 19
     assembler.push(Uint8Array.of(0x80, 0x80, 0x20))
-    // Whoever kept the pieces would find the last byte in all of them.
+    // If the chunks were kept, all of them would hold the last byte.
     const piece = new Uint8Array(1)
     for (let n = 0; n < length; n++) {
       piece[0] = n

@@ -2,35 +2,38 @@ import { DeviumError } from '../../lib/errors.ts'
 
 export type FrameFault = 'oversized-rpc' | 'backlog' | 'slow-frame'
 
-/** A stream of frames that cannot be read on. */
+/** A stream of frames that cannot be read any further. */
 export class FrameError extends DeviumError<FrameFault> {}
 
-/** Bytes as libp2p hands them out: one piece, or a list of pieces. */
+/** Bytes as libp2p delivers them: one chunk, or a list of chunks. */
 export type Pieces = Uint8Array | (Iterable<Uint8Array> & { readonly byteLength: number })
 
 const FIRST_BYTES = 16 * 1024
-/** Ten megabytes take four. */
+/** The length of a 10 MiB frame takes four bytes. */
 const MAX_LENGTH_BYTES = 5
 
 /**
- * Cuts a stream into frames with a varint length each. Pieces smaller than a page are copied together as they come:
- * kept one by one, a byte costs 200 bytes of heap, and a stranger decides how small they are.
+ * Splits a stream into frames, each with a varint length. Small chunks are copied into one buffer: a chunk object costs
+ * 200 bytes of heap, and an unauthenticated peer chooses the size of its chunks.
  */
 export function createFrameAssembler(
-  /** The second bounds what waits: whole frames and a part of one. */
+  /** `maxBacklogBytes` limits unread bytes: whole frames and a part of one. */
   limits: { maxFrameBytes: number; maxBacklogBytes: number },
 ) {
-  /** What is not read yet stands from `start` to `end`. A frame handed out is a part of it: nothing is written there. */
+  /**
+   * Unread bytes are between `start` and `end`. A returned frame is a view of the bytes before `start`, so nothing is
+   * written there.
+   */
   let buffer: Uint8Array = new Uint8Array(0)
   let start = 0
   let end = 0
-  /** The buffer was made here, so that what comes may be written behind its end. */
+  /** True: this assembler allocated the buffer, so it may write after `end`. */
   let isOwn = false
 
   const append = (piece: Uint8Array): void => {
     const held = end - start
     if (held === 0 && buffer.length === 0) {
-      // The usual case: a packet with whole frames is looked at where it is.
+      // The usual case: a packet with whole frames is read in place, without a copy.
       buffer = piece
       start = 0
       end = piece.length
@@ -58,12 +61,12 @@ export function createFrameAssembler(
     /** Throws FrameError `backlog`. */
     push(data: Pieces): void {
       if (end - start + data.byteLength > limits.maxBacklogBytes) {
-        throw new FrameError('backlog', `more than ${limits.maxBacklogBytes} bytes wait to be read`)
+        throw new FrameError('backlog', `more than ${limits.maxBacklogBytes} bytes are unread`)
       }
       if (data instanceof Uint8Array) append(data)
       else for (const piece of data) append(piece)
     },
-    /** The next whole frame, empty ones left out. Throws FrameError `oversized-rpc`. */
+    /** The next whole, non-empty frame. Throws FrameError `oversized-rpc`. */
     next(): Uint8Array | undefined {
       for (;;) {
         let length = 0
@@ -77,7 +80,7 @@ export function createFrameAssembler(
         }
         if (length > limits.maxFrameBytes) throw oversized(`${length} bytes, at most ${limits.maxFrameBytes} allowed`)
         if (end - at < length) return undefined
-        // A small one must not keep a large buffer alive.
+        // Copy a small frame, so that it does not keep a large buffer alive.
         const isSmall = isOwn && length * 4 < buffer.length
         const frame = isSmall ? buffer.slice(at, at + length) : buffer.subarray(at, at + length)
         start = at + length
@@ -85,7 +88,7 @@ export function createFrameAssembler(
         if (length > 0) return frame
       }
     },
-    /** A frame has begun and waits for its end. */
+    /** True: a frame has begun and is incomplete. */
     isPartial: (): boolean => end > start,
     clear: letGo,
   }

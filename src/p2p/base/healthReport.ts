@@ -1,34 +1,34 @@
-/** Nobody needs to do anything. */
+/** States that need no action. */
 const WELL = [
-  /** Not long enough up to tell. */
+  /** The node has not run long enough to judge. */
   'starting',
-  /** Blocks come by gossip. */
+  /** Blocks arrive by gossip. */
   'ok',
-  /** This node makes the blocks. */
+  /** This node is the sequencer. */
   'sequencing',
-  /** Blocks come by gossip, but lie above a gap that L1 or requests are closing. */
+  /** Blocks arrive by gossip above a gap, which derivation or requests are closing. */
   'catching-up',
 ] as const
-/** An operator should do something about it. */
+/** States that need an operator's action. */
 const TROUBLES = [
   'no-peers',
-  /** None is connected, and nobody else brings blocks. */
+  /** No static peer is connected, and no other peer sends blocks. */
   'static-peers-down',
-  /** Peers are connected, but none takes part in the gossip of this chain's blocks. */
+  /** Peers are connected, but none subscribes to this chain's block topic. */
   'no-subscriber',
-  /** Peers take part, but none in a mesh with this node, and the head moves through L1. */
+  /** Peers subscribe, but none is in a mesh with this node. Only L1 advances the head. */
   'no-mesh',
-  /** Blocks come, and not one of them is accepted. */
+  /** Blocks arrive, and all of them are rejected. */
   'blocks-rejected',
-  /** Nothing comes by gossip, nor by L1: the chain stands still as far as can be seen. */
+  /** No block arrives by gossip or L1. The chain seems to have stopped. */
   'chain-stands-still',
-  /** The mesh stands, no block comes, and the head moves through L1. */
+  /** The mesh exists, no block arrives by gossip, and only L1 advances the head. */
   'gossip-silent',
-  /** Blocks are accepted from gossip, but the head moves through L1 only. */
+  /** Gossip blocks are accepted, but only L1 advances the head. */
   'l1-only',
 ] as const
 
-/** How well blocks come by gossip. Stable names: they are labels of a metric. */
+/** State of block gossip. The names are stable: they are labels of a metric. */
 export const HEALTH_STATES = [...WELL, ...TROUBLES] as const
 export type HealthState = (typeof HEALTH_STATES)[number]
 
@@ -36,7 +36,7 @@ export function isTrouble(state: HealthState): boolean {
   return TROUBLES.some((trouble) => trouble === state)
 }
 
-/** Where a block came from that became the unsafe head: `posted` by RPC, `request` by number from a peer. */
+/** Source of the block that became the unsafe head. `posted`: by RPC; `request`: by number from a peer. */
 export type HeadSource = 'gossip' | 'request' | 'posted' | 'l1' | 'sequencer'
 
 /** Times are Unix milliseconds. */
@@ -56,7 +56,7 @@ export interface GossipBlock {
 export interface RefusedBlock {
   reason: string
   detail: string | null
-  /** As its sender named it; null when it could not be read. */
+  /** The block as its sender named it; null when it could not be read. */
   number: number | null
   hash: string | null
   peerID: string
@@ -66,49 +66,49 @@ export interface RefusedBlock {
 export interface StaticPeerHealth {
   peerID: string
   connected: boolean
-  /** Since when it is connected, or not. */
+  /** Unix milliseconds of the last change of `connected`. */
   sinceMs: number
-  /** Why the last dial came to nothing, or the last connection to its end; null while connected. */
+  /** Cause of the last failed dial or of the last disconnection; null while connected. */
   failure: { reason: string; text: string; atMs: number } | null
 }
 
 /** `deviump2p_health`. */
 export interface HealthReport {
   state: HealthState
-  /** False: somebody should look after it. */
+  /** False: an operator should act. */
   ok: boolean
   sinceMs: number
-  /** What is the matter, and what to do about it. */
+  /** The problem, and the action to take. */
   text: string
   /** The topic that carries the chain's blocks now. */
   topic: string
   connected: number
-  /** Connected peers that take part in the topic's gossip. */
+  /** Connected peers that subscribe to the topic. */
   subscribers: number
   mesh: number
   staticPeers: StaticPeerHealth[]
-  /** With `no-subscriber`: chains that connected peers serve instead, as their protocols tell. */
+  /** With `no-subscriber`: the chains that connected peers serve, read from their protocols. */
   otherChains: { peerID: string; chainIDs: string[] }[]
-  /** Accepted from gossip. */
+  /** The last block accepted from gossip. */
   lastBlock: GossipBlock | null
-  /** Rejected, or ignored for another reason than that it was seen before. */
+  /** The last block that was rejected, or ignored for another reason than a duplicate. */
   lastRefused: RefusedBlock | null
-  /** Of the last minutes. */
+  /** Counts over the last `seconds`. */
   recent: {
     seconds: number
     accepted: number
     refused: Record<string, number>
-    /** Times that the unsafe head advanced. */
+    /** Number of advances of the unsafe head, by source. */
     headMoves: Record<HeadSource, number>
   }
   /** The unsafe head; null until the node has found it. */
   head: HeadMove | null
   lastMoves: Record<HeadSource, HeadMove | null>
-  /** Advances through L1 since the last by other means. */
+  /** Advances through L1 since the last advance by another source. */
   l1Only: { count: number; sinceMs: number | null }
 }
 
-/** What the node says of its unsafe head: `payload` is a block that it got from here, or by RPC. */
+/** A move of the unsafe head, reported by the node. `payload`: a block that came from this p2p node or by RPC. */
 export interface HeadNews {
   number: number
   hash: string

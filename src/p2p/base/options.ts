@@ -3,12 +3,12 @@ import { UsageError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
 
-/** The chain as the p2p node asks for it: it knows neither L1 nor the engine. */
+/** The chain as the p2p node sees it. The p2p node knows neither L1 nor the engine. */
 export interface P2pChain {
   readonly config: RollupConfig
-  /** Who signs unsafe blocks, from L1's SystemConfig; undefined until known. Asked for every message. */
+  /** The address that signs unsafe blocks, from L1's SystemConfig; undefined until known. Called for every message. */
   signerAddress(): Hex | undefined
-  /** A canonical block for peers that ask; undefined when this node does not have it. */
+  /** A canonical block to serve to peers; undefined when this node does not have it. */
   payloadByNumber(number: number): Promise<PayloadEnvelope | undefined>
 }
 
@@ -18,63 +18,69 @@ export type Security = 'noise' | 'tls' | 'none'
 export type ScoringLevel = 'light' | 'none'
 
 export interface LivenessOptions {
-  /** Nothing came for this long, or longer with many connections: the peer is asked for a sign of life. */
+  /** After this long without data, probe the peer. With many connections the time is longer. */
   silentMs: number
-  /** It has not answered for this long: another connection is tried beside the silent one. */
+  /** After this long without an answer to the probe, dial a second connection beside the silent one. */
   answerMs: number
-  /** Silent for this long: closed. */
+  /** After this long without data, close the connection. */
   closeMs: number
 }
 
 export interface HealthLimits {
-  /** Without a block for this long gossip counts as silent. */
+  /** Gossip counts as silent after this long without a block. */
   silentMs: number
-  /** So long after the start nothing is missed yet. */
+  /** During this time after the start, a missing block is no trouble. */
   graceMs: number
 }
 
-/** How soon the monitor speaks up. */
+/** Timing of the health monitor. */
 export interface MonitorLimits extends HealthLimits {
   confirmMs: number
-  /** Between two judgements. */
+  /** Time between two assessments. */
   intervalMs: number
 }
 
-/** Which topics are scored, and how. */
+/** Selects the topics that are scored, and the score parameters. */
 export type BlockScoring = 'current' | 'none' | 'op-node-2024'
 
-/** Everything is plain data; `p2pOptionsFromFlags` makes it of flags, `DEFAULT_P2P_OPTIONS` has op-node's defaults. */
+/** Plain data. `p2pOptionsFromFlags` builds it from flags; `DEFAULT_P2P_OPTIONS` holds op-node's defaults. */
 export interface P2pOptions {
-  /** 32 bytes; wins over `privateKeyPath`. */
+  /** 32 bytes; takes precedence over `privateKeyPath`. */
   privateKey?: Uint8Array
-  /** Created with a new key when missing. */
+  /** A missing file is created with a new key. */
   privateKeyPath?: string
   listenIp: string
-  /** 0 lets the system choose. */
+  /** 0: the system chooses a port. */
   listenTcpPort: number
-  /** IP or host name that others reach this node at. */
+  /** IP or host name under which other nodes reach this node. */
   advertiseIp?: string
-  /** 0: the port listened on. */
+  /** 0: the port of the listener. */
   advertiseTcpPort: number
-  /** Multiaddresses with `/p2p/<id>`, or `name=` and one: always connected, protected, never banned for their score. */
+  /**
+   * Multiaddresses with `/p2p/<id>`, optionally as `name=<multiaddress>`. Always connected, protected, never banned for
+   * their score.
+   */
   staticPeers: string[]
-  /** `name=<peer id>`: what the operator calls peers. */
+  /** `name=<peer id>`: the operator's names of peers. */
   peerNames: string[]
-  /** Peer ids, IPs and CIDR ranges: only they and static peers may connect, in and out; empty: everybody. */
+  /** Peer ids, IPs and CIDR ranges. Only these and static peers may connect or be dialled; empty: every peer. */
   allow: string[]
-  /** LevelDB folder, or `memory`. Block lists stand beside it in `<path>.access.json`. */
+  /** LevelDB folder, or `memory`. The block lists are beside it in `<path>.access.json`. */
   peerStorePath: string
   muxers: Muxer[]
   security: Security[]
   userAgent: string
-  /** Above `peersHigh` connections, unprotected ones older than the grace time are closed down to `peersLow`. */
+  /**
+   * Above `peersHigh` connections, the node closes unprotected ones older than the grace time until `peersLow` are
+   * left.
+   */
   peersLow: number
   peersHigh: number
   peersGraceMs: number
   dialTimeoutMs: number
-  /** When the connection of a static peer, or any while there are few, counts as dead. */
+  /** Decides when a connection counts as dead: that of a static peer, or any connection while there are few. */
   liveness: LivenessOptions
-  /** How soon the node says that gossip brings no blocks; what is not given follows from the block time. */
+  /** Timing of the health monitor. Missing members are derived from the block time. */
   health?: Partial<MonitorLimits>
   /** Maps ports by UPnP or NAT-PMP. */
   nat: boolean
@@ -82,49 +88,50 @@ export interface P2pOptions {
   ping: boolean
   /** 32 bytes: signs the blocks of this node's sequencer. */
   sequencerKey?: Uint8Array
-  /** Signs them instead. */
+  /** Signs the blocks instead of `sequencerKey`. */
   remoteSigner?: RemoteSignerOptions
   gossip: {
     meshD: number
     meshLow: number
     meshHigh: number
     meshLazy: number
-    /** Publish to every peer. Done anyway while the mesh is below `meshLow`. */
+    /** Publish to every peer. This also happens while the mesh is below `meshLow`. */
     floodPublish: boolean
-    /** Oldest block accepted, in seconds before now. */
+    /** Largest accepted age of a block, in seconds. */
     maxAgeS: number
-    /** Compressed bytes from which on peers are told that they need not send a message; undefined: as op-node, 1 KiB. */
+    /** From this many compressed bytes on, send IDONTWANT to peers; undefined: op-node's 1 KiB. */
     idontwantMinBytes?: number
   }
   scoring: ScoringLevel
   /**
-   * `current`: the topic that carries the chain's blocks now, by our rules. `none`: no topic, as op-node since 2025.
-   * `op-node-2024`: the pre-Canyon topic, which is silent: after 48 s every peer loses its place in the mesh.
+   * `current`: score the topic that carries the chain's blocks now, by devium's parameters. `none`: score no topic, as
+   * op-node does since 2025. `op-node-2024`: score the pre-Canyon topic, which is silent. After 48 s every peer loses
+   * its place in the mesh.
    */
   scoreBlocks: BlockScoring
   ban: { enabled: boolean; threshold: number; durationMs: number }
   /** CIDR ranges whose peers are not punished for sharing an IP. */
   ipColocationExempt: string[]
-  /** Looking for peers by discv5; undefined: off. */
+  /** Peer discovery by discv5; undefined: off. */
   discovery?: DiscoveryOptions | undefined
   sync: {
-    /** Serve and ask for blocks by number. */
+    /** Serve and request blocks by number. */
     enabled: boolean
-    /** Ask static peers only. */
+    /** Send requests to static peers only. */
     onlyStatic: boolean
   }
 }
 
 export interface DiscoveryOptions {
-  /** 0 lets the system choose. */
+  /** 0: the system chooses a port. */
   listenUdpPort: number
-  /** 0: the port listened on. */
+  /** 0: the port of the listener. */
   advertiseUdpPort: number
-  /** `enr:…` or `enode://…`; undefined, what nobody chose: none, unless the program knows those of the network. */
+  /** `enr:…` or `enode://…`. Undefined: not chosen, so the program uses the bootnodes of a known network. */
   bootnodes: string[] | undefined
   /** Folder of the known nodes, or `memory`. */
   path: string
-  /** CIDR ranges that discovery is limited to; empty: no limit. */
+  /** CIDR ranges that limit discovery; empty: no limit. */
   netrestrict: string[]
 }
 
@@ -138,8 +145,8 @@ export const DEFAULT_DISCOVERY_OPTIONS: DiscoveryOptions = {
 }
 
 /**
- * op-node's defaults without discovery, and loopback exempt from IP colocation: a testnet on one machine has all peers
- * on one address.
+ * op-node's defaults without discovery. Loopback is exempt from IP colocation, because a testnet on one machine has all
+ * peers on one address.
  */
 export const DEFAULT_P2P_OPTIONS: P2pOptions = {
   privateKeyPath: 'opnode_p2p_priv.txt',
@@ -168,7 +175,7 @@ export const DEFAULT_P2P_OPTIONS: P2pOptions = {
   sync: { enabled: true, onlyStatic: false },
 }
 
-/** op-node's rule for the low and high marks of peers. Throws UsageError. */
+/** op-node's check of the low and high peer limits. Throws UsageError. */
 export function checkTides(low: number, high: number): void {
   if (low > 0 && high > 0 && low <= high) return
   throw new UsageError(`--p2p.peers.lo, --p2p.peers.hi: peers lo/hi tides are invalid: ${low}, ${high}`)

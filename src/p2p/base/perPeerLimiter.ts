@@ -1,10 +1,13 @@
 import { createSemaphore, type Semaphore } from '../../lib/semaphore.ts'
 
-/** The work of one peer waits for its own, not for that of others. */
+/** Limits concurrent jobs per peer. A peer's jobs wait only for jobs of the same peer. */
 export function createPerPeerLimiter(options: { atOnce: number; maxWaiting: number }) {
   const shares = new Map<string, Semaphore>()
   return {
-    /** Resolves with the work, which begins at once when the peer has little under way. Undefined: too much waits. */
+    /**
+     * Runs the job, at once if the peer has fewer than `atOnce` active. Undefined: `maxWaiting` jobs are waiting
+     * already.
+     */
     run(peerId: string, work: () => Promise<void>): Promise<void> | undefined {
       const share = shares.get(peerId) ?? createSemaphore(options.atOnce)
       if (share.active >= options.atOnce && share.waiting >= options.maxWaiting) return undefined
@@ -13,7 +16,7 @@ export function createPerPeerLimiter(options: { atOnce: number; maxWaiting: numb
         if (share.active === 0 && shares.get(peerId) === share) shares.delete(peerId)
       })
     },
-    /** Pieces of work of this peer, begun and not ended. */
+    /** Number of jobs of this peer that have begun and not ended. */
     active: (peerId: string): number => shares.get(peerId)?.active ?? 0,
   }
 }

@@ -1,13 +1,13 @@
-/** `refused`: the peer wanted in and was not let. */
+/** `refused`: the peer sent a GRAFT, and this node answered with a PRUNE. */
 export type MeshCause = 'by-us' | 'by-peer' | 'refused'
 
-/** When and why a peer or an IP may not connect, until `expiryMs` (Unix milliseconds). */
+/** Refuses a peer or an IP until `expiryMs` (Unix milliseconds). */
 export interface Ban {
   expiryMs: number
   reason: string
 }
 
-/** Who ended a peer's last connection, and why as far as is known. */
+/** Which side ended a peer's last connection, and why if known. */
 export interface ConnectionEnd {
   by: 'us' | 'peer'
   cause: string
@@ -15,5 +15,5 @@ export interface ConnectionEnd {
 
 export type UnbanCause = 'expired' | 'lifted'
 
-/** What a block list names. */
+/** The subject of a block-list entry. */
 export type Listed = { peerID: string } | { ip: string } | { subnet: string }

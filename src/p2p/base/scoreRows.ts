@@ -7,7 +7,7 @@ interface Term {
   score: number
 }
 
-/** Of a score report, what its rows are made from. */
+/** The parts of a score report that the rows need. */
 export interface ScoreParts {
   topics: { cap: number; parts: ({ version: number; topicWeight: number; score: number } & Record<TopicTerm, Term>)[] }
   application: Record<ResponseTerm, Term>
@@ -15,16 +15,16 @@ export interface ScoreParts {
   behaviour: Term & { penalties: number; threshold: number }
 }
 
-/** One part of a score: what is counted, what one of it weighs, and what that makes. */
+/** One part of a score: a counter, its weight, and the resulting score. */
 export interface ScoreRow {
   name: string
-  /** Empty where nothing is counted. */
+  /** Empty for a row without a counter. */
   count: string
   weight: string
   score: number
 }
 
-/** The parts of a score, in words; together they are its total. Commands and the page show these rows. */
+/** The parts of a score as rows of text. Their sum is the total. Commands and the dashboard show these rows. */
 export function scoreRows({ topics, application, ipColocation, behaviour }: ScoreParts): ScoreRow[] {
   const rows: ScoreRow[] = []
   const add = (

@@ -1,45 +1,45 @@
-/** What one term of a score is called wherever it is shown, and what helps; its value is computed in `explainScore.ts`. */
+/** The texts of one score term, shared by all views. `explainScore.ts` computes its value. */
 export interface TermWords<Name extends string> {
-  /** Its key in every report. */
+  /** The term's key in every report. */
   name: Name
   /** Its row in `devium p2p explain`. */
   row: string
-  /** As what a peer has its score mostly for. */
+  /** The name of the term when it is the main reason of a score. */
   reason: string
-  /** `reason` names the topic's version. */
+  /** True: `reason` is followed by the topic's version. */
   namesVersion?: true
-  /** The causes whose latest `reason` names. */
+  /** The causes from which `reason` names the latest. */
   causes?: 'rejections' | 'application'
-  /** The value is the square of what was counted. */
+  /** True: the value is the squared counter. */
   squared?: true
-  /** What an operator can do when it takes something away. */
+  /** What an operator can do when the term lowers the score. */
   advice?: string
-  /** Its reason in the peer's history, if that has another name. */
+  /** The reason in the peer's history, if it differs from `name`. */
   event?: string
 }
 
 const words = <const Name extends string>(...terms: TermWords<Name>[]): readonly TermWords<Name>[] => terms
 
-/** Of each topic that is scored; the later a term stands, the earlier its advice. */
+/** Terms of each scored topic. Advice of a later term is shown earlier. */
 export const TOPIC_TERMS = words(
   { name: 'timeInMesh', row: 'time in the mesh, in slots', reason: 'time in the mesh' },
-  { name: 'firstDeliveries', row: 'first to bring a block', reason: 'first to bring blocks' },
+  { name: 'firstDeliveries', row: 'first to deliver a block', reason: 'first to deliver blocks' },
   {
     name: 'meshDeficit',
-    row: 'fewer blocks brought than asked',
-    reason: 'too few blocks brought',
+    row: 'fewer blocks delivered than required',
+    reason: 'too few blocks delivered',
     namesVersion: true,
     squared: true,
     advice:
-      'It must bring blocks on that topic. If nobody publishes there, that is --p2p.score.blocks op-node-2024, which blames every peer for it: use "current".',
+      'It must deliver blocks on that topic. If no node publishes there, --p2p.score.blocks is op-node-2024, which lowers the score of every peer: use "current".',
   },
   {
     name: 'meshFailures',
-    // With op-node-2024 what was missing when it left the mesh, squared.
-    row: 'had a block and did not bring it',
-    reason: 'blocks that it had and did not bring',
+    // With op-node-2024 this is the delivery deficit at the time when the peer left the mesh, squared.
+    row: 'had a block and did not deliver it',
+    reason: 'blocks that it had and did not deliver',
     advice:
-      'It says that it has blocks and leaves it to others to bring them: its uplink or its processor may be overloaded.',
+      'It announces blocks, but other peers deliver them first. Its uplink or its processor may be overloaded.',
   },
   {
     name: 'invalidMessages',
@@ -49,12 +49,12 @@ export const TOPIC_TERMS = words(
     causes: 'rejections',
     squared: true,
     advice:
-      'Invalid messages are forgotten with time, if no more come. If many peers send them, look at this node first: its rollup config and its version.',
+      'The penalty for invalid messages decays if no more arrive. If many peers send them, check this node first: its rollup config and its version.',
   },
 )
 export type TopicTerm = (typeof TOPIC_TERMS)[number]['name']
 
-/** Of the application; the names are op-node's where it has the same. */
+/** Terms of the application score. The names are op-node's where op-node has the term. */
 export const RESPONSE_TERMS = words(
   {
     name: 'validResponses',
@@ -68,19 +68,19 @@ export const RESPONSE_TERMS = words(
     reason: 'requests failed',
     causes: 'application',
     event: 'failed',
-    advice: 'Requests for blocks by number fail: is it synced?',
+    advice: 'Requests for blocks by number fail. Check that the peer is synced.',
   },
   {
     name: 'rejectedPayloads',
     row: 'false blocks',
     reason: 'false blocks in answer to requests',
     event: 'false-block',
-    advice: 'It answers requests with blocks that are none of this chain: it may follow another fork.',
+    advice: 'It answers requests with blocks that are not on this chain. It may follow another fork.',
   },
 )
 export type ResponseTerm = (typeof RESPONSE_TERMS)[number]['name']
 
-/** One value for each of the terms, in their order. */
+/** One value for each term, in the order of the terms. */
 export function perTerm<N extends string, T>(terms: readonly { name: N }[], make: (name: N) => T): Record<N, T> {
   return Object.fromEntries(terms.map(({ name }) => [name, make(name)])) as Record<N, T>
 }

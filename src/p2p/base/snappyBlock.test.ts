@@ -7,7 +7,7 @@ import { compressSnappy, snappyDeclaredLength, uncompressSnappy } from './snappy
 
 const MAX = 1_000_000
 
-/** Runs of all kinds of repetition: bytes, short and long patterns, noise. */
+/** Data with all kinds of repetition: bytes, short and long patterns, noise. */
 const data = fc
   .array(
     fc.oneof(

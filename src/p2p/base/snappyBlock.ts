@@ -2,8 +2,8 @@ import { compressSync, uncompressSync } from 'snappy'
 import { DecodeError } from '../../lib/errors.ts'
 
 /**
- * A copy element of three bytes stands for at most 64, so no block unpacks to more than 22 times its size: a length
- * beyond that is false, and is refused before anything is allocated for it (snappy format_description, section 2.2).
+ * A three-byte copy element expands to at most 64 bytes, so a block expands to at most 22 times its size (snappy
+ * format_description, section 2.2). A larger declared length is false, and is refused before any allocation.
  */
 const MAX_RATIO = 22
 
@@ -11,7 +11,7 @@ export function compressSnappy(data: Uint8Array): Uint8Array {
   return plainView(compressSync(data))
 }
 
-/** The length that the block's head declares. Throws DecodeError when it is no uvarint of at most 32 bits. */
+/** The length that the block's header declares. Throws DecodeError when it is not a uvarint of at most 32 bits. */
 export function snappyDeclaredLength(block: Uint8Array): number {
   let length = 0
   for (let index = 0; index < 5; index++) {
@@ -23,10 +23,10 @@ export function snappyDeclaredLength(block: Uint8Array): number {
       return length
     }
   }
-  throw new DecodeError('snappy: the length at the head is not readable')
+  throw new DecodeError('snappy: the length in the header is not readable')
 }
 
-/** Undefined when the length at the head cannot be read. */
+/** Undefined when the header's length cannot be read. */
 export function declaredBytesOf(compressed: Uint8Array): number | undefined {
   try {
     return snappyDeclaredLength(compressed)
@@ -35,21 +35,24 @@ export function declaredBytesOf(compressed: Uint8Array): number | undefined {
   }
 }
 
-/** Decodes one block of at most `maxBytes`. Throws DecodeError; nothing is allocated for a length that cannot be. */
+/**
+ * Decodes one block of at most `maxBytes`. Throws DecodeError, before any allocation if the declared length is
+ * impossible.
+ */
 export function uncompressSnappy(block: Uint8Array, maxBytes: number): Uint8Array {
   const length = snappyDeclaredLength(block)
   if (length > maxBytes) throw new DecodeError(`snappy: ${length} bytes declared, at most ${maxBytes} allowed`)
   return uncompressDeclared(block, length)
 }
 
-/** Decodes one block of the length that its head declares, which was read before. Throws DecodeError. */
+/** Decodes one block; the caller has already read the declared `length`. Throws DecodeError. */
 export function uncompressDeclared(block: Uint8Array, length: number): Uint8Array {
   if (length > block.length * MAX_RATIO) {
     throw new DecodeError(`snappy: ${length} bytes declared by a block of ${block.length}`)
   }
   let data: Buffer | string
   try {
-    // A buffer that the library allocates by itself takes V8 five times longer than this copy of it.
+    // V8 takes five times longer for a buffer that the library allocates than for this copy.
     data = uncompressSync(block, { copyOutputData: true })
   } catch (cause) {
     throw damaged(cause)
@@ -62,7 +65,7 @@ function damaged(cause?: unknown): DecodeError {
   return new DecodeError('snappy: damaged block', { cause })
 }
 
-/** A Buffer is no plain Uint8Array: its slice() is a view, and it turns into another JSON. */
+/** Node's Buffer differs from a plain Uint8Array: `slice()` returns a view, and its JSON form is different. */
 function plainView(buffer: Buffer): Uint8Array {
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length)
 }

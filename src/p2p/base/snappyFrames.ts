@@ -13,10 +13,10 @@ const MAX_CHUNK_BYTES = 65_536
 const HEADER_BYTES = 4
 const CHECKSUM_BYTES = 4
 
-/** Of data in one piece of a stream: packing it takes a millisecond. */
+/** Data bytes in one part of a stream. Compressing them takes a millisecond. */
 export const PIECE_BYTES = 4 * MAX_CHUNK_BYTES
 
-/** The stream in pieces, one for each part of the data, so that much of it need not be packed at once. */
+/** Yields the stream in parts, one for each part of the data, so that large data is not compressed in one task. */
 export function* snappyFramePieces(parts: Iterable<Uint8Array>): Generator<Uint8Array> {
   yield STREAM_ID
   for (const part of parts) yield frames(part)
@@ -51,10 +51,7 @@ export function decodeSnappyFrames(stream: Uint8Array, maxBytes: number): Uint8A
   return data
 }
 
-/**
- * Bytes of data in a stream, as its chunks declare them: it has no others. Throws DecodeError, when more than
- * `maxBytes` too.
- */
+/** Number of data bytes in a stream, as its chunks declare. Throws DecodeError, also above `maxBytes`. */
 export function framedLength(stream: Uint8Array, maxBytes: number): number {
   let total = 0
   for (const { isPacked, content } of dataChunks(stream)) {
@@ -103,7 +100,7 @@ function* dataChunks(stream: Uint8Array): Generator<DataChunk> {
   }
 }
 
-/** framing_format, section 3: rotated right by 15 bits, plus a constant. */
+/** framing_format, section 3: the CRC is rotated right by 15 bits, then a constant is added. */
 function maskedCrc32c(data: Uint8Array): number {
   const crc = crc32c(data)
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0

@@ -2,12 +2,12 @@ import type { Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/inter
 import { DecodeError } from '../../lib/errors.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
 
-/** What writing needs of a stream. */
+/** The members of a stream that writing needs. */
 export type Writable = Pick<Stream, 'send' | 'onDrain' | 'close'>
-/** The events of a stream that are listened to. */
+/** The stream events that reading listens to. */
 export interface StreamEvents {
   message: StreamMessageEvent
-  /** The other side writes no more. */
+  /** The remote side writes no more. */
   end: Event
   close: StreamCloseEvent
 }
@@ -15,23 +15,25 @@ export interface StreamListening {
   addEventListener<Type extends keyof StreamEvents>(type: Type, listener: (event: StreamEvents[Type]) => void): void
   removeEventListener<Type extends keyof StreamEvents>(type: Type, listener: (event: StreamEvents[Type]) => void): void
 }
-/** What reading needs of a stream. */
+/** The members of a stream that reading needs. */
 export type Readable = StreamListening & Pick<Stream, 'readableEnded' | 'readBufferLength'>
 
-/** All bytes until the other side closes its end. Throws DecodeError past `maxBytes`, and the signal's reason. */
+/** Reads until the remote side closes its end. Throws DecodeError past `maxBytes`, and the signal's reason. */
 export function readAll(stream: Readable, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
   return read(stream, bytesReader({ maxBytes, enough: Number.POSITIVE_INFINITY }), signal)
 }
 
-/** The first `count` bytes, as soon as they are there; fewer only when the other side closes its end before. */
+/**
+ * Resolves with the first `count` bytes as soon as they arrive. Fewer only when the remote side closes its end earlier.
+ */
 export function readFirst(stream: Readable, count: number, signal: AbortSignal): Promise<Uint8Array> {
   return read(stream, bytesReader({ maxBytes: Number.POSITIVE_INFINITY, enough: count }), signal)
 }
 
 interface Reader {
-  /** What was waited for, once it is there. */
+  /** The result, once enough bytes have arrived. */
   take(data: StreamMessageEvent['data']): Uint8Array | undefined
-  /** What that is when no more comes. */
+  /** The result when no more bytes arrive. */
   atEnd(): Uint8Array
 }
 
@@ -51,7 +53,7 @@ function bytesReader(limits: { maxBytes: number; enough: number }): Reader {
 }
 
 /**
- * By events: the stream's own iterator never ends when data and end of stream have come before it was asked for, as
+ * Reads by events. The stream's own iterator never ends if data and end of stream arrive before iteration begins;
  * go-libp2p sends them together with the protocol's name.
  */
 function read(stream: Readable, reader: Reader, signal: AbortSignal): Promise<Uint8Array> {
@@ -62,7 +64,7 @@ function read(stream: Readable, reader: Reader, signal: AbortSignal): Promise<Ui
       stream.removeEventListener('close', onClose)
       signal.removeEventListener('abort', onAbort)
     }
-    /** Ends the reading with what `found` returns or throws, unless that is nothing yet. */
+    /** Resolves or rejects with the outcome of `found`; undefined: not complete yet. */
     const settle = (found: () => Uint8Array | undefined): void => {
       try {
         const bytes = found()
@@ -97,12 +99,12 @@ function read(stream: Readable, reader: Reader, signal: AbortSignal): Promise<Ui
   })
 }
 
-/** The buffer of what is read grows by this much. */
+/** The read buffer grows in steps of this size. */
 const GROWTH_BYTES = 256 * 1024
 
 /**
- * Puts what comes into one buffer, without a copy when it grows. Kept one by one, each byte could cost an object, since a
- * peer decides how small the pieces are, and at the end of ten megabytes it would take the event loop 7 ms to join them.
+ * Collects all chunks in one buffer that grows without a copy. A peer chooses its chunk sizes, so each byte could cost
+ * an object. Joining the chunks of ten megabytes would block the event loop for 7 ms.
  */
 function collectBytes(maxBytes: number): { add(piece: Uint8Array): void; whole(): Uint8Array } {
   const buffer = new ArrayBuffer(0, { maxByteLength: maxBytes })
@@ -119,18 +121,24 @@ function collectBytes(maxBytes: number): { add(piece: Uint8Array): void; whole()
   }
 }
 
-/** Ended, and nothing left: bytes that came with the protocol's name are put back after the end was announced. */
+/**
+ * True: the stream has ended and its buffer is empty. Bytes that came with the protocol's name are put back after the
+ * end event.
+ */
 function isOver(stream: Readable): boolean {
   return stream.readableEnded && stream.readBufferLength === 0
 }
 
-/** Writes everything and closes the writing end. */
+/** Writes all data and closes the writing end. */
 export async function writeAll(stream: Writable, data: Uint8Array, signal: AbortSignal): Promise<void> {
   if (!stream.send(data)) await stream.onDrain({ signal })
   await stream.close({ signal })
 }
 
-/** The same for what is made piece by piece: each in a turn of the event loop of its own, and when there is room for it. */
+/**
+ * As `writeAll`, for generated data: one part in each turn of the event loop, and only when the stream's buffer has
+ * space.
+ */
 export async function writePieces(stream: Writable, pieces: Iterable<Uint8Array>, signal: AbortSignal): Promise<void> {
   for (const piece of pieces) {
     signal.throwIfAborted()

@@ -4,7 +4,9 @@ import type { RollupConfig } from '../../rollup/protocol/types.ts'
 
 export type { PayloadVersion } from '../../rollup/protocol/index.ts'
 
-/** Each has a topic of its own, and all are joined at all times (specs: rollup-node-p2p, "Gossip topics"). */
+/**
+ * Each version has its own topic, and the node joins all topics at all times (specs: rollup-node-p2p, "Gossip topics").
+ */
 export const PAYLOAD_VERSIONS: readonly PayloadVersion[] = [1, 2, 3, 4]
 
 /** `/optimism/<chain id>/<version - 1>/blocks` */
@@ -16,7 +18,7 @@ export interface ChainTopics {
   readonly byVersion: ReadonlyMap<PayloadVersion, string>
   /** Undefined for topics of other chains. */
   versionOf(topic: string): PayloadVersion | undefined
-  /** The topic that carries blocks of the present time. */
+  /** The topic that carries blocks of the current time. */
   active(): { version: PayloadVersion; topic: string }
 }
 

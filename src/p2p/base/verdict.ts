@@ -1,7 +1,7 @@
 import type { Hex } from '../../lib/hex.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 
-/** Why a block is not accepted; stable names for logs, metrics and scores. */
+/** Why a block is rejected; stable names for logs, metrics and scores. */
 export type RejectReason =
   | 'snappy-length'
   | 'too-large'
@@ -21,13 +21,14 @@ export type RejectReason =
 export type IgnoreReason =
   | 'no-signer-configured'
   | 'already-seen'
-  // op-node passes it on, so whoever does is not to blame; no engine takes such a block.
+  // op-node passes such a block on, so its sender is not to blame. No engine accepts it.
   | 'too-many-transactions'
-  // Of large messages, which are inspected by another process: too many at once, none in time, or it broke down.
+  // Large messages are inspected by another process. These three: too many at once, no verdict in time, or the process
+  // failed.
   | 'overloaded'
   | 'timed-out'
   | 'worker-failed'
-  // Our own fault, never the peer's, whose connection and score must not suffer for it.
+  // A fault of this node. It must not affect the peer's connection or score.
   | 'internal-error'
 
 export type Verdict =

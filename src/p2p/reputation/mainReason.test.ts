@@ -31,7 +31,7 @@ const answers = (changes: Partial<ScoreState['application']>) => ({
 describe('mainReason', () => {
   it.each<[string, Partial<ScoreState>]>([
     ['nothing counts for or against it', {}],
-    ['first to bring blocks', { topics: topic({ firstMessageDeliveries: 9, inMesh: true, meshTime: 9_000 }) }],
+    ['first to deliver blocks', { topics: topic({ firstMessageDeliveries: 9, inMesh: true, meshTime: 9_000 }) }],
     ['requests answered with good blocks', answers({ validResponses: 4 })],
     ['requests failed (last: timeout)', answers({ validResponses: 9, errorResponses: 2 })],
     ['false blocks in answer to requests', answers({ errorResponses: 9, rejectedPayloads: 1 })],
@@ -39,7 +39,7 @@ describe('mainReason', () => {
       'invalid messages on v3 (last: wrong-hash)',
       { topics: topic({ firstMessageDeliveries: 20, invalidMessageDeliveries: 2 }) },
     ],
-    ['blocks that it had and did not bring', { topics: topic({ meshFailurePenalty: 9 }) }],
+    ['blocks that it had and did not deliver', { topics: topic({ meshFailurePenalty: 9 }) }],
     ['misbehaviour (last: flood)', { behaviourPenalty: 8, ips: [] }],
     ['12 peers on 8.8.8.8', { behaviourPenalty: 8, ips: [crowd('8.8.8.8')] }],
   ])('%s', (text, state) => {
@@ -80,10 +80,10 @@ describe('scoreAdvice', () => {
       ...answers({ errorResponses: 1, rejectedPayloads: 1 }),
     }
     const expected = [
-      'Invalid messages are forgotten with time',
+      'The penalty for invalid messages decays',
       'It says that it has blocks and leaves it to others to bring them',
       'If you know the peers on 8',
-      'Misbehaviour is forgotten with time',
+      'The penalty for misbehaviour decays',
       'Requests for blocks by number fail',
       'It answers requests with blocks that are none of this chain',
     ]

@@ -1,10 +1,13 @@
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { LOADING_MS, STUCK_MS, TIME_LIMIT_MS } from '../inspection/inspectionProcess.ts'
 
-/** The system's clock, but for the limits of large messages and answers: these never run out, however slow this machine. */
+/**
+ * The system clock without the time limits of large messages and answers: these never expire, however slow the machine
+ * is.
+ */
 export const unhurriedClock = (): Clock => steppedTimers(TIME_LIMIT_MS, STUCK_MS, LOADING_MS).clock
 
-/** The system's clock, but for timers of these lengths: they are due when the test says so, if ever. */
+/** The system clock, except for timers of these lengths, which fire only when the test says so. */
 export function steppedTimers(...lengthsMs: readonly number[]): { clock: Clock; due(): void } {
   const waiting = new Set<() => void>()
   const clock: Clock = {
@@ -23,7 +26,7 @@ export function steppedTimers(...lengthsMs: readonly number[]): { clock: Clock; 
   return { clock, due }
 }
 
-/** A clock that tells another time than this one, as after somebody has set it; its timers are due as they were. */
+/** A clock with an adjustable offset, as if the system time was set. Its timers are not affected. */
 export function settableClock(inner: Clock = systemClock): { clock: Clock; set(byMs: number): void } {
   let setByMs = 0
   return {
@@ -35,8 +38,8 @@ export function settableClock(inner: Clock = systemClock): { clock: Clock; set(b
 }
 
 /**
- * As `unhurriedClock`, which tells the same time for as long as `during` takes: what somebody may do in a second is then
- * used up however slow this machine is.
+ * As `unhurriedClock`, but its time stops during `halt`. A budget for one second is then used up even on a slow
+ * machine.
  */
 export function haltableClock(): { clock: Clock; halt<T>(during: () => Promise<T>): Promise<T> } {
   let haltedAtMs: number | undefined

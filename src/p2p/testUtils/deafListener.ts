@@ -2,16 +2,16 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-/** A port that lets every new SYN fall, as one behind a firewall. */
+/** A port that drops every new SYN, as behind a firewall. */
 export interface DeafListener {
   port: number
   close(): void
 }
 
-/** Connections that wait to be accepted: the system takes one more than this. */
+/** Size of the accept queue. The system takes one more connection. */
 const BACKLOG = 1
 
-/** A process that listens, is stopped, and whose queue is filled: the system then answers nobody (Linux). */
+/** A stopped process with a full accept queue. The system then answers no new connection (Linux). */
 export async function startDeafListener(): Promise<DeafListener> {
   const script = `const s = require('net').createServer(); s.listen({ host: '127.0.0.1', port: 0, backlog: ${BACKLOG} }, () => console.log(s.address().port))`
   const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })

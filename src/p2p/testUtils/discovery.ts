@@ -7,11 +7,11 @@ import { createDiscovery, type Discovery, type DiscoverySetup } from '../discove
 import { parseRecord } from '../discovery/discv5.ts'
 import type { NodeRecord } from '../discovery/nodeRecord.ts'
 
-/** Discovery of a node on loopback, until the test is over. */
+/** A discovery service on loopback that runs until the end of the test. */
 export interface StartedDiscovery {
   discovery: Discovery
   record: NodeRecord
-  /** As it tells of them. */
+  /** The reported nodes. */
   found: NodeRecord[]
   lookups(): number
 }
@@ -52,7 +52,7 @@ export async function startDiscovery(
   return { discovery, found, lookups: () => lookups, record: parseRecord(discovery.localEnr()) }
 }
 
-/** `enode://…@127.0.0.1:0?discport=9222`, with whatever stands behind the @. */
+/** `enode://…@127.0.0.1:0?discport=9222`; `place` is the text after the @. */
 export function enodeOf(publicKey: Uint8Array, place: string): string {
   return `enode://${Buffer.from(decompressPublicKey(publicKey).subarray(1)).toString('hex')}@${place}`
 }

@@ -3,13 +3,13 @@ import type { StreamEvents, StreamListening } from '../base/streams.ts'
 
 type Listeners = { [Type in keyof StreamEvents]: Set<(event: StreamEvents[Type]) => void> }
 
-/** A stream as libp2p's, with a test at its other end: buffered bytes come when somebody listens. */
+/** A stream like libp2p's. The test is its remote side. Buffered bytes are delivered once there is a listener. */
 export class FakeStream implements StreamListening {
   readableEnded = false
   readonly sent: Uint8Array[] = []
   isClosed = false
   aborted: Error | undefined
-  /** What `send` says: whether more may follow at once. */
+  /** The result of `send`: true if more may follow at once. */
   hasRoom = (): boolean => true
   onDrain = async (): Promise<void> => {}
   private readonly listeners: Listeners = { message: new Set(), end: new Set(), close: new Set() }
@@ -39,7 +39,7 @@ export class FakeStream implements StreamListening {
     this.aborted = error
   }
 
-  /** Bytes that come, and wait until somebody listens. */
+  /** Bytes that wait for a listener. */
   buffer(bytes: Uint8Array): void {
     this.buffered.push(bytes)
   }
@@ -47,12 +47,12 @@ export class FakeStream implements StreamListening {
     this.buffer(bytes)
     this.flush()
   }
-  /** The other side ends its part. */
+  /** The remote side closes its end. */
   end(): void {
     this.readableEnded = true
     this.tell('end', new Event('end'))
   }
-  /** The stream is over. */
+  /** The stream closes. */
   fall(event: StreamCloseEvent): void {
     this.tell('close', event)
   }

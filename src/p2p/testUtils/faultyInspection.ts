@@ -1,8 +1,8 @@
 import { answerTasks } from '../../lib/workProcess/workLoop.ts'
 import { type Answer, runTask, type Task } from '../inspection/inspectionTask.ts'
 
-// The process for large messages, which breaks down or tells its id on demand: a message's topic or a block's frames
-// say so.
+// The process for large messages, with commands to crash or to report its id. A message's topic or a block's frames
+// hold the command.
 
 answerTasks<Task, Answer>((task, bytes, answer) => {
   const order = 'version' in task ? Buffer.from(bytes.subarray(0, 5)).toString() : task.topic

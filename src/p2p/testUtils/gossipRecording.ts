@@ -14,7 +14,7 @@ export interface GossipRecording {
   messages: RecordedMessage[]
 }
 
-/** Raw gossip messages of a real op-node, as test/vectors/data keeps them. */
+/** Raw gossip messages of a real op-node, from test/vectors/data. */
 export function loadGossipRecording(name: 'regolith' | 'canyon' | 'holocene'): GossipRecording {
   const url = new URL(`../../../test/vectors/data/gossip-op-node-${name}.json`, import.meta.url)
   const json: {

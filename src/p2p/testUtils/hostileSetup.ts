@@ -8,19 +8,19 @@ import { startTestNode, type TestNode } from './testNode.ts'
 
 export const HOSTILE_CONFIG = testConfig('holocene')
 
-/** A sequencer and a follower between whom blocks must flow, whatever else the follower hears. */
+/** A sequencer and a follower. Blocks must keep flowing between them, whatever the follower receives from others. */
 export interface Victims {
   sequencer: TestNode
   follower: TestNode
-  /** Events of the peer's history, the newest last. */
+  /** The peer's history, newest last. */
   events(peerId: string): Promise<PeerEvent[]>
-  /** How often it has done this, by its history. */
+  /** How often the peer did this, by its history. */
   count(peerId: string, kind: PeerEvent['kind'], reason: string): Promise<number>
   score(peerId: string): Promise<number>
   isBanned(peerId: string): Promise<boolean>
-  /** Waits until it is banned, and its history says why. */
+  /** Waits for the peer's ban and the history entry with the reason. */
   banned(peerId: string): Promise<PeerEvent>
-  /** A block goes from the sequencer to the follower. */
+  /** Publishes a block at the sequencer and waits for it at the follower. */
   expectBlock(): Promise<void>
   stop(): Promise<void>
 }
@@ -69,7 +69,7 @@ export async function startVictims(
   }
 }
 
-/** Messages, each another, that somebody has signed who is not the sequencer. */
+/** Distinct messages signed by a key other than the sequencer's. */
 export function wronglySigned(count: number): Uint8Array[] {
   const message = signedMessage(testBlock(HOSTILE_CONFIG), 3, CHAIN_ID, new Uint8Array(32).fill(9))
   return Array.from({ length: count }, (_, n) => {
@@ -79,7 +79,7 @@ export function wronglySigned(count: number): Uint8Array[] {
   })
 }
 
-/** A block as it goes over gossip, signed by this key. */
+/** A block in gossip encoding, signed by this key. */
 export function gossiped(changes: Parameters<typeof testBlock>[1] = {}, key: Uint8Array = SEQUENCER_KEY): Uint8Array {
   return gossipMessage(testBlock(HOSTILE_CONFIG, changes), key)
 }

@@ -4,17 +4,17 @@ import { until } from '../../lib/testUtils/until.ts'
 import { type HostileHost, type HostileHostOptions, startHostileHost } from '../hostile/hostileHost.ts'
 import type { Victims } from './hostileSetup.ts'
 
-/** More streams than libp2p opens by itself. */
+/** More streams than libp2p opens by default. */
 export const MANY_STREAMS = { maxOutboundStreams: 100_000 }
 
-/** What comes on the stream from now on. */
+/** Collects the bytes that arrive on the stream from now on. */
 export function collect(stream: Stream): number[] {
   const bytes: number[] = []
   stream.addEventListener('message', ({ data }: StreamMessageEvent) => bytes.push(...data.subarray()))
   return bytes
 }
 
-/** Hostile hosts of a file of tests, one for each test, at the same victims, to which blocks go on coming. */
+/** One hostile host for each test of a file, against the same victims, which must keep receiving blocks. */
 export function hostileVisits(start: () => Promise<Victims>) {
   let victims: Victims
   let hostile: HostileHost
@@ -27,7 +27,7 @@ export function hostileVisits(start: () => Promise<Victims>) {
   })
   afterAll(() => victims.stop())
 
-  /** The follower knows of it, too: before that there is nobody to blame. */
+  /** Waits until the follower knows the connection, since before that it cannot penalise the peer. */
   const connectAgain = async (): Promise<Connection> => {
     const connection = await hostile.connect(victims.follower.address)
     await until('the connection', () => victims.follower.node.connectedPeers().includes(hostile.peerId))
@@ -50,7 +50,7 @@ export function hostileVisits(start: () => Promise<Victims>) {
     blamed: (offence: string, times = 1) =>
       until(offence, async () => (await victims.count(hostile.peerId, 'behaviour', offence)) >= times),
     isClosed: (connection: Connection) => until('the end of the connection', () => connection.status !== 'open'),
-    /** Its history says that the node ended the connection, and why. */
+    /** The history says that the node ended the connection for this reason. */
     async endedBecause(reason: string): Promise<void> {
       await until('the end', async () => (await victims.count(hostile.peerId, 'disconnected', 'by-us')) > 0)
       const end = (await victims.events(hostile.peerId)).find(({ kind }) => kind === 'disconnected')

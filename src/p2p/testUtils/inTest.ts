@@ -7,21 +7,21 @@ import type { P2pOptions } from '../base/options.ts'
 import { type RawPeer, startRawPeer } from './rawPeer.ts'
 import { startTestNode, type TestNode } from './testNode.ts'
 
-/** A node that stops when the test is over. */
+/** A node that stops at the end of the test. */
 export async function nodeInTest(...args: Parameters<typeof startTestNode>): Promise<TestNode> {
   const started = await startTestNode(...args)
   onTestFinished(() => started.node.stop())
   return started
 }
 
-/** A bare peer that stops when the test is over. */
+/** A raw peer that stops at the end of the test. */
 export async function rawPeerInTest(...args: Parameters<typeof startRawPeer>): Promise<RawPeer> {
   const raw = await startRawPeer(...args)
   onTestFinished(() => raw.stop())
   return raw
 }
 
-/** An empty folder, gone when the test is over. */
+/** An empty folder, removed at the end of the test. */
 export async function folderInTest(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'devium-p2p-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
@@ -36,7 +36,7 @@ export async function datastoreInTest(): Promise<LevelDatastore> {
   return datastore
 }
 
-/** Where a node keeps itself over a restart. */
+/** Paths at which a node persists its state. */
 export async function keptInTest(): Promise<Required<Pick<P2pOptions, 'privateKeyPath' | 'peerStorePath'>>> {
   const folder = await folderInTest()
   return { privateKeyPath: join(folder, 'key.txt'), peerStorePath: join(folder, 'store') }

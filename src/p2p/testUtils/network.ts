@@ -5,7 +5,7 @@ import { nodeInTest } from './inTest.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from './testChain.ts'
 import type { startTestNode, TestNode } from './testNode.ts'
 
-/** A sequencer and `count` followers that have it as their static peer, all in one mesh. */
+/** A sequencer and `count` followers with it as static peer, all in one mesh. */
 export async function networkInTest(
   count: number,
   ...[options, modules]: Parameters<typeof startTestNode>
@@ -19,7 +19,7 @@ export async function networkInTest(
   return [sequencer, first, ...followers]
 }
 
-/** The block is published by one and arrives at the other as it was. */
+/** Publishes the block at one node and expects it unchanged at the other. */
 export async function expectDelivery(
   from: TestNode,
   to: TestNode,

@@ -7,21 +7,21 @@ import { gossipInternals } from '../gossip/adapter.ts'
 import { startBareHost } from '../hostile/bareHost.ts'
 import { messageId, unpackMessage } from '../inspection/messageId.ts'
 
-/** A peer that obeys no rule of ours: bare libp2p and gossipsub, publishing whatever bytes it is given. */
+/** A peer without our rules: plain libp2p and gossipsub that publish any bytes. */
 export interface RawPeer {
   host: Libp2p<{ identify: Identify; pubsub: GossipSub }>
   peerId: string
   connect(address: string): Promise<void>
-  /** To every peer on the topic. */
+  /** Sends to every peer on the topic. */
   publish(topic: string, data: Uint8Array): Promise<void>
-  /** Has the message without sending it: its next heartbeats tell of it. */
+  /** Stores the message without sending it. Its next heartbeats announce it. */
   hold(topic: string, data: Uint8Array): void
-  /** What it blames the peer for. */
+  /** The peer's behaviour penalty as this peer counts it. */
   behaviourPenaltyOf(peerId: string): number
   stop(): Promise<void>
 }
 
-/** With `hasRealIds` it computes ids as a good peer does, and soon gives up on what it asked for. */
+/** With `hasRealIds` it computes ids as an honest peer does, and soon gives up on promised messages. */
 export async function startRawPeer(
   topics: readonly string[],
   options: { hasRealIds?: boolean; userAgent?: string } = {},
@@ -37,7 +37,7 @@ export async function startRawPeer(
         floodPublish: true,
         allowPublishToZeroTopicPeers: true,
         ...(hasRealIds ? { heartbeatInterval: 200, gossipsubIWantFollowupMs: 500 } : {}),
-        // Otherwise a new id each time, so that nothing is held back as a duplicate.
+        // Otherwise a new id each time, so that nothing is dropped as a duplicate.
         msgIdFn: ({ topic, data }) =>
           hasRealIds ? messageId(topic, data, unpackMessage(data)) : Uint8Array.from(Buffer.from(`raw-${serial++}`)),
       }),

@@ -10,14 +10,14 @@ async function listen(server: Server): Promise<number> {
   return address.port
 }
 
-/** Listens on a loopback port of the system's choice until the test is over: `/ip4/127.0.0.1/tcp/…`. */
+/** Listens on a loopback port that the system chooses until the end of the test: `/ip4/127.0.0.1/tcp/…`. */
 export async function listenInTest(server: Server): Promise<string> {
   const port = await listen(server)
   onTestFinished(() => void server.close())
   return `/ip4/127.0.0.1/tcp/${port}`
 }
 
-/** A TCP server that does with each connection what the test says. */
+/** A TCP server with a handler for each connection. */
 export async function startRawServer(onSocket: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>()
   onTestFinished(() => {
@@ -32,5 +32,5 @@ export async function startRawServer(onSocket: (socket: Socket) => void): Promis
   )
 }
 
-/** On loopback, where nothing listens: only root may, and the system gives it to nobody. */
+/** A loopback port without a listener: only root may bind it, and the system never assigns it. */
 export const CLOSED_PORT = 1

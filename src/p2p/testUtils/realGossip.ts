@@ -15,12 +15,12 @@ import { identityFromRawKey } from '../host/identity.ts'
 import { createPeerQuotas } from '../quotas/quotas.ts'
 import { TOPIC } from './testChain.ts'
 
-/** Where the library hears of a peer. */
+/** The library's entry point for a new peer. */
 interface Entered {
   addPeer(peerId: PeerId, direction: 'inbound' | 'outbound', address: Multiaddr): void
 }
 
-/** Our router on the library's own gossipsub, in a host that is not started: peers and streams are the test's. */
+/** Our router on the library's own gossipsub, in a host that is not started. The test supplies peers and streams. */
 export async function realGossip(
   modules: Pick<GossipRouterModules, 'ids' | 'validate'> & Partial<GossipRouterModules>,
 ) {
@@ -72,7 +72,7 @@ export async function realGossip(
   return {
     ...{ clock, events, quotas, router, pubsub },
     gossip: gossipInternals(pubsub),
-    /** As when libp2p tells the library of a connection. */
+    /** As when libp2p reports a connection to the library. */
     addPeer: (peerId: PeerId): void => pubsub.addPeer(peerId, 'inbound', multiaddr('/ip4/1.2.3.4/tcp/1')),
     onStream: (...args: Parameters<EntranceHandlers['onStream']>): void => inbound?.onStream(...args),
     forget: entrance.forget,

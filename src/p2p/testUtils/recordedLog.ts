@@ -1,6 +1,6 @@
 import { createLogger, type Logger } from '../../lib/logger.ts'
 
-/** A logger that keeps what it writes from this level on. */
+/** A logger that records its lines from this level on. */
 export function recordedLog(
   level: 'debug' | 'info' | 'warn' | 'error' = 'info',
   format: 'logfmt' | 'text' | 'json' = 'logfmt',

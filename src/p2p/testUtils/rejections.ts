@@ -1,6 +1,6 @@
 import { createLogger, type Logger } from '../../lib/logger.ts'
 
-/** What a node with this logger says of gossip messages that it did not accept: `reject wrong-hash`. */
+/** Records the log of gossip messages that were not accepted: `reject wrong-hash`. */
 export function recordRejections(): { logger: Logger; reasons: string[] } {
   const reasons: string[] = []
   const logger = createLogger({

@@ -3,7 +3,7 @@ import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.
 import { unpackBlock } from '../inspection/unpackBlock.ts'
 import { openResponse, responsePieces } from '../sync/payloadByNumber.ts'
 
-/** Reads a whole answer at once, of whatever size, and believes the hash that it claims. Throws DecodeError. */
+/** Decodes an answer of any size at once, without verifying its hash. Throws DecodeError. */
 export function decodeResponse(
   bytes: Uint8Array,
   config: RollupConfig,

@@ -6,7 +6,7 @@ import { CHAIN_ID } from './testChain.ts'
 
 export const TOPICS = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(CHAIN_ID, version)]))
 
-/** The score keeper that gossipsub is given, under our parameters, for blocks every two seconds. */
+/** The score keeper that gossipsub receives, with our parameters, for blocks every two seconds. */
 export function scoreKeeper(options: Partial<Parameters<typeof gossipScoring>[0]> = {}, scoreCacheValidityMs = 0) {
   const scoring = gossipScoring(
     { scoring: 'light', scoreBlocks: 'current', ipColocationExempt: [], ...options },
@@ -17,7 +17,7 @@ export function scoreKeeper(options: Partial<Parameters<typeof gossipScoring>[0]
 
 const NO_NEWS = { onLeave: () => {}, onPenalty: () => {} }
 
-/** What gossipsub counts of a peer on a topic. */
+/** gossipsub's counters of a peer on a topic. */
 export function topicCounters(changes: Partial<TopicCounters> = {}): TopicCounters {
   return {
     inMesh: false,

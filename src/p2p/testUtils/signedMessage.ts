@@ -18,7 +18,7 @@ export function signedMessage(
   return concatBytes(signPayloadHash(chainId, keccak256(body), key), body)
 }
 
-/** As it goes over gossip on the test's chain. */
+/** The gossip encoding on the test's chain. */
 export function gossipMessage(
   envelope: PayloadEnvelope,
   key: Uint8Array = SEQUENCER_KEY,

@@ -5,7 +5,7 @@ import { publicKeyOf, signHash } from '../../lib/secp256k1.ts'
 import { encodeOpstackEntry } from '../discovery/opstackEntry.ts'
 import { CHAIN_ID } from './testChain.ts'
 
-/** The text of a node record (EIP-778) with these entries beside its key, whatever they say; `last` comes out of order. */
+/** The text of a node record (EIP-778) with its key and any other entries. `last` is appended out of order. */
 export function signedRecord(
   privateKey: Uint8Array,
   entries: Readonly<Record<string, RlpInput>>,
@@ -20,7 +20,7 @@ export function signedRecord(
   return `enr:${Buffer.from(record).toString('base64url')}`
 }
 
-/** Of a node of the test's chain on loopback. */
+/** The record of a node on the test's chain, on loopback. */
 export function peerRecord(
   entries: Readonly<Record<string, RlpInput>> = {},
   privateKey: Uint8Array = new Uint8Array(randomBytes(32)),

@@ -15,10 +15,10 @@ import { blocksTopic } from '../base/topics.ts'
 export const SEQUENCER_KEY = new Uint8Array(32).fill(0x46)
 export const SEQUENCER_ADDRESS: Hex = privateKeyToAddress(SEQUENCER_KEY)
 export const CHAIN_ID = 901n
-/** Of blocks at the forks of `testConfig()`. */
+/** The topic of blocks at the forks of `testConfig()`. */
 export const TOPIC = blocksTopic(CHAIN_ID, 3)
 
-/** A chain whose forks up to the named one are active from genesis. */
+/** A chain whose forks up to the given one are active from genesis. */
 export function testConfig(lastFork: Fork = 'holocene', overrides: Partial<RollupConfig> = {}): RollupConfig {
   const forks: RollupConfig['forks'] = {}
   for (const fork of FORKS) {
@@ -46,7 +46,7 @@ export function testConfig(lastFork: Fork = 'holocene', overrides: Partial<Rollu
   }
 }
 
-/** A block with a correct hash; its content means nothing. */
+/** A block with a correct hash and arbitrary content. */
 export function testBlock(
   config: RollupConfig,
   changes: Partial<PayloadEnvelope['payload']> & { parentBeaconBlockRoot?: Hex } = {},
@@ -81,7 +81,7 @@ export function testBlock(
   return envelope
 }
 
-/** Blocks `from` to `to`, each the parent of the next, one a second up to now. */
+/** Blocks `from` to `to`, each the parent of the next, one a second until now. */
 export function testBlocks(config: RollupConfig, from: number, to: number): PayloadEnvelope[] {
   const blocks: PayloadEnvelope[] = []
   let parentHash: Hex = ZERO_HASH

@@ -3,17 +3,17 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { SearchPlaces } from '../nat/findGateway.ts'
 
-/** A router on loopback. Mappings are named `udp 4000 -> 4001`: outside, inside. */
+/** A router on loopback. Mappings are named `udp 4000 -> 4001`: external, internal. */
 export interface TestGateway {
-  /** Where it is found. */
+  /** Addresses for the search. */
   places: SearchPlaces
   externalIp: string
   readonly mappings: Map<string, number>
-  /** Requests of any kind. */
+  /** Number of requests of any kind. */
   requests: number
-  /** Answers nothing any more. */
+  /** True: stop answering. */
   isDead: boolean
-  /** UPnP error codes, or NAT-PMP results, of the next requests for a mapping. */
+  /** UPnP error codes or NAT-PMP results of the next mapping requests. */
   readonly refusals: number[]
   close(): Promise<void>
 }
@@ -32,7 +32,10 @@ function newGateway(): TestGateway {
   }
 }
 
-/** Speaks NAT-PMP (RFC 6886). `drop`: requests that it loses at first; `shift`: it gives other ports, this much higher. */
+/**
+ * Speaks NAT-PMP (RFC 6886). `drop`: number of first requests to lose. `shift`: external ports are higher by this
+ * number.
+ */
 export async function startNatPmpGateway(options: { drop?: number; shift?: number } = {}): Promise<TestGateway> {
   const gateway = newGateway()
   const socket = createSocket('udp4')
@@ -68,7 +71,7 @@ export async function startNatPmpGateway(options: { drop?: number; shift?: numbe
   return gateway
 }
 
-/** Answers searches, describes itself and maps ports by UPnP. */
+/** Answers searches, serves its description and maps ports by UPnP. */
 export async function startUpnpGateway(
   options: { service?: string; location?: (port: number) => string } = {},
 ): Promise<TestGateway> {

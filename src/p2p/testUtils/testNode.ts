@@ -17,13 +17,16 @@ export interface TestNode {
   received: PayloadEnvelope[]
   /** Resolves when a block with this hash has arrived. */
   block(hash: string): Promise<PayloadEnvelope>
-  /** Of the peer's history, the newest last. */
+  /** The peer's history, newest last. */
   events(peerId: string): Promise<PeerEvent[]>
-  /** By its name without op-node's prefix, with its labels: `p2p_dials{allow="true"}`; 0 where there is none. */
+  /**
+   * A metric by its name without op-node's prefix, with its labels: `p2p_dials{allow="true"}`; 0 when it does not
+   * exist.
+   */
   metric(name: string): Promise<number>
 }
 
-/** A started host on a loopback port of the system's choice, in memory unless told otherwise. */
+/** A started host on a loopback port that the system chooses. In memory by default. */
 export async function startTestNode(
   options: Partial<P2pOptions> = {},
   modules: Partial<P2pModules> = {},

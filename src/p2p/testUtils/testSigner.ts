@@ -7,16 +7,16 @@ import certificates from './signerCertificates.json' with { type: 'json' }
 
 export interface TestSigner {
   url: string
-  /** What was asked, with the headers of each request. */
+  /** Received requests with their headers. */
   requests: { method: string; params: unknown[]; headers: NodeJS.Dict<string | string[]> }[]
-  /** Answers of the next signatures: JSON-RPC members, or `hang`; without one, the signature. */
+  /** Answers of the next requests for a signature: JSON-RPC members, or `hang`. Default: the signature. */
   next: ({ result: unknown } | { error: { code: number; message: string } } | 'hang' | 'drop')[]
-  /** `health_status` fails. */
+  /** True: `health_status` fails. */
   isIll: boolean
   close(): Promise<void>
 }
 
-/** A service that speaks op-signer's JSON-RPC on a loopback port; with `tls` it asks for a client certificate. */
+/** A service with op-signer's JSON-RPC on a loopback port. With `tls` it requires a client certificate. */
 export async function startTestSigner(key: Uint8Array, options: { tls?: boolean } = {}): Promise<TestSigner> {
   const signer: TestSigner = { url: '', requests: [], next: [], isIll: false, close: async () => {} }
   const answer: RequestListener = (request, response) => {

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 
 type ErrorClass = abstract new (...args: never[]) => Error
 
-/** Neither a TypeError nor a RangeError nor anything else that nobody meant. */
+/** Fails on a TypeError, a RangeError, or any other unintended error. */
 export function throwsOnly(classes: readonly ErrorClass[], work: () => unknown): void {
   try {
     work()
@@ -11,7 +11,7 @@ export function throwsOnly(classes: readonly ErrorClass[], work: () => unknown):
   }
 }
 
-/** What it rejects with. */
+/** The error that the promise rejects with. */
 export async function thrownBy(promise: Promise<unknown>): Promise<unknown> {
   const error = await promise.then(
     () => undefined,

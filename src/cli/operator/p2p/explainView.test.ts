@@ -129,9 +129,9 @@ describe('formatExplanation', () => {
     expect(lines).toEqual(
       expect.arrayContaining([
         'blocks v4: time in the mesh, in slots 10 0.05 0.5',
-        'blocks v4: first to bring a block 100 0.5 50',
-        'blocks v4: fewer blocks brought than asked 2² -0.35 -1.4',
-        'blocks v4: had a block and did not bring it 2 -0.35 -0.7',
+        'blocks v4: first to deliver a block 100 0.5 50',
+        'blocks v4: fewer blocks delivered than required 2² -0.35 -1.4',
+        'blocks v4: had a block and did not deliver it 2 -0.35 -0.7',
         'blocks v4: invalid messages 3² -2 -18',
         'all topics bring at most 34 -6',
       ]),
@@ -160,10 +160,10 @@ describe('formatExplanation', () => {
       total: -200,
       forgottenInS: 540,
       ban,
-      refusals: [{ subject: '10.0.0.0/8', reason: 'its IP 10.1.2.3 lies in 10.0.0.0/8, which is blocked' }],
+      refusals: [{ subject: '10.0.0.0/8', reason: 'its IP 10.1.2.3 is in the blocked subnet 10.0.0.0/8' }],
       thresholds: [
         { name: 'mesh', value: 0, below: true, effect: 'not in our meshes', changesInS: null },
-        { name: 'ban', value: -100, below: true, effect: 'banned, and its connections closed', changesInS: null },
+        { name: 'ban', value: -100, below: true, effect: 'banned, and its connections are closed', changesInS: null },
       ],
     })
     const following = linesOf(text)
@@ -171,9 +171,9 @@ describe('formatExplanation', () => {
       'what follows',
       ' banned until 1970-01-01 00:00:00 UTC (90 s more): score -200.00 is below -100: misbehaviour',
       ' to end the ban, and forgive the score: devium p2p unblock …c7RqNtL9',
-      ' refused: its IP 10.1.2.3 lies in 10.0.0.0/8, which is blocked',
+      ' refused: its IP 10.1.2.3 is in the blocked subnet 10.0.0.0/8',
       ' to let it in: devium p2p unblock 10.0.0.0/8',
-      ' when it comes back, below -100 (ban): banned, and its connections closed',
+      ' when it comes back, below -100 (ban): banned, and its connections are closed',
       ' the score stands still while it is away, and is forgotten in 9 min',
     ])
   })
@@ -204,7 +204,7 @@ describe('formatExplanation', () => {
   })
 
   it('fits a terminal of 80 columns', () => {
-    const effect = 'we neither tell it of blocks nor believe what it tells of (no IHAVE, no IWANT)'
+    const effect = 'we announce no blocks to it and ignore its announcements (no IHAVE, no IWANT)'
     const thresholds: PeerScoreReport['thresholds'] = [
       { name: 'gossip', value: -10, below: true, effect, changesInS: null },
     ]

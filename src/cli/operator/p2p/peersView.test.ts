@@ -28,8 +28,8 @@ describe('formatHistories', () => {
     expect(linesOf(formatHistories(answers, undefined))).toEqual([
       'when (UTC) peer score what happened',
       '1970-01-01 00:00:01 …c7RqNtL9 0 it connected: /ip4/10.0.0.1/tcp/9',
-      '1970-01-01 00:00:02 …rYUqNnZ7 0 the ban ran out',
-      '1970-01-01 00:00:03 …c7RqNtL9 0 it wanted into the mesh and was refused 4 times, on v1 v3',
+      '1970-01-01 00:00:02 …rYUqNnZ7 0 the ban expired',
+      '1970-01-01 00:00:03 …c7RqNtL9 0 it asked to join the mesh and was refused 4 times, on v1 v3',
       '1970-01-01 00:00:04 …rYUqNnZ7 0 misbehaved: broken-promise',
     ])
     expect(formatHistories([], undefined)).toBe('nothing has happened yet')

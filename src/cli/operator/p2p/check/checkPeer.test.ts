@@ -223,7 +223,7 @@ describe('a libp2p node', () => {
     const report = await check(await strangeHost({ security }))
     expect(step(report, 'security')).toMatchObject({
       outcome: 'failed',
-      text: 'it offers no transport security that we speak (--p2p.security)',
+      text: 'the peer offers no transport security that we support (--p2p.security)',
       data: { reason: 'no-security' },
     })
   })

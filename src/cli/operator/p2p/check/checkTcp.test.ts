@@ -33,7 +33,7 @@ describe('a port', () => {
       'SSH-2.0-OpenSSH_9\r\n',
       /^it does not answer as libp2p does for [\d.]+ m?s$/,
     ],
-    ['greets in another way', '\u0000\u0001\u001b[2J', /^what answers on that port does not speak libp2p/],
+    ['greets in another way', '\u0000\u0001\u001b[2J', /^the service on that port does not speak libp2p/],
   ])('that %s', async (_, words, told) => {
     const address = await startRawServer((socket) => {
       if (words !== undefined) socket.once('data', () => socket.write(words, 'latin1'))
