@@ -4,11 +4,11 @@ import { createSemaphore } from '../../lib/semaphore.ts'
 import { readWholeJson, writeWhole } from '../../lib/wholeFile.ts'
 import { AccessLists } from './accessLists.ts'
 
-/** Keeps the access lists; `save` resolves when they are on disk. */
+/** Persists the access lists. `save` resolves when they are on disk. */
 export interface AccessListStore {
   readonly lists: AccessLists
   save(): Promise<void>
-  /** Saves what could not be saved the last time, if it can be now; never rejects. */
+  /** Saves again after a failed save. Never rejects. */
   saveAgain(): Promise<void>
 }
 
@@ -17,15 +17,15 @@ export function createMemoryAccessListStore(): AccessListStore {
 }
 
 /**
- * A small JSON file of its own, so that block lists survive a damaged peer store; replaced as a whole (write, sync,
- * rename). A file that cannot be understood is set aside as `<path>.corrupt-<time>` and reported, never fatal; nor is one
- * that cannot be written. Throws UsageError on one that cannot be read: who is blocked would be let in.
+ * A JSON file apart from the peer store, so that the block lists survive a damaged peer store. The file is replaced as
+ * a whole (write, sync, rename). A damaged file is renamed to `<path>.corrupt-<time>` and logged. A failed write is
+ * logged. Throws UsageError on an unreadable file: with empty lists, blocked peers could connect.
  */
 export async function openAccessListFile(
   path: string,
   modules: { logger: Logger; clock: { now(): number } },
 ): Promise<AccessListStore> {
-  const complaint = 'Block list file was damaged: set aside, starting with empty lists'
+  const complaint = 'Block list file is damaged: moved it aside, starting with empty lists'
   const saved = await readWholeJson(path, (json) => AccessLists.fromJson(json), { ...modules, complaint }).catch(
     (cause: unknown) =>
       Promise.reject(new UsageError(`cannot read the block lists ${path} (--p2p.peerstore.path)`, { cause })),
@@ -48,7 +48,7 @@ export async function openAccessListFile(
     isUnsaved = false
   }
   const save = (): Promise<void> => lock.run(write)
-  // Found out now, and not when a peer was blocked and is back after the next start.
+  // Check now whether the file is writable. Otherwise a later block would be lost at the next restart.
   await save().catch(() => {})
   return {
     lists,

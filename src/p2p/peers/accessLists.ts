@@ -4,15 +4,15 @@ import { formatCidr, formatIp, parseCidr, parseIp, type Subnet, subnetContains }
 import type { BlockRecord } from '../base/api.ts'
 import type { Ban } from '../base/records.ts'
 
-/** Of peers, and of IPs: more than anybody needs, few enough to write out each time. */
+/** Per kind (peers, IPs). Larger than any operator needs, small enough to write on each change. */
 const MAX_BANS = 1_000
 
 const TEXTS = z.array(z.string())
-/** When and why somebody was blocked. Older versions wrote none. */
+/** Time and reason of each block. Older versions wrote none. */
 const NOTES = z.record(z.string(), z.object({ sinceMs: z.number(), reason: z.string() })).default({})
 const BANS = z.record(z.string(), z.object({ expiryMs: z.number(), reason: z.string() }))
 
-/** What is kept on disk. */
+/** Format of the file. */
 const STORED = z.object({
   version: z.literal(1),
   blockedPeers: TEXTS,
@@ -24,19 +24,19 @@ const STORED = z.object({
   blockNotes: NOTES,
 })
 
-/** When and why the operator blocked somebody. */
+/** Time and reason of one block by the operator. */
 export type BlockNote = z.infer<typeof NOTES>[string]
 
 /**
- * Who may not connect: the operator's three block lists, time-limited bans, and the peers an operator protected from
- * pruning. Pure memory; `AccessListStore` keeps it.
+ * The operator's three block lists, time-limited bans, and peers protected from pruning. In memory only;
+ * `AccessListStore` persists them.
  */
 export class AccessLists {
   readonly blockedPeers = new Set<string>()
   readonly protectedPeers = new Set<string>()
   private readonly addrs = new Set<string>()
   private readonly subnets = new Map<string, Subnet>()
-  /** By the blocked peer id, IP or CIDR text. */
+  /** Key: the blocked peer id, IP or CIDR text. */
   private readonly notes = new Map<string, BlockNote>()
   private readonly peerBans = new Map<string, Ban>()
   private readonly ipBans = new Map<string, Ban>()
@@ -61,7 +61,7 @@ export class AccessLists {
     return [...this.subnets.keys()]
   }
 
-  /** `subject` in the form in which the block lists have it. */
+  /** `subject` in the normalized form of the block lists. */
   noteBlock(subject: string, note: BlockNote): void {
     this.notes.set(subject, note)
   }
@@ -77,11 +77,11 @@ export class AccessLists {
     ]
   }
 
-  /** By the operator's address and subnet lists. */
+  /** Checks the operator's address and subnet lists. */
   isAddrBlocked(ip: string): boolean {
     return this.addrBlock(ip) !== undefined
   }
-  /** The entry of those lists that an address falls under: an IP or CIDR text. */
+  /** The list entry that matches the address: an IP or CIDR text. */
   addrBlock(ip: string): string | undefined {
     if (this.addrs.size === 0 && this.subnets.size === 0) return undefined
     let bytes: Uint8Array
@@ -96,11 +96,11 @@ export class AccessLists {
     return undefined
   }
 
-  /** The ban that ends first makes room when there are too many. */
+  /** Above the limit, the ban that expires first is removed. */
   banPeer(peerId: string, ban: Ban): void {
     addBan(this.peerBans, peerId, ban)
   }
-  /** True when there was a ban. */
+  /** True: there was a ban. */
   unbanPeer(peerId: string): boolean {
     return this.peerBans.delete(peerId)
   }
@@ -115,18 +115,18 @@ export class AccessLists {
       [...bans].filter(([, { expiryMs }]) => expiryMs > nowMs).map(([subject]) => subject)
     return { peers: standing(this.peerBans), ips: standing(this.ipBans) }
   }
-  /** Removes what has run out, and names it. */
+  /** Removes expired bans and returns their subjects. */
   liftExpiredBans(nowMs: number): { peers: string[]; ips: string[] } {
     return { peers: removeExpired(this.peerBans, nowMs), ips: removeExpired(this.ipBans, nowMs) }
   }
-  /** The ban on record, expired or not. */
+  /** The recorded ban, expired or not. */
   peerBan(peerId: string): Ban | undefined {
     return this.peerBans.get(peerId)
   }
   ipBan(ip: string): Ban | undefined {
     return this.ipBans.get(ip)
   }
-  /** Of peers, those that stand. */
+  /** Peer bans in force. */
   standingPeerBans(nowMs: number): { peerID: string; reason: string }[] {
     return [...this.peerBans].flatMap(([peerID, { expiryMs, reason }]) =>
       expiryMs > nowMs ? [{ peerID, reason }] : [],
@@ -154,7 +154,7 @@ export class AccessLists {
     }
   }
 
-  /** Notes of entries that are gone are not kept. */
+  /** Drops notes whose entry was removed. */
   private standingNotes(): Record<string, BlockNote> {
     return Object.fromEntries(
       this.blocks().flatMap(({ subject, reason, sinceMs }) =>
@@ -163,7 +163,7 @@ export class AccessLists {
     )
   }
 
-  /** Throws DecodeError when the JSON is not what `toJson` writes. */
+  /** Throws DecodeError when the JSON does not have the format of `toJson`. */
   static fromJson(json: unknown): AccessLists {
     const { data: stored, error } = STORED.safeParse(json)
     if (error !== undefined) throw new DecodeError(`access lists: ${z.prettifyError(error)}`)
@@ -188,7 +188,7 @@ function addBan(bans: Map<string, Ban>, subject: string, ban: Ban): void {
 }
 
 function removeExpired(bans: Map<string, Ban>, nowMs: number): string[] {
-  const gone = [...bans].filter(([, { expiryMs }]) => expiryMs <= nowMs).map(([subject]) => subject)
-  for (const subject of gone) bans.delete(subject)
-  return gone
+  const expired = [...bans].filter(([, { expiryMs }]) => expiryMs <= nowMs).map(([subject]) => subject)
+  for (const subject of expired) bans.delete(subject)
+  return expired
 }

@@ -2,13 +2,13 @@ import { isIP } from 'node:net'
 import { parseCidr, parseIp, subnetContains } from '../../lib/ipNet.ts'
 import { parsePeerId } from '../host/multiaddrs.ts'
 
-/** Of a private network: who alone may connect, in and out. */
+/** The peers of a private network: only these may connect or be dialled. */
 export interface AllowList {
-  /** Undefined: that depends on what is not known yet, the peer's id or its IP. */
+  /** Undefined: the answer depends on the missing peer id or IP. */
   permits(peerId: string | undefined, ip: string | undefined): boolean | undefined
 }
 
-/** Peer ids, IPs and subnets in CIDR notation; empty: everybody. Throws DecodeError on anything else. */
+/** Peer ids, IPs and subnets in CIDR notation; empty: every peer. Throws DecodeError on anything else. */
 export function createAllowList(entries: readonly string[], staticIds: readonly string[]): AllowList {
   if (entries.length === 0) return { permits: () => true }
   const isRange = (entry: string): boolean => entry.includes('/') || isIP(entry) !== 0

@@ -24,16 +24,16 @@ export interface ConnectedPeersModules {
   peers: PeerRegistry
   gossip: {
     score(peerId: string): number
-    /** Of the topic that carries blocks now. */
+    /** Mesh peers of the topic that carries blocks now. */
     mesh(): string[]
-    /** Told of connections: a peer has one more, one less, none any more. */
+    /** Called when a peer gains a connection, loses one, or disconnects. */
     streams: { moveTo(connection: Connection): void; repair(peerId: string): void; forget(peerId: string): void }
   }
-  /** By discovery. */
+  /** True: discovery found the peer. */
   isDiscovered(peerId: string): boolean
 }
 
-/** All that looks after connections from the start to the stop. */
+/** Assembles the services that manage connections between start and stop. */
 export function createConnectedPeers(
   modules: ConnectedPeersModules,
   staticAddresses: readonly PeerAddress[],
@@ -60,7 +60,7 @@ export function createConnectedPeers(
     {
       clock,
       logger,
-      // Where there are few, each link matters, whoever has made it.
+      // With few peers every connection matters, so all are watched.
       watched: () =>
         connections.peers().length < options.gossip.meshLow
           ? connections.open()
@@ -94,7 +94,7 @@ export function createConnectedPeers(
         return (await peerStore.has(id)) && (await peerStore.get(id)).addresses.length > 0
       },
       forget: (peer) => peerStore.delete(parsePeerId(peer)),
-      onError: (err) => logger.debug('Forgetting a peer failed', { err }),
+      onError: (err) => logger.debug('Removing a peer from the peer store failed', { err }),
     },
     { most: MAX_STRANGERS },
   )
@@ -139,7 +139,7 @@ export function createConnectedPeers(
   return {
     staticPeers,
     latency,
-    /** Dials the static peers, and looks after all connections from now on. */
+    /** Dials the static peers and starts managing connections. */
     start(): void {
       staticPeers.start()
       liveness.start()
@@ -147,7 +147,7 @@ export function createConnectedPeers(
       if (options.ping) latency.start()
       trimmer.start()
     },
-    /** Leaves the connections to themselves; the host is stopped on its own. */
+    /** Stops managing connections and leaves them open. The host closes them when it stops. */
     stop(): void {
       trimmer.stop()
       staticPeers.stop()

@@ -9,7 +9,7 @@ import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 it('a node all of whose places are taken still lets its static peers in, and connects where the operator says', async () => {
   const key = new Uint8Array(randomBytes(32))
   const staticId = identityFromRawKey(key).peerId.toString()
-  // Nobody listens at that address: it is the peer that dials.
+  // No node listens at that address, so only the peer can dial.
   const victim = await nodeInTest({
     peersLow: 1,
     peersHigh: 1,
@@ -25,6 +25,6 @@ it('a node all of whose places are taken still lets its static peers in, and con
   const friend = await nodeInTest({ privateKey: key, staticPeers: [victim.address] })
   await until('the static peer is in', () => victim.node.connectedPeers().includes(staticId))
   expect(friend.node.peerId).toBe(staticId)
-  // And room was made for others.
+  // Other peers were trimmed.
   await until('strangers are gone', () => victim.node.connectedPeers().length < maxPeers(1))
 })

@@ -1,36 +1,40 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 
-/** A connected peer as the trimmer weighs it. */
+/** A connected peer with the facts that the trimmer ranks it by. */
 export interface TrimCandidate {
   id: string
   connectedSinceMs: number
   /** Static, or protected by the operator. */
   protected: boolean
-  /** Passes blocks on to us in the mesh of the topic that carries them. */
+  /** The peer is in our mesh of the topic that carries blocks now. */
   inMesh: boolean
-  /** Discovered, or dialled by us: we chose it. go-libp2p's tag of op-node's discovery. */
+  /** This node chose the peer: discovered or dialled. go-libp2p has a tag of op-node's discovery for this. */
   chosen: boolean
   score: number
 }
 
 export interface TrimMarks {
-  /** Trimmed down to this many. */
+  /** Trimming closes peers down to this number. */
   low: number
-  /** Trimmed above this many. */
+  /** Trimming begins above this number. */
   high: number
-  /** Peers are spared for this long. */
+  /** A peer is not trimmed during this time after it connects. */
   graceMs: number
 }
 
 /** go-libp2p's connection manager trims at most once a minute. */
 const SILENCE_MS = 60_000
-/** Where all places are taken: not for every stranger who knocks. */
+/**
+ * At the connection limit, one relief in this time. Otherwise every unauthenticated peer that dials could close
+ * connections.
+ */
 const RELIEF_PAUSE_MS = 10_000
 
 /**
- * Which peers to close: none up to the high mark; above it down to the low mark, those with a bad score first, then those
- * that came by themselves, the lowest score and the youngest first. Protected and mesh peers never, new ones not yet.
+ * Chooses the peers to close: none up to the high mark, above it down to the low mark. Order: negative scores, then
+ * inbound peers, then lowest score, then youngest. Protected and mesh peers are never closed; new peers are spared
+ * during the grace time.
  */
 export function chooseToTrim(peers: readonly TrimCandidate[], marks: TrimMarks, nowMs: number): string[] {
   if (peers.length <= marks.high) return []
@@ -40,7 +44,7 @@ export function chooseToTrim(peers: readonly TrimCandidate[], marks: TrimMarks, 
   )
 }
 
-/** When all places are taken: down to the high mark, new ones too. */
+/** At the connection limit: closes down to the high mark, without the grace time. */
 export function chooseInNeed(peers: readonly TrimCandidate[], marks: TrimMarks): string[] {
   return leastWorthy(peers).slice(0, Math.max(0, peers.length - marks.high))
 }
@@ -59,7 +63,7 @@ function leastWorthy(peers: readonly TrimCandidate[]): string[] {
     .map(({ id }) => id)
 }
 
-/** Looks at the number of connections every half grace time, at most once a minute. */
+/** Checks the number of connections every half grace time, at most once a minute. */
 export function createConnectionTrimmer(
   modules: {
     peers(): TrimCandidate[]
@@ -90,7 +94,7 @@ export function createConnectionTrimmer(
     relievedMs = clock.now()
     const peers = modules.peers()
     const tooMany = chooseInNeed(peers, marks)
-    logger.info('All places for peers are taken: closing the least worthy', {
+    logger.info('Peer limit reached: closing the lowest-ranked peers', {
       peers: peers.length,
       closed: tooMany.length,
     })
@@ -99,7 +103,7 @@ export function createConnectionTrimmer(
   return {
     start: schedule,
     stop: (): void => cancel?.(),
-    /** All places are taken: makes room for those who come next. */
+    /** The connection limit is reached: closes peers to make space for new ones. */
     relieve,
   }
 }

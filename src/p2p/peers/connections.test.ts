@@ -24,7 +24,7 @@ function setUp() {
   const connect = (peer: string) => {
     count += 1
     const target = new EventTarget()
-    // As far as it is looked at.
+    // The members that the code uses.
     const connection = Object.assign(target, {
       id: `connection ${count}`,
       remotePeer: { toString: () => peer },

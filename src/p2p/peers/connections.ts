@@ -4,7 +4,7 @@ import { DIRECTION, type Direction } from '../base/api.ts'
 import type { P2pEvents } from '../base/events.ts'
 import type { ConnectionEnd } from '../base/records.ts'
 
-/** What is followed of the host. */
+/** The host events that this module follows. */
 export interface ConnectionsHost {
   addEventListener(type: ConnectionEvent, listener: (event: CustomEvent<Connection>) => void): void
   removeEventListener(type: ConnectionEvent, listener: (event: CustomEvent<Connection>) => void): void
@@ -13,18 +13,18 @@ type ConnectionEvent = 'connection:open' | 'connection:close'
 
 const CLOSE_TIMEOUT_MS = 1_000
 
-/** Who is connected, kept from libp2p's events so that asking costs nothing. */
+/** Index of open connections, built from libp2p's events, so that lookups are cheap. */
 export type Connections = ReturnType<typeof createConnections>
 
 export function createConnections(events: Pick<P2pEvents, 'emit'>) {
-  /** First connection first. */
+  /** The oldest connection of a peer comes first. */
   const byPeer = new Map<string, Connection[]>()
   let unwatch = (): void => {}
 
   const ends = new WeakMap<Connection, { isLocal: boolean; error?: string }>()
-  /** Of peers that we are closing. */
+  /** Reasons for peers that this node is closing. */
   const reasons = new Map<string, string>()
-  /** Last connections of peers that are gone, which nobody has heard of yet. */
+  /** The last connection of a disconnected peer, until `gone` is emitted. */
   const leaving = new Map<string, Connection>()
 
   const tellGone = (id: string): void => {
@@ -34,10 +34,11 @@ export function createConnections(events: Pick<P2pEvents, 'emit'>) {
     events.emit('gone', id, endOf(id, connection))
   }
   const onOpen = ({ detail: connection }: CustomEvent<Connection>): void => {
-    // libp2p tells of one that ended while it was set up, too, and never of its end: the peer would stay for good.
+    // libp2p also reports a connection that closed during setup, but never its close event. The peer would stay listed
+    // forever.
     if (connection.status !== 'open' && connection.status !== 'closing') return
     const id = connection.remotePeer.toString()
-    // It may be back before its end was told.
+    // The peer may reconnect before its `gone` event was emitted.
     tellGone(id)
     const others = byPeer.get(id)
     connection.addEventListener('close', (event) => {
@@ -56,12 +57,12 @@ export function createConnections(events: Pick<P2pEvents, 'emit'>) {
     if (left.length === before.length) return
     if (left.length > 0) {
       byPeer.set(id, left)
-      // The streams of the connection hear of its end after this.
+      // The connection's streams receive its close event only after this listener.
       queueMicrotask(() => events.emit('fewerConnections', id))
       return
     }
     byPeer.delete(id)
-    // The connection's own listeners, which hear the cause, are called after this.
+    // The connection's own listeners, which receive the cause, run after this listener.
     leaving.set(id, connection)
     queueMicrotask(() => tellGone(id))
   }
@@ -70,7 +71,7 @@ export function createConnections(events: Pick<P2pEvents, 'emit'>) {
     reasons.delete(id)
     const end = ends.get(connection)
     if (reason !== undefined) return { by: 'us', cause: reason }
-    // A reset by the other side counts as an error of our socket.
+    // A reset by the remote side appears as an error of our socket.
     if (end?.isLocal === true && !/ECONNRESET|EPIPE/.test(end.error ?? ''))
       return { by: 'us', cause: end.error ?? 'closed' }
     return { by: 'peer', cause: end?.error ?? 'closed' }
@@ -79,13 +80,13 @@ export function createConnections(events: Pick<P2pEvents, 'emit'>) {
   const newest = (peerId: string): Connection | undefined =>
     byPeer.get(peerId)?.findLast((connection) => connection.status === 'open')
   return {
-    /** The newest that is open. */
+    /** The newest open connection. */
     newest,
-    /** Closes all but the newest. */
+    /** Closes all connections of the peer but the newest. */
     closeOlder(peerId: string): void {
       const kept = newest(peerId)
       for (const connection of byPeer.get(peerId) ?? []) {
-        // Closing one that may be dead in order would wait for it, and with it all requests on it.
+        // An older connection may be dead. An orderly close would wait for it and for all its requests.
         if (connection !== kept) connection.abort(new Error('replaced by a newer connection'))
       }
     },
@@ -107,9 +108,9 @@ export function createConnections(events: Pick<P2pEvents, 'emit'>) {
       return direction === 'inbound' ? DIRECTION.inbound : DIRECTION.outbound
     },
     sinceMs: (peerId: string): number | undefined => byPeer.get(peerId)?.[0]?.timeline.open,
-    /** All, or those of one peer. */
+    /** All connections, or those of one peer. */
     open: (peerId?: string): Connection[] => (peerId === undefined ? all() : [...(byPeer.get(peerId) ?? [])]),
-    /** Orderly; resolves when closed, at the latest after a second. */
+    /** Orderly close. Resolves when closed, after a second at the latest. */
     async close(peerId: string, reason: string): Promise<void> {
       const closing = byPeer.get(peerId)
       if (closing === undefined) return
@@ -119,13 +120,13 @@ export function createConnections(events: Pick<P2pEvents, 'emit'>) {
         closing.map((connection) => connection.close({ signal }).catch((error: Error) => connection.abort(error))),
       )
     },
-    // libp2p's connections carry their multiplexer, though its types do not say so.
-    /** Whose connection the multiplexer belongs to. */
+    // libp2p's connections hold their multiplexer, although their type does not declare it.
+    /** The peer whose connection uses this multiplexer. */
     peerOf: (muxer: StreamMuxer): string | undefined =>
       all()
         .find((connection) => 'muxer' in connection && connection.muxer === muxer)
         ?.remotePeer.toString(),
-    /** At once. */
+    /** Closes all connections of the peer at once. */
     abort(peerId: string, reason: string): void {
       if (byPeer.has(peerId)) reasons.set(peerId, reason)
       for (const connection of byPeer.get(peerId) ?? []) connection.abort(new Error(reason))

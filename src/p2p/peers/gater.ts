@@ -8,16 +8,16 @@ import type { AccessLists } from './accessLists.ts'
 import type { AllowList } from './allowList.ts'
 import type { PeerRegistry } from './registry.ts'
 
-/** What became of an attempt: counted by the metrics `p2p_dials` and `p2p_accepts`. */
+/** The metrics `p2p_dials` and `p2p_accepts`. */
 export interface GaterMetrics {
   onDial(allowed: boolean): void
   onAccept(allowed: boolean): void
 }
 
 /**
- * Refuses blocked and banned peers, addresses and subnets, at the points where op-node's gater does (before a dial,
- * at accept, after the handshake of an inbound connection), and again when a connection stands. A ban that has run out
- * is removed on the way. With an allow-list everybody else is refused as soon as enough is known of him.
+ * Refuses blocked and banned peers, addresses and subnets. It checks where op-node's gater does (before a dial, at
+ * accept, after an inbound handshake), and again when a connection is established. An expired ban is removed on the
+ * way. With an allow list, every other peer is refused as soon as its id or IP is known.
  */
 export function createGater(modules: {
   lists: AccessLists
@@ -25,11 +25,11 @@ export function createGater(modules: {
   clock: Clock
   events: Pick<P2pEvents, 'emit'>
   metrics: GaterMetrics
-  /** Hears of each connection as soon as it stands. */
+  /** Called with each connection as soon as it is open. */
   onConnection(connection: MultiaddrConnection): void
   limits: InboundLimits
   peers: Pick<PeerRegistry, 'connected' | 'isConnected' | 'isProtected'>
-  /** Peers that are let in; above, those that come by themselves are not. */
+  /** Connection limit. Above it, inbound peers are refused. */
   maxPeers: number
 }): ConnectionGater {
   const { lists, allowed, clock, events, metrics, onConnection, limits, peers } = modules
@@ -53,7 +53,7 @@ export function createGater(modules: {
     events.emit('ipUnbanned', ip, 'expired')
     return false
   }
-  /** Whether there is room for a peer that comes by itself, once it has proved who it is. */
+  /** True: the connection limit allows this inbound peer. Called after the peer has proved its identity. */
   const admits = (peerId: string): boolean => {
     if (peers.connected().length < modules.maxPeers) return true
     events.emit('full')
@@ -67,7 +67,7 @@ export function createGater(modules: {
     metrics.onAccept(!denied)
     return denied
   }
-  /** What is blocked during its handshake, which may take seconds, is not among the connections that a block closes. */
+  /** A handshake may take seconds. A block in that time closes only established connections, so check again. */
   const isRefusedByNow = (peerId: PeerId, connection: MultiaddrConnection): boolean =>
     isPeerDenied(peerId.toString()) ||
     isIpDenied(ipOf(connection.remoteAddr)) ||
@@ -100,7 +100,7 @@ export function createGater(modules: {
     denyInboundEncryptedConnection(peerId, connection) {
       return isRefusedByNow(peerId, connection) || !admits(peerId.toString())
     },
-    // A name that resolves to a blocked address is only known after the connection stands.
+    // The address behind a DNS name is known only after the connection is open.
     denyOutboundEncryptedConnection: isRefusedByNow,
   }
 }

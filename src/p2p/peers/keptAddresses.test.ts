@@ -15,7 +15,7 @@ beforeEach(() => {
 })
 
 const asked = (lines: readonly string[]) =>
-  lines.filter((line) => line.includes('Asked connected peers again who they are')).length
+  lines.filter((line) => line.includes('Repeated identify with connected peers')).length
 
 describe('the addresses of a peer', () => {
   it('addresses of a peer are listed for as long as it is connected', async () => {

@@ -7,18 +7,18 @@ export interface KeptAddresses {
   stop(): void
 }
 
-/** A fraction of the time after which the peer store takes an address for old. */
+/** A fraction of the peer store's expiry time of addresses. */
 export const ROUND_MS = 6 * 60 * 60_000
 
 /**
- * Keeps the addresses of connected peers from growing old, by asking each again who it is: they hold as long as the
- * connection does, as in go-libp2p (ConnectedAddrTTL). libp2p's peer store knows only when each was told.
+ * Repeats identify with connected peers, so that their addresses do not expire while the connection lasts, as in
+ * go-libp2p (ConnectedAddrTTL). libp2p's peer store knows only the time when an address was received.
  */
 export function createKeptAddresses(modules: {
   clock: Clock
   logger: Logger
   connected(): string[]
-  /** Asks a connected peer again who it is, and writes that down. */
+  /** Runs identify with a connected peer and stores the result. */
   identify(peerId: string): Promise<unknown>
 }): KeptAddresses {
   const { clock, logger } = modules
@@ -33,7 +33,7 @@ export function createKeptAddresses(modules: {
           .catch((err: unknown) => logger.debug('Identify failed', { peer, err: describeError(err) })),
       )
     await Promise.all(asking)
-    logger.debug('Asked connected peers again who they are', { peers: asking.length })
+    logger.debug('Repeated identify with connected peers', { peers: asking.length })
   }
   const schedule = (): void => {
     cancel = clock.setTimeout(() => void round(), ROUND_MS)

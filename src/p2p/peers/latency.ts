@@ -2,7 +2,10 @@ import type { Clock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 
-/** op-node: a round each 3 minutes, one ping a second after a burst of 10. A peer that connects is pinged at once, too. */
+/**
+ * op-node's timing: a round every 3 minutes, with a burst of 10 pings and then one ping a second. This node also pings
+ * a peer when it connects.
+ */
 const ROUND_MS = 3 * 60_000
 const BURST = 10
 const PACE_MS = 1_000
@@ -12,11 +15,11 @@ const SMOOTHING = 0.1
 
 export type LatencyTracker = ReturnType<typeof createLatencyTracker>
 
-/** Pings all connected peers now and then, and remembers a smoothed round-trip time. */
+/** Pings all connected peers periodically and keeps a smoothed round-trip time. */
 export function createLatencyTracker(modules: {
   connected(): string[]
   isConnected(peerId: string): boolean
-  /** May dial a peer that is not connected. */
+  /** This call may dial a peer that is not connected. */
   ping(peerId: string, signal: AbortSignal): Promise<number>
   clock: Clock
   logger: Logger
@@ -28,7 +31,7 @@ export function createLatencyTracker(modules: {
   let cancel: (() => void) | undefined
 
   const measure = async (peerId: string): Promise<void> => {
-    // Its turn may come minutes after the round began.
+    // The peer's ping may come minutes after the round began.
     if (!modules.isConnected(peerId)) return
     try {
       const signal = AbortSignal.any([controller.signal, AbortSignal.timeout(PING_TIMEOUT_MS)])
@@ -60,7 +63,7 @@ export function createLatencyTracker(modules: {
       isStarted = true
       cancel = clock.setTimeout(round, ROUND_MS)
     },
-    /** Its latency is known before the first round. */
+    /** Measures at once, before the first round. */
     onConnected(peerId: string): void {
       if (isStarted) void measure(peerId)
     },

@@ -7,7 +7,7 @@ import { createLivenessMonitor, type WatchedConnection } from './liveness.ts'
 
 const OPTIONS = { silentMs: 2_000, answerMs: 1_000, closeMs: 8_000 }
 
-/** A connection as far as it is looked at: bytes come, and pings are answered, as the test says. */
+/** The members that the monitor uses. The test controls bytes and ping answers. */
 class FakeConnection implements WatchedConnection {
   readonly remotePeer: string
   readonly remoteAddr = '/ip4/127.0.0.1/tcp/1'
@@ -52,7 +52,7 @@ function setUp(...connections: FakeConnection[]) {
   monitor.start()
   return {
     suspected,
-    /** Watched from now on. */
+    /** Replaces the watched connections. */
     watch: (...others: FakeConnection[]) => connections.splice(0, connections.length, ...others),
     check: (connection: FakeConnection) => monitor.check(connection),
     async pass(ms: number, each = () => {}) {
@@ -61,7 +61,7 @@ function setUp(...connections: FakeConnection[]) {
         each()
       }
     },
-    /** The process does nothing meanwhile, or somebody sets the clock back. */
+    /** The process was suspended, or the clock was set back. */
     sleep: set,
   }
 }

@@ -8,16 +8,16 @@ import { PING_BYTES, PING_PROTOCOL } from '../host/pingServer.ts'
 import { socketOf } from '../host/socketOf.ts'
 
 /**
- * With many watched connections each is asked less often: a ping costs both sides a millisecond, and the more links a
- * node has, the less it matters when one of them is dead.
+ * With many watched connections, each is pinged less often. A ping costs both sides a millisecond, and with many
+ * connections a dead one matters less.
  */
 const PINGS_PER_SECOND = 2
-/** Looks in the time that silence is allowed to last. */
+/** Number of checks within `silentMs`. */
 const LOOKS = 4
-/** A connection beside which its peer has opened another has this many answer times to prove itself. */
+/** When a peer opens another connection, the old one has this many answer times to respond. */
 const RIVAL_ANSWERS = 3
 
-/** A connection as far as it is looked at. */
+/** The members of a connection that the monitor uses. */
 export interface WatchedConnection {
   readonly remotePeer: { toString(): string }
   readonly remoteAddr: { toString(): string }
@@ -35,16 +35,16 @@ interface Watched {
 }
 
 /**
- * Notices connections whose other end has silently gone: the system itself does after a quarter of an hour.
- * Any byte is a sign of life, as the socket counts them, so a slow link is not taken for a dead one, and a busy one
- * costs nothing. Silent ones are asked by a ping.
+ * Detects connections whose remote end disappeared without a close. TCP alone detects this after a quarter of an hour.
+ * Any byte that the socket counts is a sign of life, so a slow connection is not mistaken for a dead one, and a busy
+ * one costs nothing. Silent connections are pinged.
  */
 export function createLivenessMonitor(
   modules: {
     watched(): WatchedConnection[]
-    /** None of the connections of this peer gives a sign of life. */
+    /** All connections of this peer are silent. */
     onSuspect(peerId: string): void
-    /** One does again. */
+    /** A connection of this peer responds again. */
     onAlive(peerId: string): void
     clock: Clock
     logger: Logger
@@ -53,9 +53,12 @@ export function createLivenessMonitor(
 ) {
   const { clock, logger } = modules
   const controller = new AbortController()
-  /** Of those looked at now: what is not looked at for a while has not been silent for that. */
+  /**
+   * Only currently watched connections. A connection that was unwatched for a while must not count as silent for that
+   * time.
+   */
   const states = new Map<WatchedConnection, Watched>()
-  /** Checked although nobody watches them. */
+  /** Connections that are checked although `watched` does not list them. */
   const checked = new Set<WatchedConnection>()
   const intervalMs = options.silentMs / LOOKS
   let lookedAtMs = 0
@@ -90,7 +93,7 @@ export function createLivenessMonitor(
     const nowMs = clock.now()
     const watched = modules.watched()
     const extraMs = Math.max(0, (watched.length * 1000) / PINGS_PER_SECOND - options.silentMs)
-    // This process slept, or was too busy to read: what came meanwhile has not been counted. Or the clock was set, back too.
+    // The process slept, was too busy to read, or the clock was set. Data that arrived meanwhile is not counted yet.
     const isBehind = nowMs < lookedAtMs || nowMs - lookedAtMs > options.silentMs + intervalMs
     lookedAtMs = nowMs
     const peers = new Map<string, boolean>()
@@ -121,11 +124,11 @@ export function createLivenessMonitor(
   }
   const close = (connection: WatchedConnection): void => {
     checked.delete(connection)
-    logger.info('Connection gives no sign of life, closing it', {
+    logger.info('Connection is silent, closing it', {
       peer: connection.remotePeer.toString(),
       addr: connection.remoteAddr.toString(),
     })
-    connection.abort(new Error('no sign of life'))
+    connection.abort(new Error('connection is silent'))
   }
   const schedule = (): void => {
     cancel = clock.setTimeout(() => {
@@ -142,7 +145,7 @@ export function createLivenessMonitor(
       cancel?.()
       controller.abort(new Error('stopping'))
     },
-    /** Looks at one connection now, for example because its peer has opened another. */
+    /** Checks one connection now, for example because its peer opened another. */
     check(connection: WatchedConnection): void {
       if (connection.status !== 'open') return
       const state = stateOf(connection)
@@ -156,14 +159,14 @@ export function createLivenessMonitor(
   }
 }
 
-/** False only when nothing came in time: a refusal of the protocol is a sign of life too. */
+/** False only when nothing arrived in time. A refusal of the protocol is a sign of life too. */
 async function answers(connection: WatchedConnection, timeoutMs: number, stop: AbortSignal): Promise<boolean> {
   const timeout = AbortSignal.timeout(timeoutMs)
   const signal = AbortSignal.any([timeout, stop])
   try {
     const stream = await connection.newStream([PING_PROTOCOL], { signal })
     const reading = readFirst(stream, PING_BYTES, signal)
-    // Should sending fail, nobody waits for it.
+    // If sending fails, nothing awaits this promise.
     reading.catch(() => {})
     stream.send(new Uint8Array(randomBytes(PING_BYTES)))
     await reading.finally(() => stream.abort(new Error('ping is over')))

@@ -13,8 +13,8 @@ describe('names of peers', () => {
   })
 
   it.each([
-    [`=${PEER}`, '"" is no name'],
-    [`a b=${PEER}`, '"a b" is no name'],
+    [`=${PEER}`, '"" is not a valid name'],
+    [`a b=${PEER}`, '"a b" is not a valid name'],
     [`${'a'.repeat(41)}=${PEER}`, 'use up to 40 letters'],
     ['a=somebody', 'failed to parse peer ID'],
     [PEER, 'expected name=<peer id>'],

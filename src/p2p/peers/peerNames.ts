@@ -1,7 +1,7 @@
 import { DecodeError } from '../../lib/errors.ts'
 import { type PeerAddress, parsePeerAddress, parsePeerId } from '../host/multiaddrs.ts'
 
-/** A static peer, with what the operator calls it. */
+/** A static peer with the operator's name for it. */
 export interface NamedAddress extends PeerAddress {
   name: string | undefined
 }
@@ -21,7 +21,7 @@ export function parsePeerName(text: string): { name: string; peerId: string } {
   return { name, peerId: parsePeerId(id).toString() }
 }
 
-/** By peer id; of two names of one peer the first. */
+/** Keyed by peer id. If a peer has two names, the first is used. */
 export function namesOf(
   named: readonly { name: string | undefined; peerId: { toString(): string } }[],
 ): Record<string, string> {
@@ -34,9 +34,9 @@ function splitName(text: string): [name: string | undefined, rest: string] {
   const at = text.indexOf('=')
   if (at < 0 || text.startsWith('/')) return [undefined, text]
   const name = text.slice(0, at)
-  // Names stand in tables and sentences, where an id would, too.
+  // Names appear in tables and sentences in place of a peer id.
   if (!/^[\w.-]+$/.test(name) || name.length > MAX_NAME) {
-    throw new DecodeError(`"${name}" is no name: use up to ${MAX_NAME} letters, digits, dots, dashes and underscores`)
+    throw new DecodeError(`"${name}" is not a valid name: use up to ${MAX_NAME} letters, digits, dots, dashes and underscores`)
   }
   return [name, text.slice(at + 1)]
 }

@@ -3,7 +3,7 @@ import type { PeerAddress } from '../host/multiaddrs.ts'
 import type { AccessLists } from './accessLists.ts'
 import type { Connections } from './connections.ts'
 
-/** What is true of a peer. */
+/** Connection and access state of each peer. */
 export type PeerRegistry = ReturnType<typeof createPeerRegistry>
 
 export function createPeerRegistry(
@@ -18,7 +18,7 @@ export function createPeerRegistry(
     staticIds: (): string[] => [...staticIds],
     /** Static, or protected by the operator. */
     isProtected: (peer: string): boolean => staticIds.has(peer) || lists.protectedPeers.has(peer),
-    /** Blocked or banned: may not connect. */
+    /** Blocked or banned, so it may not connect. */
     isRefused: (peer: string): boolean =>
       lists.blockedPeers.has(peer) || (lists.peerBan(peer)?.expiryMs ?? 0) > clock.now(),
   }

@@ -10,12 +10,12 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
   const clock = new ManualClock(0)
   const lines: string[] = []
   const reasons: unknown[] = []
-  /** As told. */
+  /** The logged values. */
   const away: unknown[] = []
   const state = {
     connected: false,
     reachable: false,
-    /** As a network that swallows everything. */
+    /** A network that drops all packets. */
     silent: false,
     closedOlder: 0,
     dials: [] as { atMs: number; addresses: number; beside?: true }[],
@@ -56,11 +56,11 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
     state.connected = false
     staticPeers.onDisconnected(ID, { by, cause: 'closed' })
   }
-  /** In steps, as time passes in a node; ends early when it is connected, if that is waited for. */
+  /** Advances in steps, as in a running node. With `connected` it stops early. */
   const pass = async (steps: number, stepMs: number, until?: 'connected') => {
     for (let step = 0; step < steps && (until === undefined || !state.connected); step++) await clock.advance(stepMs)
   }
-  /** Connected for ten seconds. */
+  /** A stable connection. */
   const stand = async () => {
     state.reachable = true
     staticPeers.start()
@@ -176,7 +176,7 @@ describe('createStaticPeers', () => {
     }
     expect(state.dials.length).toBeLessThan(12)
     expect(state.dials.length).toBeGreaterThan(4)
-    // Once it has let us stay, or the operator has done something about it, it is like any other.
+    // A peer that lets us stay connected, or that the operator acts on, is handled as any other.
     const dialsAfter = async (step: () => void): Promise<number> => {
       const before = state.dials.length
       step()
@@ -197,8 +197,8 @@ describe('createStaticPeers', () => {
     await pass(150, 1_000)
     expect(lines).toEqual([
       'info: Static peer is not reachable yet, trying again',
-      'warn: Static peer is away, still trying',
-      'warn: Static peer is away, still trying',
+      'warn: Static peer is disconnected, still trying',
+      'warn: Static peer is disconnected, still trying',
     ])
     expect(reasons).toEqual(['refused', 'refused', 'refused'])
   })
@@ -215,7 +215,7 @@ describe('createStaticPeers', () => {
     expect(lines.splice(0)).toEqual(['info: Static peer is not reachable yet, trying again'])
     await clock.advance(2_000)
     expect(lines.splice(0)).toEqual(['info: Static peer is connected'])
-    // Since the start: a connection that fell right away does not count.
+    // Counted from the start, since an early-closed connection does not reset it.
     expect(away.splice(0)[0]).toBeGreaterThan(10)
     await clock.advance(60_000)
     fall()
@@ -231,7 +231,7 @@ describe('createStaticPeers', () => {
       state.reachable = false
       staticPeers.onSuspect(ID)
       await pass(20, 1_000)
-      expect(lines.splice(0)).toEqual(['info: Static peer is silent, and cannot be reached anew yet'])
+      expect(lines.splice(0)).toEqual(['info: Static peer is silent, and a second connection failed'])
       if (isAlive) staticPeers.onAlive(ID)
       else state.reachable = true
       await pass(10, 1_000)

@@ -5,50 +5,55 @@ import { exponentialBackoff } from '../../lib/retry.ts'
 import { classifyDialFailure, type DialFailure } from '../host/dialFailure.ts'
 import type { PeerAddress } from '../host/multiaddrs.ts'
 
-/** The host as the static peers need it. */
+/** The host functions that static peers need. */
 export interface Dialer {
   isConnected(peerId: string): boolean
-  /** Dials all addresses of one peer; resolves when connected. `beside`: although it is connected already. */
+  /**
+   * Dials all addresses of one peer; resolves when connected. `beside`: dial although the peer is connected already.
+   */
   dial(addresses: readonly Multiaddr[], signal: AbortSignal, options: { beside: boolean }): Promise<void>
-  /** Closes what connected the peer before its newest connection. */
+  /** Closes all connections of the peer but the newest. */
   closeOlder(peerId: string): void
 }
 
-/** op-node gives a dial 30 s, and looks after its static peers once a minute. */
+/** op-node's values: 30 s for a dial, one check of its static peers a minute. */
 const DIAL_TIMEOUT_MS = 30_000
 const REPORT_INTERVAL_MS = 60_000
-/** The pause between dials is a tenth of the time that the peer is away: short outages end soon, long ones cost little. */
+/** The pause between dials is a tenth of the downtime: short outages end soon, long ones cost little. */
 const PAUSE_PART = 10
 const MIN_PAUSE_MS = 250
 const MAX_PAUSE_MS = 5_000
-/** Of a peer that was connected: a dial into a network that swallows everything is given up soon, and made anew. */
+/**
+ * The dial timeout of a peer that was connected before is a third of its downtime. A dial into a network that drops all
+ * packets is then repeated soon.
+ */
 const DIAL_TIMEOUT_PART = 3
 const MIN_DIAL_TIMEOUT_MS = 1_000
-/** A connection that falls sooner does not count: a peer that refuses us closes right after connecting. */
+/** A connection that closes sooner does not count as stable: a peer that refuses us closes right after connecting. */
 export const STABLE_MS = 2_000
-/** Why such a connection fell, as the log and the health report tell it. */
+/** The reason code of such a close in the log and the health report. */
 export const CLOSED_EARLY = 'closed-early'
 export const closedEarlyText = (stoodMs: number): string =>
-  `it closed the connection ${stoodMs} ms after it stood: it has blocked or banned us, or is full`
-/** Of such a peer. */
+  `it closed the connection ${stoodMs} ms after it opened: it has blocked or banned us, or is full`
+/** Backoff for a peer that closes early. */
 const refusedBackoff = exponentialBackoff(500, MAX_PAUSE_MS, 250)
 
 interface Entry {
   id: string
   addresses: Multiaddr[]
-  /** Dials that failed since it was connected last. */
+  /** Failed dials since the last connection. */
   failures: number
-  /** Connections that fell right away. */
+  /** Connections that closed early. */
   refusals: number
   wasConnected: boolean
   suspected: boolean
   connectedAtMs: number | undefined
-  /** Since when it is missing, for the log; a connection that fell right away does not count. */
+  /** Start of the downtime, for the log. An early-closed connection does not reset it. */
   awaySinceMs: number
-  /** End of its last connection, however short, or since when that is silent. */
+  /** End of the last connection, however short, or begin of its silence. */
   lostAtMs: number
   reportedAtMs: number
-  /** The log's last word of it is that it is away. */
+  /** True: the last log line about this peer says that it is disconnected. */
   isToldAway: boolean
   cancelTelling: (() => void) | undefined
   cancelTimer: (() => void) | undefined
@@ -58,8 +63,8 @@ interface Entry {
 export type StaticPeers = ReturnType<typeof createStaticPeers>
 
 /**
- * Keeps a connection to each static peer: dials at the start, again at once when a standing connection falls, then
- * with growing pauses. Never gives up.
+ * Keeps a connection to each static peer. Dials at the start, again at once when a stable connection closes, and then
+ * with growing pauses. Never stops trying.
  */
 export function createStaticPeers(
   modules: {
@@ -138,7 +143,7 @@ export function createStaticPeers(
       cancelTimeout()
       entry.dialing = false
     }
-    // A connection that fell while this was under way has set its own time.
+    // A connection that closed during this dial has scheduled its own retry.
     if (!running || !isMissing(entry) || entry.cancelTimer !== undefined) return
     entry.failures += 1
     schedule(entry, pauseMs(entry))
@@ -149,13 +154,13 @@ export function createStaticPeers(
     const nowMs = clock.now()
     if (nowMs - entry.reportedAtMs >= REPORT_INTERVAL_MS) {
       entry.reportedAtMs = nowMs
-      logger.warn('Static peer is away, still trying', {
+      logger.warn('Static peer is disconnected, still trying', {
         ...fields,
         awaySeconds: Math.round((nowMs - entry.awaySinceMs) / 1000),
       })
       entry.isToldAway = true
     } else if (entry.suspected && !entry.isToldAway) {
-      logger.info('Static peer is silent, and cannot be reached anew yet', fields)
+      logger.info('Static peer is silent, and a second connection failed', fields)
       entry.isToldAway = true
     } else if (entry.failures === 0) {
       logger.info('Static peer is not reachable yet, trying again', fields)
@@ -164,7 +169,7 @@ export function createStaticPeers(
       logger.debug('Static peer dial failed', fields)
     }
   }
-  /** Once it is there to stay. */
+  /** Logs the reconnection once it is stable. */
   const tellBack = (entry: Entry): void => {
     if (!entry.isToldAway) return
     const awaySeconds = Math.round((clock.now() - entry.awaySinceMs) / 1000)
@@ -193,7 +198,7 @@ export function createStaticPeers(
         entry.cancelTelling?.()
       }
     },
-    /** Tell it of every connection and disconnection. */
+    /** Must be called on every connection. `onDisconnected` likewise on every disconnection. */
     onConnected(peerId: string): void {
       const entry = entries.get(peerId)
       if (entry === undefined) return
@@ -228,7 +233,7 @@ export function createStaticPeers(
         schedule(entry, pauseMs(entry))
       }
     },
-    /** Dials again at once, for example after a block was lifted. */
+    /** Dials at once, for example after a block was lifted. */
     retryNow(peerId: string): void {
       const entry = entries.get(peerId)
       if (entry === undefined || !running) return
@@ -236,7 +241,7 @@ export function createStaticPeers(
       entry.refusals = 0
       schedule(entry, 0)
     },
-    /** It is connected, but nothing comes: tries for a new connection until there is one, or `onAlive`. */
+    /** The peer is connected but silent. Dials a second connection until that succeeds, or until `onAlive`. */
     onSuspect(peerId: string): void {
       const entry = entries.get(peerId)
       if (entry === undefined || !running || entry.suspected || !dialer.isConnected(peerId)) return

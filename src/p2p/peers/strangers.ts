@@ -1,31 +1,31 @@
-/** Of peers that came and went, so many are remembered; libp2p's peer store would keep all of a day. */
+/** The peer store keeps this many disconnected unsolicited peers. libp2p alone would keep all of a day. */
 export const MAX_STRANGERS = 500
 
 /**
- * Bounds what the peer store keeps of peers that came by themselves: whoever makes new identities could fill it. One that
- * leaves no address to dial it at, as `devium p2p check`, is forgotten at once: there is nothing to come back to. Those
- * that the operator named, and those that discovery found, are no strangers.
+ * Limits the peer-store entries of unsolicited peers: inbound peers that neither the operator named nor discovery
+ * found. Otherwise an attacker with many identities could fill the store. A peer without a dialable address, such as
+ * `devium p2p check`, is removed at once.
  */
 export function createStrangers(
   modules: {
     isStranger(peerId: string): boolean
-    /** Whether the peer store has an address of it. */
+    /** True: the peer store has an address of this peer. */
     isDialable(peerId: string): Promise<boolean>
-    /** Forgets all that the peer store has of it. */
+    /** Removes the peer from the peer store. */
     forget(peerId: string): Promise<void>
     onError(error: unknown): void
   },
   { most }: { most: number },
 ) {
-  /** Longest gone first. */
+  /** Longest disconnected first. */
   const gone = new Set<string>()
   const forgetUndialable = async (peerId: string): Promise<void> => {
     const isDialable = await modules.isDialable(peerId)
-    // It may be back.
+    // The peer may have reconnected.
     if (!isDialable && gone.delete(peerId)) await modules.forget(peerId)
   }
   return {
-    /** Tell it of every peer that is connected, and of every one that has gone. */
+    /** Must be called on every connection. `onGone` likewise on every disconnection. */
     onConnected: (peerId: string): boolean => gone.delete(peerId),
     onGone(peerId: string): void {
       if (!modules.isStranger(peerId)) return

@@ -1,37 +1,39 @@
 /**
- * What a peer can do wrong beside the blocks it sends, in names that the history of a peer shows. `OFFENCES.md` explains
- * each: its limit, its price, and why no honest node pays it.
+ * Offences other than bad blocks. The names appear in a peer's history. `OFFENCES.md` gives the limit, the cost, and
+ * the reason why no honest node pays it.
  */
 export interface Offence {
   /**
-   * Behaviour points, gossipsub's counter of misbehaviour: six are free, each beyond counts squared, times -16. So 7
-   * cost the place in the mesh, 8 end the hearing (graylist), 9 lead to the ban. They halve in nine slots.
+   * Points of gossipsub's behaviour penalty: six are free, the excess is squared and multiplied by -16. With 7 points
+   * the peer leaves the mesh, with 8 it is graylisted, with 9 it is banned. Points halve in nine slots.
    */
   readonly points: number
 }
 
 export const OFFENCES = {
-  /** An RPC that cannot be decoded, or has more members than any honest one. */
+  /** An RPC that cannot be decoded, or that has more fields than any honest RPC. */
   'bad-rpc': { points: 4 },
-  /** The head of an RPC says more than 10 MiB. Its stream is reset. */
+  /** The length prefix of an RPC declares more than 10 MiB. The stream is reset. */
   'oversized-rpc': { points: 4 },
-  /** More RPCs than the budget, each `DROPS_PER_REPORT` of them; one with thousands of members counts as many. */
+  /** RPCs above the budget, one offence for each `DROPS_PER_REPORT`. An RPC with thousands of fields counts as many. */
   'rpc-flood': { points: 1 },
-  /** More messages, or more bytes in messages, than the budget, and none of them a block; each `DROPS_PER_REPORT`. */
+  /** Messages or message bytes above the budget that are not blocks, one offence for each `DROPS_PER_REPORT`. */
   'message-flood': { points: 1 },
-  /** Subscribing and unsubscribing without end, each `DROPS_PER_REPORT`. */
+  /** Subscriptions above the budget, one offence for each `DROPS_PER_REPORT`. */
   'subscription-flood': { points: 1 },
-  /** A request for a block that is no request, however new its protocol. The stream is reset. */
+  /** A block request that is longer than any protocol version could need. The stream is reset. */
   'oversized-request': { points: 1 },
-  /** RPCs that wait to be read hold more than the limit. The stream is reset. */
+  /** Unread RPCs exceed the limit. The stream is reset. */
   backlog: { points: 4 },
-  /** A frame was begun and not finished in time. The stream is reset; a bad link does the same. */
+  /** A frame was not completed in time. The stream is reset. No points, since a bad link does the same. */
   'slow-frame': { points: 0 },
-  /** It does not read what it is sent. The connection is closed; a bad link does the same. */
+  /** The peer does not read our data. The connection is closed. No points, since a bad link does the same. */
   'slow-reader': { points: 0 },
-  /** More pings than anybody needs. The stream is reset. */
+  /** Pings above the budget. The stream is reset. */
   'ping-flood': { points: 1 },
-  /** The multiplexer's rules broken, or streams opened faster than they are refused. The connection is closed. */
+  /**
+   * The peer broke the multiplexer's rules, or opened streams faster than they are refused. The connection is closed.
+   */
   'muxer-abuse': { points: 5 },
 } as const satisfies Record<string, Offence>
 

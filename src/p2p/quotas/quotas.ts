@@ -4,30 +4,30 @@ import { TokenBucket } from '../../lib/tokenBucket.ts'
 import { OFFENCES, type OffenceName } from './offences.ts'
 
 /**
- * What one peer may ask of us. An honest one sends some ten RPCs a second, each block once, and its subscriptions when
- * it connects; the budgets are dozens of times that, so that a node that was stopped for a while and hears all at once
- * takes nothing for a flood.
+ * Budgets of one peer. An honest peer sends about ten RPCs a second, each block once, and its subscriptions when it
+ * connects. The budgets are dozens of times larger, so that the backlog after a pause of this node does not count as a
+ * flood.
  */
 export const BUDGETS = {
   rpcs: { perSecond: 1_000, burst: 4_000 },
-  /** Members of RPCs, ids for the most part: each is decoded and looked up. */
+  /** Fields of RPCs, mostly ids: each is decoded and looked up. */
   fields: { perSecond: 20_000, burst: 80_000 },
-  /** That turn out to be no blocks: new ones, and copies of good ones, are given back. */
+  /** Messages that are not blocks. New blocks and copies of good blocks are credited back. */
   messages: { perSecond: 50, burst: 250 },
-  /** What they say to unpack to. The largest block allowed has 10 MiB. */
+  /** The declared uncompressed size of messages. The largest allowed block has 10 MiB. */
   messageBytes: { perSecond: 16 * 1024 * 1024, burst: 64 * 1024 * 1024 },
   subscriptions: { perSecond: 4, burst: 256 },
   /** op-node pings each peer once in three minutes. */
   pings: { perSecond: 10, burst: 100 },
-  /** Of its addresses and protocols, when they have changed: up to 80 kB are read, and the peer store is written. */
+  /** Identify pushes of changed addresses and protocols: each reads up to 80 kB and writes the peer store. */
   pushes: { perSecond: 1, burst: 16 },
 } as const
 
 export type Budget = keyof typeof BUDGETS
 
-/** Things dropped for want of budget that make one offence. */
+/** This many drops for an exhausted budget make one offence. */
 export const DROPS_PER_REPORT = 100
-/** Peers whose budgets are remembered, connected or not: coming back brings no new one. */
+/** Budgets kept for peers, connected or not. A reconnect does not bring a new budget. */
 const PEERS_REMEMBERED = 1_000
 
 interface Account {
@@ -35,12 +35,12 @@ interface Account {
   drops: Partial<Record<OffenceName, number>>
 }
 
-/** Keeps account of what each peer costs, and of what it is to be blamed for. */
+/** Tracks each peer's use of its budgets and its offences. */
 export type PeerQuotas = ReturnType<typeof createPeerQuotas>
 
 export function createPeerQuotas(modules: {
   clock: Clock
-  /** Adds behaviour points, none for an offence that is only written down. */
+  /** Adds behaviour points. An offence with 0 points is only recorded. */
   penalise(peerId: string, points: number, offence: OffenceName, detail?: string): void
 }) {
   const { clock } = modules
@@ -62,10 +62,10 @@ export function createPeerQuotas(modules: {
     modules.penalise(peerId, OFFENCES[offence].points, offence, detail)
   }
   return {
-    /** False when the peer has used up its budget: what it wants is then not done. */
+    /** False: the budget is exhausted, so the caller must drop the work. */
     spend: (peerId: string, budget: Budget, amount: number = 1): boolean => bucketOf(peerId, budget).tryTake(amount),
     giveBack: (peerId: string, budget: Budget, amount: number = 1): void => bucketOf(peerId, budget).giveBack(amount),
-    /** Counts what was not done for want of budget; every now and then that is an offence. */
+    /** Counts drops for an exhausted budget. Every `DROPS_PER_REPORT` drops are one offence. */
     drop(peerId: string, offence: OffenceName, count: number = 1): void {
       const { drops } = accountOf(peerId)
       let dropped = (drops[offence] ?? 0) + count

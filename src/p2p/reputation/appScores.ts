@@ -2,7 +2,7 @@ import { type ReqRespScores, ZERO_SCORES } from '../base/api.ts'
 import { RESPONSE_TERMS, type ResponseTerm } from '../base/scoreTerms.ts'
 import { scoreDecay } from '../gossip/topicScores.ts'
 
-/** op-node's app_params.go: caps and weights of what happens in request/response sync. */
+/** Caps and weights of request/response sync, from op-node's app_params.go. */
 const CAPS: ReqRespScores = { validResponses: 10, errorResponses: 9, rejectedPayloads: 20 }
 export const APP_WEIGHTS: Readonly<ReqRespScores> = { validResponses: 0.5, errorResponses: -1, rejectedPayloads: -20 }
 const APP_EVENTS = RESPONSE_TERMS.map(({ name }) => name)
@@ -10,13 +10,13 @@ const APP_EVENTS = RESPONSE_TERMS.map(({ name }) => name)
 export const APP_DECAY = scoreDecay(60)
 const DECAY_TO_ZERO = 0.01
 
-/** The application's part of a peer's score. */
+/** The application part of a peer's score. */
 export type AppScores = ReturnType<typeof createAppScores>
 
 export function createAppScores(onRecord: (peerId: string, event: ResponseTerm, detail?: string) => void = () => {}) {
   const peers = new Map<string, ReqRespScores>()
   return {
-    /** `detail`: what went wrong, where something did. */
+    /** `detail`: the error, if the event is one. */
     record(peerId: string, event: ResponseTerm, detail?: string): void {
       onRecord(peerId, event, detail)
       const counters = peers.get(peerId) ?? { ...ZERO_SCORES.reqResp }
@@ -32,7 +32,7 @@ export function createAppScores(onRecord: (peerId: string, event: ResponseTerm, 
       for (const event of APP_EVENTS) total += counters[event] * APP_WEIGHTS[event]
       return total
     },
-    /** Once a slot, for the connected peers. */
+    /** Called once a slot for connected peers. */
     decay(connected: Iterable<string>): void {
       for (const peerId of connected) {
         const counters = peers.get(peerId)
@@ -44,9 +44,9 @@ export function createAppScores(onRecord: (peerId: string, event: ResponseTerm, 
         if (APP_EVENTS.every((event) => counters[event] === 0)) peers.delete(peerId)
       }
     },
-    /** Those of whom anything is counted. */
+    /** Peers with a counter above zero. */
     peers: (): string[] => [...peers.keys()],
-    /** What was counted before a restart. */
+    /** Sets the counters from before a restart. */
     restore(peerId: string, counters: ReqRespScores): void {
       if (APP_EVENTS.some((event) => counters[event] > 0)) peers.set(peerId, { ...counters })
     },

@@ -4,7 +4,7 @@ import { silentLogger } from '../../lib/logger.ts'
 import type { Ban } from '../base/records.ts'
 import { createBanMonitor } from './banMonitor.ts'
 
-/** Of the peers with these scores; `onBan` is called with each who is banned, and when it ends. */
+/** Monitors peers with these scores. `onBan` receives each banned peer and the end of its ban. */
 function setUp(scores: Record<string, number>, onBan: (peer: string, ban: Ban) => void | Promise<void>) {
   const clock = new ManualClock(5_000)
   const monitor = createBanMonitor(

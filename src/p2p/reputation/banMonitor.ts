@@ -2,22 +2,22 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { Ban } from '../base/records.ts'
 
-/** op-node looks at one peer a second, over a list taken anew when it is through. */
+/** op-node checks one peer a second and takes a new peer list after each round. */
 const TICK_MS = 1_000
-/** Whoever floods us is to be gone sooner. */
+/** A flooding peer must be banned sooner. */
 const SUSPECTS_MS = 250
-/** gossipsub answers with a score that may be half a second old. */
+/** Two seconds of checks: gossipsub's score may be half a second old. */
 const SUSPECT_LOOKS = 8
 
-/** Bans peers whose score fell below the threshold; static peers never. */
+/** Bans peers whose score is below the threshold. Static peers are never banned. */
 export function createBanMonitor(
   modules: {
     connected(): string[]
     score(peerId: string): number
-    /** What its score is made of, in a few words. */
+    /** The part of the score with the largest effect, in a few words. */
     mainReason(peerId: string): string
     isStatic(peerId: string): boolean
-    /** Writes the ban down and closes the peer's connections. */
+    /** Records the ban and closes the peer's connections. */
     ban(peerId: string, ban: Ban): Promise<void>
     clock: Clock
     logger: Logger
@@ -26,7 +26,7 @@ export function createBanMonitor(
 ) {
   const { clock, logger } = modules
   let queue: string[] = []
-  /** With the number of looks to come. */
+  /** Value: the number of remaining checks. */
   const suspects = new Map<string, number>()
   let cancel: (() => void) | undefined
   let sinceTickMs = 0
@@ -51,7 +51,7 @@ export function createBanMonitor(
     }
   }
   const look = async (peerId: string): Promise<void> => {
-    // The list is some seconds old: who is gone, banned or not, has nothing to be closed.
+    // The list is some seconds old. A peer that disconnected meanwhile has no connection to close.
     if (modules.isStatic(peerId) || !modules.connected().includes(peerId)) return
     const score = modules.score(peerId)
     if (score >= options.threshold) return
@@ -70,7 +70,7 @@ export function createBanMonitor(
   }
   return {
     start: schedule,
-    /** Looks at this peer again and again in the next two seconds: it has just done something. */
+    /** Checks this peer repeatedly in the next two seconds, because it has just done something. */
     suspect(peerId: string): void {
       if (cancel !== undefined) suspects.set(peerId, SUSPECT_LOOKS)
     },

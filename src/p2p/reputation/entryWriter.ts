@@ -1,21 +1,18 @@
 import { type Datastore, Key } from 'interface-datastore'
 import type { z } from 'zod'
 
-/** The peer store as far as entries of our own are kept in it. */
+/** The peer-store functions that devium's own entries need. */
 export type EntryStore = Pick<Datastore, 'query' | 'delete' | 'batch'>
 
-/**
- * Notes which entries of a map in memory have changed, and writes those.
- * Without a datastore nothing is kept.
- */
+/** Tracks the changed entries of an in-memory map and writes only these. Without a datastore nothing is written. */
 export function createEntryWriter(
   modules: {
     datastore: Pick<EntryStore, 'batch'> | undefined
-    /** The entry as it is now, JSON-ready; undefined when it is gone. */
+    /** The current value, JSON-ready; undefined: the entry was removed. */
     entry(name: string): unknown
   },
   options: {
-    /** Of the keys, with the slash at its end. */
+    /** Key prefix, with a trailing slash. */
     prefix: string
   },
 ) {
@@ -37,16 +34,16 @@ export function createEntryWriter(
       }
       await batch.commit()
     } catch {
-      // The store itself tells of it.
+      // The store logs the error.
       for (const name of taken) names.add(name)
     }
   }
   return {
-    /** The entry is another, or is gone. */
+    /** Must be called when the entry changed or was removed. */
     changed(name: string): void {
       if (datastore !== undefined) names.add(name)
     },
-    /** In one batch, after those before. What could not be written is tried again with the next one. */
+    /** Writes all changes in one batch, after earlier batches. A failed batch is retried with the next flush. */
     flush(): Promise<void> {
       written = written.then(write)
       return written
@@ -54,7 +51,7 @@ export function createEntryWriter(
   }
 }
 
-/** An entry that was written; undefined when it is not what the schema says. */
+/** Decodes a stored entry; undefined when it does not match the schema. */
 export function readEntry<T>(schema: z.ZodType<T>, bytes: Uint8Array): T | undefined {
   try {
     return schema.safeParse(JSON.parse(Buffer.from(bytes).toString('utf8'))).data

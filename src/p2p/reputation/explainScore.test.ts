@@ -8,7 +8,7 @@ import { TOPIC } from '../testUtils/testChain.ts'
 import { decayState, FORECAST_S, forecast, type ScoreState, scoreParts, scoreState } from './explainScore.ts'
 
 const NOTHING = ZERO_SCORES.reqResp
-/** op-node's of 2024 for 2 s blocks (facts: peer_params.go). */
+/** op-node's parameters of 2024 for 2 s blocks (facts: peer_params.go). */
 const TOPIC_PARAMS: TopicScoreParams = {
   topicWeight: 0.8,
   timeInMeshWeight: 10 / 1800,
@@ -176,7 +176,7 @@ describe('forecast', () => {
     expect(forecast(stateOf({ topics }), withTopic, true, [0])).toEqual([10])
   })
   it('looks ahead no further than its horizon', () => {
-    // More than an hour until 1000² of invalid messages are forgotten.
+    // The decay of 1000² invalid messages takes more than an hour.
     const topics = [topicState({ invalidMessageDeliveries: 1e15 })]
     expect(FORECAST_S).toBe(3_600)
     expect(forecast(stateOf({ topics }), withTopic, true, [0])).toEqual([null])

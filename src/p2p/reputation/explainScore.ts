@@ -7,7 +7,7 @@ import { APP_DECAY, APP_WEIGHTS } from './appScores.ts'
 
 type Params = GossipScoring['params']
 
-/** Everything that a score is made of, as it stands or as it will be. */
+/** All inputs of a score, current or forecast. */
 export interface ScoreState {
   topics: { topic: string; version: number; counters: TopicCounters }[]
   behaviourPenalty: number
@@ -17,7 +17,7 @@ export interface ScoreState {
 
 export type ScoreParts = Pick<PeerScoreReport, 'total' | 'topics' | 'application' | 'ipColocation' | 'behaviour'>
 
-/** A copy of what gossipsub counts now: later events do not change it. */
+/** A copy of gossipsub's current counters. Later events do not change the copy. */
 export function scoreState(
   counters: PeerCounters | undefined,
   application: ReqRespScores,
@@ -35,7 +35,7 @@ export function scoreState(
   }
 }
 
-/** Gossipsub's formula (v1.1, "The Score Function"), with each term kept. `scored`: the application's part counts. */
+/** Gossipsub's formula (v1.1, "The Score Function"), with each term kept. `scored`: include the application score. */
 export function scoreParts(state: ScoreState, params: Params, scored: boolean): ScoreParts {
   const topicParts: TopicScorePart[] = []
   for (const { topic, version, counters } of state.topics) {
@@ -95,7 +95,7 @@ function topicPart(topic: string, version: number, counters: TopicCounters, para
   return { topic, version, inMesh: counters.inMesh, topicWeight, ...terms, score }
 }
 
-/** One slot later, if nothing happens meanwhile: what gossipsub and the application scores do to a connected peer. */
+/** Advances the state by one slot without events, as gossipsub and the application scores do for a connected peer. */
 export function decayState(state: ScoreState, params: Params): void {
   const decayed = (value: number, factor: number): number => {
     const next = value * factor
@@ -119,12 +119,15 @@ export function decayState(state: ScoreState, params: Params): void {
   state.application = perTerm(RESPONSE_TERMS, (name) => decayed(state.application[name], APP_DECAY))
 }
 
-/** How far ahead: what decays is gone by then (invalid messages take longest: 1 % is left after 50 epochs of 12 s). */
+/**
+ * Forecast range. Decaying counters reach zero within it: invalid messages take longest, 1 % is left after 50 epochs of
+ * 12 s.
+ */
 export const FORECAST_S = 3_600
 
 /**
- * For each threshold the seconds until the total crosses it for the first time, if nothing happens but decay; null when
- * it does not within `FORECAST_S`. Changes the state.
+ * For each threshold, the seconds until the total first crosses it if only decay acts; null when not within
+ * `FORECAST_S`. Modifies `state`.
  */
 export function forecast(
   state: ScoreState,
@@ -148,7 +151,7 @@ export function forecast(
   return crossedInS
 }
 
-/** Nothing is left that could still change the total, but time in a mesh, which is only good. */
+/** True: nothing but time in a mesh can change the total, and that only raises it. */
 function isAtRest(state: ScoreState): boolean {
   if (state.behaviourPenalty > 0 || Object.values(state.application).some((count) => count > 0)) return false
   return state.topics.every(({ counters }) => {
@@ -161,7 +164,7 @@ function term(value: number, weight: number): ScoreTerm {
   return { value, weight, score: product(value, weight) }
 }
 
-/** Never -0, which JSON would print as it is in some places and not in others. */
+/** Never -0: some JSON writers print the sign and others do not. */
 function product(a: number, b: number): number {
   return a * b || 0
 }

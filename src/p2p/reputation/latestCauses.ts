@@ -4,8 +4,8 @@ import { MERGE_MS } from './peerHistory.ts'
 const MAX_CAUSES = 5
 
 /**
- * What a peer did last of one sort, the latest first. A history keeps the order of events; here those of one reason are
- * counted together, whatever came in between.
+ * The latest events of one category, latest first. A history keeps the order of events; here events with equal reasons
+ * are counted together, even with other events in between.
  */
 export function latestCauses(
   history: readonly Readonly<PeerEvent>[],

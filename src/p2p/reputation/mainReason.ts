@@ -3,7 +3,7 @@ import { RESPONSE_TERMS, TOPIC_TERMS } from '../base/scoreTerms.ts'
 
 type Parts = Pick<PeerScoreReport, 'topics' | 'application' | 'ipColocation' | 'behaviour' | 'causes'>
 
-/** The part of a score that weighs most, in a few words: the worst of the bad ones, else the best of the good ones. */
+/** Names the part of a score with the largest effect: the worst negative part, or else the best positive part. */
 export function mainReason(parts: Parts): string {
   const named = namedParts(parts)
   const worst = named.reduce((a, b) => (b.score < a.score ? b : a), NOTHING)

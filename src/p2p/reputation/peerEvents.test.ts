@@ -5,7 +5,7 @@ import { testBlock, testConfig } from '../testUtils/testChain.ts'
 import { recordPeerEvents } from './peerEvents.ts'
 import type { NewPeerEvent } from './peerHistory.ts'
 
-/** What the history gets of what happens to a peer. */
+/** The history entries that the emitted events cause. */
 function recorded(happen: (emit: P2pEvents['emit']) => void): NewPeerEvent[] {
   const found: NewPeerEvent[] = []
   const events = createP2pEvents({ logger: silentLogger })

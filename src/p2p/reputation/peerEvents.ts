@@ -4,16 +4,16 @@ import type { PayloadVersion } from '../base/topics.ts'
 import type { Verdict } from '../base/verdict.ts'
 import type { PeerHistories } from './peerHistory.ts'
 
-/** Names of our own for what gossipsub and the application scores call otherwise. */
+/** devium's names of gossipsub's penalties. */
 const PENALTIES: Record<string, string> = {
   graft_backoff: 'graft-too-soon',
   broken_promise: 'broken-promise',
 }
 
-/** Writes what happens to a peer into its history. */
+/** Records the events of a peer in its history. */
 export function recordPeerEvents({ record }: Pick<PeerHistories, 'record'>, events: Pick<P2pEvents, 'on'>): void {
   const onVerdict = (peerId: string, version: PayloadVersion, verdict: Verdict): void => {
-    // Accepted blocks are too many to write down.
+    // Accepted blocks are too many to record.
     if (verdict.result === 'accept') return
     const detail = verdict.result === 'reject' ? said(verdict.detail) : {}
     const block = verdict.block === undefined ? {} : { block: verdict.block }

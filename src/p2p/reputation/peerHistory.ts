@@ -3,31 +3,31 @@ import type { Clock } from '../../lib/clock.ts'
 import { PEER_EVENT_KINDS, type PeerEvent } from '../base/api.ts'
 import { createEntryWriter, type EntryStore, readEntry } from './entryWriter.ts'
 
-/** What the place that saw it happen says. */
+/** The part of an event that the reporter knows. */
 export type NewPeerEvent = Pick<PeerEvent, 'kind' | 'reason' | 'detail' | 'block' | 'topics'>
 
 const PREFIX = '/devium/peer-history/'
 const MAX_PEERS = 1_000
 const MAX_EVENTS = 64
 /**
- * Comings and goings that stay when room is needed; more of them make way before anything else does. A peer that leaves
- * each mesh once a minute, as op-node of 2024 does, does not push out why it was banned.
+ * This many connection and mesh events are kept; more of them are evicted before any other event. A peer that leaves
+ * each mesh once a minute, as op-node of 2024 does, must not push out the reason of its ban.
  */
 const MIN_ROUTINE = 16
 const ROUTINE: ReadonlySet<PeerEvent['kind']> = new Set(['connected', 'disconnected', 'graft', 'prune'])
-/** These stay longest: a peer that changes its offences all the time does not push out that it was banned. */
+/** These events are evicted last. A peer that keeps changing its offences must not push out its ban. */
 const DECISIONS: ReadonlySet<PeerEvent['kind']> = new Set(['ban', 'unban', 'block', 'unblock'])
-/** op-node keeps what it knows of a peer for 7 days. */
+/** op-node keeps its peer data for 7 days. */
 const KEEP_MS = 7 * 24 * 3_600_000
-/** A like event within this time raises the count of the last one. */
+/** An equal event within this time increases the count of the last one. */
 export const MERGE_MS = 60_000
 const MAX_DETAIL = 200
 
 export type PeerHistories = Awaited<ReturnType<typeof openPeerHistories>>
 
 /**
- * Opens the histories that the datastore holds, or keeps them in memory without one. Bounded: the peer that was quiet
- * longest goes first, and of each peer the oldest events.
+ * Opens the histories in the datastore, or keeps them in memory without one. Bounded: the peer without events for
+ * longest is evicted first, and of each peer its oldest events.
  */
 export async function openPeerHistories(
   modules: { clock: Clock; score(peerId: string): number },
@@ -39,7 +39,7 @@ export async function openPeerHistories(
 
   const record = (peerId: string, event: NewPeerEvent): void => {
     const events = peers.get(peerId) ?? []
-    // Last in the map: who has been quiet longest is first.
+    // Move the peer to the end, so that the map's first entry is the next to evict.
     peers.delete(peerId)
     peers.set(peerId, events)
     writer.changed(peerId)
@@ -64,15 +64,18 @@ export async function openPeerHistories(
 
   return {
     record,
-    /** Oldest first. An event stays as it is: what is counted with it makes another of it. */
+    /** Oldest first. Events are immutable: a merge replaces the event. */
     of: (peerId: string): Readonly<PeerEvent>[] => [...(peers.get(peerId) ?? [])],
     peers: (): string[] => [...peers.keys()],
-    /** Writes what is new. */
+    /** Writes all changes. */
     flush: writer.flush,
   }
 }
 
-/** Details differ with each block or address; of a disconnection they are the reason. */
+/**
+ * Events are equal regardless of `detail`, which differs with each block or address. Disconnections are the exception,
+ * since there `detail` is the cause.
+ */
 function isLike(known: PeerEvent, { kind, reason, detail }: NewPeerEvent): boolean {
   return known.kind === kind && known.reason === reason && (kind !== 'disconnected' || known.detail === detail)
 }
@@ -87,7 +90,7 @@ function leastWorthKeeping(events: readonly PeerEvent[]): number {
 async function load(datastore: EntryStore, nowMs: number): Promise<Map<string, PeerEvent[]>> {
   const found: [string, PeerEvent[]][] = []
   for await (const { key, value } of datastore.query({ prefix: PREFIX })) {
-    // What is not written here is dropped: nothing depends on it.
+    // Entries with an unknown format are dropped; nothing depends on them.
     const events = readEntry(STORED, value)
     const last = events?.at(-1)
     if (events === undefined || last === undefined || nowMs - last.lastMs > KEEP_MS) await datastore.delete(key)

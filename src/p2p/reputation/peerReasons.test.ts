@@ -13,7 +13,7 @@ const PEER = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
 const OTHER = '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc'
 const UNTIL_MS = 1_000_000
 
-/** All of it real, but what gossipsub counts, which is set by hand. */
+/** Everything is real except gossipsub's counters, which the test sets. */
 async function setUp(
   changes: { counters?: Partial<PeerCounters>; connected?: string[]; scoreBlocks?: BlockScoring; bans?: boolean } = {},
 ) {
@@ -102,7 +102,7 @@ describe('peerScore', () => {
     const { report, appScores } = await setUp()
     for (let n = 0; n < 10; n++) appScores.record(PEER, 'validResponses')
     appScores.record(PEER, 'errorResponses')
-    // 5 − 1 > 0, and both fall alike.
+    // 5 − 1 > 0, and both decay equally.
     expect((await report()).thresholds[0]).toMatchObject({ below: false, changesInS: null })
     appScores.record(PEER, 'rejectedPayloads')
     // −16 · d^n > −10 → n > ln(1.6)/−ln(0.92611873) = 6.1
@@ -149,7 +149,7 @@ describe('peerScore', () => {
         { subject: PEER, reason: 'it is on the block list' },
         { subject: '1.1.1.1', reason: 'its IP 1.1.1.1 is blocked' },
         { subject: '2.2.2.2', reason: 'its IP 2.2.2.2 is banned until 1970-01-01T00:16:40.000Z: flood' },
-        { subject: '2001:db8::/32', reason: 'its IP 2001:db8::1 lies in 2001:db8::/32, which is blocked' },
+        { subject: '2001:db8::/32', reason: 'its IP 2001:db8::1 is in the blocked subnet 2001:db8::/32' },
       ],
     })
     await clock.advance(UNTIL_MS)

@@ -15,7 +15,7 @@ import type { PeerHistories } from './peerHistory.ts'
 import { scoreAdvice } from './scoreAdvice.ts'
 
 export interface PeerReasons extends Pick<P2pApi, 'peerScore' | 'peerHistory' | 'bans' | 'standings'> {
-  /** Of a connected peer. */
+  /** Only for a connected peer. */
   mainReason(peerId: string): string
 }
 
@@ -30,11 +30,11 @@ export interface PeerReasonsModules {
   connected(): string[]
   isStatic(peerId: string): boolean
   isProtected(peerId: string): boolean
-  /** Whether it says that it serves blocks by number; null: not known. */
+  /** Whether the peer's protocols include blocks by number; null: not known. */
   servesBlocks(peerId: string): Promise<boolean | null>
 }
 
-/** Answers why a peer stands as it does, what it did, and who is banned. */
+/** Explains scores, histories and bans. */
 export function createPeerReasons(
   modules: PeerReasonsModules,
   options: { scored: boolean; banThreshold: number | undefined },
@@ -43,17 +43,17 @@ export function createPeerReasons(
   const { params, thresholds } = scoring
 
   const limits: Pick<ScoreThreshold, 'name' | 'value' | 'effect'>[] = [
-    { name: 'mesh', value: 0, effect: 'not in our meshes: blocks reach it, and come from it, only by lazy gossip' },
+    { name: 'mesh', value: 0, effect: 'not in our meshes: blocks travel to and from it only by lazy gossip' },
     {
       name: 'gossip',
       value: thresholds.gossipThreshold,
-      effect: 'we neither tell it of blocks nor believe what it tells of (no IHAVE, no IWANT)',
+      effect: 'we announce no blocks to it and ignore its announcements (no IHAVE, no IWANT)',
     },
     { name: 'publish', value: thresholds.publishThreshold, effect: 'we do not send it our own blocks' },
     { name: 'graylist', value: thresholds.graylistThreshold, effect: 'everything that it gossips is dropped unread' },
   ]
   if (options.banThreshold !== undefined) {
-    limits.push({ name: 'ban', value: options.banThreshold, effect: 'banned, and its connections closed' })
+    limits.push({ name: 'ban', value: options.banThreshold, effect: 'banned, and its connections are closed' })
   }
 
   const banRecord = (kind: BanRecord['kind'], subject: string, ban: Ban): BanRecord => {
@@ -73,7 +73,7 @@ export function createPeerReasons(
         peersOnIp: modules.router.peersOnIp,
       })
     const parts = scoreParts(state(), params, options.scored)
-    // Decay brings a score of good parts below no threshold, unless its mesh asks for blocks that do not come.
+    // Decay moves a positive score below no threshold, unless the mesh requires deliveries that do not arrive.
     const isMoving = isConnected && (hasBadPart(parts) || owesBlocks(parts))
     const changes = isMoving
       ? forecast(
@@ -123,7 +123,7 @@ export function createPeerReasons(
       application: latestCauses(events, ({ kind, reason }) => kind === 'response' && reason !== 'valid-block'),
     }
   }
-  /** Its IPs are those of its connections, and of the last one that is written down. */
+  /** Checks the IPs of the peer's connections, and the last IP in its history. */
   const refusals = (peerId: string): PeerScoreReport['refusals'] => {
     const found: PeerScoreReport['refusals'] = []
     if (lists.blockedPeers.has(peerId)) found.push({ subject: peerId, reason: 'it is on the block list' })
@@ -134,7 +134,7 @@ export function createPeerReasons(
     for (const ip of ips) {
       const entry = lists.addrBlock(ip)
       if (entry !== undefined) {
-        const reason = entry === ip ? `its IP ${ip} is blocked` : `its IP ${ip} lies in ${entry}, which is blocked`
+        const reason = entry === ip ? `its IP ${ip} is blocked` : `its IP ${ip} is in the blocked subnet ${entry}`
         found.push({ subject: entry, reason })
       }
       const ban = lists.ipBan(ip)

@@ -4,7 +4,7 @@ import type { GossipRouter } from '../gossip/router.ts'
 import type { GossipScoring } from '../gossip/scoreParams.ts'
 import type { AppScores } from './appScores.ts'
 
-/** A peer's scores as they stand now. */
+/** Reads a peer's current scores. */
 export type PeerScoreReader = ReturnType<typeof createPeerScoreReader>
 
 export function createPeerScoreReader(
@@ -29,7 +29,7 @@ export function createPeerScoreReader(
   }
 }
 
-/** What gossipsub counts, in op-node's form: counters summed over topics, the longest time in a mesh in seconds. */
+/** gossipsub's counters in op-node's form: counters summed over topics, and the longest time in a mesh in seconds. */
 export function gossipScores(
   total: number,
   counters: PeerCounters | undefined,

@@ -100,7 +100,7 @@ describe('openScoreBook', () => {
       const text = typeof value === 'string' ? value : JSON.stringify(value)
       await datastore.put(new Key(`/devium/peer-scores/bad${n}`), Buffer.from(text))
     }
-    // As one was written before any of the application's terms came.
+    // A record from before the application terms existed.
     const older = JSON.stringify({ ...good, peerScores: { ...ZERO_SCORES, reqResp: {} } })
     await datastore.put(new Key('/devium/peer-scores/older'), Buffer.from(older))
     const { logger, lines } = recordedLog('warn', 'text')

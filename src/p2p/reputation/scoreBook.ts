@@ -6,29 +6,32 @@ import { perTerm, RESPONSE_TERMS } from '../base/scoreTerms.ts'
 import type { SavedCounters } from '../gossip/gossipScore.ts'
 import { createEntryWriter, type EntryStore, readEntry } from './entryWriter.ts'
 
-/** What is kept of a peer's score. The first two members are op-node's record (store/scorebook.go). */
+/** A peer's stored score. The first two members are op-node's record (store/scorebook.go). */
 export interface ScoreRecord {
   /** Unix seconds. */
   lastUpdate: number
   peerScores: PeerScores
-  /** It was connected then: its counters went on decaying, which those of absent peers do not. */
+  /**
+   * True: the peer was connected at `lastUpdate`, so its counters decay from then on. Counters of disconnected peers do
+   * not decay.
+   */
   connected: boolean
-  /** What gossipsub counted, topic by topic. */
+  /** gossipsub's counters by topic. */
   counters: SavedCounters
 }
 
-/** Not op-node's `/peers/scores`: below `/peers` libp2p takes every key for one of its own. */
+/** Not op-node's `/peers/scores`, because libp2p treats every key below `/peers` as its own. */
 const PREFIX = '/devium/peer-scores/'
 const MAX_PEERS = 1_000
-/** Of the scored topics of one peer there are four. */
+/** There are four scored topics. */
 const MAX_TOPICS = 8
 
-/** The last known scores of peers, over restarts. */
+/** The last known scores of peers, kept over restarts. */
 export type ScoreBook = Awaited<ReturnType<typeof openScoreBook>>
 
 /**
- * Opens the scores that the datastore holds, or keeps them in memory without one. `retainMs`: op-node's 100 epochs.
- * A record that cannot be understood is dropped with a warning, an expired one without.
+ * Opens the scores in the datastore, or keeps them in memory without one. `retainMs`: op-node's 100 epochs. A damaged
+ * record is dropped with a warning, an expired one silently.
  */
 export async function openScoreBook(
   modules: { clock: Clock; logger: Logger },
@@ -36,7 +39,7 @@ export async function openScoreBook(
   options: { retainMs: number },
 ) {
   const { clock, logger } = modules
-  /** Longest ago updated first. */
+  /** Oldest update first. */
   const records = new Map<string, ScoreRecord>()
   const writer = createEntryWriter({ datastore, entry: (peerId) => records.get(peerId) }, { prefix: PREFIX })
   const isExpired = ({ lastUpdate }: ScoreRecord): boolean => clock.now() - lastUpdate * 1000 > options.retainMs
@@ -60,11 +63,11 @@ export async function openScoreBook(
     for await (const { key, value } of datastore.query({ prefix: PREFIX })) {
       const record = readEntry(RECORD, value)
       if (record === undefined) damaged += 1
-      // A clock that was set back must not make a record immortal.
+      // If the clock was set back, the record must still expire.
       else found.push([key.name(), { ...record, lastUpdate: Math.min(record.lastUpdate, clock.now() / 1000) }])
       if (record === undefined) writer.changed(key.name())
     }
-    if (damaged > 0) logger.warn('Peer scores in the peer store were damaged and are dropped', { count: damaged })
+    if (damaged > 0) logger.warn('Dropped damaged peer scores from the peer store', { count: damaged })
     found.sort(([, a], [, b]) => a.lastUpdate - b.lastUpdate)
     for (const [peerId, record] of found) records.set(peerId, record)
     prune()
@@ -79,9 +82,9 @@ export async function openScoreBook(
     },
     remove,
     entries: (): [string, ScoreRecord][] => [...records],
-    /** Removes what is older than the retain time, and who was updated longest ago when there are too many. */
+    /** Removes expired records, and above the limit the records with the oldest update. */
     prune,
-    /** Writes what is new, in one batch. */
+    /** Writes all changes in one batch. */
     flush: writer.flush,
   }
 }
@@ -108,7 +111,7 @@ const RECORD: z.ZodType<ScoreRecord> = z.object({
       IPColocationFactor: COUNT,
       behavioralPenalty: COUNT,
     }),
-    // A book that was written before a term came is read on.
+    // A record from before a term existed reads 0 for that term.
     reqResp: z.object(perTerm(RESPONSE_TERMS, () => COUNT.default(0))),
   }),
   connected: z.boolean(),

@@ -14,7 +14,7 @@ import { createScoreKeeping } from './scoreKeeping.ts'
 const { params } = scoreKeeper().scoring
 const NOTHING: PeerCounters = { connected: true, expire: 0, knownIPs: new Set(), behaviourPenalty: 0, topics: {} }
 
-/** One run of the node: what gossipsub counts is set by hand, all else is real. */
+/** One run of the node. The test sets gossipsub's counters; everything else is real. */
 function run(clock: ManualClock, book: ScoreBook) {
   const gossip = new Map<string, PeerCounters>()
   const restored = new Map<string, { counters: SavedCounters; forMs: number }>()
@@ -75,7 +75,7 @@ describe('createScoreKeeping', () => {
     expect(counters?.behaviourPenalty).toBeCloseTo(9 * 0.92611873 ** 30, 5)
     expect(counters?.topics[TOPIC]?.invalidMessageDeliveries).toBeCloseTo(4 * 0.98476665 ** 30, 5)
     expect(counters?.topics[TOPIC]?.firstMessageDeliveries).toBeCloseTo(10 * 0.96235063 ** 30, 5)
-    // 1 · 0.8577^30 = 0.00999…, below what counts.
+    // 1 · 0.8577^30 = 0.00999…, below the limit that counts.
     expect(counters?.topics[TOPIC]?.meshFailurePenalty).toBeLessThan(0.0101)
     expect(counters?.topics[TOPIC]?.meshTime).toBe(8_000)
     expect(forMs).toBe(params.retainScore - 60_000)

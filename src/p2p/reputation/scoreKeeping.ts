@@ -8,7 +8,7 @@ import type { GossipScoring } from '../gossip/scoreParams.ts'
 import { APP_DECAY, type AppScores } from './appScores.ts'
 import type { ScoreBook, ScoreRecord } from './scoreBook.ts'
 
-/** Carries scores over a restart: neither is a hostile peer forgiven by one, nor does a good one start from nothing. */
+/** Keeps scores over a restart. A restart must neither forgive a hostile peer nor reset a good one. */
 export type ScoreKeeping = ReturnType<typeof createScoreKeeping>
 
 export function createScoreKeeping(
@@ -16,7 +16,7 @@ export function createScoreKeeping(
     book: ScoreBook
     router: Pick<GossipRouter, 'counters' | 'restore' | 'forgive'>
     appScores: Pick<AppScores, 'counters' | 'peers' | 'restore' | 'forget'>
-    /** As they stand now. */
+    /** Current scores. */
     scores: { of(peerId: string): PeerScores }
     connected(): string[]
     clock: Clock
@@ -35,7 +35,7 @@ export function createScoreKeeping(
   const saveAll = (): void => {
     const connected = new Set(modules.connected())
     for (const peerId of connected) write(peerId, true, scores.of(peerId))
-    // What is asked of a peer may end after it is gone.
+    // A request may end after its peer has disconnected.
     for (const peerId of appScores.peers()) {
       if (connected.has(peerId)) continue
       const record = book.get(peerId)
@@ -50,7 +50,9 @@ export function createScoreKeeping(
   }
 
   return {
-    /** Gives the peers of the book their counters back, decayed by the time that passed. Once, before anybody connects. */
+    /**
+     * Restores the counters of all recorded peers, decayed by the elapsed time. Call it once, before any peer connects.
+     */
     restore(): void {
       for (const [peerId, record] of book.entries()) {
         const { counters, reqResp } = aged(record, clock.now(), params)
@@ -61,31 +63,34 @@ export function createScoreKeeping(
         appScores.restore(peerId, reqResp)
       }
     },
-    /** Writes down how everybody stands; op-node does it every 15 s. */
+    /** Records all scores; op-node does so every 15 s. */
     async save(): Promise<void> {
       if (!isClosed) saveAll()
       await book.flush()
     },
-    /** Writes down a last time, while the peers are still connected; who leaves after that is leaving because we stop. */
+    /**
+     * Records all scores a last time, while the peers are still connected. Later disconnections come from this node's
+     * stop and are not recorded.
+     */
     async close(): Promise<void> {
       if (!isClosed) saveAll()
       isClosed = true
       await book.flush()
     },
-    /** For the gossip router. */
+    /** Called by the gossip router. */
     onLeave(peerId: string): () => void {
       const last = scores.of(peerId)
       return () => {
         if (!isClosed) write(peerId, false, last)
       }
     },
-    /** Strikes out what counts against a peer. */
+    /** Resets all scores of a peer. */
     forgive(peerId: string): void {
       router.forgive(peerId)
       appScores.forget(peerId)
       book.remove(peerId)
     },
-    /** Of a peer that may be gone: how it stands, or stood when it left. */
+    /** The current scores, or for a disconnected peer its last scores. */
     of(peerId: string): PeerScores {
       if (router.counters(peerId) !== undefined) return scores.of(peerId)
       return book.get(peerId)?.peerScores ?? scores.of(peerId)
@@ -93,7 +98,7 @@ export function createScoreKeeping(
   }
 }
 
-/** What has become of it until now, by the same decay as in a running node. */
+/** The record decayed until now, by the rules of a running node. */
 function aged(
   record: ScoreRecord,
   nowMs: number,
