@@ -12,7 +12,7 @@ const peerId = peerIdFromString('16Uiu2HAmQtLoyaBUxgcXhCzBvRKj6WS7iCDM9hUZMFyCnx
 const id = peerId.toString()
 const REPLACED_NAMES = Object.keys(REPLACED).sort()
 
-/** Where the library comes in from libp2p, from its timers and from an RPC. */
+/** The library's entry points for libp2p, timers and RPCs. */
 interface Entrances {
   start(): Promise<void>
   stop(): Promise<void>
@@ -30,7 +30,7 @@ async function setUp() {
   return { ...real, entrances: pubsub as GossipSub & Entrances }
 }
 
-/** Functions that were put on the instance, and do not come from the class or its constructor. */
+/** Functions set on the instance that replace methods of its class. */
 function ownFunctions(instance: object): string[] {
   const isMethod = (name: string): boolean => Object.getPrototypeOf(instance)[name] !== undefined
   return Object.keys(instance).filter((name) => typeof Reflect.get(instance, name) === 'function' && isMethod(name))
@@ -64,7 +64,7 @@ describe('the adapter of gossipsub', () => {
       if (typeof original !== 'function') throw new Error(`${name} is no function`)
       Reflect.set(gossip, name, (...args: unknown[]) => {
         asked.add(name)
-        // Streams are opened by libp2p, which is not started here.
+        // libp2p opens streams, and it is not started here.
         return name.startsWith('create') ? Promise.resolve() : original.apply(gossip, args)
       })
     }

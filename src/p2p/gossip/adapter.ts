@@ -5,41 +5,44 @@ import type { RejectReason } from '@chainsafe/libp2p-gossipsub/types'
 import type { Connection, PeerId, StreamCloseEvent } from '@libp2p/interface'
 import { DeviumError } from '../../lib/errors.ts'
 
-// Release 17.1 of gossipsub publishes its score keeper and its codec, but neither its class nor most of its members. This file
-// alone knows those: which are used, which are replaced, and why. `adapter.test.ts` holds the lists to the real library.
+// Release 17.1 of gossipsub publishes its score keeper and its codec, but not its class and most of its members. Only
+// this file knows those private members: which are used, which are replaced, and why. `adapter.test.ts` checks the
+// lists against the real library.
 
-/** Counters of one peer. Of one that is gone `expire` tells, in Unix milliseconds, until when they are kept. */
+/**
+ * Counters of one peer. For a disconnected peer, `expire` is the Unix time in milliseconds until which they are kept.
+ */
 export type PeerCounters = PeerScore['peerStats'] extends Map<string, infer Counters> ? Counters : never
-/** Those of one scored topic. */
+/** Counters of one scored topic. */
 export type TopicCounters = PeerCounters['topics'][string]
 
-/** One IHAVE, IWANT or IDONTWANT, as far as all have the same members. */
+/** The members that IHAVE, IWANT and IDONTWANT share. */
 export type MessageIdList = Pick<RPC.ControlIWant, 'messageIDs'>
 
-/** An RPC as the library decodes it, as far as it is looked into here. */
+/** The members of a decoded RPC that this room uses. */
 export interface DecodedRpc {
   subscriptions: RPC.SubOpts[]
   messages: RPC.Message[]
   control?: { ihave: MessageIdList[]; idontwant: MessageIdList[]; prune: { backoff?: number }[] }
 }
 
-/** An RPC as the library builds it, as far as it is looked into here. */
+/** The members of an outgoing RPC that this room uses. */
 export interface OutgoingRpc {
   subscriptions?: RPC.SubOpts[]
   messages?: RPC.Message[]
   control?: RPC.ControlMessage
 }
 
-/** One message of the library's cache. */
+/** One entry of the library's message cache. */
 export interface CachedName {
   msgId: Uint8Array
   msgIdStr: string
   topic: string
 }
 
-/** The library's cache of messages, from which IWANT is answered. */
+/** The library's message cache, from which it answers IWANT. */
 export interface MessageHistory {
-  /** Of each heartbeat, the newest first. */
+  /** One list for each heartbeat, newest first. */
   readonly history: CachedName[][]
   readonly msgs: Map<string, { validated: boolean; message: { data?: Uint8Array } }>
 }
@@ -52,9 +55,9 @@ type ScoreMethod =
   | 'rejectMessage'
   | 'rejectInvalidMessage'
 
-/** The part of the library's score keeper, a class that it publishes, that is used while blocks travel. */
+/** The members of the library's score keeper that block propagation uses. The library publishes this class. */
 export interface ScoreKeeper extends Pick<PeerScore, 'peerStats' | 'scoreCache' | ScoreMethod> {
-  /** `peers`: who has sent the message, unless it was found invalid. */
+  /** `peers`: the senders of the message, unless it was found invalid. */
   readonly deliveryRecords: { getRecord(id: string): { peers: Set<string> } | undefined }
 }
 
@@ -67,7 +70,7 @@ export interface OutboundStream {
   }
 }
 
-/** The members of the library's gossipsub class that are used: few are published, and the others are in `USED`. */
+/** The members of the library's gossipsub class that this room uses. Few are published; the others are in `USED`. */
 export interface GossipInternals extends Pick<GossipSub, 'getPeers' | 'getSubscribers' | 'getTopics'> {
   readonly mesh: Map<string, Set<string>>
   readonly streamsOutbound: Map<string, OutboundStream>
@@ -77,31 +80,31 @@ export interface GossipInternals extends Pick<GossipSub, 'getPeers' | 'getSubscr
   readonly seenCache: { has(id: string): boolean; put(id: string): void }
   score: ScoreKeeper
   readonly gossipTracer: {
-    /** Id as inside → peers asked for it, with the time by which it must be here. */
+    /** Id (internal form) → peers that received an IWANT for it, with their deadline. */
     readonly promises: Map<string, Map<string, number>>
     deliverMessage(id: string, isDuplicate?: boolean): void
     rejectMessage(id: string, cause: RejectReason): void
   }
   readonly heartbeatTicks: number
-  /** Topic → peers that were pruned, with the Unix milliseconds until which they stay out of the mesh. */
+  /** Topic → pruned peers, with the Unix time in milliseconds until which they may not be grafted. */
   readonly backoff: Map<string, Map<string, number>>
-  /** Peer → ids as inside → heartbeat of its word. */
+  /** Peer → ids (internal form) → heartbeat of the IDONTWANT. */
   readonly idontwants: Map<string, Map<string, number>>
-  /** Called for one peer after the other, each when the one before is done. */
+  /** The library calls it for one peer at a time. */
   createOutboundStream(peerId: PeerId, connection: Connection): Promise<void>
   handleReceivedRpc(from: PeerId, rpc: DecodedRpc): Promise<void>
-  /** Every half a second. */
+  /** Runs every half second. */
   heartbeat(): Promise<void>
   /** Queues one IHAVE for the peer. */
   pushGossip(peerId: string, ihave: MessageIdList & { topicID: string }): void
-  /** False when it could not be sent. */
+  /** False when the RPC could not be sent. */
   sendRpc(peerId: string, rpc: OutgoingRpc): boolean
   publish(topic: string, data: Uint8Array, options: { floodPublish: boolean }): Promise<{ recipients: PeerId[] }>
 }
 
 type Kinds<Owner> = { readonly [Name in keyof Owner]: 'function' | 'number' | 'object' }
 
-/** Every member that is used and not published, by what has it. */
+/** All used members that the library does not publish, grouped by owner. */
 // biome-ignore format: lists of names
 const USED: {
   gossip: Kinds<Omit<GossipInternals, 'getPeers' | 'getSubscribers' | 'getTopics'>>
@@ -117,7 +120,7 @@ const USED: {
   mcache: { history: 'object', msgs: 'object', put: 'function' }, seenCache: { has: 'function', put: 'function' },
 }
 
-/** Throws DeviumError `gossipsub-unknown` when the library lacks a member that is used here. */
+/** Throws DeviumError `gossipsub-unknown` when the library lacks a used member. */
 export function gossipInternals(gossip: object): GossipInternals {
   for (const [owner, kinds] of Object.entries(USED)) {
     for (const [name, kind] of Object.entries(kinds)) {
@@ -136,10 +139,10 @@ export function peerNamed(gossip: Pick<GossipInternals, 'getPeers'>, id: string)
   return gossip.getPeers().find((peer) => peer.toString() === id)
 }
 
-/** What takes a member's place, made of what it was. */
+/** Builds a replacement from the original member. */
 export type Around<Owner, Name extends keyof Owner> = (original: Owner[Name]) => Owner[Name]
 
-/** What gossipsub is given instead of its own members. */
+/** The members that replace gossipsub's own. */
 export interface Replacements {
   score: PeerScore
   createOutboundStream: Around<GossipInternals, 'createOutboundStream'>
@@ -147,12 +150,12 @@ export interface Replacements {
   sendRpc: Around<GossipInternals, 'sendRpc'>
 }
 
-/** Every member of gossipsub that is replaced, and why. */
+/** All replaced members of gossipsub, each with the reason. */
 export const REPLACED: Readonly<Record<keyof Replacements, string>> = {
-  score: 'scores outlive absences and restarts, count IPv6 networks, and tell of penalties',
-  createOutboundStream: 'peers wait for each other; here they do not, and a newcomer hears of the last blocks',
-  heartbeat: 'its moments go by the machine’s clock, and are moved along when that is set',
-  sendRpc: 'RPCs are counted as op-node’s tracer does',
+  score: 'scores survive disconnections and restarts, count IPv6 networks, and report penalties',
+  createOutboundStream: 'the library opens one stream at a time; here they open in parallel and announce recent blocks',
+  heartbeat: 'the library uses wall-clock times, which are adjusted when the clock is set',
+  sendRpc: 'RPCs are counted as op-node’s tracer counts them',
 }
 
 export function replaceMembers(gossip: GossipInternals, by: Replacements): void {

@@ -46,7 +46,7 @@ function setUp(fork: Fork = 'holocene', signer: Hex | undefined = SEQUENCER_ADDR
   }
 }
 
-/** Small messages are judged at once. */
+/** Small messages are validated synchronously. */
 function now(verdict: Verdict | Promise<Verdict>): Verdict {
   if (verdict instanceof Promise) throw new Error('judged later')
   return verdict
@@ -86,16 +86,16 @@ describe("op-node's recorded messages", () => {
     ...['reject snappy-damaged', 'reject snappy-length', 'reject too-large'],
     ...['reject bad-signature', 'reject wrong-signer'],
   ])
-  /** What is wrong with a container whose highest bit at this place is changed. */
+  /** The reasons for a container in which the highest bit of this byte is flipped. */
   function reasonsForByte(index: number, name: (typeof NAMES)[number]): string[] {
-    // Block number and time have 53 bits.
+    // Block number and timestamp have 53 bits.
     const isWide = (start: number) => index >= start + 6 && index < start + 8
     if (isWide(404) || isWide(428)) return ['reject bad-encoding']
     if (index >= 428 && index < 434) return ['reject too-old', 'reject from-future']
     const isOffset = (start: number) => index >= start && index < start + 4
     if (isOffset(436)) return ['reject bad-encoding']
     if (isOffset(504) || (name !== 'regolith' && isOffset(508))) return ['reject bad-encoding']
-    // Of the lists behind the fixed part, and all that is hashed.
+    // The lists after the fixed part, and all hashed members.
     const fixed = { regolith: 508, canyon: 512, holocene: 528 }[name]
     return index < fixed ? ['reject wrong-hash'] : ['reject wrong-hash', 'reject bad-encoding']
   }
@@ -133,7 +133,7 @@ describe("op-node's recorded messages", () => {
     for (let index = 0; index < compressed.length; index += 1) {
       const changed = Uint8Array.from(compressed, (byte, at) => (at === index ? byte ^ 0x04 : byte))
       const unpacked = unpackMessage(changed)
-      // A copy from another place in a row of zeros: the same message, packed in another way.
+      // A copy element that points to another place in a run of zeros: the same message, compressed differently.
       if (unpacked.ok && original.ok && Buffer.compare(unpacked.data, original.data) === 0) continue
       reasons.add(judge(message, changed))
     }
@@ -285,7 +285,7 @@ describe('createBlockValidator', () => {
     expect(reasonOf(await judgeLater(() => inspected(4)))).toBe('ignore no-signer-configured')
   })
 
-  // A body cannot lack these members or have them too early: its version says where they stand.
+  // A body cannot lack these members or have them too early: its version determines their position.
   it.each<[string, PayloadVersion, Fork, (envelope: PayloadEnvelope) => void, string]>([
     ['withdrawals in version 1', 1, 'canyon', () => {}, 'withdrawals'],
     ['none in version 2', 2, 'canyon', ({ payload }) => delete payload.withdrawals, 'withdrawals'],

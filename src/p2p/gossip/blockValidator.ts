@@ -18,13 +18,13 @@ export interface BlockValidatorModules {
   seen: SeenBlocks
 }
 
-/** The verdict on a large message comes when another process has inspected it. */
+/** The verdict on a large message is a promise, because another process inspects the message. */
 export type BlockValidator = (version: PayloadVersion, unpacked: Unpacked) => Verdict | Promise<Verdict>
 
-/** Seconds that a block's time may be ahead of ours (specs: rollup-node-p2p, "Block validation"). */
+/** A block's timestamp may be this many seconds ahead of our clock (specs: rollup-node-p2p, "Block validation"). */
 const MAX_FUTURE_S = 5
 
-/** What to ask of a message of this version that comes now. */
+/** The inputs of validation for a message of this version that arrives now. */
 export type ValidationContexts = (version: PayloadVersion) => ValidationContext
 
 export function createValidationContexts(
@@ -45,8 +45,8 @@ export function createValidationContexts(
 }
 
 /**
- * The one place where a gossiped block is judged, in op-node's order (gossip.go, BuildBlocksValidator). An accepted
- * block is recorded as seen. What goes wrong inside is our fault: the message is ignored, where op-node rejects it.
+ * The only place where a gossiped block is validated, in op-node's order (gossip.go, BuildBlocksValidator). An accepted
+ * block is recorded as seen. An unexpected error is our fault, so the message is ignored; op-node rejects it.
  */
 export function createBlockValidator(modules: BlockValidatorModules, options: { maxAgeS: number }): BlockValidator {
   const { config, clock, signers, seen } = modules
@@ -104,7 +104,7 @@ export function createBlockValidator(modules: BlockValidatorModules, options: { 
       return undefined
     }
     if (payload.blobGasUsed === undefined) return reject('blob-gas', 'blobGasUsed missing')
-    // From Jovian on the field carries the block's DA footprint.
+    // From Jovian on, `blobGasUsed` holds the block's DA footprint.
     if (payload.blobGasUsed !== 0n && !isForkActive(config, 'jovian', payload.timestamp)) {
       return reject('blob-gas', 'blobGasUsed is not 0')
     }

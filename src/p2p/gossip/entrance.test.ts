@@ -7,7 +7,7 @@ const PEER = { toString: () => 'peer' } as PeerId
 const CONNECTION = { remotePeer: PEER } as Connection
 const STREAM = {} as Stream
 
-/** An entrance through which a library has registered, and what was told to whom. */
+/** An entrance with a registered library, and a log of the calls on both sides. */
 async function setUp() {
   const told: string[] = []
   const handlers: StreamHandler[] = []

@@ -3,22 +3,22 @@ import type { PeerId, Stream, Topology } from '@libp2p/interface'
 
 type Registrar = GossipSubComponents['registrar']
 
-/** What takes the streams that peers open, in place of the library. */
+/** Receives the streams that peers open, in place of the library. */
 export interface EntranceHandlers {
   onStream(peerId: PeerId, stream: Stream): void
-  /** The library has forgotten the peer. */
+  /** The library has removed the peer. */
   onGone(peerId: string): void
 }
 
 /**
- * Stands between libp2p and the library: it takes the streams that peers open, so that the library never reads one. The library
- * hears of connections, and of peers that leave, as ever.
+ * A registrar between libp2p and the library. It takes the streams that peers open, so that the library never reads
+ * one. The library still receives connections and disconnections.
  */
 export interface Entrance {
-  /** What the library is given as libp2p's registrar. */
+  /** The registrar to hand to the library. */
   around(registrar: Registrar): Registrar
   listen(handlers: EntranceHandlers): void
-  /** Has the library forget a peer, with its subscriptions. */
+  /** Makes the library remove a peer and its subscriptions. */
   forget(peerId: PeerId): void
 }
 
@@ -35,7 +35,7 @@ export function createEntrance(): Entrance {
         registrar.handle(
           protocol,
           (stream, connection) => {
-            // The library is to know the peer, and opens a stream of its own.
+            // The library must know the peer and open its own stream to it.
             library?.onConnect?.(connection.remotePeer, connection)
             handlers?.onStream(connection.remotePeer, stream)
           },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createFairTurns } from './fairTurns.ts'
 
-/** Turns on a clock that only work moves. */
+/** The clock advances only by work. */
 function startTurns(maxWaiting: number) {
   let nowMs = 0
   const turns = createFairTurns(maxWaiting, () => nowMs)

@@ -2,17 +2,17 @@ import { DeviumError } from '../../lib/errors.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
 import { createSemaphore } from '../../lib/semaphore.ts'
 
-/** Code of what is thrown when too many messages wait. */
+/** Error code when too many messages are waiting. */
 export const GOSSIP_OVERLOADED = 'gossip-overloaded'
-/** Milliseconds of gossip work in one turn of the event loop; then everything else has its chance. */
+/** Milliseconds of gossip work in one turn of the event loop. The rest of the turn is for other work. */
 const BUDGET_MS = 4
-/** What the library does for each message before and after our part of the work, roughly. */
+/** Estimated time that the library needs for each message. */
 const LIBRARY_MS = 0.05
 
 /**
- * Many small messages in one packet are handled in one turn of the event loop by the library. Once they have taken
- * their share of it, the rest waits, one turn each; more than `maxWaiting` are not let in. What else is done in the same
- * turn does not count: a busy process would pass blocks on late.
+ * Spreads gossip messages over turns of the event loop. Without it the library handles all messages of a packet in one
+ * turn. After `BUDGET_MS` the remaining messages wait, one turn each; more than `maxWaiting` are refused. Other work in
+ * the same turn does not count: otherwise a busy process would forward blocks late.
  */
 export function createFairTurns(maxWaiting = 1024, now: () => number = () => performance.now()) {
   let spentMs = 0
@@ -30,7 +30,7 @@ export function createFairTurns(maxWaiting = 1024, now: () => number = () => per
     })
   }
   return {
-    /** Undefined: go on now. Throws when too many wait already: the message is then dropped without blame. */
+    /** Undefined: continue now. Throws when `maxWaiting` is reached; the message is then dropped without a penalty. */
     take(): Promise<void> | undefined {
       spend(LIBRARY_MS)
       if (hasTime() && waiting.active === 0) return undefined
@@ -38,7 +38,7 @@ export function createFairTurns(maxWaiting = 1024, now: () => number = () => per
         throw new DeviumError(GOSSIP_OVERLOADED, 'too many gossip messages at once')
       return waiting.run(nextTurn)
     },
-    /** Does a part of the work, and counts its time until it returns. */
+    /** Runs synchronous work and counts its time. */
     measure<T>(work: () => T): T {
       const startedMs = now()
       try {

@@ -7,7 +7,7 @@ const MESSAGE = { topic: TOPIC, data: new Uint8Array(1) }
 
 const named = (id: string) => ({ toString: () => id }) as PeerId
 
-/** `sent`: message → who has sent it. */
+/** `sent`: message → its senders. */
 function setUp(options: { mesh?: string[]; peers?: string[]; sent?: Record<string, string[]> }) {
   const { mesh = ['a', 'b', 'c', 'd'], peers = mesh, sent = {} } = options
   const calls: string[] = []
@@ -31,7 +31,7 @@ function setUp(options: { mesh?: string[]; peers?: string[]; sent?: Record<strin
     { isAlwaysServed: (peerId) => peerId === 'static' },
     { meshLow: 3, publishThreshold: -40 },
   )
-  /** To whom the message goes at once, and to whom `later`. */
+  /** The peers that receive the message at once, and those that receive it `later`. */
   const forward = (id: string, topic = TOPIC, from = 'a') => {
     const done = forwarder.forward(id, { ...MESSAGE, topic }, from)
     return { first: calls.splice(0).join(' '), later: done.then(() => calls.splice(0).join(' ')) }

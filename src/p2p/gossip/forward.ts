@@ -9,17 +9,20 @@ type Forwarding = Pick<GossipInternals, 'mesh' | 'getSubscribers' | 'idontwants'
 
 const FLOODSUB = '/floodsub/1.0.0'
 const NOBODY: ReadonlySet<string> = new Set()
-/** Turns of the event loop that a copy waits which is most likely not needed: what has come meanwhile is read. */
+/**
+ * A copy that is probably not needed waits this many turns of the event loop. Copies and IDONTWANTs that arrive
+ * meanwhile can make it unnecessary.
+ */
 const LATER_TURNS = 2
 
-/** Passes blocks of others on. */
+/** Forwards blocks of other nodes. */
 export type Forwarder = ReturnType<typeof createForwarder>
 
 /**
- * To whom a block is passed on: the mesh, and always static peers. In a network smaller than the mesh's low mark each lost
- * link would lose blocks until the next lazy gossip, so there everybody gets it. Who sent a copy while it was judged here has it.
- * A chain has one sequencer, whose blocks come much the same way each time: who sent a copy of the last one will most likely
- * have this one from elsewhere too, and goes last.
+ * Chooses the peers that receive a block: the mesh and all static peers. In a network smaller than the mesh's low mark,
+ * every subscriber receives it; there each lost link would lose blocks until the next lazy gossip. A peer that sent us
+ * a copy during validation already has the block. A chain has one sequencer, so blocks take similar paths. A peer that
+ * sent a copy of the last block probably has this block too, and is served last.
  */
 export function createForwarder(
   gossip: Forwarding,
@@ -28,7 +31,7 @@ export function createForwarder(
 ) {
   const isSmall = (topic: string): boolean => (gossip.mesh.get(topic)?.size ?? 0) < options.meshLow
 
-  /** Such a peer is in no mesh, and gets everything. */
+  /** A floodsub peer is in no mesh and receives everything. */
   const isFloodsub = (id: string) => gossip.streamsOutbound.get(id)?.rawStream.protocol === FLOODSUB
   const wanting = (topic: string): Set<string> => {
     const chosen = new Set(gossip.mesh.get(topic))
@@ -48,12 +51,12 @@ export function createForwarder(
       gossip.sendRpc(peer, { subscriptions: [], messages: [message] })
     }
   }
-  /** Topic → id of what was passed on last. */
+  /** Topic → id of the last forwarded message. */
   const lastOf = new Map<string, string>()
   return {
-    /** The mesh is below its low mark: everybody on the topic gets each block. */
+    /** True: the mesh is below its low mark, so every subscriber of the topic receives each block. */
     isSmall,
-    /** To all that need it but its sender. `id`: as inside. */
+    /** Sends to all peers that need the message, except its sender. `id`: internal form. */
     async forward(id: string, message: RPC.Message, from: string): Promise<void> {
       const peers = wanting(message.topic)
       peers.delete(from)

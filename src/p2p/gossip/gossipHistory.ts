@@ -3,25 +3,31 @@ import { LruMap } from '../../lib/lruMap.ts'
 import type { CachedName, MessageHistory } from './adapter.ts'
 import { GOSSIP_PARAMS } from './params.ts'
 
-/** The rest is for asking, sending and passing on, and for clocks that are ahead of ours. */
+/**
+ * Share of a block's lifetime in which it is announced. The rest is reserved for the request, the transfer, forwarding,
+ * and clock differences.
+ */
 const TOLD_SHARE_OF_LIFE = 0.75
-/** With op-node's 60 s; more would take memory. */
+/** Fits op-node's maximum age of 60 s. A larger value would need more memory. */
 const MAX_TOLD_AGE_S = 45
-/** Kept beyond those of the last seconds: one a second, and what a newcomer's link carries in some, from each of its peers. */
+/**
+ * Number of blocks kept beyond the last seconds: one a second. A new peer's link can carry them in some seconds, from
+ * each of its peers.
+ */
 const MAX_OLDER = 64
 const MAX_OLDER_BYTES = 2 * 1024 * 1024
-/** More than are kept. */
+/** More times than messages are kept. */
 const MAX_TIMES = 256
-/** An IWANT comes a second later. */
+/** An IWANT may arrive a second after the IHAVE. */
 const ANSWER_HEARTBEATS = 2
 
-/** Blocks that a peer which lacks them would still accept by gossip. */
+/** Blocks that peers would still accept by gossip. */
 export type GossipHistory = ReturnType<typeof createGossipHistory>
 
 /**
- * Keeps valid messages in the library's cache until they are too old to be accepted, instead of for six seconds. A peer that
- * was cut off for less than that gets all that it missed by gossip, and passes it on: op-node's own request for a gap
- * gives up at the first peer that lacks a block, and that of 2026 is not made at all.
+ * Keeps valid messages in the library's cache until peers would reject them as too old, instead of six seconds. A peer
+ * that was disconnected for less than that receives all missed blocks by gossip and forwards them. op-node's own gap
+ * request fails at the first peer that lacks a block, and op-node of 2026 does not request gaps.
  */
 export function createGossipHistory(cache: MessageHistory, modules: { clock: Clock }, options: { maxAgeS: number }) {
   const toldAgeS = Math.min(MAX_TOLD_AGE_S, Math.floor(options.maxAgeS * TOLD_SHARE_OF_LIFE))
@@ -32,7 +38,7 @@ export function createGossipHistory(cache: MessageHistory, modules: { clock: Clo
   const makeRoom = (): void => {
     let count = 0
     let bytes = 0
-    // Flattening them would take as long as judging a small block.
+    // Flattening the lists would take as long as validating a small block.
     for (let age = GOSSIP_PARAMS.mcacheLength; age < cache.history.length; age++) {
       for (const { msgIdStr } of cache.history[age] ?? []) {
         count += 1
@@ -43,12 +49,12 @@ export function createGossipHistory(cache: MessageHistory, modules: { clock: Clo
   }
 
   return {
-    /** A valid message, and its block's time in Unix seconds. */
+    /** Records a valid message. `blockTimeS`: timestamp of its block, Unix seconds. */
     onValid(id: string, blockTimeS: number): void {
       times.set(id, blockTimeS)
       makeRoom()
     },
-    /** Newest first; `maxAgeS` only where that is less than what peers accept. */
+    /** Newest first. `maxAgeS` can only shorten the range. */
     list(maxAgeS: number = toldAgeS): CachedName[] {
       const oldestS = unixSeconds(modules.clock) - Math.min(maxAgeS, toldAgeS)
       const isTellable = ({ msgIdStr }: CachedName): boolean =>

@@ -78,14 +78,14 @@ describe('GossipScore', () => {
     const { score } = keeper()
     score.restore('a', saved, 60_000)
     score.addPeer('a')
-    // 0.8 · 0 for the mesh it is not in yet.
+    // 0.8 · 0: the peer is not in the mesh yet.
     expect(score.score('a')).toBeCloseTo(earned - (0.8 * 10 * 300) / 1800, 6)
     score.graft('a', TOPIC)
     expect(score.score('a')).toBeCloseTo(earned, 6)
     vi.setSystemTime(Date.now() + 2_000)
     score.refreshScores()
     expect(score.peerStats.get('a')?.topics[TOPIC]?.meshTime).toBe(602_000)
-    // Only once: who leaves the mesh begins anew, as ever.
+    // Only once: a peer that leaves the mesh starts from zero, as usual.
     score.prune('a', TOPIC)
     score.graft('a', TOPIC)
     expect(score.peerStats.get('a')?.topics[TOPIC]?.meshTime).toBe(0)

@@ -4,26 +4,29 @@ import type { PeerCounters, TopicCounters } from './adapter.ts'
 import { ipv6Network } from './ipv6Networks.ts'
 import { GOSSIP_PARAMS } from './params.ts'
 
-/** What gossipsub counted of a peer on one topic. Time in the mesh in milliseconds; 0 when it was in none. */
+/** gossipsub's counters of a peer on one topic. `meshTime` in milliseconds; 0 when the peer was in no mesh. */
 export type SavedTopic = Pick<
   TopicCounters,
   'meshTime' | 'firstMessageDeliveries' | 'meshMessageDeliveries' | 'meshFailurePenalty' | 'invalidMessageDeliveries'
 >
 
-/** What gossipsub counted of a peer, without what only makes sense while it runs. */
+/** gossipsub's counters of a peer, without values that are only valid in a running process. */
 export interface SavedCounters {
   topics: Record<string, SavedTopic>
   behaviourPenalty: number
 }
 
 export interface ScoreNews {
-  /** `leaving` is told before a peer's counters are settled, `left` after that. */
+  /** `leaving`: before a peer's counters are finalized; `left`: after that. */
   onLeave(what: 'leaving' | 'left', peerId: string): void
-  /** The library blames a peer. */
+  /** The library penalised a peer. */
   onPenalty(peerId: string, label: string): void
 }
 
-/** Peers that are gone and remembered by the library: all are gone through every slot, and new identities cost nothing. */
+/**
+ * Limit of disconnected peers in the library's score keeper. The library iterates over all of them each slot, and an
+ * attacker can create identities for free.
+ */
 export const MAX_GONE = 2_000
 
 export function savedCounters(counters: PeerCounters): SavedCounters {
@@ -44,16 +47,16 @@ export function savedCounters(counters: PeerCounters): SavedCounters {
 }
 
 /**
- * The library's score keeper, which also keeps scores over absences. Gossipsub keeps the bad score of a peer that leaves so
- * that coming back does not wipe it out, but release 17.1 starts a peer that comes back anew all the same (go-libp2p-pubsub
- * does not). This class gives the peer its counters back.
+ * The library's score keeper, extended to keep scores over disconnections. Gossipsub retains a bad score so that
+ * reconnecting does not reset it, but release 17.1 resets it anyway on reconnection (go-libp2p-pubsub does not). This
+ * class restores the counters.
  */
 export class GossipScore extends PeerScore {
   private readonly news: ScoreNews
   private readonly meshTimes = new Map<string, Map<string, number>>()
-  /** Counters of peers that committed an offence. */
+  /** Counters of peers with an offence. */
   private readonly offended = new WeakSet<PeerCounters>()
-  /** Peers that are gone; the one that is gone for longest comes first. */
+  /** Disconnected peers, longest disconnected first. */
   private readonly gone = new Set<string>()
 
   constructor(
@@ -68,11 +71,11 @@ export class GossipScore extends PeerScore {
   override addPeer(peerId: string): void {
     this.gone.delete(peerId)
     const before = this.peerStats.get(peerId)
-    // It may come from elsewhere now; the library adds the IP of the new connection.
+    // The peer may connect from another IP now. The library adds the new IP.
     for (const ip of before?.knownIPs ?? []) this.removeIP(peerId, ip)
     super.addPeer(peerId)
     const now = this.peerStats.get(peerId)
-    // The counters have expired; of a peer from before the start, the time in the mesh has expired, too.
+    // The counters have expired. The saved time in mesh of a peer from before a restart has expired as well.
     if (before === undefined) this.meshTimes.delete(peerId)
     if (before === undefined || now === undefined) return
     now.topics = before.topics
@@ -81,13 +84,14 @@ export class GossipScore extends PeerScore {
   }
 
   override removePeer(peerId: string): void {
-    // Scores are remembered for half a second: whoever offends and leaves within that would leave as a good peer.
+    // Scores are cached for half a second. Without this, a peer that offends and leaves within that time would leave
+    // with a good score.
     this.scoreCache.delete(peerId)
     this.news.onLeave('leaving', peerId)
     const counters = this.peerStats.get(peerId)
     super.removePeer(peerId)
     this.scoreCache.delete(peerId)
-    // The library keeps no counters of a peer whose score is good.
+    // The library keeps no counters of a peer with a good score.
     if (counters !== undefined && this.offended.has(counters) && !this.peerStats.has(peerId)) {
       this.restore(peerId, { topics: {}, behaviourPenalty: counters.behaviourPenalty }, this.params.retainScore)
       this.holdAgainst(peerId)
@@ -97,7 +101,7 @@ export class GossipScore extends PeerScore {
     this.news.onLeave('left', peerId)
   }
 
-  /** Time in the mesh goes on after a restart. */
+  /** Restores the time in mesh after a restart. */
   override graft(peerId: string, topic: string): void {
     super.graft(peerId, topic)
     const times = this.meshTimes.get(peerId)
@@ -110,7 +114,7 @@ export class GossipScore extends PeerScore {
     counters.graftTime -= meshTime
   }
 
-  /** Counts an IPv6 peer at its /64 as well as at its address, as go-libp2p-pubsub does and the library does not. */
+  /** Also counts an IPv6 peer at its /64 network, as go-libp2p-pubsub does and the library does not. */
   override addIP(peerId: string, ip: string): void {
     super.addIP(peerId, ip)
     const network = this.params.IPColocationFactorWhitelist.has(ip) ? undefined : ipv6Network(ip)
@@ -123,9 +127,9 @@ export class GossipScore extends PeerScore {
     this.news.onPenalty(peerId, label)
   }
 
-  /** Puts down an offence: the counters are kept when the peer leaves, however good its score is. */
+  /** Adds an offence. The counters are then kept when the peer leaves, even with a good score. */
   addOffence(peerId: string, points: number): void {
-    // A peer that has not spoken gossip yet has no counters: it finds these when it does.
+    // A peer without a gossip stream has no counters yet. It takes these over when it opens one.
     if (!this.peerStats.has(peerId)) {
       this.restore(peerId, { topics: {}, behaviourPenalty: 0 }, this.params.retainScore)
     }
@@ -135,8 +139,8 @@ export class GossipScore extends PeerScore {
   }
 
   /**
-   * As if the peer had been here before and left: it finds its counters again when it connects within `forMs`. On
-   * topics where nobody is measured by deliveries its time in the mesh goes on at its first graft.
+   * Restores a peer as if it had disconnected just now: it regains its counters when it connects within `forMs`. On
+   * topics without a mesh delivery weight, its time in mesh continues at the first graft.
    */
   restore(peerId: string, saved: SavedCounters, forMs: number): void {
     const topics: PeerCounters['topics'] = {}
@@ -163,7 +167,7 @@ export class GossipScore extends PeerScore {
     })
   }
 
-  /** Strikes out what counts against a peer, connected or not. */
+  /** Resets all penalties of a peer, connected or not. */
   forgive(peerId: string): void {
     const counters = this.peerStats.get(peerId)
     if (counters === undefined) return
@@ -172,7 +176,7 @@ export class GossipScore extends PeerScore {
       topic.meshFailurePenalty = 0
       topic.invalidMessageDeliveries = 0
     }
-    // Or it would be banned again for a score of half a second ago.
+    // Otherwise the cached score could ban the peer again.
     this.scoreCache.delete(peerId)
   }
 

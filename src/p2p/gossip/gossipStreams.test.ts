@@ -49,13 +49,13 @@ type OutboundStream = {
   rawStream: { status: string; protocol: string; addEventListener(): void }
 }
 
-/** The library's members that are touched, with streams that the test opens by hand. */
+/** The library members that the code uses. The test opens the streams. */
 function setUp(connected: string[], protocols: string[] = [], history = [2, 1], { perSecond = 1 } = {}) {
   const clock = new ManualClock(0)
   const cached = history.map((id) => ({ msgId: Uint8Array.of(id), msgIdStr: String(id), topic: 't' }))
   const waiting = new Map<string, () => void>()
   const told: [string, { topicID: string; messageIDs: Uint8Array[] }][] = []
-  /** First bytes of the ids that each RPC told of. */
+  /** First bytes of the ids in each RPC. */
   const sent: number[][] = []
   let carried = 0
   const opened: string[] = []
@@ -120,7 +120,7 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
     idOf,
     answer,
     heartbeat,
-    /** `a` subscribes, and opens its stream. */
+    /** `a` subscribes, and its stream opens. */
     async come() {
       subscribed.push('a')
       heartbeat()
@@ -132,7 +132,7 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
 describe('manageGossipStreams', () => {
   it('does not keep a peer waiting for the stream of another that does not answer', async () => {
     const { gossip, connection, idOf, answer, opened } = setUp(['mute', 'willing'])
-    // As the library does: the next when the one before is done.
+    // As the library does: it opens the next stream after the one before.
     const opening = (async () => {
       for (const id of ['mute', 'willing']) await gossip.createOutboundStream(idOf(id), connection(id))
     })()
@@ -149,7 +149,7 @@ describe('manageGossipStreams', () => {
   })
 
   it('tells them of no more than they listen to, the newest', async () => {
-    // Two a second, as after a pause that the sequencer makes up for.
+    // Two blocks a second, as when a sequencer catches up after a pause.
     const { sent, come } = setUp(['a'], RUST, [9, 8, 7, 6, 5, 4, 3, 2, 1], { perSecond: 2 })
     await come()
     expect(sent).toEqual([[2], [3], [4], [5], [6], [7], [8], [9]])
@@ -165,7 +165,7 @@ describe('manageGossipStreams', () => {
     expect(ids()).toEqual([9, 1, 2, 3])
     await clock.advance(499)
     expect(ids()).toEqual([])
-    // What is not kept any more it cannot have.
+    // A message that left the history cannot be sent.
     cached.splice(
       cached.findIndex(({ msgIdStr }) => msgIdStr === '4'),
       1,

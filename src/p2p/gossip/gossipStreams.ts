@@ -6,38 +6,38 @@ import { type Around, type CachedName, type GossipInternals, peerNamed, subscrib
 type StreamInternals = Pick<GossipInternals, 'getPeers' | 'getTopics' | 'getSubscribers' | 'streamsOutbound'> &
   Pick<GossipInternals, 'createOutboundStream' | 'pushGossip' | 'sendRpc'>
 
-/** What the library's service tells. */
+/** The events of the library's service that this module uses. */
 export interface GossipNews {
   addEventListener(type: 'subscription-change', listener: (event: CustomEvent<{ peerId: PeerId }>) => void): void
   addEventListener(type: 'gossipsub:heartbeat', listener: () => void): void
 }
 
-/** Keeps a gossip stream to every connected peer, whatever becomes of its connections. */
+/** Keeps a gossip stream to every connected peer, even when connections change. */
 export interface GossipStreams {
   createOutboundStream: Around<GossipInternals, 'createOutboundStream'>
-  /** The peer has one more connection: what is sent to it goes there, as the others may be dead. */
+  /** The peer has another connection. Its stream moves there, because the others may be dead. */
   moveTo(connection: Connection): void
-  /** The peer has one connection less. */
+  /** The peer lost one of its connections. */
   repair(peerId: string): void
   /**
-   * It has none any more. The library would ask the peer store first whether it spoke gossip, and that forgets a peer
-   * that no stream was opened with for a day, as without pings: it stayed in the mesh.
+   * The peer has disconnected. The library alone would first check in the peer store whether the peer supported gossip.
+   * The store drops that fact after a day without a new stream, and then the peer stayed in the mesh.
    */
   forget(peerId: string): void
 }
 
 /**
- * op-node judges four blocks at a time, drops what comes meanwhile, and asks for it no more: so it is told of a few at a time,
- * and those that it passes them on to once a heartbeat hear of no more than four. The first four are all that a peer lacks
- * which was gone for seconds.
+ * op-node validates four blocks at a time. It drops blocks that arrive meanwhile, and does not request them again. So a
+ * new peer receives IHAVEs for a few blocks at a time. Then the peers that it forwards to once a heartbeat also receive
+ * at most four. The first four are all that a peer lacks after some seconds offline.
  */
 const TOLD_FIRST = 4
 const TOLD_AT_ONCE = 2
 const TOLD_EVERY_MS = 125
 /**
- * The Rust nodes ask for what one RPC tells of in random order, and kona takes each block that comes for its head, also
- * one below: each is told on its own, the oldest first. Of fewer, since the head goes back as far, and since they listen
- * to ten such RPCs in a heartbeat.
+ * Rust nodes request the ids of one RPC in random order, and kona takes each block as its head, even a lower one. So
+ * each block has its own RPC, oldest first. The number is small, because the head moves back that far, and because Rust
+ * nodes accept ten such RPCs in a heartbeat.
  */
 const TOLD_RUST_AGE_S = 5
 const TOLD_RUST_MOST = 8
@@ -50,11 +50,11 @@ export function manageGossipStreams(
     logger: Logger
     connectionsOf(peerId: PeerId): Connection[]
     protocolsOf(peerId: PeerId): Promise<readonly string[]>
-    /** Has the library forget a peer. */
+    /** Makes the library remove a peer. */
     forget(peerId: PeerId): void
-    /** What a newcomer may have missed, newest first; where it is given, up to that age only. */
+    /** Blocks that a new peer may have missed, newest first. `maxAgeS` limits their age. */
     history(maxAgeS?: number): CachedName[]
-    /** It leaves more unread than we keep for it. */
+    /** The peer's unread data exceeds the buffer limit. */
     onSlowReader(peerId: string): void
   },
 ): GossipStreams {
@@ -62,7 +62,7 @@ export function manageGossipStreams(
   const openConnection = (peerId: PeerId): Connection | undefined =>
     modules.connectionsOf(peerId).findLast((connection) => connection.status === 'open')
 
-  /** Peers whose stream is being opened, each on its own: one that does not answer must not keep the others waiting. */
+  /** Streams being opened. Each peer has its own queue, so that a peer without an answer does not delay others. */
   const opening = new Map<string, Promise<void>>()
   const createOutboundStream: GossipStreams['createOutboundStream'] = (create) => async (peerId, connection) => {
     const id = peerId.toString()
@@ -76,7 +76,7 @@ export function manageGossipStreams(
           if (error?.name === 'StreamBufferError') modules.onSlowReader(id)
         })
       }
-      // It may have ended before the library listened for that: kept, it would stand in the way of every other.
+      // The stream may have closed before the library listened for it. A closed stream would prevent a new one.
       if (rawStream !== undefined && rawStream.status !== 'open' && rawStream.status !== 'closing') {
         target.streamsOutbound.delete(id)
       }
@@ -87,17 +87,17 @@ export function manageGossipStreams(
     opening.set(id, done)
   }
 
-  /** Who has been told what it may have missed since its stream was opened. */
+  /** Peer → the stream after which it received its IHAVEs. */
   const greeted = new Map<string, object>()
   /**
-   * A peer that has just come, or come back, hears of the blocks that it would still accept and may ask for them: otherwise
-   * it would wait for the next block, and those in between would have to be asked for by number.
+   * Announces recent blocks to a peer that has connected or reconnected, so that it can request them. Otherwise it
+   * would wait for the next block and request the blocks in between by number.
    */
   const greet = async (id: string): Promise<void> => {
     const stream = target.streamsOutbound.get(id)
     const peerId = peerNamed(target, id)
     if (stream === undefined || peerId === undefined || greeted.get(id) === stream) return
-    // It may not have told its topics yet.
+    // The peer may not have sent its subscriptions yet.
     const isSubscribed = (topic: string): boolean => subscribersOf(target, topic).includes(id)
     if (!target.getTopics().some(isSubscribed)) return
     greeted.set(id, stream)
@@ -108,7 +108,7 @@ export function manageGossipStreams(
         if (!isSubscribed(topic)) continue
         target.pushGossip(id, { topicID: topic, messageIDs: [msgId] })
       }
-      // The list goes along with it.
+      // The queued IHAVE is sent with this RPC.
       target.sendRpc(id, { subscriptions: [], messages: [] })
     }
     if (isRustNode(protocols)) {
@@ -117,7 +117,8 @@ export function manageGossipStreams(
       return
     }
     const [newest, ...older] = modules.history()
-    // With the newest the peer knows what it lacks, and may ask for that by number; each older one fits onto the one before.
+    // The newest block shows the peer its gap, which it may request by number. After that each older block extends the
+    // one before.
     const left = newest === undefined ? [] : [newest, ...older.reverse()]
     let held = new Set(left)
     let count = TOLD_FIRST
@@ -126,7 +127,7 @@ export function manageGossipStreams(
       if (left.length === 0) return
       await sleep(modules.clock, count * TOLD_EVERY_MS)
       if (target.streamsOutbound.get(id) !== stream) return
-      // It is not to ask for one that is gone meanwhile.
+      // Do not announce a block that has left the history.
       held = new Set(modules.history())
       count = TOLD_AT_ONCE
     }
@@ -170,7 +171,7 @@ export function manageGossipStreams(
 
 const REQUEST_PROTOCOL = '/opstack/req/payload_by_number/'
 
-/** The Rust nodes' id of the request protocol has a slash at its end, op-node's has none; ours serve both. */
+/** The request protocol id of Rust nodes ends with a slash, op-node's does not. This node serves both. */
 function isRustNode(protocols: readonly string[]): boolean {
   const served = protocols.filter((protocol) => protocol.startsWith(REQUEST_PROTOCOL))
   return served.length > 0 && served.every((protocol) => protocol.endsWith('/'))

@@ -8,7 +8,7 @@ import {
 } from './params.ts'
 import type { GossipScoring } from './scoreParams.ts'
 
-/** op-node's parameters in the library's names; messages without author, sequence number and signature. */
+/** op-node's parameters under the library's names. Messages have no author, sequence number or signature. */
 export function gossipsubOptions(
   { topics, scoring, idontwantMinBytes }: { topics: string[]; scoring: GossipScoring; idontwantMinBytes: number },
   options: P2pOptions['gossip'],
@@ -24,7 +24,7 @@ export function gossipsubOptions(
     maxTopicBytesPerPeer: MAX_TOPIC_BYTES_PER_PEER,
     maxInboundStreams: MAX_INBOUND_GOSSIP_STREAMS,
     maxOutboundBufferSize: MAX_OUTBOUND_BUFFER_BYTES,
-    // Peers that are to be kept are known to the connection trimmer itself; tags would be database writes.
+    // The connection trimmer itself knows which peers to keep. Tags would be database writes.
     tagMeshPeers: false,
     D: options.meshD,
     Dlo: options.meshLow,

@@ -9,23 +9,23 @@ import { checkRpcShape } from './rpcShape.ts'
 export interface GuardModules {
   gossip: { score: Pick<GossipInternals['score'], 'score' | 'rejectInvalidMessage'> }
   quotas: Pick<PeerQuotas, 'spend' | 'drop' | 'report'>
-  /** Undefined for topics that are not ours. */
+  /** Undefined for topics of other chains. */
   versionOf(topic: string): PayloadVersion | undefined
-  /** A message on one of our topics that says who wrote it. */
+  /** Called for a message on a block topic that names its author. */
   onAuthor(peerId: string, version: PayloadVersion): void
 }
 
-/** An RPC within what its peer may ask of us; undefined when nothing is to be done for it. It throws what is our own fault. */
+/** Returns an RPC that is within its peer's budgets; undefined: drop it. Throws only on faults of this node. */
 export type RpcGuard = (peerId: string, frame: Uint8Array) => DecodedRpc | undefined
 
-/** Seconds. A peer that wants to be left alone for longer may say so again. */
+/** Seconds. A peer that wants a longer backoff may send another PRUNE. */
 const MAX_BACKOFF_S = 3_600
-/** Ids of one IHAVE that are heard of. An honest peer tells of the blocks of the last 1.5 s. */
+/** Accepted ids of one IHAVE. An honest peer announces the blocks of the last 1.5 s. */
 const MAX_IHAVE_IDS = 250
-/** Members of a dropped RPC that count as one more. */
+/** A dropped RPC counts once more for each this many fields. */
 const FIELDS_PER_DROP = 50
 
-/** Lets in only what is decodable and within the peer's budget. */
+/** Accepts only RPCs that decode and are within the peer's budgets. */
 export function createRpcGuard(modules: GuardModules, options: { graylistThreshold: number }): RpcGuard {
   const { gossip, quotas } = modules
 
@@ -41,7 +41,7 @@ export function createRpcGuard(modules: GuardModules, options: { graylistThresho
       throw new DecodeError(`rpc: ${describeError(cause)}`, { cause })
     }
   }
-  /** A peer is blamed for its bytes alone. */
+  /** Only malformed bytes penalise a peer. */
   const decodeOrBlame: RpcGuard = (id, frame) => {
     try {
       return decode(id, frame)
@@ -51,7 +51,7 @@ export function createRpcGuard(modules: GuardModules, options: { graylistThresho
       return undefined
     }
   }
-  /** The library looks at three of the four fields, and would pass a `from` on. */
+  /** The library checks three of the four fields, and would forward a `from`. */
   const dropAuthors = (id: string, rpc: DecodedRpc): void => {
     if (!rpc.messages.some(hasAuthor)) return
     for (const { topic } of rpc.messages.filter(hasAuthor)) {
@@ -74,7 +74,7 @@ export function createRpcGuard(modules: GuardModules, options: { graylistThresho
       quotas.drop(id, 'rpc-flood')
       return undefined
     }
-    // The library would decode it first, and forgives 128 RPCs a second of a peer that was good a second ago.
+    // The library would decode first, and it tolerates 128 RPCs a second from a peer whose score was good a second ago.
     if (gossip.score.score(id) < options.graylistThreshold) return undefined
     const rpc = decodeOrBlame(id, frame)
     if (rpc === undefined) return undefined
@@ -88,7 +88,7 @@ export function createRpcGuard(modules: GuardModules, options: { graylistThresho
   }
 }
 
-/** Each is looked up and kept for the IWANT: the library's 5000 take ten milliseconds. */
+/** Each id is looked up and kept for the IWANT. The library's limit of 5000 takes ten milliseconds. */
 function limitIds(rpc: DecodedRpc): void {
   let left = MAX_IHAVE_IDS
   for (const list of rpc.control?.ihave ?? []) {

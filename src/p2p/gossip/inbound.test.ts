@@ -25,10 +25,10 @@ const settled = async (): Promise<void> => {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** A message's id is how it begins. With `held`, verdicts wait until the test gives them. */
+/** A message's first bytes are its id. With `held`, verdicts wait until the test gives them. */
 async function setUp(verdictOf: (data: Uint8Array) => Verdict | 'held' = () => NONE) {
   const told: string[] = []
-  /** Messages under judgement, to be let go. */
+  /** Messages in validation, to be completed by the test. */
   const judging: { from: string; done(verdict: Verdict): void }[] = []
   let judged = 0
   let from = ''
@@ -70,7 +70,7 @@ async function setUp(verdictOf: (data: Uint8Array) => Verdict | 'held' = () => N
     const stream = new FakeStream()
     const sendBytes = (bytes: Uint8Array) => stream.receive(bytes)
     const send = (...rpcs: AnyRpc[]) => sendBytes(concatBytes(...rpcs.map((rpc) => frameRpc(encodeRpc(rpc)))))
-    // It has what is looked at of a stream.
+    // It has the members that the code uses.
     const open = () => onStream(id, stream as object as Stream)
     return { id, text: id.toString(), stream, send, sendBytes, open }
   }
@@ -210,7 +210,7 @@ describe('messages', () => {
       await settled()
     }
     const block = (n: number) => Uint8Array.of(n, n >> 8, 9)
-    // 180 MB unpacked, three times what a peer may send of other messages.
+    // 180 MB uncompressed, three times the budget for other messages.
     for (let n = 0; n < 20; n++) await send(peer, large(n))
     for (let n = 0; n < 300; n++) await send(peer, block(n))
     for (let n = 0; n < 300; n++) await send(other, block(n))
@@ -235,7 +235,7 @@ describe('messages', () => {
     honest.send({ messages: [message(large(12))] })
     await settled()
     expect(judging.at(-1)?.from).toBe('c')
-    // What was let go makes room.
+    // Completed messages free their share.
     for (const { done } of judging.splice(0)) done(NONE)
     await settled()
     honest.send({ messages: [message(large(13)), message(large(14))] })
@@ -317,7 +317,7 @@ describe('a gossip stream', () => {
     const gone = join('a')
     const { handleReceivedRpc } = gossip
     gossip.handleReceivedRpc = (from, rpc) => {
-      // As when the last connection ends, which is while frames wait.
+      // As when the last connection ends, which happens while frames wait.
       forget(from)
       return handleReceivedRpc(from, rpc)
     }

@@ -31,45 +31,48 @@ export interface InboundModules {
   topics: Pick<ChainTopics, 'versionOf'>
   scoring: GossipScoring
   ids: MessageIds
-  /** Judges a message of a block topic; the verdict decides whether it travels on. */
+  /** Validates a message of a block topic. Only accepted messages are forwarded. */
   validate(version: PayloadVersion, unpacked: Unpacked): Verdict | Promise<Verdict>
   history: Pick<GossipHistory, 'onValid'>
   forwarder: Pick<Forwarder, 'forward'>
   /** Open connections of a peer. */
   connectionsOf(peerId: PeerId): Connection[]
-  /** Has the library forget a peer. */
+  /** Makes the library remove a peer. */
   forget(peerId: PeerId): void
   setTimeout(callback: () => void, delayMs: number): () => void
-  /** Our own fault, of an RPC. */
+  /** An unexpected error while handling an RPC: a fault of this node. */
   onUnexpected(error: unknown): void
 }
 
-/** A frame of 10 MiB over a megabit a second takes longer; nobody follows a chain over that. */
+/** A 10 MiB frame at one megabit per second takes longer. A chain cannot be followed at that rate. */
 const FRAME_TIMEOUT_MS = 60_000
 const MAX_BACKLOG_BYTES = 2 * MAX_GOSSIP_BYTES
-/** Messages of one peer under judgement at once, and waiting behind them: an IWANT's answer may bring many. */
+/** Messages of one peer in validation, and waiting: the answer to one IWANT may bring many. */
 const PER_PEER = { atOnce: 8, maxWaiting: 1_000 }
-/** Unpacked bytes under judgement, of all peers together: six of the largest blocks. One message of each comes on top. */
+/**
+ * Uncompressed bytes in validation for all peers together: six of the largest blocks. In addition each peer may always
+ * have one message.
+ */
 const MAX_IN_FLIGHT_BYTES = 64 * 1024 * 1024
-/** Rejected messages whose copies are told apart from those of good ones. */
+/** Rejected messages that are remembered, so that copies of them are penalised. */
 const REJECTED_REMEMBERED = 512
-/** Smaller messages are sent as cheaply as not. */
+/** For smaller messages, avoiding a copy saves nothing. */
 const HEAR_MIN_BYTES = 16 * 1024
 /**
- * Turns of the event loop from a block's delivery here to its passing on, microseconds where there is nothing else to do.
- * One: first copies that wait in the sockets are read before any more copies are written.
+ * Turns of the event loop between a block's delivery to this node and its forwarding; microseconds in an idle process.
+ * In this turn, first copies in the sockets are read before more copies are written.
  */
 const PASS_ON_TURNS = 1
 /**
- * Of large messages: peers that got the block at the same time say so, and their word is on its way into the sockets. What
- * was sent while one turn reads is read in the next one, and most copies need not be sent.
+ * The same for large messages. Peers that received the block at the same time send IDONTWANT. An IDONTWANT sent while
+ * one turn reads is read in the next turn, which saves most copies.
  */
 const HEARING_TURNS = 2
 
 /**
- * The way of everything that peers gossip, from the bytes of a stream to a block's verdict and on to other peers. Control
- * messages and subscriptions are the library's; messages it never sees: they are named, looked for among those that are
- * known, judged, handed over and passed on here.
+ * The path of everything that peers gossip: from a stream's bytes to a block's verdict, and on to other peers. The
+ * library handles control messages and subscriptions. Messages never reach it: this module computes their ids, finds
+ * duplicates, validates, delivers and forwards.
  */
 export function createInbound(
   modules: InboundModules,
@@ -91,7 +94,7 @@ export function createInbound(
   const onStream = (peerId: PeerId, stream: Stream): void => {
     const from = peerId.toString()
     if (peerNamed(gossip, from) === undefined) return
-    // Reset, as go-libp2p-pubsub does it; left open, it would go on talking.
+    // Resets the earlier stream, as go-libp2p-pubsub does. Otherwise it would keep delivering.
     const prior = streams.get(from)
     streams.set(from, stream)
     prior?.abort(new Error('replaced by a new stream'))
@@ -99,7 +102,7 @@ export function createInbound(
       {
         stream,
         onFrame(frame) {
-          // Of a peer that is gone, what still waited would be kept under its name for good.
+          // Skip frames of a replaced stream. For a removed peer they would create state that is never deleted.
           if (streams.get(from) !== stream) return
           try {
             receive(peerId, from, frame)
@@ -111,8 +114,8 @@ export function createInbound(
         onEnd(error) {
           if (streams.get(from) !== stream) return
           streams.delete(from)
-          // A peer that has come back on a new connection has told its subscriptions there, once; the end of the dead one
-          // must not wipe them out.
+          // A reconnected peer sent its subscriptions once, on the new connection. The end of the old stream must not
+          // delete them.
           const isConnected = modules.connectionsOf(peerId).some(({ status }) => status === 'open')
           if (error !== undefined && !isConnected) modules.forget(peerId)
         },
@@ -121,7 +124,7 @@ export function createInbound(
       { maxFrameBytes: MAX_GOSSIP_BYTES, maxBacklogBytes: MAX_BACKLOG_BYTES, frameTimeoutMs: FRAME_TIMEOUT_MS },
     )
   }
-  /** A peer that is still connected must open another stream to be heard again. */
+  /** A peer that is still connected must open a new stream to gossip again. */
   const onGone = (from: string): void => {
     const stream = streams.get(from)
     streams.delete(from)
@@ -142,7 +145,7 @@ export function createInbound(
     }
   }
 
-  /** Within the peer's budget, and behind what else it has sent. */
+  /** Checks the peer's message budgets, then queues the message behind the peer's other messages. */
   const take = (message: InboundMessage): void => {
     const { from } = message
     const bytes = Math.max(message.data.length, allowedBytes(message))
@@ -151,7 +154,8 @@ export function createInbound(
       return
     }
     const work = async (): Promise<void> => {
-      // The first of each peer goes through, so that no crowd of strangers takes all the room.
+      // One message of each peer is always admitted. Otherwise many unauthenticated peers could use up the byte limit
+      // together.
       if (limiter.active(from) > 1 && inFlightBytes + bytes > MAX_IN_FLIGHT_BYTES) return
       inFlightBytes += bytes
       try {
@@ -168,7 +172,7 @@ export function createInbound(
     if (working === undefined) quotas.drop(from, 'message-flood')
   }
 
-  /** Tells what it was: a new block, a copy of what is not bad, or anything else. */
+  /** Returns the outcome: a new block, a copy of a message that is not bad, or anything else. */
   const handle = async (message: InboundMessage): Promise<'new' | 'copy' | 'bad'> => {
     const turn = turns.take()
     if (turn !== undefined) await turn
@@ -184,7 +188,7 @@ export function createInbound(
     const verdict = judging instanceof Promise ? await judging : judging
     settle(message, identified.id, verdict)
     if (verdict.result !== 'accept') {
-      // Not accepted either way; gossipsub's scores make the difference.
+      // Both are not accepted. Only the penalty differs.
       const isBlamed = verdict.result === 'reject' && scoring.blames(verdict.reason)
       const cause = isBlamed ? RejectReason.Reject : RejectReason.Ignore
       score.rejectMessage(from, id, topic, cause)
@@ -201,7 +205,7 @@ export function createInbound(
     return 'new'
   }
 
-  /** To mesh peers that understand it. */
+  /** Sends IDONTWANT to mesh peers that support it. */
   const sayHad = (id: Uint8Array, topic: string, from: string): void => {
     for (const peerId of gossip.mesh.get(topic) ?? []) {
       if (peerId === from || gossip.streamsOutbound.get(peerId)?.rawStream.protocol !== multicodec) continue
@@ -210,15 +214,15 @@ export function createInbound(
     }
   }
 
-  /** It has no verdict, or was not passed on; nobody is blamed for that. */
+  /** Records a message without a verdict, or one that was not forwarded. Nobody is penalised. */
   const onFailure = ({ from, version }: InboundMessage, error: unknown): void => {
-    // Too many at once to tell of each.
+    // Too many at once to report each.
     if (error instanceof DeviumError && error.code === GOSSIP_OVERLOADED) return
     const reason = error instanceof InspectionFailure ? error.reason : 'internal-error'
     events.emit('verdict', from, version, { result: 'ignore', reason, detail: describeError(error) })
   }
 
-  /** Each copy of a rejected message counts against its sender. */
+  /** Penalises the sender of a copy of a rejected message. */
   const handleCopy = ({ from, topic, version }: InboundMessage, id: string): 'copy' | 'bad' => {
     events.emit('traced', 'DUPLICATE_MESSAGE', 1)
     const rejection = rejected.get(id)
@@ -228,7 +232,7 @@ export function createInbound(
     return rejection === undefined ? 'copy' : 'bad'
   }
 
-  /** Says what became of it, and hands a block over. */
+  /** Emits the verdict, and delivers an accepted block. */
   const settle = (message: InboundMessage, msgId: Uint8Array, verdict: Verdict): void => {
     const { from, topic, version } = message
     const id = idText(msgId)

@@ -68,7 +68,7 @@ describe('readFrames', () => {
   it('resets the stream of a frame that takes too long, and of no other', async () => {
     const { stream, clock, faults } = setUp()
     for (let n = 0; n < 4; n++) {
-      // Always in the midst of a frame, but never long in the same.
+      // Always inside a frame, but never long in the same frame.
       stream.receive(frame(10).subarray(n === 0 ? 0 : 5))
       stream.receive(frame(10).subarray(0, 5))
       await clock.advance(40_000)

@@ -2,32 +2,32 @@ import type { Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/inter
 import { createFrameAssembler, FrameError } from '../base/frameAssembler.ts'
 import type { StreamListening } from '../base/streams.ts'
 
-/** What reading frames needs of a stream. */
+/** The stream members that reading frames needs. */
 export type FrameStream = StreamListening & Pick<Stream, 'abort' | 'close'>
 
 export interface FrameLimits {
   maxFrameBytes: number
-  /** Whole frames and parts of one that may wait for their turn. */
+  /** Limit of unread bytes: whole frames and a part of one. */
   maxBacklogBytes: number
-  /** From the first byte of a frame to its last. */
+  /** Time limit from the first byte of a frame to its last. */
   frameTimeoutMs: number
 }
 
-/** Milliseconds of one turn of the event loop that the frames of one stream may take. */
+/** The frames of one stream may use this many milliseconds in one turn of the event loop. */
 const TURN_MS = 4
-/** Frames between two looks at the clock. */
+/** Number of frames between two clock reads. */
 const LOOK_EVERY = 16
 
 /**
- * Reads length-prefixed frames by the stream's events, some of them in each turn of the event loop. A fault ends it:
- * the stream is reset.
+ * Reads length-prefixed frames from the stream's events, a limited time in each turn of the event loop. A fault resets
+ * the stream.
  */
 export function readFrames(
   modules: {
     stream: FrameStream
     onFrame(frame: Uint8Array): void
     onFault(fault: FrameError): void
-    /** The stream is over, whoever ended it. */
+    /** The stream has ended, on either side. */
     onEnd(error: Error | undefined): void
     setTimeout(callback: () => void, delayMs: number): () => void
     now?: () => number
@@ -54,7 +54,7 @@ export function readFrames(
     settle(fault)
     stream.abort(fault)
   }
-  /** Hands out what is whole, until this turn's time is used up. */
+  /** Delivers whole frames until this turn's time is used up. */
   const work = (): void => {
     const startedMs = now()
     let count = 0
@@ -83,7 +83,7 @@ export function readFrames(
     if (isWaiting || !frames.isPartial()) return
     const { frameTimeoutMs } = limits
     cancelTimeout ??= modules.setTimeout(
-      () => fail(new FrameError('slow-frame', `a frame was not finished in ${frameTimeoutMs} ms`)),
+      () => fail(new FrameError('slow-frame', `a frame was incomplete after ${frameTimeoutMs} ms`)),
       frameTimeoutMs,
     )
   }
@@ -104,7 +104,7 @@ export function readFrames(
     }
     if (!isWaiting) work()
   }
-  /** Nothing more will come: our end of it is of no use either. */
+  /** The remote side sends nothing more, so close our end too. */
   const onEnd = (): void => {
     stream.close().catch((error: Error) => stream.abort(error))
     finish()

@@ -2,7 +2,7 @@ import { declaredBytesOf } from '../base/snappyBlock.ts'
 import type { PayloadVersion } from '../base/topics.ts'
 import { LARGE_BYTES, MAX_GOSSIP_BYTES } from '../inspection/largeMessages.ts'
 
-/** A gossip message on its way from the stream to its verdict. */
+/** A gossip message between the stream and its verdict. */
 export interface InboundMessage {
   /** The peer that sent it. */
   readonly from: string
@@ -10,7 +10,7 @@ export interface InboundMessage {
   readonly version: PayloadVersion
   /** Compressed. */
   readonly data: Uint8Array
-  /** Bytes that it unpacks to, by its own word; undefined when that cannot be read. */
+  /** The uncompressed size that the message declares; undefined when it cannot be read. */
   readonly declaredBytes: number | undefined
 }
 
@@ -18,12 +18,15 @@ export function inboundMessage(parts: Omit<InboundMessage, 'declaredBytes'>): In
   return { ...parts, declaredBytes: declaredBytesOf(parts.data) }
 }
 
-/** Bytes that it may take unpacked: no more than is allowed. */
+/** The uncompressed size to reserve: the declared size, up to the limit. */
 export function allowedBytes({ declaredBytes = 0 }: Pick<InboundMessage, 'declaredBytes'>): number {
   return Math.min(declaredBytes, MAX_GOSSIP_BYTES)
 }
 
-/** By what it is, or says to be once unpacked. One that says to be more than allowed is refused without unpacking. */
+/**
+ * By its compressed or declared size. A message that declares more than the limit is refused without decompression, so
+ * it is not large.
+ */
 export function isLarge({ data, declaredBytes }: Pick<InboundMessage, 'data' | 'declaredBytes'>): boolean {
   if (data.length > LARGE_BYTES) return true
   return declaredBytes !== undefined && declaredBytes > LARGE_BYTES && declaredBytes <= MAX_GOSSIP_BYTES

@@ -3,7 +3,7 @@ import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 import { scoreKeeper } from '../testUtils/scoreKeeper.ts'
 import { TOPIC } from '../testUtils/testChain.ts'
 
-/** Of eleven peers. */
+/** The scores of eleven peers. */
 function scoresOf(addresses: (n: number) => string, ipColocationExempt: string[] = []): Set<number> {
   const { score } = scoreKeeper({ scoreBlocks: 'none', ipColocationExempt })
   const peers = Array.from({ length: 11 }, (_, n) => `peer${n}`)
@@ -17,7 +17,7 @@ function scoresOf(addresses: (n: number) => string, ipColocationExempt: string[]
 describe('IPv6 networks', () => {
   it.each([
     ['addresses of one network', (n: number) => `2001:db8:1:2::${n + 1}`, -35],
-    // At the address and at the network, as in go.
+    // Counted at the address and at the network, as in go-libp2p.
     ['one address', () => '2001:db8:1:2::1', -70],
     ['networks of their own', (n: number) => `2001:db8:1:${n}::1`, 0],
     ['IPv4 addresses of their own', (n: number) => `10.0.0.${n}`, 0],

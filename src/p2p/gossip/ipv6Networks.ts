@@ -1,8 +1,8 @@
 import { normalizeCidr, parseIp } from '../../lib/ipNet.ts'
 
 /**
- * The /64 of an IPv6 address: whoever has one address of such a network has them all. Undefined for anything else, such as an
- * IPv4 address in IPv6 form.
+ * The /64 network of an IPv6 address: an owner of one address usually has the whole network. Undefined for anything
+ * else, for example an IPv4-mapped address.
  */
 export function ipv6Network(ip: string): string | undefined {
   try {

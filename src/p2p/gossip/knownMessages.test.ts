@@ -48,7 +48,7 @@ describe('createMessageIds', () => {
   it('leaves what unpacks to much, and only that, to the other process', () => {
     const ids = setUp()
     expect(ids.identify(sent(compressSnappy(new Uint8Array(LARGE_BYTES))))).not.toBeInstanceOf(Promise)
-    // One byte more than is allowed at all: refused by its head.
+    // One byte above the limit: refused by its header.
     expect(ids.identify(sent(Uint8Array.of(0x81, 0x80, 0x80, 0x05, 0, 0)))).toMatchObject({
       unpacked: { ok: false },
     })

@@ -5,19 +5,19 @@ import { hasManyTransactions, MANY_TRANSACTIONS, MAX_GOSSIP_BYTES } from '../ins
 import { type IdentifiedMessage, messageId, type UnpackedHere, unpackMessage } from '../inspection/messageId.ts'
 import { allowedBytes, type InboundMessage, isLarge } from './inboundMessage.ts'
 
-/** Together they may hold this many bytes of unpacked messages back from the garbage collector. */
+/** Limit of bytes that the cached messages keep in memory. */
 const RECENT_BYTES = 2 * MAX_GOSSIP_BYTES
 const RECENT_MESSAGES = 8
 
 export interface MessageIdsModules {
   inspector: Pick<InspectionProcess, 'identify'>
-  /** What to ask of a message of this version that comes now. */
+  /** The inputs of validation for a message of this version that arrives now. */
   context(version: PayloadVersion): ValidationContext
 }
 
 /**
- * Each peer of the mesh sends its own copy, and its id takes unpacking and hashing all of it: copies of the last few
- * messages are recognised by comparing bytes, which is exact. Large messages are worked on by another process.
+ * Computes message ids. An id needs decompression and a hash of the whole message, and each mesh peer sends a copy. So
+ * copies of the last few messages are found by an exact comparison of bytes. Another process handles large messages.
  */
 export type MessageIds = ReturnType<typeof createMessageIds>
 
@@ -26,7 +26,7 @@ export function createMessageIds({ inspector, context }: MessageIdsModules) {
   const isLaborious = (version: PayloadVersion, unpacked: UnpackedHere): boolean =>
     unpacked.ok && unpacked.data.length > MANY_TRANSACTIONS && hasManyTransactions(bodyOf(unpacked.data), version)
   return {
-    /** Throws, or rejects with InspectionFailure, when there will be no id. */
+    /** Throws, or rejects with InspectionFailure, when the id cannot be computed. */
     identify(message: InboundMessage): IdentifiedMessage | Promise<IdentifiedMessage> {
       const known = recent.find(message)
       if (known !== undefined) return known

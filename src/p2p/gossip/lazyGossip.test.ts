@@ -23,11 +23,11 @@ it('a peer outside the mesh gets and gives blocks by lazy gossip', async () => {
   const { mesh } = gossipInternals(raw.host.services.pubsub)
   await until('the refusal', () => mesh.get(TOPIC)?.size === 0)
 
-  // A block that it only tells of is asked for, and counts as delivered.
+  // A block that the peer only announces is requested, and counts as delivered.
   raw.hold(TOPIC, gossipMessage(testBlock(config, { blockNumber: 7 })))
   await until('its block', () => node.received.length === 1)
 
-  // It asks for the blocks that the node tells of, and recognises them.
+  // The peer requests the blocks that the node announces, and recognises them.
   for (let blockNumber = 8; blockNumber <= 10; blockNumber++) {
     await expectDelivery(sequencer, node, testBlock(config, { blockNumber }))
     await until('the block', () => got.length === blockNumber - 7)
@@ -35,7 +35,7 @@ it('a peer outside the mesh gets and gives blocks by lazy gossip', async () => {
   expect(node.node.meshSize()).toBe(1)
   expect(new Set(got).size).toBe(3)
 
-  // A peer that breaks a promise made after all these is blamed: theirs have been looked at by then.
+  // A peer that breaks a later promise is penalised. By then the earlier promises have been checked.
   const liar = await rawPeerInTest([TOPIC])
   await liar.connect(node.address)
   const ihave = [{ topicID: TOPIC, messageIDs: [new Uint8Array(randomBytes(20))] }]

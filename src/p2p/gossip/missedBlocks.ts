@@ -3,8 +3,8 @@ import type { GossipInternals } from './adapter.ts'
 import { MISSED_AFTER_HEARTBEATS } from './topicScores.ts'
 
 /**
- * A block that `from` has brought, and that mesh peers said long before they have: counted where gossipsub counts what
- * was missing of a peer, if the topic is scored for it.
+ * Counts a missed delivery for each mesh peer that announced the block long before `from` delivered it. The counter is
+ * gossipsub's mesh failure penalty, if the topic is scored for it.
  */
 export function countMissed(
   target: Pick<GossipInternals, 'mesh' | 'idontwants' | 'heartbeatTicks'> & {
@@ -14,7 +14,7 @@ export function countMissed(
   id: Uint8Array,
   from: string,
 ): void {
-  // Copies that came while the first one was judged, which may have taken long.
+  // Includes copies that arrived while the first copy was validated, which may take long.
   const copied = target.score.deliveryRecords.getRecord(idText(id))?.peers
   for (const peerId of target.mesh.get(topic) ?? []) {
     const saidAt = target.idontwants.get(peerId)?.get(idText(id))

@@ -1,12 +1,12 @@
 import { MAX_CONTROL_MESSAGES } from './rpcShape.ts'
 
-/** A signature and one byte: nothing shorter is looked at. */
+/** A signature (65 bytes) and one byte. A shorter message is rejected. */
 export const MIN_MESSAGE_BYTES = 66
 
 /**
- * As op-node sets them (its gossip.go), by the library's names, times in milliseconds. What is not named has go-libp2p's
- * default in both libraries: heartbeat's initial delay 100 ms, Dscore 4, Dout 2, gossip factor 0.25, retransmission 3, 5000
- * ids in at most 10 IHAVE a heartbeat.
+ * op-node's values (its gossip.go) under the library's names; times in milliseconds. Missing values have go-libp2p's
+ * default in both libraries: heartbeat's initial delay 100 ms, Dscore 4, Dout 2, gossip factor 0.25, retransmission 3,
+ * 5000 ids in at most 10 IHAVE a heartbeat.
  */
 export const GOSSIP_PARAMS = {
   heartbeatInterval: 500,
@@ -25,19 +25,19 @@ export const GOSSIP_PARAMS = {
   gossipsubIWantFollowupMs: 3_000,
   idontwantMaxMessages: 1000,
 } as const
-/** Compressed bytes from which on op-node says that it does not want a message again. */
+/** Compressed bytes from which on op-node sends IDONTWANT. */
 export const IDONTWANT_MIN_BYTES = 1024
 
-/** A peer that reads slowly may leave this much unsent before its stream is closed: room for one large block and more. */
+/** A slow peer may leave this much unread before its stream is closed: space for one large block and more. */
 export const MAX_OUTBOUND_BUFFER_BYTES = 16 * 1024 * 1024
-/** Gossip streams of one protocol that a peer may have open towards us: a new one replaces the one before. */
+/** Inbound gossip streams of one protocol per peer. A new stream replaces the one before. */
 export const MAX_INBOUND_GOSSIP_STREAMS = 4
-/** Room for four topics at the library's 1 KiB each, with some to spare. */
+/** Four topics at the library's 1 KiB each need less. */
 export const MAX_TOPIC_BYTES_PER_PEER = 16 * 1024
 
 /**
- * Members of one RPC. Ids as gossipsub counts them (5000 an IHAVE, op-node's 1000 IDONTWANT); messages as a peer may
- * send on one IWANT of everything that mcache holds, many times over. An RPC beyond is dropped, and its sender blamed.
+ * Limits of one RPC. Ids: gossipsub's limits (5000 an IHAVE, op-node's 1000 IDONTWANT). Messages: many times the answer
+ * to an IWANT of the whole mcache. An RPC above a limit is dropped and its sender penalised.
  */
 export const RPC_LIMITS = {
   subscriptions: 128,

@@ -9,37 +9,38 @@ import { P2pError } from '../base/errors.ts'
 import type { BlockSigner } from '../signer/blockSigner.ts'
 import type { GossipRouter } from './router.ts'
 
-/** Debug line with the block's number and hash, when it is signed and begins to travel. */
+/** Debug log line with the block's number and hash, written after signing and before sending. */
 export const PUBLISHING = 'Publishing signed execution payload'
 
-/** Signs and publishes on the topic that the block's time chooses. */
+/** Signs a block and publishes it on the topic for its timestamp. */
 export function createPublisher(modules: {
   config: RollupConfig
   router: Pick<GossipRouter, 'publish'>
   clock: Clock
   logger: Logger
   metrics: { onPublishingError(nowS: number): void }
-  /** Undefined: nothing can be published. */
+  /** Undefined: this node cannot publish. */
   signer: BlockSigner | undefined
-  /** Whom L1 names; undefined: not known yet. */
+  /** The signer that L1 names; undefined: not known yet. */
   expectedSigner(): Hex | undefined
 }) {
   const { config, router, clock, logger, metrics, signer } = modules
   let warnedOf: Hex | undefined
 
-  /** Once for each signer that L1 names. */
+  /** Warns once for each signer that L1 names. */
   const warnOfForeignSigner = (own: Hex): void => {
     const expected = modules.expectedSigner()
     if (expected === undefined || expected === warnedOf || expected.toLowerCase() === own.toLowerCase()) return
     warnedOf = expected
-    logger.warn('Blocks are signed by another address than L1 names: peers reject them', { signer: own, expected })
+    logger.warn('L1 names another block signer than this node: peers reject its blocks', { signer: own, expected })
   }
   return {
     async publish(envelope: PayloadEnvelope): Promise<void> {
       const { blockHash, blockNumber, timestamp } = envelope.payload
       try {
         if (signer === undefined) {
-          throw new P2pError('no-signer', `node has no p2p signer, payload ${blockHash} cannot be published`)
+          const hint = '--p2p.sequencer.key or --signer.endpoint'
+          throw new P2pError('no-signer', `cannot publish payload ${blockHash}: the node has no signer (${hint})`)
         }
         const version = payloadVersionAt(config, timestamp)
         warnOfForeignSigner(signer.address)

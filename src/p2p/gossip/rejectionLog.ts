@@ -2,12 +2,15 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { P2pEvents } from '../base/events.ts'
 
-/** A wrong clock or a wrong signer address shows here first, and strangers must not fill the log. */
+/**
+ * A wrong clock or signer address first shows here, so the line must be visible. Unauthenticated peers must not fill
+ * the log.
+ */
 const QUIET_MS = 60_000
 
 /**
- * Writes what was not accepted: rejections and faults of our own at most once a minute for operators to see, everything at
- * debug level.
+ * Logs blocks that were not accepted. Rejections and faults of this node are warnings, at most once a minute for each
+ * reason. All others are debug lines.
  */
 export function logRejections(
   events: Pick<P2pEvents, 'on'>,

@@ -61,10 +61,10 @@ describe('the gossip router', () => {
     const raw = await startRaw()
     await raw.connect(relay.address)
     await until('the mesh', () => relay.node.meshSize() === 2)
-    // Out of the relay's mesh: its library prunes it, and does not graft it again for a minute.
+    // The relay's library prunes it, and does not graft it again for a minute.
     const rawInternals = gossipInternals(raw.host.services.pubsub)
     rawInternals.mesh.get(TOPIC)?.clear()
-    // Asks for nothing that it is told of: what arrives was sent unasked.
+    // It requests nothing, so every received block was sent unasked.
     Object.assign(rawInternals, { handleIHave: () => [] })
     const prune = {
       subscriptions: [],

@@ -24,16 +24,16 @@ import { countSentRpcs } from './rpcCounts.ts'
 import type { GossipScoring } from './scoreParams.ts'
 import { followWallClock } from './wallClockJumps.ts'
 
-/** The library's service, as libp2p builds it, and what it asks of us. */
+/** The library's service as libp2p creates it, and the hooks that it calls. */
 export interface GossipService {
-  /** Given to libp2p. */
+  /** The factory for libp2p. */
   readonly create: (components: GossipSubComponents) => GossipSub
-  /** Ids of messages of our own, which the library asks for while it publishes them: by their bytes. */
+  /** Message → id for messages of this node. The library requests the id while it publishes. */
   readonly ownIds: Map<Uint8Array, Uint8Array>
   readonly entrance: Entrance
 }
 
-/** Gossipsub with op-node's parameters over the given topics. It is of use once a router stands on it. */
+/** Gossipsub with op-node's parameters on the given topics. It needs a router to work. */
 export function gossipService(
   { topics, scoring }: { topics: Pick<ChainTopics, 'byVersion'>; scoring: GossipScoring },
   options: P2pOptions['gossip'],
@@ -65,15 +65,15 @@ export interface GossipRouterModules {
   topics: Pick<ChainTopics, 'byVersion' | 'versionOf'>
   scoring: GossipScoring
   quotas: PeerQuotas
-  /** How messages are named and judged. */
+  /** Computes message ids; `validate` decides about messages. */
   ids: MessageIds
   validate(version: PayloadVersion, unpacked: Unpacked): Verdict | Promise<Verdict>
-  /** Peers that get every block, in the mesh or not. */
+  /** True: the peer receives every block, inside the mesh or not. */
   isAlwaysServed(peerId: string): boolean
   /** Open connections of a peer. */
   connectionsOf(peerId: PeerId): Connection[]
   protocolsOf(peerId: PeerId): Promise<readonly string[]>
-  /** It leaves more unread than we keep for it. */
+  /** The peer's unread data exceeds the buffer limit. */
   onSlowReader(peerId: string): void
 }
 
@@ -82,15 +82,15 @@ export interface OwnMessage {
   blockTimeS: number
 }
 
-/** The gossip network as the rest of the node sees it. */
+/** The gossip network's interface to the rest of the node. */
 export type GossipRouter = ReturnType<typeof createGossipRouter>
 
-/** Stands on the service of a host that is not started yet. Throws when the library lacks a member that is used. */
+/** Attaches to the service of a host that has not started. Throws when the library lacks a used member. */
 export function createGossipRouter(gossip: GossipSub, modules: GossipRouterModules, options: P2pOptions['gossip']) {
   const { events, scoring, topics, service, clock, logger } = modules
   const { ownIds, entrance } = service
   const internals = gossipInternals(gossip)
-  // The library weighs with a copy of its own, too.
+  // The library also keeps a copy of the parameters.
   const score = new GossipScore(createPeerScoreParams(scoring.params), {
     onLeave: (what, peerId) => events.emit(what, peerId),
     onPenalty: (peerId, label) => events.emit('penalty', peerId, label),
@@ -143,7 +143,7 @@ export function createGossipRouter(gossip: GossipSub, modules: GossipRouterModul
   let activeTopic: PayloadVersion | undefined
   let isJoined = false
   return {
-    /** Joins the topics; the host must be started. */
+    /** Joins the topics. The host must have started. */
     join(): void {
       for (const topic of names) {
         gossip.subscribe(topic)
@@ -151,16 +151,17 @@ export function createGossipRouter(gossip: GossipSub, modules: GossipRouterModul
       }
       isJoined = true
     },
-    /** The host is about to stop, and with it the topics are left. */
+    /** Must be called before the host stops, which leaves the topics. */
     leave(): void {
       if (isJoined) events.emit('traced', 'LEAVE', names.length)
       isJoined = false
     },
-    /** A signed message, compressed here. Number of peers it was sent to. */
+    /** Compresses and publishes a signed message. Returns the number of peers that it was sent to. */
     async publish(version: PayloadVersion, { bytes, blockTimeS }: OwnMessage): Promise<number> {
       const topic = topicOf(version)
       const data = compressSnappy(bytes)
-      // It is not unpacked, and does not queue behind what strangers send.
+      // The id is computed from the uncompressed bytes at hand, so an own block does not queue behind messages of other
+      // peers.
       const id = messageId(topic, data, { ok: true, data: bytes })
       history.onValid(idText(id), blockTimeS)
       ownIds.set(data, id)
@@ -179,10 +180,10 @@ export function createGossipRouter(gossip: GossipSub, modules: GossipRouterModul
     isSubscribed: (peerId: string): boolean => names.some((topic) => subscribersOf(internals, topic).includes(peerId)),
     score: (peerId: string): number => score.score(peerId),
     counters: (peerId: string): PeerCounters | undefined => score.peerStats.get(peerId),
-    /** Gives a peer that is not connected the counters that it had. */
+    /** Restores the saved counters of a peer that is not connected. */
     restore: score.restore.bind(score),
     forgive: score.forgive.bind(score),
-    /** The topic of this version carries the chain's blocks from now on: scores go by it. */
+    /** Must be called when the topic of this version becomes the one that carries blocks. The scores then use it. */
     setActiveTopic(version: PayloadVersion): void {
       if (version === activeTopic) return
       activeTopic = version
@@ -191,9 +192,9 @@ export function createGossipRouter(gossip: GossipSub, modules: GossipRouterModul
       Object.assign(scoring.params.topics, params)
       Object.assign(score.params.topics, structuredClone(params))
     },
-    /** For those who know of connections: a peer has one more, or one less. */
+    /** Must be called when a peer gains or loses a connection. */
     streams,
-    /** Peers known on an IP. */
+    /** Peers with this IP. */
     peersOnIp: (ip: string): string[] => [...(score.peerIPs.get(ip) ?? [])],
   }
 }

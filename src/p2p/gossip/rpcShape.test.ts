@@ -39,12 +39,12 @@ describe('the outline of an RPC', () => {
     ['a member longer than the rest', [0x12, 0x05, 0x00], 'longer'],
     ['a number cut short', [0x12, 0x80], 'ends inside'],
     ['a number of eleven bytes', [0x38, ...new Array<number>(11).fill(0x80)], 'too large'],
-    // The library looks at no wire type of what it knows: it would read ids where others see four bytes and a member.
-    ['control messages that say to be four bytes', [0x1d, 0x80, 0x80, 0x80, 0x00], 'wire type 5 where 2 belongs'],
-    ['a subscription that says to be a number', [0x08, 0x00], 'wire type 0 where 2 belongs'],
-    ['ids that say to be a number', [0x1a, 0x04, 0x12, 0x02, 0x08, 0x00], 'wire type 0 where 2 belongs'],
-    ['a flag that says to be bytes', [0x0a, 0x02, 0x0a, 0x00], 'wire type 2 where 0 belongs'],
-    // And it takes ten bytes for a number of six.
+    // The library ignores the wire type of a known field: it would read ids where others read four bytes and a field.
+    ['control messages that say to be four bytes', [0x1d, 0x80, 0x80, 0x80, 0x00], 'wire type 5, expected 2'],
+    ['a subscription that says to be a number', [0x08, 0x00], 'wire type 0, expected 2'],
+    ['ids that say to be a number', [0x1a, 0x04, 0x12, 0x02, 0x08, 0x00], 'wire type 0, expected 2'],
+    ['a flag that says to be bytes', [0x0a, 0x02, 0x0a, 0x00], 'wire type 2, expected 0'],
+    // It also reads ten bytes for a number of six.
     ['a length of six bytes', [0x12, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00], 'too large'],
     ['a flag of six bytes', [0x0a, 0x07, 0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00], 'too large'],
     ['an id of one byte too many', [0x1a, 69, 0x0a, 67, 0x12, 65, ...new Array<number>(65).fill(1)], 'message id'],

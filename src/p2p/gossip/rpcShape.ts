@@ -1,29 +1,29 @@
 import { DecodeError } from '../../lib/errors.ts'
 
-/** What follows the key of a protobuf member (Protocol Buffers: "Message Structure"); groups are out of use. */
+/** Protobuf wire types (Protocol Buffers: "Message Structure"). Groups are deprecated. */
 const VARINT = 0
 const FIXED64 = 1
-/** A length, and so many bytes. */
+/** A length, then that many bytes. */
 const BYTES = 2
 const FIXED32 = 5
 
 /**
- * Protobuf fields of one RPC, however deep: an IHAVE of 5000 ids for each of the four topics, and as much again. Decoding
- * them takes some 5 ms.
+ * Limit of protobuf fields in one RPC, nested fields included: an IHAVE of 5000 ids for each of the four topics,
+ * doubled. Decoding them takes about 5 ms.
  */
 export const MAX_RPC_FIELDS = 40_000
-/** Ids here have 20 bytes, anywhere at most a hash; the library keeps them as text for seconds. */
+/** Ids of this network have 20 bytes, ids elsewhere at most 32. The library keeps ids as text for seconds. */
 export const MAX_ID_BYTES = 64
-/** Control messages of one kind: a peer sends one for each topic, and there are four. */
+/** Control messages of one kind: an honest peer sends one for each of the four topics. */
 export const MAX_CONTROL_MESSAGES = 64
 
-/** What the library reads a member as. `FLAG`: a number of 32 bits. */
+/** The library's type of a field. `FLAG`: a 32-bit number. */
 const FLAG = 1
 const NUMBER = 2
 const TEXT = 3
 const ID = 4
 type Member = typeof FLAG | typeof NUMBER | typeof TEXT | typeof ID | Shape
-/** By field number; the library passes over others. */
+/** Indexed by field number. The library skips other fields. */
 type Shape = readonly (Member | undefined)[]
 
 /** libp2p specs: pubsub/gossipsub-v1.2, "Protobuf". */
@@ -34,21 +34,21 @@ const IDS: Shape = [undefined, ID]
 const GRAFT: Shape = [undefined, TEXT]
 const PEER_INFO: Shape = [undefined, TEXT, TEXT]
 const PRUNE: Shape = [undefined, TEXT, PEER_INFO, NUMBER]
-/** IWANT and IDONTWANT are nothing but ids. */
+/** IWANT and IDONTWANT contain only ids. */
 const CONTROL: Shape = [undefined, IHAVE, IDS, GRAFT, PRUNE, IDS]
 const RPC: Shape = [undefined, SUBSCRIPTION, MESSAGE, CONTROL]
 
 interface Walk {
   readonly bytes: Uint8Array
   at: number
-  /** Fields still allowed. */
+  /** Remaining field budget. */
   left: number
 }
 
 /**
- * Looks at the outline of an RPC without taking anything out of it, so that no bytes of a stranger make the decoder
- * allocate more than they are worth: 10 MiB of empty ids would keep it busy for seconds. Returns the number of fields.
- * Throws DecodeError, too, for what the library would read in another way than it is read here.
+ * Checks the structure of an RPC without decoding it, so that the bytes of an unauthenticated peer cannot make the
+ * decoder allocate out of proportion. 10 MiB of empty ids would keep the decoder busy for seconds. Returns the number
+ * of fields. Throws DecodeError, also where the library would parse the bytes differently.
  */
 export function checkRpcShape(bytes: Uint8Array): number {
   const walk: Walk = { bytes, at: 0, left: MAX_RPC_FIELDS }
@@ -67,9 +67,9 @@ function checkMembers(walk: Walk, end: number, shape: Shape): void {
       continue
     }
     if (counts !== undefined) count(counts, field)
-    // The library does not look at the wire type of a member that it knows.
+    // The library ignores the wire type of a known field.
     const wireType = member === FLAG || member === NUMBER ? VARINT : BYTES
-    if ((key & 7) !== wireType) throw new DecodeError(`rpc: wire type ${key & 7} where ${wireType} belongs`)
+    if ((key & 7) !== wireType) throw new DecodeError(`rpc: wire type ${key & 7}, expected ${wireType}`)
     checkMember(walk, end, member)
   }
 }
@@ -86,7 +86,7 @@ function checkMember(walk: Walk, end: number, member: Member): void {
   if (member === FLAG || member === NUMBER) {
     if (member === FLAG) nextVarint(walk)
     else skipVarint(walk)
-    if (walk.at > end) throw new DecodeError('rpc: a member is longer than what holds it')
+    if (walk.at > end) throw new DecodeError('rpc: a field is longer than its container')
     return
   }
   const memberEnd = nextLength(walk, end)
@@ -106,7 +106,10 @@ function nextKey(walk: Walk): number {
   return key
 }
 
-/** A key, a length or a flag. Of one with more than five bytes the library reads ten, however many it has. */
+/**
+ * A key, a length or a flag. For a varint of more than five bytes the library reads ten bytes, whatever its real
+ * length.
+ */
 function nextVarint(walk: Walk): number {
   const { bytes } = walk
   const first = bytes[walk.at]
@@ -125,10 +128,10 @@ function nextVarint(walk: Walk): number {
   throw new DecodeError('rpc: a number is too large')
 }
 
-/** Where the bytes that begin here end. */
+/** Offset of the end of the length-prefixed bytes that begin here. */
 function nextLength(walk: Walk, end: number): number {
   const length = nextVarint(walk)
-  if (length > end - walk.at) throw new DecodeError('rpc: a member is longer than what holds it')
+  if (length > end - walk.at) throw new DecodeError('rpc: a field is longer than its container')
   return walk.at + length
 }
 
@@ -138,10 +141,10 @@ function skip(walk: Walk, wireType: number, end: number): void {
   else if (wireType === FIXED64) walk.at += 8
   else if (wireType === FIXED32) walk.at += 4
   else throw new DecodeError(`rpc: wire type ${wireType}`)
-  if (walk.at > end) throw new DecodeError('rpc: a member is longer than what holds it')
+  if (walk.at > end) throw new DecodeError('rpc: a field is longer than its container')
 }
 
-/** A negative number has ten bytes. */
+/** A negative number takes ten bytes. */
 function skipVarint(walk: Walk): void {
   for (let count = 0; count < 10; count++) {
     const byte = walk.bytes[walk.at]

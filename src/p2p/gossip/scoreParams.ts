@@ -6,26 +6,28 @@ import type { PayloadVersion } from '../base/topics.ts'
 import { blockTopicParams, isBlamed, opNode2024Params, scoreDecay, TOPIC_SCORE_CAP } from './topicScores.ts'
 
 const SLOTS_PER_EPOCH = 6
-/** Block time that op-node takes when the chain has none. */
+/** op-node's block time for a chain that has none. */
 const DEFAULT_SLOT_S = 2
 
 export interface GossipScoring {
   params: PeerScoreParams & { IPColocationFactorWhitelist: IpRangeSet }
   thresholds: PeerScoreThresholds
-  /** Whether a rejected message counts against its sender. */
+  /** True: a rejection for this reason lowers the sender's score. */
   blames(reason: string): boolean
-  /** The parameters of each topic when this one carries the chain's blocks; undefined when they never change. */
+  /**
+   * The topic parameters when the topic of this version carries the chain's blocks; undefined when they never change.
+   */
   topicsFor(carrying: PayloadVersion): Record<string, TopicScoreParams> | undefined
 }
 
-/** op-node's global parameters (peer_params.go), with the topics that `scoreBlocks` chooses. */
+/** op-node's global parameters (peer_params.go) with the topics that `scoreBlocks` selects. */
 export function gossipScoring(
   options: Pick<P2pOptions, 'scoring' | 'ipColocationExempt' | 'scoreBlocks'>,
   chain: {
     blockTimeS: number
     appScore: (peerId: string) => number
     topics: ReadonlyMap<PayloadVersion, string>
-    /** Of the topic that carries blocks now. */
+    /** Version of the topic that carries blocks now. */
     version: PayloadVersion
   },
 ): GossipScoring {
@@ -70,18 +72,18 @@ export function gossipScoring(
   }
 }
 
-/** Scores decay once a block time; the library asks for at least a second. */
+/** Scores decay once a block time. The library requires at least a second. */
 export function slotMilliseconds(blockTimeS: number): number {
   return Math.max(1, blockTimeS === 0 ? DEFAULT_SLOT_S : blockTimeS) * 1000
 }
 
-/** More than there are peers. */
+/** More than the number of peers. */
 const ADDRESSES_REMEMBERED = 1_000
 
-/** The library knows a set of exact addresses only; this one answers for whole ranges. */
+/** The library supports a set of exact addresses only. This set contains whole ranges. */
 export class IpRangeSet extends Set<string> {
   private readonly ranges
-  /** The library asks about each address of a peer whenever it computes a score. */
+  /** The library checks each address of a peer whenever it computes a score. */
   private readonly answers = new LruMap<string, boolean>(ADDRESSES_REMEMBERED)
 
   constructor(cidrs: readonly string[]) {
@@ -98,7 +100,7 @@ export class IpRangeSet extends Set<string> {
     return isInRange
   }
 
-  /** The range that an address lies in, as it was given. */
+  /** The range that contains the address, as the operator wrote it. */
   rangeOf(ip: string): string | undefined {
     try {
       const bytes = parseIp(ip)

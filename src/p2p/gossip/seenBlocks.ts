@@ -1,17 +1,21 @@
 import type { Hex } from '../../lib/hex.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 
-/** op-node: heights remembered, and different blocks of one height after which further ones are rejected. */
+/**
+ * op-node's values. After more than `MAX_BLOCKS_PER_HEIGHT` different blocks at one height, further ones are rejected.
+ */
 const MAX_HEIGHTS = 1000
 const MAX_BLOCKS_PER_HEIGHT = 5
 
-/** Which blocks passed validation at each height, so that a sequencer that signs many at one height is cut off. */
+/** Validated blocks by height. Limits a sequencer that signs many blocks at one height. */
 export type SeenBlocks = ReturnType<typeof createSeenBlocks>
 
 export function createSeenBlocks() {
   const heights = new LruMap<number, Hex[]>(MAX_HEIGHTS)
   return {
-    /** `too-many` comes first: once more than five are recorded, even a known hash is rejected (op-node's order). */
+    /**
+     * `too-many` takes precedence: with more than five recorded blocks even a known hash is rejected (op-node's order).
+     */
     check(number: number, hash: Hex): 'new' | 'seen' | 'too-many' {
       const hashes = heights.get(number) ?? []
       if (hashes.length > MAX_BLOCKS_PER_HEIGHT) return 'too-many'

@@ -2,23 +2,23 @@ import type { Clock } from '../../lib/clock.ts'
 import { type Hex, lowerHex } from '../../lib/hex.ts'
 import { ZERO_ADDRESS } from '../../rollup/protocol/types.ts'
 
-/** op-node (2026-04): a rotated signer's blocks stay good for 3 h after the change was noticed. */
+/** op-node (2026-04): blocks of a rotated signer stay valid for 3 h after the change was noticed. */
 const GRACE_MS = 3 * 60 * 60_000
 
 export type SignerVerdict = 'current' | 'previous' | 'wrong'
 
-/** Whose signature on a block is good. */
+/** The signers whose blocks are accepted. */
 export type Signers = ReturnType<typeof createSigners>
 
 /**
- * Follows `current`: when it changes from one known address to another, the old one is accepted during the grace time
- * or until the new one has signed a block, whichever is first. A second change forgets all but the last old one.
+ * Follows `current`. When it changes from one known address to another, the old one stays valid during the grace time,
+ * or until the new one has signed a block. After a second change only the last old one stays valid.
  */
 export function createSigners(modules: { current: () => Hex | undefined; clock: Clock }) {
   let known: Hex | undefined
   let previous: { address: Hex; sinceMs: number } | undefined
 
-  /** What was configured last, and what it means. */
+  /** Cache of the last configured text and its address. */
   let read: { text: Hex | undefined; address: Hex | undefined } = { text: undefined, address: undefined }
 
   const refresh = (): Hex | undefined => {
@@ -39,7 +39,7 @@ export function createSigners(modules: { current: () => Hex | undefined; clock: 
     return previous?.address
   }
   return {
-    /** False while the configured signer is unknown or zero: then no block is judged. */
+    /** False while the configured signer is unknown or zero. Then no block is validated. */
     configured: (): boolean => refresh() !== undefined,
     judge(signer: Hex): SignerVerdict {
       const current = refresh()
@@ -49,7 +49,7 @@ export function createSigners(modules: { current: () => Hex | undefined; clock: 
       }
       return signer === inGrace() ? 'previous' : 'wrong'
     },
-    /** Whose signature is good now: none, one, or two. */
+    /** The accepted signers: none, one, or two. */
     accepted: (): Hex[] => [refresh(), inGrace()].filter((address) => address !== undefined),
   }
 }

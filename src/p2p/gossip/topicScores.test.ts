@@ -13,7 +13,7 @@ const SLOT_MS = 2_000
 beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: 1_700_000_000_000 }))
 afterEach(() => vi.useRealTimers())
 
-/** With time stepped slot by slot. */
+/** Time advances slot by slot. */
 function keeper(scoreBlocks: BlockScoring) {
   const { score, scoring } = scoreKeeper({ scoreBlocks })
   let serial = 0
@@ -22,14 +22,14 @@ function keeper(scoreBlocks: BlockScoring) {
     score,
     scoring,
     lowest: () => lowest,
-    /** As the router does it: every topic is joined, so each peer is grafted into four meshes. */
+    /** As the router does: it joins every topic, so each peer is grafted into four meshes. */
     join(...peers: string[]) {
       for (const peer of peers) {
         score.addPeer(peer)
         for (const topic of TOPICS.values()) score.graft(peer, topic)
       }
     },
-    /** `first` brings it, the others bring copies. */
+    /** `first` delivers it, the others send copies. */
     block(first: string, copies: string[] = [], version: PayloadVersion = NOW) {
       const id = `block${serial++}`
       score.validateMessage(id)
@@ -80,13 +80,13 @@ describe('current', () => {
     const { score, block, slots, lowest } = keeper('current')
     score.addPeer('source')
     score.addPeer('op-node-2024')
-    // It knows three topics, and takes itself out of their meshes, and out again when we graft it anew.
+    // It knows three topics. It leaves their meshes, and leaves again when we graft it.
     const known = [topicOf(1), topicOf(2), topicOf(3)]
     for (let minute = 0; minute < 30; minute++) {
       for (const topic of known) score.graft('op-node-2024', topic)
       slots(24, () => block('source', ['op-node-2024']))
       for (const topic of known) score.prune('op-node-2024', topic)
-      // From then on we bring it blocks by lazy gossip, or it brings them to us.
+      // After that, blocks travel by lazy gossip in both directions.
       slots(3, () => block('source'))
       slots(3, () => block('op-node-2024'))
     }
@@ -97,7 +97,7 @@ describe('current', () => {
     const { join, block, slots, lowest, score } = keeper('current')
     join('source', 'op-node-2026')
     slots(900, () => block('source', ['op-node-2026']))
-    // All on lazy gossip only, or from us: neither copies nor first deliveries.
+    // All blocks arrive by lazy gossip or from us: no copies and no first deliveries.
     slots(900, () => block('source'))
     expect(lowest()).toBe(0)
     expect(score.score('op-node-2026')).toBeGreaterThan(0)

@@ -2,22 +2,22 @@ import type { TopicScoreParams } from '@chainsafe/libp2p-gossipsub/score'
 import type { BlockScoring } from '../base/options.ts'
 import type { RejectReason } from '../base/verdict.ts'
 
-/** op-node's TopicScoreCap of 2024: what all topics together can earn. */
+/** op-node's TopicScoreCap of 2024: the maximum of all topics together. */
 export const TOPIC_SCORE_CAP = 34
 const SLOTS_PER_EPOCH = 6
 const TIME_IN_MESH_MAX_S = 3_600
 /**
- * Times the topic's weight: one message that is no block costs 3 and with that the place in the mesh, four cost 51, after
- * which nothing of the peer is read any more; who sends six before that is banned.
+ * Multiplied by the topic's weight: one invalid message costs 3 and the place in the mesh. Four cost 51, which
+ * graylists the peer. Six are a ban.
  */
 const INVALID_WEIGHT = -4
 
-/** What a counter is multiplied with each slot so that it falls to 1 % in `slots` slots. */
+/** The factor per slot that reduces a counter to 1 % in `slots` slots. */
 export function scoreDecay(slots: number): number {
   return 0.01 ** (1 / slots)
 }
 
-/** op-node's of 2024 (its peer_params.go), which it gave to the pre-Canyon topic only. */
+/** op-node's parameters of 2024 (its peer_params.go), which it applied to the pre-Canyon topic only. */
 export function opNode2024Params(slotMs: number): TopicScoreParams {
   const timeInMeshCap = (TIME_IN_MESH_MAX_S * 1000) / slotMs
   return {
@@ -42,10 +42,10 @@ export function opNode2024Params(slotMs: number): TopicScoreParams {
 }
 
 /**
- * Ours. Nobody is measured by how many blocks it brings: an honest peer that gets each block from us first brings none.
- * What counts against a peer is what it can be shown to have withheld (`MISSED_AFTER_HEARTBEATS`), kept where gossipsub
- * keeps its mesh failures, and messages that are no blocks, whatever the topic. Time in the mesh and first deliveries
- * count on the topic that carries blocks.
+ * devium's parameters. The number of deliveries is not scored: an honest peer that receives each block from us first
+ * delivers none. Penalties are for announced blocks that the peer did not deliver (`MISSED_AFTER_HEARTBEATS`, stored as
+ * gossipsub's mesh failures), and for invalid messages on any topic. Time in mesh and first deliveries count on the
+ * topic that carries blocks.
  */
 export function blockTopicParams(slotMs: number, carriesBlocks: boolean): TopicScoreParams {
   const params = opNode2024Params(slotMs)
@@ -59,14 +59,14 @@ export function blockTopicParams(slotMs: number, carriesBlocks: boolean): TopicS
 }
 
 /**
- * A mesh peer said so long before that it has the block, and let another bring it: 2 s of heartbeats, the window that
- * gossipsub gives a mesh delivery.
+ * A mesh peer missed a delivery when it announced a block this many heartbeats (2 s) before another peer delivered it.
+ * gossipsub allows the same window for a mesh delivery.
  */
 export const MISSED_AFTER_HEARTBEATS = 4
 
 /**
- * Rejections that may be our own fault, or the sequencer's, and not that of the peer that passed the block on: our clock
- * and the age that we accept, a signer that we do not know of yet, too many blocks signed for one height.
+ * Rejections that may be a fault of this node or of the sequencer, not of the sender: our clock and the accepted age, a
+ * signer that we do not know yet, too many signed blocks at one height.
  */
 export const NOT_TO_BLAME: ReadonlySet<string> = new Set<RejectReason>([
   'too-old',
@@ -75,7 +75,7 @@ export const NOT_TO_BLAME: ReadonlySet<string> = new Set<RejectReason>([
   'too-many-at-height',
 ])
 
-/** Whether a rejected message counts against the peer that sent it; the reason's name may come out of a history. */
+/** True: the rejection lowers the sender's score. `reason` may come from a stored history. */
 export function isBlamed(scoring: BlockScoring, reason: string): boolean {
   return scoring !== 'current' || !NOT_TO_BLAME.has(reason)
 }

@@ -8,7 +8,7 @@ import { createMessageIds } from './knownMessages.ts'
 import { createSeenBlocks } from './seenBlocks.ts'
 import { createSigners } from './signers.ts'
 
-/** What becomes of a gossip message before it travels on: it is named, then judged. */
+/** Computes a message's id and validates it, before the message is forwarded. */
 export type Validation = ReturnType<typeof createValidation>
 
 export function createValidation(
@@ -27,7 +27,7 @@ export function createValidation(
   return {
     ids: createMessageIds({ inspector, context: createValidationContexts({ config, clock, signers }, options) }),
     validate: createBlockValidator({ config, clock, signers, seen: createSeenBlocks() }, options),
-    /** For large messages, and for large blocks that come on request. */
+    /** For large messages, and for large blocks received by request. */
     inspector,
     /** Ends the process for large messages. */
     close: inspector.close,

@@ -6,7 +6,7 @@ import { followWallClock } from './wallClockJumps.ts'
 
 const START_MS = 1_700_000_000_000
 
-/** Gossipsub's own score keeper, with the other moments that it keeps, and the two clocks. */
+/** Gossipsub's own score keeper with its other stored times, and both clocks. */
 function gossipAtStart() {
   let steadyMs = 0
   const { score } = scoreKeeper({}, 500)
@@ -20,7 +20,7 @@ function gossipAtStart() {
   return {
     internals,
     score,
-    /** Seconds pass, and somebody sets the clock meanwhile. */
+    /** Seconds pass, and the clock is set by `stepS`. */
     async pass(seconds: number, stepS = 0) {
       steadyMs += seconds * 1_000
       vi.setSystemTime(Date.now() + (seconds + stepS) * 1_000)

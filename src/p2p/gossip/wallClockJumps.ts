@@ -1,6 +1,6 @@
 import type { Around, GossipInternals } from './adapter.ts'
 
-/** What is less is a clock that runs a little fast or slow. */
+/** A smaller step is only clock drift. */
 const LEAST_STEP_MS = 1_000
 
 type Timed = Pick<GossipInternals, 'backoff'> & {
@@ -9,9 +9,9 @@ type Timed = Pick<GossipInternals, 'backoff'> & {
 }
 
 /**
- * Gossipsub measures how long things take by the machine's clock. Where that is set, its moments are moved along before
- * its next heartbeat looks at them. Else, set back by ten minutes, scores stand still for as long, so that nobody is
- * banned, and who was pruned stays out of the mesh; set forward, all that peers were asked for is overdue.
+ * Gossipsub measures durations by the wall clock. When the clock is set, this wrapper shifts gossipsub's stored times
+ * before the next heartbeat. Otherwise a clock set back by ten minutes would freeze scores and backoffs for that time,
+ * so that no peer is banned. A clock set forward would make all pending promises overdue.
  */
 export function followWallClock(
   gossip: Timed,
@@ -31,7 +31,7 @@ function moveMoments({ score, gossipTracer, backoff }: Timed, stepMs: number, no
   for (const counters of score.peerStats.values()) {
     counters.expire += stepMs
     for (const topic of Object.values(counters.topics)) {
-      // Who came into the mesh since the clock was set has the right time already; time to come would count against it.
+      // A peer grafted after the clock was set has the right time already. A time in the future would count against it.
       topic.graftTime = Math.min(topic.graftTime + stepMs, nowMs)
     }
   }

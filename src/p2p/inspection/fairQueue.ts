@@ -1,34 +1,34 @@
 import { LruMap } from '../../lib/lruMap.ts'
 
 /**
- * What waits, a few from each peer, taken in turns: a peer that sends much waits for itself and not the others for it. So
- * does one whose work takes long: first comes whoever has taken least time of late.
+ * Queue with a few items of each peer. `take` serves the peer that used the least processing time recently. So a peer
+ * with many or slow items delays only itself.
  */
 export interface FairQueue<T> {
   /**
-   * Puts it behind what the same peer has waiting. False when there is no room for it. When the queue is full, room is
-   * made by the newest of the peer that has most waiting, which is returned.
+   * Appends to the peer's items. False: the peer's share is full. In a full queue the newest item of the peer with the
+   * most items is evicted and returned.
    */
   add(peer: string, item: T): boolean | T
-  /** The oldest of the peer whose turn it is. */
+  /** The oldest item of the next peer. */
   take(): T | undefined
-  /** What was taken of this peer took so long. */
+  /** Adds processing time to the peer's account. */
   charge(peer: string, spentMs: number): void
-  /** Takes out all that meet the condition. */
+  /** Removes and returns all items that meet the condition. */
   remove(condition: (item: T) => boolean): T[]
   readonly size: number
 }
 
-/** Time spent on a peer counts half after this. */
+/** Used time counts half after this. */
 const HALF_LIFE_MS = 1_000
-/** Peers whose time is remembered. */
+/** Peers with a recorded time. */
 const MAX_CHARGED = 1_000
 
 export function createFairQueue<T>(
   limits: { total: number; perPeer: number },
   now: () => number = Date.now,
 ): FairQueue<T> {
-  /** In the order of their turns; nobody is here with nothing waiting. */
+  /** In order of arrival. A peer without items is not in the map. */
   const waiting = new Map<string, T[]>()
   let size = 0
   const charged = new LruMap<string, { spentMs: number; atMs: number }>(MAX_CHARGED)

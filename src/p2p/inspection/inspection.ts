@@ -17,25 +17,25 @@ import { payloadSigningHash } from '../../rollup/protocol/payload/signing.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { LARGE_BYTES } from './largeMessages.ts'
 
-/** What decides how far a message is looked into, as it stood when the message came. */
+/** The node's state that decides about a message, taken when the message arrived. */
 export interface ValidationContext {
   version: PayloadVersion
   chainId: bigint
-  /** Whose blocks are good. */
+  /** Accepted signers. */
   signers: readonly Hex[]
-  /** Block times that are good, in seconds. */
+  /** Bounds of accepted block timestamps, in seconds. */
   earliest: number
   latest: number
 }
 
-/** How far a message got, and what it says. */
+/** The result of an inspection: the failed check, or the decoded message. */
 export type Inspection =
   | { stop: 'bad-signature' }
   | { stop: 'wrong-signer'; signer: Hex }
   | { stop: 'bad-encoding'; detail: string }
-  /** Its time is outside the bounds. */
+  /** The timestamp is outside the bounds. */
   | { stop: 'untimely'; envelope: PayloadEnvelope }
-  /** More than any valid block has. */
+  /** More transactions than any valid block has. */
   | { stop: 'too-many-transactions'; envelope: PayloadEnvelope }
   | { stop: 'none'; signer: Hex; envelope: PayloadEnvelope; computedHash: Hex }
 
@@ -44,9 +44,9 @@ const SIGNATURE_BYTES = 65
 export const bodyOf = (message: Uint8Array): Uint8Array => message.subarray(SIGNATURE_BYTES)
 
 /**
- * Looks into an unpacked message, without regard to what this node has seen before: the same in every process. In
- * op-node's order (gossip.go, BuildBlocksValidator), but that a large body is decoded and its time looked at before it is
- * hashed: what fails there is rejected whoever signed it.
+ * Inspects an uncompressed message without the node's memory of earlier blocks, so the result is the same in every
+ * process. The order of checks is op-node's (gossip.go, BuildBlocksValidator). One exception: a large body is decoded
+ * and its time checked before hashing, because a failure there rejects the message whoever signed it.
  */
 export function inspectMessage(message: Uint8Array, context: ValidationContext, read?: TransactionReader): Inspection {
   const body = bodyOf(message)
@@ -88,7 +88,10 @@ function decode(
   return timestamp < context.earliest || timestamp > context.latest ? { stop: 'untimely', envelope } : envelope
 }
 
-/** Hash of the block that a body was decoded to, by this reader: the envelope may lack the transactions. */
+/**
+ * Block hash of a decoded body. `read` must be the reader that decoded it, since the envelope may lack the
+ * transactions.
+ */
 export function blockHashOf(
   envelope: PayloadEnvelope,
   body: Uint8Array,

@@ -1,8 +1,8 @@
 import { answerTasks } from '../../lib/workProcess/workLoop.ts'
 import { runTask } from './inspectionTask.ts'
 
-// The process in which large messages are unpacked, named and inspected.
+// Entry of the process that decompresses, identifies and inspects large messages.
 
-// What `ps` and `top` show.
+// Shown by `ps` and `top`.
 process.title = 'devium-inspection'
 answerTasks(runTask)

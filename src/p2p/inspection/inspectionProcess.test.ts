@@ -37,7 +37,7 @@ const faulty = { startChild: startFaulty }
 
 const unhurried = unhurriedClock()
 
-/** For all tests that nothing happens to it in. */
+/** Shared by all tests that do not break it. */
 const lasting = createInspectionProcess({ clock: unhurried, logger: silentLogger })
 afterAll(() => lasting.close())
 
@@ -47,7 +47,7 @@ function startProcess(clock: Clock = unhurried, options: Parameters<typeof creat
   return inspector
 }
 
-/** Judges messages twice, here and in the process, each with a memory of its own, and checks that nothing differs. */
+/** Validates messages here and in the process, each with its own memory of seen blocks, and expects equal verdicts. */
 function judgeBothWays(config: RollupConfig, signer = SEQUENCER_ADDRESS) {
   return async (compressed: Uint8Array, version: PayloadVersion, atMs: number): Promise<Verdict> => {
     const clock = new ManualClock(atMs)
@@ -136,7 +136,7 @@ describe('the verdict by way of the process', () => {
         async (bytes, pack) => {
           const compressed = pack ? compressSnappy(bytes) : bytes
           const unpacked = unpackMessage(compressed)
-          // The process gets none that are too small to be a block.
+          // The process never receives messages that are too small for a block.
           fc.pre(!unpacked.ok || unpacked.data.length >= MIN_MESSAGE_BYTES)
           await judge(compressed, 4, NOW_S * 1000)
         },
@@ -158,7 +158,7 @@ describe('createInspectionProcess', () => {
     return (await unpacked.inspection).stop
   }
 
-  /** The process's id, if it is the faulty one. */
+  /** The process id, if the faulty process runs. */
   const tell = async (inspector: InspectionProcess): Promise<number> =>
     Number(await ask(inspector, 'tell').catch((error: Error) => error.message))
 
@@ -199,7 +199,7 @@ describe('createInspectionProcess', () => {
     expect(starts).toBe(3)
     clock.advance(1)
     expect(await fourth).toBe('none')
-    // Which was of use.
+    // The restarted process was used.
     await breakdown()
     expect(await inspect(inspector)).toBe('none')
     expect(starts).toBe(5)
@@ -272,7 +272,7 @@ describe('createInspectionProcess', () => {
     const overloaded = (await reasons).map((reason) => reason === 'overloaded')
     expect((await reasons).filter((reason) => reason !== 'overloaded')).toEqual(new Array(25).fill('timed-out'))
     expect(overloaded[0]).toBe(false)
-    // One of the greedy peer's six makes room for each newcomer until it has no more than they.
+    // One of the greedy peer's six is evicted for each new peer, until it has no more than the others.
     expect(overloaded.slice(1, 11)).toEqual([false, ...new Array(9).fill(true)])
     expect(overloaded.slice(11)).toEqual([...new Array(23).fill(false), ...new Array(7).fill(true)])
   })

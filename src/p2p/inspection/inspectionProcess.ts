@@ -14,7 +14,7 @@ import type { Answer, Task, Work } from './inspectionTask.ts'
 import type { IdentifiedMessage } from './messageId.ts'
 import type { FramedBlock, UnpackedBlock } from './unpackBlock.ts'
 
-/** Why a large message has no verdict, or a large answer was not read; the peer is not to blame. */
+/** A large message got no verdict, or a large answer was not read. The peer is not to blame. */
 export class InspectionFailure extends DeviumError {
   readonly reason: 'overloaded' | 'timed-out' | 'worker-failed'
 
@@ -27,18 +27,18 @@ export class InspectionFailure extends DeviumError {
 export interface LargeMessage {
   topic: string
   compressed: Uint8Array
-  /** Who sent it: turns are taken by peer. */
+  /** The sender. The queue is fair between senders. */
   from: string
   context: ValidationContext
 }
 
-/** Messages that wait, each of up to 10 MiB. */
+/** Waiting messages, each up to 10 MiB. */
 const QUEUE = { total: 24, perPeer: 6 }
-/** From a message's arrival to its verdict: op-node's limit on a validator. */
+/** Time limit from a message's arrival to its verdict: op-node's limit for a validator. */
 export const TIME_LIMIT_MS = 3_000
-/** For one message, which takes 0.1 s at most: then the process is taken for stuck. */
+/** Time limit of one message in the process, which needs 0.1 s at most. After it the process counts as stuck. */
 export const STUCK_MS = 3_000
-/** For a process to load what it needs: 0.3 s, on a machine that is overloaded many times that. */
+/** Time limit for the process to load: 0.3 s, many times more on an overloaded machine. */
 export const LOADING_MS = 30_000
 
 interface Job extends WorkJob<Task, Answer> {
@@ -46,21 +46,21 @@ interface Job extends WorkJob<Task, Answer> {
 }
 
 /**
- * Another process for large messages and answers, which starts with the first one: it takes 70 MB, and 0.3 s to
- * load. A thread would be lighter, but V8 and addons may take all threads along when one of them begins or ends (nodejs/node 64500); what
- * becomes of this one is no harm to the node. It does not keep the node's process alive when idle.
+ * Process for large messages and answers. It starts with the first one, loads in 0.3 s and takes 70 MB. A thread would
+ * need less, but V8 or addons may crash all threads when one begins or ends (nodejs/node 64500). A crash of this
+ * process does not harm the node. An idle process does not keep the node's process alive.
  */
 export type InspectionProcess = ReturnType<typeof createInspectionProcess>
 
 export function createInspectionProcess(
-  /** `signal` closes it. */
+  /** `signal` closes the process. */
   modules: { clock: Clock; logger: Logger; signal?: AbortSignal | undefined },
   options: { startChild?: typeof startOwnChild; timeLimitMs?: number; stuckMs?: number } = {},
 ) {
   const { clock, logger } = modules
   const { timeLimitMs = TIME_LIMIT_MS, stuckMs = STUCK_MS, startChild = startOwnChild } = options
   const queue = createFairQueue<Job>(QUEUE, () => clock.now())
-  /** No peer is charged for the time that a process loads. */
+  /** Loading time is charged to no peer. */
   let loadedAtMs = 0
   const pool = new WorkPool<Task, Answer, Job>(
     {
@@ -85,7 +85,7 @@ export function createInspectionProcess(
     },
   )
 
-  /** Queues the work, within the time limit. `onAnswer` returns whether no more answers follow. */
+  /** Queues a job with the time limit. `onAnswer` returns true after the last answer. */
   const submit = (
     { from, work, bytes }: { from: string; work: Work; bytes: Uint8Array },
     onAnswer: (answer: Answer, bytes: Uint8Array) => boolean,
@@ -126,16 +126,16 @@ export function createInspectionProcess(
     }, timeLimitMs)
     const added = queue.add(from, job)
     if (added === false) fail(new InspectionFailure('overloaded', 'too many large messages at once'))
-    else if (added !== true) added.fail(new InspectionFailure('overloaded', 'others have fewer large messages waiting'))
+    else if (added !== true) added.fail(new InspectionFailure('overloaded', 'other peers have fewer messages waiting'))
     pool.dispatch()
   }
 
   return {
-    /** Rejects with InspectionFailure; so does the inspection that a good message brings. */
+    /** Rejects with InspectionFailure. The inspection of a good message may also reject with it. */
     identify({ topic, compressed, from, context }: LargeMessage): Promise<IdentifiedMessage> {
       const identified = Promise.withResolvers<IdentifiedMessage>()
       const inspected = Promise.withResolvers<Inspection>()
-      // Nobody may want it: the message may be known by its id.
+      // The caller may not use the inspection, if the id is already known.
       inspected.promise.catch(() => {})
       submit(
         { from, work: { topic, context }, bytes: compressed },
@@ -156,7 +156,7 @@ export function createInspectionProcess(
       )
       return identified.promise
     },
-    /** The block of an answer that `from` gave. Rejects with DecodeError, and with InspectionFailure. */
+    /** Decodes the block of an answer by `from`. Rejects with DecodeError or InspectionFailure. */
     unpackBlock({ frames, version }: FramedBlock, from: string): Promise<UnpackedBlock> {
       const unpacked = Promise.withResolvers<UnpackedBlock>()
       submit(
@@ -173,7 +173,7 @@ export function createInspectionProcess(
       )
       return unpacked.promise
     },
-    /** Ends the process; what waits fails. */
+    /** Ends the process. Waiting jobs fail. */
     close: () => pool.close(),
   }
 }
@@ -183,7 +183,7 @@ function withTransactions(inspection: Inspection, message: Uint8Array, context: 
   return { ...inspection, envelope: readLater(inspection.envelope, bodyOf(message), context.version) }
 }
 
-/** The transactions come within a body, and were found to be readable. */
+/** The transactions stay inside the body. The other process has checked that they decode. */
 function readLater(envelope: PayloadEnvelope, body: Uint8Array, version: PayloadVersion): PayloadEnvelope {
   const place = transactionsPlace(body, version)
   if (place === undefined) throw new Error('transactions were found where there are none')

@@ -4,24 +4,27 @@ import { type Inspection, inspectMessage, type ValidationContext } from './inspe
 import { messageId, type UnpackFault, unpackMessage } from './messageId.ts'
 import { type UnpackedBlock, unpackBlock } from './unpackBlock.ts'
 
-// What the process for large messages does. A gossip message it answers twice: with its id and, if it could be
-// unpacked, with what it says. The block of a peer's answer it answers once.
+// The work of the process for large messages. A gossip message gets two answers: its id and, if it decompresses, its
+// inspection. A block of a peer's answer gets one.
 
-/** A gossip message, whose compressed bytes come along, or a block in snappy frames, which do. */
+/** A gossip message (its compressed bytes follow), or a block in snappy frames (the frames follow). */
 export type Work = { topic: string; context: ValidationContext } | { version: PayloadVersion }
 
 export type Task = Work & { id: number }
 
 export type Answer =
   | { id: number; messageId: Uint8Array; unpacked: { ok: true } | UnpackFault }
-  /** With the message, unpacked, if all is well: its transactions do not travel one by one, but stand in it. */
+  /**
+   * If the inspection succeeds, the uncompressed message follows. The transactions are not copied one by one but stay
+   * inside the message.
+   */
   | { id: number; inspection: Inspection }
-  /** With the block's body, in which its transactions stand. */
+  /** The block's body follows, with the transactions inside it. */
   | { id: number; block: Omit<UnpackedBlock, 'body'> }
   | { id: number; undecodable: string }
   | { id: number; failure: string }
 
-/** Sends an answer and the bytes that go with it. */
+/** Sends an answer and its bytes. */
 export type Answering = (answer: Answer, bytes?: Uint8Array) => void
 
 type Inspecting = Extract<Task, { topic: string }>

@@ -10,12 +10,12 @@ export type UnpackFault = { ok: false; reason: 'snappy-length' | 'too-large' | '
 export type UnpackedHere = { ok: true; data: Uint8Array } | UnpackFault
 
 /**
- * What unpacking a gossip message gave; the reasons are those of the validation's first step. A large message is not at
- * hand but in another process, from where its inspection comes.
+ * The result of decompressing a gossip message. The fault reasons are those of the first validation step. A large
+ * message stays in the other process, which sends its inspection.
  */
 export type Unpacked = UnpackedHere | { ok: true; data?: undefined; inspection: Promise<Inspection> }
 
-/** Decompresses a message; whether it is long enough to be a block is the validator's business. */
+/** Decompresses a message. The validator checks its minimum length. */
 export function unpackMessage(compressed: Uint8Array, declaredBytes = declaredBytesOf(compressed)): UnpackedHere {
   if (declaredBytes === undefined) return { ok: false, reason: 'snappy-length' }
   if (declaredBytes > MAX_GOSSIP_BYTES) return { ok: false, reason: 'too-large' }
@@ -32,8 +32,8 @@ const INVALID_SNAPPY = Uint8Array.of(0, 0, 0, 0)
 const ID_BYTES = 20
 
 /**
- * First 20 bytes of SHA-256 of domain ‖ topic length u64 LE ‖ topic ‖ data, as op-node, kona since 1.6.3 and Base's node
- * since 2026-04 compute it. The text of the specs (rollup-node-p2p, "Message ID computation") leaves the topic out.
+ * The first 20 bytes of SHA-256(domain ‖ topic length u64 LE ‖ topic ‖ data), as computed by op-node, kona since 1.6.3
+ * and Base's node since 2026-04. The specs' text (rollup-node-p2p, "Message ID computation") omits the topic.
  */
 export function messageId(topic: string, compressed: Uint8Array, unpacked: UnpackedHere): Uint8Array {
   const data = unpacked.ok ? unpacked.data : compressed
@@ -44,11 +44,13 @@ export function messageId(topic: string, compressed: Uint8Array, unpacked: Unpac
   return id
 }
 
-/** Up to this length it takes less time to put the parts together than to hand them over one by one. */
+/** Up to this length it is faster to join the parts than to pass them one by one. */
 const SHORT_BYTES = 8_192
 const scratch = new Uint8Array(SHORT_BYTES)
 
-/** A character for each byte: the buffer that would hold them takes longer to make than a short message to hash. */
+/**
+ * The digest as text with one character a byte. Allocating a buffer for it takes longer than hashing a short message.
+ */
 function sha256OfThree(first: Uint8Array, second: Uint8Array, third: Uint8Array): string {
   const length = first.length + second.length + third.length
   if (length > SHORT_BYTES) return createHash('sha256').update(first).update(second).update(third).digest('binary')
@@ -58,7 +60,7 @@ function sha256OfThree(first: Uint8Array, second: Uint8Array, third: Uint8Array)
   return hash('sha256', scratch.subarray(0, length), 'binary')
 }
 
-/** The length as u64 LE, and the topic. */
+/** The topic's length as u64 LE, then the topic. */
 function topicHead(topic: string): Uint8Array {
   const known = topicHeads.get(topic)
   if (known !== undefined) return known
@@ -70,7 +72,7 @@ function topicHead(topic: string): Uint8Array {
   return head
 }
 
-/** There are four; whatever strangers send is not remembered for long. */
+/** There are four topics. The limit keeps topics of unauthenticated peers from filling the map. */
 const topicHeads = new LruMap<string, Uint8Array>(16)
 
 export interface IdentifiedMessage {
@@ -78,5 +80,5 @@ export interface IdentifiedMessage {
   unpacked: Unpacked
 }
 
-/** An id as text, as gossipsub keeps it. */
+/** An id as text, in gossipsub's internal form. */
 export const idText = (id: Uint8Array): string => bytesToText(id, 'latin1')

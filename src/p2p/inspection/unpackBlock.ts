@@ -11,12 +11,12 @@ import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { decodeSnappyFrames } from '../base/snappyFrames.ts'
 import { blockHashOf } from './inspection.ts'
 
-/** Bound of an answer as sent, and of the block in it. */
+/** Limit of an answer on the wire, and of its block. */
 export const MAX_RESPONSE_BYTES = 10 * 1024 * 1024
 
-/** A block as it travels in an answer. */
+/** A block as it is encoded in an answer. */
 export interface FramedBlock {
-  /** Its body in snappy frames. */
+  /** The block's body in snappy frames. */
   frames: Uint8Array
   version: PayloadVersion
 }
@@ -24,16 +24,16 @@ export interface FramedBlock {
 export interface UnpackedBlock {
   envelope: PayloadEnvelope
   computedHash: Hex
-  /** What the transactions are part of. */
+  /** The bytes that contain the transactions. */
   body: Uint8Array
 }
 
-/** The same in every process. Throws DecodeError. */
+/** The result is the same in every process. Throws DecodeError. */
 export function unpackBlock({ frames, version }: FramedBlock, read?: TransactionReader): UnpackedBlock {
   return readBlock(decodeSnappyFrames(frames, MAX_RESPONSE_BYTES), version, read)
 }
 
-/** The block in a body. Throws DecodeError. */
+/** Decodes a body. Throws DecodeError. */
 export function readBlock(body: Uint8Array, version: PayloadVersion, read?: TransactionReader): UnpackedBlock {
   const count = claimedTransactions(body, version)
   if (count > MAX_BLOCK_TRANSACTIONS)

@@ -32,7 +32,7 @@ const blockOf = (transactions: Uint8Array[]): PayloadEnvelope =>
   testBlock(config, { blockNumber: NUMBER, timestamp, transactions })
 const answerOf = (transactions: Uint8Array[]): Uint8Array => encodeResponse(blockOf(transactions), config)
 
-/** What becomes of an answer, errors included. */
+/** The result or the error of a read. */
 async function outcome(reading: Promise<unknown>): Promise<unknown> {
   try {
     return await reading
@@ -42,7 +42,7 @@ async function outcome(reading: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** Reads answers and tells how much of the blocks was worked on here. */
+/** Reads answers, and counts where their blocks are decoded. */
 function countingReader() {
   const work = { here: 0, there: 0 }
   const read = createAnswerReader(
@@ -160,7 +160,7 @@ describe('an answer that claims the hash of the good block', () => {
           ...(parentBeaconBlockRoot === undefined ? {} : { parentBeaconBlockRoot }),
           payload: { ...good.payload, ...changes },
         }
-        // The header of an Isthmus block has another root in the place of theirs.
+        // The header of an Isthmus block has another root at that place.
         const isUnhashed = 'withdrawals' in changes && isForkActive(forkConfig, 'isthmus', timestamp)
         const reason = 'blockNumber' in changes ? 'wrong-number' : isUnhashed ? 'withdrawals' : 'wrong-hash'
         await expect(readForged(forged)).rejects.toMatchObject({ reason, code: `answer-${reason}` })
@@ -170,7 +170,7 @@ describe('an answer that claims the hash of the good block', () => {
 })
 
 describe('createAnswerReader', () => {
-  /** With the checksum of the last frame changed: it stands before that frame's content. */
+  /** The last frame has a wrong checksum. */
   const brokenAtTheEnd = (): Uint8Array => {
     const bytes = answerOf([random(1_000_000)])
     bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1

@@ -9,7 +9,7 @@ import { type FramedBlock, MAX_RESPONSE_BYTES, readBlock, type UnpackedBlock } f
 import type { Answer } from './client.ts'
 import { openResponse } from './payloadByNumber.ts'
 
-/** The answer can be read, but is not the block that was asked for. */
+/** The answer decodes, but is not the requested block. */
 export class FalseAnswer extends DeviumError {
   readonly reason: 'wrong-number' | 'wrong-hash' | 'withdrawals'
 
@@ -20,12 +20,12 @@ export class FalseAnswer extends DeviumError {
 }
 
 /**
- * What a peer answered when it was asked for the block of this number. Rejects with DecodeError, with FalseAnswer, and
- * with InspectionFailure, for which the peer is not to blame.
+ * Decodes a peer's answer to the request for block `number`. Rejects with DecodeError, FalseAnswer, or
+ * InspectionFailure (for which the peer is not to blame).
  */
 export type AnswerReader = (bytes: Uint8Array, number: number, from: string) => Promise<Answer>
 
-/** Small answers are read here, large ones by the process for large messages. */
+/** Small answers are decoded here, large ones in the process for large messages. */
 export function createAnswerReader(
   inspector: Pick<InspectionProcess, 'unpackBlock'>,
   config: RollupConfig,
@@ -49,13 +49,13 @@ function isLarge({ frames }: FramedBlock): boolean {
   return frames.length > LARGE_BYTES || framedLength(frames, MAX_RESPONSE_BYTES) > LARGE_BYTES
 }
 
-/** op-node's checks (sync.go, verifyBlock), and that of withdrawals, which its engine makes. */
+/** op-node's checks (sync.go, verifyBlock), and the check of withdrawals that its engine makes. */
 function checkBlock({ envelope, computedHash }: UnpackedBlock, number: number): void {
   const { blockNumber, blockHash, withdrawals = [] } = envelope.payload
   if (blockNumber !== number) throw new FalseAnswer('wrong-number', `asked for block ${number}, got ${blockNumber}`)
   if (computedHash !== blockHash) {
     throw new FalseAnswer('wrong-hash', `block ${number} has hash ${computedHash}, not ${blockHash}`)
   }
-  // From Isthmus on they are no part of what is hashed: a block known to be good could come with some.
+  // From Isthmus on, withdrawals are not part of the hash. A block with a good hash could still carry some.
   if (withdrawals.length > 0) throw new FalseAnswer('withdrawals', `block ${number} has withdrawals`)
 }

@@ -16,7 +16,7 @@ import { createPayloadServer } from './server.ts'
 
 const start = (options: Partial<P2pOptions>, chain: P2pChain): Promise<TestNode> => nodeInTest(options, { chain })
 
-// The chain's last block is now.
+// The chain's last block is from now.
 const config = testConfig('holocene', {
   genesis: { ...testConfig().genesis, l2Time: Math.floor(Date.now() / 1000) - 30 },
 })
@@ -24,12 +24,12 @@ const chain = testBlocks(config, 1, 30)
 const last = chain[29]
 if (last === undefined) throw new Error('no block')
 
-/** Answers with a block. */
+/** Number of blocks served. */
 const served = ({ metric }: TestNode): Promise<number> =>
   metric('p2p_req_total{p2p_role="server",p2p_method="payload_by_number",result_code="0"}')
 const serving = testChain(config, { payloadByNumber: async (number) => chain[number - 1] })
 
-/** Whether a peer that serves no blocks has lost points; it may have won some by its time in the mesh. */
+/** True: a peer that serves no blocks lost points. It may have gained some by time in mesh. */
 async function blamed(by: TestNode, peer: TestNode): Promise<boolean> {
   const [report] = await by.node.peerScore(peer.node.peerId)
   expect(report?.servesBlocks).toBe(false)
@@ -228,7 +228,7 @@ describe('gap filling', () => {
     await until('a mesh', () => a.node.meshSize() === 2)
     off.node.requestRange(number - 2, number, tip)
     on.node.requestRange(1, number, tip)
-    // What they ask for would be asked for by the time that these have come.
+    // By the time these blocks arrive, any request would have been sent.
     for (let blockNumber = 1; blockNumber <= 3; blockNumber++) {
       const block = testBlock(old, { blockNumber })
       const arrived = Promise.all([off, on].map((node) => node.block(block.payload.blockHash)))

@@ -19,14 +19,14 @@ import { encodeRequest, OPEN_TIMEOUT_MS, payloadByNumberProtocols, TRANSFER_TIME
 import { createPayloadServer } from './server.ts'
 import { createTrustedBlocks } from './trustedBlocks.ts'
 
-/** op-node: a gap whose first block is older is left to derivation. */
+/** op-node's value: a gap with an older first block is left to derivation. */
 const MAX_RANGE_AGE_S = 12 * 60 * 60
-/** Below stand only peers that gave a false block within the last minutes, or nothing but errors. */
+/** Only peers with a false block in the last minutes, or with nothing but errors, are below this score. */
 const MIN_APP_SCORE = -10
-/** Streams that one peer may have open towards the server. */
+/** Limit of inbound request streams per peer. */
 const MAX_INBOUND_STREAMS = 16
 
-/** Serves blocks by number, and fills gaps below blocks that gossip vouched for. */
+/** Serves blocks by number, and fills gaps below blocks that gossip validated. */
 export function createBlockSync(
   modules: {
     host: Host
@@ -42,7 +42,7 @@ export function createBlockSync(
     peers: Pick<PeerRegistry, 'connected' | 'isStatic'>
     connection(peerId: string): Connection | undefined
     onOversizedRequest(peerId: string): void
-    /** Reads large answers. */
+    /** Decodes large answers. */
     inspector: Pick<InspectionProcess, 'unpackBlock'>
   },
   options: P2pOptions['sync'],
@@ -63,7 +63,7 @@ export function createBlockSync(
       bytes = await askOn(stream, number, signal)
     } catch (error) {
       if (error instanceof UnsupportedProtocolError) {
-        throw new P2pError('not-served', 'the peer does not answer requests for blocks', { cause: error })
+        throw new P2pError('not-served', 'the peer does not serve blocks by number', { cause: error })
       }
       if (connection.status === 'open') throw error
       throw new P2pError('connection-lost', `connection lost: ${describeError(error)}`, { cause: error })
@@ -73,7 +73,7 @@ export function createBlockSync(
   const askOn = async (stream: Stream, number: number, signal: (ms: number) => AbortSignal): Promise<Uint8Array> => {
     try {
       const transfer = signal(TRANSFER_TIMEOUT_MS)
-      // The reader listens before the request is out: an answer may come with the next packet.
+      // Start reading before the request is sent: the answer may arrive in the next packet.
       const reading = readAll(stream, MAX_RESPONSE_BYTES, transfer)
       const [bytes] = await Promise.all([reading, writeAll(stream, encodeRequest(number), transfer)])
       return bytes
@@ -85,8 +85,8 @@ export function createBlockSync(
   const blocks = createTrustedBlocks({
     onTrusted: (envelope, from) => events.emit('block', envelope, from, 'request'),
     onRejected(from, number) {
-      logger.debug('Peer gave a false block', { peer: from, number })
-      appScores.record(from, 'rejectedPayloads', `block ${number} is none of the chain's`)
+      logger.debug('Peer sent a false block', { peer: from, number })
+      appScores.record(from, 'rejectedPayloads', `block ${number} is not on this chain`)
       client.enqueue(number, from)
     },
   })
@@ -136,26 +136,26 @@ export function createBlockSync(
     async stop(): Promise<void> {
       controller.abort(new P2pError('not-running', 'stopping'))
       client.stop()
-      // A host that never came to listen has nothing to take back.
+      // If the host never started, there is nothing to unregister.
       if (options.enabled) await host.unhandle(protocols).catch(() => {})
     },
-    /** A block that this node's sequencer made; those that gossip brings are heard of. */
+    /** Reports a block of this node's sequencer. Blocks from gossip are received by event. */
     onTrustedBlock,
     /**
-     * Asks for the blocks from `start` to below `end`. `above`, the block at `end`, is known to be good from elsewhere;
-     * without it the gap is asked for only where gossip has brought the block above. False when nobody is asked: no peer
-     * serves blocks by number, as op-node from v1.20 on, or the gap is too old.
+     * Requests the blocks from `start` (inclusive) to `end` (exclusive). `above`, the block at `end`, must be known
+     * good. Without it, the gap is requested only if gossip delivered the block above it. False when no request is
+     * made: no peer serves blocks by number (op-node from v1.20 on does not), or the gap is too old.
      */
     requestRange(start: number, end: number, above?: PayloadEnvelope): boolean {
       if (!options.enabled || end <= start) return false
       if (above !== undefined && above.payload.blockNumber === end) blocks.trust(above)
       client.dropBelow(start)
       if (unixSeconds(clock) - l2BlockTime(config, start) > MAX_RANGE_AGE_S) {
-        logger.debug('Gap is too old to be asked for', { start, end })
+        logger.debug('Gap is too old to request', { start, end })
         return false
       }
       if (!blocks.hasLink(end) && !blocks.hasLink(end - 1)) {
-        logger.debug('Gap is not asked for: the block above it did not come by gossip', { start, end })
+        logger.debug('Gap is not requested: gossip did not deliver the block above it', { start, end })
         return false
       }
       for (let number = end - 1; number >= start; number--) {

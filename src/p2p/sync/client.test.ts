@@ -28,7 +28,7 @@ function setUp(peers: string[]) {
   const asked: Asked[] = []
   const blocks: [number, string][] = []
   const results: string[] = []
-  /** Of each request, as the metrics have it. */
+  /** Result code of each request, as in the metrics. */
   const codes: number[] = []
   const settled = () => clock.advance(0)
   const client = createBlockClient({
@@ -65,7 +65,7 @@ function setUp(peers: string[]) {
     return found
   }
   const give = (one: Asked) => one.answer({ code: RESULT.ok, envelope: blockOf(one.number) })
-  /** Those that are asked for meanwhile, too. */
+  /** Also answers requests that are sent meanwhile. */
   const giveAll = async (): Promise<void> => {
     for (let index = 0; index < asked.length; index++) await give(asked[index] ?? last())
   }
@@ -96,7 +96,7 @@ describe('createBlockClient', () => {
       ['d', 3_500],
     ])
     await give(last())
-    // Those who owe an answer are not asked for others.
+    // A peer that owes an answer gets no other request.
     await ask(8)
     expect(last()).toMatchObject({ peer: 'e', number: 8 })
     for (const late of asked.slice(0, 3)) await give(late)
@@ -112,7 +112,7 @@ describe('createBlockClient', () => {
     }
     await give(last())
     expect(blocks).toEqual([[7, 'a']])
-    // 250 ms, 500 ms, 1 s, then always 2 s, each from an answer; the clock moves by 2 s.
+    // 250 ms, 500 ms, 1 s, then always 2 s, each counted from an answer. The clock advances in steps of 2 s.
     expect(asked.map(({ atMs }) => atMs)).toEqual([0, 250, 2_500, 5_000, 8_000, 10_000])
     expect(results).toEqual(['a: valid'])
   })
@@ -191,7 +191,7 @@ describe('createBlockClient', () => {
     expect(asked.map(({ peer }) => peer)).toEqual(['a', 'b'])
     await ask(7)
     expect(asked).toHaveLength(3)
-    // Who turns out to have lied while another is asked is left out, too.
+    // A peer that proves to be lying while another is asked is skipped too.
     client.enqueue(7, 'b')
     await last().answer({ code: RESULT.notFound })
     await clock.advance(100)
@@ -274,7 +274,7 @@ describe('createBlockClient', () => {
   it('asks a peer that answers as late as op-node beyond its limit no faster than op-node allows', async () => {
     const { clock, asked, ask, last, give } = setUp(['a'])
     await ask(...Array.from({ length: 120 }, (_, index) => index))
-    // op-node's bucket: what is asked without a token there waits for it, and counts as a wait of everybody's.
+    // op-node's bucket: a request without a token waits for it, and delays all peers.
     const server = new TokenBucket(clock, { perSecond: 4, burst: 15 })
     let waits = 0
     const serveUntil = async (endMs: number) => {

@@ -8,31 +8,32 @@ import { InspectionFailure } from '../inspection/inspectionProcess.ts'
 import { RESULT } from './payloadByNumber.ts'
 import { GLOBAL_LIMIT, PEER_LIMIT } from './server.ts'
 
-/** op-node's queue of a peer; here the queue of all. */
+/** op-node's queue of one peer; here the queue of all peers. */
 const MAX_QUEUED = 128
 /**
- * op-node's limit of one peer (sync.go). It lets a request beyond it wait, and all other peers with it: its lock is held
- * meanwhile. Whoever answers as late as that, or has a link so slow, is asked at this rate, and seldom tried with more.
+ * op-node's limit per peer (sync.go). op-node makes a request above it wait and holds its lock, so all other peers wait
+ * too. A peer that answers this late, or that has a slow link, gets this rate, and is tried with more only sometimes.
  */
 const OP_NODE_LIMIT = { perSecond: 4, burst: 15 } as const
 const LATE_ANSWER_MS = 200
 const TRY_FASTER_AFTER_MS = 10_000
-/** After a failure a peer is left alone for as long as op-node leaves it: 15 tokens at 4 a second. */
+/** After a failure a peer rests as long as op-node lets it rest: 15 tokens at 4 a second. */
 const FAILURE_REST_MS = 3_750
-/** After "not found" or a lost connection: the block may be there soon, so the rest is short at first. */
+/** After "not found" or a lost connection the block may be available soon, so the first rest is short. */
 const MISS_REST_MS = 250
 const MAX_MISS_REST_MS = 2_000
 /**
- * A block that a peer has not brought by then is asked of another as well, and of one more each time twice as long has
- * passed: peers that are slow, or never answer, must not hold up a gap. Where our own link is slow, each makes it slower.
+ * A block that a peer has not delivered after this time is requested from another peer too, and from one more each time
+ * the wait doubles. Slow or silent peers must not stall a gap. On a slow link of our own, each extra request slows the
+ * others.
  */
 const SLOW_AFTER_MS = 500
 const MAX_ASKED = 4
-/** A peer that does not speak the protocol may after an update. */
+/** A peer without the protocol may support it after an update. */
 const NOT_SERVED_REST_MS = 60_000
-/** Nobody had it for so long: whoever still wants it asks again. */
+/** A job without an answer ends after this time. The caller may enqueue it again. */
 const JOB_LIFE_MS = 20_000
-/** Answers other than success above this are counted as one (op-node's metric). */
+/** Result codes other than success are capped at this label (op-node's metric). */
 const MAX_RESULT_LABEL = 5
 
 export type Answer = { code: typeof RESULT.ok; envelope: PayloadEnvelope } | { code: number }
@@ -40,43 +41,43 @@ export type Answer = { code: typeof RESULT.ok; envelope: PayloadEnvelope } | { c
 export interface BlockClientModules {
   clock: Clock
   logger: Logger
-  /** Peers that may be asked. */
+  /** Peers that may receive requests. */
   candidates(): string[]
   /**
-   * Throws P2pError `connection-lost` where the link, not the peer, is to blame, `not-served`, and InspectionFailure where
-   * the answer could not be read for reasons of our own.
+   * Throws P2pError `connection-lost` if the link failed and not the peer, P2pError `not-served`, or InspectionFailure
+   * if this node could not decode the answer.
    */
   ask(peerId: string, number: number): Promise<Answer>
   onBlock(envelope: PayloadEnvelope, from: string): void
-  /** What counts for or against a peer; `detail`: what was asked for, and what went wrong. */
+  /** An outcome that changes the peer's score. `detail`: the requested block and the error. */
   onResult(peerId: string, outcome: 'valid' | 'error', detail?: string): void
   metrics: { onRequest(role: 'client', number: number, resultCode: number, seconds: number): void }
 }
 
 interface Job {
   number: number
-  /** Peers that failed, or gave a false block. */
+  /** Peers that failed or sent a false block. */
   failed: Set<string>
-  /** Whom it is asked of now, and since when. */
+  /** Peer → start time of its request. */
   asking: Map<string, number>
   endsAtMs: number
 }
 
 interface PeerState {
   bucket: TokenBucket
-  /** Infinite unless its answers came late. */
+  /** Infinite unless the peer's answers were late. */
   fasterAtMs: number
   isBusy: boolean
   restsUntilMs: number
-  /** It did not speak the protocol when it was asked last. */
+  /** True: the peer did not support the protocol at the last request. */
   isMute: boolean
-  /** "Not found" in a row. */
+  /** Number of "not found" answers in a row. */
   misses: number
-  /** What the last answer took. */
+  /** Duration of the last answer. */
   tookMs: number
 }
 
-/** Asks for single blocks, spread over the peers, one at a time each, within the limits that servers are known to have. */
+/** Requests single blocks from several peers, one at a time from each, within the known limits of servers. */
 export function createBlockClient(modules: BlockClientModules) {
   const { clock, logger } = modules
   const jobs = new Map<number, Job>()
@@ -112,7 +113,10 @@ export function createBlockClient(modules: BlockClientModules) {
     if (state.fasterAtMs === Number.POSITIVE_INFINITY) setPace(state, OP_NODE_LIMIT)
     state.fasterAtMs = clock.now() + TRY_FASTER_AFTER_MS
   }
-  /** The highest that nobody is asked for; else the one that others are slowest with, when one more is due. */
+  /**
+   * The highest block without a request. If there is none: the block whose request is slowest, once another request for
+   * it is due.
+   */
   const nextJob = (peerId: string, nowMs: number): { job: Job; dueInMs: number } | undefined => {
     let best: Job | undefined
     let slowest: { job: Job; dueAtMs: number } | undefined
@@ -157,7 +161,7 @@ export function createBlockClient(modules: BlockClientModules) {
       }
       const next = nextJob(peerId, nowMs)
       if (next === undefined) continue
-      // No rest is that long: the clock was set back.
+      // No rest lasts this long, so the clock was set back.
       if (state.restsUntilMs - nowMs > NOT_SERVED_REST_MS) state.restsUntilMs = nowMs
       const restMs = state.restsUntilMs - nowMs
       const waitMs = Math.max(everyone.waitMs(), state.bucket.waitMs(), restMs, next.dueInMs)
@@ -190,7 +194,7 @@ export function createBlockClient(modules: BlockClientModules) {
       } else {
         state.misses = 0
         modules.onResult(peerId, 'valid')
-        // Unless another was faster.
+        // Another peer may have been faster.
         if (jobs.get(job.number) === job) {
           jobs.delete(job.number)
           modules.onBlock(answer.envelope, peerId)
@@ -202,7 +206,7 @@ export function createBlockClient(modules: BlockClientModules) {
       state.isMute = cause === 'not-served'
       const isUnread = error instanceof InspectionFailure
       const isBlameless = isUnread || cause === 'connection-lost' || cause === 'not-served'
-      // An answer that broke the process for large messages is not asked for again.
+      // An answer that crashed the process for large messages is not requested from this peer again.
       if (cause === 'connection-lost' || (isUnread && error.reason !== 'worker-failed')) {
         rest(state)
       } else {
@@ -211,7 +215,7 @@ export function createBlockClient(modules: BlockClientModules) {
       }
       if (!stopped) {
         if (!isBlameless) modules.onResult(peerId, 'error', `block ${job.number}: ${describeError(error)}`)
-        logger.debug('Asking a peer for a block failed', {
+        logger.debug('Request for a block failed', {
           peer: peerId,
           number: job.number,
           err: describeError(error),
@@ -226,7 +230,7 @@ export function createBlockClient(modules: BlockClientModules) {
     pump()
   }
   let isPumpQueued = false
-  /** After the caller has queued all it wants, so that the highest goes first. */
+  /** Runs after the caller has queued all blocks, so that the highest goes first. */
   const pumpSoon = (): void => {
     if (isPumpQueued) return
     isPumpQueued = true
@@ -237,8 +241,8 @@ export function createBlockClient(modules: BlockClientModules) {
   }
   return {
     /**
-     * Highest first; what is queued already, or under way, is not asked twice. A peer that gave a false answer is left
-     * out. False when the queue is full.
+     * Highest first. A queued or running block is not queued twice. `except`: a peer that sent a false block, so it is
+     * skipped. False when the queue is full.
      */
     enqueue(number: number, except?: string): boolean {
       const known = jobs.get(number)
@@ -254,13 +258,13 @@ export function createBlockClient(modules: BlockClientModules) {
       pumpSoon()
       return true
     },
-    /** Whether a connected peer speaks the protocol, as far as is known. */
+    /** True: at least one connected peer may support the protocol. */
     canAsk: (): boolean => modules.candidates().some((peerId) => peers.get(peerId)?.isMute !== true),
-    /** What is below is not wanted any more. */
+    /** Blocks below `number` are no longer wanted. */
     dropBelow(number: number): void {
       for (const job of jobs.values()) if (job.number < number && job.asking.size === 0) jobs.delete(job.number)
     },
-    /** There is somebody more to ask. */
+    /** A new peer is available. */
     onCandidate: pumpSoon,
     stop(): void {
       stopped = true

@@ -10,20 +10,20 @@ export const RESULT = { ok: 0, notFound: 1, invalidRequest: 2, unknownError: 3 }
 export type ResultCode = (typeof RESULT)[keyof typeof RESULT]
 
 export const REQUEST_BYTES = 8
-/** Nobody asks longer than this (op-node: stream 5 s, read and write 10 s each). */
+/** op-node's time limits: 5 s to open the stream, 10 s each to read and write. */
 export const OPEN_TIMEOUT_MS = 5_000
 export const TRANSFER_TIMEOUT_MS = 10_000
 
-/** op-node's spelling, then the specs' and kona's. */
+/** op-node's spelling, then the spelling of the specs and kona. */
 export function payloadByNumberProtocols(chainId: bigint): [string, string] {
   const base = `/opstack/req/payload_by_number/${chainId}/0`
   return [base, `${base}/`]
 }
 
-/** Chain ids up to 64 bits, as in discovery; more is nobody's chain. */
+/** Chain ids up to 64 bits, as in discovery. No real chain has a larger one. */
 const PROTOCOL = /^\/opstack\/req\/payload_by_number\/(\d{1,20})\/0\/?$/
 
-/** Those of any chain among a peer's protocols, in the order given. */
+/** The request protocols of any chain in a peer's list, in the given order. */
 export function blockProtocols(protocols: readonly string[]): { protocol: string; chainId: bigint }[] {
   return protocols.flatMap((protocol) => {
     const [, chain] = PROTOCOL.exec(protocol) ?? []
@@ -47,8 +47,8 @@ export function decodeRequest(bytes: Uint8Array): number {
 }
 
 /**
- * code ‖ version (u32 LE) ‖ snappy-framed body, in pieces. Version 0 is a bare payload, 1 an envelope (from Ecotone on, v4
- * included). Throws as encodePayloadEnvelope.
+ * Yields code ‖ version (u32 LE) ‖ snappy-framed body, in parts. Version 0: a bare payload; version 1: an envelope
+ * (from Ecotone on, v4 included). Throws as encodePayloadEnvelope.
  */
 export function responsePieces(envelope: PayloadEnvelope, config: RollupConfig): Iterable<Uint8Array> {
   const container = payloadVersionAt(config, envelope.payload.timestamp)
@@ -64,7 +64,7 @@ function* piecesOf(head: Uint8Array, parts: Iterable<Uint8Array>): Generator<Uin
 export type Response = { code: typeof RESULT.ok; block: FramedBlock } | { code: number }
 
 /**
- * Looks at an answer's head. `expectedTime` is that of the block asked for: it chooses the container. Throws
+ * Decodes an answer's header. `expectedTime`: the timestamp of the requested block, which selects the container. Throws
  * DecodeError.
  */
 export function openResponse(bytes: Uint8Array, config: RollupConfig, expectedTime: number): Response {
@@ -78,7 +78,7 @@ export function openResponse(bytes: Uint8Array, config: RollupConfig, expectedTi
   return { code, block: { frames: bytes.subarray(5), version: container } }
 }
 
-/** The specs number Isthmus 2, op-node keeps 1 and picks the container by time. */
+/** The specs give Isthmus version 2. op-node keeps 1 and selects the container by time. */
 function versionFits(version: number, container: PayloadVersion): boolean {
   if (container <= 2) return version === 0
   return version === 1 || (version === 2 && container === 4)

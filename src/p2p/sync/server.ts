@@ -19,27 +19,27 @@ import {
 } from './payloadByNumber.ts'
 
 /**
- * Of all peers together as op-node (sync.go), with a burst that lasts for the gap of some minutes. Of one peer four times
- * op-node's rate, with a burst for a minute's outage at a block a second; how long a request may wait is op-node's.
+ * All peers together: op-node's rate (sync.go), with a burst for a gap of some minutes. One peer: four times op-node's
+ * rate, with a burst for a one-minute outage at a block a second. The longest wait is op-node's.
  */
 export const GLOBAL_LIMIT = { perSecond: 20, burst: 256 } as const
 export const PEER_LIMIT = { perSecond: 16, burst: 64 } as const
 const MAX_WAIT_MS = 20_000
-/** Of a block for one token: beyond 1 MiB a peer gets fewer a second than from op-node. */
+/** Bytes of a block for one token. Of blocks above 1 MiB a peer gets fewer a second than from op-node. */
 const TOKEN_BYTES = 256 * 1024
 const PEERS_REMEMBERED = 1000
-/** Answers of one peer in memory until it has read them: each may have 10 MiB. Others of its requests wait. */
+/** Answers of one peer in memory until the peer has read them; each may have 10 MiB. The peer's other requests wait. */
 const ANSWERS_AT_ONCE = { atOnce: 2, maxWaiting: 64 }
-/** A newer protocol may send more than `REQUEST_BYTES`, but not this. */
+/** A newer protocol may send more than `REQUEST_BYTES`, but not more than this. */
 export const MAX_REQUEST_BYTES = 1024
 
 export interface PayloadServerModules {
   chain: P2pChain
-  /** A block known to be good that the chain does not have yet. */
+  /** A known good block that the chain does not have yet. */
   recent(number: number): PayloadEnvelope | undefined
   clock: Clock
   logger: Logger
-  /** The peer sent more than any request may have; its stream is reset. */
+  /** The peer sent a longer request than allowed. Its stream is reset. */
   onOversized(peerId: string): void
   metrics: { onRequest(role: 'server', number: number, resultCode: number, seconds: number): void }
 }
@@ -52,10 +52,10 @@ class RequestFailure extends DeviumError<'request-refused'> {
   }
 }
 
-/** What is needed of a stream. */
+/** The stream members that the server uses. */
 export type ServedStream = Readable & Writable & Pick<Stream, 'abort'>
 
-/** Answers `payload_by_number`; whatever happens, the stream is closed or reset, and nothing is thrown. */
+/** Serves `payload_by_number`. In every case the stream is closed or reset, and nothing is thrown. */
 export function createPayloadServer(modules: PayloadServerModules) {
   const { chain, clock, logger, metrics } = modules
   const everyone = new TokenBucket(clock, GLOBAL_LIMIT)
@@ -93,7 +93,7 @@ export function createPayloadServer(modules: PayloadServerModules) {
     stream.addEventListener('close', () => stop.abort(new Error('stream closed')))
     watchLength(stream, () => modules.onOversized(peer))
     try {
-      // Read first: the bytes may arrive with the stream itself, before a wait for the turn is over.
+      // Read before waiting for a token: the bytes may arrive together with the stream.
       const timeout = AbortSignal.timeout(TRANSFER_TIMEOUT_MS)
       const request = await readFirst(stream, REQUEST_BYTES, timeout)
       await waitForTurn(bucketOf(peer), stop.signal)
@@ -110,7 +110,7 @@ export function createPayloadServer(modules: PayloadServerModules) {
       result = resultOf(error)
       logger.debug('Request for a block failed', { peer, number, result, err: error })
       try {
-        // Half an answer cannot be taken back.
+        // A partial answer cannot be replaced by an error code.
         if (hasBegun) throw error
         await writeAll(stream, Uint8Array.of(result), AbortSignal.timeout(TRANSFER_TIMEOUT_MS))
       } catch (cause) {
@@ -121,7 +121,7 @@ export function createPayloadServer(modules: PayloadServerModules) {
   }
 }
 
-/** As long as the stream is open: what comes after the request is thrown away, and too much of it ends the stream. */
+/** Discards bytes after the request while the stream is open. Too many of them reset the stream. */
 function watchLength(stream: ServedStream, onOversized: () => void): void {
   let received = 0
   let isOver = false

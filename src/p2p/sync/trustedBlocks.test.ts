@@ -79,7 +79,7 @@ describe('createTrustedBlocks', () => {
     blocks.offer(ofBytes(21, 10_000_000), 'peer')
     expect(numbers.filter((number) => !blocks.has(number))).toEqual([12, 15])
     expect(blocks.quarantined()).toBe(6)
-    // The same from several peers takes its room once.
+    // The same block from several peers takes its memory once.
     const same = ofBytes(30, 1_000_000)
     for (let n = 0; n < 10; n++) blocks.offer(same, 'peer')
     expect(blocks.quarantined()).toBe(7)
@@ -110,7 +110,7 @@ describe('createTrustedBlocks', () => {
       return testBlock(config, { blockNumber, parentHash, gasUsed: 7n })
     }
     blocks.trust(other(9))
-    // Out of order, as several peers answer.
+    // Out of order, as from several peers.
     for (const number of [6, 5, 8, 4, 7]) blocks.offer(other(number), 'honest')
     expect(rejected).toEqual([])
     expect(released).toEqual([8, 7, 6, 5, 4])

@@ -6,13 +6,13 @@ import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 /** op-node's sizes (sync.go). */
 const MAX_TRUSTED_HASHES = 10_000
 const MAX_QUARANTINED = 100
-/** Six blocks of the largest that an answer may be, thousands of common ones. */
+/** Six blocks of the largest answer size, or thousands of common blocks. */
 const MAX_QUARANTINED_BYTES = 64 * 1024 * 1024
 const MAX_LINKS = 1_000
-/** Good blocks kept for peers that ask before the engine has them. */
+/** Good blocks, kept for peers that request them before the engine has inserted them. */
 const MAX_RECENT = 256
 const MAX_RECENT_BYTES = 32 * 1024 * 1024
-/** Of a block beside its transactions, and of each transaction beside its content. */
+/** Estimated memory of a block without transactions, and of a transaction without its content. */
 const BLOCK_BYTES = 1_000
 const TRANSACTION_BYTES = 128
 
@@ -23,20 +23,17 @@ interface Waiting {
 }
 
 /**
- * Blocks that come on request carry no signature: they are good when a block that is known to be good names them as
- * parent. Until then they wait in quarantine, which is bounded in number and bytes.
+ * A requested block carries no signature. It is trusted when a trusted block names it as parent. Until then it is in
+ * quarantine, which is limited in number and bytes.
  */
 export function createTrustedBlocks(listener: {
   /** A block has become trusted. */
   onTrusted(envelope: PayloadEnvelope, from: string): void
-  /**
-   * An answer of this peer turned out to be another block than the chain's, or was the oldest of more than a hundred that
-   * never became trusted.
-   */
+  /** The peer's answer was not the chain's block, or was the oldest of over a hundred that never became trusted. */
   onRejected(from: string, number: number): void
 }) {
   const trusted = new LruMap<Hex, true>(MAX_TRUSTED_HASHES)
-  /** Height → hash of the trusted block there; the one set longest ago first. */
+  /** Height → hash of the trusted block at that height; oldest update first. */
   const links = new Map<number, Hex>()
   const waiting = new Map<Hex, Waiting>()
   let waitingBytes = 0
@@ -49,7 +46,7 @@ export function createTrustedBlocks(listener: {
   const link = (number: number, hash: Hex): void => {
     const before = links.get(number)
     if (before !== undefined && before !== hash) {
-      // Another branch: what is known of the heights below is of the one that was left.
+      // A reorg: the links below belong to the abandoned branch.
       for (const other of links.keys()) if (other < number) links.delete(other)
     }
     links.delete(number)
@@ -67,7 +64,7 @@ export function createTrustedBlocks(listener: {
     link(blockNumber - 1, parentHash)
     recent.add(envelope)
   }
-  /** Walks down through quarantine as long as the parent waits there. */
+  /** Releases quarantined blocks downwards, as long as the parent is in quarantine. */
   const release = (from: Hex): void => {
     let hash = from
     for (;;) {
@@ -94,25 +91,25 @@ export function createTrustedBlocks(listener: {
       remove(oldest, entry)
       listener.onRejected(entry.from, entry.envelope.payload.blockNumber)
     }
-    // The lowest would be of use last. That there is no room for it is not its sender's fault.
+    // The lowest block would be needed last. Its sender is not penalised for our memory limit.
     while (waitingBytes > MAX_QUARANTINED_BYTES) {
       const lowest = [...waiting].reduce((low, other) => (numberOf(other) < numberOf(low) ? other : low))
       remove(...lowest)
     }
   }
   return {
-    /** A block that gossip vouched for: its hash and its parent's are trusted from now on. */
+    /** Trusts a block that gossip validated, with its parent. */
     trust(envelope: PayloadEnvelope): void {
       vouch(envelope)
       const { blockNumber, parentHash } = envelope.payload
       dropRivals(blockNumber - 1, parentHash)
       release(parentHash)
     },
-    /** True when the block at this height is known to be good, so that the one below can be checked. */
+    /** True: the block at this height is trusted, so the block below it can be verified. */
     hasLink: (number: number): boolean => links.get(number) !== undefined,
     has: (number: number): boolean =>
       [...waiting.values()].some(({ envelope }) => envelope.payload.blockNumber === number),
-    /** Takes an answer in; releases, in order downwards, what is now known to be good. */
+    /** Adds a received block. Releases blocks that are now trusted, from the highest downwards. */
     offer(envelope: PayloadEnvelope, from: string): void {
       const hash = envelope.payload.blockHash
       if (waiting.has(hash)) return
@@ -127,7 +124,7 @@ export function createTrustedBlocks(listener: {
       if (trusted.get(hash) === true) release(hash)
       makeRoom()
     },
-    /** A block of late that is known to be good. */
+    /** A recent trusted block. */
     recent(number: number): PayloadEnvelope | undefined {
       const envelope = recent.get(number)
       return envelope !== undefined && envelope.payload.blockHash === links.get(number) ? envelope : undefined
@@ -143,7 +140,7 @@ function heldBytes({ payload }: PayloadEnvelope): number {
   return BLOCK_BYTES + count * TRANSACTION_BYTES + bytes
 }
 
-/** The blocks added last, one a height, bounded in number and memory. */
+/** The last added blocks, one per height, limited in number and memory. */
 function createRecentBlocks() {
   const blocks = new Map<number, { envelope: PayloadEnvelope; bytes: number }>()
   let total = 0
