@@ -22,8 +22,8 @@ describe('parseEnode', () => {
 
   it.each([
     [`enode://${key.slice(2)}@1.2.3.4:9222`, 'invalid public key: 126 hex digits'],
-    [`enode://${'ab'.repeat(64)}@1.2.3.4:9222`, 'no point of the curve'],
-    [`enode://${key.slice(0, 126)}${key.endsWith('00') ? '02' : '00'}@1.2.3.4:9222`, 'no point of the curve'],
+    [`enode://${'ab'.repeat(64)}@1.2.3.4:9222`, 'not a point on the curve'],
+    [`enode://${key.slice(0, 126)}${key.endsWith('00') ? '02' : '00'}@1.2.3.4:9222`, 'not a point on the curve'],
     [`enode://${key}@1.2.3.4`, 'not of the form'],
     [`enode://${key}@1.2.3.4:0`, 'invalid port'],
     [`enode://${key}@1.2.3.4:9222?discport=70000`, 'invalid port'],
@@ -59,7 +59,7 @@ describe('parseBootnodes', () => {
     [{ ip: Uint8Array.of(1, 2, 3, 4), udp6: Uint8Array.of(1, 2) }, 'no port'],
   ])('refuses a record with %j only, and names it', (places, missing) => {
     const text = SignableENR.createV4(new Uint8Array(32).fill(7), places).encodeTxt()
-    const problem = `--p2p.bootnodes: bootnode record 2 (of 2) is invalid: it has ${missing}, so nobody can ask that node`
+    const problem = `--p2p.bootnodes: bootnode record 2 (of 2) is invalid: it has ${missing}, so it cannot be contacted`
     expect(() => parseBootnodes(['', text], parseRecord)).toThrow(problem)
     expect(() => parseBootnodes(['', text], parseRecord)).toThrow(text.slice(-16))
   })

@@ -5,13 +5,13 @@ import { fromHex } from '../../lib/hex.ts'
 import { compressPublicKey } from '../../lib/secp256k1.ts'
 import type { NodeRecord } from './nodeRecord.ts'
 
-/** A node that discovery begins at. */
+/** A start node of discovery. */
 export type Bootnode =
   | { kind: 'enr'; text: string }
-  /** No signed record: only the key and where its discovery listens; the host is an IP or a DNS name. */
+  /** A node without a signed record: only the key and the UDP address. The host is an IP or a DNS name. */
   | { kind: 'enode'; text: string; publicKey: Uint8Array; host: string; udpPort: number }
 
-/** Where a bootnode without a record is asked for it. */
+/** The address at which a bootnode is asked for its record. */
 export interface Endpoint {
   publicKey: Uint8Array
   ip: string
@@ -21,8 +21,8 @@ export interface Endpoint {
 type Place = Pick<NodeRecord, 'ip' | 'udpPort' | 'tcpPort'>
 
 /**
- * Throws UsageError naming the first record that cannot be read, in op-node's words, or that says not where its node is:
- * nobody could ever ask that one. Blank ones are skipped.
+ * Throws UsageError naming the first record that is unreadable (op-node's words) or that has no address. Blank entries
+ * are skipped.
  */
 export function parseBootnodes(texts: readonly string[], readEnr: (text: string) => Place): Bootnode[] {
   const given = texts.map((text) => text.trim())
@@ -42,16 +42,16 @@ export function parseBootnodes(texts: readonly string[], readEnr: (text: string)
   })
 }
 
-/** One without UDP port can be dialled still, as a peer. */
+/** A record without UDP port is accepted, because the node can still be dialled as a peer. */
 function checkPlace({ ip, udpPort, tcpPort }: Place): void {
   const hasPort = udpPort !== undefined || tcpPort !== undefined
   const missing = [...(ip === undefined ? ['IP address'] : []), ...(hasPort ? [] : ['port'])]
-  if (missing.length > 0) throw new DecodeError(`it has no ${missing.join(' and no ')}, so nobody can ask that node`)
+  if (missing.length > 0) throw new DecodeError(`it has no ${missing.join(' and no ')}, so it cannot be contacted`)
 }
 
 /**
- * `enode://<64-byte key in hex>@<host>:<TCP port>[?discport=<UDP port>]`; without `discport` both ports are the same.
- * TCP port 0 says that the node serves discovery only. Throws DecodeError.
+ * `enode://<64-byte key in hex>@<host>:<TCP port>[?discport=<UDP port>]`. Without `discport` the UDP port equals the
+ * TCP port. TCP port 0 means that the node serves discovery only. Throws DecodeError.
  */
 export function parseEnode(text: string): Bootnode & { kind: 'enode' } {
   const match = /^enode:\/\/([0-9a-fA-F]+)@(\[[^\]]+\]|[^:/?#@[\]]+):(\d{1,5})(?:\?discport=(\d{1,5}))?$/.exec(text)
@@ -69,7 +69,7 @@ export function parseEnode(text: string): Bootnode & { kind: 'enode' } {
   }
 }
 
-/** The first address of a name that can be sent to. Rejects when there is none. */
+/** The first resolved address of an IP family that the socket has. Rejects when there is none. */
 export async function resolveEnode(
   bootnode: Bootnode & { kind: 'enode' },
   reach: { hasIp4: boolean; hasIp6: boolean },
@@ -80,17 +80,18 @@ export async function resolveEnode(
   const found = await lookUp(host)
   const ip = found.find(({ family }) => (family === 6 ? reach.hasIp6 : reach.hasIp4))?.address
   if (ip === undefined) {
-    throw new DecodeError(`no address of a family that is listened on: ${found.map((at) => at.address).join(', ')}`)
+    const addresses = found.map(({ address }) => address).join(', ')
+    throw new DecodeError(`no address of an IP family that this node listens on: ${addresses}`)
   }
   return { publicKey, ip, udpPort }
 }
 
-/** Throws DecodeError when it is no public key. */
+/** Throws DecodeError when the bytes are not a public key. */
 function compressed(key64: Uint8Array): Uint8Array {
   try {
     return compressPublicKey(Uint8Array.of(4, ...key64))
   } catch (cause) {
-    throw new DecodeError('invalid public key: no point of the curve', { cause })
+    throw new DecodeError('invalid public key: not a point on the curve', { cause })
   }
 }
 

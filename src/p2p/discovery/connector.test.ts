@@ -46,7 +46,7 @@ describe('connector', () => {
   it('dials until there are enough, and looks every 20 s once there are, every 5 s when there are not', async () => {
     host.peers = names(4)
     create(2)
-    // The first look sees dials under way, the second one finds enough.
+    // The first check finds dials in progress, the second one finds enough peers.
     await clock.advance(0)
     await clock.advance(5_100)
     expect(host.connected.size).toBe(2)

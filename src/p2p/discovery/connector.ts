@@ -5,11 +5,11 @@ import { LruMap } from '../../lib/lruMap.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
 import { classifyDialFailure, type DialFailureReason } from '../host/dialFailure.ts'
 
-/** The host as the connect loop needs it; peers are named by their ids. */
+/** The host functions that the connector needs. Peers are named by their ids. */
 export interface ConnectorHost {
   connectedCount(): number
   isConnected(peerId: string): boolean
-  /** Known peers with an address that may be dialled, this node left out. */
+  /** Known peers with a dialable address, without this node. */
   candidates(): Promise<string[]>
   dial(peerId: string, signal: AbortSignal): Promise<void>
 }
@@ -18,19 +18,20 @@ export interface ConnectorMetrics {
   onDial(result: 'connected' | DialFailureReason): void
 }
 
-/** op-node `p2p/discovery.go`. */
+/** op-node's values (`p2p/discovery.go`). */
 export const FAST_INTERVAL_MS = 5_000
 export const SLOW_INTERVAL_MS = 20_000
 const DIAL_WORKERS = 4
 const DIAL_QUEUE = 10
-/** A peer that cannot be reached is asked less and less often; go-libp2p has such a pause in its dialler. */
+/** Growing pause after failed dials of a peer. go-libp2p's dialler has the same. */
 const retryAfterMs = exponentialBackoff(FAST_INTERVAL_MS, 300_000)
 const REMEMBERED_FAILURES = 4096
 
 export type Connector = ReturnType<typeof createConnector>
 
 /**
- * Dials known peers in random order until `goal` are connected: looks every 5 s below the goal, every 20 s from there.
+ * Dials known peers in random order until `goal` are connected. It checks every 5 s below the goal, every 20 s
+ * otherwise.
  */
 export function createConnector(
   modules: {
@@ -50,7 +51,7 @@ export function createConnector(
   let queue: string[] = []
   let cancel: (() => void) | undefined
   let isLooking = false
-  /** Somebody was heard of while the candidates were read. */
+  /** True: a new candidate was reported while the candidates were read. */
   let isOutdated = false
   let isRunning = false
 
@@ -70,7 +71,7 @@ export function createConnector(
     try {
       if (wanted()) await fillQueue()
     } catch (error) {
-      logger.debug('Looking for peers to dial failed', { err: describeError(error) })
+      logger.debug('Search for peers to dial failed', { err: describeError(error) })
     } finally {
       isLooking = false
     }
@@ -125,10 +126,10 @@ export function createConnector(
       cancel?.()
       stopping.abort(new Error('stopping'))
     },
-    /** A new candidate is there: looks at once while peers are wanted. */
+    /** A new candidate is available. Checks at once if more peers are wanted. */
     onCandidate(peerId: string): void {
       failures.set(peerId, { count: 0, retryAtMs: 0 })
-      // In a small network this peer may be the only one: not in five seconds, now.
+      // In a small network this peer may be the only one, so do not wait five seconds.
       if (wanted() && !host.isConnected(peerId)) schedule(0)
     },
   }

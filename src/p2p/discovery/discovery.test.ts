@@ -26,7 +26,7 @@ describe('discovery under attack', () => {
   it('lives through garbage, and through every packet of a handshake with bytes changed', async () => {
     const victim = await start([])
     const { udpPort: victimPort = 0 } = victim.record
-    // Stands between the two, passing each packet on, and changed copies of it before and after.
+    // Forwards each packet between the two, with modified copies of it before and after.
     const relay = await socket()
     let passed = 0
     let clientPort = 0
@@ -64,7 +64,7 @@ describe('discovery under attack', () => {
     const clock = new ManualClock(Date.now())
     const node = await start([boot.record.text, honest.record.text, ...others], { clock })
     expect(node.found).toHaveLength(2 + others.length)
-    // Not every lookup comes by it.
+    // Not every lookup finds it.
     const isToldAgain = () => node.found.slice(2).some(({ nodeId }) => nodeId === honest.record.nodeId)
     await until('told again', async () => {
       await clock.advance(FAST_INTERVAL_MS)
@@ -109,7 +109,7 @@ describe('discovery', () => {
   it('goes on without a bootnode whose address names an interface', async () => {
     const { logger, lines } = recordedLog('debug')
     await start([enodeOf(publicKeyOf(randomBytes(32)), '[fe80::1%eth0]:30303')], { logger })
-    await until('the first round', () => lines.some((line) => line.includes('Bootnode cannot be asked')))
+    await until('the first round', () => lines.some((line) => line.includes('Bootnode cannot be contacted')))
   })
 
   it('warns when no bootnode answers', async () => {
@@ -134,7 +134,7 @@ describe('discovery', () => {
     await clock.advance(0)
     await until('the handshake', () => node.discovery.sessions() === 1)
     await boot.discovery.stop()
-    // Its last lookups have found out.
+    // Its last lookups have noticed the silence.
     const before = node.lookups()
     await until('two lookups without an answer', async () => {
       await clock.advance(FAST_INTERVAL_MS / 100)
@@ -145,7 +145,7 @@ describe('discovery', () => {
   })
 })
 
-/** Short pauses pass, later rounds never come. */
+/** Short timers fire, longer ones never do. */
 const firstRoundOnly: Clock = {
   now: () => Date.now(),
   setTimeout: (callback, delayMs) => (delayMs > 100 ? () => {} : systemClock.setTimeout(callback, delayMs)),
@@ -157,7 +157,7 @@ it.each([
   ['without knowing where they are', '0.0.0.0', (boot: Started) => enodeAt(boot.record)],
 ])('meet in the first round, %s', async (_how, listenIp, addressOf) => {
   const patient = { listenIp, clock: firstRoundOnly, requestTimeoutMs: 60_000 }
-  // Of another chain, so that it is nobody's peer itself.
+  // It follows another chain, so that it is not a peer itself.
   const boot = await start([], { ...patient, chainId: 10n })
   const a = await start([addressOf(boot)], patient)
   await until('a is listed', () => boot.discovery.table().some(({ nodeId }) => nodeId === a.record.nodeId))

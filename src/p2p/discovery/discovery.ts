@@ -21,40 +21,40 @@ import { openUdpSocket, type UdpSocket } from './udpSocket.ts'
 export interface DiscoveryModules {
   clock: Clock
   logger: Logger
-  /** 32 bytes, the key of the peer id. */
+  /** 32 bytes: the private key of the peer id. */
   privateKey: Uint8Array
-  /** A node of our chain with an address was found, or its record has changed; known ones are told again every 6 h. */
+  /** A node of our chain with an address was found, or its record changed. Known nodes are reported again every 6 h. */
   onPeer(record: NodeRecord, locations: readonly Dialable[]): void
-  /** Enough peers are connected: looking goes on slowly. */
+  /** True: enough peers are connected, so lookups can be rare. */
   isSatisfied(): boolean
   metrics: DiscoveryMetrics
 }
 
 export interface DiscoveryMetrics {
   onLookup(): void
-  /** A record that is new, has changed, or had been forgotten: one of our chain, or why it is left alone. */
+  /** Outcome for a record that is new, changed, or was evicted before: `found`, or the reason to ignore it. */
   onRecord(outcome: 'found' | RecordRefusal): void
 }
 
 export interface DiscoverySetup extends DiscoveryOptions {
   chainId: bigint
   listenIp: string
-  /** By default discv5's own second. */
+  /** Default: discv5's one second. */
   requestTimeoutMs?: number | undefined
 }
 
 /**
- * The first rounds follow each other sooner: nodes of a testnet start together, and find each other only when all are
- * there.
+ * First interval between lookups, which then doubles. The nodes of a testnet start together and must find each other
+ * soon.
  */
 const FIRST_ROUND_MS = 250
-/** As many as one answer of a bootnode holds. */
+/** As many records as one answer of a bootnode holds. */
 const FEW_RECORDS = 16
 const PINGS_FOR_ADDRESS = 8
 const FIRST_RENEW_MS = 30_000
 const SECOND_RENEW_MS = 5 * 60_000
 const MAX_RENEW_MS = 6 * 60 * 60_000
-/** Well before the peer store forgets an address. */
+/** Well before the peer store expires an address. */
 const TELL_AGAIN_MS = 6 * 60 * 60_000
 const SAVE_INTERVAL_MS = 60_000
 const SILENT_BOOTNODES_MS = 60_000
@@ -63,9 +63,9 @@ const KNOWN_RECORDS = 4096
 export type Discovery = ReturnType<typeof createDiscovery>
 
 /**
- * Finds nodes of the chain by discv5: begins at the bootnodes and at the nodes of the last run, looks up random ids
- * every 5 s while peers are wanted and every 20 s after that, and passes on each record that fits.
- * Throws UsageError when a bootnode's record is invalid.
+ * Finds nodes of the chain by discv5. Starts with the bootnodes and the nodes of the last run. Looks up random ids
+ * every 5 s while peers are wanted, every 20 s otherwise. Reports each record that passes the filter. Throws UsageError
+ * when a bootnode's record is invalid.
  */
 export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup) {
   const { clock } = modules
@@ -81,19 +81,19 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
   })
   const enrBootnodes = enrsOf(bootnodes)
   const store = openNodeStore(setup.path, { logger, clock })
-  /** Sequence of each record seen, by node id. */
+  /** The latest sequence number of each record, by node id. */
   const known = new LruMap<string, bigint>(KNOWN_RECORDS)
-  /** Records of our chain, the latest of each node; the oldest leave first. */
+  /** The latest record of each node of our chain; oldest update first. */
   const ours = new Map<string, NodeRecord>()
   const timers = new Map<string, () => void>()
   let socket: UdpSocket | undefined
   let isRunning = false
   let isDirty = false
-  /** Of our own record. */
+  /** Sequence number of our own record that was saved last. */
   let savedSequence: bigint | undefined
   let isLookingUp = false
   let hasHeard = false
-  /** Somebody has shaken hands with us: packets come back. */
+  /** True: a node completed a handshake with us, so packets reach us. */
   let hasAnswer = false
   let rounds = 0
 
@@ -102,7 +102,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     const cancel = clock.setTimeout(() => {
       if (!isRunning) return
       Promise.resolve(run()).catch((error: unknown) =>
-        logger.warn('Discovery failed for a moment', { part: name, err: describeError(error) }),
+        logger.warn('A discovery task failed', { part: name, err: describeError(error) }),
       )
     }, delayMs)
     timers.set(name, cancel)
@@ -118,7 +118,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     const refusal = refusalOf(record, filter, ownIp())
     modules.metrics.onRecord(refusal ?? 'found')
     if (refusal !== undefined) {
-      logger.trace('Left a discovered node alone', { node: record.nodeId, reason: refusal })
+      logger.trace('Ignored a discovered node', { node: record.nodeId, reason: refusal })
       return
     }
     ours.delete(record.nodeId)
@@ -131,12 +131,16 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     const [oldest] = ours.keys()
     if (oldest === undefined) return
     ours.delete(oldest)
-    // It is told of when it is heard of again: whoever makes records without end would else drive out all others for good.
+    // The evicted node is reported again when it is seen again. Otherwise a node that creates endless records would
+    // displace all others for good.
     known.set(oldest, -1n)
   }
   const ownIp = (): string | undefined => own.service()?.local().ip
   const tell = (record: NodeRecord): void => modules.onPeer(record, dialable(record, filter, ownIp()))
-  /** A lookup asks for the neighbours of one id: in a small network that is often nobody. */
+  /**
+   * A lookup finds the neighbours of one id. In a small network it often finds none, so request all nodes that this
+   * node lists.
+   */
   const askWhileFew = (record: NodeRecord): void => {
     if (ours.size < FEW_RECORDS && !modules.isSatisfied()) own.service()?.askForNodes(record)
   }
@@ -182,11 +186,11 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
   }
   const reportSilence = (): void => {
     if (bootnodes.length === 0 || hasAnswer) return
-    logger.warn('No bootnode answers: is UDP open?', { bootnodes: bootnodes.length, listening: socket?.port })
+    logger.warn('No bootnode answers: check that UDP is open', { bootnodes: bootnodes.length, listening: socket?.port })
   }
   /**
-   * A node lists others when they shake hands. One that was not ready for it then (go-ethereum's for its first seconds)
-   * would never list us while the session lasts, and nobody would hear of us.
+   * A node learns about us in a handshake. A node that was not ready for it (go-ethereum in its first seconds) would
+   * not list us during that session. Then other nodes would never find us.
    */
   const renewSessions = (nextMs: number): void => {
     after('renew', nextMs, () => renewSessions(Math.min(MAX_RENEW_MS, nextMs * 2)))
@@ -233,13 +237,13 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
       try {
         return [parseRecord(text)]
       } catch (error) {
-        logger.debug('Left out a stored record', { err: describeError(error) })
+        logger.debug('Ignored a stored record', { err: describeError(error) })
         return []
       }
     })
 
   return {
-    /** Throws UsageError when the port is taken. */
+    /** Throws UsageError when the port is in use. */
     async start(reach: Reach): Promise<void> {
       const saved = await stored()
       const earlier = saved.filter(({ publicKey }) => !equalBytes(publicKey, ownKey))
@@ -285,9 +289,9 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     },
     /** This node's own record; empty before the start. */
     localEnr: (): string => own.service()?.local().text ?? '',
-    /** The UDP port listened on, once started. */
+    /** The bound UDP port, once started. */
     listeningPort: (): number | undefined => socket?.port,
-    /** As OwnNode. */
+    /** As `OwnNode.setExternal`. */
     setExternal: own.setExternal,
     table: (): NodeRecord[] => own.service()?.table() ?? [],
     sessions: (): number => own.service()?.sessions() ?? 0,

@@ -23,42 +23,44 @@ import { OPSTACK_KEY } from './opstackEntry.ts'
 import { readRecordsAsSigned } from './signedRecords.ts'
 import type { UdpSocket } from './udpSocket.ts'
 
-/** What this node says of itself. */
+/** The content of this node's record. */
 export interface LocalRecord {
-  /** Undefined: not known. Others cannot contact us until one of them is. */
+  /** Undefined: not known. Other nodes can contact this node only if one of the two is known. */
   ip4: string | undefined
   ip6: string | undefined
   tcpPort: number
   udpPort: number
-  /** Of IPv6. */
+  /** Ports for IPv6. */
   tcp6Port: number
   udp6Port: number
-  /** Content of the `opstack` entry; undefined for a node that only serves discovery. */
+  /** Content of the `opstack` entry; undefined for a node that serves discovery only. */
   opstack: Uint8Array | undefined
 }
 
-/** What an answer to a ping tells. */
+/** The information in a PONG. */
 export interface SeenEndpoint {
-  /** Where the other node sees us. */
+  /** The address at which the other node sees us. */
   ip: string
   udpPort: number
-  /** The node that says so. */
+  /** The node that sent the PONG. */
   nodeId: string
   nodeIp: string
 }
 
 export interface Discv5Listener {
-  /** A record was heard of or has joined the table; the same one may come often. */
+  /** A record was received or entered the table. The same record may be reported often. */
   onRecord(record: NodeRecord): void
-  /** Shook hands with a node whose record says where it is; requests to it take one round trip now. */
+  /**
+   * A handshake with a node whose record has its address succeeded. A request to this node now takes one round trip.
+   */
   onSession(record: NodeRecord): void
-  /** A node has answered a ping. */
+  /** A node answered a PING. */
   onSeen(endpoint: SeenEndpoint): void
-  /** Enough nodes agree on where they see us: the local record has changed. */
+  /** Enough nodes agree on our address, so the library changed the local record. */
   onLocalChange(): void
 }
 
-/** The library's default settings, but for what is said. */
+/** The library's defaults, with documented exceptions. */
 const CONFIG = {
   addrVotesToUpdateEnr: 10,
   requestTimeout: 1_000,
@@ -71,24 +73,24 @@ const CONFIG = {
   lookupNumResults: 16,
   lookupTimeout: 60_000,
   pingInterval: 300_000,
-  // As go-ethereum: whoever stands behind NAT may ask us, though only those with a true address join the table.
+  // As go-ethereum: a node behind NAT may send requests, but only a node with a verified address enters the table.
   allowUnverifiedSessions: true,
 }
-/** A handshake takes some 10 ms; the others follow when they are asked for something. */
+/** A handshake takes about 10 ms. The other sessions are renewed at their next request. */
 const RENEWED_AT_ONCE = 16
 const PING = 1
 const PONG = 2
 const RAW_CONTACT = 1
 /**
- * Half of all nodes are at distance 256 from any one, a quarter at 255, and so on. A node answers with 16 records at most
- * (go-ethereum), those of the first distance first: so the farthest are asked for alone.
+ * From any node, half of all nodes are at distance 256, a quarter at 255, and so on. A node answers with at most 16
+ * records (go-ethereum), starting with the first distance. So the largest distance is requested alone.
  */
 const DISTANCES = [[256], Array.from({ length: 16 }, (_, nearer) => 255 - nearer)]
 
 useNativeCrypto()
 readRecordsAsSigned()
 
-/** Checks the signature. Throws DecodeError. */
+/** Verifies the signature. Throws DecodeError. */
 export function parseRecord(text: string): NodeRecord {
   return toRecord(parseEnr(text))
 }
@@ -101,7 +103,7 @@ function parseEnr(text: string): ENR {
   }
 }
 
-/** Records change with their sequence only, so reading each once is enough. */
+/** A record is immutable for its sequence number, so it is decoded once. */
 const read = new WeakMap<ENR, NodeRecord>()
 
 function toRecord(enr: ENR): NodeRecord {
@@ -119,12 +121,12 @@ function toRecord(enr: ENR): NodeRecord {
   return record
 }
 
-/** discv5 as the rest of this folder sees it: records and endpoints, no type of the library. */
+/** discv5 for the rest of this folder: records and endpoints, without the library's types. */
 export type Discv5Service = ReturnType<typeof createDiscv5>
 
 /**
- * Builds the service on an open socket. `fixedAddress`: what others see changes nothing. `sequenceAbove`: of an earlier
- * run's record; whoever knows that one takes no other that is not later.
+ * Creates the service on an open socket. `fixedAddress`: PONGs do not change the local record. `sequenceAbove`:
+ * sequence number of the last run's record. Nodes that know that record only accept a higher number.
  */
 export function createDiscv5(
   modules: { socket: UdpSocket; clock: Pick<Clock, 'now'>; privateKey: Uint8Array; listener: Discv5Listener },
@@ -134,7 +136,7 @@ export function createDiscv5(
   const { socket, privateKey, listener } = modules
   const { fixedAddress, requestTimeoutMs: requestTimeout = CONFIG.requestTimeout } = options
   const config = { ...CONFIG, requestTimeout, enrUpdate: !fixedAddress }
-  // Where nothing was kept of earlier runs, the time is later than theirs, unless the clock was set back.
+  // Without a stored sequence the time is higher than any earlier one, unless the clock was set back.
   const nowMs = BigInt(modules.clock.now())
   const above = options.sequenceAbove ?? -1n
   const sequence = nowMs > above ? nowMs : above + 1n
@@ -153,7 +155,7 @@ export function createDiscv5(
   events.on('multiaddrUpdated', () => listener.onLocalChange())
   eventsOf(session).on('established', (_from: Sender, found: ENR, _direction: unknown, isVerified: boolean) => {
     releaseAnsweredRecordRequest(session, found.nodeId)
-    // The keys are stored after this event: a request sent now would begin a second handshake.
+    // The library stores the session keys after this event. A request sent now would start a second handshake.
     if (isVerified) queueMicrotask(() => listener.onSession(toRecord(found)))
   })
   eventsOf(session).on('response', (from: Sender, response: Response) => {
@@ -167,7 +169,7 @@ export function createDiscv5(
   })
   const ping = (record: NodeRecord): void => {
     service.sendPing(parseEnr(record.text)).catch(() => {
-      // It does not answer: others will.
+      // The node does not answer. Other nodes will.
     })
   }
 
@@ -176,60 +178,60 @@ export function createDiscv5(
     /** Leaves the socket open. */
     stop: (): Promise<void> => service.stop(),
     local: (): NodeRecord => toRecord(enr.toENR()),
-    /** Changes the local record. Only new sessions carry it to nodes that do not list this one. */
+    /** Changes the local record. A node that does not list us receives the new record only in a new session. */
     update(next: LocalRecord, { fixedAddress }: { fixedAddress: boolean }): void {
       config.enrUpdate = !fixedAddress
       announceIn(enr, next)
     },
-    /** Whether an answer to something that we asked is still to come. */
+    /** True: a request of ours is still unanswered. */
     isAsking: (): boolean => hasOpenRequests(session),
-    /** Shakes hands anew with whoever is asked next, some of the table now. */
+    /** Discards all sessions and pings some nodes. Every other node gets a new handshake at its next request. */
     renewSessions(): void {
       forgetSessions(session)
       service.kadValues().slice(0, RENEWED_AT_ONCE).map(toRecord).forEach(ping)
     },
-    /** Nodes in the routing table, answering or not. */
+    /** Nodes in the routing table, whether they answer or not. */
     table: (): NodeRecord[] => service.kadValues().map(toRecord),
-    /** Nodes that a key is agreed on with. */
+    /** Number of nodes with a session. */
     sessions: (): number => session.sessionsSize(),
     add: (record: NodeRecord): void => service.addEnr(record.text),
-    /** Asks a node without a record for it, and where it sees us; it joins the table once it has answered. */
+    /** Requests the record of a node, and our address as it sees it. The node enters the table when it has answered. */
     contact({ publicKey, ip, udpPort }: Endpoint): void {
-      // Not through the service's own methods: those take multiaddresses with a peer id, and then find that the answer
-      // comes from an address without one.
+      // The service's own methods do not work here: they take multiaddresses with a peer id, and then reject an answer
+      // from an address without one.
       const node = {
         type: RAW_CONTACT,
         publicKey: createKeypair({ type: 'secp256k1', publicKey }),
         nodeAddress: { socketAddr: socketMultiaddr(ip, udpPort), nodeId: nodeIdOfKey(publicKey) },
       }
-      // It is asked for its record by the library, when the hands are shaken.
+      // The library requests the node's record during the handshake.
       session.sendRequest(node, { type: PING, id: requestId(), enrSeq: enr.seq })
     },
-    /** Asks a node where it sees us. */
+    /** Sends a PING, to learn our address as the node sees it. */
     ping,
-    /** Asks a node for those that it lists, as many as fit into its answers. */
+    /** Requests all nodes that a node lists, as many as fit into its answers. */
     askForNodes(record: NodeRecord): void {
       const enr = parseEnr(record.text)
       for (const distances of DISTANCES) {
         service.sendFindNode(enr, distances).catch(() => {
-          // It does not answer: others will.
+          // The node does not answer. Other nodes will.
         })
       }
     },
-    /** Looks for the nodes nearest to a random id; returns at once while the table is empty. */
+    /** Finds the nodes nearest to a random id. Returns at once if the table is empty. */
     async lookup(): Promise<void> {
       if (service.kadValues().length > 0) await service.findRandomNode()
     },
   }
 }
 
-/** The library's types lose its base class. */
+/** The library's types omit its base class. */
 function eventsOf(service: unknown): EventEmitter {
   if (service instanceof EventEmitter) return service
   throw new TypeError('discv5: not an emitter of events')
 }
 
-/** As the library's session reports them. */
+/** Members of the library's session events. */
 interface Sender {
   nodeId: string
   socketAddr: Parameters<ITransportService['send']>[0]
@@ -251,11 +253,11 @@ function identityEntries(local: LocalRecord, privateKey: Uint8Array): Record<str
   }
 }
 
-/** Every change raises the sequence. */
+/** Every change increases the sequence number. */
 function announceIn(enr: SignableENR, local: LocalRecord): void {
   const entries: Record<string, Uint8Array | undefined> = {
     ip: local.ip4 === undefined ? undefined : parseIp(local.ip4),
-    // With an IPv6 address too: go-ethereum reads those.
+    // Present beside an IPv6 address too, because go-ethereum reads these keys.
     tcp: local.tcpPort === 0 ? undefined : portBytes(local.tcpPort),
     udp: portBytes(local.udpPort),
     ip6: local.ip6 === undefined ? undefined : parseIp(local.ip6),
@@ -277,7 +279,7 @@ function socketMultiaddr(ip: string, port: number): ReturnType<typeof multiaddrF
   return multiaddrFromSocketAddress({ ip: { type: octets.length === 4 ? 4 : 6, octets }, port })
 }
 
-/** Packets between the library and our socket. */
+/** Transports packets between the library and our socket. */
 class SocketTransport extends EventEmitter implements Pick<ITransportService, 'bindAddrs' | 'ipMode' | 'send'> {
   readonly bindAddrs: ITransportService['bindAddrs']
   readonly ipMode: ITransportService['ipMode']
@@ -298,7 +300,8 @@ class SocketTransport extends EventEmitter implements Pick<ITransportService, 'b
       try {
         this.emit('packet', socketMultiaddr(ip, port), decodePacket(this.nodeId, bytes))
       } catch {
-        // Garbage, or a handshake with a key that is none: a stranger's packet never ends the process.
+        // Malformed packet, or a handshake with an invalid key. A packet of an unauthenticated peer must never end the
+        // process.
       }
     })
   }
@@ -321,7 +324,7 @@ function nodeIdOfKey(publicKey: Uint8Array): string {
   return Buffer.from(keccak256(decompressPublicKey(publicKey).subarray(1))).toString('hex')
 }
 
-/** The library's own signatures are JavaScript: a packet with five records would hold the event loop for 10 ms. */
+/** The library's own signatures are in JavaScript. A packet with five records would block the event loop for 10 ms. */
 function useNativeCrypto(): void {
   setV4Crypto({
     publicKey: (privateKey) => publicKeyOf(privateKey),

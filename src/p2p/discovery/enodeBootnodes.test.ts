@@ -8,11 +8,11 @@ import { createEnodeBootnodes } from './enodeBootnodes.ts'
 
 const publicKey = publicKeyOf(new Uint8Array(32).fill(7))
 
-/** One bootnode with a name, which the test resolves. */
+/** One bootnode with a DNS name, which the test resolves. */
 function setUp() {
   const clock = new ManualClock(1_000_000)
   let ip: string | undefined = '192.0.2.1'
-  /** Minutes after the start at which the name was looked up. */
+  /** Minutes after the start at which the name was resolved. */
   const lookedUp: number[] = []
   const contacted: string[] = []
   const told: string[] = []
@@ -40,7 +40,7 @@ function setUp() {
     moveTo: (to: string | undefined) => {
       ip = to
     },
-    /** With a round each half minute. */
+    /** Two rounds a minute. */
     async minutes(count: number, isInTable = false): Promise<void> {
       for (let round = 0; round < count * 2; round++) {
         bootnodes.contactMissing(isInTable ? [{ publicKey }] : [])
@@ -75,7 +75,7 @@ describe('a bootnode with a name', () => {
     await minutes(3)
     expect(lookedUp).toEqual([0, 1, 2, 3, 4])
     expect(new Set(contactedSince())).toEqual(new Set(['192.0.2.1']))
-    expect(told).toEqual(['Bootnode cannot be resolved, going on without it for now'])
+    expect(told).toEqual(['Bootnode cannot be resolved: continuing without it'])
   })
 
   it('a named bootnode is not looked up while it is in the table, and a minute after it has left', async () => {

@@ -6,24 +6,24 @@ import type { NodeRecord } from './nodeRecord.ts'
 
 type Enode = Bootnode & { kind: 'enode' }
 
-/** A node that has not answered for so long may have moved: its name is looked up again. */
+/** A node that did not answer for this long may have moved, so its name is resolved again. */
 const RESOLVE_AGAIN_MS = 60_000
 interface EnodeState {
   bootnode: Enode
-  /** Undefined while the name is not found; kept when it is not found any more. */
+  /** Undefined until the name resolves. Kept when a later resolution fails. */
   endpoint: Endpoint | undefined
   hasWarned: boolean
-  /** When its name is looked up, unless it has joined the table by then. */
+  /** Time of the next resolution, unless the node has entered the table by then. */
   resolveAtMs: number
 }
 
-/** Bootnodes that are given without a record, which they are asked for. */
+/** Bootnodes given without a record. Their records are requested from them. */
 export function createEnodeBootnodes(
   modules: {
     clock: Clock
     logger: Logger
     resolve(bootnode: Enode): Promise<Endpoint>
-    /** It joins the table once it has answered. */
+    /** The node enters the table when it has answered. */
     contact(endpoint: Endpoint): void
     isRunning(): boolean
   },
@@ -44,7 +44,7 @@ export function createEnodeBootnodes(
     try {
       modules.contact(endpoint)
     } catch (error) {
-      logger.debug('Bootnode cannot be asked', { ip: endpoint.ip, err: describeError(error) })
+      logger.debug('Bootnode cannot be contacted', { ip: endpoint.ip, err: describeError(error) })
     }
   }
   const resolve = async (state: EnodeState): Promise<void> => {
@@ -59,17 +59,17 @@ export function createEnodeBootnodes(
     } catch (error) {
       if (state.hasWarned || !modules.isRunning()) return
       state.hasWarned = true
-      logger.warn('Bootnode cannot be resolved, going on without it for now', { host, err: describeError(error) })
+      logger.warn('Bootnode cannot be resolved: continuing without it', { host, err: describeError(error) })
     }
   }
 
   return {
-    /** Asks those that are not in the table. */
+    /** Contacts the bootnodes that are not in the table. */
     contactMissing(table: readonly Pick<NodeRecord, 'publicKey'>[]): void {
       const inTable = new Set(table.map((record) => Buffer.from(record.publicKey).toString('hex')))
       for (const state of states) {
         if (inTable.has(Buffer.from(state.bootnode.publicKey).toString('hex'))) {
-          // Should it leave, it is asked where it was for a minute.
+          // If the node leaves the table, its known address is tried for a minute first.
           state.resolveAtMs = clock.now() + RESOLVE_AGAIN_MS
         } else void contact(state)
       }

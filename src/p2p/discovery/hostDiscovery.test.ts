@@ -72,7 +72,7 @@ describe('discovery', () => {
     const hourMs = 3_600_000
     const clock = new ManualClock(Date.now())
     const bootnode = peerRecord()
-    // What else looks at the clock is to look rarely; one peer is enough, so that nobody is dialled.
+    // Other timers must be rare. One peer is enough, so that nothing is dialled.
     const liveness = { silentMs: 100 * hourMs, answerMs: 100 * hourMs, closeMs: 100 * hourMs }
     const ban = { ...DEFAULT_P2P_OPTIONS.ban, enabled: false }
     const { address } = await nodeInTest()

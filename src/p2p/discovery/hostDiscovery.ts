@@ -20,38 +20,39 @@ export interface HostDiscoveryModules {
   host: Host
   clock: Clock
   logger: Logger
-  /** 32 bytes: the host's own key, so that peer id and node id belong together. */
+  /** 32 bytes: the host's own key, so that peer id and node id match. */
   privateKey: Uint8Array
   config: Pick<RollupConfig, 'l1ChainId' | 'l2ChainId'>
   connected(): readonly string[]
-  /** Blocked or banned: not worth a dial. */
+  /** True: blocked or banned, so do not dial. */
   isRefused(peerId: string): boolean
   /** Static, or protected by the operator. */
   isProtected(peerId: string): boolean
   metrics: DiscoveryMetrics & ConnectorMetrics
 }
 
-/** Discovery of one libp2p host. */
+/** Discovery for one libp2p host. */
 export interface HostDiscovery
   extends Pick<Discovery, 'stop' | 'localEnr' | 'listeningPort' | 'setExternal' | 'sessions'> {
-  /** After the host listens. Throws UsageError when the UDP port is taken. */
+  /** Call it after the host listens. Throws UsageError when the UDP port is in use. */
   start(): Promise<void>
-  /** Found by discovery, lately, or since it was connected. */
+  /** True: discovery found the peer recently, or the peer has been connected since. */
   hasFound(peerId: string): boolean
   /** `enr:…` of each node in the routing table. */
   table(): string[]
   tableSize(): number
 }
 
-/** go-libp2p's connection manager tag of discovered peers (op-node `p2p/discovery.go`). */
+/** Tag of discovered peers in go-libp2p's connection manager (op-node `p2p/discovery.go`). */
 const TAG_VALUE = 42
 /**
- * Found, not connected, and kept in the peer store, which is read whole when somebody is to be dialled. Whoever answers a
- * lookup makes as many records as fit into the packets, half a million a day for each that asks.
+ * Limit of discovered, disconnected peers in the peer store, which is read as a whole before a dial. A node that
+ * answers lookups can create as many records as fit into the packets: half a million a day for each node that requests
+ * them.
  */
 export const MAX_FOUND_PEERS = 500
 
-/** Puts what discovery finds into the peer store, and keeps `peersLow` peers connected. */
+/** Stores discovered peers in the peer store, and keeps `peersLow` peers connected. */
 export function createHostDiscovery(
   modules: HostDiscoveryModules,
   options: P2pOptions & { discovery: DiscoveryOptions },
@@ -59,7 +60,7 @@ export function createHostDiscovery(
   const { host, clock, logger, config } = modules
   const selfId = host.peerId.toString()
   const tag = `opstack-${config.l2ChainId}-${OPSTACK_VERSION}`
-  /** Longest known first. */
+  /** Oldest update first. */
   const found = new Set<string>()
   const chainIdText = Buffer.from(config.l2ChainId.toString())
 
@@ -87,7 +88,7 @@ export function createHostDiscovery(
   )
   const remember = async (record: NodeRecord, locations: readonly Dialable[]): Promise<void> => {
     const peerId = peerIdFromPublicKey(publicKeyFromRaw(record.publicKey))
-    // In place of what was known: a node may sign very many records, each with another place.
+    // Replaces the known addresses. A node could sign many records with different addresses.
     await host.peerStore.patch(peerId, {
       multiaddrs: locations.map(({ ip, tcpPort }) => multiaddr(tcpMultiaddr(ip, tcpPort))),
     })
@@ -154,7 +155,7 @@ function listeningPorts(host: Host): { tcpPort: number; tcp6Port: number } {
   const [port4, port6] = [addresses.listeningPort('ip4'), addresses.listeningPort('ip6')]
   const [tcpPort, tcp6Port] = [port4 ?? port6, port6 ?? port4]
   if (tcpPort === undefined || tcp6Port === undefined) {
-    throw new P2pError('not-running', 'no TCP port is listened on that the discovery record could name')
+    throw new P2pError('not-running', 'cannot build the discovery record: the host listens on no TCP port')
   }
   return { tcpPort, tcp6Port }
 }

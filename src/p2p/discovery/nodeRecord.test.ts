@@ -5,7 +5,7 @@ import { parseRecord } from './discv5.ts'
 import { type NodeRecord, readEntries } from './nodeRecord.ts'
 import { refusalOf } from './recordFilter.ts'
 
-/** op-node's own record on chain 901, from its opp2p_self; the node id is what it printed beside it. */
+/** op-node's own record on chain 901, from its opp2p_self. The node id is the one in the same output. */
 const OP_NODE_ENR =
   'enr:-J24QHBZMygxlgIDtUNGVX0dyRrs-1Rm_-CVrzalz_Slaid2Gzy-WMaA17s6zKZ0RFzMU9VKHN21kRyq0K4lm2AMS76GAaH7zViVgmlkgnY0gmlwhH8AAAGHb3BzdGFja4OFBwCJc2VjcDI1NmsxoQPHu_5DaL14a1Hi_t88annNedBDDFiS3j7RzhWGqqo8hYN0Y3CCTiWDdWRwgk4l'
 const OP_NODE_ID = '823807f4e65d364114380e2848dba80212316f54feb4f0506deb78a1d779a039'
@@ -25,7 +25,7 @@ describe('parseRecord', () => {
     fc.assert(
       fc.property(fc.integer({ min: 4, max: OP_NODE_ENR.length - 1 }), fc.constantFrom('A', 'w', '7'), (at, char) => {
         const changed = OP_NODE_ENR.slice(0, at) + char + OP_NODE_ENR.slice(at + 1)
-        // The last character holds bits that base64 does not use.
+        // The last base64 character has unused bits.
         if (changed === OP_NODE_ENR || at === OP_NODE_ENR.length - 1) return
         expect(() => parseRecord(changed)).toThrow(DecodeError)
       }),

@@ -1,22 +1,22 @@
 import { formatIp } from '../../lib/ipNet.ts'
 import { decodeOpstackEntry, OPSTACK_KEY, type OpstackEntry } from './opstackEntry.ts'
 
-/** A node record (EIP-778) as this node reads it; its signature has been verified. */
+/** A decoded node record (EIP-778). Its signature has been verified. */
 export interface NodeRecord {
   /** `enr:…` */
   text: string
   /** 64 hex digits. */
   nodeId: string
   sequence: bigint
-  /** 33 bytes, secp256k1: the peer id on libp2p follows from it. */
+  /** 33 bytes, secp256k1. The libp2p peer id is derived from it. */
   publicKey: Uint8Array
-  /** IPv4 before IPv6, as most peers reach it. */
+  /** The IPv4 address if there is one, since most peers can reach it. Otherwise the IPv6 address. */
   ip: string | undefined
   tcpPort: number | undefined
   udpPort: number | undefined
-  /** IPv6, of a node that has both. */
+  /** The IPv6 address of a node that has both. */
   alsoAt: Location | undefined
-  /** Undefined when missing or not decodable. */
+  /** Undefined when the entry is missing or malformed. */
   opstack: OpstackEntry | undefined
 }
 
@@ -28,11 +28,11 @@ export interface Location {
 
 type Entries = ReadonlyMap<string, Uint8Array>
 
-/** Entries of a record that cannot be understood count as missing: nothing that a stranger writes throws here. */
+/** Reads the entries of a record. A malformed entry counts as missing, so that a hostile record never throws here. */
 export function readEntries(entries: Entries): Omit<NodeRecord, 'text' | 'nodeId' | 'sequence' | 'publicKey'> {
   const ip4 = entries.get('ip')
   const ip6 = entries.get('ip6')
-  // EIP-778: the ports hold for both families unless `tcp6` or `udp6` says otherwise.
+  // EIP-778: the ports are valid for both families unless `tcp6` or `udp6` overrides them.
   const port4 = { tcpPort: portOf(entries.get('tcp')), udpPort: portOf(entries.get('udp')) }
   const opstack = opstackOf(entries.get(OPSTACK_KEY))
   const port6 = {

@@ -5,9 +5,9 @@ import type { Logger } from '../../lib/logger.ts'
 import { readWholeJson, writeWhole } from '../../lib/wholeFile.ts'
 import { DEFAULT_DISCOVERY_OPTIONS } from '../base/options.ts'
 
-/** Records of known nodes across restarts, and our own, whose sequence must never fall. */
+/** Persists the records of known nodes, and our own record, whose sequence number must never decrease. */
 export interface NodeStore {
-  /** `enr:…` texts, as they were saved; their signatures are not checked. */
+  /** The saved `enr:…` texts. Their signatures are not verified. */
   load(): Promise<string[]>
   save(records: readonly string[]): Promise<void>
 }
@@ -15,11 +15,12 @@ export interface NodeStore {
 export const MAX_STORED_RECORDS = 512
 const FILE = 'nodes.json'
 const STORED = z.object({ version: z.literal(1), records: z.array(z.string()) })
-const DAMAGED = 'Discovery store was damaged: set aside, starting with an empty one'
+const DAMAGED = 'Discovery store is damaged: moved it aside, starting with an empty one'
 
 /**
- * A JSON file in the folder, replaced as a whole (write, sync, rename); `memory` keeps nothing. A damaged file is set
- * aside as `nodes.json.corrupt-<time>` and reported: nodes are found again. An empty path is op-node's default one.
+ * A JSON file in the folder, replaced as a whole (write, sync, rename). `memory` persists nothing. A damaged file is
+ * renamed to `nodes.json.corrupt-<time>` and logged; the nodes will be found again. An empty path means op-node's
+ * default path.
  */
 export function openNodeStore(folder: string, modules: { logger: Logger; clock: { now(): number } }): NodeStore {
   if (folder === 'memory') return { load: async () => [], save: async () => {} }

@@ -3,10 +3,10 @@ import { ByteWriter } from '../../rollup/protocol/byteWriter.ts'
 
 /** Key of the entry in a node record (op-node `p2p/discovery.go`). */
 export const OPSTACK_KEY = 'opstack'
-/** The only version there is; records of others are left alone. */
+/** The only existing version. Records with another version are ignored. */
 export const OPSTACK_VERSION = 0n
 
-/** Which chain a node follows, as its record tells: `uvarint(chain id) ‖ uvarint(version)`. */
+/** The chain that a node follows, as its record says: `uvarint(chain id) ‖ uvarint(version)`. */
 export interface OpstackEntry {
   chainId: bigint
   version: bigint
@@ -16,7 +16,7 @@ export interface OpstackEntry {
 const MAX_UVARINT_BYTES = 10
 const UINT64_LIMIT = 1n << 64n
 
-/** The entry's content, without its RLP header. Throws UsageError when the chain id is over 64 bits. */
+/** The entry's content without its RLP header. Throws UsageError when the chain id exceeds 64 bits. */
 export function encodeOpstackEntry(entry: OpstackEntry): Uint8Array {
   if (entry.chainId >= UINT64_LIMIT) {
     throw new UsageError(
@@ -29,7 +29,7 @@ export function encodeOpstackEntry(entry: OpstackEntry): Uint8Array {
   return writer.view()
 }
 
-/** Bytes behind the version are ignored, as op-node does. Throws DecodeError. */
+/** Bytes after the version are ignored, as op-node does. Throws DecodeError. */
 export function decodeOpstackEntry(content: Uint8Array): OpstackEntry {
   const chainId = readUvarint(content, 0)
   const version = readUvarint(content, chainId.end)

@@ -5,16 +5,16 @@ import { createDiscv5, type Discv5Service, type LocalRecord, type SeenEndpoint }
 import type { NodeRecord } from './nodeRecord.ts'
 import type { UdpSocket } from './udpSocket.ts'
 
-/** How others reach libp2p, known once it listens. */
+/** The address of libp2p, known once the host listens. */
 export interface Reach {
-  /** Undefined: learned from what others see. */
+  /** Undefined: learn the address from other nodes. */
   advertisedIp: string | undefined
   tcpPort: number
-  /** Of IPv6. */
+  /** TCP port for IPv6. */
   tcp6Port: number
 }
 
-/** How others reach this node over IPv4 through a router that maps ports; a port that it does not map is missing. */
+/** Our IPv4 address and ports outside a router that maps ports. An unmapped port is undefined. */
 export interface ExternalReach {
   ip: string
   tcpPort: number | undefined
@@ -27,17 +27,17 @@ export interface OwnNodeModules {
   /** 32 bytes. */
   privateKey: Uint8Array
   onRecord(record: NodeRecord): void
-  /** As Discv5Listener. */
+  /** As in Discv5Listener. */
   onSession(record: NodeRecord): void
-  /** Everyone is to be asked anew. */
+  /** All sessions were renewed, so the lookup should start again. */
   onRenewed(): void
-  /** May say, alone, where this node is, as long as nobody has. */
+  /** True: a single node at this IP may tell us our address while it is unknown. */
   isTrusted(ip: string): boolean
 }
 
 export interface OwnNodeSetup {
   listenIp: string
-  /** 0: the UDP port listened on. */
+  /** 0: the port of the socket. */
   advertiseUdpPort: number
   /** Content of the `opstack` entry. */
   opstack: Uint8Array
@@ -45,19 +45,19 @@ export interface OwnNodeSetup {
 }
 
 const RENEWAL_PAUSE_MS = 50
-/** As long as a request and its repetition may take: then nobody answers any more. */
+/** The time of a request and its retry. After that, no answer is expected. */
 const MAX_RENEWAL_PAUSES = 40
 
 type Families = Pick<LocalRecord, 'ip4' | 'ip6'>
 
-/** This node on discv5: the service, and what its record says of where it is. */
+/** This node on discv5: the service, and the address in its record. */
 export type OwnNode = ReturnType<typeof createOwnNode>
 
 export function createOwnNode(modules: OwnNodeModules, setup: OwnNodeSetup) {
   const { clock, logger } = modules
   let running: { service: Discv5Service; socket: UdpSocket; reach: Reach } | undefined
   let external: ExternalReach | undefined
-  /** Where somebody trusted has seen this node, until the library's majority knows better. */
+  /** Our address as a trusted node saw it, until the library has a majority. */
   let seen: Families & { udpPort: number | undefined } = { ip4: undefined, ip6: undefined, udpPort: undefined }
   let cancelRenewal: (() => void) | undefined
 
@@ -86,8 +86,9 @@ export function createOwnNode(modules: OwnNodeModules, setup: OwnNodeSetup) {
     logger.info('Discovery learned our address', { enr: local.text })
   }
   /**
-   * Nobody lists a node whose record has no address, so the first word of a bootnode, or of a node on our own network,
-   * is taken for it; a majority corrects it later. Only a new session carries the new record to those that know us.
+   * Nodes do not list a node without an address. So the first report of our address by a bootnode, or by a node on our
+   * own network, is used; a majority corrects it later. Nodes that know us receive the new record only in a new
+   * session.
    */
   const onSeen = ({ ip, udpPort, nodeIp }: SeenEndpoint): void => {
     if (running === undefined || running.reach.advertisedIp !== undefined) return
@@ -104,7 +105,7 @@ export function createOwnNode(modules: OwnNodeModules, setup: OwnNodeSetup) {
     logger.info('Discovery announces a new address', { enr: service.local().text })
     renewSoon(MAX_RENEWAL_PAUSES)
   }
-  /** What is under way ends with the old keys: else its answer, or a handshake, would be lost. */
+  /** Waits for open requests, since discarding their session keys would lose an answer or a handshake. */
   const renewSoon = (pauses: number): void => {
     cancelRenewal?.()
     cancelRenewal = clock.setTimeout(() => {
@@ -117,7 +118,7 @@ export function createOwnNode(modules: OwnNodeModules, setup: OwnNodeSetup) {
     modules.onRenewed()
   }
   return {
-    /** `sequenceAbove`: of an earlier run's record. */
+    /** `sequenceAbove`: sequence number of the last run's record. */
     async start(socket: UdpSocket, reach: Reach, sequenceAbove: bigint): Promise<void> {
       const service = createDiscv5(
         {
@@ -139,9 +140,12 @@ export function createOwnNode(modules: OwnNodeModules, setup: OwnNodeSetup) {
       await stopping?.service.stop()
     },
     service: (): Discv5Service | undefined => running?.service,
-    /** Shakes hands anew with everyone, with the same record and table. */
+    /** Renews all sessions, with the same record and table. */
     renew,
-    /** Goes into the record instead of what others see; undefined: no more. What the operator advertises stands. */
+    /**
+     * Sets the address that the record announces instead of the address seen by other nodes; undefined: resets it. An
+     * address that the operator advertises takes precedence.
+     */
     setExternal(next: ExternalReach | undefined): void {
       if (running?.reach.advertisedIp !== undefined) return
       external = next
@@ -154,7 +158,7 @@ function familyOf(ip: string | undefined, family: 4 | 6): string | undefined {
   return ip !== undefined && isIPv4(ip) === (family === 4) ? ip : undefined
 }
 
-/** An address that is not "all" is where others reach us, as far as we know. */
+/** A specific listening address counts as our address. */
 function specificIp(listenIp: string): string | undefined {
   return listenIp === '0.0.0.0' || listenIp === '::' ? undefined : listenIp
 }

@@ -2,22 +2,22 @@ import { parseIp, type Subnet, subnetContains } from '../../lib/ipNet.ts'
 import type { NodeRecord } from './nodeRecord.ts'
 import { OPSTACK_VERSION } from './opstackEntry.ts'
 
-/** Why a discovered node is left alone; undefined: it may be dialled. */
+/** Why a discovered node is ignored; undefined: it may be dialled. */
 export type RecordRefusal = 'no-opstack-entry' | 'other-chain' | 'other-version' | 'no-address' | 'bad-address'
 
 export interface RecordFilterOptions {
   chainId: bigint
-  /** CIDR ranges that discovery is limited to; empty: none. */
+  /** CIDR ranges that limit discovery; empty: no limit. */
   netrestrict: readonly Subnet[]
 }
 
-/** A place that libp2p can dial. */
+/** An address that libp2p can dial. */
 export interface Dialable {
   ip: string
   tcpPort: number
 }
 
-/** op-node's rule (chain id and version 0), and an address that a dial can mean. */
+/** op-node's rule (chain id and version 0), and at least one dialable address. */
 export function refusalOf(
   record: NodeRecord,
   options: RecordFilterOptions,
@@ -30,7 +30,7 @@ export function refusalOf(
   return dialable(record, options, ownIp).length === 0 ? 'bad-address' : undefined
 }
 
-/** Where a dial of the node may go, IPv4 first. */
+/** The dialable addresses of the node, IPv4 first. */
 export function dialable(
   record: NodeRecord,
   options: Pick<RecordFilterOptions, 'netrestrict'>,
@@ -39,7 +39,7 @@ export function dialable(
   return locationsOf(record).filter((location) => {
     const ip = parseIp(location.ip)
     if (!isAllowed(ip, options.netrestrict) || isNobody(ip)) return false
-    // What a stranger says of our own network is not dialled from a node that stands in the open.
+    // A node with a public address does not dial private addresses that an unauthenticated peer announces.
     return !isLocal(ip) || ownIp === undefined || isLocal(parseIp(ownIp))
   })
 }
@@ -54,7 +54,7 @@ function locationsOf({ ip, tcpPort, alsoAt }: NodeRecord): Dialable[] {
   )
 }
 
-/** An empty list of ranges allows all. */
+/** An empty list of ranges allows all addresses. */
 export function isAllowed(ip: Uint8Array, ranges: readonly Subnet[]): boolean {
   return ranges.length === 0 || ranges.some((range) => subnetContains(range, ip))
 }
@@ -66,7 +66,7 @@ function isNobody(ip: Uint8Array): boolean {
   return first === 0xff || ip.every((byte) => byte === 0)
 }
 
-/** As isLocal, of an IP's text. */
+/** As `isLocal`, for the text of an IP. */
 export function isLocalIp(ip: string): boolean {
   return isLocal(parseIp(ip))
 }

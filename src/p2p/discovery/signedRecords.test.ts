@@ -10,7 +10,7 @@ const otherKey = new Uint8Array(32).fill(8)
 const port = Uint8Array.of(0x24, 0x06)
 const place = { ip: Uint8Array.of(192, 0, 2, 1), tcp: port, udp: port }
 
-/** As the library reads those in the answer of a node. */
+/** Decodes as the library does for a record in a node's answer. */
 function fromAnswer(text: string): ENR {
   const values = decodeRlp(Buffer.from(text.slice(4), 'base64url'))
   if (!Array.isArray(values)) throw new Error('no list')

@@ -3,7 +3,7 @@ import { bytesToBigInt } from '../../lib/bytes.ts'
 import { DecodeError, describeError } from '../../lib/errors.ts'
 import { decodeRlp, encodeRlp } from '../../lib/rlp.ts'
 
-/** Entries that say where a node is (EIP-778), and how many bytes they have at least and at most. */
+/** Address entries (EIP-778), with their least and largest number of bytes. */
 const PLACES: Readonly<Record<string, readonly [number, number]>> = {
   ip: [4, 4],
   ip6: [16, 16],
@@ -14,10 +14,10 @@ const PLACES: Readonly<Record<string, readonly [number, number]>> = {
 }
 
 /**
- * Has the library read records by `decodeRecord`. Its own reading forgets the bytes of a record that came in an answer,
- * and makes them anew, with keys in the order of a human language and the sequence as a float: what was signed is another
- * record then as soon as it has a capital letter in a key. It also reads places of any length, and trips over them later.
- * Either throws in the middle of an event handler, so that a stranger's record could end the process.
+ * Makes the library decode records with `decodeRecord`. The library's own decoder discards the bytes of a received
+ * record and encodes it again, with keys in a locale's order and the sequence as a float. A record with a capital
+ * letter in a key then no longer matches its signature. It also accepts addresses of any length, and fails on them
+ * later. Both throw inside an event handler, so a hostile record could end the process.
  */
 export function readRecordsAsSigned(): void {
   ENR.decode = decodeRecord
@@ -26,14 +26,14 @@ export function readRecordsAsSigned(): void {
 }
 
 /**
- * Checks the signature, and keeps the bytes. Entries that nobody can read are left out of what is read: lists, and places
- * of a wrong length. What go-ethereum does not take as a record is none here: it would refuse the whole answer in which
- * we pass one on. Throws DecodeError.
+ * Verifies the signature and keeps the original bytes. Ignores entries with an unusable value: lists, and addresses of
+ * a wrong length. Rejects records that go-ethereum rejects, since it would refuse our whole answer that contains one.
+ * Throws DecodeError.
  */
 function decodeRecord(bytes: Uint8Array): ENR {
   if (bytes.length > MAX_RECORD_SIZE) throw new DecodeError(`node record of ${bytes.length} bytes`)
   const items = decodeRlp(bytes)
-  if (!Array.isArray(items)) throw new DecodeError('node record is no list')
+  if (!Array.isArray(items)) throw new DecodeError('node record is not a list')
   const [signature, sequence, ...pairs] = items
   if (!(signature instanceof Uint8Array) || !(sequence instanceof Uint8Array) || sequence.length > 8) {
     throw new DecodeError('node record without signature and sequence')

@@ -11,7 +11,7 @@ async function bound(port = 0, isAllowed = (_ip: string): boolean => true, ip = 
   return socket
 }
 
-/** Resolves when the socket has received one packet that ends in `last`; gives all sizes up to it. */
+/** Resolves when the socket has received a packet that ends in `last`. Returns all sizes up to it. */
 function until(socket: UdpSocket, last: number): Promise<number[]> {
   const sizes: number[] = []
   return new Promise((resolve) => {
@@ -79,7 +79,7 @@ describe('openUdpSocket', () => {
     const arrived = until(b, 5).then(() => {
       isThere = true
     })
-    // What still waits in the socket's buffer takes of the new tokens first.
+    // Packets in the socket's buffer use the new tokens first.
     while (!isThere) {
       await clock.advance(1_000)
       await new Promise<void>((resolve) => sender.send(Uint8Array.of(5), b.port, '127.0.0.1', () => resolve()))

@@ -6,17 +6,17 @@ import { createTokenBuckets, TokenBucket } from '../../lib/tokenBucket.ts'
 
 export interface UdpSocketOptions {
   ip: string
-  /** 0 lets the system choose. */
+  /** 0: the system chooses a port. */
   port: number
-  /** Packets from and to others are dropped. */
+  /** Packets to and from other IPs are dropped. */
   isAllowed(ip: string): boolean
 }
 
 /** discv5: "packets larger than 1280 bytes must be rejected". */
 const MAX_PACKET_BYTES = 1280
 /**
- * Packets a second, from one IP and in all. Every second packet may ask for a handshake, which takes some 5 ms: a flood
- * takes at most half a core. A lookup brings some 60 packets, and several nodes may stand behind one IP: hence the bursts.
+ * Packets a second, per IP and in total. Every second packet may request a handshake of about 5 ms, so a flood takes at
+ * most half a core. A lookup causes about 60 packets, and several nodes may share one IP: hence the bursts.
  */
 const PER_IP_RATE = { perSecond: 50, burst: 300 }
 const TOTAL_RATE = { perSecond: 200, burst: 1000 }
@@ -26,9 +26,9 @@ const RECEIVE_BUFFER_BYTES = 256 * 1024
 export type UdpSocket = Awaited<ReturnType<typeof openUdpSocket>>
 
 /**
- * Opens the port of discovery, on both families when the IP is `::`. discv5's own transport would bring the process
- * down when the port is taken, cannot tell which port the system chose, and takes packets from anywhere.
- * Throws UsageError when the port cannot be bound.
+ * Opens the discovery port, on both IP families when the IP is `::`. discv5's own transport would end the process when
+ * the port is in use, cannot report a port chosen by the system, and accepts packets from any IP. Throws UsageError
+ * when the port cannot be bound.
  */
 export async function openUdpSocket(modules: { clock: Clock }, options: UdpSocketOptions) {
   const { clock } = modules
@@ -38,7 +38,7 @@ export async function openUdpSocket(modules: { clock: Clock }, options: UdpSocke
 
   const receive = (packet: Uint8Array, from: RemoteInfo): void => {
     if (packet.length > MAX_PACKET_BYTES || from.port === 0) return
-    // `fe80::1%eth0`, of a neighbour on the link: no record can name such an address, nor can it be parsed.
+    // A link-local neighbour such as `fe80::1%eth0`. No record can hold such an address, and it cannot be parsed.
     if (from.address.includes('%')) return
     if (!options.isAllowed(from.address) || !bucketOf(from.address).tryTake() || !total.tryTake()) return
     onPacket?.(packet, from.address, from.port)
@@ -47,7 +47,7 @@ export async function openUdpSocket(modules: { clock: Clock }, options: UdpSocke
   const isBoth = options.ip === '::'
   const first = await bind(options.ip, options.port)
   const port = first.address().port
-  // Not every machine has both families; the same port may also be taken on the other.
+  // A machine may lack one family, or the port may be in use on the other.
   const second = isBoth ? await bind('0.0.0.0', port).catch(() => undefined) : undefined
   const sockets = second === undefined ? [first] : [first, second]
   const isFirstIp6 = isIP(options.ip) === 6
@@ -55,7 +55,7 @@ export async function openUdpSocket(modules: { clock: Clock }, options: UdpSocke
   const ip6 = isFirstIp6 ? first : undefined
   for (const socket of sockets) {
     socket.on('message', receive)
-    // An ICMP answer to a packet of ours, for example: nothing that ends discovery.
+    // For example an ICMP error for one of our packets. It must not end discovery.
     socket.on('error', () => {})
   }
   let isOpen = true
@@ -64,7 +64,7 @@ export async function openUdpSocket(modules: { clock: Clock }, options: UdpSocke
     port,
     hasIp4: ip4 !== undefined,
     hasIp6: ip6 !== undefined,
-    /** Loses what cannot be sent, as UDP does. */
+    /** Packets that cannot be sent are lost, as usual for UDP. */
     send(ip: string, toPort: number, packet: Uint8Array): void {
       const socket = isIP(ip) === 6 ? ip6 : ip4
       if (!isOpen || socket === undefined || toPort === 0 || !options.isAllowed(ip)) return

@@ -33,7 +33,7 @@ it('a host announces the public addresses of its interfaces, without anybody hav
   expect(addresses()).toEqual([expect.stringContaining('/ip4/127.0.0.1/tcp/'), '/ip4/45.33.1.2/tcp/4700'])
 })
 
-// On an interface libp2p keeps an outer address in another way than on loopback.
+// libp2p stores an external address differently for a real interface than for loopback.
 describe.each(['/ip4/127.0.0.1/tcp/0', '/ip4/0.0.0.0/tcp/0'])('announced addresses of a host on %s', (listen) => {
   it('announced addresses have the port that is listened on, add the outer one, replace it and take it back', async () => {
     const { addresses, announced } = await host([listen])

@@ -2,7 +2,7 @@ import type { PeerId } from '@libp2p/interface'
 import { type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import { tcpMultiaddr, withPeerId } from './multiaddrs.ts'
 
-/** Of libp2p's components. */
+/** The members of libp2p's components that this module uses. */
 export interface AddressComponents {
   addressManager: {
     confirmObservedAddr(address: Multiaddr, options: { type: 'observed' }): void
@@ -13,19 +13,19 @@ export interface AddressComponents {
   peerId: PeerId
 }
 
-/** What peers are told of where this host is, on top of what libp2p finds out itself. */
+/** Addresses that peers receive, in addition to those that libp2p finds itself. */
 export type AnnouncedAddresses = ReturnType<typeof announcedAddresses>
 
-/** A service of the host, since only those see libp2p's components. */
+/** A service of the host, because only services can access libp2p's components. */
 export function announcedAddresses(components: AddressComponents) {
   const { addressManager, transportManager, peerId } = components
   let current: { ip: string; port: number } | undefined
   return {
-    /** Another address that leads here, in place of the one set before; undefined: none. */
+    /** Sets an additional address of this host, replacing the one before; undefined: none. */
     setExternal(address: { ip: string; port: number } | undefined): void {
       if (current !== undefined) {
         addressManager.removeObservedAddr(multiaddr(tcpMultiaddr(current.ip, current.port)))
-        // libp2p turns an address into a mapping where it knows the interface behind it.
+        // libp2p converts an address to a mapping if it knows the interface behind it.
         addressManager.removePublicAddressMapping('', 0, current.ip, current.port)
       }
       current = address
@@ -33,15 +33,15 @@ export function announcedAddresses(components: AddressComponents) {
       addressManager.confirmObservedAddr(multiaddr(tcpMultiaddr(address.ip, address.port)), { type: 'observed' })
     },
     /**
-     * The addresses, and those of all interfaces that are listened on, as go-libp2p announces them. libp2p leaves public ones
-     * out until another node has found that they can be reached.
+     * Adds the addresses of all listening interfaces, as go-libp2p does. libp2p omits public ones until another node
+     * has reached them.
      */
     withListening(addresses: readonly Multiaddr[]): Multiaddr[] {
       const known = addresses.map((address) => withPeerId(address, peerId))
       const listening = transportManager.getAddrs().map((address) => withPeerId(address, peerId))
       return [...new Set([...known, ...listening])].map((address) => multiaddr(address))
     },
-    /** The TCP port that is listened on; undefined: none of this family. */
+    /** The listening TCP port of this family; undefined: none. */
     listeningPort(family: 'ip4' | 'ip6'): number | undefined {
       for (const address of transportManager.getAddrs()) {
         const components = address.getComponents()

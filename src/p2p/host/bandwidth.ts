@@ -8,14 +8,14 @@ export interface Bytes {
 }
 
 /**
- * Bytes that passed the TCP sockets of a host, from its start on; those of closed connections included.
- * The sockets count for themselves: a connection costs an entry in a set, a packet nothing.
+ * Bytes of all TCP sockets of a host since its start, including closed connections. The sockets do the counting: a
+ * connection costs a set entry, a packet nothing.
  */
 export function createBandwidth() {
   const open = new Set<Socket>()
   const closed: Bytes = { in: 0, out: 0 }
   return {
-    /** Tell it of each connection, as early as possible; twice does no harm. */
+    /** Call it for each connection, as early as possible. A second call has no effect. */
     add(connection: MultiaddrConnection): void {
       const socket = socketOf(connection)
       if (socket === undefined || socket.destroyed || open.has(socket)) return

@@ -1,6 +1,6 @@
 import { describeError } from '../../lib/errors.ts'
 
-/** Where a dial ended, in the order in which a dial gets there, and what that means for whoever looks for the fault. */
+/** The stages at which a dial can fail, in their order, with an explanation for the operator. */
 const DIAL_FAILURE_TEXT = {
   'no-address': 'no address that can be dialled over TCP',
   'name-not-found': 'the host name does not resolve',
@@ -8,30 +8,30 @@ const DIAL_FAILURE_TEXT = {
   unreachable: 'no route to that host from here',
   timeout: 'no answer in time: the host is down, the address is wrong, or a firewall drops our packets',
   refused: 'connection refused: the host answers, but nothing listens on that port',
-  reset: 'connection reset as soon as it stood, as by a node that has blocked our address or has no place left',
+  reset: 'the connection was reset at once: the node may have blocked our address, or be full',
   closed:
-    'the other side closed the connection during the handshake, as a node that has blocked or banned us or has no place left',
-  'not-libp2p': 'what answers on that port does not speak libp2p',
-  'no-security': 'it offers no transport security that we speak (--p2p.security)',
+    'the peer closed the connection during the handshake: it may have blocked or banned us, or be full',
+  'not-libp2p': 'the service on that port does not speak libp2p',
+  'no-security': 'the peer offers no transport security that we support (--p2p.security)',
   handshake: 'the security handshake failed',
-  'no-muxer': 'it offers no stream multiplexer that we speak (--p2p.mux)',
+  'no-muxer': 'the peer offers no stream multiplexer that we support (--p2p.mux)',
   'other-peer': 'another peer answers there',
-  'blocked-by-us': 'our own block list, --p2p.allow, or a ban of ours that stands, forbids it',
+  'blocked-by-us': 'our own block list, --p2p.allow or ban refuses it',
   self: 'it is this node itself',
   unknown: 'the dial failed',
 }
 export type DialFailureReason = keyof typeof DIAL_FAILURE_TEXT
 
-/** Why a dial came to nothing. */
+/** Cause of a failed dial. */
 export interface DialFailure {
   reason: DialFailureReason
-  /** One line for people, without a full stop. */
+  /** One line for the operator, without a full stop. */
   text: string
-  /** `other-peer`: who answers there. */
+  /** For `other-peer`: the peer id found. */
   foundPeerId?: string
 }
 
-/** Node's codes of sockets and of name resolution. */
+/** Node's error codes of sockets and name resolution. */
 const BY_CODE: Readonly<Record<string, DialFailureReason>> = {
   ENOTFOUND: 'name-not-found',
   EAI_AGAIN: 'name-not-found',
@@ -63,7 +63,7 @@ const BY_NAME: Readonly<Record<string, DialFailureReason>> = {
   DialDeniedError: 'blocked-by-us',
   ConnectionInterceptedError: 'blocked-by-us',
 }
-/** libp2p wraps what goes wrong in a handshake and keeps the text only (17 of noise, 3 of libp2p). */
+/** libp2p wraps errors of a handshake and keeps only their text (noise 17, libp2p 3). */
 const BY_TEXT: readonly [RegExp, DialFailureReason][] = [
   [/dial(?: to)? self/i, 'self'],
   [/does not match expected remote identity key/, 'other-peer'],
@@ -74,10 +74,10 @@ const BY_TEXT: readonly [RegExp, DialFailureReason][] = [
   [/aborted|timed? ?out/i, 'timeout'],
   [/Unexpected EOF|closed|reset|ended/i, 'closed'],
 ]
-/** Addresses of one peer that are told apart in a text. */
+/** Distinct addresses in one text. */
 const MAX_TOLD = 3
 
-/** Reads what libp2p or node:net throws from a dial. Never throws. */
+/** Classifies an error that libp2p or node:net throws from a dial. Never throws. */
 export function classifyDialFailure(error: unknown): DialFailure {
   if (error instanceof AggregateError) {
     if (error.errors.length === 1) return classifyDialFailure(error.errors[0])
@@ -98,7 +98,7 @@ export function classifyDialFailure(error: unknown): DialFailure {
   return { reason, text: DIAL_FAILURE_TEXT[reason] + (at === undefined ? '' : ` (${at})`) }
 }
 
-/** The reason is that of the address that came farthest. */
+/** Uses the reason of the address that reached the latest stage. */
 function classifySeveral(errors: readonly unknown[]): DialFailure {
   const all = errors.map(classifyDialFailure)
   const farthest = all.reduce((best, next) => (rankOf(next) > rankOf(best) ? next : best))
@@ -127,7 +127,7 @@ function reasonOf(error: unknown): DialFailureReason {
   return error.cause === undefined ? 'unknown' : reasonOf(error.cause)
 }
 
-/** As node:net notes it on its errors. */
+/** The address and port that node:net sets on its errors. */
 function endpointOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('address' in error) || !('port' in error)) return undefined
   const { address, port } = error

@@ -24,7 +24,7 @@ async function openStore(given?: string) {
   return { path, datastore, close, lines }
 }
 
-/** Puts a disk in place that refuses all writes; gives it room again. */
+/** Makes all writes fail, as on a full disk. Returns a function that ends this. */
 function fillDisk(): () => void {
   const full = new Error('No space left on device')
   const spies = (['put', 'del', 'batch'] as const).map((write) =>
@@ -57,7 +57,7 @@ it('a store whose disk refuses a write goes on in memory, says so once, and has 
   expect([await datastore.has(a), await datastore.has(b)]).toEqual([true, false])
   await expect(datastore.get(b)).rejects.toMatchObject({ name: 'NotFoundError' })
 
-  // Half a record may stand in its log: what came after that would not be found.
+  // Its log may end in a partial record. Later records would not be found.
   empty()
   await datastore.put(c, Uint8Array.of(3))
   expect(lines).toEqual(['Peer store cannot be written: kept in memory until the next start'])

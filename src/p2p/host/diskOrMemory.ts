@@ -6,18 +6,19 @@ import type { Logger } from '../../lib/logger.ts'
 import { createSemaphore } from '../../lib/semaphore.ts'
 
 /**
- * After the first write that the disk refuses, the store goes on in memory until the next start: a write never fails, since
- * libp2p writes down who has connected before it tells anybody what that peer speaks. LevelDB is not written again: it may
- * have half a record in its log, after which nothing would be found.
- * Nothing is given up with what it is for: libp2p takes a peer that it could not read for one of whom it knows nothing, and
- * writes that down.
+ * After the first failed write to disk, the store continues in memory until the next start. So a write never fails.
+ * That matters because libp2p stores a connected peer before it reports the peer's protocols. LevelDB is not written
+ * again: its log may end in a partial record, after which nothing would be found. A read never fails either: libp2p
+ * would treat an unreadable peer as unknown and store that.
  */
 export class DiskOrMemory extends BaseDatastore {
   private readonly disk: LevelDatastore
   private readonly place: { path: string; logger: Logger }
   private current: Datastore
-  /** One write after the other: none may follow half a record, or overtake another on its way into memory. */
-  private readonly lock = createSemaphore(1)
+  /**
+   * Writes run one at a time. None may follow a partial record, or overtake an earlier one during the switch to memory.
+   */
+  private readonly lock = createSlots(1)
 
   constructor(disk: LevelDatastore, place: { path: string; logger: Logger }) {
     super()
@@ -55,7 +56,7 @@ export class DiskOrMemory extends BaseDatastore {
       try {
         return await change(this.current)
       } catch (err) {
-        // Closed with the node.
+        // The store was closed with the node.
         if (this.current !== this.disk || this.disk.db.status !== 'open') throw err
         const fields = { path: this.place.path, err: describeError(err) }
         this.place.logger.error('Peer store cannot be written: kept in memory until the next start', fields)
@@ -71,7 +72,7 @@ export class DiskOrMemory extends BaseDatastore {
       for await (const { key, value } of this.disk.query({})) memory.put(key, value)
     } catch (err) {
       const fields = { path: this.place.path, err: describeError(err) }
-      this.place.logger.error('Peer store cannot be read either: peers are found again', fields)
+      this.place.logger.error('Peer store cannot be read either: peers will be found again', fields)
     }
     return memory
   }

@@ -3,16 +3,16 @@ import type { Clock } from '../../lib/clock.ts'
 import { DeviumError } from '../../lib/errors.ts'
 import { TokenBucket } from '../../lib/tokenBucket.ts'
 
-/** A peer broke the rules of the multiplexer; its connection is closed with this. */
+/** A peer broke the multiplexer's rules. Its connection is closed with this error. */
 export class MuxerAbuseError extends DeviumError<'muxer-abuse'> {
-  /** yamux's "protocol error", told to the peer. */
+  /** yamux's code "protocol error", sent to the peer. */
   readonly reason = 1
   constructor(message: string) {
     super('muxer-abuse', message)
   }
 }
 
-/** yamux's muxer (libp2p specs: yamux), as far as it is looked into here. */
+/** The members of yamux's muxer (libp2p specs: yamux) that the guard uses. */
 interface YamuxInternals extends StreamMuxer {
   onData(data: unknown): void
   incomingStream(id: number): void
@@ -25,14 +25,14 @@ interface YamuxInternals extends StreamMuxer {
   readonly decoder: { readonly buffer: PieceList }
 }
 
-/** mplex's muxer (libp2p specs: mplex), in the same way. */
+/** The members of mplex's muxer (libp2p specs: mplex) that the guard uses. */
 interface MplexInternals extends StreamMuxer {
   onData(data: unknown): void
   handleMessage(message: { type: number; data?: { readonly byteLength: number } }): void
   readonly decoder: { readonly _buffer: PieceList }
 }
 
-/** The library's list of pieces. */
+/** The library's list of buffers. */
 interface PieceList {
   readonly byteLength: number
   subarray(start?: number, end?: number): Uint8Array
@@ -41,39 +41,45 @@ interface PieceList {
 }
 
 /**
- * Streams that a peer may have open towards us. An honest one has one of gossip, one of identify, a ping or two and a
- * request for a block.
+ * Inbound streams per connection. An honest peer has one of gossip, one of identify, one or two pings and a block
+ * request.
  */
 export const MAX_INBOUND_STREAMS = 64
-/** Streams opened, and pings: each is answered, if only by a refusal. go-yamux pings every 30 s. */
+/** New streams and pings: each costs an answer, even if it is a refusal. go-yamux pings every 30 s. */
 const STREAM_RATE = { perSecond: 50, burst: 256 }
 const PING_RATE = { perSecond: 10, burst: 100 }
 /**
- * Frames that bring next to nothing: each costs as much as one of a kilobyte. Twice what a peer may send of RPCs, if each
- * comes in a frame of its own.
+ * Frames with almost no data. Each costs as much as a frame of a kilobyte. The rate is twice the RPC budget, with each
+ * RPC in its own frame.
  */
 const CRUMB_RATE = { perSecond: 2_000, burst: 8_000 }
 const CRUMB_BYTES = 64
-/** For a stream that is gone; for one that is there its receive window is the limit. The library's largest window. */
+/**
+ * Limit for a frame of a closed stream: the library's largest window. For an open stream its receive window is the
+ * limit.
+ */
 const MAX_FRAME_BYTES = 16 * 1024 * 1024
-/** What a connection may have unsent when its peer reads nothing: the largest message twice. */
+/** Unsent bytes of a connection whose peer does not read: twice the largest message. */
 const MAX_UNSENT_BYTES = 24 * 1024 * 1024
-/** An unfinished frame in more pieces than this is copied together: kept one by one, a byte costs 200 bytes of heap. */
+/**
+ * An incomplete frame in more chunks than this is copied into one buffer. A chunk object costs 200 bytes of heap, even
+ * for one byte.
+ */
 const MAX_PIECES = 512
 const MAX_PIECES_OF_LARGE = 16_384
 
-/** For what is unsent when the peer has said that it leaves. */
+/** Time for unsent data after the peer has sent GOAWAY. */
 const GOODBYE_MS = 1_000
 
 const HEADER_BYTES = 12
 const DATA_FRAME = 0
 const PING_ANSWER = 2
-/** Of mplex. */
+/** mplex's message type. */
 const NEW_STREAM = 0
-/** Frames a second of streams that are gone: those of a packet or two may be on their way when one is reset. */
+/** Frames a second for closed streams. After a reset, the frames of one or two packets may be in transit. */
 export const MPLEX_GONE_PER_SECOND = STREAM_RATE.burst
 
-/** What the library itself finds that no honest peer does. */
+/** The library's own errors for behaviour that no honest peer shows. */
 const LIBRARY_FINDS: ReadonlySet<string> = new Set([
   'ReceiveWindowExceededError',
   'InvalidFrameError',
@@ -86,12 +92,12 @@ export interface MuxerGuardModules {
   onAbuse(muxer: StreamMuxer, error: Error): void
 }
 
-/** Gives yamux the limits that the library has not: a stranger's frames cost memory, or are answered by frames. */
+/** Adds limits that the library lacks to yamux. Frames of an unauthenticated peer cost memory, or answers. */
 export function guardYamux<Components>(create: Create<Components>, modules: MuxerGuardModules): Create<Components> {
   return guarded(create, (muxer) => guardYamuxMuxer(muxer as YamuxInternals, modules))
 }
 
-/** The same for mplex, which has nothing to hold a sender back with: what yamux refuses ends the connection here. */
+/** As `guardYamux`, for mplex. mplex has no flow control, so where yamux refuses a stream, the connection is closed. */
 export function guardMplex<Components>(create: Create<Components>, modules: MuxerGuardModules): Create<Components> {
   return guarded(create, (muxer) => guardMplexMuxer(muxer as MplexInternals, modules))
 }
@@ -112,7 +118,7 @@ function guarded<Components>(create: Create<Components>, guard: (muxer: StreamMu
   }
 }
 
-/** Runs `afterPacket` behind the library's reading of each packet, and tells of what ends the connection. */
+/** Runs `afterPacket` after the library has read each packet, and reports errors that end the connection. */
 function watchPackets(
   muxer: StreamMuxer & { onData(data: unknown): void },
   onAbuse: MuxerGuardModules['onAbuse'],
@@ -141,7 +147,7 @@ function guardYamuxMuxer(muxer: YamuxInternals, { clock, onAbuse }: MuxerGuardMo
   muxer.handleFrame = (frame) => {
     const { type, length } = frame.header
     const isCrumb = type !== DATA_FRAME || length < CRUMB_BYTES
-    if (isCrumb && crumbs.take() > 0) throw new MuxerAbuseError('yamux: too many frames that bring nothing')
+    if (isCrumb && crumbs.take() > 0) throw new MuxerAbuseError('yamux: too many tiny frames')
     handleFrame(frame)
   }
   const { buffer } = muxer.decoder
@@ -158,14 +164,14 @@ function guardYamuxMuxer(muxer: YamuxInternals, { clock, onAbuse }: MuxerGuardMo
   const handlePing = muxer.handlePing.bind(muxer)
   muxer.handlePing = (header) => {
     if (pings.take() > 0) throw new MuxerAbuseError('yamux: too many pings')
-    // Too late: the library would close the connection of a peer that only was slow.
+    // A late answer. The library would close the connection of a peer that was only slow.
     if (header.flag === PING_ANSWER && muxer.activePing?.id !== header.length) return
     handlePing(header)
   }
   const handleGoAway = muxer.handleGoAway.bind(muxer)
   muxer.handleGoAway = (reason) => {
     handleGoAway(reason)
-    // The library gives up the streams, and leaves a connection that looks open and carries nothing.
+    // The library drops the streams but keeps a connection that looks open and carries nothing.
     const { maConn } = muxer
     maConn.close({ signal: AbortSignal.timeout(GOODBYE_MS) }).catch((error: Error) => maConn.abort(error))
   }
@@ -178,22 +184,22 @@ function guardMplexMuxer(muxer: MplexInternals, { clock, onAbuse }: MuxerGuardMo
   const handleMessage = muxer.handleMessage.bind(muxer)
   muxer.handleMessage = (message) => {
     if ((message.data?.byteLength ?? 0) < CRUMB_BYTES && crumbs.take() > 0) {
-      throw new MuxerAbuseError('mplex: too many frames that bring nothing')
+      throw new MuxerAbuseError('mplex: too many tiny frames')
     }
     if (message.type === NEW_STREAM) {
       const open = muxer.streams.filter(({ direction }) => direction === 'inbound').length
       if (open >= MAX_INBOUND_STREAMS || streams.take() > 0) throw new MuxerAbuseError('mplex: too many streams opened')
     }
     handleMessage(message)
-    // The library gives up the streams and goes on reading. An honest peer does not know yet which ones are gone.
-    if (muxer.status !== 'open') throw new Error('mplex: too many frames of streams that are gone')
+    // The library drops the streams but keeps reading. An honest peer does not know yet which streams are closed.
+    if (muxer.status !== 'open') throw new Error('mplex: too many frames of closed streams')
   }
   watchPackets(muxer, onAbuse, createPieceKeeper(muxer.decoder._buffer))
 }
 
 /**
- * Looks at the frame that is not whole yet, after each packet; `checkHead` at its beginning, once, which throws
- * MuxerAbuseError when it will be too large.
+ * Runs after each packet, on the incomplete frame in the buffer. Calls `checkHead` once for its header, which throws
+ * MuxerAbuseError when the frame will be too large. Joins chunks when there are too many.
  */
 function createPieceKeeper(buffer: PieceList, checkHead: () => void = () => {}): () => void {
   let heldBytes = 0

@@ -47,25 +47,31 @@ export interface HostModules {
   muxerGuard: MuxerGuardModules
 }
 
-/** op-node: TCP connections without traffic are closed after an hour. */
+/** op-node's value: idle TCP connections are closed after an hour. */
 const CONNECTION_IDLE_MS = 60 * 60_000
 /**
- * go-libp2p's; libp2p's is 5 s. It asks once for each connection who is there, and gossip hears of nobody who was not
- * identified: where a machine stood still for that long, a connection was good for nothing as long as it stood.
+ * go-libp2p's value; libp2p's is 5 s. identify runs once per connection, and gossip ignores a peer without it. If the
+ * machine was suspended for longer, the connection was useless until it closed.
  */
 const IDENTIFY_TIMEOUT_MS = 30_000
-/** How long addresses and peers are remembered: op-node's time for discovered addresses. */
+/** Expiry time of addresses and peers: op-node's time for discovered addresses. */
 const PEER_AGE_MS = 24 * 60 * 60_000
-/** Incoming connections a second from one IP: libp2p's 5 are too few behind one address. */
+/** Inbound connections a second from one IP. libp2p's 5 are too few for peers that share an address. */
 const INBOUND_PER_SECOND_PER_IP = 100
-/** Shaking hands: above what `inboundLimits.ts` lets be, which closes the oldest where libp2p refuses the newest. */
+/**
+ * Limit of handshakes, above the limit of `inboundLimits.ts`. That one closes the oldest handshake, libp2p refuses the
+ * newest.
+ */
 const INBOUND_PENDING = 512
-/** Beyond `maxPeers`, which our own gater keeps: libp2p refuses before it knows who comes, a static peer or a stranger. */
+/**
+ * Connections above `maxPeers`, which our gater enforces. libp2p refuses before it knows the peer, be it static or
+ * unauthenticated.
+ */
 const SPARE_CONNECTIONS = 64
 
 type Factories = Libp2pOptions<HostServices>
 
-/** Builds the libp2p host, not started: nothing listens yet. Throws UsageError on contradictory options. */
+/** Creates the libp2p host. It is not started, so nothing listens yet. Throws UsageError on contradictory options. */
 export async function createHost(modules: HostModules, options: P2pOptions): Promise<Host> {
   signNatively(modules.identity.privateKey)
   const advertisedIp =
@@ -83,11 +89,11 @@ export async function createHost(modules: HostModules, options: P2pOptions): Pro
     logger: silentComponentLogger,
     nodeInfo: { userAgent: options.userAgent },
     addresses: {
-      // op-node's `::` is IPv6 alone for libp2p, and both for discovery.
+      // op-node listens on both families for `::`. For libp2p `::` is IPv6 only.
       listen: (options.listenIp === '::' ? ['::', '0.0.0.0'] : [options.listenIp]).map((ip) =>
         tcpMultiaddr(ip, options.listenTcpPort),
       ),
-      // Asked each time, since the port may be one that the system chooses.
+      // Called each time, because the system may choose the port.
       announceFilter: announced,
     },
     transports: [
@@ -107,10 +113,10 @@ export async function createHost(modules: HostModules, options: P2pOptions): Pro
       maxIncomingPendingConnections: INBOUND_PENDING,
       dialTimeout: options.dialTimeoutMs,
       addressDialTimeout: options.dialTimeoutMs,
-      // Reconnecting is the static peers' own business.
+      // The static peers module reconnects.
       reconnectRetries: 0,
     },
-    // Its pings of every peer cost 5 times the CPU of an idle host; our own rounds are minutes apart.
+    // libp2p's monitor pings every peer and costs 5 times the CPU of an idle host. Our own pings are minutes apart.
     connectionMonitor: { enabled: false },
     peerStore: { maxAddressAge: PEER_AGE_MS, maxPeerAge: PEER_AGE_MS },
     ...(modules.datastore === undefined ? {} : { datastore: modules.datastore }),
@@ -127,20 +133,20 @@ export async function createHost(modules: HostModules, options: P2pOptions): Pro
   })
 }
 
-/** What a peer may ask of the host itself, and what it is blamed for. */
+/** Budgets and penalties of the host's own protocols. */
 export interface HostQuotas {
   spend(peerId: string, quota: 'pings' | 'pushes'): boolean
   report(peerId: string, offence: 'ping-flood'): void
 }
 
-/** Peers that are let in: between the high mark and here the trimmer decides whom to keep. */
+/** Connection limit. Between the high mark and this limit, the trimmer decides which peers to keep. */
 export function maxPeers(high: number): number {
   return Math.max(high * 2, high + 16)
 }
 
 /**
- * Listens, and serves what libp2p would serve without limits. Throws UsageError in one line that names the flag when it
- * cannot listen.
+ * Listens, and replaces libp2p's unlimited handlers. If it cannot listen, throws UsageError in one line that names the
+ * flag.
  */
 export async function startHost(
   host: Host,
@@ -166,7 +172,7 @@ export async function startHost(
   await limitPushes(host, (peer) => quotas.spend(peer, 'pushes'))
 }
 
-/** Of the advertised address's family, where both are listened on. */
+/** Prefers the port of the advertised address's family. */
 function listeningPort(addresses: AnnouncedAddresses, advertisedIp: string): number | undefined {
   const [port4, port6] = [addresses.listeningPort('ip4'), addresses.listeningPort('ip6')]
   return isIP(advertisedIp) === 6 ? (port6 ?? port4) : (port4 ?? port6)

@@ -1,12 +1,12 @@
 import type { PeerId } from '@libp2p/interface'
 
-/** What is needed of a host. */
+/** The host members that this module uses. */
 export interface IdentifyingHost {
   addEventListener(type: 'peer:identify', listener: (event: CustomEvent<{ peerId: PeerId }>) => void): void
   removeEventListener(type: 'peer:identify', listener: (event: CustomEvent<{ peerId: PeerId }>) => void): void
 }
 
-/** Resolves when the peer tells who it is, or when the signal aborts. */
+/** Resolves when identify of the peer succeeds, or when the signal aborts. */
 export async function identified(host: IdentifyingHost, id: PeerId, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   const { promise, resolve } = Promise.withResolvers<void>()

@@ -3,7 +3,7 @@ import { until } from '../../lib/testUtils/until.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 
 const PROTOCOL = '/ipfs/id/1.0.0'
-/** On an answer, if nobody says otherwise. */
+/** libp2p's default time limit for an answer. */
 const LIBP2P_LIMIT_MS = 5_000
 
 it('hears who a peer is that answers after some seconds only', async () => {
@@ -13,7 +13,7 @@ it('hears who a peer is that answers after some seconds only', async () => {
   await raw.host.unhandle(PROTOCOL)
   await raw.host.handle(PROTOCOL, async (stream, connection) => {
     if (!('handleProtocol' in identify) || typeof identify.handleProtocol !== 'function') return expect.unreachable()
-    // All that would be given up by then is given up now.
+    // Everything that would time out by then times out now.
     late.abort()
     await identify.handleProtocol(stream, connection)
   })

@@ -1,7 +1,7 @@
 import type { IdentifyPush } from '@libp2p/identify'
 import type { Connection, Libp2p, Stream } from '@libp2p/interface'
 
-/** A peer tells anew where it is and what it speaks (libp2p specs: identify, "identify/push"). */
+/** A peer updates its addresses and protocols (libp2p specs: identify, "identify/push"). */
 export const PUSH_PROTOCOL = '/ipfs/id/push/1.0.0'
 
 /** The library's handler. */
@@ -9,7 +9,7 @@ interface PushReader {
   handleProtocol(stream: Stream, connection: Connection): Promise<void>
 }
 
-/** Has the library read a push only where `spend` allows it; the stream of another is reset. */
+/** The library reads a push only if `spend` allows it. Otherwise the stream is reset. */
 export async function limitPushes(
   host: Pick<Libp2p<{ identifyPush: IdentifyPush }>, 'handle' | 'services'>,
   spend: (peerId: string) => boolean,

@@ -9,13 +9,15 @@ import type { Logger } from '../../lib/logger.ts'
 import { writeNew } from '../../lib/wholeFile.ts'
 import { checkPrivateKey, PRIVATE_KEY_BYTES, parsePrivateKeyHex } from './privateKey.ts'
 
-/** One secp256k1 key names the node on libp2p (peer id) and on discv5 (node id). */
+/** One secp256k1 key identifies the node on libp2p (peer id) and on discv5 (node id). */
 export interface Identity {
   privateKey: PrivateKey
   peerId: PeerId
 }
 
-/** Wraps 32 raw bytes. Throws UsageError when they are no secp256k1 private key; the message never holds the key. */
+/**
+ * Wraps 32 raw bytes. Throws UsageError when they are not a secp256k1 private key. The message never contains the key.
+ */
 export function identityFromRawKey(raw: Uint8Array): Identity {
   checkPrivateKey(raw)
   const privateKey = privateKeyFromRaw(raw)
@@ -23,8 +25,8 @@ export function identityFromRawKey(raw: Uint8Array): Identity {
 }
 
 /**
- * The raw key wins over the file; a missing file is created with a new key and mode 0600, and one that others may read is
- * warned of. Throws UsageError.
+ * The raw key takes precedence over the file. A missing file is created with a new key and mode 0600. A file that other
+ * users can read causes a warning. Throws UsageError.
  */
 export async function loadIdentity(
   modules: { logger: Pick<Logger, 'warn'> },
@@ -55,11 +57,12 @@ async function readKeyFile(path: string): Promise<Uint8Array | undefined> {
 }
 
 async function warnOfReaders(path: string, logger: Pick<Logger, 'warn'>): Promise<void> {
-  // Windows has no such mode.
+  // Windows has no file modes.
   if (process.platform === 'win32') return
   const mode = (await stat(path)).mode & 0o777
   if ((mode & 0o077) === 0) return
-  logger.warn('The p2p private key can be read by others: chmod 600', { path, mode: mode.toString(8).padStart(4, '0') })
+  const fields = { path, mode: mode.toString(8).padStart(4, '0') }
+  logger.warn('The p2p private key is readable by other users: run chmod 600 on it', fields)
 }
 
 async function createKeyFile(path: string): Promise<Uint8Array> {

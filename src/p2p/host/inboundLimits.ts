@@ -4,18 +4,18 @@ import { parseCidr, parseIp, type Subnet, subnetContains } from '../../lib/ipNet
 import { createTokenBuckets, type Rate } from '../../lib/tokenBucket.ts'
 
 export interface InboundLimitsOptions {
-  /** Connections from one address, open or shaking hands. go-libp2p allows 8. */
+  /** Connections per address, open or in handshake. go-libp2p allows 8. */
   openPerIp: number
-  /** Of them, those that are still shaking hands: each may take 10 s. */
+  /** Handshakes per address. Each may take 10 s. */
   pendingPerIp: number
   /**
-   * Of all addresses. One more takes the place of the oldest: whoever has many addresses cannot keep others out with
-   * connections that say nothing, since an honest handshake takes less than a second.
+   * Handshakes of all addresses. A new one evicts the oldest. So an attacker with many addresses cannot keep other
+   * peers out by silent connections: an honest handshake takes less than a second.
    */
   pending: number
-  /** Handshakes cost some 5 ms each. */
+  /** A handshake costs about 5 ms. */
   ratePerIp: Rate
-  /** CIDR ranges without these limits: a testnet on one machine has all peers on one address. */
+  /** CIDR ranges without these limits. A testnet on one machine has all peers on one address. */
   exempt: readonly string[]
 }
 
@@ -26,12 +26,12 @@ export const INBOUND_LIMITS: Omit<InboundLimitsOptions, 'exempt'> = {
   ratePerIp: { perSecond: 5, burst: 20 },
 }
 
-/** Addresses whose rate is remembered. */
+/** Addresses with a tracked rate. */
 const IPS_REMEMBERED = 4_096
-/** Who has one IPv6 address has very many: go-libp2p counts by /56, too. */
+/** An owner of one IPv6 address usually has very many. go-libp2p also counts by /56. */
 const IPV6_PREFIX_BYTES = 7
 
-/** What is needed of a connection: to hear of its end, and to bring it about. */
+/** The connection members that the limits need: its close event, and `abort`. */
 export type ClosingConnection = Pick<MultiaddrConnection, 'addEventListener' | 'abort'>
 
 interface Places {
@@ -39,7 +39,7 @@ interface Places {
   pending: number
 }
 
-/** Keeps one address from taking the places of all others. */
+/** Prevents one address from using up the connections of all others. */
 export type InboundLimits = ReturnType<typeof createInboundLimits>
 
 export function createInboundLimits(modules: { clock: Clock }, options: InboundLimitsOptions) {
@@ -47,7 +47,7 @@ export function createInboundLimits(modules: { clock: Clock }, options: InboundL
   const exempt: Subnet[] = options.exempt.map(parseCidr)
   const places = new Map<string, Places>()
   const rateOf = createTokenBuckets(clock, options.ratePerIp, IPS_REMEMBERED)
-  /** The oldest first. */
+  /** Oldest first. */
   const pending = new Map<ClosingConnection, () => void>()
 
   const occupy = (place: string, connection: ClosingConnection): void => {
@@ -59,7 +59,7 @@ export function createInboundLimits(modules: { clock: Clock }, options: InboundL
       if (pending.delete(connection)) held.pending -= 1
     }
     const [oldest] = pending.size >= options.pending ? pending.keys() : []
-    oldest?.abort(new Error('its handshake takes long while others wait'))
+    oldest?.abort(new Error('the handshake is slow, and newer connections are waiting'))
     pending.set(connection, settle)
     connection.addEventListener(
       'close',
@@ -72,7 +72,7 @@ export function createInboundLimits(modules: { clock: Clock }, options: InboundL
     )
   }
   return {
-    /** Undefined: let in. Otherwise which limit it is over. */
+    /** Undefined: accepted. Otherwise the exceeded limit. */
     refuse(ip: string, connection: ClosingConnection): string | undefined {
       const bytes = parseIp(ip)
       if (exempt.some((range) => subnetContains(range, bytes))) return undefined
@@ -84,7 +84,7 @@ export function createInboundLimits(modules: { clock: Clock }, options: InboundL
       occupy(place, connection)
       return undefined
     },
-    /** Hands are shaken. */
+    /** The handshake is complete. */
     onUpgraded: (connection: ClosingConnection): void => pending.get(connection)?.(),
   }
 }

@@ -7,5 +7,8 @@ const silent: Logger = Object.assign(() => {}, {
   newScope: () => silent,
 })
 
-/** libp2p's own log lines are dropped: formatting them costs time on the hot path, and what matters is logged by us. */
+/**
+ * Drops libp2p's own log lines: formatting them costs time on the hot path, and this room logs the relevant events
+ * itself.
+ */
 export const silentComponentLogger: ComponentLogger = { forComponent: () => silent }

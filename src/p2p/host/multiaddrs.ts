@@ -5,13 +5,16 @@ import { DecodeError, describeError } from '../../lib/errors.ts'
 import { normalizeIp } from '../../lib/ipNet.ts'
 import { P2pError } from '../base/errors.ts'
 
-/** An address with the peer that is expected there. */
+/** An address, and the peer expected there. */
 export interface PeerAddress {
   peerId: PeerId
   address: Multiaddr
 }
 
-/** Canonical IP text of the address, an IPv4-mapped one as IPv4; undefined when it names a host or another transport. */
+/**
+ * Canonical IP text of the address. An IPv4-mapped address is given as IPv4. Undefined for a host name or another
+ * transport.
+ */
 export function ipOf(address: Multiaddr): string | undefined {
   for (const { name, value } of address.getComponents()) {
     if ((name === 'ip4' || name === 'ip6') && value !== undefined) return normalizeIp(value)
@@ -19,7 +22,7 @@ export function ipOf(address: Multiaddr): string | undefined {
   return undefined
 }
 
-/** The peer that an address names last; undefined when it names none. */
+/** The last peer id in the address; undefined when it has none. */
 export function peerIdOf(address: Multiaddr): string | undefined {
   return address.getComponents().findLast(({ name }) => name === 'p2p')?.value
 }
@@ -43,18 +46,18 @@ export function parsePeerId(text: string): PeerId {
   try {
     return peerIdFromString(text)
   } catch {
-    // What the library says of it is for programmers: "Please pass a multibase decoder", "Invalid URL".
+    // The library's own messages are for programmers: "Please pass a multibase decoder", "Invalid URL".
     throw new DecodeError('failed to parse peer ID: expected a whole one, such as 16Uiu2HA…')
   }
 }
 
-/** With `/p2p/<id>` at the end, once. */
+/** Appends `/p2p/<id>` unless the address has it. */
 export function withPeerId(address: Multiaddr, peerId: PeerId): string {
   const text = address.toString()
   return text.includes('/p2p/') ? text : `${text}/p2p/${peerId.toString()}`
 }
 
-/** `/ip4/1.2.3.4/tcp/9222`; port 0 lets the system choose. */
+/** `/ip4/1.2.3.4/tcp/9222`. Port 0: the system chooses a port. */
 export function tcpMultiaddr(ip: string, port: number): string {
   const canonical = normalizeIp(ip)
   return `/${canonical.includes(':') ? 'ip6' : 'ip4'}/${canonical}/tcp/${port}`

@@ -6,7 +6,7 @@ import { signNatively } from './nativeSignatures.ts'
 
 const key = privateKeyFromRaw(new Uint8Array(randomBytes(32)))
 const message = new Uint8Array(randomBytes(100))
-/** By the library, before its methods are replaced. */
+/** Signed by the library before its methods are replaced. */
 let byLibrary: Uint8Array
 const before = { sign: key.sign, verify: key.publicKey.verify }
 beforeAll(async () => {

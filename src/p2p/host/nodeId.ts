@@ -6,8 +6,7 @@ import { decompressPublicKey } from '../../lib/secp256k1.ts'
 const UNKNOWN = '0'.repeat(64)
 
 /**
- * discv5's "v4" identity: keccak256 of the uncompressed public key without its prefix; zeros when the key is of another
- * kind.
+ * discv5's "v4" identity: keccak256 of the uncompressed public key without its prefix; zeros for another kind of key.
  */
 export function nodeIdOf(peerId: PeerId): string {
   const key = peerId.publicKey

@@ -3,15 +3,15 @@ import { defaultCrypto } from '@chainsafe/libp2p-noise/crypto'
 
 type Aead = Pick<ICryptoInterface, 'chaCha20Poly1305Encrypt' | 'chaCha20Poly1305Decrypt'>
 
-/** In one piece or in several. */
+/** One buffer or a list of buffers. */
 type Bytes = Parameters<Aead['chaCha20Poly1305Encrypt']>[0]
 
-/** Of the authenticator that follows a ciphertext (RFC 8439, section 2.8). */
+/** Size of the authentication tag after a ciphertext (RFC 8439, section 2.8). */
 const TAG_BYTES = 16
 
 /**
- * A message of 1 kB takes libsodium 1 µs, the library's own ciphers 7 (WebAssembly, which it takes up to 1,200 bytes) or
- * 14 (node:crypto, above). Where the prebuilt binary does not load, the library's own take over.
+ * libsodium needs 1 µs for a message of 1 kB. The noise library's own ciphers need 7 µs (WebAssembly, used up to 1,200
+ * bytes) or 14 µs (node:crypto, above). If the prebuilt binary does not load, the library's ciphers are used.
  */
 async function loadAead(): Promise<Aead> {
   try {
@@ -26,7 +26,7 @@ async function loadAead(): Promise<Aead> {
       },
       chaCha20Poly1305Decrypt(ciphertext, nonce, ad, key, target) {
         const length = ciphertext.byteLength - TAG_BYTES
-        if (length < 0) throw new Error(`a ciphertext of ${ciphertext.byteLength} bytes has no room for its tag`)
+        if (length < 0) throw new Error(`a ciphertext of ${ciphertext.byteLength} bytes is shorter than its tag`)
         const text = target ?? Buffer.allocUnsafe(length)
         sodium.crypto_aead_chacha20poly1305_ietf_decrypt(text, null, ciphertext.subarray(), orNull(ad), nonce, key)
         return text
@@ -53,5 +53,5 @@ function orNull(ad: Uint8Array): Uint8Array | null {
   return ad.byteLength === 0 ? null : ad
 }
 
-/** As the library's own, with a faster cipher. */
+/** The noise library's crypto with a faster cipher. */
 export const noiseCrypto: ICryptoInterface = { ...defaultCrypto, ...(await loadAead()) }

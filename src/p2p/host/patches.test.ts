@@ -10,7 +10,7 @@ import { checkPatches } from './patches.ts'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** A folder with this library as its makers publish it. */
+/** A folder with this library in its published form. */
 async function unpatched(library: string, patch: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'devium-unpatched-'))
   onTestFinished(() => rm(folder, { recursive: true }))

@@ -2,17 +2,17 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../../lib/errors.ts'
 
-/** A patch of a library without which a hostile peer may hold the node up: see patches/README.md. */
+/** A library patch without which a hostile peer could block the node: see patches/README.md. */
 interface Guard {
   library: string
-  /** Beside the library's entry. */
+  /** Relative to the library's entry. */
   file: string
-  /** Stands in the patched file, and in no other. */
+  /** Text that only the patched file contains. */
   mark: string
   against: string
 }
 
-/** Three folders up in a checkout, four in the package, where this is below dist/. */
+/** Three folders up in a checkout; four in the package, where this file is below dist/. */
 const PATCHER = fileURLToPath(
   new URL(`../../../${import.meta.url.endsWith('.ts') ? '' : '../'}bin/applyPatches.mjs`, import.meta.url),
 )
@@ -22,13 +22,13 @@ const GUARDS: readonly Guard[] = [
     library: '@libp2p/utils',
     file: 'stream-utils.js',
     mark: 'lengthBuffer.byteLength < (opts?.maxLengthLength ?? 8)',
-    against: 'length prefixes without end',
+    against: 'endless length prefixes',
   },
   {
     library: '@libp2p/multistream-select',
     file: 'handle.js',
     mark: 'MAX_PROPOSALS',
-    against: 'protocol proposals without end',
+    against: 'endless protocol proposals',
   },
   {
     library: '@libp2p/identify',
@@ -46,13 +46,13 @@ const GUARDS: readonly Guard[] = [
     library: '@chainsafe/discv5',
     file: 'session/service.js',
     mark: 'Math.min(response.total, 5)',
-    against: 'nodes that never end their answer',
+    against: 'endless answers of nodes',
   },
 ]
 
 /**
- * Throws UsageError when one of the patches is missing, as after `npm ci --ignore-scripts`: nobody would notice before a
- * hostile peer does. `entryOf` gives the URL of a library's entry.
+ * Throws UsageError when a patch is missing, as after `npm ci --ignore-scripts`. Otherwise a hostile peer would be the
+ * first to notice. `entryOf` returns the URL of a library's entry.
  */
 export async function checkPatches(entryOf: (library: string) => string = (name) => import.meta.resolve(name)) {
   for (const { library, file, mark, against } of GUARDS) {

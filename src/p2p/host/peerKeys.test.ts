@@ -6,10 +6,10 @@ import { describe, expect, it } from 'vitest'
 const { p: FIELD } = noble.Point.CURVE()
 const x32 = fc.oneof(
   fc.uint8Array({ minLength: 32, maxLength: 32 }),
-  // About the field's order, where a coordinate is none.
+  // Around the field's order, where a value is not a valid coordinate.
   fc.bigInt(FIELD - 20n, FIELD + 20n).map((x) => Uint8Array.from(Buffer.from(x.toString(16).padStart(64, '0'), 'hex'))),
 )
-/** Some half of them are on the curve. */
+/** About half of them are on the curve. */
 const key = fc.tuple(fc.constantFrom(0, 2, 3, 4, 6), x32).map(([head, x]) => Uint8Array.of(head, ...x))
 
 function point(bytes: Uint8Array): string {

@@ -23,7 +23,7 @@ beforeEach(async () => {
 })
 
 describe('openPeerDatastore', () => {
-  /** A child that has the store open, with an entry. */
+  /** A child process that holds the open store with one entry. */
   const HOLDER = `
     const { ClassicLevel } = await import('classic-level')
     await new ClassicLevel(process.argv[1]).put('/a', 'value')
@@ -92,7 +92,7 @@ describe('openPeerDatastore', () => {
 
   it.skipIf(!existsSync('/dev/full'))('does not take a full disk for damage', async () => {
     await putOne(path, '/a')
-    // The table that the entry goes to when the store is opened again.
+    // The table that the entry is moved to when the store is opened again.
     await symlink('/dev/full', join(path, '000005.ldb'))
     const problem = await openPeerDatastore(path, modules).catch(describeError)
     expect(problem).toMatch(/^cannot open peer store .*No space left on device$/)

@@ -7,25 +7,25 @@ import type { Logger } from '../../lib/logger.ts'
 import { makeDirectory } from '../../lib/makeDirectory.ts'
 import { DiskOrMemory } from './diskOrMemory.ts'
 
-/** libp2p's datastore with its end of life. */
+/** libp2p's datastore, and the function that closes it. */
 export interface PeerDatastore {
   datastore: Datastore | undefined
   close(): Promise<void>
 }
 
-/** Files of LevelDB, and those alone: the folder may be somebody else's too. */
+/** LevelDB's own files. The folder may hold other files too. */
 const LEVEL_FILE = /^(CURRENT(\.bak)?|LOCK|LOG(\.old)?|MANIFEST-\d{6,}|\d{6,}\.(ldb|sst|log|dbtmp))$/
-/** What the system refuses says nothing of the store, which may be whole. */
+/** Errors by which the system refuses access. The store itself may be intact. */
 const REFUSED =
   /permission denied|not permitted|read-only file system|no space left|quota exceeded|too many open files/i
-/** libp2p's entries: `/peers/<id>`. Whoever lists peers reads them all, and fails at the first that is anything else. */
+/** libp2p's entries: `/peers/<id>`. A listing reads all of them, and fails at the first key of another form. */
 const PEERS = '/peers/'
 const PEER_KEY = /^\/peers\/b[a-z2-7]+$/
 
 /**
- * Opens LevelDB at the path; `memory` keeps nothing. A damaged store, or another program's (op-node's has the same
- * place by default), is set aside as `<path>.corrupt-<time>` and reported: peers are found again. Throws UsageError when
- * the path is empty, another process holds it, or the system does not let us.
+ * Opens LevelDB at the path; `memory` persists nothing. A damaged store, or a store of another program (op-node's
+ * default path is the same), is renamed to `<path>.corrupt-<time>` and logged; peers will be found again. Throws
+ * UsageError when the path is empty, another process holds the store, or the system refuses access.
  */
 export async function openPeerDatastore(
   path: string,
@@ -48,7 +48,7 @@ export async function openPeerDatastore(
       new UsageError(`cannot open peer store ${path} (--p2p.peerstore.path)`, { cause })
     if (!(await isDamage(error, path))) throw cannotOpen(error)
     const aside = await setAside(path, modules.clock.now()).catch((cause: unknown) => Promise.reject(cannotOpen(cause)))
-    modules.logger.error('Peer store was damaged, or is not ours: set aside, starting with an empty one', {
+    modules.logger.error('Peer store is damaged or not from this program: moved it aside, starting with an empty one', {
       path,
       aside,
       err: describeError(error),
@@ -63,7 +63,7 @@ async function isDamage(error: unknown, path: string): Promise<boolean> {
   return code === 'LEVEL_IO_ERROR' && !REFUSED.test(describeError(error)) && (await namesIn(path)).includes('CURRENT')
 }
 
-/** Returns where it is now: beside, or, where a mount or the folder above does not allow that, below. */
+/** Returns the new location: beside the store, or below it if a mount or the parent folder does not allow that. */
 async function setAside(path: string, nowMs: number): Promise<string> {
   const beside = `${path}.corrupt-${nowMs}`
   try {
@@ -79,8 +79,8 @@ async function setAside(path: string, nowMs: number): Promise<string> {
 }
 
 /**
- * libp2p's records of peers are dropped when one of them cannot be read, since nobody could be listed any more: LevelDB
- * does not check its own sums, and another version may have written them.
+ * Drops all peer records of libp2p when one is unreadable, since no peer could be listed any more. LevelDB does not
+ * verify its checksums, and another version may have written the record.
  */
 export async function dropUnreadablePeers(
   modules: { logger: Logger; listPeers(): Promise<unknown> },
@@ -90,7 +90,7 @@ export async function dropUnreadablePeers(
     await modules.listPeers()
   } catch (error) {
     for await (const key of datastore.queryKeys({ prefix: PEERS })) await datastore.delete(key)
-    modules.logger.error('Records of peers could not be read: dropped, peers are found again', {
+    modules.logger.error('Dropped unreadable peer records: peers will be found again', {
       err: describeError(error),
     })
   }
@@ -98,14 +98,14 @@ export async function dropUnreadablePeers(
 
 async function openLevel(path: string, modules: { logger: Logger; clock: Clock }): Promise<PeerDatastore> {
   const names = await namesIn(path)
-  // LevelDB would take it for a new one, and delete the tables.
+  // LevelDB would treat the folder as new, and delete the tables.
   if (!names.includes('CURRENT') && names.some((name) => /^\d{6,}\.(ldb|sst|log)$/.test(name))) {
-    throw new DecodeError('there are tables, but no CURRENT')
+    throw new DecodeError('the folder has tables, but no CURRENT file')
   }
   const { LevelDatastore } = await import('datastore-level')
   makeDirectory(path)
   const disk = new LevelDatastore(path)
-  // Opened below the datastore's own open(), which drops the reason of a failure.
+  // Opened directly, because the datastore's own open() drops the reason of a failure.
   await disk.db.open()
   await disk.open()
   try {
@@ -117,15 +117,18 @@ async function openLevel(path: string, modules: { logger: Logger; clock: Clock }
   return { datastore: new DiskOrMemory(disk, { path, logger: modules.logger }), close: () => disk.db.close() }
 }
 
-/** A damaged table shows only when it is read, which would else be in the middle of some call, again and again. */
+/**
+ * Reads the whole store. A damaged table shows only when it is read; otherwise every later call that reads it would
+ * fail.
+ */
 async function readAll(datastore: Datastore): Promise<void> {
   for await (const { key } of datastore.query({})) {
     const name = key.toString()
-    if (name.startsWith(PEERS) && !PEER_KEY.test(name)) throw new DecodeError(`${name} is no entry of this program's`)
+    if (name.startsWith(PEERS) && !PEER_KEY.test(name)) throw new DecodeError(`${name} is not an entry of this program`)
   }
 }
 
-/** The database's own reason stands below a general "not open". */
+/** The database's specific code is the deepest one, below a general "not open". */
 function levelCode(error: unknown): string | undefined {
   let code: string | undefined
   for (let current = error; current instanceof Error; current = current.cause) {

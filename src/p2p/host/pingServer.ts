@@ -1,25 +1,25 @@
 import type { Connection, Stream, StreamMessageEvent } from '@libp2p/interface'
 
-/** libp2p's ping (specs: ping): 32 bytes are sent back as they came, as often as the other side likes. */
+/** libp2p's ping (specs: ping): 32 bytes are sent back unchanged, as often as the remote side sends them. */
 export const PING_PROTOCOL = '/ipfs/ping/1.0.0'
 export const PING_BYTES = 32
 /** The specs' "at most two streams per peer". */
 export const MAX_PING_STREAMS = 2
-/** libp2p's time-out of a ping, here of a stream of them. */
+/** libp2p's time-out for a ping; here the limit of a whole stream. */
 const STREAM_MS = 10_000
-/** In one packet; honest peers wait for the answer. */
+/** Pings in one packet. An honest peer waits for the answer. */
 const MAX_PINGS_AT_ONCE = 32
 
 export interface PingServerModules {
   setTimeout(callback: () => void, delayMs: number): () => void
-  /** Whether the peer may have another ping answered. */
+  /** True: the peer's budget allows another answer. */
   spend(peerId: string): boolean
   onFlood(peerId: string): void
 }
 
 /**
- * Answers pings in place of libp2p's own handler, which keeps all that comes while the peer does not read its answers: a
- * stranger fills the memory at the speed of its link. Here a peer that sends more than it may has its stream reset.
+ * Replaces libp2p's own handler, which buffers everything while the peer does not read its answers. An unauthenticated
+ * peer could fill the memory at the speed of its link. This server resets the stream of a peer that exceeds its budget.
  */
 export function createPingServer(modules: PingServerModules): (stream: Stream, connection: Connection) => void {
   return (stream, connection) => {
@@ -46,10 +46,10 @@ export function createPingServer(modules: PingServerModules): (stream: Stream, c
           return
         }
         try {
-          // What is not read is kept, within the budget.
+          // Unread answers are buffered, within the budget.
           stream.send(received.slice())
         } catch (error) {
-          // We, or the peer, are closing it: thrown out of a listener, this would end the process.
+          // One side is closing the stream. An error thrown from this listener would end the process.
           stream.abort(error instanceof Error ? error : new Error('ping cannot be answered'))
           return
         }

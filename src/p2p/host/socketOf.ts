@@ -1,8 +1,8 @@
 import { Socket } from 'node:net'
 
 /**
- * The TCP socket under a connection. libp2p's connections carry it, though its types do not say so; undefined where a
- * release, or another transport, has none.
+ * The TCP socket of a connection. libp2p's connections hold it, although their types do not declare it. Undefined in a
+ * release or a transport without a socket.
  */
 export function socketOf(connection: object): Socket | undefined {
   const below: unknown = 'maConn' in connection ? connection.maConn : connection

@@ -1,5 +1,5 @@
 declare module 'sodium-native' {
-  /** What is used of it. Outputs come first; text and ciphertext may share their memory. */
+  /** The functions that `noiseCrypto.ts` uses. Outputs come first. Text and ciphertext may share memory. */
   interface Sodium {
     crypto_aead_chacha20poly1305_ietf_encrypt(
       ciphertext: Uint8Array,
@@ -9,7 +9,7 @@ declare module 'sodium-native' {
       nonce: Uint8Array,
       key: Uint8Array,
     ): number
-    /** Throws when the tag does not fit. */
+    /** Throws when the tag does not match. */
     crypto_aead_chacha20poly1305_ietf_decrypt(
       text: Uint8Array,
       unused: null,

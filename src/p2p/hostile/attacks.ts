@@ -7,7 +7,7 @@ import { payloadByNumberProtocols } from '../sync/payloadByNumber.ts'
 import { type GossipStream, type HostileHost, muxerOf, socketOf } from './hostileHost.ts'
 import { encodeRpc, frameRpc, varint } from './rpcCodec.ts'
 
-/** One identity at work: its connection, and its gossip stream. */
+/** One attacking identity: its connection and its gossip stream. */
 export interface Session {
   hostile: HostileHost
   address: string
@@ -15,18 +15,18 @@ export interface Session {
   gossip: GossipStream
 }
 
-/** Called again and again, `everyMs` apart, until the time is over; the end of its connection means a new identity. */
+/** `step` is called every `everyMs` until the attack ends. When the connection closes, a new identity is created. */
 export interface Attack {
   everyMs: number
   step(session: Session, count: number): void | Promise<void>
-  /** Once for each identity. */
+  /** Called once for each identity. */
   begin?(session: Session): void | Promise<void>
   end?(hostile: HostileHost): void
 }
 
 const many = { maxOutboundStreams: 100_000 }
 const ids = (count: number): Uint8Array[] => Array.from({ length: count }, () => new Uint8Array(randomBytes(20)))
-/** An RPC that publishes these. */
+/** An RPC that publishes these messages. */
 export const publishing = (topic: string, datas: readonly Uint8Array[]): Uint8Array =>
   frameRpc(encodeRpc({ messages: datas.map((data) => ({ topic, data })) }))
 const repeat = (frame: Uint8Array, count: number): Uint8Array =>
@@ -38,7 +38,7 @@ export const lazily = <T>(make: () => T): (() => T) => {
     return made.value
   }
 }
-/** 10 MB that unpack from half a megabyte, each another: changed in the bytes that stand in it as they are. */
+/** 10 MB that compress to half a megabyte. Each copy differs in bytes that the compression stores literally. */
 const packedBomb = lazily(() => {
   const data = new Uint8Array(10_000_000)
   const marker = randomBytes(16)
@@ -52,10 +52,10 @@ const bomb = (): Uint8Array => {
   copy.set(randomBytes(16), at)
   return copy
 }
-/** Connections of an attacker that say nothing. */
+/** Silent connections of each attacker. */
 const silent = new Map<HostileHost, Socket[]>()
 
-/** What strangers can do to a node of a chain, by name; `topic` is that of its blocks. */
+/** Attacks on a node by unauthenticated peers, by name. `topic`: the topic of the chain's blocks. */
 export function attacksOn(chainId: bigint, topic: string): Record<string, Attack> {
   const [request] = payloadByNumberProtocols(chainId)
   const messages = (datas: readonly Uint8Array[]) => publishing(topic, datas)
@@ -201,12 +201,12 @@ export function attacksOn(chainId: bigint, topic: string): Record<string, Attack
     },
     /** All from one address. */
     'half-handshakes': halfHandshakes(() => '127.1.1.1'),
-    /** Each from another. */
+    /** Each from another address. */
     'many-half-handshakes': halfHandshakes(() => `127.2.1.${1 + Math.floor(Math.random() * 250)}`),
   }
 }
 
-/** Two hundred connections a second that say nothing, and are closed when two hundred more are open. */
+/** Opens two hundred silent connections a second. Keeps the newest two hundred open. */
 function halfHandshakes(localIp: () => string): Attack {
   return {
     everyMs: 50,

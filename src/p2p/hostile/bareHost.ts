@@ -6,7 +6,7 @@ import { yamux } from '@libp2p/yamux'
 import { createLibp2p, type Libp2pOptions } from 'libp2p'
 import { silentComponentLogger } from '../host/libp2pLogger.ts'
 
-/** libp2p as it comes, over TCP, noise and yamux, with a key of its own; it listens where it is told to. */
+/** An unmodified libp2p host over TCP, noise and yamux, with a new key. It listens only if the options say so. */
 export async function startBareHost<Services extends ServiceMap>(
   options: Partial<Libp2pOptions<Services>> = {},
 ): Promise<Libp2p<Services>> {

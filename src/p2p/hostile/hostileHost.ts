@@ -14,19 +14,19 @@ import { socketOf as socketUnder } from '../host/socketOf.ts'
 import { startBareHost } from './bareHost.ts'
 import { type AnyRpc, encodeRpc, frameRpc } from './rpcCodec.ts'
 
-/** For the other side to tell its topics. */
+/** Time limit for the remote side's subscriptions. */
 const JOIN_TIMEOUT_MS = 60_000
 export const MESHSUB = '/meshsub/1.1.0'
 
-/** A peer that speaks gossipsub's protocol by hand: it sends whatever it is told to, however wrong. */
+/** A peer with a hand-written gossipsub protocol. It sends anything, valid or not. */
 export interface HostileHost {
   host: Libp2p<{ identify: Identify }>
   peerId: string
-  /** Where it listens, if it does. */
+  /** Its listening address; empty if it does not listen. */
   address: string
-  /** RPCs that the other side sent. */
+  /** RPCs received from the remote side. */
   heard: RPC[]
-  /** With its gossip stream open on both sides, and subscribed to the topics. */
+  /** Connects, opens gossip streams on both sides, and subscribes to the topics. */
   join(address: string, topics: readonly string[]): Promise<GossipStream>
   connect(address: string): Promise<Connection>
   openGossip(connection: Connection): Promise<GossipStream>
@@ -40,7 +40,7 @@ export interface GossipStream {
   sendBytes(...frames: Uint8Array[]): void
 }
 
-/** The parts of yamux's muxer that break its rules. */
+/** The members of yamux's muxer that allow rule violations. */
 export interface RawMuxer {
   createStream(): Promise<Stream>
   readonly streams: { streamId: number }[]
@@ -53,12 +53,12 @@ export interface HostileHostOptions {
   listen?: boolean
   localIp?: string
   muxer?: 'yamux' | 'mplex'
-  /** Sent together, as soon as hands are shaken: before the multiplexer is chosen. */
+  /** Sent as one packet right after the handshake, before a multiplexer is negotiated. */
   first?: Uint8Array
 }
 
 export async function startHostileHost(options: HostileHostOptions = {}): Promise<HostileHost> {
-  // net.connect's option, which the transport hands on though its types do not say so.
+  // An option of net.connect. The transport passes it on, although its types do not declare it.
   const dialOpts: object = options.localIp === undefined ? {} : { localAddress: options.localIp }
   const host = await startBareHost({
     addresses: { listen: options.listen === true ? ['/ip4/127.0.0.1/tcp/0'] : [] },
@@ -122,14 +122,14 @@ function noiseThat(sendsFirst: Uint8Array | undefined): ReturnType<typeof noise>
   }
 }
 
-/** As multistream-select puts them. */
+/** Protocol names in multistream-select's encoding. */
 export function namesOf(...protocols: string[]): Uint8Array {
   return concatBytes(...protocols.map((name) => Buffer.from(`${String.fromCharCode(name.length + 1)}${name}\n`)))
 }
 
 export function muxerOf(connection: Connection): RawMuxer {
   if (!('muxer' in connection)) throw new Error('this connection has no multiplexer')
-  // What yamux's types leave out.
+  // Members that yamux's types omit.
   return connection.muxer as RawMuxer
 }
 

@@ -1,20 +1,20 @@
 /**
- * Encodes gossipsub's RPC (libp2p specs: pubsub/gossipsub-v1.2, "Protobuf") from its members, sensible or not: what a
- * library refuses to send must be sendable here.
+ * The fields of a gossipsub RPC (libp2p specs: pubsub/gossipsub-v1.2, "Protobuf"). `encodeRpc` accepts invalid
+ * combinations too, which a library would refuse to send.
  */
 export interface AnyRpc {
-  /** Topic, and whether it is subscribed to. */
+  /** Topic, and true for a subscription or false for its end. */
   subscriptions?: readonly (readonly [topic: string, subscribe: boolean])[]
   messages?: readonly AnyMessage[]
-  /** Ids of one control message each. */
+  /** One list of ids for each control message. */
   ihave?: readonly (readonly Uint8Array[])[]
   iwant?: readonly (readonly Uint8Array[])[]
   idontwant?: readonly (readonly Uint8Array[])[]
   /** Topics. */
   graft?: readonly string[]
-  /** Topic and back-off in seconds. */
+  /** Topic, and backoff in seconds. */
   prune?: readonly (readonly [topic: string, backoffS: number])[]
-  /** Of the IHAVEs. */
+  /** Topic of the IHAVEs. */
   topic?: string
 }
 
@@ -44,7 +44,7 @@ export function encodeRpc(rpc: AnyRpc): Uint8Array {
   return new Uint8Array(Buffer.concat(parts))
 }
 
-/** With its length in front, as it goes over a stream. */
+/** Adds the length prefix that a stream needs. */
 export function frameRpc(rpc: Uint8Array): Uint8Array {
   return new Uint8Array(Buffer.concat([varint(rpc.length), rpc]))
 }

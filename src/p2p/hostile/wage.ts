@@ -1,27 +1,27 @@
 import type { Attack, Session } from './attacks.ts'
 import { socketOf, startHostileHost } from './hostileHost.ts'
 
-/** A new identity costs a new address, and some time. */
+/** Simulates the cost of a new identity: a new address and some time. */
 const NEW_IDENTITY_MS = 2_000
 
-/** What the attacker did. */
+/** Statistics of an attack. */
 export interface AttackReport {
   identities: number
   stepsPerS: number
-  /** Megabytes a second that it sent over gossip's connection. */
+  /** Megabytes a second sent on the connection of its gossip stream. */
   mbPerS: number
 }
 
 export interface Target {
   /** Multiaddress of the node. */
   address: string
-  /** Of its blocks. */
+  /** The topic of the node's blocks. */
   topic: string
-  /** Where the next identity comes from; by default the system chooses. */
+  /** Local address of the next identity. Default: the system chooses. */
   localIp?: () => string
 }
 
-/** Attacks a node until the returned function is called, as somebody new whenever it is dropped. */
+/** Attacks a node until the returned function is called. After each disconnection it continues with a new identity. */
 export function wage(attack: Attack, { address, topic, localIp }: Target): () => Promise<AttackReport> {
   const startMs = performance.now()
   let isOver = false
@@ -34,7 +34,7 @@ export function wage(attack: Attack, { address, topic, localIp }: Target): () =>
       try {
         await attack.step(session, count)
       } catch {
-        // A stream that is refused discourages nobody.
+        // A refused stream does not end the attack.
       }
       if (session.connection.status !== 'open') throw new Error('dropped')
       await pause(attack.everyMs)

@@ -1,14 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
 
-/** IPv4 addresses that may be the router's: of the default route on Linux; elsewhere the first of each private network. */
+/**
+ * IPv4 addresses that may be the router's. On Linux: those of the default route. Elsewhere: the first address of each
+ * network.
+ */
 export async function routerCandidates(): Promise<string[]> {
   const routed = await readFile('/proc/net/route', 'utf8').then(defaultRouters, () => [])
   if (routed.length > 0) return routed
   return [...new Set(ownAddresses().map((address) => address.replace(/\d+$/, '1')))]
 }
 
-/** IPv4 addresses of this machine on its networks. */
+/** IPv4 addresses of this machine's network interfaces. */
 export function ownAddresses(): string[] {
   return Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
@@ -16,7 +19,9 @@ export function ownAddresses(): string[] {
     .map(({ address }) => address)
 }
 
-/** Of the kernel's table: rows of interface, destination and router, both in hex with the lowest byte first. */
+/**
+ * Parses the kernel's routing table: rows of interface, destination and router, both in hex with the lowest byte first.
+ */
 export function defaultRouters(table: string): string[] {
   return table
     .split('\n')

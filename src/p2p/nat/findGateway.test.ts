@@ -66,7 +66,7 @@ describe('UPnP', () => {
     await expect(find(stranger.places, 300)).rejects.toThrow('no router maps ports')
     expect(stranger.requests).toBe(0)
     const printer = await run(startUpnpGateway({ service: 'Printing:1' }))
-    await expect(find(printer.places)).rejects.toThrow('UPnP 127.0.0.1 is no router that maps ports')
+    await expect(find(printer.places)).rejects.toThrow('UPnP 127.0.0.1 does not map ports')
   })
 })
 

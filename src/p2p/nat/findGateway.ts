@@ -5,16 +5,16 @@ import { createNatPmpGateway, NAT_PMP_PORT } from './natPmp.ts'
 import { searchRouters } from './ssdp.ts'
 import { openUpnpGateway } from './upnp.ts'
 
-/** Routers answer a search within MX (1 s); this leaves time for slow ones and for lost packets. */
+/** Routers answer a search within MX (1 s). The rest is for slow routers and lost packets. */
 const SEARCH_MS = 5_000
 
-/** Where routers are looked for, by default on the networks of this machine. */
+/** Addresses to search for routers. Default: the networks of this machine. */
 export interface SearchPlaces {
   natPmp?: { ips: readonly string[]; port: number }
   ssdp?: { to: { ip: string; port: number }; from: readonly string[] }
 }
 
-/** Asks by NAT-PMP and UPnP at once: the first that tells its external address is taken. */
+/** Tries NAT-PMP and UPnP at the same time. The first router that returns its external address is used. */
 export function createGatewaySearch(places: SearchPlaces = {}): FindGateway {
   const byNatPmp = async (signal: AbortSignal): Promise<Gateway> => {
     const { ips, port } = places.natPmp ?? { ips: await routerCandidates(), port: NAT_PMP_PORT }
@@ -23,7 +23,7 @@ export function createGatewaySearch(places: SearchPlaces = {}): FindGateway {
     } catch (error) {
       throw error instanceof AggregateError && error.errors.length > 0
         ? error.errors[0]
-        : new GatewayError('no-answer', 'no router to ask by NAT-PMP')
+        : new GatewayError('no-answer', 'no router address to try by NAT-PMP')
     }
   }
   const byUpnp = async (signal: AbortSignal): Promise<Gateway> => {

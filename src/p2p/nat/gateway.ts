@@ -1,29 +1,29 @@
 import { DeviumError } from '../../lib/errors.ts'
 
-/** What is mapped: libp2p over TCP, discovery over UDP. */
+/** libp2p uses TCP, discovery uses UDP. */
 export type MappedProtocol = 'tcp' | 'udp'
 
 export interface MappingRequest {
   protocol: MappedProtocol
-  /** Where this node listens. */
+  /** The port on which this node listens. */
   internalPort: number
-  /** Wished for; the router may give another. */
+  /** The preferred port. The router may choose another. */
   externalPort: number
   lifetimeS: number
 }
 
 export interface Mapping {
   externalPort: number
-  /** 0: until it is removed. */
+  /** Seconds. 0: until the mapping is removed. */
   lifetimeS: number
 }
 
-/** A router that passes ports on to this machine. Every method rejects with GatewayError. */
+/** A router that maps ports to this machine. Every method rejects with GatewayError. */
 export interface Gateway {
-  /** For people: protocol and address. */
+  /** Protocol and address, for logs. */
   readonly name: string
   externalIp(signal: AbortSignal): Promise<string>
-  /** Makes a mapping, or prolongs it. */
+  /** Creates a mapping, or renews it. */
   map(request: MappingRequest, signal: AbortSignal): Promise<Mapping>
   unmap(
     mapping: { protocol: MappedProtocol; internalPort: number; externalPort: number },
@@ -31,15 +31,15 @@ export interface Gateway {
   ): Promise<void>
 }
 
-/** Finds the router of this network. Rejects when there is none that maps ports. */
+/** Finds the router of this network. Rejects when no router maps ports. */
 export type FindGateway = (signal: AbortSignal) => Promise<Gateway>
 
 export type GatewayErrorCode =
-  /** Nothing answers, or not in time. */
+  /** No answer, or no answer in time. */
   | 'no-answer'
-  /** It answers that it will not. */
+  /** The router refused the request. */
   | 'refused'
-  /** It answers with something else. */
+  /** The answer is not valid. */
   | 'bad-answer'
 
 export class GatewayError extends DeviumError<GatewayErrorCode> {

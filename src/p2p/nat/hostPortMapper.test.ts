@@ -40,7 +40,7 @@ describe.each([
       `udp ${udpPort} -> ${udpPort - shift}`,
     ])
 
-    // Peers are told by identify.
+    // Peers receive the address by identify.
     const peer = await nodeInTest({ staticPeers: [address] })
     await until('identify', async () =>
       ((await peer.node.peers(true)).peers[node.peerId]?.addresses ?? []).includes(outside),

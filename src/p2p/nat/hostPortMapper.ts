@@ -8,12 +8,12 @@ import type { FindGateway } from './gateway.ts'
 import { createPortMapper } from './portMapper.ts'
 
 /**
- * Maps the host's ports, and tells peers the outer address by identify and in the node record. An address that the
- * operator announces stands: the ports are mapped all the same.
+ * Maps the host's ports, and announces the external address by identify and in the node record. An address that the
+ * operator announces is not replaced, but the ports are mapped anyway.
  */
 export function createHostPortMapper(
   modules: {
-    /** Undefined: on the networks of this machine. */
+    /** Undefined: search on the networks of this machine. */
     findGateway: FindGateway | undefined
     clock: Clock
     logger: Logger

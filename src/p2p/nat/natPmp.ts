@@ -2,9 +2,9 @@ import { createSocket } from 'node:dgram'
 import { describeError } from '../../lib/errors.ts'
 import { type Gateway, GatewayError, type MappedProtocol } from './gateway.ts'
 
-/** RFC 6886, section 3: where the router listens. */
+/** RFC 6886, section 3: the router's UDP port. */
 export const NAT_PMP_PORT = 5351
-/** Section 3.1: asked again after 250 ms, then after twice the time, and so on. */
+/** Section 3.1: first retry after 250 ms, then each pause is twice as long. */
 const FIRST_TRY_MS = 250
 const MAX_ANSWER_BYTES = 16
 const OPCODES: Record<MappedProtocol, number> = { udp: 1, tcp: 2 }
@@ -24,7 +24,7 @@ const RESULTS = [
 export function createNatPmpGateway(router: { ip: string; port?: number }): Gateway {
   const { ip, port = NAT_PMP_PORT } = router
 
-  /** The answer's bytes behind its header; the opcode and the result have been checked. */
+  /** The answer's bytes after its header. Opcode and result have been checked. */
   const ask = (request: Buffer, answerBytes: number, signal: AbortSignal): Promise<Buffer> =>
     new Promise((resolve, reject) => {
       const socket = createSocket('udp4')
@@ -41,7 +41,7 @@ export function createNatPmpGateway(router: { ip: string; port?: number }): Gate
       const onAbort = (): void => fail(new GatewayError('no-answer', `no NAT-PMP answer from ${ip}`))
       if (signal.aborted) return onAbort()
       signal.addEventListener('abort', onAbort, { once: true })
-      // A connected socket hears the router only, and of a port that is closed at once.
+      // A connected socket receives only the router's packets, and reports a closed port at once.
       socket.on('error', (cause) =>
         fail(new GatewayError('no-answer', `no NAT-PMP at ${ip}: ${describeError(cause)}`, { cause })),
       )
@@ -96,7 +96,7 @@ export function createNatPmpGateway(router: { ip: string; port?: number }): Gate
       return granted
     },
     async unmap({ protocol, internalPort }, signal) {
-      // Section 3.4: a lifetime of 0 and no external port.
+      // Section 3.4: a mapping is removed with lifetime 0 and external port 0.
       await map(protocol, { internal: internalPort, external: 0 }, 0, signal)
     },
   }

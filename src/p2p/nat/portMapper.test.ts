@@ -6,7 +6,7 @@ import { createPortMapper, type ExternalAddress } from './portMapper.ts'
 
 const MINUTE_MS = 60_000
 
-/** A router in memory; it maps each port 1000 higher. */
+/** A router in memory that maps each port to one 1000 higher. */
 function router() {
   const state = {
     ip: '203.0.113.7',
@@ -67,7 +67,7 @@ describe('port mapper', () => {
     for (let minutes = 0; minutes < 120; minutes += 10) {
       state.mapped.clear()
       await clock.advance(10 * MINUTE_MS)
-      // The port given before is asked for again.
+      // The earlier external port is requested again.
       expect([...state.mapped.values()].map(({ externalPort }) => externalPort)).toEqual([10_222, 10_300])
     }
     expect(heard).toHaveLength(1)

@@ -5,21 +5,21 @@ import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
 import { type FindGateway, type Gateway, GatewayError, type MappedProtocol, type Mapping } from './gateway.ts'
 
-/** How others reach this node through the router; a port that it does not map is missing. */
+/** Our address and ports outside the router. An unmapped port is undefined. */
 export interface ExternalAddress {
   ip: string
   tcpPort: number | undefined
   udpPort: number | undefined
 }
 
-/** A node that ends without a word leaves its mappings for this long. */
+/** If the node crashes, its mappings expire after this time. */
 const LIFETIME_S = 1_200
-/** Also finds out in this time that the router was restarted, or has another address. */
+/** A renewal also detects a restarted router or a new address within this time. */
 const RENEW_MS = 600_000
 const retryAfterMs = exponentialBackoff(60_000, RENEW_MS)
 const CALL_TIMEOUT_MS = 5_000
 const RELEASE_TIMEOUT_MS = 2_000
-/** Shared by a provider's customers (RFC 6598), and the private ranges: not an address in the open. */
+/** Carrier-grade NAT (RFC 6598) and private ranges: not public addresses. */
 const INNER_RANGES = ['100.64.0.0/10', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '127.0.0.0/8', '0.0.0.0/8'].map(
   parseCidr,
 )
@@ -30,12 +30,12 @@ interface MappedPort {
   mapping: Mapping | undefined
 }
 
-/** Keeps ports of this node mapped on the router. Nothing that a router does ever fails the node. */
+/** Keeps ports of this node mapped on the router. A router never makes the node fail. */
 export function createPortMapper(modules: {
   findGateway: FindGateway
   clock: Clock
   logger: Logger
-  /** The address is new, has changed, or (undefined) is lost. */
+  /** The external address is new or has changed; undefined: it was lost. */
   onChange(address: ExternalAddress | undefined): void
 }) {
   const { clock } = modules
@@ -88,7 +88,7 @@ export function createPortMapper(modules: {
     }
     if (errors.length === ports.length) throw errors[0]
     if (errors.length > 0 && !isPartial) {
-      logger.warn('One of our ports is not mapped', { gateway: on.name, err: describeError(errors[0]) })
+      logger.warn('The router does not map one of our ports', { gateway: on.name, err: describeError(errors[0]) })
     }
     isPartial = errors.length > 0
     const lifetimes = ports.map(({ mapping }) => mapping?.lifetimeS).filter((lifetime) => lifetime !== undefined)
@@ -101,7 +101,7 @@ export function createPortMapper(modules: {
     if (told?.ip === address.ip && told.tcpPort === address.tcpPort && told.udpPort === address.udpPort) return
     const fields = { gateway: on.name, ip: address.ip, tcp: address.tcpPort, udp: address.udpPort }
     if (INNER_RANGES.some((range) => subnetContains(range, parseIp(address.ip)))) {
-      if (!isInner) logger.warn('The router stands behind another one: mapping its ports is not enough', fields)
+      if (!isInner) logger.warn('The router is behind another router: peers may be unable to reach this node', fields)
       isInner = true
       forget()
       return
@@ -127,12 +127,12 @@ export function createPortMapper(modules: {
     const ends = await Promise.allSettled(mapped.map((mapping) => on.unmap(mapping, signal)))
     for (const end of ends) {
       if (end.status === 'rejected') {
-        logger.debug('A mapping stays until it expires', { err: describeError(end.reason) })
+        logger.debug('A mapping was not removed, and will expire', { err: describeError(end.reason) })
       }
     }
   }
   return {
-    /** Ports listened on; `udp` undefined: no discovery. */
+    /** The listening ports. `udp` is undefined without discovery. */
     start({ tcp, udp }: { tcp: number; udp: number | undefined }): void {
       ports = [{ protocol: 'tcp', internalPort: tcp, mapping: undefined }]
       if (udp !== undefined) ports.push({ protocol: 'udp', internalPort: udp, mapping: undefined })

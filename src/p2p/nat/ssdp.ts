@@ -2,17 +2,18 @@ import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { ownAddresses } from './defaultRoute.ts'
 
-/** Where UPnP devices listen for searches. */
+/** Multicast address of UPnP searches. */
 const SSDP_GROUP = { ip: '239.255.255.250', port: 1900 }
-/** UPnP Device Architecture: searches get lost, as UDP does, so each is sent more than once. */
+/** UPnP Device Architecture: a search is a UDP packet and may be lost, so it is sent several times. */
 const SENDS = 3
 const SEND_AGAIN_MS = 500
 const MAX_ANSWER_BYTES = 4096
 const TARGETS = [1, 2].map((version) => `urn:schemas-upnp-org:device:InternetGatewayDevice:${version}`)
 
 /**
- * Searches routers on each network of this machine; yields the address of each one's description, once, until the
- * signal aborts. An answer that names another host than its sender is left out: a stranger must not choose whom we ask.
+ * Searches for routers on each network of this machine. Yields the description URL of each router once, until the
+ * signal aborts. Ignores an answer that names another host than its sender, since an unauthenticated host must not
+ * choose where requests go.
  */
 export async function* searchRouters(
   signal: AbortSignal,

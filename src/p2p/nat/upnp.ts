@@ -6,20 +6,20 @@ import { Agent, request } from 'undici'
 import { describeError } from '../../lib/errors.ts'
 import { type Gateway, GatewayError, type Mapping, type MappingRequest } from './gateway.ts'
 
-/** Services that map ports, the best first (UPnP WANIPConnection 1 and 2, WANPPPConnection 1). */
+/** Services that map ports, best first (UPnP WANIPConnection 1 and 2, WANPPPConnection 1). */
 const SERVICES = ['WANIPConnection:2', 'WANIPConnection:1', 'WANPPPConnection:1'].map(
   (name) => `urn:schemas-upnp-org:service:${name}`,
 )
-/** Routers are small machines; a description that is larger is none. */
+/** Routers are small devices, so a larger description is not valid. */
 const MAX_ANSWER_BYTES = 256 * 1024
 const DESCRIPTION = 'devium'
-/** Of WANIPConnection's AddPortMapping. */
+/** Error codes of WANIPConnection's AddPortMapping. */
 const ERROR_CONFLICT = 718
 const ERROR_PERMANENT_ONLY = 725
-/** When the port that was wished for belongs to another machine. */
+/** Attempts with another port, if another machine has the preferred one. */
 const OTHER_PORTS = 3
 
-/** Reads the router's description at this address. Rejects with GatewayError when it maps no ports. */
+/** Reads the router's description. Rejects with GatewayError when the router maps no ports. */
 export async function openUpnpGateway(description: URL, signal: AbortSignal): Promise<Gateway> {
   const agent = new Agent({ maxResponseSize: MAX_ANSWER_BYTES, keepAliveTimeout: 1_000, connections: 1 })
   const name = `UPnP ${description.hostname}`
@@ -43,7 +43,7 @@ export async function openUpnpGateway(description: URL, signal: AbortSignal): Pr
     }
   }
   const service = serviceOf((await fetchText(description, {}, signal)).text, description)
-  if (service === undefined) throw new GatewayError('bad-answer', `${name} is no router that maps ports`)
+  if (service === undefined) throw new GatewayError('bad-answer', `${name} does not map ports`)
 
   const call = async (action: string, args: Record<string, string | number>, until: AbortSignal): Promise<string> => {
     const members = Object.entries(args).map(([key, value]) => `<${key}>${value}</${key}>`)
@@ -105,7 +105,7 @@ export async function openUpnpGateway(description: URL, signal: AbortSignal): Pr
   }
 }
 
-/** The first service of the best kind; its address must be on the router that described it. */
+/** The first service of the best type. Its URL must be on the router that sent the description. */
 function serviceOf(xml: string, base: URL): { type: string; control: URL } | undefined {
   const services = [...xml.matchAll(/<service>(.*?)<\/service>/gs)].map(([, inner = '']) => ({
     type: elementOf(inner, 'serviceType')?.trim() ?? '',
@@ -127,7 +127,7 @@ function elementOf(xml: string, name: string): string | undefined {
 async function addressTowards(ip: string): Promise<string> {
   const socket = createSocket('udp4')
   try {
-    // Sends nothing: the system only chooses the way.
+    // Sends nothing. It only makes the system choose the route.
     socket.connect(1, ip)
     await once(socket, 'connect')
     return socket.address().address

@@ -5,17 +5,17 @@ import { payloadSigningHash } from '../../rollup/protocol/index.ts'
 
 /** Signs the blocks of this node's sequencer. */
 export interface BlockSigner {
-  /** Whose signature it is: peers compare it with the one that L1 names. */
+  /** The signer's address. Peers compare it with the address that L1 names. */
   readonly address: Hex
   /**
-   * r ‖ s ‖ yParity (65 bytes, yParity 0 or 1) over the domain, the chain id and this keccak256 of the gossip body.
-   * Rejects with P2pError `signing-failed`.
+   * Returns r ‖ s ‖ yParity (65 bytes, yParity 0 or 1) over the domain, the chain id and `payloadHash`, the keccak256
+   * of the gossip body. Rejects with P2pError `signing-failed`.
    */
   sign(payloadHash: Uint8Array): Promise<Uint8Array>
   stop(): Promise<void>
 }
 
-/** Signs with a key in memory: 32 bytes. */
+/** Signs with a 32-byte key in memory. */
 export function createLocalSigner(chainId: bigint, key: Uint8Array): BlockSigner {
   return {
     address: privateKeyToAddress(key),

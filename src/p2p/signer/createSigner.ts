@@ -3,7 +3,7 @@ import type { P2pOptions } from '../base/options.ts'
 import { type BlockSigner, createLocalSigner } from './blockSigner.ts'
 import { createRemoteSigner } from './remoteSigner.ts'
 
-/** The signer that the options ask for; undefined: none. Throws UsageError. */
+/** The signer that the options select; undefined: none. Throws UsageError. */
 export async function createSigner(
   modules: { logger: Logger },
   chainId: bigint,

@@ -10,7 +10,7 @@ import { createRemoteSigner } from './remoteSigner.ts'
 
 const config = testConfig()
 
-// What is loaded with the first request of all is not to count as the time that a signer takes.
+// The first request loads modules. That time must not count as the signer's.
 beforeAll(async () => {
   const { url, close } = await startTestSigner(SEQUENCER_KEY)
   const options = { endpoint: url, address: SEQUENCER_ADDRESS, headers: {} }

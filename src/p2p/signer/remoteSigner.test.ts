@@ -73,7 +73,7 @@ describe('remote signer', () => {
 
   it.each([
     ['an error', { error: { code: -32000, message: 'unauthorized' } }, 'unauthorized'],
-    ['no text', { result: { signature: '0x' } }, 'signature is no hex text'],
+    ['no text', { result: { signature: '0x' } }, 'signature is not hex text'],
     ['too few bytes', { result: `0x${'00'.repeat(64)}` }, 'signature has 64 bytes, expected 65'],
     ['a recovery id of another kind', { result: `0x${'01'.repeat(64)}1b` }, 'signature ends in 27, expected 0 or 1'],
     ['no signature', { result: `0x${'00'.repeat(65)}` }, 'no public key can be recovered'],
@@ -127,7 +127,7 @@ describe('remote signer', () => {
     expect((await failureOf(client({ endpoint: server.url, tls }))).text).toMatch(/certificate/)
     expect((await failureOf(client({ endpoint: server.url }))).error).toBeInstanceOf(UsageError)
 
-    // The connection that stands goes on; when it falls, the files of now are read.
+    // The open connection stays in use. When it closes, the current files are read.
     await write(certificates.client)
     server.next.push('drop')
     await expect(signer.sign(HASH)).resolves.toHaveLength(65)

@@ -6,15 +6,15 @@ import { payloadSigningHash } from '../../rollup/protocol/index.ts'
 import { P2pError } from '../base/errors.ts'
 import type { BlockSigner } from './blockSigner.ts'
 
-/** A signature that takes longer would hold up a block. */
+/** A slower signature would delay the block. */
 const TIMEOUT_MS = 3_000
 /** An answer holds 65 bytes in hex. */
 const MAX_RESPONSE_BYTES = 64 * 1024
 const SIGNATURE_BYTES = 65
 
 /**
- * Has blocks signed by a service that speaks op-signer's JSON-RPC (op-service/signer: `opsigner_signBlockPayload`).
- * Throws UsageError when the service cannot be used or the chain id is too large.
+ * Signs blocks by a remote service with op-signer's JSON-RPC (op-service/signer: `opsigner_signBlockPayload`). Throws
+ * UsageError when the service is unusable or the chain id is too large.
  */
 export async function createRemoteSigner(
   modules: Pick<RemoteSignerModules, 'logger' | 'healthTimeoutMs'> & { timeoutMs?: number },
@@ -49,9 +49,9 @@ export async function createRemoteSigner(
   }
 }
 
-/** What peers would reject must not leave: they would lower our score for it. Throws DecodeError. */
+/** Verifies the signature before it is published: peers would lower our score for a wrong one. Throws DecodeError. */
 function checkedSignature(answer: unknown, hash: Uint8Array, address: string): Uint8Array {
-  if (typeof answer !== 'string' || !/^0x[0-9a-fA-F]*$/.test(answer)) throw new DecodeError('signature is no hex text')
+  if (typeof answer !== 'string' || !/^0x[0-9a-fA-F]*$/.test(answer)) throw new DecodeError('signature is not hex text')
   if (answer.length !== 2 + 2 * SIGNATURE_BYTES) {
     throw new DecodeError(`signature has ${(answer.length - 2) / 2} bytes, expected ${SIGNATURE_BYTES}`)
   }
