@@ -15,7 +15,7 @@ const recent: HealthFacts['recent'] = {
 }
 const lastMoves: HealthFacts['lastMoves'] = { gossip: null, request: null, posted: null, l1: null, sequencer: null }
 
-/** Of a node that is long up, with a mesh peer that sends nothing while the head moves through L1. */
+/** A node that has run for long, with a silent mesh peer, while the head moves through L1. */
 const SILENT: HealthFacts = {
   ...{ nowMs: NOW, startedMs: NOW - 3_600_000, flow: 0, refusals: 0 },
   ...{ topic: '', connected: 1, subscribers: 1, mesh: 1, staticPeers: [] },
@@ -29,7 +29,7 @@ it.each<[HealthState, HealthState, Partial<HealthFacts>]>([
   ['gossip-silent', 'ok', {}],
   ['sequencing', 'ok', { lastMoves: { ...lastMoves, sequencer: moveAt(NOW - 29_999) } }],
   ['gossip-silent', 'ok', { lastMoves: { ...lastMoves, sequencer: moveAt(NOW - 30_000) } }],
-  // One block makes a node that was well, three one that was not.
+  // One block keeps a healthy node healthy. A node in trouble needs three.
   ['ok', 'ok', { flow: 1 }],
   ['ok', 'chain-stands-still', { flow: 1 }],
   ['gossip-silent', 'no-mesh', { flow: 2 }],

@@ -1,44 +1,47 @@
 import { type HealthReport, type HealthState, isTrouble } from '../base/healthReport.ts'
 import type { HealthLimits } from '../base/options.ts'
 
-/** What the state is judged from. */
+/** The inputs of an assessment. */
 export type HealthFacts = Omit<HealthReport, 'state' | 'ok' | 'sinceMs' | 'text' | 'otherChains'> & {
   nowMs: number
   /** Unix milliseconds of the node's start. */
   startedMs: number
   /** Blocks accepted from gossip within `silentMs`. */
   flow: number
-  /** Blocks refused, and none accepted since, as long as whoever sent the last of them is connected; else within `silentMs`. */
+  /**
+   * Blocks refused without an accepted block since. They count as long as the sender of the last one is connected;
+   * otherwise only within `silentMs`.
+   */
   refusals: number
 }
 
-/** Blocks that must come before trouble counts as over: one may be an echo. */
+/** This many blocks end a trouble. A single block may be an echo. */
 const RECOVERY_BLOCKS = 3
-/** Troubles in which an echo is no sign: blocks come anyway, or nobody has any. */
+/** Troubles that one block ends. Here a block cannot be an echo: blocks arrive anyway, or no node has any. */
 const CHANGES_AT_ONCE: ReadonlySet<HealthState> = new Set(['l1-only', 'chain-stands-still'])
-/** Refused blocks that make a state: one may be an accident. */
+/** This many refused blocks make a state. A single one may be an accident. */
 const MIN_REFUSALS = 2
-/** Advances through L1 alone, while blocks come, that make a state. */
+/** This many advances by L1 alone, while blocks arrive by gossip, make a state. */
 const MIN_L1_MOVES = 3
 
-/** `previous` is the state until now: getting well takes more than staying well. */
+/** `previous` is the state until now: recovery takes more evidence than staying healthy. */
 export function assessHealth(facts: HealthFacts, previous: HealthState, limits: HealthLimits): HealthState {
   const { nowMs, lastMoves, staticPeers } = facts
   const made = lastMoves.sequencer
-  // One of time to come was made before the clock was set back.
+  // A time in the future is from before the clock was set back.
   if (made !== null && made.atMs <= nowMs && nowMs - made.atMs < limits.silentMs) return 'sequencing'
   const needed = isTrouble(previous) && !CHANGES_AT_ONCE.has(previous) ? RECOVERY_BLOCKS : 1
   if (facts.flow >= needed) return flowing(facts, limits)
-  // Dials and the mesh, which take their time after a start, are over where blocks come.
+  // Where blocks arrive, dials and the mesh are complete, so the grace time does not apply.
   if (facts.connected > 0 && facts.refusals >= MIN_REFUSALS) return 'blocks-rejected'
   if (facts.lastBlock === null && nowMs - facts.startedMs < limits.graceMs) return 'starting'
 
   const staticsDown = staticPeers.length > 0 && staticPeers.every(({ connected }) => !connected)
   if (facts.connected === 0) return staticsDown ? 'static-peers-down' : 'no-peers'
-  // That nothing comes through L1 either says little of the chain then: who else is connected may be cut off as well.
+  // Silence on L1 proves little here: the other connected peers may be cut off too.
   if (staticsDown) return 'static-peers-down'
   if (facts.subscribers === 0) return 'no-subscriber'
-  // Peers that stand still with the chain have nothing to send; op-nodes of 2024 leave the mesh then.
+  // Peers of a stopped chain have nothing to send, and op-nodes of 2024 then leave the mesh.
   if (facts.recent.headMoves.l1 === 0) return 'chain-stands-still'
   return facts.mesh === 0 ? 'no-mesh' : 'gossip-silent'
 }

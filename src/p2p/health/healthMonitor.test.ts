@@ -14,7 +14,7 @@ const STATIC = '16Uiu2HAmTopic'
 const config = testConfig()
 
 let clock: ManualClock
-/** Of the machine, by somebody. */
+/** Sets the machine's clock. */
 let setClock: (byMs: number) => void
 let record: HealthRecord
 let monitor: HealthMonitor
@@ -63,7 +63,7 @@ function disconnect(peer = PEER): void {
 let height: number
 const nextBlock = () => testBlock(config, { blockNumber: ++height, timestamp: START_MS / 1000 })
 
-/** Seconds with one event each. */
+/** Each second has one event. */
 async function seconds(count: number, event: () => void = () => {}): Promise<void> {
   for (let passed = 0; passed < count; passed++) {
     event()
@@ -72,7 +72,7 @@ async function seconds(count: number, event: () => void = () => {}): Promise<voi
 }
 
 const accept = (envelope: PayloadEnvelope) => record.onVerdict(PEER, { result: 'accept', envelope, signer: 'current' })
-/** A block that gossip brings and that becomes the head. */
+/** A block from gossip that becomes the head. */
 const byGossip = (): void => {
   const envelope = nextBlock()
   const { blockNumber: number, blockHash: hash } = envelope.payload
@@ -80,7 +80,7 @@ const byGossip = (): void => {
   record.onHead({ number, hash, movedBy: 'payload' })
 }
 const byL1 = (): void => record.onHead({ number: ++height, hash: `l1 ${height}`, movedBy: 'derivation' })
-/** Up for long, and following. */
+/** A node that has followed for long. */
 async function followFor(count: number): Promise<void> {
   connect()
   await seconds(count, byGossip)
@@ -128,12 +128,12 @@ describe('a healthy node', () => {
     await seconds(300, () => record.onHead({ number: ++height, hash: `own ${height}`, movedBy: 'sequencer' }))
     const report = await monitor.report()
     expect(report).toMatchObject({ state: 'sequencing', ok: true })
-    expect(report.text).toContain('no connected peer takes its blocks by gossip')
+    expect(report.text).toContain('no connected peer subscribes to its blocks')
     expect(lines).toEqual([])
   })
 
   it('tells which static peers are down when it hears nothing: it may be cut off along with the others', async () => {
-    const end = ': the chain seems to stand still'
+    const end = ': the chain seems to have stopped'
     start([PEER, STATIC])
     record.onConnected(STATIC)
     await followFor(100)
@@ -146,7 +146,7 @@ describe('a healthy node', () => {
     const { state, text } = await monitor.report()
     expect(state).toBe('chain-stands-still')
     expect(text).toContain(
-      `${end}, unless this node and its peers are cut off from it: 1 of 2 static peers not connected (${STATIC}: no route`,
+      `${end}. Or this node and its peers are cut off from it: 1 of 2 static peers not connected (${STATIC}: no route`,
     )
   })
 
@@ -192,9 +192,9 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
     await seconds(120, byL1)
     expect(monitor.state()).toBe('no-peers')
     expect(lines).toEqual(['ok → no-peers'])
-    expect(why).toMatch(/^no peer is connected.*\(the head advanced \d+ times that way in \d+ s, to \d+\)/)
+    expect(why).toMatch(/^no peer is connected.*\(L1 advanced the head \d+ times in \d+ s, to block \d+\)/)
     connect()
-    // One block may be an echo.
+    // A single block may be an echo.
     byGossip()
     await seconds(7)
     expect(monitor.state()).toBe('no-peers')
@@ -212,7 +212,7 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
     await seconds(60)
     expect(lines).toEqual(['ok → static-peers-down'])
     expect(why).toContain(`(${PEER}: connection refused; ${STATIC}: no answer in time)`)
-    expect(why).toContain('See that they run and are reachable')
+    expect(why).toContain('Make sure that they run and are reachable')
     const { staticPeers } = await monitor.report()
     expect(staticPeers[0]).toEqual({
       peerID: PEER,
@@ -223,8 +223,8 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
   })
 
   it.each([
-    ['which L1 moves on', byL1, ', so blocks reach this node through L1 only (the head advanced 60 times'],
-    ['which stands still', () => {}, ', nor any through L1. See that they run'],
+    ['which L1 moves on', byL1, ', so blocks reach this node through L1 only (L1 advanced the head 60 times'],
+    ['which stands still', () => {}, ', and none through L1. Make sure that they run'],
   ])('a static peer down, and others cut off along with this node, %s', async (_, event, consequence) => {
     start([STATIC])
     await followFor(100)
@@ -232,7 +232,7 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
     record.onDialFailed(STATIC, { reason: 'unreachable', text: 'no route to that host' })
     await seconds(60, event)
     expect(monitor.state()).toBe('static-peers-down')
-    expect(why).toContain(`(${STATIC}: no route to that host), and no block comes by gossip (the last was `)
+    expect(why).toContain(`(${STATIC}: no route to that host). No block comes by gossip (the last was `)
     expect((await monitor.report()).text).toContain(`from the 2 other peers${consequence}`)
   })
 
@@ -247,7 +247,7 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
     const { staticPeers, text } = await monitor.report()
     expect(staticPeers).toMatchObject([{ connected: false, sinceMs: START_MS + 100_000 }])
     expect(text).toContain(`${PEER}: it closed the connection 0 ms`)
-    expect(text).toContain('has blocked or banned us, or is full), nor is any other peer')
+    expect(text).toContain('has blocked or banned us, or is full). No other peer is connected')
     expect(text).toContain('devium p2p check --identity')
   })
 
@@ -258,7 +258,7 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
     record.onDialFailed(PEER, { reason: 'blocked-by-us', text: 'our own block list forbids it' })
     await seconds(60)
     expect(why).toContain(`the static peer is not connected (${PEER}: our own block list forbids it)`)
-    expect(why).toContain('devium p2p unblock lifts a block')
+    expect(why).toContain('devium p2p unblock lifts a block or a ban')
   })
 
   it('silence in a standing mesh while the head moves through L1; it ends with the chain standing still', async () => {

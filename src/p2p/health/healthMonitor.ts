@@ -12,34 +12,34 @@ export interface HealthMonitorModules {
   logger: Logger
   record: HealthRecord
   connected(): readonly string[]
-  /** Of the topic that carries blocks now. */
+  /** State of the topic that carries blocks now. */
   gossip(): { topic: string; subscribers: number; mesh: number }
-  /** Bans of peers that stand. */
+  /** Bans of peers in force. */
   bans(): { peerID: string; reason: string }[]
-  /** Chains whose blocks a peer serves, as far as is known. */
+  /** Chains that the peer serves blocks of, as far as known. */
   chainsOf(peerId: string): Promise<string[]>
 }
 
-/** A node that lacks blocks for half a minute, or for 15 of them, is not following by gossip. */
+/** Without a block for 30 s or 15 block times, the node is not following by gossip. */
 const SILENT_MS = 30_000
 const SILENT_BLOCKS = 15
-/** Dials, handshakes, discovery and the mesh take their time after a start. */
+/** Time after the start for dials, handshakes, discovery and the mesh. */
 const GRACE_MS = 60_000
 const INTERVAL_MS = 5_000
-/** So long another state must hold before it is told: a peer that comes back passes through several. */
+/** A trouble must persist for this long before it is reported. A reconnecting peer passes through several states. */
 const CONFIRM_MS = 10_000
 const CONFIRM_BLOCKS = 4
-/** Peers that are asked for their chains in a report. */
+/** A report checks at most this many peers for their chains. */
 const MAX_ASKED = 16
 
-/** What fits the chain, as far as nothing else is given. */
+/** Limits that fit the chain's block time. `given` overrides them. */
 export function healthLimits(blockTimeMs: number, given: Partial<MonitorLimits> = {}): MonitorLimits {
   const silentMs = Math.max(SILENT_MS, SILENT_BLOCKS * blockTimeMs)
   const confirmMs = Math.max(CONFIRM_MS, CONFIRM_BLOCKS * blockTimeMs)
   return { silentMs, graceMs: Math.max(GRACE_MS, silentMs), confirmMs, intervalMs: INTERVAL_MS, ...given }
 }
 
-/** Knows whether blocks come by gossip, and why not. */
+/** Decides whether blocks arrive by gossip, and why not. */
 export type HealthMonitor = ReturnType<typeof createHealthMonitor>
 
 export function createHealthMonitor(modules: HealthMonitorModules, limits: MonitorLimits) {
@@ -63,7 +63,10 @@ export function createHealthMonitor(modules: HealthMonitorModules, limits: Monit
       refusals: record.refusedSince(isStillRefused(nowMs) ? (record.lastBlock()?.atMs ?? 0) : silentSinceMs),
     }
   }
-  /** After the first few refused blocks, what their sender gossips is dropped unread for a time: they stay what is the matter. */
+  /**
+   * After a few refused blocks the sender is graylisted and its messages are dropped unread. The refused blocks remain
+   * the cause.
+   */
   const isStillRefused = (nowMs: number): boolean => {
     const refused = record.lastRefused()
     if (refused === null || refused.atMs > nowMs || nowMs - refused.atMs > RECENT_MS) return false
@@ -87,20 +90,20 @@ export function createHealthMonitor(modules: HealthMonitorModules, limits: Monit
       candidate = undefined
       return
     }
-    // One of time to come: the clock was set back.
+    // A time in the future: the clock was set back.
     if (candidate?.state !== next || candidate.sinceMs > clock.now()) candidate = { state: next, sinceMs: clock.now() }
     if (isTrouble(next) && clock.now() - candidate.sinceMs < limits.confirmMs) return
     const before = { state, sinceMs }
     state = next
     sinceMs = candidate.sinceMs
     candidate = undefined
-    tell(before).catch((error: unknown) => logger.error('Health not told', { err: describeError(error) }))
+    tell(before).catch((error: unknown) => logger.error('Reporting health failed', { err: describeError(error) }))
   }
   const tell = async (before: { state: HealthState; sinceMs: number }): Promise<void> => {
     const { state: now, text } = await report()
-    // The node's verdict is what its operator is told.
+    // The operator reads the node's verdict, so this is a debug line only.
     const afterSeconds = Math.round((sinceMs - before.sinceMs) / 1000)
-    logger.debug('Gossip has changed', { state: now, before: before.state, why: text, afterSeconds })
+    logger.debug('Gossip health changed', { state: now, before: before.state, why: text, afterSeconds })
   }
   const tick = (): void => {
     judge()

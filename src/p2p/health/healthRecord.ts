@@ -14,14 +14,14 @@ import type { Verdict } from '../base/verdict.ts'
 import { CLOSED_EARLY, closedEarlyText, STABLE_MS } from '../peers/staticPeers.ts'
 import { createRecentCounts } from './recentCounts.ts'
 
-/** What came, what was refused, and what moved the head: written by the parts of the node, read by the health report. */
+/** Counts arriving blocks, refused blocks and head moves. The node writes the record, the health report reads it. */
 export type HealthRecord = ReturnType<typeof createHealthRecord>
 
-/** "The last minutes" of a report. */
+/** Range of the counts in a report. */
 export const RECENT_MS = 5 * 60_000
-/** Blocks whose way to this node is remembered: more than the queue of a gap holds by number. */
+/** Blocks whose source is remembered: more than the request queue of a gap holds. */
 const REMEMBERED_BLOCKS = 1_024
-/** Times of the last events that are kept: all that a judgement asks for. */
+/** Number of event times that are kept: as many as an assessment needs. */
 const KEPT_TIMES = 3
 const NO_MOVES: Record<HeadSource, null> = { gossip: null, request: null, posted: null, l1: null, sequencer: null }
 const SOURCES: readonly HeadSource[] = ['gossip', 'request', 'posted', 'l1', 'sequencer']
@@ -45,21 +45,21 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
     times.push(atMs)
     if (times.length > KEPT_TIMES) times.shift()
   }
-  /** What is to come was before the clock was set back. */
+  /** Times in the future are from before the clock was set back. */
   const countSince = (times: readonly number[], sinceMs: number): number =>
     times.filter((atMs) => atMs > sinceMs && atMs <= clock.now()).length
   const sourceOf = ({ movedBy, hash }: HeadNews): HeadSource => {
     if (movedBy === 'payload') return ways.get(hash) ?? 'posted'
     return movedBy === 'sequencer' ? 'sequencer' : 'l1'
   }
-  /** Since when each was down before the connection that it has, or had last. */
+  /** Begin of the downtime before the peer's current or last connection. */
   const downSinceMs = new Map<string, number>()
   const onStatic = (peerID: string, connected: boolean, failure: StaticPeerHealth['failure']): void => {
     const known = staticPeers.get(peerID)
     if (known === undefined) return
     let sinceMs = known.connected === connected ? known.sinceMs : clock.now()
     if (connected && !known.connected) downSinceMs.set(peerID, known.sinceMs)
-    // Who refuses us is connected for a moment at each dial.
+    // A peer that refuses us is connected for a moment at each dial. That does not end the downtime.
     if (!connected && known.connected && clock.now() - known.sinceMs < STABLE_MS) {
       sinceMs = downSinceMs.get(peerID) ?? sinceMs
     }
@@ -67,7 +67,7 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
   }
 
   return {
-    /** Of gossip. */
+    /** Verdicts of gossip. */
     onVerdict(from: string, verdict: Verdict): void {
       const atMs = clock.now()
       if (verdict.result === 'accept') {
@@ -86,7 +86,7 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
       keepTime(refusedAtMs, atMs)
       refused.add(verdict.reason)
     },
-    /** A block that a peer gave on request. */
+    /** A block that a peer sent on request. */
     onRequested({ payload }: PayloadEnvelope): void {
       if (ways.get(payload.blockHash) === undefined) ways.set(payload.blockHash, 'request')
     },
@@ -94,7 +94,7 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
       const move = { number: news.number, hash: news.hash, atMs: clock.now() }
       const isAdvance = head === null || news.number > head.number
       head = move
-      // Heads found anew, or taken back, are no way for blocks to come.
+      // A head that was found or reset is not a block that arrived.
       if (news.movedBy === 'reset' || !isAdvance) return
       const source = sourceOf(news)
       lastMoves[source] = move
@@ -118,7 +118,7 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
     },
     lastBlock: () => lastBlock,
     lastRefused: () => lastRefused,
-    /** Blocks accepted, or refused, since then; no more than `KEPT_TIMES`. */
+    /** Number of accepted, or refused, blocks since then; at most `KEPT_TIMES`. */
     acceptedSince: (sinceMs: number): number => countSince(acceptedAtMs, sinceMs),
     refusedSince: (sinceMs: number): number => countSince(refusedAtMs, sinceMs),
     facts() {

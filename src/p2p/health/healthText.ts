@@ -3,27 +3,29 @@ import type { DialFailureReason } from '../host/dialFailure.ts'
 import type { CLOSED_EARLY } from '../peers/staticPeers.ts'
 import type { HealthFacts } from './assessHealth.ts'
 
-/** What the text says beyond the facts. */
+/** Inputs of the text beyond the facts. */
 export type TextFacts = HealthFacts &
   Pick<HealthReport, 'otherChains'> & {
-    /** Peers that may not connect for a time. */
+    /** Time-limited bans of peers. */
     bans: readonly { peerID: string; reason: string }[]
-    /** Without a block for this long the monitor speaks of trouble. */
+    /** Without a block for this long, the monitor reports trouble. */
     troubleMs: number
   }
 
-/** One or two sentences for an operator: what is the matter, and what to do about it. */
+/**
+ * One or two sentences for an operator: the problem and the action. Starts in lower case, without a final full stop.
+ */
 export function healthText(state: HealthState, facts: TextFacts): string {
   return TEXTS[state](facts)
 }
 
-/** Names in a text; the rest is in the report. */
+/** Names in a text. The report has all of them. */
 const MAX_NAMED = 3
-/** Part of the time to trouble in which blocks are not said to come any more. */
+/** After this part of the time to trouble, the text no longer says that blocks come. */
 const LATE_PARTS = 4
-/** Why a dial failed that our own lists forbade. */
+/** Failure of a dial that our own lists refused. */
 const BLOCKED: DialFailureReason = 'blocked-by-us'
-/** Why it failed where a node that does not want us seems to be. */
+/** Failures of dials to a node that probably refuses us. */
 const CLOSED_BY_PEER: ReadonlySet<string> = new Set<DialFailureReason | typeof CLOSED_EARLY>([
   'closed',
   'reset',
@@ -41,28 +43,28 @@ const TEXTS: Record<HealthState, (facts: TextFacts) => string> = {
     return `blocks came by gossip (${sinceLastBlock(facts)})${lonely}`
   },
   sequencing: ({ lastMoves: { sequencer }, subscribers, nowMs }) =>
-    `this node made block ${sequencer?.number ?? 'none'} ${ago(nowMs, sequencer?.atMs ?? nowMs)}; ${
+    `this node sealed block ${sequencer?.number ?? 'none'} ${ago(nowMs, sequencer?.atMs ?? nowMs)}${
       subscribers === 0
-        ? 'no connected peer takes its blocks by gossip, so others get them through L1 only'
-        : `${count(subscribers, 'peer')} ${subscribers === 1 ? 'takes' : 'take'} its blocks by gossip`
+        ? ', but no connected peer subscribes to its blocks, so others get them through L1 only'
+        : ` and gossips to ${count(subscribers, 'peer')}`
     }`,
   'catching-up': ({ lastBlock, head }) =>
-    `blocks come by gossip (${lastBlock?.number}), but the unsafe head is at ${head?.number}: the gap is closed through L1`,
+    `gossip has delivered block ${lastBlock?.number}, but the unsafe head is at ${head?.number}: L1 is closing the gap`,
   'no-peers': (facts) =>
-    `no peer is connected${banned(facts)}, so blocks reach this node through L1 only${l1Moves(facts)}. ${facts.bans.length === 0 ? '' : 'devium p2p unblock ends a ban. '}Name peers in --p2p.static or bootnodes in --p2p.bootnodes, and see that others reach the p2p port; devium p2p check says where a dial ends`,
-  'static-peers-down': (facts) => `${staticsDown(facts)}, ${withoutStatics(facts)}. ${staticsAdvice(facts)}`,
+    `no peer is connected${banned(facts)}, so blocks reach this node through L1 only${l1Moves(facts)}. ${facts.bans.length === 0 ? '' : 'devium p2p unblock lifts a ban. '}Name peers in --p2p.static or bootnodes in --p2p.bootnodes, and make sure that the p2p port is reachable. devium p2p check shows where a dial fails`,
+  'static-peers-down': (facts) => `${staticsDown(facts)}. ${withoutStatics(facts)}. ${staticsAdvice(facts)}`,
   'no-subscriber': (facts) =>
-    `${count(facts.connected, 'peer')} connected, but none takes part in ${facts.topic}${otherChains(facts)}, so blocks reach this node through L1 only${l1Moves(facts)}. Connect to nodes of this chain; if these are, their forks or chain id differ from this node's rollup config`,
+    `${count(facts.connected, 'peer')} connected, but none subscribes to ${facts.topic}${otherChains(facts)}, so blocks reach this node through L1 only${l1Moves(facts)}. Connect to nodes of this chain. If these are, their forks or chain id differ from this node's rollup config`,
   'no-mesh': (facts) =>
-    `no block by gossip (${sinceLastBlock(facts)}): ${count(facts.subscribers, 'peer')} on ${facts.topic}, none in a mesh with this node${l1Moves(facts)}. devium p2p explain shows what a peer's score lacks; a peer may also have us on its own list`,
+    `no block comes by gossip (${sinceLastBlock(facts)}): none of ${count(facts.subscribers, 'peer')} on ${facts.topic} is in a mesh with this node${l1Moves(facts)}. devium p2p explain shows what lowers a peer's score. A peer may also have blocked this node`,
   'blocks-rejected': ({ recent, lastRefused, topic }) =>
-    `not one of the blocks that come on ${topic} is accepted (${reasons(recent.refused)})${lastOf(lastRefused)}${advice(lastRefused)}`,
+    `all blocks on ${topic} are refused (${reasons(recent.refused)})${lastOf(lastRefused)}${advice(lastRefused)}`,
   'chain-stands-still': (facts) =>
-    `no block comes, neither by gossip (${sinceLastBlock(facts)}) nor through L1: the chain seems to stand still${unlessCutOff(facts)}`,
+    `no block comes by gossip (${sinceLastBlock(facts)}) or through L1: the chain seems to have stopped${unlessCutOff(facts)}`,
   'gossip-silent': (facts) =>
-    `no block by gossip (${sinceLastBlock(facts)}) although ${count(facts.mesh, 'peer')} of the mesh ${facts.mesh === 1 ? 'is' : 'are'} connected${l1Moves(facts)}. Either the sequencer does not publish (no key, no peers), or all of these peers stand apart from it: connect to others`,
+    `no block comes by gossip (${sinceLastBlock(facts)}), although ${count(facts.mesh, 'peer')} of the mesh ${facts.mesh === 1 ? 'is' : 'are'} connected${l1Moves(facts)}. Either the sequencer does not publish (no key, no peers), or these peers are cut off from it: connect to other peers`,
   'l1-only': (facts) =>
-    `blocks are accepted from gossip, but the head moves through L1 only${l1Moves(facts)}: they do not extend this node's chain, or the engine refuses them; the log tells which`,
+    `blocks are accepted from gossip, but only L1 advances the head${l1Moves(facts)}. They do not extend this node's chain, or the engine refuses them: the log shows which`,
 }
 
 function count(number: number, noun: string): string {
@@ -86,7 +88,7 @@ function sinceLastBlock({ lastBlock, nowMs, startedMs }: TextFacts): string {
 
 function l1Moves({ l1Only, nowMs, head }: TextFacts): string {
   if (l1Only.count === 0 || l1Only.sinceMs === null || head === null) return ''
-  return ` (the head advanced ${l1Only.count === 1 ? 'once' : `${l1Only.count} times`} that way in ${duration(nowMs - l1Only.sinceMs)}, to ${head.number})`
+  return ` (L1 advanced the head ${l1Only.count === 1 ? 'once' : `${l1Only.count} times`} in ${duration(nowMs - l1Only.sinceMs)}, to block ${head.number})`
 }
 
 function banned({ bans }: TextFacts): string {
@@ -100,7 +102,7 @@ function staticsDown({ staticPeers }: TextFacts): string {
   return `${who} connected (${failures(staticPeers)})`
 }
 
-/** Which static peers could not be dialled so far. */
+/** The static peers whose dials have failed so far. */
 function staticsFailing({ staticPeers }: TextFacts): string {
   const failing = staticPeers.filter(({ connected, failure }) => !connected && failure !== null)
   if (failing.length === 0) return ''
@@ -110,7 +112,7 @@ function staticsFailing({ staticPeers }: TextFacts): string {
 function unlessCutOff({ staticPeers }: TextFacts): string {
   const down = staticPeers.filter(({ connected }) => !connected)
   if (down.length === 0) return ''
-  return `, unless this node and its peers are cut off from it: ${down.length} of ${count(staticPeers.length, 'static peer')} not connected (${failures(down)})`
+  return `. Or this node and its peers are cut off from it: ${down.length} of ${count(staticPeers.length, 'static peer')} not connected (${failures(down)})`
 }
 
 function failures(staticPeers: readonly StaticPeerHealth[]): string {
@@ -123,20 +125,20 @@ function failures(staticPeers: readonly StaticPeerHealth[]): string {
 function withoutStatics(facts: TextFacts): string {
   const { connected, subscribers, recent } = facts
   const throughL1 = `so blocks reach this node through L1 only${l1Moves(facts)}`
-  if (connected === 0) return `nor is any other peer, ${throughL1}`
-  if (subscribers === 0) return `and no other peer takes part in the chain’s gossip, ${throughL1}`
-  const others = `and no block comes by gossip (${sinceLastBlock(facts)}) from the ${count(subscribers, 'other peer')}`
-  return recent.headMoves.l1 === 0 ? `${others}, nor any through L1` : `${others}, ${throughL1}`
+  if (connected === 0) return `No other peer is connected, ${throughL1}`
+  if (subscribers === 0) return `No other peer subscribes to the chain’s blocks, ${throughL1}`
+  const others = `No block comes by gossip (${sinceLastBlock(facts)}) from the ${count(subscribers, 'other peer')}`
+  return recent.headMoves.l1 === 0 ? `${others}, and none through L1` : `${others}, ${throughL1}`
 }
 
 function staticsAdvice({ staticPeers }: TextFacts): string {
   const areBlocked = staticPeers.some(({ failure }) => failure?.reason === BLOCKED)
-  if (areBlocked) return 'devium p2p unblock lifts a block, and a ban'
+  if (areBlocked) return 'devium p2p unblock lifts a block or a ban'
   const areClosed = staticPeers.every(({ failure }) => failure !== null && CLOSED_BY_PEER.has(failure.reason))
   if (areClosed) {
-    return 'What runs there ends our connections: ask whether this node is blocked there; devium p2p check --identity <node key> tells whether by its peer id'
+    return 'The peer closes our connections: ask its operator whether this node is blocked. devium p2p check --identity <node key> shows whether its peer id is'
   }
-  return 'See that they run and are reachable; devium p2p check says where a dial ends'
+  return 'Make sure that they run and are reachable. devium p2p check shows where a dial fails'
 }
 
 function otherChains({ otherChains }: TextFacts): string {
@@ -157,16 +159,16 @@ function lastOf(refused: RefusedBlock | null): string {
   if (refused === null) return ''
   const block = refused.number === null ? '' : `block ${refused.number} `
   const detail = refused.detail === null ? '' : `, ${refused.detail}`
-  return `; the last: ${block}from ${refused.peerID}${detail}`
+  return `. The last was ${block}from ${refused.peerID}${detail}`
 }
 
-/** By reason of the verdict on a block. */
+/** By the rejection reason of the last block. */
 const ADVICE: Record<string, string> = {
   'wrong-signer':
-    "they are signed by another key than L1's SystemConfig names: compare the rollup config with the peers'",
-  'no-signer-configured': 'the signer was not read from L1 yet: see that --l1 answers',
-  'too-old': "compare this machine's clock, and the peers'",
-  'from-future': "compare this machine's clock, and the peers'",
+    "the signer is not the one in L1's SystemConfig: compare the rollup config with the peers'",
+  'no-signer-configured': 'the signer has not been read from L1 yet: check that --l1 answers',
+  'too-old': 'compare the clocks of this machine and of the peers',
+  'from-future': 'compare the clocks of this machine and of the peers',
   'too-many-at-height': 'the sequencer signs more than one chain',
 }
 

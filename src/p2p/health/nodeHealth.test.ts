@@ -7,12 +7,12 @@ import { SEQUENCER_KEY, testBlock, testChain, testConfig } from '../testUtils/te
 import type { TestNode } from '../testUtils/testNode.ts'
 
 const config = testConfig()
-/** All pass as the test says. No other timer is as long as the interval, so that the test is asked for every judgement. */
+/** The test controls all of them. No other timer has this interval, so the test triggers every assessment. */
 const health = { silentMs: 20_000, graceMs: 10_000, confirmMs: 20_000, intervalMs: 4_999 }
 
 type Follower = Awaited<ReturnType<typeof follow>>
 
-/** A follower of the sequencer whose head moves by what gossip brings, and by L1 at every block that it lacks. */
+/** A follower whose head moves by gossip, and by L1 at every block that gossip did not bring. */
 async function follow(
   sequencer: TestNode,
   { chainId = config.l2ChainId, signer }: { chainId?: bigint; signer?: `0x${string}` } = {},
@@ -20,7 +20,9 @@ async function follow(
   const changes: LogFields[] = []
   const { clock: timers, due: judge } = steppedTimers(health.intervalMs)
   const { clock, set } = settableClock(timers)
-  /** For the follower's clock; what is the matter then is told if it lasts, and nothing happens meanwhile. */
+  /**
+   * Advances the follower's clock. A trouble at that time persists for `confirmMs` without events, so it is reported.
+   */
   const pass = (ms: number): void => {
     set(ms)
     judge()
@@ -30,7 +32,7 @@ async function follow(
   const logger: Logger = {
     ...silentLogger,
     child: () => logger,
-    debug: (message, fields = {}) => void (message === 'Gossip has changed' && changes.push(fields)),
+    debug: (message, fields = {}) => void (message === 'Gossip health changed' && changes.push(fields)),
   }
   const known = signer === undefined ? {} : { signerAddress: () => signer }
   const chain = testChain({ ...config, l2ChainId: chainId }, known)
@@ -41,7 +43,7 @@ async function follow(
   return { ...started, changes, clock, judge, pass }
 }
 
-/** Ten blocks a second; what a follower has not got 100 ms later reaches it through L1. */
+/** Ten blocks a second. A block that is missing 100 ms later reaches the follower through L1. */
 function makeBlocks(sequencer: TestNode, follower: Follower): void {
   let number = 0
   const timer = setInterval(() => {
@@ -82,7 +84,7 @@ it('trouble of a follower that its sequencer blocks is told by RPC and as a metr
   expect(report.head).toMatchObject({ number: expect.any(Number) })
   expect(report.l1Only.count).toBeGreaterThan(1)
   expect(report.text).toMatch(
-    /^the static peer is not connected \(.*\), nor is any other peer, .*the head advanced \d+ times/,
+    /^the static peer is not connected \(.*\)\. No other peer is connected, .*L1 advanced the head \d+ times/,
   )
   expect(report.staticPeers).toMatchObject([
     { peerID: sequencer.node.peerId, connected: false, failure: { text: expect.any(String) } },
@@ -124,5 +126,5 @@ it('trouble of a node of another chain names the chain that its peers follow', a
   const { state, otherChains, text } = await follower.node.health()
   expect(state).toBe('no-subscriber')
   expect(otherChains).toEqual([{ peerID: sequencer.node.peerId, chainIDs: ['901'] }])
-  expect(text).toContain('1 peer connected, but none takes part in /optimism/10/2/blocks (they follow chain 901)')
+  expect(text).toContain('1 peer connected, but none subscribes to /optimism/10/2/blocks (they follow chain 901)')
 })

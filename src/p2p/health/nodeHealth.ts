@@ -23,7 +23,7 @@ export interface NodeHealthModules {
   metrics: { watchHealth(read: { states(): Record<string, number>; lastBlockS(): number }): void }
 }
 
-/** The health monitor of a whole node, with its metrics and what it goes by. */
+/** The health monitor with its metrics and its subscriptions to events. */
 export interface NodeHealth extends HealthMonitor {
   headMoved: HealthRecord['onHead']
 }

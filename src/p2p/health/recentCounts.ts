@@ -1,14 +1,14 @@
 import type { Clock } from '../../lib/clock.ts'
 
-/** How much time one slot holds: what is told is exact to this. */
+/** Duration of one slot, which is the precision of the counts. */
 const SLOT_MS = 15_000
-/** Names come from fixed lists; more than these would be a mistake. */
+/** Names come from fixed lists, so more would be a mistake. */
 const MAX_NAMES = 64
 
-/** Counts by name over the last minutes; an event costs two look-ups. */
+/** Counts events by name over the last minutes. An event costs two lookups. */
 export function createRecentCounts(clock: Clock, windowMs: number) {
   let slots: { startMs: number; counts: Map<string, number> }[] = []
-  /** Slots of time to come, too: the clock was set back. */
+  /** Also drops slots in the future: the clock was set back. */
   const dropOld = (): void => {
     const nowMs = clock.now()
     const isRecent = ({ startMs }: { startMs: number }): boolean => startMs >= nowMs - windowMs && startMs <= nowMs
@@ -26,7 +26,7 @@ export function createRecentCounts(clock: Clock, windowMs: number) {
       const count = slot.counts.get(name)
       if (count !== undefined || slot.counts.size < MAX_NAMES) slot.counts.set(name, (count ?? 0) + 1)
     },
-    /** Names that did not occur are left out. */
+    /** Names without an event are omitted. */
     totals(): Record<string, number> {
       dropOld()
       const totals: Record<string, number> = {}
