@@ -9,17 +9,17 @@ import { booleanResult, NOTHING, result } from './results.ts'
 import { hash } from './schemas/blocks.ts'
 import { sdmStatus } from './schemas/rollup.ts'
 
-/** Names that op-node takes too. */
+/** Aliases that op-node accepts too. */
 const SHORT_LEVELS: Readonly<Record<string, string>> = { trce: 'trace', dbug: 'debug', eror: 'error' }
 
-/** `admin_*` of the rollup node: served only with `--rpc.enable-admin`. */
+/** `admin_*` of the rollup node. Served only with `--rpc.enable-admin`. */
 export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setLevel'>) {
   return [
     defineMethod({
       name: 'admin_resetDerivationPipeline',
       params: [],
       result: NOTHING,
-      description: 'Rebuild the derivation pipeline from the L2 heads; returns when done',
+      description: 'Rebuild the derivation pipeline from the L2 heads. Returns when it is done',
       admin: true,
       handle: () => node.resetDerivationPipeline(),
     }),
@@ -27,7 +27,7 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
       name: 'admin_startSequencer',
       params: [optionalParam(hashParam('unsafe head'))],
       result: NOTHING,
-      description: 'Start building blocks on the unsafe head, whose hash may be given as a safeguard',
+      description: 'Start building blocks on the unsafe head. The optional hash must match that head',
       admin: true,
       handle: ([unsafeHead]) => node.startSequencer(unsafeHead),
     }),
@@ -35,16 +35,16 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
       name: 'admin_stopSequencer',
       params: [],
       result: result('string: hash of the last unsafe block', hash),
-      description: 'Stop building blocks once the last sealed one is the unsafe head; goes on when the caller leaves',
+      description: 'Stop building blocks once the last sealed block is the unsafe head, even if the caller disconnects',
       admin: true,
-      // A caller that leaves ends its waiting, not the stop.
+      // A caller that disconnects ends its own waiting, not the stop.
       handle: (_, { signal }) => untilAborted(node.stopSequencer(), signal),
     }),
     defineMethod({
       name: 'admin_sequencerActive',
       params: [],
       result: booleanResult(),
-      description: 'Whether this node builds blocks at present',
+      description: 'Whether this node builds blocks now',
       admin: true,
       changes: false,
       handle: () => node.sequencerActive(),
@@ -53,7 +53,7 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
       name: 'admin_overrideLeader',
       params: [],
       result: NOTHING,
-      description: 'Lead without asking the conductor, until the process ends',
+      description: 'Build blocks as leader without the conductor, until the process ends',
       admin: true,
       handle: () => node.overrideLeader(),
     }),
@@ -70,7 +70,7 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
       name: 'admin_setRecoverMode',
       params: [booleanParam('recover mode')],
       result: NOTHING,
-      description: 'Build blocks with forced transactions only, as verifiers derive them without batches',
+      description: 'Build blocks with forced transactions only, like blocks that verifiers derive without batches',
       admin: true,
       handle: ([isOn]) => node.setRecoverMode(isOn),
     }),
@@ -79,7 +79,7 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
       params: [booleanParam('opt-in')],
       result: NOTHING,
       description:
-        'From Lagoon on, have the engine refund what a block has warmed; passed on to the engine, kept by --rpc.admin-state',
+        'From Lagoon on, let the engine refund gas for what a block has warmed. --rpc.admin-state keeps the setting',
       admin: true,
       handle: ([optIn]) => node.setSdmPostExecOptIn(optIn),
     }),
@@ -90,7 +90,7 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
         'postExecOptIn, protocolActive, effective (both), activationTime when Lagoon is scheduled',
         sdmStatus,
       ),
-      description: 'Whether blocks of this sequencer may refund gas at a time, by default now',
+      description: 'Whether blocks of this sequencer may refund gas at a timestamp (default: now)',
       admin: true,
       changes: false,
       handle: ([timestamp]) => node.sdmStatus(timestamp),
@@ -99,7 +99,7 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
       name: 'admin_postUnsafePayload',
       params: [jsonParam('payload', 'an object with executionPayload', { type: 'object' }, payloadEnvelopeFromJson)],
       result: NOTHING,
-      description: 'Queue a block as if it had come by gossip',
+      description: 'Queue a block as if it had arrived by gossip',
       admin: true,
       handle: ([envelope]) => node.postUnsafePayload(envelope),
     }),
@@ -107,7 +107,7 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
       name: 'admin_setLogLevel',
       params: [textParam('level', `one of ${LOG_LEVELS.join(', ')}`)],
       result: NOTHING,
-      description: 'Least level of log lines written from now on',
+      description: 'Set the lowest level of log lines that are written',
       admin: true,
       handle: ([text]) => {
         const name = text.toLowerCase()

@@ -4,10 +4,10 @@ import { decodeTransaction } from '../rollup/protocol/index.ts'
 import type { Served } from './results.ts'
 import type { blockDetails } from './schemas/blockDetails.ts'
 
-/** A sender takes 40 µs to recover, and nobody reads thousands. */
+/** Recovering a sender takes 40 µs, and no reader needs thousands. */
 const MAX_TRANSACTIONS = 200
 
-/** devium_describeBlock. */
+/** The result of devium_describeBlock. */
 export function blockDetailsToJson({
   payload,
   safeBy,

@@ -2,7 +2,7 @@ import { sinceText } from '../lib/phrases.ts'
 import type { DerivationStatus } from '../rollup/node/api.ts'
 import { l1RefToJson, l2RefToJson } from './json.ts'
 
-/** Which blocks are missing below those that gossip brought, and who brings them. */
+/** The missing blocks below the blocks that gossip delivered, and how they are fetched. */
 function gapToJson({ unsafeGap, nowMs }: Pick<DerivationStatus, 'unsafeGap' | 'nowMs'>) {
   if (unsafeGap === undefined) return null
   const { first, last, sinceMs, asks } = unsafeGap
@@ -10,19 +10,19 @@ function gapToJson({ unsafeGap, nowMs }: Pick<DerivationStatus, 'unsafeGap' | 'n
   const missing = `${blocks} been missing for ${sinceText(nowMs - sinceMs)}.`
   const how =
     asks === 'peers'
-      ? 'Peers are asked for them by number.'
-      : 'No connected peer serves blocks by number. The execution client is asked to fetch them by its own network.'
-  return { first, last, sinceMs, asks, text: `${missing} ${how} Otherwise derivation brings them from L1.` }
+      ? 'They are requested from peers by number.'
+      : 'No connected peer serves blocks by number. The execution client fetches them by its own network.'
+  return { first, last, sinceMs, asks, text: `${missing} ${how} Otherwise derivation gets them from L1.` }
 }
 
-/** The active fork, and the next one with whether this node is ready for it. */
+/** The active fork, and the next fork with this node's readiness. */
 function forksToJson({ forks: { active, next } }: Pick<DerivationStatus, 'forks'>) {
   if (next === undefined) return { active, next: null }
   const { name, time, isReady, problem } = next
   return { active, next: { name, time, ready: isReady ?? null, problem: problem === undefined ? null : `${problem}.` } }
 }
 
-/** devium_derivationStatus: what is not known is null; moments are Unix milliseconds. */
+/** The result of devium_derivationStatus. Unknown values are null, times are Unix milliseconds. */
 export function derivationStatusToJson(status: DerivationStatus) {
   const { record, blobs, l1Head, currentL1, safe, unsafe } = status
   return {

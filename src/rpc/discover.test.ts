@@ -34,7 +34,7 @@ it('rpc_discover describes parameters, results and who may call', async () => {
   const method = (name: string) => methods.find((one: { name: string }) => one.name === name)
   expect(method('admin_startSequencer')).toEqual({
     name: 'admin_startSequencer',
-    summary: 'Start building blocks on the unsafe head, whose hash may be given as a safeguard',
+    summary: 'Start building blocks on the unsafe head. The optional hash must match that head',
     paramStructure: 'by-position',
     params: [
       {

@@ -2,7 +2,7 @@ import { toQuantity } from '../lib/hex.ts'
 import type { BlockTimes, SuperRootAtTimestamp } from '../rollup/node/api.ts'
 import type { L1BlockRef, L2BlockRef, SyncStatus } from '../rollup/protocol/types.ts'
 
-/** L1 references keep their member names; numbers are JSON integers. */
+/** L1 references keep their member names. Numbers are JSON integers. */
 export function l1RefToJson(ref: L1BlockRef) {
   return { hash: ref.hash, number: ref.number, parentHash: ref.parentHash, timestamp: ref.timestamp }
 }
@@ -18,7 +18,7 @@ export function l2RefToJson(ref: L2BlockRef) {
 function commonStatus(status: SyncStatus) {
   return {
     current_l1: l1RefToJson(status.currentL1),
-    // Legacy alias in op-node, a member of its own in our document: the same block in both.
+    // A legacy alias in op-node, a member of its own in our document. Both name the same block.
     current_l1_finalized: l1RefToJson(status.finalizedL1),
     head_l1: l1RefToJson(status.headL1),
     safe_l1: l1RefToJson(status.safeL1),
@@ -30,7 +30,7 @@ function commonStatus(status: SyncStatus) {
   }
 }
 
-/** An entry of devium_recentBlocks: what has not happened is null. */
+/** An entry of devium_recentBlocks. An event that has not happened is null. */
 export function blockTimesToJson({ signedAtMs, came, executedAtMs, executedBy, ...block }: BlockTimes) {
   return {
     ...{ number: block.number, hash: block.hash, timestamp: block.timestamp },
@@ -45,7 +45,7 @@ export function blockTimesToJson({ signedAtMs, came, executedAtMs, executedBy, .
   }
 }
 
-/** devium_syncStatus. */
+/** The result of devium_syncStatus. */
 export function deviumSyncStatus(status: SyncStatus) {
   return {
     ...commonStatus(status),
@@ -54,12 +54,12 @@ export function deviumSyncStatus(status: SyncStatus) {
   }
 }
 
-/** optimism_syncStatus; outside interop the local safe head is the safe one. */
+/** The result of optimism_syncStatus. Outside interop the local safe head equals the safe head. */
 export function optimismSyncStatus(status: SyncStatus) {
   return { ...commonStatus(status), local_safe_l2: l2RefToJson(status.safeL2) }
 }
 
-/** superroot_atTimestamp; chain ids are decimal text, as op-node writes them. */
+/** The result of superroot_atTimestamp. Chain ids are decimal text, as op-node writes them. */
 export function superRootToJson({ chain, ...root }: SuperRootAtTimestamp) {
   const chainId = root.chainId.toString()
   const skeleton = {

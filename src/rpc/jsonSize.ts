@@ -1,8 +1,8 @@
 import type { JsonValue } from '../jsonRpc/types.ts'
 
 /**
- * Bytes of the value as JSON without spaces, escapes counted as what they stand for. Writing 5 MB of it only to measure
- * them takes 10 ms, looking at its texts two; and what is nested by thousands cannot be written.
+ * Bytes of the value as JSON without spaces, without counting escapes. Writing 5 MB only to measure it takes 10 ms;
+ * adding up its texts takes two. A value nested thousands deep cannot be written at all.
  */
 export function jsonSize(value: JsonValue): number {
   let bytes = 0

@@ -5,7 +5,10 @@ import { DecodeError, describeError } from '../lib/errors.ts'
 import { invalidArgument, type Param, type ParamValues, parseParams } from './params.ts'
 import type { Result, Served, Written } from './results.ts'
 
-/** One row of the method table: router, parameter checks, documents and the client's types all come from it. */
+/**
+ * One row of the method table. The router, the parameter checks, the documents and the client's types are derived from
+ * it.
+ */
 export interface RpcMethod<
   Name extends string = string,
   P extends readonly Param<unknown, unknown>[] = readonly Param<unknown, unknown>[],
@@ -14,12 +17,14 @@ export interface RpcMethod<
   /** Namespace and name as on the wire. */
   name: Name
   params: P
-  /** What `result` holds. */
+  /** Description and schema of the result. */
   result: Result<S>
   description: string
-  /** Served only when admin methods are enabled, and not to strangers' web pages. */
+  /** Served only when admin methods are enabled, and never to web pages of other origins. */
   admin: boolean
-  /** It does more than tell: neither for strangers' web pages nor for clients that lack a token. */
+  /**
+   * The method changes something. Web pages of other origins, and clients without a required token, may not call it.
+   */
   changes: boolean
   handler: RpcHandler
 }
@@ -30,7 +35,7 @@ export interface MethodSpec<Name extends string, P extends readonly Param<unknow
   result: Result<S>
   description: string
   admin?: boolean
-  /** By default what `admin` is; an admin method that only tells says so. */
+  /** Defaults to `admin`. An admin method that only reads sets it to false. */
   changes?: boolean
   handle: (params: ParamValues<P>, context: RpcContext) => Answer<z.output<S>> | Promise<Answer<z.output<S>>>
 }
@@ -56,7 +61,7 @@ export function defineMethod<
       try {
         return await handle(values, context)
       } catch (error) {
-        // A callee that reads the text of the only argument itself speaks of that argument.
+        // A callee that parses the only argument itself throws an error about that argument.
         if (error instanceof DecodeError && params.length === 1) throw invalidArgument(0, describeError(error))
         throw error
       }
@@ -64,7 +69,7 @@ export function defineMethod<
   }
 }
 
-/** The table as the dispatcher wants it. A name that appears twice is a mistake of ours. */
+/** The table in the dispatcher's form. A duplicate name is a programming error. */
 export function toHandlers(methods: readonly RpcMethod[]): Map<string, RpcHandler> {
   const handlers = new Map<string, RpcHandler>()
   for (const { name, handler } of methods) {

@@ -4,32 +4,32 @@ export interface HealthModules {
   node: Pick<RollupNodeApi, 'health'>
 }
 
-/** How one part of the node is, in one word and one sentence. */
+/** State of one part of the node, in one word and one sentence. */
 export interface PartHealth {
   state: string
   ok: boolean
   text: string
 }
 
-/** Why the node is not healthy; moments are Unix milliseconds. */
+/** A cause of degraded health. Times are Unix milliseconds. */
 export interface HealthCause {
   code: string
   text: string
   sinceMs: number | null
-  /** What ends it, or tells more. */
+  /** The command that ends the cause or explains it. */
   command: string | null
 }
 
-/** The node's verdict on itself, as every client is told it. */
+/** The node's verdict on its health, as all clients receive it. */
 export interface NodeHealth {
   state: HealthOfNode['state']
-  /** Whether it is healthy. */
+  /** True: the state is `healthy`. */
   ok: boolean
   sinceMs: number
   text: string
   causes: HealthCause[]
   derivation: PartHealth
-  /** Null where the node has no peers by its flags. */
+  /** Null if the node runs without peers. */
   gossip: PartHealth | null
 }
 

@@ -4,7 +4,7 @@ import type { RpcMethod } from './method.ts'
 import { jsonSchemaOf } from './results.ts'
 import { EVENTS } from './schemas/events.ts'
 
-/** The OpenRPC document of a method table (spec.open-rpc.org, 1.3.2): the answer of rpc_discover. */
+/** The OpenRPC document of a method table (spec.open-rpc.org, 1.3.2): the result of rpc_discover. */
 export function openRpcDocument(methods: readonly RpcMethod[], version: string): { [key: string]: JsonValue } {
   return {
     openrpc: '1.3.2',
@@ -22,17 +22,17 @@ export function openRpcDocument(methods: readonly RpcMethod[], version: string):
       result: { name: 'result', description: method.result.text, schema: jsonSchemaOf(method.result) },
       tags: tagsOf(method).map((name) => ({ name })),
     })),
-    // OpenRPC has no word for them.
+    // OpenRPC does not define notifications.
     'x-notifications': { [LIVE_NOTIFICATION]: notificationSchemas() },
   }
 }
 
-/** Of what `result` holds in the notifications of each topic. */
+/** Schemas of `result` in the notifications of each topic. */
 function notificationSchemas(): { [topic: string]: JsonValue } {
   return Object.fromEntries(Object.entries(EVENTS).map(([topic, schema]) => [topic, jsonSchemaOf({ schema })]))
 }
 
-/** `changes`: it does more than tell; `admin`: served with `--rpc.enable-admin` only. */
+/** `changes`: the method changes something. `admin`: served with `--rpc.enable-admin` only. */
 function tagsOf({ admin, changes }: RpcMethod): string[] {
   return [...(changes ? ['changes'] : []), ...(admin ? ['admin'] : [])]
 }

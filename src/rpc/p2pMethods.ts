@@ -10,8 +10,8 @@ import { eitherResult, NOTHING, type Result, result, type Served } from './resul
 import * as schemas from './schemas/peers.ts'
 
 /**
- * What differs between our own namespace and op-node's: how a subnet looks (CIDR text or Go's IPNet object), which
- * topics peerStats counts, and whether time-limited bans stand among the banned (op-node shows block lists only).
+ * The differences between our own namespace and op-node's: the form of a subnet (CIDR text or Go's IPNet object), the
+ * topics in peerStats, and whether the banned include time-limited bans (op-node shows block lists only).
  */
 interface Dialect<Namespace extends string, Subnet extends z.ZodType, Stats extends z.ZodType> {
   namespace: Namespace
@@ -20,7 +20,7 @@ interface Dialect<Namespace extends string, Subnet extends z.ZodType, Stats exte
   statsSchema: Stats
   stats: (stats: PeerStats) => Served<z.output<Stats>>
   banned: (dump: PeerDump) => Pick<PeerDump, 'bannedPeers' | 'bannedIPS'>
-  /** The parameter, with what is said where nothing is given for it. */
+  /** The parameter with op-node's own error for an empty value. */
   unlessNothing: <Wire>(
     param: Param<string, Wire>,
     isNothing: (value: JsonValue) => boolean,
@@ -87,7 +87,7 @@ const REASON: Param<string> = {
 }
 const IP = textParam('IP address', 'an IPv4 or IPv6 address')
 
-/** Both forms are read in both namespaces: CIDR text and `{"IP": …, "Mask": base64}`. */
+/** Both namespaces accept both forms: CIDR text and `{"IP": …, "Mask": base64}`. */
 const SUBNET: Param<string, string | IpNet> = jsonParam(
   'subnet',
   'CIDR text such as "10.1.0.0/16"',
@@ -99,24 +99,24 @@ const SUBNET: Param<string, string | IpNet> = jsonParam(
   },
 )
 
-/** What Go reads as nothing, which op-node refuses by itself. */
+/** Values that Go decodes as empty, which op-node refuses with its own error. */
 function isNothing(value: JsonValue | undefined): boolean {
   return value === undefined || value === null || value === ''
 }
 
-/** Of a subnet: one without address or mask, but not one with something else in their place. */
+/** A subnet without address or mask. Values of another type do not count as empty. */
 function isNoSubnet(value: JsonValue): boolean {
   if (!isObject(value)) return value === null
   const parts = [value.IP, value.Mask]
   return parts.some(isNothing) && parts.every((part) => isNothing(part) || typeof part === 'string')
 }
 
-/** `deviump2p_*` and `opp2p_*`, answered from the running host. */
+/** `deviump2p_*` and `opp2p_*`, served by the running host. */
 export function p2pMethods(p2p: P2pApi) {
   return [...dialectMethods(p2p, DEVIUM), ...dialectMethods(p2p, OP_NODE), ...reasonMethods(p2p)]
 }
 
-/** What op-node has no method for. */
+/** Methods that op-node does not have. */
 function reasonMethods(p2p: P2pApi) {
   const peer = optionalParam(PEER_ID)
   return [
@@ -124,10 +124,10 @@ function reasonMethods(p2p: P2pApi) {
       name: 'deviump2p_peerScore',
       params: [peer],
       result: eitherResult(
-        'score report; without a peer id an array of those of all connected peers',
+        'score report; without a peer id an array of the reports of all connected peers',
         schemas.scoreReport,
       ),
-      description: 'What a score is made of, the thresholds it stands against, when that changes, and a standing ban',
+      description: 'Explain a score: its parts, the thresholds, the forecast, and a ban in force',
       handle: async ([id]) => oneOrAll(id, await p2p.peerScore(id)),
     }),
     defineMethod({
@@ -137,21 +137,21 @@ function reasonMethods(p2p: P2pApi) {
         'array of objects: peerID, connected, score, inMesh, static, protected, blocked, ban',
         z.array(schemas.standing),
       ),
-      description: 'How connected, banned and blocked peers stand, in short: cheap where there are hundreds',
+      description: 'Short state of connected, banned and blocked peers. Cheap even with hundreds of peers',
       handle: () => p2p.standings(),
     }),
     defineMethod({
       name: 'deviump2p_names',
       params: [],
       result: result('object: names by peer id', z.record(z.string(), z.string())),
-      description: 'What the operator calls peers, by --p2p.static and --p2p.names',
+      description: 'Names of peers from --p2p.static and --p2p.names',
       handle: () => p2p.names(),
     }),
     defineMethod({
       name: 'deviump2p_peerHistory',
       params: [peer],
-      result: eitherResult('peerID, events, oldest first; without a peer id an array of those', schemas.peerHistory),
-      description: 'What a peer did, and what was done to it, that bears on its score',
+      result: eitherResult('peerID, events (oldest first); without a peer id an array', schemas.peerHistory),
+      description: 'Events of a peer that affect its score or its access',
       handle: async ([id]) => oneOrAll(id, await p2p.peerHistory(id)),
     }),
     defineMethod({
@@ -161,21 +161,21 @@ function reasonMethods(p2p: P2pApi) {
         'object: state, ok, sinceMs, text, topic, connected, subscribers, mesh, staticPeers, otherChains, lastBlock, lastRefused, recent, head, lastMoves, l1Only',
         schemas.gossipHealth,
       ),
-      description: 'Whether blocks come by gossip, and if not, why and what to do about it',
+      description: 'Whether blocks come by gossip; if not, the cause and the action',
       handle: () => p2p.health(),
     }),
     defineMethod({
       name: 'deviump2p_bans',
       params: [],
       result: result('array of objects: subject, kind (peer or ip), reason, untilMs, remainingS', z.array(schemas.ban)),
-      description: 'Time-limited bans that stand, soonest to end first',
+      description: 'Time-limited bans in force, soonest to expire first',
       handle: () => p2p.bans(),
     }),
     defineMethod({
       name: 'deviump2p_block',
       params: [SUBJECT, optionalParam(REASON)],
       result: NOTHING,
-      description: 'Refuse a peer, an IP address or a subnet from now on, close its connections, and note why',
+      description: 'Refuse a peer, an IP address or a subnet, close its connections, and record the reason',
       changes: true,
       handle: ([subject, reason]) => p2p.block(subject, reason),
     }),
@@ -202,7 +202,7 @@ function dialectMethods<N extends string, Subnet extends z.ZodType, Stats extend
   dialect: Dialect<N, Subnet, Stats>,
 ) {
   const name = <const M extends string>(method: M) => `${dialect.namespace}_${method}` as const
-  /** A method that takes one argument and returns nothing. */
+  /** A method with one argument and no result. */
   const action = <const M extends string, Wire>(
     method: M,
     param: Param<string, Wire>,
@@ -233,7 +233,7 @@ function dialectMethods<N extends string, Subnet extends z.ZodType, Stats extend
   )
 
   return [
-    list('self', result('object: peer record', schemas.peerRecord), 'This node as its peers see it', () => p2p.self()),
+    list('self', result('object: peer record', schemas.peerRecord), 'The record of this node', () => p2p.self()),
     defineMethod({
       name: name('peers'),
       params: [booleanParam('connected')],
@@ -247,7 +247,7 @@ function dialectMethods<N extends string, Subnet extends z.ZodType, Stats extend
     list(
       'peerStats',
       result('object: integers', dialect.statsSchema),
-      'How many peers are known, connected, banned, on each topic',
+      'Numbers of known, connected and banned peers, and of peers on each topic',
       async () => dialect.stats(await p2p.peerStats()),
     ),
     list('discoveryTable', result('array of ENR strings', z.array(z.string())), 'Records in the discovery table', () =>
@@ -256,37 +256,39 @@ function dialectMethods<N extends string, Subnet extends z.ZodType, Stats extend
     action(
       'blockPeer',
       PEER_ID,
-      'Refuse a peer from now on and close its connections; an error for the node itself',
+      'Refuse a peer and close its connections. An error for the node itself',
       (id) => p2p.blockPeer(id),
     ),
-    action('unblockPeer', PEER_ID, 'Take a peer off the block list and lift its ban', (id) => p2p.unblockPeer(id)),
+    action('unblockPeer', PEER_ID, 'Remove a peer from the block list and lift its ban', (id) => p2p.unblockPeer(id)),
     list('listBlockedPeers', result('array of peer ids', z.array(z.string())), 'Peers on the block list', () =>
       p2p.listBlockedPeers(),
     ),
-    action('blockAddr', ip, 'Refuse an IP address from now on and close its connections', (ip) => p2p.blockAddr(ip)),
-    action('unblockAddr', ip, 'Take an IP address off the block list', (ip) => p2p.unblockAddr(ip)),
+    action('blockAddr', ip, 'Refuse an IP address and close its connections', (ip) => p2p.blockAddr(ip)),
+    action('unblockAddr', ip, 'Remove an IP address from the block list', (ip) => p2p.unblockAddr(ip)),
     list(
       'listBlockedAddrs',
       result('array of IP addresses', z.array(z.string())),
       'IP addresses on the block list',
       () => p2p.listBlockedAddrs(),
     ),
-    action('blockSubnet', subnet, 'Refuse a subnet from now on and close its connections', (cidr) =>
+    action('blockSubnet', subnet, 'Refuse a subnet and close its connections', (cidr) =>
       p2p.blockSubnet(cidr),
     ),
-    action('unblockSubnet', subnet, 'Take a subnet off the block list', (cidr) => p2p.unblockSubnet(cidr)),
+    action('unblockSubnet', subnet, 'Remove a subnet from the block list', (cidr) => p2p.unblockSubnet(cidr)),
     list(
       'listBlockedSubnets',
       result('array of subnets', z.array(dialect.subnetSchema)),
       'Subnets on the block list',
       async () => (await p2p.listBlockedSubnets()).map(dialect.subnet),
     ),
-    action('protectPeer', PEER_ID, 'Protect a peer from trimming', (id) => p2p.protectPeer(id)),
-    action('unprotectPeer', PEER_ID, 'Let a peer be trimmed again', (id) => p2p.unprotectPeer(id)),
+    action('protectPeer', PEER_ID, 'Protect a peer from connection trimming', (id) => p2p.protectPeer(id)),
+    action('unprotectPeer', PEER_ID, 'End the protection from connection trimming', (id) => p2p.unprotectPeer(id)),
     action('connectPeer', address, 'Dial a peer and wait until it is identified', (address) =>
       p2p.connectPeer(address),
     ),
-    action('disconnectPeer', PEER_ID, 'Close the connections of a peer and forget it', (id) => p2p.disconnectPeer(id)),
+    action('disconnectPeer', PEER_ID, 'Close the connections of a peer and delete its record', (id) =>
+      p2p.disconnectPeer(id),
+    ),
   ]
 }
 

@@ -2,27 +2,27 @@ import { invalidParams, JsonRpcError, type JsonValue } from '../jsonRpc/types.ts
 import { describeError } from '../lib/errors.ts'
 import { type Hex, isHex, lowerHex, quantityToNumber } from '../lib/hex.ts'
 
-/** A JSON Schema, as far as it is known. */
+/** A JSON Schema, as far as this room uses it. */
 export type JsonSchema = { [key: string]: JsonValue }
 
 /**
- * One positional parameter: its name and form in the documentation, and the check that makes it a typed value. Clients write
- * it as a Wire.
+ * One positional parameter: its name and form for the documentation, and the check that makes it a typed value. `Wire`
+ * is its type in client code.
  */
 export interface Param<T, Wire = unknown> {
   name: string
-  /** What is expected, as a noun: shown in errors and in the method list. */
+  /** The expected value as a noun. Shown in errors and in the method list. */
   expects: string
-  /** The same for programs. */
+  /** The expected value as a JSON Schema. */
   schema: JsonSchema
-  /** Throws any error whose message says what is wrong. */
+  /** Throws any error; the message must say what is wrong. */
   parse(value: JsonValue): T
   optional?: boolean
-  /** Only its type is of use. */
+  /** Only its type is used. */
   wire?: Wire
 }
 
-/** One that may be left out. */
+/** A parameter that may be omitted. */
 export interface OptionalParam<T, Wire> extends Param<T, Wire> {
   optional: true
 }
@@ -31,7 +31,7 @@ export type ParamValues<P extends readonly Param<unknown, unknown>[]> = {
   [K in keyof P]: P[K] extends Param<infer T, unknown> ? T : never
 }
 
-/** What clients write. */
+/** The parameters' types in client code. */
 export type WireValues<P extends readonly Param<unknown, unknown>[]> = P extends readonly [
   infer First extends Param<unknown, unknown>,
   ...infer Rest extends readonly Param<unknown, unknown>[],
@@ -78,7 +78,7 @@ export function momentParam(name: string): Param<number, number> {
   }
 }
 
-/** Go's clients write false as null, too. */
+/** Go's clients may encode false as null. */
 export function booleanParam(name: string): Param<boolean, boolean> {
   const parse = (value: JsonValue) => (typeof value === 'boolean' ? value : value === null ? false : wrongType())
   return { name, expects: 'true or false', schema: { type: ['boolean', 'null'] }, parse }
@@ -90,7 +90,7 @@ export function hashParam(name: string): Param<Hex, Hex> {
   return { name, expects: 'a block hash: 32 bytes of hex with 0x prefix', schema, parse }
 }
 
-/** Text that the callee checks itself (peer ids, IPs, multiaddresses): here only that there is some, of bounded length. */
+/** Text that the callee parses (peer ids, IPs, multiaddresses). Only its length is checked here. */
 export function textParam(name: string, expects: string): Param<string, string> {
   const parse = (value: JsonValue) => {
     if (typeof value !== 'string' || value === '' || value.length > MAX_TEXT_LENGTH) return wrongType()
@@ -99,7 +99,7 @@ export function textParam(name: string, expects: string): Param<string, string> 
   return { name, expects, schema: { type: 'string', minLength: 1, maxLength: MAX_TEXT_LENGTH }, parse }
 }
 
-/** Any JSON value, which `parse` reads. */
+/** Any JSON value; `parse` validates it. */
 export function jsonParam<T, Wire = JsonValue>(
   name: string,
   expects: string,
@@ -117,10 +117,10 @@ function wrongType(): never {
   throw new WrongType()
 }
 
-/** Carries no text of its own: the parameter's `expects` says it all. */
+/** Has no text of its own: the error is built from the parameter's `expects`. */
 class WrongType extends Error {}
 
-/** Checks positional parameters against their list; every problem is a JsonRpcError -32602 with a whole sentence. */
+/** Validates positional parameters. Every error is a JsonRpcError -32602 with a full sentence. */
 export function parseParams<P extends readonly Param<unknown, unknown>[]>(
   specs: P,
   given: readonly JsonValue[],
@@ -142,7 +142,7 @@ export function parseParams<P extends readonly Param<unknown, unknown>[]>(
       )
     }
   })
-  // The tuple type follows from the specs one by one, which TypeScript cannot see through map().
+  // TypeScript cannot derive the tuple type through map().
   return values as ParamValues<P>
 }
 

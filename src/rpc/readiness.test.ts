@@ -7,7 +7,7 @@ import { type Cause, cause } from '../rollup/node/health/facts.ts'
 import { addReadyPath } from './index.ts'
 import { recorder } from './testUtils/recorder.ts'
 
-/** A chain of a block a second, whose unsafe head is of second 105. */
+/** A chain with a block a second. Its unsafe head is from second 105. */
 async function ask({
   atS = 105,
   timestamp = 105,

@@ -5,7 +5,7 @@ import { healthToJson, type NodeHealth } from './nodeHealth.ts'
 
 interface Readiness extends Pick<NodeHealth, 'state' | 'text' | 'causes'> {
   ready: boolean
-  /** Sentences, one for each thing that is missing. */
+  /** One sentence for each reason not to be ready. */
   reasons: string[]
 }
 
@@ -15,8 +15,8 @@ export interface ReadinessModules {
 }
 
 /**
- * Whether a load balancer may send clients here. The node's verdict decides, but for two things: a head that moves may be
- * `maxBlocksBehind` blocks behind the clock, and what only others suffer from is no reason to take this node out.
+ * Whether a load balancer may send clients here. The node's verdict decides, with two exceptions. A moving head may be
+ * `maxBlocksBehind` blocks behind the clock. Causes that affect only other nodes do not count.
  */
 async function readReadiness({ node, clock }: ReadinessModules, maxBlocksBehind: number): Promise<Readiness> {
   const health = await node.health()
@@ -24,7 +24,7 @@ async function readReadiness({ node, clock }: ReadinessModules, maxBlocksBehind:
   const blocksBehind = Math.floor((unixSeconds(clock) - timestamp) / node.rollupConfig.blockTime)
   const hindering = health.causes.filter(({ hurtsOthersOnly, code }) => !hurtsOthersOnly && code !== 'catching-up')
   const reasons = hindering.map(({ text }) => text)
-  // Zero while the engine syncs by itself, or a reset is under way.
+  // The timestamp is zero while the engine syncs by itself, or during a reset.
   if (timestamp === 0) reasons.push('The node has no unsafe head yet.')
   else if (blocksBehind > maxBlocksBehind) {
     reasons.push(`The unsafe head ${number} is ${blocksBehind} blocks behind the clock, more than ${maxBlocksBehind}.`)
@@ -33,7 +33,7 @@ async function readReadiness({ node, clock }: ReadinessModules, maxBlocksBehind:
   return { ready: reasons.length === 0, reasons, state, text, causes }
 }
 
-/** `GET /readyz`: 200 or 503, and why. */
+/** `GET /readyz`: status 200 or 503, with the reasons. */
 export function addReadyPath(
   routes: Pick<Hono, 'get'>,
   modules: ReadinessModules,

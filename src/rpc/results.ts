@@ -2,16 +2,16 @@ import { z } from 'zod'
 import type { WrittenJson } from '../jsonRpc/bodyChunks.ts'
 import type { JsonSchema } from './params.ts'
 
-/** What a method returns: for people, and for programs. `schema` says what clients read. */
+/** The result of a method: a text for readers, and a schema of the JSON that clients receive. */
 export interface Result<S extends z.ZodType = z.ZodType> {
   text: string
   schema: S
 }
 
-/** null: the method does something, and tells no more than that it is done. */
+/** null: the method performs an action and returns nothing. */
 export const NOTHING = result('null', z.null())
 
-/** `text`: its members, or what they tell of. */
+/** `text`: the members, or their meaning. */
 export function result<S extends z.ZodType>(text: string, schema: S): Result<S> {
   return { text, schema }
 }
@@ -24,17 +24,17 @@ export function textResult(what?: string) {
   return result(described('string', what), z.string())
 }
 
-/** One of all, or all of them. */
+/** Either one object or an array of all. */
 export function eitherResult<S extends z.ZodType>(what: string, schema: S) {
   return result(`object: ${what}`, z.union([schema, z.array(schema)]))
 }
 
-/** The schema as clients of other languages read it; made once. */
+/** The JSON Schema for clients in other languages; cached. */
 export function jsonSchemaOf({ schema }: Pick<Result, 'schema'>): JsonSchema {
   let made = jsonSchemas.get(schema)
   if (made === undefined) {
     const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
-    // Its type allows what is no JSON, which the text of one never holds.
+    // Its type allows non-JSON values, which its JSON text never contains.
     made = JSON.parse(JSON.stringify(rest)) as JsonSchema
     jsonSchemas.set(schema, made)
   }
@@ -42,14 +42,14 @@ export function jsonSchemaOf({ schema }: Pick<Result, 'schema'>): JsonSchema {
 }
 const jsonSchemas = new WeakMap<z.ZodType, JsonSchema>()
 
-/** What may be served where clients read T: integers may be bigint, and lists read-only. */
+/** The type to serve for a client type T: integers may be bigint, and arrays read-only. */
 export type Served<T> = T extends number
   ? number | bigint
   : T extends object
     ? { readonly [K in keyof T]: Served<T[K]> }
     : T
 
-/** JSON of T that is written already. */
+/** JSON text of a T, already serialized. */
 export type Written<T> = WrittenJson & { readonly writes?: T }
 
 function described(type: string, what: string | undefined): string {

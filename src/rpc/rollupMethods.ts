@@ -34,13 +34,13 @@ const WORDS: Param<string[]> = {
   },
 }
 
-/** What the batch submitter says of itself. */
+/** Reads the status of the batch submitter. */
 export type ReadBatcher = () => Promise<z.infer<typeof schemas.batcherStatus>>
 
-/** Commands of the testnet that this node is part of. */
+/** Commands of the testnet that this node belongs to. */
 export interface TestnetControl {
   commands: readonly z.infer<typeof schemas.testnetCommand>[]
-  /** Throws UsageError for what the testnet refuses, or where none runs. */
+  /** Throws UsageError if the testnet refuses the command, or if none runs. */
   run(words: readonly string[]): Promise<z.infer<typeof schemas.testnetResult>>
 }
 
@@ -75,24 +75,24 @@ export function deviumMethods(
       name: 'devium_safeHeadAtL1Block',
       params: [blockNumberParam('L1 block number')],
       result: result('object: l1Block, safeHead', schemas.safeHeadAtL1Block),
-      description: 'Safe head as it was after the L1 block; needs --safedb.path',
+      description: 'Safe head after derivation of the L1 block. Needs --safedb.path',
       handle: ([number]) => node.safeHeadAtL1Block(number),
     }),
     defineMethod({
       name: 'devium_syncStatus',
       params: [],
       result: result('object: L1 and L2 block references', schemas.syncStatus),
-      description: 'Heads of both layers, and how far derivation has come',
+      description: 'Heads of both layers, and the progress of derivation',
       handle: () => syncStatus(node.syncStatus()),
     }),
     defineMethod({
       name: 'devium_health',
       params: [],
       result: result(
-        'object: state (healthy, degraded, stopped), text, causes (code, text, command), and which node it is',
+        'object: state (healthy, degraded, stopped), text, causes (code, text, command), and facts about the node',
         nodeHealth,
       ),
-      description: 'Whether the node is healthy, and if not, why, and what ends it',
+      description: 'Whether the node is healthy; if not, the causes and the commands that end them',
       handle: async () => {
         const health = await node.health()
         return {
@@ -113,8 +113,8 @@ export function deviumMethods(
     defineMethod({
       name: 'devium_derivationStatus',
       params: [],
-      result: result('object: state, ok, text (one sentence), and what they are judged from', derivationStatus),
-      description: 'Why the safe head stands where it does',
+      result: result('object: state, ok, text (one sentence), and the facts behind them', derivationStatus),
+      description: 'Why the safe head is at its block',
       handle: () => derivationStatusToJson(node.derivationStatus()),
     }),
     defineMethod({
@@ -124,17 +124,17 @@ export function deviumMethods(
         'array of objects, the highest block first: number, hash, timestamp, gasUsed, transactions, signedAtMs, came (atMs, from, way), executedAtMs, executedBy, safeAtMs, finalizedAtMs',
         z.array(schemas.blockTimes),
       ),
-      description: 'When the last blocks were signed, came from a peer, were executed and became safe here',
+      description: 'Times at which the last blocks were signed, received, executed, safe and finalized at this node',
       handle: () => node.recentBlocks().map(blockTimesToJson),
     }),
     defineMethod({
       name: 'devium_describeBlock',
       params: [hashParam('block hash')],
       result: result(
-        'object: the header, transactions, safeBy (L1 block), batchTransactions; null where the engine does not have the block',
+        'object: the header, transactions, safeBy (L1 block), batchTransactions; null if the engine does not have the block',
         blockDetails.nullable(),
       ),
-      description: 'A block with its transactions, and what was posted on L1 when it became safe',
+      description: 'A block with its transactions, and the L1 transactions that made it safe',
       handle: async ([blockHash]) => {
         const details = await node.block(blockHash)
         return details === undefined ? null : blockDetailsToJson(details)
@@ -145,14 +145,14 @@ export function deviumMethods(
       params: [optionalParam(momentParam('since'))],
       result: result('object: sampleMs, samples, scores, events', history),
       description:
-        'Heads, peers, gas and scores of the last hour, and what happened in it; what is newer than a moment',
+        'Heads, peers, gas, scores and events of the last hour, or those since a time',
       handle: ([since = 0]) => modules.history.since(since),
     }),
     defineMethod({
       name: 'devium_note',
       params: [textParam('text', 'a sentence')],
       result: NOTHING,
-      description: 'Add an event to the history, such as what an operator did: charts mark it',
+      description: 'Add an event to the history, such as an action of the operator. Charts mark it',
       admin: true,
       handle: async ([text]) => modules.history.noteAction(text),
     }),
@@ -160,38 +160,38 @@ export function deviumMethods(
       name: 'devium_batcherStatus',
       params: [],
       result: result(
-        'object: why (one sentence), ok, and where the batch submitter stands; null where none is named',
+        'object: why (one sentence), ok, and the state of the batch submitter; null if none is configured',
         schemas.batcherStatus.nullable(),
       ),
-      description: 'What admin_batcherStatus of the batch submitter says; needs --dashboard.batcher',
+      description: 'Result of admin_batcherStatus of the batch submitter. Needs --dashboard.batcher',
       handle: async () => (await batcherStatus?.()) ?? null,
     }),
     defineMethod({
       name: 'devium_testnetCommands',
       params: [],
       result: result(
-        'array of objects: name, words, description; null where no testnet is named',
+        'array of objects: name, words, description; null if no testnet is configured',
         z.array(schemas.testnetCommand).nullable(),
       ),
-      description: 'The commands that the testnet of this node takes; needs --dashboard.testnet',
+      description: 'Commands of the testnet that this node belongs to. Needs --dashboard.testnet',
       handle: () => testnet?.commands.map(({ name, words, description }) => ({ name, words, description })) ?? null,
     }),
     defineMethod({
       name: 'devium_testnetCommand',
       params: [WORDS],
       result: result('object: command, did, lookAt', schemas.testnetResult),
-      description: 'Hurt or heal the testnet of this node, as `devium testnet` does; needs --dashboard.testnet',
+      description: 'Run a command of the testnet, as `devium testnet` does. Needs --dashboard.testnet',
       changes: true,
       async handle([words]) {
         if (testnet !== undefined) return await testnet.run(words)
-        throw new JsonRpcError(RPC_SERVER_ERROR, 'this node knows of no testnet: it runs without --dashboard.testnet')
+        throw new JsonRpcError(RPC_SERVER_ERROR, 'no testnet is configured: start the node with --dashboard.testnet')
       },
     }),
     defineMethod({
       name: 'devium_rollupConfig',
       params: [],
-      result: result('object: the parameters of the rollup up to Canyon', schemas.rollupConfig),
-      description: 'Rollup configuration; later forks are in optimism_rollupConfig',
+      result: result('object: the rollup parameters up to Canyon', schemas.rollupConfig),
+      description: 'Rollup configuration. Later forks are in optimism_rollupConfig',
       handle: () => rollupConfig(node.rollupConfig),
     }),
     defineMethod({
@@ -204,10 +204,10 @@ export function deviumMethods(
   ]
 }
 
-/** `optimism_*`: op-node's shapes, so that its clients work. */
+/** `optimism_*`: op-node's shapes, for op-node's clients. */
 export function optimismMethods(node: RollupNodeApi, version: string) {
   const syncStatus = writeOnce(optimismSyncStatus)
-  // Its members are known at run time only; a test reads them by the schema.
+  // The members are known at run time only. A test validates them with the schema.
   const rollupConfig: (config: RollupConfig) => WrittenJson = writeOnce(rollupConfigToJson)
   return [
     defineMethod({
@@ -217,21 +217,21 @@ export function optimismMethods(node: RollupNodeApi, version: string) {
         'object: version, outputRoot, blockRef, withdrawalStorageRoot, stateRoot, syncStatus',
         schemas.optimismOutput,
       ),
-      description: 'Output root of an L2 block with everything that it commits to',
+      description: 'Output root of an L2 block with all values that it commits to',
       handle: async ([number]) => optimismOutput(await node.outputAtBlock(number)),
     }),
     defineMethod({
       name: 'optimism_safeHeadAtL1Block',
       params: [blockNumberParam('L1 block number')],
       result: result('object: l1Block, safeHead', schemas.safeHeadAtL1Block),
-      description: 'Safe head as it was after the L1 block; needs --safedb.path',
+      description: 'Safe head after derivation of the L1 block. Needs --safedb.path',
       handle: ([number]) => node.safeHeadAtL1Block(number),
     }),
     defineMethod({
       name: 'optimism_syncStatus',
       params: [],
       result: result('object: L1 and L2 block references', schemas.optimismSyncStatus),
-      description: 'Heads of both layers, and how far derivation has come',
+      description: 'Heads of both layers, and the progress of derivation',
       handle: () => syncStatus(node.syncStatus()),
     }),
     defineMethod({
@@ -252,14 +252,14 @@ export function optimismMethods(node: RollupNodeApi, version: string) {
       name: 'superroot_atTimestamp',
       params: [blockNumberParam('timestamp')],
       result: result('object: current_l1, timestamps, optimistic_at_timestamp, chain_ids, data', schemas.superRoot),
-      description: 'Output of the block at a timestamp, and the L1 block that made it safe; needs --safedb.path',
+      description: 'Output of the block at a timestamp, and the L1 block that made it safe. Needs --safedb.path',
       handle: async ([timestamp]) => superRootToJson(await node.superRootAtTimestamp(timestamp)),
     }),
     defineMethod({
       name: 'health_status',
       params: [],
       result: textResult(),
-      description: 'Version of this program: the answer says that it is alive',
+      description: 'Version of this program. Any answer means that the program runs',
       handle: () => version,
     }),
   ]

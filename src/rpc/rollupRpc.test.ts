@@ -99,7 +99,7 @@ describe('rollup methods', () => {
   it('devium_testnetCommand has the testnet run a command, where the node is part of one', async () => {
     expect(await call('devium_testnetCommands')).toEqual({ result: null })
     expect(await call('devium_testnetCommand', [['heal']])).toMatchObject({
-      error: { message: 'this node knows of no testnet: it runs without --dashboard.testnet' },
+      error: { message: 'no testnet is configured: start the node with --dashboard.testnet' },
     })
     const commands = [{ name: 'kill', words: 'PROGRAM', description: 'End a program' }]
     const run = async (words: readonly string[]) => {

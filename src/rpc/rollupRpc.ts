@@ -17,27 +17,25 @@ import type { RpcMetrics } from './rpcMetrics.ts'
 
 export interface RollupRpcModules {
   node: RollupNodeApi
-  /** Absent with `--p2p.disable`: its methods are then unknown, as in op-node. */
+  /** Absent with `--p2p.disable`. The p2p methods are then unknown, as in op-node. */
   p2p?: P2pApi | undefined
   clock: Clock
   logger: Logger & Pick<RootLogger, 'setLevel'>
   metrics?: RpcMetrics | undefined
-  /** What the batch submitter says of itself; absent where none is named. */
+  /** Reads the status of the batch submitter; absent if none is configured. */
   batcherStatus?: ReadBatcher | undefined
-  /** Absent where the node is part of no testnet that takes commands. */
+  /** Absent if the node belongs to no testnet with commands. */
   testnet?: TestnetControl | undefined
 }
 
 export interface RollupRpcOptions {
   version: string
-  /** Name of the chain, where it has one. */
+  /** Name of the chain, if it has one. */
   network?: string | undefined
   enableAdmin: boolean
 }
 
-/**
- * The rollup node's RPC: one table of methods, and the dispatcher that serves it. `history` is kept by whoever runs it.
- */
+/** The rollup node's RPC: the method table and its dispatcher. The caller runs `history`. */
 export function createRollupRpc(
   modules: RollupRpcModules,
   options: RollupRpcOptions,
@@ -66,7 +64,7 @@ export function createRollupRpc(
     isChanging: (method) => changing.has(method),
     isClosedToPages: (method) => closedToPages.has(method),
     onCall: (method, durationMs, error, contents) => {
-      // Names come from the client: those we do not know share one label, so that nobody can flood the registry.
+      // Clients choose the names, so all unknown names share one label. Otherwise a client could flood the registry.
       metrics?.observe(known.has(method) ? method : 'unknown', durationMs, error?.rpcCode, contents)
       if (error !== undefined && error.rpcCode !== RPC_METHOD_NOT_FOUND)
         logger.debug('RPC call failed', { method, err: error })
@@ -81,7 +79,7 @@ export function discoverMethod(document: () => { [key: string]: JsonValue }) {
     name: 'rpc_discover',
     params: [],
     result: result('object: an OpenRPC document', z.record(z.string(), z.unknown())),
-    description: 'Describe the methods that are served',
+    description: 'Describe the served methods',
     handle: document,
   })
 }

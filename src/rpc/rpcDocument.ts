@@ -1,6 +1,6 @@
 import type { RpcMethod } from './method.ts'
 
-/** The method table as Markdown, one section a namespace, for docs/rpc.md. */
+/** The method table as Markdown, one section for each namespace, for docs/rpc.md. */
 export function rpcDocument(methods: readonly RpcMethod[]): string {
   const namespaces = Map.groupBy(methods, ({ name }) => name.split('_')[0] ?? '')
   return `${[INTRODUCTION, ...[...namespaces].map(([name, rows]) => section(name, rows))].join('\n\n')}\n`
@@ -8,12 +8,13 @@ export function rpcDocument(methods: readonly RpcMethod[]): string {
 
 const INTRODUCTION = `# RPC of the rollup node
 
-Made from the method table in \`src/rpc\`, which checks parameters and answers \`rpc_discover\` (an OpenRPC document) as well; a test
-keeps this file up to date.
+Generated from the method table in \`src/rpc\`. The same table checks parameters and answers \`rpc_discover\` (an OpenRPC
+document). A test keeps this file up to date.
 
-JSON-RPC 2.0 by POST at \`/\` with \`Content-Type: application/json\`, in batches too, or over a WebSocket on the same port.
-Parameters are positional; those in brackets may be left out. A *changing* method does more than tell: web pages of strangers may
-not call it, nor may who shows no token where one is needed (\`--rpc.token-file\`). No \`admin_*\` method is for web pages of strangers.`
+JSON-RPC 2.0 by POST at \`/\` with \`Content-Type: application/json\`, also in batches, or over a WebSocket on the same
+port. Parameters are positional; parameters in brackets are optional. A *changing* method changes something. Web pages
+of other origins may not call it. With \`--rpc.token-file\`, clients need the token for it. Web pages of other origins may
+call no \`admin_*\` method.`
 
 function section(namespace: string, methods: readonly RpcMethod[]): string {
   const admin = methods.every((method) => method.admin) ? '\n\nServed with `--rpc.enable-admin` only.' : ''

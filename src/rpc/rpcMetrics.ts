@@ -7,20 +7,24 @@ export interface RpcMetrics {
   observe(method: string, durationMs: number, errorCode: number | undefined, contents: CallContents): void
 }
 
-/** Plain numbers, made into metrics at each scrape: with its labels looked up, each would cost as much as a small call. */
+/**
+ * Plain counters, copied into the registry at each scrape. Updating a labelled metric costs as much as a small call.
+ */
 interface MethodCounts {
   requests: number
-  /** By what stands for the error. */
+  /** Key: the error label. */
   responses: Map<string, number>
   paramsBytes: number
-  /** Undefined until there was one. */
+  /** Undefined until there is a result. */
   resultBytes: number | undefined
 }
 
-/** prom-client's, and Go's client's. */
+/** The default buckets of prom-client and of Go's client. */
 const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** op-node's metrics of its RPC server (label `rpc` is `main`, as since 2026), so that its dashboards work. */
+/**
+ * op-node's metrics of its RPC server, for op-node's dashboards. The label `rpc` is `main`, as in op-node since 2026.
+ */
 export function createRpcMetrics(registry: Registry, prefix: string): RpcMetrics {
   const methods = new Map<string, MethodCounts>()
   const name = (metric: string) => `${prefix}_rpc_server_${metric}`

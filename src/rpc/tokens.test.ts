@@ -16,7 +16,7 @@ const BLOCK = { jsonrpc: '2.0', id: 1, method: 'deviump2p_blockPeer', params: [R
 const READ = { jsonrpc: '2.0', id: 1, method: 'devium_version', params: [] }
 const REFUSED = 'deviump2p_blockPeer changes something and needs a bearer token'
 
-/** By name, so that no method is open because the table says of it that it only tells. */
+/** Listed by name, so that no method is open only because the table marks it as reading. */
 const CHANGING = [
   ...['opp2p', 'deviump2p'].flatMap((namespace) =>
     [
@@ -46,7 +46,7 @@ async function serve(access: TokenAccess) {
     const { status, text } = await postJson(server.url, headers, body)
     return { status, answer: status === 200 ? JSON.parse(text) : text }
   }
-  /** Undefined where the handshake is refused. */
+  /** Undefined if the handshake is refused. */
   const overWebSocket = async (
     { 'sec-websocket-protocol': asked = '', ...headers }: Record<string, string>,
     body: object,

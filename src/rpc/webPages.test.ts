@@ -11,7 +11,7 @@ const PEER = RECORD.peerID
 const EVIL = { origin: 'https://evil.example' }
 const call = (method: string, ...params: unknown[]): object => ({ jsonrpc: '2.0', id: 1, method, params })
 
-/** The rollup node's RPC as it is served. */
+/** Serves the rollup node's RPC. */
 async function serve(trustedOrigins: readonly string[] = []) {
   const { node, p2p, asked } = recorder()
   const logger = { ...silentLogger, setLevel: () => {} }

@@ -15,7 +15,7 @@ it('writes again when a member is another one, has come or has gone', () => {
   const head = { number: 1 }
   const status: Status = { head }
   expect([text(status), text({ head }), times]).toEqual(['{"head":{"number":1}}', '{"head":{"number":1}}', 1])
-  // The same object may have been changed itself.
+  // The same object may have been modified.
   status.head = { number: 2 }
   expect([text(status), times]).toEqual(['{"head":{"number":2}}', 2])
   expect([text({ head, target: head }), times]).toEqual(['{"head":{"number":1},"target":{"number":1}}', 3])

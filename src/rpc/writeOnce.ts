@@ -2,8 +2,8 @@ import { serialize, WrittenJson } from '../jsonRpc/bodyChunks.ts'
 import type { Written } from './results.ts'
 
 /**
- * Writes values whose members are never changed, only replaced: while they are the same as at the last call, so is the text.
- * For what is asked for all the time and rarely new.
+ * Caches the JSON text of a value for frequent requests of rarely changed values. The text is reused as long as all
+ * members are identical to the last call's, so members must be replaced, never modified.
  */
 export function writeOnce<T extends object, J extends object>(toJson: (value: T) => J): (value: T) => Written<J> {
   let last: { value: T; text: Written<J> } | undefined

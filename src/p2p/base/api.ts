@@ -327,7 +327,7 @@ export interface P2pApi {
   accessRules(): AccessRules
 
   /**
-   * Protection keeps the connection manager from pruning the peer. It overrides neither blocks nor bans. Survives a
+   * Protection keeps the connection trimmer from closing the peer's connections. It overrides neither blocks nor bans. Survives a
    * restart.
    */
   protectPeer(peerId: string): Promise<void>

@@ -45,7 +45,7 @@ it.each(['http', 'ws'] as const)('asks over %s, and gives errors their codes', a
   expect(dump.peers[RECORD.peerID]?.protected).toBe(false)
   expect(await client.request('deviump2p_protectPeer', [RECORD.peerID])).toBe(null)
   expect(asked).toContainEqual(['protectPeer', RECORD.peerID])
-  // @ts-expect-error: no block number
+  // @ts-expect-error: not a block number
   const refused = client.request('devium_outputAtBlock', [5])
   await expect(refused).rejects.toMatchObject({ code: 'json-rpc', rpcCode: -32602 })
   expect(await client.transport.batch([{ method: 'devium_version', params: [] }])).toEqual(['v1'])

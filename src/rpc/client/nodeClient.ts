@@ -18,7 +18,9 @@ type Rows =
     >[number]
   | ReturnType<typeof discoverMethod>
 
-/** Every method of the rollup node, by its name: parameters as they are written, and the result. Made from the method table. */
+/**
+ * All methods of the rollup node by name, with parameters in wire form and the result. Derived from the method table.
+ */
 export type NodeMethods = {
   [Row in Rows as Row['name']]: Row extends RpcMethod<
     string,
@@ -31,21 +33,23 @@ export type NodeMethods = {
 export type NodeMethod = keyof NodeMethods
 
 export interface NodeClientOptions {
-  /** http(s) or ws(s), with user and password where it asks for them; with http, subscriptions open a WebSocket on the same port. */
+  /**
+   * http(s) or ws(s), with user and password if required. With http, subscriptions open a WebSocket on the same port.
+   */
   url: string
-  /** Bearer token, where the node asks for one. */
+  /** Bearer token, if the node requires one. */
   token?: string | undefined
-  /** How long an answer may take: 10 s unless told. */
+  /** Time limit of a request; default 10 s. */
   timeoutMs?: number | undefined
 }
 
 /**
- * Asks a running rollup node. What the node refuses rejects with JsonRpcError, which has the code as `rpcCode`; what does not
- * come, with RpcTransportError, whose `code` is `rpc-timeout` or `rpc-transport`. Answers are not checked against their types:
- * that is for whoever does not know who listens at the address.
+ * Client of a running rollup node. A refused request rejects with JsonRpcError, which has the code in `rpcCode`. A
+ * failed request rejects with RpcTransportError, whose `code` is `rpc-timeout` or `rpc-transport`. Answers are not
+ * validated against their types: a caller that does not trust the server must do that.
  */
 export interface NodeClient {
-  /** The address without what may be secret. */
+  /** The address without credentials. */
   readonly url: string
   request<M extends NodeMethod>(
     method: M,
@@ -53,16 +57,16 @@ export interface NodeClient {
     options?: RequestOptions,
   ): Promise<NodeMethods[M]['result']>
   /**
-   * Tells of a topic until the signal aborts, and resolves then. Rejects when the node refuses, or when the connection ends:
-   * whoever wants more subscribes again.
+   * Receives events of a topic until the signal aborts, and then resolves. Rejects when the node refuses, or when the
+   * connection closes: then subscribe again.
    */
   subscribe<T extends Topic>(topic: T, listener: (event: Events[T]) => void, signal: AbortSignal): Promise<void>
-  /** The same connection for methods that are not in the table, and for batches. */
+  /** The same connection, for batches and for methods outside the table. */
   readonly transport: RpcClient
   close(): Promise<void>
 }
 
-/** Connects with the first request. Throws UsageError for an address of another kind. */
+/** Connects at the first request. Throws UsageError for an address of another scheme. */
 export function createNodeClient({ url, token, timeoutMs }: NodeClientOptions): NodeClient {
   const protocol = URL.canParse(url) ? new URL(url).protocol : ''
   if (!/^(https?|wss?):$/.test(protocol)) throw new UsageError('expected an address that begins with http:// or ws://')
@@ -75,7 +79,7 @@ export function createNodeClient({ url, token, timeoutMs }: NodeClientOptions): 
   return {
     url: redact(url),
     transport,
-    // Answers are what the table says they are, as long as a node of this version answers.
+    // Answers have the table's types if the node has this version.
     request: async <M extends NodeMethod>(
       method: M,
       params: NodeMethods[M]['params'],

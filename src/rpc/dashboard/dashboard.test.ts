@@ -35,7 +35,7 @@ describe('the dashboard', () => {
     ['10.0.0.7:9510', '10.0.0.7'],
     ['devnet.lan', 'devnet.lan'],
     ['[fd00::7]:9510', '[fd00::7]'],
-    // Part of no policy.
+    // Not valid in a policy.
     ['x;script-src', 'localhost'],
     [undefined, 'localhost'],
   ])('shows nodes beside it by the name by which it was reached: %s', async (host, name) => {
@@ -57,7 +57,7 @@ describe('the dashboard', () => {
       expect([name, status]).toEqual([name, 200])
       const isScript = /\.(ts|js)$/.test(name)
       if (isScript) expect(headers['content-type']).toMatch(/^text\/javascript/)
-      // What a page of the web could not read fails here.
+      // An import that a browser could not resolve fails here.
       for (const [, from = ''] of text.matchAll(/^(?:import|export)[^'\n]* from '([^']+)'/gm)) {
         expect(from).toMatch(/^\.\//)
         await visit(from.slice(2))

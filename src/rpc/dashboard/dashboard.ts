@@ -5,24 +5,24 @@ import { createPageFiles, type PageFile } from './pageFiles.ts'
 /** A node that the page shows. */
 export interface ShownNode {
   name: string
-  /** Of its RPC, http or https. With `SAME_HOST` as host: the one by which a browser has reached this node. */
+  /** http(s) address of its RPC. Host `SAME_HOST` stands for the host under which the browser reached this node. */
   url: string
 }
 
 const SAME_HOST = '0.0.0.0'
 
 export interface DashboardOptions {
-  /** What this node is called. */
+  /** The name of this node. */
   name: string
-  /** Others that are shown beside it. */
+  /** Other nodes on the same page. */
   nodes: readonly ShownNode[]
-  /** Nobody may change anything: others reach this RPC, and there is no token. */
+  /** True: changing methods are refused, because the RPC is reachable from other hosts and there is no token. */
   refusesChanges: boolean
 }
 
 /**
- * Serves the page at `/dashboard`. It may load and call nothing but this server and the other nodes' RPC, and runs no script but
- * its own files: what peers say of themselves could otherwise become part of it.
+ * Serves the page at `/dashboard`. The page may load and call only this server and the RPC of the other nodes, and runs
+ * only its own scripts. Otherwise texts of peers could become scripts.
  */
 export function addDashboard(routes: Pick<Hono, 'get'>, { name, nodes, refusesChanges }: DashboardOptions): void {
   const fileNamed = createPageFiles()
@@ -44,9 +44,10 @@ export function addDashboard(routes: Pick<Hono, 'get'>, { name, nodes, refusesCh
     'content-security-policy': policy(host),
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
-    // Elsewhere browsers ignore it, with an error in the console, unless it came by https, of which nobody knows here.
+    // Browsers ignore this header on http hosts other than loopback, with an error in the console. This server cannot
+    // know whether it is behind https.
     ...(isLoopback(hostNameOf(host)) ? { 'cross-origin-opener-policy': 'same-origin' } : {}),
-    // A new version of the program brings new files under the same names.
+    // A new version of the program has new files under the same names.
     'cache-control': 'no-cache',
   })
   const nodesFile = (host: string | undefined): PageFile => ({
@@ -58,7 +59,7 @@ export function addDashboard(routes: Pick<Hono, 'get'>, { name, nodes, refusesCh
       ? context.notFound()
       : context.body(file.content, 200, headers(file.type, context.req.header('host')))
   routes.get('/dashboard', (context) => send(context, fileNamed('index.html')))
-  // Links on the page stand beside `/dashboard`.
+  // Links on the page are relative to `/dashboard`.
   routes.get('/dashboard/', (context) => context.redirect('../dashboard', 308))
   routes.get('/dashboard/:file', (context) => {
     const wanted = context.req.param('file')
@@ -73,7 +74,7 @@ function webSocketUrl(url: string, hostHeader: string | undefined): string {
   return socket.href.replace(/\/$/, '')
 }
 
-/** It becomes part of a policy: what is no plain name or address does not. */
+/** The name becomes part of the policy, so anything but a plain name or address is replaced. */
 function hostNameOf(hostHeader: string | undefined): string {
   const name = URL.parse(`http://${hostHeader ?? ''}`)?.hostname ?? ''
   return /^([\w.-]+|\[[\da-f:.]+\])$/.test(name) ? name : 'localhost'

@@ -3,7 +3,7 @@ import { createRequire, stripTypeScriptTypes } from 'node:module'
 import { basename, dirname, extname, join } from 'node:path'
 import { DeviumError } from '../../lib/errors.ts'
 
-/** One file as it goes to a browser. */
+/** One file for a browser. */
 export interface PageFile {
   content: string
   type: string
@@ -16,27 +16,27 @@ const TYPES: Readonly<Record<string, string>> = {
   '.ts': 'text/javascript; charset=utf-8',
 }
 
-/** The chart library, by the names that the page knows it by. */
+/** The chart library's files under the page's names. */
 const LIBRARY = [
   { name: 'uplot.js', from: 'uplot/dist/uPlot.esm.js', type: 'text/javascript; charset=utf-8' },
   { name: 'uplot.css', from: 'uplot/dist/uPlot.min.css', type: 'text/css; charset=utf-8' },
 ] as const
 
-/** What the page shares with the programs, so that both say the same: modules that need nothing but each other. */
+/** Modules that the page shares with the programs, so that both show the same texts. They import only each other. */
 const SHARED = ['lib/formatNumber', 'lib/shortIds', 'p2p/base/eventText', 'p2p/base/scoreRows', 'p2p/base/scoreTerms']
 
-/** Where `dashboard/index.html` stands above this file, whether that is run as it is or compiled. */
+/** The folder of `dashboard/index.html`, above this file both in the sources and in the build. */
 function pageFolder(): string {
   for (let folder = import.meta.dirname; ; folder = dirname(folder)) {
     const found = join(folder, 'dashboard')
     if (existsSync(join(found, 'index.html'))) return found
-    if (folder === dirname(folder)) throw new DeviumError('page-missing', 'the files of the dashboard are not there')
+    if (folder === dirname(folder)) throw new DeviumError('page-missing', 'the files of the dashboard are missing')
   }
 }
 
 /**
- * Finds a file of the page by the name in its URL. Each file is read when a browser first asks for it, and modules lose their types
- * then. Throws where the page's files are not there.
+ * Looks up a file of the page by its name in the URL. A file is read at its first request; modules lose their types
+ * then. Throws when the page's files are missing.
  */
 export function createPageFiles(): (name: string) => PageFile | undefined {
   const folder = pageFolder()
@@ -69,7 +69,7 @@ export function createPageFiles(): (name: string) => PageFile | undefined {
   }
 }
 
-/** Browsers know no package names; all files stand in one folder for them. */
+/** Browsers do not resolve package names, and all files are in one folder for them. */
 function toModule(text: string): string {
   return stripTypeScriptTypes(text)
     .replaceAll(/from '\.[^']*\/(\w+)\.[jt]s'/g, "from './$1.ts'")

@@ -11,7 +11,7 @@ import { NodeHistory } from './nodeHistory.ts'
 const START_MS = 1_000_000
 const PEER = STANDING.peerID
 
-/** A history that runs on a clock of its own; what the node and its peers answer can be changed. */
+/** A running history with its own clock. The test can change the node's and the peers' answers. */
 async function started() {
   const { node, p2p, told } = recorder()
   const clock = new ManualClock(START_MS)
@@ -127,8 +127,8 @@ describe('the history of a node', () => {
       ['fault', 'Verifier is stopped. It has no peers.', null],
       ['ban', 'banned: score −120 is below −100', PEER],
       ['block', 'blocked by the operator', '10.0.0.0/8'],
-      ['reorg', 'L2 reorg: the head moved from block 6 to 4 and left 3 blocks behind.', null],
-      ['reorg', 'L2 reorg: the head moved from block 5 to 6 and left 1 block behind.', null],
+      ['reorg', 'L2 reorg: the head moved from block 6 to 4 and abandoned 3 blocks.', null],
+      ['reorg', 'L2 reorg: the head moved from block 5 to 6 and abandoned 1 block.', null],
     ])
     await end()
     expect([told.news.size, told.heads.size]).toEqual([0, 0])

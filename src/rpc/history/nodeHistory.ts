@@ -11,13 +11,13 @@ import { RowRing } from './rowRing.ts'
 
 const HOUR_MS = 3_600_000
 const SAMPLE_MS = 2_000
-/** Scores move slowly: a row of them with each fifth sample. */
+/** Scores move slowly, so a row of scores is stored with every fifth sample. */
 const SAMPLES_PER_SCORES = 5
-/** Peers whose scores are kept; with all samples that makes 420 kB. */
+/** Limit of peers with stored scores. All samples together then take 420 kB. */
 const MAX_PEERS = 100
 const MAX_EVENTS = 200
 
-/** The columns of a sample, in the order in which a row has them. */
+/** Columns of a sample, in the order of a row. */
 const COLUMNS = ['atMs', 'unsafe', 'safe', 'finalized', 'l1', 'peers', 'mesh', 'gas'] as const
 
 export interface NodeHistoryModules {
@@ -28,13 +28,13 @@ export interface NodeHistoryModules {
   logger: Logger
 }
 
-/** An hour of samples of one node, and what happened in it. It only looks on: nothing depends on it. */
+/** An hour of samples and events of one node. It only observes: nothing depends on it. */
 export class NodeHistory {
   private readonly modules: NodeHistoryModules
   private readonly samples = new RowRing(HOUR_MS / SAMPLE_MS, COLUMNS.length)
-  /** The time, and then a column for each peer. */
+  /** The time, then one column for each peer. */
   private readonly scores = new RowRing(HOUR_MS / (SAMPLE_MS * SAMPLES_PER_SCORES), 1 + MAX_PEERS)
-  /** Column of each peer; who was seen last stands at the end. */
+  /** Column of each peer; the peer seen last is at the end. */
   private readonly columns = new Map<string, number>()
   private readonly events: HistoryEvent[] = []
   private readonly reorgsOf = createHeadWatch()
@@ -61,18 +61,18 @@ export class NodeHistory {
     }
   }
 
-  /** What an operator did, who will look for its effect. */
+  /** Records an action of an operator. */
   noteAction(text: string): void {
     this.note('note', text)
   }
 
-  /** What was added after that moment. */
+  /** Everything recorded after that time. */
   since(ms: number): Served<History> {
     const column = (name: (typeof COLUMNS)[number]) => this.samples.column(COLUMNS.indexOf(name), ms)
     return {
       sampleMs: SAMPLE_MS,
       samples: {
-        // Every row has its time.
+        // Every row has a time.
         atMs: column('atMs').flatMap((atMs) => atMs ?? []),
         unsafe: column('unsafe'),
         safe: column('safe'),
@@ -92,8 +92,9 @@ export class NodeHistory {
 
   private async sample(): Promise<void> {
     const { node, p2p, clock, logger } = this.modules
-    // Events come before a sample of their moment: whoever asks for what is newer than a sample misses none.
-    await this.lookAtHealth().catch((err: unknown) => logger.debug('Could not ask how this node is', { err }))
+    // Events are recorded before a sample of the same time. So a client that asks for everything after a sample misses
+    // none.
+    await this.lookAtHealth().catch((err: unknown) => logger.debug('Could not read the health of this node', { err }))
     const atMs = clock.now()
     const { unsafeL2, safeL2, finalizedL2, headL1 } = node.syncStatus()
     const standings = p2p?.standings().filter(({ connected }) => connected) ?? []
@@ -110,7 +111,7 @@ export class NodeHistory {
 
   private sampleScores(atMs: number, standings: readonly PeerStanding[]): void {
     const row = [atMs, ...new Array<number>(MAX_PEERS).fill(Number.NaN)]
-    // Those that have a column come first, so that nobody takes it from them.
+    // Peers with a column come first, so that they keep it.
     const known = standings.filter(({ peerID }) => this.columns.has(peerID))
     for (const { peerID, score } of new Set([...known, ...standings])) {
       const column = this.columns.get(peerID) ?? this.freeColumn(row)
@@ -122,7 +123,7 @@ export class NodeHistory {
     this.scores.push(row)
   }
 
-  /** Where all are taken: that of the peer that was seen longest ago, unless it is in this row. */
+  /** A free column, or the column of the peer seen longest ago, unless that peer is in this row. */
   private freeColumn(row: readonly number[]): number | undefined {
     if (this.columns.size < MAX_PEERS) {
       this.scores.clear(this.columns.size + 1)
@@ -146,14 +147,14 @@ export class NodeHistory {
   private lookAtHeads(): void {
     for (const { layer, depth, from, to } of this.reorgsOf(this.modules.node.syncStatus())) {
       const blocks = depth === 1 ? '1 block' : `${depth} blocks`
-      this.note('reorg', `${layer} reorg: the head moved from block ${from} to ${to} and left ${blocks} behind.`)
+      this.note('reorg', `${layer} reorg: the head moved from block ${from} to ${to} and abandoned ${blocks}.`)
     }
   }
 
   private hear(news: P2pNews): void {
     if (news.event === 'ban') this.note('ban', `banned: ${news.reason}`, news.peerID)
     else if (news.event === 'unban') {
-      const how = news.cause === 'expired' ? 'ban ran out' : 'ban lifted by the operator'
+      const how = news.cause === 'expired' ? 'ban expired' : 'ban lifted by the operator'
       this.note('unban', how, 'peerID' in news ? news.peerID : news.ip)
     } else if (news.event === 'block' || news.event === 'unblock') {
       const subject = 'peerID' in news ? news.peerID : 'ip' in news ? news.ip : news.subnet
@@ -168,7 +169,7 @@ export class NodeHistory {
   }
 }
 
-/** Of the blocks after the one and up to the other, as far as their payloads were seen. */
+/** Mean over the blocks after `after` up to `upTo` whose payloads were seen. */
 function meanGas(blocks: readonly BlockTimes[], after: number, upTo: number): number {
   const seen = blocks.flatMap(({ number, gasUsed }) =>
     gasUsed !== undefined && number <= upTo && !(number <= after) ? [gasUsed] : [],

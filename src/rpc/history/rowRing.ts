@@ -1,4 +1,4 @@
-/** The last rows of numbers, in memory that is taken once and never grows. NaN: not known. */
+/** The last rows of numbers, in a fixed amount of memory. NaN: not known. */
 export class RowRing {
   private readonly cells: Float64Array
   private readonly capacity: number
@@ -11,14 +11,14 @@ export class RowRing {
     this.cells = new Float64Array(capacity * width)
   }
 
-  /** A row with fewer numbers than the ring is wide ends in NaN. */
+  /** A short row is filled with NaN. */
   push(row: readonly number[]): void {
     const at = (this.pushed % this.capacity) * this.width
     for (let column = 0; column < this.width; column++) this.cells[at + column] = row[column] ?? Number.NaN
     this.pushed++
   }
 
-  /** The numbers of one column, the oldest first, in the rows whose first number is greater than `after`. */
+  /** The numbers of one column, oldest first, in rows whose first number exceeds `after`. */
   column(column: number, after: number): (number | null)[] {
     const values: (number | null)[] = []
     for (let row = Math.max(0, this.pushed - this.capacity); row < this.pushed; row++) {
@@ -30,7 +30,7 @@ export class RowRing {
     return values
   }
 
-  /** Forgets a column, for another use of it. */
+  /** Clears a column for reuse. */
   clear(column: number): void {
     for (let at = column; at < this.cells.length; at += this.width) this.cells[at] = Number.NaN
   }

@@ -2,17 +2,17 @@ import { serialize } from '../../jsonRpc/bodyChunks.ts'
 
 export type Notify = (content: string) => void
 
-/** Begins to tell what happens; the returned function ends that. */
+/** Starts emitting values; the returned function stops it. */
 export type Source<T extends object = object> = (tell: (value: T) => void) => () => void
 
 export interface Broadcast {
-  /** The returned function ends it. */
+  /** The returned function unsubscribes. */
   listen(notify: Notify): () => void
 }
 
 /**
- * Tells all listeners what one source tells, written once for all of them. The source runs only while there are listeners.
- * `repeatsLast`: what is told is a state, so whoever comes later hears the last one at once.
+ * Sends the values of one source to all listeners, serialized once for all of them. The source runs only while there
+ * are listeners. `repeatsLast`: the values are states, so a new listener receives the last one at once.
  */
 export function createBroadcast(source: Source, { repeatsLast }: { repeatsLast: boolean }): Broadcast {
   const listeners = new Set<Notify>()
@@ -25,7 +25,7 @@ export function createBroadcast(source: Source, { repeatsLast }: { repeatsLast: 
   }
   return {
     listen(given) {
-      // Each listener is one of its own, also where two are the same function.
+      // Wrapped, so that two listeners with the same function are distinct.
       const notify: Notify = (content) => given(content)
       listeners.add(notify)
       if (last !== undefined) notify(last)

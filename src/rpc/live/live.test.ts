@@ -9,7 +9,7 @@ import { createRollupRpc, LIVE_NOTIFICATION } from '../index.ts'
 import { deviumSyncStatus } from '../json.ts'
 import { RECORD, recorder, STANDING } from '../testUtils/recorder.ts'
 
-/** The rollup node's RPC as it is served, with a clock that stands still. */
+/** Serves the rollup node's RPC with a clock that the test advances. */
 async function serve({ hasPeers = true } = {}) {
   const { node, p2p, told } = recorder()
   const clock = new ManualClock()
@@ -34,7 +34,7 @@ async function serve({ hasPeers = true } = {}) {
   return { url: server.url, node, p2p, told, clock, open, news, moveHeads }
 }
 
-/** Messages in the order in which they come. */
+/** Messages in order of arrival. */
 class LiveClient {
   readonly opened: Promise<unknown>
   private readonly socket: WebSocket
@@ -59,14 +59,14 @@ class LiveClient {
     }
   }
 
-  /** The answer, without what surrounds it. */
+  /** The result or the error of the answer. */
   async call(method: string, ...params: unknown[]): Promise<unknown> {
     this.socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
     const { result, error } = await this.next()
     return error ?? result
   }
 
-  /** What a notification tells; it has to be one of this subscription. */
+  /** The content of the next notification, which must belong to this subscription. */
   async told(subscription: unknown): Promise<unknown> {
     const { method, params } = await this.next()
     expect(method).toBe('devium_subscription')
@@ -91,7 +91,7 @@ it('heads: as they are, and again when they move, but not ten times a second', a
   moveHeads()
   node.syncStatus = () => ({ ...before, headL1: { ...before.headL1, number: 78 } })
   moveHeads()
-  // What comes at the end of the pause is the last of them, once.
+  // After the pause only the last head is emitted, once.
   await clock.advance(100)
   expect(await client.told(id)).toMatchObject({ head_l1: { number: 78 } })
   await clock.advance(1_000)
@@ -130,7 +130,7 @@ it('peers: who comes and goes, in the mesh too, and scores that moved', async ()
   news({ event: 'ban', peerID, reason: 'score', untilMs: 5 })
   for (const event of events) news(event)
   for (const event of events) expect(await client.told(id)).toEqual(event)
-  // Small steps are told when together they are a large one.
+  // Small steps are emitted when they add up to a large one.
   let score = -12
   p2p.standings = () => [{ ...STANDING, score }]
   score = -11.7

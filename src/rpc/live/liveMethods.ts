@@ -12,18 +12,18 @@ import type { Topic } from '../schemas/events.ts'
 import { type Broadcast, createBroadcast } from './broadcast.ts'
 import { bansSource, derivationSource, headsSource, healthSource, peersSource } from './sources.ts'
 
-/** The method that notifications name. */
+/** The method name of notifications. */
 export const LIVE_NOTIFICATION = 'devium_subscription'
 
 export interface LiveModules {
   node: RollupNodeApi
-  /** Absent with `--p2p.disable`: there is nothing to tell of peers then. */
+  /** Absent with `--p2p.disable`. Then there are no topics about peers. */
   p2p: P2pApi | undefined
   clock: Clock
   logger: Logger
 }
 
-/** `devium_subscribe` and `devium_unsubscribe`, on connections that stay open. */
+/** `devium_subscribe` and `devium_unsubscribe`, for connections that stay open. */
 export function liveMethods(modules: LiveModules) {
   const topics = createTopics(modules)
   const names = [...topics.keys()]
@@ -36,15 +36,15 @@ export function liveMethods(modules: LiveModules) {
     defineMethod({
       name: 'devium_subscribe',
       params: [topic],
-      result: textResult('subscription id; what happens comes as devium_subscription'),
+      result: textResult('subscription id; events arrive as devium_subscription'),
       description:
-        'Tell over this WebSocket, from now on, of a topic; x-notifications of rpc_discover describes what is told',
+        'Send the events of a topic over this WebSocket. x-notifications of rpc_discover describes them',
       handle: ([told], context) => requireSubscriber(context).subscribe((notify) => told.listen(notify)),
     }),
     defineMethod({
       name: 'devium_unsubscribe',
       params: [SUBSCRIPTION],
-      result: booleanResult('whether there was such a subscription'),
+      result: booleanResult('whether the subscription existed'),
       description: 'End a subscription of this WebSocket',
       handle: ([id], context) => requireSubscriber(context).unsubscribe(id),
     }),
@@ -53,11 +53,11 @@ export function liveMethods(modules: LiveModules) {
 
 const SUBSCRIPTION: Param<Hex, string> = jsonParam(
   'subscription id',
-  'what devium_subscribe returned',
+  'the id that devium_subscribe returned',
   { type: 'string' },
   (value) => {
     if (isHex(value, 16)) return value
-    throw invalidParams('invalid argument 0: subscription id should be what devium_subscribe returned')
+    throw invalidParams('invalid argument 0: subscription id should be the id that devium_subscribe returned')
   },
 )
 

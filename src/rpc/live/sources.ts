@@ -9,14 +9,14 @@ import type { Served } from '../results.ts'
 import type { Events, Topic } from '../schemas/events.ts'
 import type { Source } from './broadcast.ts'
 
-/** Tells what clients of the topic are told. */
+/** Emits the events of one topic. */
 type TopicSource<T extends Topic> = Source<Served<Events[T]> & object>
 
-/** Heads are told at once, but not more often: while a node syncs they move thousands of times a second. */
+/** Heads are emitted at once, but at most at this interval. During sync they move thousands of times a second. */
 const HEADS_MS = 100
-/** Between looks at what nobody tells of: states of health, and scores, which decay. */
+/** Interval of polling states without events: health, and scores, which decay. */
 const LOOK_MS = 2_000
-/** A score that moved by less is not worth telling: time in the mesh moves all of them all the time. */
+/** Smallest change of a score that is emitted. Time in mesh moves all scores all the time. */
 const SCORE_STEP = 0.5
 
 type Timed = { clock: Clock }
@@ -49,12 +49,12 @@ export function headsSource({
   }
 }
 
-/** What the derivation stages do: frames, channels, batches. */
+/** Events of the derivation stages: frames, channels, batches. */
 export function derivationSource({ node }: { node: Pick<RollupNodeApi, 'onDerivation'> }): TopicSource<'derivation'> {
   return (tell) => node.onDerivation(tell)
 }
 
-/** The node's health, at first and whenever a state has changed. */
+/** The node's health, at first and after each change of state. */
 export function healthSource({
   clock,
   logger,
@@ -80,7 +80,7 @@ function isBanNews(news: P2pNews): news is BanNews {
   return BAN_EVENTS.some((event) => event === news.event)
 }
 
-/** Peers that come and go, in the mesh too, and scores that moved. */
+/** Peers that connect, disconnect, join or leave the mesh, and changed scores. */
 export function peersSource({
   p2p,
   clock,
@@ -96,7 +96,7 @@ export function peersSource({
       const scores = Object.fromEntries(connected.map(({ peerID, score }) => [peerID, score]))
       const moved = Object.entries(scores).filter(([peer, score]) => Math.abs(score - (told[peer] ?? 0)) >= SCORE_STEP)
       if (moved.length > 0) tell({ event: 'scores', scores: Object.fromEntries(moved) })
-      // What was told, not what is: many small steps are a large one.
+      // Keeps the emitted scores, not the current ones, so that many small steps add up.
       told = Object.fromEntries(Object.keys(scores).map((peer) => [peer, told[peer] ?? 0]))
       for (const [peer, score] of moved) told[peer] = score
     })
@@ -107,7 +107,7 @@ export function peersSource({
   }
 }
 
-/** Bans for a time and their ends, and what the operator blocks and lets in again. */
+/** Time-limited bans with their ends, and changes of the block lists. */
 export function bansSource({ p2p }: { p2p: Pick<P2pApi, 'onNews'> }): TopicSource<'bans'> {
   return (tell) =>
     p2p.onNews((news) => {
@@ -115,7 +115,7 @@ export function bansSource({ p2p }: { p2p: Pick<P2pApi, 'onNews'> }): TopicSourc
     })
 }
 
-/** Looks at once and then again and again, until the returned function is called. */
+/** Polls at once and then at the interval, until the returned function is called. */
 function lookEvery(
   ms: number,
   { clock, logger }: { clock: Clock; logger: Logger },
@@ -124,7 +124,7 @@ function lookEvery(
   const ended = new AbortController()
   const run = async (): Promise<void> => {
     while (!ended.signal.aborted) {
-      await look().catch((err: unknown) => logger.warn('Subscribers could not be told', { err }))
+      await look().catch((err: unknown) => logger.warn('Notifying subscribers failed', { err }))
       await sleep(clock, ms, ended.signal).catch(() => undefined)
     }
   }

@@ -3,7 +3,7 @@ import { address, blockId, hash } from './blocks.ts'
 
 const wei = z.string().describe('wei, in decimal digits')
 
-/** devium_describeBlock. */
+/** The result of devium_describeBlock. */
 export const blockDetails = z.object({
   number: z.number(),
   hash,
@@ -21,11 +21,11 @@ export const blockDetails = z.object({
         hash,
         type: z.number(),
         from: address,
-        to: address.nullable().describe('null: it creates a contract, or has no recipient'),
+        to: address.nullable().describe('null: the transaction creates a contract, or has no recipient'),
         value: wei,
       }),
     )
     .describe('the first 200'),
-  safeBy: blockId.nullable().describe('the L1 block with whose data it became safe here'),
-  batchTransactions: z.array(hash).describe('of the batch submitter, in that L1 block'),
+  safeBy: blockId.nullable().describe('the L1 block whose data made the block safe at this node'),
+  batchTransactions: z.array(hash).describe('transactions of the batch submitter in that L1 block'),
 })

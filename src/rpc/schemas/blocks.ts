@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Hex text of so many bytes, with 0x. */
+/** Hex text of this many bytes, with 0x. */
 export const hexOf = (bytes: number) =>
   z.templateLiteral(['0x', z.string().regex(new RegExp(`[0-9a-f]{${2 * bytes}}`))])
 export const hash = hexOf(32)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { hash, l1Ref, l2Ref } from './blocks.ts'
 
-/** Of a channel: 16 bytes. */
+/** A channel id: 16 bytes. */
 const hex = z.templateLiteral(['0x', z.string()])
 const moment = z.number().describe('Unix milliseconds')
 
@@ -23,12 +23,12 @@ const channel = {
   bytes: z.number(),
 }
 
-/** devium_derivationStatus: what is not known is null. */
+/** The result of devium_derivationStatus. Unknown values are null. */
 export const derivationStatus = z.object({
   state: z.string(),
   ok: z.boolean(),
   text: z.string().describe('one sentence'),
-  command: z.string().nullable().describe('what ends it, where that is known'),
+  command: z.string().nullable().describe('the command that ends the state, if known'),
   l1: z.object({
     head: l1Ref.nullable(),
     headSeenAtMs: moment.nullable(),
@@ -48,8 +48,8 @@ export const derivationStatus = z.object({
       .object({
         name: z.string(),
         time: z.number().describe('Unix seconds'),
-        ready: z.boolean().nullable().describe('whether node and engine are; null: it cannot be seen'),
-        problem: z.string().nullable().describe('why not, in one sentence'),
+        ready: z.boolean().nullable().describe('whether node and engine are ready; null: unknown'),
+        problem: z.string().nullable().describe('why the node or the engine is not ready, in one sentence'),
       })
       .nullable(),
   }),
@@ -62,7 +62,7 @@ export const derivationStatus = z.object({
       text: z.string(),
     })
     .nullable()
-    .describe('unsafe blocks that are missing below those that gossip brought'),
+    .describe('missing unsafe blocks below the blocks that gossip delivered'),
   engine: z.object({ isSyncing: z.boolean(), endpoint }),
   follows: z.string().nullable(),
   blobs: z

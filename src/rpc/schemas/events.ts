@@ -8,7 +8,7 @@ const ip = z.string()
 const listed = { event: z.enum(['block', 'unblock']) }
 const unbanned = { event: z.literal('unban'), cause: z.enum(['expired', 'lifted']) }
 
-/** What the notifications of each topic of devium_subscribe hold. */
+/** Content of the notifications of each topic of devium_subscribe. */
 export const EVENTS = {
   heads: syncStatus,
   derivation: derivationEvent,
@@ -39,5 +39,5 @@ export const EVENTS = {
   ]),
 }
 export type Topic = keyof typeof EVENTS
-/** By topic. */
+/** Event types by topic. */
 export type Events = { [T in Topic]: z.infer<(typeof EVENTS)[T]> }

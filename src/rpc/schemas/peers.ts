@@ -32,7 +32,7 @@ export const peerRecord = z.object({
 })
 
 export const cidr = z.string()
-/** Go's `net.IPNet`; the mask is base64. */
+/** Go's `net.IPNet`. The mask is base64. */
 export const ipNet = z.object({ IP: z.string(), Mask: z.string() })
 
 export const peerDump = <T extends z.ZodType>(subnet: T) =>
@@ -45,7 +45,7 @@ export const peerDump = <T extends z.ZodType>(subnet: T) =>
   })
 
 export const peerStats = numbers('connected', 'table', 'blocksTopic', 'blocksTopicV2', 'banned', 'known')
-/** opp2p_peerStats counts two topics more. */
+/** The result of opp2p_peerStats, with two more topics. */
 export const opPeerStats = z.object({
   ...{ connected: z.number(), table: z.number(), banned: z.number(), known: z.number() },
   ...{ blocksTopic: z.number(), blocksTopicV2: z.number(), blocksTopicV3: z.number(), blocksTopicV4: z.number() },
@@ -69,7 +69,7 @@ export const ban = z.object({
   remainingS: z.number(),
 })
 
-/** deviump2p_accessRules. */
+/** The result of deviump2p_accessRules. */
 export const accessRules = z.object({
   blocks: z.array(
     z.object({
@@ -82,13 +82,13 @@ export const accessRules = z.object({
   allow: z.array(z.string()).nullable(),
 })
 
-/** deviump2p_standings of one peer. */
+/** One peer in the result of deviump2p_standings. */
 export const standing = z.object({
   ...{ peerID: z.string(), connected: z.boolean(), score: z.number(), inMesh: z.boolean() },
   ...{ static: z.boolean(), protected: z.boolean(), blocked: z.boolean(), ban: ban.nullable() },
 })
 
-/** deviump2p_peerScore of one peer. */
+/** One peer in the result of deviump2p_peerScore. */
 export const scoreReport = z.object({
   peerID: z.string(),
   scored: z.boolean(),
@@ -145,7 +145,7 @@ export const scoreReport = z.object({
   refusals: z.array(z.object({ subject: z.string(), reason: z.string() })),
 })
 
-/** deviump2p_peerHistory of one peer. */
+/** One peer in the result of deviump2p_peerHistory. */
 export const peerHistory = z.object({
   peerID: z.string(),
   events: z.array(z.object({ kind: z.string(), ...cause.shape, firstMs: moment, score: z.number() })),
@@ -154,12 +154,12 @@ export const peerHistory = z.object({
 const headMove = z.object({ number: z.number(), hash: z.string(), atMs: moment })
 const HEAD_SOURCES = ['gossip', 'request', 'posted', 'l1', 'sequencer'] as const
 
-/** deviump2p_health. */
+/** The result of deviump2p_health. */
 export const gossipHealth = z.object({
   state: z.string(),
   ok: z.boolean(),
   sinceMs: moment,
-  text: z.string().describe('what is the matter, and what to do about it'),
+  text: z.string().describe('the problem, and the action to take'),
   topic: z.string(),
   connected: z.number(),
   subscribers: z.number(),

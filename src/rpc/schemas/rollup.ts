@@ -12,9 +12,9 @@ const heads = {
   finalized_l2: l2Ref,
   pending_safe_l2: l2Ref,
 }
-/** devium_syncStatus. */
+/** The result of devium_syncStatus. */
 export const syncStatus = z.object({ ...heads, queued_unsafe_l2: l2Ref, engine_sync_target: l2Ref })
-/** optimism_syncStatus. */
+/** The result of optimism_syncStatus. */
 export const optimismSyncStatus = z.object({ ...heads, local_safe_l2: l2Ref })
 
 export const optimismOutput = z.object({
@@ -40,7 +40,7 @@ const parameters = {
 }
 const genesis = { l1: blockId, l2: blockId, l2_time: z.number() }
 
-/** devium_rollupConfig: up to Canyon. */
+/** The result of devium_rollupConfig, with forks up to Canyon. */
 export const rollupConfig = z.object({
   genesis: z.object({ ...genesis, system_config: z.object({ ...systemConfig, gasLimit: z.number() }) }),
   ...parameters,
@@ -51,9 +51,9 @@ export const rollupConfig = z.object({
   protocol_versions_address: address.optional(),
 })
 
-/** Text where JavaScript's numbers do not hold it. */
+/** Text if the value exceeds JavaScript's numbers. */
 const integer = z.union([z.number(), z.string()])
-/** optimism_rollupConfig; forks that are not scheduled are left out. */
+/** The result of optimism_rollupConfig. Unscheduled forks are omitted. */
 export const optimismRollupConfig = z.object({
   genesis: z.object({
     ...genesis,
@@ -100,7 +100,7 @@ export const optimismRollupConfig = z.object({
     .optional(),
 })
 
-/** superroot_atTimestamp; chain ids are decimal text. `data` is there below the safe head. */
+/** The result of superroot_atTimestamp. Chain ids are decimal text. `data` is present up to the safe head. */
 export const superRoot = z.object({
   current_l1: blockId,
   safe_timestamp: z.number(),
@@ -124,14 +124,14 @@ export const superRoot = z.object({
     .optional(),
 })
 
-const moment = z.number().nullable().describe('Unix milliseconds; null: not so, or not known')
-/** devium_recentBlocks: one block. */
+const moment = z.number().nullable().describe('Unix milliseconds; null: it has not happened, or is not known')
+/** One block in the result of devium_recentBlocks. */
 export const blockTimes = z.object({
   number: z.number(),
   hash,
   timestamp: z.number(),
   gasUsed: z.number().nullable(),
-  transactions: z.number().nullable().describe('how many'),
+  transactions: z.number().nullable().describe('number of transactions'),
   signedAtMs: moment,
   came: z.object({ atMs: z.number(), from: z.string(), way: z.enum(['gossip', 'request']) }).nullable(),
   executedAtMs: moment,
@@ -140,7 +140,7 @@ export const blockTimes = z.object({
   finalizedAtMs: moment,
 })
 
-/** admin_sdmStatus. */
+/** The result of admin_sdmStatus. */
 export const sdmStatus = z.object({
   postExecOptIn: z.boolean(),
   protocolActive: z.boolean(),
@@ -148,11 +148,11 @@ export const sdmStatus = z.object({
   activationTime: z.number().optional(),
 })
 
-/** admin_batcherStatus, of which only this is relied on. */
+/** The result of admin_batcherStatus. Only these members are required. */
 export const batcherStatus = z.looseObject({ why: z.string(), ok: z.boolean(), running: z.boolean().optional() })
 
-/** devium_testnetCommands, one of them. */
+/** One command in the result of devium_testnetCommands. */
 export const testnetCommand = z.object({ name: z.string(), words: z.string(), description: z.string() })
 
-/** devium_testnetCommand. */
+/** The result of devium_testnetCommand. */
 export const testnetResult = z.object({ command: z.string(), did: z.string(), lookAt: z.string() })

@@ -89,7 +89,7 @@ export const STANDING: PeerStanding = {
   ...{ static: false, protected: false, blocked: false, ban: null },
 }
 
-/** Records what was asked of the node and the host, in place of both: their own behaviour has its own tests. */
+/** Fakes of the node and the p2p host that record their calls. */
 export function recorder() {
   const told = {
     heads: new Set<() => void>(),
@@ -107,7 +107,7 @@ export function recorder() {
     (name: string, result?: unknown) =>
     async (...args: unknown[]) => {
       asked.push([name, ...args])
-      // A part of what a node answers is enough: it is passed on as it is.
+      // A part of an answer is enough, because it is passed on unchanged.
       return result as never
     }
   const node: RollupNodeApi = {
@@ -251,7 +251,7 @@ export function recorder() {
     standings: () => [{ ...STANDING }],
     bans: note('bans', [{ subject: RECORD.peerID, kind: 'peer', reason: 'score', untilMs: 5_000, remainingS: 3 }]),
   }
-  // Every other member of the interface takes note and answers nothing: a method that is added needs no line here.
+  // Every other member records the call and returns nothing, so that a new method needs no line here.
   const p2p = new Proxy(answers, {
     get: (known, name) => Reflect.get(known, name) ?? (typeof name === 'string' ? note(name) : undefined),
   }) as P2pApi
