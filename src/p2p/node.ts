@@ -47,7 +47,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
 
 /** `opened`: resources to close when the assembly fails. */
 async function assembleNode(
-  { clock, chain, findGateway, ...modules }: P2pModules,
+  { clock, chain, findNatRouter, ...modules }: P2pModules,
   { staticPeers: allStaticPeers, names }: ReturnType<typeof checkP2pOptions>,
   options: P2pOptions,
   opened: AsyncDisposableStack,
@@ -139,7 +139,7 @@ async function assembleNode(
     { blockTimeS: config.blockTime, limits: options.health },
   )
   const reachability = await createReachability(
-    { ...{ host, clock, logger, config, metrics, findGateway, privateKey: identity.privateKey.raw }, ...peers },
+    { ...{ host, clock, logger, config, metrics, findNatRouter, privateKey: identity.privateKey.raw }, ...peers },
     options,
   )
   const connected = createConnectedPeers(

@@ -2,12 +2,12 @@ import type { P2pOptions } from './base/options.ts'
 import type { HostDiscovery, HostDiscoveryModules } from './discovery/hostDiscovery.ts'
 import type { Host } from './host/host.ts'
 import type { P2pMetrics } from './metrics.ts'
-import type { FindGateway } from './nat/gateway.ts'
+import type { FindNatRouter } from './nat/natRouter.ts'
 
 export interface ReachabilityModules extends Omit<HostDiscoveryModules, 'host' | 'metrics'> {
   host: Host
   metrics: Pick<P2pMetrics, 'discovery' | 'watchDiscovery'>
-  findGateway: FindGateway | undefined
+  findNatRouter: FindNatRouter | undefined
 }
 
 /** How this node finds other nodes, and how other nodes find it. */
@@ -15,14 +15,14 @@ export type Reachability = Awaited<ReturnType<typeof createReachability>>
 
 /** Loads discv5 (about 300 ms) and the port mapper only if they are enabled. */
 export async function createReachability(modules: ReachabilityModules, options: P2pOptions) {
-  const { host, metrics, clock, logger, findGateway } = modules
+  const { host, metrics, clock, logger, findNatRouter } = modules
   const discovery = await discoveryOf({ ...modules, metrics: metrics.discovery }, options)
   if (discovery !== undefined) {
     metrics.watchDiscovery({ tableSize: discovery.tableSize, sessions: discovery.sessions })
   }
   const mapper = options.nat
     ? (await import('./nat/hostPortMapper.ts')).createHostPortMapper(
-        { findGateway, clock, logger, addresses: host.services.addresses, discovery },
+        { findNatRouter, clock, logger, addresses: host.services.addresses, discovery },
         options,
       )
     : undefined

@@ -5,7 +5,7 @@ import type { PayloadEnvelope } from '../rollup/protocol/types.ts'
 import type { P2pApi } from './base/api.ts'
 import type { HeadNews } from './base/healthReport.ts'
 import type { P2pChain } from './base/options.ts'
-import type { FindGateway } from './nat/gateway.ts'
+import type { FindNatRouter } from './nat/natRouter.ts'
 
 export interface P2pModules {
   logger: Logger
@@ -13,7 +13,7 @@ export interface P2pModules {
   registry: Registry
   chain: P2pChain
   /** Finds the router. Default: UPnP and NAT-PMP on the networks of this machine. */
-  findGateway?: FindGateway
+  findNatRouter?: FindNatRouter
   /** Aborted when the program is told to stop. After that no new work begins. `stop` closes the node. */
   signal?: AbortSignal
 }

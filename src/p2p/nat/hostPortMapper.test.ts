@@ -3,26 +3,26 @@ import { until } from '../../lib/testUtils/until.ts'
 import { DEFAULT_DISCOVERY_OPTIONS, type P2pOptions } from '../base/options.ts'
 import { parseRecord } from '../discovery/discv5.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
-import { startNatPmpGateway, startUpnpGateway, type TestGateway } from '../testUtils/testGateway.ts'
+import { startNatPmpRouter, startUpnpRouter, type TestRouter } from '../testUtils/testRouter.ts'
 import type { TestNode } from '../testUtils/testNode.ts'
-import { createGatewaySearch } from './findGateway.ts'
+import { createNatRouterSearch } from './findNatRouter.ts'
 
-async function startBehind(router: TestGateway, options: Partial<P2pOptions> = {}): Promise<TestNode> {
+async function startBehind(router: TestRouter, options: Partial<P2pOptions> = {}): Promise<TestNode> {
   const started = await nodeInTest(
     {
       nat: true,
       discovery: { ...DEFAULT_DISCOVERY_OPTIONS, bootnodes: [], path: 'memory' },
       ...options,
     },
-    { findGateway: createGatewaySearch(router.places) },
+    { findNatRouter: createNatRouterSearch(router.places) },
   )
   return started
 }
 
 describe.each([
-  ['speaks NAT-PMP', 0, () => startNatPmpGateway()],
-  ['speaks UPnP', 0, () => startUpnpGateway()],
-  ['gives other ports', 1000, () => startNatPmpGateway({ shift: 1000 })],
+  ['speaks NAT-PMP', 0, () => startNatPmpRouter()],
+  ['speaks UPnP', 0, () => startUpnpRouter()],
+  ['gives other ports', 1000, () => startNatPmpRouter({ shift: 1000 })],
 ])('a node behind a router that %s', (_name, shift, startRouter) => {
   it('a host has its ports mapped, announces the outer address, and leaves nothing behind', async () => {
     const router = await startRouter()
@@ -51,7 +51,7 @@ describe.each([
 })
 
 it('a node that announces its address itself has its ports mapped, and announces nothing else', async () => {
-  const router = await startNatPmpGateway()
+  const router = await startNatPmpRouter()
   onTestFinished(router.close)
   const advertised = { advertiseIp: '198.51.100.1', advertiseTcpPort: 4001 }
   const { node } = await startBehind(router, advertised)

@@ -3,8 +3,8 @@ import type { Logger } from '../../lib/logger.ts'
 import type { P2pOptions } from '../base/options.ts'
 import type { HostDiscovery } from '../discovery/hostDiscovery.ts'
 import type { AnnouncedAddresses } from '../host/announcedAddresses.ts'
-import { createGatewaySearch } from './findGateway.ts'
-import type { FindGateway } from './gateway.ts'
+import { createNatRouterSearch } from './findNatRouter.ts'
+import type { FindNatRouter } from './natRouter.ts'
 import { createPortMapper } from './portMapper.ts'
 
 /**
@@ -14,7 +14,7 @@ import { createPortMapper } from './portMapper.ts'
 export function createHostPortMapper(
   modules: {
     /** Undefined: search on the networks of this machine. */
-    findGateway: FindGateway | undefined
+    findNatRouter: FindNatRouter | undefined
     clock: Clock
     logger: Logger
     addresses: AnnouncedAddresses
@@ -22,9 +22,9 @@ export function createHostPortMapper(
   },
   options: Pick<P2pOptions, 'advertiseIp' | 'advertiseTcpPort'>,
 ): { start(): void; stop(): Promise<void> } {
-  const { findGateway, clock, logger, addresses, discovery } = modules
+  const { findNatRouter, clock, logger, addresses, discovery } = modules
   const mapper = createPortMapper({
-    findGateway: findGateway ?? createGatewaySearch(),
+    findNatRouter: findNatRouter ?? createNatRouterSearch(),
     clock,
     logger,
     onChange(external) {

@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { describeError } from '../../lib/errors.ts'
-import { type Gateway, GatewayError, type MappedProtocol } from './gateway.ts'
+import { type NatRouter, NatRouterError, type MappedProtocol } from './natRouter.ts'
 
 /** RFC 6886, section 3: the router's UDP port. */
 export const NAT_PMP_PORT = 5351
@@ -21,11 +21,11 @@ const RESULTS = [
 ]
 
 /** Speaks NAT-PMP with the router at this IPv4 address. */
-export function createNatPmpGateway(router: { ip: string; port?: number }): Gateway {
+export function createNatPmpRouter(router: { ip: string; port?: number }): NatRouter {
   const { ip, port = NAT_PMP_PORT } = router
 
   /** The answer's bytes after its header. Opcode and result have been checked. */
-  const ask = (request: Buffer, answerBytes: number, signal: AbortSignal): Promise<Buffer> =>
+  const send = (request: Buffer, answerBytes: number, signal: AbortSignal): Promise<Buffer> =>
     new Promise((resolve, reject) => {
       const socket = createSocket('udp4')
       let timer: NodeJS.Timeout | undefined
@@ -34,16 +34,16 @@ export function createNatPmpGateway(router: { ip: string; port?: number }): Gate
         signal.removeEventListener('abort', onAbort)
         socket.close()
       }
-      const fail = (error: GatewayError): void => {
+      const fail = (error: NatRouterError): void => {
         end()
         reject(error)
       }
-      const onAbort = (): void => fail(new GatewayError('no-answer', `no NAT-PMP answer from ${ip}`))
+      const onAbort = (): void => fail(new NatRouterError('no-answer', `no NAT-PMP answer from ${ip}`))
       if (signal.aborted) return onAbort()
       signal.addEventListener('abort', onAbort, { once: true })
       // A connected socket receives only the router's packets, and reports a closed port at once.
       socket.on('error', (cause) =>
-        fail(new GatewayError('no-answer', `no NAT-PMP at ${ip}: ${describeError(cause)}`, { cause })),
+        fail(new NatRouterError('no-answer', `no NAT-PMP at ${ip}: ${describeError(cause)}`, { cause })),
       )
       socket.on('message', (answer) => {
         if (answer.length > MAX_ANSWER_BYTES || answer.length < 4) return
@@ -51,7 +51,7 @@ export function createNatPmpGateway(router: { ip: string; port?: number }): Gate
         const result = answer.readUInt16BE(2)
         if (result !== 0) {
           return fail(
-            new GatewayError('refused', `NAT-PMP at ${ip}: ${RESULTS[result] ?? `result ${result}`}`, {
+            new NatRouterError('refused', `NAT-PMP at ${ip}: ${RESULTS[result] ?? `result ${result}`}`, {
               details: { result },
             }),
           )
@@ -60,12 +60,12 @@ export function createNatPmpGateway(router: { ip: string; port?: number }): Gate
         end()
         resolve(answer.subarray(8))
       })
-      const send = (waitMs: number): void => {
+      const transmit = (waitMs: number): void => {
         socket.send(request)
-        timer = setTimeout(send, waitMs, waitMs * 2)
+        timer = setTimeout(transmit, waitMs, waitMs * 2)
       }
       socket.connect(port, ip, () => {
-        if (!signal.aborted) send(FIRST_TRY_MS)
+        if (!signal.aborted) transmit(FIRST_TRY_MS)
       })
     })
 
@@ -80,18 +80,18 @@ export function createNatPmpGateway(router: { ip: string; port?: number }): Gate
     request.writeUInt16BE(ports.internal, 4)
     request.writeUInt16BE(ports.external, 6)
     request.writeUInt32BE(lifetimeS, 8)
-    return ask(request, 16, signal)
+    return send(request, 16, signal)
   }
   return {
     name: `NAT-PMP ${ip}`,
     async externalIp(signal) {
-      return (await ask(Buffer.from([0, EXTERNAL_ADDRESS]), 12, signal)).subarray(0, 4).join('.')
+      return (await send(Buffer.from([0, EXTERNAL_ADDRESS]), 12, signal)).subarray(0, 4).join('.')
     },
     async map({ protocol, internalPort, externalPort, lifetimeS }, signal) {
       const answer = await map(protocol, { internal: internalPort, external: externalPort }, lifetimeS, signal)
       const granted = { externalPort: answer.readUInt16BE(2), lifetimeS: answer.readUInt32BE(4) }
       if (answer.readUInt16BE(0) !== internalPort || granted.externalPort === 0 || granted.lifetimeS === 0) {
-        throw new GatewayError('bad-answer', `NAT-PMP at ${ip}: answer maps another port`)
+        throw new NatRouterError('bad-answer', `NAT-PMP at ${ip}: answer maps another port`)
       }
       return granted
     },

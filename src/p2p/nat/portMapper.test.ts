@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { recordedLog } from '../testUtils/recordedLog.ts'
-import { type Gateway, GatewayError, type MappingRequest } from './gateway.ts'
+import { type NatRouter, NatRouterError, type MappingRequest } from './natRouter.ts'
 import { createPortMapper, type ExternalAddress } from './portMapper.ts'
 
 const MINUTE_MS = 60_000
@@ -18,15 +18,15 @@ function router() {
     finds: 0,
   }
   const answer = async <T>(run: () => T): Promise<T> => {
-    if (!state.isThere) throw new GatewayError('no-answer', 'nobody there')
+    if (!state.isThere) throw new NatRouterError('no-answer', 'nobody there')
     return run()
   }
-  const gateway: Gateway = {
+  const natRouter: NatRouter = {
     name: 'test',
     externalIp: () => state.externalIp?.() ?? answer(() => state.ip),
     map: (request) =>
       answer(() => {
-        if (state.refused.has(request.protocol)) throw new GatewayError('refused', 'not this one')
+        if (state.refused.has(request.protocol)) throw new NatRouterError('refused', 'not this one')
         state.mapped.set(request.protocol, request)
         const externalPort =
           request.externalPort === request.internalPort ? request.internalPort + 1000 : request.externalPort
@@ -34,19 +34,19 @@ function router() {
       }),
     unmap: ({ protocol }) => answer(() => void state.mapped.delete(protocol)),
   }
-  const findGateway = (): Promise<Gateway> => {
+  const findNatRouter = (): Promise<NatRouter> => {
     state.finds += 1
-    return answer(() => gateway)
+    return answer(() => natRouter)
   }
-  return { state, findGateway }
+  return { state, findNatRouter }
 }
 
 function setUp() {
-  const { state, findGateway } = router()
+  const { state, findNatRouter } = router()
   const clock = new ManualClock(0)
   const heard: (ExternalAddress | undefined)[] = []
   const { logger, lines } = recordedLog()
-  const mapper = createPortMapper({ findGateway, clock, logger, onChange: (address) => heard.push(address) })
+  const mapper = createPortMapper({ findNatRouter, clock, logger, onChange: (address) => heard.push(address) })
   onTestFinished(mapper.stop)
   const warnings = (): string[] => lines.filter((line) => line.includes('lvl=warn'))
   const start = (udp?: number): Promise<void> => {
@@ -163,7 +163,7 @@ describe('port mapper', () => {
     const { logger, lines } = recordedLog()
     const heard: unknown[] = []
     const mapper = createPortMapper({
-      findGateway: (signal) =>
+      findNatRouter: (signal) =>
         new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
       clock: new ManualClock(0),
       logger,

@@ -3,7 +3,7 @@ import { describeError } from '../../lib/errors.ts'
 import { parseCidr, parseIp, subnetContains } from '../../lib/ipNet.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
-import { type FindGateway, type Gateway, GatewayError, type MappedProtocol, type Mapping } from './gateway.ts'
+import { type FindNatRouter, type NatRouter, NatRouterError, type MappedProtocol, type Mapping } from './natRouter.ts'
 
 /** Our address and ports outside the router. An unmapped port is undefined. */
 export interface ExternalAddress {
@@ -32,7 +32,7 @@ interface MappedPort {
 
 /** Keeps ports of this node mapped on the router. A router never makes the node fail. */
 export function createPortMapper(modules: {
-  findGateway: FindGateway
+  findNatRouter: FindNatRouter
   clock: Clock
   logger: Logger
   /** The external address is new or has changed; undefined: it was lost. */
@@ -42,8 +42,8 @@ export function createPortMapper(modules: {
   const logger = modules.logger.child({ module: 'nat' })
   const stopping = new AbortController()
   let ports: MappedPort[] = []
-  let gateway: Gateway | undefined
-  let told: ExternalAddress | undefined
+  let router: NatRouter | undefined
+  let announced: ExternalAddress | undefined
   let expiresMs = 0
   let failures = 0
   let isInner = false
@@ -54,25 +54,25 @@ export function createPortMapper(modules: {
   const limited = (): AbortSignal => AbortSignal.any([stopping.signal, AbortSignal.timeout(CALL_TIMEOUT_MS)])
   const round = async (): Promise<void> => {
     try {
-      gateway ??= await modules.findGateway(stopping.signal)
-      const address = await mapAll(gateway)
+      router ??= await modules.findNatRouter(stopping.signal)
+      const address = await mapAll(router)
       if (stopping.signal.aborted) return
       failures = 0
-      tell(gateway, address)
+      announce(router, address)
     } catch (error) {
       if (stopping.signal.aborted) return
-      gateway = undefined
+      router = undefined
       failures += 1
       const fields = { err: describeError(error) }
       if (failures === 1) logger.warn('Ports are not mapped: peers may be unable to reach this node', fields)
       else logger.debug('Ports are still not mapped', fields)
-      if (told !== undefined && clock.now() >= expiresMs) forget()
+      if (announced !== undefined && clock.now() >= expiresMs) withdraw()
     }
     const shortestMs = Math.min(...ports.map(({ mapping }) => (mapping?.lifetimeS || LIFETIME_S) * 500))
     schedule(failures === 0 ? Math.min(RENEW_MS, shortestMs) : retryAfterMs(failures))
   }
   /** Throws when no port could be mapped. */
-  const mapAll = async (on: Gateway): Promise<ExternalAddress> => {
+  const mapAll = async (on: NatRouter): Promise<ExternalAddress> => {
     const errors: unknown[] = []
     for (const port of ports) {
       const { protocol, internalPort } = port
@@ -83,7 +83,7 @@ export function createPortMapper(modules: {
         )
       } catch (error) {
         errors.push(error)
-        if (error instanceof GatewayError && error.code === 'refused') port.mapping = undefined
+        if (error instanceof NatRouterError && error.code === 'refused') port.mapping = undefined
       }
     }
     if (errors.length === ports.length) throw errors[0]
@@ -97,23 +97,23 @@ export function createPortMapper(modules: {
       ports.find(({ protocol }) => protocol === wanted)?.mapping?.externalPort
     return { ip: await on.externalIp(limited()), tcpPort: externalPort('tcp'), udpPort: externalPort('udp') }
   }
-  const tell = (on: Gateway, address: ExternalAddress): void => {
-    if (told?.ip === address.ip && told.tcpPort === address.tcpPort && told.udpPort === address.udpPort) return
+  const announce = (on: NatRouter, address: ExternalAddress): void => {
+    if (announced?.ip === address.ip && announced.tcpPort === address.tcpPort && announced.udpPort === address.udpPort) return
     const fields = { gateway: on.name, ip: address.ip, tcp: address.tcpPort, udp: address.udpPort }
     if (INNER_RANGES.some((range) => subnetContains(range, parseIp(address.ip)))) {
       if (!isInner) logger.warn('The router is behind another router: peers may be unable to reach this node', fields)
       isInner = true
-      forget()
+      withdraw()
       return
     }
     isInner = false
     logger.info('Router maps our ports', fields)
-    told = address
+    announced = address
     modules.onChange(address)
   }
-  const forget = (): void => {
-    if (told === undefined) return
-    told = undefined
+  const withdraw = (): void => {
+    if (announced === undefined) return
+    announced = undefined
     modules.onChange(undefined)
   }
   const schedule = (delayMs: number): void => {
@@ -121,7 +121,7 @@ export function createPortMapper(modules: {
       running = round()
     }, delayMs)
   }
-  const release = async (on: Gateway): Promise<void> => {
+  const release = async (on: NatRouter): Promise<void> => {
     const signal = AbortSignal.timeout(RELEASE_TIMEOUT_MS)
     const mapped = ports.flatMap(({ mapping, ...port }) => (mapping === undefined ? [] : [{ ...port, ...mapping }]))
     const ends = await Promise.allSettled(mapped.map((mapping) => on.unmap(mapping, signal)))
@@ -140,11 +140,11 @@ export function createPortMapper(modules: {
     },
     /** Removes the mappings, within a few seconds. */
     async stop(): Promise<void> {
-      stopping.abort(new GatewayError('no-answer', 'stopping'))
+      stopping.abort(new NatRouterError('no-answer', 'stopping'))
       cancel?.()
       await running
-      const on = gateway
-      gateway = undefined
+      const on = router
+      router = undefined
       if (on !== undefined) await release(on)
     },
   }

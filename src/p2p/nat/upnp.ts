@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { isIPv4 } from 'node:net'
 import { Agent, request } from 'undici'
 import { describeError } from '../../lib/errors.ts'
-import { type Gateway, GatewayError, type Mapping, type MappingRequest } from './gateway.ts'
+import { type NatRouter, NatRouterError, type Mapping, type MappingRequest } from './natRouter.ts'
 
 /** Services that map ports, best first (UPnP WANIPConnection 1 and 2, WANPPPConnection 1). */
 const SERVICES = ['WANIPConnection:2', 'WANIPConnection:1', 'WANPPPConnection:1'].map(
@@ -19,8 +19,8 @@ const ERROR_PERMANENT_ONLY = 725
 /** Attempts with another port, if another machine has the preferred one. */
 const OTHER_PORTS = 3
 
-/** Reads the router's description. Rejects with GatewayError when the router maps no ports. */
-export async function openUpnpGateway(description: URL, signal: AbortSignal): Promise<Gateway> {
+/** Reads the router's description. Rejects with NatRouterError when the router maps no ports. */
+export async function openUpnpRouter(description: URL, signal: AbortSignal): Promise<NatRouter> {
   const agent = new Agent({ maxResponseSize: MAX_ANSWER_BYTES, keepAliveTimeout: 1_000, connections: 1 })
   const name = `UPnP ${description.hostname}`
 
@@ -39,11 +39,11 @@ export async function openUpnpGateway(description: URL, signal: AbortSignal): Pr
       })
       return { statusCode, text: await body.text() }
     } catch (cause) {
-      throw new GatewayError('no-answer', `no answer from ${name}: ${describeError(cause)}`, { cause })
+      throw new NatRouterError('no-answer', `no answer from ${name}: ${describeError(cause)}`, { cause })
     }
   }
   const service = serviceOf((await fetchText(description, {}, signal)).text, description)
-  if (service === undefined) throw new GatewayError('bad-answer', `${name} does not map ports`)
+  if (service === undefined) throw new NatRouterError('bad-answer', `${name} does not map ports`)
 
   const call = async (action: string, args: Record<string, string | number>, until: AbortSignal): Promise<string> => {
     const members = Object.entries(args).map(([key, value]) => `<${key}>${value}</${key}>`)
@@ -55,7 +55,7 @@ export async function openUpnpGateway(description: URL, signal: AbortSignal): Pr
     if (answer.statusCode === 200) return answer.text
     const code = Number(elementOf(answer.text, 'errorCode') ?? Number.NaN)
     const said = elementOf(answer.text, 'errorDescription') ?? `HTTP ${answer.statusCode}`
-    throw new GatewayError('refused', `${name} refuses ${action}: ${said.slice(0, 100)}`, { details: { code } })
+    throw new NatRouterError('refused', `${name} refuses ${action}: ${said.slice(0, 100)}`, { details: { code } })
   }
   const addMapping = async (wanted: MappingRequest, internalIp: string, until: AbortSignal): Promise<Mapping> => {
     const { protocol, internalPort, externalPort, lifetimeS } = wanted
@@ -79,7 +79,7 @@ export async function openUpnpGateway(description: URL, signal: AbortSignal): Pr
     name,
     async externalIp(until) {
       const ip = elementOf(await call('GetExternalIPAddress', {}, until), 'NewExternalIPAddress')?.trim() ?? ''
-      if (!isIPv4(ip)) throw new GatewayError('bad-answer', `${name} does not know its address`)
+      if (!isIPv4(ip)) throw new NatRouterError('bad-answer', `${name} does not know its address`)
       return ip
     },
     async map(wanted, until) {
@@ -89,7 +89,7 @@ export async function openUpnpGateway(description: URL, signal: AbortSignal): Pr
         try {
           return await addMapping(current, internalIp, until)
         } catch (error) {
-          const code = error instanceof GatewayError ? error.details.code : undefined
+          const code = error instanceof NatRouterError ? error.details.code : undefined
           if (code === ERROR_PERMANENT_ONLY && current.lifetimeS !== 0) current = { ...current, lifetimeS: 0 }
           else if (code === ERROR_CONFLICT && left > 0) {
             left -= 1

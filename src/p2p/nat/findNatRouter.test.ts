@@ -1,80 +1,80 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { startNatPmpGateway, startUpnpGateway, type TestGateway } from '../testUtils/testGateway.ts'
+import { startNatPmpRouter, startUpnpRouter, type TestRouter } from '../testUtils/testRouter.ts'
 import { defaultRouters } from './defaultRoute.ts'
-import { createGatewaySearch, type SearchPlaces } from './findGateway.ts'
-import { createNatPmpGateway } from './natPmp.ts'
+import { createNatRouterSearch, type SearchPlaces } from './findNatRouter.ts'
+import { createNatPmpRouter } from './natPmp.ts'
 
-async function run(started: Promise<TestGateway>): Promise<TestGateway> {
-  const gateway = await started
-  onTestFinished(gateway.close)
-  return gateway
+async function run(started: Promise<TestRouter>): Promise<TestRouter> {
+  const router = await started
+  onTestFinished(router.close)
+  return router
 }
 
 const soon = (timeoutMs = 60_000): AbortSignal => AbortSignal.timeout(timeoutMs)
-const find = (places: SearchPlaces, timeoutMs?: number) => createGatewaySearch(places)(soon(timeoutMs))
+const find = (places: SearchPlaces, timeoutMs?: number) => createNatRouterSearch(places)(soon(timeoutMs))
 const tcp = { protocol: 'tcp', internalPort: 9222, externalPort: 9222, lifetimeS: 1200 } as const
 const udp = { protocol: 'udp', internalPort: 9300, externalPort: 9301, lifetimeS: 1200 } as const
 
 describe.each([
-  ['NAT-PMP', () => startNatPmpGateway()],
-  ['UPnP, WANIPConnection:1', () => startUpnpGateway()],
-  ['UPnP, WANIPConnection:2', () => startUpnpGateway({ service: 'WANIPConnection:2' })],
-  ['UPnP, WANPPPConnection:1', () => startUpnpGateway({ service: 'WANPPPConnection:1' })],
+  ['NAT-PMP', () => startNatPmpRouter()],
+  ['UPnP, WANIPConnection:1', () => startUpnpRouter()],
+  ['UPnP, WANIPConnection:2', () => startUpnpRouter({ service: 'WANIPConnection:2' })],
+  ['UPnP, WANPPPConnection:1', () => startUpnpRouter({ service: 'WANPPPConnection:1' })],
 ])('a router that speaks %s', (name, startRouter) => {
-  it('a gateway is found, tells its address, maps and unmaps ports', async () => {
+  it('a router is found, returns its address, maps and unmaps ports', async () => {
     const router = await run(startRouter())
-    const gateway = await find(router.places)
-    expect(gateway.name).toBe(`${name.split(',')[0]} 127.0.0.1`)
-    expect(await gateway.externalIp(soon())).toBe('203.0.113.7')
-    expect(await gateway.map(tcp, soon())).toEqual({ externalPort: 9222, lifetimeS: 1200 })
-    expect(await gateway.map(udp, soon())).toEqual({ externalPort: 9301, lifetimeS: 1200 })
+    const found = await find(router.places)
+    expect(found.name).toBe(`${name.split(',')[0]} 127.0.0.1`)
+    expect(await found.externalIp(soon())).toBe('203.0.113.7')
+    expect(await found.map(tcp, soon())).toEqual({ externalPort: 9222, lifetimeS: 1200 })
+    expect(await found.map(udp, soon())).toEqual({ externalPort: 9301, lifetimeS: 1200 })
     expect([...router.mappings]).toEqual([
       ['tcp 9222 -> 9222', 1200],
       ['udp 9301 -> 9300', 1200],
     ])
-    await gateway.unmap(udp, soon())
+    await found.unmap(udp, soon())
     expect([...router.mappings.keys()]).toEqual(['tcp 9222 -> 9222'])
   })
 
   it('says why it refuses, and that it does not answer', async () => {
     const router = await run(startRouter())
-    const gateway = await find(router.places)
+    const found = await find(router.places)
     router.refusals.push(2)
-    await expect(gateway.map(tcp, soon())).rejects.toMatchObject({ name: 'GatewayError', code: 'refused' })
+    await expect(found.map(tcp, soon())).rejects.toMatchObject({ name: 'NatRouterError', code: 'refused' })
     router.isDead = true
-    await expect(gateway.map(tcp, soon(100))).rejects.toMatchObject({ name: 'GatewayError', code: 'no-answer' })
+    await expect(found.map(tcp, soon(100))).rejects.toMatchObject({ name: 'NatRouterError', code: 'no-answer' })
   })
 })
 
 describe('UPnP', () => {
   it('takes another port when this one is taken, and a mapping without end where there is no other', async () => {
-    const router = await run(startUpnpGateway())
-    const gateway = await find(router.places)
+    const router = await run(startUpnpRouter())
+    const found = await find(router.places)
     router.refusals.push(718, 725)
-    const { externalPort, lifetimeS } = await gateway.map(tcp, soon())
+    const { externalPort, lifetimeS } = await found.map(tcp, soon())
     expect(externalPort).not.toBe(9222)
     expect(lifetimeS).toBe(0)
     expect([...router.mappings]).toEqual([[`tcp ${externalPort} -> 9222`, 0]])
     router.refusals.push(718, 718, 718, 718)
-    await expect(gateway.map(tcp, soon())).rejects.toThrow('UPnP 127.0.0.1 refuses AddPortMapping: said 718')
+    await expect(found.map(tcp, soon())).rejects.toThrow('UPnP 127.0.0.1 refuses AddPortMapping: said 718')
   })
 
   it('asks only the one who answers, and only what maps ports', async () => {
-    const stranger = await run(startUpnpGateway({ location: (port) => `http://localhost:${port}/rootDesc.xml` }))
+    const stranger = await run(startUpnpRouter({ location: (port) => `http://localhost:${port}/rootDesc.xml` }))
     await expect(find(stranger.places, 300)).rejects.toThrow('no router maps ports')
     expect(stranger.requests).toBe(0)
-    const printer = await run(startUpnpGateway({ service: 'Printing:1' }))
+    const printer = await run(startUpnpRouter({ service: 'Printing:1' }))
     await expect(find(printer.places)).rejects.toThrow('UPnP 127.0.0.1 does not map ports')
   })
 })
 
 describe('NAT-PMP', () => {
   it('asks again when a packet is lost', async () => {
-    const router = await run(startNatPmpGateway({ drop: 1 }))
-    const gateway = await find(router.places)
-    expect(await gateway.externalIp(soon())).toBe('203.0.113.7')
+    const router = await run(startNatPmpRouter({ drop: 1 }))
+    const found = await find(router.places)
+    expect(await found.externalIp(soon())).toBe('203.0.113.7')
     expect(router.requests).toBe(3)
   })
 
@@ -90,15 +90,15 @@ describe('NAT-PMP', () => {
     })
     socket.bind(0, '127.0.0.1')
     await once(socket, 'listening')
-    const gateway = createNatPmpGateway({ ip: '127.0.0.1', port: socket.address().port })
-    expect(await gateway.externalIp(soon())).toBe('127.0.0.255')
+    const found = createNatPmpRouter({ ip: '127.0.0.1', port: socket.address().port })
+    expect(await found.externalIp(soon())).toBe('127.0.0.255')
   })
 })
 
 it('a network without a router is known soon where nothing listens', async () => {
-  const router = await startNatPmpGateway()
+  const router = await startNatPmpRouter()
   await router.close()
-  await expect(find(router.places)).rejects.toMatchObject({ name: 'GatewayError', code: 'no-answer' })
+  await expect(find(router.places)).rejects.toMatchObject({ name: 'NatRouterError', code: 'no-answer' })
   await expect(find(router.places)).rejects.toThrow(/no NAT-PMP at 127\.0\.0\.1: .*; no UPnP router answers/)
 })
 

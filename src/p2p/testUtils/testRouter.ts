@@ -1,10 +1,10 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { SearchPlaces } from '../nat/findGateway.ts'
+import type { SearchPlaces } from '../nat/findNatRouter.ts'
 
 /** A router on loopback. Mappings are named `udp 4000 -> 4001`: external, internal. */
-export interface TestGateway {
+export interface TestRouter {
   /** Addresses for the search. */
   places: SearchPlaces
   externalIp: string
@@ -20,7 +20,7 @@ export interface TestGateway {
 
 const NOWHERE = { natPmp: { ips: [], port: 1 }, ssdp: { to: { ip: '127.0.0.1', port: 1 }, from: [] } }
 
-function newGateway(): TestGateway {
+function newRouter(): TestRouter {
   return {
     places: NOWHERE,
     externalIp: '203.0.113.7',
@@ -36,28 +36,28 @@ function newGateway(): TestGateway {
  * Speaks NAT-PMP (RFC 6886). `drop`: number of first requests to lose. `shift`: external ports are higher by this
  * number.
  */
-export async function startNatPmpGateway(options: { drop?: number; shift?: number } = {}): Promise<TestGateway> {
-  const gateway = newGateway()
+export async function startNatPmpRouter(options: { drop?: number; shift?: number } = {}): Promise<TestRouter> {
+  const router = newRouter()
   const socket = createSocket('udp4')
   let lost = options.drop ?? 0
   socket.on('message', (request, from) => {
-    gateway.requests += 1
-    if (gateway.isDead || lost-- > 0) return
+    router.requests += 1
+    if (router.isDead || lost-- > 0) return
     const opcode = request[1] ?? 0
     const answer = Buffer.alloc(opcode === 0 ? 12 : 16)
     answer[1] = 128 + opcode
-    if (opcode === 0) Buffer.from(gateway.externalIp.split('.').map(Number)).copy(answer, 8)
+    if (opcode === 0) Buffer.from(router.externalIp.split('.').map(Number)).copy(answer, 8)
     else {
-      const refusal = gateway.refusals.shift()
+      const refusal = router.refusals.shift()
       const protocol = opcode === 1 ? 'udp' : 'tcp'
       const [inside, wished, lifetimeS] = [request.readUInt16BE(4), request.readUInt16BE(6), request.readUInt32BE(8)]
       const outside = wished === inside ? wished + (options.shift ?? 0) : wished
       if (refusal !== undefined) answer.writeUInt16BE(refusal, 2)
       else if (lifetimeS === 0) {
-        for (const name of gateway.mappings.keys()) {
-          if (name.startsWith(protocol) && name.endsWith(`> ${inside}`)) gateway.mappings.delete(name)
+        for (const name of router.mappings.keys()) {
+          if (name.startsWith(protocol) && name.endsWith(`> ${inside}`)) router.mappings.delete(name)
         }
-      } else gateway.mappings.set(`${protocol} ${outside} -> ${inside}`, lifetimeS)
+      } else router.mappings.set(`${protocol} ${outside} -> ${inside}`, lifetimeS)
       answer.writeUInt16BE(inside, 8)
       answer.writeUInt16BE(outside, 10)
       answer.writeUInt32BE(lifetimeS, 12)
@@ -66,21 +66,21 @@ export async function startNatPmpGateway(options: { drop?: number; shift?: numbe
   })
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
-  gateway.places = { ...NOWHERE, natPmp: { ips: ['127.0.0.1'], port: socket.address().port } }
-  gateway.close = () => new Promise((resolve) => socket.close(() => resolve()))
-  return gateway
+  router.places = { ...NOWHERE, natPmp: { ips: ['127.0.0.1'], port: socket.address().port } }
+  router.close = () => new Promise((resolve) => socket.close(() => resolve()))
+  return router
 }
 
 /** Answers searches, serves its description and maps ports by UPnP. */
-export async function startUpnpGateway(
+export async function startUpnpRouter(
   options: { service?: string; location?: (port: number) => string } = {},
-): Promise<TestGateway> {
+): Promise<TestRouter> {
   const { service = 'WANIPConnection:1', location = (port) => `http://127.0.0.1:${port}/rootDesc.xml` } = options
-  const gateway = newGateway()
+  const router = newRouter()
   const type = `urn:schemas-upnp-org:service:${service}`
   const server = createServer((request, response) => {
-    gateway.requests += 1
-    if (gateway.isDead) return
+    router.requests += 1
+    if (router.isDead) return
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
@@ -95,17 +95,17 @@ export async function startUpnpGateway(
   const perform = (action: string, body: string): string | number => {
     const arg = (name: string): string => new RegExp(`<${name}>([^<]*)</${name}>`).exec(body)?.[1] ?? ''
     const outside = `${arg('NewProtocol').toLowerCase()} ${arg('NewExternalPort')} ->`
-    if (action === 'GetExternalIPAddress') return `<NewExternalIPAddress>${gateway.externalIp}</NewExternalIPAddress>`
+    if (action === 'GetExternalIPAddress') return `<NewExternalIPAddress>${router.externalIp}</NewExternalIPAddress>`
     if (action === 'AddPortMapping') {
-      const refusal = gateway.refusals.shift()
+      const refusal = router.refusals.shift()
       if (refusal !== undefined) return refusal
       if (arg('NewInternalClient') !== '127.0.0.1') return 606
-      gateway.mappings.set(`${outside} ${arg('NewInternalPort')}`, Number(arg('NewLeaseDuration')))
+      router.mappings.set(`${outside} ${arg('NewInternalPort')}`, Number(arg('NewLeaseDuration')))
       return ''
     }
     if (action !== 'DeletePortMapping') return 401
-    const found = [...gateway.mappings.keys()].find((name) => name.startsWith(outside))
-    return found !== undefined && gateway.mappings.delete(found) ? '' : 714
+    const found = [...router.mappings.keys()].find((name) => name.startsWith(outside))
+    return found !== undefined && router.mappings.delete(found) ? '' : 714
   }
   const answer = (action: string, body: string, response: ServerResponse): void => {
     const result = perform(action, body)
@@ -119,24 +119,24 @@ export async function startUpnpGateway(
   const search = createSocket('udp4')
   search.on('message', (text, from) => {
     const target = /^ST: (.*:InternetGatewayDevice:1)\r$/m.exec(text.toString())?.[1]
-    if (target === undefined || gateway.isDead) return
+    if (target === undefined || router.isDead) return
     const lines = ['HTTP/1.1 200 OK', `Location: ${location(address.port)}`, `ST: ${target}`, 'USN: uuid:1', '', '']
     search.send(lines.join('\r\n'), from.port, from.address)
   })
   search.bind(0, '127.0.0.1')
   await once(search, 'listening')
-  gateway.places = {
+  router.places = {
     ...NOWHERE,
     ssdp: { to: { ip: '127.0.0.1', port: search.address().port }, from: ['127.0.0.1'] },
   }
-  gateway.close = async () => {
+  router.close = async () => {
     server.closeAllConnections()
     await Promise.all([
       new Promise((resolve) => server.close(resolve)),
       new Promise<void>((resolve) => search.close(() => resolve())),
     ])
   }
-  return gateway
+  return router
 }
 
 function description(type: string): string {

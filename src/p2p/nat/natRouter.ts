@@ -18,8 +18,8 @@ export interface Mapping {
   lifetimeS: number
 }
 
-/** A router that maps ports to this machine. Every method rejects with GatewayError. */
-export interface Gateway {
+/** A router that maps ports to this machine. Every method rejects with NatRouterError. */
+export interface NatRouter {
   /** Protocol and address, for logs. */
   readonly name: string
   externalIp(signal: AbortSignal): Promise<string>
@@ -32,9 +32,9 @@ export interface Gateway {
 }
 
 /** Finds the router of this network. Rejects when no router maps ports. */
-export type FindGateway = (signal: AbortSignal) => Promise<Gateway>
+export type FindNatRouter = (signal: AbortSignal) => Promise<NatRouter>
 
-export type GatewayErrorCode =
+export type NatRouterErrorCode =
   /** No answer, or no answer in time. */
   | 'no-answer'
   /** The router refused the request. */
@@ -42,10 +42,10 @@ export type GatewayErrorCode =
   /** The answer is not valid. */
   | 'bad-answer'
 
-export class GatewayError extends DeviumError<GatewayErrorCode> {
-  override readonly name = 'GatewayError'
+export class NatRouterError extends DeviumError<NatRouterErrorCode> {
+  override readonly name = 'NatRouterError'
   constructor(
-    code: GatewayErrorCode,
+    code: NatRouterErrorCode,
     message: string,
     options: { cause?: unknown; details?: Record<string, unknown> } = {},
   ) {
