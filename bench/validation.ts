@@ -10,7 +10,7 @@ import { publicKeyToAddress, recoverCompact } from '../src/lib/secp256k1.ts'
 import { createChainTopics } from '../src/p2p/base/topics.ts'
 import type { Verdict } from '../src/p2p/base/verdict.ts'
 import { createBlockValidator } from '../src/p2p/gossip/blockValidator.ts'
-import { createFairTurns } from '../src/p2p/gossip/fairTurns.ts'
+import { createLoopBudget } from '../src/p2p/gossip/loopBudget.ts'
 import { inboundMessage } from '../src/p2p/gossip/inboundMessage.ts'
 import { createSeenBlocks } from '../src/p2p/gossip/seenBlocks.ts'
 import { createSigners } from '../src/p2p/gossip/signers.ts'
@@ -191,7 +191,7 @@ async function hostile(name: string): Promise<void> {
   if (make === undefined) throw new Error(`no flood is called '${name}'`)
   const validation = createValidation(modules, options)
   const { ids, validate } = validation
-  const fair = createFairTurns()
+  const fair = createLoopBudget()
   const good = Array.from({ length: HOSTILE_MS / 50 }, (_, n) => message(block(n % 10 === 9 ? 5_000 : 2)))
   const flood: Uint8Array[] = []
   const begun = performance.now()

@@ -4,7 +4,7 @@ import type { P2pEvents } from './base/events.ts'
 /** Logs events of peers and blocks. */
 export function logEvents(events: Pick<P2pEvents, 'on'>, { logger }: { logger: Logger }): void {
   events.on('connected', (peer, addr) => logger.debug('Connected to peer', { peer, addr }))
-  events.on('gone', (peer) => logger.debug('Disconnected from peer', { peer }))
+  events.on('disconnected', (peer) => logger.debug('Disconnected from peer', { peer }))
   events.on('offence', (peer, offence, points, detail) =>
     logger.debug('Peer misbehaved', { peer, offence, detail, points }),
   )

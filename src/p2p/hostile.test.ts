@@ -6,7 +6,7 @@ import { payloadSigningHashOfBody } from '../rollup/protocol/index.ts'
 import { compressSnappy } from './base/snappyBlock.ts'
 import { blocksTopic } from './base/topics.ts'
 import type { RejectReason } from './base/verdict.ts'
-import { NOT_TO_BLAME } from './gossip/topicScores.ts'
+import { NOT_PENALISED } from './gossip/topicScores.ts'
 import { nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
 import { expectDelivery } from './testUtils/network.ts'
 import type { RawPeer } from './testUtils/rawPeer.ts'
@@ -78,7 +78,7 @@ describe('hostile messages', () => {
     const events = await follower.events(hostile.peerId)
     expect(events.filter(({ kind }) => kind === 'reject')).toMatchObject([{ reason, count: 1 }])
     // A possible fault of this node or of the sequencer costs nothing.
-    const isFree = NOT_TO_BLAME.has(reason as RejectReason)
+    const isFree = NOT_PENALISED.has(reason as RejectReason)
     const score = async () => (await follower.node.peerScore(hostile.peerId))[0]?.total ?? 0
     if (isFree) expect(await score()).toBeGreaterThanOrEqual(0)
     else await until('the price', async () => (await score()) < -3)

@@ -18,7 +18,7 @@ export {
   type TopicScores,
 } from './base/api.ts'
 export { P2pError, type P2pErrorCode } from './base/errors.ts'
-export type { HeadNews, HealthReport, HealthState } from './base/healthReport.ts'
+export type { HeadEvent, HealthReport, HealthState } from './base/healthReport.ts'
 export {
   type BlockScoring,
   checkTides,

@@ -62,7 +62,7 @@ export function createP2pMetrics(registry: Registry) {
       }
       events.on('traced', onGossipEvent)
       events.on('connected', () => onGossipEvent('ADD_PEER', 1))
-      events.on('gone', () => onGossipEvent('REMOVE_PEER', 1))
+      events.on('disconnected', () => onGossipEvent('REMOVE_PEER', 1))
       events.on('unbanned', () => peerUnbans.inc())
       events.on('ipUnbanned', () => ipUnbans.inc())
       events.on('block', () => {

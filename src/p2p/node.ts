@@ -18,7 +18,7 @@ import { parsePeerId, withPeerId } from './host/multiaddrs.ts'
 import { checkPatches } from './host/patches.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { createP2pMetrics } from './metrics.ts'
-import { tellNews } from './news.ts'
+import { forwardNotifications } from './notifications.ts'
 import { openNodeStorage } from './nodeStorage.ts'
 import { createOperatorApi } from './operatorApi.ts'
 import { createConnectedPeers } from './peers/connectedPeers.ts'
@@ -211,7 +211,7 @@ async function assembleNode(
     },
     onPayload: (listener) => events.on('block', listener),
     names: () => names,
-    onNews: (listener) => tellNews(events, listener),
+    onNotification: (listener) => forwardNotifications(events, listener),
     requestRange: sync.requestRange,
     health: health.report,
     headMoved: health.headMoved,

@@ -36,7 +36,7 @@ export interface OperatorApiModules {
 }
 
 /** Scores and their reasons are provided by `reputation.ts`. */
-export type OperatorApi = Omit<P2pApi, keyof PeerReasons | 'health' | 'names' | 'onNews'>
+export type OperatorApi = Omit<P2pApi, keyof PeerReasons | 'health' | 'names' | 'onNotification'>
 
 /** Time limit of `connectPeer` for identify, counted from the open connection. */
 const IDENTIFY_TIMEOUT_MS = 5_000
@@ -88,7 +88,7 @@ export function createOperatorApi(
     logger.info(`Blocked ${what}`, { [what]: subject, ...(reason === '' ? {} : { reason }) })
   }
   const unblock = async (peerId: string): Promise<void> => {
-    if (lists.blockedPeers.delete(peerId)) events.emit('listed', 'unblock', { peerID: peerId })
+    if (lists.blockedPeers.delete(peerId)) events.emit('blockListChanged', 'unblock', { peerID: peerId })
     if (lists.unbanPeer(peerId)) {
       keeping.forgive(peerId)
       events.emit('unbanned', peerId, 'lifted')
@@ -101,19 +101,19 @@ export function createOperatorApi(
     const id = parsePeerId(peerId).toString()
     if (id === selfId) throw new P2pError('own-peer-id', 'failed to block: this is the peer id of the node itself')
     lists.blockedPeers.add(id)
-    events.emit('listed', 'block', { peerID: id })
+    events.emit('blockListChanged', 'block', { peerID: id })
     connections.abort(id, 'peer is blocked')
     await noted(id, reason, 'peer')
   }
   const blockAddr = async (ip: string, reason = ''): Promise<void> => {
     lists.blockAddr(ip)
-    events.emit('listed', 'block', { ip: normalizeIp(ip) })
+    events.emit('blockListChanged', 'block', { ip: normalizeIp(ip) })
     enforceAddrs()
     await noted(normalizeIp(ip), reason, 'address')
   }
   const blockSubnet = async (cidr: string, reason = ''): Promise<void> => {
     lists.blockSubnet(cidr)
-    events.emit('listed', 'block', { subnet: normalizeCidr(cidr) })
+    events.emit('blockListChanged', 'block', { subnet: normalizeCidr(cidr) })
     enforceAddrs()
     await noted(normalizeCidr(cidr), reason, 'subnet')
   }
@@ -177,7 +177,7 @@ export function createOperatorApi(
     async unblockAddr(ip) {
       lists.unblockAddr(ip)
       const normal = normalizeIp(ip)
-      events.emit('listed', 'unblock', { ip: normal })
+      events.emit('blockListChanged', 'unblock', { ip: normal })
       if (lists.unbanIp(normal)) events.emit('ipUnbanned', normal, 'lifted')
       await access.save()
       retryStatics()
@@ -186,7 +186,7 @@ export function createOperatorApi(
     blockSubnet,
     async unblockSubnet(cidr) {
       lists.unblockSubnet(cidr)
-      events.emit('listed', 'unblock', { subnet: normalizeCidr(cidr) })
+      events.emit('blockListChanged', 'unblock', { subnet: normalizeCidr(cidr) })
       await access.save()
       retryStatics()
     },
@@ -217,13 +217,13 @@ export function createOperatorApi(
       const wasConnected = connections.isConnected(id)
       const ended = new AbortController()
       // Subscribe before the dial: identify may finish as soon as the connection is open.
-      const told = identified(host, peerId, ended.signal)
+      const whenIdentified = identified(host, peerId, ended.signal)
       try {
         const connection = await host.dial(address, { signal: AbortSignal.timeout(dialTimeoutMs) })
         if (wasConnected) return
         connection.addEventListener('close', () => ended.abort())
         AbortSignal.timeout(IDENTIFY_TIMEOUT_MS).addEventListener('abort', () => ended.abort())
-        if (connection.status === 'open') await told
+        if (connection.status === 'open') await whenIdentified
         if (connections.isConnected(id)) return
         const { open, close = open } = connection.timeline
         throw dialFailure(id, { reason: CLOSED_EARLY, text: closedEarlyText(close - open) })

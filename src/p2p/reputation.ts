@@ -47,11 +47,11 @@ export async function openReputation(modules: ReputationModules, options: Pick<P
   const scores = createPeerScoreReader({ router, appScores }, scoring.params)
   const keeping = createScoreKeeping({ book, router, appScores, scores, connected, clock }, scoring.params)
   keeping.restore()
-  let settle = (): void => {}
+  let recordLast = (): void => {}
   events.on('leaving', (peer) => {
-    settle = keeping.onLeave(peer)
+    recordLast = keeping.onLeave(peer)
   })
-  events.on('left', () => settle())
+  events.on('left', () => recordLast())
   const reasons = createPeerReasons(
     { ...modules, ...peers, histories, lists: access.lists },
     { scored: isScored, banThreshold: options.ban.enabled && isScored ? options.ban.threshold : undefined },

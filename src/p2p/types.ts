@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { PayloadEnvelope } from '../rollup/protocol/types.ts'
 import type { P2pApi } from './base/api.ts'
-import type { HeadNews } from './base/healthReport.ts'
+import type { HeadEvent } from './base/healthReport.ts'
 import type { P2pChain } from './base/options.ts'
 import type { FindNatRouter } from './nat/natRouter.ts'
 
@@ -39,7 +39,7 @@ export interface P2pNode extends P2pApi {
    */
   requestRange(start: number, end: number, above?: PayloadEnvelope): boolean
   /** Must be called whenever the unsafe head moves. The health monitor uses it. */
-  headMoved(news: HeadNews): void
+  headMoved(event: HeadEvent): void
   /** Peers in the mesh of the topic that carries the chain's blocks now. */
   meshSize(): number
   connectedPeers(): string[]

@@ -8,7 +8,7 @@ import { type RootLogger, silentLogger } from '../../src/lib/logger.ts'
 import { loopTurns } from '../../src/lib/nextTurn.ts'
 import { encodeRlp } from '../../src/lib/rlp.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
-import type { HeadNews, HealthReport } from '../../src/p2p/index.ts'
+import type { HeadEvent, HealthReport } from '../../src/p2p/index.ts'
 import { type BlobSource, createAttributesBuilder, createDerivationPipeline } from '../../src/rollup/derive/index.ts'
 import type { EngineClient, SyncOptions } from '../../src/rollup/engine/index.ts'
 import { FakeEngine, fakeGenesis } from '../../src/rollup/engine/testUtils/fakeEngine.ts'
@@ -255,7 +255,7 @@ class FakeP2p implements P2pPort {
   readonly published: PayloadEnvelope[] = []
   /** Start, end, and the number of the block that the answers are checked by. */
   readonly requested: [number, number, number][] = []
-  readonly moves: HeadNews[] = []
+  readonly moves: HeadEvent[] = []
   /** What it answers about gossip: three peers that take part. */
   gossip = healthReport({ state: 'ok', text: 'blocks come by gossip', connected: 3, subscribers: 3, mesh: 3 })
   private listener: Parameters<P2pPort['onPayload']>[0] | undefined
@@ -276,8 +276,8 @@ class FakeP2p implements P2pPort {
     return this.servesBlocks
   }
 
-  headMoved(news: HeadNews): void {
-    this.moves.push(news)
+  headMoved(event: HeadEvent): void {
+    this.moves.push(event)
   }
 
   async health(): Promise<HealthReport> {

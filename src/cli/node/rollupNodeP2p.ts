@@ -45,7 +45,7 @@ export function publishingPort(p2p: P2pNode, lacksKey: boolean, logger: Logger):
     publish: async () => {},
     onPayload: (listener) => void p2p.onPayload(listener),
     requestRange: (start, end, above) => p2p.requestRange(start, end, above),
-    headMoved: (news) => p2p.headMoved(news),
+    headMoved: (event) => p2p.headMoved(event),
     health: () => p2p.health(),
   }
 }

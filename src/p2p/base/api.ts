@@ -1,5 +1,5 @@
 import type { HealthReport } from './healthReport.ts'
-import type { P2pNews } from './news.ts'
+import type { P2pNotification } from './notifications.ts'
 import { perTerm, RESPONSE_TERMS, type ResponseTerm, type TopicTerm } from './scoreTerms.ts'
 
 /**
@@ -354,7 +354,7 @@ export interface P2pApi {
   names(): Readonly<Record<string, string>>
 
   /** Calls the listener on events of peers and bans. The returned function unsubscribes. */
-  onNews(listener: (news: P2pNews) => void): () => void
+  onNotification(listener: (notification: P2pNotification) => void): () => void
   /** Connected, banned and blocked peers. */
   standings(): PeerStanding[]
 }

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import type { Connection } from '@libp2p/interface'
 import type { Logger } from '../../lib/logger.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
-import type { Ban, ConnectionEnd, Listed, MeshCause, UnbanCause } from './records.ts'
+import type { Ban, BlockedSubject, ConnectionEnd, MeshCause, UnbanCause } from './records.ts'
 import type { ResponseTerm } from './scoreTerms.ts'
 import type { PayloadVersion } from './topics.ts'
 import type { Verdict } from './verdict.ts'
@@ -28,7 +28,7 @@ export interface P2pEventMap {
   /** The peer's first connection is open. */
   connected: [peer: string, address: string, direction: 'inbound' | 'outbound']
   /** The peer's last connection has closed. */
-  gone: [peer: string, end: ConnectionEnd]
+  disconnected: [peer: string, end: ConnectionEnd]
   /** A connected peer opened another connection. The other connections may be dead. */
   anotherConnection: [newest: Connection, others: readonly Connection[]]
   /** One of the peer's connections has closed; others are open. */
@@ -61,7 +61,7 @@ export interface P2pEventMap {
   unbanned: [peer: string, cause: UnbanCause]
   ipUnbanned: [ip: string, cause: UnbanCause]
   /** The operator added a peer, an address or a subnet to a block list, or removed it. */
-  listed: [change: 'block' | 'unblock', what: Listed]
+  blockListChanged: [change: 'block' | 'unblock', subject: BlockedSubject]
   /** An event that op-node's tracer counts. */
   traced: [event: GossipEvent, count: number]
 }

@@ -6,7 +6,7 @@ export type FrameFault = 'oversized-rpc' | 'backlog' | 'slow-frame'
 export class FrameError extends DeviumError<FrameFault> {}
 
 /** Bytes as libp2p delivers them: one chunk, or a list of chunks. */
-export type Pieces = Uint8Array | (Iterable<Uint8Array> & { readonly byteLength: number })
+export type Chunks = Uint8Array | (Iterable<Uint8Array> & { readonly byteLength: number })
 
 const FIRST_BYTES = 16 * 1024
 /** The length of a 10 MiB frame takes four bytes. */
@@ -30,28 +30,28 @@ export function createFrameAssembler(
   /** True: this assembler allocated the buffer, so it may write after `end`. */
   let isOwn = false
 
-  const append = (piece: Uint8Array): void => {
+  const append = (chunk: Uint8Array): void => {
     const held = end - start
     if (held === 0 && buffer.length === 0) {
       // The usual case: a packet with whole frames is read in place, without a copy.
-      buffer = piece
+      buffer = chunk
       start = 0
-      end = piece.length
+      end = chunk.length
       return
     }
-    if (end + piece.length > buffer.length || !isOwn) {
-      const grown = new Uint8Array(Math.max(FIRST_BYTES, 2 * (held + piece.length)))
+    if (end + chunk.length > buffer.length || !isOwn) {
+      const grown = new Uint8Array(Math.max(FIRST_BYTES, 2 * (held + chunk.length)))
       grown.set(buffer.subarray(start, end))
       buffer = grown
       isOwn = true
       start = 0
       end = held
     }
-    buffer.set(piece, end)
-    end += piece.length
+    buffer.set(chunk, end)
+    end += chunk.length
   }
 
-  const letGo = (): void => {
+  const release = (): void => {
     buffer = new Uint8Array(0)
     isOwn = false
     start = 0
@@ -59,12 +59,12 @@ export function createFrameAssembler(
   }
   return {
     /** Throws FrameError `backlog`. */
-    push(data: Pieces): void {
+    push(data: Chunks): void {
       if (end - start + data.byteLength > limits.maxBacklogBytes) {
         throw new FrameError('backlog', `more than ${limits.maxBacklogBytes} bytes are unread`)
       }
       if (data instanceof Uint8Array) append(data)
-      else for (const piece of data) append(piece)
+      else for (const chunk of data) append(chunk)
     },
     /** The next whole, non-empty frame. Throws FrameError `oversized-rpc`. */
     next(): Uint8Array | undefined {
@@ -84,13 +84,13 @@ export function createFrameAssembler(
         const isSmall = isOwn && length * 4 < buffer.length
         const frame = isSmall ? buffer.slice(at, at + length) : buffer.subarray(at, at + length)
         start = at + length
-        if (start === end) letGo()
+        if (start === end) release()
         if (length > 0) return frame
       }
     },
     /** True: a frame has begun and is incomplete. */
     isPartial: (): boolean => end > start,
-    clear: letGo,
+    clear: release,
   }
 }
 

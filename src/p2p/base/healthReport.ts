@@ -1,5 +1,5 @@
 /** States that need no action. */
-const WELL = [
+const HEALTHY = [
   /** The node has not run long enough to judge. */
   'starting',
   /** Blocks arrive by gossip. */
@@ -29,7 +29,7 @@ const TROUBLES = [
 ] as const
 
 /** State of block gossip. The names are stable: they are labels of a metric. */
-export const HEALTH_STATES = [...WELL, ...TROUBLES] as const
+export const HEALTH_STATES = [...HEALTHY, ...TROUBLES] as const
 export type HealthState = (typeof HEALTH_STATES)[number]
 
 export function isTrouble(state: HealthState): boolean {
@@ -109,7 +109,7 @@ export interface HealthReport {
 }
 
 /** A move of the unsafe head, reported by the node. `payload`: a block that came from this p2p node or by RPC. */
-export interface HeadNews {
+export interface HeadEvent {
   number: number
   hash: string
   movedBy: 'payload' | 'derivation' | 'sequencer' | 'reset'

@@ -16,4 +16,4 @@ export interface ConnectionEnd {
 export type UnbanCause = 'expired' | 'lifted'
 
 /** The subject of a block-list entry. */
-export type Listed = { peerID: string } | { ip: string } | { subnet: string }
+export type BlockedSubject = { peerID: string } | { ip: string } | { subnet: string }

@@ -6,11 +6,11 @@ import { DecodeError } from '../../lib/errors.ts'
 import { toHex } from '../../lib/hex.ts'
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { throwsOnly } from '../testUtils/throwsOnly.ts'
-import { decodeSnappyFrames, snappyFramePieces } from './snappyFrames.ts'
+import { decodeSnappyFrames, snappyFrameParts } from './snappyFrames.ts'
 
 const LIMIT = 1_000_000
 
-const encodeSnappyFrames = (data: Uint8Array): Uint8Array => concatBytes(...snappyFramePieces([data]))
+const encodeSnappyFrames = (data: Uint8Array): Uint8Array => concatBytes(...snappyFrameParts([data]))
 
 describe('snappy frames', () => {
   it('snappy frames are those of the format: identifier, plain chunk, masked checksum', () => {
@@ -54,7 +54,7 @@ describe('snappy frames', () => {
         yield part
       }
     }
-    const pieces = snappyFramePieces(counted())
+    const pieces = snappyFrameParts(counted())
     const { value: identifier } = pieces.next()
     if (identifier === undefined) throw new Error('no identifier')
     for (const [n, part] of parts.entries()) {

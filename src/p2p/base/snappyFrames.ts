@@ -14,10 +14,10 @@ const HEADER_BYTES = 4
 const CHECKSUM_BYTES = 4
 
 /** Data bytes in one part of a stream. Compressing them takes a millisecond. */
-export const PIECE_BYTES = 4 * MAX_CHUNK_BYTES
+export const PART_BYTES = 4 * MAX_CHUNK_BYTES
 
 /** Yields the stream in parts, one for each part of the data, so that large data is not compressed in one task. */
-export function* snappyFramePieces(parts: Iterable<Uint8Array>): Generator<Uint8Array> {
+export function* snappyFrameParts(parts: Iterable<Uint8Array>): Generator<Uint8Array> {
   yield STREAM_ID
   for (const part of parts) yield frames(part)
 }

@@ -2,7 +2,7 @@ import { StreamCloseEvent } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../../lib/errors.ts'
 import { FakeStream } from '../testUtils/fakeStream.ts'
-import { readAll, readFirst, writePieces } from './streams.ts'
+import { readAll, readFirst, writeParts } from './streams.ts'
 
 function setUp() {
   const stream = new FakeStream()
@@ -65,7 +65,7 @@ describe('readFirst', () => {
   })
 })
 
-describe('writePieces', () => {
+describe('writeParts', () => {
   const piecesOf = (made: number[]) =>
     (function* () {
       for (const byte of [1, 2, 3]) {
@@ -88,7 +88,7 @@ describe('writePieces', () => {
     stream.onDrain = () => room.promise
     const sent = (): number[] => stream.sent.flatMap((bytes) => [...bytes])
     count()
-    const writing = writePieces(stream, piecesOf(made), new AbortController().signal)
+    const writing = writeParts(stream, piecesOf(made), new AbortController().signal)
     while (stream.sent.length < 2) await new Promise((resolve) => setImmediate(resolve))
     await new Promise((resolve) => setImmediate(resolve))
     expect(sent()).toEqual([1, 2])
@@ -108,7 +108,7 @@ describe('writePieces', () => {
       controller.abort(new Error('too late'))
       return true
     }
-    await expect(writePieces(stream, piecesOf(made), controller.signal)).rejects.toThrow('too late')
+    await expect(writeParts(stream, piecesOf(made), controller.signal)).rejects.toThrow('too late')
     expect(made.length).toBeLessThan(3)
   })
 })

@@ -65,7 +65,7 @@ function read(stream: Readable, reader: Reader, signal: AbortSignal): Promise<Ui
       signal.removeEventListener('abort', onAbort)
     }
     /** Resolves or rejects with the outcome of `found`; undefined: not complete yet. */
-    const settle = (found: () => Uint8Array | undefined): void => {
+    const finishWith = (found: () => Uint8Array | undefined): void => {
       try {
         const bytes = found()
         if (bytes === undefined) return
@@ -76,15 +76,15 @@ function read(stream: Readable, reader: Reader, signal: AbortSignal): Promise<Ui
       stop()
     }
     const onMessage = ({ data }: StreamMessageEvent): void =>
-      settle(() => reader.take(data) ?? (isOver(stream) ? reader.atEnd() : undefined))
-    const onEnd = (): void => settle(reader.atEnd)
+      finishWith(() => reader.take(data) ?? (isOver(stream) ? reader.atEnd() : undefined))
+    const onEnd = (): void => finishWith(reader.atEnd)
     const onClose = ({ error }: StreamCloseEvent): void =>
-      settle(() => {
+      finishWith(() => {
         if (error !== undefined) throw error
         return reader.atEnd()
       })
     const onAbort = (): void =>
-      settle(() => {
+      finishWith(() => {
         throw signal.reason
       })
     if (signal.aborted) {
@@ -106,15 +106,15 @@ const GROWTH_BYTES = 256 * 1024
  * Collects all chunks in one buffer that grows without a copy. A peer chooses its chunk sizes, so each byte could cost
  * an object. Joining the chunks of ten megabytes would block the event loop for 7 ms.
  */
-function collectBytes(maxBytes: number): { add(piece: Uint8Array): void; whole(): Uint8Array } {
+function collectBytes(maxBytes: number): { add(chunk: Uint8Array): void; whole(): Uint8Array } {
   const buffer = new ArrayBuffer(0, { maxByteLength: maxBytes })
   const bytes = new Uint8Array(buffer)
   let used = 0
   return {
-    add(piece) {
-      const end = used + piece.length
+    add(chunk) {
+      const end = used + chunk.length
       if (end > buffer.byteLength) buffer.resize(Math.min(maxBytes, Math.max(end, buffer.byteLength + GROWTH_BYTES)))
-      bytes.set(piece, used)
+      bytes.set(chunk, used)
       used = end
     },
     whole: () => new Uint8Array(buffer, 0, used),
@@ -139,10 +139,10 @@ export async function writeAll(stream: Writable, data: Uint8Array, signal: Abort
  * As `writeAll`, for generated data: one part in each turn of the event loop, and only when the stream's buffer has
  * space.
  */
-export async function writePieces(stream: Writable, pieces: Iterable<Uint8Array>, signal: AbortSignal): Promise<void> {
-  for (const piece of pieces) {
+export async function writeParts(stream: Writable, parts: Iterable<Uint8Array>, signal: AbortSignal): Promise<void> {
+  for (const part of parts) {
     signal.throwIfAborted()
-    if (!stream.send(piece)) await stream.onDrain({ signal })
+    if (!stream.send(part)) await stream.onDrain({ signal })
     await nextTurn()
   }
   await stream.close({ signal })

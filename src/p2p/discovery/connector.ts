@@ -50,7 +50,7 @@ export function createConnector(
   const dialling = new Set<string>()
   let queue: string[] = []
   let cancel: (() => void) | undefined
-  let isLooking = false
+  let isChecking = false
   /** True: a new candidate was reported while the candidates were read. */
   let isOutdated = false
   let isRunning = false
@@ -58,22 +58,22 @@ export function createConnector(
   const wanted = (): boolean => isRunning && host.connectedCount() < options.goal
   const schedule = (delayMs: number): void => {
     cancel?.()
-    cancel = clock.setTimeout(() => void look(), delayMs)
+    cancel = clock.setTimeout(() => void check(), delayMs)
   }
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     if (!isRunning) return
-    if (isLooking) {
+    if (isChecking) {
       isOutdated = true
       return
     }
-    isLooking = true
+    isChecking = true
     isOutdated = false
     try {
       if (wanted()) await fillQueue()
     } catch (error) {
       logger.debug('Search for peers to dial failed', { err: describeError(error) })
     } finally {
-      isLooking = false
+      isChecking = false
     }
     if (!isRunning) return
     work()
@@ -119,7 +119,7 @@ export function createConnector(
   return {
     start(): void {
       isRunning = true
-      void look()
+      void check()
     },
     stop(): void {
       isRunning = false

@@ -55,7 +55,7 @@ const FIRST_RENEW_MS = 30_000
 const SECOND_RENEW_MS = 5 * 60_000
 const MAX_RENEW_MS = 6 * 60 * 60_000
 /** Well before the peer store expires an address. */
-const TELL_AGAIN_MS = 6 * 60 * 60_000
+const REPORT_AGAIN_MS = 6 * 60 * 60_000
 const SAVE_INTERVAL_MS = 60_000
 const SILENT_BOOTNODES_MS = 60_000
 const KNOWN_RECORDS = 4096
@@ -123,11 +123,11 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     }
     ours.delete(record.nodeId)
     ours.set(record.nodeId, record)
-    if (ours.size > MAX_STORED_RECORDS) forgetOldest()
+    if (ours.size > MAX_STORED_RECORDS) evictOldest()
     logger.debug('Discovered a peer', { node: record.nodeId, ip: record.ip, port: record.tcpPort })
-    tell(record)
+    report(record)
   }
-  const forgetOldest = (): void => {
+  const evictOldest = (): void => {
     const [oldest] = ours.keys()
     if (oldest === undefined) return
     ours.delete(oldest)
@@ -136,13 +136,13 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     known.set(oldest, -1n)
   }
   const ownIp = (): string | undefined => own.service()?.local().ip
-  const tell = (record: NodeRecord): void => modules.onPeer(record, dialable(record, filter, ownIp()))
+  const report = (record: NodeRecord): void => modules.onPeer(record, dialable(record, filter, ownIp()))
   /**
    * A lookup finds the neighbours of one id. In a small network it often finds none, so request all nodes that this
    * node lists.
    */
-  const askWhileFew = (record: NodeRecord): void => {
-    if (ours.size < FEW_RECORDS && !modules.isSatisfied()) own.service()?.askForNodes(record)
+  const requestNodesWhileFew = (record: NodeRecord): void => {
+    if (ours.size < FEW_RECORDS && !modules.isSatisfied()) own.service()?.requestNodes(record)
   }
   const lookUp = async (): Promise<void> => {
     const service = own.service()
@@ -152,7 +152,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
       enodes.contactMissing(service.table())
       if (service.local().ip === undefined) service.table().slice(0, PINGS_FOR_ADDRESS).forEach(service.ping)
       modules.metrics.onLookup()
-      service.table().slice(0, FEW_RECORDS).forEach(askWhileFew)
+      service.table().slice(0, FEW_RECORDS).forEach(requestNodesWhileFew)
       await service.lookup()
     } finally {
       isLookingUp = false
@@ -180,9 +180,9 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     after('save', SAVE_INTERVAL_MS, saveRegularly)
     await save()
   }
-  const tellAgain = (): void => {
-    after('tell again', TELL_AGAIN_MS, tellAgain)
-    for (const record of ours.values()) tell(record)
+  const reportAgain = (): void => {
+    after('report again', REPORT_AGAIN_MS, reportAgain)
+    for (const record of ours.values()) report(record)
   }
   const reportSilence = (): void => {
     if (bootnodes.length === 0 || hasAnswer) return
@@ -204,7 +204,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
       onRecord,
       onSession(record) {
         hasAnswer = true
-        askWhileFew(record)
+        requestNodesWhileFew(record)
       },
       onRenewed: () => after('lookup', 0, lookUp),
       isTrusted: (ip) => isBootnode(ip) || isLocalIp(ip),
@@ -274,7 +274,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
       })
       after('lookup', 0, lookUp)
       after('save', SAVE_INTERVAL_MS, saveRegularly)
-      after('tell again', TELL_AGAIN_MS, tellAgain)
+      after('report again', REPORT_AGAIN_MS, reportAgain)
       after('renew', FIRST_RENEW_MS, () => renewSessions(SECOND_RENEW_MS))
       after('silence', SILENT_BOOTNODES_MS, reportSilence)
     },

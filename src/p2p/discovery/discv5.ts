@@ -184,7 +184,7 @@ export function createDiscv5(
       announceIn(enr, next)
     },
     /** True: a request of ours is still unanswered. */
-    isAsking: (): boolean => hasOpenRequests(session),
+    isWaiting: (): boolean => hasOpenRequests(session),
     /** Discards all sessions and pings some nodes. Every other node gets a new handshake at its next request. */
     renewSessions(): void {
       forgetSessions(session)
@@ -210,7 +210,7 @@ export function createDiscv5(
     /** Sends a PING, to learn our address as the node sees it. */
     ping,
     /** Requests all nodes that a node lists, as many as fit into its answers. */
-    askForNodes(record: NodeRecord): void {
+    requestNodes(record: NodeRecord): void {
       const enr = parseEnr(record.text)
       for (const distances of DISTANCES) {
         service.sendFindNode(enr, distances).catch(() => {

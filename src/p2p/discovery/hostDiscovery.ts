@@ -86,7 +86,7 @@ export function createHostDiscovery(
     },
     { goal: options.peersLow, dialTimeoutMs: options.dialTimeoutMs },
   )
-  const remember = async (record: NodeRecord, locations: readonly Dialable[]): Promise<void> => {
+  const store = async (record: NodeRecord, locations: readonly Dialable[]): Promise<void> => {
     const peerId = peerIdFromPublicKey(publicKeyFromRaw(record.publicKey))
     // Replaces the known addresses. A node could sign many records with different addresses.
     await host.peerStore.patch(peerId, {
@@ -99,9 +99,9 @@ export function createHostDiscovery(
     found.delete(peerId.toString())
     found.add(peerId.toString())
     connector.onCandidate(peerId.toString())
-    await forgetOldest()
+    await evictOldest()
   }
-  const forgetOldest = async (): Promise<void> => {
+  const evictOldest = async (): Promise<void> => {
     const kept = new Set(modules.connected())
     for (const oldest of found) {
       if (found.size <= MAX_FOUND_PEERS + kept.size) return
@@ -116,7 +116,7 @@ export function createHostDiscovery(
       logger,
       privateKey: modules.privateKey,
       onPeer(record, locations) {
-        remember(record, locations).catch((error: unknown) =>
+        store(record, locations).catch((error: unknown) =>
           logger.debug('Discovered peer not stored', { node: record.nodeId, err: describeError(error) }),
         )
       },

@@ -109,7 +109,7 @@ export function createOwnNode(modules: OwnNodeModules, setup: OwnNodeSetup) {
   const renewSoon = (pauses: number): void => {
     cancelRenewal?.()
     cancelRenewal = clock.setTimeout(() => {
-      if (pauses > 1 && running?.service.isAsking() === true) renewSoon(pauses - 1)
+      if (pauses > 1 && running?.service.isWaiting() === true) renewSoon(pauses - 1)
       else renew()
     }, RENEWAL_PAUSE_MS)
   }

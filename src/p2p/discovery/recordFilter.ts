@@ -38,7 +38,7 @@ export function dialable(
 ): Dialable[] {
   return locationsOf(record).filter((location) => {
     const ip = parseIp(location.ip)
-    if (!isAllowed(ip, options.netrestrict) || isNobody(ip)) return false
+    if (!isAllowed(ip, options.netrestrict) || isUndialable(ip)) return false
     // A node with a public address does not dial private addresses that an unauthenticated peer announces.
     return !isLocal(ip) || ownIp === undefined || isLocal(parseIp(ownIp))
   })
@@ -60,7 +60,7 @@ export function isAllowed(ip: Uint8Array, ranges: readonly Subnet[]): boolean {
 }
 
 /** Unspecified, multicast and broadcast addresses. */
-function isNobody(ip: Uint8Array): boolean {
+function isUndialable(ip: Uint8Array): boolean {
   const first = ip[0] ?? 0
   if (ip.length === 4) return first === 0 || first >= 224
   return first === 0xff || ip.every((byte) => byte === 0)

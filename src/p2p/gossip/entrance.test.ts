@@ -30,7 +30,7 @@ async function setUp() {
   })
   entrance.listen({
     onStream: (peer) => void told.push(`stream of ${peer}`),
-    onGone: (peer) => told.push(`gone ${peer}`),
+    onRemoved: (peer) => told.push(`gone ${peer}`),
   })
   return { entrance, told, handler: handlers[0], topology: topologies[0] }
 }

@@ -7,7 +7,7 @@ type Registrar = GossipSubComponents['registrar']
 export interface EntranceHandlers {
   onStream(peerId: PeerId, stream: Stream): void
   /** The library has removed the peer. */
-  onGone(peerId: string): void
+  onRemoved(peerId: string): void
 }
 
 /**
@@ -27,7 +27,7 @@ export function createEntrance(): Entrance {
   let library: Topology | undefined
   const forget = (peerId: PeerId): void => {
     library?.onDisconnect?.(peerId)
-    handlers?.onGone(peerId.toString())
+    handlers?.onRemoved(peerId.toString())
   }
   return {
     around: (registrar) => ({

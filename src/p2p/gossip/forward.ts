@@ -8,7 +8,7 @@ type Forwarding = Pick<GossipInternals, 'mesh' | 'getSubscribers' | 'idontwants'
 }
 
 const FLOODSUB = '/floodsub/1.0.0'
-const NOBODY: ReadonlySet<string> = new Set()
+const NO_PEERS: ReadonlySet<string> = new Set()
 /**
  * A copy that is probably not needed waits this many turns of the event loop. Copies and IDONTWANTs that arrive
  * meanwhile can make it unnecessary.
@@ -43,7 +43,7 @@ export function createForwarder(
     return chosen
   }
   const sendersOf = (id: string | undefined): ReadonlySet<string> =>
-    (id === undefined ? undefined : gossip.score.deliveryRecords.getRecord(id)?.peers) ?? NOBODY
+    (id === undefined ? undefined : gossip.score.deliveryRecords.getRecord(id)?.peers) ?? NO_PEERS
   const send = (id: string, message: RPC.Message, peers: ReadonlySet<string>): void => {
     const have = sendersOf(id)
     for (const peer of peers) {

@@ -7,9 +7,9 @@ import { GOSSIP_PARAMS } from './params.ts'
  * Share of a block's lifetime in which it is announced. The rest is reserved for the request, the transfer, forwarding,
  * and clock differences.
  */
-const TOLD_SHARE_OF_LIFE = 0.75
+const ANNOUNCED_SHARE_OF_LIFE = 0.75
 /** Fits op-node's maximum age of 60 s. A larger value would need more memory. */
-const MAX_TOLD_AGE_S = 45
+const MAX_ANNOUNCED_AGE_S = 45
 /**
  * Number of blocks kept beyond the last seconds: one a second. A new peer's link can carry them in some seconds, from
  * each of its peers.
@@ -30,12 +30,12 @@ export type GossipHistory = ReturnType<typeof createGossipHistory>
  * request fails at the first peer that lacks a block, and op-node of 2026 does not request gaps.
  */
 export function createGossipHistory(cache: MessageHistory, modules: { clock: Clock }, options: { maxAgeS: number }) {
-  const toldAgeS = Math.min(MAX_TOLD_AGE_S, Math.floor(options.maxAgeS * TOLD_SHARE_OF_LIFE))
-  const heartbeats = Math.ceil((toldAgeS * 1000) / GOSSIP_PARAMS.heartbeatInterval) + ANSWER_HEARTBEATS
+  const announcedAgeS = Math.min(MAX_ANNOUNCED_AGE_S, Math.floor(options.maxAgeS * ANNOUNCED_SHARE_OF_LIFE))
+  const heartbeats = Math.ceil((announcedAgeS * 1000) / GOSSIP_PARAMS.heartbeatInterval) + ANSWER_HEARTBEATS
   while (cache.history.length < heartbeats) cache.history.push([])
   const times = new LruMap<string, number>(MAX_TIMES)
 
-  const makeRoom = (): void => {
+  const evict = (): void => {
     let count = 0
     let bytes = 0
     // Flattening the lists would take as long as validating a small block.
@@ -52,14 +52,14 @@ export function createGossipHistory(cache: MessageHistory, modules: { clock: Clo
     /** Records a valid message. `blockTimeS`: timestamp of its block, Unix seconds. */
     onValid(id: string, blockTimeS: number): void {
       times.set(id, blockTimeS)
-      makeRoom()
+      evict()
     },
     /** Newest first. `maxAgeS` can only shorten the range. */
-    list(maxAgeS: number = toldAgeS): CachedName[] {
-      const oldestS = unixSeconds(modules.clock) - Math.min(maxAgeS, toldAgeS)
-      const isTellable = ({ msgIdStr }: CachedName): boolean =>
+    list(maxAgeS: number = announcedAgeS): CachedName[] {
+      const oldestS = unixSeconds(modules.clock) - Math.min(maxAgeS, announcedAgeS)
+      const isAnnounceable = ({ msgIdStr }: CachedName): boolean =>
         cache.msgs.get(msgIdStr)?.validated === true && (times.get(msgIdStr) ?? 0) >= oldestS
-      return cache.history.slice(0, -ANSWER_HEARTBEATS).flat().filter(isTellable)
+      return cache.history.slice(0, -ANSWER_HEARTBEATS).flat().filter(isAnnounceable)
     },
   }
 }

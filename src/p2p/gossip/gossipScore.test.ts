@@ -3,7 +3,7 @@ import { RejectReason } from '@chainsafe/libp2p-gossipsub/types'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { scoreKeeper, topicCounters } from '../testUtils/scoreKeeper.ts'
 import { TOPIC } from '../testUtils/testChain.ts'
-import { MAX_GONE, savedCounters } from './gossipScore.ts'
+import { MAX_DISCONNECTED, savedCounters } from './gossipScore.ts'
 
 beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: 1_700_000_000_000 }))
 afterEach(() => vi.useRealTimers())
@@ -40,13 +40,13 @@ describe('GossipScore', () => {
     }
     leave('first')
     leave('back')
-    for (let n = 0; n < MAX_GONE - 1; n++) leave(`${n}`)
+    for (let n = 0; n < MAX_DISCONNECTED - 1; n++) leave(`${n}`)
     score.addPeer('back')
     leave('last')
     leave('very last')
     const known = ['first', '0', 'back', 'last', 'very last'].filter((peerId) => score.peerStats.has(peerId))
     expect(known).toEqual(['back', 'last', 'very last'])
-    expect(score.peerIPs.get('1.2.3.4')?.size).toBe(MAX_GONE)
+    expect(score.peerIPs.get('1.2.3.4')?.size).toBe(MAX_DISCONNECTED)
     expect(score.score('back')).toBeLessThan(-100)
   })
 

@@ -16,7 +16,7 @@ export interface SavedCounters {
   behaviourPenalty: number
 }
 
-export interface ScoreNews {
+export interface ScoreListener {
   /** `leaving`: before a peer's counters are finalized; `left`: after that. */
   onLeave(what: 'leaving' | 'left', peerId: string): void
   /** The library penalised a peer. */
@@ -27,7 +27,7 @@ export interface ScoreNews {
  * Limit of disconnected peers in the library's score keeper. The library iterates over all of them each slot, and an
  * attacker can create identities for free.
  */
-export const MAX_GONE = 2_000
+export const MAX_DISCONNECTED = 2_000
 
 export function savedCounters(counters: PeerCounters): SavedCounters {
   const topics: SavedCounters['topics'] = {}
@@ -52,24 +52,24 @@ export function savedCounters(counters: PeerCounters): SavedCounters {
  * class restores the counters.
  */
 export class GossipScore extends PeerScore {
-  private readonly news: ScoreNews
+  private readonly listener: ScoreListener
   private readonly meshTimes = new Map<string, Map<string, number>>()
   /** Counters of peers with an offence. */
   private readonly offended = new WeakSet<PeerCounters>()
   /** Disconnected peers, longest disconnected first. */
-  private readonly gone = new Set<string>()
+  private readonly disconnected = new Set<string>()
 
   constructor(
     params: PeerScoreParams,
-    news: ScoreNews,
+    listener: ScoreListener,
     scoreCacheValidityMs: number = GOSSIP_PARAMS.heartbeatInterval,
   ) {
     super(params, null, silentComponentLogger, { scoreCacheValidityMs })
-    this.news = news
+    this.listener = listener
   }
 
   override addPeer(peerId: string): void {
-    this.gone.delete(peerId)
+    this.disconnected.delete(peerId)
     const before = this.peerStats.get(peerId)
     // The peer may connect from another IP now. The library adds the new IP.
     for (const ip of before?.knownIPs ?? []) this.removeIP(peerId, ip)
@@ -80,25 +80,25 @@ export class GossipScore extends PeerScore {
     if (before === undefined || now === undefined) return
     now.topics = before.topics
     now.behaviourPenalty = before.behaviourPenalty
-    if (this.offended.has(before)) this.holdAgainst(peerId)
+    if (this.offended.has(before)) this.markOffended(peerId)
   }
 
   override removePeer(peerId: string): void {
     // Scores are cached for half a second. Without this, a peer that offends and leaves within that time would leave
     // with a good score.
     this.scoreCache.delete(peerId)
-    this.news.onLeave('leaving', peerId)
+    this.listener.onLeave('leaving', peerId)
     const counters = this.peerStats.get(peerId)
     super.removePeer(peerId)
     this.scoreCache.delete(peerId)
     // The library keeps no counters of a peer with a good score.
     if (counters !== undefined && this.offended.has(counters) && !this.peerStats.has(peerId)) {
       this.restore(peerId, { topics: {}, behaviourPenalty: counters.behaviourPenalty }, this.params.retainScore)
-      this.holdAgainst(peerId)
+      this.markOffended(peerId)
     }
-    if (this.peerStats.has(peerId)) this.gone.add(peerId)
-    this.forgetLongestGone()
-    this.news.onLeave('left', peerId)
+    if (this.peerStats.has(peerId)) this.disconnected.add(peerId)
+    this.evictLongestDisconnected()
+    this.listener.onLeave('left', peerId)
   }
 
   /** Restores the time in mesh after a restart. */
@@ -121,10 +121,10 @@ export class GossipScore extends PeerScore {
     if (network !== undefined) super.addIP(peerId, network)
   }
 
-  override addPenalty(...blame: Parameters<PeerScore['addPenalty']>): void {
-    super.addPenalty(...blame)
-    const [peerId, , label] = blame
-    this.news.onPenalty(peerId, label)
+  override addPenalty(...penalty: Parameters<PeerScore['addPenalty']>): void {
+    super.addPenalty(...penalty)
+    const [peerId, , label] = penalty
+    this.listener.onPenalty(peerId, label)
   }
 
   /** Adds an offence. The counters are then kept when the peer leaves, even with a good score. */
@@ -135,7 +135,7 @@ export class GossipScore extends PeerScore {
     }
     const counters = this.peerStats.get(peerId)
     if (counters !== undefined) counters.behaviourPenalty += points
-    this.holdAgainst(peerId)
+    this.markOffended(peerId)
   }
 
   /**
@@ -180,15 +180,15 @@ export class GossipScore extends PeerScore {
     this.scoreCache.delete(peerId)
   }
 
-  private holdAgainst(peerId: string): void {
+  private markOffended(peerId: string): void {
     const counters = this.peerStats.get(peerId)
     if (counters !== undefined) this.offended.add(counters)
   }
 
-  private forgetLongestGone(): void {
-    for (const peerId of this.gone) {
-      if (this.gone.size <= MAX_GONE) return
-      this.gone.delete(peerId)
+  private evictLongestDisconnected(): void {
+    for (const peerId of this.disconnected) {
+      if (this.disconnected.size <= MAX_DISCONNECTED) return
+      this.disconnected.delete(peerId)
       for (const ip of this.peerStats.get(peerId)?.knownIPs ?? []) this.removeIP(peerId, ip)
       this.peerStats.delete(peerId)
       this.scoreCache.delete(peerId)

@@ -7,7 +7,7 @@ type StreamInternals = Pick<GossipInternals, 'getPeers' | 'getTopics' | 'getSubs
   Pick<GossipInternals, 'createOutboundStream' | 'pushGossip' | 'sendRpc'>
 
 /** The events of the library's service that this module uses. */
-export interface GossipNews {
+export interface GossipEventSource {
   addEventListener(type: 'subscription-change', listener: (event: CustomEvent<{ peerId: PeerId }>) => void): void
   addEventListener(type: 'gossipsub:heartbeat', listener: () => void): void
 }
@@ -31,20 +31,20 @@ export interface GossipStreams {
  * new peer receives IHAVEs for a few blocks at a time. Then the peers that it forwards to once a heartbeat also receive
  * at most four. The first four are all that a peer lacks after some seconds offline.
  */
-const TOLD_FIRST = 4
-const TOLD_AT_ONCE = 2
-const TOLD_EVERY_MS = 125
+const ANNOUNCED_FIRST = 4
+const ANNOUNCED_AT_ONCE = 2
+const ANNOUNCED_EVERY_MS = 125
 /**
  * Rust nodes request the ids of one RPC in random order, and kona takes each block as its head, even a lower one. So
  * each block has its own RPC, oldest first. The number is small, because the head moves back that far, and because Rust
  * nodes accept ten such RPCs in a heartbeat.
  */
-const TOLD_RUST_AGE_S = 5
-const TOLD_RUST_MOST = 8
+const RUST_MAX_AGE_S = 5
+const RUST_MAX_BLOCKS = 8
 
 export function manageGossipStreams(
   target: StreamInternals,
-  news: GossipNews,
+  source: GossipEventSource,
   modules: {
     clock: Clock
     logger: Logger
@@ -81,29 +81,29 @@ export function manageGossipStreams(
         target.streamsOutbound.delete(id)
       }
       if (opening.get(id) === done) opening.delete(id)
-      void greet(id)
+      void announceRecent(id)
     }
     const done = earlier.then(open)
     opening.set(id, done)
   }
 
   /** Peer → the stream after which it received its IHAVEs. */
-  const greeted = new Map<string, object>()
+  const announcedOn = new Map<string, object>()
   /**
    * Announces recent blocks to a peer that has connected or reconnected, so that it can request them. Otherwise it
    * would wait for the next block and request the blocks in between by number.
    */
-  const greet = async (id: string): Promise<void> => {
+  const announceRecent = async (id: string): Promise<void> => {
     const stream = target.streamsOutbound.get(id)
     const peerId = peerNamed(target, id)
-    if (stream === undefined || peerId === undefined || greeted.get(id) === stream) return
+    if (stream === undefined || peerId === undefined || announcedOn.get(id) === stream) return
     // The peer may not have sent its subscriptions yet.
     const isSubscribed = (topic: string): boolean => subscribersOf(target, topic).includes(id)
     if (!target.getTopics().some(isSubscribed)) return
-    greeted.set(id, stream)
+    announcedOn.set(id, stream)
     const protocols = await modules.protocolsOf(peerId).catch(() => [])
     if (target.streamsOutbound.get(id) !== stream) return
-    const tell = (messages: readonly CachedName[]): void => {
+    const announce = (messages: readonly CachedName[]): void => {
       for (const { topic, msgId } of messages) {
         if (!isSubscribed(topic)) continue
         target.pushGossip(id, { topicID: topic, messageIDs: [msgId] })
@@ -112,8 +112,8 @@ export function manageGossipStreams(
       target.sendRpc(id, { subscriptions: [], messages: [] })
     }
     if (isRustNode(protocols)) {
-      const latest = modules.history(TOLD_RUST_AGE_S).slice(0, TOLD_RUST_MOST)
-      for (const message of latest.reverse()) tell([message])
+      const latest = modules.history(RUST_MAX_AGE_S).slice(0, RUST_MAX_BLOCKS)
+      for (const message of latest.reverse()) announce([message])
       return
     }
     const [newest, ...older] = modules.history()
@@ -121,18 +121,18 @@ export function manageGossipStreams(
     // one before.
     const left = newest === undefined ? [] : [newest, ...older.reverse()]
     let held = new Set(left)
-    let count = TOLD_FIRST
+    let count = ANNOUNCED_FIRST
     while (left.length > 0) {
-      tell(left.splice(0, count).filter((message) => held.has(message)))
+      announce(left.splice(0, count).filter((message) => held.has(message)))
       if (left.length === 0) return
-      await sleep(modules.clock, count * TOLD_EVERY_MS)
+      await sleep(modules.clock, count * ANNOUNCED_EVERY_MS)
       if (target.streamsOutbound.get(id) !== stream) return
       // Do not announce a block that has left the history.
       held = new Set(modules.history())
-      count = TOLD_AT_ONCE
+      count = ANNOUNCED_AT_ONCE
     }
   }
-  news.addEventListener('subscription-change', ({ detail }) => void greet(detail.peerId.toString()))
+  source.addEventListener('subscription-change', ({ detail }) => void announceRecent(detail.peerId.toString()))
 
   const reopen = (peerId: PeerId, connection: Connection): void => {
     logger.debug('Opening a gossip stream again', { peer: peerId.toString() })
@@ -144,10 +144,10 @@ export function manageGossipStreams(
     const connection = openConnection(peerId)
     if (connection !== undefined) reopen(peerId, connection)
   }
-  news.addEventListener('gossipsub:heartbeat', () => {
+  source.addEventListener('gossipsub:heartbeat', () => {
     const ids = new Set(target.getPeers().map((peerId) => peerId.toString()))
     for (const id of ids) if (!target.streamsOutbound.has(id)) repair(id)
-    for (const id of greeted.keys()) if (!ids.has(id)) greeted.delete(id)
+    for (const id of announcedOn.keys()) if (!ids.has(id)) announcedOn.delete(id)
   })
 
   return {

@@ -42,7 +42,7 @@ export function createRpcGuard(modules: GuardModules, options: { graylistThresho
     }
   }
   /** Only malformed bytes penalise a peer. */
-  const decodeOrBlame: RpcGuard = (id, frame) => {
+  const decodeOrPenalise: RpcGuard = (id, frame) => {
     try {
       return decode(id, frame)
     } catch (error) {
@@ -76,7 +76,7 @@ export function createRpcGuard(modules: GuardModules, options: { graylistThresho
     }
     // The library would decode first, and it tolerates 128 RPCs a second from a peer whose score was good a second ago.
     if (gossip.score.score(id) < options.graylistThreshold) return undefined
-    const rpc = decodeOrBlame(id, frame)
+    const rpc = decodeOrPenalise(id, frame)
     if (rpc === undefined) return undefined
     dropAuthors(id, rpc)
     limitSubscriptions(id, rpc)

@@ -14,7 +14,7 @@ import { idText, type Unpacked } from '../inspection/messageId.ts'
 import type { PeerQuotas } from '../quotas/quotas.ts'
 import { type GossipInternals, peerNamed } from './adapter.ts'
 import type { EntranceHandlers } from './entrance.ts'
-import { createFairTurns, GOSSIP_OVERLOADED } from './fairTurns.ts'
+import { createLoopBudget, GOSSIP_OVERLOADED } from './loopBudget.ts'
 import type { Forwarder } from './forward.ts'
 import type { GossipHistory } from './gossipHistory.ts'
 import { createRpcGuard } from './guard.ts'
@@ -57,17 +57,17 @@ const MAX_IN_FLIGHT_BYTES = 64 * 1024 * 1024
 /** Rejected messages that are remembered, so that copies of them are penalised. */
 const REJECTED_REMEMBERED = 512
 /** For smaller messages, avoiding a copy saves nothing. */
-const HEAR_MIN_BYTES = 16 * 1024
+const LARGE_FORWARD_BYTES = 16 * 1024
 /**
  * Turns of the event loop between a block's delivery to this node and its forwarding; microseconds in an idle process.
  * In this turn, first copies in the sockets are read before more copies are written.
  */
-const PASS_ON_TURNS = 1
+const FORWARD_TURNS = 1
 /**
  * The same for large messages. Peers that received the block at the same time send IDONTWANT. An IDONTWANT sent while
  * one turn reads is read in the next turn, which saves most copies.
  */
-const HEARING_TURNS = 2
+const LARGE_FORWARD_TURNS = 2
 
 /**
  * The path of everything that peers gossip: from a stream's bytes to a block's verdict, and on to other peers. The
@@ -80,13 +80,13 @@ export function createInbound(
 ): EntranceHandlers {
   const { gossip, events, quotas, topics, scoring, ids } = modules
   const { score, gossipTracer: tracer } = gossip
-  const hearMinBytes = Math.max(HEAR_MIN_BYTES, options.idontwantMinBytes)
-  const admit = createRpcGuard(
+  const largeForwardBytes = Math.max(LARGE_FORWARD_BYTES, options.idontwantMinBytes)
+  const admitRpc = createRpcGuard(
     { gossip, quotas, versionOf: topics.versionOf, onAuthor: (peer, version) => events.emit('author', peer, version) },
     options,
   )
   const limiter = createPerPeerLimiter(PER_PEER)
-  const turns = createFairTurns()
+  const loopBudget = createLoopBudget()
   const rejected = new LruMap<string, Verdict>(REJECTED_REMEMBERED)
   let inFlightBytes = 0
 
@@ -125,14 +125,14 @@ export function createInbound(
     )
   }
   /** A peer that is still connected must open a new stream to gossip again. */
-  const onGone = (from: string): void => {
+  const onRemoved = (from: string): void => {
     const stream = streams.get(from)
     streams.delete(from)
     stream?.abort(new Error('the peer has left gossip'))
   }
 
   const receive = (peerId: PeerId, from: string, frame: Uint8Array): void => {
-    const rpc = admit(from, frame)
+    const rpc = admitRpc(from, frame)
     if (rpc === undefined) return
     events.emit('traced', 'RECV_RPC', 1)
     const { messages, control } = rpc
@@ -141,12 +141,12 @@ export function createInbound(
     }
     for (const { topic, data = new Uint8Array(0) } of messages) {
       const version = topics.versionOf(topic)
-      if (version !== undefined) take(inboundMessage({ from, topic, version, data }))
+      if (version !== undefined) enqueue(inboundMessage({ from, topic, version, data }))
     }
   }
 
   /** Checks the peer's message budgets, then queues the message behind the peer's other messages. */
-  const take = (message: InboundMessage): void => {
+  const enqueue = (message: InboundMessage): void => {
     const { from } = message
     const bytes = Math.max(message.data.length, allowedBytes(message))
     if (!quotas.spend(from, 'messages') || !quotas.spend(from, 'messageBytes', bytes)) {
@@ -174,39 +174,39 @@ export function createInbound(
 
   /** Returns the outcome: a new block, a copy of a message that is not bad, or anything else. */
   const handle = async (message: InboundMessage): Promise<'new' | 'copy' | 'bad'> => {
-    const turn = turns.take()
-    if (turn !== undefined) await turn
-    const naming = turns.measure(() => ids.identify(message))
-    const identified = naming instanceof Promise ? await naming : naming
+    const whenFree = loopBudget.take()
+    if (whenFree !== undefined) await whenFree
+    const identifying = loopBudget.measure(() => ids.identify(message))
+    const identified = identifying instanceof Promise ? await identifying : identifying
     const { from, topic, version, data } = message
     const id = idText(identified.id)
     if (gossip.seenCache.has(id)) return handleCopy(message, id)
     gossip.seenCache.put(id)
-    if (data.length >= options.idontwantMinBytes) sayHad(identified.id, topic, from)
+    if (data.length >= options.idontwantMinBytes) sendIdontwant(identified.id, topic, from)
 
-    const judging = turns.measure(() => modules.validate(version, identified.unpacked))
-    const verdict = judging instanceof Promise ? await judging : judging
-    settle(message, identified.id, verdict)
+    const validating = loopBudget.measure(() => modules.validate(version, identified.unpacked))
+    const verdict = validating instanceof Promise ? await validating : validating
+    onVerdict(message, identified.id, verdict)
     if (verdict.result !== 'accept') {
       // Both are not accepted. Only the penalty differs.
-      const isBlamed = verdict.result === 'reject' && scoring.blames(verdict.reason)
-      const cause = isBlamed ? RejectReason.Reject : RejectReason.Ignore
+      const isPenalised = verdict.result === 'reject' && scoring.penalises(verdict.reason)
+      const cause = isPenalised ? RejectReason.Reject : RejectReason.Ignore
       score.rejectMessage(from, id, topic, cause)
       tracer.rejectMessage(id, cause)
       return 'bad'
     }
-    await loopTurns(data.length < hearMinBytes ? PASS_ON_TURNS : HEARING_TURNS)
+    await turnsPass(data.length < largeForwardBytes ? FORWARD_TURNS : LARGE_FORWARD_TURNS)
     score.validateMessage(id)
     tracer.deliverMessage(id)
-    const passedOn = { topic, data }
-    gossip.mcache.put({ msgId: identified.id, msgIdStr: id }, passedOn, true)
+    const forwarded = { topic, data }
+    gossip.mcache.put({ msgId: identified.id, msgIdStr: id }, forwarded, true)
     score.deliverMessage(from, id, topic)
-    await modules.forwarder.forward(id, passedOn, from)
+    await modules.forwarder.forward(id, forwarded, from)
     return 'new'
   }
 
   /** Sends IDONTWANT to mesh peers that support it. */
-  const sayHad = (id: Uint8Array, topic: string, from: string): void => {
+  const sendIdontwant = (id: Uint8Array, topic: string, from: string): void => {
     for (const peerId of gossip.mesh.get(topic) ?? []) {
       if (peerId === from || gossip.streamsOutbound.get(peerId)?.rawStream.protocol !== multicodec) continue
       const control = { ihave: [], iwant: [], graft: [], prune: [], idontwant: [{ messageIDs: [id] }] }
@@ -233,7 +233,7 @@ export function createInbound(
   }
 
   /** Emits the verdict, and delivers an accepted block. */
-  const settle = (message: InboundMessage, msgId: Uint8Array, verdict: Verdict): void => {
+  const onVerdict = (message: InboundMessage, msgId: Uint8Array, verdict: Verdict): void => {
     const { from, topic, version } = message
     const id = idText(msgId)
     events.emit('verdict', from, version, verdict)
@@ -249,5 +249,5 @@ export function createInbound(
     return params !== undefined && params.meshMessageDeliveriesWeight === 0 && params.meshFailurePenaltyWeight !== 0
   }
 
-  return { onStream, onGone }
+  return { onStream, onRemoved }
 }

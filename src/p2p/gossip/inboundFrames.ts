@@ -16,7 +16,7 @@ export interface FrameLimits {
 /** The frames of one stream may use this many milliseconds in one turn of the event loop. */
 const TURN_MS = 4
 /** Number of frames between two clock reads. */
-const LOOK_EVERY = 16
+const CHECK_CLOCK_EVERY = 16
 
 /**
  * Reads length-prefixed frames from the stream's events, a limited time in each turn of the event loop. A fault resets
@@ -42,7 +42,7 @@ export function readFrames(
   let hasEnded = false
   let isOver = false
 
-  const settle = (error: Error | undefined): void => {
+  const end = (error: Error | undefined): void => {
     if (isOver) return
     isOver = true
     stop()
@@ -51,7 +51,7 @@ export function readFrames(
   const fail = (fault: FrameError): void => {
     if (isOver) return
     modules.onFault(fault)
-    settle(fault)
+    end(fault)
     stream.abort(fault)
   }
   /** Delivers whole frames until this turn's time is used up. */
@@ -63,7 +63,7 @@ export function readFrames(
         modules.onFrame(frame)
         count += 1
         if (isOver) return
-        if (count % LOOK_EVERY !== 0 || now() - startedMs <= TURN_MS) continue
+        if (count % CHECK_CLOCK_EVERY !== 0 || now() - startedMs <= TURN_MS) continue
         later()
         break
       }
@@ -72,7 +72,7 @@ export function readFrames(
       fail(error)
       return
     }
-    if (hasEnded && !isWaiting) settle(undefined)
+    if (hasEnded && !isWaiting) end(undefined)
     else watchPartial(count > 0)
   }
   const watchPartial = (hasProgress: boolean): void => {
@@ -111,11 +111,11 @@ export function readFrames(
   }
   const onClose = ({ error }: StreamCloseEvent): void => {
     if (error === undefined) finish()
-    else settle(error)
+    else end(error)
   }
   const finish = (): void => {
     hasEnded = true
-    if (!isWaiting) settle(undefined)
+    if (!isWaiting) end(undefined)
   }
   const stop = (): void => {
     cancelTimeout?.()

@@ -41,9 +41,9 @@ it('a peer outside the mesh gets and gives blocks by lazy gossip', async () => {
   const ihave = [{ topicID: TOPIC, messageIDs: [new Uint8Array(randomBytes(20))] }]
   const control = { ihave, iwant: [], graft: [], prune: [], idontwant: [] }
   gossipInternals(liar.host.services.pubsub).sendRpc(node.node.peerId, { subscriptions: [], messages: [], control })
-  const blames = async (peerId: string) =>
+  const penalties = async (peerId: string) =>
     (await node.events(peerId)).filter(({ reason }) => reason === 'broken-promise')
-  await until('the blame', async () => (await blames(liar.peerId)).length > 0)
-  expect(await blames(raw.peerId)).toEqual([])
+  await until('the penalty', async () => (await penalties(liar.peerId)).length > 0)
+  expect(await penalties(raw.peerId)).toEqual([])
   expect(raw.behaviourPenaltyOf(node.node.peerId)).toBe(0)
 })

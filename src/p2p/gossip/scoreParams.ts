@@ -3,7 +3,7 @@ import { parseCidr, parseIp, subnetContains } from '../../lib/ipNet.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import type { P2pOptions } from '../base/options.ts'
 import type { PayloadVersion } from '../base/topics.ts'
-import { blockTopicParams, isBlamed, opNode2024Params, scoreDecay, TOPIC_SCORE_CAP } from './topicScores.ts'
+import { blockTopicParams, isPenalised, opNode2024Params, scoreDecay, TOPIC_SCORE_CAP } from './topicScores.ts'
 
 const SLOTS_PER_EPOCH = 6
 /** op-node's block time for a chain that has none. */
@@ -13,7 +13,7 @@ export interface GossipScoring {
   params: PeerScoreParams & { IPColocationFactorWhitelist: IpRangeSet }
   thresholds: PeerScoreThresholds
   /** True: a rejection for this reason lowers the sender's score. */
-  blames(reason: string): boolean
+  penalises(reason: string): boolean
   /**
    * The topic parameters when the topic of this version carries the chain's blocks; undefined when they never change.
    */
@@ -67,7 +67,7 @@ export function gossipScoring(
       acceptPXThreshold: 20,
       opportunisticGraftThreshold: 0.05,
     },
-    blames: (reason) => isBlamed(scored, reason),
+    penalises: (reason) => isPenalised(scored, reason),
     topicsFor: (carrying) => (scored === 'current' ? topicsFor(carrying) : undefined),
   }
 }

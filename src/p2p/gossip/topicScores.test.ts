@@ -138,13 +138,13 @@ describe('current', () => {
     }
   })
   it('does not blame a peer for our clock, nor for a signer that we do not know yet', () => {
-    const { blames } = keeper('current').scoring
+    const { penalises } = keeper('current').scoring
     const [free, blamed] = [
       ['too-old', 'from-future', 'wrong-signer', 'too-many-at-height'] as const,
       ['snappy-damaged', 'bad-signature', 'wrong-hash', 'bad-encoding'] as const,
     ]
-    expect([free.filter(blames), blamed.filter(blames)]).toEqual([[], blamed])
-    expect(keeper('op-node-2024').scoring.blames('too-old')).toBe(true)
+    expect([free.filter(penalises), blamed.filter(penalises)]).toEqual([[], blamed])
+    expect(keeper('op-node-2024').scoring.penalises('too-old')).toBe(true)
   })
   it('moves with the chain to the next topic', () => {
     const { scoring } = keeper('current')

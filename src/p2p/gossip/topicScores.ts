@@ -68,7 +68,7 @@ export const MISSED_AFTER_HEARTBEATS = 4
  * Rejections that may be a fault of this node or of the sequencer, not of the sender: our clock and the accepted age, a
  * signer that we do not know yet, too many signed blocks at one height.
  */
-export const NOT_TO_BLAME: ReadonlySet<string> = new Set<RejectReason>([
+export const NOT_PENALISED: ReadonlySet<string> = new Set<RejectReason>([
   'too-old',
   'from-future',
   'wrong-signer',
@@ -76,6 +76,6 @@ export const NOT_TO_BLAME: ReadonlySet<string> = new Set<RejectReason>([
 ])
 
 /** True: the rejection lowers the sender's score. `reason` may come from a stored history. */
-export function isBlamed(scoring: BlockScoring, reason: string): boolean {
-  return scoring !== 'current' || !NOT_TO_BLAME.has(reason)
+export function isPenalised(scoring: BlockScoring, reason: string): boolean {
+  return scoring !== 'current' || !NOT_PENALISED.has(reason)
 }

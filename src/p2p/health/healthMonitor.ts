@@ -30,7 +30,7 @@ const INTERVAL_MS = 5_000
 const CONFIRM_MS = 10_000
 const CONFIRM_BLOCKS = 4
 /** A report checks at most this many peers for their chains. */
-const MAX_ASKED = 16
+const MAX_QUERIED = 16
 
 /** Limits that fit the chain's block time. `given` overrides them. */
 export function healthLimits(blockTimeMs: number, given: Partial<MonitorLimits> = {}): MonitorLimits {
@@ -50,13 +50,13 @@ export function createHealthMonitor(modules: HealthMonitorModules, limits: Monit
   let candidate: { state: HealthState; sinceMs: number } | undefined
   let cancel: (() => void) | undefined
 
-  const told = () => ({ ...modules.gossip(), ...record.facts(), connected: modules.connected().length })
+  const reported = () => ({ ...modules.gossip(), ...record.facts(), connected: modules.connected().length })
   const facts = (): HealthFacts => {
     const nowMs = clock.now()
     startedMs = Math.min(startedMs, nowMs)
     const silentSinceMs = nowMs - limits.silentMs
     return {
-      ...told(),
+      ...reported(),
       nowMs,
       startedMs,
       flow: record.acceptedSince(silentSinceMs),
@@ -74,17 +74,17 @@ export function createHealthMonitor(modules: HealthMonitorModules, limits: Monit
   }
   const otherChains = async (): Promise<HealthReport['otherChains']> => {
     if (state !== 'no-subscriber') return []
-    const asked = modules.connected().slice(0, MAX_ASKED)
-    return Promise.all(asked.map(async (peerID) => ({ peerID, chainIDs: await modules.chainsOf(peerID) })))
+    const queried = modules.connected().slice(0, MAX_QUERIED)
+    return Promise.all(queried.map(async (peerID) => ({ peerID, chainIDs: await modules.chainsOf(peerID) })))
   }
   const report = async (): Promise<HealthReport> => {
     const chains = { otherChains: await otherChains() }
     const troubleMs = limits.silentMs + limits.confirmMs
     const text = healthText(state, { ...facts(), ...chains, bans: modules.bans(), troubleMs })
-    return { state, ok: !isTrouble(state), sinceMs, text, ...told(), ...chains }
+    return { state, ok: !isTrouble(state), sinceMs, text, ...reported(), ...chains }
   }
 
-  const judge = (): void => {
+  const assess = (): void => {
     const next = assessHealth(facts(), state, limits)
     if (next === state) {
       candidate = undefined
@@ -97,16 +97,16 @@ export function createHealthMonitor(modules: HealthMonitorModules, limits: Monit
     state = next
     sinceMs = candidate.sinceMs
     candidate = undefined
-    tell(before).catch((error: unknown) => logger.error('Reporting health failed', { err: describeError(error) }))
+    logChange(before).catch((error: unknown) => logger.error('Reporting health failed', { err: describeError(error) }))
   }
-  const tell = async (before: { state: HealthState; sinceMs: number }): Promise<void> => {
+  const logChange = async (before: { state: HealthState; sinceMs: number }): Promise<void> => {
     const { state: now, text } = await report()
     // The operator reads the node's verdict, so this is a debug line only.
     const afterSeconds = Math.round((sinceMs - before.sinceMs) / 1000)
     logger.debug('Gossip health changed', { state: now, before: before.state, why: text, afterSeconds })
   }
   const tick = (): void => {
-    judge()
+    assess()
     cancel = clock.setTimeout(tick, limits.intervalMs)
   }
   return {

@@ -4,7 +4,7 @@ import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import type {
   GossipBlock,
   HeadMove,
-  HeadNews,
+  HeadEvent,
   HeadSource,
   HealthReport,
   RefusedBlock,
@@ -48,7 +48,7 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
   /** Times in the future are from before the clock was set back. */
   const countSince = (times: readonly number[], sinceMs: number): number =>
     times.filter((atMs) => atMs > sinceMs && atMs <= clock.now()).length
-  const sourceOf = ({ movedBy, hash }: HeadNews): HeadSource => {
+  const sourceOf = ({ movedBy, hash }: HeadEvent): HeadSource => {
     if (movedBy === 'payload') return ways.get(hash) ?? 'posted'
     return movedBy === 'sequencer' ? 'sequencer' : 'l1'
   }
@@ -90,13 +90,13 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
     onRequested({ payload }: PayloadEnvelope): void {
       if (ways.get(payload.blockHash) === undefined) ways.set(payload.blockHash, 'request')
     },
-    onHead(news: HeadNews): void {
-      const move = { number: news.number, hash: news.hash, atMs: clock.now() }
-      const isAdvance = head === null || news.number > head.number
+    onHead(event: HeadEvent): void {
+      const move = { number: event.number, hash: event.hash, atMs: clock.now() }
+      const isAdvance = head === null || event.number > head.number
       head = move
       // A head that was found or reset is not a block that arrived.
-      if (news.movedBy === 'reset' || !isAdvance) return
-      const source = sourceOf(news)
+      if (event.movedBy === 'reset' || !isAdvance) return
+      const source = sourceOf(event)
       lastMoves[source] = move
       events.add(source)
       l1Only.count = source === 'l1' ? l1Only.count + 1 : 0

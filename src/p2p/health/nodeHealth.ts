@@ -39,7 +39,7 @@ export function createNodeHealth(
     if (way === 'request') record.onRequested(envelope)
   })
   events.on('connected', (peer) => record.onConnected(peer))
-  events.on('gone', record.onDisconnected)
+  events.on('disconnected', record.onDisconnected)
   events.on('dialFailed', record.onDialFailed)
   const monitor = createHealthMonitor(
     {

@@ -75,7 +75,7 @@ const BY_TEXT: readonly [RegExp, DialFailureReason][] = [
   [/Unexpected EOF|closed|reset|ended/i, 'closed'],
 ]
 /** Distinct addresses in one text. */
-const MAX_TOLD = 3
+const MAX_NAMED = 3
 
 /** Classifies an error that libp2p or node:net throws from a dial. Never throws. */
 export function classifyDialFailure(error: unknown): DialFailure {
@@ -106,8 +106,8 @@ function classifySeveral(errors: readonly unknown[]): DialFailure {
     return { ...farthest, text: `${DIAL_FAILURE_TEXT[farthest.reason]} (${all.length} addresses)` }
   }
   const texts = [...new Set(all.map(({ text }) => text))]
-  const more = texts.length > MAX_TOLD ? `; ${texts.length - MAX_TOLD} more` : ''
-  return { ...farthest, text: texts.slice(0, MAX_TOLD).join('; ') + more }
+  const more = texts.length > MAX_NAMED ? `; ${texts.length - MAX_NAMED} more` : ''
+  return { ...farthest, text: texts.slice(0, MAX_NAMED).join('; ') + more }
 }
 
 function rankOf({ reason }: DialFailure): number {

@@ -22,18 +22,18 @@ interface YamuxInternals extends StreamMuxer {
   readonly maConn: Pick<MessageStream, 'close' | 'abort'>
   readonly activePing: { readonly id: number } | undefined
   readonly streams: (StreamMuxer['streams'][number] & { streamId: number; recvWindowCapacity: number })[]
-  readonly decoder: { readonly buffer: PieceList }
+  readonly decoder: { readonly buffer: ChunkList }
 }
 
 /** The members of mplex's muxer (libp2p specs: mplex) that the guard uses. */
 interface MplexInternals extends StreamMuxer {
   onData(data: unknown): void
   handleMessage(message: { type: number; data?: { readonly byteLength: number } }): void
-  readonly decoder: { readonly _buffer: PieceList }
+  readonly decoder: { readonly _buffer: ChunkList }
 }
 
 /** The library's list of buffers. */
-interface PieceList {
+interface ChunkList {
   readonly byteLength: number
   subarray(start?: number, end?: number): Uint8Array
   consume(bytes: number): void
@@ -52,8 +52,8 @@ const PING_RATE = { perSecond: 10, burst: 100 }
  * Frames with almost no data. Each costs as much as a frame of a kilobyte. The rate is twice the RPC budget, with each
  * RPC in its own frame.
  */
-const CRUMB_RATE = { perSecond: 2_000, burst: 8_000 }
-const CRUMB_BYTES = 64
+const TINY_FRAME_RATE = { perSecond: 2_000, burst: 8_000 }
+const TINY_FRAME_BYTES = 64
 /**
  * Limit for a frame of a closed stream: the library's largest window. For an open stream its receive window is the
  * limit.
@@ -65,8 +65,8 @@ const MAX_UNSENT_BYTES = 24 * 1024 * 1024
  * An incomplete frame in more chunks than this is copied into one buffer. A chunk object costs 200 bytes of heap, even
  * for one byte.
  */
-const MAX_PIECES = 512
-const MAX_PIECES_OF_LARGE = 16_384
+const MAX_CHUNKS = 512
+const MAX_CHUNKS_OF_LARGE = 16_384
 
 /** Time for unsent data after the peer has sent GOAWAY. */
 const GOODBYE_MS = 1_000
@@ -80,7 +80,7 @@ const NEW_STREAM = 0
 export const MPLEX_GONE_PER_SECOND = STREAM_RATE.burst
 
 /** The library's own errors for behaviour that no honest peer shows. */
-const LIBRARY_FINDS: ReadonlySet<string> = new Set([
+const LIBRARY_ABUSE_ERRORS: ReadonlySet<string> = new Set([
   'ReceiveWindowExceededError',
   'InvalidFrameError',
   'InvalidMessageError',
@@ -130,7 +130,7 @@ function watchPackets(
       onData(data)
       afterPacket()
     } catch (error) {
-      if (error instanceof MuxerAbuseError || (error instanceof Error && LIBRARY_FINDS.has(error.name))) {
+      if (error instanceof MuxerAbuseError || (error instanceof Error && LIBRARY_ABUSE_ERRORS.has(error.name))) {
         onAbuse(muxer, error)
       }
       throw error
@@ -141,20 +141,20 @@ function watchPackets(
 function guardYamuxMuxer(muxer: YamuxInternals, { clock, onAbuse }: MuxerGuardModules): void {
   const streams = new TokenBucket(clock, STREAM_RATE)
   const pings = new TokenBucket(clock, PING_RATE)
-  const crumbs = new TokenBucket(clock, CRUMB_RATE)
+  const tinyFrames = new TokenBucket(clock, TINY_FRAME_RATE)
 
   const handleFrame = muxer.handleFrame.bind(muxer)
   muxer.handleFrame = (frame) => {
     const { type, length } = frame.header
-    const isCrumb = type !== DATA_FRAME || length < CRUMB_BYTES
-    if (isCrumb && crumbs.take() > 0) throw new MuxerAbuseError('yamux: too many tiny frames')
+    const isTiny = type !== DATA_FRAME || length < TINY_FRAME_BYTES
+    if (isTiny && tinyFrames.take() > 0) throw new MuxerAbuseError('yamux: too many tiny frames')
     handleFrame(frame)
   }
   const { buffer } = muxer.decoder
   watchPackets(
     muxer,
     onAbuse,
-    createPieceKeeper(buffer, () => checkLength(muxer, buffer.subarray(0, HEADER_BYTES))),
+    createChunkJoiner(buffer, () => checkLength(muxer, buffer.subarray(0, HEADER_BYTES))),
   )
   const incomingStream = muxer.incomingStream.bind(muxer)
   muxer.incomingStream = (id) => {
@@ -179,11 +179,11 @@ function guardYamuxMuxer(muxer: YamuxInternals, { clock, onAbuse }: MuxerGuardMo
 
 function guardMplexMuxer(muxer: MplexInternals, { clock, onAbuse }: MuxerGuardModules): void {
   const streams = new TokenBucket(clock, STREAM_RATE)
-  const crumbs = new TokenBucket(clock, CRUMB_RATE)
+  const tinyFrames = new TokenBucket(clock, TINY_FRAME_RATE)
 
   const handleMessage = muxer.handleMessage.bind(muxer)
   muxer.handleMessage = (message) => {
-    if ((message.data?.byteLength ?? 0) < CRUMB_BYTES && crumbs.take() > 0) {
+    if ((message.data?.byteLength ?? 0) < TINY_FRAME_BYTES && tinyFrames.take() > 0) {
       throw new MuxerAbuseError('mplex: too many tiny frames')
     }
     if (message.type === NEW_STREAM) {
@@ -194,34 +194,34 @@ function guardMplexMuxer(muxer: MplexInternals, { clock, onAbuse }: MuxerGuardMo
     // The library drops the streams but keeps reading. An honest peer does not know yet which streams are closed.
     if (muxer.status !== 'open') throw new Error('mplex: too many frames of closed streams')
   }
-  watchPackets(muxer, onAbuse, createPieceKeeper(muxer.decoder._buffer))
+  watchPackets(muxer, onAbuse, createChunkJoiner(muxer.decoder._buffer))
 }
 
 /**
- * Runs after each packet, on the incomplete frame in the buffer. Calls `checkHead` once for its header, which throws
+ * Runs after each packet, on the incomplete frame in the buffer. Calls `checkHeader` once for its header, which throws
  * MuxerAbuseError when the frame will be too large. Joins chunks when there are too many.
  */
-function createPieceKeeper(buffer: PieceList, checkHead: () => void = () => {}): () => void {
+function createChunkJoiner(buffer: ChunkList, checkHeader: () => void = () => {}): () => void {
   let heldBytes = 0
   let compactBytes = 0
-  let pieces = 0
+  let chunks = 0
   return () => {
     const bytes = buffer.byteLength
     if (bytes < heldBytes || bytes < HEADER_BYTES) {
       compactBytes = 0
-      pieces = 0
+      chunks = 0
     }
     heldBytes = bytes
     if (bytes < HEADER_BYTES) return
-    if (pieces === 0) checkHead()
-    pieces += 1
-    const isWorthIt = pieces >= MAX_PIECES && bytes >= 2 * compactBytes
-    if (!isWorthIt && pieces < MAX_PIECES_OF_LARGE) return
+    if (chunks === 0) checkHeader()
+    chunks += 1
+    const isWorthIt = chunks >= MAX_CHUNKS && bytes >= 2 * compactBytes
+    if (!isWorthIt && chunks < MAX_CHUNKS_OF_LARGE) return
     const whole = buffer.subarray()
     buffer.consume(bytes)
     buffer.append(whole)
     compactBytes = bytes
-    pieces = 1
+    chunks = 1
   }
 }
 

@@ -34,7 +34,7 @@ const IPV6_PREFIX_BYTES = 7
 /** The connection members that the limits need: its close event, and `abort`. */
 export type ClosingConnection = Pick<MultiaddrConnection, 'addEventListener' | 'abort'>
 
-interface Places {
+interface AddressUse {
   open: number
   pending: number
 }
@@ -45,28 +45,28 @@ export type InboundLimits = ReturnType<typeof createInboundLimits>
 export function createInboundLimits(modules: { clock: Clock }, options: InboundLimitsOptions) {
   const { clock } = modules
   const exempt: Subnet[] = options.exempt.map(parseCidr)
-  const places = new Map<string, Places>()
+  const uses = new Map<string, AddressUse>()
   const rateOf = createTokenBuckets(clock, options.ratePerIp, IPS_REMEMBERED)
   /** Oldest first. */
   const pending = new Map<ClosingConnection, () => void>()
 
-  const occupy = (place: string, connection: ClosingConnection): void => {
-    const held = places.get(place) ?? { open: 0, pending: 0 }
-    places.set(place, held)
+  const occupy = (address: string, connection: ClosingConnection): void => {
+    const held = uses.get(address) ?? { open: 0, pending: 0 }
+    uses.set(address, held)
     held.open += 1
     held.pending += 1
-    const settle = (): void => {
+    const onHandshakeOver = (): void => {
       if (pending.delete(connection)) held.pending -= 1
     }
     const [oldest] = pending.size >= options.pending ? pending.keys() : []
     oldest?.abort(new Error('the handshake is slow, and newer connections are waiting'))
-    pending.set(connection, settle)
+    pending.set(connection, onHandshakeOver)
     connection.addEventListener(
       'close',
       () => {
-        settle()
+        onHandshakeOver()
         held.open -= 1
-        if (held.open === 0) places.delete(place)
+        if (held.open === 0) uses.delete(address)
       },
       { once: true },
     )
@@ -76,12 +76,12 @@ export function createInboundLimits(modules: { clock: Clock }, options: InboundL
     refuse(ip: string, connection: ClosingConnection): string | undefined {
       const bytes = parseIp(ip)
       if (exempt.some((range) => subnetContains(range, bytes))) return undefined
-      const place = bytes.length === 16 ? Buffer.from(bytes.subarray(0, IPV6_PREFIX_BYTES)).toString('hex') : ip
-      const held = places.get(place)
+      const address = bytes.length === 16 ? Buffer.from(bytes.subarray(0, IPV6_PREFIX_BYTES)).toString('hex') : ip
+      const held = uses.get(address)
       if (held !== undefined && held.open >= options.openPerIp) return 'too many connections from this address'
       if (held !== undefined && held.pending >= options.pendingPerIp) return 'too many handshakes with this address'
-      if (!rateOf(place).tryTake()) return 'too many connections a second from this address'
-      occupy(place, connection)
+      if (!rateOf(address).tryTake()) return 'too many connections a second from this address'
+      occupy(address, connection)
       return undefined
     },
     /** The handshake is complete. */

@@ -13,7 +13,7 @@ import { createLatencyTracker } from './latency.ts'
 import { createLivenessMonitor } from './liveness.ts'
 import type { PeerRegistry } from './registry.ts'
 import { createStaticPeers } from './staticPeers.ts'
-import { createStrangers, MAX_STRANGERS } from './strangers.ts'
+import { createUnsolicitedPeers, MAX_UNSOLICITED } from './unsolicitedPeers.ts'
 
 export interface ConnectedPeersModules {
   clock: Clock
@@ -86,17 +86,17 @@ export function createConnectedPeers(
       if (connection !== undefined) await host.services.identify.identify(connection)
     },
   })
-  const strangers = createStrangers(
+  const unsolicitedPeers = createUnsolicitedPeers(
     {
-      isStranger: (peer) => !peers.isProtected(peer) && !isDiscovered(peer),
+      isUnsolicited: (peer) => !peers.isProtected(peer) && !isDiscovered(peer),
       async isDialable(peer) {
         const id = parsePeerId(peer)
         return (await peerStore.has(id)) && (await peerStore.get(id)).addresses.length > 0
       },
-      forget: (peer) => peerStore.delete(parsePeerId(peer)),
+      remove: (peer) => peerStore.delete(parsePeerId(peer)),
       onError: (err) => logger.debug('Removing a peer from the peer store failed', { err }),
     },
-    { most: MAX_STRANGERS },
+    { limit: MAX_UNSOLICITED },
   )
   const candidates = (): TrimCandidate[] => {
     const mesh = new Set(gossip.mesh())
@@ -122,17 +122,17 @@ export function createConnectedPeers(
   events.on('connected', (peer) => {
     staticPeers.onConnected(peer)
     latency.onConnected(peer)
-    strangers.onConnected(peer)
+    unsolicitedPeers.onConnected(peer)
   })
   events.on('anotherConnection', (newest, others) => {
     gossip.streams.moveTo(newest)
     others.forEach(liveness.check)
   })
   events.on('fewerConnections', gossip.streams.repair)
-  events.on('gone', (peer, end) => {
+  events.on('disconnected', (peer, end) => {
     latency.forget(peer)
     staticPeers.onDisconnected(peer, end)
-    strangers.onGone(peer)
+    unsolicitedPeers.onDisconnected(peer)
     gossip.streams.forget(peer)
   })
 

@@ -15,8 +15,8 @@ it('a node all of whose places are taken still lets its static peers in, and con
     peersHigh: 1,
     staticPeers: [`/ip4/127.0.0.1/tcp/1/p2p/${staticId}`],
   })
-  const strangers = await Promise.all(Array.from({ length: maxPeers(1) }, () => rawPeerInTest([])))
-  await Promise.all(strangers.map(({ host }) => host.dial(multiaddr(victim.address))))
+  const others = await Promise.all(Array.from({ length: maxPeers(1) }, () => rawPeerInTest([])))
+  await Promise.all(others.map(({ host }) => host.dial(multiaddr(victim.address))))
   await until('all places are taken', () => victim.node.connectedPeers().length === maxPeers(1))
 
   const other = await nodeInTest()
@@ -26,5 +26,5 @@ it('a node all of whose places are taken still lets its static peers in, and con
   await until('the static peer is in', () => victim.node.connectedPeers().includes(staticId))
   expect(friend.node.peerId).toBe(staticId)
   // Other peers were trimmed.
-  await until('strangers are gone', () => victim.node.connectedPeers().length < maxPeers(1))
+  await until('the other peers are disconnected', () => victim.node.connectedPeers().length < maxPeers(1))
 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { maxPeers } from '../host/host.ts'
-import { chooseInNeed, chooseToTrim, createConnectionTrimmer, type TrimCandidate } from './connectionTrimmer.ts'
+import { chooseAtLimit, chooseToTrim, createConnectionTrimmer, type TrimCandidate } from './connectionTrimmer.ts'
 
 const MARKS = { low: 2, high: 4, graceMs: 30_000 }
 const NOW = 1_000_000
@@ -41,15 +41,15 @@ describe('chooseToTrim', () => {
   })
 })
 
-it('chooseInNeed goes down to the high mark, new ones included, and spares the protected and the mesh', () => {
+it('chooseAtLimit goes down to the high mark, new ones included, and spares the protected and the mesh', () => {
   const peers = [
     peer('mesh', { inMesh: true, score: -9 }),
     peer('static', { protected: true }),
     ...Array.from({ length: 6 }, (_, index) => peer(`new ${index}`, { connectedSinceMs: NOW - index })),
     peer('old'),
   ]
-  expect(chooseInNeed(peers, MARKS)).toEqual(['new 0', 'new 1', 'new 2', 'new 3', 'new 4'])
-  expect(chooseInNeed(peers.slice(0, 3), MARKS)).toEqual([])
+  expect(chooseAtLimit(peers, MARKS)).toEqual(['new 0', 'new 1', 'new 2', 'new 3', 'new 4'])
+  expect(chooseAtLimit(peers.slice(0, 3), MARKS)).toEqual([])
 })
 
 describe('createConnectionTrimmer', () => {

@@ -38,18 +38,18 @@ const RELIEF_PAUSE_MS = 10_000
  */
 export function chooseToTrim(peers: readonly TrimCandidate[], marks: TrimMarks, nowMs: number): string[] {
   if (peers.length <= marks.high) return []
-  return leastWorthy(peers.filter((peer) => nowMs - peer.connectedSinceMs >= marks.graceMs)).slice(
+  return inTrimOrder(peers.filter((peer) => nowMs - peer.connectedSinceMs >= marks.graceMs)).slice(
     0,
     peers.length - marks.low,
   )
 }
 
 /** At the connection limit: closes down to the high mark, without the grace time. */
-export function chooseInNeed(peers: readonly TrimCandidate[], marks: TrimMarks): string[] {
-  return leastWorthy(peers).slice(0, Math.max(0, peers.length - marks.high))
+export function chooseAtLimit(peers: readonly TrimCandidate[], marks: TrimMarks): string[] {
+  return inTrimOrder(peers).slice(0, Math.max(0, peers.length - marks.high))
 }
 
-function leastWorthy(peers: readonly TrimCandidate[]): string[] {
+function inTrimOrder(peers: readonly TrimCandidate[]): string[] {
   const isBad = ({ score }: TrimCandidate): boolean => score < 0
   return peers
     .filter((peer) => !peer.protected && !peer.inMesh)
@@ -93,7 +93,7 @@ export function createConnectionTrimmer(
     if (clock.now() - relievedMs < RELIEF_PAUSE_MS) return
     relievedMs = clock.now()
     const peers = modules.peers()
-    const tooMany = chooseInNeed(peers, marks)
+    const tooMany = chooseAtLimit(peers, marks)
     logger.info('Peer limit reached: closing the lowest-ranked peers', {
       peers: peers.length,
       closed: tooMany.length,

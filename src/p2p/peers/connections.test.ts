@@ -17,7 +17,7 @@ function setUp() {
   events.on('anotherConnection', () => told.push('another'))
   events.on('fewerConnections', () => told.push('fewer'))
   events.on('connected', (peer) => told.push(`${peer} is here`))
-  events.on('gone', (peer, { by, cause }) => told.push(`${peer} is gone: ${by}, ${cause}`))
+  events.on('disconnected', (peer, { by, cause }) => told.push(`${peer} is gone: ${by}, ${cause}`))
   const connections = createConnections(events)
   connections.watch(host)
   let count = 0

@@ -24,22 +24,22 @@ export function createConnections(events: Pick<P2pEvents, 'emit'>) {
   const ends = new WeakMap<Connection, { isLocal: boolean; error?: string }>()
   /** Reasons for peers that this node is closing. */
   const reasons = new Map<string, string>()
-  /** The last connection of a disconnected peer, until `gone` is emitted. */
+  /** The last connection of a disconnected peer, until `disconnected` is emitted. */
   const leaving = new Map<string, Connection>()
 
-  const tellGone = (id: string): void => {
+  const emitDisconnected = (id: string): void => {
     const connection = leaving.get(id)
     if (connection === undefined) return
     leaving.delete(id)
-    events.emit('gone', id, endOf(id, connection))
+    events.emit('disconnected', id, endOf(id, connection))
   }
   const onOpen = ({ detail: connection }: CustomEvent<Connection>): void => {
     // libp2p also reports a connection that closed during setup, but never its close event. The peer would stay listed
     // forever.
     if (connection.status !== 'open' && connection.status !== 'closing') return
     const id = connection.remotePeer.toString()
-    // The peer may reconnect before its `gone` event was emitted.
-    tellGone(id)
+    // The peer may reconnect before its `disconnected` event was emitted.
+    emitDisconnected(id)
     const others = byPeer.get(id)
     connection.addEventListener('close', (event) => {
       if (!(event instanceof StreamCloseEvent)) return
@@ -64,7 +64,7 @@ export function createConnections(events: Pick<P2pEvents, 'emit'>) {
     byPeer.delete(id)
     // The connection's own listeners, which receive the cause, run after this listener.
     leaving.set(id, connection)
-    queueMicrotask(() => tellGone(id))
+    queueMicrotask(() => emitDisconnected(id))
   }
   const endOf = (id: string, connection: Connection): ConnectionEnd => {
     const reason = reasons.get(id)

@@ -13,7 +13,7 @@ import { socketOf } from '../host/socketOf.ts'
  */
 const PINGS_PER_SECOND = 2
 /** Number of checks within `silentMs`. */
-const LOOKS = 4
+const CHECKS = 4
 /** When a peer opens another connection, the old one has this many answer times to respond. */
 const RIVAL_ANSWERS = 3
 
@@ -29,7 +29,7 @@ export interface WatchedConnection {
 interface Watched {
   bytesRead: number
   lifeAtMs: number
-  asking: boolean
+  probing: boolean
   suspected: boolean
   closeAtMs: number | undefined
 }
@@ -60,23 +60,23 @@ export function createLivenessMonitor(
   const states = new Map<WatchedConnection, Watched>()
   /** Connections that are checked although `watched` does not list them. */
   const checked = new Set<WatchedConnection>()
-  const intervalMs = options.silentMs / LOOKS
-  let lookedAtMs = 0
+  const intervalMs = options.silentMs / CHECKS
+  let checkedAtMs = 0
   let cancel: (() => void) | undefined
 
   const stateOf = (connection: WatchedConnection): Watched => {
     let state = states.get(connection)
     if (state === undefined) {
-      state = { bytesRead: 0, lifeAtMs: clock.now(), asking: false, suspected: false, closeAtMs: undefined }
+      state = { bytesRead: 0, lifeAtMs: clock.now(), probing: false, suspected: false, closeAtMs: undefined }
       states.set(connection, state)
     }
     return state
   }
-  const ask = async (connection: WatchedConnection, state: Watched): Promise<void> => {
-    if (state.asking) return
-    state.asking = true
+  const probe = async (connection: WatchedConnection, state: Watched): Promise<void> => {
+    if (state.probing) return
+    state.probing = true
     if (await answers(connection, options.closeMs, controller.signal)) state.lifeAtMs = clock.now()
-    state.asking = false
+    state.probing = false
   }
   /** Milliseconds since the last sign of life. */
   const silence = (connection: WatchedConnection, nowMs: number): number => {
@@ -89,17 +89,17 @@ export function createLivenessMonitor(
     }
     return nowMs - state.lifeAtMs
   }
-  const look = (): void => {
+  const checkAll = (): void => {
     const nowMs = clock.now()
     const watched = modules.watched()
     const extraMs = Math.max(0, (watched.length * 1000) / PINGS_PER_SECOND - options.silentMs)
     // The process slept, was too busy to read, or the clock was set. Data that arrived meanwhile is not counted yet.
-    const isBehind = nowMs < lookedAtMs || nowMs - lookedAtMs > options.silentMs + intervalMs
-    lookedAtMs = nowMs
+    const isBehind = nowMs < checkedAtMs || nowMs - checkedAtMs > options.silentMs + intervalMs
+    checkedAtMs = nowMs
     const peers = new Map<string, boolean>()
-    const lookedAt = new Set([...watched, ...checked])
-    for (const connection of states.keys()) if (!lookedAt.has(connection)) states.delete(connection)
-    for (const connection of lookedAt) {
+    const current = new Set([...watched, ...checked])
+    for (const connection of states.keys()) if (!current.has(connection)) states.delete(connection)
+    for (const connection of current) {
       if (connection.status !== 'open') {
         checked.delete(connection)
         continue
@@ -114,7 +114,7 @@ export function createLivenessMonitor(
         close(connection)
         continue
       }
-      if (silentMs >= options.silentMs + extraMs) void ask(connection, state)
+      if (silentMs >= options.silentMs + extraMs) void probe(connection, state)
       if (state.closeAtMs === undefined) checked.delete(connection)
       const isSilent = silentMs >= options.silentMs + extraMs + options.answerMs
       const peer = connection.remotePeer.toString()
@@ -132,13 +132,13 @@ export function createLivenessMonitor(
   }
   const schedule = (): void => {
     cancel = clock.setTimeout(() => {
-      look()
+      checkAll()
       schedule()
     }, intervalMs)
   }
   return {
     start(): void {
-      lookedAtMs = clock.now()
+      checkedAtMs = clock.now()
       schedule()
     },
     stop(): void {
@@ -152,7 +152,7 @@ export function createLivenessMonitor(
       silence(connection, clock.now())
       state.closeAtMs = clock.now() + RIVAL_ANSWERS * options.answerMs
       checked.add(connection)
-      void ask(connection, state).then(() => {
+      void probe(connection, state).then(() => {
         if (clock.now() - state.lifeAtMs < options.answerMs) state.closeAtMs = undefined
       })
     },

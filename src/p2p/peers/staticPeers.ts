@@ -54,8 +54,8 @@ interface Entry {
   lostAtMs: number
   reportedAtMs: number
   /** True: the last log line about this peer says that it is disconnected. */
-  isToldAway: boolean
-  cancelTelling: (() => void) | undefined
+  isLoggedDisconnected: boolean
+  cancelReconnectionLog: (() => void) | undefined
   cancelTimer: (() => void) | undefined
   dialing: boolean
 }
@@ -93,8 +93,8 @@ export function createStaticPeers(
       awaySinceMs: clock.now(),
       lostAtMs: clock.now(),
       reportedAtMs: clock.now(),
-      isToldAway: false,
-      cancelTelling: undefined,
+      isLoggedDisconnected: false,
+      cancelReconnectionLog: undefined,
       cancelTimer: undefined,
       dialing: false,
     }
@@ -132,7 +132,7 @@ export function createStaticPeers(
       await dialer.dial(entry.addresses, signal, { beside })
       entry.suspected = false
       if (beside) dialer.closeOlder(entry.id)
-      tellBack(entry)
+      logReconnection(entry)
     } catch (error) {
       if (running) {
         const failure = classifyDialFailure(error)
@@ -158,24 +158,24 @@ export function createStaticPeers(
         ...fields,
         awaySeconds: Math.round((nowMs - entry.awaySinceMs) / 1000),
       })
-      entry.isToldAway = true
-    } else if (entry.suspected && !entry.isToldAway) {
+      entry.isLoggedDisconnected = true
+    } else if (entry.suspected && !entry.isLoggedDisconnected) {
       logger.info('Static peer is silent, and a second connection failed', fields)
-      entry.isToldAway = true
+      entry.isLoggedDisconnected = true
     } else if (entry.failures === 0) {
       logger.info('Static peer is not reachable yet, trying again', fields)
-      entry.isToldAway = true
+      entry.isLoggedDisconnected = true
     } else {
       logger.debug('Static peer dial failed', fields)
     }
   }
   /** Logs the reconnection once it is stable. */
-  const tellBack = (entry: Entry): void => {
-    if (!entry.isToldAway) return
+  const logReconnection = (entry: Entry): void => {
+    if (!entry.isLoggedDisconnected) return
     const awaySeconds = Math.round((clock.now() - entry.awaySinceMs) / 1000)
-    entry.cancelTelling?.()
-    entry.cancelTelling = clock.setTimeout(() => {
-      entry.isToldAway = false
+    entry.cancelReconnectionLog?.()
+    entry.cancelReconnectionLog = clock.setTimeout(() => {
+      entry.isLoggedDisconnected = false
       logger.info('Static peer is connected', { peer: entry.id, awaySeconds })
     }, STABLE_MS)
   }
@@ -195,7 +195,7 @@ export function createStaticPeers(
       controller.abort(new Error('stopping'))
       for (const entry of entries.values()) {
         entry.cancelTimer?.()
-        entry.cancelTelling?.()
+        entry.cancelReconnectionLog?.()
       }
     },
     /** Must be called on every connection. `onDisconnected` likewise on every disconnection. */
@@ -206,12 +206,12 @@ export function createStaticPeers(
       entry.wasConnected = true
       entry.cancelTimer?.()
       entry.cancelTimer = undefined
-      if (running) tellBack(entry)
+      if (running) logReconnection(entry)
     },
     onDisconnected(peerId: string, end?: { by: 'us' | 'peer'; cause: string }): void {
       const entry = entries.get(peerId)
       if (entry === undefined || !running) return
-      entry.cancelTelling?.()
+      entry.cancelReconnectionLog?.()
       const stoodMs = entry.connectedAtMs === undefined ? 0 : clock.now() - entry.connectedAtMs
       entry.connectedAtMs = undefined
       entry.lostAtMs = clock.now()
@@ -222,7 +222,7 @@ export function createStaticPeers(
         entry.awaySinceMs = clock.now()
         entry.reportedAtMs = clock.now()
         logger.info('Static peer disconnected, reconnecting', { peer: peerId })
-        entry.isToldAway = true
+        entry.isLoggedDisconnected = true
         schedule(entry, 0)
       } else {
         if (end?.by === 'peer') {
@@ -246,7 +246,7 @@ export function createStaticPeers(
       const entry = entries.get(peerId)
       if (entry === undefined || !running || entry.suspected || !dialer.isConnected(peerId)) return
       entry.suspected = true
-      entry.cancelTelling?.()
+      entry.cancelReconnectionLog?.()
       entry.lostAtMs = clock.now()
       entry.awaySinceMs = clock.now()
       entry.reportedAtMs = clock.now()
@@ -259,7 +259,7 @@ export function createStaticPeers(
       entry.suspected = false
       entry.cancelTimer?.()
       entry.cancelTimer = undefined
-      tellBack(entry)
+      logReconnection(entry)
     },
   }
 }

@@ -7,7 +7,7 @@ const TICK_MS = 1_000
 /** A flooding peer must be banned sooner. */
 const SUSPECTS_MS = 250
 /** Two seconds of checks: gossipsub's score may be half a second old. */
-const SUSPECT_LOOKS = 8
+const SUSPECT_CHECKS = 8
 
 /** Bans peers whose score is below the threshold. Static peers are never banned. */
 export function createBanMonitor(
@@ -40,17 +40,17 @@ export function createBanMonitor(
       const next = queue.shift()
       if (next !== undefined) peers.add(next)
     }
-    for (const [peerId, looks] of suspects) {
+    for (const [peerId, checks] of suspects) {
       peers.add(peerId)
-      if (looks > 1) suspects.set(peerId, looks - 1)
+      if (checks > 1) suspects.set(peerId, checks - 1)
       else suspects.delete(peerId)
     }
     for (const peerId of peers) {
       if (cancel === undefined) return
-      await look(peerId)
+      await check(peerId)
     }
   }
-  const look = async (peerId: string): Promise<void> => {
+  const check = async (peerId: string): Promise<void> => {
     // The list is some seconds old. A peer that disconnected meanwhile has no connection to close.
     if (modules.isStatic(peerId) || !modules.connected().includes(peerId)) return
     const score = modules.score(peerId)
@@ -72,7 +72,7 @@ export function createBanMonitor(
     start: schedule,
     /** Checks this peer repeatedly in the next two seconds, because it has just done something. */
     suspect(peerId: string): void {
-      if (cancel !== undefined) suspects.set(peerId, SUSPECT_LOOKS)
+      if (cancel !== undefined) suspects.set(peerId, SUSPECT_CHECKS)
     },
     stop(): void {
       cancel?.()

@@ -66,12 +66,12 @@ describe('recordPeerEvents', () => {
     const events = recorded((emit) => {
       emit('connected', 'peer', '/ip4/1.2.3.4/tcp/1', 'inbound')
       emit('mesh', 'graft', 'peer', 3, 'by-peer')
-      emit('gone', 'peer', { by: 'us', cause: 'banned' })
-      emit('gone', 'peer', { by: 'peer', cause: 'reset' })
+      emit('disconnected', 'peer', { by: 'us', cause: 'banned' })
+      emit('disconnected', 'peer', { by: 'peer', cause: 'reset' })
       emit('banned', 'peer', { reason: 'score -101', expiryMs: 0 })
       emit('unbanned', 'peer', 'lifted')
-      emit('listed', 'block', { peerID: 'peer' })
-      emit('listed', 'block', { ip: '1.2.3.4' })
+      emit('blockListChanged', 'block', { peerID: 'peer' })
+      emit('blockListChanged', 'block', { ip: '1.2.3.4' })
     })
     expect(events).toEqual([
       { kind: 'connected', reason: 'inbound', detail: '/ip4/1.2.3.4/tcp/1' },

@@ -32,14 +32,14 @@ export function recordPeerEvents({ record }: Pick<PeerHistories, 'record'>, even
     record(peerId, { kind: 'response', reason, ...said(detail) })
   })
   events.on('connected', (peerId, address, reason) => record(peerId, { kind: 'connected', reason, detail: address }))
-  events.on('gone', (peerId, { by, cause }) =>
+  events.on('disconnected', (peerId, { by, cause }) =>
     record(peerId, { kind: 'disconnected', reason: by === 'us' ? 'by-us' : 'by-peer', detail: cause }),
   )
   events.on('banned', (peerId, { reason, expiryMs }) =>
     record(peerId, { kind: 'ban', reason: 'score', detail: `${reason}; until ${new Date(expiryMs).toISOString()}` }),
   )
   events.on('unbanned', (peerId, reason) => record(peerId, { kind: 'unban', reason }))
-  events.on('listed', (kind, what) => {
+  events.on('blockListChanged', (kind, what) => {
     if ('peerID' in what) record(what.peerID, { kind, reason: 'operator' })
   })
 }

@@ -117,7 +117,7 @@ export function createPeerReasons(
     return {
       rejections: latestCauses(
         events,
-        (event) => event.kind === 'reject' && scoring.blames(event.reason) && isScored(event),
+        (event) => event.kind === 'reject' && scoring.penalises(event.reason) && isScored(event),
       ),
       behaviour: latestCauses(events, ({ kind }) => kind === 'behaviour'),
       application: latestCauses(events, ({ kind, reason }) => kind === 'response' && reason !== 'valid-block'),

@@ -9,7 +9,7 @@ import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { isForkActive, l2BlockTime } from '../../rollup/protocol/config/forks.ts'
 import { MAX_BLOCK_TRANSACTIONS } from '../../rollup/protocol/payload/payloadSsz.ts'
 import type { Fork, PayloadEnvelope } from '../../rollup/protocol/types.ts'
-import { snappyFramePieces } from '../base/snappyFrames.ts'
+import { snappyFrameParts } from '../base/snappyFrames.ts'
 import { createInspectionProcess, InspectionFailure } from '../inspection/inspectionProcess.ts'
 import { LARGE_BYTES } from '../inspection/largeMessages.ts'
 import { readBlock, unpackBlock } from '../inspection/unpackBlock.ts'
@@ -97,7 +97,7 @@ describe('a block unpacked by the other process', () => {
     const body = fc.uint8Array({ maxLength: 1_500 })
     await fc.assert(
       fc.asyncProperty(body, async (bytes) => {
-        const [here, there] = await bothWays(concatBytes(Uint8Array.of(0, 1, 0, 0, 0), ...snappyFramePieces([bytes])))
+        const [here, there] = await bothWays(concatBytes(Uint8Array.of(0, 1, 0, 0, 0), ...snappyFrameParts([bytes])))
         expect(there).toEqual(here)
       }),
       { numRuns: propertyRuns(100) },
@@ -178,7 +178,7 @@ describe('createAnswerReader', () => {
   }
   const many = (count: number): Uint8Array[] => new Array(count).fill(Uint8Array.of(1))
   const emptyChunks = (size: number): Uint8Array =>
-    concatBytes(Uint8Array.of(0, 1, 0, 0, 0), ...snappyFramePieces([]), Buffer.alloc(size, 'fe000000', 'hex'))
+    concatBytes(Uint8Array.of(0, 1, 0, 0, 0), ...snappyFrameParts([]), Buffer.alloc(size, 'fe000000', 'hex'))
   const forged = blockOf([random(300_000)])
   forged.payload.gasUsed += 1n
   const other = testBlock(config, { blockNumber: 8, timestamp, transactions: [random(300_000)] })

@@ -53,14 +53,14 @@ export function createBlockSync(
   const readAnswer = createAnswerReader(modules.inspector, config)
   const controller = new AbortController()
 
-  const ask = async (peerId: string, number: number): Promise<Answer> => {
+  const request = async (peerId: string, number: number): Promise<Answer> => {
     const connection = modules.connection(peerId)
     if (connection === undefined) throw new P2pError('connection-lost', 'not connected')
     let bytes: Uint8Array
     const signal = (ms: number): AbortSignal => AbortSignal.any([controller.signal, AbortSignal.timeout(ms)])
     try {
       const stream = await connection.newStream(protocols, { signal: signal(OPEN_TIMEOUT_MS) })
-      bytes = await askOn(stream, number, signal)
+      bytes = await requestOn(stream, number, signal)
     } catch (error) {
       if (error instanceof UnsupportedProtocolError) {
         throw new P2pError('not-served', 'the peer does not serve blocks by number', { cause: error })
@@ -70,7 +70,7 @@ export function createBlockSync(
     }
     return readAnswer(bytes, number, peerId)
   }
-  const askOn = async (stream: Stream, number: number, signal: (ms: number) => AbortSignal): Promise<Uint8Array> => {
+  const requestOn = async (stream: Stream, number: number, signal: (ms: number) => AbortSignal): Promise<Uint8Array> => {
     try {
       const transfer = signal(TRANSFER_TIMEOUT_MS)
       // Start reading before the request is sent: the answer may arrive in the next packet.
@@ -94,7 +94,7 @@ export function createBlockSync(
     clock,
     logger,
     metrics,
-    ask,
+    request,
     candidates: () =>
       peers
         .connected()
@@ -161,7 +161,7 @@ export function createBlockSync(
       for (let number = end - 1; number >= start; number--) {
         if (!blocks.has(number) && !client.enqueue(number)) break
       }
-      return client.canAsk()
+      return client.canRequest()
     },
   }
 }

@@ -35,7 +35,7 @@ function setUp(peers: string[]) {
     clock: wallClock,
     logger: silentLogger,
     candidates: () => [...peers],
-    ask: (peer, number) =>
+    request: (peer, number) =>
       new Promise((resolve, reject) => {
         asked.push({
           atMs: clock.now(),

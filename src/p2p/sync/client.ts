@@ -28,7 +28,7 @@ const MAX_MISS_REST_MS = 2_000
  * others.
  */
 const SLOW_AFTER_MS = 500
-const MAX_ASKED = 4
+const MAX_PEERS_PER_BLOCK = 4
 /** A peer without the protocol may support it after an update. */
 const NOT_SERVED_REST_MS = 60_000
 /** A job without an answer ends after this time. The caller may enqueue it again. */
@@ -47,7 +47,7 @@ export interface BlockClientModules {
    * Throws P2pError `connection-lost` if the link failed and not the peer, P2pError `not-served`, or InspectionFailure
    * if this node could not decode the answer.
    */
-  ask(peerId: string, number: number): Promise<Answer>
+  request(peerId: string, number: number): Promise<Answer>
   onBlock(envelope: PayloadEnvelope, from: string): void
   /** An outcome that changes the peer's score. `detail`: the requested block and the error. */
   onResult(peerId: string, outcome: 'valid' | 'error', detail?: string): void
@@ -59,7 +59,7 @@ interface Job {
   /** Peers that failed or sent a false block. */
   failed: Set<string>
   /** Peer → start time of its request. */
-  asking: Map<string, number>
+  requested: Map<string, number>
   endsAtMs: number
 }
 
@@ -70,7 +70,7 @@ interface PeerState {
   isBusy: boolean
   restsUntilMs: number
   /** True: the peer did not support the protocol at the last request. */
-  isMute: boolean
+  lacksProtocol: boolean
   /** Number of "not found" answers in a row. */
   misses: number
   /** Duration of the last answer. */
@@ -97,7 +97,7 @@ export function createBlockClient(modules: BlockClientModules) {
         restsUntilMs: 0,
         misses: 0,
         tookMs: 0,
-        isMute: false,
+        lacksProtocol: false,
       }
       peers.set(peerId, state)
     }
@@ -122,11 +122,11 @@ export function createBlockClient(modules: BlockClientModules) {
     let slowest: { job: Job; dueAtMs: number } | undefined
     for (const job of jobs.values()) {
       if (job.failed.has(peerId)) continue
-      const { size } = job.asking
+      const { size } = job.requested
       if (size === 0) {
         if (best === undefined || job.number > best.number) best = job
-      } else if (size < MAX_ASKED && !job.asking.has(peerId)) {
-        const dueAtMs = Math.max(...job.asking.values()) + SLOW_AFTER_MS * 2 ** (size - 1)
+      } else if (size < MAX_PEERS_PER_BLOCK && !job.requested.has(peerId)) {
+        const dueAtMs = Math.max(...job.requested.values()) + SLOW_AFTER_MS * 2 ** (size - 1)
         if (slowest === undefined || dueAtMs < slowest.dueAtMs) slowest = { job, dueAtMs }
       }
     }
@@ -136,7 +136,7 @@ export function createBlockClient(modules: BlockClientModules) {
   }
   const dropHopeless = (candidates: readonly string[], nowMs: number): void => {
     for (const job of jobs.values()) {
-      if (job.asking.size > 0) continue
+      if (job.requested.size > 0) continue
       const isRefused = candidates.length > 0 && candidates.every((peerId) => job.failed.has(peerId))
       if (isRefused || nowMs >= job.endsAtMs) jobs.delete(job.number)
     }
@@ -182,12 +182,12 @@ export function createBlockClient(modules: BlockClientModules) {
   const run = async (peerId: string, state: PeerState, job: Job): Promise<void> => {
     const startMs = clock.now()
     state.isBusy = true
-    job.asking.set(peerId, startMs)
+    job.requested.set(peerId, startMs)
     let code: number = RESULT.unknownError
     try {
-      const answer = await modules.ask(peerId, job.number)
+      const answer = await modules.request(peerId, job.number)
       code = answer.code
-      state.isMute = false
+      state.lacksProtocol = false
       if (!('envelope' in answer)) {
         if (code !== RESULT.notFound) throw new P2pError('request-failed', `peer answered with code ${code}`)
         rest(state)
@@ -203,9 +203,9 @@ export function createBlockClient(modules: BlockClientModules) {
     } catch (error) {
       if (error instanceof DecodeError || code === RESULT.ok) code = MAX_RESULT_LABEL
       const cause = error instanceof P2pError ? error.code : undefined
-      state.isMute = cause === 'not-served'
+      state.lacksProtocol = cause === 'not-served'
       const isUnread = error instanceof InspectionFailure
-      const isBlameless = isUnread || cause === 'connection-lost' || cause === 'not-served'
+      const isUnpenalised = isUnread || cause === 'connection-lost' || cause === 'not-served'
       // An answer that crashed the process for large messages is not requested from this peer again.
       if (cause === 'connection-lost' || (isUnread && error.reason !== 'worker-failed')) {
         rest(state)
@@ -214,7 +214,7 @@ export function createBlockClient(modules: BlockClientModules) {
         state.restsUntilMs = clock.now() + (cause === 'not-served' ? NOT_SERVED_REST_MS : FAILURE_REST_MS)
       }
       if (!stopped) {
-        if (!isBlameless) modules.onResult(peerId, 'error', `block ${job.number}: ${describeError(error)}`)
+        if (!isUnpenalised) modules.onResult(peerId, 'error', `block ${job.number}: ${describeError(error)}`)
         logger.debug('Request for a block failed', {
           peer: peerId,
           number: job.number,
@@ -224,7 +224,7 @@ export function createBlockClient(modules: BlockClientModules) {
     } finally {
       state.isBusy = false
       onAnswered(state, clock.now() - startMs)
-      job.asking.delete(peerId)
+      job.requested.delete(peerId)
       modules.metrics.onRequest('client', job.number, Math.min(code, MAX_RESULT_LABEL), state.tookMs / 1000)
     }
     pump()
@@ -254,15 +254,15 @@ export function createBlockClient(modules: BlockClientModules) {
         return true
       }
       if (jobs.size >= MAX_QUEUED) return false
-      jobs.set(number, { number, failed: new Set(except === undefined ? [] : [except]), asking: new Map(), endsAtMs })
+      jobs.set(number, { number, failed: new Set(except === undefined ? [] : [except]), requested: new Map(), endsAtMs })
       pumpSoon()
       return true
     },
     /** True: at least one connected peer may support the protocol. */
-    canAsk: (): boolean => modules.candidates().some((peerId) => peers.get(peerId)?.isMute !== true),
+    canRequest: (): boolean => modules.candidates().some((peerId) => peers.get(peerId)?.lacksProtocol !== true),
     /** Blocks below `number` are no longer wanted. */
     dropBelow(number: number): void {
-      for (const job of jobs.values()) if (job.number < number && job.asking.size === 0) jobs.delete(job.number)
+      for (const job of jobs.values()) if (job.number < number && job.requested.size === 0) jobs.delete(job.number)
     },
     /** A new peer is available. */
     onCandidate: pumpSoon,

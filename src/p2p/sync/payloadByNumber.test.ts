@@ -5,7 +5,7 @@ import { toHex } from '../../lib/hex.ts'
 import type { Fork } from '../../rollup/protocol/types.ts'
 import { decodeResponse, encodeResponse } from '../testUtils/responses.ts'
 import { testBlock, testConfig } from '../testUtils/testChain.ts'
-import { decodeRequest, encodeRequest, payloadByNumberProtocols, responsePieces } from './payloadByNumber.ts'
+import { decodeRequest, encodeRequest, payloadByNumberProtocols, responseParts } from './payloadByNumber.ts'
 
 const TIME = 1_700_000_000
 
@@ -41,7 +41,7 @@ describe('payload_by_number', () => {
     const config = testConfig('isthmus')
     const transactions = Array.from({ length: 5_000 }, (_, n) => new Uint8Array(randomBytes(n % 300)))
     const block = testBlock(config, { timestamp: TIME, transactions })
-    const pieces = [...responsePieces(block, config)]
+    const pieces = [...responseParts(block, config)]
     expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(263_000)
     expect(decodeResponse(concatBytes(...pieces), config, TIME)).toEqual({ code: 0, envelope: block })
   })

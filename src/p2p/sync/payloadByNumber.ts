@@ -1,7 +1,7 @@
 import { DecodeError } from '../../lib/errors.ts'
 import { encodePayloadParts, payloadVersionAt } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
-import { PIECE_BYTES, snappyFramePieces } from '../base/snappyFrames.ts'
+import { PART_BYTES, snappyFrameParts } from '../base/snappyFrames.ts'
 import type { PayloadVersion } from '../base/topics.ts'
 import type { FramedBlock } from '../inspection/unpackBlock.ts'
 
@@ -50,15 +50,15 @@ export function decodeRequest(bytes: Uint8Array): number {
  * Yields code ‖ version (u32 LE) ‖ snappy-framed body, in parts. Version 0: a bare payload; version 1: an envelope
  * (from Ecotone on, v4 included). Throws as encodePayloadEnvelope.
  */
-export function responsePieces(envelope: PayloadEnvelope, config: RollupConfig): Iterable<Uint8Array> {
+export function responseParts(envelope: PayloadEnvelope, config: RollupConfig): Iterable<Uint8Array> {
   const container = payloadVersionAt(config, envelope.payload.timestamp)
   const head = Uint8Array.of(RESULT.ok, container >= 3 ? 1 : 0, 0, 0, 0)
-  return piecesOf(head, encodePayloadParts(envelope, container, PIECE_BYTES))
+  return partsOf(head, encodePayloadParts(envelope, container, PART_BYTES))
 }
 
-function* piecesOf(head: Uint8Array, parts: Iterable<Uint8Array>): Generator<Uint8Array> {
+function* partsOf(head: Uint8Array, parts: Iterable<Uint8Array>): Generator<Uint8Array> {
   yield head
-  yield* snappyFramePieces(parts)
+  yield* snappyFrameParts(parts)
 }
 
 export type Response = { code: typeof RESULT.ok; block: FramedBlock } | { code: number }

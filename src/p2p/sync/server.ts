@@ -8,13 +8,13 @@ import { transactionTotals } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import type { P2pChain } from '../base/options.ts'
 import { createPerPeerLimiter } from '../base/perPeerLimiter.ts'
-import { type Readable, readFirst, type Writable, writeAll, writePieces } from '../base/streams.ts'
+import { type Readable, readFirst, type Writable, writeAll, writeParts } from '../base/streams.ts'
 import {
   decodeRequest,
   REQUEST_BYTES,
   RESULT,
   type ResultCode,
-  responsePieces,
+  responseParts,
   TRANSFER_TIMEOUT_MS,
 } from './payloadByNumber.ts'
 
@@ -80,7 +80,7 @@ export function createPayloadServer(modules: PayloadServerModules) {
     const envelope = (await chain.payloadByNumber(number)) ?? modules.recent(number)
     if (envelope === undefined) throw new RequestFailure(RESULT.notFound, `block ${number} not found`)
     bucketOf(peer).take(Math.floor(transactionTotals(envelope.payload).bytes / TOKEN_BYTES))
-    return responsePieces(envelope, config)
+    return responseParts(envelope, config)
   }
 
   return async (stream: ServedStream, connection: Pick<Connection, 'remotePeer'>): Promise<void> => {
@@ -100,9 +100,9 @@ export function createPayloadServer(modules: PayloadServerModules) {
       number = decodeRequest(request)
       const answering = limiter.run(peer, async () => {
         stop.signal.throwIfAborted()
-        const pieces = await answer(number, peer)
+        const parts = await answer(number, peer)
         hasBegun = true
-        await writePieces(stream, pieces, AbortSignal.timeout(TRANSFER_TIMEOUT_MS))
+        await writeParts(stream, parts, AbortSignal.timeout(TRANSFER_TIMEOUT_MS))
       })
       if (answering === undefined) throw new RequestFailure(RESULT.unknownError, 'too many requests')
       await answering

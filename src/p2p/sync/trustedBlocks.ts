@@ -56,7 +56,7 @@ export function createTrustedBlocks(listener: {
       links.delete(oldest)
     }
   }
-  const vouch = (envelope: PayloadEnvelope): void => {
+  const trustBlock = (envelope: PayloadEnvelope): void => {
     const { blockHash, blockNumber, parentHash } = envelope.payload
     trusted.set(blockHash, true)
     trusted.set(parentHash, true)
@@ -71,7 +71,7 @@ export function createTrustedBlocks(listener: {
       const entry = waiting.get(hash)
       if (entry === undefined) return
       remove(hash, entry)
-      vouch(entry.envelope)
+      trustBlock(entry.envelope)
       listener.onTrusted(entry.envelope, entry.from)
       const { blockNumber, parentHash } = entry.envelope.payload
       dropRivals(blockNumber - 1, parentHash)
@@ -85,7 +85,7 @@ export function createTrustedBlocks(listener: {
       listener.onRejected(entry.from, number)
     }
   }
-  const makeRoom = (): void => {
+  const evict = (): void => {
     for (const [oldest, entry] of waiting) {
       if (waiting.size <= MAX_QUARANTINED) break
       remove(oldest, entry)
@@ -100,7 +100,7 @@ export function createTrustedBlocks(listener: {
   return {
     /** Trusts a block that gossip validated, with its parent. */
     trust(envelope: PayloadEnvelope): void {
-      vouch(envelope)
+      trustBlock(envelope)
       const { blockNumber, parentHash } = envelope.payload
       dropRivals(blockNumber - 1, parentHash)
       release(parentHash)
@@ -122,7 +122,7 @@ export function createTrustedBlocks(listener: {
       waiting.set(hash, { envelope, from, bytes })
       waitingBytes += bytes
       if (trusted.get(hash) === true) release(hash)
-      makeRoom()
+      evict()
     },
     /** A recent trusted block. */
     recent(number: number): PayloadEnvelope | undefined {

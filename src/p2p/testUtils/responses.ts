@@ -1,7 +1,7 @@
 import { concatBytes } from '../../lib/bytes.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
 import { unpackBlock } from '../inspection/unpackBlock.ts'
-import { openResponse, responsePieces } from '../sync/payloadByNumber.ts'
+import { openResponse, responseParts } from '../sync/payloadByNumber.ts'
 
 /** Decodes an answer of any size at once, without verifying its hash. Throws DecodeError. */
 export function decodeResponse(
@@ -15,5 +15,5 @@ export function decodeResponse(
 }
 
 export function encodeResponse(envelope: PayloadEnvelope, config: RollupConfig): Uint8Array {
-  return concatBytes(...responsePieces(envelope, config))
+  return concatBytes(...responseParts(envelope, config))
 }

@@ -1,5 +1,5 @@
 import type { Hex } from '../../lib/hex.ts'
-import type { HeadNews, HealthReport } from '../../p2p/index.ts'
+import type { HeadEvent, HealthReport } from '../../p2p/index.ts'
 import type { DerivationListener } from '../derive/index.ts'
 import type { BlockId, L2BlockRef, PayloadEnvelope, RollupConfig, SyncStatus } from '../protocol/types.ts'
 import type { BlockDetails } from './blockDetails.ts'
@@ -110,9 +110,9 @@ export interface P2pPort {
    * at `end`, and arrive through `onPayload`. Returns false if no peer can be asked.
    */
   requestRange?(start: number, end: number, above: PayloadEnvelope): boolean
-  /** Notifies of what moved the unsafe head, so that the host can detect that blocks arrive by L1 only. */
-  headMoved?(news: HeadNews): void
-  /** Whether blocks arrive by gossip, and if not, why. */
+  /** Hears what moved the unsafe head, so that it can tell when blocks come by L1 only. */
+  headMoved?(event: HeadEvent): void
+  /** Whether blocks come by gossip, and if not, why. */
   health?(): Promise<HealthReport>
 }
 export type { BlockDetails } from './blockDetails.ts'

@@ -14,7 +14,7 @@ export interface Reorg {
 /** Compares each head with the one before and returns the reorgs. */
 export function createHeadWatch(): (status: Pick<SyncStatus, 'headL1' | 'unsafeL2'>) => Reorg[] {
   const last: { L1?: Ref; L2?: Ref } = {}
-  const look = (layer: Reorg['layer'], head: Ref): Reorg[] => {
+  const check = (layer: Reorg['layer'], head: Ref): Reorg[] => {
     // The hash is zero during a reset, until the head is found.
     if (/^0x0*$/.test(head.hash)) return []
     const before = last[layer]
@@ -25,5 +25,5 @@ export function createHeadWatch(): (status: Pick<SyncStatus, 'headL1' | 'unsafeL
     const depth = before.number - head.number + 1
     return [{ layer, depth: Math.max(1, depth), from: before.number, to: head.number }]
   }
-  return ({ headL1, unsafeL2 }) => [...look('L1', headL1), ...look('L2', unsafeL2)]
+  return ({ headL1, unsafeL2 }) => [...check('L1', headL1), ...check('L2', unsafeL2)]
 }

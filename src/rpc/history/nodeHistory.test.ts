@@ -22,7 +22,7 @@ async function started() {
   }
   const history = new NodeHistory({
     node: { ...node, syncStatus: () => now.status, health: async () => now.health },
-    p2p: { onNews: p2p.onNews, standings: () => now.standings },
+    p2p: { onNotification: p2p.onNotification, standings: () => now.standings },
     clock,
     logger: silentLogger,
   })
@@ -112,7 +112,7 @@ describe('the history of a node', () => {
       causes: [cause('no-peers', 'It has no peers.')],
     }
     await clock.advance(2_000)
-    for (const listener of told.news) {
+    for (const listener of told.notifications) {
       listener({ event: 'ban', peerID: PEER, reason: 'score −120 is below −100', untilMs: 0 })
       listener({ event: 'block', subnet: '10.0.0.0/8' })
     }
@@ -131,6 +131,6 @@ describe('the history of a node', () => {
       ['reorg', 'L2 reorg: the head moved from block 5 to 6 and abandoned 1 block.', null],
     ])
     await end()
-    expect([told.news.size, told.heads.size]).toEqual([0, 0])
+    expect([told.notifications.size, told.heads.size]).toEqual([0, 0])
   })
 })

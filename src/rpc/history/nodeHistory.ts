@@ -2,7 +2,7 @@ import { type Clock, sleep } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { shortHash } from '../../lib/shortIds.ts'
 import type { P2pApi, PeerStanding } from '../../p2p/base/api.ts'
-import type { P2pNews } from '../../p2p/base/news.ts'
+import type { P2pNotification } from '../../p2p/base/notifications.ts'
 import type { BlockTimes, RollupNodeApi } from '../../rollup/node/api.ts'
 import type { Served } from '../results.ts'
 import type { History, HistoryEvent } from '../schemas/history.ts'
@@ -23,7 +23,7 @@ const COLUMNS = ['atMs', 'unsafe', 'safe', 'finalized', 'l1', 'peers', 'mesh', '
 export interface NodeHistoryModules {
   node: Pick<RollupNodeApi, 'syncStatus' | 'onHeads' | 'health' | 'recentBlocks'>
   /** Absent with `--p2p.disable`. */
-  p2p: Pick<P2pApi, 'onNews' | 'standings'> | undefined
+  p2p: Pick<P2pApi, 'onNotification' | 'standings'> | undefined
   clock: Clock
   logger: Logger
 }
@@ -50,7 +50,7 @@ export class NodeHistory {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, node, p2p } = this.modules
     this.note('start', 'The node started.')
-    const ends = [node.onHeads(() => this.lookAtHeads()), p2p?.onNews((news) => this.hear(news))]
+    const ends = [node.onHeads(() => this.checkHeads()), p2p?.onNotification((change) => this.onNotification(change))]
     try {
       while (!signal.aborted) {
         await this.sample()
@@ -94,7 +94,7 @@ export class NodeHistory {
     const { node, p2p, clock, logger } = this.modules
     // Events are recorded before a sample of the same time. So a client that asks for everything after a sample misses
     // none.
-    await this.lookAtHealth().catch((err: unknown) => logger.debug('Could not read the health of this node', { err }))
+    await this.checkHealth().catch((err: unknown) => logger.debug('Could not read the health of this node', { err }))
     const atMs = clock.now()
     const { unsafeL2, safeL2, finalizedL2, headL1 } = node.syncStatus()
     const standings = p2p?.standings().filter(({ connected }) => connected) ?? []
@@ -136,7 +136,7 @@ export class NodeHistory {
     return oldest[1]
   }
 
-  private async lookAtHealth(): Promise<void> {
+  private async checkHealth(): Promise<void> {
     const { state, text, causes } = await this.modules.node.health()
     const verdict = `${state} ${causes.map(({ code }) => code).join(' ')}`
     if (verdict === this.verdict) return
@@ -144,21 +144,21 @@ export class NodeHistory {
     this.note(state === 'healthy' ? 'recovery' : 'fault', text)
   }
 
-  private lookAtHeads(): void {
+  private checkHeads(): void {
     for (const { layer, depth, from, to } of this.reorgsOf(this.modules.node.syncStatus())) {
       const blocks = depth === 1 ? '1 block' : `${depth} blocks`
       this.note('reorg', `${layer} reorg: the head moved from block ${from} to ${to} and abandoned ${blocks}.`)
     }
   }
 
-  private hear(news: P2pNews): void {
-    if (news.event === 'ban') this.note('ban', `banned: ${news.reason}`, news.peerID)
-    else if (news.event === 'unban') {
-      const how = news.cause === 'expired' ? 'ban expired' : 'ban lifted by the operator'
-      this.note('unban', how, 'peerID' in news ? news.peerID : news.ip)
-    } else if (news.event === 'block' || news.event === 'unblock') {
-      const subject = 'peerID' in news ? news.peerID : 'ip' in news ? news.ip : news.subnet
-      this.note(news.event, `${news.event}ed by the operator`, subject)
+  private onNotification(change: P2pNotification): void {
+    if (change.event === 'ban') this.note('ban', `banned: ${change.reason}`, change.peerID)
+    else if (change.event === 'unban') {
+      const how = change.cause === 'expired' ? 'ban expired' : 'ban lifted by the operator'
+      this.note('unban', how, 'peerID' in change ? change.peerID : change.ip)
+    } else if (change.event === 'block' || change.event === 'unblock') {
+      const subject = 'peerID' in change ? change.peerID : 'ip' in change ? change.ip : change.subnet
+      this.note(change.event, `${change.event}ed by the operator`, subject)
     }
   }
 

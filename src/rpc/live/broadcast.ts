@@ -3,7 +3,7 @@ import { serialize } from '../../jsonRpc/bodyChunks.ts'
 export type Notify = (content: string) => void
 
 /** Starts emitting values; the returned function stops it. */
-export type Source<T extends object = object> = (tell: (value: T) => void) => () => void
+export type Source<T extends object = object> = (emit: (value: T) => void) => () => void
 
 export interface Broadcast {
   /** The returned function unsubscribes. */
@@ -18,7 +18,7 @@ export function createBroadcast(source: Source, { repeatsLast }: { repeatsLast: 
   const listeners = new Set<Notify>()
   let last: string | undefined
   let end: (() => void) | undefined
-  const tell = (value: object): void => {
+  const emit = (value: object): void => {
     const content = serialize(value)
     if (repeatsLast) last = content
     for (const notify of listeners) notify(content)
@@ -29,7 +29,7 @@ export function createBroadcast(source: Source, { repeatsLast }: { repeatsLast: 
       const notify: Notify = (content) => given(content)
       listeners.add(notify)
       if (last !== undefined) notify(last)
-      end ??= source(tell)
+      end ??= source(emit)
       return () => {
         if (!listeners.delete(notify) || listeners.size > 0) return
         end?.()

@@ -4,7 +4,7 @@ import { createRpcApp, serveApp } from '../../jsonRpc/httpServer.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { postJson } from '../../lib/testUtils/httpRequest.ts'
-import type { P2pNews } from '../../p2p/base/news.ts'
+import type { P2pNotification } from '../../p2p/base/notifications.ts'
 import { createRollupRpc, LIVE_NOTIFICATION } from '../index.ts'
 import { deviumSyncStatus } from '../json.ts'
 import { RECORD, recorder, STANDING } from '../testUtils/recorder.ts'
@@ -25,13 +25,13 @@ async function serve({ hasPeers = true } = {}) {
     await client.opened
     return client
   }
-  const news = (one: P2pNews) => {
-    for (const listener of told.news) listener(one)
+  const notify = (one: P2pNotification) => {
+    for (const listener of told.notifications) listener(one)
   }
   const moveHeads = () => {
     for (const listener of told.heads) listener()
   }
-  return { url: server.url, node, p2p, told, clock, open, news, moveHeads }
+  return { url: server.url, node, p2p, told, clock, open, notify, moveHeads }
 }
 
 /** Messages in order of arrival. */
@@ -117,18 +117,18 @@ it('heads: a second client is told at once, and nothing is asked any more when b
 })
 
 it('peers: who comes and goes, in the mesh too, and scores that moved', async () => {
-  const { open, p2p, news, clock } = await serve()
+  const { open, p2p, notify, clock } = await serve()
   const client = await open()
   const id = await client.call('devium_subscribe', 'peers')
   const { peerID } = RECORD
   expect(await client.told(id)).toEqual({ event: 'scores', scores: { [peerID]: -12 } })
-  const events: P2pNews[] = [
+  const events: P2pNotification[] = [
     { event: 'connected', peerID, address: '/ip4/1.2.3.4/tcp/9', direction: 'inbound' },
     { event: 'graft', peerID, version: 4, cause: 'by-us' },
     { event: 'disconnected', peerID, by: 'peer', cause: 'closed' },
   ]
-  news({ event: 'ban', peerID, reason: 'score', untilMs: 5 })
-  for (const event of events) news(event)
+  notify({ event: 'ban', peerID, reason: 'score', untilMs: 5 })
+  for (const event of events) notify(event)
   for (const event of events) expect(await client.told(id)).toEqual(event)
   // Small steps are emitted when they add up to a large one.
   let score = -12
@@ -141,18 +141,18 @@ it('peers: who comes and goes, in the mesh too, and scores that moved', async ()
 })
 
 it('bans: of both kinds, and their ends', async () => {
-  const { open, news } = await serve()
+  const { open, notify } = await serve()
   const client = await open()
   const id = await client.call('devium_subscribe', 'bans')
   const { peerID } = RECORD
-  news({ event: 'connected', peerID, address: '/ip4/1.2.3.4/tcp/9', direction: 'inbound' })
-  const events: P2pNews[] = [
+  notify({ event: 'connected', peerID, address: '/ip4/1.2.3.4/tcp/9', direction: 'inbound' })
+  const events: P2pNotification[] = [
     { event: 'ban', peerID, reason: 'invalid blocks', untilMs: 5 },
     { event: 'unban', peerID, cause: 'expired' },
     { event: 'block', peerID },
     { event: 'unblock', peerID },
   ]
-  for (const event of events) news(event)
+  for (const event of events) notify(event)
   for (const event of events) expect(await client.told(id)).toEqual(event)
 })
 

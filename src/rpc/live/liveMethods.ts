@@ -39,7 +39,7 @@ export function liveMethods(modules: LiveModules) {
       result: textResult('subscription id; events arrive as devium_subscription'),
       description:
         'Send the events of a topic over this WebSocket. x-notifications of rpc_discover describes them',
-      handle: ([told], context) => requireSubscriber(context).subscribe((notify) => told.listen(notify)),
+      handle: ([broadcast], context) => requireSubscriber(context).subscribe((notify) => broadcast.listen(notify)),
     }),
     defineMethod({
       name: 'devium_unsubscribe',

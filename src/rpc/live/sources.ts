@@ -1,7 +1,7 @@
 import { type Clock, sleep } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { P2pApi } from '../../p2p/base/api.ts'
-import type { P2pNews } from '../../p2p/base/news.ts'
+import type { P2pNotification } from '../../p2p/base/notifications.ts'
 import type { RollupNodeApi } from '../../rollup/node/api.ts'
 import { deviumSyncStatus } from '../json.ts'
 import { type HealthModules, readHealth } from '../nodeHealth.ts'
@@ -15,7 +15,7 @@ type TopicSource<T extends Topic> = Source<Served<Events[T]> & object>
 /** Heads are emitted at once, but at most at this interval. During sync they move thousands of times a second. */
 const HEADS_MS = 100
 /** Interval of polling states without events: health, and scores, which decay. */
-const LOOK_MS = 2_000
+const POLL_MS = 2_000
 /** Smallest change of a score that is emitted. Time in mesh moves all scores all the time. */
 const SCORE_STEP = 0.5
 
@@ -26,22 +26,22 @@ export function headsSource({
   node,
   clock,
 }: Timed & { node: Pick<RollupNodeApi, 'syncStatus' | 'onHeads'> }): TopicSource<'heads'> {
-  return (tell) => {
+  return (emit) => {
     let cancel: (() => void) | undefined
     let isNew = false
-    const tellNow = (): void => {
+    const emitNow = (): void => {
       isNew = false
       cancel = clock.setTimeout(() => {
         cancel = undefined
-        if (isNew) tellNow()
+        if (isNew) emitNow()
       }, HEADS_MS)
-      tell(deviumSyncStatus(node.syncStatus()))
+      emit(deviumSyncStatus(node.syncStatus()))
     }
     const end = node.onHeads(() => {
       isNew = true
-      if (cancel === undefined) tellNow()
+      if (cancel === undefined) emitNow()
     })
-    tellNow()
+    emitNow()
     return () => {
       end()
       cancel?.()
@@ -51,7 +51,7 @@ export function headsSource({
 
 /** Events of the derivation stages: frames, channels, batches. */
 export function derivationSource({ node }: { node: Pick<RollupNodeApi, 'onDerivation'> }): TopicSource<'derivation'> {
-  return (tell) => node.onDerivation(tell)
+  return (emit) => node.onDerivation(emit)
 }
 
 /** The node's health, at first and after each change of state. */
@@ -60,24 +60,24 @@ export function healthSource({
   logger,
   ...modules
 }: Timed & { logger: Logger } & HealthModules): TopicSource<'health'> {
-  return (tell) => {
-    let told: string | undefined
-    return lookEvery(LOOK_MS, { clock, logger }, async () => {
+  return (emit) => {
+    let emitted: string | undefined
+    return pollEvery(POLL_MS, { clock, logger }, async () => {
       const health = await readHealth(modules)
       const codes = health.causes.map(({ code }) => code).join(' ')
       const states = `${health.state} ${codes} ${health.derivation.state} ${health.gossip?.state}`
-      if (states === told) return
-      told = states
-      tell(health)
+      if (states === emitted) return
+      emitted = states
+      emit(health)
     })
   }
 }
 
 const BAN_EVENTS = ['ban', 'unban', 'block', 'unblock'] as const
-type BanNews = Extract<P2pNews, { event: (typeof BAN_EVENTS)[number] }>
+type BanNotification = Extract<P2pNotification, { event: (typeof BAN_EVENTS)[number] }>
 
-function isBanNews(news: P2pNews): news is BanNews {
-  return BAN_EVENTS.some((event) => event === news.event)
+function isBanNotification(notification: P2pNotification): notification is BanNotification {
+  return BAN_EVENTS.some((event) => event === notification.event)
 }
 
 /** Peers that connect, disconnect, join or leave the mesh, and changed scores. */
@@ -85,46 +85,47 @@ export function peersSource({
   p2p,
   clock,
   logger,
-}: Timed & { logger: Logger; p2p: Pick<P2pApi, 'onNews' | 'standings'> }): TopicSource<'peers'> {
-  return (tell) => {
-    let told: Record<string, number> = {}
-    const end = p2p.onNews((news) => {
-      if (!isBanNews(news)) tell(news)
+}: Timed & { logger: Logger; p2p: Pick<P2pApi, 'onNotification' | 'standings'> }): TopicSource<'peers'> {
+  return (emit) => {
+    let emitted: Record<string, number> = {}
+    const end = p2p.onNotification((notification) => {
+      if (!isBanNotification(notification)) emit(notification)
     })
-    const endLooks = lookEvery(LOOK_MS, { clock, logger }, async () => {
+    const endPolling = pollEvery(POLL_MS, { clock, logger }, async () => {
       const connected = p2p.standings().filter((peer) => peer.connected)
       const scores = Object.fromEntries(connected.map(({ peerID, score }) => [peerID, score]))
-      const moved = Object.entries(scores).filter(([peer, score]) => Math.abs(score - (told[peer] ?? 0)) >= SCORE_STEP)
-      if (moved.length > 0) tell({ event: 'scores', scores: Object.fromEntries(moved) })
+      const hasMoved = ([peer, score]: [string, number]) => Math.abs(score - (emitted[peer] ?? 0)) >= SCORE_STEP
+      const moved = Object.entries(scores).filter(hasMoved)
+      if (moved.length > 0) emit({ event: 'scores', scores: Object.fromEntries(moved) })
       // Keeps the emitted scores, not the current ones, so that many small steps add up.
-      told = Object.fromEntries(Object.keys(scores).map((peer) => [peer, told[peer] ?? 0]))
-      for (const [peer, score] of moved) told[peer] = score
+      emitted = Object.fromEntries(Object.keys(scores).map((peer) => [peer, emitted[peer] ?? 0]))
+      for (const [peer, score] of moved) emitted[peer] = score
     })
     return () => {
       end()
-      endLooks()
+      endPolling()
     }
   }
 }
 
 /** Time-limited bans with their ends, and changes of the block lists. */
-export function bansSource({ p2p }: { p2p: Pick<P2pApi, 'onNews'> }): TopicSource<'bans'> {
-  return (tell) =>
-    p2p.onNews((news) => {
-      if (isBanNews(news)) tell(news)
+export function bansSource({ p2p }: { p2p: Pick<P2pApi, 'onNotification'> }): TopicSource<'bans'> {
+  return (emit) =>
+    p2p.onNotification((notification) => {
+      if (isBanNotification(notification)) emit(notification)
     })
 }
 
 /** Polls at once and then at the interval, until the returned function is called. */
-function lookEvery(
+function pollEvery(
   ms: number,
   { clock, logger }: { clock: Clock; logger: Logger },
-  look: () => Promise<void>,
+  poll: () => Promise<void>,
 ): () => void {
   const ended = new AbortController()
   const run = async (): Promise<void> => {
     while (!ended.signal.aborted) {
-      await look().catch((err: unknown) => logger.warn('Notifying subscribers failed', { err }))
+      await poll().catch((err: unknown) => logger.warn('Notifying subscribers failed', { err }))
       await sleep(clock, ms, ended.signal).catch(() => undefined)
     }
   }

@@ -5,8 +5,8 @@ import { syncStatus } from './rollup.ts'
 
 const peerID = z.string()
 const ip = z.string()
-const listed = { event: z.enum(['block', 'unblock']) }
-const unbanned = { event: z.literal('unban'), cause: z.enum(['expired', 'lifted']) }
+const blockListChanged = { event: z.enum(['block', 'unblock']) }
+const unban = { event: z.literal('unban'), cause: z.enum(['expired', 'lifted']) }
 
 /** Content of the notifications of each topic of devium_subscribe. */
 export const EVENTS = {
@@ -31,11 +31,11 @@ export const EVENTS = {
   ]),
   bans: z.union([
     z.object({ event: z.literal('ban'), peerID, reason: z.string(), untilMs: z.number() }),
-    z.object({ ...unbanned, peerID }),
-    z.object({ ...unbanned, ip }),
-    z.object({ ...listed, peerID }),
-    z.object({ ...listed, ip }),
-    z.object({ ...listed, subnet: z.string() }),
+    z.object({ ...unban, peerID }),
+    z.object({ ...unban, ip }),
+    z.object({ ...blockListChanged, peerID }),
+    z.object({ ...blockListChanged, ip }),
+    z.object({ ...blockListChanged, subnet: z.string() }),
   ]),
 }
 export type Topic = keyof typeof EVENTS

@@ -2,7 +2,7 @@ import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { P2pApi, PeerDump, PeerRecord, PeerStanding } from '../../p2p/base/api.ts'
 import { ZERO_SCORES } from '../../p2p/base/api.ts'
-import type { P2pNews } from '../../p2p/base/news.ts'
+import type { P2pNotification } from '../../p2p/base/notifications.ts'
 import type { DerivationListener } from '../../rollup/derive/index.ts'
 import type { RollupNodeApi } from '../../rollup/node/api.ts'
 import { DerivationRecorder } from '../../rollup/node/derivationRecorder.ts'
@@ -94,7 +94,7 @@ export function recorder() {
   const told = {
     heads: new Set<() => void>(),
     derivation: new Set<DerivationListener>(),
-    news: new Set<(news: P2pNews) => void>(),
+    notifications: new Set<(notification: P2pNotification) => void>(),
   }
   const listenTo =
     <T>(listeners: Set<T>) =>
@@ -246,7 +246,7 @@ export function recorder() {
     peerScore: note('peerScore', [{ peerID: RECORD.peerID, total: -12 }]),
     peerHistory: note('peerHistory', [{ peerID: RECORD.peerID, events: [] }]),
     health: note('health', { state: 'no-peers', ok: false }),
-    onNews: listenTo(told.news),
+    onNotification: listenTo(told.notifications),
     names: () => ({}),
     standings: () => [{ ...STANDING }],
     bans: note('bans', [{ subject: RECORD.peerID, kind: 'peer', reason: 'score', untilMs: 5_000, remainingS: 3 }]),

@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest'
 import { until } from '../lib/testUtils/until.ts'
-import type { P2pNews } from './base/news.ts'
+import type { P2pNotification } from './base/notifications.ts'
 import { nodeInTest } from './testUtils/inTest.ts'
 
 it('peers that come, join the mesh, are blocked and go are told of, until nobody listens', async () => {
   const watched = await nodeInTest()
-  const news: P2pNews[] = []
-  const end = watched.node.onNews((one) => news.push(one))
+  const received: P2pNotification[] = []
+  const end = watched.node.onNotification((one) => received.push(one))
   const { node: peer } = await nodeInTest({ staticPeers: [watched.address] })
   const { peerId: peerID } = peer
-  const told = (event: P2pNews['event']) =>
-    news.find((one) => one.event === event && 'peerID' in one && one.peerID === peerID)
+  const told = (event: P2pNotification['event']) =>
+    received.find((one) => one.event === event && 'peerID' in one && one.peerID === peerID)
   await until('the mesh', () => told('graft') !== undefined)
   expect(told('connected')).toMatchObject({ direction: 'inbound', address: expect.stringContaining('/ip4/127.0.0.1/') })
   const standing = { peerID, score: expect.any(Number), static: false, protected: false, ban: null }
@@ -20,7 +20,7 @@ it('peers that come, join the mesh, are blocked and go are told of, until nobody
   expect(told('block')).toEqual({ event: 'block', peerID })
   expect(told('disconnected')).toMatchObject({ by: 'us' })
   expect(watched.node.standings()).toEqual([{ ...standing, connected: false, inMesh: false, blocked: true }])
-  const last = () => news.at(-1)
+  const last = () => received.at(-1)
   await watched.node.blockAddr('::ffff:192.0.2.1')
   expect(last()).toEqual({ event: 'block', ip: '192.0.2.1' })
   await watched.node.unblockAddr('192.0.2.1')
@@ -30,7 +30,7 @@ it('peers that come, join the mesh, are blocked and go are told of, until nobody
   await watched.node.unblockSubnet('192.0.2.0/24')
   expect(last()).toEqual({ event: 'unblock', subnet: '192.0.2.0/24' })
   end()
-  const before = news.length
+  const before = received.length
   await watched.node.unblockPeer(peerID)
-  expect(news).toHaveLength(before)
+  expect(received).toHaveLength(before)
 })

@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { createFairTurns } from './fairTurns.ts'
+import { createLoopBudget } from './loopBudget.ts'
 
 /** The clock advances only by work. */
-function startTurns(maxWaiting: number) {
+function startBudget(maxWaiting: number) {
   let nowMs = 0
-  const turns = createFairTurns(maxWaiting, () => nowMs)
+  const budget = createLoopBudget(maxWaiting, () => nowMs)
   const pass = (ms: number): void => {
     nowMs += ms
   }
-  return { turns, pass, work: (ms: number): void => turns.measure(() => pass(ms)) }
+  return { budget, pass, work: (ms: number): void => budget.measure(() => pass(ms)) }
 }
 
-describe('createFairTurns', () => {
+describe('createLoopBudget', () => {
   it('lets work go on within its share of a turn, and makes the rest wait one turn each', async () => {
-    const { turns, work } = startTurns(10)
-    expect(turns.take()).toBeUndefined()
+    const { budget, work } = startBudget(10)
+    expect(budget.take()).toBeUndefined()
     work(3)
-    expect(turns.take()).toBeUndefined()
+    expect(budget.take()).toBeUndefined()
     work(2)
     let turn = 0
     const begun: number[] = []
@@ -25,40 +25,40 @@ describe('createFairTurns', () => {
       if (begun.length < 2) setImmediate(count)
     }
     setImmediate(count)
-    const first = turns.take()
-    const second = turns.take()
+    const first = budget.take()
+    const second = budget.take()
     expect(first).toBeInstanceOf(Promise)
     for (const waiting of [first, second]) void waiting?.then(() => begun.push(turn))
     await second
     expect(begun).toEqual([1, 2])
-    expect(turns.take()).toBeUndefined()
+    expect(budget.take()).toBeUndefined()
   })
 
   it('counts neither what others do nor what was done in a turn before', async () => {
-    const { turns, pass, work } = startTurns(10)
-    turns.take()
+    const { budget, pass, work } = startBudget(10)
+    budget.take()
     pass(100)
-    expect(turns.take()).toBeUndefined()
+    expect(budget.take()).toBeUndefined()
     work(100)
     await new Promise((resolve) => setImmediate(resolve))
-    expect(turns.take()).toBeUndefined()
+    expect(budget.take()).toBeUndefined()
   })
 
   it('counts a little for each message', () => {
-    const { turns } = startTurns(10)
+    const { budget } = startBudget(10)
     let count = 0
-    while (turns.take() === undefined) count += 1
+    while (budget.take() === undefined) count += 1
     expect(count).toBeLessThan(100)
     expect(count).toBeGreaterThan(50)
   })
 
   it('lets no more than a number wait', async () => {
-    const { turns, work } = startTurns(2)
-    turns.take()
+    const { budget, work } = startBudget(2)
+    budget.take()
     work(100)
-    const waiting = [turns.take(), turns.take()]
-    expect(() => turns.take()).toThrow('too many')
+    const waiting = [budget.take(), budget.take()]
+    expect(() => budget.take()).toThrow('too many')
     await Promise.all(waiting)
-    expect(turns.take()).toBeUndefined()
+    expect(budget.take()).toBeUndefined()
   })
 })

@@ -1,11 +1,11 @@
-import type { ConnectionEnd, Listed, MeshCause, UnbanCause } from './records.ts'
+import type { BlockedSubject, ConnectionEnd, MeshCause, UnbanCause } from './records.ts'
 import type { PayloadVersion } from './topics.ts'
 
 /**
  * Events of peers as plain data, for subscribers outside this room. `version` is the payload version of the topic
  * concerned.
  */
-export type P2pNews =
+export type P2pNotification =
   | { event: 'connected'; peerID: string; address: string; direction: 'inbound' | 'outbound' }
   /** `by` and `cause`: which side ended the last connection, and why if known. */
   | ({ event: 'disconnected'; peerID: string } & ConnectionEnd)
@@ -14,4 +14,4 @@ export type P2pNews =
   | { event: 'ban'; peerID: string; reason: string; untilMs: number }
   | ({ event: 'unban'; cause: UnbanCause } & ({ peerID: string } | { ip: string }))
   /** The operator added an entry to a block list, or removed one. */
-  | ({ event: 'block' | 'unblock' } & Listed)
+  | ({ event: 'block' | 'unblock' } & BlockedSubject)

@@ -14,7 +14,7 @@ const LIBRARY_MS = 0.05
  * turn. After `BUDGET_MS` the remaining messages wait, one turn each; more than `maxWaiting` are refused. Other work in
  * the same turn does not count: otherwise a busy process would forward blocks late.
  */
-export function createFairTurns(maxWaiting = 1024, now: () => number = () => performance.now()) {
+export function createLoopBudget(maxWaiting = 1024, now: () => number = () => performance.now()) {
   let spentMs = 0
   let isCounting = false
   const waiting = createSemaphore(1)
