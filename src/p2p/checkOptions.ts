@@ -19,7 +19,7 @@ export function checkP2pOptions(options: P2pOptions): { staticPeers: PeerAddress
   checkTides(options.peersLow, options.peersHigh)
   const { meshD, meshLow, meshHigh, meshLazy } = options.gossip
   for (const [name, size] of Object.entries({ d: meshD, lo: meshLow, dhi: meshHigh, dlazy: meshLazy })) {
-    if (!(size >= 1 && size <= 1000)) throw new UsageError(`--p2p.gossip.mesh.${name}: ${size} is not from 1 to 1000`)
+    if (!(size >= 1 && size <= 1000)) throw new UsageError(`--p2p.gossip.mesh.${name}: expected 1 to 1000, got ${size}`)
   }
   if (options.muxers.length === 0) throw new UsageError('--p2p.mux: at least one multiplexer is needed')
   if (options.security.length === 0) throw new UsageError('--p2p.security: at least one protocol is needed')

@@ -187,7 +187,7 @@ async function assembleNode(
       health,
       upkeep,
     ],
-    (err) => logger.error('A part of the p2p node did not stop in order', { err }),
+    (err) => logger.error('Stopping a part of the p2p node failed', { err }),
   )
   return {
     ...operator,

@@ -85,7 +85,7 @@ export function createP2pEvents({ logger }: { logger: Logger }): P2pEvents {
         try {
           listener(...what)
         } catch (err) {
-          logger.error('A listener failed', { event: name, err })
+          logger.error('An event listener failed', { event: name, err })
         }
       }
       emitter.on<keyof P2pEventMap>(name, guarded)

@@ -56,7 +56,7 @@ export function framedLength(stream: Uint8Array, maxBytes: number): number {
   let total = 0
   for (const { isPacked, content } of dataChunks(stream)) {
     const length = isPacked ? snappyDeclaredLength(content) : content.length
-    if (length > MAX_CHUNK_BYTES) throw new DecodeError(`snappy frames: ${length} bytes in a chunk`)
+    if (length > MAX_CHUNK_BYTES) throw new DecodeError(`snappy frames: a chunk of ${length} bytes`)
     total += length
     if (total > maxBytes) throw new DecodeError(`snappy frames: more than ${maxBytes} bytes`)
   }

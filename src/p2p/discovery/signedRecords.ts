@@ -31,7 +31,7 @@ export function readRecordsAsSigned(): void {
  * Throws DecodeError.
  */
 function decodeRecord(bytes: Uint8Array): ENR {
-  if (bytes.length > MAX_RECORD_SIZE) throw new DecodeError(`node record of ${bytes.length} bytes`)
+  if (bytes.length > MAX_RECORD_SIZE) throw new DecodeError(`node record is too long: ${bytes.length} bytes`)
   const items = decodeRlp(bytes)
   if (!Array.isArray(items)) throw new DecodeError('node record is not a list')
   const [signature, sequence, ...pairs] = items

@@ -128,7 +128,7 @@ export function createInbound(
   const onRemoved = (from: string): void => {
     const stream = streams.get(from)
     streams.delete(from)
-    stream?.abort(new Error('the peer has left gossip'))
+    stream?.abort(new Error('the peer was removed from gossip'))
   }
 
   const receive = (peerId: PeerId, from: string, frame: Uint8Array): void => {

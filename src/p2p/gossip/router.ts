@@ -46,7 +46,7 @@ export function gossipService(
     msgIdToStrFn: idText,
     msgIdFn({ data }) {
       const id = ownIds.get(data)
-      if (id === undefined) throw new Error('a message that is not being published')
+      if (id === undefined) throw new Error('this message is not being published')
       return id
     },
   })

@@ -62,7 +62,7 @@ export function createBanMonitor(
   const schedule = (): void => {
     cancel = clock.setTimeout(() => {
       tick()
-        .catch((err: unknown) => logger.error('Error while checking connected peer score', { err }))
+        .catch((err: unknown) => logger.error('Checking the scores of connected peers failed', { err }))
         .finally(() => {
           if (cancel !== undefined) schedule()
         })
