@@ -53,7 +53,7 @@ const OFFENCES: [string, string, (hostile: RawPeer) => Promise<void>][] = [
   ['a bomb by declaration', 'too-large', (h) => h.publish(TOPIC, Uint8Array.of(0x81, 0x80, 0x80, 0x05, 0, 0))],
   ['a bomb that unpacks to 11 MB', 'too-large', (h) => h.publish(TOPIC, compressSnappy(new Uint8Array(11_000_000)))],
   ['10 MB of zeros', 'bad-signature', (h) => h.publish(TOPIC, compressSnappy(new Uint8Array(10_000_000)))],
-  ['a crumb', 'too-small', (h) => h.publish(TOPIC, compressSnappy(new Uint8Array(10)))],
+  ['a tiny message', 'too-small', (h) => h.publish(TOPIC, compressSnappy(new Uint8Array(10)))],
   ['a block without signature', 'bad-signature', (h) => h.publish(TOPIC, compressSnappy(unsigned()))],
   ['a signed nothing', 'bad-encoding', (h) => h.publish(TOPIC, signedBody(new Uint8Array(600).fill(7)))],
   ['a wrong signer', 'wrong-signer', (h) => h.publish(TOPIC, signed({}, new Uint8Array(32).fill(9)))],

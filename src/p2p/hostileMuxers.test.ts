@@ -31,10 +31,10 @@ describe('mplex', () => {
     const connection = await connect({ muxer: 'mplex' })
     const { stream } = await hostile().openGossip(connection)
     stream.send(varint(20_000))
-    const crumb = frame(Number(stream.id.slice(1)), MESSAGE, Uint8Array.of(1))
+    const tinyFrame = frame(Number(stream.id.slice(1)), MESSAGE, Uint8Array.of(1))
     await halt(async () => {
       for (let n = 0; n < 12 && connection.status === 'open'; n++) {
-        send(connection, Array<Uint8Array>(1_000).fill(crumb))
+        send(connection, Array<Uint8Array>(1_000).fill(tinyFrame))
       }
       await isClosed(connection)
     })
