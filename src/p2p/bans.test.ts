@@ -50,7 +50,7 @@ describe('a ban for a score', () => {
     await startBanned(test, { afterConnecting: setBack })
   })
 
-  it('ends by itself, and the history says so', async () => {
+  it('expires, and the history records it', async () => {
     const { clock, set } = settableClock()
     const test = await nodeInTest({ ban: { enabled: true, threshold: -100, durationMs: 3_600_000 } }, { clock })
     const raw = await startBanned(test)
@@ -61,7 +61,7 @@ describe('a ban for a score', () => {
     expect(await test.metric('p2p_peer_unbans')).toBe(1)
   })
 
-  it('survives a restart, and what led to it is lifted with it by the operator, or it would stand again at once', async () => {
+  it('survives a restart; the operator lifts it together with the score that caused it', async () => {
     const kept = await keptInTest()
     const first = await nodeInTest(kept)
     const raw = await startBanned(first)
@@ -99,7 +99,7 @@ describe('what keeps a peer out', () => {
     expect((await test.node.peers(true)).bannedIPS).toEqual(['::1'])
   })
 
-  it('keeps out whoever is in the midst of its handshake', async () => {
+  it('refuses a peer that is blocked during its handshake', async () => {
     const test = await nodeInTest()
     const raw = await rawPeerInTest([TOPIC])
     const proxy = await startTcpProxy(tcpPortOf(test.address))
@@ -138,7 +138,7 @@ describe('what keeps a peer out', () => {
 })
 
 describe('an allow-list', () => {
-  it('lets in and dials nobody else', async () => {
+  it('accepts and dials no other peer', async () => {
     const [guest, stranger] = await Promise.all([nodeInTest(), nodeInTest()])
     const test = await nodeInTest({ allow: [guest.node.peerId, '10.0.0.0/8'] })
     await expect(test.node.connectPeer(stranger.address)).rejects.toThrow('--p2p.allow')

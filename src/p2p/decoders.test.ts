@@ -87,7 +87,7 @@ describe('names and addresses', () => {
       }),
     )
   })
-  it('addresses in bytes, as strangers announce them, have an IP or none', () => {
+  it('addresses in bytes, as unauthenticated peers announce them, have an IP or none', () => {
     fc.assert(
       fc.property(bytes(60), (input) => {
         let address: ReturnType<typeof multiaddr>

@@ -26,7 +26,7 @@ const idOf = (key: Uint8Array): string => identityFromRawKey(key).peerId.toStrin
 const someId = (): string => idOf(new Uint8Array(randomBytes(32)))
 
 describe('a static peer', () => {
-  it('a static peer in whose place another answers is reported as such', async () => {
+  it('a static peer is reported when another peer answers at its address', async () => {
     const other = await nodeInTest()
     const id = someId()
     expect(await firstComplaint(other.address.replace(other.node.peerId, id))).toMatchObject({
@@ -47,7 +47,7 @@ describe('a static peer', () => {
 })
 
 describe('connectPeer', () => {
-  it('says why', async () => {
+  it('names the reason', async () => {
     const { node } = await nodeInTest()
     const id = someId()
     await expect(node.connectPeer(`/ip4/127.0.0.1/tcp/${CLOSED_PORT}/p2p/${id}`)).rejects.toMatchObject({

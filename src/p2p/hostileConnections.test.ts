@@ -39,7 +39,7 @@ it.each([
   ['a goodbye', '000300000000000000000000'],
   ['an error', '000300000000000000000002'],
   ['no frame of yamux', '010000000000000000000000'],
-])('a connection that ends by %s while it is set up leaves nobody behind who is connected', async (_what, frame) => {
+])('a connection that closes by %s during setup leaves no connected peer behind', async (_what, frame) => {
   const victims = await setUp()
   const first = concatBytes(namesOf('/multistream/1.0.0', '/yamux/1.0.0'), Buffer.from(frame, 'hex'))
   const hostile = await host({ first })
@@ -50,7 +50,7 @@ it.each([
 })
 
 describe('connections of one address', () => {
-  it('connections of one address are so many and no more, and others are let in', async () => {
+  it('connections of one address are limited, and other addresses still connect', async () => {
     const victims = await setUp()
     const port = portOf(victims)
     const sockets = Array.from({ length: 300 }, () => silentSocket(port, '127.0.0.7'))
@@ -65,7 +65,7 @@ describe('connections of one address', () => {
     expect((await friend.connect(victims.follower.address)).status).toBe('open')
   })
 
-  it('connections of a hundred addresses, which say nothing, keep nobody out', async () => {
+  it('silent connections of a hundred addresses keep no other peer out', async () => {
     const victims = await setUp()
     const port = portOf(victims)
     const silent = Array.from({ length: 500 }, (_, n) => silentSocket(port, `127.0.1.${1 + (n % 100)}`))
@@ -75,7 +75,7 @@ describe('connections of one address', () => {
     await victims.expectBlock()
   })
 
-  it('connections of one address that shake hands are so many and no more', async () => {
+  it('handshakes of one address are limited', async () => {
     const victims = await setUp()
     const crowd = await Promise.all(
       Array.from({ length: INBOUND_LIMITS.openPerIp + 4 }, () => host({ localIp: '127.0.0.9' })),
@@ -136,7 +136,7 @@ describe('the choice of a protocol', () => {
   })
 })
 
-it('a static peer is limited and blamed like others, but not banned', async () => {
+it('a static peer is limited and penalised like others, but not banned', async () => {
   const friend = await host({ listen: true })
   const victims = await startVictims({ staticPeers: [friend.address] })
   onTestFinished(victims.stop)

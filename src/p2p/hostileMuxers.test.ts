@@ -69,7 +69,7 @@ describe('mplex', () => {
     await endedBecause(reason)
   })
 
-  it('does not read on and on what is for streams that are gone, and blames nobody', async () => {
+  it('stops reading frames of closed streams, without a penalty', async () => {
     const connection = await connect({ muxer: 'mplex' })
     send(connection, Array<Uint8Array>(1_000).fill(frame(4_711, MESSAGE, new Uint8Array(100))))
     await isClosed(connection)
@@ -140,7 +140,7 @@ describe('the multiplexer', () => {
     await until('its history', async () => (await victims().count(hostile().peerId, 'disconnected', 'by-peer')) > 0)
   })
 
-  it('bears an answer to a ping that nobody waits for any more', async () => {
+  it('ignores a late answer to a ping', async () => {
     const connection = await connect()
     muxerOf(connection).sendFrame({ type: 2, flag: 2, streamID: 0, length: 4_711 })
     const stream = await connection.newStream(PING_PROTOCOL, MANY_STREAMS)

@@ -51,7 +51,7 @@ describe('a hundred streams', () => {
     expect(connection.status).toBe('open')
   })
 
-  it('a hundred streams of a protocol that nobody names: so many and no more', async () => {
+  it('limits streams without a protocol', async () => {
     const connection = await connect()
     const streams: Stream[] = []
     for (let n = 0; n < 100; n++) streams.push(await muxerOf(connection).createStream())
@@ -125,7 +125,7 @@ describe('pings', () => {
     expect(connection.status).toBe('open')
   })
 
-  it('without end have their stream reset once the budget is used up, and are blamed', async () => {
+  it('have their stream reset once the budget is used up, and are penalised', async () => {
     const connection = await connect()
     await halt(async () => {
       for (let round = 1; round <= 3; round++) {
@@ -208,7 +208,7 @@ describe('requests for blocks', () => {
   it.each([
     ['are somewhat long', MAX_REQUEST_BYTES],
     ['are too short', 3],
-  ])('requests for blocks that %s are answered as invalid, and held against nobody', async (_what, length) => {
+  ])('requests for blocks that %s are answered as invalid, without a penalty', async (_what, length) => {
     const connection = await connect()
     const stream = await connection.newStream(REQUEST, MANY_STREAMS)
     const answer = collect(stream)
@@ -220,7 +220,7 @@ describe('requests for blocks', () => {
     expect(await victims().score(hostile().peerId)).toBeGreaterThanOrEqual(0)
   })
 
-  it('bytes that are no requests have their stream reset, and whoever goes on is banned', async () => {
+  it('invalid requests have their stream reset, and repeat offenders are banned', async () => {
     const connection = await connect()
     // Nine are enough, but some points decay meanwhile.
     for (let n = 0; n < 12; n++) {
@@ -233,7 +233,7 @@ describe('requests for blocks', () => {
     expect((await victims().banned(hostile().peerId)).detail).toContain('oversized-request')
   })
 
-  it('requests by the hundred are refused or wait, and are held against nobody', async () => {
+  it('hundreds of requests are refused or wait, without a penalty', async () => {
     const connection = await connect()
     let resets = 0
     await Promise.all(
@@ -256,7 +256,7 @@ describe('requests for blocks', () => {
 })
 
 describe('a peer that reads nothing', () => {
-  it('a peer that reads nothing is sent two of the blocks that it asks for, and the rest waits', async () => {
+  it('a peer that reads nothing is sent two of its requested blocks, and the rest waits', async () => {
     const connection = await connect()
     const before = asked
     const streams = await Promise.all(Array.from({ length: 12 }, () => connection.newStream(REQUEST, MANY_STREAMS)))

@@ -46,7 +46,7 @@ describe('createLifecycle', () => {
     await starting
   })
 
-  it('undoes a start that fails, and tells why', async () => {
+  it('undoes a start that fails, and rejects with the cause', async () => {
     const { lifecycle, steps, started } = setUp()
     const starting = lifecycle.start()
     started.reject(new Error('no port'))

@@ -11,7 +11,7 @@ import { type TestNode, tcpPortOf } from './testUtils/testNode.ts'
 const config = testConfig()
 
 describe('static peers', () => {
-  it('static peers may be named by host, and are found again after they were gone', async () => {
+  it('static peers may be named by host, and are redialled after a disconnection', async () => {
     const key = new Uint8Array(32).fill(0x11)
     const first = await nodeInTest({ privateKey: key, sequencerKey: SEQUENCER_KEY })
     const port = tcpPortOf(first.address)

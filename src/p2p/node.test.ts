@@ -31,12 +31,12 @@ describe('gossip', () => {
     await expectDelivery(a, b, testBlock(chain.config, fork === 'jovian' ? { blobGasUsed: 4_000n } : {}))
   })
 
-  it('works over mplex and plaintext when told so', async () => {
+  it('works over mplex and plaintext if configured', async () => {
     const [a, b] = await networkInTest(1, { muxers: ['mplex'], security: ['none'] })
     await expectDelivery(a, b)
   })
 
-  it('publishes nothing without a key, and says which block', async () => {
+  it('publishes nothing without a key, and names the block', async () => {
     const { node } = await nodeInTest()
     const block = testBlock(config)
     const error = await node.publish(block).catch((thrown: unknown) => thrown)
@@ -102,7 +102,7 @@ describe('identity and listening', () => {
     await nodeInTest({ peerStorePath })
   })
 
-  it('says in one line that its port is in use', async () => {
+  it('reports in one line that its port is in use', async () => {
     const { address } = await nodeInTest()
     const port = tcpPortOf(address)
     const error = await startTestNode({ listenTcpPort: port }).catch((thrown: unknown) => thrown)

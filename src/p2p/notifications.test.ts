@@ -3,7 +3,7 @@ import { until } from '../lib/testUtils/until.ts'
 import type { P2pNotification } from './base/notifications.ts'
 import { nodeInTest } from './testUtils/inTest.ts'
 
-it('peers that come, join the mesh, are blocked and go are told of, until nobody listens', async () => {
+it('connections, mesh changes, blocks and disconnections are reported until the listener unsubscribes', async () => {
   const watched = await nodeInTest()
   const received: P2pNotification[] = []
   const end = watched.node.onNotification((one) => received.push(one))

@@ -59,7 +59,7 @@ describe('block lists', () => {
     await until('the return', () => b.node.connectedPeers().length === 1)
   })
 
-  it('refuse what is no peer id, IP or subnet, and the node itself', async () => {
+  it('refuse anything but a peer id, IP or subnet, and the node itself', async () => {
     const { node } = await nodeInTest()
     await expect(node.blockPeer('xx')).rejects.toBeInstanceOf(DecodeError)
     for (const text of ['xx', '16Uiu2', `${node.peerId}x`]) {
@@ -100,7 +100,7 @@ describe('connecting by hand', () => {
     ['/ip4/127.0.0.1/tcp/1', 'bad peer address: /ip4/127.0.0.1/tcp/1 has no /p2p/ part'],
     ['/ip4/999.0.0.1/tcp/1', 'bad peer address: '],
     ['/ip4/127.0.0.1/tcp/1/p2p/16Uiu2', 'bad peer address: failed to parse peer ID: '],
-  ])('names what is wrong with %s', async (text, message) => {
+  ])('names the problem of %s', async (text, message) => {
     const { node } = await nodeInTest()
     const error = await node.connectPeer(text).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ code: 'bad-peer-address' })

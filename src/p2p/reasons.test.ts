@@ -98,7 +98,7 @@ describe('the score of a peer', () => {
     ])
   })
 
-  it('below the ban threshold ends in a ban that says why and until when, and so does the history', async () => {
+  it('a score below the ban threshold ends in a ban; ban and history have the reason and the end', async () => {
     const node = await nodeInTest({
       ipColocationExempt: [],
       ban: { enabled: true, threshold: -30, durationMs: 60_000 },
@@ -152,7 +152,7 @@ describe('the score of a peer', () => {
     expect(total).toBeGreaterThan(0)
   })
 
-  it('refuses what is no peer id, and knows nothing bad of strangers', async () => {
+  it('refuses an invalid peer id, and returns an empty report for an unknown peer', async () => {
     const node = await nodeInTest()
     await expect(node.node.peerScore('xx')).rejects.toThrow('peer')
     await expect(node.node.peerHistory('xx')).rejects.toThrow('peer')

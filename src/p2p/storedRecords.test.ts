@@ -5,7 +5,7 @@ import { expect, it, vi } from 'vitest'
 import { ManualClock } from '../lib/clock.ts'
 import { createStoredRecords } from './storedRecords.ts'
 
-it('what is stored of a peer is read again when it has changed or a second has passed, and not before', async () => {
+it('reads a stored record again after a change or after a second, and not before', async () => {
   const clock = new ManualClock()
   const host = await createLibp2p({ start: false })
   const id = peerIdFromPrivateKey(await generateKeyPair('secp256k1'))

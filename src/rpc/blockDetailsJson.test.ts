@@ -4,7 +4,7 @@ import { decodeTransaction, encodeDepositTx } from '../rollup/protocol/index.ts'
 import { blockDetailsToJson } from './blockDetailsJson.ts'
 import { blockDetails } from './schemas/blockDetails.ts'
 
-it('a block is told with as many of its transactions as somebody may read', () => {
+it('a block has at most 200 of its transactions', () => {
   const { payload } = testBlock(testConfig(), { blockNumber: 9 })
   const first = encodeDepositTx({
     sourceHash: payload.parentHash,

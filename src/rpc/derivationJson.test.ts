@@ -8,7 +8,7 @@ const STATUS = recorder().node.derivationStatus()
 const json = (changes: Partial<DerivationStatus>) => derivationStatusToJson({ ...STATUS, ...changes })
 
 describe('the status of derivation as JSON', () => {
-  it('has null for what is not known', () => {
+  it('has null for unknown values', () => {
     const unknown = {
       l1Head: undefined,
       currentL1: undefined,
@@ -24,7 +24,7 @@ describe('the status of derivation as JSON', () => {
     })
   })
 
-  it('has what is known', () => {
+  it('has known values', () => {
     expect(json({ command: 'devium x', safeMovedAtMs: 5, windowEndsAt: 7, follows: 'http://other' })).toMatchObject({
       ...{ command: 'devium x', follows: 'http://other' },
       l1: { head: { number: 2 }, derivedTo: { number: 1 }, endpoint: { answeredAtMs: 9_000, silentSinceMs: null } },
@@ -32,7 +32,7 @@ describe('the status of derivation as JSON', () => {
     })
   })
 
-  it('says which fork comes, and why the node is not ready for it', () => {
+  it('names the next fork, and why the node is not ready for it', () => {
     expect(json({}).forks).toEqual({ active: 'karst', next: null })
     const next = { name: 'lagoon', time: 9, isReady: undefined, problem: undefined }
     expect(json({ forks: { active: 'karst', next } }).forks.next).toEqual({
@@ -47,7 +47,7 @@ describe('the status of derivation as JSON', () => {
   it.each([
     { last: 4, asks: 'peers' as const, text: /^L2 block 4 has been missing for .*Peers are asked/ },
     { last: 9, asks: 'engine' as const, text: /^L2 blocks 4 to 9 have been missing for .*No connected peer/ },
-  ])('says which blocks are missing, and who is asked: $asks', ({ last, asks, text }) => {
+  ])('names the missing blocks, and their source: $asks', ({ last, asks, text }) => {
     const unsafeGap = { first: 4, last, sinceMs: 1_000, asks }
     expect(json({ unsafeGap }).gap).toEqual({ ...unsafeGap, text: expect.stringMatching(text) })
   })

@@ -18,7 +18,7 @@ async function discover(enableAdmin: boolean) {
   return JSON.parse(chunks?.join('') ?? '').result
 }
 
-it('rpc_discover tells of every method that is served, itself included', async () => {
+it('rpc_discover lists every served method, itself included', async () => {
   for (const enableAdmin of [false, true]) {
     const { openrpc, info, methods } = await discover(enableAdmin)
     expect({ openrpc, info }).toEqual({ openrpc: '1.3.2', info: { title: 'devium rollup node', version: 'v1' } })
@@ -29,7 +29,7 @@ it('rpc_discover tells of every method that is served, itself included', async (
   }
 })
 
-it('rpc_discover describes parameters, results and who may call', async () => {
+it('rpc_discover describes parameters, results and access', async () => {
   const { methods } = await discover(true)
   const method = (name: string) => methods.find((one: { name: string }) => one.name === name)
   expect(method('admin_startSequencer')).toEqual({
@@ -64,6 +64,6 @@ it('rpc_discover describes what the notifications of each topic hold', async () 
   expect(topics.bans.anyOf[0].properties).toMatchObject({ event: { const: 'ban' }, untilMs: { type: 'number' } })
 })
 
-it('docs/rpc.md is what the table says (vitest --update writes it)', async () => {
+it('docs/rpc.md is generated from the table (vitest --update writes it)', async () => {
   await expect(rpcDocument(tableWith(true).methods)).toMatchFileSnapshot('../../docs/rpc.md')
 })

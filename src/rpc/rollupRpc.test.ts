@@ -71,7 +71,7 @@ describe('rollup methods', () => {
     pending_safe_l2: ref2('8', 8),
   }
 
-  it('devium_derivationStatus begins with one sentence, and has null for what is not known', async () => {
+  it('devium_derivationStatus begins with one sentence, and has null for unknown values', async () => {
     expect(await call('devium_derivationStatus')).toMatchObject({
       result: {
         state: 'up-to-date',
@@ -262,7 +262,7 @@ describe('p2p methods', () => {
     ])
   })
 
-  it.each(['opp2p', 'deviump2p'])('%s_… asks the host for what its name says', async (namespace) => {
+  it.each(['opp2p', 'deviump2p'])('%s_… calls the host as its name says', async (namespace) => {
     const actions: [string, string][] = [
       ...['blockPeer', 'unblockPeer', 'protectPeer', 'unprotectPeer', 'disconnectPeer'].map(
         (name): [string, string] => [name, RECORD.peerID],
@@ -302,7 +302,7 @@ describe('p2p methods', () => {
     ),
     ['connectPeer', null, NO_ADDRESS],
     ['connectPeer', '', NO_ADDRESS],
-  ] as const)('opp2p_%s(%j) refuses what is nothing as op-node does', async (method, param, error) => {
+  ] as const)('opp2p_%s(%j) refuses an empty value as op-node does', async (method, param, error) => {
     expect(await call(`opp2p_${method}`, [param])).toEqual({ error })
     expect(await call(`deviump2p_${method}`, [param])).toMatchObject({ error: { code: -32602 } })
     expect(fixture.asked).toEqual([])
@@ -312,7 +312,7 @@ describe('p2p methods', () => {
     ['blockAddr', {}],
     ['blockSubnet', { IP: 5 }],
     ['connectPeer', {}],
-  ] as const)('opp2p_%s(%j) is told that it is something else', async (method, param) => {
+  ] as const)('opp2p_%s(%j) names the expected value', async (method, param) => {
     expect(await call(`opp2p_${method}`, [param])).toMatchObject({ error: { code: -32602 } })
   })
 
@@ -364,7 +364,7 @@ describe('admin methods', () => {
     expect(await call('admin_stopSequencer')).toEqual({ result: hash('5') })
   })
 
-  it('tell of the conductor, and override it', async () => {
+  it('report the conductor, and override it', async () => {
     expect(await call('admin_conductorEnabled')).toEqual({ result: true })
     expect(await call('admin_overrideLeader')).toEqual({ result: null })
     expect(await call('admin_setRecoverMode', [true])).toEqual({ result: null })
@@ -372,7 +372,7 @@ describe('admin methods', () => {
     expect(fixture.asked).toEqual([['overrideLeader'], ['setRecoverMode', true]])
   })
 
-  it('opt in to refunds of gas, and tell of it at a time', async () => {
+  it('opt in to refunds of gas, and report it for a timestamp', async () => {
     expect(await call('admin_setSdmPostExecOptIn', [true])).toEqual({ result: null })
     const status = { postExecOptIn: true, protocolActive: false, effective: false, activationTime: 1_700_000_000 }
     expect(await call('admin_sdmStatus')).toEqual({ result: status })
@@ -415,7 +415,7 @@ describe('metrics', () => {
     ])
   })
 
-  it('do not stand in the way of a call whose parameters are nested as deeply as may be', async () => {
+  it('measure a call with deeply nested parameters', async () => {
     const deep = `${'['.repeat(199)}${']'.repeat(199)}`
     const { dispatcher } = createRollupRpc(
       { node: fixture.node, clock: systemClock, logger, metrics: createRpcMetrics(new Registry(), 'x') },

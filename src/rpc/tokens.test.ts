@@ -88,14 +88,14 @@ describe('where a token is needed to change something', () => {
     expect(asked).toEqual([])
   })
 
-  it('who shows it may, and everybody may read', async () => {
+  it('a client with it may change, and every client may read', async () => {
     const { asked, post } = await serve({ token: TOKEN, guardsReading: false })
     expect((await post({}, READ)).answer.result).toBe('v1')
     expect((await post(SHOWN, BLOCK)).answer.result).toBe(null)
     expect(asked).toEqual([['blockPeer', RECORD.peerID]])
   })
 
-  it('every other method answers who shows none, those of admin too', async () => {
+  it('every other method answers clients without it, admin methods included', async () => {
     const { methods, post } = await serve({ token: TOKEN, guardsReading: false })
     const names = methods.map(({ name }) => name)
     const reading = names.filter((name) => !CHANGING.includes(name))
@@ -126,7 +126,7 @@ describe('where a token is needed to change something', () => {
     expect(asked).toEqual([['blockPeer', RECORD.peerID]])
   })
 
-  it('a web page shows it as one of the protocols that it asks for', async () => {
+  it('a web page sends it as one of its requested protocols', async () => {
     const { asked, overWebSocket } = await serve({ token: TOKEN, guardsReading: true })
     const asking = (token: string) => ({
       'sec-websocket-protocol': `devium, bearer.${Buffer.from(token).toString('hex')}`,
@@ -136,7 +136,7 @@ describe('where a token is needed to change something', () => {
     expect(asked).toEqual([['blockPeer', RECORD.peerID]])
   })
 
-  it('and there is none, nobody may', async () => {
+  it('and there is none, no client may', async () => {
     const { asked, post } = await serve({ token: undefined, guardsReading: false })
     for (const headers of [{}, SHOWN, { authorization: 'Bearer undefined' }]) {
       expect((await post(headers, BLOCK)).answer.error.message).toBe(REFUSED)

@@ -28,7 +28,7 @@ async function serve(trustedOrigins: readonly string[] = []) {
   return { asked, methods, send, post }
 }
 
-describe('a web page of a stranger', () => {
+describe('a web page of another origin', () => {
   it('may read', async () => {
     const { send, post } = await serve()
     const asking = {
@@ -70,7 +70,7 @@ describe('a web page of a stranger', () => {
     expect(asked).toEqual([])
   })
 
-  it('gets no answer by a name that it lets point to this machine', async () => {
+  it('gets no answer by a host name that resolves to this machine', async () => {
     const { post } = await serve()
     const answer = await post({ host: 'evil.example:9545', origin: 'http://evil.example:9545' }, call('opp2p_self'))
     expect(answer).toMatchObject({ status: 403, text: 'invalid host specified' })
@@ -84,7 +84,7 @@ describe('a web page of a stranger', () => {
   })
 })
 
-describe('who may change something', () => {
+describe('access to changing methods', () => {
   it.each([
     ['a client that is no browser', undefined],
     ['a page of this machine', 'http://localhost:3000'],
@@ -97,7 +97,7 @@ describe('who may change something', () => {
     expect(asked).toEqual([['blockPeer', PEER]])
   })
 
-  it('any page, where the operator says so', async () => {
+  it('any page, if the operator allows it', async () => {
     const { asked, post } = await serve(['*'])
     await post(EVIL, call('opp2p_blockPeer', PEER))
     expect(asked).toEqual([['blockPeer', PEER]])

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { writeOnce } from './writeOnce.ts'
 
-it('writes again when a member is another one, has come or has gone', () => {
+it('writes again when a member was replaced, added or removed', () => {
   interface Status {
     head: object
     target?: object

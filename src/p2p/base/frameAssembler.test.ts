@@ -76,7 +76,7 @@ describe('frames', () => {
     expect(() => endless.next()).toThrow('more than five bytes')
   })
 
-  it('frames that nobody takes out may not pile up', () => {
+  it('limits unread frames', () => {
     const assembler = createFrameAssembler({ maxFrameBytes: 1_000, maxBacklogBytes: 2_000 })
     assembler.push(new Uint8Array(1_999).fill(1))
     expect(() => assembler.push(Uint8Array.of(1, 1))).toThrow(FrameError)

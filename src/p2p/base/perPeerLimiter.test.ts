@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createPerPeerLimiter } from './perPeerLimiter.ts'
 
 describe('createPerPeerLimiter', () => {
-  it('let a peer wait behind itself only', async () => {
+  it('delay a peer only by its own jobs', async () => {
     const limiter = createPerPeerLimiter({ atOnce: 2, maxWaiting: 3 })
     const begun: string[] = []
     const ends: (() => void)[] = []

@@ -63,7 +63,7 @@ describe('uncompressSnappy', () => {
     expect(() => uncompressSnappy(Uint8Array.from(bytes), MAX)).toThrow(DecodeError)
   })
 
-  it('refuses by its head a length that so few bytes cannot stand for: nothing is unpacked, no room is made', () => {
+  it('refuses an impossible declared length without decompression or allocation', () => {
     const tenMebibytes = [0x80, 0x80, 0x80, 0x05]
     const block = Uint8Array.from([...tenMebibytes, 0])
     expect(() => uncompressSnappy(block, 10 * 1024 * 1024)).toThrow('10485760 bytes declared by a block of 5')

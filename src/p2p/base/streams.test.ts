@@ -10,7 +10,7 @@ function setUp() {
 }
 
 describe('readAll', () => {
-  it.each([[[]], [[1, 2, 3]]])('gives what was put back after the end was announced: %j', async (bytes) => {
+  it.each([[[]], [[1, 2, 3]]])('returns bytes that were put back after the end event: %j', async (bytes) => {
     const { stream, signal } = setUp()
     stream.end()
     if (bytes.length > 0) stream.buffer(Uint8Array.from(bytes))

@@ -35,7 +35,7 @@ describe('parseEnode', () => {
 })
 
 describe('parseBootnodes', () => {
-  it('reads all well-known ones, signatures included', () => {
+  it('parses all well-known bootnodes, signatures included', () => {
     for (const l1ChainId of [1n, 11_155_111n]) {
       const texts = bootnodesOf(l1ChainId)
       expect(parseBootnodes(texts, parseRecord).map((bootnode) => bootnode.text)).toEqual(texts)

@@ -78,7 +78,7 @@ describe('connector', () => {
     expect(host.dials).toHaveLength(8)
   })
 
-  it('asks a peer that cannot be reached less and less often, until it is heard of again', async () => {
+  it('dials an unreachable peer less and less often, until it is reported again', async () => {
     host.peers = ['gone']
     host.refusing.add('gone')
     create(1)
@@ -107,7 +107,7 @@ describe('connector', () => {
     expect(host.dials).toEqual(['p1', 'p3', 'p0', 'p2'])
   })
 
-  it('dials at once who is heard of while it looks', async () => {
+  it('dials a peer at once that is reported during a check', async () => {
     const reading = Promise.withResolvers<string[]>()
     host.candidates = () => reading.promise
     create(1)
@@ -120,7 +120,7 @@ describe('connector', () => {
     expect([...host.connected]).toEqual(['late'])
   })
 
-  it('dials nobody after its stop', async () => {
+  it('dials no peer after its stop', async () => {
     host.peers = ['slow']
     host.silent.add('slow')
     create(1)

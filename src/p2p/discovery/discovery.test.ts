@@ -57,7 +57,7 @@ describe('discovery under attack', () => {
     )
   })
 
-  it('tells of an honest node again that records of others have driven out', async () => {
+  it('reports an honest node again after records of others evicted it', async () => {
     const boot = await start([])
     const honest = await start([boot.record.text])
     const others = Array.from({ length: MAX_STORED_RECORDS }, () => peerRecord())
@@ -74,7 +74,7 @@ describe('discovery under attack', () => {
 })
 
 describe('discovery', () => {
-  it('goes on looking past a record with a port that is none', async () => {
+  it('continues after a record with an invalid port', async () => {
     const odd = peerRecord({ udp: Uint8Array.of(1, 2, 3) })
     const boot = await start([odd])
     const node = await start([boot.record.text])
@@ -95,7 +95,7 @@ describe('discovery', () => {
     expect(again.found).toEqual([])
   })
 
-  it('shakes hands anew while peers are wanted, under the same record', async () => {
+  it('renews handshakes while peers are wanted, with the same record', async () => {
     const other = await start([])
     const clock = new ManualClock(Date.now())
     const { discovery, record } = await start([other.discovery.localEnr()], { clock })
@@ -106,7 +106,7 @@ describe('discovery', () => {
     expect(discovery.localEnr()).toBe(record.text)
   })
 
-  it('goes on without a bootnode whose address names an interface', async () => {
+  it('continues without a bootnode whose address names an interface', async () => {
     const { logger, lines } = recordedLog('debug')
     await start([enodeOf(publicKeyOf(randomBytes(32)), '[fe80::1%eth0]:30303')], { logger })
     await until('the first round', () => lines.some((line) => line.includes('Bootnode cannot be contacted')))
@@ -126,7 +126,7 @@ describe('discovery', () => {
     expect(lines[0]).toContain('No bootnode answers')
   })
 
-  it('does not say so when one did and is gone', async () => {
+  it('does not warn when a bootnode answered and then stopped', async () => {
     const boot = await start([])
     const { logger, lines } = recordedLog('warn')
     const clock = new ManualClock(Date.now())

@@ -5,7 +5,7 @@ import { startDiscovery } from '../testUtils/discovery.ts'
 
 const NODES = 4
 
-it('a node that goes on answering one request does not hold up the lookups', async () => {
+it('a node with endless answers to one request does not delay lookups', async () => {
   const hostile = await startDiscovery([])
   const send = SessionService.prototype.sendResponse
   const timers: NodeJS.Timeout[] = []

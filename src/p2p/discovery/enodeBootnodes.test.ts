@@ -51,7 +51,7 @@ function setUp() {
 }
 
 describe('a bootnode with a name', () => {
-  it('a named bootnode that does not answer is looked up again once a minute, and asked where it is now', async () => {
+  it('a silent bootnode is resolved again once a minute, and contacted at its current address', async () => {
     const { bootnodes, lookedUp, told, contactedSince, moveTo, minutes } = setUp()
     await minutes(1)
     expect(contactedSince()).toEqual(['192.0.2.1', '192.0.2.1'])
@@ -64,7 +64,7 @@ describe('a bootnode with a name', () => {
     expect(lookedUp).toEqual(Array.from({ length: 62 }, (_, minute) => minute))
   })
 
-  it('a named bootnode is asked where it was while its name cannot be resolved any more', async () => {
+  it('a bootnode is contacted at its last address while its name does not resolve', async () => {
     const { lookedUp, told, contactedSince, moveTo, minutes } = setUp()
     moveTo(undefined)
     await minutes(1)

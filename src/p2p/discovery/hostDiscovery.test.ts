@@ -54,7 +54,7 @@ describe('records without end', () => {
     expect((await last())?.addresses).toEqual([expect.stringContaining('/ip4/127.0.0.1/tcp/10/')])
   })
 
-  it('make the peer store keep the latest, and so many', async () => {
+  it('keep only the latest records in the peer store, up to the limit', async () => {
     const bootnodes = Array.from({ length: MAX_FOUND_PEERS + 20 }, () => peerRecord())
     const { node } = await start({ bootnodes })
     const known = async () => Object.values((await node.peers(false)).peers).map(({ ENR }) => ENR)
@@ -66,7 +66,7 @@ describe('records without end', () => {
 })
 
 describe('discovery', () => {
-  it('remembers where a node is for as long as it is told of', async () => {
+  it('keeps the address of a node as long as the node is reported', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     onTestFinished(() => void vi.useRealTimers())
     const hourMs = 3_600_000
@@ -90,7 +90,7 @@ describe('discovery', () => {
     }
   })
 
-  it('lets two nodes find each other through a bootnode, one by its ENR, one by its enode and a name', async () => {
+  it('connects two nodes through a bootnode, one given as ENR, one as enode with a name', async () => {
     const boot = await start({ bootnodes: [] })
     const a = await start({ bootnodes: [await enrOf(boot)] })
     const b = await start({ bootnodes: [await enodeAt(boot, 'localhost')] })
@@ -123,7 +123,7 @@ describe('discovery', () => {
     for (const node of [a, b, boot]) expect(parseRecord(await enrOf(node)).ip).toBe('127.0.0.1')
   })
 
-  it('leaves nodes of another chain alone, though it hears of them', async () => {
+  it('ignores nodes of another chain that it finds', async () => {
     const boot = await start({ bootnodes: [] }, { config: { l2ChainId: 10n } })
     const bootnodes = [await enrOf(boot)]
     const a = await start({ bootnodes })
@@ -185,7 +185,7 @@ describe('discovery', () => {
     await expect(second).rejects.toThrow('--p2p.listen.udp')
   })
 
-  it('contacts nobody outside of netrestrict', async () => {
+  it('contacts no node outside of netrestrict', async () => {
     const boot = await start({ bootnodes: [] })
     const a = await start({ bootnodes: [await enrOf(boot)], netrestrict: ['10.0.0.0/8'] })
     const b = await start({ bootnodes: [await enrOf(boot)] })
@@ -194,7 +194,7 @@ describe('discovery', () => {
     expect(a.node.connectedPeers()).toEqual([])
   })
 
-  it('knows no bootnodes for an L1 that is no public network', async () => {
+  it('has no bootnodes for an L1 that is not a public network', async () => {
     const { logger, lines } = recordedLog()
     await start({ bootnodes: undefined }, { logger })
     expect(lines.find((line) => line.includes('Started discovery service'))).toContain(' bootnodes=0')

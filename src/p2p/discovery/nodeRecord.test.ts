@@ -63,7 +63,7 @@ describe('readEntries', () => {
     expect(readEntries(new Map(Object.entries(entries)))).toMatchObject(expected)
   })
 
-  it('never throws, whatever stands in the entries', () => {
+  it('never throws, whatever the entries hold', () => {
     const keys = fc.constantFrom('ip', 'ip6', 'tcp', 'udp', 'tcp6', 'udp6', 'opstack')
     fc.assert(
       fc.property(fc.array(fc.tuple(keys, fc.uint8Array({ maxLength: 20 }))), (entries) => {

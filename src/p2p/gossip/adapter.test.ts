@@ -37,7 +37,7 @@ function ownFunctions(instance: object): string[] {
 }
 
 describe('the adapter of gossipsub', () => {
-  it('replaces what its list says, and nothing else', async () => {
+  it('replaces exactly the members of its list', async () => {
     const { gossip } = await setUp()
     expect([...ownFunctions(gossip), 'score'].sort()).toEqual(REPLACED_NAMES)
     expect(gossip.score).toBeInstanceOf(GossipScore)
@@ -56,7 +56,7 @@ describe('the adapter of gossipsub', () => {
     expect(() => gossipInternals(Object.create(gossip, { mcache }))).toThrow('mcache.history is undefined')
   })
 
-  it('each replacement is asked by the library where it takes its place', async () => {
+  it('the library calls each replacement', async () => {
     const { gossip, entrances } = await setUp()
     const asked = new Set<string>()
     for (const name of REPLACED_NAMES.filter((name) => name !== 'score')) {

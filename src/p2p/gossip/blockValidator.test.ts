@@ -141,7 +141,7 @@ describe("op-node's recorded messages", () => {
     expect(reasons.size).toBeGreaterThan(1)
   })
 
-  it.each(NAMES)('%s: rejected for what the changed byte says, even if the sequencer signs it', (name) => {
+  it.each(NAMES)('%s: rejected for the changed byte, even if the sequencer signs it', (name) => {
     const { recording, judge } = forRecording(name, SEQUENCER_ADDRESS)
     const [message] = recording.messages
     const unpacked = message && unpackMessage(message.compressed)
@@ -256,7 +256,7 @@ describe('createBlockValidator', () => {
     expect(reasonOf(judge(block({ blockNumber: 7 })))).toBe('accept')
   })
 
-  it('judges what another process has inspected by what is known when that is done', async () => {
+  it('judges an inspection of another process by the state at its end', async () => {
     const { validate, block, state, version } = setUp()
     const [other, third] = [`0x${'bb'.repeat(20)}`, `0x${'cc'.repeat(20)}`] as const
     const judgeLater = async (meanwhile: () => Inspection | Promise<Inspection>): Promise<Verdict> => {

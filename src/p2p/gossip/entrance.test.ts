@@ -36,13 +36,13 @@ async function setUp() {
 }
 
 describe('the entrance', () => {
-  it('takes streams in place of the library, which hears of their peers first', async () => {
+  it('takes streams in place of the library, which receives their peers first', async () => {
     const { told, handler } = await setUp()
     await handler?.(STREAM, CONNECTION)
     expect(told).toEqual(['library connect peer', 'stream of peer'])
   })
 
-  it('tells the library of connections, and both of an end', async () => {
+  it('reports connections to the library, and disconnections to both', async () => {
     const { told, topology, entrance } = await setUp()
     topology?.onConnect?.(PEER, CONNECTION)
     topology?.onDisconnect?.(PEER)

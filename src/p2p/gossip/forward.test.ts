@@ -39,7 +39,7 @@ function setUp(options: { mesh?: string[]; peers?: string[]; sent?: Record<strin
   return { gossip, records, forwarder, forward }
 }
 
-describe('who gets a block', () => {
+describe('the recipients of a block', () => {
   const peers = ['a', 'b', 'c', 'static', 'bad', 'flood', 'from']
   it.each([
     ['below the low mark: all but its sender, and who is not to be trusted', ['a', 'b'], 'a b c flood static'],
@@ -52,7 +52,7 @@ describe('who gets a block', () => {
     expect(forward('block', TOPIC, 'from').first.split(' ').sort().join(' ')).toBe(served)
   })
 
-  it('a block is not passed on to who has sent it meanwhile, nor to who does not want it', () => {
+  it('a block is not forwarded to peers that sent it meanwhile, or that sent IDONTWANT', () => {
     const { gossip, forward } = setUp({ sent: { first: ['a', 'b'] } })
     gossip.idontwants.set('c', new Map([['first', 1]]))
     expect(forward('first').first).toBe('d')
@@ -63,7 +63,7 @@ describe('who gets a block', () => {
     expect(forwarder.isSmall('other')).toBe(true)
   })
 
-  it('a block goes last, if at all, to who has sent the last one of the topic', async () => {
+  it('a block goes last, if at all, to peers that sent the last block of the topic', async () => {
     const { gossip, records, forward } = setUp({ sent: { first: ['b', 'c'], second: [] } })
     gossip.mesh.set('other', new Set(['c']))
     expect(await forward('first').later).toBe('')

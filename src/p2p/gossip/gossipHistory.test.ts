@@ -61,7 +61,7 @@ describe('createGossipHistory', () => {
     expect(cache.msgs.size).toBe(64)
   })
 
-  it('has the library answer for them for as long as they are told of', async () => {
+  it('lets the library answer IWANTs as long as the blocks are announced', async () => {
     const topic = '/optimism/901/2/blocks'
     const { host, publish } = await rawPeerInTest([topic])
     const gossip = gossipInternals(host.services.pubsub)

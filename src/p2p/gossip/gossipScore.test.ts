@@ -30,7 +30,7 @@ describe('GossipScore', () => {
     expect(score.peerIPs.has('1.2.3.4')).toBe(false)
   })
 
-  it('remembers so many that are gone, those that went last', () => {
+  it('keeps a limited number of disconnected peers, the latest ones', () => {
     const { score } = keeper()
     const leave = (peerId: string): void => {
       score.addPeer(peerId)
@@ -50,7 +50,7 @@ describe('GossipScore', () => {
     expect(score.score('back')).toBeLessThan(-100)
   })
 
-  it('counts what a peer does right before it leaves, though the library remembers a better score', () => {
+  it("counts offences right before a disconnection, despite the library's cached score", () => {
     const { score } = keeper('current', 60_000)
     score.addPeer('bad')
     score.deliverMessage('bad', 'm', TOPIC)
@@ -62,7 +62,7 @@ describe('GossipScore', () => {
     expect(score.score('bad')).toBeLessThan(-200)
   })
 
-  it('gives back what was saved, and lets the time in the mesh go on', () => {
+  it('restores saved counters, and continues the time in mesh', () => {
     const first = keeper()
     first.score.addPeer('a')
     first.score.graft('a', TOPIC)
@@ -102,7 +102,7 @@ describe('GossipScore', () => {
     expect(score.score('a')).toBeGreaterThan(0)
   })
 
-  it('forgets who does not come back in time, and topics that are not scored', () => {
+  it('drops peers that do not return in time, and unscored topics', () => {
     const { score } = keeper()
     const bad = topicCounters({ meshTime: 600_000, invalidMessageDeliveries: 4 })
     score.restore('a', { topics: { [TOPIC]: bad, other: bad }, behaviourPenalty: 0 }, 60_000)

@@ -27,7 +27,7 @@ describe('a newcomer', () => {
     expect(peers[sequencer.node.peerId]?.scores.gossip.behavioralPenalty).toBe(0)
   })
 
-  it('gets them from whoever was passed them, but for those that it would not accept', async () => {
+  it('gets missed blocks from any peer that has them, except those that it would not accept', async () => {
     const [sequencer, other] = await networkInTest(1)
     const nowS = Math.floor(Date.now() / 1000)
     const blocks = [50, 40, 0].map((ageS, n) => testBlock(testConfig(), { blockNumber: n + 1, timestamp: nowS - ageS }))
@@ -141,14 +141,14 @@ describe('manageGossipStreams', () => {
     expect(opened).toEqual(['willing'])
   })
 
-  it('tells Rust nodes of the last five seconds, each in an RPC of its own, in order', async () => {
+  it('announces the blocks of the last five seconds to Rust nodes, in order, each in its own RPC', async () => {
     const { sent, clock, come } = setUp(['a'], RUST, [9, 8, 7, 6, 5, 4, 3, 2, 1])
     await come()
     await clock.advance(10_000)
     expect(sent).toEqual([[5], [6], [7], [8], [9]])
   })
 
-  it('tells them of no more than they listen to, the newest', async () => {
+  it('announces no more blocks than they accept, the newest ones', async () => {
     // Two blocks a second, as when a sequencer catches up after a pause.
     const { sent, come } = setUp(['a'], RUST, [9, 8, 7, 6, 5, 4, 3, 2, 1], { perSecond: 2 })
     await come()
@@ -158,7 +158,7 @@ describe('manageGossipStreams', () => {
   it.each([
     ['op-node', OP_NODE],
     ['a node without requests, as op-node has been since v1.20', []],
-  ])('tells %s of the newest, then of the older ones from the oldest on, a few at a time', async (_, protocols) => {
+  ])('announces the newest block to %s, then older ones from the oldest on, a few at a time', async (_, protocols) => {
     const { told, cached, clock, gossip, come } = setUp(['a'], protocols, [9, 8, 7, 6, 5, 4, 3, 2, 1])
     await come()
     const ids = () => told.splice(0).map(([, { messageIDs }]) => messageIDs[0]?.[0])

@@ -102,7 +102,7 @@ const message = (data: Uint8Array) => ({ topic: TOPIC, data })
 const small = (n: number) => Uint8Array.of(n, n >> 8)
 
 describe('control messages', () => {
-  it('a PRUNE lets nobody ask to be left alone for years', async () => {
+  it('limits the backoff of a PRUNE', async () => {
     const { join, heard } = await setUp()
     const prune: [string, number][] = [
       [TOPIC, 2 ** 50],
@@ -112,7 +112,7 @@ describe('control messages', () => {
     expect(heard[0]?.control?.prune.map(({ backoff }) => Number(backoff))).toEqual([3_600, 60])
   })
 
-  it('an IHAVE is heard as far as the first blocks that a peer says it has', async () => {
+  it('reads only the first ids of an IHAVE', async () => {
     const { join, heard } = await setUp()
     const ids = (count: number) => Array.from({ length: count }, () => new Uint8Array(20))
     join('a').send({ ihave: [ids(200), ids(200), ids(5)] })
@@ -142,7 +142,7 @@ describe('control messages', () => {
     expect(offences).toEqual([])
   })
 
-  it('control messages beside a known block are heard all the same, whoever sends them', async () => {
+  it('reads control messages beside a known block, whoever sends them', async () => {
     const { join, heard, judged } = await setUp(() => BLOCK)
     const block = { messages: [message(Uint8Array.of(1, 2, 3))], graft: [TOPIC] }
     join('a').send(block)
@@ -171,7 +171,7 @@ describe('messages', () => {
     expect(gossip.mcache.msgs.get(id)).toMatchObject({ validated: true })
   })
 
-  it('bad messages cost whoever sends them, copies too', async () => {
+  it('penalises every sender of a bad message, copies included', async () => {
     const { join, gossip, told } = await setUp(() => BAD)
     const invalid = ({ text }: { text: string }) =>
       gossip.score.peerStats.get(text)?.topics[TOPIC]?.invalidMessageDeliveries
@@ -184,7 +184,7 @@ describe('messages', () => {
     expect(told).toEqual(['again b'])
   })
 
-  it('messages and control messages blame nobody and end nothing when our own code fails on them', async () => {
+  it('penalises no peer and closes nothing when our own code fails', async () => {
     const { join, quotas, heard, told, offences } = await setUp(() => {
       throw new TypeError('a fault of ours')
     })
@@ -312,7 +312,7 @@ describe('a gossip stream', () => {
     expect(second.stream.aborted).toBeUndefined()
   })
 
-  it('says no more once its peer was forgotten, not even what had come before', async () => {
+  it('handles no more frames of a removed peer, not even earlier ones', async () => {
     const { join, heard, gossip, forget } = await setUp()
     const gone = join('a')
     const { handleReceivedRpc } = gossip

@@ -85,7 +85,7 @@ describe('readFrames', () => {
     expect(stream.aborted).toBeDefined()
   })
 
-  it('tells of a stream that was broken', () => {
+  it('reports an aborted stream', () => {
     const { stream, ends } = setUp()
     const error = new Error('reset')
     stream.fall(new StreamCloseEvent(false, error))

@@ -22,11 +22,11 @@ describe('IPv6 networks', () => {
     ['networks of their own', (n: number) => `2001:db8:1:${n}::1`, 0],
     ['IPv4 addresses of their own', (n: number) => `10.0.0.${n}`, 0],
     ['IPv4 addresses of their own in IPv6 form', (n: number) => `::ffff:10.0.0.${n}`, 0],
-  ])('peers on %s lose what is due', (_id, addresses, score) => {
+  ])('peers on %s have the expected penalty', (_id, addresses, score) => {
     expect(scoresOf(addresses)).toEqual(new Set([score]))
   })
 
-  it('leaves out who is exempt', () => {
+  it('skips exempt addresses', () => {
     expect(scoresOf((n) => `2001:db8:1:2::${n + 1}`, ['2001:db8:1::/48'])).toEqual(new Set([0]))
   })
 

@@ -82,7 +82,7 @@ describe('createMessageIds', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('asks anew for a copy of a large message that failed', async () => {
+  it('identifies a copy of a failed large message again', async () => {
     const ids = setUp(() => Promise.reject(new InspectionFailure('overloaded', 'too many')))
     await expect(ids.identify(sent(large()))).rejects.toThrow('too many')
     await expect(ids.identify(sent(large()))).rejects.toThrow('too many')

@@ -12,7 +12,7 @@ function startBudget(maxWaiting: number) {
 }
 
 describe('createLoopBudget', () => {
-  it('lets work go on within its share of a turn, and makes the rest wait one turn each', async () => {
+  it('lets work continue within its budget, and makes the rest wait one loop iteration each', async () => {
     const { budget, work } = startBudget(10)
     expect(budget.take()).toBeUndefined()
     work(3)
@@ -34,7 +34,7 @@ describe('createLoopBudget', () => {
     expect(budget.take()).toBeUndefined()
   })
 
-  it('counts neither what others do nor what was done in a turn before', async () => {
+  it('counts neither other work nor work of an earlier iteration', async () => {
     const { budget, pass, work } = startBudget(10)
     budget.take()
     pass(100)
@@ -52,7 +52,7 @@ describe('createLoopBudget', () => {
     expect(count).toBeGreaterThan(50)
   })
 
-  it('lets no more than a number wait', async () => {
+  it('limits the number of waiting messages', async () => {
     const { budget, work } = startBudget(2)
     budget.take()
     work(100)

@@ -73,7 +73,7 @@ describe('createPublisher', () => {
     expect(errorTimes).toEqual([1_700_000_000])
   })
 
-  it('tells by a code of its own what failed below it, and passes on its own errors', async () => {
+  it('wraps errors of the layers below in its own code, and rethrows its own errors', async () => {
     const cause = new Error('no stream')
     const { publisher, block, errorTimes } = setUp({ failure: cause })
     await expect(publisher.publish(block)).rejects.toMatchObject({ code: 'publish-failed', cause })

@@ -45,7 +45,7 @@ describe('the gossip router', () => {
     })
   })
 
-  it('has nobody in its mesh who went after a day without a new stream', async () => {
+  it('removes a peer from its mesh that disconnects after a day without a new stream', async () => {
     const [node, other] = await networkInTest(1)
     const later = Date.now() + 25 * 3_600_000
     const clock = vi.spyOn(Date, 'now').mockImplementation(() => later)

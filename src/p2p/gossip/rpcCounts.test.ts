@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { countSentRpcs } from './rpcCounts.ts'
 
-it('counts what was sent, and what could not be', () => {
+it('counts sent and dropped RPCs', () => {
   const events: string[] = []
   const sendRpc = countSentRpcs((event) => events.push(event))((peerId) => peerId === 'there')
   expect(sendRpc('there', {})).toBe(true)

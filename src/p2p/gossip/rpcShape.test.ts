@@ -20,7 +20,7 @@ describe('the outline of an RPC', () => {
     ['what an honest peer tells on four topics', { ihave: Array.from({ length: 4 }, () => ids(5_000)) }],
     ['an IWANT of as many', { iwant: [ids(5_000)] }],
     ['ids of the longest kind', { ihave: [ids(3, MAX_ID_BYTES)] }],
-  ])('lets pass %s', (_id, rpc) => {
+  ])('accepts %s', (_id, rpc) => {
     expect(() => checkRpcShape(encodeRpc(rpc))).not.toThrow()
   })
 
@@ -73,7 +73,7 @@ describe('the outline of an RPC', () => {
     }
   })
 
-  it('counts no less than the library makes of it, whatever a stranger writes', () => {
+  it('counts at least as much as the library decodes, for any bytes', () => {
     const length = fc.oneof(
       fc.constantFrom(0, 1, 2, 3, 4, 5, 8).map((n) => [n]),
       fc.constantFrom([0x84, 0x80, 0x80, 0x00], [0x82, 0x80, 0x80, 0x80, 0x80, 0x00], [0x88, 0x80, 0x80, 0x80, 0x80]),
@@ -113,7 +113,7 @@ describe('the outline of an RPC', () => {
     )
   })
 
-  it('lets pass whatever the library encodes within the limits, and the library reads it back', () => {
+  it('accepts everything that the library encodes within the limits, and the library decodes it', () => {
     const id = fc.uint8Array({ maxLength: MAX_ID_BYTES })
     const lists = fc.array(fc.array(id, { maxLength: 20 }), { maxLength: 4 })
     const topic = fc.string({ maxLength: 40 })

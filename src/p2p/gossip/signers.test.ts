@@ -16,7 +16,7 @@ function setUp(first: Hex | undefined) {
 }
 
 describe('createSigners', () => {
-  it('knows only the current signer at first, in any spelling', () => {
+  it('accepts only the current signer at first, in any spelling', () => {
     const { signers } = setUp(`0x${'AA'.repeat(20)}`)
     expect(signers.judge(A)).toBe('current')
     expect(signers.judge(B)).toBe('wrong')

@@ -58,7 +58,7 @@ describe('blocks that never come', () => {
     expect(score.score('a')).toBeCloseTo(-4.9, 1)
     expect(score.score('b')).toBeLessThan(0)
   })
-  it.each(['current', 'none'] as const)('missing blocks cost nobody anything with %s', (scoreBlocks) => {
+  it.each(['current', 'none'] as const)('missing blocks cost no peer anything with %s', (scoreBlocks) => {
     const { join, slots, lowest, score } = keeper(scoreBlocks)
     join('a', 'b')
     slots(1_800)
@@ -68,7 +68,7 @@ describe('blocks that never come', () => {
 })
 
 describe('current', () => {
-  it('costs nobody anything when a sequencer stops, or the chain stands still', () => {
+  it('costs no peer anything when the sequencer or the chain stops', () => {
     const { join, block, slots, lowest } = keeper('current')
     join('op-node-2024', 'op-node-2026', 'kona')
     slots(200, () => block('op-node-2024', ['op-node-2026']))
@@ -123,7 +123,7 @@ describe('current', () => {
     other.slots(120, () => other.block('a', [], 1))
     expect(other.score.score('a')).toBeCloseTo(0.8 * 10 * (120 / 1800), 2)
   })
-  it('takes a message that is no block from its sender, on every topic, and forgets it', () => {
+  it('penalises the sender of an invalid message on every topic, and lets the penalty decay', () => {
     for (const version of PAYLOAD_VERSIONS) {
       const { join, slots, score } = keeper('current')
       join('bad')
@@ -137,7 +137,7 @@ describe('current', () => {
       expect(score.score('bad')).toBeGreaterThan(-3)
     }
   })
-  it('does not blame a peer for our clock, nor for a signer that we do not know yet', () => {
+  it('penalises no peer for our clock, nor for a signer that we do not know yet', () => {
     const { penalises } = keeper('current').scoring
     const [free, blamed] = [
       ['too-old', 'from-future', 'wrong-signer', 'too-many-at-height'] as const,
@@ -183,7 +183,7 @@ describe('countMissed', () => {
     countMissed(target, topic, id, 'bringer')
     expect(score.peerStats.get('silent')?.topics[topic]?.meshFailurePenalty).toBe(0)
   })
-  it('counts only against mesh peers, makes who goes on leave the mesh, and is forgotten when no blocks come', () => {
+  it('counts only against mesh peers, removes repeat offenders from the mesh, and decays without blocks', () => {
     const { target, score, slots } = setUp(0)
     target.mesh.set(topic, new Set())
     countMissed(target, topic, id, 'bringer')

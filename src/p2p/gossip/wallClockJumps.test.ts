@@ -44,7 +44,7 @@ describe.each([-86_400, -600, 600, 86_400])('a clock that is set by %i s', (step
     expect(score.score('peer')).toBeCloseTo(before, 1)
   })
 
-  it('does not count time to come for who was grafted just after', async () => {
+  it('does not count a future time against a peer grafted just after', async () => {
     const { score, internals } = gossipAtStart()
     score.addPeer('peer')
     vi.setSystemTime(Date.now() + stepS * 1_000)

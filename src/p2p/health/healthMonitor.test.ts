@@ -93,7 +93,7 @@ beforeEach(() => {
 })
 
 describe('a healthy node', () => {
-  it('says nothing while blocks come, with outages of 3 s in 10 and of 20 s', async () => {
+  it('logs nothing while blocks come, with outages of 3 s in 10 and of 20 s', async () => {
     await followFor(30)
     for (let round = 0; round < 10; round++) {
       disconnect()
@@ -124,7 +124,7 @@ describe('a healthy node', () => {
     expect(text).toBe(`blocks came by gossip (the last was ${height}, 20 s ago), and no peer is connected`)
   })
 
-  it('a healthy sequencer says nothing without peers, and tells when none takes its blocks', async () => {
+  it('a healthy sequencer reports no trouble without peers, and says that no peer subscribes', async () => {
     await seconds(300, () => record.onHead({ number: ++height, hash: `own ${height}`, movedBy: 'sequencer' }))
     const report = await monitor.report()
     expect(report).toMatchObject({ state: 'sequencing', ok: true })
@@ -132,7 +132,7 @@ describe('a healthy node', () => {
     expect(lines).toEqual([])
   })
 
-  it('tells which static peers are down when it hears nothing: it may be cut off along with the others', async () => {
+  it('lists static peers that are down during silence, since the node may be cut off with its peers', async () => {
     const end = ': the chain seems to have stopped'
     start([PEER, STATIC])
     record.onConnected(STATIC)
@@ -150,7 +150,7 @@ describe('a healthy node', () => {
     )
   })
 
-  it('says that the chain stands still, which one block ends', async () => {
+  it('reports that the chain has stopped, which one block ends', async () => {
     await followFor(30)
     await seconds(600)
     expect(await monitor.report()).toMatchObject({ state: 'chain-stands-still', ok: false })
@@ -171,7 +171,7 @@ describe('a healthy node', () => {
     expect(lines).toEqual([])
   })
 
-  it('a node that gets the blocks of a gap by request is well', async () => {
+  it('a node that gets the blocks of a gap by request is healthy', async () => {
     connect()
     await seconds(90, () => {
       byGossip()
@@ -278,7 +278,7 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
     expect((await monitor.report()).recent).toMatchObject({ accepted: 0, headMoves: { gossip: 0, l1: 60 - silentS } })
   })
 
-  it('trouble of a sequencer that has stopped is told, too', async () => {
+  it('trouble of a stopped sequencer is reported, too', async () => {
     connect()
     await seconds(30, () => record.onHead({ number: ++height, hash: `own ${height}`, movedBy: 'sequencer' }))
     setClock(-3_600_000)
@@ -324,7 +324,7 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
     expect(lines.at(-1)).toBe('l1-only → ok')
   })
 
-  it('trouble is not told again when its kind changes back and forth', async () => {
+  it('trouble is not reported again when its kind alternates', async () => {
     await followFor(100)
     disconnect()
     await seconds(60, byL1)
@@ -338,7 +338,7 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
   })
 })
 
-it('health does not take heads that are found anew, or taken back, for blocks from L1', async () => {
+it('heads that are found or reset do not count as blocks from L1', async () => {
   await followFor(20)
   record.onHead({ number: 5, hash: 'found', movedBy: 'reset' })
   record.onHead({ number: 4, hash: 'parent', movedBy: 'derivation' })

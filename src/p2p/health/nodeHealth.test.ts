@@ -66,7 +66,7 @@ const isWell = ({ node, judge }: Follower) =>
     return (await node.health()).state === 'ok'
   })
 
-it('trouble of a follower that its sequencer blocks is told by RPC and as a metric, and its changes are noted', async () => {
+it('trouble of a follower that its sequencer blocks is shown by RPC and metric, and logged', async () => {
   const sequencer = await startSequencer()
   const follower = await follow(sequencer)
   makeBlocks(sequencer, follower)
@@ -102,7 +102,7 @@ it('trouble of a follower that its sequencer blocks is told by RPC and as a metr
   expect(lastBlock).toBeLessThanOrEqual(follower.clock.now() / 1000)
 })
 
-it('trouble of a follower that knows another signer names the reason, with counts', async () => {
+it('trouble of a follower with another signer names the reason, with counts', async () => {
   const sequencer = await startSequencer()
   const follower = await follow(sequencer, { signer: `0x${'11'.repeat(20)}` })
   makeBlocks(sequencer, follower)

@@ -27,7 +27,7 @@ async function failureOf(addresses: string[], from?: Libp2p): Promise<DialFailur
 const gated = (gater: ConnectionGater) => host({ connectionGater: gater })
 
 describe('classifyDialFailure', () => {
-  it('tells a closed port, and names it', async () => {
+  it('recognises a closed port, and names it', async () => {
     const id = await someId()
     const address = `/ip4/127.0.0.1/tcp/${CLOSED_PORT}/p2p/${id}`
     expect(await failureOf([address])).toEqual({
@@ -40,7 +40,7 @@ describe('classifyDialFailure', () => {
     })
   })
 
-  it('tells our own refusals apart', async () => {
+  it('recognises our own refusals', async () => {
     const other = await host()
     const address = addressOf(other)
     for (const rule of ['denyDialPeer', 'denyDialMultiaddr', 'denyOutboundEncryptedConnection'] as const) {
@@ -50,7 +50,7 @@ describe('classifyDialFailure', () => {
     expect((await failureOf([address], other)).reason).toBe('self')
   })
 
-  it('tells a name that does not resolve, and an address without TCP', async () => {
+  it('recognises a name that does not resolve, and an address without TCP', async () => {
     const id = await someId()
     expect((await failureOf([`/dns4/nobody.invalid/tcp/9222/p2p/${id}`])).reason).toBe('name-not-found')
     expect((await failureOf([`/dnsaddr/nobody.invalid/p2p/${id}`])).reason).toBe('name-not-found')
@@ -65,7 +65,7 @@ describe('classifyDialFailure', () => {
     expect(failure.text).toMatch(/refused.*; the other side closed/)
   })
 
-  it('reads what the system says of routes, and keeps what it does not know', () => {
+  it('classifies errors of routes, and keeps unknown errors', () => {
     const system = (code: string) => Object.assign(new Error(`connect ${code}`), { code, address: '::1', port: 7 })
     expect(classifyDialFailure(system('ENETUNREACH'))).toEqual({
       reason: 'unreachable',

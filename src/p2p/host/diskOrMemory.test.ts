@@ -41,7 +41,7 @@ async function stored(datastore: Pick<Datastore, 'query'>): Promise<Record<strin
   return found
 }
 
-it('a store whose disk refuses a write goes on in memory, says so once, and has the old entries after the next start', async () => {
+it('a store on a full disk continues in memory, logs it once, and has the old entries after a restart', async () => {
   const { path, datastore, close, lines } = await openStore()
   await datastore.put(a, Uint8Array.of(1))
   await datastore.put(b, Uint8Array.of(1))
@@ -66,14 +66,14 @@ it('a store whose disk refuses a write goes on in memory, says so once, and has 
   expect(await stored(again.datastore)).toEqual({ [`${a}`]: [1], [`${b}`]: [1] })
 })
 
-it('a closed store refuses writes, and tells of nothing', async () => {
+it('a closed store refuses writes, without a log line', async () => {
   const { datastore, close, lines } = await openStore()
   await close()
   await expect(datastore.put(a, Uint8Array.of(1))).rejects.toThrow('not open')
   expect(lines).toEqual([])
 })
 
-it('what is known of a peer is kept when something more is noted, and given up', async () => {
+it('merging keeps the known facts of a peer, and deleting removes them', async () => {
   const { datastore } = await openStore()
   const { peerStore } = await createLibp2p({ start: false, datastore })
   const peerId = peerIdFromPrivateKey(await generateKeyPair('secp256k1'))

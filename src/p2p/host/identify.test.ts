@@ -6,7 +6,7 @@ const PROTOCOL = '/ipfs/id/1.0.0'
 /** libp2p's default time limit for an answer. */
 const LIBP2P_LIMIT_MS = 5_000
 
-it('hears who a peer is that answers after some seconds only', async () => {
+it('identifies a peer that answers after some seconds', async () => {
   const { node, address } = await nodeInTest()
   const raw = await rawPeerInTest([])
   const { identify } = raw.host.services

@@ -47,7 +47,7 @@ describe('limits of incoming connections', () => {
     expect(connect('2001:db8:1:300::9').refusal).toBeUndefined()
   })
 
-  it('leave others a place who do not finish the handshake', () => {
+  it('keep slow handshakes from blocking others', () => {
     const { limits, connect } = setUp()
     const first = connect('1.2.3.4', false)
     connect('1.2.3.4', false)
@@ -59,7 +59,7 @@ describe('limits of incoming connections', () => {
     expect(connect('1.2.3.4', false).refusal).toContain('handshakes')
   })
 
-  it('close the oldest handshake for one more, when so many addresses have one', () => {
+  it('close the oldest handshake for a new one, above the limit of all addresses', () => {
     const { limits, connect } = setUp()
     const silent = Array.from({ length: 20 }, (_, n) => connect(`1.2.3.${n}`, false))
     const [first, second, third] = silent
@@ -72,7 +72,7 @@ describe('limits of incoming connections', () => {
     expect(silent.filter(({ connection }) => connection.aborted)).toEqual([second, third])
   })
 
-  it('slow down who connects and leaves again and again', async () => {
+  it('slow down repeated connections', async () => {
     const { clock, connect } = setUp()
     const churn = () => {
       const { refusal, close } = connect('1.2.3.4')

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 
 describe('native signatures', () => {
-  it('replace the library’s own, for keys made later as well', () => {
+  it('replace the library’s own, for keys created later as well', () => {
     const other = privateKeyFromRaw(new Uint8Array(randomBytes(32)))
     expect(other.sign).not.toBe(before.sign)
     expect(other.publicKey.verify).not.toBe(before.verify)

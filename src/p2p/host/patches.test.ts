@@ -19,7 +19,7 @@ async function unpatched(library: string, patch: string): Promise<string> {
   return `file://${folder}/`
 }
 
-it('all patches against strangers are there after an install', () => checkPatches())
+it('all patches against hostile peers are present after an install', () => checkPatches())
 
 it.each([
   ['@libp2p/utils', '@libp2p+utils+7.4.1.patch'],

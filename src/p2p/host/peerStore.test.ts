@@ -64,7 +64,7 @@ describe('openPeerDatastore', () => {
     ['a MANIFEST of garbage', async (path) => writeFile(await manifestOf(path), randomBytes(200))],
     ['no CURRENT', (path) => rm(join(path, 'CURRENT'))],
     ["op-node's entries", (path) => putOne(path, '/peers/addrs/AASQQCECCDQXUWC5J7XHUZ2YHUZQ7KHF7C6ZOGYYWVZIQ')],
-  ])('sets a store with %s aside, says so and starts an empty one', async (_damage, damage) => {
+  ])('moves a store with %s aside, logs it and starts an empty one', async (_damage, damage) => {
     const whole = await openPeerDatastore(path, modules)
     await whole.datastore?.put(new Key('/a'), Uint8Array.of(1))
     await whole.close()

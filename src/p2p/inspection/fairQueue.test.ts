@@ -14,7 +14,7 @@ describe('createFairQueue', () => {
     expect(queue.size).toBe(0)
   })
 
-  it('lets whoever has taken least time of late go first, and forgets that in time', () => {
+  it('serves the peer with the least recent processing time first, and lets that time decay', () => {
     let nowMs = 0
     const queue = createFairQueue<string>({ total: 10, perPeer: 10 }, () => nowMs)
     const fill = () => {
@@ -31,7 +31,7 @@ describe('createFairQueue', () => {
     expect(takeAll()).toEqual(['a1', 'a2', 'b1', 'b2'])
   })
 
-  it('lets items be taken out', () => {
+  it('removes items by a condition', () => {
     const queue = createFairQueue<string>({ total: 10, perPeer: 10 })
     for (const item of ['a1', 'a2', 'b1']) queue.add(item.slice(0, 1), item)
     expect(queue.remove((item) => item.endsWith('1'))).toEqual(['a1', 'b1'])

@@ -118,7 +118,7 @@ describe('the verdict by way of the process', () => {
     }
   })
 
-  it("the process's verdict is that of here for whatever bytes come, signed by the sequencer or by nobody", async () => {
+  it('the process returns the same verdict as this one, for any bytes, signed or not', async () => {
     const config = testConfig('isthmus')
     const judge = judgeBothWays(config)
     const body = encodePayloadEnvelope(testBlock(config, { timestamp: NOW_S }), 4)
@@ -162,7 +162,7 @@ describe('createInspectionProcess', () => {
   const tell = async (inspector: InspectionProcess): Promise<number> =>
     Number(await ask(inspector, 'tell').catch((error: Error) => error.message))
 
-  it('starts anew after each breakdown, which costs the message its verdict, or the answer its block', async () => {
+  it('restarts after each crash, which costs the message its verdict, or the answer its block', async () => {
     const inspector = startProcess(unhurried, faulty)
     const unpack = (frames: Uint8Array) => inspector.unpackBlock({ frames, version: 3 }, 'peer')
     const [broken, after] = await Promise.allSettled([ask(inspector, 'crash'), inspect(inspector)])
@@ -277,7 +277,7 @@ describe('createInspectionProcess', () => {
     expect(overloaded.slice(11)).toEqual([...new Array(23).fill(false), ...new Array(7).fill(true)])
   })
 
-  it('fails what waits when it is closed, and what comes later', async () => {
+  it('fails waiting and later jobs when it is closed', async () => {
     const inspector = startProcess(unhurried, faulty)
     const settled = Promise.allSettled([ask(inspector, 'hang'), ask(inspector)])
     await inspector.close()

@@ -38,7 +38,7 @@ describe.each([
     expect([...router.mappings.keys()]).toEqual(['tcp 9222 -> 9222'])
   })
 
-  it('says why it refuses, and that it does not answer', async () => {
+  it('reports the reason of a refusal, and a missing answer', async () => {
     const router = await run(startRouter())
     const found = await find(router.places)
     router.refusals.push(2)
@@ -61,7 +61,7 @@ describe('UPnP', () => {
     await expect(found.map(tcp, soon())).rejects.toThrow('UPnP 127.0.0.1 refuses AddPortMapping: said 718')
   })
 
-  it('asks only the one who answers, and only what maps ports', async () => {
+  it('sends requests only to the host that answered, and only if it maps ports', async () => {
     const stranger = await run(startUpnpRouter({ location: (port) => `http://localhost:${port}/rootDesc.xml` }))
     await expect(find(stranger.places, 300)).rejects.toThrow('no router maps ports')
     expect(stranger.requests).toBe(0)
@@ -71,14 +71,14 @@ describe('UPnP', () => {
 })
 
 describe('NAT-PMP', () => {
-  it('asks again when a packet is lost', async () => {
+  it('repeats a request when a packet is lost', async () => {
     const router = await run(startNatPmpRouter({ drop: 1 }))
     const found = await find(router.places)
     expect(await found.externalIp(soon())).toBe('203.0.113.7')
     expect(router.requests).toBe(3)
   })
 
-  it('hears garbage and strange answers without harm', async () => {
+  it('ignores garbage and answers of other hosts', async () => {
     const socket = createSocket('udp4')
     onTestFinished(() => new Promise((resolve) => socket.close(() => resolve())))
     const cutShort = ['', '00', '0080', '008000000000']

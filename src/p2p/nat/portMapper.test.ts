@@ -119,7 +119,7 @@ describe('port mapper', () => {
     expect(heard).toEqual([BOTH])
   })
 
-  it('follows a new address of the router, and forgets it when the mappings have run out', async () => {
+  it('follows a new address of the router, and withdraws it when the mappings have expired', async () => {
     const { state, clock, heard, start, warnings } = setUp()
     await start(9300)
     state.ip = '203.0.113.8'

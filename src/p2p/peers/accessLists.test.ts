@@ -54,7 +54,7 @@ describe('AccessLists', () => {
     expect(lists.listPeerBans().map(([peer]) => peer)).toEqual(['b'])
   })
 
-  it('keeps a bounded number of bans: the one that ends first makes room', () => {
+  it('keeps a limited number of bans, and evicts the one that expires first', () => {
     const lists = new AccessLists()
     lists.banPeer('soon', { expiryMs: 1, reason: 'x' })
     for (let n = 0; n < 1_000; n++) lists.banPeer(`peer${n}`, { expiryMs: 1_000 + n, reason: 'x' })
@@ -91,7 +91,7 @@ describe('openAccessListFile', () => {
     },
   )
 
-  it('says once that it cannot be written, goes on, and is written when it can be', async () => {
+  it('logs once that it cannot be written, continues, and is saved when it can be written', async () => {
     const path = join(await folderInTest(), 'lists.json')
     await mkdir(`${path}.tmp`)
     const { logger, lines } = recordedLog()
@@ -108,7 +108,7 @@ describe('openAccessListFile', () => {
     expect(JSON.parse(await readFile(path, 'utf8')).blockedAddrs).toEqual(['1.2.3.4'])
   })
 
-  it('refuses a start that would let in who is blocked', async () => {
+  it('refuses a start that would let blocked peers connect', async () => {
     const path = join(await folderInTest(), 'lists.json')
     await mkdir(path)
     const opening = openAccessListFile(path, { logger: silentLogger, clock })

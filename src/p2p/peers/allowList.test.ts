@@ -20,7 +20,7 @@ describe('an allow-list', () => {
     expect(createAllowList(entries, [STATIC]).permits(peer, ip)).toBe(expected)
   })
 
-  it('refuses what is neither a peer nor a range', () => {
+  it('refuses entries that are neither a peer nor a range', () => {
     expect(() => createAllowList(['10.0.0.0/99'], [])).toThrow('invalid CIDR address: 10.0.0.0/99')
     expect(() => createAllowList(['somebody'], [])).toThrow('failed to parse peer ID')
   })

@@ -12,7 +12,7 @@ function peer(id: string, changes: Partial<TrimCandidate> = {}): TrimCandidate {
 }
 
 describe('chooseToTrim', () => {
-  it('goes down to the low mark above the high one: bad scores first, then who came by himself, then the youngest', () => {
+  it('closes down to the low mark: negative scores first, then inbound peers, then the youngest', () => {
     const peers = [
       peer('chosen', { chosen: true }),
       peer('chosen and bad', { chosen: true, score: -0.5 }),
@@ -84,7 +84,7 @@ describe('createConnectionTrimmer', () => {
     expect(connected.size).toBe(5)
   })
 
-  it('makes room when all places are taken, but not for everybody who knocks', async () => {
+  it('closes peers at the limit, but not for every new connection', async () => {
     const limit = maxPeers(MARKS.high)
     const { clock, connected, trimmer } = setUp(limit)
     trimmer.relieve()

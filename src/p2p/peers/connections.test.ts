@@ -44,7 +44,7 @@ function setUp() {
 }
 
 describe('createConnections', () => {
-  it('tells of peers that come and go, and why as far as is known', async () => {
+  it('reports connections and disconnections of peers, with the cause if known', async () => {
     const { connect, connections, told } = setUp()
     const close = connect('a')
     const another = connect('a')
@@ -57,7 +57,7 @@ describe('createConnections', () => {
     expect(told).toEqual(['a is here', 'another', 'fewer', 'a is gone: peer, reset'])
   })
 
-  it('tells of an end before the peer is back, however soon that is', async () => {
+  it('reports a disconnection before the reconnection, however soon it follows', async () => {
     const { connect, connections, told } = setUp()
     connect('a')()
     connect('a')

@@ -41,7 +41,7 @@ describe('the addresses of a peer', () => {
     expect(await listed(false)).toEqual(addresses)
   })
 
-  it('addresses of a peer are as good as new when they are told again', async () => {
+  it('addresses of a peer are fresh again after identify', async () => {
     const { peerStore } = (await rawPeerInTest([])).host
     const { peerId: id } = (await rawPeerInTest([])).host
     const [first, second] = [multiaddr('/ip4/192.0.2.1/tcp/1'), multiaddr('/ip4/192.0.2.1/tcp/2')]

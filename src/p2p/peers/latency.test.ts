@@ -66,7 +66,7 @@ describe('createLatencyTracker', () => {
     tracker.stop()
   })
 
-  it('neither dials nor remembers who has gone', async () => {
+  it('neither dials nor keeps disconnected peers', async () => {
     const { clock, connected, pings, tracker } = setUp(many(12), (peer) => {
       if (peer === 'peer10') {
         connected.delete(peer)

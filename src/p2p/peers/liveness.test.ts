@@ -67,7 +67,7 @@ function setUp(...connections: FakeConnection[]) {
 }
 
 describe('createLivenessMonitor', () => {
-  it('asks a silent peer, and is content with an answer', async () => {
+  it('pings a silent peer, and accepts an answer', async () => {
     const connection = new FakeConnection('a')
     const { pass, suspected } = setUp(connection)
     await pass(1_900)
@@ -118,7 +118,7 @@ describe('createLivenessMonitor', () => {
     expect(connection.status).toBe('closed')
   })
 
-  it('does not take the time in which nobody watched a connection for its silence', async () => {
+  it('does not count time without watching as silence', async () => {
     const connection = new FakeConnection('a')
     const { pass, watch, suspected } = setUp(connection)
     await pass(1_000)
@@ -166,7 +166,7 @@ describe('createLivenessMonitor', () => {
     expect([living.status, living.pings, talking.status]).toEqual(['open', 1, 'open'])
   })
 
-  it('asks each of many connections less often', async () => {
+  it('pings each of many connections less often', async () => {
     const connections = Array.from({ length: 20 }, (_, index) => new FakeConnection(`p${index}`))
     const { pass } = setUp(...connections)
     await pass(60_000)

@@ -118,7 +118,7 @@ describe('createStaticPeers', () => {
     expect(state.connected).toBe(true)
   })
 
-  it('tries another connection while one is silent, and closes the silent one when it stands', async () => {
+  it('dials a second connection while one is silent, and closes the silent one when it is open', async () => {
     const { clock, state, staticPeers, pass, stand } = setUp()
     await stand()
     state.silent = true
@@ -150,7 +150,7 @@ describe('createStaticPeers', () => {
     expect(state.dials).toHaveLength(3)
   })
 
-  it('suspects nobody who is not connected, and nobody twice', async () => {
+  it('suspects no disconnected peer, and no peer twice', async () => {
     const { clock, state, staticPeers, fall, stand } = setUp()
     await stand()
     state.silent = true
@@ -191,7 +191,7 @@ describe('createStaticPeers', () => {
     expect(await dialsAfter(fall)).toBe(2)
   })
 
-  it('says once that a peer is not there yet, and once a minute that it still is not', async () => {
+  it('logs once that a peer is not connected, and then once a minute', async () => {
     const { lines, reasons, staticPeers, pass } = setUp()
     staticPeers.start()
     await pass(150, 1_000)
@@ -203,7 +203,7 @@ describe('createStaticPeers', () => {
     expect(reasons).toEqual(['refused', 'refused', 'refused'])
   })
 
-  it('says that a peer is back once its connection has stood for a while', async () => {
+  it('logs a reconnection once it is stable', async () => {
     const { away, clock, lines, state, staticPeers, fall, pass } = setUp()
     staticPeers.start()
     await pass(10, 1_000)
@@ -224,7 +224,7 @@ describe('createStaticPeers', () => {
     expect(away).toEqual([0])
   })
 
-  it('says of a silent connection that no other can be made, and that there is one, or that it lives', async () => {
+  it('logs that a second connection fails, that it is open, or that the silent one recovered', async () => {
     const { away, clock, lines, state, staticPeers, fall, pass, stand } = setUp()
     await stand()
     for (const isAlive of [true, false]) {
@@ -265,7 +265,7 @@ describe('createStaticPeers', () => {
     expect(state.dials).toEqual([{ atMs: 0, addresses: 2 }])
   })
 
-  it('dials at once when asked to, and not after it was stopped', async () => {
+  it('dials at once on request, and not after its stop', async () => {
     const { clock, state, staticPeers, pass } = setUp()
     staticPeers.start()
     await pass(60, 1_000)

@@ -12,7 +12,7 @@ function setUp() {
 }
 
 describe('a budget', () => {
-  it('lets a burst pass, then so many a second, each peer for itself', async () => {
+  it('allows a burst, then a rate, for each peer separately', async () => {
     const { clock, quotas } = setUp()
     const spendAll = (peer: string) => {
       let count = 0
@@ -25,7 +25,7 @@ describe('a budget', () => {
     expect(spendAll('b')).toBe(BUDGETS.pings.burst)
   })
 
-  it('a budget of bytes may be overdrawn once, by the largest block, and what turned out well is given back', () => {
+  it('a byte budget may be overdrawn once, by the largest block, and good messages are credited back', () => {
     const { quotas } = setUp()
     const { burst } = BUDGETS.messageBytes
     expect(quotas.spend('a', 'messageBytes', burst - 1)).toBe(true)
@@ -37,7 +37,7 @@ describe('a budget', () => {
 })
 
 describe('offences', () => {
-  it('drops are counted in hundreds, of each peer, also of what is dropped together', () => {
+  it('every hundred drops of a peer are one offence, also when they are dropped together', () => {
     const { quotas, seen } = setUp()
     const offence = ['a', OFFENCES['rpc-flood'].points, 'rpc-flood']
     for (let n = 0; n < DROPS_PER_REPORT - 1; n++) quotas.drop('a', 'rpc-flood')
@@ -51,7 +51,7 @@ describe('offences', () => {
 
   const text = readFileSync(new URL('../OFFENCES.md', import.meta.url), 'utf8')
 
-  it('offences stand in the document with their price, and no others do', () => {
+  it('the document lists exactly the offences of the code, with their points', () => {
     const rows = [...text.matchAll(/`([a-z-]+)` \((\d+) points?\)/g)].map(([, name, points]) => [name, Number(points)])
     const documented = Object.fromEntries(rows)
     expect(documented).toEqual(Object.fromEntries(Object.entries(OFFENCES).map(([name, { points }]) => [name, points])))

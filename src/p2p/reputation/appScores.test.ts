@@ -32,13 +32,13 @@ describe('createAppScores', () => {
     expect(scores.counters('a')).toEqual(ZERO_SCORES.reqResp)
     expect(scores.peers()).toEqual(['b'])
   })
-  it('tells of what it records', () => {
+  it('reports each recorded event', () => {
     const told: unknown[] = []
     const scores = createAppScores((...what) => told.push(what))
     scores.record('a', 'errorResponses', 'timeout')
     expect(told).toEqual([['a', 'errorResponses', 'timeout']])
   })
-  it('restores what counted, and nothing of a peer of whom nothing did', () => {
+  it('restores counters, and nothing for a peer without any', () => {
     const scores = createAppScores()
     scores.restore('a', { ...ZERO_SCORES.reqResp, errorResponses: 2 })
     scores.restore('b', ZERO_SCORES.reqResp)

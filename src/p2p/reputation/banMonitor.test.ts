@@ -24,7 +24,7 @@ function setUp(scores: Record<string, number>, onBan: (peer: string, ban: Ban) =
 }
 
 describe('createBanMonitor', () => {
-  it('bans what is below the threshold, one peer a second, but nobody static or gone', async () => {
+  it('bans peers below the threshold, one check a second, but no static or disconnected peer', async () => {
     const scores: Record<string, number> = { good: 0, edge: -100, bad: -100.1, static: -500 }
     const bans: [string, number, string][] = []
     const { clock, monitor } = setUp(scores, (peer, { expiryMs, reason }) => {
@@ -60,7 +60,7 @@ describe('createBanMonitor', () => {
     monitor.stop()
   })
 
-  it('bans nobody after its stop, though it was at it', async () => {
+  it('bans no peer after its stop, even during a check', async () => {
     const banned: string[] = []
     const saving = Promise.withResolvers<void>()
     const { clock, monitor } = setUp({ a: -200, b: -200 }, async (peer) => {
@@ -77,7 +77,7 @@ describe('createBanMonitor', () => {
     expect(banned).toEqual(['a'])
   })
 
-  it('looks at nobody who became suspect while it was stopped, and stops before it began', async () => {
+  it('ignores suspects while it is stopped, and can be stopped before its start', async () => {
     const banned: string[] = []
     const { clock, monitor } = setUp({ good: 0, bad: -200 }, (peer) => void banned.push(peer))
     monitor.stop()

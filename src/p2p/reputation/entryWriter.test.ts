@@ -17,7 +17,7 @@ async function stored(datastore: LevelDatastore): Promise<Record<string, unknown
 }
 
 describe('createEntryWriter', () => {
-  it('writes what changed as it is then, and removes what is gone', async () => {
+  it('writes the current value of changed entries, and deletes removed ones', async () => {
     const datastore = await datastoreInTest()
     await datastore.put(new Key('/entries/old'), Buffer.from('1'))
     const entries = new Map<string, unknown>([

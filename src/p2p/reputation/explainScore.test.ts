@@ -124,7 +124,7 @@ it('scoreState is a copy', () => {
   expect(unknown).toEqual({ topics: [], behaviourPenalty: 0, application, ips: [] })
 })
 
-it('decayState lets what is below 0.01 be nothing, and leaves a topic without parameters as it is', () => {
+it('decayState sets values below 0.01 to zero, and skips a topic without parameters', () => {
   const state = stateOf({
     behaviourPenalty: 0.0101,
     topics: [{ topic: 'unscored', version: 3, counters: topicCounters({ firstMessageDeliveries: 5 }) }],
@@ -136,18 +136,18 @@ it('decayState lets what is below 0.01 be nothing, and leaves a topic without pa
 
 describe('forecast', () => {
   const thresholds = [0, -10, -40]
-  it('tells when a behaviour penalty is forgotten', () => {
+  it('forecasts when a behaviour penalty decays', () => {
     // 9² · −16 = −1296; below 6 after ln(15/6)/−ln(0.92611873) = 11.94 slots.
     expect(forecast(stateOf({ behaviourPenalty: 15 }), params, true, [0])).toEqual([24])
     const [mesh, gossip, graylist] = forecast(stateOf({ behaviourPenalty: 15 }), params, true, thresholds)
     expect(graylist).toBeLessThan(gossip ?? 0)
     expect(gossip).toBeLessThan(mesh ?? 0)
   })
-  it('tells that an IP that is too full stays so', () => {
+  it('forecasts that a crowded IP keeps its penalty', () => {
     const ips = [{ ip: '8.8.8.8', peers: Array.from({ length: 12 }, (_, n) => `peer${n}`) }]
     expect(forecast(stateOf({ ips }), params, true, thresholds)).toEqual([null, null, null])
   })
-  it('tells when good marks that hide bad ones are gone', () => {
+  it('forecasts when decaying positive parts no longer hide negative ones', () => {
     const ips = [{ ip: '8.8.8.8', peers: Array.from({ length: 11 }, (_, n) => `peer${n}`) }]
     const topics = [topicState({ firstMessageDeliveries: 23 }), topicState({ firstMessageDeliveries: 23 })]
     const [mesh, gossip] = forecast(stateOf({ ips, topics }), { ...withTopic, topicScoreCap: 0 }, true, [0, -10])
@@ -163,15 +163,15 @@ describe('forecast', () => {
     ['missed blocks', { topics: [topicState({ meshFailurePenalty: 25 })] }, 6],
     // 0.5² · 140.4475 · 0.8 · d^2n < 10 → n > ln(28.0895/10)/−2·ln(0.98476665) = 33.64
     ['an invalid message', { topics: [topicState({ invalidMessageDeliveries: 0.5 })] }, 68],
-  ])('tells when %s counts no more than 10', (_, state, seconds) => {
+  ])('forecasts when %s counts no more than 10', (_, state, seconds) => {
     expect(forecast(stateOf(state), withTopic, true, [-10])).toEqual([seconds])
   })
-  it('tells when a mesh peer has brought too few blocks for its threshold', () => {
+  it('forecasts when a mesh peer has delivered too few blocks for its threshold', () => {
     // Below 3 at once; (3 − 2.9·d^n)² · 0.56 ≥ 1 → 2.9·d^n ≤ 1.66 → n > ln(2.9/1.66)/−ln(0.8576959) = 3.6
     const counters = { inMesh: true, meshMessageDeliveriesActive: true, meshMessageDeliveries: 2.9 }
     expect(forecast(stateOf({ topics: [topicState(counters)] }), withTopic, true, [-1])).toEqual([8])
   })
-  it('tells when a mesh deficit begins to count', () => {
+  it('forecasts when a mesh deficit begins to count', () => {
     const topics = [topicState({ inMesh: true, meshTime: 40_000 })]
     expect(forecast(stateOf({ topics }), withTopic, true, [0])).toEqual([10])
   })

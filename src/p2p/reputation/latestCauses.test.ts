@@ -28,7 +28,7 @@ it('names five', () => {
   expect(latestCauses(history, isOffence).map(({ reason }) => reason)).toEqual(['r8', 'r7', 'r6', 'r5', 'r4'])
 })
 
-it('counts what is a minute apart together, and what is further apart on its own', () => {
+it('counts events within a minute together, and later ones separately', () => {
   const history = [0, 60_000, 120_001].map((atMs) => event('behaviour', 'flood', atMs))
   expect(latestCauses(history, isOffence).map(({ count }) => count)).toEqual([1, 2])
 })

@@ -105,7 +105,7 @@ describe('scoreAdvice', () => {
     expect(ranges).toEqual(['8.8.8.8/32', '2001:db8::1/128', '2001:db8::/64'])
   })
 
-  it('says what raises a score only of a connected peer on a topic that is scored', () => {
+  it('advises how to raise a score only for a connected peer on a scored topic', () => {
     expect(advice({ topics: topic({}) })).toEqual(['Time in the mesh'])
     expect(advice({ topics: topic({}) }, { connected: false })).toEqual([])
     expect(advice({})).toEqual([])

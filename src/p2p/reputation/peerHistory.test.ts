@@ -60,7 +60,7 @@ describe('openPeerHistories', () => {
     expect(given).toEqual(before)
     expect(histories.of('a')).toHaveLength(1)
   })
-  it('tells events of one reason apart, and shows the last of those that it counts together', async () => {
+  it('separates events with one reason by cause, and shows the last of those that it merges', async () => {
     const { histories } = await setUp()
     for (const kind of ['block', 'unblock', 'block'] as const) histories.record('a', { kind, reason: 'operator' })
     for (const number of [1, 2]) {
@@ -110,7 +110,7 @@ describe('openPeerHistories', () => {
     expect(kinds().filter((kind) => kind === 'reject')).toHaveLength(47)
     expect(kinds()[0]).toBe('ban')
   })
-  it('lets what was decided go last, the oldest of it first', async () => {
+  it('evicts decisions last, the oldest first', async () => {
     const { histories } = await setUp()
     for (let n = 0; n < 100; n++) histories.record('a', { kind: n % 2 === 0 ? 'block' : 'unblock', reason: `r${n}` })
     expect(histories.of('a').map(({ reason }) => reason)).toEqual(Array.from({ length: 64 }, (_, n) => `r${n + 36}`))
@@ -131,7 +131,7 @@ describe('openPeerHistories', () => {
     await clock.advance(-5 * DAY_MS)
     expect((await open(clock, datastore)).peers()).toEqual(['new'])
   })
-  it('drops from the store what it forgets, and what it cannot read', async () => {
+  it('drops evicted and unreadable entries from the store', async () => {
     const datastore = await datastoreInTest()
     const clock = new ManualClock(0)
     for (const text of ['no json', '[1]', '[{"kind":"ban"}]', '{}']) {

@@ -59,7 +59,7 @@ async function setUp(
 }
 
 describe('peerScore', () => {
-  it('tells which thresholds a peer is below, and for how long', async () => {
+  it('reports which thresholds a peer is below, and for how long', async () => {
     const { report } = await setUp({ counters: { behaviourPenalty: 7.5 } })
     const { total, thresholds, forecastHorizonS } = await report()
     expect(total).toBe(-36)
@@ -75,7 +75,7 @@ describe('peerScore', () => {
     expect(forecastHorizonS).toBe(3_600)
   })
 
-  it('foretells nothing of a peer that is gone, and knows when it is forgotten', async () => {
+  it('has no forecast for a disconnected peer, and reports when its score is dropped', async () => {
     const gone = { connected: false, expire: 5_500, behaviourPenalty: 7.5 }
     const { clock, report } = await setUp({ counters: gone, connected: [] })
     expect(await report()).toMatchObject({ connected: false, forecastHorizonS: 0, forgottenInS: 6 })
@@ -85,7 +85,7 @@ describe('peerScore', () => {
     expect((await (await setUp()).report()).forgottenInS).toBeNull()
   })
 
-  it('foretells when a mesh peer without a fault falls short of the blocks that op-node of 2024 asks for', async () => {
+  it('forecasts when a mesh peer misses the deliveries that op-node of 2024 requires', async () => {
     const [oldest = ''] = TOPICS.values()
     const topics = { [oldest]: topicCounters({ inMesh: true, meshTime: 40_000 }) }
     const { report } = await setUp({ counters: { topics }, scoreBlocks: 'op-node-2024' })
@@ -109,12 +109,12 @@ describe('peerScore', () => {
     expect((await report()).thresholds[1]).toMatchObject({ name: 'gossip', below: true, changesInS: 14 })
   })
 
-  it('has no threshold of a ban where nobody is banned for a score', async () => {
+  it('has no ban threshold when bans are off', async () => {
     const { report } = await setUp({ bans: false })
     expect((await report()).thresholds.map(({ name }) => name)).toEqual(['mesh', 'gossip', 'publish', 'graylist'])
   })
 
-  it('names the causes that count: not a rejection that is not to blame, nor one of a topic without a score', async () => {
+  it('lists only causes that count: no unpenalised rejection, no topic without a score', async () => {
     const { report, histories } = await setUp({ scoreBlocks: 'op-node-2024' })
     const reject = (reason: string, topics?: number[]) =>
       histories.record(PEER, { kind: 'reject', reason, ...(topics === undefined ? {} : { topics }) })
@@ -134,7 +134,7 @@ describe('peerScore', () => {
     expect((await current.report()).causes.rejections).toEqual([])
   })
 
-  it('names what keeps a peer out: itself, its IPs of now and the last one, and bans of those that stand', async () => {
+  it('lists what refuses a peer: its block, its current and last IPs, and bans in force', async () => {
     const { clock, report, lists, histories } = await setUp({ counters: { knownIPs: new Set(['1.1.1.1', '2.2.2.2']) } })
     expect((await report()).refusals).toEqual([])
     histories.record(PEER, { kind: 'connected', reason: 'inbound', detail: '/ip6/2001:db8::1/tcp/9000' })
@@ -156,7 +156,7 @@ describe('peerScore', () => {
     expect((await report()).refusals.map(({ subject }) => subject)).not.toContain('2.2.2.2')
   })
 
-  it('reports on all connected peers, or on the one that is asked for', async () => {
+  it('reports on all connected peers, or on the requested one', async () => {
     const { reasons } = await setUp({ connected: [PEER, OTHER] })
     const named = (await reasons.peerScore()).map(({ peerID, connected, ...rest }) => [
       peerID,
@@ -184,7 +184,7 @@ it('peerHistory is of one peer, or of all', async () => {
   expect((await reasons.peerHistory(OTHER)).map(({ peerID, events }) => [peerID, events.length])).toEqual([[OTHER, 1]])
 })
 
-it('bans are those that stand, the soonest to end first, and a report has that of its peer', async () => {
+it('bans are those in force, soonest to expire first; a report has the ban of its peer', async () => {
   const { clock, reasons, lists, report } = await setUp()
   lists.banPeer(PEER, { expiryMs: 30_500, reason: 'score' })
   lists.banIp('1.1.1.1', { expiryMs: 20_000, reason: 'flood' })

@@ -52,6 +52,6 @@ it('sums what gossipsub counts over topics, with the longest time in a mesh and 
   })
 })
 
-it('knows no counts of a peer that gossipsub does not know', () => {
+it('has no counters for a peer that gossipsub does not know', () => {
   expect(scoresOf(undefined).gossip).toEqual({ ...ZERO_SCORES.gossip, total: -3 })
 })

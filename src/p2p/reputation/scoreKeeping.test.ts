@@ -82,7 +82,7 @@ describe('createScoreKeeping', () => {
     expect(after.appScores.score('peer')).toBeCloseTo(-20 * 0.92611873 ** 30, 4)
   })
 
-  it('lets a score of one who had left stand still, as gossipsub does', async () => {
+  it('does not decay the score of a disconnected peer, as gossipsub', async () => {
     const { clock, book, ...before } = await firstRun()
     before.join('peer', 4, 9)
     const after = before.keeping.onLeave('peer')
@@ -93,7 +93,7 @@ describe('createScoreKeeping', () => {
     expect(run(clock, book).restored.get('peer')?.counters.behaviourPenalty).toBe(9)
   })
 
-  it('shows how a peer stood when it left, and forgets it in the end', async () => {
+  it('shows the last score of a disconnected peer, until it expires', async () => {
     const { clock, keeping, gossip, connected, join, appScores } = await firstRun()
     join('good', 0, 0)
     appScores.record('good', 'validResponses')
@@ -116,7 +116,7 @@ describe('createScoreKeeping', () => {
     expect(appScores.peers()).toEqual([])
   })
 
-  it('writes down what comes out about a peer that is gone', async () => {
+  it('records what becomes known about a disconnected peer', async () => {
     const { clock, book, keeping, appScores } = await firstRun()
     appScores.record('gone', 'rejectedPayloads')
     await keeping.save()
@@ -126,7 +126,7 @@ describe('createScoreKeeping', () => {
     expect(run(clock, book).appScores.counters('gone').rejectedPayloads).toBe(2)
   })
 
-  it('takes who leaves while the node stops for connected', async () => {
+  it('treats peers that disconnect during the stop as connected', async () => {
     const { book, keeping, gossip, join } = await firstRun()
     join('peer', 4, 9)
     await keeping.close()
@@ -137,7 +137,7 @@ describe('createScoreKeeping', () => {
     expect(book.get('peer')).toMatchObject({ connected: true, counters: { behaviourPenalty: 9 } })
   })
 
-  it('has nothing to keep of a peer of whom nothing is counted', async () => {
+  it('stores nothing for a peer without counters', async () => {
     const { book, keeping, gossip, connected } = await firstRun()
     connected.add('stranger')
     gossip.set('stranger', { ...NOTHING, behaviourPenalty: 3 })
@@ -148,7 +148,7 @@ describe('createScoreKeeping', () => {
     expect(book.get('stranger')).toBeUndefined()
   })
 
-  it('gives a peer back what counts against it, on a topic or for its behaviour, and asks nothing of gossip otherwise', async () => {
+  it('restores penalties of topics and behaviour, and otherwise changes nothing in gossip', async () => {
     const { clock, book, keeping, gossip, connected, join, appScores } = await firstRun()
     for (const peer of ['behaved', 'answers']) connected.add(peer)
     gossip.set('behaved', { ...NOTHING, behaviourPenalty: 3 })
@@ -172,7 +172,7 @@ describe('createScoreKeeping', () => {
     expect(run(clock, book).restored.get('peer')?.counters.topics).toEqual({})
   })
 
-  it('forgets while the node is down what decays to nothing', async () => {
+  it('drops counters that decay to zero while the node is down', async () => {
     const { clock, book, keeping, join } = await firstRun()
     join('peer', 0, 3)
     await keeping.close()
@@ -180,7 +180,7 @@ describe('createScoreKeeping', () => {
     expect(run(clock, book).restored.get('peer')?.counters.behaviourPenalty).toBe(0)
   })
 
-  it('forgives in gossip, in requests and in the book', async () => {
+  it('resets penalties in gossip, in requests and in the book', async () => {
     const { book, keeping, gossip, join, appScores } = await firstRun()
     join('peer', 4, 9)
     appScores.record('peer', 'rejectedPayloads')
@@ -197,7 +197,7 @@ describe('createScoreKeeping', () => {
     expect(book.get('peer')).toBeUndefined()
   })
 
-  it('shows a peer that is connected as it stands now, not as it is in the book', async () => {
+  it('shows the current score of a connected peer, not the one in the book', async () => {
     const { keeping, join, appScores } = await firstRun()
     join('peer', 4, 9)
     await keeping.save()

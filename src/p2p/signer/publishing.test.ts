@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 
 describe('publishing with a remote signer', () => {
-  it('brings its blocks to peers, and goes on after a block that it did not sign', async () => {
+  it('publishes its blocks, and continues after a block that it did not sign', async () => {
     const signer = await startTestSigner(SEQUENCER_KEY)
     onTestFinished(signer.close)
     const sequencer = await nodeInTest({

@@ -42,7 +42,7 @@ async function failureOf(promise: Promise<unknown>): Promise<{ error: unknown; t
 }
 
 describe('remote signer', () => {
-  it('asks as op-node does, and returns the signature that the key itself would make', async () => {
+  it("sends op-node's request, and returns the signature that the key itself would make", async () => {
     const server = await serve()
     const signer = await client({ endpoint: server.url, headers: { 'x-api-key': 'secret' } })
     expect(toHex(await signer.sign(HASH))).toBe(toHex(signPayloadHash(901n, HASH, TEST_SIGNER_KEY)))

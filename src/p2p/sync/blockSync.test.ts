@@ -63,7 +63,7 @@ describe('gap filling', () => {
     expect(await b.metric('unsafe_payloads_total')).toBe(12)
   })
 
-  it('asks another peer when one does not have the block, or sends a false one', async () => {
+  it('requests from another peer when one does not have the block, or sends a false one', async () => {
     const forged = (number: number) =>
       testBlock(config, { blockNumber: number, timestamp: config.genesis.l2Time + number })
     const honest = await start({ sequencerKey: SEQUENCER_KEY }, serving)
@@ -82,7 +82,7 @@ describe('gap filling', () => {
     expect(peers[liar.node.peerId]?.scores.reqResp.rejectedPayloads).toBeGreaterThan(0.5)
   })
 
-  it('takes no good block with withdrawals that its hash says nothing of, and counts it against the peer', async () => {
+  it('rejects withdrawals that a good hash does not cover, and counts them against the peer', async () => {
     const isthmus = testConfig('isthmus', { genesis: config.genesis })
     const blocks = testBlocks(isthmus, 1, 5)
     const [above] = blocks.slice(-1)
@@ -122,7 +122,7 @@ describe('gap filling', () => {
     ['ecotone', 'with a slash at its end'],
     ['isthmus', 'without'],
     ['jovian', 'with a slash at its end'],
-  ] as const)('asks on %s a peer that knows the protocol %s only', async (fork, spelling) => {
+  ] as const)('requests on %s from a peer with only the protocol %s', async (fork, spelling) => {
     const forkConfig = testConfig(fork, { genesis: config.genesis })
     const blocks = testBlocks(forkConfig, 1, 5)
     const [above] = blocks.slice(-1)
@@ -146,7 +146,7 @@ describe('gap filling', () => {
     expect(b.received).toEqual([blocks[3], blocks[2], blocks[1]])
   })
 
-  it('does not blame a peer that answers no requests', async () => {
+  it('does not penalise a peer that serves no requests', async () => {
     const a = await start({ sync: { enabled: false, onlyStatic: false } }, serving)
     const b = await start({ staticPeers: [a.address] }, testChain(config))
     const honest = await start({ staticPeers: [b.address] }, serving)
@@ -160,7 +160,7 @@ describe('gap filling', () => {
     expect(peers[honest.node.peerId]?.scores.reqResp.validResponses).toBeGreaterThan(1)
   })
 
-  it('says that there is nobody to ask when no peer answers requests, without a line or a point for it', async () => {
+  it('returns false when no peer serves requests, without a log line or a penalty', async () => {
     const a = await start({ sync: { enabled: false, onlyStatic: false } }, serving)
     const b = await start({ staticPeers: [a.address] }, testChain(config))
     await until('the connection', () => b.node.connectedPeers().length === 1)
@@ -182,7 +182,7 @@ describe('gap filling', () => {
     expect(await arrived).toEqual(large)
   })
 
-  it('asks static peers only when told so', async () => {
+  it('requests from static peers only, if configured', async () => {
     const friend = await start({}, serving)
     const b = await start(
       { staticPeers: [friend.address], sync: { enabled: true, onlyStatic: true } },
@@ -210,7 +210,7 @@ describe('gap filling', () => {
     expect(response).toEqual({ code: 0, envelope: chain[6] })
   })
 
-  it('asks nobody when switched off, or for a range that is hours old', async () => {
+  it('sends no request when disabled, or for a range that is hours old', async () => {
     const old = testConfig('holocene', {
       genesis: { ...testConfig().genesis, l2Time: Math.floor(Date.now() / 1000) - 13 * 3600 },
     })

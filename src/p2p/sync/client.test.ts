@@ -73,7 +73,7 @@ function setUp(peers: string[]) {
 }
 
 describe('createBlockClient', () => {
-  it('asks for the highest first, of each peer one at a time', async () => {
+  it('requests the highest block first, one at a time from each peer', async () => {
     const { asked, ask, giveAll, blocks } = setUp(['a', 'b'])
     await ask(1, 2, 3)
     expect(asked.map(({ peer, number }) => [peer, number])).toEqual([
@@ -85,7 +85,7 @@ describe('createBlockClient', () => {
     expect(asked).toHaveLength(3)
   })
 
-  it('asks more peers when those asked are slow, but not all, and takes what comes first, once', async () => {
+  it('requests from more peers when the first are slow, not from all, and takes the first answer once', async () => {
     const { clock, asked, ask, last, give, blocks } = setUp(['a', 'b', 'c', 'd', 'e'])
     await ask(7)
     await clock.advance(9_000)
@@ -103,7 +103,7 @@ describe('createBlockClient', () => {
     expect(blocks).toEqual([[7, 'd']])
   })
 
-  it('comes back soon to a peer that does not have a block yet, and does not blame it', async () => {
+  it('returns soon to a peer that does not have a block yet, without a penalty', async () => {
     const { clock, asked, ask, last, give, blocks, results } = setUp(['a'])
     await ask(7)
     for (let misses = 0; misses < 5; misses++) {
@@ -117,7 +117,7 @@ describe('createBlockClient', () => {
     expect(results).toEqual(['a: valid'])
   })
 
-  it('does not let a peer rest for as long as the clock was set back', async () => {
+  it('does not let a peer rest for the time by which the clock was set back', async () => {
     const { clock, setClock, asked, ask, last } = setUp(['a'])
     await ask(5)
     await last().answer({ code: RESULT.notFound })
@@ -127,7 +127,7 @@ describe('createBlockClient', () => {
     expect(asked.map(({ number }) => number)).toEqual([5, 6])
   })
 
-  it('gives up on a block that nobody has', async () => {
+  it('drops a block that no peer has', async () => {
     const { clock, asked, ask, last } = setUp(['a'])
     await ask(7)
     for (let second = 0; second < 60; second++) {
@@ -154,7 +154,7 @@ describe('createBlockClient', () => {
     expect(blocks).toEqual([[7, pending.peer]])
   })
 
-  it('leaves a peer alone for a while that failed, and asks another', async () => {
+  it('lets a failed peer rest, and requests from another', async () => {
     const { clock, asked, ask, last, give, results } = setUp(['a', 'b'])
     await ask(7)
     await last().fail(new P2pError('request-failed', 'no answer'))
@@ -181,7 +181,7 @@ describe('createBlockClient', () => {
     expect(codes).toEqual([label])
   })
 
-  it('asks nobody twice for a block that he failed to give, and forgets it when all have failed', async () => {
+  it('requests a block only once from a peer that failed, and drops it when all have failed', async () => {
     const { clock, client, asked, ask, last } = setUp(['a', 'b', 'liar'])
     client.enqueue(7, 'liar')
     await clock.advance(0)
@@ -198,7 +198,7 @@ describe('createBlockClient', () => {
     expect(last().peer).toBe('liar')
   })
 
-  it('asks the one that answered fastest first', async () => {
+  it('prefers the peer that answered fastest', async () => {
     const { clock, asked, ask, give } = setUp(['a', 'b', 'c'])
     await ask(1, 2, 3)
     for (const one of [...asked].reverse()) {
@@ -214,7 +214,7 @@ describe('createBlockClient', () => {
     ])
   })
 
-  it('holds a hundred and twenty-eight blocks, and asks all peers together for twenty a second', async () => {
+  it('queues a hundred and twenty-eight blocks, and requests twenty a second from all peers together', async () => {
     const { clock, client, asked, give } = setUp(Array.from({ length: 20 }, (_, n) => `peer${n}`))
     let number = 10_000
     const fill = (): void => {
@@ -244,7 +244,7 @@ describe('createBlockClient', () => {
     ['not-served', new P2pError('not-served', 'gone'), 60_000, [7, 8]],
     ['timed-out', new InspectionFailure('timed-out', 'not read'), 250, [7, 8, 7]],
     ['worker-failed', new InspectionFailure('worker-failed', 'not read'), 3_750, [7, 8]],
-  ])('blames nobody for %s, and asks again after a pause', async (_code, error, pauseMs, numbers) => {
+  ])('does not penalise %s, and requests again after a pause', async (_code, error, pauseMs, numbers) => {
     const { clock, asked, ask, last, giveAll, results } = setUp(['a'])
     await ask(7)
     await last().fail(error)
@@ -258,7 +258,7 @@ describe('createBlockClient', () => {
     expect(asked.map(({ number }) => number)).toEqual(numbers)
   })
 
-  it('asks for the gap of a minute at once, and then sixteen a second', async () => {
+  it('requests the gap of a minute at once, and then sixteen a second', async () => {
     const { clock, asked, ask, giveAll } = setUp(['a'])
     await ask(...Array.from({ length: 100 }, (_, index) => index))
     await giveAll()
@@ -271,7 +271,7 @@ describe('createBlockClient', () => {
     expect(asked).toHaveLength(72)
   })
 
-  it('asks a peer that answers as late as op-node beyond its limit no faster than op-node allows', async () => {
+  it('requests no faster than op-node allows from a peer that answers as late as op-node above its limit', async () => {
     const { clock, asked, ask, last, give } = setUp(['a'])
     await ask(...Array.from({ length: 120 }, (_, index) => index))
     // op-node's bucket: a request without a token waits for it, and delays all peers.
@@ -297,7 +297,7 @@ describe('createBlockClient', () => {
     expect(asked.length).toBeLessThanOrEqual(56)
   })
 
-  it('goes on as soon as there is somebody to ask', async () => {
+  it('continues as soon as a peer is available', async () => {
     const peers: string[] = []
     const { clock, client, asked, ask } = setUp(peers)
     await ask(7)
@@ -309,7 +309,7 @@ describe('createBlockClient', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('forgets what is not wanted any more', async () => {
+  it('drops unwanted blocks', async () => {
     const { client, asked, ask, giveAll } = setUp(['a'])
     await ask(1, 2, 3, 4)
     client.dropBelow(3)
@@ -336,7 +336,7 @@ describe('createBlockClient', () => {
     expect(await countFor(2_000)).toBeGreaterThan(28)
   })
 
-  it('asks nobody after its stop, and blames nobody for what it ended', async () => {
+  it('sends no request after its stop, and penalises no peer for aborted ones', async () => {
     const { clock, client, asked, ask, last, results } = setUp(['a', 'b'])
     await ask(1, 2, 3)
     client.stop()

@@ -17,7 +17,7 @@ describe('payload_by_number', () => {
     ])
   })
 
-  it('asks with a little-endian number', () => {
+  it('encodes the number in little-endian', () => {
     expect(toHex(encodeRequest(0x01020304))).toBe('0x0403020100000000')
     expect(decodeRequest(encodeRequest(2 ** 53 - 1))).toBe(2 ** 53 - 1)
   })

@@ -109,7 +109,7 @@ describe('createPayloadServer', () => {
     expect(await request(100)).toBe(RESULT.ok)
   })
 
-  it('gives a good block that the chain does not have yet, and says when the chain cannot be read', async () => {
+  it('serves a good block that the chain does not have yet, and reports when the chain cannot be read', async () => {
     expect(await serverOf(async () => undefined, block).request(125)).toBe(RESULT.ok)
     const broken = serverOf(async () => {
       throw new Error('no engine')
@@ -117,7 +117,7 @@ describe('createPayloadServer', () => {
     expect(await broken.request(125)).toBe(RESULT.unknownError)
   })
 
-  it('refuses who would wait for more than 20 s, at no cost to its turn', async () => {
+  it('refuses a request that would wait for more than 20 s, without using a token', async () => {
     const { clock, request } = serverOf(async () => block)
     const answered: (number | undefined)[] = []
     const waiting = Array.from({ length: 64 + 20 * 16 }, () => request(125).then((code) => answered.push(code)))

@@ -47,7 +47,7 @@ describe('createTrustedBlocks', () => {
     expect(released).toEqual([])
   })
 
-  it('rejects another block that waits below what is released', () => {
+  it('rejects a different block that waits below a released one', () => {
     const { blocks, released, rejected } = setUp()
     blocks.offer(testBlock(config, { blockNumber: 8, gasUsed: 1n }), 'liar')
     blocks.trust(block(10))
@@ -69,7 +69,7 @@ describe('createTrustedBlocks', () => {
   const ofBytes = (blockNumber: number, bytes: number) =>
     testBlock(config, { blockNumber, transactions: [new Uint8Array(bytes)] })
 
-  it('drops the lowest of more than 64 MiB, and blames nobody', () => {
+  it('drops the lowest above 64 MiB, without a penalty', () => {
     const { blocks, released, rejected } = setUp()
     const numbers = [20, 12, 19, 18, 17, 16, 15]
     for (const number of numbers) blocks.offer(ofBytes(number, 10_000_000), 'peer')
@@ -87,7 +87,7 @@ describe('createTrustedBlocks', () => {
     expect(rejected).toEqual([])
   })
 
-  it('counts what many small transactions hold, and takes back what is released', () => {
+  it('counts the memory of many small transactions, and frees it on release', () => {
     const { blocks, released } = setUp()
     const small = new Array(60_000).fill(Uint8Array.of(1))
     for (let n = 0; n < 20; n++) blocks.offer(testBlock(config, { blockNumber: 100 - n, transactions: small }), 'peer')
@@ -101,7 +101,7 @@ describe('createTrustedBlocks', () => {
     expect(blocks.quarantined()).toBe(8)
   })
 
-  it('does not hold another branch against those who bring it', () => {
+  it('does not penalise peers that send another branch', () => {
     const { blocks, released, rejected } = setUp()
     for (const number of [5, 6, 7, 8]) blocks.trust(block(number))
     // The same heights with other contents, on top of block 3.

@@ -36,7 +36,7 @@ it('has the types of the method table', () => {
   expectTypeOf<NodeMethods['devium_syncStatus']['result']['unsafe_l2']['l1origin']['number']>().toEqualTypeOf<number>()
 })
 
-it.each(['http', 'ws'] as const)('asks over %s, and gives errors their codes', async (scheme) => {
+it.each(['http', 'ws'] as const)('sends requests over %s, and gives errors their codes', async (scheme) => {
   const { connect, asked } = await serve()
   const client = connect({ scheme })
   const status = await client.request('devium_syncStatus', [])
@@ -51,7 +51,7 @@ it.each(['http', 'ws'] as const)('asks over %s, and gives errors their codes', a
   expect(await client.transport.batch([{ method: 'devium_version', params: [] }])).toEqual(['v1'])
 })
 
-it('tells of a topic from its first event on, and ends the subscription with the signal', async () => {
+it('receives a topic from its first event on, and ends the subscription with the signal', async () => {
   const { connect, told } = await serve()
   const client = connect()
   const ended = new AbortController()
@@ -81,7 +81,7 @@ it('shows its token, over both', async () => {
   await expect(stranger.subscribe('heads', () => {}, ended.signal)).rejects.toThrow()
 })
 
-it('says what an address should be, and how long it waited', async () => {
+it('names the expected form of an address, and how long it waited', async () => {
   expect(() => createNodeClient({ url: 'ftp://x' })).toThrow('expected an address that begins with http:// or ws://')
   const { connect, node } = await serve()
   node.outputAtBlock = () => new Promise(() => {})

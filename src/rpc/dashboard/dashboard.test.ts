@@ -15,7 +15,7 @@ function page(nodes = OTHERS) {
 }
 
 describe('the dashboard', () => {
-  it('comes with a policy that lets in nothing but its own files and the nodes that it shows', async () => {
+  it('has a policy that allows only its own files and the nodes that it shows', async () => {
     const { status, headers } = await page()('/dashboard')
     expect({ status, type: headers['content-type'] }).toEqual({ status: 200, type: 'text/html; charset=utf-8' })
     expect(headers['x-content-type-options']).toBe('nosniff')

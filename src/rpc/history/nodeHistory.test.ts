@@ -86,7 +86,7 @@ describe('the history of a node', () => {
     await end()
   })
 
-  it('gives the place of a peer that is gone to another, which begins with nothing', async () => {
+  it('reuses the column of a disconnected peer, which then starts empty', async () => {
     const { history, clock, now, end } = await started()
     now.standings = Array.from({ length: 100 }, (_, index) => ({ ...STANDING, peerID: `peer ${index}` }))
     await clock.advance(10_000)
@@ -104,7 +104,7 @@ describe('the history of a node', () => {
     await end()
   })
 
-  it('tells of faults and their end, bans, blocks and reorgs', async () => {
+  it('records faults and their end, bans, blocks and reorgs', async () => {
     const { history, clock, now, told, move, head, end } = await started()
     now.health = {
       ...now.health,

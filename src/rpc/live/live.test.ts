@@ -100,7 +100,7 @@ it('heads: as they are, and again when they move, but not ten times a second', a
   expect(await client.call('devium_version')).toBe('v1')
 })
 
-it('heads: a second client is told at once, and nothing is asked any more when both have gone', async () => {
+it('heads: a second client is notified at once, and the source stops when both have left', async () => {
   const { open, told, clock } = await serve()
   const [one, two] = [await open(), await open()]
   const first = await one.call('devium_subscribe', 'heads')
@@ -116,7 +116,7 @@ it('heads: a second client is told at once, and nothing is asked any more when b
   await clock.advance(1_000)
 })
 
-it('peers: who comes and goes, in the mesh too, and scores that moved', async () => {
+it('peers: connections, disconnections, mesh changes, and changed scores', async () => {
   const { open, p2p, notify, clock } = await serve()
   const client = await open()
   const id = await client.call('devium_subscribe', 'peers')
@@ -182,7 +182,7 @@ it('health: as it is, and again when a state changes', async () => {
   expect(await client.told(id)).toMatchObject({ state: 'healthy', ok: true, causes: [] })
 })
 
-it('says which topics there are', async () => {
+it('names the topics', async () => {
   const client = await (await serve()).open()
   const error = (topics: string) => ({ code: -32602, message: `invalid argument 0: topic should be one of ${topics}` })
   expect(await client.call('devium_subscribe', 'newHeads')).toEqual(error('heads, derivation, health, peers, bans'))
@@ -193,7 +193,7 @@ it('says which topics there are', async () => {
   expect(await alone.told(id)).toMatchObject({ state: 'degraded', derivation: { ok: true } })
 })
 
-it('is refused where nothing can be told later', async () => {
+it('is refused on a connection without notifications', async () => {
   const { url, told } = await serve()
   const { text } = await postJson(url, {}, { id: 1, method: 'devium_subscribe', params: ['heads'] })
   expect(JSON.parse(text).error).toEqual({ code: -32601, message: 'notifications not supported' })
