@@ -98,7 +98,7 @@ export function createTrustedBlocks(listener: {
     }
   }
   return {
-    /** Trusts a block that gossip validated, with its parent. */
+    /** Trusts a block from gossip or from this node's sequencer, and its parent. */
     trust(envelope: PayloadEnvelope): void {
       trustBlock(envelope)
       const { blockNumber, parentHash } = envelope.payload
