@@ -253,11 +253,8 @@ function dialectMethods<N extends string, Subnet extends z.ZodType, Stats extend
     list('discoveryTable', result('array of ENR strings', z.array(z.string())), 'Records in the discovery table', () =>
       p2p.discoveryTable(),
     ),
-    action(
-      'blockPeer',
-      PEER_ID,
-      'Refuse a peer and close its connections. An error for the node itself',
-      (id) => p2p.blockPeer(id),
+    action('blockPeer', PEER_ID, 'Refuse a peer and close its connections. An error for the node itself', (id) =>
+      p2p.blockPeer(id),
     ),
     action('unblockPeer', PEER_ID, 'Remove a peer from the block list and lift its ban', (id) => p2p.unblockPeer(id)),
     list('listBlockedPeers', result('array of peer ids', z.array(z.string())), 'Peers on the block list', () =>
@@ -271,9 +268,7 @@ function dialectMethods<N extends string, Subnet extends z.ZodType, Stats extend
       'IP addresses on the block list',
       () => p2p.listBlockedAddrs(),
     ),
-    action('blockSubnet', subnet, 'Refuse a subnet and close its connections', (cidr) =>
-      p2p.blockSubnet(cidr),
-    ),
+    action('blockSubnet', subnet, 'Refuse a subnet and close its connections', (cidr) => p2p.blockSubnet(cidr)),
     action('unblockSubnet', subnet, 'Remove a subnet from the block list', (cidr) => p2p.unblockSubnet(cidr)),
     list(
       'listBlockedSubnets',

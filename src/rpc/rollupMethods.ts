@@ -144,8 +144,7 @@ export function deviumMethods(
       name: 'devium_history',
       params: [optionalParam(momentParam('since'))],
       result: result('object: sampleMs, samples, scores, events', history),
-      description:
-        'Heads, peers, gas, scores and events of the last hour, or those since a time',
+      description: 'Heads, peers, gas, scores and events of the last hour, or those since a time',
       handle: ([since = 0]) => modules.history.since(since),
     }),
     defineMethod({

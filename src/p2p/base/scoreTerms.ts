@@ -38,8 +38,7 @@ export const TOPIC_TERMS = words(
     // With op-node-2024 this is the delivery deficit at the time when the peer left the mesh, squared.
     row: 'had a block and did not deliver it',
     reason: 'blocks that it had and did not deliver',
-    advice:
-      'It announces blocks, but other peers deliver them first. Its uplink or its processor may be overloaded.',
+    advice: 'It announces blocks, but other peers deliver them first. Its uplink or its processor may be overloaded.',
   },
   {
     name: 'invalidMessages',

@@ -3,8 +3,8 @@ import { LruMap } from '../../lib/lruMap.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import type {
   GossipBlock,
-  HeadMove,
   HeadEvent,
+  HeadMove,
   HeadSource,
   HealthReport,
   RefusedBlock,

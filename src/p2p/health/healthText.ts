@@ -164,8 +164,7 @@ function lastOf(refused: RefusedBlock | null): string {
 
 /** By the rejection reason of the last block. */
 const ADVICE: Record<string, string> = {
-  'wrong-signer':
-    "the signer is not the one in L1's SystemConfig: compare the rollup config with the peers'",
+  'wrong-signer': "the signer is not the one in L1's SystemConfig: compare the rollup config with the peers'",
   'no-signer-configured': 'the signer has not been read from L1 yet: check that --l1 answers',
   'too-old': 'compare the clocks of this machine and of the peers',
   'from-future': 'compare the clocks of this machine and of the peers',

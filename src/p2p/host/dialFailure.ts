@@ -9,8 +9,7 @@ const DIAL_FAILURE_TEXT = {
   timeout: 'no answer in time: the host is down, the address is wrong, or a firewall drops our packets',
   refused: 'connection refused: the host answers, but nothing listens on that port',
   reset: 'the connection was reset at once: the node may have blocked our address, or be full',
-  closed:
-    'the peer closed the connection during the handshake: it may have blocked or banned us, or be full',
+  closed: 'the peer closed the connection during the handshake: it may have blocked or banned us, or be full',
   'not-libp2p': 'the service on that port does not speak libp2p',
   'no-security': 'the peer offers no transport security that we support (--p2p.security)',
   handshake: 'the security handshake failed',

@@ -1,7 +1,7 @@
 import { describeError } from '../../lib/errors.ts'
 import { routerCandidates } from './defaultRoute.ts'
-import { type FindNatRouter, type NatRouter, NatRouterError } from './natRouter.ts'
 import { createNatPmpRouter, NAT_PMP_PORT } from './natPmp.ts'
+import { type FindNatRouter, type NatRouter, NatRouterError } from './natRouter.ts'
 import { searchRouters } from './ssdp.ts'
 import { openUpnpRouter } from './upnp.ts'
 

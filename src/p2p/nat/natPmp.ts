@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { describeError } from '../../lib/errors.ts'
-import { type NatRouter, NatRouterError, type MappedProtocol } from './natRouter.ts'
+import { type MappedProtocol, type NatRouter, NatRouterError } from './natRouter.ts'
 
 /** RFC 6886, section 3: the router's UDP port. */
 export const NAT_PMP_PORT = 5351

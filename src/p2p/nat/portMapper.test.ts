@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { recordedLog } from '../testUtils/recordedLog.ts'
-import { type NatRouter, NatRouterError, type MappingRequest } from './natRouter.ts'
+import { type MappingRequest, type NatRouter, NatRouterError } from './natRouter.ts'
 import { createPortMapper, type ExternalAddress } from './portMapper.ts'
 
 const MINUTE_MS = 60_000

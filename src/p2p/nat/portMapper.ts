@@ -3,7 +3,7 @@ import { describeError } from '../../lib/errors.ts'
 import { parseCidr, parseIp, subnetContains } from '../../lib/ipNet.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
-import { type FindNatRouter, type NatRouter, NatRouterError, type MappedProtocol, type Mapping } from './natRouter.ts'
+import { type FindNatRouter, type MappedProtocol, type Mapping, type NatRouter, NatRouterError } from './natRouter.ts'
 
 /** Our address and ports outside the router. An unmapped port is undefined. */
 export interface ExternalAddress {
@@ -98,7 +98,8 @@ export function createPortMapper(modules: {
     return { ip: await on.externalIp(limited()), tcpPort: externalPort('tcp'), udpPort: externalPort('udp') }
   }
   const announce = (on: NatRouter, address: ExternalAddress): void => {
-    if (announced?.ip === address.ip && announced.tcpPort === address.tcpPort && announced.udpPort === address.udpPort) return
+    if (announced?.ip === address.ip && announced.tcpPort === address.tcpPort && announced.udpPort === address.udpPort)
+      return
     const fields = { gateway: on.name, ip: address.ip, tcp: address.tcpPort, udp: address.udpPort }
     if (INNER_RANGES.some((range) => subnetContains(range, parseIp(address.ip)))) {
       if (!isInner) logger.warn('The router is behind another router: peers may be unable to reach this node', fields)

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { isIPv4 } from 'node:net'
 import { Agent, request } from 'undici'
 import { describeError } from '../../lib/errors.ts'
-import { type NatRouter, NatRouterError, type Mapping, type MappingRequest } from './natRouter.ts'
+import { type Mapping, type MappingRequest, type NatRouter, NatRouterError } from './natRouter.ts'
 
 /** Services that map ports, best first (UPnP WANIPConnection 1 and 2, WANPPPConnection 1). */
 const SERVICES = ['WANIPConnection:2', 'WANIPConnection:1', 'WANPPPConnection:1'].map(

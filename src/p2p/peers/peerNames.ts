@@ -36,7 +36,9 @@ function splitName(text: string): [name: string | undefined, rest: string] {
   const name = text.slice(0, at)
   // Names appear in tables and sentences in place of a peer id.
   if (!/^[\w.-]+$/.test(name) || name.length > MAX_NAME) {
-    throw new DecodeError(`"${name}" is not a valid name: use up to ${MAX_NAME} letters, digits, dots, dashes and underscores`)
+    throw new DecodeError(
+      `"${name}" is not a valid name: use up to ${MAX_NAME} letters, digits, dots, dashes and underscores`,
+    )
   }
   return [name, text.slice(at + 1)]
 }

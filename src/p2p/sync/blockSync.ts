@@ -70,7 +70,11 @@ export function createBlockSync(
     }
     return readAnswer(bytes, number, peerId)
   }
-  const requestOn = async (stream: Stream, number: number, signal: (ms: number) => AbortSignal): Promise<Uint8Array> => {
+  const requestOn = async (
+    stream: Stream,
+    number: number,
+    signal: (ms: number) => AbortSignal,
+  ): Promise<Uint8Array> => {
     try {
       const transfer = signal(TRANSFER_TIMEOUT_MS)
       // Start reading before the request is sent: the answer may arrive in the next packet.

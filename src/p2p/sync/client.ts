@@ -254,7 +254,12 @@ export function createBlockClient(modules: BlockClientModules) {
         return true
       }
       if (jobs.size >= MAX_QUEUED) return false
-      jobs.set(number, { number, failed: new Set(except === undefined ? [] : [except]), requested: new Map(), endsAtMs })
+      jobs.set(number, {
+        number,
+        failed: new Set(except === undefined ? [] : [except]),
+        requested: new Map(),
+        endsAtMs,
+      })
       pumpSoon()
       return true
     },

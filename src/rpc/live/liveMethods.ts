@@ -37,8 +37,7 @@ export function liveMethods(modules: LiveModules) {
       name: 'devium_subscribe',
       params: [topic],
       result: textResult('subscription id; events arrive as devium_subscription'),
-      description:
-        'Send the events of a topic over this WebSocket. x-notifications of rpc_discover describes them',
+      description: 'Send the events of a topic over this WebSocket. x-notifications of rpc_discover describes them',
       handle: ([broadcast], context) => requireSubscriber(context).subscribe((notify) => broadcast.listen(notify)),
     }),
     defineMethod({
