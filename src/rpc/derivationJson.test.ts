@@ -45,7 +45,7 @@ describe('the status of derivation as JSON', () => {
   })
 
   it.each([
-    { last: 4, asks: 'peers' as const, text: /^L2 block 4 has been missing for .*Peers are asked/ },
+    { last: 4, asks: 'peers' as const, text: /^L2 block 4 has been missing for .*from peers by number/ },
     { last: 9, asks: 'engine' as const, text: /^L2 blocks 4 to 9 have been missing for .*No connected peer/ },
   ])('names the missing blocks, and their source: $asks', ({ last, asks, text }) => {
     const unsafeGap = { first: 4, last, sinceMs: 1_000, asks }

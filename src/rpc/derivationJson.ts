@@ -10,8 +10,8 @@ function gapToJson({ unsafeGap, nowMs }: Pick<DerivationStatus, 'unsafeGap' | 'n
   const missing = `${blocks} been missing for ${sinceText(nowMs - sinceMs)}.`
   const how =
     asks === 'peers'
-      ? 'They are requested from peers by number.'
-      : 'No connected peer serves blocks by number. The execution client fetches them by its own network.'
+      ? 'The node requests missing blocks from peers by number.'
+      : 'No connected peer serves blocks by number. The execution client fetches missing blocks by its own network.'
   return { first, last, sinceMs, asks, text: `${missing} ${how} Otherwise derivation gets them from L1.` }
 }
 

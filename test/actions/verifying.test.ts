@@ -531,7 +531,7 @@ describe('a gap that no peer can close, since none serves blocks by number', () 
     expect(engine.calls).toEqual(['newPayload', 'forkchoice'])
     expect(node.syncStatus().unsafeL2.number).toBe(0)
     expect(gap()?.text).toBe(
-      'L2 blocks 1 to 4 have been missing for 2 s. No connected peer serves blocks by number. The execution client fetches them by its own network. Otherwise derivation gets them from L1.',
+      'L2 blocks 1 to 4 have been missing for 2 s. No connected peer serves blocks by number. The execution client fetches missing blocks by its own network. Otherwise derivation gets them from L1.',
     )
     for (const block of blocks.slice(0, 4)) await engine.newPayload(block)
     await chain.clock.advance(2000)

@@ -173,7 +173,7 @@ describe('discovery', () => {
     await writeFile(join(folder, 'nodes.json'), '{"version":1,"rec')
     const { logger, lines } = recordedLog()
     await start({ bootnodes: [], path: folder }, { logger })
-    expect(lines.filter((line) => line.includes('Discovery store was damaged'))).toHaveLength(1)
+    expect(lines.filter((line) => line.includes('Discovery store is damaged'))).toHaveLength(1)
   })
 
   it('refuses a bootnode record that is none, and a UDP port that is taken', async () => {

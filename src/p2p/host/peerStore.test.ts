@@ -73,7 +73,7 @@ describe('openPeerDatastore', () => {
     const store = await openPeerDatastore(path, { ...modules, logger })
     expect((await readdir(folder)).sort()).toEqual(['store', 'store.corrupt-1000'])
     expect(lines).toHaveLength(1)
-    expect(lines[0]).toContain('Peer store was damaged')
+    expect(lines[0]).toContain('Peer store is damaged')
     await store.datastore?.put(new Key('/b'), Uint8Array.of(2))
     await store.close()
   })

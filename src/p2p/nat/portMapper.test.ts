@@ -153,7 +153,7 @@ describe('port mapper', () => {
       await clock.advance(30 * MINUTE_MS)
       expect(heard).toEqual([])
       expect(warnings()).toHaveLength(1)
-      expect(warnings()[0]).toContain('behind another one')
+      expect(warnings()[0]).toContain('behind another router')
       await mapper.stop()
       expect(state.mapped.size).toBe(0)
     },

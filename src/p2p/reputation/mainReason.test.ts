@@ -80,12 +80,12 @@ describe('scoreAdvice', () => {
       ...answers({ errorResponses: 1, rejectedPayloads: 1 }),
     }
     const expected = [
-      'The penalty for invalid messages decays',
-      'It says that it has blocks and leaves it to others to bring them',
+      'The penalty for invalid messages decays if no more arrive',
+      'It announces blocks',
       'If you know the peers on 8',
-      'The penalty for misbehaviour decays',
+      'The penalty for misbehaviour decays if the peer stops',
       'Requests for blocks by number fail',
-      'It answers requests with blocks that are none of this chain',
+      'It answers requests with blocks that are not on this chain',
     ]
     expect(advice(bad)).toEqual([...expected, 'A peer in --p2p'])
     expect(advice(bad, { static: true })).toEqual(expected)

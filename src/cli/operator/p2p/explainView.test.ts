@@ -210,7 +210,7 @@ describe('formatExplanation', () => {
     ]
     const text = explain({ thresholds, topics: { score: 34, cap: 34, parts: [PART] } }, 80)
     expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
-    expect(text).toContain('    of (no IHAVE, no IWANT);')
+    expect(text).toContain('    (no IHAVE, no IWANT);')
   })
 
   it('tells why a peer is not in the mesh that left it by itself', () => {
