@@ -39,7 +39,7 @@ describe('mplex', () => {
       await isClosed(connection)
     })
     await blamed('muxer-abuse')
-    await endedBecause('bring nothing')
+    await endedBecause('tiny frames')
   })
 
   it('reads a frame that comes in very many pieces', async () => {
@@ -130,7 +130,7 @@ describe('the multiplexer', () => {
       await isClosed(connection)
     })
     await blamed('muxer-abuse')
-    await endedBecause('bring nothing')
+    await endedBecause('tiny frames')
   })
 
   it.each([0, 1])('closes the connection of one that takes its leave with reason %i, and stays', async (reason) => {

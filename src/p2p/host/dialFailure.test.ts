@@ -62,7 +62,7 @@ describe('classifyDialFailure', () => {
     const id = await someId()
     const failure = await failureOf([`/ip4/127.0.0.1/tcp/2/p2p/${id}`, `${closes}/p2p/${id}`])
     expect(failure.reason).toBe('closed')
-    expect(failure.text).toMatch(/refused.*; the other side closed/)
+    expect(failure.text).toMatch(/refused.*; the peer closed/)
   })
 
   it('classifies errors of routes, and keeps unknown errors', () => {

@@ -44,7 +44,7 @@ describe('publishing with a remote signer', () => {
     const { node } = await nodeInTest({ sequencerKey: TEST_SIGNER_KEY }, { logger })
     for (const blockNumber of [1, 2]) await node.publish(testBlock(config, { blockNumber }))
     expect(lines).toHaveLength(1)
-    expect(lines[0]).toContain('another address than L1 names')
+    expect(lines[0]).toContain('L1 names another block signer')
     expect(lines[0]).toContain(SEQUENCER_ADDRESS)
   })
 })
