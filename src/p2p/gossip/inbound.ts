@@ -195,7 +195,7 @@ export function createInbound(
       tracer.rejectMessage(id, cause)
       return 'bad'
     }
-    await turnsPass(data.length < largeForwardBytes ? FORWARD_TURNS : LARGE_FORWARD_TURNS)
+    await loopTurns(data.length < largeForwardBytes ? FORWARD_TURNS : LARGE_FORWARD_TURNS)
     score.validateMessage(id)
     tracer.deliverMessage(id)
     const forwarded = { topic, data }

@@ -18,7 +18,7 @@ export class DiskOrMemory extends BaseDatastore {
   /**
    * Writes run one at a time. None may follow a partial record, or overtake an earlier one during the switch to memory.
    */
-  private readonly lock = createSlots(1)
+  private readonly lock = createSemaphore(1)
 
   constructor(disk: LevelDatastore, place: { path: string; logger: Logger }) {
     super()
