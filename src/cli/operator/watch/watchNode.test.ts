@@ -87,7 +87,8 @@ describe('watchNode', () => {
     await expect.poll(screen).toMatch(/block +5 +6 +7 +2 +1/)
     await expect.poll(screen).toMatch(/> {2}…6Hyr2Er8 +4 .*agent\?\[31m/)
     // Over the WebSocket.
-    for (const listener of told.notifications) listener({ event: 'ban', peerID: RECORD.peerID, reason: 'score', untilMs: 0 })
+    for (const listener of told.notifications)
+      listener({ event: 'ban', peerID: RECORD.peerID, reason: 'score', untilMs: 0 })
     await expect.poll(screen).toContain('…6Hyr2Er8 is banned for 0 s: score')
 
     resize(60, 20)
