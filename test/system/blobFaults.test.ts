@@ -27,7 +27,7 @@ it('a node waits for blobs that are missing or wrong, says so, and goes on', asy
   const { beacon } = testnet.l1
   for (const [mode, problem] of [
     ['off', 'blobs are off'],
-    ['lie', 'versioned hash'],
+    ['lie', 'hash 0x01'],
   ] as const) {
     await testnet.command(`blobs ${mode}`)
     await expect.poll(answers).toEqual([{ url: beacon, problem: expect.stringContaining(problem) }])
