@@ -164,7 +164,7 @@ async function simulateTransaction(
       : authorizationList === undefined
         ? withoutSignature({ ...fields, ...fees, type: 2, accessList })
         : withoutSignature({ ...fields, ...fees, type: 4, accessList, authorizationList })
-  const { gasUsed, ...outcome } = await geths(gas, async () => {
+  const { gasUsed, maxUsedGas, ...outcome } = await geths(gas, async () => {
     if (simulation.request.isValidated) checkNonce(from, BigInt(nonce), stateNonce)
     return executeCall(simulation, env, request, gas)
   })
@@ -179,7 +179,7 @@ async function simulateTransaction(
     logsBloom: logsBloom(outcome.logs),
   })
   const failure = outcome.failure === undefined ? {} : { failure: failureOf(outcome.failure) }
-  executed.calls.push({ gasUsed, returnData: outcome.returnData, logs: logs.take(), ...failure })
+  executed.calls.push({ gasUsed, maxUsedGas, returnData: outcome.returnData, logs: logs.take(), ...failure })
 }
 
 /** Runs the call and charges its fees, if it offers a price. */
@@ -207,7 +207,8 @@ async function executeCall(simulation: Simulation, env: Environment, request: Ca
     }
   }
   finishTransaction(env)
-  return { ...result, gasUsed }
+  const unrefunded = intrinsic + result.gasUsed
+  return { ...result, gasUsed, maxUsedGas: unrefunded < floor ? floor : unrefunded }
 }
 
 function checkNonce(from: Hex, nonce: bigint, stateNonce: bigint): void {

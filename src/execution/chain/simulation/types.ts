@@ -80,6 +80,8 @@ export interface SimulationRequest {
 
 export interface SimulatedCall {
   gasUsed: bigint
+  /** Gas used before refunds, at least the calldata floor (execution-apis: `maxUsedGas`). */
+  maxUsedGas: bigint
   returnData: Uint8Array
   /** `logIndex` also counts logs of reverted calls. */
   logs: Log[]

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonValue } from '../../../jsonRpc/types.ts'
-import type { Hex } from '../../../lib/hex.ts'
+import { type Hex, toQuantity } from '../../../lib/hex.ts'
 import { type ExecutionNode, startExecutionNode } from '../../testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../../testUtils/recordedRpc.ts'
 import { DEV_ADDRESSES } from '../../testUtils/signTransaction.ts'
@@ -78,11 +78,21 @@ describe('eth_simulateV1', () => {
       {
         status: '0x1',
         gasUsed: '0xa876',
+        maxUsedGas: '0xa876',
         logs: [{ address: `0x${'ee'.repeat(20)}`, logIndex: '0x0', blockHash: blocks[0]?.hash }],
       },
       { status: '0x0', gasUsed: '0x5501', logs: [], error: { code: 3, message: 'execution reverted', data: '0x' } },
       { status: '0x1', returnData: `0x${'2'.padStart(64, '0')}` },
     ])
+  })
+
+  it('shows the gas used before refunds', async () => {
+    // Clears a slot that holds something.
+    const code = '0x60006000 5500'.replaceAll(' ', '')
+    const state = { [NOBODY]: { code, stateDiff: { [`0x${'00'.repeat(32)}`]: `0x${'01'.padStart(64, '0')}` } } }
+    const [block] = await simulate([{ stateOverrides: state, calls: [{ from, to: NOBODY, gas: '0x20000' }] }])
+    // 26,006 gas, of which EIP-3529 refunds 4,800.
+    expect(block?.calls).toMatchObject([{ status: '0x1', gasUsed: toQuantity(21_206), maxUsedGas: toQuantity(26_006) }])
   })
 
   it('answers with the codes of execution-apis if calls cannot be made', async () => {

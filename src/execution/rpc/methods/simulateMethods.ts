@@ -124,6 +124,7 @@ function formatSimulated({ block, calls }: SimulatedBlock, showsTransactions: bo
         returnData: call.failure === undefined ? toHex(call.returnData) : '0x',
         logs: call.logs.map((log) => formatLog(log, origin)),
         gasUsed: toQuantity(call.gasUsed),
+        maxUsedGas: toQuantity(call.maxUsedGas),
         status: call.failure === undefined ? '0x1' : '0x0',
         ...formatFailure(call),
       }
