@@ -86,7 +86,9 @@ describe('joinText', () => {
   })
 
   it('forwards the ports over ssh unless the testnet listens on all addresses', () => {
-    expect(text).toContain('-L 9500:127.0.0.1:9500 -L 9504:127.0.0.1:9504 -L 9511:127.0.0.1:9511 -L 9514:127.0.0.1:9514')
+    expect(text).toContain(
+      '-L 9500:127.0.0.1:9500 -L 9504:127.0.0.1:9504 -L 9511:127.0.0.1:9511 -L 9514:127.0.0.1:9514',
+    )
     const open = joinText(endpoints, layout, '0.0.0.0', ports.spare)
     expect(open).not.toContain('ssh -N')
     const lan = joinText(endpoints, layout, '192.168.1.5', ports.spare)

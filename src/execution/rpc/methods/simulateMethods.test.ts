@@ -88,7 +88,7 @@ describe('eth_simulateV1', () => {
 
   it('shows the gas used before refunds', async () => {
     // Clears a slot that holds something.
-    const code = '0x60006000 5500'.replaceAll(' ', '')
+    const code = '0x600060005500'
     const state = { [NOBODY]: { code, stateDiff: { [`0x${'00'.repeat(32)}`]: `0x${'01'.padStart(64, '0')}` } } }
     const [block] = await simulate([{ stateOverrides: state, calls: [{ from, to: NOBODY, gas: '0x20000' }] }])
     // 26,006 gas, of which EIP-3529 refunds 4,800.
