@@ -17,7 +17,7 @@ it.each([
   {
     id: 'large tx',
     args: ['--max-l1-tx-size-bytes=131000'],
-    problem: "a transaction in geth's pool has at most 128 kB",
+    problem: "geth's pool accepts transactions of at most 128 kB",
   },
   { id: 'frames', args: ['--target-num-frames=0'], problem: 'TargetNumFrames must be at least 1' },
   { id: 'ratio', args: ['--compressor=ratio', '--approx-compr-ratio=0'], problem: 'invalid ApproxComprRatio 0' },
