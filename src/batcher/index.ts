@@ -1,4 +1,5 @@
 export { type BatcherRpcModules, createBatcherRpc } from './admin/adminRpc.ts'
+export { addReadyPath } from './admin/readyPath.ts'
 export { type ChannelConfig, createChannelConfig } from './channel/channelConfig.ts'
 export { COMPRESSION_ALGORITHMS, type CompressionAlgorithmName } from './channel/compress/algorithm.ts'
 export { COMPRESSOR_KINDS, type CompressorKind } from './channel/compress/channelCompressor.ts'

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { Registry } from 'prom-client'
 import {
   ActiveSequencer,
+  addReadyPath,
   BatchSubmitter,
   createBatcherMetrics,
   createBatcherRpc,
@@ -126,6 +127,7 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
       allowedHosts: allowedHostsFor(values.rpcAddr),
       timeoutMs: ADMIN_CALL_TIMEOUT_MS,
     })
+    addReadyPath(app, { batcher, nowMs: clock.now })
     const rpcServer = await serveApp(app, values.rpcAddr, values.rpcPort, '--rpc.port', { signal })
     closers.unshift(rpcServer.close)
     const metricsServer =

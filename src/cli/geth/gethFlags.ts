@@ -111,6 +111,12 @@ export const gethFlags = {
     5000,
     'Time that a call or an estimate may take; 0 = no limit',
   ),
+  rpcReadyAge: flag.durationMs(
+    HTTP,
+    'rpc.ready-age',
+    60_000,
+    'Age of the head up to which /readyz says that the client is ready',
+  ),
   rpcTxFeeCap: flag.number(
     HTTP,
     'rpc.txfeecap',

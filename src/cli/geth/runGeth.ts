@@ -217,6 +217,7 @@ function portsOf(
         methods: namesOf('--http.api', values.httpApi),
         allowedHosts: values.httpVhosts,
         version: VERSION,
+        readyAgeS: values.rpcReadyAge / 1000,
         ...(values.httpCorsDomain.length === 0 ? {} : { corsOrigins: values.httpCorsDomain }),
       }
     : undefined

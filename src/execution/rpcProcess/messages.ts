@@ -9,7 +9,14 @@ export type PortName = 'http' | 'ws'
 export interface PortOptions {
   /** Undefined: the port serves WebSockets only. */
   http?:
-    | { methods: readonly string[]; allowedHosts?: readonly string[]; corsOrigins?: readonly string[]; version: string }
+    | {
+        methods: readonly string[]
+        allowedHosts?: readonly string[]
+        corsOrigins?: readonly string[]
+        version: string
+        /** Age of the head up to which `/readyz` answers 200. Absent: no such path. */
+        readyAgeS?: number
+      }
     | undefined
   /** Undefined: the port serves no WebSockets. */
   webSockets?: { methods: readonly string[]; allowedOrigins: readonly string[] } | undefined

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { createRpcApp, createUpgradeApp, type InjectedServer, serveInjected } from '../../jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcDispatcher } from '../../jsonRpc/server.ts'
+import { systemClock, unixSeconds } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
@@ -16,6 +17,7 @@ import type { EngineLink } from './engineLink.ts'
 import type { LabelHashes } from './labelsFile.ts'
 import type { PortName, PortOptions, ReportedCall, RpcProcessOptions, RpcReport, ToRpcProcess } from './messages.ts'
 import { createProcessMethods, type ProcessMethods } from './processMethods.ts'
+import { addReadyPath } from './readyPath.ts'
 
 const MEBIBYTE = 1024 * 1024
 /** Cache sizes of the state. Other reads go to the engine process and take a tenth of a millisecond. */
@@ -106,8 +108,7 @@ export class RpcProcess {
   }
 
   private serve({ http, webSockets }: PortOptions): InjectedServer {
-    const app =
-      http === undefined ? createUpgradeApp() : createRpcApp({ ...http, dispatcher: this.dispatcher(http.methods) })
+    const app = http === undefined ? createUpgradeApp() : this.rpcApp(http)
     const { logger } = this.modules
     return serveInjected(app, {
       webSockets: webSockets && {
@@ -120,6 +121,14 @@ export class RpcProcess {
         onDropped: (reason) => logger.warn('A WebSocket client was dropped', { reason }),
       },
     })
+  }
+
+  private rpcApp({ readyAgeS, ...http }: NonNullable<PortOptions['http']>): ReturnType<typeof createRpcApp> {
+    const app = createRpcApp({ ...http, dispatcher: this.dispatcher(http.methods) })
+    const head = () => this.header(this.modules.labels().head)
+    const nowS = () => unixSeconds(systemClock)
+    if (readyAgeS !== undefined) addReadyPath(app, { head, nowS }, { maxHeadAgeS: readyAgeS })
+    return app
   }
 
   private dispatcher(methods: readonly string[]): RpcDispatcher {

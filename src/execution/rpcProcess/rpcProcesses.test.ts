@@ -266,6 +266,14 @@ describe('RPC processes', () => {
     expect(started.processes.stats()).toEqual({ processes: 0, connections: 0, broken: 4 })
   })
 
+  it('answer /readyz by the age of their head', async () => {
+    const http = { methods: [], version: 'v1', readyAgeS: 60 }
+    await using started = await start({ ports: { http: { http } } })
+    const response = await fetch(`${started.url}/readyz`)
+    expect(response.status).toBe(503)
+    expect(await response.json()).toMatchObject({ ready: false, head: node.chain.head().number })
+  })
+
   it('report the calls that they have answered, once', async () => {
     await using started = await start()
     const client = started.client()
