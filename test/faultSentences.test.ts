@@ -125,12 +125,12 @@ const FAULTS: {
   {
     fault: 'blocks of a wrong signer',
     gossip: () => gossip([], refused({ reason: 'wrong-signer' })),
-    cause: /signed by another key than L1's SystemConfig names/,
+    cause: /the signer is not the one in L1's SystemConfig/i,
   },
   {
     fault: 'a clock that is ahead',
     gossip: () => gossip([], refused({ reason: 'too-old' })),
-    cause: /compare this machine's clock, and the peers'/i,
+    cause: /compare the clocks of this machine and of the peers/i,
   },
   {
     fault: 'a static peer behind a closed port',
@@ -149,7 +149,7 @@ const FAULTS: {
         net.bans = [{ peerID: PEER, reason: 'score -180.62 is below -100: invalid messages on v4' }]
       }),
     cause:
-      /1 peer is banned \(16Uiu2\w+: score -180.62 is below -100: invalid messages on v4\).*devium p2p unblock ends a ban/,
+      /1 peer is banned \(16Uiu2\w+: score -180.62 is below -100: invalid messages on v4\).*devium p2p unblock lifts a ban/,
   },
   {
     fault: 'an L1 that is gone',
