@@ -82,7 +82,7 @@ export function lockDirectory(layout: TestnetLayout): () => void {
     } catch (cause) {
       if (!isErrno(cause, 'EEXIST') || attempt > 0) {
         // Where files cannot be made at all, as in /proc, the system names a missing directory.
-        const reason = isErrno(cause, 'ENOENT') ? 'the system lets nobody make files there' : describeFileError(cause)
+        const reason = isErrno(cause, 'ENOENT') ? 'the system does not allow files there' : describeFileError(cause)
         throw new UsageError(`cannot write to --dir ${layout.dir}: ${reason}`)
       }
       const pid = Number(readFileSync(layout.lock, 'utf8'))
