@@ -25,10 +25,10 @@ async function submitterThatDrains() {
   /** A client disconnects during the stop. */
   const stopAndLeave = async () => {
     const leaving = new AbortController()
-    const asked = client.request('admin_stopBatcher', [], { signal: leaving.signal }).catch(() => 'has left')
+    const stopRequest = client.request('admin_stopBatcher', [], { signal: leaving.signal }).catch(() => 'has left')
     await log.seen('Transaction successfully published')
     leaving.abort()
-    expect(await asked).toBe('has left')
+    expect(await stopRequest).toBe('has left')
   }
   return { ...setup, batcher, client, stopAndLeave }
 }
@@ -59,12 +59,12 @@ it('lets a second caller join the stop of one that has left', async () => {
 it('answers the caller of a stop that a start has cancelled it', async () => {
   const { log, client } = await submitterThatDrains()
   const stopped = client.request('admin_stopBatcher', [])
-  const told = expect(stopped).rejects.toThrow(
+  const rejected = expect(stopped).rejects.toThrow(
     'admin_startBatcher cancelled the stop before all data was saved to L1. The batcher continues',
   )
   await log.seen('Transaction successfully published')
   expect(await client.request('admin_startBatcher', [])).toBeNull()
-  await told
+  await rejected
   await expect(client.request('admin_startBatcher', [])).rejects.toThrow('batcher is already running')
   expect(log.of('Batch Submitter stopped')).toEqual([])
 })

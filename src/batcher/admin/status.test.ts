@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type BatcherStatus, CostWindow, explainStatus } from './status.ts'
 
-const well: BatcherStatus = {
+const healthy: BatcherStatus = {
   running: true,
   stopping: false,
   from: `0x${'33'.repeat(20)}`,
@@ -117,7 +117,7 @@ describe('why nothing lands', () => {
       why: '1 channel waiting to be sent. The last transaction was abandoned: failed to get tx into the mempool',
     },
   ])('$why', ({ change, why }) => {
-    expect(explainStatus({ ...well, ...change }, 40_000)).toBe(why)
+    expect(explainStatus({ ...healthy, ...change }, 40_000)).toBe(why)
   })
 })
 

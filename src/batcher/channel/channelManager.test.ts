@@ -49,11 +49,11 @@ describe('input equals output', () => {
           addAll(manager, blocks)
           // Some transactions fail: their data must be sent again, in order.
           const sent: TxData[] = []
-          for (let turn = 0; ; turn++) {
+          for (let attempt = 0; ; attempt++) {
             const data = await takeTxData(manager, 0, { force: true })
             if (data === undefined) break
             expect(payloadOf(data).data.length).toBeLessThanOrEqual(options.maxL1TxSizeBytes)
-            if (failures.includes(turn)) {
+            if (failures.includes(attempt)) {
               manager.txFailed(data.id)
               continue
             }
@@ -77,7 +77,7 @@ describe('input equals output', () => {
           const manager = createManager({ batchType: 'span', maxL1TxSizeBytes: 600, targetNumFrames: 8 })
           addAll(manager, recorded)
           const confirmed: TxData[] = []
-          for (let turn = 0; ; ) {
+          for (let attempt = 0; ; ) {
             const group: TxData[] = []
             while (group.length < width) {
               const data = await takeTxData(manager, 0, { force: true })
@@ -88,7 +88,7 @@ describe('input equals output', () => {
             // Like the publisher: the first failure cancels the later transactions of the group.
             let failed = false
             for (const data of group) {
-              failed ||= outcomes[turn++] === false
+              failed ||= outcomes[attempt++] === false
               if (failed) manager.txFailed(data.id)
               else {
                 confirmed.push(data)
@@ -192,11 +192,11 @@ describe('a compressor that fails', () => {
 
 it('yields to the event loop while a span channel collects blocks', async () => {
   let turns = 0
-  const turn = () => {
+  const tick = () => {
     turns += 1
-    next = setImmediate(turn)
+    next = setImmediate(tick)
   }
-  let next = setImmediate(turn)
+  let next = setImmediate(tick)
   const slow = (out: ChannelOut): ChannelOut =>
     Object.assign(Object.create(out), {
       addBlock(block: BatcherBlock) {
@@ -218,8 +218,8 @@ describe('holding blocks', () => {
   it('refuses a block that does not extend the newest', async () => {
     const manager = createManager()
     addAll(manager, recorded.slice(0, 2))
-    const [stranger] = recorded.slice(3)
-    expect(stranger && manager.addBlock(stranger)).toBe(false)
+    const [unrelated] = recorded.slice(3)
+    expect(unrelated && manager.addBlock(unrelated)).toBe(false)
     expect(manager.newestBlock?.hash).toBe(recorded[1]?.hash)
   })
 

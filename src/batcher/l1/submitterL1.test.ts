@@ -111,10 +111,10 @@ describe('several addresses of the L1', () => {
     const { first, second, l1 } = await setUp()
     first.fault = 'hangs'
     const controller = new AbortController()
-    const asked = l1.head(controller.signal)
+    const answer = l1.head(controller.signal)
     await expect.poll(() => first.calls).toEqual(['eth_getBlockByNumber'])
     controller.abort(new Error('stopped'))
-    await expect(asked).rejects.toThrow('stopped')
+    await expect(answer).rejects.toThrow('stopped')
     expect(second.calls).toEqual([])
   })
 

@@ -9,29 +9,29 @@ const ref = { ...empty, hash: `0x${'11'.repeat(32)}`, number: 7 }
 const statusOf = (l1: object) => ({ head_l1: l1, current_l1: ref, safe_l2: ref, local_safe_l2: ref, unsafe_l2: ref })
 
 /** A rollup node that has just started: it has no L1 head for this many requests. */
-async function fetchAfter(emptyAnswers: number): Promise<{ askedAtMs: number[]; result: unknown }> {
+async function fetchAfter(emptyAnswers: number): Promise<{ requestedAtMs: number[]; result: unknown }> {
   const clock = createInstantClock()
-  const askedAtMs: number[] = []
+  const requestedAtMs: number[] = []
   const rollup = {
     request: async () => {
-      askedAtMs.push(clock.now())
-      return statusOf(askedAtMs.length > emptyAnswers ? ref : empty)
+      requestedAtMs.push(clock.now())
+      return statusOf(requestedAtMs.length > emptyAnswers ? ref : empty)
     },
   }
   const modules = { rollup, clock, logger: silentLogger }
   const result = await fetchSyncStatus(modules, 2_000, new AbortController().signal).catch((error: unknown) => error)
-  return { askedAtMs, result }
+  return { requestedAtMs, result }
 }
 
 it('repeats the request to a rollup node that has just started, after pauses that double', async () => {
-  const { askedAtMs, result } = await fetchAfter(3)
-  expect(askedAtMs).toEqual([0, 250, 750, 1_750])
+  const { requestedAtMs, result } = await fetchAfter(3)
+  expect(requestedAtMs).toEqual([0, 250, 750, 1_750])
   expect(result).toMatchObject({ headL1: { number: 7 } })
 })
 
 it('fails if the rollup node has no L1 head for the whole timeout', async () => {
-  const { askedAtMs, result } = await fetchAfter(Number.POSITIVE_INFINITY)
-  expect(askedAtMs).toEqual([0, 250, 750, 1_750])
+  const { requestedAtMs, result } = await fetchAfter(Number.POSITIVE_INFINITY)
+  expect(requestedAtMs).toEqual([0, 250, 750, 1_750])
   expect(result).toMatchObject({
     code: 'sync-status-timeout',
     message: expect.stringMatching(/^sync status request timed out: the rollup node is not in sync/),

@@ -199,8 +199,8 @@ describe('posting', () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, l1, sender, chain, log } = setup
     node.unsafe = 2
-    const stranger = chain.blocks.map((block) => ({ ...block, parentHash: `0xee${block.parentHash.slice(4)}` }))
-    node.servedBlocks = stranger
+    const unrelated = chain.blocks.map((block) => ({ ...block, parentHash: `0xee${block.parentHash.slice(4)}` }))
+    node.servedBlocks = unrelated
     setup.create().start()
     await log.seen('Found L2 reorg', 2)
     expect(await readPostedFrames(l1, chain.config, sender)).toEqual([])

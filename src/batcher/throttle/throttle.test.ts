@@ -74,18 +74,18 @@ describe('block builders', () => {
   }
 
   it('receive the limits, again after a failure, and an unreachable one delays no other', async () => {
-    const told: JsonValue[][] = [[], []]
+    const sent: JsonValue[][] = [[], []]
     let answer: JsonValue = false
     const clock = new ManualClock()
     const log = createLogRecorder()
     const limits: unknown[] = []
     const builders = [
       await serve((params) => {
-        told[0]?.push(params as JsonValue)
+        sent[0]?.push(params as JsonValue)
         return answer
       }),
       await serve((params) => {
-        told[1]?.push(params as JsonValue)
+        sent[1]?.push(params as JsonValue)
         return true
       }),
       await serve(() => true, 'eth_chainId'),
@@ -97,8 +97,8 @@ describe('block builders', () => {
       5_000,
     )
     throttler.update(500)
-    await until(() => told[0]?.length === 1 && told[1]?.length === 1)
-    expect(told).toEqual([[['0x0', '0x1fbd0']], [['0x0', '0x1fbd0']]])
+    await until(() => sent[0]?.length === 1 && sent[1]?.length === 1)
+    expect(sent).toEqual([[['0x0', '0x1fbd0']], [['0x0', '0x1fbd0']]])
     expect(throttler.isThrottling).toBe(false)
     await log.seen(
       'Block builder cannot be throttled: it does not serve miner_setMaxDASize. Enable its miner namespace',
@@ -108,16 +108,16 @@ describe('block builders', () => {
     throttler.update(5_000)
     expect(throttler.isThrottling).toBe(true)
     expect(throttler.status).toMatchObject({ type: 'step', current_load: 5_000, intensity: 1, max_tx_size: 150 })
-    await until(() => told[1]?.length === 2)
-    expect(told[1]?.[1]).toEqual(['0x96', '0x7d0'])
-    await until(() => told[0]?.length === 2)
+    await until(() => sent[1]?.length === 2)
+    expect(sent[1]?.[1]).toEqual(['0x96', '0x7d0'])
+    await until(() => sent[0]?.length === 2)
     answer = true
     // Its failure may be known only after the first update.
     await until(async () => {
       await clock.advance(10_000)
-      return (told[0]?.length ?? 0) > 2
+      return (sent[0]?.length ?? 0) > 2
     })
-    expect(told[0]?.at(-1)).toEqual(['0x96', '0x7d0'])
+    expect(sent[0]?.at(-1)).toEqual(['0x96', '0x7d0'])
     expect(limits).toHaveLength(2)
     throttler.stop()
   })

@@ -5,19 +5,19 @@ import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { BlobTips } from './blobTips.ts'
 
 function setUp(tips: Record<number, bigint[]>, { percentile = 50, range = 3 } = {}) {
-  const asked: number[][] = []
+  const requested: number[][] = []
   const state: { head: number; failure: Error | undefined } = { head: 10, failure: undefined }
   const l1 = {
     head: async () => ({ number: state.head, hash: ZERO_HASH, parentHash: ZERO_HASH, timestamp: 0 }),
     blobTips: async (blocks: readonly number[]) => {
       if (state.failure !== undefined) throw state.failure
-      asked.push([...blocks])
+      requested.push([...blocks])
       return blocks.map((number) => tips[number] ?? [])
     },
   }
   const options = { blobTipCapPercentile: percentile, blobTipCapRange: range }
   const blobTips = new BlobTips({ l1, clock: new ManualClock(0), logger: silentLogger }, options)
-  return { asked, state, suggest: (signal = new AbortController().signal) => blobTips.suggest(99n, signal) }
+  return { requested, state, suggest: (signal = new AbortController().signal) => blobTips.suggest(99n, signal) }
 }
 
 it.each([
@@ -30,22 +30,22 @@ it.each([
 })
 
 it('reads each block once, and forgets those that are too old', async () => {
-  const { suggest, asked, state } = setUp({ 8: [1n], 9: [2n], 10: [3n], 11: [4n], 12: [5n] })
+  const { suggest, requested, state } = setUp({ 8: [1n], 9: [2n], 10: [3n], 11: [4n], 12: [5n] })
   expect(await suggest()).toBe(2n)
   expect(await suggest()).toBe(2n)
   state.head = 12
   expect(await suggest()).toBe(4n)
-  expect(asked).toEqual([
+  expect(requested).toEqual([
     [10, 9, 8],
     [12, 11],
   ])
 })
 
 it('suggests the other tip where no blob was sent, also on a chain of fewer blocks', async () => {
-  const { suggest, asked, state } = setUp({})
+  const { suggest, requested, state } = setUp({})
   state.head = 1
   expect(await suggest()).toBe(99n)
-  expect(asked).toEqual([[1, 0]])
+  expect(requested).toEqual([[1, 0]])
 })
 
 it('suggests nothing when the L1 fails, and ends with its signal', async () => {

@@ -77,11 +77,11 @@ describe('what blob transactions pay', () => {
     // Transactions of other kinds do not count: the tips are 2, 3, 4 and 5.
     await like(7_000_000_000n).send(data(1), never)
     expect(await feesOf(createManager(dynamic))).toMatchObject({ tip: 3_000_000_000n })
-    const asked = createManager({ ...dynamic, blobTipCapPercentile: 100 })
-    expect(await feesOf(asked)).toMatchObject({ tip: 5_000_000_000n })
+    const configured = createManager({ ...dynamic, blobTipCapPercentile: 100 })
+    expect(await feesOf(configured)).toMatchObject({ tip: 5_000_000_000n })
     // Blocks outside the range are dropped from the cache.
     for (let block = 0; block < 20; block++) await mine()
-    expect(await feesOf(asked)).toMatchObject({ tip: 2n })
+    expect(await feesOf(configured)).toMatchObject({ tip: 2n })
   })
 
   it("is the L1's suggestion if the tips of others are unavailable", async () => {

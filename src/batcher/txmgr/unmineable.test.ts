@@ -125,7 +125,7 @@ describe('a transaction that the L1 cannot mine as it is', () => {
     await sending
   })
 
-  it('gives way when its nonce is used, however the L1 words that', async () => {
+  it('ends when its nonce is used, whatever error text the L1 sends', async () => {
     const manager = createManager({ rebroadcastIntervalMs: 30 }, (l1) => ({
       ...l1,
       async sendRawTransaction(raw, signal) {
@@ -162,7 +162,7 @@ describe('a transaction that the L1 cannot mine as it is', () => {
     await expect(sending).rejects.toThrow('failed to get tx into the mempool')
   })
 
-  it('is not given up while the pool of the L1 holds it', async () => {
+  it('is not abandoned while the L1 pool holds it', async () => {
     await automine(false)
     let refusals = 0
     const manager = createManager({ rebroadcastIntervalMs: 20, notInMempoolTimeoutMs: 100 }, (l1) => ({

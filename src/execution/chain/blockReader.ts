@@ -85,8 +85,8 @@ export class BlockReader {
     this.blocks.set(hash, block)
     this.blockBytes += memoryOf(block)
     for (const oldest of this.blocks.keys()) {
-      const isRoomLeft = this.blocks.size <= CACHED_BLOCKS && this.blockBytes <= CACHED_BLOCK_BYTES
-      if (isRoomLeft || oldest === hash) break
+      const fits = this.blocks.size <= CACHED_BLOCKS && this.blockBytes <= CACHED_BLOCK_BYTES
+      if (fits || oldest === hash) break
       this.forgetBlock(oldest)
     }
     return block

@@ -360,18 +360,18 @@ describe('a process killed in the middle', () => {
     const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, datadir, RECORDING], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    let told = 0
+    let reported = 0
     let count = 0
     await new Promise<void>((resolve, reject) => {
       child.on('close', () => (count >= blocks ? resolve() : reject(new Error('the child ended by itself'))))
       child.stdout.on('data', (chunk: Buffer) => {
         for (const line of chunk.toString().split('\n').filter(Boolean)) {
-          told = Number(line.split(' ')[0])
+          reported = Number(line.split(' ')[0])
           if (++count === blocks) setTimeout(() => child.kill('SIGKILL'), delayMs)
         }
       })
     })
-    return told
+    return reported
   }
 
   it('has lost no reported head, and continues from a complete state', async () => {
@@ -383,9 +383,9 @@ describe('a process killed in the middle', () => {
       [8, 11],
       [4, 17],
     ] as const) {
-      const told = await runAndKill(blocks, delayMs)
+      const reported = await runAndKill(blocks, delayMs)
       chain = await open()
-      expect(chain.head().number).toBeGreaterThanOrEqual(told)
+      expect(chain.head().number).toBeGreaterThanOrEqual(reported)
       expect(chain.safe()?.number).toBe(chain.head().number)
       await expectConsistent()
       await setHead(await extend(chain.head().hash))

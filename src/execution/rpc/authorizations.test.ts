@@ -21,7 +21,7 @@ const asWord = (address: Hex) => `0x${address.slice(2).padStart(64, '0')}`
 const INTRINSIC_GAS = 46_000n
 
 let node: ExecutionNode
-const ask = (method: string, ...params: unknown[]) => node.eth.request(method, params)
+const request = (method: string, ...params: unknown[]) => node.eth.request(method, params)
 
 beforeAll(async () => {
   node = await startExecutionNode(genesis)
@@ -30,18 +30,22 @@ afterAll(() => node.close())
 
 describe('the authorizations of a call', () => {
   it('set the code that it runs', async () => {
-    expect(await ask('eth_call', call, 'latest', overrides, block)).toBe(asWord(AUTHORITY))
-    expect(await ask('eth_call', { ...call, authorizationList: null }, 'latest', overrides, block)).toBe('0x')
+    expect(await request('eth_call', call, 'latest', overrides, block)).toBe(asWord(AUTHORITY))
+    expect(await request('eth_call', { ...call, authorizationList: null }, 'latest', overrides, block)).toBe('0x')
     const traced = { tracer: 'callTracer', stateOverrides: overrides, blockOverrides: block }
-    expect(await ask('debug_traceCall', call, 'latest', traced)).toMatchObject({ output: asWord(AUTHORITY) })
+    expect(await request('debug_traceCall', call, 'latest', traced)).toMatchObject({ output: asWord(AUTHORITY) })
   })
 
   it('are paid for', async () => {
-    const estimate = BigInt(String(await ask('eth_estimateGas', call, 'latest', overrides, block)))
+    const estimate = BigInt(String(await request('eth_estimateGas', call, 'latest', overrides, block)))
     expect(estimate).toBeGreaterThan(INTRINSIC_GAS)
     expect(estimate).toBeLessThan(INTRINSIC_GAS + 1_000n)
     const simulated = { stateOverrides: overrides, blockOverrides: block, calls: [call] }
-    const answer = await ask('eth_simulateV1', { blockStateCalls: [simulated], returnFullTransactions: true }, 'latest')
+    const answer = await request(
+      'eth_simulateV1',
+      { blockStateCalls: [simulated], returnFullTransactions: true },
+      'latest',
+    )
     // An existing account gives a refund of 12,500, at most a fifth of all gas.
     const gasUsed = `0x${(INTRINSIC_GAS + 15n - (INTRINSIC_GAS + 15n) / 5n).toString(16)}`
     expect(answer).toMatchObject([
@@ -59,7 +63,7 @@ describe('the authorizations of a call', () => {
       [{ authorizationList: [{ ...authorizationList[0], nonce: `0x1${'0'.repeat(16)}` }] }, 'more than 64 bits'],
       [{ authorizationList: Array.from({ length: 10_001 }, () => ({})) }, 'more than 10000 entries'],
     ] as const) {
-      await expect(ask('eth_call', { ...call, ...change })).rejects.toThrow(text)
+      await expect(request('eth_call', { ...call, ...change })).rejects.toThrow(text)
     }
   })
 
@@ -79,18 +83,18 @@ describe('the authorizations of a call', () => {
     }
     const { chain } = node
     const place = { blockHash: chain.head().hash }
-    const request = { to: AUTHORITY, gas: 50_000_000n, authorizationList: Array.from({ length: 10_000 }, () => entry) }
+    const call = { to: AUTHORITY, gas: 50_000_000n, authorizationList: Array.from({ length: 10_000 }, () => entry) }
     const prestate = { diffMode: false, disableCode: false, disableStorage: false, includeEmpty: false }
     for (const refused of [
-      chain.call(request, place),
-      chain.estimateGas(request, place),
-      chain.traceCall(request, place, new PrestateTracer(prestate)),
-      chain.traceCall(request, place, new CallTracer({ withLog: false, onlyTopCall: false })),
+      chain.call(call, place),
+      chain.estimateGas(call, place),
+      chain.traceCall(call, place, new PrestateTracer(prestate)),
+      chain.traceCall(call, place, new CallTracer({ withLog: false, onlyTopCall: false })),
     ]) {
       await expect(refused).rejects.toThrow(/intrinsic gas too low|exceeds allowance/)
     }
     expect(recovered).toBe(0)
-    await chain.call({ ...request, authorizationList: [entry] }, place)
+    await chain.call({ ...call, authorizationList: [entry] }, place)
     expect(recovered).toBeGreaterThan(0)
   })
 })

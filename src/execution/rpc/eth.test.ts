@@ -32,9 +32,9 @@ const TOPIC: Hex = `0x${'42'.repeat(32)}`
 
 let node: ExecutionNode
 let driver: BlockDriver
-const ask = (method: string, ...params: unknown[]) => node.eth.request(method, params)
-const askJson = async (method: string, ...params: unknown[]) => (await ask(method, ...params)) as Json
-const send = (raw: Uint8Array) => ask('eth_sendRawTransaction', toHex(raw))
+const request = (method: string, ...params: unknown[]) => node.eth.request(method, params)
+const requestJson = async (method: string, ...params: unknown[]) => (await request(method, ...params)) as Json
+const send = (raw: Uint8Array) => request('eth_sendRawTransaction', toHex(raw))
 
 beforeAll(async () => {
   node = await startExecutionNode(holocene.genesis)
@@ -50,28 +50,28 @@ describe('a transaction from wallet to receipt', () => {
   it('waits in the pool, counts for the pending nonce, and is mined', async () => {
     const first = signTransaction(FRESH_KEY, { to: PAID, value: 7n })
     expect(await send(first.raw)).toBe(first.hash)
-    expect(await ask('eth_getTransactionCount', FRESH, 'latest')).toBe('0x0')
-    expect(await ask('eth_getTransactionCount', FRESH, 'pending')).toBe('0x1')
-    expect(await ask('eth_getTransactionByHash', first.hash)).toMatchObject({ blockHash: null, from: FRESH })
-    expect(await ask('eth_getTransactionReceipt', first.hash)).toBeNull()
-    expect(await ask('txpool_status')).toEqual({ pending: '0x1', queued: '0x0' })
-    const content = await askJson('txpool_content')
+    expect(await request('eth_getTransactionCount', FRESH, 'latest')).toBe('0x0')
+    expect(await request('eth_getTransactionCount', FRESH, 'pending')).toBe('0x1')
+    expect(await request('eth_getTransactionByHash', first.hash)).toMatchObject({ blockHash: null, from: FRESH })
+    expect(await request('eth_getTransactionReceipt', first.hash)).toBeNull()
+    expect(await request('txpool_status')).toEqual({ pending: '0x1', queued: '0x0' })
+    const content = await requestJson('txpool_content')
     expect(content).toMatchObject({ pending: { [checksumAddress(FRESH)]: { 0: { hash: first.hash } } }, queued: {} })
-    const balance = BigInt(String(await ask('eth_getBalance', FRESH, 'latest')))
+    const balance = BigInt(String(await request('eth_getBalance', FRESH, 'latest')))
 
     const block = await driver.build()
-    const receipt = await askJson('eth_getTransactionReceipt', first.hash)
+    const receipt = await requestJson('eth_getTransactionReceipt', first.hash)
     expect(receipt).toMatchObject({ status: '0x1', blockHash: block.blockHash, transactionIndex: '0x1' })
     expect(BigInt(String(receipt.l1Fee))).toBeGreaterThan(0n)
-    expect(await ask('eth_getBalance', PAID, 'latest')).toBe('0x7')
-    expect(await ask('eth_getBalance', PAID, 'earliest')).toBe('0x0')
+    expect(await request('eth_getBalance', PAID, 'latest')).toBe('0x7')
+    expect(await request('eth_getBalance', PAID, 'earliest')).toBe('0x0')
     const paid = BigInt(String(receipt.gasUsed)) * BigInt(String(receipt.effectiveGasPrice))
-    const left = BigInt(String(await ask('eth_getBalance', FRESH, 'latest')))
+    const left = BigInt(String(await request('eth_getBalance', FRESH, 'latest')))
     expect(balance - left).toBe(7n + paid + BigInt(String(receipt.l1Fee)))
-    expect(await ask('eth_getTransactionCount', FRESH, 'latest')).toBe('0x1')
-    expect(await ask('txpool_status')).toEqual({ pending: '0x0', queued: '0x0' })
-    expect(await ask('eth_getRawTransactionByHash', first.hash)).toBe(toHex(first.raw))
-    expect(await ask('debug_getRawTransaction', first.hash)).toBe(toHex(first.raw))
+    expect(await request('eth_getTransactionCount', FRESH, 'latest')).toBe('0x1')
+    expect(await request('txpool_status')).toEqual({ pending: '0x0', queued: '0x0' })
+    expect(await request('eth_getRawTransactionByHash', first.hash)).toBe(toHex(first.raw))
+    expect(await request('debug_getRawTransaction', first.hash)).toBe(toHex(first.raw))
   })
 
   it.each<[string, () => Uint8Array, string]>([
@@ -100,7 +100,7 @@ describe('a transaction from wallet to receipt', () => {
   })
 
   it('refused the second time: already known, then a used nonce', async () => {
-    const nonce = Number(await ask('eth_getTransactionCount', THIRD, 'latest'))
+    const nonce = Number(await request('eth_getTransactionCount', THIRD, 'latest'))
     const { raw } = signTransaction(THIRD_KEY, { nonce })
     await send(raw)
     await expect(send(raw)).rejects.toMatchObject({ rpcCode: -32000, message: 'already known' })
@@ -118,46 +118,46 @@ describe('contracts', () => {
   let emitted: Json
 
   beforeAll(async () => {
-    const nonce = Number(await ask('eth_getTransactionCount', SENDER, 'latest'))
+    const nonce = Number(await request('eth_getTransactionCount', SENDER, 'latest'))
     const { hash } = signTransaction(KEY, { nonce, to: null, data: EMITTER, gasLimit: 200_000n })
     await send(signTransaction(KEY, { nonce, to: null, data: EMITTER, gasLimit: 200_000n }).raw)
     await driver.build()
-    emitter = (await askJson('eth_getTransactionReceipt', hash)).contractAddress as Hex
+    emitter = (await requestJson('eth_getTransactionReceipt', hash)).contractAddress as Hex
     const call = signTransaction(KEY, { nonce: nonce + 1, to: emitter, data: fromHex(TOPIC), gasLimit: 100_000n })
     await send(call.raw)
     await driver.build()
-    emitted = await askJson('eth_getTransactionReceipt', call.hash)
+    emitted = await requestJson('eth_getTransactionReceipt', call.hash)
   })
 
   it('code, storage and logs', async () => {
-    expect(await ask('eth_getCode', emitter)).toBe('0x60003560006000a100')
-    expect(await ask('eth_getCode', NOBODY)).toBe('0x')
-    expect(await ask('eth_getStorageAt', emitter, '0x0', 'latest')).toBe(`0x${'0'.repeat(64)}`)
-    const logs = await ask('eth_getLogs', { fromBlock: '0x0', address: emitter, topics: [TOPIC] })
+    expect(await request('eth_getCode', emitter)).toBe('0x60003560006000a100')
+    expect(await request('eth_getCode', NOBODY)).toBe('0x')
+    expect(await request('eth_getStorageAt', emitter, '0x0', 'latest')).toBe(`0x${'0'.repeat(64)}`)
+    const logs = await request('eth_getLogs', { fromBlock: '0x0', address: emitter, topics: [TOPIC] })
     expect(logs).toEqual(emitted.logs)
     expect(logs).toHaveLength(1)
-    expect(await ask('eth_getLogs', { fromBlock: '0x0', address: emitter, topics: [`0x${'43'.repeat(32)}`] })).toEqual(
-      [],
-    )
+    expect(
+      await request('eth_getLogs', { fromBlock: '0x0', address: emitter, topics: [`0x${'43'.repeat(32)}`] }),
+    ).toEqual([])
   })
 
   it('eth_call with state overrides, reverts with reason and data', async () => {
-    expect(await ask('eth_call', { to: NOBODY, data: '0x' }, 'latest')).toBe('0x')
+    expect(await request('eth_call', { to: NOBODY, data: '0x' }, 'latest')).toBe('0x')
     const overrides = { [NOBODY]: { code: '0x602a60005260206000f3' } }
-    expect(await ask('eth_call', { to: NOBODY }, 'latest', overrides)).toBe(`0x${'2a'.padStart(64, '0')}`)
+    expect(await request('eth_call', { to: NOBODY }, 'latest', overrides)).toBe(`0x${'2a'.padStart(64, '0')}`)
     const reason =
       '0x08c379a0000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000000026e6f000000000000000000000000000000000000000000000000000000000000'
     const reverting = ['eth_call', { to: NOBODY, input: reason }, 'latest', { [NOBODY]: { code: REVERTER } }] as const
-    await expect(ask(...reverting)).rejects.toMatchObject({
+    await expect(request(...reverting)).rejects.toMatchObject({
       rpcCode: 3,
       message: 'execution reverted: no',
       data: reason,
     })
-    await expect(ask('eth_call', { to: NOBODY }, 'latest', { [NOBODY]: { code: '0xfe' } })).rejects.toMatchObject({
+    await expect(request('eth_call', { to: NOBODY }, 'latest', { [NOBODY]: { code: '0xfe' } })).rejects.toMatchObject({
       rpcCode: -32000,
       message: expect.stringContaining('invalid opcode'),
     })
-    await expect(ask('eth_call', { to: NOBODY, chainId: '0x1' }, 'latest')).rejects.toMatchObject({
+    await expect(request('eth_call', { to: NOBODY, chainId: '0x1' }, 'latest')).rejects.toMatchObject({
       message: "chainId does not match node's (have=1, want=901)",
     })
   })
@@ -166,37 +166,39 @@ describe('contracts', () => {
     // The sum of NUMBER and TIMESTAMP.
     const call = [{ from: SENDER, to: NOBODY }, 'latest', { [NOBODY]: { code: '0x42430160005260206000f3' } }] as const
     const block = { number: '0x1000', time: '0x200000' }
-    expect(await ask('eth_call', ...call, block)).toBe(`0x${'201000'.padStart(64, '0')}`)
-    expect(await ask('eth_call', ...call)).not.toBe(await ask('eth_call', ...call, block))
+    expect(await request('eth_call', ...call, block)).toBe(`0x${'201000'.padStart(64, '0')}`)
+    expect(await request('eth_call', ...call)).not.toBe(await request('eth_call', ...call, block))
   })
 
   it('calls in a block with another price of blobs', async () => {
     const call = [{ to: NOBODY }, 'latest', { [NOBODY]: { code: '0x4a5f5260205ff3' } }] as const
-    expect(await ask('eth_call', ...call)).toBe(`0x${'1'.padStart(64, '0')}`)
-    expect(await ask('eth_call', ...call, { blobBaseFee: '0x7', difficulty: '0x5' })).toBe(`0x${'7'.padStart(64, '0')}`)
-    await expect(ask('eth_call', ...call, { difficulty: 'x' })).rejects.toMatchObject({ rpcCode: -32602 })
+    expect(await request('eth_call', ...call)).toBe(`0x${'1'.padStart(64, '0')}`)
+    expect(await request('eth_call', ...call, { blobBaseFee: '0x7', difficulty: '0x5' })).toBe(
+      `0x${'7'.padStart(64, '0')}`,
+    )
+    await expect(request('eth_call', ...call, { difficulty: 'x' })).rejects.toMatchObject({ rpcCode: -32602 })
   })
 
   it.each(['enableReturnData', 'txIndex'])('the trace option %s is refused by its name', async (name) => {
-    const asked = ask('debug_traceCall', { to: NOBODY }, 'latest', { [name]: name === 'txIndex' ? '0x0' : true })
+    const asked = request('debug_traceCall', { to: NOBODY }, 'latest', { [name]: name === 'txIndex' ? '0x0' : true })
     await expect(asked).rejects.toThrow(`trace option "${name}" is not supported`)
   })
 
   it('eth_estimateGas is enough and close', async () => {
-    expect(await ask('eth_estimateGas', { from: SENDER, to: NOBODY, value: '0x1' })).toBe('0x5208')
-    const request = { from: SENDER, to: emitter, data: TOPIC }
-    const gas = BigInt(String(await ask('eth_estimateGas', request)))
+    expect(await request('eth_estimateGas', { from: SENDER, to: NOBODY, value: '0x1' })).toBe('0x5208')
+    const call = { from: SENDER, to: emitter, data: TOPIC }
+    const gas = BigInt(String(await request('eth_estimateGas', call)))
     expect(gas).toBeGreaterThanOrEqual(BigInt(String(emitted.gasUsed)))
     expect(gas).toBeLessThan(BigInt(String(emitted.gasUsed)) + 1000n)
     await expect(
-      ask('eth_estimateGas', { to: NOBODY, data: '0x12345678' }, 'latest', { [NOBODY]: { code: REVERTER } }),
+      request('eth_estimateGas', { to: NOBODY, data: '0x12345678' }, 'latest', { [NOBODY]: { code: REVERTER } }),
     ).rejects.toMatchObject({ rpcCode: 3, message: 'execution reverted', data: '0x12345678' })
   })
 
   it('eth_createAccessList names the slots touched', async () => {
     // SLOAD of slot 5.
     const overrides = { [NOBODY]: { code: '0x60055400' } }
-    expect(await ask('eth_createAccessList', { from: SENDER, to: NOBODY }, 'latest', overrides)).toMatchObject({
+    expect(await request('eth_createAccessList', { from: SENDER, to: NOBODY }, 'latest', overrides)).toMatchObject({
       accessList: [{ address: NOBODY, storageKeys: [`0x${'5'.padStart(64, '0')}`] }],
     })
   })
@@ -207,25 +209,25 @@ describe('contracts', () => {
     const overrides = { [NOBODY]: { code: `0x${endIfCold('00')}${endIfCold('01')}600254505b00` } }
     const call = { from: SENDER, to: NOBODY }
     const storageKeys = [0, 1, 2].map((slot) => `0x${slot.toString().padStart(64, '0')}`)
-    const answer = await askJson('eth_createAccessList', call, 'latest', overrides)
+    const answer = await requestJson('eth_createAccessList', call, 'latest', overrides)
     expect(answer.accessList).toEqual([{ address: NOBODY, storageKeys }])
     const accessList = [{ address: THIRD, storageKeys: [] }]
-    expect(await askJson('eth_createAccessList', { ...call, accessList }, 'latest', overrides)).toMatchObject({
+    expect(await requestJson('eth_createAccessList', { ...call, accessList }, 'latest', overrides)).toMatchObject({
       accessList: expect.arrayContaining([...accessList, { address: NOBODY, storageKeys }]),
     })
   })
 
   it('debug_traceTransaction ends where steps show more than the heap holds', async () => {
     // Grows its memory to a megabyte, then loops forever.
-    const nonce = Number(await ask('eth_getTransactionCount', THIRD, 'latest'))
+    const nonce = Number(await request('eth_getTransactionCount', THIRD, 'latest'))
     const loop = { to: null, data: fromHex('0x620fffff51505b600656'), gasLimit: 3_000_000n }
     const raw = signTransaction(THIRD_KEY, { nonce, ...loop })
     // Forced: it takes longer than a busy machine's block waits for the pool.
     await driver.build({ transactions: [raw.raw] })
-    await expect(ask('debug_traceTransaction', raw.hash, { enableMemory: true })).rejects.toMatchObject({
+    await expect(request('debug_traceTransaction', raw.hash, { enableMemory: true })).rejects.toMatchObject({
       message: 'the trace has more than 1000000 words of stack, memory and storage: set "limit" to get fewer steps',
     })
-    const few = await askJson('debug_traceTransaction', raw.hash, { enableMemory: true, limit: 300 })
+    const few = await requestJson('debug_traceTransaction', raw.hash, { enableMemory: true, limit: 300 })
     expect((few.structLogs as Json[]).length).toBeGreaterThan(2)
     expect(JSON.stringify((few.structLogs as Json[]).slice(0, -1)).length).toBeLessThan(320)
   })
@@ -233,46 +235,46 @@ describe('contracts', () => {
   it('a call ends with its client, and those after it run as ever', async () => {
     const { chain } = node
     const endless: Hex = '0x5b600056'
-    const request = { to: NOBODY, gas: 10n ** 12n }
+    const call = { to: NOBODY, gas: 10n ** 12n }
     const code = { [NOBODY]: { code: fromHex(endless) } }
     const client = new AbortController()
     const calls = Array.from({ length: 20 }, () =>
-      chain.call(request, { blockHash: chain.head().hash, overrides: code }, client.signal),
+      chain.call(call, { blockHash: chain.head().hash, overrides: code }, client.signal),
     )
     const outcomes = Promise.allSettled(calls)
     // Blocks are built meanwhile.
     await driver.build()
     client.abort(new Error('gone'))
     for (const outcome of await outcomes) expect(outcome).toMatchObject({ reason: { message: 'gone' } })
-    const { failure } = await chain.call(
-      { ...request, gas: 100_000n },
-      { blockHash: chain.head().hash, overrides: code },
-    )
+    const { failure } = await chain.call({ ...call, gas: 100_000n }, { blockHash: chain.head().hash, overrides: code })
     expect(failure?.message).toBe('out of gas')
   })
 
   it("debug_traceTransaction shows every opcode, in geth's format", async () => {
-    const trace = await askJson('debug_traceTransaction', emitted.transactionHash)
+    const trace = await requestJson('debug_traceTransaction', emitted.transactionHash)
     expect(trace).toMatchObject({ gas: Number(emitted.gasUsed), failed: false, returnValue: '0x' })
     const logs = trace.structLogs as Json[]
     expect(logs.map(({ op }) => op)).toEqual(['PUSH1', 'CALLDATALOAD', 'PUSH1', 'PUSH1', 'LOG1', 'STOP'])
     expect(logs[4]).toMatchObject({ pc: 7, depth: 1, gasCost: 750, stack: [TOPIC, '0x0', '0x0'] })
-    const short = await askJson('debug_traceTransaction', emitted.transactionHash, { disableStack: true, limit: 60 })
+    const short = await requestJson('debug_traceTransaction', emitted.transactionHash, {
+      disableStack: true,
+      limit: 60,
+    })
     expect(short.structLogs).toEqual(logs.slice(0, 2).map(({ stack: _, ...rest }) => rest))
-    await expect(ask('debug_traceTransaction', TOPIC)).rejects.toMatchObject({ message: 'transaction not found' })
-    await expect(ask('debug_traceTransaction', TOPIC, { tracer: 'unknownTracer' })).rejects.toMatchObject({
+    await expect(request('debug_traceTransaction', TOPIC)).rejects.toMatchObject({ message: 'transaction not found' })
+    await expect(request('debug_traceTransaction', TOPIC, { tracer: 'unknownTracer' })).rejects.toMatchObject({
       rpcCode: -32602,
     })
   })
 
   it('eth_getProof starts at the state root', async () => {
-    const block = await askJson('eth_getBlockByNumber', 'latest', false)
-    const proof = await askJson('eth_getProof', SENDER, ['0x1', `0x${'2'.padStart(64, '0')}`], 'latest')
+    const block = await requestJson('eth_getBlockByNumber', 'latest', false)
+    const proof = await requestJson('eth_getProof', SENDER, ['0x1', `0x${'2'.padStart(64, '0')}`], 'latest')
     const [rootNode] = proof.accountProof as Hex[]
     expect(keccak256Hex(fromHex(rootNode ?? ''))).toBe(block.stateRoot)
     expect(proof).toMatchObject({
       address: SENDER,
-      balance: await ask('eth_getBalance', SENDER),
+      balance: await request('eth_getBalance', SENDER),
       storageProof: [
         { key: '0x1', value: '0x0' },
         { key: `0x${'2'.padStart(64, '0')}`, value: '0x0' },
@@ -283,31 +285,31 @@ describe('contracts', () => {
 
 describe('filters', () => {
   it('return blocks, transactions and logs since the last poll', async () => {
-    const blocks = await ask('eth_newBlockFilter')
-    const transactions = await ask('eth_newPendingTransactionFilter')
-    const logs = await ask('eth_newFilter', { topics: [TOPIC] })
-    const nonce = Number(await ask('eth_getTransactionCount', THIRD, 'latest'))
+    const blocks = await request('eth_newBlockFilter')
+    const transactions = await request('eth_newPendingTransactionFilter')
+    const logs = await request('eth_newFilter', { topics: [TOPIC] })
+    const nonce = Number(await request('eth_getTransactionCount', THIRD, 'latest'))
     const deploy = signTransaction(THIRD_KEY, { nonce, to: null, data: EMITTER, gasLimit: 200_000n })
     await send(deploy.raw)
     const first = await driver.build()
-    const { contractAddress } = await askJson('eth_getTransactionReceipt', deploy.hash)
+    const { contractAddress } = await requestJson('eth_getTransactionReceipt', deploy.hash)
     const emit = { nonce: nonce + 1, to: contractAddress as Hex, data: fromHex(TOPIC), gasLimit: 100_000n }
     await send(signTransaction(THIRD_KEY, emit).raw)
     const second = await driver.build()
-    expect(await ask('eth_getFilterChanges', blocks)).toEqual([first.blockHash, second.blockHash])
-    expect(await ask('eth_getFilterChanges', blocks)).toEqual([])
-    expect(await ask('eth_getFilterChanges', transactions)).toEqual([deploy.hash, expect.any(String)])
-    expect(await ask('eth_getFilterChanges', logs)).toMatchObject([{ blockHash: second.blockHash, removed: false }])
-    expect(await ask('eth_getFilterLogs', logs)).toMatchObject([{ topics: [TOPIC] }])
+    expect(await request('eth_getFilterChanges', blocks)).toEqual([first.blockHash, second.blockHash])
+    expect(await request('eth_getFilterChanges', blocks)).toEqual([])
+    expect(await request('eth_getFilterChanges', transactions)).toEqual([deploy.hash, expect.any(String)])
+    expect(await request('eth_getFilterChanges', logs)).toMatchObject([{ blockHash: second.blockHash, removed: false }])
+    expect(await request('eth_getFilterLogs', logs)).toMatchObject([{ topics: [TOPIC] }])
 
     // The block is reorganised away: its logs are sent again, as removed.
     await driver.setHead(first.blockHash as Hex)
-    expect(await ask('eth_getFilterChanges', logs)).toMatchObject([{ blockHash: second.blockHash, removed: true }])
+    expect(await request('eth_getFilterChanges', logs)).toMatchObject([{ blockHash: second.blockHash, removed: true }])
     await driver.setHead(second.blockHash as Hex)
 
-    expect(await ask('eth_uninstallFilter', logs)).toBe(true)
-    expect(await ask('eth_uninstallFilter', logs)).toBe(false)
-    await expect(ask('eth_getFilterChanges', logs)).rejects.toMatchObject({
+    expect(await request('eth_uninstallFilter', logs)).toBe(true)
+    expect(await request('eth_uninstallFilter', logs)).toBe(false)
+    await expect(request('eth_getFilterChanges', logs)).rejects.toMatchObject({
       rpcCode: -32000,
       message: 'filter not found',
     })
@@ -316,15 +318,15 @@ describe('filters', () => {
 
 describe('fees', () => {
   it('suggests the minimum tip on an idle chain', async () => {
-    expect(await ask('eth_maxPriorityFeePerGas')).toBe(toQuantity(1_000_000))
-    const { baseFeePerGas } = await askJson('eth_getBlockByNumber', 'latest', false)
-    expect(await ask('eth_gasPrice')).toBe(toQuantity(BigInt(String(baseFeePerGas)) + 1_000_000n))
+    expect(await request('eth_maxPriorityFeePerGas')).toBe(toQuantity(1_000_000))
+    const { baseFeePerGas } = await requestJson('eth_getBlockByNumber', 'latest', false)
+    expect(await request('eth_gasPrice')).toBe(toQuantity(BigInt(String(baseFeePerGas)) + 1_000_000n))
   })
 
   it('eth_feeHistory', async () => {
     for (let block = 0; block < 2; block++) await driver.build()
-    const latest = await askJson('eth_getBlockByNumber', 'latest', false)
-    const history = await askJson('eth_feeHistory', '0x2', 'latest', [10, 90])
+    const latest = await requestJson('eth_getBlockByNumber', 'latest', false)
+    const history = await requestJson('eth_feeHistory', '0x2', 'latest', [10, 90])
     expect(history.oldestBlock).toBe(toQuantity(Number(latest.number) - 1))
     expect(history.baseFeePerGas).toHaveLength(3)
     expect((history.baseFeePerGas as string[])[1]).toBe(latest.baseFeePerGas)
@@ -332,7 +334,7 @@ describe('fees', () => {
     expect(history.reward).toHaveLength(2)
     const { baseFeePerGas } = await driver.build()
     expect((history.baseFeePerGas as string[])[2]).toBe(baseFeePerGas)
-    await expect(ask('eth_feeHistory', '0x1', 'latest', [50, 10])).rejects.toMatchObject({
+    await expect(request('eth_feeHistory', '0x1', 'latest', [50, 10])).rejects.toMatchObject({
       message: 'invalid reward percentile: #0:50.000000 >= #1:10.000000',
     })
   })
@@ -340,38 +342,40 @@ describe('fees', () => {
 
 describe('blocks and the node', () => {
   it('labels', async () => {
-    expect(await ask('eth_getBlockByNumber', 'earliest', false)).toMatchObject({ hash: node.chain.genesis.hash })
-    const latest = await ask('eth_getBlockByNumber', 'latest', false)
-    expect(await ask('eth_getBlockByNumber', 'pending', false)).toEqual(latest)
-    await expect(ask('eth_getLogs', { fromBlock: 'pending' })).rejects.toMatchObject({ rpcCode: -32602 })
+    expect(await request('eth_getBlockByNumber', 'earliest', false)).toMatchObject({ hash: node.chain.genesis.hash })
+    const latest = await request('eth_getBlockByNumber', 'latest', false)
+    expect(await request('eth_getBlockByNumber', 'pending', false)).toEqual(latest)
+    await expect(request('eth_getLogs', { fromBlock: 'pending' })).rejects.toMatchObject({ rpcCode: -32602 })
     for (const method of ['eth_getBlockReceipts', 'eth_getBlockTransactionCountByNumber']) {
-      await expect(ask(method, 'safe')).rejects.toMatchObject({ rpcCode: -32000, message: 'safe block not found' })
+      await expect(request(method, 'safe')).rejects.toMatchObject({ rpcCode: -32000, message: 'safe block not found' })
     }
-    await expect(ask('eth_getBalance', SENDER, 'safe')).rejects.toMatchObject({ message: 'header not found' })
-    expect(await ask('eth_getBlockByNumber', '0xffffff', false)).toBeNull()
-    await expect(ask('eth_getBlockByNumber', 'safe', false)).rejects.toMatchObject({ message: 'safe block not found' })
-    await expect(ask('eth_getBalance', SENDER, '0xffffff')).rejects.toMatchObject({ message: 'header not found' })
-    await expect(ask('eth_getBalance', SENDER, { blockHash: TOPIC })).rejects.toMatchObject({
+    await expect(request('eth_getBalance', SENDER, 'safe')).rejects.toMatchObject({ message: 'header not found' })
+    expect(await request('eth_getBlockByNumber', '0xffffff', false)).toBeNull()
+    await expect(request('eth_getBlockByNumber', 'safe', false)).rejects.toMatchObject({
+      message: 'safe block not found',
+    })
+    await expect(request('eth_getBalance', SENDER, '0xffffff')).rejects.toMatchObject({ message: 'header not found' })
+    await expect(request('eth_getBalance', SENDER, { blockHash: TOPIC })).rejects.toMatchObject({
       message: 'header not found',
     })
   })
 
   it('raw forms hash to the block', async () => {
-    const { hash } = await askJson('eth_getBlockByNumber', 'latest', false)
-    expect(keccak256Hex(fromHex(String(await ask('debug_getRawHeader', 'latest'))))).toBe(hash)
-    const block = await askJson('eth_getBlockByHash', hash, false)
-    expect(fromHex(String(await ask('debug_getRawBlock', hash))).length).toBe(Number(block.size))
-    expect(await ask('debug_getRawReceipts', 'latest')).toHaveLength((block.transactions as string[]).length)
+    const { hash } = await requestJson('eth_getBlockByNumber', 'latest', false)
+    expect(keccak256Hex(fromHex(String(await request('debug_getRawHeader', 'latest'))))).toBe(hash)
+    const block = await requestJson('eth_getBlockByHash', hash, false)
+    expect(fromHex(String(await request('debug_getRawBlock', hash))).length).toBe(Number(block.size))
+    expect(await request('debug_getRawReceipts', 'latest')).toHaveLength((block.transactions as string[]).length)
   })
 
   it('who it is', async () => {
-    expect(await ask('eth_chainId')).toBe('0x385')
-    expect(await ask('net_version')).toBe('901')
-    expect(await ask('net_peerCount')).toBe('0x0')
-    expect(await ask('eth_syncing')).toBe(false)
-    expect(await ask('eth_accounts')).toEqual([])
-    expect(await ask('web3_sha3', '0x')).toBe(keccak256Hex(new Uint8Array()))
-    expect(await ask('web3_clientVersion')).toBe('devium-geth/test')
+    expect(await request('eth_chainId')).toBe('0x385')
+    expect(await request('net_version')).toBe('901')
+    expect(await request('net_peerCount')).toBe('0x0')
+    expect(await request('eth_syncing')).toBe(false)
+    expect(await request('eth_accounts')).toEqual([])
+    expect(await request('web3_sha3', '0x')).toBe(keccak256Hex(new Uint8Array()))
+    expect(await request('web3_clientVersion')).toBe('devium-geth/test')
   })
 
   it('a transaction that is too large is refused before it is read', async () => {
@@ -389,7 +393,7 @@ describe('blocks and the node', () => {
       { fromBlock: '0xffffff' },
       { fromBlock: '0x2', toBlock: '0x1' },
     ]) {
-      await expect(ask('eth_getLogs', range)).rejects.toMatchObject({ rpcCode: -32602 })
+      await expect(request('eth_getLogs', range)).rejects.toMatchObject({ rpcCode: -32602 })
     }
   })
 })

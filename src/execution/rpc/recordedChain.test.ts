@@ -12,7 +12,7 @@ describe.each(RECORDINGS)('%s, executed through the Engine API', (name) => {
   const recording = loadRecordedRpc(name)
   const { blocks, receipts } = recording
   let node: ExecutionNode
-  const ask = (method: string, ...params: unknown[]) => node.eth.request(method, params)
+  const request = (method: string, ...params: unknown[]) => node.eth.request(method, params)
 
   beforeAll(async () => {
     node = await startExecutionNode(recording.genesis)
@@ -43,45 +43,47 @@ describe.each(RECORDINGS)('%s, executed through the Engine API', (name) => {
   }
 
   it('ends at the recorded head', async () => {
-    expect(await ask('eth_blockNumber')).toBe(blocks.at(-1)?.number)
+    expect(await request('eth_blockNumber')).toBe(blocks.at(-1)?.number)
   })
 
   it('every block by number and hash, with and without whole transactions', async () => {
     for (const block of blocks) {
-      expect(await ask('eth_getBlockByNumber', block.number, true)).toEqual(block)
-      expect(await ask('eth_getBlockByHash', block.hash, true)).toEqual(block)
+      expect(await request('eth_getBlockByNumber', block.number, true)).toEqual(block)
+      expect(await request('eth_getBlockByHash', block.hash, true)).toEqual(block)
       const hashes = block.transactions.map(({ hash }) => hash)
-      expect(await ask('eth_getBlockByHash', block.hash, false)).toEqual({ ...block, transactions: hashes })
+      expect(await request('eth_getBlockByHash', block.hash, false)).toEqual({ ...block, transactions: hashes })
     }
   })
 
   it('every receipt, L1 fees included', async () => {
     for (const [number, block] of blocks.entries()) {
-      expect(await ask('eth_getBlockReceipts', block.hash)).toEqual(receipts[number])
+      expect(await request('eth_getBlockReceipts', block.hash)).toEqual(receipts[number])
     }
     for (const receipt of receipts.flat().slice(0, 60)) {
-      expect(await ask('eth_getTransactionReceipt', receipt.transactionHash)).toEqual(receipt)
+      expect(await request('eth_getTransactionReceipt', receipt.transactionHash)).toEqual(receipt)
     }
   })
 
   it('transactions by hash and by place', async () => {
     for (const transaction of blocks.flatMap((block) => block.transactions).slice(0, 60)) {
       const { hash, blockHash, blockNumber, transactionIndex } = transaction
-      expect(await ask('eth_getTransactionByHash', hash)).toEqual(transaction)
-      expect(await ask('eth_getTransactionByBlockHashAndIndex', blockHash, transactionIndex)).toEqual(transaction)
-      expect(await ask('eth_getTransactionByBlockNumberAndIndex', blockNumber, transactionIndex)).toEqual(transaction)
+      expect(await request('eth_getTransactionByHash', hash)).toEqual(transaction)
+      expect(await request('eth_getTransactionByBlockHashAndIndex', blockHash, transactionIndex)).toEqual(transaction)
+      expect(await request('eth_getTransactionByBlockNumberAndIndex', blockNumber, transactionIndex)).toEqual(
+        transaction,
+      )
     }
   })
 
   it('all logs, and those of one topic', async () => {
     const logs = receipts.flat().flatMap((receipt) => receipt.logs as Json[])
     expect(logs.length).toBeGreaterThan(10)
-    expect(await ask('eth_getLogs', { fromBlock: '0x0', toBlock: 'latest' })).toEqual(logs)
+    expect(await request('eth_getLogs', { fromBlock: '0x0', toBlock: 'latest' })).toEqual(logs)
     const [topic] = logs.flatMap((log) => log.topics as string[])
-    expect(await ask('eth_getLogs', { fromBlock: 'earliest', topics: [topic] })).toEqual(
+    expect(await request('eth_getLogs', { fromBlock: 'earliest', topics: [topic] })).toEqual(
       logs.filter((log) => (log.topics as string[])[0] === topic),
     )
     const { blockHash } = logs[0] ?? {}
-    expect(await ask('eth_getLogs', { blockHash })).toEqual(logs.filter((log) => log.blockHash === blockHash))
+    expect(await request('eth_getLogs', { blockHash })).toEqual(logs.filter((log) => log.blockHash === blockHash))
   })
 })

@@ -44,16 +44,16 @@ it.each(['heads', 'transactions'])(
     const contents = new Set<string | Uint8Array>()
     let turns = 0
     await new Promise<void>((resolve) => {
-      let told = 0
-      const turn = () => {
+      let notified = 0
+      const tick = () => {
         turns += 1
-        if (told < listeners) setImmediate(turn)
+        if (notified < listeners) setImmediate(tick)
       }
       const notify = (content: string | Uint8Array) => {
         contents.add(content)
         work()
-        told += 1
-        if (told === listeners) resolve()
+        notified += 1
+        if (notified === listeners) resolve()
       }
       for (let count = 0; count < listeners; count++) {
         if (kind === 'heads') subscriptions.onHead((content) => notify(content))
@@ -61,7 +61,7 @@ it.each(['heads', 'transactions'])(
       }
       if (kind === 'heads') moveHead()
       else add(signTransaction(testKey(1)))
-      setImmediate(turn)
+      setImmediate(tick)
     })
     expect(turns).toBeGreaterThan(2)
     expect(contents.size).toBe(1)

@@ -33,16 +33,16 @@ afterEach(async () => {
 /** Collects the notifications of a subscription from the moment this resolves. */
 async function collect(...params: unknown[]) {
   const controller = new AbortController()
-  const told: unknown[] = []
+  const received: unknown[] = []
   const ended = socket.subscribe(
     { method: 'eth_subscribe', params },
-    (content) => told.push(content),
+    (content) => received.push(content),
     controller.signal,
   )
   // Later requests are answered later.
   await Promise.race([socket.request('eth_chainId', []), ended])
   return {
-    told,
+    received,
     async stop() {
       controller.abort()
       await ended
@@ -91,19 +91,19 @@ describe('subscriptions', () => {
     const { raw, hash } = signTransaction(DEV_KEYS[0], { to: null, data: LOGGER, gasLimit: 100_000n })
     await node.eth.request('eth_sendRawTransaction', [toHex(raw)])
     await driver.build()
-    await expect.poll(() => logs.told).toMatchObject([{ transactionHash: hash, removed: false }])
-    expect(heads.told).toEqual([await node.eth.request('eth_getHeaderByNumber', ['latest'])])
-    expect(whole.told).toMatchObject([{ hash, nonce: '0x0', blockHash: null }])
+    await expect.poll(() => logs.received).toMatchObject([{ transactionHash: hash, removed: false }])
+    expect(heads.received).toEqual([await node.eth.request('eth_getHeaderByNumber', ['latest'])])
+    expect(whole.received).toMatchObject([{ hash, nonce: '0x0', blockHash: null }])
     const sibling = await extendChain(node.chain, holocene.rollup, before.hash, { salt: 5n })
     await node.chain.setForkchoice({
       headBlockHash: sibling,
       safeBlockHash: before.hash,
       finalizedBlockHash: before.hash,
     })
-    await expect.poll(() => logs.told).toMatchObject([{}, { transactionHash: hash, removed: true }])
-    expect(heads.told).toMatchObject([{}, { hash: sibling }])
-    expect(others.told).toEqual([])
-    expect(syncing.told).toEqual([])
+    await expect.poll(() => logs.received).toMatchObject([{}, { transactionHash: hash, removed: true }])
+    expect(heads.received).toMatchObject([{}, { hash: sibling }])
+    expect(others.received).toEqual([])
+    expect(syncing.received).toEqual([])
     for (const subscription of [heads, whole, logs, others, syncing]) await subscription.stop()
   })
 

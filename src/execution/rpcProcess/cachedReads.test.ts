@@ -11,49 +11,49 @@ const HASH = new Uint8Array(32).fill(7)
 /** Answers with the present values, and records each read. */
 function start() {
   const labels = { version: 1, reorgs: 0 }
-  const asked: string[] = []
+  const requested: string[] = []
   const there = { canonical: hashOf(1), isKept: true, receiptBytes: 100 }
   const source: ChainReads = {
     header: () => undefined,
     body: () => undefined,
     code: () => undefined,
     receipts: (hash) => {
-      asked.push(`receipts ${hash.slice(0, 4)}`)
+      requested.push(`receipts ${hash.slice(0, 4)}`)
       return new Uint8Array(there.receiptBytes)
     },
     canonicalHash: (number) => {
-      asked.push(`canonical ${number}`)
+      requested.push(`canonical ${number}`)
       return number > 9 ? undefined : there.canonical
     },
     transaction: (hash) => {
-      asked.push(`transaction ${hash.slice(0, 4)}`)
+      requested.push(`transaction ${hash.slice(0, 4)}`)
       return { blockHash: there.canonical, index: 0 }
     },
     stateAt: () => ({
       ...NO_STATE,
       node: (key) => {
-        asked.push(key === ROOT_KEY ? 'root' : 'another node')
+        requested.push(key === ROOT_KEY ? 'root' : 'another node')
         return there.isKept ? Uint8Array.of(1) : undefined
       },
     }),
   }
   const reads = cacheReads(source, () => ({ ...labels }))
   /** The reads of the engine process. */
-  const askedBy = (read: (reads: ChainReads) => unknown): string[] => {
-    asked.length = 0
+  const requestedBy = (read: (reads: ChainReads) => unknown): string[] => {
+    requested.length = 0
     read(reads)
-    return [...asked]
+    return [...requested]
   }
-  return { labels, there, reads, askedBy }
+  return { labels, there, reads, requestedBy }
 }
 
 describe('remembered reads', () => {
   it('read canonical hashes again only after a reorg', () => {
-    const { labels, there, reads, askedBy } = start()
-    expect(askedBy((reads) => reads.canonicalHash(1))).toEqual(['canonical 1'])
-    expect(askedBy((reads) => reads.transaction(hashOf(5)))).toEqual(['transaction 0x05'])
+    const { labels, there, reads, requestedBy } = start()
+    expect(requestedBy((reads) => reads.canonicalHash(1))).toEqual(['canonical 1'])
+    expect(requestedBy((reads) => reads.transaction(hashOf(5)))).toEqual(['transaction 0x05'])
     labels.version++
-    expect(askedBy((reads) => [reads.canonicalHash(1), reads.transaction(hashOf(5))])).toEqual([])
+    expect(requestedBy((reads) => [reads.canonicalHash(1), reads.transaction(hashOf(5))])).toEqual([])
     Object.assign(labels, { version: labels.version + 1, reorgs: 1 })
     there.canonical = hashOf(2)
     expect(reads.canonicalHash(1)).toBe(hashOf(2))
@@ -61,19 +61,19 @@ describe('remembered reads', () => {
   })
 
   it('read a missing block again', () => {
-    const { askedBy } = start()
-    expect(askedBy((reads) => [reads.canonicalHash(10), reads.canonicalHash(10)])).toEqual([
+    const { requestedBy } = start()
+    expect(requestedBy((reads) => [reads.canonicalHash(10), reads.canonicalHash(10)])).toEqual([
       'canonical 10',
       'canonical 10',
     ])
   })
 
   it('check once for each forkchoice that a state exists', () => {
-    const { labels, there, reads, askedBy } = start()
+    const { labels, there, reads, requestedBy } = start()
     const node = (reads: ChainReads, key: StateKey, block = 1) => reads.stateAt(hashOf(block))?.node(key, HASH)
-    expect(askedBy((reads) => [node(reads, ROOT_KEY), node(reads, ROOT_KEY)])).toEqual(['root'])
-    expect(askedBy((reads) => node(reads, ROOT_KEY, 2))).toEqual(['root'])
-    expect(askedBy((reads) => [node(reads, 'A1'), node(reads, 'A1')])).toHaveLength(2)
+    expect(requestedBy((reads) => [node(reads, ROOT_KEY), node(reads, ROOT_KEY)])).toEqual(['root'])
+    expect(requestedBy((reads) => node(reads, ROOT_KEY, 2))).toEqual(['root'])
+    expect(requestedBy((reads) => [node(reads, 'A1'), node(reads, 'A1')])).toHaveLength(2)
     there.isKept = false
     expect(node(reads, ROOT_KEY)).toBeDefined()
     labels.version++
@@ -81,9 +81,9 @@ describe('remembered reads', () => {
   })
 
   it('keep receipts, but for large ones', () => {
-    const { there, askedBy } = start()
-    expect(askedBy((reads) => [reads.receipts(hashOf(1)), reads.receipts(hashOf(1))])).toHaveLength(1)
+    const { there, requestedBy } = start()
+    expect(requestedBy((reads) => [reads.receipts(hashOf(1)), reads.receipts(hashOf(1))])).toHaveLength(1)
     there.receiptBytes = 40_000
-    expect(askedBy((reads) => [reads.receipts(hashOf(2)), reads.receipts(hashOf(2))])).toHaveLength(2)
+    expect(requestedBy((reads) => [reads.receipts(hashOf(2)), reads.receipts(hashOf(2))])).toHaveLength(2)
   })
 })

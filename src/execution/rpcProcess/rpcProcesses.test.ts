@@ -65,7 +65,7 @@ describe('RPC processes', () => {
     await using started = await start()
     const client = started.client()
     expect(started.processes.stats()).toEqual({ processes: 0, connections: 0, broken: 0 })
-    const asked: [string, ...JsonValue[]][] = [
+    const calls: [string, ...JsonValue[]][] = [
       ['eth_blockNumber'],
       ['eth_chainId'],
       ['eth_call', { to: NOBODY, data: '0x' }, 'latest'],
@@ -83,7 +83,7 @@ describe('RPC processes', () => {
       ['txpool_status'],
       ['admin_nodeInfo'],
     ]
-    for (const [method, ...params] of asked) {
+    for (const [method, ...params] of calls) {
       expect(await client.request(method, params), method).toEqual(await node.eth.request(method, params))
     }
     for (const code of ['0x5f5ffd', '0xfe'] as const) {

@@ -5,6 +5,6 @@ export function effectiveTip(
   tx: Pick<SignedTransaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
   baseFee: bigint,
 ): bigint {
-  const room = tx.maxFeePerGas - baseFee
-  return room < tx.maxPriorityFeePerGas ? room : tx.maxPriorityFeePerGas
+  const maxTip = tx.maxFeePerGas - baseFee
+  return maxTip < tx.maxPriorityFeePerGas ? maxTip : tx.maxPriorityFeePerGas
 }

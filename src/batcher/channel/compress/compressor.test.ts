@@ -31,13 +31,13 @@ it.each([
     const { readyBytes } = compressor
     const output = concatBytes(compressor.read(100), compressor.read(Number.POSITIVE_INFINITY))
     expect(output).toHaveLength(readyBytes)
-    const [simple, asked] = await Promise.all(
+    const [simple, requested] = await Promise.all(
       [9, quality].map((each) => compressAll(data, { kind: 'brotli', quality: each })),
     )
-    if (simple === undefined || asked === undefined) throw new Error('nothing was compressed')
-    const saves = simple.length <= asked.length && pragueCalldataGas(simple) <= pragueCalldataGas(asked)
-    expect(output).toHaveLength((saves ? simple : asked).length)
-    expect(pragueCalldataGas(output)).toBeLessThanOrEqual(pragueCalldataGas(asked))
+    if (simple === undefined || requested === undefined) throw new Error('nothing was compressed')
+    const saves = simple.length <= requested.length && pragueCalldataGas(simple) <= pragueCalldataGas(requested)
+    expect(output).toHaveLength((saves ? simple : requested).length)
+    expect(pragueCalldataGas(output)).toBeLessThanOrEqual(pragueCalldataGas(requested))
     expect(output[0]).toBe(1)
     expect(Buffer.compare(brotliDecompressSync(output.subarray(1)), data)).toBe(0)
   }

@@ -64,10 +64,10 @@ describe('blooms of recorded blocks', () => {
   })
 
   it('rule out what no block has', () => {
-    const strangers = fc.uint8Array({ minLength: 20, maxLength: 20 })
+    const otherAddresses = fc.uint8Array({ minLength: 20, maxLength: 20 })
     let passed = 0
     fc.assert(
-      fc.property(strangers, (bytes) => {
+      fc.property(otherAddresses, (bytes) => {
         const test = createBloomTest({ addresses: [`0x${Buffer.from(bytes).toString('hex')}`], topics: [] })
         for (const header of blocks) if (test(header.logsBloom)) passed++
       }),

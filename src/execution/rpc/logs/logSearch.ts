@@ -63,8 +63,8 @@ export async function searchLogs(
   }
   const [from, to] = await readRange(chain, filter.blocks)
   if (to - from >= limits.maxLogRangeBlocks) {
-    const asked = `expected at most ${limits.maxLogRangeBlocks} blocks, got ${to - from + 1}`
-    throw new JsonRpcError(RPC_LIMIT_EXCEEDED, `block range is too large: ${asked}`)
+    const problem = `expected at most ${limits.maxLogRangeBlocks} blocks, got ${to - from + 1}`
+    throw new JsonRpcError(RPC_LIMIT_EXCEEDED, `block range is too large: ${problem}`)
   }
   const found: JsonRecord[] = []
   let characters = 0

@@ -19,7 +19,7 @@ const pool = {
 }
 const methods = createTxPoolMethods({ pool })
 
-async function ask(name: string, params: string[], signal = new AbortController().signal): Promise<string> {
+async function request(name: string, params: string[], signal = new AbortController().signal): Promise<string> {
   const answer = await methods[name]?.(params, { signal, isOver: () => signal.aborted })
   if (!(answer instanceof StreamedJson)) throw new Error(`${name}: not streamed`)
   let text = ''
@@ -32,12 +32,12 @@ it.each([['txpool_content', []] as const, ['txpool_contentFrom', [SENDERS[0] ?? 
   async (name, params) => {
     let turns = 0
     let isWritten = false
-    const turn = () => {
+    const tick = () => {
       turns += 1
-      if (!isWritten) setImmediate(turn)
+      if (!isWritten) setImmediate(tick)
     }
-    setImmediate(turn)
-    const text = await ask(name, [...params])
+    setImmediate(tick)
+    const text = await request(name, [...params])
     isWritten = true
     expect(turns).toBeGreaterThan(2)
     const { pending, queued } = JSON.parse(text)
@@ -55,8 +55,8 @@ it.each([['txpool_content', []] as const, ['txpool_contentFrom', [SENDERS[0] ?? 
 
 it('an answer is not written after its client has disconnected', async () => {
   const client = new AbortController()
-  const asked = ask('txpool_content', [], client.signal)
+  const answer = request('txpool_content', [], client.signal)
   client.abort(new Error('gone'))
-  await expect(asked).rejects.toThrow('gone')
-  expect(await ask('txpool_inspect', [])).toContain(`"199":"${checksumAddress(large.to ?? '0x')}: 0 wei`)
+  await expect(answer).rejects.toThrow('gone')
+  expect(await request('txpool_inspect', [])).toContain(`"199":"${checksumAddress(large.to ?? '0x')}: 0 wei`)
 })
