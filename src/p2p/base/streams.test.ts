@@ -74,7 +74,7 @@ describe('writeParts', () => {
       }
     })()
 
-  it('makes one piece in a turn of the event loop, and none before there is room', async () => {
+  it('writes one part in an iteration of the event loop, and none while the buffer is full', async () => {
     const made: number[] = []
     const madeByTurn: number[] = []
     let isOver = false

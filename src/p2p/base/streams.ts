@@ -136,7 +136,7 @@ export async function writeAll(stream: Writable, data: Uint8Array, signal: Abort
 }
 
 /**
- * As `writeAll`, for generated data: one part in each turn of the event loop, and only when the stream's buffer has
+ * As `writeAll`, for generated data: one part in each iteration of the event loop, and only when the stream's buffer has
  * space.
  */
 export async function writeParts(stream: Writable, parts: Iterable<Uint8Array>, signal: AbortSignal): Promise<void> {

@@ -10,7 +10,7 @@ type Forwarding = Pick<GossipInternals, 'mesh' | 'getSubscribers' | 'idontwants'
 const FLOODSUB = '/floodsub/1.0.0'
 const NO_PEERS: ReadonlySet<string> = new Set()
 /**
- * A copy that is probably not needed waits this many turns of the event loop. Copies and IDONTWANTs that arrive
+ * A copy that is probably not needed waits this many iterations of the event loop. Copies and IDONTWANTs that arrive
  * meanwhile can make it unnecessary.
  */
 const LATER_TURNS = 2

@@ -8,7 +8,7 @@ import { networkInTest } from '../testUtils/network.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
 import { manageGossipStreams } from './gossipStreams.ts'
 
-describe('a newcomer', () => {
+describe('a new peer', () => {
   it('gets the blocks of the last seconds, also one that it missed while it was away', async () => {
     const sequencer = await nodeInTest({ sequencerKey: SEQUENCER_KEY })
     const first = testBlock(testConfig(), { blockNumber: 1 })
@@ -34,10 +34,10 @@ describe('a newcomer', () => {
     for (const block of blocks) await sequencer.node.publish(block)
     await until('the blocks', () => other.received.length === 3)
     await sequencer.node.stop()
-    const newcomer = await nodeInTest()
-    await newcomer.node.connectPeer(other.address)
-    await until('the blocks', () => newcomer.received.length === 2)
-    expect(newcomer.received.map(({ payload }) => payload.blockNumber).sort()).toEqual([2, 3])
+    const newPeer = await nodeInTest()
+    await newPeer.node.connectPeer(other.address)
+    await until('the blocks', () => newPeer.received.length === 2)
+    expect(newPeer.received.map(({ payload }) => payload.blockNumber).sort()).toEqual([2, 3])
   })
 })
 

@@ -59,13 +59,13 @@ const REJECTED_REMEMBERED = 512
 /** For smaller messages, avoiding a copy saves nothing. */
 const LARGE_FORWARD_BYTES = 16 * 1024
 /**
- * Turns of the event loop between a block's delivery to this node and its forwarding; microseconds in an idle process.
- * In this turn, first copies in the sockets are read before more copies are written.
+ * Iterations of the event loop between a block's delivery to this node and its forwarding; microseconds in an idle
+ * process. In this iteration, first copies in the sockets are read before more copies are written.
  */
 const FORWARD_TURNS = 1
 /**
- * The same for large messages. Peers that received the block at the same time send IDONTWANT. An IDONTWANT sent while
- * one turn reads is read in the next turn, which saves most copies.
+ * The same for large messages. Peers that received the block at the same time send IDONTWANT. An IDONTWANT sent in one
+ * iteration is read in the next one, which saves most copies.
  */
 const LARGE_FORWARD_TURNS = 2
 
@@ -214,7 +214,7 @@ export function createInbound(
     }
   }
 
-  /** Records a message without a verdict, or one that was not forwarded. Nobody is penalised. */
+  /** Records a message without a verdict, or one that was not forwarded. No peer is penalised. */
   const onFailure = ({ from, version }: InboundMessage, error: unknown): void => {
     // Too many at once to report each.
     if (error instanceof DeviumError && error.code === GOSSIP_OVERLOADED) return

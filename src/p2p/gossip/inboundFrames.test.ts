@@ -33,7 +33,7 @@ function setUp(options: { turnMs?: number } = {}) {
 const frame = (length: number) => frameRpc(new Uint8Array(length).fill(1))
 
 describe('readFrames', () => {
-  it('hands out each frame as it comes, and the end, and leaves others their turn', async () => {
+  it('delivers each frame as it arrives, and the end, and yields to other work', async () => {
     const { stream, frames, ends } = setUp({ turnMs: 1 })
     stream.receive(Buffer.concat(Array.from({ length: 50 }, () => frame(3))))
     expect(frames).toHaveLength(16)

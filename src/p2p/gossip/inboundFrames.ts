@@ -13,13 +13,13 @@ export interface FrameLimits {
   frameTimeoutMs: number
 }
 
-/** The frames of one stream may use this many milliseconds in one turn of the event loop. */
+/** The frames of one stream may use this many milliseconds in one iteration of the event loop. */
 const TURN_MS = 4
 /** Number of frames between two clock reads. */
 const CHECK_CLOCK_EVERY = 16
 
 /**
- * Reads length-prefixed frames from the stream's events, a limited time in each turn of the event loop. A fault resets
+ * Reads length-prefixed frames from the stream's events, a limited time in each iteration of the event loop. A fault resets
  * the stream.
  */
 export function readFrames(
@@ -54,7 +54,7 @@ export function readFrames(
     end(fault)
     stream.abort(fault)
   }
-  /** Delivers whole frames until this turn's time is used up. */
+  /** Delivers whole frames until this iteration's time is used up. */
   const work = (): void => {
     const startedMs = now()
     let count = 0

@@ -4,15 +4,15 @@ import { createSemaphore } from '../../lib/semaphore.ts'
 
 /** Error code when too many messages are waiting. */
 export const GOSSIP_OVERLOADED = 'gossip-overloaded'
-/** Milliseconds of gossip work in one turn of the event loop. The rest of the turn is for other work. */
+/** Milliseconds of gossip work in one iteration of the event loop. The rest is for other work. */
 const BUDGET_MS = 4
 /** Estimated time that the library needs for each message. */
 const LIBRARY_MS = 0.05
 
 /**
- * Spreads gossip messages over turns of the event loop. Without it the library handles all messages of a packet in one
- * turn. After `BUDGET_MS` the remaining messages wait, one turn each; more than `maxWaiting` are refused. Other work in
- * the same turn does not count: otherwise a busy process would forward blocks late.
+ * Spreads gossip messages over iterations of the event loop. Without it the library handles all messages of a packet in
+ * one iteration. After `BUDGET_MS` the remaining messages wait, one iteration each; more than `maxWaiting` are refused.
+ * Other work in the same iteration does not count: otherwise a busy process would forward blocks late.
  */
 export function createLoopBudget(maxWaiting = 1024, now: () => number = () => performance.now()) {
   let spentMs = 0
