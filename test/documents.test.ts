@@ -89,6 +89,20 @@ function problemOfLink(document: string, link: string): string | undefined {
   return `${link}: ${target} has no such heading`
 }
 
+/** Code spans that look like a name of the code: `EngineController`, `timeFault`, `NOT_PENALISED`. */
+function namedIdentifiers(text: string): string[] {
+  const names = [...withoutBlocks(text).matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code)
+  return names.filter((name) => /^([A-Z][A-Z0-9_]{3,}|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)$/.test(name))
+}
+
+/** All words of the code, for identifiers that documents name. */
+function wordsOfCode(): Set<string> {
+  const files = globSync(['{src,testnet,test,bench,dashboard}/**/*.ts', 'patches/*.patch', 'tsconfig.json'], {
+    cwd: ROOT,
+  })
+  return new Set(files.flatMap((file) => textOf(file).match(/\w+/g) ?? []))
+}
+
 /** The command with all its sub-commands. */
 function withSubCommands(command: Command): Command[] {
   return [command, ...command.commands.flatMap(withSubCommands)]
@@ -122,6 +136,14 @@ describe('documents', () => {
     const named = namedPaths(textOf(document))
     if (document === 'ARCHITECTURE.md') expect(named.length).toBeGreaterThan(40)
     expect(named.filter((path) => !exists(path))).toEqual([])
+  })
+
+  it('for developers name only identifiers that the code has', () => {
+    const words = wordsOfCode()
+    const developers = DOCUMENTS.filter((path) => !FOR_USERS.includes(path) || path.startsWith('docs/decisions'))
+    const named = developers.flatMap((path) => namedIdentifiers(textOf(path)).map((name) => `${path}: ${name}`))
+    expect(named.length).toBeGreaterThan(50)
+    expect(named.filter((line) => !words.has(line.split(': ')[1] ?? ''))).toEqual([])
   })
 
   it.each(DOCUMENTS)('%s has only links that lead somewhere', (document) => {
