@@ -3,11 +3,10 @@ import { readFileSync, statSync } from 'node:fs'
 import { describeError, isErrno, UsageError } from '../lib/errors.ts'
 import { createSecretFile } from '../lib/jwt.ts'
 
-/** What a client without a token may do. */
+/** The rights of a client without a token. */
 export interface TokenAccess {
   /** Absent: no token exists, and no client may call a changing method. */
   token: string | undefined
-  /** Reading needs the token, too. */
   guardsReading: boolean
 }
 

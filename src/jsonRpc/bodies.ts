@@ -11,7 +11,6 @@ import { createSemaphore } from '../lib/semaphore.ts'
 export const LARGE_BODY_BYTES = 256 * 1024
 const MAX_WAITING_BODIES = 64
 
-/** The Hono environment of the call route. */
 export interface CallEnv {
   Bindings: HttpBindings
   Variables: { body: string | Uint8Array }

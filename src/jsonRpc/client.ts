@@ -231,7 +231,6 @@ function unwrap(answer: unknown, what: string): unknown {
   return answer.result
 }
 
-/** Whether the server answered, but rejected the batch. */
 export function isBatchRefusal(error: unknown): boolean {
   if (error instanceof JsonRpcError) return true
   if (!(error instanceof RpcTransportError) || error.code !== 'rpc-transport') return false

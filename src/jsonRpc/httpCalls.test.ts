@@ -31,7 +31,6 @@ async function serve(
   return { ...server, open, post }
 }
 
-/** A connection on which the test writes byte by byte. */
 class Connection {
   readonly socket: Socket
   private text = ''

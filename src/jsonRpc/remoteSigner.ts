@@ -15,7 +15,6 @@ export interface RemoteSignerOptions {
   tls?: { caPath: string; certPath: string; keyPath: string }
 }
 
-/** A connection to a signing service. */
 export interface RemoteSigner {
   /** The endpoint without secrets, for messages. */
   readonly name: string
@@ -26,7 +25,6 @@ export interface RemoteSigner {
 
 export interface RemoteSignerModules {
   logger: Logger
-  /** Time limit of each request. */
   timeoutMs: number
   maxResponseBytes: number
   /** Time limit of the first request, which also sets up the connection. */

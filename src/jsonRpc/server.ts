@@ -49,7 +49,6 @@ export interface RpcDispatcherOptions {
   isChanging?: (method: string) => boolean
   /** Whether untrusted web pages may not call the method. Absent: they may call all methods. */
   isClosedToPages?: (method: string) => boolean
-  /** Maximum number of calls in a batch. */
   maxBatchSize?: number
   /** Priority of the calls. The default `answer` gives way to work for blocks. */
   work?: Work
@@ -218,7 +217,6 @@ function headOf(id: JsonRpcId | RawJson): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
 }
 
-/** The content of a body, or the error answer. */
 type Content = { requests: unknown } | { problem: BodyChunks }
 
 function readContent(body: string): Content {

@@ -26,14 +26,12 @@ export interface WebSocketRpcClient extends RpcClient {
 export interface WebSocketClientOptions {
   /** User and password of the URL become the handshake's authorization header, unless `headers` has one. */
   url: string
-  /** Headers of the handshake. */
   headers?: Record<string, string>
   timeoutMs?: number
   observer?: RpcClientObserver
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000
-/** Time limit of the handshake. */
 const CONNECT_TIMEOUT_MS = 10_000
 
 interface Pending {

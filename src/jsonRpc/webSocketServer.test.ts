@@ -133,7 +133,6 @@ function masked(opcode: number, payload: Uint8Array, first = 0x80 | opcode): Buf
   return Buffer.concat([head, mask, payload.map((byte, at) => byte ^ (mask[at & 3] ?? 0))])
 }
 
-/** The payload of a close frame. */
 function closing(code: number, reason: string): Buffer {
   const head = Buffer.alloc(2)
   head.writeUInt16BE(code)

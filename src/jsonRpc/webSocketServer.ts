@@ -14,7 +14,6 @@ import type { RpcDispatcher } from './server.ts'
 import { JsonRpcError, RPC_SERVER_ERROR } from './types.ts'
 
 export interface WebSocketOptions {
-  /** Called with the number of connections whenever it changes. */
   onConnections?: (count: number) => void
   dispatcher: RpcDispatcher
   /** Origins whose web pages may connect, in addition to this machine's; `*` = any. */
@@ -25,14 +24,12 @@ export interface WebSocketOptions {
   access?: TokenAccess | undefined
   /** The method name of notifications, such as `eth_subscription`. */
   notification: string
-  /** Called with the reason when a client is dropped. */
   onDropped?: (reason: string) => void
   maxMessageBytes?: number
   maxConnections?: number
   maxSubscriptions?: number
   /** Maximum bytes that a client has not read. Beyond this, its connection is closed. */
   maxUnreadBytes?: number
-  /** Time limit of a call. */
   timeoutMs?: number
   /** Interval between pings. A client that has sent nothing since the last ping is dropped. */
   pingMs?: number
@@ -145,7 +142,6 @@ interface Subscription {
   early: (string | Uint8Array)[] | undefined
 }
 
-/** State that all clients of a server share. */
 interface Shared {
   unreadOfAll: () => number
   largeMessages: Semaphore

@@ -127,7 +127,6 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
     headers.put(parsed.info.hash, Promise.resolve(headerOf(parsed)))
     return parsed.info
   }
-  /** Caches a block with full transactions. */
   const rememberBlock = (parsed: ParsedBlock): BlockTransactions => {
     const { info } = parsed
     const all = readTransactions(parsed, trust)

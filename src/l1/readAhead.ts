@@ -11,7 +11,6 @@ export interface ReadAhead extends ReadL1 {
   onHead(head: L1BlockRef): void
 }
 
-/** Called with each prefetched block. */
 export type AheadListener = (block: L1BlockInfo, transactions: readonly L1Transaction[]) => void
 
 /** Window for an L1 with empty blocks. A busy L1 has a smaller window, down to MIN_WINDOW. */

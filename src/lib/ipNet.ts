@@ -25,7 +25,6 @@ export function normalizeIp(text: string): string {
   return formatIp(parseIp(text))
 }
 
-/** A network address and its prefix length. */
 export interface Subnet {
   address: Uint8Array
   prefixBits: number

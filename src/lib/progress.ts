@@ -1,7 +1,6 @@
 import type { Clock } from './clock.ts'
 import type { LogFields, Logger } from './logger.ts'
 
-/** The progress of a long task. */
 export interface ProgressState {
   /** Describes the task: `Importing blocks`. */
   what: string
@@ -18,7 +17,6 @@ export interface ProgressState {
   fields: LogFields
 }
 
-/** Where progress is shown. */
 export interface ProgressSink {
   /** Minimum time between two calls of `show`. */
   readonly intervalMs: number

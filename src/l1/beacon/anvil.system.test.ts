@@ -14,7 +14,6 @@ import type { L1BlockRef } from '../../rollup/protocol/types.ts'
 import { createL1Client } from '../l1Client.ts'
 import { type Beacon, createBeacon } from './createBeacon.ts'
 
-/** Anvil's first account. */
 const KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
 const INBOX = '0xff00000000000000000000000000000000000901'
 

@@ -11,7 +11,6 @@ import { type BeaconEndpointState, createEndpointOrder } from './endpointOrder.t
 import { BeaconError } from './errors.ts'
 import type { SlotClock } from './slotClock.ts'
 
-/** The blobs of a block that derivation waits for. */
 export interface AwaitedBlobs {
   l1Block: Pick<L1BlockRef, 'number' | 'hash'>
   /** Undefined while no endpoint has reported genesis time and slot length. */
@@ -20,7 +19,6 @@ export interface AwaitedBlobs {
   versionedHashes: readonly Hex[]
   sinceMs: number
   tries: number
-  /** The last answer of each endpoint. */
   answers: readonly { url: string; problem: string }[]
 }
 

@@ -19,7 +19,6 @@ export interface BeaconOptions {
   fallbackUrls?: readonly string[]
   /** `--l1.beacon.slot-duration-override`; 0 = the value of the beacon chain. */
   slotDurationOverrideS?: number
-  /** Time limit of a request. */
   timeoutMs?: number
   maxResponseBytes?: number
 }

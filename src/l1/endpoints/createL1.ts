@@ -52,7 +52,6 @@ export interface L1 {
    */
   check(check: (endpoint: L1Endpoint) => Promise<void>): Promise<void>
   states(): L1EndpointState[]
-  /** The state of the endpoint that requests go to first. */
   activeEndpoint(): EndpointState
   /**
    * Runs until the signal aborts. Subscribes to new heads at WebSocket endpoints and calls `onNewHead` for each. With
@@ -109,7 +108,6 @@ export function createL1({ clock, logger, registry, observer }: L1Modules, optio
     unchecked.delete(index)
     choice.include(index)
   }
-  /** Reads the heads of all endpoints and updates their health. */
   const checkHeads = async (): Promise<void> => {
     const heads = await Promise.all(
       endpoints.map(async ({ client }, index): Promise<L1BlockInfo | undefined> => {

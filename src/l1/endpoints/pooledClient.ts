@@ -84,7 +84,6 @@ export function createPooledClient(clients: readonly L1Client[], choice: Endpoin
   }
 }
 
-/** Reports an endpoint's error to the choice. */
 export function report(choice: EndpointChoice, index: number, error: unknown): void {
   const message = describeError(error)
   const isBadData = error instanceof DecodeError || (error instanceof L1Error && error.code === 'l1-bad-answer')

@@ -15,7 +15,6 @@ export type BeaconFault = (response: ServerResponse, slot: number) => void
 
 export interface BeaconServer {
   url: string
-  /** Blobs by slot. */
   slots: Map<number, ServedBlob[]>
   form: 'blobs' | 'sidecars'
   fault: BeaconFault | undefined
@@ -23,12 +22,10 @@ export interface BeaconServer {
   busy: () => number | undefined
   /** Whether it returns all blobs of the block, whatever is requested. */
   givesAll: boolean
-  /** All received requests. */
   requests: { path: string; headers: IncomingHttpHeaders }[]
   /** Undefined: 404. */
   genesisTime: number | undefined
   secondsPerSlot: number | undefined
-  /** Additional members of the spec. */
   spec: Readonly<Record<string, unknown>>
   /** The answer to `node/syncing`; undefined: 404. */
   slotsBehind: number | undefined
@@ -91,7 +88,6 @@ export function json(response: ServerResponse, status: number, body: object): vo
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-/** The JSON form in which a server returns blobs. */
 function dataOf(beacon: Pick<BeaconServer, 'form' | 'givesAll'>, blobs: ServedBlob[], wanted: string[]): object {
   if (beacon.form === 'sidecars') {
     return blobs.map(({ blob, commitment, proof }, index) => ({

@@ -10,7 +10,6 @@ export interface RpcProxy {
   fault: 'none' | 'down' | 'hangs' | 'status'
   /** Changes an answer: called with each call and its correct result. */
   change: ((method: string, result: unknown, params: readonly unknown[]) => unknown) | undefined
-  /** The called methods. */
   calls: string[]
   stop(): Promise<void>
 }

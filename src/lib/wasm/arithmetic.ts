@@ -24,7 +24,6 @@ interface ArithmeticExports {
 
 export type Arithmetic = Instance<ArithmeticExports>
 
-/** Number of idle instances that are kept for reuse. */
 const MAX_IDLE = 4
 
 const compiled = createCompiled(PRECOMPILES)

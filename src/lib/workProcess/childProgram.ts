@@ -19,7 +19,6 @@ export interface ChildProgram {
  */
 const SIGNALS_FROM_OUTSIDE = ['SIGINT', 'SIGTERM', 'SIGHUP']
 const HEARD_LATER_MS = 1_000
-/** Maximum length of the standard error text that is kept. */
 const COMPLAINT_CHARACTERS = 400
 /** The environment variables that Node and malloc need (bin/launch.mjs). The process gets no others, so no secrets. */
 const ENVIRONMENT = [

@@ -11,7 +11,6 @@ interface Task {
 }
 type Job = WorkJob<Task, Task> & { name: string }
 
-/** A pool of processes that the test controls. */
 function startPool(limits: Partial<WorkPoolLimits>) {
   const clock = new ManualClock()
   const waiting: Job[] = []

@@ -20,9 +20,7 @@ export interface WorkJob<Task, Answer> {
 }
 
 export interface WorkQueue<Job> {
-  /** Removes the next job. */
   take(): Job | undefined
-  /** Takes back a job whose process has ended. */
   putBack(job: Job): void
 }
 

@@ -76,7 +76,6 @@ export class BatchQueue implements BatchStageLike {
     return batch && { batch, isLastInSpan: this.span.isEmpty }
   }
 
-  /** Pulls one more batch from the previous stage. */
   private async load(): Promise<Pull<QueuedBatch>> {
     if (this.incoming !== undefined) return this.incoming
     const pulled = await this.modules.prev.next()

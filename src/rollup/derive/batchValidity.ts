@@ -104,7 +104,6 @@ export interface OriginTimeCheck {
   origin: L1BlockRef
   /** The L1 block after the origin, if known. */
   nextOrigin: L1BlockRef | undefined
-  /** Whether the block is the first of its epoch. */
   originAdvanced: boolean
   isEmpty: boolean
 }

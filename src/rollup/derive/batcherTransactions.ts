@@ -2,7 +2,6 @@ import type { Hex } from '../../lib/hex.ts'
 import { BLOB_TX_TYPE, DEPOSIT_TX_TYPE, isForkActive } from '../protocol/index.ts'
 import type { L1Transaction, RollupConfig } from '../protocol/types.ts'
 
-/** Where the data of a batcher transaction are. */
 export type BatcherData = { kind: 'calldata'; data: Uint8Array } | { kind: 'blobs'; versionedHashes: readonly Hex[] }
 
 /**

@@ -20,7 +20,7 @@ import { findMismatch } from './matchAttributes.ts'
 import type { DerivedAttributes, Engine, EngineHeads } from './types.ts'
 import { UnsafeBlocks } from './unsafeBlocks.ts'
 
-/** What moved a head: a received block, L1 data, the sequencer's own block, or a reset. */
+/** The cause of a head's move: a received block, L1 data, the sequencer's own block, or a reset. */
 export type HeadsMovedBy = 'payload' | 'derivation' | 'sequencer' | 'reset'
 
 type HeadsListener = (heads: EngineHeads, movedBy: HeadsMovedBy) => void

@@ -66,7 +66,6 @@ export function createNodeMetrics(registry: Registry) {
     /** `result` is op-node's: success, or why a round failed. */
     followed: (result: string) => followed.inc({ result }),
     derivationError: derivationErrors,
-    /** A block of the sequencer is complete. */
     sealed({ payload }: PayloadEnvelope, sealingMs: number, buildingDiffMs: number): void {
       const deposits = payload.transactions.filter(isDepositTx).length
       sequencedTransactions.inc({ type: 'deposits' }, deposits)

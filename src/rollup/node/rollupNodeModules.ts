@@ -67,7 +67,6 @@ export interface NodeInsight {
   batcher?: WatchedBatcher | undefined
   /** Number of confirmations before derivation reads an L1 block. */
   confirmations?: number
-  /** Checks whether the engine is ready for a future fork. */
   engineForkCheck?: EngineForkCheck
 }
 

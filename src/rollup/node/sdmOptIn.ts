@@ -4,9 +4,7 @@ import type { Logger } from '../../lib/logger.ts'
 import { isForkActive } from '../protocol/index.ts'
 import type { RollupConfig } from '../protocol/types.ts'
 
-/** The result of admin_sdmStatus. */
 export interface SdmStatus {
-  /** The operator has opted in. */
   postExecOptIn: boolean
   /** Lagoon is active. */
   protocolActive: boolean

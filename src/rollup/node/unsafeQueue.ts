@@ -46,7 +46,6 @@ export class UnsafeQueue {
     return this.hashes.has(blockHash)
   }
 
-  /** The block with the lowest number. */
   peek(): PayloadEnvelope | undefined {
     return this.entries[0]?.envelope
   }

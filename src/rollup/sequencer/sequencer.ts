@@ -35,7 +35,6 @@ export interface SequencerOptions {
   recoverMode?: boolean
 }
 
-/** The state of block building. */
 export interface SequencerStatus {
   active: boolean
   /** Whether an op-conductor decides which sequencer builds. */

@@ -55,7 +55,6 @@ function heads(unsafe: L2BlockRef, movedBy: (SequencerEvent & { kind: 'heads' })
   return { kind: 'heads', unsafe, safe, movedBy } as const
 }
 
-/** Applies events at one point in time. */
 function after(state: SequencerState, events: readonly SequencerEvent[], nowMs = 20_000, rules = RULES) {
   return events.reduce((before, event) => transition(before, event, nowMs, rules), state)
 }

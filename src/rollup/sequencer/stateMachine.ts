@@ -72,7 +72,6 @@ export type SequencerEvent =
   | { kind: 'stop-cancelled' }
   | { kind: 'deactivated' }
   | { kind: 'heads'; unsafe: L2BlockRef; safe: L2BlockRef; movedBy: HeadsMovedBy }
-  /** The due action starts now. */
   | { kind: 'begun'; action: SequencerAction }
   | { kind: 'started'; job: BuildJob }
   | { kind: 'sealed'; envelope: PayloadEnvelope }
@@ -83,7 +82,6 @@ export type SequencerEvent =
   | { kind: 'reset-begun' }
   | { kind: 'reset-done' }
 
-/** Constants of a running sequencer. */
 export interface SequencerRules {
   blockTimeMs: number
   /** Time between sealing a block and its timestamp (op-node's `sequencer.sealing-duration`). */

@@ -88,7 +88,6 @@ export class HealthWatch {
     return { healthy: is('healthy'), degraded: is('degraded'), stopped: is('stopped') }
   }
 
-  /** Called after every change of the unsafe head. */
   headMoved({ number }: Pick<L2BlockRef, 'number'>, movedBy: HeadsMovedBy): void {
     // Ignores heads that a start or a reset found, and blocks that replace others.
     if (movedBy === 'reset' || number <= (this.lastBlock?.number ?? -1)) return

@@ -170,7 +170,6 @@ class SpanReader {
     }
   }
 
-  /** Reads the number of blocks or transactions. */
   count(what: string): number {
     const { offset } = this
     const value = this.uvarint(what)
@@ -213,7 +212,6 @@ class SpanReader {
     this.offset = end + 1
   }
 
-  /** Skips one integer of each transaction. */
   *skipUvarintsInSlices(count: number, what: string): SlicedTask<void> {
     for (let i = 0; i < count; i++) {
       this.cursor.transaction = i

@@ -5,7 +5,6 @@
 const FIRST_STEP_BYTES = 4096 - 1
 const STEP_BYTES = 32 * 1024
 
-/** The end offset of each step. */
 export function brotliSteps(length: number): number[] {
   const ends: number[] = []
   for (let end = FIRST_STEP_BYTES; end < length; end += STEP_BYTES) ends.push(end)

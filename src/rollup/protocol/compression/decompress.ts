@@ -34,7 +34,6 @@ export interface ReadChannelOptions {
 
 export interface Decompressed {
   output: Uint8Array
-  /** Why the output is incomplete. */
   fault?: string
 }
 

@@ -148,7 +148,6 @@ export function encodeL1Info(info: L1Info): Uint8Array {
   return info.format === 'bedrock' ? encodeBedrock(info) : encodePacked(info)
 }
 
-/** Offset of the sequence number in the packed calldata. */
 export const PACKED_SEQUENCE_NUMBER_OFFSET = 12
 
 /** A fork's activation block still uses the previous format, because the contract is upgraded within that block. */

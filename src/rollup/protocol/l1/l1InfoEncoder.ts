@@ -55,7 +55,6 @@ export function createL1InfoEncoder(config: RollupConfig): L1InfoEncoder {
   }
 }
 
-/** Whether both configs give the same deposit. */
 function saysTheSame(a: SystemConfig, b: SystemConfig): boolean {
   return (
     a.batcherAddress === b.batcherAddress &&

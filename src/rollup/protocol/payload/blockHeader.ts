@@ -159,7 +159,6 @@ const BASE_JSON_NAMES = [
   ...['number', 'gasLimit', 'gasUsed', 'timestamp', 'extraData', 'mixHash', 'nonce'],
 ]
 const BASE_FIELDS = BASE_JSON_NAMES.length
-/** Members of a JSON block that are header fields. */
 export const HEADER_JSON_NAMES: readonly string[] = [...BASE_JSON_NAMES, ...OPTIONAL_FIELDS.map(({ member }) => member)]
 
 /** Throws DecodeError. */

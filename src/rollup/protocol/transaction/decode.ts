@@ -21,7 +21,6 @@ export function decodeTransaction(raw: Uint8Array, sender?: Hex): Transaction {
   return { type: POST_EXEC_TYPE_BYTE, hash: keccak256Hex(raw), from: ZERO_ADDRESS, data: raw.subarray(1), payload, raw }
 }
 
-/** Whether the encoding is of a signed type. */
 export function isSignedEncoding(raw: Uint8Array): boolean {
   return raw[0] !== DEPOSIT_TX_TYPE && raw[0] !== POST_EXEC_TYPE_BYTE
 }

@@ -15,7 +15,6 @@ export function encodeTransaction(tx: TypedMembers): Uint8Array {
   )
 }
 
-/** Number of the fields v, r and s. */
 const SIGNATURE_FIELDS = 3
 
 /** The hash that the sender signs. */
@@ -40,7 +39,6 @@ export function encodeFields(type: number, items: readonly RlpInput[]): Uint8Arr
   return type === 0 ? encodeRlp(items) : encodeTypedRlp(type, items)
 }
 
-/** The possible values of a member. */
 export type Member =
   | bigint
   | number

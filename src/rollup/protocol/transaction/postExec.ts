@@ -10,7 +10,6 @@ const U64_BYTES = 8
 
 export interface PostExecTx {
   version: number
-  /** Number of the block that contains it. */
   blockNumber: number
   /** Refunds of version 1. Empty for other versions, whose content is unknown. */
   refunds: GasRefund[]

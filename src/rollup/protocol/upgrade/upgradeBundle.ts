@@ -19,7 +19,6 @@ export interface BundlePin {
   intents: string
   /** keccak256 of the concatenated deposit encodings. */
   digest: Hex
-  /** Sum of the gas limits. */
   gas: bigint
   /** Hash of the last deposit, which is the same on every chain. An execution client finds the block by it. */
   lastHash: Hex

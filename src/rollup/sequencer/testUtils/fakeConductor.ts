@@ -12,14 +12,12 @@ export interface FakeConductor {
   readonly url: string
   readonly log: RaftLog
   isLeader: boolean
-  /** Names of all calls so far. */
   readonly calls: string[]
   /** Runs before each call is answered. An error that it throws becomes the answer. */
   fault: ((method: string) => void | Promise<void>) | undefined
   close(): Promise<void>
 }
 
-/** The agreed state of the cluster. */
 export interface RaftLog {
   readonly committed: PayloadEnvelope[]
   /** The latest unsafe block. A later block of the same height or below does not replace it. */
