@@ -9,9 +9,8 @@ export interface Account {
 }
 
 /**
- * The ten accounts of the mnemonic "test test test test test test test test test test test junk", which Anvil, Hardhat
- * and every wallet's development mode know. Funded on L1 and L2; the testnet itself uses none of them, so their
- * nonces are the user's alone.
+ * The ten accounts of the mnemonic "test test test test test test test test test test test junk". Anvil, Hardhat and wallets in
+ * development mode know them. They are funded on L1 and L2. The testnet uses none of them, so only the user changes their nonces.
  */
 export const devAccounts: readonly Account[] = [
   account('alice', '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'),
@@ -26,12 +25,12 @@ export const devAccounts: readonly Account[] = [
   account('judy', '0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6'),
 ]
 
-/** 10,000 ETH, what Anvil gives each of them on L1. */
+/** 10,000 ETH: the amount that Anvil gives each account on L1. */
 export const DEV_ACCOUNT_BALANCE_WEI = 10_000n * 10n ** 18n
 
 /**
- * Who operates the chain. The keys follow from the role's name, so that contract addresses are the same on every
- * testnet; nothing of value may ever be sent to them.
+ * The keys of the chain's operators. Each key follows from the role's name, so contract addresses are the same on every testnet.
+ * Never send anything of value to them.
  */
 export const roles = {
   /** Deploys the contracts and owns them. */

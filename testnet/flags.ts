@@ -22,7 +22,7 @@ import {
 } from './l1/l1Client.ts'
 import { parseTopology, type Topology } from './topology.ts'
 
-/** More nodes than this would not run on one machine. */
+/** One machine does not run more nodes. */
 const MAX_NODES = 100
 
 export const testnetFlags = {
@@ -109,7 +109,7 @@ export const testnetFlags = {
       placeholder: '<ip>',
     }),
     parse: (text: string) => {
-      // From 224 on no address is that of a machine.
+      // From 224 on, addresses are multicast or reserved.
       if (!isIPv4(text) || Number.parseInt(text, 10) >= 224)
         throw new UsageError('expected an IPv4 address of this machine, or 0.0.0.0')
       return text
@@ -143,7 +143,7 @@ export const testnetProgram = { name: 'devium testnet', envPrefixes: ['DEVIUM_TE
 
 export type TestnetOptions = FlagValues<typeof testnetFlags>
 
-/** Throws UsageError for values that contradict each other. */
+/** Throws UsageError if values contradict each other. */
 export function checkOptions(options: TestnetOptions): void {
   if (options.chainId === options.l1ChainId) {
     throw new UsageError(`--chain-id and --l1-chain-id must differ, both are ${options.chainId}`)

@@ -14,21 +14,21 @@ const add = (text: string, fork: Parameters<typeof forksAtGenesis>[0] = 'holocen
   withActivations(forksAtGenesis(fork), parseForkActivations(text), start)
 
 describe('forks of a testnet', () => {
-  it('are known by name, and a typo is answered with the nearest', () => {
+  it('are parsed by name, and a typo gets a suggestion', () => {
     expect(parseFork('Isthmus')).toBe('isthmus')
     expect(() => parseFork('isthums')).toThrow('unknown fork "isthums", did you mean isthmus?')
     expect(() => parseFork('joviann')).toThrow('did you mean jovian?')
     expect(() => parseFork('nonsense')).toThrow(/^unknown fork "nonsense": known are ecotone, .*, lagoon$/)
   })
 
-  it('begin with the one asked for, or the one before the first to come', () => {
+  it('start with the requested fork, or the fork before the first activation', () => {
     expect(genesisFork(undefined, [])).toBe(DEFAULT_FORK)
     expect(genesisFork('granite', [])).toBe('granite')
     expect(genesisFork(undefined, parseForkActivations('jovian:9,isthmus:5'))).toBe('holocene')
     expect(() => genesisFork(undefined, parseForkActivations('ecotone:5'))).toThrow('cannot begin before ecotone')
   })
 
-  it('come one after the other', () => {
+  it('activate one after the other', () => {
     expect(add('jovian:20,isthmus:9')).toEqual({ ...forksAtGenesis('holocene'), isthmus: 1_009, jovian: 1_020 })
     expect(forksAtGenesis('granite')).toEqual({ regolith: 0, canyon: 0, delta: 0, ecotone: 0, fjord: 0, granite: 0 })
     const times = add('jovian:20,isthmus:9')
@@ -49,7 +49,7 @@ describe('forks of a testnet', () => {
       'isthmus:20,jovian:10',
       '--fork-at jovian:10: isthmus comes before it, in an earlier block: it is set to 20 seconds',
     ],
-    // Blocks are 2 s apart: both would be the first of block 5.
+    // Blocks are 2 s apart, so both forks would activate in block 5.
     ['isthmus:9,jovian:10', 'in an earlier block'],
     ['isthmus:9,isthmus:19', '--fork-at isthmus:19: isthmus is given twice'],
   ])('refuse %s', (text, message) => {

@@ -3,24 +3,24 @@ import { nearMiss } from '../src/lib/nearest.ts'
 import { FORKS, type Fork } from '../src/rollup/protocol/index.ts'
 
 /**
- * Forks that a testnet may begin with or pass through. The one before, Delta, is not among them: SystemConfig writes the
- * fee scalars of Ecotone, which older rules would read as a price of 2^248.
+ * Forks that a testnet can start with or activate. Delta is excluded: SystemConfig writes Ecotone's fee scalars, which older
+ * rules read as a price of 2^248.
  */
 export const TESTNET_FORKS = FORKS.filter(
   (fork): fork is TestnetFork => fork !== 'regolith' && fork !== 'canyon' && fork !== 'delta',
 )
 export type TestnetFork = Exclude<Fork, 'regolith' | 'canyon' | 'delta'>
 
-/** What OP Mainnet runs. */
+/** The fork of OP Mainnet. */
 export const DEFAULT_FORK: TestnetFork = 'karst'
 
-/** Unix seconds of the activation; 0 where the genesis block has the fork. */
+/** Unix seconds of the activation; 0 if the genesis block has the fork. */
 export type ForkTimes = Partial<Record<Fork, number>>
 
 /** A fork to activate while the chain runs. */
 export interface ForkActivation {
   fork: TestnetFork
-  /** After the genesis block, or after the start that asks for it. */
+  /** Seconds after the genesis block, or after the start that requests the fork. */
   seconds: number
 }
 
@@ -38,7 +38,7 @@ export function parseForkActivations(text: string): ForkActivation[] {
   return parseActivations(text, parseFork, 'karst:60').sort((a, b) => indexOf(a.fork) - indexOf(b.fork))
 }
 
-/** `<fork>:<seconds>`, several of them separated by commas. Throws UsageError, as `parseName` does for a fork. */
+/** Parses `<fork>:<seconds>` pairs separated by commas. Throws UsageError, as `parseName` does for an unknown fork. */
 export function parseActivations<F>(
   text: string,
   parseName: (name: string) => F,
@@ -54,7 +54,7 @@ export function parseActivations<F>(
     })
 }
 
-/** What a new chain begins with: the fork asked for, or the one before the first that is to be activated later. */
+/** The fork of a new chain's genesis block: the requested fork, or the fork before the first later activation. */
 export function genesisFork(asked: TestnetFork | undefined, activations: readonly ForkActivation[]): TestnetFork {
   const [first] = activations
   if (asked !== undefined || first === undefined) return asked ?? DEFAULT_FORK
@@ -65,14 +65,14 @@ export function genesisFork(asked: TestnetFork | undefined, activations: readonl
   return before
 }
 
-/** The fork and all before it, from the genesis block on. */
+/** The times with this fork and all earlier forks active from the genesis block. */
 export function forksAtGenesis(fork: TestnetFork): ForkTimes {
   return Object.fromEntries(FORKS.slice(0, FORKS.indexOf(fork) + 1).map((active) => [active, 0]))
 }
 
 /**
- * The times with further forks, `seconds` counted from `startTime`. Throws UsageError for one that is set already, that
- * leaves one out, or that does not come after the one before it.
+ * Adds forks to the times; `seconds` count from `startTime`. Throws UsageError if a fork is already set, if a fork is skipped, or
+ * if a fork does not come after the fork before it.
  */
 export function withActivations(
   times: ForkTimes,
@@ -80,7 +80,7 @@ export function withActivations(
   { startTime, blockTime }: { startTime: number; blockTime: number },
 ): ForkTimes {
   const all = { ...times }
-  // Of blocks, by their number after the start.
+  // Numbers of blocks after the start.
   const blockOf = (time: number) => Math.ceil((time - startTime) / blockTime)
   for (const { fork, seconds } of activations) {
     const flag = `--fork-at ${fork}:${seconds}`
@@ -116,7 +116,7 @@ export function forksAround(times: ForkTimes, time: number): { active: Fork; nex
   return { active }
 }
 
-/** As a name is written. */
+/** The fork's name, capitalised. */
 export function forkName(fork: Fork): string {
   return `${fork.slice(0, 1).toUpperCase()}${fork.slice(1)}`
 }

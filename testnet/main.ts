@@ -1,5 +1,5 @@
 import { enableCompileCache } from 'node:module'
 
-// Imported only now, so that the cache holds them: it saves a good part of the start.
+// Imported after this call, so that the compile cache holds the modules. This shortens the start.
 enableCompileCache()
 await import('./program.ts')

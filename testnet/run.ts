@@ -98,13 +98,13 @@ async function run(
   const testnet = new Testnet({ ...modules, links }, setup, nodeDescriptions, { failFast })
   const ready = Promise.withResolvers<void>()
   const commands = createCommands(testnet, modules.emit, ready.promise)
-  // A second Ctrl-C, or a bug of the runner: nothing is left behind.
+  // Nothing is left behind after a second Ctrl-C, or a bug of the runner.
   const onExit = () => {
     testnet.kill()
     view.close()
   }
   process.once('exit', onExit)
-  // The terminal is closed, or the reader of our output is gone: stop as if asked to.
+  // The terminal closed, or the reader of standard output ended. Stop in order.
   const stopByItself = () => process.kill(process.pid, 'SIGTERM')
   process.once('SIGHUP', stopByItself)
   process.stdout.once('error', stopByItself).on('error', () => {})
@@ -143,20 +143,20 @@ async function run(
   if (failure !== undefined) throw failure
 }
 
-/** Why a kept chain does not start may be that its data are damaged. */
+/** A kept chain may fail to start because its data is damaged. */
 function withResetHint(error: unknown): DeviumError {
   const hint = 'if the data of the kept chain are damaged, --reset begins a new one'
   return new DeviumError('kept-chain', `${describeError(error)}\n  ${hint}`)
 }
 
-/** The system's refusal to read or write a file says nothing of where that file lies. */
+/** The system's error for a file does not name the testnet's directory. */
 function withDirectory(error: unknown, dir: string): unknown {
   if (!isFileError(error)) return error
   const path = error.path === undefined || error.path === dir ? '' : ` (${error.path})`
   return new UsageError(`cannot use --dir ${dir}: ${describeFileError(error)}${path}`)
 }
 
-/** Of nodes with programs of others, what each cannot do. */
+/** The limitations of each node with third-party programs. */
 function clientLimits({ client, nodes }: TestnetOptions, chain: ChainParameters): string[] {
   return nodeNames(nodes).flatMap((name) => {
     const own = clientsOf(client, name)
@@ -164,7 +164,7 @@ function clientLimits({ client, nodes }: TestnetOptions, chain: ChainParameters)
   })
 }
 
-/** The chain that the directory holds, or the parameters of a new one. */
+/** The kept chain, or the parameters of a new one. */
 function openChain(
   layout: TestnetLayout,
   options: TestnetOptions,
@@ -179,7 +179,7 @@ function openChain(
     const kept = manifest.chain
     checkSameChain(kept, asked, given)
     if (fork !== undefined) checkSameFork(kept, fork)
-    // The same command line once more: what it asks for is set.
+    // The same command line may run again: its forks are already set.
     const news = forkAt.filter((activation) => kept.forks[activation.fork] === undefined)
     const forks = withActivations(kept.forks, news, { startTime: now, blockTime: kept.blockTime })
     checkClients(options.client, nodeNames(options.nodes), newestFork({ forks }))
@@ -216,7 +216,7 @@ function createView({ json, plain }: Pick<TestnetOptions, 'json' | 'plain'>, con
   return createLiveView(controls === undefined ? modules : { ...modules, controls })
 }
 
-/** Shows how things stand until the signal aborts. */
+/** Shows the status until the signal aborts. */
 async function watch(testnet: Testnet, view: View, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     view.handle({ event: 'status', ...(await testnet.status()) })

@@ -1,4 +1,5 @@
-// What `npm start` runs. Plain JavaScript: before `npm ci` there are no packages, and maybe no Node that reads TypeScript.
+// Entry of `npm start`. It is plain JavaScript, because before `npm ci` there are no packages, and perhaps no Node that reads
+// TypeScript.
 import '../bin/requireScripts.mjs'
 
 await import('./main.ts')

@@ -13,7 +13,7 @@ const OLDER_NODE = `data:text/javascript,${encodeURIComponent(
   "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })",
 )}`
 
-/** A clone, with what `install` makes of it. */
+/** A clone, with the packages that `install` creates. */
 function checkout(install?: (nodeModules: string) => void): string {
   const folder = mkdtempSync(join(tmpdir(), 'devium-start-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -24,7 +24,7 @@ function checkout(install?: (nodeModules: string) => void): string {
   return folder
 }
 
-/** As `npm ci --ignore-scripts` leaves them: the package `node` has no binary. */
+/** The packages after `npm ci --ignore-scripts`: the package `node` has no binary. */
 function withoutScripts(nodeModules: string): void {
   mkdirSync(nodeModules)
   for (const name of readdirSync(join(ROOT, 'node_modules'))) {
@@ -37,7 +37,7 @@ function run(folder: string, args: readonly string[], nodeArgs: readonly string[
   return spawnSync(process.execPath, [...nodeArgs, ...args], { cwd: folder, encoding: 'utf8' })
 }
 
-describe('one line says what to run', () => {
+describe('one line names the command to run', () => {
   it('in a checkout where nothing is installed', () => {
     const folder = checkout()
     for (const args of STARTS) {
@@ -55,7 +55,7 @@ describe('one line says what to run', () => {
       const stderr = `devium: Node 24 or newer is needed, this is ${process.version}: run "npm ci" in ${folder}\n`
       expect(run(folder, args), args[0]).toMatchObject({ status: 1, stderr })
     }
-    // As in the image: its own Node does.
+    // As in the image, whose own Node is used.
     expect(spawnSync(process.execPath, ['bin/devium.mjs', '--version'], { cwd: folder })).toMatchObject({ status: 0 })
   })
 
@@ -63,7 +63,7 @@ describe('one line says what to run', () => {
     const folder = checkout(withoutScripts)
     const refusal = { status: 1, stderr: `devium: the install scripts have not run: run "npm rebuild" in ${folder}\n` }
     for (const args of [...STARTS, TESTS]) expect(run(folder, args), args[0]).toMatchObject(refusal)
-    // With a Node that would do, libraries still lack their patches.
+    // Even with a usable Node, the libraries lack their patches.
     for (const args of [TESTNET, TESTS]) expect(run(folder, args, []), args[0]).toMatchObject(refusal)
   })
 })

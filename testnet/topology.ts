@@ -1,9 +1,9 @@
 import { UsageError } from '../src/lib/errors.ts'
 
-/** Which nodes dial which: those that come later dial earlier ones. Undefined: what suits most, with discovery. */
+/** The links between nodes: later nodes dial earlier ones. Undefined: the default links, with discovery. */
 export type Topology = { kind: 'full' | 'line' | 'star' } | { kind: 'random'; peers: number } | undefined
 
-/** Nodes that a verifier dials beside the sequencer, the first: blocks find a way round a link that is down. */
+/** Number of nodes that a verifier dials in addition to the sequencer. Blocks then have a second path if a link fails. */
 const NEIGHBOURS = 2
 
 /** Throws UsageError. */
@@ -15,7 +15,7 @@ export function parseTopology(text: string): Topology {
   return { kind: 'random', peers: Number(peers) }
 }
 
-/** Of the earlier nodes, those that one more node dials. */
+/** The earlier nodes that one more node dials. */
 export function neighboursAmong<Node>(earlier: readonly Node[], topology?: Topology): Node[] {
   switch (topology?.kind) {
     case undefined:
@@ -31,13 +31,13 @@ export function neighboursAmong<Node>(earlier: readonly Node[], topology?: Topol
   }
 }
 
-/** The same at each start: a kept testnet has the links that it had. */
+/** Deterministic, so that a kept testnet keeps its links. */
 function chosen<Node>(earlier: readonly Node[], count: number): Node[] {
   const left = [...earlier]
   let seed = earlier.length
   const taken: Node[] = []
   while (taken.length < count && left.length > 0) {
-    // Of C's rand (POSIX): good enough to spread links.
+    // The constants of C's rand (POSIX), which spread links well enough.
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0
     taken.push(...left.splice((seed >>> 16) % left.length, 1))
   }

@@ -19,7 +19,7 @@ const OPTIONS = {
 }
 const HERE = import.meta.filename
 
-it('are chosen node by node, a rollup node and an execution client each', () => {
+it('are chosen per node, for the rollup node and the execution client', () => {
   const choices = parseClients('verifier1=op-node:/opt/op-node,verifier1=op-geth:/opt/op:geth')
   expect(clientsOf(choices, 'verifier1')).toEqual({
     rollup: { node: 'verifier1', client: 'op-node', path: '/opt/op-node' },
@@ -48,7 +48,7 @@ it.each([
   expect(() => checkClients(parseClients(text), ['sequencer', 'verifier1'], fork)).toThrow(message)
 })
 
-it('say what they cannot do on a fork', () => {
+it('report what they do not support on a fork', () => {
   const opNodeAlone = clientsOf(parseClients('a=op-node:/x'), 'a')
   expect(limitsOf(opNodeAlone, 'jovian')).toEqual([
     'op-node has no health verdict and no page, and its clock cannot be set',
@@ -59,7 +59,7 @@ it('say what they cannot do on a fork', () => {
   expect(limitsOf({}, 'karst')).toEqual([])
 })
 
-it('op-node follows by the links of its node, and signs with a key that the process list does not show', () => {
+it('op-node dials the proxies of its node, and its signer key is not in the process list', () => {
   const { args, env } = opNode('/opt/op-node', OPTIONS, {
     execution: { client: 'op-reth', path: '/opt/op-reth' },
     sequencing: { signerKey: '0x5ec2e7', stopped: true },
@@ -73,12 +73,12 @@ it('op-node follows by the links of its node, and signs with a key that the proc
   expect(args.join(' ')).not.toContain('5ec2e7')
   expect(env).toEqual({ OP_NODE_P2P_SEQUENCER_KEY: '0x5ec2e7' })
   const follower = opNode('/opt/op-node', { ...OPTIONS, bootnodes: [] }, { sequencing: undefined })
-  // Else it would look for the bootnodes of public networks.
+  // Without this flag op-node dials the bootnodes of public networks.
   expect(follower.args).toContain('--p2p.bootnodes=')
   expect(follower.args.join(' ')).not.toContain('sequencer')
 })
 
-it('kona finds its peers by discovery', () => {
+it('kona-node finds its peers by discovery', () => {
   const { args } = konaNode('/opt/kona-node', OPTIONS, { l1BlockTime: 2 })
   expect(args[0]).toBe('node')
   expect(args).toEqual(
@@ -92,7 +92,7 @@ it('kona finds its peers by discovery', () => {
   expect(args.join(' ')).not.toContain('static')
 })
 
-it('execution clients send transactions on, and a sequencer has the method that limits its blocks', () => {
+it('execution clients forward transactions, and a sequencer serves the method that limits its blocks', () => {
   expect(opGethInit('/opt/op-geth', OPTIONS.files).args).toEqual([
     ...['init', '--state.scheme=hash', '--datadir=v/op-geth', 'genesis.json'],
   ])

@@ -4,7 +4,7 @@ import { UsageError } from '../../src/lib/errors.ts'
 import { nearMiss } from '../../src/lib/nearest.ts'
 import { FORKS, type Fork } from '../../src/rollup/protocol/index.ts'
 
-/** Rollup nodes and execution clients of others that a node may have in place of ours. */
+/** Third-party rollup nodes and execution clients that can replace ours in a node. */
 export const ROLLUP_CLIENTS = ['op-node', 'kona'] as const
 export const EXECUTION_CLIENTS = ['op-geth', 'op-reth'] as const
 export type RollupClient = (typeof ROLLUP_CLIENTS)[number]
@@ -14,17 +14,17 @@ export interface ClientChoice {
   /** Name of the node. */
   node: string
   client: RollupClient | ExecutionClient
-  /** Of the binary. */
+  /** Path of the binary. */
   path: string
 }
 
-/** Which programs a node is made of. Absent: ours. */
+/** The third-party programs of a node. An absent member means our program. */
 export interface NodeClientChoice {
   rollup?: { client: RollupClient; path: string }
   execution?: { client: ExecutionClient; path: string }
 }
 
-/** Names alone, for those who look. */
+/** The names of the programs, for display. */
 export interface NodeClientNames {
   rollup?: RollupClient
   execution?: ExecutionClient
@@ -49,7 +49,6 @@ export function parseClients(text: string): ClientChoice[] {
     })
 }
 
-/** The clients of one node. */
 export function clientsOf(choices: readonly ClientChoice[], node: string): NodeClientChoice {
   const own = choices.filter((choice) => choice.node === node)
   const rollup = own.find((choice): choice is ClientChoice & { client: RollupClient } => isRollup(choice.client))
@@ -61,7 +60,7 @@ function isRollup(client: RollupClient | ExecutionClient): client is RollupClien
   return ROLLUP_CLIENTS.some((known) => known === client)
 }
 
-/** Undefined: both programs are ours. */
+/** Undefined if both programs are ours. */
 export function namesOf({ rollup, execution }: NodeClientChoice): NodeClientNames | undefined {
   if (rollup === undefined && execution === undefined) return undefined
   return {
@@ -70,13 +69,13 @@ export function namesOf({ rollup, execution }: NodeClientChoice): NodeClientName
   }
 }
 
-/** ` (op-node, op-geth)`; nothing where both programs are ours. */
+/** ` (op-node, op-geth)`; empty if both programs are ours. */
 export function clientSuffix({ rollup, execution }: NodeClientNames = {}): string {
   const names = [rollup, execution].filter((name) => name !== undefined)
   return names.length === 0 ? '' : ` (${names.join(', ')})`
 }
 
-/** Throws UsageError for choices that cannot run in a testnet of these nodes, whose newest fork is `fork`. */
+/** Throws UsageError if a choice cannot run in a testnet with these nodes, whose newest fork is `fork`. */
 export function checkClients(choices: readonly ClientChoice[], nodes: readonly string[], fork: Fork): void {
   for (const [index, { node, client, path }] of choices.entries()) {
     const flag = `--client ${node}=${client}`
@@ -99,12 +98,12 @@ export function checkClients(choices: readonly ClientChoice[], nodes: readonly s
 
 const NO_SEQUENCER = 'kona cannot make the blocks here: its admin API is another one'
 
-/** Why a node of these programs cannot make the blocks; undefined: it can. */
+/** The reason why these programs cannot be a sequencer; undefined if they can. */
 export function whyNoSequencer({ rollup }: NodeClientChoice): string | undefined {
   return rollup?.client === 'kona' ? NO_SEQUENCER : undefined
 }
 
-/** What a node cannot do because of its programs, one sentence each. */
+/** The limitations of a node with these programs, one sentence each. */
 export function limitsOf({ rollup, execution }: NodeClientChoice, fork: Fork): string[] {
   const limits: string[] = []
   if (rollup !== undefined) {

@@ -5,7 +5,7 @@ export function opGethInit(binary: string, { gethDataDir, genesis }: NodeFiles):
   return { binary, args: ['init', '--state.scheme=hash', `--datadir=${gethDataDir}`, genesis] }
 }
 
-/** op-geth, without peers: its blocks come from the rollup node. */
+/** op-geth without peers: the rollup node gives it all blocks. */
 export function opGeth(binary: string, options: NodeCallOptions): BinaryCall {
   return {
     binary,
@@ -25,7 +25,7 @@ export function opGeth(binary: string, options: NodeCallOptions): BinaryCall {
   }
 }
 
-/** op-reth, which writes the genesis block itself. */
+/** op-reth. It writes the genesis block itself. */
 export function opReth(binary: string, options: NodeCallOptions): BinaryCall {
   const { files, ports, host, sequencerRpc } = options
   return {

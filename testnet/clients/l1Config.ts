@@ -4,15 +4,15 @@ import type { ClientChoice } from './clients.ts'
 
 type Paths = Pick<TestnetLayout, 'l1Config'>
 
-/** What kona asks for beside the rest; op-node refuses a file with fields that it does not know. */
+/** Fields that only kona-node requires. op-node refuses a file with unknown fields, so kona-node has a file of its own. */
 const KONA_FIELDS = { terminalTotalDifficultyPassed: true, depositContractAddress: `0x${'0'.repeat(40)}` }
 
-/** Kona's own file of L1's chain config. */
+/** Path of kona-node's copy of the L1 chain config. */
 export function konaL1Config({ l1Config }: Paths): string {
   return l1Config.replace(/\.json$/, '-kona.json')
 }
 
-/** Writes L1's chain config, for kona too where a node has it. */
+/** Writes the L1 chain config, and kona-node's copy if a node runs kona-node. */
 export async function writeL1Config(
   { layout, clients }: { layout: Paths; clients: readonly ClientChoice[] },
   config: Record<string, unknown>,

@@ -2,22 +2,22 @@ import { type NodeCallOptions, opNodeFlags } from '../runner/programs.ts'
 import type { NodeClientChoice } from './clients.ts'
 import { konaL1Config } from './l1Config.ts'
 
-/** A program of others, with its flags. */
+/** A third-party program with its flags. */
 export interface BinaryCall {
   binary: string
   args: string[]
-  /** Secrets that go through the environment. */
+  /** Secrets. They go through the environment because the process list shows arguments. */
   env?: Record<string, string>
 }
 
 export interface Sequencing {
-  /** Signs what is gossiped. */
+  /** The key that signs gossiped blocks. */
   signerKey: string
-  /** Makes no blocks until it is told to. */
+  /** The sequencer starts stopped: it builds blocks only after `admin_startSequencer`. */
   stopped: boolean
 }
 
-/** op-node, of 2026: it asks for L1's forks (`--rollup.l1-chain-config`). */
+/** op-node of 2026, which requires the L1 chain config (`--rollup.l1-chain-config`). */
 export function opNode(
   binary: string,
   options: NodeCallOptions,
@@ -32,7 +32,7 @@ export function opNode(
       `--l2.enginekind=${execution?.client === 'op-reth' ? 'reth' : 'geth'}`,
       ...listenFlags(options),
       ...(bootnodes === undefined ? ['--p2p.no-discovery'] : ['--p2p.discovery.path=memory']),
-      // Without it, those of public networks.
+      // Without this flag op-node dials the bootnodes of public networks.
       `--p2p.bootnodes=${(bootnodes ?? []).join(',')}`,
       ...(sequencing === undefined ? [] : ['--sequencer.enabled', '--sequencer.l1-confs=0']),
       ...(sequencing?.stopped === true ? ['--sequencer.stopped'] : []),
@@ -41,7 +41,7 @@ export function opNode(
   }
 }
 
-/** kona-node: it takes no static peers. */
+/** kona-node, which has no flag for static peers. */
 export function konaNode(
   binary: string,
   options: NodeCallOptions,

@@ -15,29 +15,29 @@ export interface CommandedTestnet {
   programs: Pick<RunningPrograms, 'names' | 'isRunning' | 'isPaused' | 'end' | 'pause' | 'startAgain' | 'setClock'>
   endpoints: Pick<Endpoints, 'nodes' | 'batcher'>
   l1: Pick<L1, 'stopBlocks' | 'startBlocks' | 'reorg' | 'multiplyBaseFee' | 'setBlobs'>
-  /** Where the batch submitter posts. */
+  /** How the batch submitter posts. */
   readonly da: DataAvailability
   l1Heads(): Promise<{ head: number; finalized: number }>
   links: PeerLinks
-  /** For rollup nodes that are reached round their links. */
+  /** Blocks by RPC, for rollup nodes that peers can reach without their link. */
   blocks: Pick<PeerBlocks, 'set'>
   hostile: Pick<HostilePeers, 'start' | 'end'>
   load: Pick<TransactionLoad, 'start' | 'stop' | 'isRunning' | 'accepted' | 'refused'>
-  /** Name of the node that makes the blocks. */
+  /** Name of the sequencer. */
   readonly sequencer: string
   clients: Pick<NodeClients, 'note'>
   moveSequencer(name: string): Promise<void>
-  /** Returns its name. */
+  /** Returns the name of the new node. */
   addNode(): Promise<string>
   removeNode(name: string): Promise<void>
   snapshots: Pick<Snapshots, 'checkNew' | 'take' | 'ageOf' | 'prepare'>
-  /** Ends all programs, calls `action`, and starts them again. Returns how many milliseconds they stood still. */
+  /** Stops all programs, calls `action`, and starts them again. Returns the downtime in milliseconds. */
   whileStopped(action: () => void | Promise<void>, options?: { forgetsData: boolean }): Promise<number>
   /** Writes the network as files for containers. Returns their directory. */
   export(): Promise<string>
-  /** Peer ids that a node is connected with. Rejects while it does not answer. */
+  /** Peer ids of a node's connections. Rejects if the node does not answer. */
   peersOf(node: string): Promise<string[]>
-  /** Has a node dial another one at this port. */
+  /** Makes node `from` dial node `to` at this port. */
   connect(from: string, to: string, port: number): Promise<void>
 }
 

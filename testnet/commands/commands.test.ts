@@ -19,7 +19,7 @@ const node = (name: string, port: number) => ({
 
 const BATCHER = { adminRpc: 'http://127.0.0.1:9501', metrics: '', address: '0x00' } as const
 
-/** The programs of a testnet of two nodes, which note what is done to them. */
+/** The commands of a testnet with two nodes, whose programs record the calls they get. */
 async function commands({ ready = Promise.resolve() } = {}) {
   const names = ['l1', 'sequencer-geth', 'verifier1-geth', 'sequencer-node', 'verifier1-node', 'batcher']
   const ended = new Set<string>()
@@ -100,7 +100,7 @@ async function commands({ ready = Promise.resolve() } = {}) {
   return { run: (line: string) => run(wordsOf(line)), done, notes, events, links }
 }
 
-it('ends and starts the programs that a word stands for, and says where to look', async () => {
+it('stops and starts the programs that a word names, and reports where the effect shows', async () => {
   const { run, done, notes, events } = await commands()
   const killed = await run('kill verifier1')
   expect(killed).toEqual({
@@ -174,7 +174,7 @@ it.each([
   expect(events).toEqual([])
 })
 
-it('parts nodes, those that are not named among them, and tells what became of a link', async () => {
+it('partitions named and unnamed nodes, and reports the new state of a link', async () => {
   const { run, links, done } = await commands()
   const parted = await run('partition verifier1')
   expect(parted).toMatchObject({
@@ -187,7 +187,7 @@ it('parts nodes, those that are not named among them, and tells what became of a
   expect(await run('link verifier1-sequencer delay=200ms,loss=5%,rate=100kB')).toMatchObject({
     did: 'Link sequencer-verifier1: 200 ms later each way, 5 % of the segments are sent again, 100000 bytes a second each way.',
   })
-  // They do not dial each other by themselves here.
+  // In this test these two nodes do not dial each other by themselves.
   expect(done).toEqual(['verifier1 dials sequencer'])
   expect(await run('link sequencer-verifier1 off')).toMatchObject({ did: 'Link sequencer-verifier1: whole again.' })
 })
@@ -207,7 +207,7 @@ it('sets clocks', async () => {
   ])
 })
 
-it('has strangers attack', async () => {
+it('starts hostile peers', async () => {
   const { run, done } = await commands()
   expect(await run('hostile bad-rpc verifier1')).toMatchObject({
     did: 'A stranger attacks verifier1 with bad-rpc, as somebody new whenever it is dropped.',
@@ -238,7 +238,7 @@ it('changes L1', async () => {
   expect(done).toEqual(['reorg 7', 'no blocks', 'blocks', 'blobs lie'])
 })
 
-it('waits with commands until the testnet is ready', async () => {
+it('runs commands only after the testnet is ready', async () => {
   const { promise: ready, resolve } = Promise.withResolvers<void>()
   const { run, done } = await commands({ ready })
   const running = run('stop l1')
@@ -249,13 +249,13 @@ it('waits with commands until the testnet is ready', async () => {
   expect(done).toEqual(['SIGINT l1'])
 })
 
-it('follows one command at a time', async () => {
+it('runs one command at a time', async () => {
   const { run, done } = await commands()
   await Promise.allSettled([run('stop l1'), run('explode'), run('start l1')])
   expect(done).toEqual(['SIGINT l1', 'start l1'])
 })
 
-it('copies data while programs stand still, and has a copy at hand before it kills them', async () => {
+it('takes a snapshot while programs are stopped, and prepares a restore before it kills them', async () => {
   const { run, done } = await commands()
   expect(await run('snapshot base')).toMatchObject({
     did: '/net/snapshots/base has all data of L1 and of the nodes. The programs stood still for 2.3 s.',

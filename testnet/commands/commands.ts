@@ -17,7 +17,7 @@ import { killProgram, pauseProgram, setClock, startProgram, stopProgram } from '
 import { exportNetwork, restoreSnapshot, takeSnapshot } from './snapshotCommands.ts'
 
 type Handler = (testnet: CommandedTestnet, words: readonly string[]) => Promise<CommandOutcome>
-/** Runs one command line, already split. Throws UsageError where the words are wrong, or cannot be followed now. */
+/** Runs one command line, already split. Throws UsageError if the words are wrong or the command cannot run now. */
 export type RunCommand = (words: readonly string[]) => Promise<CommandResult>
 
 const BY_NAME: Readonly<Record<TestnetCommandName, Handler>> = {
@@ -45,7 +45,7 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map(Object.entries(BY_NAME))
 
 const SPECS: readonly TestnetCommandSpec[] = TESTNET_COMMANDS
 
-/** One command at a time, in the order in which they came, whoever gave them; none before the testnet is ready. */
+/** Runs commands one at a time, in the order of arrival, whatever their source. No command runs before the testnet is ready. */
 export function createCommands(testnet: CommandedTestnet, emit: Emit, ready: Promise<void>): RunCommand {
   let last: Promise<unknown> = ready
   return (words) => {
@@ -62,7 +62,7 @@ export function createCommands(testnet: CommandedTestnet, emit: Emit, ready: Pro
   }
 }
 
-/** The words of a line that a person typed. */
+/** Splits a typed line into words. */
 export function wordsOf(line: string): string[] {
   return line.split(/\s+/).filter((word) => word !== '')
 }

@@ -6,7 +6,7 @@ import { createRpcDispatcher, type RpcHandler } from '../../src/jsonRpc/server.t
 import { invalidParams, type JsonValue } from '../../src/jsonRpc/types.ts'
 import type { RunCommand } from './commands.ts'
 
-/** Programs start and end meanwhile. */
+/** Long, because some commands restart programs. */
 const COMMAND_TIMEOUT_MS = 300_000
 const MAX_BODY_BYTES = 16_384
 
@@ -14,7 +14,7 @@ export interface ControlServer {
   close(): Promise<void>
 }
 
-/** Takes commands from other processes of this user: JSON-RPC on loopback. `file` says where, and holds the token that it asks for. */
+/** Accepts commands from other processes of this user, by JSON-RPC on loopback. `file` gets the URL and the required token. */
 export async function startControlServer(run: RunCommand, file: string): Promise<ControlServer> {
   const token = randomBytes(32).toString('hex')
   const methods = new Map<string, RpcHandler>([
@@ -29,7 +29,7 @@ export async function startControlServer(run: RunCommand, file: string): Promise
     timeoutMs: COMMAND_TIMEOUT_MS,
   })
   const server = await serveApp(app, '127.0.0.1', 0, 'commands of the testnet')
-  // One of a runner that was killed may have other rights.
+  // A killed runner may have left a file with other permissions.
   rmSync(file, { force: true })
   writeFileSync(file, `${JSON.stringify({ url: server.url, token })}\n`, { mode: 0o600 })
   return {

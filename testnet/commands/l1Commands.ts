@@ -4,7 +4,7 @@ import { BLOB_MODES, type BlobMode } from '../l1/beaconService.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
 import { sequencerRpc } from './whereToLook.ts'
 
-/** `reorg N`. Finalized blocks stay: L2 would never leave what they hold. */
+/** `reorg N`. Finalized blocks stay, because L2 never reverts what they hold. */
 export async function reorg(testnet: CommandedTestnet, [text = '']: readonly string[]): Promise<CommandOutcome> {
   const { l1 } = testnet
   const depth = Number(text)

@@ -8,11 +8,11 @@ import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
 
 type Pair = [earlier: string, later: string]
 
-/** Polling of nodes whose connections were cut just now. */
+/** Poll interval for nodes whose connections were just cut. */
 const POLL_MS = 50
 const CUT_TIMEOUT_MS = 10_000
 
-/** `partition a,b|c,d`: those that are not named are one more side. */
+/** `partition a,b|c,d`. Nodes that are not named form one more side. */
 export async function partition(testnet: CommandedTestnet, words: readonly string[]): Promise<CommandOutcome> {
   const { links } = testnet
   const names = links.names()
@@ -55,7 +55,7 @@ export async function changeLink(
     const other = round.find((name) => hasOtherClient(testnet, name))
     throw new UsageError(`link: ${other} tells its peers of its own port, past its links: use partition, kill or pause`)
   }
-  // Doors close with the first fault: what came through them goes on by proxies.
+  // Doors close at the first fault. Connections that used a door reconnect by the proxy of their pair.
   for (const [one, other] of chosen) links.set(one, other, quality)
   await joinPairs(testnet, [...before, ...chosen])
   const told = quality === undefined ? 'whole again' : describeQuality(quality)
@@ -72,7 +72,7 @@ export async function heal(testnet: CommandedTestnet): Promise<CommandOutcome> {
   links.heal()
   const freed = await testnet.blocks.set([])
   const joined = links.joinedPairs()
-  // One whose program has ended finds the others when it starts.
+  // A stopped node is skipped: it dials its peers when it starts.
   await Promise.allSettled(joined.map(([one, other]) => testnet.connect(other, one, links.pairPort(one, other))))
   await joinFreed(testnet, freed)
   return {
@@ -81,7 +81,7 @@ export async function heal(testnet: CommandedTestnet): Promise<CommandOutcome> {
   }
 }
 
-/** Pairs of this testnet's nodes that are connected now, as both sides say. A node that does not answer has none. */
+/** Pairs of connected nodes, according to both sides. A node that does not answer counts as unconnected. */
 async function connectedPairs(testnet: CommandedTestnet): Promise<Pair[]> {
   const { links, endpoints } = testnet
   const nameOf = new Map(endpoints.nodes.map(({ name, peerId }) => [peerId, name]))
@@ -97,7 +97,9 @@ async function connectedPairs(testnet: CommandedTestnet): Promise<Pair[]> {
   return [...pairs.values()]
 }
 
-/** Connects pairs that do not dial each other by themselves, by their proxies: a door that is closed ends what came through it. */
+/**
+ * Connects pairs that do not dial each other by themselves, by their proxies. A closing door cuts the connections that used it.
+ */
 async function joinPairs(testnet: CommandedTestnet, pairs: readonly Pair[]): Promise<void> {
   const { links } = testnet
   if (!links.isFaulty()) return
@@ -115,7 +117,7 @@ async function joinPairs(testnet: CommandedTestnet, pairs: readonly Pair[]): Pro
   )
 }
 
-/** Pairs that reach each other round their links, because one of them has a rollup node of others. */
+/** Pairs that can connect without their link, because one side is a third-party rollup node. */
 function pairsRound(testnet: CommandedTestnet): Pair[] {
   const names = testnet.links.names()
   const pairs = names.flatMap((earlier, index) => names.slice(index + 1).map((later): Pair => [earlier, later]))
@@ -130,7 +132,7 @@ function hasOtherClient({ endpoints }: CommandedTestnet, name: string): boolean 
   return endpoints.nodes.find((node) => node.name === name)?.clients?.rollup !== undefined
 }
 
-/** Such nodes dial again only after a minute. */
+/** Reconnects freed pairs at once: third-party rollup nodes redial only after a minute. */
 async function joinFreed(testnet: CommandedTestnet, pairs: readonly Pair[]): Promise<void> {
   const { links } = testnet
   const known = pairs.filter(([one, other]) => links.hasPair(one, other))
@@ -166,7 +168,7 @@ const RATE_UNITS: Readonly<Record<string, number>> = { B: 1, kB: 1_000, MB: 1_00
 const MAX_DELAY_MS = 60_000
 const QUALITY_FORM = 'expected delay=200ms, loss=5% or rate=100kB (a second), with commas between them; or off'
 
-/** Undefined: nothing is asked of the link. */
+/** Undefined for `off`: the link has no fault. */
 function parseQuality(text: string): LinkQuality | undefined {
   if (text === 'off') return undefined
   const quality: LinkQuality = { delayMs: 0 }

@@ -4,7 +4,7 @@ import { LOADS, type LoadKind } from '../load/transactionLoad.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
 import { sequencerOf } from './whereToLook.ts'
 
-/** Signing takes the runner's processor. */
+/** Limited because the runner's process signs the transactions. */
 const MAX_PER_SECOND = 1_000
 const KINDS = Object.keys(LOADS)
 const isKind = (text: string): text is LoadKind => text in LOADS

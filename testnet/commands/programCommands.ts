@@ -16,7 +16,7 @@ export async function killProgram(
   return { did: `${listOf(running)} killed.`, lookAt: effectOf(testnet, target) }
 }
 
-/** Rollup node first, as in the documented order. */
+/** Stops the rollup node first, as documented. */
 export async function stopProgram(
   testnet: CommandedTestnet,
   [target = '']: readonly string[],
@@ -85,7 +85,7 @@ export async function setClock(
   }
 }
 
-/** Programs that a word stands for, each after those that it needs. Throws UsageError where there are none. */
+/** Programs that a word names, each after the programs it needs. Throws UsageError if there are none. */
 function programsAt({ programs, endpoints }: CommandedTestnet, target: string): string[] {
   const names = programs.names()
   if (names.includes(target)) return [target]
@@ -110,7 +110,7 @@ function nodeAt({ endpoints }: CommandedTestnet, target: string): NodeEndpoints 
   return endpoints.nodes.find(({ name }) => target.split(/[/-]/)[0] === name)
 }
 
-/** Where it shows that a program is gone. */
+/** Where the operator sees that the program has stopped. */
 function effectOf(testnet: CommandedTestnet, target: string): string {
   const sequencer = sequencerOf(testnet)
   if (target === L1_PROGRAM) return `Safe heads wait for L1: npx devium derive status --rpc ${sequencer.rollupRpc}`

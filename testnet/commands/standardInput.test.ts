@@ -4,7 +4,7 @@ import { UsageError } from '../../src/lib/errors.ts'
 import type { TestnetEvent } from '../runner/events.ts'
 import { takeCommands } from './standardInput.ts'
 
-it('takes one command a line, and tells what it cannot do', async () => {
+it('runs one command a line, and reports failures', async () => {
   const run: string[][] = []
   const told: TestnetEvent[] = []
   const input = new PassThrough()

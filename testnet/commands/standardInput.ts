@@ -3,7 +3,7 @@ import { describeError } from '../../src/lib/errors.ts'
 import type { Emit } from '../runner/events.ts'
 import { type RunCommand, wordsOf } from './commands.ts'
 
-/** A script may write commands to standard input, a line each. What cannot be done is told as a warning. */
+/** Reads commands from standard input, one a line. A failed command is reported as a warning. */
 export function takeCommands(run: RunCommand, emit: Emit, input: NodeJS.ReadableStream = process.stdin): void {
   createInterface({ input }).on('line', (line) => {
     const words = wordsOf(line)

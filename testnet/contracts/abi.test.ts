@@ -42,7 +42,7 @@ describe('ABI encoding', () => {
   ]
   for (const { id, types, values } of cases) {
     it(`agrees with viem on ${id}`, () => {
-      // viem takes tuples as objects by the names of their components.
+      // viem encodes tuples from objects with the component names as keys.
       const forViem = types.map((type, index) => {
         const value = values[index]
         if (!Array.isArray(value)) return value

@@ -19,8 +19,8 @@ export interface AbiItem {
 export type AbiValue = bigint | number | boolean | string | Uint8Array | readonly AbiValue[]
 
 /**
- * Contract ABI encoding of what deployments need: words, `bytes`, `string` and tuples; no arrays. (A whole Ethereum
- * library would take longer to load than the deployment takes to run.)
+ * The part of the contract ABI that a deployment needs: words, `bytes`, `string` and tuples, but no arrays. A whole Ethereum
+ * library takes longer to load than the deployment takes to run.
  */
 export function encodeParameters(parameters: readonly AbiParameter[], values: readonly AbiValue[]): Uint8Array {
   if (parameters.length !== values.length) {
@@ -107,7 +107,7 @@ function asBytes(value: string | Uint8Array): Uint8Array {
   return typeof value === 'string' ? fromHex(value) : value
 }
 
-/** Length and content, filled up to whole words. */
+/** Length and content, padded to whole words. */
 function encodeDynamic(content: Uint8Array): Uint8Array {
   const padding = new Uint8Array((32 - (content.length % 32)) % 32)
   return concatBytes(bigIntToBytes(BigInt(content.length), 32), content, padding)

@@ -5,15 +5,15 @@ import { DeviumError, UsageError } from '../../src/lib/errors.ts'
 import { fromHex } from '../../src/lib/hex.ts'
 import type { AbiItem } from './abi.ts'
 
-/** What the deployment needs of a compiled contract of @eth-optimism/contracts-bedrock. */
+/** The parts of a compiled contract of @eth-optimism/contracts-bedrock that the deployment needs. */
 export interface Artifact {
   name: string
   abi: readonly AbiItem[]
   /** Creation code, without constructor arguments. */
   creationCode: Uint8Array
-  /** Runtime code, immutables still zero. */
+  /** Runtime code. Immutables are still zero. */
   runtimeCode: Uint8Array
-  /** Where each immutable stands in the runtime code, in the order of their declaration. */
+  /** Offsets of each immutable in the runtime code, in the order of declaration. */
   immutables: readonly (readonly { start: number; length: number }[])[]
 }
 
@@ -23,7 +23,7 @@ interface ArtifactFile {
   deployedBytecode: { object: string; immutableReferences?: Record<string, { start: number; length: number }[]> }
 }
 
-/** Reads artifacts by contract name, each file once: the package holds 126 MB, of which a testnet needs some 6. */
+/** Reads artifacts by contract name, each file once. The package holds 126 MB, and a testnet needs about 6 MB. */
 export class ArtifactStore {
   private readonly root: string
   private readonly cache = new Map<string, Promise<Artifact>>()
@@ -41,13 +41,13 @@ export class ArtifactStore {
     return artifact
   }
 
-  /** A Solidity source of the package, for the constants that exist only there. */
+  /** A Solidity source of the package. Some constants exist only there. */
   readSource(path: string): Promise<string> {
     return readFile(join(this.root, 'src', path), 'utf8')
   }
 }
 
-/** The installed contracts package. Throws UsageError when it was left out of the installation. */
+/** The directory of the contracts package. Throws UsageError if it is not installed. */
 export function findContractsPackage(): string {
   try {
     return dirname(createRequire(import.meta.url).resolve('@eth-optimism/contracts-bedrock/package.json'))
@@ -72,14 +72,14 @@ async function readArtifact(path: string, name: string): Promise<Artifact> {
     abi: file.abi,
     creationCode: fromHex(file.bytecode.object, undefined, `${name} bytecode`),
     runtimeCode: fromHex(file.deployedBytecode.object, undefined, `${name} deployed bytecode`),
-    // The keys are the compiler's declaration ids, which ascend with the source.
+    // The keys are the compiler's declaration ids, which increase with the position in the source.
     immutables: Object.keys(references)
       .sort((a, b) => Number(a) - Number(b))
       .map((id) => references[id] ?? []),
   }
 }
 
-/** The runtime code as the constructor would leave it. `values` are 32-byte words in the order of declaration. */
+/** The runtime code as the constructor returns it. `values` are 32-byte words in the order of declaration. */
 export function fillImmutables(artifact: Artifact, values: readonly Uint8Array[]): Uint8Array {
   if (values.length !== artifact.immutables.length) {
     throw new RangeError(`${artifact.name} has ${artifact.immutables.length} immutables, got ${values.length} values`)

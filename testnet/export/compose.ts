@@ -3,7 +3,7 @@ import { toYaml, type Yaml } from './yaml.ts'
 
 const FIRST_PORT = 9500
 
-/** A compose file beside `chain/`. The RPCs are published on loopback, ten ports a node from 9500 on. */
+/** The compose file, which stands beside `chain/`. It publishes the RPCs on loopback, ten ports a node from 9500. */
 export function composeFile(pods: readonly Pod[]): string {
   const services = pods.flatMap((pod, index) => servicesOf(pod, FIRST_PORT + 10 * index))
   const volumes = Object.fromEntries(pods.map(({ name }) => [`${name}-data`, null]))
@@ -17,7 +17,7 @@ function servicesOf({ name: pod, init, containers, ports }: Pod, firstPort: numb
     .map((port, index) => `127.0.0.1:${firstPort + index}:${port}`)
   const common = ({ image, command, env }: Container): Record<string, Yaml> => ({
     image,
-    // A dollar sign would name a variable of the reader's.
+    // Compose replaces `$name` by a variable of the environment.
     command: command.map((word) => word.replaceAll('$', '$$$$')),
     volumes,
     ...(Object.keys(env).length === 0 ? {} : { environment: env }),
@@ -41,7 +41,7 @@ function servicesOf({ name: pod, init, containers, ports }: Pod, firstPort: numb
           stop_grace_period: '60s',
           ...(health === undefined ? { user: 'root', entrypoint: [] } : {}),
           ...(health === undefined ? {} : { environment: { ...each.env, HEALTH_URL: health } }),
-          // The programs of a node share its address.
+          // All programs of a node share the network address of its first one.
           ...(index === 0 || first === undefined
             ? { ports: published, depends_on: before }
             : {

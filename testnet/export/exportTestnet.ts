@@ -8,12 +8,12 @@ import { composeFile } from './compose.ts'
 import { kustomization, manifests } from './kubernetes.ts'
 import { exportedPods } from './pods.ts'
 
-/** Of a ConfigMap, which holds 1 MiB in base64. */
+/** Size of one part. A ConfigMap holds 1 MiB in base64. */
 const PART_BYTES = 700_000
 
 /**
- * Writes the network as files for containers: the chain, L1's state (packed JSON of Anvil), a compose file and Kubernetes manifests.
- * Nodes there begin at the genesis block, derive what L1 holds, and go on. Returns the directory.
+ * Writes the network as files for containers: the chain, the L1 state (Anvil's packed JSON), a compose file and Kubernetes
+ * manifests. Nodes there start at the genesis block and derive what L1 holds. Returns the directory.
  */
 export function exportTestnet(
   { layout, chain, da }: Pick<TestnetSetup, 'layout' | 'chain' | 'da'>,
@@ -31,7 +31,7 @@ export function exportTestnet(
   const { genesis, rollupConfig, l1Config, dependencySet, upgradeBundle } = layout
   const files = [rollupConfig, l1Config, dependencySet, upgradeBundle].filter((path) => existsSync(path))
   for (const path of [genesis, ...files]) copyFileSync(path, join(chainDir, basename(path)))
-  // Of the Engine API, which no container publishes.
+  // The secret of the Engine API, which no container publishes.
   writeFileSync(join(chainDir, 'jwt.txt'), randomBytes(32).toString('hex'))
   const parts = Array.from({ length: Math.ceil(packedL1State.length / PART_BYTES) }, (_, index) => partName(index))
   for (const [index, part] of parts.entries()) {
@@ -54,7 +54,7 @@ export function exportTestnet(
   return target
 }
 
-/** In the order of the alphabet too. */
+/** Part names sort alphabetically, so that `cat *` joins them in order. */
 function partName(index: number): string {
   return `l1-state-${String(index).padStart(3, '0')}`
 }

@@ -1,7 +1,7 @@
 import type { Container, Pod } from './pods.ts'
 import { toYaml, type Yaml } from './yaml.ts'
 
-/** What `kubectl apply -k` reads beside the manifests: the files of the chain become ConfigMaps. */
+/** The kustomization for `kubectl apply -k`. It turns the chain's files into ConfigMaps. */
 export function kustomization(chainFiles: readonly string[], l1StateParts: readonly string[]): string {
   const configMap = (name: string, files: readonly string[]) => ({ name, files: [...files] })
   return `${toYaml({
@@ -15,7 +15,7 @@ export function kustomization(chainFiles: readonly string[], l1StateParts: reado
   })}\n`
 }
 
-/** A StatefulSet, and a Service by whose name others reach it, for each pod. */
+/** A StatefulSet and a Service for each pod. Pods reach each other by the Service name. */
 export function manifests(pods: readonly Pod[], l1StateParts: readonly string[]): string {
   return pods
     .flatMap((pod) => [service(pod), statefulSet(pod, l1StateParts)])
@@ -86,7 +86,7 @@ function nameOf(volume: Yaml): string {
 function containerOf({ name, image, command, env, health }: Container, volumeMounts: Yaml): Yaml {
   return {
     ...{ name, image },
-    // `$(NAME)` would be a variable.
+    // Kubernetes replaces `$(NAME)` by a variable.
     command: command.map((word) => word.replaceAll('$(', '$$(')),
     ...(Object.keys(env).length === 0
       ? {}

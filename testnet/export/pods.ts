@@ -20,16 +20,16 @@ export interface Container {
   image: string
   command: string[]
   env: Record<string, string>
-  /** Where it says that it runs. */
+  /** The endpoint of the health check. */
   health?: { port: number; path: string }
 }
 
-/** Containers that share an address and `/data`; others reach them by its name. `/chain` has the files of the chain. */
+/** Containers that share an address and `/data`. Other pods reach them by the pod's name. `/chain` holds the chain's files. */
 export interface Pod {
   name: string
   init: Container[]
   containers: Container[]
-  /** Of the RPCs that somebody may look at. */
+  /** Ports of the RPCs to publish. */
   ports: { eth?: number; rollup?: number }
 }
 
@@ -40,9 +40,9 @@ export interface ExportedNode {
   p2pKey: string
 }
 
-/** docs/deploy/Dockerfile makes it. */
+/** The image of docs/deploy/Dockerfile. */
 const DEVIUM_IMAGE = 'devium'
-/** The same version as the npm package's. */
+/** Same version as Anvil's npm package. */
 const ANVIL_IMAGE = 'ghcr.io/foundry-rs/foundry:v1.7.1'
 const L1 = 'l1'
 const L1_PORT = 9500
@@ -52,13 +52,13 @@ const PORTS: NodePorts = {
 }
 const HOST = '0.0.0.0'
 
-/** All programs of a testnet. The first node makes the blocks. */
+/** All programs of a testnet. The first node is the sequencer. */
 export function exportedPods(chain: ChainParameters, nodes: readonly ExportedNode[], da: DataAvailability): Pod[] {
   const pods = nodes.map((node, index) => nodePod(chain, node, nodes.slice(0, index)))
   return [l1Pod(chain), ...pods, batcherPod(chain, nodes[0]?.name ?? '', da)]
 }
 
-/** Goes on from the exported state, or from what it wrote itself when it ended. */
+/** Starts from the exported state, or from the state that it wrote at its last stop. */
 function l1Pod(chain: ChainParameters): Pod {
   const args = anvilArguments({
     ...{ host: HOST, port: L1_PORT, chain },

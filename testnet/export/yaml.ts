@@ -1,6 +1,6 @@
 export type Yaml = string | number | boolean | null | readonly Yaml[] | { readonly [key: string]: Yaml | undefined }
 
-/** Block style, with the strings of JSON, which YAML reads as well. Members that are undefined are left out. */
+/** YAML in block style. Strings are JSON strings, which are valid YAML. Undefined members are omitted. */
 export function toYaml(value: Yaml, indent = ''): string {
   if (isList(value)) {
     return value.length === 0

@@ -33,7 +33,7 @@ const OPERATOR_FEE_VAULT = predeployAddress(0x1b)
 const BEACON_ROOTS = '0x000f3df6d732807ef1319fb7b8bb8522d0beac02'
 const BLOCK_HASHES = '0x0000f90827f1c53a10cb7a02335b175320002935'
 
-/** Versions that the published upgrades bring; those of before are the contracts package's. */
+/** Contract versions that the published upgrades install. Earlier forks have the contracts package's versions. */
 const VERSIONS: Record<TestnetFork, { oracle: string; l1Block: string }> = {
   ecotone: { oracle: '1.3.0', l1Block: '1.4.1-beta.1' },
   fjord: { oracle: '1.3.0', l1Block: '1.4.1-beta.1' },
@@ -42,7 +42,7 @@ const VERSIONS: Record<TestnetFork, { oracle: string; l1Block: string }> = {
   isthmus: { oracle: '1.4.0', l1Block: '1.6.0' },
   jovian: { oracle: '1.6.0', l1Block: '1.7.0' },
   karst: { oracle: '1.6.0', l1Block: '1.9.0' },
-  // Its bundle is given to running chains only.
+  // The bundle of Lagoon applies to running chains only.
   lagoon: { oracle: '1.6.0', l1Block: '1.9.0' },
 }
 
@@ -52,7 +52,7 @@ afterEach(() => node?.close())
 describe.each(TESTNET_FORKS)('a genesis with %s', (fork) => {
   const has = (wanted: TestnetFork) => TESTNET_FORKS.indexOf(fork) >= TESTNET_FORKS.indexOf(wanted)
 
-  it('has the hash that the execution client gives it, and contracts that answer as after the upgrades', async () => {
+  it("has the execution client's hash, and contracts that behave as after the upgrades", async () => {
     const genesis = await genesisOf(fork)
     node = await startExecutionNode(genesis.file)
     const { eth } = node
@@ -77,7 +77,7 @@ describe.each(TESTNET_FORKS)('a genesis with %s', (fork) => {
     expect((await codeOf(BEACON_ROOTS)).length).toBeGreaterThan(100)
     expect((await codeOf(BLOCK_HASHES)).length > 100).toBe(has('isthmus'))
 
-    // What a chain has set up stays, whatever the upgrades put in the contracts' place.
+    // The upgrades replace code but keep the chain's settings.
     expect(await call(predeployAddress(0x07), 'otherMessenger()')).toBe(word(l1.L1CrossDomainMessenger))
     expect(await call(predeployAddress(0x10), 'otherBridge()')).toBe(word(l1.L1StandardBridge))
     expect(await call(predeployAddress(0x17), 'REMOTE_CHAIN_ID()')).toBe(word(900n))
@@ -90,7 +90,7 @@ describe.each(TESTNET_FORKS)('a genesis with %s', (fork) => {
 })
 
 describe('upgrades on the genesis state', () => {
-  it('leave nothing of before Karst behind the predeploys that it renews', async () => {
+  it('replace the implementation of every predeploy that Karst upgrades', async () => {
     const [jovian, karst] = await Promise.all([genesisOf('jovian'), genesisOf('karst')])
     const slot = '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc'
     const renewed = Array.from({ length: 0x2e }, (_, low) => predeployAddress(low)).filter(

@@ -31,8 +31,8 @@ export interface GenesisFile {
 }
 
 /**
- * Hash of the genesis header in its Cancun form (execution specs: header with blob fields and parent beacon root), or in
- * that of Isthmus (specs: isthmus/exec-engine, "Header Validity Rules").
+ * Hash of the genesis header, in Cancun form (execution specs: header with blob fields and parent beacon root) or Isthmus form
+ * (specs: isthmus/exec-engine, "Header Validity Rules").
  */
 export function genesisBlockHash(file: GenesisFile, { isIsthmus }: { isIsthmus: boolean }): Hex {
   const emptyRoot = fromHex(EMPTY_TRIE_ROOT)

@@ -39,7 +39,7 @@ describe('L2 genesis', () => {
 
   beforeAll(async () => {
     genesis = await buildL2Genesis(store, parameters, l1)
-    // Any EVM that starts from the file will do to call the contracts.
+    // Any EVM that starts from the genesis file can call the contracts.
     const path = join(directory, 'genesis.json')
     writeFileSync(path, JSON.stringify(genesis.file))
     anvil = await startAnvil({ hardfork: 'cancun', args: ['--init', path, '--chain-id', '901'] })
@@ -97,7 +97,7 @@ describe('L2 genesis', () => {
     ]
     for (const [name, values] of constructed) {
       const data = toHex(encodeDeployment(await store.read(name), values))
-      // A call without `to` answers with the code that the constructor returns.
+      // A call without `to` returns the code that the constructor returns.
       const runtime = await l2.request('eth_call', [{ data }, 'latest'])
       expect(genesis.file.alloc[implementationAddress(PREDEPLOYS[name])]?.code, name).toBe(runtime)
     }
@@ -115,7 +115,7 @@ describe('L2 genesis', () => {
 
   it('funds the ten development accounts and has WETH and the preinstalls', async () => {
     expect(devAccounts).toHaveLength(10)
-    // Deposits are estimated from the zero address.
+    // Wallets estimate deposits from the zero address.
     for (const address of [...devAccounts.map(({ address }) => address), ZERO_ADDRESS]) {
       expect(await l2.request('eth_getBalance', [address, '0x0'])).toBe('0x21e19e0c9bab2400000')
     }
@@ -124,7 +124,7 @@ describe('L2 genesis', () => {
     for (const address of preinstalls) expect(genesis.file.alloc[toHex(fromHex(address))]?.code).toMatch(/^0x60|^0x7f/)
   })
 
-  it('is the same for the same parameters, and another for another time', async () => {
+  it('is the same for the same parameters, and differs for another time', async () => {
     const again = await buildL2Genesis(store, parameters, l1)
     expect(again.hash).toBe(genesis.hash)
     const later = await buildL2Genesis(store, { ...parameters, genesisTime: 1_700_000_001 }, l1)

@@ -18,26 +18,26 @@ import { predeployAlloc } from './predeploys.ts'
 import { BEACON_ROOTS_SENDER, readPreinstalls } from './preinstalls.ts'
 import type { GenesisAlloc } from './stateRoot.ts'
 
-/** Base fee rule of OP Mainnet: denominator 250 since Canyon, 50 before; elasticity 6. */
+/** OP Mainnet's base fee parameters: denominator 250 since Canyon, 50 before, and elasticity 6. */
 export const EIP1559 = { elasticity: 6, denominator: 50, denominatorCanyon: 250 } as const
-/** 1 gwei, as EIP-1559 chains begin. */
+/** 1 gwei, the initial base fee of EIP-1559. */
 const INITIAL_BASE_FEE = 1_000_000_000n
 
 export interface L2Genesis {
   file: GenesisFile
-  /** Of the block that `init` makes of the file. */
+  /** Hash of the block that `init` writes from the file. */
   hash: Hex
 }
 
-/** Forks that bring code to a chain that has the predeploys of the contracts package, which know Ecotone and Fjord. */
+/** Forks that install code over the predeploys of the contracts package, which supports Ecotone and Fjord. */
 const UPGRADES = ['isthmus', 'jovian', 'karst'] as const
-/** Ethereum's fork that comes with a fork of the OP Stack, by geth's names. */
+/** The Ethereum fork that each OP Stack fork includes, by geth's names. */
 const ETHEREUM_FORKS: ForkNames = { canyon: 'shanghai', ecotone: 'cancun', isthmus: 'prague' }
 type ForkNames = Partial<Record<keyof ForkTimes, string>>
 
 /**
- * L2 genesis: predeploys, preinstalls and funded development accounts, after the upgrades of every fork that is active
- * from the genesis block on.
+ * L2 genesis: predeploys, preinstalls and funded development accounts, after the upgrades of every fork that is active at
+ * genesis.
  */
 export async function buildL2Genesis(
   store: ArtifactStore,
@@ -52,7 +52,7 @@ export async function buildL2Genesis(
   ])
   for (const { address, code } of preinstalls) alloc[address] = { balance: '0x0', nonce: '0x1', code: toHex(code) }
   alloc[BEACON_ROOTS_SENDER] = { balance: '0x0', nonce: '0x1' }
-  // Wallets estimate the gas of a deposit as a call of nobody that sends its value (viem's buildDepositTransaction).
+  // Wallets estimate a deposit's gas as a call with value from the zero address (viem's buildDepositTransaction).
   for (const address of [...devAccounts.map(({ address }) => address), ZERO_ADDRESS]) {
     alloc[address] = { balance: toQuantity(DEV_ACCOUNT_BALANCE_WEI) }
   }
@@ -86,12 +86,15 @@ async function upgraded(
 ): Promise<GenesisAlloc> {
   const deposits = UPGRADES.filter((fork) => isForkActive({ forks }, fork, genesisTime)).flatMap(upgradeDepositsOf)
   if (deposits.length === 0) return alloc
-  // The EVM takes a moment to load.
+  // Imported on demand, because the EVM is slow to load.
   const { upgradedAlloc } = await import('./upgradedAlloc.ts')
   return upgradedAlloc(alloc, deposits, { chainConfig, timestamp: genesisTime })
 }
 
-/** geth's names; on an OP chain the merge is decided by bedrockBlock, so the rest of Ethereum's forks are simply on. */
+/**
+ * The chain config by geth's names. On an OP chain bedrockBlock decides the merge, so Ethereum's other forks are active from
+ * block 0.
+ */
 export function chainConfig({
   l2ChainId,
   forks,

@@ -8,7 +8,7 @@ import { type ArtifactStore, fillImmutables } from '../contracts/artifact.ts'
 import type { L1Addresses } from '../l1/contracts.ts'
 import type { GenesisAlloc } from './stateRoot.ts'
 
-/** Low 16 bits of the address (0x4200…) of every predeploy that has an implementation behind its proxy. */
+/** Low 16 bits of the address (0x4200…) of every predeploy with an implementation behind its proxy. */
 export const PREDEPLOYS = {
   LegacyMessagePasser: 0x00,
   DeployerWhitelist: 0x02,
@@ -30,9 +30,9 @@ export const PREDEPLOYS = {
 } as const
 type Predeploy = keyof typeof PREDEPLOYS
 
-/** Predeploys.PREDEPLOY_COUNT: addresses kept for the protocol, each with a proxy from genesis on. */
+/** Predeploys.PREDEPLOY_COUNT: reserved addresses. Each has a proxy from genesis on. */
 const PREDEPLOY_COUNT = 2048
-/** WETH has code of its own, and 0x42 is GovernanceToken's place: neither is behind a proxy. */
+/** WETH has code of its own, and 0x42 is reserved for GovernanceToken. Neither has a proxy. */
 export const WETH = 0x06
 const GOVERNANCE_TOKEN = 0x42
 
@@ -40,7 +40,7 @@ const GOVERNANCE_TOKEN = 0x42
 const ADMIN_SLOT: Hex = '0xb53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103'
 const IMPLEMENTATION_SLOT: Hex = '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc'
 
-/** FeeVault: least balance that can be withdrawn, and where to (1: stays on L2). */
+/** FeeVault: minimum withdrawal, and withdrawal network (1: L2). */
 const MIN_WITHDRAWAL_WEI = 10n * 10n ** 18n
 const WITHDRAWAL_NETWORK_L2 = 1n
 
@@ -48,7 +48,7 @@ export function predeployAddress(low: number): Hex {
   return `0x42${low.toString(16).padStart(38, '0')}`
 }
 
-/** Predeploys.predeployToCodeNamespace: where a predeploy's implementation lives. */
+/** Address of a predeploy's implementation (Predeploys.predeployToCodeNamespace). */
 export function implementationAddress(low: number): Hex {
   return `0xc0d3c0d3c0d3c0d3c0d3c0d3c0d3c0d3c0d3${low.toString(16).padStart(4, '0')}`
 }
@@ -103,8 +103,8 @@ export async function predeployAlloc(
 }
 
 /**
- * Initializable's bytes in slot 0, in the implementation too so that nobody can initialise it. The messenger's stand
- * behind an address of the legacy layout.
+ * Initializable's bytes in slot 0. The implementations have them too, so that nobody can initialise them. The messenger's bytes
+ * come after an address of the legacy layout.
  */
 const INITIALISED: Partial<Record<Predeploy, Hex>> = {
   L2CrossDomainMessenger: word(1n << 160n),
@@ -113,7 +113,7 @@ const INITIALISED: Partial<Record<Predeploy, Hex>> = {
   OptimismMintableERC20Factory: word(1n),
 }
 
-/** What the initialisers would write, by the storage layout of each contract. */
+/** The storage that the initialisers write, by each contract's storage layout. */
 function initialStorage(
   l1: L1Addresses,
   { forks, genesisTime }: ChainParameters,
@@ -122,7 +122,7 @@ function initialStorage(
   return {
     L2CrossDomainMessenger: {
       ...initialised('L2CrossDomainMessenger'),
-      // CrossDomainMessenger: xDomainMsgSender has no sender yet (Constants.DEFAULT_L2_SENDER); otherMessenger.
+      // CrossDomainMessenger: xDomainMsgSender (Constants.DEFAULT_L2_SENDER, no sender yet), otherMessenger.
       [slot(0xcc)]: word(0xdeadn),
       [slot(0xcf)]: wordOf(l1.L1CrossDomainMessenger),
     },
@@ -142,7 +142,7 @@ function initialStorage(
       ...initialised('OptimismMintableERC20Factory'),
       [slot(1)]: wordOf(predeployAddress(PREDEPLOYS.L2StandardBridge)),
     },
-    // isEcotone and isFjord, one byte each: no upgrade transaction sets them on a chain that is born with the forks.
+    // isEcotone and isFjord, one byte each. No upgrade transaction sets them on a chain whose genesis has the forks.
     GasPriceOracle: { [slot(0)]: word(isForkActive({ forks }, 'fjord', genesisTime) ? 0x0101n : 0x01n) },
     ProxyAdmin: { [slot(0)]: wordOf(roles.owner.address) },
   }
@@ -153,7 +153,7 @@ function initialised(name: Predeploy): Record<Hex, Hex> {
   return value === undefined ? {} : { [slot(0)]: value }
 }
 
-/** Constructor values, in the order of declaration. */
+/** Constructor arguments, in the order of declaration. */
 function immutableValues({ l1ChainId, l2ChainId }: ChainParameters): Partial<Record<Predeploy, Uint8Array[]>> {
   const bytes = (value: bigint) => bigIntToBytes(value, 32)
   // FeeVault: MIN_WITHDRAWAL_AMOUNT, RECIPIENT, WITHDRAWAL_NETWORK.

@@ -10,7 +10,7 @@ export interface Preinstall {
   code: Uint8Array
 }
 
-/** Names in src/libraries/Preinstalls.sol, the only place in the package that has their code. */
+/** Names in src/libraries/Preinstalls.sol. No other file of the package has their code. */
 const NAMES = [
   'MultiCall3',
   'Create2Deployer',
@@ -26,14 +26,14 @@ const NAMES = [
   'BeaconBlockRoots',
 ] as const
 
-/** Deployer of the beacon roots contract: its nonce must be used up (EIP-4788). */
+/** Deployer of the beacon roots contract. Its nonce must be used (EIP-4788). */
 export const BEACON_ROOTS_SENDER: Hex = '0x0b799c86a49deeb90402691f1041aa3af2d3c875'
 
-/** Where Permit2's template takes the chain id and its EIP-712 domain separator (Preinstalls.getPermit2Code). */
+/** Offsets in Permit2's template of the chain id and the EIP-712 domain separator (Preinstalls.getPermit2Code). */
 const PERMIT2_CHAIN_ID_OFFSET = 6945
 const PERMIT2_DOMAIN_OFFSET = 6983
 
-/** Contracts of third parties that every OP Stack chain has at their usual addresses. */
+/** Third-party contracts that every OP Stack chain has at their usual addresses. */
 export async function readPreinstalls(store: ArtifactStore, chainId: number): Promise<Preinstall[]> {
   const source = await store.readSource('libraries/Preinstalls.sol')
   return NAMES.map((name) => {

@@ -16,7 +16,7 @@ import {
 import type { L1Addresses } from '../l1/contracts.ts'
 import { EIP1559 } from './l2Genesis.ts'
 
-/** rollup.json: what a rollup node must know of the chain. */
+/** The content of rollup.json. */
 export function buildRollupConfig(
   { l1ChainId, l2ChainId, blockTime, genesisTime, forks }: ChainParameters,
   l1: L1Addresses,
@@ -33,12 +33,12 @@ export function buildRollupConfig(
         overhead: ZERO_HASH,
         scalar: encodeScalar({ baseFeeScalar: BASE_FEE_SCALAR, blobBaseFeeScalar: BLOB_BASE_FEE_SCALAR }),
         gasLimit: BigInt(L2_GAS_LIMIT),
-        // Zero: this SystemConfig has no setting for it, the chain config's values hold.
+        // Zero because this SystemConfig has no setting for it. The chain config's values apply.
         eip1559Params: '0x0000000000000000',
       },
     },
     blockTime,
-    // The usual values of OP Mainnet; from Granite on the channel timeout is 50, from Fjord on the drift is 1800.
+    // OP Mainnet's values. From Granite on the channel timeout is 50, and from Fjord on the drift is 1800.
     maxSequencerDrift: 600,
     seqWindowSize: 3600,
     channelTimeout: 300,

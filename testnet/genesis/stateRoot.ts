@@ -3,7 +3,7 @@ import { keccak256 } from '../../src/lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../src/lib/hex.ts'
 import { encodeRlp, type RlpInput } from '../../src/lib/rlp.ts'
 
-/** One account of a genesis file's `alloc`, in geth's JSON shape. */
+/** An account of a genesis file's `alloc`, in geth's JSON shape. */
 export interface GenesisAccount {
   balance: Hex
   nonce?: Hex
@@ -21,8 +21,8 @@ interface Leaf {
 }
 
 /**
- * State root of a genesis allocation (Yellow Paper appendix D, keys hashed). Storage roots and code hashes are kept by
- * content: of two thousand predeploy proxies nearly all are alike.
+ * State root of a genesis allocation (Yellow Paper appendix D, hashed keys). Storage roots and code hashes are cached by content,
+ * because nearly all of the 2,000 predeploy proxies are equal.
  */
 export function computeStateRoot(alloc: GenesisAlloc): Hex {
   const codeHashes = new Map<string, Uint8Array>()
@@ -54,7 +54,7 @@ function remember(cache: Map<string, Uint8Array>, key: string, compute: () => Ui
   return value
 }
 
-/** A slot that holds zero does not exist. */
+/** A zero slot is not in the trie. */
 function storageLeaf([slot, value]: [string, Hex]): Leaf[] {
   const number = BigInt(value)
   return number === 0n ? [] : [{ path: keccak256(fromHex(slot, 32, 'storage slot')), value: encodeRlp(number) }]
@@ -66,7 +66,7 @@ function trieRoot(leaves: Leaf[]): Uint8Array {
   return keccak256(encodeRlp(node(sorted, 0, sorted.length, 0)))
 }
 
-/** The node over the leaves [start, end), which agree in their first `depth` nibbles. */
+/** The trie node over the leaves [start, end), which share their first `depth` nibbles. */
 function node(leaves: readonly Leaf[], start: number, end: number, depth: number): RlpInput {
   const first = leaves[start]
   const last = leaves[end - 1]
@@ -91,7 +91,7 @@ function branch(leaves: readonly Leaf[], start: number, end: number, depth: numb
   return [...children, EMPTY_BYTES]
 }
 
-/** Nodes shorter than a hash stand in their parent themselves. */
+/** A trie node shorter than a hash is embedded in its parent. */
 function reference(content: RlpInput): RlpInput {
   const encoded = encodeRlp(content)
   return encoded.length < 32 ? content : keccak256(encoded)

@@ -24,13 +24,13 @@ import {
 } from '../../src/rollup/protocol/index.ts'
 import type { GenesisAccount, GenesisAlloc } from './stateRoot.ts'
 
-/** Room for any fork's deposits; a deposit's own limit is what it may use. */
+/** Enough for any fork's deposits. Each deposit has its own gas limit. */
 const GAS_LIMIT = 1_000_000_000n
 const NO_ANCESTORS = { header: () => undefined, canonicalHeader: () => undefined, isCanonical: () => false }
 
 /**
- * The allocation as deposits leave it that run on it one after the other, with the rules of the genesis block: what a
- * chain has that lived through the forks that brought them. Throws DeviumError (`genesis`) when one of them fails.
+ * The allocation after the upgrade deposits have run on it in order, with the genesis block's rules. The result equals the state
+ * of a chain that activated the forks while it ran. Throws DeviumError (`genesis`) if a deposit fails.
  */
 export async function upgradedAlloc(
   alloc: GenesisAlloc,
@@ -62,7 +62,7 @@ export async function upgradedAlloc(
   return upgraded
 }
 
-/** Notes what may have changed. */
+/** Records which accounts and slots may have changed. */
 class RecordingState extends WorldState {
   readonly touched = new Map<Hex, Set<Hex>>()
 
@@ -95,11 +95,11 @@ class RecordingState extends WorldState {
   }
 }
 
-/** Reads an allocation as it is: building tries of two thousand proxies would take longer than the deposits do. */
+/** Reads an allocation without tries. Building the tries of 2,000 proxies takes longer than the deposits. */
 class AllocSource implements StateSource {
   private readonly alloc: GenesisAlloc
   private readonly codes = new Map<Hex, Uint8Array>()
-  /** By code as text: nearly all predeploys have the same. */
+  /** Keyed by code as text, because nearly all predeploys have the same code. */
   private readonly codeHashes = new Map<Hex, Uint8Array>()
 
   constructor(alloc: GenesisAlloc) {
@@ -116,7 +116,7 @@ class AllocSource implements StateSource {
     return {
       nonce: BigInt(account.nonce ?? '0x0'),
       balance: BigInt(account.balance),
-      // Stands for the storage: nobody asks it for the hash of anything.
+      // Identifies the storage. Nothing reads it as a trie root.
       storageRoot:
         account.storage === undefined ? EMPTY_STORAGE_ROOT : fromHex(`0x${'0'.repeat(24)}${address.slice(2)}`),
       codeHash: this.codeHash(account.code ?? '0x'),
@@ -132,7 +132,7 @@ class AllocSource implements StateSource {
     return this.codes.get(hash) ?? EMPTY_BYTES
   }
 
-  /** There is no trie to look it up in; nothing of this state is ever committed. */
+  /** Identity: there is no trie, and this state is never committed. */
   hashKey(): Uint8Array {
     return EMPTY_BYTES
   }

@@ -6,7 +6,7 @@ import type { NodeEndpoints } from '../runner/events.ts'
 import type { TestnetLayout } from '../runner/layout.ts'
 import type { RunningPrograms } from '../runner/runningPrograms.ts'
 
-/** Strangers that attack nodes, each a program of its own. */
+/** Hostile peers that attack nodes. Each is a separate program. */
 export class HostilePeers {
   private readonly programs: RunningPrograms
   private readonly options: { chain: ChainParameters; layout: TestnetLayout }
@@ -17,7 +17,7 @@ export class HostilePeers {
     this.options = options
   }
 
-  /** Returns false where this attack on this node goes on already. */
+  /** Returns false if this attack on this node is already running. */
   start(kind: string, { name: node, p2p }: Pick<NodeEndpoints, 'name' | 'p2p'>): boolean {
     const { chain, layout } = this.options
     const name = `hostile-${kind}-${node}`
@@ -33,7 +33,7 @@ export class HostilePeers {
     return true
   }
 
-  /** Ends all of them; returns how many there were. */
+  /** Stops all hostile peers. Returns how many there were. */
   async end(): Promise<number> {
     const names = [...this.running]
     this.running.clear()

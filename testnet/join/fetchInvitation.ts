@@ -5,10 +5,10 @@ import { describeError, UsageError } from '../../src/lib/errors.ts'
 import { type Invitation, invitationSchema } from './invitation.ts'
 
 const TIMEOUT_MS = 30_000
-/** A genesis file takes 10 MB. */
+/** Limit of the response. A genesis file has 10 MB. */
 const MAX_BYTES = 64 * 1024 * 1024
 
-/** The invitation, with the IPv4 address of the machine that gave it. Throws UsageError. */
+/** Fetches the invitation, and the IPv4 address of the machine that served it. Throws UsageError. */
 export async function fetchInvitation(
   text: string,
   signal: AbortSignal,

@@ -6,7 +6,7 @@ import type { TestnetSetup } from '../runner/setup.ts'
 
 const port = z.int().min(1).max(65_535)
 
-/** What one more node needs, as the runner serves it. Ports are those of the host that was asked. */
+/** The files and addresses that a joining node needs, as the runner serves them. Ports are on the host of the request. */
 export const invitationSchema = z.strictObject({
   version: z.literal(1),
   l2ChainId: z.int(),
@@ -18,12 +18,12 @@ export const invitationSchema = z.strictObject({
     upgradeBundle: z.string().optional(),
   }),
   ports: z.strictObject({ l1: port, beacon: port, transactions: port, p2p: port }),
-  /** Of the first node. */
+  /** Peer id of the first node. */
   peerId: z.string().regex(/^\w{1,100}$/),
 })
 export type Invitation = z.infer<typeof invitationSchema>
 
-/** Throws until the chain's files are written. */
+/** Throws before the chain's files are written. */
 export function createInvitation(
   { layout, chain, ports }: Pick<TestnetSetup, 'layout' | 'chain' | 'ports'>,
   { peerId, transactions }: { peerId: string; transactions: number },

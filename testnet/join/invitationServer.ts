@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import { type HttpServerHandle, serveApp } from '../../src/jsonRpc/httpServer.ts'
 import type { Invitation } from './invitation.ts'
 
-/** Serves what one more node needs, to whoever reaches the address: nothing of it is secret. */
+/** Serves the invitation to anybody who reaches the address. It holds no secrets. */
 export function serveInvitation(create: () => Invitation, host: string, port: number): Promise<HttpServerHandle> {
   const app = new Hono()
   let text: string | undefined

@@ -20,12 +20,12 @@ async function served(create: () => Invitation): Promise<string> {
   return server.url
 }
 
-it('is fetched with the address of the machine that gave it', async () => {
+it('is fetched with the address of the machine that serves it', async () => {
   const url = await served(() => INVITATION)
   expect(await fetchInvitation(url, signal)).toEqual({ invitation: INVITATION, ip: '127.0.0.1' })
 })
 
-it('is refused where there is none yet, none at all, or another thing', async () => {
+it('is refused if it is not ready, missing, or something else', async () => {
   const early = await served(() => {
     throw new Error('no genesis.json')
   })
@@ -39,7 +39,7 @@ it('starts nothing in a directory that holds a node of another testnet', async (
   const dir = mkdtempSync(join(tmpdir(), 'devium-join-'))
   onTestFinished(() => rmSync(dir, { recursive: true }))
   const context = { signal, fail: () => {}, print: () => {} }
-  // The programs would not start with such a genesis: that it came so far has written the files.
+  // The programs do not start with this genesis. At that point the files have been written.
   await joinTestnet({ url: await served(() => INVITATION), dir, basePort: 0 }, context).catch(() => {})
   const another = { ...INVITATION, files: { ...INVITATION.files, rollupConfig: '{"genesis":{"l2_time":2}}' } }
   const joining = joinTestnet({ url: await served(() => another), dir, basePort: 0 }, context)

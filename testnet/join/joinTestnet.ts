@@ -17,17 +17,17 @@ import { fetchInvitation } from './fetchInvitation.ts'
 import type { Invitation } from './invitation.ts'
 
 export interface JoinOptions {
-  /** Of the runner's invitation. */
+  /** URL of the runner's invitation. */
   url: string
-  /** For the node's data. */
+  /** Directory of the node's data. */
   dir: string
-  /** 0: free ones. */
+  /** 0: chooses free ports. */
   basePort: number
 }
 
 export interface JoinContext {
   signal: AbortSignal
-  /** Told when one of the two programs ends by itself. */
+  /** Called when one of the two programs exits unexpectedly. */
   fail: (error: unknown) => void
   print: (line: string) => void
 }
@@ -36,7 +36,7 @@ const HOST = '127.0.0.1'
 const NAME = 'node'
 const EXIT_TIMEOUT_MS = 15_000
 
-/** Runs one more node of a testnet that runs elsewhere, until it is stopped. */
+/** Runs one more node of a testnet on another machine, until it is stopped. */
 export async function joinTestnet(options: JoinOptions, { signal, fail, print }: JoinContext): Promise<void> {
   const { invitation, ip } = await fetchInvitation(options.url, signal)
   const layout = testnetLayout(options.dir)
@@ -55,7 +55,7 @@ export async function joinTestnet(options: JoinOptions, { signal, fail, print }:
   }
 }
 
-/** Throws UsageError where the directory holds a node of another chain. */
+/** Throws UsageError if the directory holds a node of another chain. */
 async function writeFiles(
   layout: TestnetLayout,
   { files }: Invitation,

@@ -17,11 +17,11 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
 describe('takeNewestState', () => {
-  it('says when there is none', () => {
+  it('reports that there is no state', () => {
     expect(takeNewestState(newest, state)).toBe(false)
   })
 
-  it('puts a complete new state in the place of the old one', () => {
+  it('replaces the old state by a complete new one', () => {
     writeFileSync(state, '{"old":1}')
     writeFileSync(newest, '{"new":1}')
     expect(takeNewestState(newest, state)).toBe(true)
@@ -29,7 +29,7 @@ describe('takeNewestState', () => {
     expect(existsSync(newest)).toBe(false)
   })
 
-  it('keeps the old one when the new one was cut short', () => {
+  it('keeps the old state if the new one is incomplete', () => {
     writeFileSync(state, '{"old":1}')
     writeFileSync(newest, '{"new":')
     expect(takeNewestState(newest, state)).toBe(true)
@@ -39,7 +39,7 @@ describe('takeNewestState', () => {
 })
 
 describe('loadTrustedSetup', () => {
-  it('asks Anvil for a proof that holds', async () => {
+  it('requests a valid proof from Anvil', async () => {
     const anvil = await startAnvil({ hardfork: L1_HARDFORK, args: ['--no-mining'] })
     const l1 = createRpcClient({ url: anvil.url })
     try {
@@ -67,7 +67,7 @@ describe('anvilArguments', () => {
     expect(args).not.toContain('--load-state')
   })
 
-  it('takes blocks for final only when they are surely written', () => {
+  it('finalizes blocks only after Anvil has written them', () => {
     const slots = (l1BlockTime: number) => {
       const args = anvilArguments({ ...options, chain: { ...options.chain, l1BlockTime } })
       return Number(args[args.indexOf('--slots-in-an-epoch') + 1])
@@ -76,7 +76,7 @@ describe('anvilArguments', () => {
     expect(slots(2)).toBe(4)
   })
 
-  it('goes on with a kept one on the real clock', () => {
+  it('continues a kept chain on the real clock', () => {
     const args = anvilArguments({ ...options, loadFrom: 'old' }).join(' ')
     expect(args).toContain('--load-state old --block-time 2')
     expect(args).not.toContain('--timestamp')

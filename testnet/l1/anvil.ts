@@ -9,8 +9,7 @@ import type { ChainParameters } from '../chainParameters.ts'
 import { slotsInAnEpoch } from './finality.ts'
 
 /**
- * Anvil's own binary. The npm package's command is a Node wrapper around it, found here through the package of this
- * platform.
+ * Path of Anvil's binary. The npm package's command is a Node wrapper, so the binary is found in the package of this platform.
  */
 export function findAnvil(): string {
   const platform = process.platform === 'win32' ? 'win32' : process.platform
@@ -32,20 +31,20 @@ export interface AnvilOptions {
   host: string
   port: number
   chain: Pick<ChainParameters, 'l1ChainId' | 'l1BlockTime' | 'genesisTime'>
-  /** Where the chain is written when Anvil ends, and now and then. */
+  /** The state file that Anvil writes at its end and periodically. */
   dumpTo: string
-  /** Directory for what Anvil moves out of its memory. */
+  /** Directory for states that Anvil moves out of memory. */
   cacheDir: string
-  /** A chain written before. Absent: a new one, which mines nothing until it is told to. */
+  /** The state file of a kept chain. Absent: a new chain, which mines only on request. */
   loadFrom?: string
 }
 
-/** Time between two writes of the state: what a crash of the machine may cost of L1. */
+/** Interval between two writes of the state. A crash of the machine loses at most this much of L1. */
 const STATE_INTERVAL_SECONDS = 10
-/** Room for the whole deployment in one block. */
+/** Enough for the whole deployment in one block. */
 const DEPLOYMENT_GAS_LIMIT = 100_000_000
 
-/** The newest fork whose header form every rollup node of Holocene's time knows. */
+/** The newest fork whose header every rollup node of Holocene's time decodes. */
 export const L1_HARDFORK = 'cancun'
 
 export function anvilArguments({ host, port, chain, dumpTo, cacheDir, loadFrom }: AnvilOptions): string[] {
@@ -63,17 +62,17 @@ export function anvilArguments({ host, port, chain, dumpTo, cacheDir, loadFrom }
       ? [
           '--no-mining',
           ...['--gas-limit', String(DEPLOYMENT_GAS_LIMIT)],
-          // Block 0 lies before block 1, whose time is the rollup's genesis time.
+          // Block 0 comes one slot before block 1, whose time is the rollup's genesis time.
           ...['--timestamp', String(chain.genesisTime - chain.l1BlockTime)],
         ]
-      : // No --timestamp: it would set back the clock of the blocks to come.
+      : // No --timestamp, which would set back the clock of the next blocks.
         [...['--load-state', loadFrom], ...['--block-time', String(chain.l1BlockTime)]]),
   ]
 }
 
 /**
- * Puts the newest complete state in its place and returns whether there is one. Anvil writes to another file than it
- * reads, so that one cut short by a crash does not cost the chain.
+ * Moves the newest complete state into place and returns whether a state exists. Anvil writes to a different file than it reads,
+ * so an incomplete write never damages the chain.
  */
 export function takeNewestState(newest: string, state: string): boolean {
   if (existsSync(newest)) {
@@ -92,18 +91,18 @@ function isCompleteJson(path: string): boolean {
   }
 }
 
-/** Four seconds of a processor in trials; on an overloaded machine many times that. */
+/** Four seconds of processor time in trials, and much longer on an overloaded machine. */
 const TRUSTED_SETUP_TIMEOUT_MS = 120_000
 /** The compressed G1 point at infinity. */
 const INFINITY: Hex = `0xc0${'00'.repeat(47)}`
 /** Precompile of EIP-4844 that verifies a KZG proof. */
 const POINT_EVALUATION = '0x000000000000000000000000000000000000000a'
-/** Versioned hash ‖ z ‖ y ‖ commitment ‖ proof of the polynomial that is zero: both points are the one at infinity. */
+/** Versioned hash ‖ z ‖ y ‖ commitment ‖ proof of the zero polynomial. Both points are the point at infinity. */
 const ZERO_PROOF: Hex = `${versionedHashOf(fromHex(INFINITY))}${'00'.repeat(64)}${INFINITY.slice(2).repeat(2)}`
 
 /**
- * Has Anvil load KZG's trusted setup. Otherwise it does so under the first blob transactions, for seconds of a processor
- * in the few threads that answer: two of them silence it.
+ * Makes Anvil load KZG's trusted setup now. Otherwise Anvil loads it at the first blob transactions, in its few RPC threads: two
+ * such transactions stop all answers for seconds.
  */
 export async function loadTrustedSetup(l1: RpcClient, signal: AbortSignal): Promise<void> {
   await l1.request('eth_call', [{ to: POINT_EVALUATION, data: ZERO_PROOF }, 'latest'], {

@@ -6,10 +6,10 @@ import type { StoredBlob } from './consensus/blobStore.ts'
 import { type SlotTimes, timeOfSlot } from './consensus/slots.ts'
 import { latestBlock } from './rpc.ts'
 
-/** Anvil answers at once, unless it still loads what blobs need. */
+/** Anvil answers at once, except while it loads KZG's trusted setup. */
 const TIMEOUT_MS = 30_000
 
-/** Reads the blobs of an Anvil by slot. Anvil's own beacon API takes block numbers for slots, and one hash a request. */
+/** Reads Anvil's blobs by slot. Anvil's own beacon API uses block numbers as slots, and takes one hash a request. */
 export class AnvilBlobs {
   private readonly l1: RpcClient
   private readonly times: SlotTimes
@@ -19,7 +19,7 @@ export class AnvilBlobs {
     this.times = times
   }
 
-  /** Undefined where no block of the slot is there. */
+  /** Undefined if the slot has no block. */
   async read(slot: number): Promise<StoredBlob[] | undefined> {
     const timestamp = timeOfSlot(this.times, slot)
     const number = await this.firstBlockFrom(timestamp)
@@ -37,7 +37,7 @@ export class AnvilBlobs {
     )
   }
 
-  /** Number of the first block at this time or later, else of the head. */
+  /** Number of the first block at this time or later, or of the head. */
   private async firstBlockFrom(timestamp: number): Promise<number> {
     let low = 0
     let high = (await latestBlock(this.l1)).number

@@ -16,7 +16,7 @@ async function answer(mode: BlobMode): Promise<{ status: number; body: { data?: 
   return { status: response.status, body: (await response.json()) as { data?: string[] } }
 }
 
-it('serves blobs, errors, or other blobs', async () => {
+it('serves blobs, errors, or wrong blobs', async () => {
   expect(await answer('on')).toMatchObject({ status: 200, body: { data: [BLOB] } })
   expect(await answer('off')).toMatchObject({
     status: 500,
@@ -26,6 +26,6 @@ it('serves blobs, errors, or other blobs', async () => {
   expect(status).toBe(200)
   const [other = ''] = body.data ?? []
   expect(other).toHaveLength(BLOB.length)
-  // The lowest byte of the first field element: the blob stays a valid one.
+  // The lowest byte of the first field element changes, so the blob stays valid.
   expect(other.replace(/^0x(00){31}10/, `0x${'00'.repeat(32)}`)).toBe(BLOB)
 })

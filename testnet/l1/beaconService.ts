@@ -7,9 +7,9 @@ import type { StoredBlob } from './consensus/blobStore.ts'
 export const BLOB_MODES = ['on', 'off', 'lie'] as const
 export type BlobMode = (typeof BLOB_MODES)[number]
 
-/** Serves the beacon API of a testnet's L1. Its blobs can be made to fail. */
+/** Serves the beacon API of a testnet's L1. Commands can make its blob requests fail. */
 export class BeaconService {
-  /** `off`: requests for blobs fail. `lie`: blobs are not those of their versioned hashes. */
+  /** `off`: requests for blobs fail. `lie`: blobs do not match their versioned hashes. */
   mode: BlobMode = 'on'
   private server: HttpServerHandle | undefined
 

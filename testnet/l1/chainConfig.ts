@@ -1,6 +1,6 @@
 import { L1_HARDFORK } from './anvil.ts'
 
-/** Blocks that have all of these from the first on. */
+/** Block forks that are active from block 0. */
 export const BLOCK_FORKS = [
   'homestead',
   'eip150',
@@ -14,7 +14,7 @@ export const BLOCK_FORKS = [
   'london',
 ]
 
-/** EIP-4844: what `blobSchedule` of geth's chain config says of the fork. */
+/** EIP-4844: the fork's entry in `blobSchedule` of geth's chain config. */
 const BLOB_PARAMETERS = { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477 }
 
 /** Anvil's chain config in geth's form, as `--rollup.l1-chain-config` takes it. */

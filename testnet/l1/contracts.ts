@@ -15,7 +15,7 @@ import { type AbiValue, encodeCall, encodeDeployment } from '../contracts/abi.ts
 import type { ArtifactStore } from '../contracts/artifact.ts'
 import type { TransactionRequest } from './transaction.ts'
 
-/** Contracts behind a proxy each, in the order in which their proxies are created. */
+/** Contracts behind a proxy, in the order in which the deployment creates the proxies. */
 const PROXIED_CONTRACTS = [
   'SuperchainConfig',
   'ProtocolVersions',
@@ -37,17 +37,17 @@ export interface DeploymentStep extends TransactionRequest {
   what: string
 }
 
-// Measured: the largest creation (OptimismPortal) takes 5.1 million gas, the largest initialisation 0.5 million.
+// Measured: the largest creation (OptimismPortal) uses 5.1 million gas, and the largest initialisation uses 0.5 million.
 const CREATION_GAS_LIMIT = 5_500_000
 const CALL_GAS_LIMIT = 1_500_000
 
 /** SystemConfig's marker for "ETH pays for gas" (Constants.ETHER in the contracts). */
 const ETHER: Hex = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 
-/** Price curve of deposits: the contracts' own default (Constants.DEFAULT_RESOURCE_CONFIG). */
+/** Deposit price curve: the contracts' default (Constants.DEFAULT_RESOURCE_CONFIG). */
 const RESOURCE_CONFIG: readonly AbiValue[] = [20_000_000, 10, 8, 1_000_000_000, 1_000_000, 2n ** 128n - 1n]
 
-/** L1 blocks between two outputs, and seconds that a proven withdrawal waits: as short as a testnet likes it. */
+/** L1 blocks between two outputs, and the finalization period in seconds. Both are short for a testnet. */
 const L1_BLOCKS_BETWEEN_OUTPUTS = 2
 const FINALIZATION_PERIOD_SECONDS = 2
 
@@ -56,15 +56,15 @@ export function contractAddress(sender: Hex, nonce: number): Hex {
   return toHex(keccak256(encodeRlp([fromHex(sender), nonce])).subarray(12))
 }
 
-/** Every address follows from the deployer's nonces: ProxyAdmin first, then the proxies, then the implementations. */
+/** Computes every address from the deployer's nonces: ProxyAdmin first, then proxies, then implementations. */
 export function l1Addresses(deployer: Hex): L1Addresses {
   const proxies = PROXIED_CONTRACTS.map((name, index) => [name, contractAddress(deployer, 1 + index)])
   return { ...Object.fromEntries(proxies), ProxyAdmin: contractAddress(deployer, 0) }
 }
 
 /**
- * The whole deployment. With ETH as gas token no initialiser calls another contract, so that the order of the last
- * part does not matter.
+ * Plans the whole deployment. With ETH as gas token no initialiser calls another contract, so the initialisers can run in any
+ * order.
  */
 export async function planDeployment(store: ArtifactStore, parameters: ChainParameters): Promise<DeploymentStep[]> {
   const deployer = roles.owner.address

@@ -9,7 +9,7 @@ import { ArtifactStore, findContractsPackage } from '../contracts/artifact.ts'
 import { contractAddress, l1Addresses, planDeployment } from './contracts.ts'
 import { deployContracts, MULTICALL3_ADDRESS, signDeployment } from './deploy.ts'
 
-// A busy machine takes this long to deploy.
+// The limit for a busy machine.
 const DEPLOYMENT_SECONDS = 30
 const genesisTime = Math.floor(Date.now() / 1000) - DEPLOYMENT_SECONDS
 const parameters = { l1ChainId: 900, l2ChainId: 901, blockTime: 1, l1BlockTime: 1, genesisTime, forks: {} }
@@ -55,7 +55,7 @@ describe('L1 deployment', () => {
     expect(await call(SystemConfig, 'batchInbox()')).toBe(word('0xff00000000000000000000000000000000000901'))
     expect(await call(SystemConfig, 'optimismPortal()')).toBe(word(addresses.OptimismPortal))
     expect(await call(SystemConfig, 'startBlock()')).toBe(word(1n))
-    // The slot that rollup nodes read the signer from: keccak256("systemconfig.unsafeblocksigner").
+    // The slot from which rollup nodes read the signer: keccak256("systemconfig.unsafeblocksigner").
     expect(await slot(SystemConfig, '0x65a7ed542fb37fe237fdfbdd70b31598523fe5b32879e307bae27a0bd9581c08')).toBe(
       word(roles.sequencer.address),
     )
@@ -83,19 +83,19 @@ describe('L1 deployment', () => {
     ).toBe(word(addresses.ProxyAdmin))
   })
 
-  it('puts Multicall3 where clients look for it, and goes on mining', async () => {
+  it('puts Multicall3 at its usual address, and continues mining', async () => {
     expect(await l1.request('eth_getCode', [MULTICALL3_ADDRESS, 'latest'])).toBe('0x5b')
     await expect.poll(() => l1.request('eth_blockNumber', [])).not.toBe('0x1')
     expect(await l1.request('eth_getBlockByNumber', ['latest', false])).toMatchObject({ gasLimit: '0x1c9c380' })
   })
 
-  it('goes on with the real time, however long the deployment took', async () => {
+  it('continues with the real time after a slow deployment', async () => {
     await expect.poll(() => l1.request('eth_blockNumber', [])).not.toBe('0x1')
     const second = new JsonObjectReader(await l1.request('eth_getBlockByNumber', ['0x2', false]), 'L1 block')
     expect(second.quantityNumber('timestamp')).toBeGreaterThanOrEqual(genesisTime + DEPLOYMENT_SECONDS)
   })
 
-  it('says which step failed', async () => {
+  it('names the failed step', async () => {
     const second = await startAnvil({ hardfork: 'cancun', args: ['--no-mining', '--chain-id', '900'] })
     const client = createRpcClient({ url: second.url })
     try {
@@ -113,7 +113,7 @@ describe('L1 deployment', () => {
 
 describe('contractAddress', () => {
   it('follows from sender and nonce', () => {
-    // The first two contracts of Anvil's first account, known from countless local deployments.
+    // The first two contracts of Anvil's first account, known from many local deployments.
     expect(contractAddress('0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266', 0)).toBe(
       '0x5fbdb2315678afecb367f032d93f642f64180aa3',
     )

@@ -9,10 +9,10 @@ import type { ChainParameters } from '../chainParameters.ts'
 import type { DeploymentStep } from './contracts.ts'
 import { signTransaction } from './transaction.ts'
 
-/** Multicall3, at the address that viem and others expect on every chain. */
+/** Multicall3's address, which viem and other clients expect on every chain. */
 export const MULTICALL3_ADDRESS: Hex = '0xca11bde05977b3631167028862be2a173976ca11'
 
-/** L1 base fee at genesis is 1 gwei; ten times that pays for the deployment whatever block it lands in. */
+/** The L1 base fee at genesis is 1 gwei. Ten times that covers the deployment in any early block. */
 const MAX_FEE_PER_GAS_WEI = 10_000_000_000n
 /** Block gas limit after the deployment, as on Ethereum in 2024. */
 const L1_GAS_LIMIT = 30_000_000
@@ -27,9 +27,9 @@ export function signDeployment(steps: readonly DeploymentStep[], l1ChainId: numb
 }
 
 /**
- * Puts everything into block 1 of an Anvil that mines on demand only: all transactions in one request, then one block
- * whose timestamp is the rollup's genesis time. Block 1 becomes the rollup's L1 genesis (Anvil's block 0 has the
- * empty state root, against which no storage proof can be checked).
+ * Deploys everything in block 1 of an Anvil that mines only on request: one request with all transactions, then one block at the
+ * rollup's genesis time. Block 1 becomes the rollup's L1 genesis. Anvil's block 0 has the empty state root, so storage proofs
+ * against it fail.
  */
 export async function deployContracts(
   l1: RpcClient,
@@ -44,9 +44,9 @@ export async function deployContracts(
     ...steps.map(({ raw }) => ({ method: 'eth_sendRawTransaction', params: [raw] })),
     { method: 'evm_setNextBlockTimestamp', params: [genesisTime] },
   ])
-  // Anvil answers the calls of a batch side by side: what must come first is asked for first.
+  // Anvil runs the calls of a batch concurrently, so ordered calls go in separate requests.
   await l1.request('evm_mine', [])
-  // Otherwise every later block would be as late as this one was mined after the genesis time: L2 would be ahead of L1.
+  // Without this, Anvil keeps the deployment's delay in all later timestamps. L2 would then be ahead of L1.
   await l1.request('evm_setTime', [Math.max(genesisTime, Math.floor(Date.now() / 1000))])
   const [, , block, receipts] = await batch(l1, [
     { method: 'evm_setBlockGasLimit', params: [toQuantity(L1_GAS_LIMIT)] },
@@ -63,7 +63,7 @@ export async function deployContracts(
   return { hash: first.hex('hash', 32), number: 1 }
 }
 
-/** Throws DeviumError that names the step which failed. */
+/** Throws DeviumError that names the failed step. */
 export function checkReceipts(steps: readonly SignedStep[], receipts: unknown): void {
   const byHash = new Map(
     (Array.isArray(receipts) ? receipts : []).map((receipt) => [receipt?.transactionHash, receipt]),
@@ -77,7 +77,7 @@ export function checkReceipts(steps: readonly SignedStep[], receipts: unknown): 
   }
 }
 
-/** The answers; throws DeviumError that names the method which failed. */
+/** Returns the results. Throws DeviumError that names the failed method. */
 export async function batch(l1: RpcClient, calls: readonly RpcCall[]): Promise<unknown[]> {
   const answers = await l1.batch(calls)
   for (const [index, answer] of answers.entries()) {

@@ -1,4 +1,4 @@
-/** L1 blocks are final only when a crash can no longer undo them: L2 would never leave what it holds for final. */
+/** L1 blocks become final only after Anvil has written them, since L2 never reverts what final blocks hold. */
 const FINALITY_SECONDS = 15
 
 /** The safe and the finalized block of L1 are one and two epochs behind the head. */

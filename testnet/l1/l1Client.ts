@@ -4,7 +4,7 @@ import { nearMiss } from '../../src/lib/nearest.ts'
 import type { L1Parameters } from '../chainParameters.ts'
 import { parseActivations } from '../forks.ts'
 
-/** Which program is the L1: Anvil, or the go-ethereum at a path. */
+/** The L1 program: Anvil, or the go-ethereum at a path. */
 export type L1Client = 'anvil' | { geth: string }
 
 /** `anvil` or `geth=<path>`. Throws UsageError. */
@@ -15,13 +15,13 @@ export function parseL1Client(text: string): L1Client {
   return { geth: resolve(path) }
 }
 
-/** Forks that an L1 may pass through while it runs; it has all before them from its genesis block on. */
+/** Forks that an L1 can activate while it runs. It has all earlier forks from genesis. */
 export const L1_FORKS = ['amsterdam'] as const
 export type L1Fork = (typeof L1_FORKS)[number]
 
 export interface L1ForkActivation {
   fork: L1Fork
-  /** After the start that asks for it. */
+  /** Seconds after the start that requests the fork. */
   seconds: number
 }
 
@@ -30,7 +30,7 @@ export function parseL1ForkActivations(text: string): L1ForkActivation[] {
   const activations = parseActivations(text, parseL1Fork, 'amsterdam:60')
   const twice = activations.find(({ fork }, index) => activations.findIndex((other) => other.fork === fork) < index)
   if (twice !== undefined) throw new UsageError(`${twice.fork} is given twice`)
-  // The contracts are deployed in block 1, with the gas costs of before.
+  // Block 1 holds the deployment, which uses the gas costs before the fork.
   const atOnce = activations.find(({ seconds }) => seconds === 0)
   if (atOnce !== undefined) {
     throw new UsageError(
@@ -48,7 +48,7 @@ function parseL1Fork(name: string): L1Fork {
   throw new UsageError(`unknown fork of L1 "${name}"${hint} known are ${L1_FORKS.join(', ')}`)
 }
 
-/** Throws UsageError where Anvil is asked for what it cannot do. */
+/** Throws UsageError if Anvil cannot do what is requested. */
 export function checkL1Forks(client: L1Client, activations: readonly L1ForkActivation[]): void {
   const [first] = activations
   if (client !== 'anvil' || first === undefined) return
@@ -57,7 +57,7 @@ export function checkL1Forks(client: L1Client, activations: readonly L1ForkActiv
   )
 }
 
-/** The parameters of a new chain's L1; undefined: Anvil. */
+/** The parameters of a new chain's L1; undefined for Anvil. */
 export function l1Parameters(
   client: L1Client,
   activations: readonly L1ForkActivation[],

@@ -3,14 +3,14 @@ import { fromHex, type Hex, toHex } from '../../src/lib/hex.ts'
 import type { BlockId } from '../../src/rollup/protocol/index.ts'
 import { type AbiItem, encodeCall, functionSelector } from '../contracts/abi.ts'
 
-/** Of L2OutputOracle. */
+/** L2OutputOracle.proposeL2Output. */
 const PROPOSE: AbiItem = {
   type: 'function',
   name: 'proposeL2Output',
   inputs: ['bytes32', 'uint256', 'bytes32', 'uint256'].map((type) => ({ type })),
 }
 
-/** The L2 block that the contract takes the next output of, and how many blocks it is to the one after it. */
+/** The L2 block of the contract's next output, and the interval to the output after it. */
 export interface NextOutput {
   number: number
   interval: number
@@ -25,7 +25,7 @@ export async function readNextOutput(l1: RpcClient, oracle: Hex, options: Reques
   return { number, interval }
 }
 
-/** Call data that propose an output; the contract takes it only on the L1 chain that has `l1Block`. */
+/** Call data of a proposal. The contract accepts it only on the L1 chain that has `l1Block`. */
 export function encodeProposal(output: { number: number; outputRoot: Hex }, l1Block: BlockId): Uint8Array {
   const { number, outputRoot } = output
   return encodeCall([PROPOSE], 'proposeL2Output', [

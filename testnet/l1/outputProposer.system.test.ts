@@ -28,10 +28,10 @@ let l1: RpcClient
 let stop: AbortController
 let running: Promise<void>
 let log: string
-/** What the rollup node answers. */
+/** The safe head that the rollup node reports. */
 let safe: number
 let currentL1: { hash: Hex; number: number }
-/** How much later its blocks are than they should be. */
+/** Delay of the block timestamps, in seconds. */
 let lateSeconds: number
 const asked: number[] = []
 
@@ -86,7 +86,7 @@ afterEach(async () => {
   await running
 })
 
-it('proposes the outputs of safe blocks, all that are due at once, and no other', async () => {
+it('proposes all due outputs of safe blocks at once, and no others', async () => {
   const before = await latest()
   safe = before + 5 * INTERVAL + 1
   await expect.poll(latest).toBe(before + 5 * INTERVAL)
@@ -104,7 +104,7 @@ it('proposes the outputs of safe blocks, all that are due at once, and no other'
   expect(log).not.toContain('lvl=warn')
 })
 
-it('has L1 refuse what was derived from another L1 chain, and goes on when derivation does', async () => {
+it('is refused by L1 for outputs derived from another L1 chain, and recovers with derivation', async () => {
   const before = await latest()
   currentL1 = { hash: toHex(new Uint8Array(32).fill(0xee)), number: (await l1Block()).number }
   safe = before + INTERVAL
@@ -116,7 +116,7 @@ it('has L1 refuse what was derived from another L1 chain, and goes on when deriv
   await expect.poll(() => log).toContain('Proposing outputs again')
 })
 
-it('waits for L1 where the block is later than its head, and for derivation where that has not begun', async () => {
+it('waits until the L1 head is later than the block, and until derivation has started', async () => {
   const before = await latest()
   lateSeconds = 1000
   safe = before + INTERVAL

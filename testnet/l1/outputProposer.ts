@@ -21,31 +21,34 @@ export interface ProposerOptions {
   oracle: Hex
   proposer: Account
   l1ChainId: number
-  /** Between two looks. */
+  /** Poll interval. */
   pollMs: number
 }
 
 interface Output {
   number: number
   outputRoot: Hex
-  /** Of the L2 block. */
+  /** Timestamp of the L2 block. */
   timestamp: number
 }
 
-/** After a pause many are due; so many take at most a third of an L1 block's gas. */
+/** Many outputs are due after a pause. This many use at most a third of an L1 block's gas. */
 const MAX_AT_ONCE = 100
-/** Measured: 110,000 gas for the first output, 96,000 for a later one; 271,000 from Amsterdam on, where new storage costs more. */
+/**
+ * Measured: 110,000 gas for the first output, and 96,000 for a later one. From Amsterdam on it is 271,000, because new storage
+ * costs more.
+ */
 const GAS_LIMIT = 400_000
 const TIP_WEI = 1_000_000_000n
-/** The contract knows the hashes of the last 256 L1 blocks. */
+/** The contract reads the hashes of the last 256 L1 blocks. */
 const MAX_L1_BLOCKS_BEHIND = 100
-/** L1 blocks until proposals that nobody includes are given up. */
+/** L1 blocks until a proposal that is not included is dropped. */
 const MAX_L1_BLOCKS_WAITED = 20
 
 /**
- * Proposes the outputs of safe L2 blocks on L1, where withdrawals are proven against them. Finalized blocks would let a
- * withdrawal wait for no gain: a safe block changes only when L1 loses blocks that the node has derived from, and the
- * contract refuses a proposal on another L1 chain than that one. What L1 loses later takes the proposal with it.
+ * Proposes the outputs of safe L2 blocks on L1. Withdrawals are proven against these outputs.
+ * Waiting for finalized blocks has no benefit. A safe block changes only in an L1 reorg below the L1 block it was derived from.
+ * The contract refuses a proposal on another L1 chain, and a later reorg removes the proposal too.
  */
 export class OutputProposer {
   private readonly modules: ProposerModules
@@ -57,12 +60,12 @@ export class OutputProposer {
     this.options = options
   }
 
-  /** L2 block of the last output on L1; undefined while there is none, or nobody has looked. */
+  /** L2 block of the last output on L1; undefined if there is none or it has not been read. */
   get lastOutput(): number | undefined {
     return this.lastNumber
   }
 
-  /** Until the signal aborts. Never rejects: what fails is logged once, and tried again. */
+  /** Runs until the signal aborts. Never rejects: failures are logged once and retried. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.modules
     let failure: string | undefined
@@ -81,7 +84,7 @@ export class OutputProposer {
     }
   }
 
-  /** Proposes what is due now, and resolves when it is on L1. */
+  /** Proposes all due outputs, and resolves when they are on L1. */
   private async proposeDue(signal: AbortSignal): Promise<void> {
     const { l1, rollup, logger } = this.modules
     const [next, head, status] = await Promise.all([
@@ -94,10 +97,10 @@ export class OutputProposer {
     if (next.number > next.interval) this.lastNumber = next.number - next.interval
     const currentL1 = status.object('current_l1')
     const derivedFrom = { hash: currentL1.hex('hash', 32), number: currentL1.integer('number') }
-    // Derivation begins, or is behind: there is no hash that the contract could check.
+    // Derivation is starting or too far behind, so the contract has no hash to check.
     if (derivedFrom.number === 0 || head.number - derivedFrom.number > MAX_L1_BLOCKS_BEHIND) return
     const outputs = await this.readOutputs(next, status.object('safe_l2').integer('number'), signal)
-    // The contract takes none of a block that is not older than the L1 block of the proposal.
+    // The contract requires that the L2 block is not later than the L1 block of the proposal.
     const due = outputs.filter(({ timestamp }) => timestamp <= head.timestamp)
     const last = due.at(-1)
     if (last === undefined) return
@@ -124,7 +127,7 @@ export class OutputProposer {
     )
   }
 
-  /** Returns the L1 block that has the last one. */
+  /** Returns the L1 block of the last transaction. */
   private async send(
     outputs: readonly Output[],
     derivedFrom: BlockId,
@@ -177,7 +180,7 @@ export class OutputProposer {
     }
   }
 
-  /** What the contract says when it is asked again. */
+  /** Repeats the call to read the contract's error. */
   private async reasonOf({ to, data }: TransactionRequest, signal: AbortSignal): Promise<string> {
     const call = { from: this.options.proposer.address, to, data: toHex(data) }
     return this.modules.l1.request('eth_call', [call, 'latest'], { signal }).then(() => 'no longer', describeError)

@@ -4,7 +4,7 @@ import { DeviumError, describeError } from '../../src/lib/errors.ts'
 import type { Hex } from '../../src/lib/hex.ts'
 import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 
-/** Resolves when L1 answers with its chain id. */
+/** Resolves when L1 returns its chain id. */
 export async function waitForL1(l1: RpcClient, chainId: number, timeoutMs = 10_000): Promise<void> {
   const deadline = performance.now() + timeoutMs
   for (;;) {

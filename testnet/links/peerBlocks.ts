@@ -4,8 +4,8 @@ import type { NodeClients } from '../runner/nodeClients.ts'
 type Pair = [one: string, other: string]
 
 /**
- * Pairs of nodes that refuse each other. Rollup nodes of others tell every peer of the port they listen at, so there is a way
- * round their links; each of the two refuses the other by its own RPC instead.
+ * Pairs of nodes that block each other by RPC. Third-party rollup nodes announce their real listening port, so peers can connect
+ * without the proxy. Each side of a pair therefore blocks the other.
  */
 export class PeerBlocks {
   private readonly clients: Pick<NodeClients, 'block'>
@@ -17,7 +17,7 @@ export class PeerBlocks {
     this.endpoints = endpoints
   }
 
-  /** Has these pairs refuse each other, and no others. Returns those that may connect again. */
+  /** Blocks exactly these pairs. Returns the pairs that may connect again. */
   async set(pairs: readonly Pair[]): Promise<Pair[]> {
     const isAmong = (all: readonly Pair[], [one, other]: Pair) =>
       all.some((pair) => pair[0] === one && pair[1] === other)
@@ -28,7 +28,7 @@ export class PeerBlocks {
     return freed
   }
 
-  /** One that does not answer, or is gone, is refused by the other all the same. */
+  /** Blocks on both sides. If one side does not answer or was removed, the other side still blocks it. */
   private async block([one, other]: Pair, isBlocked: boolean): Promise<void> {
     const [idOfOne, idOfOther] = [one, other].map(
       (name) => this.endpoints.nodes.find((node) => node.name === name)?.peerId,

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { PeerLinks } from './peerLinks.ts'
 import { retransmissionMs } from './tcpProxy.ts'
 
-/** Answers with its name, and what comes. */
+/** A server that sends its name, then echoes. */
 async function listener(name: string): Promise<{ name: string; port: number }> {
   const server = createServer((socket) => {
     socket.on('error', () => {})
@@ -22,7 +22,7 @@ async function linksOf(...names: string[]): Promise<PeerLinks> {
   return links
 }
 
-/** Resolves to the first bytes that come, or `cut`. */
+/** `first` resolves to the first bytes, or to `cut`. */
 function dial(port: number): { socket: Socket; first: Promise<string>; ended: Promise<string> } {
   const socket = connect({ port, host: '127.0.0.1' })
   onTestFinished(() => void socket.destroy())
@@ -31,14 +31,14 @@ function dial(port: number): { socket: Socket; first: Promise<string>; ended: Pr
   return { socket, first: Promise.race([data, ended]), ended }
 }
 
-it('leads the later node of a pair to the earlier, and whoever comes by a door to its node', async () => {
+it("proxies the later node of a pair to the earlier, and a door's clients to its node", async () => {
   const links = await linksOf('sequencer', 'verifier1', 'verifier2')
   expect(await links.openPair('verifier2', 'verifier1')).toBe(await links.openPair('verifier1', 'verifier2'))
   expect(await dial(links.pairPort('verifier1', 'verifier2')).first).toBe('verifier1')
   expect(await dial(links.doorPort('verifier2')).first).toBe('verifier2')
 })
 
-it('parts sides, leaves no way round by the doors, and heals', async () => {
+it('partitions sides, closes the doors, and heals', async () => {
   const links = await linksOf('sequencer', 'verifier1', 'verifier2')
   for (const [one, other] of [
     ['sequencer', 'verifier1'],
@@ -61,7 +61,7 @@ it('parts sides, leaves no way round by the doors, and heals', async () => {
   expect(await dial(links.doorPort('verifier2')).first).toBe('verifier2')
 })
 
-it('lets nothing through a link that loses all, and everything once it is whole again', async () => {
+it('passes nothing through a link that loses all, and everything after the fault ends', async () => {
   const links = await linksOf('sequencer', 'verifier1')
   const port = await links.openPair('sequencer', 'verifier1')
   links.set('verifier1', 'sequencer', { delayMs: 0, loss: 1 })
@@ -71,7 +71,7 @@ it('lets nothing through a link that loses all, and everything once it is whole 
   void silent.first.then(() => {
     isAnswered = true
   })
-  // By another way bytes have gone there and back meanwhile.
+  // Bytes have made a round trip on another link in the meantime.
   const other = await linksOf('other', 'one')
   expect(await dial(await other.openPair('other', 'one')).first).toBe('other')
   expect(isAnswered).toBe(false)

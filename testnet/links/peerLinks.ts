@@ -3,30 +3,30 @@ import { type LinkQuality, startTcpProxy, type TcpProxy } from './tcpProxy.ts'
 
 export interface LinkedNode {
   name: string
-  /** Where it listens for peers. */
+  /** Port for peers. */
   port: number
-  /** Where its execution client takes transactions. */
+  /** Port on which its execution client accepts transactions. */
   ethPort?: number
 }
 
-/** By key. */
+/** Faulty links by key. */
 type Faults = ReadonlyMap<string, LinkQuality>
 
 const WHOLE: LinkQuality = { delayMs: 0 }
 
 /**
- * The ways on which the nodes of a testnet reach each other. A node dials another by the proxy of the two, of which there is
- * one a pair. Whoever heard of a node by discovery comes through its door, and nobody knows who that is: while a
- * fault is in force doors let nobody in, so that there is no way round a link.
+ * The TCP proxies between the nodes of a testnet. Each pair has one proxy, by which the later node dials the earlier.
+ * A node found by discovery is dialed at its door, a proxy that cannot identify its clients. Doors therefore accept nobody while
+ * a fault is active, so that no connection avoids its link.
  */
 export class PeerLinks {
-  /** Of transactions, which are no peers' affair, but go between nodes too. */
+  /** The proxy for transactions. They are not peer traffic, but also go between nodes. */
   readonly entrance: SequencerEntrance
   private readonly host: string
   private readonly nodes: LinkedNode[] = []
   private readonly doors = new Map<string, TcpProxy>()
   private readonly pairs = new Map<string, TcpProxy>()
-  /** Those that nodes do not dial by themselves. */
+  /** Pairs that nodes do not dial by themselves. */
   private readonly joined = new Set<string>()
   private sides: readonly (readonly string[])[] = []
   private faults: Faults = new Map()
@@ -46,7 +46,7 @@ export class PeerLinks {
     return this.entrance.port
   }
 
-  /** The nodes in order; the later of two dials. */
+  /** The nodes in order. The later node of a pair dials. */
   names(): string[] {
     return this.nodes.map(({ name }) => name)
   }
@@ -69,12 +69,12 @@ export class PeerLinks {
     this.doors.delete(name)
   }
 
-  /** The port that a node tells others of. */
+  /** The port that a node announces to others. */
   doorPort(name: string): number {
     return this.doors.get(name)?.port ?? 0
   }
 
-  /** The port of a pair that was opened. */
+  /** The port of an open pair. */
   pairPort(one: string, other: string): number {
     return this.pairs.get(this.key(one, other))?.port ?? 0
   }
@@ -83,7 +83,7 @@ export class PeerLinks {
     return this.pairs.has(this.key(one, other))
   }
 
-  /** The port by which the later of two nodes dials the earlier. */
+  /** Opens a proxy and returns the port by which the later node dials the earlier. */
   async openPair(one: string, other: string): Promise<number> {
     const key = this.key(one, other)
     const known = this.pairs.get(key)
@@ -123,13 +123,13 @@ export class PeerLinks {
     return sideOf(one) !== sideOf(other)
   }
 
-  /** Cuts what connects nodes of two sides, and only that. No sides: all are together. */
+  /** Cuts only the connections between different sides. No sides: no partition. */
   part(sides: readonly (readonly string[])[]): void {
     this.sides = sides
     this.apply()
   }
 
-  /** Changes one link; undefined: it is whole again. */
+  /** Sets the fault of one link; undefined removes the fault. */
   set(one: string, other: string, quality: LinkQuality | undefined): void {
     const faults = new Map(this.faults)
     if (quality === undefined) faults.delete(this.key(one, other))
@@ -138,7 +138,7 @@ export class PeerLinks {
     this.apply()
   }
 
-  /** All links are whole. */
+  /** Removes all faults. */
   heal(): void {
     this.sides = []
     this.faults = new Map()
@@ -163,7 +163,7 @@ export class PeerLinks {
       const quality = this.faults.get(key) ?? WHOLE
       proxy.set(quality)
       if (this.areParted(one, other)) proxy.cut()
-      // Lost for good is what waits for ever: the ends learn nothing of it.
+      // Total loss is a pause: data waits, and neither end is notified.
       else if (quality.loss === 1) proxy.pause()
       else proxy.allow()
     }

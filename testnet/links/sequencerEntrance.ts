@@ -1,6 +1,6 @@
 import { startTcpProxy, type TcpProxy } from './tcpProxy.ts'
 
-/** One address for transactions, whichever node makes the blocks. */
+/** One address for transactions, whichever node is the sequencer. */
 export class SequencerEntrance {
   private readonly proxy: TcpProxy
   private readonly target: { port: number }
@@ -10,7 +10,7 @@ export class SequencerEntrance {
     this.target = target
   }
 
-  /** `port`: of the execution client whose node makes blocks now. */
+  /** `port` is that of the sequencer's execution client. */
   static async open(port: number, host: string): Promise<SequencerEntrance> {
     const target = { port }
     return new SequencerEntrance(await startTcpProxy(() => target.port, { host }), target)
@@ -22,7 +22,7 @@ export class SequencerEntrance {
 
   leadTo(port: number): void {
     this.target.port = port
-    // Clients keep connections, which lead to the other one.
+    // Clients keep their connections, which lead to the old sequencer.
     this.proxy.cut()
     this.proxy.allow()
   }

@@ -1,53 +1,53 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** What a link does to the bytes that pass it. */
+/** The faults of a link. */
 export interface LinkQuality {
-  /** Each way. */
+  /** In each direction. */
   delayMs: number
-  /** Each way; undefined: no limit. */
+  /** In each direction; undefined: no limit. */
   bytesPerSecond?: number | undefined
   /**
-   * Share of segments that are lost, 0 to 1. TCP sends a lost segment again, so nothing is missing in the end: it and all behind
-   * it come later, by a retransmission timeout that doubles with each loss of the same segment.
+   * Share of lost segments, 0 to 1. TCP sends a lost segment again, so no data is missing in the end. The segment and all data
+   * behind it arrive later, by a retransmission timeout that doubles with each loss of the same segment.
    */
   loss?: number | undefined
 }
 
-/** A link that can be broken: everything between two hosts passes through it. */
+/** A TCP proxy between two hosts that can inject faults. */
 export interface TcpProxy {
   port: number
-  /** What is connected now passes nothing on any more, and is not closed either: as when a router forgets it. */
+  /** Current connections pass no more data but stay open, as when a router forgets them. */
   freeze(): void
-  /** Resets what is connected, and resets what connects until `allow`. */
+  /** Resets current connections, and new ones until `allow`. */
   cut(): void
-  /** Resets what connects until `allow`; what is connected stays. */
+  /** Resets new connections until `allow`. Current connections stay. */
   refuse(): void
-  /** Nothing passes and nothing is closed until `allow`: as when a cable is pulled. What waits then passes. */
+  /** Data waits and connections stay open until `allow`, as when a cable is unplugged. */
   pause(): void
   allow(): void
   set(quality: LinkQuality): void
-  /** Connections that stand now. */
+  /** Number of open connections. */
   connections(): number
   close(): Promise<void>
 }
 
-/** Bytes that wait in the proxy for one way of one connection; more stay with the sender. */
+/** Bytes that wait in the proxy for one direction of one connection. The sender keeps the rest. */
 const MAX_WAITING_BYTES = 256 * 1024
-/** Payload of a segment on Ethernet; Linux waits at least so long for its acknowledgement (RFC 6298 says a second). */
+/** Payload of a segment on Ethernet, and Linux's minimum retransmission timeout (RFC 6298 says one second). */
 const SEGMENT_BYTES = 1_448
 const RETRANSMISSION_MS = 200
-/** After so many losses of one segment it passes: the wait is 12.6 s then. */
+/** After this many losses a segment passes. The delay is 12.6 s then. */
 const MAX_LOSSES = 6
 
 export interface TcpProxyOptions {
-  /** Default: the system chooses. */
+  /** By default the system chooses. */
   listenPort?: number
-  /** Where it listens, and the target does. */
+  /** Address of the proxy and of the target. */
   host?: string
   random?: () => number
 }
 
-/** `targetPort` may be known only later: nothing may connect before, unless the link is paused. */
+/** `targetPort` may be set later. Until then no connection may arrive, unless the link is paused. */
 export async function startTcpProxy(
   targetPort: number | (() => number),
   { listenPort = 0, host = '127.0.0.1', random = Math.random }: TcpProxyOptions = {},
@@ -111,7 +111,7 @@ interface Link {
   reset(): void
 }
 
-/** One connection through the proxy; the target is called once bytes may pass. */
+/** One proxied connection. The target is dialed once data may pass. */
 function createLink(client: Socket, connectTarget: () => Socket, createWay: WayMaker): Link {
   let target: Socket | undefined
   let ways: Way[] = []
@@ -121,7 +121,7 @@ function createLink(client: Socket, connectTarget: () => Socket, createWay: WayM
     target = socket
     ways = [createWay(client, socket), createWay(socket, client)]
     socket.on('error', () => client.resetAndDestroy())
-    // The news of an end does not pass either while nothing does.
+    // A frozen link does not pass the end of a connection either.
     socket.once('close', () => !isFrozen && client.destroy())
     client.once('close', () => !isFrozen && socket.destroy())
   }
@@ -156,7 +156,7 @@ function createWay(
   const waiting: { bytes: Buffer | undefined; atMs: number }[] = []
   let waitingBytes = 0
   let isHeld = false
-  /** When the last byte sent will have left at the link's rate. */
+  /** Time at which the last byte has left at the link's rate. */
   let freeAtMs = 0
   let timer: NodeJS.Timeout | undefined
   const pass = (): void => {
@@ -203,7 +203,7 @@ function createWay(
   }
 }
 
-/** How much later bytes come because segments of theirs were lost. */
+/** Delay of bytes caused by lost segments. */
 export function retransmissionMs(bytes: number, loss: number, random: () => number): number {
   let lateMs = 0
   for (let segment = 0; segment * SEGMENT_BYTES < bytes; segment++) {

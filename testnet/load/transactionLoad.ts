@@ -6,33 +6,33 @@ import { type Account, devAccounts } from '../accounts.ts'
 import type { ChainParameters } from '../chainParameters.ts'
 import { signTransaction } from '../l1/transaction.ts'
 
-/** What the transactions of a load are: nothing but a call of an account, or with data that fill blocks and batches. */
+/** The kinds of load: plain calls of an account, or calls with data that fill blocks and batches. */
 export const LOADS = {
   transfers: { bytes: 0, gasLimit: 21_000 },
-  // 40 gas a byte at most (EIP-7623), and the 21,000 of every transaction.
+  // At most 40 gas a byte (EIP-7623), and the 21,000 of every transaction.
   data: { bytes: 4_000, gasLimit: 200_000 },
 } as const
 export type LoadKind = keyof typeof LOADS
 
 export interface LoadModules {
-  /** The execution client whose node makes the blocks. */
+  /** The sequencer's execution client. */
   l2: RpcClient
   clock: Clock
 }
 
 const TICK_MS = 200
-/** Nobody calls it. */
+/** The target of all calls. It has no code. */
 const TARGET: Hex = `0x${'10ad'.repeat(10)}`
 const FEES = { maxFeePerGasWei: 10_000_000_000n, maxPriorityFeePerGasWei: 1_000_000n }
 
-/** Sends so many transactions a second from one account, until it is stopped. */
+/** Sends a constant rate of transactions from one account until it is stopped. */
 export class TransactionLoad {
   private readonly modules: LoadModules
   private readonly sender: Account
   private readonly chainId: number
   private stopping = new AbortController()
   private running: Promise<void> | undefined
-  /** Of the load that runs, or ran last. */
+  /** Accepted transactions of the current or last load. */
   accepted = 0
   refused = 0
 
@@ -46,7 +46,7 @@ export class TransactionLoad {
     return this.running !== undefined
   }
 
-  /** In place of the load that runs. */
+  /** Replaces the current load. */
   async start(perSecond: number, kind: LoadKind): Promise<void> {
     await this.stop()
     this.stopping = new AbortController()
@@ -66,7 +66,7 @@ export class TransactionLoad {
     await this.modules.l2.close()
   }
 
-  /** Never rejects: while nobody answers it waits. */
+  /** Never rejects: it waits while the client does not answer. */
   private async run(perSecond: number, kind: LoadKind, signal: AbortSignal): Promise<void> {
     const { clock } = this.modules
     let nonce: number | undefined
@@ -77,7 +77,7 @@ export class TransactionLoad {
         due += (perSecond * TICK_MS) / 1000
         const count = Math.floor(due)
         due -= count
-        // One that is refused leaves a gap, which the next look at the account closes.
+        // A refused transaction leaves a nonce gap. The next read of the account's nonce closes it.
         nonce = (await this.send(nonce, count, kind, signal)) ? nonce + count : undefined
       } catch {
         nonce = undefined
@@ -86,7 +86,7 @@ export class TransactionLoad {
     }
   }
 
-  /** Returns whether all were accepted. */
+  /** Returns whether the client accepted all. */
   private async send(nonce: number, count: number, kind: LoadKind, signal: AbortSignal): Promise<boolean> {
     if (count === 0) return true
     const { bytes, gasLimit } = LOADS[kind]
@@ -109,7 +109,7 @@ export class TransactionLoad {
   }
 }
 
-/** From the last of the funded accounts, so that the first ones are the user's alone. */
+/** Uses the last funded account, so that the user alone uses the first ones. */
 export function createLoad(
   modules: LoadModules,
   { l2ChainId: chainId }: Pick<ChainParameters, 'l2ChainId'>,

@@ -1,9 +1,9 @@
-// Loaded into every program of a testnet with `node --import`. Its standard input is a pipe that the runner holds: the
-// kernel closes it when the runner ends in whatever way, so that no program outlives the runner. The runner writes to it
-// only to set the program's clock, a line each: `clock <milliseconds ahead of the machine's>`.
+// Loaded into every program of a testnet with `node --import`. The program's standard input is a pipe that the runner holds. The
+// kernel closes the pipe when the runner ends, so no program outlives the runner. The runner writes to it only to set the
+// program's clock, one line each: `clock <milliseconds ahead of the machine's>`.
 import process from 'node:process'
 
-/** Long enough for a database to close. */
+/** Enough for a database to close. */
 const GRACE_MS = 10_000
 
 let pulled = false
@@ -16,7 +16,7 @@ function pull() {
 
 const { now } = Date
 let aheadMs = 0
-// From the start on: what keeps this function has the right time later, too.
+// Replaced at the start, so that modules which keep a reference to Date.now also get the set clock.
 Date.now = () => now() + aheadMs
 
 process.stdin.on('data', (bytes) => {

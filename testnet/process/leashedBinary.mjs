@@ -1,5 +1,6 @@
-// The leash (leash.mjs) for a program that is not ours: `node leashedBinary.mjs <binary> [arguments]` runs it as a
-// child, passes signals on, interrupts it when the runner's end of standard input closes, and ends as it ends.
+// The leash (leash.mjs) for a third-party program. `node leashedBinary.mjs <binary> [arguments]` runs it as a child and passes
+// signals on. It interrupts the child when the runner's end of standard input closes, and exits with the child's exit code or
+// signal.
 import { spawn } from 'node:child_process'
 import process from 'node:process'
 

@@ -14,7 +14,7 @@ const directory = mkdtempSync(join(tmpdir(), 'devium-process-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 let scripts = 0
-/** A program of one line of JavaScript. */
+/** A one-line JavaScript program. */
 function spec(name: string, source: string, env: Record<string, string> = {}): ProcessSpec {
   const script = join(directory, `${name}-${++scripts}.mjs`)
   writeFileSync(script, source)
@@ -33,7 +33,7 @@ describe('ManagedProcess', () => {
     expect(running.output()).toContain('terminated')
   })
 
-  it('keeps the last 20 MB of its log, and goes on reading it', async () => {
+  it('keeps the last 20 MB of its log, and continues reading it', async () => {
     const source = `const line = 'x'.repeat(999)
       for (let i = 0; i < 10_500; i++) console.log(line)
       console.log('up')
@@ -57,7 +57,7 @@ describe('ManagedProcess', () => {
     expect(await running.exited).toEqual({ code: null, signal: 'SIGKILL' })
   })
 
-  it('says nothing while it is paused, and hears that it is to stop', async () => {
+  it('writes nothing while it is paused, and still receives the stop signal', async () => {
     const source = `process.on('SIGTERM', () => { console.log('terminated'); process.exit(0) })
       process.on('SIGUSR2', () => console.log('heard'))
       setInterval(() => {}, 1000)
@@ -77,7 +77,7 @@ describe('ManagedProcess', () => {
     expect(running.output()).toContain('terminated')
   })
 
-  it('has the clock that it is given', async () => {
+  it('runs with the clock that is set', async () => {
     const source = `const { now } = Date
       setInterval(() => console.log(Math.round((now() - performance.timeOrigin - performance.now()) / 60_000), 'min'), 20)
       console.log('up')`
@@ -90,7 +90,7 @@ describe('ManagedProcess', () => {
     await running.stop('SIGKILL', WAIT_LIMIT_MS)
   })
 
-  it('shows only what this run has written', async () => {
+  it('shows only the output of this run', async () => {
     const first = spec('log', "console.log('first run')")
     await ManagedProcess.start(first).exited
     const second = ManagedProcess.start({
@@ -103,7 +103,7 @@ describe('ManagedProcess', () => {
     expect(readFileSync(first.logPath, 'utf8')).toBe('first run\nsecond run\n')
   })
 
-  it('says how it failed, with the end of its log', async () => {
+  it('reports its failure with the end of its log', async () => {
     const failing = ManagedProcess.start(spec('failing', "console.error('the database is locked'); process.exit(3)"))
     expect((await failing.failure()).message).toMatch(
       /failing ended unexpectedly with exit code 3\n.*\n {4}the database is locked/,
@@ -112,7 +112,7 @@ describe('ManagedProcess', () => {
     expect((await missing.failure()).message).toContain('cannot run /no/such/program')
   })
 
-  it('takes along what it started when it crashes', async () => {
+  it('kills its child processes when it crashes', async () => {
     const source = `import { execFileSync, spawn } from 'node:child_process'
       const inner = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
       console.log('up', inner.pid); setInterval(() => {}, 1000)`
@@ -144,7 +144,7 @@ describe('ManagedProcess', () => {
 })
 
 describe('ProcessGroup', () => {
-  it('tells of a program that ends unexpectedly, not of one that is stopped', async () => {
+  it('reports a program that exits unexpectedly, but not a stopped one', async () => {
     const crashes: string[] = []
     const group = new ProcessGroup(async (crashed) => crashes.push((await crashed.failure()).message))
     const crashing = group.start(spec('crashing', 'process.exit(4)'))

@@ -8,14 +8,14 @@ import { ProgramLog } from './programLog.ts'
 export interface ProcessSpec {
   /** For messages: `sequencer-geth`. */
   name: string
-  /** A script for this Node, or another program. */
+  /** A script for this Node version, or another binary. */
   command: { script: string } | { binary: string }
   args: readonly string[]
-  /** Added to the environment: secrets, which the process list must not show. */
+  /** Extra environment variables: secrets, because the process list shows arguments. */
   env?: Record<string, string>
-  /** Output is appended to this file, of which the last 20 MB are kept. */
+  /** The file to which output is appended. The last 20 MB are kept. */
   logPath: string
-  /** Ends soon when interrupted, and must be, to keep its data: even in a hurry it is not killed. */
+  /** The program saves its data on SIGINT and ends soon, so it is never killed. */
   savesOnInterrupt?: boolean
 }
 
@@ -29,22 +29,24 @@ export interface Ending {
   how: string
   /** Path of the log. */
   log: string
-  /** Of what this run has written. */
+  /** The last lines of this run's log. */
   lastLines: string[]
 }
 
-/** Between two looks at how long the log is: even a busy program writes a few MB meanwhile. */
+/** Interval of log size checks. A busy program writes a few MB in this time. */
 const LOG_CHECK_MS = 1_000
 
 const LEASH = new URL('leash.mjs', import.meta.url).href
 const LEASHED_BINARY = fileURLToPath(new URL('leashedBinary.mjs', import.meta.url))
 
-/** Environment variables of the programs: what an operator has set for a node of his own must not reach a testnet's. */
+/**
+ * Environment variables that configure the programs. An operator's settings for a node of his own must not apply to the testnet.
+ */
 const FOREIGN_SETTINGS = /^(DEVIUM_(NODE|BATCH_SUBMITTER|GETH)|OP_NODE|OP_BATCHER|GETH)_/
 
 /**
- * A program of the testnet. It leads a process group of its own, so that Ctrl-C in the terminal reaches only the
- * runner, and its standard input is the leash. It writes to its log file directly: the runner is not in the way of it.
+ * A program of the testnet. It leads its own process group, so that Ctrl-C in the terminal reaches only the runner. Its standard
+ * input is the leash. It writes to its log file directly, not through the runner.
  */
 export class ManagedProcess {
   readonly spec: ProcessSpec
@@ -61,7 +63,7 @@ export class ManagedProcess {
     this.exited = new Promise((resolve) => {
       const settle = (exit: Exit) => {
         this.exit ??= exit
-        // What it started does not outlive it, even where it could not see to that itself.
+        // Kills its child processes, which it may have left behind.
         this.signalGroup('SIGKILL')
         resolve(this.exit)
       }
@@ -85,7 +87,7 @@ export class ManagedProcess {
         detached: true,
         env: { ...Object.fromEntries(inherited), ...spec.env },
       })
-      // The pipe alone must not keep the runner alive, and a program that is gone must not break it.
+      // The pipe must not keep the runner alive. Writing to it after the program has ended must not throw.
       child.stdin?.on('error', () => {})
       const started = new ManagedProcess(spec, child, log)
       const logCheck = setInterval(() => log.trim(), LOG_CHECK_MS).unref()
@@ -112,7 +114,7 @@ export class ManagedProcess {
     return this.running && this.isPaused
   }
 
-  /** Freezes it: it answers nobody, and its connections stay open. */
+  /** Freezes the program. It answers no requests, and its connections stay open. */
   pause(): void {
     this.isPaused = this.signalGroup('SIGSTOP')
   }
@@ -122,18 +124,18 @@ export class ManagedProcess {
     this.isPaused = false
   }
 
-  /** Sets its clock so far ahead of the machine's. Returns whether it can: one that is not ours has a clock of its own. */
+  /** Sets its clock ahead of the machine's. Returns false if the program is not ours, because its clock cannot be set. */
   setClock(aheadMs: number): boolean {
     if (!('script' in this.spec.command)) return false
     this.child.stdin?.write(`clock ${Math.round(aheadMs)}\n`)
     return true
   }
 
-  /** Asks it to end with `signal`; kills it when it has not done so in time. Resolves to whether it ended by itself. */
+  /** Sends `signal`, and kills the program after `timeoutMs`. Resolves to whether it ended without a kill. */
   async stop(signal: NodeJS.Signals, timeoutMs: number): Promise<boolean> {
     if (!this.running) return true
     this.child.kill(signal)
-    // A paused program would hear of nothing but a kill.
+    // A paused program receives no signal but a kill.
     this.resume()
     const cancelled = new AbortController()
     const late = delay(timeoutMs, 'late' as const, { signal: cancelled.signal }).catch(() => 'late' as const)
@@ -145,7 +147,7 @@ export class ManagedProcess {
     return false
   }
 
-  /** Ends it and whatever it started, at once (one that saves on interrupt: as soon as it has). */
+  /** Kills the program and its children at once. A program that saves on interrupt may save first. */
   kill(): void {
     if (this.spec.savesOnInterrupt === true) {
       this.child.kill('SIGINT')
@@ -153,7 +155,7 @@ export class ManagedProcess {
     } else if (this.running && !this.signalGroup('SIGKILL')) this.child.kill('SIGKILL')
   }
 
-  /** To all processes of its group; false when there are none (or no groups: Windows). */
+  /** Signals all processes of its group. Returns false if there are none, or on Windows, which has no groups. */
   private signalGroup(signal: NodeJS.Signals): boolean {
     if (this.pid === undefined) return false
     try {
@@ -163,12 +165,12 @@ export class ManagedProcess {
     }
   }
 
-  /** What this run has written so far, at most the last `maxBytes` of it. */
+  /** The output of this run, at most its last `maxBytes`. */
   output(maxBytes = 64 * 1024): string {
     return this.log.read(maxBytes)
   }
 
-  /** Resolves when this run's log has the text. Rejects when the process ends or the time is over before. */
+  /** Resolves when this run's log contains the text. Rejects if the process ends or after the timeout. */
   async outputHas(text: string, timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs
     for (;;) {
@@ -182,7 +184,7 @@ export class ManagedProcess {
     }
   }
 
-  /** How it ended, once it has, with the last lines of its log. */
+  /** Resolves after the end, with the exit reason and the last lines of the log. */
   async ending(): Promise<Ending> {
     const { code, signal } = await this.exited
     const lastLines = this.output(4096)
@@ -193,7 +195,7 @@ export class ManagedProcess {
     return { how: signal === null ? `exit code ${code}` : `signal ${signal}`, log: this.spec.logPath, lastLines }
   }
 
-  /** The same as an error. */
+  /** The ending as an error. */
   async failure(): Promise<DeviumError> {
     const { how, log, lastLines } = await this.ending()
     const shown = lastLines.map((line) => `\n    ${line}`).join('')

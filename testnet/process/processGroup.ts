@@ -1,7 +1,7 @@
 import { DeviumError } from '../../src/lib/errors.ts'
 import { ManagedProcess, type ProcessSpec } from './managedProcess.ts'
 
-/** All programs of a testnet: says when one ends that should not, and leaves none behind. */
+/** All programs of a testnet. Reports a program that ends unexpectedly, and leaves none behind. */
 export class ProcessGroup {
   private readonly processes = new Set<ManagedProcess>()
   private readonly onCrash: (crashed: ManagedProcess) => void
@@ -11,7 +11,7 @@ export class ProcessGroup {
     this.onCrash = onCrash
   }
 
-  /** Starts a program that has to run until it is stopped. */
+  /** Starts a program that must run until it is stopped. */
   start(spec: ProcessSpec): ManagedProcess {
     const started = this.add(spec)
     void started.exited.then(() => {
@@ -20,19 +20,19 @@ export class ProcessGroup {
     return started
   }
 
-  /** Runs a program to its end; rejects unless it ends with code 0. */
+  /** Runs a program to its end. Rejects unless the exit code is 0. */
   async run(spec: ProcessSpec): Promise<void> {
     const started = this.add(spec)
     const { code } = await started.exited
     if (code !== 0) throw await started.failure()
   }
 
-  /** From now on programs may end. */
+  /** From now on, programs may end without a report. */
   expectExits(): void {
     this.stopping = true
   }
 
-  /** Synchronous, so that it can run while this process ends. */
+  /** Synchronous, so that it can run in an exit handler. */
   killAll(): void {
     this.stopping = true
     for (const running of this.processes) running.kill()

@@ -23,13 +23,13 @@ function logInTest(): ProgramLog {
   return new ProgramLog(join(directory, 'logs', 'program.log'), { fileBytes: FILE_BYTES })
 }
 
-/** A process that ends with the test. */
+/** A process that is killed at the end of the test. */
 function started(child: ChildProcess): ChildProcess {
   onTestFinished(() => void child.kill('SIGKILL'))
   return child
 }
 
-/** Writes 50 numbered lines of 11 bytes when it is told to, and answers. */
+/** A program that writes 50 numbered lines of 11 bytes at each request, and answers. */
 const WRITER = `let line = 0
   process.on('message', () => {
     for (let i = 0; i < 50; i++) console.log('line ' + String(line++).padStart(5, '0'))
@@ -39,7 +39,7 @@ const WRITER = `let line = 0
 const lines = (from: number, to: number): string =>
   Array.from({ length: to - from }, (_, i) => `line ${String(from + i).padStart(5, '0')}\n`).join('')
 
-it('keeps the end of what a running program writes, in two files, and reads it as one', async () => {
+it("keeps the end of a running program's output in two files, and reads them as one", async () => {
   const log = logInTest()
   const file = log.open()
   const writer = started(spawn(process.execPath, ['-e', WRITER], { stdio: ['ignore', file, file, 'ipc'] }))
@@ -53,7 +53,7 @@ it('keeps the end of what a running program writes, in two files, and reads it a
     writer.send('write')
     await once(writer, 'message')
     await expect.poll(() => followed).toBe(lines(0, round * 50))
-    // The line that somebody waits for may have moved to the other file just now.
+    // The awaited line may have just moved to the other file.
     log.trim()
     expect(log.read(55)).toBe(lines(round * 50 - 5, round * 50))
     expect(statSync(log.path).size).toBeLessThanOrEqual(FILE_BYTES)
@@ -64,7 +64,7 @@ it('keeps the end of what a running program writes, in two files, and reads it a
   expect(log.read(100_000)).toBe(kept)
 })
 
-it('shortens a file of a time without a limit, and shows nothing of it', () => {
+it('truncates an oversized file of an earlier run, and shows nothing of it', () => {
   const log = logInTest()
   closeSync(log.open())
   writeFileSync(log.path, lines(0, 500))
@@ -75,7 +75,7 @@ it('shortens a file of a time without a limit, and shows nothing of it', () => {
   expect(log.read(100_000)).toBe('this run\n')
 })
 
-it('shows of a run that began in the copy what it wrote', () => {
+it('shows the whole output of a run that started in the copy', () => {
   const log = logInTest()
   closeSync(log.open())
   appendFileSync(log.path, lines(0, 80))

@@ -2,18 +2,18 @@ import { closeSync, fstatSync, ftruncateSync, openSync, readSync, statSync, writ
 import { dirname } from 'node:path'
 import { makeDirectory } from '../../src/lib/makeDirectory.ts'
 
-/** Of each log 20 MB are kept: as much in the file, and as much in the copy of what came before. */
+/** 20 MB of each log are kept: 10 MB in the file, and 10 MB in the copy of earlier output. */
 const FILE_BYTES = 10_000_000
 const PIECE_BYTES = 1 << 20
 
 /**
- * The log of a program that holds the file open and appends to it. A full file is copied to `<path>.1` and emptied, so that
- * the program, and `tail -f`, go on with the same file.
+ * The log of a program that holds the file open and appends to it. A full file is copied to `<path>.1` and truncated, so the
+ * program and `tail -f` continue with the same file.
  */
 export class ProgramLog {
   readonly path: string
   private readonly fileBytes: number
-  /** Where this run began, counted from the beginning of the file; negative where that lies in the copy. */
+  /** Offset of this run's start in the file. Negative if the start is in the copy. */
   private runStart = 0
 
   constructor(path: string, { fileBytes = FILE_BYTES }: { fileBytes?: number } = {}) {
@@ -30,7 +30,7 @@ export class ProgramLog {
     return file
   }
 
-  /** What this run has written so far, at most the last `maxBytes` of it. */
+  /** The output of this run, at most its last `maxBytes`. */
   read(maxBytes: number): string {
     const size = sizeOf(this.path)
     const bytes = Math.min(maxBytes, size - this.runStart)
@@ -39,7 +39,7 @@ export class ProgramLog {
   }
 
   /**
-   * Empties a full file. A line that the program writes between the last look at the file and the cut is lost: these are
+   * Truncates a full file. A line that the program writes between the last read and the truncation is lost: a window of
    * microseconds, once in 10 MB.
    */
   trim(): void {
@@ -47,7 +47,7 @@ export class ProgramLog {
     try {
       this.runStart -= moveEnd(this.path, this.older, this.fileBytes)
     } catch {
-      // The disk is full, or the directory is gone. The programs will say so, and the next look tries again.
+      // The disk is full, or the directory was removed. The programs report it, and the next check retries.
     }
   }
 
@@ -56,7 +56,7 @@ export class ProgramLog {
   }
 }
 
-/** Copies the last bytes of a file to another one, and empties it. Returns how long it was. */
+/** Copies the last bytes of a file to another file, and truncates the first. Returns its length. */
 function moveEnd(from: string, to: string, bytes: number): number {
   const file = openSync(from, 'r+')
   const copy = openSync(to, 'w')
@@ -79,7 +79,7 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
 
-/** The last bytes of a file; fewer where it holds fewer. */
+/** The last bytes of a file, or all if it is shorter. */
 function readEnd(path: string, bytes: number): Buffer {
   const length = Math.min(bytes, sizeOf(path))
   if (length <= 0) return Buffer.alloc(0)

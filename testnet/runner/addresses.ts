@@ -6,13 +6,13 @@ import { PREDEPLOYS, predeployAddress, WETH } from '../genesis/predeploys.ts'
 import { MULTICALL3_ADDRESS } from '../l1/deploy.ts'
 import type { Endpoints } from './events.ts'
 
-/** What an application needs to know of a testnet. Addresses have the mixed case that Solidity asks for; times are in seconds. */
+/** The addresses that an application needs. Addresses have the EIP-55 checksum that Solidity requires. Times are in seconds. */
 export interface AddressBook {
   l1: { chainId: number; blockTime: number; rpc: string; contracts: Record<string, Hex>; batchInbox: Hex }
-  /** Of the sequencer. */
+  /** RPCs of the sequencer. */
   l2: { chainId: number; blockTime: number; rpc: string; ws: string; contracts: Record<string, Hex> }
   roles: Record<string, Hex>
-  /** The rollup nodes, which `devium status --dir` asks. */
+  /** The rollup nodes, for `devium status --dir`. */
   nodes: { name: string; rollupRpc: string }[]
 }
 
@@ -43,7 +43,7 @@ export function addressBook({ l1, l2, nodes }: Pick<Endpoints, 'l1' | 'l2' | 'no
   }
 }
 
-/** Of the L1 contracts, those that applications and their users ask for. */
+/** The L1 contracts that applications and their users need. */
 const CONTRACTS_SHOWN = [
   'OptimismPortal',
   'L1StandardBridge',

@@ -19,10 +19,10 @@ import { createOwnLogger } from './ownLog.ts'
 import type { RunningPrograms } from './runningPrograms.ts'
 import type { TestnetSetup } from './setup.ts'
 
-/** Slots of the beacon API: Anvil's blocks are at least so far apart. */
+/** Slot length of the beacon API. Anvil's blocks are at least this far apart. */
 const SECONDS_PER_SLOT = 1
 
-/** An L1 of the npm package, which makes its blocks by itself and keeps their blobs. */
+/** An Anvil of the npm package. It mines by itself and keeps its blobs. */
 export class AnvilL1 implements L1 {
   private readonly programs: RunningPrograms
   private readonly client: RpcClient
@@ -84,7 +84,7 @@ export class AnvilL1 implements L1 {
     return this.beacon.close()
   }
 
-  /** Before anything else asks L1: it can do little besides while it loads what blobs need. */
+  /** Loads KZG's trusted setup before other requests, because Anvil answers slowly while it loads. */
   private async prepared(signal: AbortSignal): Promise<void> {
     const { chain, da, layout, host, ports } = this.setup
     await waitForL1(this.client, chain.l1ChainId)
@@ -99,7 +99,7 @@ export class AnvilL1 implements L1 {
     if (da !== 'calldata') await loadTrustedSetup(this.client, signal)
   }
 
-  /** Where the L1 chain is that an Anvil has written; throws where there is none. */
+  /** Path of a state that Anvil has written. Throws if there is none. */
   private kept(): string {
     const { l1StateNew, l1State } = this.setup.layout
     if (!takeNewestState(l1StateNew, l1State)) {
@@ -109,13 +109,13 @@ export class AnvilL1 implements L1 {
   }
 
   private start(loadFrom?: string): void {
-    // One that ended by itself lost what it had not written: L1 goes on from there, as after a reorg.
+    // After a crash Anvil has lost what it had not written. L1 continues from its last state, as after a reorg.
     this.programs.start(this.spec(loadFrom), () => this.spec(this.kept()))
   }
 
   private spec(loadFrom: string | undefined): ProcessSpec {
     const { layout, ports, host, chain } = this.setup
-    // Only the Anvil that wrote it can use it.
+    // Only the Anvil process that wrote the cache can use it.
     rmSync(layout.l1Cache, { recursive: true, force: true })
     makeDirectory(layout.l1Cache)
     const options = { host, port: ports.l1, chain, dumpTo: layout.l1StateNew, cacheDir: layout.l1Cache }

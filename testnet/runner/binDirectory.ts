@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 
-/** Where the launchers are: two folders up in a checkout, three from what was compiled into dist/. */
+/** Directory of the launchers: two folders up in a checkout, three from the compiled dist/. */
 export function binDirectory(): string {
   const up = import.meta.url.endsWith('.ts') ? '../../bin' : '../../../bin'
   return fileURLToPath(new URL(up, import.meta.url))

@@ -13,8 +13,8 @@ import { MULTICALL3_ADDRESS, type SignedStep, signDeployment } from '../l1/deplo
 import type { TestnetLayout } from './layout.ts'
 
 /**
- * Makes a new chain: contracts on L1, genesis.json, rollup.json. The L2 genesis needs nothing from L1 but addresses and
- * the time, both known beforehand, so the two are independent until rollup.json joins them.
+ * Makes a new chain: contracts on L1, genesis.json, rollup.json. The L2 genesis needs only the L1 addresses and the time, which
+ * are known before the deployment. Both parts therefore run in parallel, and rollup.json joins them.
  */
 export class ChainMaker {
   private readonly store = new ArtifactStore(findContractsPackage())
@@ -34,13 +34,13 @@ export class ChainMaker {
     return hash
   }
 
-  /** Transactions that deploy the contracts on L1. Their block is the rollup's L1 genesis. */
+  /** Signed transactions that deploy the contracts on L1. Their block is the rollup's L1 genesis. */
   async l1Steps(): Promise<SignedStep[]> {
     const { parameters, store } = this
     return signDeployment(await planDeployment(store, parameters), parameters.l1ChainId)
   }
 
-  /** Code of the contract that L1 has without a transaction. */
+  /** Code of Multicall3, which L1 gets without a transaction. */
   async multicall3Code(): Promise<Uint8Array> {
     const preinstalls = await readPreinstalls(this.store, this.parameters.l2ChainId)
     const multicall3 = preinstalls.find(({ address }) => address === MULTICALL3_ADDRESS)
@@ -54,7 +54,7 @@ export class ChainMaker {
   }
 }
 
-/** Brings forks that were added to a kept chain into its files; the genesis block stays what it is. */
+/** Writes the forks added to a kept chain into its files. The genesis block does not change. */
 export class ForkWriter {
   private readonly layout: TestnetLayout
   private readonly parameters: ChainParameters
@@ -64,7 +64,7 @@ export class ForkWriter {
     this.parameters = parameters
   }
 
-  /** Whether rollup.json, which is written last, has other times. */
+  /** Whether rollup.json has other times. It is written last. */
   async isNeeded(): Promise<boolean> {
     const config = await readJson(this.layout.rollupConfig)
     return FORKS.some((fork) => config[`${fork}_time`] !== this.parameters.forks[fork])

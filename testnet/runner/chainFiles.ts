@@ -6,14 +6,14 @@ import type { L1 } from './l1.ts'
 import { writeManifest } from './manifest.ts'
 import type { TestnetSetup } from './setup.ts'
 
-/** The files that nodes start with. */
+/** The progress of the files that nodes start with. */
 export interface ChainFiles {
   genesisWritten: Promise<void>
-  /** L1 is there as well. */
+  /** Resolves when L1 is ready too. */
   complete: Promise<void>
-  /** The fork times in genesis.json are not those that the execution clients know. */
+  /** The fork times in genesis.json differ from those of the execution clients, which need another init. */
   initAgain?: boolean
-  /** What is left to do once the execution clients have started. */
+  /** The work that remains after the execution clients have started. */
   finish?: () => Promise<void>
 }
 
@@ -26,7 +26,7 @@ export interface ChainOrigin {
 
 type ChainSetup = Pick<TestnetSetup, 'layout' | 'chain'>
 
-/** A new chain, and the L1 that it begins on. */
+/** Makes a new chain and its L1. */
 export function makeChain(
   { l1, reached }: ChainOrigin,
   { layout, chain }: ChainSetup,
@@ -40,7 +40,7 @@ export function makeChain(
     () => reached('genesis'),
     () => {},
   )
-  // The genesis comes first: all nodes wait for it, while L1 is needed only when rollup nodes start.
+  // The genesis comes first because all nodes wait for it. L1 is needed only when rollup nodes start.
   const deployment = Promise.all([genesis, created]).then(() => l1.deploy(maker, signal))
   deployment.then(
     () => reached('l1 contracts'),
@@ -52,13 +52,13 @@ export function makeChain(
   }
 }
 
-/** The chain that the directory holds, with forks that were added to it. */
+/** Resumes the kept chain, with the forks added to it. */
 export async function resumeChain(
   origin: ChainOrigin,
   { layout, chain }: ChainSetup,
   signal: AbortSignal,
 ): Promise<ChainFiles> {
-  // The manifest first: forks whose adding is cut short after it are added by the next start.
+  // The manifest is written first. If this start is interrupted, the next start adds the forks.
   writeManifest(layout, { version: 1, chain, complete: true })
   const complete = resumeL1(origin, signal)
   const forks = new ForkWriter(layout, chain)

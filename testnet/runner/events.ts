@@ -10,41 +10,43 @@ import type { TestnetStatus } from './status.ts'
 
 export interface NodeEndpoints {
   name: string
-  /** Its programs that are not ours. */
+  /** Names of its third-party programs. */
   clients?: NodeClientNames
   rollupRpc: string
   ethRpc: string
-  /** The same over WebSocket, with subscriptions. */
+  /** The same RPC over WebSocket, with subscriptions. */
   ethWs: string
   engineRpc: string
   metrics: string
-  /** Of the execution client. */
+  /** Metrics URL of the execution client. */
   gethMetrics: string
-  /** Multiaddress with peer id, as `--p2p.static` takes it. */
+  /** Multiaddress with peer id, for `--p2p.static`. */
   p2p: string
   peerId: string
   /** Path of the Engine API's secret. */
   jwt: string
 }
 
-/** Which rules the chain has, and from when on. */
+/** The forks of the chain and their times. */
 export interface ForkPlan {
-  /** Active from the genesis block on. */
+  /** Active from the genesis block. */
   genesis: Fork
-  /** Those to come after the genesis block, in order; times in unix seconds. */
+  /** Forks after the genesis block, in order. Times are in unix seconds. */
   later: { fork: Fork; time: number }[]
 }
 
-/** Where everything is: the answer to "what can I connect to?". */
+/** The URLs, files and accounts of a testnet: everything a user can connect to. */
 export interface Endpoints {
-  /** The page that shows all nodes. */
+  /** URL of the page that shows all nodes. */
   dashboard: string
-  /** File with the bearer token that RPCs ask for, by which something is changed; undefined: only this machine reaches them. */
+  /**
+   * File with the bearer token, which RPC methods that change something require. Undefined if only this machine reaches the RPCs.
+   */
   tokenFile?: string | undefined
   dir: string
   l1: {
     rpc: string
-    /** Absent: L1 itself serves blobs, by block number. */
+    /** Absent if L1 itself serves blobs, by block number. */
     beacon: string
     chainId: number
     blockTime: number
@@ -55,41 +57,41 @@ export interface Endpoints {
   nodes: NodeEndpoints[]
   batcher: { adminRpc: string; metrics: string; address: Hex }
   accounts: { name: string; address: Hex; privateKey: Hex }[]
-  /** Contracts and RPCs, for applications (see addressBook). */
+  /** Path of the file with contracts and RPCs for applications (see addressBook). */
   addressesFile: string
-  /** For `devium testnet join`, on a machine that reaches it. */
+  /** URL for `devium testnet join` on a machine that reaches it. */
   joinUrl: string
-  /** What one more node needs: genesis.json, rollup.json, l1.json, join.txt, and what Lagoon needs. */
+  /** Directory with the files of a joining node: genesis.json, rollup.json, l1.json, join.txt, and Lagoon's files. */
   joinDir: string
 }
 
 export interface Milestone {
   what: string
-  /** Since the runner's process began. */
+  /** Seconds since the start of the runner's process. */
   seconds: number
 }
 
-/** Everything that the runner tells; with `--json` each is one line. */
+/** All events of the runner. With `--json` each is one line. */
 export type TestnetEvent =
   | { event: 'starting'; dir: string; resumed: boolean; nodes: number; memoryBytes: number; forks: ForkPlan }
-  /** A kept chain is up again after a pause, whose L2 blocks the sequencer makes first. */
+  /** A kept chain runs again after a pause. The sequencer first builds the blocks of the pause. */
   | { event: 'resumed'; l1Block: number; pauseSeconds: number }
   | ({ event: 'progress' } & Milestone)
   | ({ event: 'ready'; seconds: number; milestones: Milestone[]; safeHeight: number } & Endpoints)
-  /** The sequencer has made the first block of a fork. */
+  /** The sequencer has built the first block of a fork. */
   | { event: 'fork'; fork: Fork; block: number }
   | ({ event: 'status' } & TestnetStatus)
-  /** A program has ended by itself, and the others go on. */
+  /** A program has exited unexpectedly, and the others continue. */
   | ({ event: 'ended'; program: string } & Ending)
   | { event: 'started-again'; program: string }
-  /** A command was followed. */
+  /** A command has succeeded. */
   | ({ event: 'command' } & CommandResult)
-  /** A scenario begins. */
+  /** A scenario starts. */
   | { event: 'scenario'; name: string; about: string }
-  /** A step of it has ended; those that are commands are told as such. */
+  /** A step of a scenario has ended. Commands have an event of their own. */
   | { event: 'step'; what: string; passed: boolean; seconds: number }
   | { event: 'verdict'; name: string; passed: boolean; seconds: number; why?: string }
-  /** Where it is written what happened: for programs, and as a page. */
+  /** Paths of the timeline, for programs and as a page. */
   | { event: 'timeline'; json: string; page: string }
   | { event: 'stopping'; reason: string }
   | { event: 'stopped-part'; what: string }
@@ -108,13 +110,13 @@ export function forkPlan({ forks }: Pick<ChainParameters, 'forks'>): ForkPlan {
   }
 }
 
-/** The last that comes. */
+/** The latest fork in the plan. */
 export function newestFork(chain: Pick<ChainParameters, 'forks'>): Fork {
   const { genesis, later } = forkPlan(chain)
   return later.at(-1)?.fork ?? genesis
 }
 
-/** Since this process began, Node's own start included. */
+/** Seconds since this process started, including Node's start. */
 export function secondsSinceStart(): number {
   return Math.round(performance.now() / 10) / 100
 }

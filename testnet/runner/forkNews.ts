@@ -4,9 +4,9 @@ import { forksAround } from '../forks.ts'
 import { type Emit, forkPlan } from './events.ts'
 import type { TestnetStatus } from './status.ts'
 
-/** Which forks are active, and events of those that were activated while the testnet runs. */
+/** Reports the active forks, and emits events for forks that activate while the testnet runs. */
 export class ForkNews {
-  /** The sequencer's head before it makes a block; undefined: not known yet, so nothing is told. */
+  /** The sequencer's head before it builds a block. While it is undefined, no event is emitted. */
   headAtStart: number | undefined
   private readonly emit: Emit
   private readonly chain: ChainParameters
@@ -18,14 +18,14 @@ export class ForkNews {
     this.headAtStart = headAtStart
   }
 
-  /** The forks around a head. Tells of those that came since the call before. */
+  /** The forks around a head. Emits events for forks activated since the last call. */
   at(head: number): NonNullable<TestnetStatus['fork']> {
     const { genesisTime, blockTime, forks } = this.chain
     for (const { fork, time } of forkPlan(this.chain).later) {
       const block = Math.ceil((time - genesisTime) / blockTime)
       if (block > head || this.told.has(fork)) continue
       this.told.add(fork)
-      // On a kept chain, not what was so before.
+      // On a kept chain, skips forks activated before this start.
       if (this.headAtStart !== undefined && block > this.headAtStart) this.emit({ event: 'fork', fork, block })
     }
     return forksAround(forks, genesisTime + head * blockTime)

@@ -28,18 +28,18 @@ import { createOwnLogger } from './ownLog.ts'
 import type { RunningPrograms } from './runningPrograms.ts'
 import type { TestnetSetup } from './setup.ts'
 
-/** On a machine however busy: one that ends is told of at once. */
+/** The limit for a busy machine. A geth that exits is reported at once. */
 const START_TIMEOUT_MS = 120_000
 
 /** Setup of a testnet whose L1 is go-ethereum. */
 export type GethSetup = Pick<TestnetSetup, 'layout' | 'host' | 'chain'> & {
-  /** Path of the binary. */
+  /** Path of the geth binary. */
   binary: string
   parameters: L1Parameters
   ports: { rpc: number; engine: number; beacon: number }
 }
 
-/** A go-ethereum, with a consensus client and a beacon API that run in this process. */
+/** A go-ethereum, with a consensus client and a beacon API in the runner's process. */
 export class GethL1 implements L1 {
   private readonly programs: RunningPrograms
   private readonly client: RpcClient
@@ -77,7 +77,7 @@ export class GethL1 implements L1 {
 
   async resume(signal: AbortSignal): Promise<void> {
     const { layout, chain } = this.setup
-    // A fork may have been added; the genesis block stays what it is.
+    // A fork may have been added. The genesis block does not change.
     const genesis: Record<string, unknown> = JSON.parse(await readFile(layout.l1Genesis, 'utf8'))
     await writeFile(layout.l1Genesis, JSON.stringify({ ...genesis, config: gethChainConfig(chain) }))
     await this.start(signal)

@@ -4,14 +4,14 @@ import { DeviumError } from '../../src/lib/errors.ts'
 import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 
 const POLL_MS = 100
-/** Blocks come by gossip within a second; what was missed during a start comes by request or from L1. */
+/** Blocks arrive by gossip within a second. A node that is starting gets missed blocks by request or from L1. */
 const FOLLOW_TIMEOUT_MS = 60_000
-/** The last sealed block is waited for. */
+/** `admin_stopSequencer` waits for the last sealed block. */
 const STOP_TIMEOUT_MS = 60_000
 
 /**
- * Has the rollup node `to` make blocks in place of `from`: on the same block, so that the chain has no gap and no branch.
- * `prepare` makes a stopped sequencer of it, `giveUp` a verifier again.
+ * Moves the sequencer from rollup node `from` to `to` on the same block, so that the chain has no gap and no branch. `prepare`
+ * restarts `to` as a stopped sequencer, and `giveUp` makes it a verifier again.
  */
 export async function handOver(
   { from, to, signal }: { from: RpcClient; to: RpcClient; signal: AbortSignal },

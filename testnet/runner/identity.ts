@@ -5,22 +5,25 @@ import { decompressPublicKey, publicKeyOf } from '../../src/lib/secp256k1.ts'
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
 /**
- * libp2p peer id of a secp256k1 key, so that it can be named before the node runs: base58 of the identity multihash of
- * the protobuf { type: Secp256k1 (2), data: compressed public key } (libp2p specs: peer-ids).
+ * libp2p peer id of a secp256k1 key, known before the node runs: base58 of the identity multihash of the protobuf { type:
+ * Secp256k1 (2), data: compressed public key } (libp2p specs: peer-ids).
  */
 export function peerIdOf(privateKey: Uint8Array): string {
   return peerIdOfPublicKey(publicKeyOf(privateKey))
 }
 
-/** From the compressed form, 33 bytes. */
+/** Peer id of a compressed public key, 33 bytes. */
 export function peerIdOfPublicKey(publicKey: Uint8Array): string {
   const protobuf = concatBytes(Uint8Array.of(0x08, 0x02, 0x12, publicKey.length), publicKey)
   return base58(concatBytes(Uint8Array.of(0x00, protobuf.length), protobuf))
 }
 
-/** What a node with this key is found by, before it has a signed record: discovery listens at the same port of UDP. */
+/**
+ * The enode of a node with this key. It locates a node without a signed record. Discovery listens on the same port number, by
+ * UDP.
+ */
 export function enodeOf(privateKey: Uint8Array, ip: string, port: number): string {
-  // Without the byte that says "uncompressed".
+  // Without the prefix byte of an uncompressed key.
   const point = decompressPublicKey(publicKeyOf(privateKey)).subarray(1)
   return `enode://${toHex(point).slice(2)}@${ip}:${port}`
 }

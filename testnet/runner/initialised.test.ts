@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { copyInitialised, isInitialised } from './initialised.ts'
 import { nodeLayout } from './layout.ts'
 
-it('a node begins with the genesis block that another wrote, and with nothing that it had', async () => {
+it('a node starts with the genesis block that another node wrote, and without its own old data', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'devium-initialised-'))
   onTestFinished(() => rmSync(dir, { recursive: true }))
   const [first, second] = [nodeLayout(dir, 'sequencer'), nodeLayout(dir, 'verifier1')]

@@ -9,7 +9,7 @@ export function isInitialised({ gethDataDir, initialised }: Layout): boolean {
   return existsSync(initialised) && existsSync(gethDataDir)
 }
 
-/** Begins with the data of another node, whose execution client has not run yet. */
+/** Copies the data of another node, whose execution client has not run yet. */
 export async function copyInitialised(from: Layout, to: Layout): Promise<void> {
   await rm(to.gethDataDir, { recursive: true, force: true })
   await cp(from.gethDataDir, to.gethDataDir, { recursive: true })

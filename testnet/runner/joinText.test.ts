@@ -55,11 +55,11 @@ describe('joinText', () => {
     expect(text).toContain('--rollup.l1-chain-config=l1.json')
     expect(text).toContain('--rollup.sequencerhttp=http://127.0.0.1:9511')
     const listening = [...text.matchAll(/--\S*(?:port|tcp)=(\d+)/g)].map((match) => Number(match[1]))
-    // HTTP and WebSocket share one.
+    // HTTP and WebSocket share a port.
     expect([...new Set(listening)].sort()).toEqual([9520, 9521, 9522, 9523, 9524, 9525])
   })
 
-  it('names the files that Lagoon needs, where the chain comes to it', () => {
+  it("names Lagoon's files if the chain activates Lagoon", () => {
     expect(text).not.toContain('dependency-set')
     const later = [{ fork: 'lagoon', time: 1_700_000_060 } as const]
     const l2 = { ...endpoints.l2, forks: { ...endpoints.l2.forks, later } }
@@ -68,7 +68,7 @@ describe('joinText', () => {
     expect(withLagoon).toContain('--rollup.upgrade-bundle=upgrade-bundle.json')
   })
 
-  it('has the secret made so that only its owner reads it', () => {
+  it('creates the secret readable only by its owner', () => {
     const directory = mkdtempSync(join(tmpdir(), 'devium-join-'))
     onTestFinished(() => rmSync(directory, { recursive: true }))
     const commands = /^ {4}mkdir -p node2\n.*$/m.exec(text)?.[0] ?? ''
@@ -81,7 +81,7 @@ describe('joinText', () => {
     expect(statSync(jwt).mode & 0o777).toBe(0o600)
   })
 
-  it('quotes what a shell would split', () => {
+  it('quotes paths with spaces', () => {
     expect(text).toContain("cd '/data/my net/join'")
   })
 

@@ -7,8 +7,8 @@ import type { NodePorts } from './ports.ts'
 import { geth, gethInit, type ProgramCall, rollupNode } from './programs.ts'
 
 /**
- * The commands by which one more node joins by hand: `join.txt`, beside the files they name. `ports` are those that
- * a node beyond the testnet's own would have.
+ * The content of `join.txt`: the commands that join one more node by hand. It stands beside the files that it names. `ports` are
+ * the ports of a node after the testnet's own.
  */
 export function joinText(endpoints: Endpoints, layout: TestnetLayout, host: string, ports: NodePorts): string {
   const { l1, nodes, joinDir } = endpoints
@@ -35,7 +35,7 @@ export function joinText(endpoints: Endpoints, layout: TestnetLayout, host: stri
     l1Rpc: l1.rpc,
     l1Beacon: l1.beacon,
     staticPeers: [sequencer.p2p],
-    // Without discovery: its ports may have to be forwarded over ssh, which carries no UDP.
+    // Without discovery, because ssh may have to forward the ports, and ssh carries no UDP.
     sequencerRpc: sequencer.ethRpc,
   }
   return `How one more node joins this testnet (chain id ${endpoints.l2.chainId})
@@ -105,14 +105,14 @@ The testnet listens on ${host} only. Forward its ports over ssh, and the steps a
 `
 }
 
-/** Of this machine, by which others reach it. */
+/** The address of this machine in its local network. */
 export function lanAddress(): string | undefined {
   return Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
 }
 
-/** On one line where it is short, else one flag a line; either can be pasted as it is. */
+/** One line if it is short, else one flag a line. Both can be pasted. */
 function shellCommand({ program, args }: ProgramCall): string {
   const words = [`$DEVIUM/${program}.mjs`, ...args.map(shellWord)]
   return `    ${words.join(words.length < 6 ? ' ' : ' \\\n        ')}`

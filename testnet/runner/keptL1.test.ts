@@ -8,7 +8,7 @@ const onGeth = { l1: { client: 'geth' as const }, l1BlockTime: 2 }
 const start = { given: new Set<string>(), now: 5_000 }
 
 describe('the L1 of a kept chain', () => {
-  it('is the one that the chain was made with', () => {
+  it('is the L1 client that made the chain', () => {
     expect(keptL1({ l1BlockTime: 2 }, anvil, start)).toBeUndefined()
     expect(keptL1(onGeth, geth, start)).toEqual({ client: 'geth' })
     expect(() => keptL1({ l1BlockTime: 2 }, geth, start)).toThrow(
@@ -19,7 +19,7 @@ describe('the L1 of a kept chain', () => {
     )
   })
 
-  it('takes a fork once', () => {
+  it('accepts a fork once', () => {
     const forked = { client: 'geth' as const, amsterdamTime: 5_060 }
     expect(keptL1(onGeth, { ...geth, l1ForkAt: fork }, start)).toEqual(forked)
     expect(keptL1({ ...onGeth, l1: forked }, { ...geth, l1ForkAt: fork }, { ...start, now: 9_000 })).toEqual(forked)
@@ -31,7 +31,7 @@ describe('the L1 of a kept chain', () => {
       '--l1-block-time 3: the slots of the L1 kept in this directory take 2 s; use another --dir',
     )
     expect(keptL1(onGeth, geth, given)).toEqual({ client: 'geth' })
-    // The default is nothing that anybody asked for.
+    // A default value is not a request.
     expect(keptL1({ ...onGeth, l1BlockTime: 3 }, geth, start)).toEqual({ client: 'geth' })
   })
 })

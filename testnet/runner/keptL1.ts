@@ -5,8 +5,8 @@ import { type L1Client, type L1ForkActivation, l1Parameters } from '../l1/l1Clie
 const OTHER_CHAIN = 'use another --dir, or --reset to begin anew'
 
 /**
- * The L1 of a kept chain, with a fork that this start adds. Throws UsageError when the options ask for another one, or for
- * what it cannot have any more.
+ * The L1 of a kept chain, with a fork that this start adds. Throws UsageError if the options request another L1, or a fork that
+ * can no longer be added.
  */
 export function keptL1(
   { l1, l1BlockTime: kept }: Pick<ChainParameters, 'l1' | 'l1BlockTime'>,
@@ -30,6 +30,6 @@ export function keptL1(
       `--l1-block-time ${l1BlockTime}: the slots of the L1 kept in this directory take ${kept} s; ${OTHER_CHAIN}`,
     )
   }
-  // The same command line once more: what it asks for is set.
+  // The same command line may run again: its fork is already set.
   return l1.amsterdamTime === undefined ? l1Parameters(l1Client, l1ForkAt, now) : l1
 }

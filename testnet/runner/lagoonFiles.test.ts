@@ -22,14 +22,14 @@ function folder() {
 }
 
 describe('files that Lagoon needs', () => {
-  it('are flags of nodes whose chain has it, and the bundle only where it comes later', () => {
+  it('become flags of nodes whose chain has Lagoon, with the bundle only if Lagoon comes later', () => {
     const paths = { dependencySet: 'set.json', upgradeBundle: 'bundle.json' }
     expect(lagoonFiles({ genesis: 'karst', later: [] }, paths)).toEqual({})
     expect(lagoonFiles({ genesis: 'lagoon', later: [] }, paths)).toEqual({ dependencySet: 'set.json' })
     expect(lagoonFiles({ genesis: 'karst', later: [{ fork: 'lagoon', time: 9 }] }, paths)).toEqual(paths)
   })
 
-  it('are written beside the others, and the set is the chain alone', async () => {
+  it('are written beside the other files, and the set holds only this chain', async () => {
     const { other, ...paths } = folder()
     await writeLagoonFiles(paths, KARST, undefined)
     expect(existsSync(paths.dependencySet)).toBe(false)
@@ -37,14 +37,14 @@ describe('files that Lagoon needs', () => {
     await writeLagoonFiles(paths, TO_LAGOON, other)
     expect(readDependencySet(paths.dependencySet, 901n)).toEqual([901n])
     expect(readFileSync(paths.upgradeBundle, 'utf8')).toBe('the bundle')
-    // As it is given by somebody who found it there.
+    // The user passes the file that is already in place.
     await writeLagoonFiles(paths, TO_LAGOON, paths.upgradeBundle)
     expect(readFileSync(paths.upgradeBundle, 'utf8')).toBe('the bundle')
   })
 })
 
 describe('--upgrade-bundle', () => {
-  it('is not needed without Lagoon, with it from genesis on, or where a kept chain has the file', () => {
+  it('is not needed without Lagoon, with Lagoon at genesis, or if a kept chain has the file', () => {
     const kept = folder()
     writeFileSync(kept.upgradeBundle, '')
     expect(checkUpgradeBundle(undefined, KARST, undefined)).toBeUndefined()
@@ -52,13 +52,13 @@ describe('--upgrade-bundle', () => {
     expect(checkUpgradeBundle(undefined, TO_LAGOON, kept)).toBeUndefined()
   })
 
-  it('is required where Lagoon comes while the chain runs', () => {
+  it('is required if Lagoon activates while the chain runs', () => {
     for (const kept of [undefined, folder()]) {
       expect(() => checkUpgradeBundle(undefined, TO_LAGOON, kept)).toThrow(/^--upgrade-bundle is required: /)
     }
   })
 
-  it('is refused where nothing needs it, or it is another one', () => {
+  it("is refused if nothing needs it, or if it is not Lagoon's", () => {
     const { other } = folder()
     for (const chain of [KARST, LAGOON]) {
       expect(() => checkUpgradeBundle(other, chain, undefined)).toThrow('only together with --fork-at lagoon:<seconds>')

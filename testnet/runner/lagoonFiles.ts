@@ -8,12 +8,12 @@ import { type ForkPlan, forkPlan } from './events.ts'
 import type { TestnetLayout } from './layout.ts'
 import type { NodeFiles } from './programs.ts'
 
-// Nodes of a chain that has Lagoon need its dependency set, which is the chain alone, and those of one that comes to Lagoon while it
-// runs the upgrade bundle of its activation block.
+// Nodes of a chain with Lagoon need its dependency set, which holds only this chain. If the chain activates Lagoon while it runs,
+// they also need the upgrade bundle of the activation block.
 
 type Paths = Pick<TestnetLayout, 'dependencySet' | 'upgradeBundle'>
 
-/** Those that a node of this chain needs. */
+/** The Lagoon files that a node of this chain needs. */
 export function lagoonFiles(
   { genesis, later }: ForkPlan,
   { dependencySet, upgradeBundle }: Paths,
@@ -23,8 +23,8 @@ export function lagoonFiles(
 }
 
 /**
- * The file that `--upgrade-bundle` names, where the chain needs one; undefined: none is needed, or the kept chain has it. Throws
- * UsageError where it is missing, or is no bundle of Lagoon.
+ * The file of `--upgrade-bundle` if the chain needs one; undefined if it needs none or the kept chain has it. Throws UsageError
+ * if the file is missing or is not Lagoon's bundle.
  */
 export function checkUpgradeBundle(
   given: string | undefined,
@@ -44,7 +44,7 @@ export function checkUpgradeBundle(
   return resolve(given)
 }
 
-/** Puts them beside the other files that nodes start with. */
+/** Writes them beside the other files that nodes start with. */
 export async function writeLagoonFiles(
   layout: Paths,
   chain: Pick<ChainParameters, 'forks' | 'l2ChainId'>,

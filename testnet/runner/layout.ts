@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import { CONTROL_FILE } from '../../src/cli/operator/testnet/commandTable.ts'
 import type { NodeClientChoice } from '../clients/clients.ts'
 
-/** Where everything lies under `--dir`. */
+/** The paths of a testnet under `--dir`. */
 export interface TestnetLayout {
   dir: string
-  /** Parameters of the chain; its presence says that the chain is complete. */
+  /** Parameters of the chain. */
   manifest: string
   /** Process id of the runner that uses the directory. */
   lock: string
@@ -14,30 +14,30 @@ export interface TestnetLayout {
   rollupConfig: string
   /** L1's forks and blob fee parameters. */
   l1Config: string
-  /** File of a chain that has Lagoon, or comes to it. */
+  /** Only if the chain has Lagoon or activates it. */
   dependencySet: string
-  /** File of a chain that comes to Lagoon while it runs. */
+  /** Only if the chain activates Lagoon while it runs. */
   upgradeBundle: string
   joinText: string
   /** Contracts and RPCs, for applications. */
   addresses: string
-  /** Written by Anvil when it ends, and now and then. */
+  /** The state file that Anvil writes at its end and periodically. */
   l1StateNew: string
   /** The state Anvil starts with. */
   l1State: string
-  /** What Anvil keeps out of memory while it runs. */
+  /** States that Anvil moves out of memory. */
   l1Cache: string
-  /** Data of an L1 that is go-ethereum. */
+  /** Data of a go-ethereum L1. */
   l1DataDir: string
   l1Genesis: string
   l1Jwt: string
   /** Blobs by slot. */
   l1Blobs: string
-  /** Copies of all data, by name; each is a testnet's directory too. */
+  /** Copies of all data, by name. Each is also a testnet directory. */
   snapshots: string
-  /** The bearer token of all RPCs, where others than this machine reach them. */
+  /** The bearer token of all RPCs, if other machines reach them. */
   rpcToken: string
-  /** How the runner is reached by other processes of this user. */
+  /** Address and token of the runner, for other processes of this user. */
   control: string
   log(name: string): string
 }
@@ -46,7 +46,7 @@ export interface NodeLayout {
   name: string
   dir: string
   gethDataDir: string
-  /** Empty file that says that the genesis block is written, and wholly. */
+  /** Empty file. It exists once the genesis block is completely written. */
   initialised: string
   jwt: string
   p2pKey: string
@@ -92,7 +92,7 @@ export function nodeNames(count: number): string[] {
   return Array.from({ length: count }, (_, index) => nodeName(index))
 }
 
-/** Programs of others have data of their own, in other formats. */
+/** The paths of a node. Third-party programs have their own data directories, because their formats differ. */
 export function nodeLayout(testnetDir: string, name: string, { rollup, execution }: NodeClientChoice = {}): NodeLayout {
   const dir = join(testnetDir, name)
   return {

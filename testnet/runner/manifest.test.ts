@@ -29,7 +29,7 @@ beforeEach(() => {
 afterEach(() => rmSync(layout.dir, { recursive: true, force: true }))
 
 describe('manifest', () => {
-  it('is read as it was written', () => {
+  it('reads back what it wrote', () => {
     expect(readManifest(layout)).toBeUndefined()
     writeManifest(layout, { version: 1, chain, complete: true })
     expect(readManifest(layout)).toEqual({ version: 1, chain, complete: true })
@@ -40,7 +40,7 @@ describe('manifest', () => {
       writeFileSync(layout.manifest, other)
       expect(() => readManifest(layout), other).toThrow('is not a testnet this version knows')
     }
-    // As --reset does.
+    // What --reset does.
     clearDirectory(layout)
     expect(readManifest(layout)).toBeUndefined()
   })
@@ -53,7 +53,7 @@ describe('manifest', () => {
 })
 
 describe('forks of a kept chain', () => {
-  it('may not begin anew', () => {
+  it('cannot start over', () => {
     const later = { ...chain, forks: { ...chain.forks, karst: 1_700_000_060 } }
     expect(() => checkSameFork(later, 'jovian')).not.toThrow()
     expect(() => checkSameFork(later, 'karst')).toThrow(
@@ -61,7 +61,7 @@ describe('forks of a kept chain', () => {
     )
   })
 
-  it('are those up to Holocene where the manifest is of before there was a choice', () => {
+  it('default to those up to Holocene in an old manifest', () => {
     const { forks: _, ...old } = chain
     writeFileSync(layout.manifest, JSON.stringify({ version: 1, chain: old, complete: true }))
     expect(readManifest(layout)?.chain.forks).toEqual(forksAtGenesis('holocene'))
@@ -69,7 +69,7 @@ describe('forks of a kept chain', () => {
 })
 
 describe('directory', () => {
-  it('belongs to one runner at a time', () => {
+  it('is locked by one runner at a time', () => {
     const unlock = lockDirectory(layout)
     expect(() => lockDirectory(layout)).toThrow(`another testnet (process ${process.pid}) runs in`)
     unlock()
@@ -77,7 +77,7 @@ describe('directory', () => {
     lockDirectory(layout)()
   })
 
-  it('is free again when its runner was killed', () => {
+  it('is unlocked after its runner was killed', () => {
     // Larger than any process id.
     writeFileSync(layout.lock, '99999999')
     const unlock = lockDirectory(layout)
@@ -85,7 +85,7 @@ describe('directory', () => {
     unlock()
   })
 
-  it('is not taken when it holds other things, and a reset leaves them', () => {
+  it('is refused if it holds other files, and a reset keeps them', () => {
     writeFileSync(join(layout.dir, 'thesis.txt'), 'precious')
     expect(() => clearDirectory(layout)).toThrow('is not empty and holds no testnet')
     mkdirSync(join(layout.dir, 'verifier12'))

@@ -7,15 +7,15 @@ import type { ChainParameters } from '../chainParameters.ts'
 import { forksAround, forksAtGenesis, type TestnetFork } from '../forks.ts'
 import { NODE_NAME_PATTERN, type TestnetLayout } from './layout.ts'
 
-/** What is remembered of a chain between two starts. */
+/** The data of a chain that is kept between two starts. */
 export interface Manifest {
   version: 1
   chain: ChainParameters
-  /** False while the chain is being made: what a start that was cut short leaves is thrown away by the next. */
+  /** False while the chain is being made. The next start deletes the files of an interrupted start. */
   complete: boolean
 }
 
-/** Undefined when the directory holds no testnet. */
+/** Undefined if the directory holds no testnet. */
 export function readManifest(layout: TestnetLayout): Manifest | undefined {
   let text: string
   try {
@@ -27,7 +27,7 @@ export function readManifest(layout: TestnetLayout): Manifest | undefined {
   try {
     const manifest = JSON.parse(text) as Partial<Manifest>
     if (manifest.version === 1 && manifest.chain !== undefined && hasNumbers(manifest.chain)) {
-      // Chains of before there was a choice.
+      // Old manifests, from before the fork was configurable.
       const forks = manifest.chain.forks ?? forksAtGenesis('holocene')
       return { version: 1, chain: { ...manifest.chain, forks }, complete: manifest.complete === true }
     }
@@ -43,7 +43,7 @@ export function writeManifest(layout: TestnetLayout, manifest: Manifest): void {
   writeFileSync(layout.manifest, `${JSON.stringify(manifest, null, 2)}\n`)
 }
 
-/** Throws UsageError when a flag was given that the kept chain contradicts. */
+/** Throws UsageError if a given flag contradicts the kept chain. */
 export function checkSameChain(
   kept: ChainParameters,
   asked: Omit<ChainParameters, 'genesisTime' | 'forks'>,
@@ -63,7 +63,7 @@ export function checkSameChain(
   }
 }
 
-/** Throws UsageError when the kept chain began with another fork. */
+/** Throws UsageError if the kept chain started with another fork. */
 export function checkSameFork({ forks }: ChainParameters, asked: TestnetFork): void {
   const { active } = forksAround(forks, 0)
   if (active === asked) return
@@ -72,7 +72,7 @@ export function checkSameFork({ forks }: ChainParameters, asked: TestnetFork): v
   )
 }
 
-/** Claims the directory for this process. Throws UsageError while another runner lives in it. */
+/** Locks the directory for this process. Throws UsageError while another runner uses it. */
 export function lockDirectory(layout: TestnetLayout): () => void {
   makeDirectory(layout.dir)
   for (let attempt = 0; ; attempt++) {
@@ -81,7 +81,7 @@ export function lockDirectory(layout: TestnetLayout): () => void {
       return () => rmSync(layout.lock, { force: true })
     } catch (cause) {
       if (!isErrno(cause, 'EEXIST') || attempt > 0) {
-        // Where files cannot be made at all, as in /proc, the system names a missing directory.
+        // In a file system without file creation, such as /proc, the error is ENOENT.
         const reason = isErrno(cause, 'ENOENT') ? 'the system does not allow files there' : describeFileError(cause)
         throw new UsageError(`cannot write to --dir ${layout.dir}: ${reason}`)
       }
@@ -96,15 +96,15 @@ export function lockDirectory(layout: TestnetLayout): () => void {
 }
 
 /**
- * Makes room for a new chain. What an earlier testnet left is removed, and nothing else is touched. Throws UsageError when
- * there are contents of another kind only, which a new testnet would mix with.
+ * Clears the directory for a new chain. Removes the files of an earlier testnet, and nothing else. Throws UsageError if the
+ * directory holds only other files, which a new testnet would mix with.
  */
 export function clearDirectory(layout: TestnetLayout): void {
   if (existsSync(layout.manifest)) removeTestnet(layout)
   else checkDirectoryUsable(layout)
 }
 
-/** What holds a testnet's chain in its directory: the manifest, L1, the files to join by, and the nodes. */
+/** The entries of a testnet's chain in its directory: the manifest, L1, the join files, and the nodes. */
 export function chainEntries(layout: TestnetLayout): string[] {
   const nodes = readdirSync(layout.dir).filter((name) => NODE_NAME_PATTERN.test(name))
   return [basename(layout.manifest), 'l1', basename(layout.joinDir), ...nodes]

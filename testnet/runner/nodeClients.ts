@@ -3,14 +3,14 @@ import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import type { NodeEndpoints } from './events.ts'
 import type { TestnetSetup } from './setup.ts'
 
-/** One that is paused answers nobody; its peers refuse it all the same. */
+/** A paused node does not answer. Its peers still block the other side. */
 const LIMIT = { timeoutMs: 2_000 }
 
 type Node = Pick<NodeEndpoints, 'name' | 'rollupRpc'>
 
 const NOTE_OPTIONS = { timeoutMs: 2_000 }
 
-/** The RPC of the rollup nodes, by the nodes' names. Methods have op-node's names, which all of them know. */
+/** The RPC clients of the rollup nodes, by node name. Method names are op-node's, which all rollup nodes serve. */
 export class NodeClients {
   private readonly clients = new Map<string, RpcClient>()
   private readonly token: TestnetSetup['token']
@@ -35,25 +35,27 @@ export class NodeClients {
     this.clients.delete(name)
   }
 
-  /** Peer ids that a node is connected with. Rejects while it does not answer. */
+  /** Peer ids of a node's connections. Rejects if the node does not answer. */
   async peersOf(name: string): Promise<string[]> {
     const answer = await this.get(name).request('opp2p_peers', [true])
     return new JsonObjectReader(answer, 'peers').object('peers').names()
   }
 
-  /** Resolves when the node is connected with the peer at this multiaddress. */
+  /** Resolves when the node is connected to the peer at this multiaddress. */
   async connect(name: string, address: string): Promise<void> {
     await this.get(name).request('opp2p_connectPeer', [address])
   }
 
-  /** Refuses a peer, and ends its connections; or lets it connect again. */
+  /** Blocks a peer and closes its connections, or unblocks it. */
   async block(name: string, peerId: string, isBlocked: boolean): Promise<void> {
     const client = this.get(name)
     await client.request(isBlocked ? 'opp2p_blockPeer' : 'opp2p_unblockPeer', [peerId], LIMIT)
     if (isBlocked) await client.request('opp2p_disconnectPeer', [peerId], LIMIT)
   }
 
-  /** So that their pages show it too. A node that does not answer, or is not of ours, keeps no history. */
+  /**
+   * Adds a note to the nodes' histories, so that their pages show it. A node that does not answer or is third-party gets none.
+   */
   note(text: string): void {
     for (const client of this.clients.values()) client.request('devium_note', [text], NOTE_OPTIONS).catch(() => {})
   }
@@ -63,7 +65,7 @@ export class NodeClients {
   }
 }
 
-/** For calls that change something. */
+/** The authorization header for calls that change something. */
 export function bearerOf(token: TestnetSetup['token']): Record<string, string> {
   return token === undefined ? {} : { authorization: `Bearer ${token.value}` }
 }

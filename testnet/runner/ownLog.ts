@@ -2,14 +2,14 @@ import { appendFileSync } from 'node:fs'
 import { createLogger, type Logger } from '../../src/lib/logger.ts'
 import { ProgramLog } from '../process/programLog.ts'
 
-/** Logs what the runner does itself, beside the logs of its programs. */
+/** The log of the runner's own components. */
 export function createOwnLogger(path: string): Logger {
   const log = new ProgramLog(path)
   const write = (line: string) => {
     try {
       appendFileSync(path, line)
     } catch {
-      // The disk is full, or the directory is gone: the programs will say so.
+      // The disk is full, or the directory was removed. The programs report it.
     }
     log.trim()
   }

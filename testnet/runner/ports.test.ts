@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { assignPorts, checkPortsFree, claimPorts, randomBase } from './ports.ts'
 
 describe('ports', () => {
-  it('gives L1, the batch submitter and each node ports of their own', () => {
+  it('assigns separate ports to L1, the batch submitter and each node', () => {
     const ports = assignPorts(9500, 2)
     expect(ports).toEqual({
       l1: 9500,
@@ -21,32 +21,32 @@ describe('ports', () => {
     })
   })
 
-  it('gives an L1 that the runner drives an Engine API besides', () => {
+  it('assigns an Engine API port to an L1 that the runner drives', () => {
     expect(assignPorts(9500, 2, { l1Engine: true })).toEqual({ ...assignPorts(9500, 2), l1Engine: 9503 })
   })
 
-  it('refuses a base port from which not all fit', () => {
+  it('refuses a base port that is too high for all ports', () => {
     expect(() => assignPorts(65_530, 1)).toThrow(
       '--base-port 65530: 1 node, and one to join, need ports up to 65555; the last one is 65535',
     )
   })
 
-  it('blames the address, not the ports, where the machine has no such address', async () => {
+  it('reports an address that the machine does not have', async () => {
     const noSuchAddress = /^--host 203\.0\.113\.1: this machine does not have that address; it has 127\.0\.0\.1\b/
     await expect(checkPortsFree(assignPorts(9500, 1), '203.0.113.1')).rejects.toThrow(noSuchAddress)
     await expect(claimPorts(1, '203.0.113.1')).rejects.toThrow(noSuchAddress)
   })
 
-  it('gives ports to one alone, though nobody listens on them yet', async () => {
+  it('claims ports for one process before anything listens on them', async () => {
     const { l1 } = await claimPorts(1, '127.0.0.1')
-    // All of it, the block of its node, and that of the node that joins by hand.
+    // All port blocks: the shared ports, the node's, and those for a node that joins by hand.
     const taken = [l1, l1 - 20, l1 + 20]
     const other = await claimPorts(1, '127.0.0.1', { nextBase: () => taken.shift() ?? randomBase() })
     expect(taken).toEqual([])
     expect(Math.abs(other.l1 - l1)).toBeGreaterThanOrEqual(30)
   })
 
-  it('names the port that is taken and what it is for', async () => {
+  it('names the occupied port and its use', async () => {
     const ports = await claimPorts(1, '127.0.0.1')
     await checkPortsFree(ports, '127.0.0.1')
     const server = createServer().listen(ports.nodes[0]?.metrics, '127.0.0.1')

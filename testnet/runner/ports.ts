@@ -10,7 +10,7 @@ export interface NodePorts {
   engineRpc: number
   metrics: number
   gethMetrics: number
-  /** TCP; discovery has the same of UDP. */
+  /** TCP. Discovery uses the same port number of UDP. */
   p2p: number
 }
 
@@ -21,17 +21,17 @@ export interface TestnetPorts {
   l1Engine?: number
   batcherAdmin: number
   batcherMetrics: number
-  /** What one more node needs is served here. */
+  /** Port of the invitation. */
   join: number
   nodes: NodePorts[]
-  /** For a node that joins by hand. */
+  /** Ports for a node that joins by hand. */
   spare: NodePorts
 }
 
-/** Ports of one node, and of what all share, each begin at a multiple of this above the base port. */
+/** Size of a port block. The shared ports and each node's ports start at a multiple of it above the base port. */
 const BLOCK = 10
 const LAST_PORT = 65_535
-/** Every machine has it, whatever address the programs listen on. */
+/** Loopback, which every machine has whatever address the programs listen on. */
 const CLAIM_HOST = '127.0.0.1'
 
 export interface PortNeeds {
@@ -40,8 +40,8 @@ export interface PortNeeds {
 }
 
 /**
- * `base`: L1; +1 and +2: batch submitter; +3 and +4: L1's Engine API and the beacon API; +5: what one more node needs; each
- * node has the next ten. Throws UsageError when they do not fit.
+ * Port offsets from `base`: 0 L1; 1 and 2 batch submitter; 3 and 4 L1's Engine API and the beacon API; 5 the invitation. Each
+ * node has the next block of ten. Throws UsageError if the ports exceed 65535.
  */
 export function assignPorts(base: number, nodeCount: number, { l1Engine = false }: PortNeeds = {}): TestnetPorts {
   const nodePorts = (index: number): NodePorts => {
@@ -70,7 +70,7 @@ interface PortUse {
   isUdp?: boolean
 }
 
-/** Those that the testnet itself listens on. */
+/** The ports that the testnet listens on. */
 function portUses({ l1, beacon, l1Engine, batcherAdmin, batcherMetrics, join, nodes }: TestnetPorts): PortUse[] {
   return [
     { port: l1, use: 'L1 RPC' },
@@ -90,19 +90,19 @@ function nodePortUses(node: NodePorts, number: number): PortUse[] {
   ]
 }
 
-/** Throws UsageError naming the first port that cannot be listened on. */
+/** Throws UsageError that names the first port that is not free. */
 export async function checkPortsFree(ports: TestnetPorts, host: string): Promise<void> {
   const failed = await firstFailed(portUses(ports), host)
   if (failed !== undefined) throw new UsageError(whyNot(failed, host))
 }
 
-/** The first block of ports behind those of `ports`, and not among `taken`, that is free. */
+/** The first free block of ports after those of `ports` that is not in `taken`. */
 export async function claimNodePorts(
   { l1: base, nodes }: TestnetPorts,
   host: string,
   taken: readonly NodePorts[],
 ): Promise<NodePorts> {
-  // One is left for a node that joins by hand.
+  // One block is reserved for a node that joins by hand.
   for (let index = nodes.length + 1; index < nodes.length + 100; index++) {
     const found = assignPorts(base, index + 1).nodes[index]
     if (found === undefined || taken.some(({ p2p }) => p2p === found.p2p)) continue
@@ -112,12 +112,12 @@ export async function claimNodePorts(
   throw new UsageError(`add-node: found no free ports above ${base}`)
 }
 
-/** Below the range from which systems give out ports for outgoing connections. */
+/** Below the range of ephemeral ports. */
 export const randomBase = (): number => 10_000 + Math.floor(Math.random() * 2_000) * BLOCK
 
 /**
- * Ports that are all free, for `--base-port 0`. They stay with this process until its end: of two processes that ask at once
- * only one can hold a block, though its programs listen only later.
+ * Claims free ports, for `--base-port 0`. The claim lasts until this process ends. Two concurrent processes never claim the same
+ * block, although their programs listen only later.
  */
 export async function claimPorts(
   nodeCount: number,
@@ -132,13 +132,13 @@ export async function claimPorts(
     const failed = await firstFailed(portUses(ports), host)
     if (failed === undefined) return ports
     for (const claim of claims) claim.close()
-    // Other ports change nothing about other errors.
+    // Other ports do not help against other errors.
     if (!isErrno(failed.error, 'EADDRINUSE')) throw new UsageError(whyNot(failed, host))
   }
   throw new UsageError('found no free ports: name some with --base-port')
 }
 
-/** Listens on the last port of each block, which no program uses; undefined where another process does. */
+/** Listens on the last port of each block, which no program uses. Undefined if another process listens there. */
 async function claimBlocks(base: number, count: number): Promise<Server[] | undefined> {
   const claims: Server[] = []
   for (let index = 0; index < count; index++) {
@@ -171,7 +171,7 @@ async function tryTcp(port: number, host: string): Promise<Error | undefined> {
   return error
 }
 
-/** Why not, if it cannot listen. */
+/** Resolves to the error if the server cannot listen. */
 function listening(server: Server, port: number, host: string): Promise<Error | undefined> {
   return new Promise((resolve) => {
     server.once('error', resolve)
@@ -187,7 +187,7 @@ function tryUdp(port: number, host: string): Promise<Error | undefined> {
   })
 }
 
-/** Which of the flags is to be another, and why. */
+/** The message for the user: the flag to change, and the reason. */
 function whyNot({ port, use, error }: FailedPort, host: string): string {
   const named = `port ${port} (${use})`
   if (isErrno(error, 'EADDRNOTAVAIL')) {

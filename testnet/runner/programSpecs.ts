@@ -21,9 +21,9 @@ import {
 } from './programs.ts'
 import type { NodeDescription, TestnetSetup } from './setup.ts'
 
-/** What the programs are started with, which depends on the node that makes the blocks. */
+/** The commands of all programs. They depend on which node is the sequencer. */
 export class ProgramSpecs {
-  /** Name of that node. */
+  /** Name of the sequencer. */
   sequencer = nodeName(0)
   private readonly setup: TestnetSetup
 
@@ -31,7 +31,7 @@ export class ProgramSpecs {
     this.setup = setup
   }
 
-  /** Writes the genesis block; undefined: the execution client does so itself. */
+  /** Writes the genesis block; undefined if the execution client does so itself. */
   gethInit({ layout, clients, call }: NodeDescription): ProcessSpec | undefined {
     const name = gethProgram(layout.name)
     const { execution } = clients
@@ -54,7 +54,7 @@ export class ProgramSpecs {
     return this.rollup(node, { sequences: node.layout.name === this.sequencer, stopped: false })
   }
 
-  /** A sequencer that makes no blocks until it is told to. Throws UsageError where its rollup node cannot be one. */
+  /** A stopped sequencer. Throws UsageError if the node's rollup node cannot be a sequencer. */
   standby(node: NodeDescription): ProcessSpec {
     const whyNot = whyNoSequencer(node.clients)
     if (whyNot !== undefined) throw new UsageError(`${node.layout.name}: ${whyNot}`)
@@ -81,7 +81,7 @@ export class ProgramSpecs {
     return this.spec(name, { ...rest, args: stopped ? [...args, '--sequencer.stopped'] : args })
   }
 
-  /** `resumed`: what L1 holds already is derived first. */
+  /** `resumed`: the submitter first derives the batches that L1 already holds. */
   submitter(nodes: readonly NodeDescription[], resumed: boolean): ProcessSpec {
     const { ports, host, da, chain, token } = this.setup
     const hasBrotli = isForkActive(chain, 'fjord', chain.genesisTime)
@@ -100,7 +100,7 @@ export class ProgramSpecs {
   }
 }
 
-/** One of our programs, which logs to this file. */
+/** Specification of one of our programs, with its log file. */
 export function programSpec(name: string, { program, ...rest }: ProgramCall, logPath: string): ProcessSpec {
   return { name, command: { script: join(binDirectory(), `${program}.mjs`) }, logPath, ...rest }
 }

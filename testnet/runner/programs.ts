@@ -1,15 +1,15 @@
 import type { DataAvailability } from '../chainParameters.ts'
 import type { NodePorts, TestnetPorts } from './ports.ts'
 
-/** A program by its command name, with its flags: what the runner starts, and what the join text tells to type. */
+/** A program by its command name, with its flags. The runner starts it, and the join text prints it. */
 export interface ProgramCall {
   program: 'devium-geth' | 'devium--batcher' | 'devium-batch-submitter'
   args: string[]
-  /** Secrets that go through the environment. */
+  /** Secrets. They go through the environment because the process list shows arguments. */
   env?: Record<string, string>
 }
 
-// Names of processes, by which their logs are named too.
+// Names of processes and of their logs.
 export const BATCHER_PROGRAM = 'batcher'
 export const gethProgram = (node: string): string => `${node}-geth`
 export const nodeProgram = (node: string): string => `${node}-node`
@@ -29,56 +29,56 @@ export interface NodeFiles {
 export interface NodeCallOptions {
   files: NodeFiles
   ports: NodePorts
-  /** Address that everything of the node listens on. */
+  /** Listen address of the node. */
   host: string
   l1Rpc: string
-  /** Absent: L1 serves its blobs itself. */
+  /** Absent if L1 serves its blobs itself. */
   l1Beacon?: string
-  /** Multiaddresses of nodes to stay connected with. */
+  /** Multiaddresses of static peers. */
   staticPeers: readonly string[]
-  /** What peers are told of where the node is, in place of what it listens on. */
+  /** The address that the node announces to peers, in place of its listen address. */
   door?: { ip: string; port: number }
-  /** What other nodes are called: `name=<peer id>`. */
+  /** Names of other nodes: `name=<peer id>`. */
   peerNames?: readonly string[]
-  /** `enode:` of nodes that others are found by; absent: nobody is looked for. */
+  /** `enode:` URLs of bootnodes. Absent: discovery is off. */
   bootnodes?: readonly string[]
-  /** Peers that the node keeps, where those are more than by default. */
+  /** Maximum number of peers, if above the default. */
   maxPeers?: number
-  /** Where transactions are sent on to; absent for the sequencer. */
+  /** The RPC to which transactions are forwarded. Absent for the sequencer. */
   sequencerRpc?: string
-  /** File with the bearer token of its RPC and the batch submitter's; absent: only this machine reaches them. */
+  /** File with the bearer token of its RPC and the batch submitter's. Absent if only this machine reaches them. */
   tokenFile?: string | undefined
-  /** What its page shows; absent: it has none. */
+  /** Content of its page. Absent if the node has no page. */
   dashboard?: DashboardCall
 }
 
 export interface DashboardCall {
-  /** What the page calls the node. */
+  /** Name of the node on the page. */
   name: string
-  /** Shown beside it. */
+  /** Other nodes that the page shows. */
   others: readonly { name: string; rollupRpc: string }[]
-  /** Absent: it is out of reach. */
+  /** Absent if the page cannot reach it. */
   batcherRpc?: string
-  /** Whose runner takes commands from the page. */
+  /** Directory of the testnet, whose runner accepts commands from the page. */
   testnetDir?: string
 }
 
-/** For URLs: what to connect to when a program listens on all addresses. */
+/** The host for URLs, also if a program listens on all addresses. */
 export function reachableHost(host: string): string {
   return host === '0.0.0.0' ? '127.0.0.1' : host
 }
 
-/** Writes the genesis block into a new data directory; once for each node. */
+/** Writes the genesis block into a new data directory, once for each node. */
 export function gethInit({ gethDataDir, genesis }: Pick<NodeFiles, 'gethDataDir' | 'genesis'>): ProgramCall {
   return { program: 'devium-geth', args: ['init', `--datadir=${gethDataDir}`, genesis] }
 }
 
-/** Where a dapp's development server may have its page. */
+/** Origins of pages that dapp development servers serve. */
 const LOCAL_PAGES = 'http://localhost:*,http://127.0.0.1:*,https://localhost:*'
 
 export const ETH_API = 'eth,net,web3,debug,txpool'
 
-/** Flags that devium-geth, op-geth and op-reth share: WebSockets on the port of HTTP, and the Engine API. */
+/** Common flags of devium-geth, op-geth and op-reth: WebSocket on the HTTP port, and the Engine API. */
 export function executionFlags({ files, ports, host }: NodeCallOptions): string[] {
   return [
     `--datadir=${files.gethDataDir}`,
@@ -95,12 +95,13 @@ export function executionFlags({ files, ports, host }: NodeCallOptions): string[
   ]
 }
 
-/** Flags that devium-geth and op-geth share beside those. */
+/** More common flags of devium-geth and op-geth. */
 export function gethFlags(options: NodeCallOptions): string[] {
   const { ports, host, sequencerRpc } = options
   return [
     ...executionFlags(options),
-    // The batch submitter limits the sequencer's blocks when data pile up; that is for nobody else.
+    // `miner` is for the batch submitter, which throttles the sequencer's blocks when unposted data grows. Other clients get no
+    // access.
     `--http.api=${ETH_API}${sequencerRpc === undefined && host === '127.0.0.1' ? ',miner' : ''}`,
     '--metrics',
     `--metrics.addr=${host}`,
@@ -110,21 +111,21 @@ export function gethFlags(options: NodeCallOptions): string[] {
 }
 
 export function geth(options: NodeCallOptions): ProgramCall {
-  // Pages of this machine may connect by WebSocket without a flag.
+  // The default allows WebSocket connections from local pages.
   return { program: 'devium-geth', args: [...gethFlags(options), `--http.corsdomain=${LOCAL_PAGES}`] }
 }
 
-/** Of `--p2p.peers.hi`. */
+/** Default of `--p2p.peers.hi`. */
 const DEFAULT_MAX_PEERS = 30
 
-/** Flags that the rollup node shares with op-node. */
+/** Flags that our rollup node shares with op-node. */
 export function opNodeFlags({ files, ports, host, l1Rpc, l1Beacon, staticPeers }: NodeCallOptions): string[] {
   return [
     `--l1=${l1Rpc}`,
     `--l1.beacon=${l1Beacon ?? l1Rpc}`,
-    // Anvil answers for its own blobs, but not which version it is, without which op-node would not start.
+    // Anvil serves its blobs but not its version, and op-node does not start without the version.
     ...(l1Beacon === undefined ? ['--l1.beacon.ignore'] : []),
-    // The defaults (12 s, 6.4 min, 10 min) suit Ethereum's block time, not a testnet's.
+    // The defaults (12 s, 6.4 min, 10 min) fit Ethereum's block time, which is longer than a testnet's.
     '--l1.http-poll-interval=500ms',
     '--l1.epoch-poll-interval=2s',
     '--l1.runtime-config-reload-interval=10s',
@@ -153,7 +154,7 @@ export function rollupNode(options: NodeCallOptions): ProgramCall {
     args: [
       ...opNodeFlags(options),
       ...(files.upgradeBundle === undefined ? [] : [`--rollup.upgrade-bundle=${files.upgradeBundle}`]),
-      // The first node's page asks all of them, and nobody knows by which host it will come; the token is what guards them.
+      // The first node's page calls all nodes, from any host name. The token protects them.
       ...(tokenFile === undefined ? [] : [`--rpc.token-file=${tokenFile}`, '--rpc.corsdomain=*']),
       ...(dashboard === undefined ? [] : dashboardFlags(dashboard)),
       ...(dashboard?.batcherRpc === undefined || tokenFile === undefined
@@ -172,7 +173,7 @@ export function rollupNode(options: NodeCallOptions): ProgramCall {
 function discoveryFlags({ p2p }: NodePorts, bootnodes: readonly string[]): string[] {
   return [
     `--p2p.listen.udp=${p2p}`,
-    // All nodes start together: what the last run knew is found anew, and its ports may have been others.
+    // All nodes start together, with possibly new ports. Records of the last run are therefore useless.
     '--p2p.discovery.path=memory',
     ...(bootnodes.length === 0 ? [] : [`--p2p.bootnodes=${bootnodes.join(',')}`]),
   ]
@@ -189,7 +190,7 @@ function dashboardFlags({ name, others, batcherRpc, testnetDir }: DashboardCall)
   ]
 }
 
-/** The rollup node that makes the blocks, and signs what it gossips with `signerKey`. */
+/** The rollup node of the sequencer, which signs gossiped blocks with `signerKey`. */
 export function sequencerNode(options: NodeCallOptions, signerKey: string): ProgramCall {
   const { program, args } = rollupNode(options)
   return {
@@ -207,11 +208,11 @@ export function batchSubmitter(
     resumed: boolean
     da: DataAvailability
     hasBrotli: boolean
-    /** L1 has Osaka from its genesis block on. */
+    /** L1 has Osaka at genesis, so blobs need cell proofs. */
     cellProofs: boolean
     tokenFile: string | undefined
   },
-  /** Where it finds L1 and the sequencer; absent: on this machine. */
+  /** Hosts of L1 and the sequencer. Absent: this machine. */
   hosts?: { l1: string; sequencer: string },
 ): ProgramCall {
   const [sequencer] = ports.nodes
@@ -224,12 +225,12 @@ export function batchSubmitter(
       `--l1-eth-rpc=http://${to.l1}:${ports.l1}`,
       `--l2-eth-rpc=http://${to.sequencer}:${sequencer.ethRpc}`,
       `--rollup-rpc=http://${to.sequencer}:${sequencer.rollupRpc}`,
-      // Batches land on L1 within seconds: a channel lasts one L1 block.
+      // A channel lasts one L1 block, so batches are on L1 within seconds.
       '--max-channel-duration=1',
       '--poll-interval=500ms',
       '--num-confirmations=1',
       '--txmgr.rebroadcast-interval=2s',
-      // What L1 holds already is derived first, or it would be posted again.
+      // The batches on L1 are derived first. Otherwise the submitter posts them again.
       ...(resumed ? ['--wait-node-sync'] : []),
       '--sub-safety-margin=4',
       '--batch-type=1',
@@ -237,7 +238,7 @@ export function batchSubmitter(
       `--compression-algo=${hasBrotli ? 'brotli' : 'zlib'}`,
       `--data-availability-type=${da}`,
       ...(cellProofs ? ['--txmgr.cell-proof-time=0'] : []),
-      // Channels wait while KZG is loaded for the first blob; one at a time, they would never be made up for.
+      // Channels wait while KZG loads for the first blob. With one transaction at a time the submitter would never catch up.
       ...(da === 'calldata' ? [] : ['--max-pending-tx=4']),
       `--rpc.addr=${host}`,
       `--rpc.port=${ports.batcherAdmin}`,

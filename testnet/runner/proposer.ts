@@ -12,7 +12,7 @@ export interface RunningProposer {
   stop(): Promise<void>
 }
 
-/** The proposer of a testnet's outputs, which runs in this process and has a log as the programs have. */
+/** The proposer of a testnet's outputs. It runs in this process and has a log like the programs. */
 export function startProposer(
   clients: { l1: RpcClient; rollup: RpcClient },
   { chain, layout }: Pick<TestnetSetup, 'chain' | 'layout'>,
@@ -23,7 +23,7 @@ export function startProposer(
       oracle: l1Addresses(roles.owner.address).L2OutputOracle,
       proposer: roles.proposer,
       l1ChainId: chain.l1ChainId,
-      // L1 and the node are asked twice an L1 block.
+      // Polls L1 and the node twice an L1 block.
       pollMs: Math.min(1000, chain.l1BlockTime * 500),
     },
   )

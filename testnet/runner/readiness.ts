@@ -6,12 +6,12 @@ import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import type { NodeEndpoints } from './events.ts'
 import { sharedSafeHeight, type TestnetStatus } from './status.ts'
 
-/** Polling of programs that are coming up. */
+/** Poll interval for programs that are starting. */
 const STARTUP_POLL_MS = 50
-/** A program that ends is told of at once: this is for one that hangs, on a machine however busy. */
+/** The limit for a program that hangs, on a busy machine. A program that exits is reported at once. */
 const START_TIMEOUT_MS = 180_000
 
-/** Polls until the program answers; one that ended has been told by the process group, which aborts the signal. */
+/** Polls until the program answers. The process group reports a program that exits, and aborts the signal. */
 export async function waitForAnswer(client: RpcClient, method: string, signal: AbortSignal): Promise<unknown> {
   const deadline = performance.now() + START_TIMEOUT_MS
   for (;;) {
@@ -27,7 +27,7 @@ export async function waitForAnswer(client: RpcClient, method: string, signal: A
   }
 }
 
-/** Polling of how all programs stand. */
+/** Poll interval for the status of all programs. */
 const READY_POLL_MS = 150
 
 export interface StartingTestnet {
@@ -60,8 +60,8 @@ export async function untilReady({ nodes, status, reached }: StartingTestnet, si
 }
 
 /**
- * Whether all nodes have the same block there; false while one does not answer. Their rollup nodes are asked: the first
- * connection to an execution client would start an RPC process, which most nodes of a testnet never need.
+ * Whether all nodes have the same block at this height; false if a node does not answer. The rollup nodes are queried, because a
+ * first connection to an execution client starts an RPC process, which most nodes of a testnet never need.
  */
 export async function haveSameBlock(
   nodes: readonly Pick<NodeEndpoints, 'rollupRpc'>[],
@@ -84,7 +84,10 @@ export async function haveSameBlock(
   return isHex(first, 32) && hashes.every((hash) => hash === first)
 }
 
-/** The head of a kept chain. Asked of its execution client: a busy machine may be past a fork when the rollup node first answers. */
+/**
+ * The head of a kept chain, from its execution client. On a busy machine the rollup node may first answer after a fork has
+ * activated.
+ */
 export async function keptHead(ethRpc: string, signal: AbortSignal): Promise<number> {
   const client = createRpcClient({ url: ethRpc })
   try {

@@ -6,12 +6,12 @@ const GB = 1e9
 const large: Machine = { memoryBytes: 64 * GB, freeMemoryBytes: 60 * GB, cores: 64 }
 
 describe('a machine', () => {
-  it('with room for all nodes is silent', () => {
+  it('gives no warning if it is large enough for all nodes', () => {
     expect(checkMachine({ nodes: 50, da: 'calldata' }, large)).toEqual([])
     expect(checkMachine({ nodes: 1, da: 'calldata' }, thisMachine())).toEqual([])
   })
 
-  it('with too little memory is named, with the number of nodes that it could hold', () => {
+  it('is refused with too little memory, with the number of nodes that fit', () => {
     expect(() => checkMachine({ nodes: 50, da: 'calldata' }, { ...large, memoryBytes: 8 * GB })).toThrow(
       '--nodes 50 takes about 8.5 GB of memory; this machine has 8.0 GB, enough for 46',
     )
@@ -20,7 +20,7 @@ describe('a machine', () => {
     )
   })
 
-  it('whose memory is in use, or which has few cores, is warned of', () => {
+  it('gets a warning if its memory is in use or it has few cores', () => {
     expect(
       checkMachine({ nodes: 50, da: 'calldata' }, { memoryBytes: 16 * GB, freeMemoryBytes: 4 * GB, cores: 2 }),
     ).toEqual([
@@ -30,7 +30,7 @@ describe('a machine', () => {
     expect(checkMachine({ nodes: 50, da: 'calldata' }, { ...large, freeMemoryBytes: undefined })).toEqual([])
   })
 
-  it('has no room on its disk', () => {
+  it('is refused with a full disk', () => {
     expect(() => checkDisk(3, tmpdir())).not.toThrow()
     expect(() => checkDisk(1e9, tmpdir())).toThrow(
       /^--dir \/.*: the disk has \d+ MB free, a new chain takes about \d+ MB$/,

@@ -4,21 +4,20 @@ import { UsageError } from '../../src/lib/errors.ts'
 import type { DataAvailability } from '../chainParameters.ts'
 
 const MB = 1e6
-/** At rest, as `bench/memory.ts` and `top` show them for 3 to 12 nodes: both programs of a node, and a share of a core. */
+/** Idle memory of a node's two programs, from `bench/memory.ts` with 3 to 12 nodes; and its share of a core, from `top`. */
 const NODE_MEMORY = 165 * MB
 const NODE_CORES = 0.06
-/** L1, the batch submitter, the runner. */
+/** Memory of L1, the batch submitter and the runner. */
 const SHARED_MEMORY = 250 * MB
-/** The process for KZG, of each node and the batch submitter. */
+/** Memory of the KZG process of each node and of the batch submitter. */
 const BLOB_MEMORY = 75 * MB
-/** Of a new chain in its first hour, logs included. */
+/** Disk use of a node on a new chain in its first hour, with logs. */
 const NODE_DISK = 20 * MB
 const SHARED_DISK = 30 * MB
 
-/** What the machine has. */
 export interface Machine {
   memoryBytes: number
-  /** Undefined where the system does not tell how much of what is in use it could free. */
+  /** Undefined if the system does not report how much used memory it can free. */
   freeMemoryBytes: number | undefined
   cores: number
 }
@@ -27,7 +26,7 @@ export function thisMachine(): Machine {
   const limit = process.constrainedMemory()
   return {
     memoryBytes: limit > 0 ? Math.min(limit, totalmem()) : totalmem(),
-    // macOS counts as free only what it does not even use as a cache.
+    // macOS does not count its caches as free.
     freeMemoryBytes: process.platform === 'linux' ? process.availableMemory() : undefined,
     cores: availableParallelism(),
   }
@@ -38,12 +37,12 @@ interface Size {
   da: DataAvailability
 }
 
-/** How much memory a testnet takes that nobody sends transactions to. */
+/** Memory of a testnet without user transactions. */
 export function memoryOf({ nodes, da }: Size): number {
   return SHARED_MEMORY + nodes * NODE_MEMORY + (da === 'calldata' ? 0 : (nodes + 1) * BLOB_MEMORY)
 }
 
-/** What will be scarce. Throws UsageError where the machine cannot hold so many nodes at all. */
+/** Warnings about scarce resources. Throws UsageError if the machine cannot hold this many nodes. */
 export function checkMachine({ nodes, da }: Size, { memoryBytes, freeMemoryBytes, cores }: Machine): string[] {
   const needed = memoryOf({ nodes, da })
   if (needed > memoryBytes) {
@@ -66,7 +65,7 @@ export function checkMachine({ nodes, da }: Size, { memoryBytes, freeMemoryBytes
   return warnings
 }
 
-/** Throws UsageError where the disk has no room for a new chain. */
+/** Throws UsageError if the disk is too full for a new chain. */
 export function checkDisk(nodes: number, dir: string): void {
   const { bavail, bsize } = statfsSync(dir)
   const needed = SHARED_DISK + nodes * NODE_DISK

@@ -5,30 +5,30 @@ import type { Emit } from './events.ts'
 
 export interface ProgramModules {
   emit: Emit
-  /** Told when a program ends without which the testnet is not to go on. */
+  /** Called if a program exits without which the testnet cannot continue. */
   fail: (error: unknown) => void
 }
 
-/** For one that is asked to end. */
+/** The time that a stopping program has. */
 const EXIT_TIMEOUT_MS = 15_000
 
 interface Program {
   process: ManagedProcess
-  /** What it is started with after it has ended; throws where it cannot be. */
+  /** The specification of its next start. Throws if it cannot start again. */
   again: () => ProcessSpec
 }
 
 /**
- * The programs of a testnet that run until they are stopped, by name. One that ends by itself ends the testnet, or, once
- * deaths are tolerated, is told of, and can be started again while the others go on.
+ * The long-running programs of a testnet, by name. A program that exits unexpectedly ends the testnet. After `tolerateDeaths` its
+ * exit is only reported, and it can be started again while the others continue.
  */
 export class RunningPrograms {
   readonly group: ProcessGroup
   private readonly modules: ProgramModules
   private readonly programs = new Map<string, Program>()
-  /** Ended on purpose: no reason to end the others. */
+  /** Programs stopped on purpose. Their end does not end the testnet. */
   private readonly dismissed = new WeakSet<ManagedProcess>()
-  /** Nobody misses them. */
+  /** Replaced programs, whose exit is not reported. */
   private readonly replaced = new WeakSet<ManagedProcess>()
   private toleratesDeaths = false
 
@@ -37,7 +37,7 @@ export class RunningPrograms {
     this.group = new ProcessGroup((crashed) => void this.onCrash(crashed))
   }
 
-  /** From now on the others go on when one ends. */
+  /** From now on the others continue when a program exits. */
   tolerateDeaths(): void {
     this.toleratesDeaths = true
   }
@@ -50,27 +50,27 @@ export class RunningPrograms {
     this.programs.set(spec.name, { process: this.group.start(spec), again })
   }
 
-  /** All of them, in the order in which they need each other. */
+  /** All names, in the order of dependencies. */
   names(): string[] {
     return [...this.programs.keys()]
   }
 
-  /** Those that have ended, in the order in which they need each other. */
+  /** Names of programs that have ended, in the order of dependencies. */
   ended(): string[] {
     return [...this.programs].filter(([, { process }]) => !process.running).map(([name]) => name)
   }
 
-  /** Those that have not ended. */
+  /** Names of programs that have not ended. */
   running(): string[] {
     return this.names().filter((name) => this.isRunning(name))
   }
 
-  /** All of them are about to end on purpose, and will be started again. */
+  /** Marks all programs as stopped on purpose, before they are stopped and started again. */
   excuseAll(): void {
     for (const { process } of this.programs.values()) this.replaced.add(process)
   }
 
-  /** Ends a program, if it runs, and starts it with another specification. */
+  /** Stops a program if it runs, and starts it with another specification. */
   async replace(spec: ProcessSpec, signal: NodeJS.Signals, again?: () => ProcessSpec): Promise<void> {
     const { process } = this.find(spec.name)
     this.replaced.add(process)
@@ -79,12 +79,12 @@ export class RunningPrograms {
     this.modules.emit({ event: 'started-again', program: spec.name })
   }
 
-  /** What it is to be started with after it has ended. */
+  /** Sets the specification of its next start. */
   setAgain(name: string, again: () => ProcessSpec): void {
     this.find(name).again = again
   }
 
-  /** Nobody can start it again. */
+  /** Removes a program, so that it cannot be started again. */
   forget(name: string): void {
     this.programs.delete(name)
   }
@@ -97,7 +97,7 @@ export class RunningPrograms {
     return this.find(name).process.paused
   }
 
-  /** Ends a program by this signal while the others go on. Throws UsageError for one that does not run. */
+  /** Stops a program by this signal while the others continue. Throws UsageError if it does not run. */
   async end(name: string, signal: NodeJS.Signals): Promise<void> {
     const { process } = this.find(name)
     if (!process.running) throw new UsageError(`${name} does not run`)
@@ -108,7 +108,7 @@ export class RunningPrograms {
     this.modules.emit({ event: 'warning', message })
   }
 
-  /** Throws UsageError for one that does not run, or is paused. */
+  /** Throws UsageError if the program does not run or is paused. */
   pause(name: string): void {
     const { process } = this.find(name)
     if (!process.running) throw new UsageError(`${name} does not run`)
@@ -116,19 +116,22 @@ export class RunningPrograms {
     process.pause()
   }
 
-  /** Sets a program's clock, until it is started again. Throws UsageError for one whose clock nobody can set. */
+  /** Sets a program's clock until its next start. Throws UsageError if its clock cannot be set. */
   setClock(name: string, aheadMs: number): void {
     const { process } = this.find(name)
     if (!process.setClock(aheadMs))
       throw new UsageError(`clock: ${name} is no program of devium: it has the machine's clock`)
   }
 
-  /** So that they can hear of the end. */
+  /** Resumes all paused programs, so that they receive the stop signal. */
   resumeAll(): void {
     for (const { process } of this.programs.values()) process.resume()
   }
 
-  /** Has a paused program go on. Throws UsageError for one that is none, or runs, and what makes that it cannot be started again. */
+  /**
+   * Resumes a paused program, or starts an ended one. Throws UsageError if there is no such program, it runs already, or it
+   * cannot start again.
+   */
   startAgain(name: string): void {
     const program = this.find(name)
     if (program.process.paused) {

@@ -34,7 +34,7 @@ function flagsOfFirstNode(setup: TestnetSetup): string[] {
   return rollupNode(first.call).args
 }
 
-it('a testnet that other machines reach asks for a token, and its page names nodes by the host that it came from', () => {
+it('a testnet that other machines reach requires a token, and its page reaches nodes by its own host name', () => {
   const setup = setupOn('0.0.0.0')
   const { rpcToken } = setup.layout
   expect(flagsOfFirstNode(setup)).toEqual(
@@ -57,13 +57,13 @@ it('nodes read blobs from the beacon API of the runner', () => {
   expect(endpoints.l1).toMatchObject({ rpc: 'http://127.0.0.1:9500', beacon: 'http://127.0.0.1:9504' })
 })
 
-it('one that only this machine reaches asks for none', () => {
+it('a testnet that only this machine reaches requires no token', () => {
   const flags = flagsOfFirstNode(setupOn('127.0.0.1'))
   expect(flags).toContain('--dashboard.nodes=verifier1=http://127.0.0.1:9520')
   expect(flags.filter((flag) => flag.includes('token'))).toEqual([])
 })
 
-it('nodes dial each other by the proxy of the two, and tell others of their door', () => {
+it('nodes dial each other by the proxy of the pair, and announce their door', () => {
   const setup = setupOn('127.0.0.1')
   const links = {
     entrancePort: 41_002,
@@ -81,7 +81,7 @@ it('nodes dial each other by the proxy of the two, and tell others of their door
       '--p2p.listen.tcp=9524',
     ]),
   )
-  // Whoever joins by hand comes straight.
+  // A node that joins by hand dials the node directly, not its door.
   expect(first.p2p).toBe(`/ip4/127.0.0.1/tcp/9514/p2p/${first.peerId}`)
 })
 

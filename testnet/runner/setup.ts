@@ -22,20 +22,20 @@ export interface TestnetSetup {
   host: string
   chain: ChainParameters
   l1Client: L1Client
-  /** Programs of others, of chosen nodes. */
+  /** The third-party programs of chosen nodes. */
   clients: readonly ClientChoice[]
-  /** Where the batch submitter posts. */
+  /** How the batch submitter posts. */
   da: DataAvailability
   topology?: Topology
-  /** Whoever shows it may change something by RPC. */
+  /** The bearer token for RPC methods that change something. */
   token: { file: string; value: string } | undefined
-  /** Checked, where it is given: `--upgrade-bundle`. */
+  /** The checked path of `--upgrade-bundle`. */
   upgradeBundle?: string | undefined
   /** The chain was made by an earlier start. */
   resumed: boolean
 }
 
-/** One node before anything of it runs. */
+/** The plan of a node, before its programs run. */
 export interface NodeDescription {
   layout: NodeLayout
   clients: NodeClientChoice
@@ -44,21 +44,21 @@ export interface NodeDescription {
   peerId: string
   /** Multiaddress with the peer id. */
   p2p: string
-  /** Where discovery finds it. */
+  /** The enode for discovery. */
   enode: string
 }
 
-/** The ports of the ways on which nodes reach each other. */
+/** The ports of the proxies between nodes. */
 export interface NodeLinks {
-  /** Where others dial a node that they found by discovery. */
+  /** The port at which nodes found by discovery are dialed. */
   doorPort(name: string): number
-  /** Where transactions are sent on to the node that makes blocks. */
+  /** The port that forwards transactions to the sequencer. */
   entrancePort: number
-  /** Where the later of two nodes dials the earlier. */
+  /** The port by which the later node dials the earlier. */
   pairPort(earlier: string, later: string): number
 }
 
-/** Plans all nodes. Makes their p2p keys and jwt secrets where they are missing, since others must know the peer ids. */
+/** Plans all nodes. Creates missing p2p keys and JWT secrets, because the nodes' flags contain peer ids. */
 export function describeNodes(setup: TestnetSetup, links: NodeLinks): NodeDescription[] {
   const described: NodeDescription[] = []
   for (const [index, nodePorts] of setup.ports.nodes.entries()) {
@@ -74,7 +74,7 @@ function namesOf(nodes: readonly NodeDescription[]): string[] {
   )
 }
 
-/** The same for one more node. */
+/** Plans one more node. */
 export function describeNode(
   { layout, ports, host, chain, clients: choices, token, topology }: TestnetSetup,
   links: NodeLinks,
@@ -83,7 +83,7 @@ export function describeNode(
   const to = reachableHost(host)
   const { genesis, rollupConfig, l1Config } = layout
   const [sequencer] = own.earlier
-  // The first node's page shows all of them that have what it asks for, to whoever it shows itself.
+  // The first node's page shows all nodes that serve the devium methods, by its own host name.
   const verifiers = ports.nodes
     .map(({ rollupRpc }, index) => ({ name: nodeName(index), rollupRpc: `http://${host}:${rollupRpc}` }))
     .slice(1)
@@ -105,9 +105,9 @@ export function describeNode(
     }),
     peerNames: namesOf(own.earlier),
     door: { ip: to, port: links.doorPort(own.name) },
-    // Discovery would make more links than were asked for. The sequencer is found without a bootnode.
+    // A topology turns discovery off, which would add links. The sequencer needs no bootnode.
     ...(topology === undefined ? { bootnodes: sequencer === undefined ? [] : [sequencer.enode] } : {}),
-    // Whoever all dial is not to part with them.
+    // A node that all others dial must keep all its peers.
     maxPeers: topology === undefined ? 0 : ports.nodes.length,
     sequencerRpc: `http://${to}:${links.entrancePort}`,
     tokenFile: token?.file,
@@ -122,7 +122,7 @@ export function describeNode(
   return { layout: node, clients, ports: own.ports, call, peerId, p2p, enode: enodeOf(key, to, own.ports.p2p) }
 }
 
-/** Before the nodes are described: each is told the ports of its links. */
+/** Opens the proxies before the nodes are planned, because each node's flags contain the ports of its links. */
 export async function openLinks({
   ports,
   host,
@@ -136,12 +136,12 @@ export async function openLinks({
   return links
 }
 
-/** Made where it is missing. Undefined where nobody but this machine reaches the RPCs. */
+/** Reads or creates the token. Undefined if only this machine reaches the RPCs. */
 export function openToken({ rpcToken: file }: TestnetLayout, host: string): TestnetSetup['token'] {
   return isLoopback(host) ? undefined : { file, value: loadToken(file, { create: true }) }
 }
 
-/** What the outside needs to know. */
+/** The URLs, files and accounts of the testnet. */
 export function describeEndpoints(setup: TestnetSetup, nodes: readonly NodeDescription[]): Endpoints {
   const { layout, ports, host, chain, token } = setup
   const url = (port: number) => `http://${reachableHost(host)}:${port}`
@@ -170,7 +170,7 @@ export function describeEndpoints(setup: TestnetSetup, nodes: readonly NodeDescr
     },
     accounts: devAccounts.map(({ name, address, privateKey }) => ({ name, address, privateKey })),
     addressesFile: layout.addresses,
-    // For other machines, where they can reach it.
+    // The address for other machines, if they can reach it.
     joinUrl: host === '0.0.0.0' ? `http://${lanAddress() ?? '127.0.0.1'}:${ports.join}` : url(ports.join),
     joinDir: layout.joinDir,
   }

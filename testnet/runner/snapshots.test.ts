@@ -28,7 +28,7 @@ function testnet() {
   return { layout, write, read, snapshots: new Snapshots({ layout, chain: CHAIN }) }
 }
 
-it('copies what the chain is, and puts it back: what came later is gone, and logs stay', async () => {
+it("copies the chain's data and restores it: later data is removed, and logs stay", async () => {
   const { snapshots, write, read } = testnet()
   await snapshots.take('base')
   expect(read('snapshots/base/l1/cache/one')).toBeUndefined()
@@ -51,11 +51,11 @@ it('copies what the chain is, and puts it back: what came later is gone, and log
   expect(read('l1/state.new.json')).toBeUndefined()
   expect(read('verifier1/geth/data')).toBeUndefined()
   expect(read('logs/l1.log')).toBe('after')
-  // It is there still.
+  // The snapshot is kept.
   expect(read('snapshots/base/l1/state.json')).toBe('before')
 })
 
-it('refuses names that are none, that are taken, that nobody took, and of another chain', async () => {
+it('refuses invalid, used and unknown names, and snapshots of another chain', async () => {
   const { snapshots, layout } = testnet()
   expect(() => snapshots.checkNew('../base')).toThrow(/expected a name of letters/)
   expect(() => snapshots.ageOf('base')).toThrow('no snapshot "base": there is none: take one by snapshot NAME')

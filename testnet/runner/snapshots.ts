@@ -8,12 +8,12 @@ import type { ChainParameters } from '../chainParameters.ts'
 import { type TestnetLayout, testnetLayout } from './layout.ts'
 import { chainEntries, readManifest } from './manifest.ts'
 
-/** A directory's name too, anywhere. */
+/** Valid as a directory name on all systems. */
 const NAME = /^[\w-]{1,64}$/
-/** Of copies that are not complete: no name of a snapshot. */
+/** Suffix of incomplete copies. It is not valid in a snapshot's name. */
 const PARTIAL = '.partial'
 
-/** Copies of a testnet's data. Programs must have ended while a copy is taken or put in place. */
+/** Copies of a testnet's data. All programs must have ended during `take` and before the restore. */
 export class Snapshots {
   private readonly layout: TestnetLayout
   private readonly chain: ChainParameters
@@ -23,7 +23,7 @@ export class Snapshots {
     this.chain = chain
   }
 
-  /** Throws UsageError for a name that cannot be given to a new snapshot. */
+  /** Throws UsageError if the name is invalid or used. */
   checkNew(name: string): void {
     if (!NAME.test(name)) throw new UsageError(`snapshot: expected a name of letters, digits, _ and -; got "${name}"`)
     const dir = this.directory(name)
@@ -38,7 +38,7 @@ export class Snapshots {
     return this.directory(name)
   }
 
-  /** Seconds since it was taken. Throws UsageError where there is none, or it is of another chain. */
+  /** Seconds since it was taken. Throws UsageError if there is none, or if it is of another chain. */
   ageOf(name: string): number {
     const kept = testnetLayout(this.directory(name))
     if (!NAME.test(name) || !existsSync(kept.manifest)) {
@@ -58,12 +58,12 @@ export class Snapshots {
     return Math.max(0, Math.round((Date.now() - statSync(kept.dir).mtimeMs) / 1000))
   }
 
-  /** Copies a snapshot to the side. Returns what puts it in place of all data, at once. */
+  /** Copies a snapshot beside the data. Returns a function that replaces all data by the copy at once. */
   async prepare(name: string): Promise<() => void> {
     const partial = this.emptyPartial()
     await this.copy(testnetLayout(this.directory(name)), partial)
     return () => {
-      // A node that came later has no data in the snapshot: it begins anew.
+      // A node added after the snapshot has no data in it, and starts from genesis.
       for (const entry of chainEntries(this.layout))
         rmSync(join(this.layout.dir, entry), { recursive: true, force: true })
       for (const entry of readdirSync(partial)) renameSync(join(partial, entry), join(this.layout.dir, entry))
@@ -75,7 +75,7 @@ export class Snapshots {
     for (const entry of chainEntries(from)) {
       await cp(join(from.dir, entry), join(to, entry), {
         recursive: true,
-        // Where the file system can, nothing is copied before it changes.
+        // Copy-on-write, if the file system supports it.
         mode: constants.COPYFILE_FICLONE,
         filter: (path) => path !== from.l1Cache,
       })

@@ -25,7 +25,7 @@ describe('meshSizeFrom', () => {
   })
 })
 
-it('finds batches on L1, also after L1 has gone back', async () => {
+it('finds batches on L1, also after an L1 reorg', async () => {
   const batcher: Hex = `0xb0${'00'.repeat(19)}`
   const batchInbox: Hex = `0xff${'00'.repeat(19)}`
   let head = 40

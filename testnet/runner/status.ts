@@ -22,55 +22,55 @@ const healthSchema = z.object({
   causes: z.array(z.object({ code: z.string(), text: z.string(), command: z.string().nullable() })),
 })
 
-/** What one node says of itself; undefined members are not known (yet). */
+/** The status that one node reports. Undefined members are not known yet. */
 export interface NodeStatus {
   name: string
-  /** Its verdict on itself. */
+  /** The node's own health verdict. */
   health?: NodeHealth
   unsafe?: Head
   safe?: Head
   finalized?: Head
-  /** Connected peers. */
+  /** Number of connected peers. */
   peers?: number
-  /** Peers in the gossip mesh of the block topic. */
+  /** Number of peers in the gossip mesh of the block topic. */
   mesh?: number
 }
 
-/** A transaction with batches, as found on L1. */
+/** A batcher transaction on L1. */
 export interface Submission {
   l1Block: number
   /** Unix seconds. */
   timestamp: number
   transactionHash: Hex
-  /** Of calldata. */
+  /** Bytes of calldata. */
   bytes: number
   blobs: number
 }
 
 export interface TestnetStatus {
   l1Head?: number
-  /** At the sequencer's unsafe head; times in unix seconds. */
+  /** The forks at the sequencer's unsafe head. Times are in unix seconds. */
   fork?: { active: Fork; next?: { fork: Fork; time: number } }
   nodes: NodeStatus[]
   lastSubmission?: Submission
-  /** L2 block of the last output on L1: withdrawals up to it can be proven. */
+  /** L2 block of the last output on L1. Withdrawals up to it can be proven. */
   lastOutput?: number
 }
 
 export interface StatusSources {
   l1: RpcClient
-  /** Asked anew each time: nodes come and go. */
+  /** Called at each read, because nodes can be added and removed. */
   nodes: () => readonly { name: string; isOurs: boolean; rollup: RpcClient; metricsUrl: string }[]
-  /** Batches are transactions from the one to the other. */
+  /** Batches are transactions from `batcher` to `inbox`. */
   batcher: Hex
   batchInbox: Hex
 }
 
-/** L1 blocks that are searched for batches in one round, when the runner lagged behind. */
+/** Maximum number of L1 blocks searched for batches in one round, if the runner is behind. */
 const MAX_BLOCKS_A_ROUND = 20
 const TIMEOUT_MS = 2_000
 
-/** Asks all programs where they stand, by the same RPC and metrics as an operator would. */
+/** Reads the status of all programs, by the RPC and metrics that operators use. */
 export class StatusReader {
   private readonly sources: StatusSources
   private nextL1Block: number | undefined
@@ -80,7 +80,7 @@ export class StatusReader {
     this.sources = sources
   }
 
-  /** Never rejects: what does not answer is left out. */
+  /** Never rejects. Values of programs that do not answer are omitted. */
   async read(): Promise<TestnetStatus> {
     const [l1Head, ...nodes] = await Promise.all([
       this.readL1().catch(() => undefined),
@@ -96,7 +96,7 @@ export class StatusReader {
   private async readL1(): Promise<number> {
     const { l1 } = this.sources
     const head = quantityToNumber(await l1.request('eth_blockNumber', [], { timeoutMs: TIMEOUT_MS }))
-    // L1 may have gone back: what was found above its head is gone.
+    // After an L1 reorg a submission above the head no longer exists.
     if (head < (this.lastSubmission?.l1Block ?? 0)) this.lastSubmission = undefined
     const from = Math.max(Math.min(this.nextL1Block ?? head, head), head - MAX_BLOCKS_A_ROUND + 1, 0)
     for (let number = from; number <= head; number++) {
@@ -142,7 +142,7 @@ async function readNode({
       status.safe = head(reader.object('safe_l2'))
       status.finalized = head(reader.object('finalized_l2'))
     }),
-    // Others have no verdict, and log that they were asked.
+    // Third-party nodes have no verdict, and log the unknown method.
     isOurs &&
       rollup.request('devium_health', [], { timeoutMs: TIMEOUT_MS }).then((answer) => {
         status.health = healthSchema.parse(answer)
@@ -161,19 +161,19 @@ function head(reader: JsonObjectReader): Head {
   return { number: reader.integer('number'), hash: reader.hex('hash', 32) }
 }
 
-/** From the node's metrics page. */
+/** Reads the node's metrics page. */
 async function readMeshSize(url: string): Promise<number | undefined> {
   const response = await request(url, { signal: AbortSignal.timeout(TIMEOUT_MS) })
   return meshSizeFrom(await response.body.text())
 }
 
-/** The gauge of peers in the gossip mesh; undefined when the page has none. */
+/** The gauge of peers in the gossip mesh; undefined if the page has none. */
 export function meshSizeFrom(metrics: string): number | undefined {
   const value = /^\w+_p2p_mesh_peers (\d+)$/m.exec(metrics)?.[1]
   return value === undefined ? undefined : Number(value)
 }
 
-/** The height all nodes have as safe block, above genesis and with one hash; undefined until then. */
+/** The height of a safe block, above genesis, that all nodes share; undefined until then. */
 export function sharedSafeHeight(status: TestnetStatus): number | undefined {
   const heights = status.nodes.map(({ safe }) => safe?.number ?? 0)
   const height = Math.min(...heights)

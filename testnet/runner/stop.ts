@@ -9,19 +9,19 @@ export interface RunningParts {
   rollupNodes: readonly (ManagedProcess | undefined)[]
   geths: readonly (ManagedProcess | undefined)[]
   l1: ManagedProcess | undefined
-  /** Ends what makes L1's blocks, where that is not L1's program itself. */
+  /** Stops L1's consensus client, if L1 has one. */
   endL1Blocks: () => Promise<void>
 }
 
-/** What the batch submitter prints once everything it had is on L1. */
+/** The line that the batch submitter prints when all its data is on L1. */
 const BATCHER_STOPPED = 'Batch Submitter stopped'
 /** Several L1 blocks may pass until the last batch is confirmed. */
 const DRAIN_TIMEOUT_MS = 30_000
 const EXIT_TIMEOUT_MS = 15_000
 
 /**
- * The documented order: the batch submitter saves what it has to L1 first, then rollup nodes, then execution clients by
- * an interrupt, L1 last. What is not running, or fails, is passed over. Never rejects.
+ * Stops in the documented order: the batch submitter first posts its data to L1, then rollup nodes stop, then execution clients
+ * by an interrupt, and L1 last. Programs that do not run, or that fail, are skipped. Never rejects.
  */
 export async function stopInOrder(emit: Emit, parts: RunningParts): Promise<void> {
   await drainBatcher(emit, parts)
@@ -37,7 +37,7 @@ async function drainBatcher(
   { batcher, batcherAdmin, rollupNodes, geths, l1 }: RunningParts,
 ): Promise<void> {
   if (batcher?.running !== true) return
-  // With anything it needs gone it could only wait in vain.
+  // If a program it needs has ended, the submitter would wait in vain.
   const sequencer = [rollupNodes[0], geths[0], l1]
   if (sequencer.some((part) => part?.running !== true)) return
   try {

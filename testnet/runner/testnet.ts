@@ -39,19 +39,19 @@ import { stopInOrder } from './stop.ts'
 
 export interface TestnetModules {
   emit: Emit
-  /** Told when a program ends that should run. */
+  /** Called if a program exits that must run. */
   fail: (error: unknown) => void
   links: PeerLinks
 }
 
 export interface TestnetOptions {
-  /** Whether one program that ends is the end of all, also once all is ready. */
+  /** If true, the exit of one program ends the testnet, also after it is ready. */
   failFast: boolean
 }
 
 /**
- * A running testnet: L1, nodes and batch submitter, each a process of its own. `start` resolves when all nodes share a
- * safe block; `stop` may be called at any time, also while it starts.
+ * A running testnet: L1, nodes and batch submitter, each a separate process. `start` resolves when all nodes share a safe block.
+ * `stop` may be called at any time, also during `start`.
  */
 export class Testnet {
   readonly endpoints: Endpoints
@@ -118,7 +118,7 @@ export class Testnet {
     const origin = { l1: this.l1, l1Client: this.l1Client, emit: this.modules.emit, reached: this.reached.bind(this) }
     const chainFiles = setup.resumed ? await resumeChain(origin, setup, signal) : makeChain(origin, setup, signal)
     const geths = this.startGeths(chainFiles)
-    // Both may fail; the first failure is the one to tell.
+    // Both may fail. The first failure is reported.
     await Promise.all([chainFiles.complete, geths])
     await chainFiles.finish?.()
     signal.throwIfAborted()
@@ -144,7 +144,7 @@ export class Testnet {
     if (!this.options.failFast) this.programs.tolerateDeaths()
   }
 
-  /** Where everything stands now. Tells of forks that have been activated since it was asked last. */
+  /** The current status. Emits events for forks that were activated since the last call. */
   async status(): Promise<TestnetStatus> {
     const status = await this.statusReader.read()
     const head = status.nodes[0]?.unsafe?.number
@@ -153,7 +153,7 @@ export class Testnet {
     return head === undefined ? status : { ...status, fork: this.forkNews.at(head) }
   }
 
-  /** Starts all programs that have ended, as they were started before; what cannot be is told as a warning. */
+  /** Restarts all programs that have ended. Failures are reported as warnings. */
   startEndedAgain(): void {
     for (const program of this.programs.ended()) {
       try {
@@ -164,7 +164,7 @@ export class Testnet {
     }
   }
 
-  /** Ends everything in the documented order. Never rejects. */
+  /** Stops everything in the documented order. Never rejects. */
   async stop(): Promise<void> {
     const { programs } = this
     programs.group.expectExits()
@@ -181,8 +181,8 @@ export class Testnet {
   }
 
   /**
-   * Ends all programs in order, calls `action`, and starts again those that ran. `forgetsData`: what they would save is about to
-   * be replaced, so they are killed, and all of them are started. Returns how many milliseconds they stood still.
+   * Stops all programs in order, calls `action`, and restarts the programs that ran. With `forgetsData` the action replaces all
+   * data, so programs are killed, and all are started. Returns the downtime in milliseconds.
    */
   async whileStopped(action: () => void | Promise<void>, { forgetsData } = { forgetsData: false }): Promise<number> {
     const { programs } = this
@@ -231,7 +231,9 @@ export class Testnet {
     return this.clients.connect(from, `/ip4/${reachableHost(this.setup.host)}/tcp/${port}/p2p/${peerId}`)
   }
 
-  /** Starts one more node, which finds the others by its neighbours and the sequencer. Returns its name once it answers. */
+  /**
+   * Starts one more node, with its neighbours as static peers and the sequencer as bootnode. Returns its name after it answers.
+   */
   async addNode(): Promise<string> {
     const { setup, links } = this
     const numbers = this.nodes.map(({ layout }) => Number(/\d+$/.exec(layout.name)?.[0] ?? 0))
@@ -251,7 +253,7 @@ export class Testnet {
     return name
   }
 
-  /** Ends a node's programs; its data stay. */
+  /** Stops a node's programs. Its data stays. */
   async removeNode(name: string): Promise<void> {
     for (const [program, signal] of [
       [nodeProgram(name), 'SIGTERM'],
@@ -272,12 +274,12 @@ export class Testnet {
     return this.setup.da
   }
 
-  /** Name of the node that makes the blocks. */
+  /** Name of the sequencer. */
   get sequencer(): string {
     return this.specs.sequencer
   }
 
-  /** Has another node make the blocks, on the block that the one before made last. */
+  /** Moves the sequencer to another node, on the last block of the old sequencer. */
   async moveSequencer(name: string): Promise<void> {
     const { specs, clients, programs } = this
     const [before, node] = [specs.sequencer, name].map((one) => this.nodes.find(({ layout }) => layout.name === one))
@@ -292,7 +294,7 @@ export class Testnet {
     const former = specs.sequencer
     specs.sequencer = name
     this.links.entrance.leadTo(node.ports.ethRpc)
-    // As it is started when it has ended.
+    // The specification for a restart after it has ended.
     programs.setAgain(nodeProgram(name), () => specs.rollupNode(node))
     await this.restart(specs.geth(before), specs.rollupNode(before), former)
     const submitter = () => specs.submitter(this.nodes, true)
@@ -301,7 +303,7 @@ export class Testnet {
     await waitForAnswer(admin, 'admin_batcherStatus', this.stopping.signal).finally(() => admin.close())
   }
 
-  /** Both programs of a node, with other flags. */
+  /** Restarts both programs of a node, with other flags. */
   private async restart(geth: ProcessSpec, node: ProcessSpec, name: string): Promise<void> {
     if (this.programs.isRunning(node.name)) await this.programs.end(node.name, 'SIGTERM')
     await this.programs.replace(geth, 'SIGINT')
@@ -313,14 +315,14 @@ export class Testnet {
     return createRpcClient({ url: this.endpoints.batcher.adminRpc, headers: bearerOf(this.setup.token) })
   }
 
-  /** Ends everything at once; synchronous, for the end of this process. */
+  /** Kills everything at once. Synchronous, for exit handlers. */
   kill(): void {
     this.programs.group.killAll()
   }
 
   private async startGeths({ genesisWritten, initAgain = false }: ChainFiles): Promise<void> {
     await genesisWritten
-    // All nodes of ours begin with the same data: one writes the genesis block, and the others copy it.
+    // Our nodes all start with the same data. One writes the genesis block, and the others copy it.
     const [first, ...others] = this.nodes.filter(
       ({ clients, layout }) => clients.execution === undefined && !isInitialised(layout),
     )
@@ -333,7 +335,7 @@ export class Testnet {
   }
 
   private async startGeth(node: NodeDescription, initAgain: boolean): Promise<void> {
-    // A node whose execution client's data were taken away begins at the genesis block again.
+    // If the data of an execution client was deleted, the node starts from genesis again.
     if (initAgain || !isInitialised(node.layout)) await this.initGeth(node)
     this.programs.start(this.specs.geth(node))
   }
@@ -352,7 +354,7 @@ export class Testnet {
     this.proposer = startProposer({ l1: this.l1Client, rollup: this.clients.get(nodeName(0)) }, this.setup)
   }
 
-  /** Resolves when all of them answer. */
+  /** Resolves when all programs answer. */
   private async startPrograms(names: readonly string[]): Promise<void> {
     const { programs, clients, specs } = this
     const { signal } = this.stopping
@@ -368,7 +370,7 @@ export class Testnet {
     )
   }
 
-  /** In the documented order. */
+  /** Stops in the documented order. */
   private async stopPrograms(emit: Emit): Promise<void> {
     const { programs } = this
     const batcherAdmin = this.batcherAdmin()

@@ -18,7 +18,7 @@ function file(text: string): string {
   return path
 }
 
-it('finds those that are shipped, and those in files', async () => {
+it('finds shipped scenarios, and scenarios in files', async () => {
   const own = file('export default { about: "Mine.", testnet: { nodes: 2 }, steps: async () => {} }')
   const chosen = await chooseScenarios(['partition', own])
   expect(chosen.map(({ name, about }) => [name, about])).toEqual([
@@ -27,7 +27,7 @@ it('finds those that are shipped, and those in files', async () => {
   ])
 })
 
-it('says what is wrong with a name or a file', async () => {
+it('reports the error in a name or a file', async () => {
   await expect(chooseScenarios(['partitoin'])).rejects.toThrow('none named "partitoin": did you mean partition?')
   await expect(chooseScenarios(['chaos'])).rejects.toThrow(/expected one of partition, .*, or a file$/)
   await expect(chooseScenarios(['./nothing.ts'])).rejects.toThrow(/--scenario \.\/nothing\.ts: Cannot find module/)
@@ -36,7 +36,7 @@ it('says what is wrong with a name or a file', async () => {
   )
 })
 
-it('has a testnet on which all of them can run', () => {
+it('chooses options that suit all scenarios', () => {
   const scenarios = [
     { name: 'a', about: '', testnet: { nodes: 4, fork: 'jovian' }, steps },
     { name: 'b', about: '', testnet: { nodes: 5, forkAt: 'karst:20' }, steps },
@@ -45,7 +45,7 @@ it('has a testnet on which all of them can run', () => {
   expect(options).toMatchObject({ nodes: 5, fork: 'jovian', forkAt: [{ fork: 'karst', seconds: 20 }], reset: true })
   expect(options.dir).toMatch(/\/devnet-scenario$/)
   expect([...given]).toEqual(['block-time', 'dir', 'reset', 'nodes', 'fork', 'fork-at'])
-  // What a user says stays, and his directory is not emptied.
+  // Flags of the user stay, and his directory is not reset.
   const own = optionsFor(scenarios, { options: { ...defaults, nodes: 7 }, given: new Set(['nodes', 'dir']) })
   expect(own.options).toMatchObject({ nodes: 7, dir: 'devnet', reset: false })
 })

@@ -17,7 +17,7 @@ const scenarioSchema = z.object({
   steps: z.custom<Scenario['steps']>((value) => typeof value === 'function', 'expected a function'),
 })
 
-/** What `--scenario` names: shipped ones, and files of others. Throws UsageError. */
+/** The scenarios of `--scenario`: shipped ones, and the user's files. Throws UsageError. */
 export async function chooseScenarios(named: readonly string[]): Promise<NamedScenario[]> {
   return await Promise.all(named.map(async (name) => ({ name, ...(SCENARIOS[name] ?? (await scenarioIn(name))) })))
 }
@@ -41,16 +41,16 @@ async function scenarioIn(file: string): Promise<Scenario> {
   }
 }
 
-/** Where a testnet of scenarios is, which each run begins anew. */
+/** Directory of a testnet for scenarios, which is reset at each run. */
 const DIR = 'devnet-scenario'
 
-/** Which options a testnet has, and which of them were chosen rather than left at their default. */
+/** The options of a testnet, and the flags that the user gave. */
 interface Chosen {
   options: TestnetOptions
   given: ReadonlySet<string>
 }
 
-/** The options of a testnet on which all of them can run, one after the other. What was given by flag stays. */
+/** The options that suit all scenarios in sequence. Flags of the user stay. */
 export function optionsFor(scenarios: readonly NamedScenario[], { options, given }: Chosen): Chosen {
   if (scenarios.length === 0) return { options, given }
   const wanted: ScenarioFlags = given.has('dir') ? {} : { dir: DIR, reset: true }
@@ -58,7 +58,7 @@ export function optionsFor(scenarios: readonly NamedScenario[], { options, given
     for (const [key, value] of Object.entries(testnet)) {
       if (!isFlag(key)) throw new UsageError(`--scenario ${name}: there is no flag for "${key}"`)
       const other = wanted[key]
-      // More nodes are in nobody's way.
+      // A scenario also runs with more nodes than it needs.
       if (key === 'nodes') wanted.nodes = Math.max(Number(value), Number(other ?? 0))
       else if (other === undefined || other === value) wanted[key] = value
       else {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Now } from './now.ts'
 import type { Condition } from './scenario.ts'
 
-/** All nodes, or those that are named, have gone beyond the head of when the step began, on one chain. */
+/** All nodes, or the named nodes, are on one chain and beyond the head at the step's start. */
 export const agree =
   (names?: readonly string[]): Condition =>
   async (now, before) => {
@@ -11,17 +11,17 @@ export const agree =
     return height > before.head && (await now.haveSameBlock(height, nodes))
   }
 
-/** The head of when the step began is safe on all nodes, and they have it in common. */
+/** The head at the step's start is safe on all nodes, and they share it. */
 export const safeAgree: Condition = async (now, before) =>
   now.names.every((name) => now.safe(name) >= before.head) && (await now.haveSameBlock(before.head))
 
-/** So many blocks were made since the step began. */
+/** At least `count` blocks were built since the step's start. */
 export const blocks =
   (count: number): Condition =>
   (now, before) =>
     now.head >= before.head + count
 
-/** A number has stood still while so many blocks were made. */
+/** A value has not changed for `count` blocks. */
 export function stands(value: (now: Now) => number, count: number): Condition {
   let last = { value: -1, head: 0 }
   return (now) => {
@@ -30,7 +30,7 @@ export function stands(value: (now: Now) => number, count: number): Condition {
   }
 }
 
-/** All nodes are connected with all others. */
+/** Every node is connected to every other node. */
 export const meshed: Condition = (now) => now.names.every((name) => now.peers(name) === now.names.length - 1)
 
 /** No node has a ban. */
@@ -41,7 +41,7 @@ export const nobodyBanned: Condition = async (now) => {
 
 const recentBlocks = z.array(z.object({ number: z.number(), came: z.object({ way: z.string() }).nullable() }))
 
-/** These nodes, or all that do not make the blocks, got one by gossip that was made after the step began. */
+/** The named nodes, or all verifiers, got a block by gossip that was built after the step's start. */
 export const gossiped =
   (names?: readonly string[]): Condition =>
   async (now, before) => {

@@ -2,7 +2,7 @@ import type { Endpoints } from '../runner/events.ts'
 import { haveSameBlock } from '../runner/readiness.ts'
 import type { NodeStatus, TestnetStatus } from '../runner/status.ts'
 
-/** The parts of a testnet that conditions look at. */
+/** The parts of a testnet that conditions read. */
 export interface ObservedTestnet {
   readonly endpoints: Pick<Endpoints, 'nodes'>
   readonly sequencer: string
@@ -12,7 +12,7 @@ export interface ObservedTestnet {
   askL1(method: string, params: readonly unknown[]): Promise<unknown>
 }
 
-/** How a testnet stands at one moment. Numbers that nobody tells are -1. */
+/** The state of a testnet at one moment. Unknown numbers are -1. */
 export class Now {
   readonly status: TestnetStatus
   private readonly testnet: ObservedTestnet
@@ -31,7 +31,7 @@ export class Now {
     return this.status.nodes.map(({ name }) => name)
   }
 
-  /** Name of the node that makes the blocks. */
+  /** Name of the sequencer. */
   get sequencer(): string {
     return this.testnet.sequencer
   }
@@ -48,10 +48,10 @@ export class Now {
   /** Connected peers. */
   peers = (node: string): number => this.node(node)?.peers ?? -1
 
-  /** Codes of what is wrong with a node, by its own verdict. */
+  /** Codes of the causes in a node's own verdict. */
   faults = (node: string): string[] => this.node(node)?.health?.causes.map(({ code }) => code) ?? []
 
-  /** Whether all nodes, or those that are named, have one block there. */
+  /** Whether all nodes, or the named nodes, share the block at this height. */
   haveSameBlock = (height: number, names: readonly string[] = this.names): Promise<boolean> =>
     haveSameBlock(
       this.testnet.endpoints.nodes.filter(({ name }) => names.includes(name)),

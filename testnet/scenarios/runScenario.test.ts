@@ -10,7 +10,7 @@ import type { Scenario } from './scenario.ts'
 
 const hash = `0x${'ab'.repeat(32)}` as const
 
-/** Runs steps on a testnet of one node that makes a block each second. */
+/** Runs steps on a testnet with one node that builds a block each second. */
 async function follow(steps: Scenario['steps']) {
   const clock = new ManualClock()
   const events: TestnetEvent[] = []
@@ -44,7 +44,7 @@ async function follow(steps: Scenario['steps']) {
   return { outcome, events }
 }
 
-it('waits, checks, follows commands and tells of each step', async () => {
+it('waits, checks, runs commands and reports each step', async () => {
   const { outcome, events } = await follow(async ({ run, waitFor, check, holds, now }) => {
     await waitFor('three blocks are made', blocks(3))
     expect(await run('heal')).toBe('All is whole.')

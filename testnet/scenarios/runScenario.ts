@@ -14,10 +14,10 @@ export interface ScenarioModules {
 }
 
 const POLL_MS = 300
-/** A machine may be busy; what waits for longer hangs. */
+/** Generous for a busy machine. A longer wait means that something hangs. */
 const LIMIT_MS = 120_000
 
-/** Follows a script on a testnet that is ready. Throws where a step fails. */
+/** Runs a scenario on a ready testnet. Throws if a step fails. */
 export async function runScenario(
   name: string,
   { about, steps }: Scenario,
@@ -42,7 +42,7 @@ export async function runScenario(
 }
 
 function stepsWith({ look, runCommand, emit, clock }: ScenarioModules, signal: AbortSignal): Steps {
-  /** Looks again and again until the outcome is known. */
+  /** Polls until the outcome is known. */
   const step = async (what: string, outcome: (now: Now, before: Now) => Promise<boolean>, limitMs: number) => {
     const startMs = clock.now()
     const before = await look()

@@ -13,11 +13,11 @@ export interface ScenariosModules {
   testnet: ObservedTestnet & RecorderModules['testnet']
   runCommand: RunCommand
   emit: Emit
-  /** What the runner tells, by whomever. */
+  /** Subscribes to all events of the runner. */
   listen: (listener: Emit) => void
 }
 
-/** Runs them in turn on a testnet that is ready, and writes down what happened. Throws where one fails. */
+/** Runs the scenarios in sequence on a ready testnet, and writes the timeline. Throws if one fails. */
 export async function runScenarios(
   scenarios: readonly NamedScenario[],
   { testnet, runCommand, emit, listen }: ScenariosModules,

@@ -1,30 +1,30 @@
 import type { testnetFlags } from '../flags.ts'
 import type { Now } from './now.ts'
 
-/** A script that hurts a testnet, and says what must become of it. A file of one has it as its default export. */
+/** A script that injects faults into a testnet and checks the effects. A scenario file has it as its default export. */
 export interface Scenario {
-  /** One sentence: what holds while the scenario passes. */
+  /** One sentence: the property that the scenario checks. */
   about: string
-  /** Flags of the testnet that it needs. Those on the command line win. */
+  /** Flags of the testnet that it needs. The command line takes precedence. */
   testnet?: ScenarioFlags
   steps(steps: Steps): Promise<void>
 }
 
-/** With the values that the command line takes. */
+/** Flag values as on the command line. */
 export type ScenarioFlags = { [flag in keyof typeof testnetFlags]?: string | number | boolean }
 
-/** `before`: how things stood when the step began. A condition that throws is not met. */
+/** `before` is the state at the step's start. A condition that throws is not met. */
 export type Condition = (now: Now, before: Now) => boolean | Promise<boolean>
 
-/** What a script can do. Each call is a step: it is shown, and stands on the timeline. */
+/** The calls of a script. Each call is a step: the view and the timeline show it. */
 export interface Steps {
-  /** Has the testnet follow a command, as `devium testnet` does. Returns what the command did. */
+  /** Runs a command, as `devium testnet` does. Returns the command's result. */
   run(command: string): Promise<string>
-  /** Waits until it is so; the scenario fails when it is not so within the limit, 120 s by default. */
+  /** Waits until the condition is met. The scenario fails after the limit, 120 s by default. */
   waitFor(what: string, condition: Condition, limitMs?: number): Promise<void>
-  /** The scenario fails unless it is so now. */
+  /** The scenario fails unless the condition is met now. */
   check(what: string, condition: Condition): Promise<void>
-  /** The scenario fails as soon as it is not so, until the other condition is met. */
+  /** The scenario fails if the condition stops being met before `until` is met. */
   holds(what: string, condition: Condition, until: Condition): Promise<void>
   now(): Promise<Now>
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 const column = z.array(z.number().nullable())
 const moments = z.array(z.number())
 
-/** The part of `devium_history` that a timeline has. */
+/** The part of `devium_history` that a timeline uses. */
 export const nodeHistory = z.object({
   samples: z.object({
     ...{ atMs: moments, unsafe: column, safe: column, finalized: column },

@@ -12,12 +12,12 @@ export interface Panel {
   max: number
 }
 
-/** A ban comes at -100; what lies far below would leave no room for the rest. */
+/** The scale's lower end. A ban comes at -100, and much lower values would flatten the other lines. */
 const LEAST_SCORE = -120
-/** A line is interrupted where a node took no sample for so long. */
+/** A line has a gap if a node took no sample for this time. */
 export const GAP_MS = 6_000
 
-/** What the timeline draws, one below the other. */
+/** The charts of the timeline, from top to bottom. */
 export function panelsOf({ nodes }: Pick<Timeline, 'nodes'>): Panel[] {
   const pasts = Object.entries(nodes)
   const heads = pasts.map(([, { samples }]) => pointsOf(samples.atMs, samples.unsafe))
@@ -46,7 +46,7 @@ function pointsOf(atMs: readonly number[], values: readonly (number | null)[]): 
   })
 }
 
-/** Between two samples, as if blocks had come evenly; after the last one nothing is known. */
+/** Interpolates between two samples, as if blocks came evenly. Undefined after the last sample. */
 function valueAt(points: Line['points'], atMs: number): number | undefined {
   const next = points.findIndex(([ms]) => ms >= atMs)
   const [after, before] = [points[next], points[next - 1]]

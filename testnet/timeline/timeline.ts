@@ -1,13 +1,13 @@
 import type { HistoryEvent } from './nodeHistory.ts'
 
-/** What happened on a testnet while scenarios ran: `timeline.json`. Times are unix milliseconds. */
+/** The content of `timeline.json`: the events of a testnet while scenarios ran. Times are unix milliseconds. */
 export interface Timeline {
   fromMs: number
   toMs: number
   scenarios: ScenarioSpan[]
-  /** What the runner did and saw, the oldest first. */
+  /** Events of the runner, the oldest first. */
   marks: Mark[]
-  /** By name. */
+  /** Keyed by name. */
   nodes: Record<string, NodePast>
 }
 
@@ -15,7 +15,7 @@ export interface ScenarioSpan {
   name: string
   about: string
   fromMs: number
-  /** Absent: it was cut short. */
+  /** Absent if the scenario was interrupted. */
   toMs?: number
   passed: boolean
   why?: string
@@ -29,9 +29,9 @@ export interface Mark {
 }
 
 export interface NodePast {
-  /** Of one length. */
+  /** All columns have the same length. */
   samples: Record<SampleColumn, (number | null)[]> & { atMs: number[] }
-  /** What the node thought of its peers, by the peer's name: moment and score. */
+  /** The node's scores of its peers, by peer name: time and score. */
   scores: Record<string, [atMs: number, score: number][]>
   events: HistoryEvent[]
 }

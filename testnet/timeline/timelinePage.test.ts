@@ -7,7 +7,7 @@ import { TimelineRecorder } from './timelineRecorder.ts'
 const START_MS = 1_000_000
 const node = (name: string, peerId: string) => ({ name, peerId })
 
-/** A sequencer that makes a block a second, and a verifier that stands still and scores a stranger. */
+/** A sequencer that builds a block each second, and a verifier that stalls and scores an unauthenticated peer. */
 async function recorded() {
   const clock = new ManualClock(START_MS)
   const history = (name: string, since: number) => {
@@ -60,7 +60,7 @@ async function recorded() {
   return recorder.timeline()
 }
 
-it('gathers each sample and event once, with the names of peers', async () => {
+it('records each sample and event once, with the names of peers', async () => {
   const { nodes, scenarios, marks } = await recorded()
   expect(nodes.verifier1?.samples.atMs).toEqual([2_000, 4_000, 6_000].map((ms) => START_MS + ms))
   expect(Object.keys(nodes.verifier1?.scores ?? {})).toEqual(['sequencer', '…Stranger'])
@@ -78,7 +78,7 @@ it('gathers each sample and event once, with the names of peers', async () => {
   ])
 })
 
-it('draws how far nodes are behind, and scores no lower than there is room for', async () => {
+it('draws how far nodes are behind, and clips low scores', async () => {
   const [behind, , , scores] = panelsOf(await recorded())
   const lineOf = (panel: typeof behind) =>
     panel?.lines.find(({ label }) => label === 'verifier1')?.points.map(([, value]) => value)
@@ -86,7 +86,7 @@ it('draws how far nodes are behind, and scores no lower than there is room for',
   expect(lineOf(scores)).toEqual([-120, -120, -120])
 })
 
-it('is one page with everything in it, and without a script', async () => {
+it('is one self-contained page without a script', async () => {
   const page = timelinePage(await recorded())
   expect(page).toContain('Nodes &lt;part>.')
   expect(page).toContain('Failed: apart')

@@ -4,14 +4,14 @@ import { DeviumError } from '../../src/lib/errors.ts'
 import { GAP_MS, type Line, type Panel, panelsOf } from './panels.ts'
 import type { Mark, Timeline } from './timeline.ts'
 
-/** Lines of more nodes are not told apart by colour. */
+/** Lines of more nodes cannot be told apart by colour. */
 const MAX_COLOURS = 8
-/** Between the hues of nodes, in degrees: neighbours are told apart. */
+/** Degrees between the hues of nodes. It keeps the colours of neighbours distinct. */
 const HUE_STEP = 137
-/** Marks closer than that, in percent of the axis, stand below each other. */
+/** Marks closer than this, in percent of the axis, are stacked. */
 const MARK_WIDTH = 6
 
-/** One page without a script, so that it also shows where a CI server lets none run. */
+/** Renders one page without a script, so that CI servers that block scripts also show it. */
 export function timelinePage(timeline: Timeline): string {
   const { scenarios, marks, nodes, fromMs, toMs } = timeline
   const failed = scenarios.filter(({ passed }) => !passed)
@@ -131,7 +131,7 @@ function numberedLane(faults: readonly Mark[], place: (atMs: number) => number):
   return `<div class="lane" style="height:${Math.max(1, rows.length) * 22 + 4}px">${marks.join('')}</div>`
 }
 
-/** So that between four and ten stand on the axis. */
+/** Chooses between four and ten ticks for the axis. */
 function ticks(spanMs: number): number[] {
   const step = [5, 10, 15, 30, 60, 120, 300, 600, 1_800].find((size) => spanMs / (size * 1_000) <= 8) ?? 3_600
   return Array.from({ length: Math.floor(spanMs / (step * 1_000)) + 1 }, (_, index) => index * step * 1_000)
@@ -162,7 +162,7 @@ function text(value: string): string {
   return value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 }
 
-/** The page of a node has the same colours. */
+/** The style of a node's page, for the same colours. */
 function baseStyle(): string {
   for (let folder = import.meta.dirname; ; folder = dirname(folder)) {
     const found = join(folder, 'dashboard', 'base.css')

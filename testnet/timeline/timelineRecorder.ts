@@ -12,12 +12,12 @@ export interface RecorderModules {
   }
 }
 
-/** Nodes take a sample as often. */
+/** Nodes take samples at the same interval. */
 const INTERVAL_MS = 2_000
-/** How things stood before the first fault. */
+/** Time that is recorded before the first fault. */
 const CALM_MS = 6_000
 
-/** Gathers what nodes remember, before a fault makes them forget it, and what the runner does. */
+/** Records the nodes' histories, before a fault makes a node lose its history, and the runner's events. */
 export class TimelineRecorder {
   private readonly modules: RecorderModules
   private readonly fromMs: number
@@ -30,7 +30,7 @@ export class TimelineRecorder {
     this.fromMs = modules.clock.now() - CALM_MS
   }
 
-  /** Until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.read()
@@ -78,7 +78,7 @@ export class TimelineRecorder {
     const { samples, scores, events } = nodeHistory.parse(await testnet.ask(name, 'devium_history', [last]))
     past.samples.atMs.push(...samples.atMs)
     for (const column of SAMPLE_COLUMNS) past.samples[column].push(...samples[column])
-    // The marks have them.
+    // Notes are already among the marks.
     const others = events.filter(({ kind }) => kind !== 'note')
     past.events.push(...others.map((event) => ({ ...event, subject: event.subject && this.nameOf(event.subject) })))
     for (const [peer, column] of Object.entries(scores.peers)) {
@@ -104,7 +104,7 @@ function markOf(event: TestnetEvent): Omit<Mark, 'atMs'> | undefined {
   switch (event.event) {
     case 'command':
       return { kind: 'fault', text: `${event.command}: ${event.did}` }
-    // Ended by a command, or the last thing to happen.
+    // Stopped by a command, or the last event.
     case 'ended':
       return { kind: 'news', text: `${event.program} ended with ${event.how}` }
     case 'step':

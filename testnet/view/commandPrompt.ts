@@ -3,22 +3,22 @@ import type { Key } from '../../src/cli/shared/terminal/keys.ts'
 import { describeError } from '../../src/lib/errors.ts'
 
 export interface PromptState {
-  /** What is typed so far; undefined: nothing is being typed. */
+  /** The typed text; undefined if the prompt is closed. */
   input: string | undefined
-  /** What became of the last command. */
+  /** The result of the last command. */
   answer: readonly string[]
 }
 
 export interface PromptModules {
   run: (line: string) => Promise<CommandResult>
-  /** There is something else to show. */
+  /** Called when the prompt has changed. */
   onChange: () => void
 }
 
-/** A command is longer than this only by mistake. */
+/** Longer input is a mistake. */
 const MAX_INPUT_LENGTH = 500
 
-/** One line in which commands are typed, with the last of them at the key "up". */
+/** A command line, with the previous command on the key "up". */
 export class CommandPrompt {
   state: PromptState = { input: undefined, answer: [] }
   private readonly modules: PromptModules
@@ -28,7 +28,7 @@ export class CommandPrompt {
     this.modules = modules
   }
 
-  /** Whether the key was for it: ":" opens it, and then all are but the interrupt. */
+  /** Returns whether the prompt used the key. ":" opens the prompt, which then uses all keys but the interrupt. */
   onKey(key: Key): boolean {
     const { input } = this.state
     if (key === 'interrupt' || (input === undefined && key !== ':')) return false

@@ -1,6 +1,6 @@
 import type { Output, View } from './view.ts'
 
-/** One JSON object a line, for programs. */
+/** Prints one JSON object a line, for programs. */
 export function createJsonView(output: Output): View {
   return {
     statusIntervalMs: 2_000,

@@ -12,29 +12,29 @@ export interface LiveViewModules {
   terminal: Terminal
   now: () => number
   isColoured: boolean
-  /** Absent: nobody can press a key. */
+  /** Absent if there is no keyboard. */
   controls?: Controls
 }
 
-/** What keys do while the table is shown. */
+/** Actions of keys while the table is shown. */
 export interface Controls {
-  /** Tells of keys until the returned function is called. */
+  /** Reports keys until the returned function is called. */
   listen: (onKey: (key: Key) => void) => () => void
-  /** Starts what has ended again. */
+  /** Restarts programs that have ended. */
   startAgain: () => void
-  /** Follows a command that was typed. */
+  /** Runs a typed command. */
   run: (line: string) => Promise<CommandResult>
-  /** What Ctrl-C does elsewhere. */
+  /** The action of Ctrl-C outside the table. */
   interrupt: () => void
 }
 
 const NOTICE_MS = 10_000
-/** What one key does comes within this time. */
+/** Events of one key arrive within this time. */
 const TOGETHER_MS = 500
 
 /**
- * Lines while things start and stop, and in between a table on the terminal's alternate screen, redrawn in place: what
- * was in the terminal before is still there afterwards.
+ * Prints lines while the testnet starts and stops. In between it draws a table on the terminal's alternate screen, so that the
+ * terminal's earlier content is restored afterwards.
  */
 export function createLiveView({ terminal, now, isColoured, controls }: LiveViewModules): View {
   const screen = new FullScreen(terminal, { isColoured })
@@ -76,14 +76,14 @@ export function createLiveView({ terminal, now, isColoured, controls }: LiveView
     if (key === 'r') controls?.startAgain()
   }
 
-  /** Several at once stand side by side. */
+  /** Notes of one key share a line. */
   const note = (text: string) => {
     const nowMs = now()
     const before = notice !== undefined && nowMs < notice.untilMs - NOTICE_MS + TOGETHER_MS ? `${notice.text}, ` : ''
     notice = { text: before + text, untilMs: nowMs + NOTICE_MS }
   }
 
-  /** Of what happens while the table is shown. Returns false for what it does not show. */
+  /** Handles an event while the table is shown. Returns false if the table does not show the event. */
   const show = (event: TestnetEvent): boolean => {
     switch (event.event) {
       case 'status':
@@ -102,11 +102,11 @@ export function createLiveView({ terminal, now, isColoured, controls }: LiveView
       case 'warning':
         note(event.message)
         return true
-      // Whoever gave it has an answer, and the rest of the table shows the effect.
+      // The sender has the result, and the table shows the effect.
       case 'command':
         note(event.did)
         return true
-      // The title shows it.
+      // The title shows the fork.
       case 'fork':
         return true
       default:

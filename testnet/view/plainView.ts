@@ -6,7 +6,7 @@ import { gigabytes } from '../runner/resources.ts'
 import type { NodeStatus } from '../runner/status.ts'
 import type { Output, View } from './view.ts'
 
-/** Plain lines, for logs and for the time before and after the live table. */
+/** Prints plain lines, for logs and before and after the live table. */
 export function createPlainView(output: Output): View {
   return {
     statusIntervalMs: 10_000,

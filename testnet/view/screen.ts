@@ -10,13 +10,13 @@ import type { Endpoints } from '../runner/events.ts'
 import type { NodeStatus, TestnetStatus } from '../runner/status.ts'
 import type { PromptState } from './commandPrompt.ts'
 
-/** A program that ended by itself. */
+/** A program that exited unexpectedly. */
 export interface EndedProgram {
   program: string
   /** `exit code 1`, `signal SIGKILL`. */
   how: string
   log: string
-  /** Of its log, where it says why as a rule. */
+  /** The last line of its log, which usually has the cause. */
   lastLine: string
   atMs: number
 }
@@ -25,15 +25,15 @@ export interface ScreenState {
   endpoints: Endpoints
   status: TestnetStatus
   ended: readonly EndedProgram[]
-  /** Absent: nobody can type. */
+  /** Absent if there is no keyboard. */
   prompt?: PromptState | undefined
-  /** What became of the last key. */
+  /** The result of the last key. */
   notice: string | undefined
   uptimeSeconds: number
   nowMs: number
 }
 
-/** The live table, made to fit the terminal; what does not fit ends in `…`. */
+/** Renders the live table for the terminal's size. Cut lines end in `…`. */
 export function renderScreen(state: ScreenState, { columns, rows }: ScreenSize): Line[] {
   const { endpoints, status } = state
   const title = `devium testnet   ${forkNow(state)}   chain ${endpoints.l2.chainId} on L1 ${endpoints.l1.chainId}   up ${duration(state.uptimeSeconds)}`
@@ -63,16 +63,16 @@ export function renderScreen(state: ScreenState, { columns, rows }: ScreenSize):
   const room = rows - head.length - foot.length
   const accounts = accountLines(endpoints, columns, room)
   const contracts = ['', 'contracts on L1', ...contractLines(endpoints)]
-  // Whole, or not at all: the foot names the file with all of them.
+  // All contracts or none. The footer names the file that has them all.
   const shown = contracts.length <= room - accounts.length ? contracts : []
   const lines = [...head, ...accounts, ...shown, ...foot]
-  // Of the foot, only the answers and the keys cannot be done without.
+  // The footer keeps at least the command results and the keys.
   const bottom = bottomLines(state, columns).slice(-rows)
   const kept = lines.length <= rows ? lines : [...lines.slice(0, rows - bottom.length), ...bottom]
   return kept.slice(0, rows).map((line) => cutLine(line, columns))
 }
 
-/** Why nodes are not healthy, and what ends it. */
+/** The causes of unhealthy nodes, and the commands that help. */
 function verdictLines({ endpoints, status }: ScreenState, columns: number): Line[] {
   const [sequencer] = endpoints.nodes
   return status.nodes.flatMap(({ health }, index): Line[] => {
@@ -89,7 +89,7 @@ function verdictLines({ endpoints, status }: ScreenState, columns: number): Line
   })
 }
 
-/** What has ended, when and how, and why as far as it has said so. */
+/** The ended programs: time, exit reason, and the cause from the log. */
 function endedLines({ ended, nowMs }: ScreenState): Line[] {
   return ended.flatMap(({ program, how, log, lastLine, atMs }): Line[] => [
     '',
@@ -98,7 +98,7 @@ function endedLines({ ended, nowMs }: ScreenState): Line[] {
   ])
 }
 
-/** What became of the last command, and what can be done now. */
+/** The result of the last command, and the available keys. */
 function bottomLines(state: ScreenState, columns: number): Line[] {
   const answer = (state.prompt?.answer ?? []).flatMap((text) => wrapText(plainText(text), columns, 0).split('\n'))
   return [...answer.map((text): Line => [{ text, style: 'notable' }]), keysLine(state)]
@@ -121,7 +121,7 @@ function forkNow({ endpoints, status, nowMs }: ScreenState): string {
   return `${forkName(active)} (${forkName(next.fork)} in ${Math.max(0, next.time - Math.floor(nowMs / 1000))} s)`
 }
 
-/** Addresses are whole, or only the ports where there is no room for them. */
+/** Shows whole addresses, or only ports on a narrow terminal. */
 function nodeTable({ endpoints, status }: ScreenState, columns: number): string[] {
   const number = (value: number | undefined) => (value === undefined ? '-' : String(value))
   const table = (address: (url: string) => string, titles: readonly string[]): string[] => {
@@ -158,7 +158,7 @@ function nodeTable({ endpoints, status }: ScreenState, columns: number): string[
   return table((url) => `:${new URL(url).port}`, ['final', 'eth', 'rollup'])
 }
 
-/** Those that have room, with a note of how many have none. A key is never cut: it would be another one. */
+/** The accounts that fit, and the number of hidden ones. Keys are never cut, because a cut key looks like another key. */
 function accountLines({ accounts }: Endpoints, columns: number, room: number): string[] {
   const oneLine = accounts.map(({ name, address, privateKey }) => [`${name.padEnd(6)} ${address} key ${privateKey}`])
   const twoLines = accounts.map(({ name, address, privateKey }) => [

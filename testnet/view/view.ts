@@ -1,11 +1,11 @@
 import type { TestnetEvent } from '../runner/events.ts'
 
-/** Shows what happens. */
+/** Shows the events of a testnet. */
 export interface View {
   handle(event: TestnetEvent): void
-  /** Gives the terminal back; may be called more than once. */
+  /** Restores the terminal. May be called more than once. */
   close(): void
-  /** How often it wants to hear how things stand. */
+  /** Interval of status updates. */
   readonly statusIntervalMs: number
 }
 

@@ -81,7 +81,7 @@ const ready: TestnetEvent = {
   ...endpoints,
 }
 
-/** A terminal that remembers what is written. */
+/** A terminal that records what is written. */
 function fakeTerminal(columns: number, rows: number) {
   const listeners = new Set<() => void>()
   const terminal = {
@@ -128,7 +128,7 @@ describe('screen', () => {
     expect(text).toContain('contracts      /data/net/addresses.json')
   })
 
-  it('shows why a node is not healthy, and what ends it', () => {
+  it('shows why a node is not healthy, and the command that helps', () => {
     const text = 'Sequencer is stopped. An operator has stopped the sequencer.'
     const causes = [{ code: 'sequencer-stopped', text: 'It is stopped.', command: 'devium sequencer start' }]
     const [first, ...others] = status.nodes
@@ -155,25 +155,25 @@ describe('screen', () => {
     })
   }
 
-  it('shows what has ended, how, and what its log said last', () => {
+  it('shows ended programs, their exit reason and the last line of their log', () => {
     const [program, how, log] = ['verifier1-node', 'exit code 1', '/data/net/logs/verifier1-node.log']
     const ended = [{ program, how, log, lastLine: 'devium--batcher: no engine\x1b[2J', atMs: 1_001_900 }]
     const lines = renderScreen({ ...state, ended }, { columns: 160, rows: 50 })
     const index = lines.indexOf(`verifier1-node ended 2 s ago with exit code 1   ${log}`)
     expect(lines[index + 1]).toBe('  devium--batcher: no engine?[2J')
     expect(lines.at(-1)).toBe('r starts again what has ended   Ctrl-C stops')
-    // Whatever has no room, how to go on has.
+    // A small screen hides other lines before the keys.
     const small = renderScreen({ ...state, ended }, { columns: 80, rows: 14 })
     expect(small).toHaveLength(14)
     expect(small.at(-1)).toMatch(/^r starts again/)
     expect(renderScreen(state, { columns: 80, rows: 24 }).at(-1)).toBe('Ctrl-C stops')
   })
 
-  it('says how many accounts have no room', () => {
+  it('shows the number of hidden accounts', () => {
     expect(renderScreen(state, { columns: 120, rows: 22 }).join('\n')).toMatch(/… \d+ more/)
   })
 
-  it('shows ports where addresses have no room, and never a part of a key', () => {
+  it('shows only ports on a narrow terminal, and never a part of a key', () => {
     for (const columns of [80, 120]) {
       const lines = renderScreen(state, { columns, rows: 50 })
       expect(lines.find((line) => line.startsWith('sequencer'))).toMatch(/:9511 +:9510 +:9513$/)
@@ -185,7 +185,7 @@ describe('screen', () => {
 })
 
 describe('live view', () => {
-  it('draws in place on the alternate screen, follows the size, and gives the terminal back', () => {
+  it('redraws on the alternate screen, follows the size, and restores the terminal', () => {
     const terminal = fakeTerminal(100, 30)
     const view = createLiveView({ terminal, now: () => 1_000_000, isColoured: false })
     view.handle({ event: 'progress', what: 'genesis', seconds: 0.4 })
@@ -214,7 +214,7 @@ describe('keys of the live view', () => {
     ...{ event: 'ended', program: 'batcher', how: 'signal SIGKILL', log: '/data/net/logs/batcher.log' },
     lastLines: ['one', 'two'],
   }
-  it('start again what has ended, and pass on Ctrl-C, while the table is shown', () => {
+  it('restart ended programs, and pass on Ctrl-C, while the table is shown', () => {
     const terminal = fakeTerminal(100, 40)
     let nowMs = 1_000_000
     let press = (_: Key) => {}
@@ -250,7 +250,7 @@ describe('keys of the live view', () => {
     expect(done).toEqual(['start again', 'interrupt', 'no keys any more'])
   })
 
-  it('type a command behind a colon, and show what it did', async () => {
+  it('type a command after a colon, and show its result', async () => {
     const terminal = fakeTerminal(100, 40)
     let press = (_: Key) => {}
     const controls = {
@@ -293,7 +293,7 @@ describe('keys of the live view', () => {
     await shown(': takes a command')
   })
 
-  it('have a line each in the plain view', () => {
+  it('have one line each in the plain view', () => {
     expect(plainLines(ended)).toEqual([
       '  batcher ended with signal SIGKILL; the others go on. The last lines of /data/net/logs/batcher.log:',
       '    one',
@@ -304,7 +304,7 @@ describe('keys of the live view', () => {
 })
 
 describe('plain and JSON views', () => {
-  it('say when all is ready, and where the time went', () => {
+  it('report readiness, and the time of each phase', () => {
     const lines = plainLines(ready)
     expect(lines[0]).toBe('ready after 5.3 s: all nodes share safe block 3')
     expect(lines[1]).toBe('  (genesis 0.4 s, safe on all nodes 5.2 s)')
@@ -312,7 +312,7 @@ describe('plain and JSON views', () => {
     expect(lines.join('\n')).toMatch(/fork +Jovian, Karst at \d\d:\d\d:00/)
   })
 
-  it('tell of a fork', () => {
+  it('report a fork', () => {
     expect(plainLines({ event: 'fork', fork: 'karst', block: 120 })).toEqual(['  Karst is active from L2 block 120 on'])
   })
 

@@ -30,7 +30,7 @@ async function appInTest() {
   return { get, moveHead, directory }
 }
 
-it('says how time is counted', async () => {
+it('serves the genesis time and the slot length', async () => {
   const { get } = await appInTest()
   expect(await get('/eth/v1/beacon/genesis')).toEqual({ status: 200, body: { data: { genesis_time: '1000' } } })
   expect(await get('/eth/v1/config/spec')).toMatchObject({
@@ -40,7 +40,7 @@ it('says how time is counted', async () => {
   expect(await get('/eth/v1/node/syncing')).toMatchObject({ body: { data: { sync_distance: '0' } } })
 })
 
-it('gives the blobs of a slot in their order, all or those that are asked for', async () => {
+it('returns the blobs of a slot in order, all or the requested ones', async () => {
   const { get } = await appInTest()
   const path = '/eth/v1/beacon/blobs/7'
   const [a, b, c] = blobs.map(({ blob }) => blob)
@@ -50,21 +50,21 @@ it('gives the blobs of a slot in their order, all or those that are asked for', 
   expect((await get(`${path}?versioned_hashes=${ha},${hc}`)).body.data).toEqual([a, c])
 })
 
-it('gives those of the head, which may have none', async () => {
+it('returns the blobs of the head, which may have none', async () => {
   const { get, moveHead } = await appInTest()
   expect((await get('/eth/v1/beacon/blobs/head')).body.data).toHaveLength(3)
   moveHead(8)
   expect((await get('/eth/v1/beacon/blobs/head')).body.data).toEqual([])
 })
 
-it('has none of another slot, and says so of what it does not serve', async () => {
+it('answers 404 for an empty slot and for unknown paths', async () => {
   const { get } = await appInTest()
   for (const path of ['blobs/8', 'blobs/genesis', 'blobs/..%2F7', 'blob_sidecars/7']) {
     expect((await get(`/eth/v1/beacon/${path}`)).status, path).toBe(404)
   }
 })
 
-it('tells of a file that it cannot read', async () => {
+it('reports a file that it cannot read', async () => {
   const { get, directory } = await appInTest()
   writeFileSync(join(directory, 'blobs', '7.json.gz'), 'damaged')
   expect(await get('/eth/v1/beacon/blobs/7')).toEqual({

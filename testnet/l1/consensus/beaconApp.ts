@@ -16,7 +16,7 @@ export interface BeaconModules {
   logger: Logger
 }
 
-/** The part of the beacon API that rollup nodes use: the times of slots, and the blobs of a slot. */
+/** The part of the beacon API that rollup nodes use: slot times, and the blobs of a slot. */
 export function createBeaconApp(
   { blobs, headSlot, logger }: BeaconModules,
   { genesisTime, secondsPerSlot, slotsPerEpoch, chainId }: BeaconChain,
@@ -39,7 +39,7 @@ export function createBeaconApp(
   )
   app.get('/eth/v1/beacon/blobs/:slot{[0-9]{1,15}|head}', async (context) => {
     const slot = context.req.param('slot')
-    // The head is there for sure, with blobs or without.
+    // The head always has a block, so a missing file means that it has no blobs.
     const stored = slot === 'head' ? ((await blobs.read(await headSlot())) ?? []) : await blobs.read(Number(slot))
     if (stored === undefined) return context.json({ code: 404, message: 'no block with blobs at this slot' }, 404)
     const wanted = (context.req.queries('versioned_hashes') ?? []).flatMap((text) => text.toLowerCase().split(','))

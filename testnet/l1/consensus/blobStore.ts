@@ -9,7 +9,7 @@ import { makeDirectory } from '../../../src/lib/makeDirectory.ts'
 
 export interface StoredBlob {
   versionedHash: Hex
-  /** As hex, the form in which it comes and goes. */
+  /** Hex, because requests and responses use hex. */
   blob: Hex
 }
 
@@ -19,7 +19,7 @@ const fileSchema = z.array(z.object({ versionedHash: hex, blob: hex }))
 const pack = promisify(gzip)
 const unpack = promisify(gunzip)
 
-/** The blobs of L1 by slot, a file each: what a testnet posts fills little of a blob, and packs well. */
+/** The blobs of L1 by slot, a file each. Files are compressed, because a testnet fills little of a blob. */
 export class BlobStore {
   private readonly directory: string
 
@@ -30,12 +30,12 @@ export class BlobStore {
   async write(slot: number, blobs: readonly StoredBlob[]): Promise<void> {
     makeDirectory(this.directory)
     const path = this.pathOf(slot)
-    // It appears as a whole.
+    // The rename is atomic: readers never see an incomplete file.
     await writeFile(`${path}.new`, await pack(JSON.stringify(blobs)))
     await rename(`${path}.new`, path)
   }
 
-  /** Undefined where no block of the slot has any. */
+  /** Undefined if no block of the slot has blobs. */
   async read(slot: number): Promise<StoredBlob[] | undefined> {
     let bytes: Uint8Array
     try {

@@ -15,13 +15,13 @@ const hashOf = (number: number): Hex => `0x${number.toString(16).padStart(64, '0
 const commitment: Hex = `0xc0${'00'.repeat(47)}`
 const blob: Hex = `0x${'00'.repeat(131_072)}`
 
-/** An execution client whose block hashes are their numbers. */
+/** A fake execution client. The hash of a block is its number. */
 class FakeExecution implements RpcClient {
   readonly url = 'http://engine.example'
   readonly timestamps = [GENESIS_TIME]
   /** `engine_…`, without the prefix. */
   readonly calls: { method: string; params: readonly unknown[] }[] = []
-  /** Of the payload that is asked for next, and of those after it. */
+  /** Transaction counts of the next payloads. */
   transactions: number[] = [0]
   status = 'VALID'
   hasBlobs = false
@@ -79,7 +79,7 @@ function clientInTest() {
   const engine = new L1Engine(execution, { amsterdamTime: AMSTERDAM_TIME })
   const times = { genesisTime: GENESIS_TIME, secondsPerSlot: 2, slotsPerEpoch: 2 }
   const client = new ConsensusClient({ engine, blobs, clock, logger }, times)
-  /** In steps: what the client waits for next it knows only when the execution client has answered. */
+  /** Advances time in steps, because the client starts its next wait only after an answer. */
   const pass = async (milliseconds: number) => {
     const end = clock.now() + milliseconds
     for (await clock.advance(0); clock.now() < end; ) await clock.advance(Math.min(STEP_MS, end - clock.now()))
@@ -89,7 +89,7 @@ function clientInTest() {
   return { client, execution, pass, stored, signal: stop.signal, log: () => log }
 }
 
-it('makes a block as each slot begins, by the methods of its fork', async () => {
+it('builds a block at the start of each slot, with the methods of its fork', async () => {
   const { client, execution, pass, signal } = clientInTest()
   void client.run(signal)
   await pass(9_999)
@@ -97,12 +97,12 @@ it('makes a block as each slot begins, by the methods of its fork', async () => 
   const methods = execution.calls.map(({ method }) => method)
   const osaka = ['forkchoiceUpdatedV3', 'getPayloadV5', 'newPayloadV4', 'forkchoiceUpdatedV3']
   const amsterdam = ['forkchoiceUpdatedV4', 'getPayloadV6', 'newPayloadV5', 'forkchoiceUpdatedV3']
-  // The last begins one more.
+  // The last step starts one more block.
   expect(methods).toEqual([...osaka, ...osaka, ...osaka, ...amsterdam, 'forkchoiceUpdatedV4'])
   expect(execution.calls[12]?.params[1]).toMatchObject({ timestamp: toQuantity(1_008), slotNumber: '0x4' })
 })
 
-it('gives the engine what it has built, with the root that it was built with', async () => {
+it('inserts the built payload, with the parent beacon root of its attributes', async () => {
   const { client, execution, pass, stored, signal } = clientInTest()
   execution.hasBlobs = true
   void client.run(signal)
@@ -118,7 +118,7 @@ it('gives the engine what it has built, with the root that it was built with', a
     parentBeaconBlockRoot,
     ['0x00'],
   ])
-  // Its blobs can be had before anybody sees the block.
+  // The blobs are stored before the block becomes the head.
   expect(stored).toEqual([{ slot: 1, blobs: [{ versionedHash, blob }], head: 0 }])
 })
 
@@ -137,7 +137,7 @@ it('moves the safe and the finalized block one and two epochs behind the head', 
   ])
 })
 
-it('leaves out slots that it missed', async () => {
+it('skips slots that it missed', async () => {
   const { client, execution, pass, signal } = clientInTest()
   await pass(7_500)
   void client.run(signal)
@@ -152,12 +152,12 @@ it('fills the first block until it has all transactions', async () => {
   await pass(1_000)
   expect(await made).toMatchObject({ number: 1, hash: hashOf(1), timestamp: 1_002 })
   expect(execution.calls.filter(({ method }) => method === 'getPayloadV5')).toHaveLength(3)
-  // The engine would give the same payload to the same question again.
+  // The engine returns the same payload for equal attributes.
   const begun = execution.calls.flatMap(({ params: [, attributes] }) => Object(attributes).prevRandao ?? [])
   expect(new Set(begun).size).toBe(3)
 })
 
-it('gives up the first block when the transactions do not come', async () => {
+it('fails the first block if its transactions do not arrive', async () => {
   const { client, pass, signal } = clientInTest()
   const made = expect(client.makeFirstBlock(3, signal)).rejects.toThrow(
     'L1 does not put the 3 transactions into its first block',
@@ -166,7 +166,7 @@ it('gives up the first block when the transactions do not come', async () => {
   await made
 })
 
-it('tells once why it makes no blocks, and goes on when it can', async () => {
+it('logs once why it builds no blocks, and recovers', async () => {
   const { client, execution, pass, signal, log } = clientInTest()
   execution.status = 'SYNCING'
   void client.run(signal)

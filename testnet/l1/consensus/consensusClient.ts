@@ -15,22 +15,22 @@ export interface ConsensusModules {
 }
 
 export interface ConsensusOptions extends SlotTimes {
-  /** Blocks by which the safe block is behind the head, and the finalized block behind the safe one. */
+  /** Distance in blocks from the head to the safe block, and from the safe to the finalized block. */
   slotsPerEpoch: number
 }
 
-/** Time that the execution client has to fill a block, where the slot leaves as much. */
+/** Time that the execution client has to fill a block, if the slot is long enough. */
 const BUILD_MS = 1_000
-/** The same for the first block, which nobody waits for a slot to fill. */
+/** The same for the first block, which does not wait for a slot. */
 const FIRST_BUILD_MS = 250
-/** An empty block is filled within a second, on a machine however busy. */
+/** With the build time above, these attempts take a minute, enough for a busy machine. */
 const FIRST_BLOCK_ATTEMPTS = 240
 const RETRY_MS = 500
 const REQUEST_TIMEOUT_MS = 30_000
 
 /**
- * Takes the place of a beacon node with one validator: has the execution client make a block in each slot, and moves the
- * safe and the finalized block behind the head. It keeps nothing but blobs, and asks the execution client for the head.
+ * Replaces a beacon node with one validator. It makes the execution client build a block in each slot, and moves the safe and
+ * finalized blocks. It stores only blobs, and reads the head from the execution client.
  */
 export class ConsensusClient {
   private readonly modules: ConsensusModules
@@ -42,7 +42,7 @@ export class ConsensusClient {
     this.options = options
   }
 
-  /** Makes block 1, in slot 1 and with so many transactions that wait in the pool. Resolves when L1 has it. */
+  /** Builds block 1 in slot 1, with `transactionCount` transactions of the pool. Resolves when L1 has it. */
   async makeFirstBlock(transactionCount: number, signal: AbortSignal): Promise<L1Block> {
     const { engine, clock } = this.modules
     const genesis = await engine.block(0, this.calls(signal))
@@ -55,7 +55,7 @@ export class ConsensusClient {
     throw new DeviumError('l1-deployment', `L1 does not put the ${transactionCount} transactions into its first block`)
   }
 
-  /** Slots stay empty until `resume`; a block that is being made is finished. */
+  /** Slots stay empty until `resume`. A block that is being built is finished. */
   pause(): void {
     this.isPaused = true
   }
@@ -64,7 +64,7 @@ export class ConsensusClient {
     this.isPaused = false
   }
 
-  /** A block in each slot until the signal aborts. Never rejects: what fails is logged once, and tried again. */
+  /** Builds a block in each slot until the signal aborts. Never rejects: failures are logged once and retried. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.modules
     let failure: string | undefined
@@ -107,7 +107,8 @@ export class ConsensusClient {
     const { engine } = this.modules
     const calls = this.calls(signal)
     const time = { slot, timestamp: timeOfSlot(this.options, slot) }
-    // Nothing here has a root of its own: no two attempts at a block may be the same payload, the first would come again.
+    // Random values make each attempt a new payload. With equal attributes the engine would return the payload of the first
+    // attempt.
     const random = { prevRandao: randomHash(), parentBeaconBlockRoot: randomHash() }
     const labels = { head: parent.hash, ...(await this.labelsBehind(parent.number, signal)) }
     const payloadId = await engine.startBlock(labels, time, random, calls)
@@ -115,7 +116,7 @@ export class ConsensusClient {
     return engine.finishBlock(payloadId, time, random.parentBeaconBlockRoot, calls)
   }
 
-  /** Makes it the head. Its blobs come first: nobody may see a block whose blobs cannot be had. */
+  /** Makes the block the head. Its blobs are stored first, so that a visible block always has its blobs. */
   private async adopt(block: BuiltBlock, slot: number, signal: AbortSignal): Promise<void> {
     const { engine, blobs, logger } = this.modules
     const calls = this.calls(signal)
@@ -126,7 +127,7 @@ export class ConsensusClient {
     logger.info('Made L1 block', { number, hash, slot, transactions, blobs: block.blobs.length })
   }
 
-  /** The genesis block, where the chain is too short. */
+  /** Uses the genesis block if the chain is too short. */
   private async labelsBehind(headNumber: number, signal: AbortSignal): Promise<Omit<Labels, 'head'>> {
     const { slotsPerEpoch } = this.options
     const [safe, finalized] = await Promise.all(

@@ -26,7 +26,7 @@ export interface BuiltBlock extends L1Block {
   payload: readonly unknown[]
 }
 
-/** The Engine API of L1's execution client, and what of eth_ is needed beside it. */
+/** The Engine API of L1's execution client, and the `eth_` calls that a consensus client needs. */
 export class L1Engine {
   private readonly rpc: RpcClient
   private readonly amsterdamTime: number | undefined
@@ -53,7 +53,7 @@ export class L1Engine {
     await this.forkchoiceUpdated('engine_forkchoiceUpdatedV3', labels, null, options)
   }
 
-  /** Begins a block on the head; returns the id of its payload. */
+  /** Starts a payload on the head. Returns the payload id. */
   async startBlock(
     labels: Labels,
     time: BlockTime,
@@ -67,7 +67,7 @@ export class L1Engine {
     return id
   }
 
-  /** The block as it stands now; nothing is added to it any more. */
+  /** Seals the block. No more transactions are added. */
   async finishBlock(
     payloadId: string,
     { timestamp }: BlockTime,

@@ -4,7 +4,7 @@ import { engineMethods, payloadAttributes } from './engineVersions.ts'
 const random = { prevRandao: `0x${'01'.repeat(32)}`, parentBeaconBlockRoot: `0x${'02'.repeat(32)}` } as const
 const common = { ...random, suggestedFeeRecipient: `0x${'00'.repeat(20)}`, withdrawals: [] }
 
-it('asks for a block of Osaka, or from its time on of Amsterdam', () => {
+it("uses Osaka's methods, and Amsterdam's from its time on", () => {
   const osaka = ['engine_forkchoiceUpdatedV3', 'engine_getPayloadV5', 'engine_newPayloadV4']
   const amsterdam = ['engine_forkchoiceUpdatedV4', 'engine_getPayloadV6', 'engine_newPayloadV5']
   const names = (timestamp: number, amsterdamTime: number | undefined) => {
@@ -17,7 +17,7 @@ it('asks for a block of Osaka, or from its time on of Amsterdam', () => {
   expect(names(1_061, undefined)).toEqual(osaka)
 })
 
-it('names the slot from Amsterdam on', () => {
+it('sends the slot number from Amsterdam on', () => {
   expect(payloadAttributes({ timestamp: 1_058, slot: 29 }, 1_060, random)).toEqual({ ...common, timestamp: '0x422' })
   expect(payloadAttributes({ timestamp: 1_060, slot: 30 }, 1_060, random)).toEqual({
     ...{ ...common, timestamp: '0x424' },

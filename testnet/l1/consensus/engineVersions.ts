@@ -1,6 +1,6 @@
 import { type Hex, toHex, toQuantity } from '../../../src/lib/hex.ts'
 
-/** Methods of the Engine API by which a block is made. */
+/** The Engine API methods that build one block. */
 export interface EngineMethods {
   forkchoiceUpdated: string
   getPayload: string
@@ -18,22 +18,22 @@ const AMSTERDAM: EngineMethods = {
   newPayload: 'engine_newPayloadV5',
 }
 
-/** Nobody's. */
+/** An address without a key. */
 const FEE_RECIPIENT = toHex(new Uint8Array(20))
 
-/** Time and slot of the block to be made. */
+/** Time and slot of a block. */
 export interface BlockTime {
   /** Unix seconds. */
   timestamp: number
   slot: number
 }
 
-/** `amsterdamTime` undefined: never. */
+/** If `amsterdamTime` is undefined, the fork never activates. */
 export function isAmsterdam(timestamp: number, amsterdamTime: number | undefined): boolean {
   return amsterdamTime !== undefined && timestamp >= amsterdamTime
 }
 
-/** The methods that an engine takes for a block of this time; all others it refuses. */
+/** The methods that an engine accepts for a block of this time. It refuses all other versions. */
 export function engineMethods(timestamp: number, amsterdamTime: number | undefined): EngineMethods {
   return isAmsterdam(timestamp, amsterdamTime) ? AMSTERDAM : OSAKA
 }

@@ -1,4 +1,4 @@
-/** How a beacon chain counts time: slot 0 begins at the genesis time. */
+/** The slot times of a beacon chain. Slot 0 starts at the genesis time. */
 export interface SlotTimes {
   /** Unix seconds. */
   genesisTime: number
@@ -13,7 +13,7 @@ export function timeOfSlot({ genesisTime, secondsPerSlot }: SlotTimes, slot: num
   return genesisTime + slot * secondsPerSlot
 }
 
-/** The first slot after the head's that is not over: slots that were missed, as in a pause, stay without a block. */
+/** The first slot after the head's slot that has not ended. Missed slots, for example during a pause, stay empty. */
 export function nextSlot(times: SlotTimes, headTimestamp: number, nowMs: number): number {
   const first = Math.ceil((nowMs / 1000 - times.genesisTime) / times.secondsPerSlot)
   return Math.max(slotAt(times, headTimestamp) + 1, first)

@@ -4,7 +4,7 @@ import { GETH_GAS_LIMIT } from './genesis.ts'
 export interface GethFiles {
   dataDir: string
   genesis: string
-  /** The secret of the Engine API. */
+  /** Path of the Engine API's secret. */
   jwt: string
 }
 
@@ -15,23 +15,23 @@ export interface GethOptions {
   chain: Pick<ChainParameters, 'l1ChainId'>
 }
 
-/** A payload takes up new transactions this often until it is asked for. */
+/** Interval at which a payload picks up new transactions. */
 const REBUILD_INTERVAL = '200ms'
 
-/** Megabytes: the database takes as much on the disk before it holds anything. */
+/** Megabytes. The database reserves the same size on the disk from the start. */
 const CACHE_MB = 64
 
-// Every state is written with its block: a program that is killed loses the newest blocks at most.
+// Each state is written with its block, so a killed geth loses only the newest blocks.
 const DATABASE_FLAGS = ['--state.scheme=hash', '--gcmode=archive', `--cache=${CACHE_MB}`]
 // Warnings and errors.
 const LOG_FLAG = '--verbosity=2'
 
-/** Writes the genesis block, or the forks of a kept chain anew. */
+/** Writes the genesis block, or updates the forks of a kept chain. */
 export function gethInitArguments({ dataDir, genesis }: Pick<GethFiles, 'dataDir' | 'genesis'>): string[] {
   return [`--datadir=${dataDir}`, ...DATABASE_FLAGS, LOG_FLAG, 'init', genesis]
 }
 
-/** An L1 of its own, which dials nobody, listens for nobody, and makes the blocks that its Engine API asks for. */
+/** A private L1: it dials nobody, accepts no peers, and builds only the blocks that the Engine API requests. */
 export function gethArguments({ files, host, ports, chain }: GethOptions): string[] {
   const api = 'eth,net,web3,debug,txpool'
   return [
@@ -49,7 +49,7 @@ export function gethArguments({ files, host, ports, chain }: GethOptions): strin
     `--http.api=${api}`,
     '--http.corsdomain=*',
     '--http.vhosts=*',
-    // On one port.
+    // HTTP and WebSocket share a port.
     '--ws',
     `--ws.addr=${host}`,
     `--ws.port=${ports.rpc}`,

@@ -5,9 +5,9 @@ import { z } from 'zod'
 import { isErrno, UsageError } from '../../../src/lib/errors.ts'
 import type { Hex } from '../../../src/lib/hex.ts'
 
-/** The first version that knows all of Amsterdam's Engine API. */
+/** The first version with the complete Engine API of Amsterdam. */
 const OLDEST_VERSION = [1, 17, 10] as const
-/** op-geth counts its minor versions from here on. */
+/** op-geth's minor versions start here. */
 const OP_GETH_MINOR = 100_000
 const TIMEOUT_MS = 30_000
 const NOT_GETH = 'the program is not go-ethereum'
@@ -18,7 +18,7 @@ const genesisSchema = z.object({
 
 const run = promisify(execFile)
 
-/** Throws UsageError unless a go-ethereum that is new enough is at the path. */
+/** Throws UsageError unless the path holds a go-ethereum that is new enough. */
 export async function checkGeth(path: string): Promise<void> {
   const refuse = (why: string, cause?: unknown) => new UsageError(`--l1-client geth=${path}: ${why}`, { cause })
   const stat = statSync(path, { throwIfNoEntry: false })
@@ -31,7 +31,7 @@ export async function checkGeth(path: string): Promise<void> {
   if (why !== undefined) throw refuse(why)
 }
 
-/** Reads the output of `geth version`. Undefined where the version will do. */
+/** Checks the output of `geth version`. Returns undefined if the version is usable. */
 export function whyNotUsable(versionText: string): string | undefined {
   const [, ...digits] = /^Version: (\d+)\.(\d+)\.(\d+)/m.exec(versionText) ?? []
   if (!/^Geth$/m.test(versionText) || digits.length === 0) return NOT_GETH
@@ -43,8 +43,8 @@ export function whyNotUsable(versionText: string): string | undefined {
 }
 
 /**
- * The contracts that the protocol itself calls, by address, as this version has them in its own development chain: those of
- * Amsterdam may still change, and blocks are invalid without them.
+ * The system contracts by address, as this version has them in its development genesis. Amsterdam's may still change, and blocks
+ * are invalid without the right ones.
  */
 export async function readSystemContracts(path: string): Promise<Map<Hex, string>> {
   const { stdout } = await run(path, ['--dev', 'dumpgenesis'], { timeout: TIMEOUT_MS, maxBuffer: 1 << 24 })

@@ -4,7 +4,7 @@ import type { BlockId } from '../../../src/rollup/protocol/types.ts'
 import type { ConsensusClient } from '../consensus/consensusClient.ts'
 import { batch, checkReceipts, type SignedStep } from '../deploy.ts'
 
-/** Puts everything into block 1, which becomes the rollup's L1 genesis. The timestamp of slot 1 is its genesis time. */
+/** Deploys everything in block 1, which becomes the rollup's L1 genesis. The timestamp of slot 1 is the rollup's genesis time. */
 export async function deployOnGeth(
   { l1, consensus }: { l1: RpcClient; consensus: Pick<ConsensusClient, 'makeFirstBlock'> },
   steps: readonly SignedStep[],

@@ -20,7 +20,7 @@ it('has all forks to Osaka from the genesis block on, and Amsterdam when it is a
   expect(gethChainConfig({ ...chain, l1: { client: 'geth' } })).not.toHaveProperty('amsterdamTime')
 })
 
-it('gives rollup nodes the blob fee parameters that the last entry has', () => {
+it('gives rollup nodes the blob fee parameters of the last entry', () => {
   const directory = mkdtempSync(join(tmpdir(), 'devium-l1-config-'))
   onTestFinished(() => rmSync(directory, { recursive: true }))
   const path = join(directory, 'l1.json')
@@ -28,7 +28,7 @@ it('gives rollup nodes the blob fee parameters that the last entry has', () => {
   expect(readL1BlobSchedule(path, 900n).at(-1)).toEqual({ time: 0, updateFraction: 11_684_671n })
 })
 
-it('funds the accounts, has the contracts, and begins one slot before the genesis time of the rollup', () => {
+it("funds the accounts, has the contracts, and starts one slot before the rollup's genesis time", () => {
   const code = '0x5b'
   const address = `0x${'c0'.repeat(20)}` as const
   const genesis = gethGenesis(chain, [[address, code]])
@@ -39,7 +39,7 @@ it('funds the accounts, has the contracts, and begins one slot before the genesi
   expect(genesis.alloc).toEqual({ ...Object.fromEntries(funded), ...contracts })
 })
 
-it('starts a program that only this machine drives, with the same database as its genesis block', () => {
+it('starts geth for this machine only, with the database flags of the init command', () => {
   const files = { dataDir: '/net/l1/geth', genesis: '/net/l1/genesis.json', jwt: '/net/l1/jwt.txt' }
   const args = gethArguments({ files, host: '0.0.0.0', ports: { rpc: 9500, engine: 9503 }, chain })
   expect(args).toEqual(

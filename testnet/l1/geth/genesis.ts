@@ -3,10 +3,10 @@ import { DEV_ACCOUNT_BALANCE_WEI, devAccounts, roles } from '../../accounts.ts'
 import type { ChainParameters } from '../../chainParameters.ts'
 import { BLOCK_FORKS } from '../chainConfig.ts'
 
-/** Forks by time before Amsterdam: the L1 has all of them from its genesis block on. */
+/** Time-based forks before Amsterdam. The L1 has all of them at genesis. */
 const TIME_FORKS = ['shanghai', 'cancun', 'prague', 'osaka', 'bpo1', 'bpo2']
 
-/** Ethereum's own: EIP-4844, EIP-7691, EIP-7892. Osaka keeps Prague's, Amsterdam those of the last entry. */
+/** Ethereum's schedule: EIP-4844, EIP-7691, EIP-7892. Osaka keeps Prague's parameters, and Amsterdam keeps the last entry's. */
 const BLOB_SCHEDULE = {
   cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477 },
   prague: { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716 },
@@ -14,11 +14,11 @@ const BLOB_SCHEDULE = {
   bpo2: { target: 14, max: 21, baseFeeUpdateFraction: 11_684_671 },
 }
 
-/** Room for the whole deployment in one block. */
+/** Enough for the whole deployment in one block. */
 export const GETH_GAS_LIMIT = 100_000_000
 const BASE_FEE_WEI = 1_000_000_000
 
-/** The chain config of an L1 that is go-ethereum, as its genesis file and `--rollup.l1-chain-config` have it. */
+/** The chain config of a go-ethereum L1, for its genesis file and for `--rollup.l1-chain-config`. */
 export function gethChainConfig({ l1ChainId, l1 }: Pick<ChainParameters, 'l1ChainId' | 'l1'>): Record<string, unknown> {
   return {
     chainId: l1ChainId,
@@ -30,17 +30,17 @@ export function gethChainConfig({ l1ChainId, l1 }: Pick<ChainParameters, 'l1Chai
   }
 }
 
-/** Code by address, beside the funded accounts. */
+/** Code by address, for accounts that are not funded. */
 export type GenesisCode = Iterable<readonly [address: Hex, code: string]>
 
-/** The genesis file of an L1 that is go-ethereum. */
+/** The genesis file of a go-ethereum L1. */
 export function gethGenesis(
   chain: Pick<ChainParameters, 'l1ChainId' | 'l1BlockTime' | 'genesisTime' | 'l1'>,
   codes: GenesisCode,
 ): Record<string, unknown> {
   const balance = toQuantity(DEV_ACCOUNT_BALANCE_WEI)
   const funded = [...devAccounts, ...Object.values(roles)].map(({ address }) => [address, { balance }] as const)
-  // A nonce, as every contract has: an account without one could be created at the same address again.
+  // A contract has nonce 1. With nonce 0 its address could be created again.
   const contracts = Array.from(codes, ([address, code]) => [address, { balance: '0x0', nonce: '0x1', code }] as const)
   return {
     config: gethChainConfig(chain),
@@ -56,7 +56,7 @@ export function gethGenesis(
   }
 }
 
-/** Time of block 0, which is slot 0. Block 1 comes a slot later; its time is the rollup's genesis time. */
+/** Time of block 0, which is slot 0. Block 1 comes one slot later, at the rollup's genesis time. */
 export function l1GenesisTime({
   genesisTime,
   l1BlockTime,

@@ -8,7 +8,7 @@ export const deadStaticPeers: Scenario = {
     const { names } = await now()
     const dead = names.slice(-2)
     for (const name of dead) await run(`kill ${name}`)
-    // Of the three that it dials by itself two are dead.
+    // Two of its three static peers are dead.
     await run('add-node')
     const added = (await now()).names.at(-1) ?? ''
     const living = [...names.slice(0, -2), added]

@@ -1,7 +1,7 @@
 import { agree, gossiped, nobodyBanned } from '../conditions.ts'
 import type { Scenario } from '../scenario.ts'
 
-/** One machine starts and runs them one after the other. */
+/** One machine starts and restarts them one after the other. */
 const LIMIT_MS = 300_000
 const KILLED = 5
 
@@ -12,7 +12,7 @@ export const fiftyNodes: Scenario = {
     const { names } = await now()
     await waitFor('all nodes get blocks by gossip', gossiped(), LIMIT_MS)
     await waitFor('all nodes agree', agree(), LIMIT_MS)
-    // The last ones: nobody depends on them alone.
+    // The last nodes, because no other node depends on them alone.
     const killed = names.slice(-KILLED)
     for (const name of killed) await run(`kill ${name}`)
     const others = names.slice(0, -KILLED)

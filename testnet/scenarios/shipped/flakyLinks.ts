@@ -1,7 +1,7 @@
 import { agree, blocks, gossiped, nobodyBanned } from '../conditions.ts'
 import type { Scenario } from '../scenario.ts'
 
-/** By L1 alone a node would be further behind. */
+/** A node that derives only from L1 is further behind. */
 const MOST_BEHIND = 5
 
 export const flakyLinks: Scenario = {

@@ -2,9 +2,9 @@ import { TESTNET_FORKS } from '../../forks.ts'
 import { agree, safeAgree } from '../conditions.ts'
 import type { Scenario } from '../scenario.ts'
 
-/** Those that a chain can come to without a file: Lagoon needs its upgrade transactions. */
+/** Forks that need no file. Lagoon needs its upgrade transactions. */
 const FORKS = TESTNET_FORKS.slice(1, TESTNET_FORKS.indexOf('karst') + 1)
-/** After the start, which takes the first of them. */
+/** Seconds after the start. The start itself takes part of them. */
 const FIRST_SECONDS = 30
 const APART_SECONDS = 12
 

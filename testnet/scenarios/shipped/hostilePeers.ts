@@ -2,7 +2,10 @@ import { z } from 'zod'
 import { agree, blocks, gossiped, meshed } from '../conditions.ts'
 import type { Condition, Scenario } from '../scenario.ts'
 
-/** What costs a peer its ban at once. Where a connection is closed first, as for `streams`, the next comes as somebody new. */
+/**
+ * Attacks that lead to a ban at once. Where the connection is closed first, as for `streams`, the next attempt has a new
+ * identity.
+ */
 const KINDS = ['garbage', 'bad-rpc', 'rpc-flood', 'oversized-rpc']
 
 export const hostilePeers: Scenario = {
@@ -31,7 +34,7 @@ export const hostilePeers: Scenario = {
 
 const bans = z.array(z.object({ subject: z.string() }))
 
-/** Somebody was banned who was not when the step began. */
+/** A peer was banned that was not banned at the step's start. */
 function moreBans(node: string): Condition {
   let before: Set<string> | undefined
   return async ({ ask }) => {

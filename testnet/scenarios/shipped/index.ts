@@ -10,7 +10,7 @@ import { l1Reorg } from './l1Reorg.ts'
 import { partition } from './partition.ts'
 import { sequencerMoves } from './sequencerMoves.ts'
 
-/** By the names that `--scenario` takes. */
+/** Keyed by the names that `--scenario` accepts. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   partition,
   'flaky-links': flakyLinks,
