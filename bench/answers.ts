@@ -1,6 +1,6 @@
 /**
- * How long a node's main thread is held while large blocks come from a peer that it asks by number, and while it serves
- * them: the longest turn of its event loop, in processor time. Two processes, real sockets.
+ * The longest event loop iteration of a node, in processor time, while it requests large blocks by number from a peer, and while
+ * it serves them. Two processes with real sockets.
  *
  *   node --expose-gc bench/answers.ts [shape …]
  */
@@ -16,7 +16,7 @@ import { MAX_BLOCK_TRANSACTIONS } from '../src/rollup/protocol/index.ts'
 import { type PayloadEnvelope, ZERO_HASH } from '../src/rollup/protocol/types.ts'
 import { watchTurns } from './turnWatch.ts'
 
-/** Transactions of a block, and bytes of each. */
+/** Number of transactions in a block, and their size in bytes. */
 const SHAPES: Record<string, { count: number; bytes: number; isRefused?: boolean }> = {
   common: { count: 20, bytes: 200 },
   '1-MB': { count: 5_000, bytes: 200 },
@@ -45,7 +45,7 @@ const config = testConfig('isthmus', { genesis: { ...testConfig().genesis, l2Tim
 const names = Object.keys(SHAPES)
 const firstNumber = (shape: string): number => 1 + names.indexOf(shape) * (BLOCKS + 1)
 
-/** Blocks of a shape, each the parent of the next, and a small one above them. */
+/** Blocks of a shape, each the parent of the next, and a small block above them. */
 function makeChain(shape: string): { blocks: PayloadEnvelope[]; above: PayloadEnvelope } {
   const { count, bytes } = SHAPES[shape] ?? { count: 0, bytes: 0 }
   const blocks: PayloadEnvelope[] = []
@@ -63,7 +63,7 @@ function makeChain(shape: string): { blocks: PayloadEnvelope[]; above: PayloadEn
   return { blocks, above: make(firstNumber(shape) + BLOCKS, []) }
 }
 
-/** A node that serves what it was last given, and what it takes to have it fetch. */
+/** A node that serves its last blocks, and a function that makes it fetch blocks. */
 async function startNode(staticPeers: string[]) {
   let blocks: PayloadEnvelope[] = []
   const chain = testChain(config, {
@@ -80,7 +80,7 @@ async function startNode(staticPeers: string[]) {
       const { received } = started
       received.splice(0)
       started.node.requestRange(from, above.payload.blockNumber, above)
-      // Nothing tells of the end of an answer that is refused.
+      // No event reports the end of a refused response.
       await (isRefused ? delay(REFUSED_WAIT_MS) : until('the blocks', () => received.length === BLOCKS))
       return received.splice(0).length
     },
@@ -112,7 +112,7 @@ async function measure(shapes: readonly string[]): Promise<void> {
   const next = (): Promise<FromPeer> => new Promise((resolve) => peer.once('message', resolve))
   await next()
   const turns = watchTurns()
-  // What making blocks left behind is none of what is measured.
+  // Garbage from building the blocks must not count in the measurement.
   const settle = async (): Promise<void> => {
     globalThis.gc?.()
     await delay(100)

@@ -11,20 +11,20 @@ import { parseRollupConfig } from '../src/rollup/protocol/index.ts'
 import { startTestnet } from '../test/support/testnet.ts'
 import { logEveryBlock, quantile, sealedBlocks, summary } from './sequencer/timings.ts'
 
-// What strangers can do to a sequencer by its execution client's RPC: floods of calls, traces, searches of logs,
-// transactions and large bodies, all at once, beside a real sequencer (devium-geth and rollup node as processes, blocks of
-// one second). Block times are compared with those of a calm time before, and of one in which a program that sends nothing
-// takes as much of the processors as the attackers did: they share the machine. Memory is compared with that of the calm.
+// Effects of hostile RPC clients on a sequencer: floods of calls, traces, log searches, transactions and large bodies, all at
+// once. The sequencer is real (devium-geth and rollup node as processes, one-second blocks). The attackers share the machine.
+// Block times are therefore compared with a calm phase, and with a phase in which a busy program uses as much processor time as
+// the attackers. Memory is compared with the calm phase.
 // Run: npm run bench:attack [SECONDS]
 
-/** Targets: distance of a block from its timestamp at the 99th percentile, and memory beyond what it was. */
+/** Targets: the 99th percentile of the distance of a block from its timestamp, and the growth of memory. */
 const TARGET_MS = 100
 const TARGET_MEGABYTES = 150
 const CALM_SECONDS = 45
-/** After the start, and after the attack begins: code is still being compiled. */
+/** Seconds after the start, and after the attack begins, while V8 still compiles. */
 const WARM_UP_SECONDS = 15
 
-/** In which a hog is busy for its share of a processor. */
+/** Period in which a hog is busy for its share of a processor. */
 const HOG_PERIOD_MS = 20
 
 if (process.argv[2] === 'hog') await beBusy(Number(process.argv[3]))
@@ -52,7 +52,7 @@ try {
 
   const stop = new AbortController()
   const floods = [
-    // A loop without an end, and hashing; storage without an end; a small one.
+    // An endless loop, hashing, endless storage, and a small call.
     flood(url, 'eth_call, endless', 4, () => call('eth_call', overridden('0x5b600056')), stop.signal),
     flood(url, 'eth_call, hashing', 2, () => call('eth_call', overridden('0x5b6210000060002050600056')), stop.signal),
     flood(url, 'eth_call, slots', 2, () => call('eth_call', overridden('0x5f5b8054506001016001565b00')), stop.signal),
@@ -95,7 +95,7 @@ try {
       `${name}: ${answered} answered, ${failed} refused or failed, p50 ${quantile(latencies, 0.5).toFixed(0)} ms`,
     )
   }
-  // The last answers are long under way, and count.
+  // The last requests are in flight, and count.
   clearInterval(watch)
   const after = memory()
   const share = (user + system) / (seconds * 1e6)
@@ -112,7 +112,7 @@ try {
   console.log(`memory grew by ${grown.toFixed(0)} MB at most (target ${TARGET_MEGABYTES})`)
   process.exitCode = attacked <= TARGET_MS && grown <= TARGET_MEGABYTES ? 0 : 1
 
-  /** Returns the 99th percentile of how far blocks are from their timestamps, in milliseconds. */
+  /** Returns the 99th percentile of the distance of blocks from their timestamps, in milliseconds. */
   async function measure(what: string, forSeconds: number): Promise<number> {
     const from = Math.ceil(Date.now() / 1000)
     await delay(forSeconds * 1000)
@@ -132,7 +132,7 @@ try {
   async function traces(): Promise<() => string> {
     const account = testnet.accounts[0]
     if (account === undefined) throw new RangeError('no account may send')
-    // A creation that loops until its gas is gone.
+    // A contract creation that loops until its gas is used.
     const { raw, hash } = signTransaction(fromHex(account.privateKey), {
       chainId: BigInt(testnet.l2.chainId),
       nonce: 0,
@@ -146,7 +146,7 @@ try {
     return () => call('debug_traceTransaction', [hash, { enableMemory: true }])
   }
 
-  /** Transfers, each with the next nonce of one of the accounts but the first. */
+  /** Transfers with consecutive nonces, from all accounts but the first. */
   function transactions(): () => string {
     const senders = testnet.accounts.slice(1).map(({ privateKey }) => ({ key: fromHex(privateKey), nonce: 0 }))
     let turn = 0
@@ -164,7 +164,7 @@ try {
     }
   }
 
-  /** Kilobytes of each of the execution client's processes, by what it is. */
+  /** Kilobytes of each process of the execution client, by role. */
   function memory(): Map<string, number> {
     const sizes = new Map<string, number>()
     for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
@@ -185,7 +185,7 @@ try {
   await testnet.stop()
 }
 
-/** Takes such a share of a processor, and nothing else, until it is killed. */
+/** Uses this share of a processor until it is killed. */
 async function beBusy(share: number): Promise<never> {
   for (;;) {
     const end = performance.now() + share * HOG_PERIOD_MS
@@ -201,7 +201,7 @@ interface Flooded {
   latencies: number[]
 }
 
-/** So many at a time, each after the answer to the one before; answers are thrown away. */
+/** Keeps this many requests in flight, and discards the responses. */
 async function flood(
   url: string,
   name: string,
@@ -218,7 +218,7 @@ async function flood(
       result.latencies.push(performance.now() - startMs)
       if (isAnswered) result.answered += 1
       else result.failed += 1
-      // The attackers share the machine with what they attack: most of it is to be the client's.
+      // The attackers share the machine with the client, which must get most of it.
       await delay(5)
     }
   }
@@ -226,7 +226,7 @@ async function flood(
   return result
 }
 
-/** True for a result. */
+/** Returns true for a result. */
 async function post(url: string, body: string, signal?: AbortSignal): Promise<boolean> {
   const { statusCode, body: answer } = await request(url, {
     method: 'POST',
@@ -249,7 +249,7 @@ function words(count: number): Hex[] {
 }
 
 function residentKilobytes(pid: string): number {
-  // What it shares with others of its kind, the Node binary first of all, counts by its share.
+  // The proportional set size: shared pages, mainly of the Node binary, count by their share.
   return Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0)
 }
 
@@ -257,7 +257,7 @@ function read(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    // It has ended meanwhile.
+    // The process has ended.
     return ''
   }
 }

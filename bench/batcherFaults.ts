@@ -1,8 +1,8 @@
 import { submitUnderFaults } from '../test/support/submitterFaults.ts'
 
-// A batch submitter whose L1 errs, delays, forgets, is full, becomes twenty times as dear and is reorganised by three
-// blocks once a minute, for ten minutes: node bench/batcherFaults.ts [calldata|blobs|auto] [minutes]
-// Prints one JSON object; exit code 1 when something is lost or stuck.
+// A batch submitter for ten minutes on a faulty L1. Each minute the L1 fails, delays, loses transactions, is full, becomes twenty
+// times as expensive, and has a reorg of three blocks: node bench/batcherFaults.ts [calldata|blobs|auto] [minutes]
+// Prints one JSON object. Exit code 1 if data is lost or stuck.
 
 const [da = 'auto', minutes = '10'] = process.argv.slice(2)
 if (da !== 'calldata' && da !== 'blobs' && da !== 'auto') throw new Error(`not a way to post: ${da}`)

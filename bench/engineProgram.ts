@@ -17,22 +17,22 @@ import { claimPort } from '../test/support/programs.ts'
 const TICKS = 100
 const OWN = fileURLToPath(new URL('../bin/devium-geth.mjs', import.meta.url))
 
-/** An execution client that blocks are given to by its Engine API. */
+/** An execution client that gets blocks by its Engine API. */
 export interface EngineProgram {
   readonly engine: EngineClient
-  /** Processor seconds that it takes to import the blocks and make each the head. */
+  /** Processor seconds to import the blocks and make each the head. */
   secondsFor(blocks: readonly Pick<BuiltBlock, 'envelope'>[]): Promise<number>
-  /** The most that was in its memory at one time, in megabytes. */
+  /** Peak memory in megabytes. */
   peakMegabytes(): number
   stop(): Promise<void>
 }
 
-/** This project's own program. */
+/** Starts devium-geth. */
 export function startOwn(genesis: unknown, config: RollupConfig, flags: string[] = []): Promise<EngineProgram> {
   return start([process.execPath, OWN], genesis, config, [], flags)
 }
 
-/** An op-geth on one core; undefined where DEVIUM_OP_GETH names none. */
+/** Starts an op-geth on one core; undefined if DEVIUM_OP_GETH is not set. */
 export async function startReference(
   genesis: unknown,
   config: RollupConfig,

@@ -25,26 +25,26 @@ import { compareStateReads } from './stateReads.ts'
 import { stateRootMs } from './stateRoot.ts'
 import { benchWorstBlocks } from './worstBlocks.ts'
 
-// What devium-geth does in a second of processor time: whole blocks, built and imported on a real database (what a
-// sequencer and a verifier do), single EVM programs, beside EthereumJS's own opcode loop, and blocks of nothing but calls
-// of one precompile or opcode. Run: node bench/execution.ts [--worst-blocks [--only NAME]]; exit code 1 when such a block
-// takes longer than 2 s by the clock. DEVIUM_OP_GETH names an op-geth that imports the same blocks on one core; it reads
-// them by the Engine API's HTTP, ours are handed over in the process; empty ones also to devium-geth by its Engine API.
-// By `taskset -c 0 npm run bench:execution` all of it is on one core: a virtual machine charges the programs for each time
-// that they wake another, a third of what an empty block takes.
-// With --empty: empty blocks alone, on a chain that has nothing else.
-// With --blocks 50000: what devium-geth takes in memory while so many are made by its Engine API, and nothing else.
+// Work of devium-geth in one second of processor time: whole blocks on a real database, built as by a sequencer and imported as
+// by a verifier; single EVM programs, beside EthereumJS's opcode loop; and blocks of calls of one precompile or opcode.
+// Run: node bench/execution.ts [--worst-blocks [--only NAME]]. Exit code 1 if such a block takes more than 2 s of wall time.
+// DEVIUM_OP_GETH names an op-geth that imports the same blocks on one core. It reads them by HTTP, while ours gets them in the
+// process. Empty blocks go to devium-geth by its Engine API too.
+// `taskset -c 0 npm run bench:execution` uses one core: on a virtual machine each wake-up of another process is charged, a third
+// of an empty block's time.
+// With --empty: only empty blocks, on a chain that has no other blocks.
+// With --blocks 50000: the memory of devium-geth while this many blocks are built by its Engine API.
 
-/** V8 is not done with the code until some thousands of blocks have gone by: the first thousand take twice as long as later ones. */
+/** V8 compiles for some thousands of blocks. The first thousand take twice as long as later ones. */
 const EMPTY_BLOCKS = 5_000
 const FIRST_BLOCKS = 1_000
-/** Target for what the program takes at most while 50,000 empty blocks are made. */
+/** Target: peak memory while 50,000 empty blocks are built. */
 const TARGET_MEGABYTES = 400
 const recording = loadRecordedRpc('holocene-span-brotli-calldata')
 const rollup = parseRollupConfig(recording.rollup)
 const [DEV_ADDRESS] = DEV_ADDRESSES
 
-/** Processor seconds, which other programs on the machine disturb less than the time on the wall. */
+/** Processor seconds, because other load disturbs them less than wall time. */
 async function processorSeconds(work: () => Promise<void>): Promise<number> {
   const before = process.cpuUsage()
   await work()
@@ -96,14 +96,14 @@ async function adopt(chain: Chain, { envelope }: BuiltBlock): Promise<void> {
   await chain.setForkchoice({ headBlockHash: blockHash, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH })
 }
 
-/** What fills blocks: its transactions, and how it is counted. */
+/** The content of blocks: its transactions, and its unit. */
 interface Work {
   name: string
   blocks: Uint8Array[][]
   unit: 'transfers' | 'Mgas'
 }
 
-/** Signs with nonces that go on from work to work. */
+/** Signs all works with consecutive nonces. */
 function signed(): Work[] {
   let nonce = 0
   const sign = (fields: { to: Hex | null; gasLimit: bigint; value?: bigint; data?: Uint8Array }) =>
@@ -149,12 +149,12 @@ function signed(): Work[] {
 }
 
 const wordOf = (value: number) => bigIntToBytes(BigInt(value), 32)
-/** Moves an amount from the caller's balance, which may go below zero, by mappings as Solidity has them, and logs it. */
+/** An ERC-20-like transfer with Solidity mappings and a log. The caller's balance may become negative. */
 const TOKEN =
   '33600052 6000602052 60406000 20 80 54 602035 90 03 90 55' +
   '600035600052 60406000 20 80 54 602035 01 90 55' +
   '602035600052 600035 33 7fddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef 60206000 a3 00'
-/** Writes twenty slots from the one that is named on. */
+/** Writes twenty slots from the given slot on. */
 const STORE = `6000 35 ${'80 80 55 6001 01'.repeat(20)} 00`
 /** 256-bit arithmetic and hashing, 2,000 times. */
 const COMPUTE = `6107d0 5b 80 7f${'fe'.repeat(32)} 02 7f${'fd'.repeat(32)} 01 600052 60206000 20 50 6001 90 03 80 6003 57 00`
@@ -173,7 +173,7 @@ function amountOf({ unit, blocks }: Work, built: readonly BuiltBlock[]): { count
 async function benchBlocks(works: readonly Work[]): Promise<void> {
   const built = new Map<Work, BuiltBlock[]>()
   const idle: Work = { name: 'empty', blocks: Array.from({ length: EMPTY_BLOCKS }, () => []), unit: 'transfers' }
-  // First: after full blocks their states are given up and written in the empty ones' time.
+  // Idle comes first. After full blocks their states would be written in its time.
   const all = [idle, ...works]
   await withChain(async (chain) => {
     for (const work of all) {
@@ -209,7 +209,7 @@ async function benchBlocks(works: readonly Work[]): Promise<void> {
         row(`${work.name}, imported in this process`, seconds, amount, beside)
       }
     })
-    // Both programs by the same door, in whose time HTTP and JSON are.
+    // Both programs get the block by HTTP, so both times contain HTTP and JSON.
     for (const work of all) {
       const list = built.get(work) ?? []
       const firstSeconds = work === idle ? await own.secondsFor(list.slice(0, FIRST_BLOCKS)) : 0
@@ -233,7 +233,7 @@ async function benchBlocks(works: readonly Work[]): Promise<void> {
 
 const MAIN: Hex = `0x${'aa'.repeat(20)}`
 const OTHER: Hex = `0x${'bb'.repeat(20)}`
-/** Endless loops: each runs until its gas is used up. */
+/** Endless loops. Each runs until its gas is used. */
 const PROGRAMS: Record<string, string> = {
   'counting down': '62ffffff 5b 6001 90 03 80 6004 57',
   '256-bit products': `5b 7f${'ff'.repeat(32)} 7f${'fe'.repeat(32)} 02 50 600056`,
@@ -264,7 +264,7 @@ async function benchPrograms(): Promise<void> {
   }
 }
 
-/** Whether empty blocks, made as a sequencer makes them, leave the program within its memory. */
+/** Returns whether the program stays within its memory target while it builds empty blocks as a sequencer. */
 async function benchMemory(count: number): Promise<boolean> {
   const { engine, peakMegabytes, stop } = await startOwn(recording.genesis, rollup)
   try {

@@ -10,8 +10,8 @@ import {
   SHAPES,
 } from '../test/support/faultScenarios.ts'
 
-// The network under faults, each scenario at full length: node bench/faults.ts [scenario…]
-// Prints one JSON object a result; exit code 1 when a target is missed.
+// The network under faults, each scenario in full length: node bench/faults.ts [scenario…]
+// Prints one JSON object for each result. Exit code 1 if a target is missed.
 
 const show = (scenario: string, report: object, met: boolean): boolean => {
   console.log(JSON.stringify({ scenario, met, ...report }))
@@ -19,7 +19,9 @@ const show = (scenario: string, report: object, met: boolean): boolean => {
 }
 
 const scenarios: Record<string, () => Promise<boolean[]>> = {
-  /** 3 s of every 10 s for 5 minutes, each kind of cut, with a block a second and every two seconds, side by side. */
+  /**
+   * A cut of 3 s in every 10 s for 5 minutes, for each kind of cut, with blocks every second and every two seconds, in parallel.
+   */
   cut: () =>
     Promise.all(
       CUT_KINDS.flatMap((kind) =>
@@ -30,7 +32,7 @@ const scenarios: Record<string, () => Promise<boolean[]>> = {
         }),
       ),
     ),
-  /** Five nodes apart for 60 s. */
+  /** Five nodes, partitioned for 60 s. */
   partition: async () => {
     const results: boolean[] = []
     for (const kind of ['reset', 'forgotten'] as const) {
@@ -39,7 +41,7 @@ const scenarios: Record<string, () => Promise<boolean[]>> = {
     }
     return results
   },
-  /** Links to the sequencer that are cut by turns: each block takes the way that is left. */
+  /** Links to the sequencer that are cut in turn. Each block takes the remaining path. */
   dropping: async () => {
     const reports = await Promise.all(CUT_KINDS.map((kind) => droppingLinks(kind, 6)))
     return reports.map((report) => show('dropping', report, report.slowestMs <= 1_000 && report.sameChain))
@@ -48,7 +50,7 @@ const scenarios: Record<string, () => Promise<boolean[]>> = {
     const results: boolean[] = []
     for (const awayMs of [1_000, 10_000, 60_000]) {
       const report = await killStaticPeer(awayMs)
-      // A tenth of the time that it was away, and what a dial takes.
+      // A tenth of the downtime, and the time of a dial.
       const met = report.noticedMs <= 1_000 && report.reconnectedMs <= 2_000 + awayMs / 10
       results.push(show('kill', report, met))
     }

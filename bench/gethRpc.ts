@@ -12,8 +12,8 @@ import type { PayloadEnvelope } from '../src/rollup/protocol/types.ts'
 import { claimPort } from '../test/support/programs.ts'
 import { type EngineProgram, startOwn, startReference } from './engineProgram.ts'
 
-// Calls a second of devium-geth with one and with two RPC processes, and of op-geth on two cores where DEVIUM_OP_GETH names
-// it: in turns, medians. Run: npm run bench:geth-rpc [SECONDS_EACH [ROUNDS]].
+// Calls a second of devium-geth with one and with two RPC processes, and of op-geth on two cores if DEVIUM_OP_GETH is set. Rounds
+// alternate, and medians count. Run: npm run bench:geth-rpc [SECONDS_EACH [ROUNDS]].
 
 const [seconds = 4, rounds = 3] = process.argv.slice(2).map(Number)
 const CONNECTIONS = 8

@@ -16,10 +16,10 @@ import { createWebSocketRpcClient } from '../src/jsonRpc/webSocketClient.ts'
 import { fromHex, type Hex, toHex } from '../src/lib/hex.ts'
 import { watchTurns } from './turnWatch.ts'
 
-// How long clients of RPC processes can hold the loop of the engine process: the longest turn of it, in processor
-// time, for each thing that they can ask, four at a time from another process. Blocks have 600 transfers; one has a
-// transaction of 5,000 logs, one a loop that takes all its gas. The collector has the limits that it has in the program.
-// Run: npm run bench:held-loop [SECONDS_EACH [NAME]]; only those whose name has NAME in it.
+// How long clients of RPC processes can block the engine process: its longest event loop iteration, in processor time, for each
+// kind of request, four at a time from another process. Blocks have 600 transfers. One block has a transaction with 5,000 logs,
+// and one has a loop that uses all its gas. The garbage collector has the program's limits.
+// Run: npm run bench:held-loop [SECONDS_EACH [NAME]]. NAME selects kinds whose name contains it.
 
 const TARGET_MS = 20
 const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
@@ -123,7 +123,7 @@ async function measureAll(secondsEach: number, only: string): Promise<void> {
   for (const [name, body] of asked) {
     if (!name.includes(only)) continue
     const answered = new Promise<unknown>((resolve) => child.once('message', resolve))
-    // What is compiled with the first of them is no fault of theirs.
+    // Warm-up: compilation at the first requests does not count.
     child.send({ body, milliseconds: 1_000 })
     await answered
     const counted = new Promise<unknown>((resolve) => child.once('message', resolve))
@@ -154,7 +154,7 @@ async function beClient(nodeUrl: string): Promise<void> {
     const one = async (): Promise<void> => {
       while (performance.now() < endsAt) {
         if (Array.isArray(body) || !body.overWebSocket) await post(nodeUrl, body)
-        // Many are refused, as they should be; none may be lost.
+        // Many requests are refused, as intended. None may be lost.
         else await socket.request(body.method, body.params).catch(throwLost)
         count += 1
       }
@@ -164,7 +164,7 @@ async function beClient(nodeUrl: string): Promise<void> {
   }
 }
 
-/** An answer of 290 MB that is read as JSON would take the time of the node that wrote it. */
+/** The response is not parsed: parsing 290 MB of JSON would compete with the node for processor time. */
 async function post(url: string, body: Call | Call[]): Promise<void> {
   const calls = [body].flat().map(({ method, params }) => ({ jsonrpc: '2.0', id: 1, method, params }))
   const text = JSON.stringify(Array.isArray(body) ? calls : calls[0])

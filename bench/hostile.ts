@@ -1,15 +1,15 @@
 /**
- * What hostile peers do to a follower while blocks come. Three processes: sequencer with two more followers, victim, and
- * attacker, which gets only the CPU time that the others leave. Each attack is sustained, by a new identity whenever the
- * old one is dropped, and stands between windows of calm; all attacks take turns, round by round.
+ * The effect of hostile peers on a follower while blocks arrive. Three processes: the sequencer with two more followers, the
+ * victim, and the attacker, which gets only the CPU time that the others leave. An attack continues with a new identity whenever
+ * the old one is dropped. Each attack stands between calm windows, and all attacks alternate in each round.
  *
  *   node bench/hostile.ts [--rounds=3] [--seconds=4] [--calm=1.5] [--profile=DIRECTORY] [name …]
  *
  * Prints for each attack the time from publishing to arrival at the victim, as the median of the rounds: p50, p99, and p99
- * relative to the calm of the same round with the least and the largest of the rounds; `pooled` is p99 over all rounds
- * relative to that of all calm. `behind` is the same at a follower that hears of blocks from the victim only, `other` at
- * one that has nothing to do with it, so what the machine adds. There is no network between them: what an attack adds to
- * a block's way is the difference of the milliseconds, and relative to a real network's way less.
+ * relative to the calm windows of the same round, with the minimum and maximum of the rounds. `pooled` is p99 over all rounds
+ * relative to that of all calm windows. `behind` is the same at a follower that gets blocks only from the victim. `other` is the
+ * same at a follower without a connection to the victim, which shows the machine's share. There is no network between the
+ * processes. The delay that an attack adds is the difference in milliseconds, and relative to a real network's delay it is less.
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ import { startHonestNetwork, type Window } from './hostile/honest.ts'
 import { runVictim } from './hostile/victim.ts'
 
 const EXEC_ARGV = ['--disable-warning=ExperimentalWarning', '--expose-gc']
-/** Everything is compiled, and the mesh is old enough. */
+/** After this time the code is compiled and the mesh is old enough. */
 const WARM_UP_MS = 3_000
 const REST_MS = 300
 

@@ -1,8 +1,8 @@
 import { executeUnderKills } from '../test/support/killedExecution.ts'
 
-// An execution client that is killed with SIGKILL at 200 random moments while it builds and imports blocks and gives up
-// old states: node bench/killedExecution.ts [kills]
-// Prints one JSON object; exit code 1 when a head was lost, a block or a state is not whole, or balances are wrong.
+// An execution client that is killed with SIGKILL at 200 random moments while it builds and imports blocks and prunes old states:
+// node bench/killedExecution.ts [kills]
+// Prints one JSON object. Exit code 1 if a head is lost, a block or state is incomplete, or balances are wrong.
 
 const [kills = 200] = process.argv.slice(2).map(Number)
 const report = await executeUnderKills(kills, (kill) => {

@@ -1,9 +1,9 @@
 import { submitUnderKills } from '../test/support/submitterKills.ts'
 
-// A batch submitter that is killed with SIGKILL 100 times at random moments under load:
-// node bench/killedSubmitter.ts [kills] [seed]
-// Prints one JSON object; exit code 1 when a block is missing, out of order or replaced, or more than one channel a kill
-// was posted twice.
+// A batch submitter that is killed with SIGKILL 100 times at random moments under load: node bench/killedSubmitter.ts [kills]
+// [seed]
+// Prints one JSON object. Exit code 1 if a block is missing, out of order or replaced, or if more than one channel a kill was
+// posted twice.
 
 const [kills = 100, seed] = process.argv.slice(2).map(Number)
 const report = await submitUnderKills({ kills, ...(seed === undefined ? {} : { seed }) })

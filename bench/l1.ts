@@ -8,16 +8,16 @@ import { silentLogger } from '../src/lib/logger.ts'
 import { startAnvil } from '../test/support/anvil.ts'
 import { startTcpProxy } from '../testnet/links/tcpProxy.ts'
 
-// How fast L1 is read as derivation reads it (header, receipts, transactions of each block), near and 20 ms away, with
-// and without reading ahead; and the way back that a reset goes. L1 is an Anvil, of which every block holds transactions.
+// Speed of derivation's L1 reads (header, receipts and transactions of each block), near and with 20 ms latency, with and without
+// prefetch; and the speed of a reset's walk back. L1 is an Anvil with transactions in every block.
 // Run: node bench/l1.ts [BLOCKS]
 
 const LATENCY_MS = 20
 const ROUNDS = 5
-/** The target: L1 that is 20 ms away costs at most this. */
+/** The target: maximum slowdown with 20 ms latency. */
 const TARGET_RATIO = 1.3
 const TRANSACTIONS_PER_BLOCK = 3
-/** What each of them logs at: the contract that deposits are read of. */
+/** Init code of the contract whose logs derivation reads as deposits. */
 const LOGGER_INIT_CODE = '0x600d600c600039600d6000f33660006000376001366000a100'
 
 const blocks = Number(process.argv[2] ?? 1_200)
@@ -32,7 +32,7 @@ try {
   report('one block after the other, near', [await measure(anvil.url, portal, { ahead: false })])
   report('one block after the other, far', [await measure(farUrl, portal, { ahead: false, blocks: 100 })])
   const [near, away]: [number[], number[]] = [[], []]
-  // By turns: what else the machine does meets both.
+  // The variants alternate, so that other load affects both.
   for (let round = 0; round < ROUNDS; round++) {
     near.push(await measure(anvil.url, portal, { ahead: true }))
     away.push(await measure(farUrl, portal, { ahead: true }))
@@ -46,7 +46,7 @@ try {
   await anvil.stop()
 }
 
-/** ms for each block. */
+/** Milliseconds for each block. */
 async function measure(
   url: string,
   portal: Hex,
@@ -66,7 +66,7 @@ async function measure(
   return perBlock
 }
 
-/** The median. */
+/** Prints and returns the median. */
 function report(name: string, times: readonly number[]): number {
   const median = times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0
   console.log(`${name}: ${median.toFixed(3)} ms a block, ${Math.round(1000 / median)} blocks/s`)
@@ -95,7 +95,7 @@ async function measureWayBack(url: string): Promise<void> {
   await rpc.close()
 }
 
-/** The address of the contract that logs. */
+/** Returns the address of the logging contract. */
 async function makeChain(url: string): Promise<Hex> {
   const rpc = createRpcClient({ url })
   const [from] = (await rpc.request('eth_accounts', [])) as Hex[]

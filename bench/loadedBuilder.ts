@@ -7,10 +7,11 @@ import type { Hex } from '../src/lib/hex.ts'
 import { watchTurns } from './turnWatch.ts'
 import { WORST_CALLEES, worstLoads } from './worstBlocks.ts'
 
-// Whether a sequencer keeps its time: each of the worst loads in the pool as a transaction that takes the block's gas, a
-// block begun a second before its time and asked for at it, through the Engine API. Prints how late the block is had and
-// made head, and the longest turn of the loop, in processor time. The collector has the limits that it has in the program.
-// Run: npm run bench:loaded-builder [NAME]; exit code 1 when one is later than half its block time.
+// Punctuality of a sequencer under the worst loads. Each load is in the pool as a transaction that uses the block's gas. Payloads
+// start one second before the block's time and are requested at it, through the Engine API. Prints the delay until the block is
+// available and is the head, and the longest event loop iteration in processor time. The garbage collector has the program's
+// limits.
+// Run: npm run bench:loaded-builder [NAME]. Exit code 1 if a block is later than half its block time.
 
 const BLOCK_MS = 1_000
 const GAS = 28_000_000n

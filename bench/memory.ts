@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util'
 import { descendantsOf } from '../test/support/processes.ts'
 import { startTestnet } from '../test/support/testnet.ts'
 
-// What the processes of a testnet take in memory when nobody sends transactions. Run: node bench/memory.ts [--nodes 3] [--seconds 60]
-// Each node has all others for peers, up to the limits of the runner. Linux only.
+// Memory of a testnet's processes without user transactions. Run: node bench/memory.ts [--nodes 3] [--seconds 60]
+// Each node has all others as peers, up to the runner's limits. Linux only.
 
 const { values } = parseArgs({
   options: { nodes: { type: 'string', default: '3' }, seconds: { type: 'string', default: '60' } },
@@ -14,13 +14,13 @@ const nodes = Number(values.nodes)
 const seconds = Number(values.seconds)
 if (!(nodes > 0) || !(seconds >= 0)) throw new Error('--nodes and --seconds are numbers')
 
-/** MB. */
+/** Megabytes. */
 interface Memory {
-  /** All that is in memory, what it shares with others included. */
+  /** Resident memory, with shared pages. */
   resident: number
-  /** The same, each page divided by the number of processes that have it. */
+  /** Proportional set size: each page divided by the number of processes that map it. */
   proportional: number
-  /** Its own: heap, buffers, stacks. */
+  /** Anonymous memory: heap, buffers, stacks. */
   anonymous: number
 }
 

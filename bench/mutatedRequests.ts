@@ -1,7 +1,7 @@
 /**
- * Random and mutated requests, bodies and WebSocket frames against every RPC port of a testnet's sequencer and of its batch
- * submitter, and the WebSockets of another execution client. Prints what was wrong: crashes, answers 5xx, and those that are no
- * JSON-RPC. The same seed makes the same requests.
+ * Random and mutated requests, bodies and WebSocket frames to every RPC port of a testnet's sequencer and batch submitter, and to
+ * the WebSocket of another execution client. Prints the faults: crashes, responses 5xx, and responses that are not JSON-RPC. The
+ * same seed makes the same requests.
  *
  *   node bench/mutatedRequests.ts [--count=100000] [--seed=1]
  */
@@ -53,7 +53,7 @@ try {
 }
 process.exitCode = faults === 0 ? 0 : 1
 
-/** Refusing is an answer. */
+/** A refusal counts as a response. */
 async function untilItAnswers(url: string): Promise<void> {
   const client = createRpcClient({ url })
   try {

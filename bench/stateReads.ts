@@ -20,15 +20,15 @@ const TOKEN: Hex = `0x${'ab'.repeat(20)}`
 const addressOf = (index: number): Hex => `0x${(index + 1).toString(16).padStart(40, '0')}`
 const slotOf = (index: number): Hex => `0x${(index + 1).toString(16).padStart(64, '0')}`
 
-/** Microseconds of processor time for a token transfer's share of the state, nothing in memory before. */
+/** Microseconds of processor time for a token transfer's state access, without caches. */
 export interface StateReads {
-  /** Of sender, and of both balances in the token's storage. */
+  /** Reads of the sender, and of both balances in the token's storage. */
   readUs: number
-  /** The same, both balances changed and hashed. */
+  /** The same, with both balances changed and hashed. */
   writeUs: number
 }
 
-/** A token with 100,000 holders on the disk, read by its tries and from the flat state: medians. */
+/** A token with 100,000 holders on the disk, read by its tries and by the flat state. Returns medians. */
 export async function compareStateReads(): Promise<{ trie: StateReads; flat: StateReads }> {
   const datadir = await mkdtemp(join(tmpdir(), 'devium-bench-'))
   try {

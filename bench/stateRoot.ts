@@ -15,7 +15,7 @@ const BLOCKS = 40
 
 const addressOf = (index: number): Hex => `0x${(index + 1).toString(16).padStart(40, '0')}`
 
-/** Milliseconds of processor time for the state root of a block that changes 1,000 of 100,000 accounts: median, most. */
+/** Milliseconds of processor time for the state root of a block that changes 1,000 of 100,000 accounts: median and maximum. */
 export async function stateRootMs(): Promise<{ median: number; most: number }> {
   const datadir = await mkdtemp(join(tmpdir(), 'devium-bench-'))
   const database = await ChainDatabase.open(datadir, { create: true })
@@ -35,7 +35,7 @@ export async function stateRootMs(): Promise<{ median: number; most: number }> {
       if (number > 1) times.push((user + system) / 1000)
       tree.add({ number, hash: changes.root }, root, changes.writes, 0)
       root = changes.root
-      // All of them are read from the disk once, then from memory as far as it reaches.
+      // The first block reads all accounts from the disk. Later blocks use the cache as far as it reaches.
       if (number === 1) await tree.write(root, { gas: 0, bytes: 0 })
     }
     times.sort((a, b) => a - b)

@@ -11,9 +11,9 @@ import { buildL2Genesis } from '../testnet/genesis/l2Genesis.ts'
 import { buildRollupConfig } from '../testnet/genesis/rollupConfig.ts'
 import { l1Addresses } from '../testnet/l1/contracts.ts'
 
-// What empty blocks cost on the disk: built, imported and made head by the methods of the Engine API, with a finalized
-// block that follows the head. Run: node bench/storage.ts [blocks] [finalizedBelow]; exit code 1 when an empty block
-// takes more than 1.5 kB. The memory is that of the program and of its client in one process.
+// Disk use of empty blocks. They are built, imported and made head by Engine API methods, with a finalized block that follows the
+// head. Run: node bench/storage.ts [blocks] [finalizedBelow]. Exit code 1 if an empty block takes more than 1.5 kB. The memory is
+// that of the program and its client in one process.
 
 const [blocks = 10_000, finalizedBelow = 600] = process.argv.slice(2).map(Number)
 const MAX_BYTES = 1500
@@ -21,7 +21,7 @@ const MAX_BYTES = 1500
 const written = { bytes: 0, operations: 0 }
 countWrites()
 
-/** Keys and values of everything that goes to LevelDB. */
+/** Counts the bytes of keys and values written to LevelDB. */
 function countWrites(): void {
   const count = (...parts: { length: number }[]): void => {
     written.operations++
@@ -55,7 +55,7 @@ async function directoryBytes(path: string): Promise<number> {
   return sum
 }
 
-/** Without tables that LevelDB has yet to put together: some megabytes at any time, which are not a block's. */
+/** Bytes on the disk after compaction. Tables that await compaction hold some megabytes, which do not belong to blocks. */
 async function settledBytes(node: ExecutionNode): Promise<number> {
   const directory = join(node.datadir, 'geth', 'chaindata')
   await node.chain.close()
@@ -68,7 +68,7 @@ async function settledBytes(node: ExecutionNode): Promise<number> {
   return bytes
 }
 
-// A chain as operators run it: two thousand predeploys, and what Karst writes (two ring buffers of hashes and roots).
+// A realistic chain: 2,000 predeploys, and Karst's writes (two ring buffers of hashes and roots).
 const parameters = {
   l1ChainId: 900,
   l2ChainId: 901,
@@ -83,7 +83,7 @@ const before = await settledBytes(await startExecutionNode(genesis.file))
 const node = await startExecutionNode(genesis.file)
 const rollup = buildRollupConfig(parameters, l1, { hash: ZERO_HASH, number: 0 }, genesis.hash)
 const driver = new BlockDriver(node.engine, rollup)
-// The genesis is there.
+// The genesis is written.
 written.bytes = 0
 const startedAt = performance.now()
 let peak = 0

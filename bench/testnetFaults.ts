@@ -8,7 +8,7 @@ import { complaintsIn, startTestnet } from '../test/support/testnet.ts'
 import { startTcpProxy, type TcpProxy } from '../testnet/links/tcpProxy.ts'
 import type { Endpoints } from '../testnet/runner/events.ts'
 
-// A real testnet under faults: three nodes, and two that join by links which can be cut, the fourth to the sequencer, the
+// A real testnet under faults: three nodes, and two nodes that join by links which can be cut, the fourth to the sequencer, the
 // fifth to the fourth. All are real programs. Run: node bench/testnetFaults.ts [SECONDS APART]
 
 const [apartText = '60'] = process.argv.slice(2)
@@ -85,7 +85,7 @@ async function linkTo(address: string): Promise<{ link: TcpProxy; address: strin
   return { link, address: address.replace(/\/tcp\/\d+/, `/tcp/${link.port}`) }
 }
 
-/** One more node with this as its only static peer; resolves when it answers. */
+/** Adds a node with this static peer only. Resolves when it answers. */
 async function joinBy(net: Endpoints, name: string, staticPeer: string): Promise<Joined> {
   const joined = await joinTestnet(net, { name, staticPeers: [staticPeer] })
   stops.push(() => joined.stop())
@@ -109,7 +109,7 @@ async function lags(lead: RpcClient, others: readonly RpcClient[]): Promise<numb
   return heads.map(({ number }) => (leading?.number ?? 0) - number)
 }
 
-/** Milliseconds until all have the same newest block. */
+/** Milliseconds until all nodes have the same unsafe head. */
 async function oneHead(lead: RpcClient, others: readonly RpcClient[]): Promise<number> {
   const startMs = performance.now()
   await until(async () => new Set((await Promise.all([lead, ...others].map(head))).map(({ hash }) => hash)).size === 1)

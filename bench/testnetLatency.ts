@@ -8,19 +8,19 @@ import { createRpcClient, type RpcClient } from '../src/jsonRpc/client.ts'
 import { complaintsIn, startTestnet } from '../test/support/testnet.ts'
 import type { Endpoints } from '../testnet/runner/events.ts'
 
-// How long after the sequencer a follower has a new block, from outside: both are asked by eth RPC for their newest
-// block, while users send transactions to all nodes. Run: node bench/testnetLatency.ts [SECONDS] [OUTPUT]
-// OUTPUT is what `npm start -- --json` has printed of a testnet that runs; without it three nodes are started for this.
+// Delay of a follower's new block after the sequencer's, seen from outside. Both are polled by eth RPC for their latest block,
+// while users send transactions to all nodes. Run: node bench/testnetLatency.ts [SECONDS] [OUTPUT]
+// OUTPUT is the output of `npm start -- --json` of a running testnet. Without it, three nodes are started.
 
-/** Between two questions to a node around the time of a block; the error of what is measured. */
+/** Poll interval around the time of a block. It is the error of the measurement. */
 const POLL_MS = 2
-/** Part of the block time after a block in which no node is asked, so that asking costs little. */
+/** Share of the block time after a block without polls, so that polling costs little. */
 const QUIET_PART = 0.8
 const TRANSACTIONS_PER_SECOND = 6
 const BLOCKS_PER_BATCH = 100
-/** The target: half of all blocks reach a follower within this. */
+/** The target: the median delay until a block reaches a follower. */
 const TARGET_MS = 50
-/** The target for a testnet that is started here: until it is ready. */
+/** The target until a testnet started here is ready. */
 const READY_TARGET_S = 60
 
 const [secondsText = '300', output] = process.argv.slice(2)
@@ -71,7 +71,7 @@ async function measure(testnet: Endpoints): Promise<boolean> {
   return quantile(all, 0.5) <= TARGET_MS && compared.differing === 0
 }
 
-/** When each new block was first seen. */
+/** The time at which each new block was first seen. */
 async function watch(client: RpcClient, blockTimeMs: number, end: number): Promise<Map<number, number>> {
   const seen = new Map<number, number>()
   let last: number | undefined
@@ -79,7 +79,7 @@ async function watch(client: RpcClient, blockTimeMs: number, end: number): Promi
     const number = Number(await client.request('eth_blockNumber', []))
     const nowMs = performance.now()
     if (number !== last) {
-      // Of several at once, and of the first, nobody knows when they came.
+      // The arrival times of the first block, and of several blocks at once, are unknown.
       if (last !== undefined && number === last + 1) seen.set(number, nowMs)
       last = number
       await delay(blockTimeMs * QUIET_PART)
@@ -92,7 +92,7 @@ async function watch(client: RpcClient, blockTimeMs: number, end: number): Promi
 
 async function sendTransactions(testnet: Endpoints, end: number): Promise<number> {
   let sent = 0
-  // The first accounts have parts of their own: batcher, proposer, sequencer.
+  // The first accounts have roles: batcher, proposer, sequencer.
   const accounts = testnet.accounts.slice(3).map(({ privateKey }) => privateKeyToAccount(privateKey))
   const chain = defineChain({
     id: testnet.l2.chainId,
@@ -120,7 +120,7 @@ async function sendTransactions(testnet: Endpoints, end: number): Promise<number
   return sent
 }
 
-/** All blocks that every node has, by hash. */
+/** Compares all blocks that every node has, by hash. */
 async function compareBlocks(clients: readonly RpcClient[]) {
   const heights = await Promise.all(clients.map(async (client) => Number(await client.request('eth_blockNumber', []))))
   const top = Math.min(...heights)

@@ -1,10 +1,9 @@
 /**
- * How long turns of the event loop take, in processor time of this thread: that is what the code takes, however busy the
- * machine is with other things, and a wait costs nothing. A timer looks each millisecond, so that what it sees of a turn
- * may be a millisecond too much; processor time comes in ticks of up to 4 ms on some systems.
+ * Measures event loop iterations in processor time of this thread, which excludes waits and other load on the machine. A timer
+ * checks every millisecond, so a value may be one millisecond too high. Processor time has ticks of up to 4 ms on some systems.
  */
 export interface TurnWatch {
-  /** Forgets what was seen. */
+  /** Resets the measurement. */
   reset(): void
   /** Milliseconds. */
   longest(): number

@@ -28,26 +28,26 @@ import {
 import { watchTurns } from './turnWatch.ts'
 import { block, config, FLOODS, message, TOPIC, VERSION } from './validationMessages.ts'
 
-// How many gossip messages a second one core validates, and where the time goes. Run: node bench/validation.ts
-// With --hostile: how long the event loop is held while a peer floods the node and good blocks go on coming.
+// Gossip messages that one core validates in a second, and the time of each part. Run: node bench/validation.ts
+// With --hostile: how long the event loop is blocked while a peer floods the node and valid blocks arrive.
 
 const ROUNDS = 9
 const ROUND_MS = 400
-/** What goes beside the good blocks. */
+/** Messages sent beside the valid blocks. */
 const KINDS: typeof FLOODS = { 'no flood': () => new Uint8Array(8), ...FLOODS }
 const HOSTILE_MS = 4_000
-/** Bytes that a flood brings, as fast as a gigabit link at most. */
+/** Maximum bytes of a flood, the rate of a gigabit link. */
 const FLOOD_BYTES_PER_MS = 125_000
 const FLOODING_PEERS = 4
-/** Messages of one peer that are worked on at once; the router's guard has the rest wait. */
+/** Messages of one peer in validation at once. The router's guard queues the rest. */
 const UNDER_WAY = 8
 
 interface Size {
   name: string
   transactions: number
-  /** Different messages, used in turn. */
+  /** Number of different messages, used in turn. */
   pool: number
-  /** Messages a second that are to be reached on one core. */
+  /** Target on one core, in messages a second. */
   target: number
 }
 
@@ -58,17 +58,17 @@ const SIZES: readonly Size[] = [
 ]
 
 const topics = createChainTopics(config, systemClock)
-/** With limits on large messages that a busy machine does not pass. */
+/** A clock whose timeouts for large messages a busy machine does not exceed. */
 const clock: Clock = { ...systemClock, setTimeout: (run, delayMs) => systemClock.setTimeout(run, 100 * delayMs) }
 const modules = { config, clock, logger: silentLogger, topics, signer: () => SEQUENCER_ADDRESS }
-/** Messages are made once, and used for longer than a minute. */
+/** Messages are built once, and used for more than a minute. */
 const options = { maxAgeS: 600 }
 
 function median(values: number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
 }
 
-/** Processor microseconds of one call on this thread, the median of several rounds after a warm-up of two. */
+/** Processor microseconds of one call on this thread, the median of several rounds after two warm-up rounds. */
 function microseconds<T>(inputs: readonly T[], work: (input: T) => void): number {
   const rounds: number[] = []
   let next = 0
@@ -90,7 +90,7 @@ function mustAccept(verdict: Verdict): void {
   if (verdict.result !== 'accept') throw new Error(`not accepted: ${JSON.stringify(verdict.reason)}`)
 }
 
-/** The whole way of a message on one thread, whatever its size. */
+/** The complete validation of a message on one thread, whatever its size. */
 function whole(messages: readonly Uint8Array[]): number {
   const signers = createSigners({ current: modules.signer, clock: systemClock })
   const fresh = () => createBlockValidator({ config, clock: systemClock, signers, seen: createSeenBlocks() }, options)
@@ -106,7 +106,7 @@ function whole(messages: readonly Uint8Array[]): number {
   })
 }
 
-/** Microseconds of each part. Unpacked messages are used in turn as well, so that caches are as cold as on the way. */
+/** Microseconds of each part. Decoded messages are used in turn too, so that CPU caches are as cold as in the node. */
 function parts(messages: readonly Uint8Array[]): Record<string, number> {
   const unpacked = messages.map((compressed) => {
     const result = unpackMessage(compressed)
@@ -130,7 +130,7 @@ function parts(messages: readonly Uint8Array[]): Record<string, number> {
   }
 }
 
-/** By way of the process for large messages: messages a second, and what each costs the node's own. */
+/** Validation by the process for large messages: messages a second, and the cost of each for the node's own thread. */
 async function byProcess(messages: readonly Uint8Array[]): Promise<{ perSecond: number; mainMs: number }> {
   const perSecond: number[] = []
   const mainMs: number[] = []
@@ -139,7 +139,7 @@ async function byProcess(messages: readonly Uint8Array[]): Promise<{ perSecond: 
     await judge(validation, messages[0] ?? new Uint8Array(0))
     const begin = performance.now()
     const before = process.threadCpuUsage()
-    // Two under way, so that the one has work while the other reads its answer.
+    // Two in flight, so that the process works while this thread reads a result.
     const waiting = messages.slice(1)
     const lane = async (from: string): Promise<void> => {
       for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -185,7 +185,7 @@ async function throughput(): Promise<void> {
   }
 }
 
-/** Good blocks from one peer, a flood from another, through the turns and the other process as the router has them. */
+/** Valid blocks from one peer and a flood from another, through the router's scheduling and the other process. */
 async function hostile(name: string): Promise<void> {
   const make = KINDS[name]
   if (make === undefined) throw new Error(`no flood is called '${name}'`)
@@ -214,7 +214,7 @@ async function hostile(name: string): Promise<void> {
     }
   }
   await handle(message(block(5_000)), 'good')
-  // What making so many messages has left behind is not collected at the cost of those that are measured.
+  // Collects the garbage from building the messages, so that it does not count.
   globalThis.gc?.()
 
   const delay = monitorEventLoopDelay({ resolution: 1 })
@@ -276,7 +276,8 @@ const { values } = parseArgs({
 if (values.flood !== undefined) {
   await hostile(values.flood)
 } else if (values.hostile) {
-  // Each in a process of its own: a flood takes a gigabyte of garbage to make, given back while the next ones run.
+  // Each flood runs in a separate process. Building a flood leaves a gigabyte of garbage, which would be collected during the
+  // next one.
   const file = fileURLToPath(import.meta.url)
   for (const name of Object.keys(KINDS)) {
     if (!(values.only?.some((part) => name.includes(part)) ?? true)) continue

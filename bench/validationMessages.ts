@@ -5,7 +5,7 @@ import { signedMessage } from '../src/p2p/testUtils/signedMessage.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from '../src/p2p/testUtils/testChain.ts'
 import type { PayloadEnvelope } from '../src/rollup/protocol/types.ts'
 
-// Gossip messages as a sequencer signs them, and such as nobody should send, for bench/validation.ts
+// Gossip messages of a sequencer, and invalid ones, for bench/validation.ts
 
 export const config = testConfig('isthmus')
 export const VERSION = 4
@@ -14,7 +14,7 @@ const STRANGER_KEY = new Uint8Array(32).fill(9)
 
 let number = 1
 
-/** A block of its own height with this many transactions of 200 bytes that do not compress, as signed ones do not. */
+/** A block with its own height and this many transactions of 200 bytes that do not compress, as signed ones do not. */
 export function block(transactions: number, bytes = 200): PayloadEnvelope {
   const content = new Uint8Array(randomBytes(transactions * bytes))
   return testBlock(config, {
@@ -33,13 +33,13 @@ const stale = (envelope: PayloadEnvelope): PayloadEnvelope => ({
   ...envelope,
   payload: { ...envelope.payload, timestamp: envelope.payload.timestamp - 1000 },
 })
-/** Repeats what is cheap to make, so that each message is another one. */
+/** Makes each message unique by a cheap counter. */
 const serial = (bytes: Uint8Array): Uint8Array => {
   new DataView(bytes.buffer).setUint32(200, number++)
   return bytes
 }
 
-/** What a hostile peer floods a node with, each message new; `bytes` as they come over the wire, roughly. */
+/** Flood messages of a hostile peer, each new. `bytes` is their approximate size on the wire. */
 export const FLOODS: Record<string, () => Uint8Array> = {
   'small: 1 kB, another signer': () => stranger(block(2)),
   'garbage: 100 kB that is no snappy': () => new Uint8Array(randomBytes(100_000)),

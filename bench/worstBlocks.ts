@@ -8,21 +8,20 @@ import { fromHex, type Hex } from '../src/lib/hex.ts'
 import { signHash } from '../src/lib/secp256k1.ts'
 import { type StoredState, writeState } from './worstReads.ts'
 
-// Blocks of nothing but calls of one precompile, or of one slow opcode, over and over: each has to be executed in the time
-// between two blocks, whatever its gas is spent on.
+// Blocks that repeat calls of one precompile, or one slow opcode. Each must execute within the block time, whatever uses its gas.
 
 const BLOCK_GAS = 30_000_000n
 const LIMIT_SECONDS = 2
 
-/** A program that goes on until its gas is used up. */
+/** A program that runs until its gas is used. */
 export interface Load {
   id: string
   code: Hex
   input?: Uint8Array
-  /** Where its price is lowest. */
+  /** The fork with the lowest price. */
   fork?: 'jovian' | 'karst'
   accounts?: Record<Hex, MemoryAccount>
-  /** Reads contracts and slots of the state on the disk. */
+  /** Reads contracts and slots from the disk. */
   isOnDisk?: boolean
 }
 
@@ -139,28 +138,28 @@ function precompileLoads(): PrecompileLoad[] {
   ]
 }
 
-/** The call's data to memory, then calls of the precompile with it until the gas is used up. */
+/** Copies the call data to memory, then calls the precompile until the gas is used. */
 function callingCode(precompile: number): Hex {
   const address = precompile.toString(16).padStart(4, '0')
   return `0x365f5f375b5f5f365f61${address}5afa50600456`
 }
 
 const OTHER: Hex = `0x${'bb'.repeat(20)}`
-/** A contract that destroys itself, for whom its call data names. */
+/** A contract that destroys itself in favour of the address in its call data. */
 const ENDING: Hex = `0x${'cc'.repeat(20)}`
-/** Repetitions of an opcode that costs next to nothing between two jumps. */
+/** Repetitions of a cheap opcode between two jumps. */
 const CHAINED = 1_000
 const BIG = 'fe'.repeat(32)
-/** A contract as large as any may be: jump destinations, or pushes of a byte. */
+/** A contract of maximum size: jump destinations, or one-byte pushes. */
 const LARGE: Hex = `0x00${'5b'.repeat(24_575)}`
 
 /** Init code that jumps to its end. */
 const JUMPING = new Uint8Array(49_152).fill(0x5b)
 JUMPING.set([0x61, 0xbf, 0xff, 0x56])
-/** Where the counters of loops begin: past all precompiles. */
+/** Start of loop counters, above all precompile addresses. */
 const FIRST = 0x1_0000_0000
 
-/** Endless loop: `before` once, `body` over and over, with a counter on the stack that goes up by one. */
+/** An endless loop: `before` once, then `body` repeatedly, with a counter on the stack. */
 function loop(before: string, body: string): Hex {
   const start = before.replaceAll(' ', '').length / 2 + 6
   return `0x${before}64${FIRST.toString(16).padStart(10, '0')}5b600101${body}${`61${start.toString(16).padStart(4, '0')}`}56`.replaceAll(
@@ -169,12 +168,12 @@ function loop(before: string, body: string): Hex {
   ) as Hex
 }
 
-/** The same of a body that leaves the height of the stack, so often that the loop itself does not count. */
+/** The same with a body that keeps the stack height, repeated so often that the loop's own cost is negligible. */
 function chain(before: string, body: string): Hex {
   return loop('', `${before} ${body.repeat(CHAINED)} 50`)
 }
 
-/** Puts so many bytes of memory there. */
+/** Expands memory to this many bytes. */
 const memory = (bytes: number) => `5f 62${(bytes - 32).toString(16).padStart(6, '0')} 52`
 
 function opcodeLoads(): Load[] {
@@ -259,9 +258,9 @@ function opcodeLoads(): Load[] {
 }
 
 interface Seconds {
-  /** By the clock: what a chain waits. */
+  /** Wall time, which a chain waits. */
   clock: number
-  /** Of this process: the KZG library has one of its own. */
+  /** Processor time of this process. The KZG library runs in another process. */
   processor: number
 }
 
@@ -296,10 +295,10 @@ export function worstLoads(): Load[] {
   return [...precompiles, ...opcodeLoads()]
 }
 
-/** What the loads call. */
+/** The contracts that the loads call. */
 export const WORST_CALLEES: Readonly<Record<Hex, MemoryAccount>> = { [OTHER]: { code: LARGE } }
 
-/** Prints a row for each; true when every block was executed in time. */
+/** Prints a row for each load. Returns true if every block executed in time. */
 export async function benchWorstBlocks(only = ''): Promise<boolean> {
   const gas = Number(BLOCK_GAS) / 1e6
   const heads = ['seconds', 'of which processor', 'Mgas/s'].map((head) => head.padStart(20))
@@ -310,7 +309,7 @@ export async function benchWorstBlocks(only = ''): Promise<boolean> {
   const stored = loads.some(({ isOnDisk }) => isOnDisk) ? await writeState(FIRST + 1, MAIN) : undefined
   for (const load of loads) {
     const state = load.isOnDisk ? stored : undefined
-    // What is loaded and compiled when first used is so once in the life of a process.
+    // Loading and compilation happen once in the life of a process, so they do not count.
     await secondsOf(load, 4_000_000n, state)
     const { clock, processor } = await secondsOf(load, BLOCK_GAS, state)
     const isLate = clock > LIMIT_SECONDS

@@ -13,23 +13,23 @@ import { WorldState } from '../src/execution/state/worldState.ts'
 import type { Hex } from '../src/lib/hex.ts'
 import { ZERO_HASH } from '../src/rollup/protocol/types.ts'
 
-// A state on the disk of which nothing is in the program's memory (the system's it may be in): contracts with code of their
-// own, as large as code may be, and one with as many slots.
+// A state on the disk that is not in the program's memory, but may be in the page cache: contracts with different code of maximum
+// size, and one contract with as many slots.
 
-/** As many as 30 Mgas reach, at 2,600 each. */
+/** The number that 30 Mgas read, at 2,600 gas each. */
 const CONTRACTS = 11_600
-/** At 2,100 each. */
+/** At 2,100 gas each. */
 const SLOTS = 14_400
 const CODE_BYTES = 24_576
 const PER_COMMIT = 400
 
 export interface StoredState {
-  /** The state as a chain's head reads it, from the beginning each time. */
+  /** The head's state, without caches. */
   open(): Promise<{ world: WorldState; close(): Promise<void> }>
   remove(): Promise<void>
 }
 
-/** Writes contracts from `first` on, and the slots of the same numbers of `owner`. */
+/** Writes contracts from number `first` on, and slots with the same numbers of `owner`. */
 export async function writeState(first: number, owner: Hex): Promise<StoredState> {
   const datadir = await mkdtemp(join(tmpdir(), 'devium-bench-'))
   const database = await ChainDatabase.open(datadir, { create: true })
@@ -65,12 +65,12 @@ export async function writeState(first: number, owner: Hex): Promise<StoredState
   }
 }
 
-/** What is on the disk. */
+/** The state on the disk. */
 function viewOf(database: ChainDatabase): StateView {
   return new LayerTree(new StateDisk(database), { number: 0, hash: ZERO_HASH }).at(ZERO_HASH) ?? NO_STATE
 }
 
-/** Jumps over bytes that no two contracts share, and that do not compress, to its end, where it pushes a word. */
+/** Code that jumps over unique incompressible bytes to its end, where it pushes a word. */
 function codeOf(index: number): Uint8Array {
   const code = new Uint8Array(CODE_BYTES)
   code.set([0x61, 0x5f, 0xc0, 0x56])

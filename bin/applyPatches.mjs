@@ -1,5 +1,5 @@
-// What `npm install` runs: changes the libraries of patches/ wherever npm has put them, beside this package or above it.
-// Plain JavaScript, of node: alone: whatever Node the machine has runs it. What is patched already stays as it is.
+// Run by `npm install`: applies patches/ to the libraries wherever npm has put them, beside this package or above it. It is plain
+// JavaScript with only node: imports, so any Node runs it. Patched files stay unchanged.
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,7 +18,7 @@ if (failures.length > 0) {
   process.exit(1)
 }
 
-/** Hunks by file: the lines that are to be found, and those that take their place. */
+/** Hunks by file: the lines to find, and their replacements. */
 function filesOf(text) {
   const files = new Map()
   let hunks = []
@@ -35,7 +35,7 @@ function filesOf(text) {
   return files
 }
 
-/** What went wrong, if anything did. */
+/** Returns the error text, or undefined. */
 function patch(path, hunks) {
   const file = find(path)
   if (file === undefined) return `${path} is not installed`
@@ -49,13 +49,13 @@ function patch(path, hunks) {
     text = text.slice(0, start) + wanted + text.slice(start + before.join('\n').length)
   }
   if (text === original) return undefined
-  // A file of its own: some package managers share one among all projects of a machine.
+  // Writes a new file, because some package managers share files among projects.
   writeFileSync(`${file}.patched`, text)
   renameSync(`${file}.patched`, file)
   return undefined
 }
 
-/** As Node looks for packages: in the node_modules of this folder, or of one above. */
+/** Finds a package as Node does: in node_modules of this folder, or of a parent folder. */
 function find(path) {
   for (let folder = root; ; folder = dirname(folder)) {
     const file = join(folder, path)

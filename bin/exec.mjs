@@ -1,13 +1,13 @@
-// Second half of launch.mjs when it had to change to a newer Node: argv is `exec.mjs <entry> ...flags`.
+// The second half of launch.mjs when it had to change to a newer Node. argv is `exec.mjs <entry> ...flags`.
 import { Socket } from 'node:net'
 import { launch } from './launch.mjs'
 
-/** Behind standard input, output and error: a pipe that the launcher holds and never writes to. */
+/** File descriptor of a pipe, after the standard ones. The launcher holds it and never writes to it. */
 const LEASH = 3
-/** The programs need three seconds at most. */
+/** Programs stop within three seconds. */
 const GRACE_MS = 10_000
 
-// Nobody else could stop the program when its launcher was killed.
+// The closed pipe is the only sign that the launcher was killed.
 new Socket({ fd: LEASH })
   .on('error', () => {})
   .on('close', () => {

@@ -1,5 +1,5 @@
-// Plain JavaScript, of node: alone: it runs before anything is known to be installed, by whatever Node the machine has. Where
-// packages are missing, whoever imports it ends with one line that says what to run.
+// Plain JavaScript with only node: imports, because any Node runs it before packages are known to be installed. If packages are
+// missing, it ends the process with one line that names the command to run.
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -8,11 +8,11 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const require = createRequire(import.meta.url)
 
-/** The Node that runs TypeScript: this one, or the one that is installed with the package. */
+/** The Node that runs TypeScript: this one, or the one installed with the package. */
 export const installedNode = find()
 
 function find() {
-  // One of the packages that are always there: an image with a Node of its own may lack the package of Node.
+  // A package that is always installed. An image with its own Node may lack the package `node`.
   if (folderOf('prom-client') === undefined) fail(`nothing is installed here yet: run "npm ci" first, in ${root}`)
   if (Number(process.versions.node.split('.')[0]) >= 24) return process.execPath
   const folder = folderOf('node')
@@ -20,14 +20,14 @@ function find() {
   return binaryIn(folder)
 }
 
-/** Its install script puts it there, as another one changes libraries. */
+/** The install script of the package `node` puts the binary there. Another install script patches libraries. */
 function binaryIn(folder) {
   const node = join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
   if (!existsSync(node)) fail(`the install scripts have not run: run "npm rebuild" in ${dirname(dirname(folder))}`)
   return node
 }
 
-/** In a clone: whatever Node the machine has, tests and testnets need the changes of libraries. */
+/** In a clone, tests and testnets need the patched libraries, whichever Node the machine has. */
 export function requireScripts() {
   const folder = folderOf('node')
   if (folder !== undefined) binaryIn(folder)

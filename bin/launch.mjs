@@ -1,5 +1,5 @@
-// The programs need Node 24, in a checkout to run TypeScript by type stripping; the machine's own Node may be older. This
-// launcher (plain JavaScript, no imports beyond node:) finds the Node 24 that is installed with the package.
+// The programs need Node 24, in a checkout also to run TypeScript by type stripping. The machine's own Node may be older. This
+// launcher (plain JavaScript, only node: imports) finds the Node 24 installed with the package.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import * as nodeModule from 'node:module'
@@ -9,13 +9,13 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { installedNode } from './installedNode.mjs'
 
 const USUAL_FLAGS = ['--max-semi-space-size=4']
-/** Node does not start with a flag that its V8 lacks: this one is of V8 13 (Node 24). */
+/** Node does not start with a flag that its V8 lacks. This flag needs V8 13 (Node 24). */
 function heapGrowth(percent) {
   const isKnown = installedNode !== process.execPath || process.versions.v8.startsWith('13.')
   return isKnown ? [`--heap-growing-percent=${percent}`] : []
 }
 /**
- * What V8 and malloc are told, and the benchmark that shows a tenth or more for it. A setting without such a line goes.
+ * Settings of V8 and malloc, with the benchmark that shows a gain of a tenth or more. A setting without such a row is removed.
  *
  * | setting | benchmark | with, and without |
  * |---|---|---|
@@ -25,18 +25,18 @@ function heapGrowth(percent) {
  * | MALLOC_ARENA_MAX, MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_ | bench:attack | by 93 to 112 MB, 144 to 147 |
  */
 const FLAGS = {
-  // Node still calls experimental what takes the types out of the page's files.
+  // Node marks type stripping, which serves the page's files, as experimental.
   rollupNode: ['--max-semi-space-size=2', ...heapGrowth(100), '--disable-warning=ExperimentalWarning'],
   geth: [...USUAL_FLAGS, ...heapGrowth(20)],
 }
-/** Fewer heaps of malloc, of which large pieces go back to the system: work processes get them from their program. */
+/** Fewer malloc heaps, which return large blocks to the system. Work processes inherit these settings. */
 const ENVIRONMENT = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '131072' }
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /**
- * Runs src/cli/<entry>.ts, or testnet/main.ts, in this process or in a newer Node; in the published package what stands for it
- * below dist/.
+ * Runs src/cli/<entry>.ts or testnet/main.ts, in this process or in a newer Node. In the published package it runs the compiled
+ * file below dist/.
  */
 export async function launch(entry) {
   const path = entry === 'testnet' ? 'testnet/main' : `src/cli/${entry}`
@@ -53,11 +53,11 @@ export async function launch(entry) {
   }
   const exec = fileURLToPath(new URL('./exec.mjs', import.meta.url))
   const child = spawn(installedNode, [...(isProgram ? flags : []), exec, entry, ...process.argv.slice(2)], {
-    // The last one is the leash: the system closes it when this launcher ends, in whatever way.
+    // The last pipe is the leash. The system closes it when this launcher ends.
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
     env: isProgram ? { ...ENVIRONMENT, ...process.env } : process.env,
   })
-  // The terminal sends Ctrl-C to the whole group; a signal sent to this process alone is passed on.
+  // The terminal sends Ctrl-C to the whole group. A signal to this process alone is passed on.
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(name, () => {
       if (name !== 'SIGINT' || !process.stdin.isTTY) child.kill(name)
@@ -66,10 +66,10 @@ export async function launch(entry) {
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
 }
 
-/** In the same process, with the flags: they count from the start of V8 and malloc only. */
+/** Replaces this process by one with the flags, because V8 and malloc read them only at the start. */
 function startAgainLighter(flags) {
   if (Object.keys(ENVIRONMENT).every((name) => process.env[name] !== undefined)) return
-  // Windows cannot do that, nor would a channel to the parent outlive it.
+  // Windows has no exec, and a channel to the parent does not survive it.
   if (process.execve === undefined || process.platform === 'win32' || process.channel != null) return
   const args = [process.execPath, ...flags, ...process.execArgv, ...process.argv.slice(1)]
   process.execve(process.execPath, args, { ...ENVIRONMENT, ...process.env })

@@ -1,4 +1,4 @@
-// For what runs in a clone; imported alone, since TypeScript knows no types of plain JavaScript.
+// For programs of a clone. A side-effect import, because TypeScript has no types for plain JavaScript.
 import { requireScripts } from './installedNode.mjs'
 
 requireScripts()

@@ -14,11 +14,14 @@ const BLOCKS = 100_000
 const TRANSACTION_BYTES = 300
 const MAX_ADDED_BYTES = 250_000_000
 const MAX_TURN_MS = 20
-/** Different ones; blocks take them in turn. */
+/** Number of different transactions. Blocks use them in turn. */
 const TRANSACTIONS = 5_000
 const PROCESS = fileURLToPath(new URL('./backlogProcess.ts', import.meta.url))
 
-/** A backlog of 100,000 blocks with two transactions of 300 bytes each, loaded by a submitter. True when the targets are met. */
+/**
+ * Loads a backlog of 100,000 blocks, each with two transactions of 300 bytes, in a submitter. Returns true if the targets are
+ * met.
+ */
 export async function backlog(): Promise<boolean> {
   const server = await serveBacklog()
   try {
@@ -40,7 +43,7 @@ export async function backlog(): Promise<boolean> {
   }
 }
 
-/** L1, L2 and rollup node at one address. Answers are put together as text: the server is not what is measured. */
+/** L1, L2 and rollup node at one address. Responses are concatenated text, because the server must cost little. */
 async function serveBacklog() {
   const { rollup, config, blocks } = loadRecordedChain('holocene-span-brotli-calldata')
   const deposit = JSON.stringify(blocks[1]?.transactions[0])
@@ -69,7 +72,7 @@ async function serveBacklog() {
   let chainIds = 0
   const l1Head = JSON.stringify({ ...blocks[1], number: '0x1', hash: hash(1) })
   const resultOf = (method: string, params: unknown[], isBatch: boolean): string => {
-    // Asked of the L1 first.
+    // The first request is to L1.
     if (method === 'eth_chainId') return `"${toQuantity(chainIds++ === 0 ? config.l1ChainId : config.l2ChainId)}"`
     if (method !== 'eth_getBlockByNumber') return answers[method] ?? 'null'
     return params[1] !== true && !isBatch ? l1Head : block(quantityToNumber(params[0]))

@@ -11,10 +11,10 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { watchTurns } from '../turnWatch.ts'
 
-// A submitter whose transactions are never mined, so that all blocks stay with it. It tells what loading them took.
+// A submitter whose transactions are never mined, so that it keeps all blocks. It reports the cost of loading them.
 
 export interface BacklogFigures {
-  /** What the process took more than before its start. */
+  /** Growth of the process's memory since its start. */
   addedBytes: number
   longestTurnMs: number
   seconds: number
@@ -24,7 +24,7 @@ export interface BacklogFigures {
 
 const QUIET_MS = 5_000
 
-// As the program does.
+// As in the program.
 const [url = '', lastText = ''] = process.argv.slice(2)
 const last = Number(lastText)
 const rpc = createRpcClient({ url })
@@ -58,7 +58,7 @@ const submitter = new BatchSubmitter(
   },
   { ...TEST_BATCHER_OPTIONS, batchType: 'span', maxChannelDuration: 0, pollIntervalMs: 1_000 },
 )
-// Code is loaded, and a first connection made, before memory is looked at.
+// Loads the code and opens a connection before the first memory reading.
 await rpc.request('eth_blockNumber', [])
 const before = process.memoryUsage().rss
 const turns = watchTurns()
@@ -72,7 +72,7 @@ const looking = setInterval(() => {
   const { number = 0 } = submitter.status.lastLoaded ?? {}
   if (number > loaded) loadedAtMs = performance.now()
   loaded = number
-  // It holds what it may, or all there is.
+  // The submitter has reached its limit, or has loaded all blocks.
   if (loaded === 0 || (loaded < last && performance.now() - loadedAtMs < QUIET_MS)) return
   clearInterval(looking)
   const figures: BacklogFigures = {

@@ -11,7 +11,7 @@ import { decodeRlp, rlpBigInt, rlpBytes, rlpList } from '../../src/lib/rlp.ts'
 import { blockHeaderFromJson, blockHeaderHash } from '../../src/rollup/protocol/index.ts'
 import { madeTransaction } from '../derive/madeChain.ts'
 
-/** Chains that were recorded, by what was recorded of them, and one that is long enough for many channels. */
+/** Recorded chains by name, and a generated chain that is long enough for many channels. */
 export interface BenchChain {
   name: string
   recorded: RecordedChain
@@ -28,8 +28,8 @@ export const recordedChains = (): BenchChain[] =>
   RECORDED.map((name) => ({ name: `recorded: ${name}`, recorded: loadRecordedChain(name) }))
 
 /**
- * Blocks of 0 to 12 transactions with the fees, contracts and words that public chains have. Their headers hash to their
- * hashes and each names the one before, as clients check.
+ * Blocks of 0 to 12 transactions with fees, contracts and words like those of public chains. Headers match their hashes and link
+ * to their parents, because clients check both.
  */
 export function madeChain(length: number): BenchChain {
   const recorded = loadRecordedChain(MADE_FROM)
@@ -64,7 +64,7 @@ function blockOn(
   return { ...block, hash: blockHeaderHash(blockHeaderFromJson(block)) }
 }
 
-/** An EIP-1559 transaction as JSON-RPC gives it. */
+/** An EIP-1559 transaction in JSON-RPC form. */
 export function transactionJson(encoded: Uint8Array): Record<string, unknown> {
   const fields = rlpList(decodeRlp(encoded.subarray(1)), 'transaction')
   const quantity = (index: number): Hex => toQuantity(rlpBigInt(fields[index], 'field'))

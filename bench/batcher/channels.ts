@@ -14,7 +14,7 @@ import type { RollupConfig } from '../../src/rollup/protocol/types.ts'
 
 const FAR_FUTURE = 4_000_000_000
 
-/** Op-batcher's defaults where the program takes them from there, and no age at which a channel closes. */
+/** op-batcher's defaults, as in the program, but without a channel duration. */
 export function configOf(rollupConfig: RollupConfig, options: Partial<BatcherOptions>): ChannelConfig {
   const all = { ...TEST_BATCHER_OPTIONS, maxChannelDuration: 0, ...options }
   return createChannelConfig(all, rollupConfig, FAR_FUTURE)
@@ -25,7 +25,7 @@ export interface BuiltChannel {
   outputBytes: number
 }
 
-/** Puts the blocks into channels as the program does, until the last one is closed, too. */
+/** Builds channels from the blocks as the program does, until the last channel is closed. */
 export async function buildChannels(
   blocks: readonly BatcherBlock[],
   config: ChannelConfig,
@@ -48,7 +48,7 @@ export async function buildChannels(
   return { channels, l1Bytes }
 }
 
-/** What a channel of these blocks has in it, before compression: one span, or a batch for each block. */
+/** The uncompressed content of a channel: one span batch, or a singular batch for each block. */
 export function channelInput(
   blocks: readonly BatcherBlock[],
   batchType: ChannelConfig['batchType'],

@@ -5,13 +5,12 @@ import { besideOpBatcher } from './rival.ts'
 import { sizes } from './sizes.ts'
 import { speed } from './speed.ts'
 
-// What the submitter makes of a chain: how short, how fast, and what it costs the process. Where DEVIUM_OP_BATCHER names
-// one, the same chain is posted by it and by ours.
+// The submitter's compression, speed and cost. If DEVIUM_OP_BATCHER names an op-batcher, it and ours post the same chain.
 // Run: npm run bench:batcher -- [sizes] [speed] [backlog] [rival]
-// With --blocks the rival's chain has so many, and of its rows only those are run that hold all words of --only, as in
-// --only="blobs span zlib".
+// --blocks sets the length of the rival's chain. --only selects the rows that contain all of its words, for example --only="blobs
+// span zlib".
 
-// As the program does.
+// As in the program.
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { blocks: { type: 'string', default: '300' }, only: { type: 'string', default: '' } },

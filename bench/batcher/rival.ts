@@ -13,9 +13,9 @@ import { claimPort } from '../../test/support/programs.ts'
 import { type BenchChain, madeChain } from './chains.ts'
 
 const OURS = fileURLToPath(new URL('../../src/cli/batchSubmitter.ts', import.meta.url))
-/** A busy machine takes minutes for the slowest of compressors. */
+/** On a busy machine the slowest compressors take minutes. */
 const POSTED_WITHIN_MS = 1_200_000
-/** Both pay the same, whatever the L1's fees did meanwhile. Wei for each gas. */
+/** Wei for each gas. Fixed, so that both pay the same. */
 const GAS_PRICE_WEI = 10_000_000_000n
 
 type Setting = Pick<BatcherOptions, 'batchType' | 'compressionAlgorithm' | 'dataAvailability'>
@@ -34,22 +34,22 @@ const SETTINGS: readonly Setting[] = (['calldata', 'blobs'] as const).flatMap((d
 
 interface Posted {
   transactions: number
-  /** Of calldata, or of whole blobs. */
+  /** Bytes of calldata, or of whole blobs. */
   bytes: number
   costWei: bigint
 }
 
 export interface RivalOptions {
-  /** Of the chain. */
+  /** Number of blocks in the chain. */
   blocks: number
-  /** Only the settings with all of these. */
+  /** Runs only the settings that contain all of these words. */
   only: readonly string[]
 }
 
-/** The same chain posted by op-batcher and by ours, each on an L1 of its own. True when ours needs no more in any row. */
+/** op-batcher and ours post the same chain, each on its own L1. Returns true if ours needs no more bytes in any row. */
 export async function besideOpBatcher(binary: string, { blocks, only }: RivalOptions): Promise<boolean> {
   const chain = madeChain(blocks)
-  // That of 2024 does not know all of the flags.
+  // op-batcher of 2024 lacks some of the flags.
   const help = execFileSync(binary, ['--help'], { encoding: 'utf8' })
   console.log(`\n${chain.name}, posted by op-batcher and by ours; cost at 10 gwei for gas and for blob gas`)
   console.log('data      batches   algorithm  bytes (op-batcher, ours)   share  cost, gwei (op-batcher, ours)    share')
@@ -90,7 +90,7 @@ async function post(
     opened.defer(() => anvil.stop())
     const l1 = createRpcClient({ url: anvil.url, timeoutMs: 60_000 })
     opened.defer(() => l1.close())
-    // The age of a channel counts in L1 blocks from the origin of the blocks: the last one is to close at once.
+    // A channel's age counts in L1 blocks from the origin of its blocks. These L1 blocks close the last channel.
     await l1.request('anvil_mine', ['0x28'])
     const { address } = createLocalSigner({ privateKey: BATCHER_KEY })
     const node = new SequencerNode(recorded, l1, address)

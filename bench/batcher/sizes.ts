@@ -5,7 +5,7 @@ import type { BatcherOptions } from '../../src/batcher/submitter/options.ts'
 import { type BenchChain, blocksOf } from './chains.ts'
 import { buildChannels, channelInput, configOf } from './channels.ts'
 
-/** A channel may be longer than the same data compressed at once by this much. */
+/** Target: the ratio of a channel to the same data compressed in one call. */
 const MAX_OVER_AT_ONCE = 1.01
 const ALGORITHMS = ['zlib', 'brotli-9', 'brotli-10', 'brotli-11'] as const
 
@@ -16,7 +16,7 @@ const SETTINGS: readonly Setting[] = [
   ...(['shadow', 'ratio'] as const).flatMap((compressor) =>
     ALGORITHMS.map((compressionAlgorithm): Setting => ({ batchType: 'singular', compressor, compressionAlgorithm })),
   ),
-  // Spans are measured as they are built, whatever the compressor.
+  // Span batches are measured while they are built, with every compressor.
   ...ALGORITHMS.map(
     (compressionAlgorithm): Setting => ({ batchType: 'span', compressor: 'shadow', compressionAlgorithm }),
   ),
@@ -24,7 +24,7 @@ const SETTINGS: readonly Setting[] = [
 
 const store = promisify(deflate)
 
-/** Bytes on L1 for each L2 transaction, as calldata: version byte and frames included. True when all rows are met. */
+/** Calldata bytes on L1 for each L2 transaction, with version byte and frames. Returns true if all rows are met. */
 export async function sizes(chain: BenchChain): Promise<boolean> {
   const { config: rollupConfig } = chain.recorded
   const blocks = await blocksOf(chain)

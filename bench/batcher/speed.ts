@@ -17,7 +17,7 @@ const SETTINGS: readonly Pick<BatcherOptions, 'compressionAlgorithm' | 'dataAvai
   { compressionAlgorithm: 'brotli-10', dataAvailability: 'blobs', targetNumFrames: 6 },
 ]
 
-/** Processor seconds of all threads: what else the machine does is not counted. */
+/** Processor seconds of all threads, so that other load on the machine does not count. */
 async function timed<T>(work: () => Promise<T>): Promise<{ seconds: number; result: T }> {
   const before = process.cpuUsage()
   const result = await work()
@@ -31,7 +31,7 @@ async function compressEach(inputs: readonly Uint8Array[], { algorithm }: Channe
   for (const input of inputs) await compressAll(input, algorithm)
 }
 
-/** Span channels beside the compressor alone, which gets the same channels whole. True when all rows are met. */
+/** Span channels compared with the compressor alone, which gets each whole channel. Returns true if all rows are met. */
 export async function speed(chain: BenchChain): Promise<boolean> {
   const { config: rollupConfig } = chain.recorded
   const blocks = await blocksOf(chain)
@@ -46,7 +46,7 @@ export async function speed(chain: BenchChain): Promise<boolean> {
     const speeds: { built: number; alone: number }[] = []
     const turns = watchTurns()
     let longestMs = 0
-    // A submitter runs for days: what V8 does once with code that is new to it is no part of this.
+    // A submitter runs for days, so V8's compilation of new code does not count.
     const warm = await buildChannels(blocks, config, rollupConfig)
     await compressEach(inputsOf(warm.channels), config)
     for (let round = 0; round < ROUNDS; round++) {

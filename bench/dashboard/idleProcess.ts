@@ -1,8 +1,7 @@
 import { answerCalls } from '../p2p/calls.ts'
 import { measureLoopDelay } from '../p2p/measures.ts'
 
-// A process that does nothing but look at how late its event loop is: what it sees is the machine's doing, and the node beside
-// it has that in its own figure.
+// A process that only measures its event loop delay. This delay comes from the machine, and the node's figure contains it too.
 
 let lately = measureLoopDelay()
 let whole = measureLoopDelay()
@@ -12,13 +11,13 @@ const calls = {
     lately = measureLoopDelay()
     whole = measureLoopDelay()
   },
-  /** Milliseconds, since it was asked last. */
+  /** Milliseconds since the last call. */
   latelyMs(): number {
     const delayMs = lately()
     lately = measureLoopDelay()
     return delayMs
   },
-  /** Milliseconds, since the beginning, which ends it. */
+  /** Milliseconds since the start. Ends the measurement. */
   wholeMs: () => whole(),
 }
 

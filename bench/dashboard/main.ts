@@ -18,16 +18,17 @@ import { median } from '../p2p/figures.ts'
 import type { IdleCalls } from './idleProcess.ts'
 import type { PagePeersCalls } from './peersProcess.ts'
 
-// The page of a rollup node with many peers, left open: its memory, the node's event-loop delay, and how soon it is painted. A
-// testnet's sequencer makes blocks, a follower shows the page; the peers are libp2p hosts with gossip. Linux, with Chromium.
+// The page of a rollup node with many peers, left open: its memory, the node's event loop delay, and the time to first paint. A
+// testnet's sequencer builds blocks, and a follower serves the page. The peers are libp2p hosts with gossip. Needs Linux and
+// Chromium.
 //
-// The page's memory is what Chromium calls the private memory footprint of a process (docs/memory/key_concepts.md): anonymous
-// pages, in memory or swapped out. Its task manager shows the same. It holds the JavaScript heap, with what is not collected yet,
-// the document, and what an empty page takes, which is told beside it. Pages of Chromium's own file, which the system may
-// drop at any time and which other tabs share, are no part of it; with them one has what is called private here.
+// The page's memory is Chromium's private memory footprint (docs/memory/key_concepts.md): anonymous pages, in memory or swapped
+// out, as in its task manager. It includes uncollected garbage, the document, and the memory of an empty page, which is printed
+// beside it. It excludes pages of Chromium's own file, which the system may drop and other tabs share. The second figure includes
+// file pages that are private at the moment.
 //
-// The event loop's delay is that of all the time together; beside it stands what a process saw that did nothing, on a machine
-// that may have other work, or be taken from its guest.
+// The event loop delay covers the whole run. The delay of an idle process is printed beside it, because the machine may have
+// other load.
 
 const USAGE = 'node bench/dashboard/main.ts [--peers 200] [--seconds 1800] [--every 30]'
 const TARGET = { memoryMb: 150, loopDelayMs: 20, firstPaintMs: 1_000 }
@@ -35,7 +36,7 @@ const PROCESSES = 2
 const LOADS = 5
 const SCRIPT = fileURLToPath(new URL('../../bin/devium--batcher.mjs', import.meta.url))
 const HOST = '127.0.0.1'
-/** What prom-client's timer waits for, which its figure has in it. */
+/** Interval of prom-client's timer, which its figure contains. */
 const LAG_TIMER_MS = 10
 
 const { values } = parseArgs({
@@ -59,7 +60,7 @@ interface FollowerNode {
 
 interface ProcessMemory {
   footprintMb: number
-  /** With those pages of files that no other process has just now. */
+  /** Including file pages that no other process uses at the moment. */
   privateMb: number
 }
 
@@ -71,7 +72,7 @@ interface Sample {
   idleDelayMs: number
 }
 
-/** The 99th percentile of how late the event loop was, in milliseconds. */
+/** The 99th percentile of the event loop delay, in milliseconds. */
 interface LoopDelay {
   nodeMs: number
   idleMs: number
@@ -95,7 +96,7 @@ try {
   browser = await startChromium(chromium)
   const page = await browser.newPage({ viewport: { width: 1440, height: 1000 } })
   const session = await browser.newBrowserCDPSession()
-  // Chromium keeps others in stock.
+  // Chromium keeps spare renderer processes.
   console.log(`an empty page: ${memoryText(largest((await renderersOf(session)).map(memoryOf)))}`)
   const paints: number[] = []
   for (let load = 0; load < LOADS; load++) paints.push(await firstPaint(page, `${node.url}/dashboard`))
@@ -155,7 +156,7 @@ async function untilItAnswers(url: string): Promise<{ addresses: string[] }> {
   }
 }
 
-/** Milliseconds from asking for the page to its first content, with nothing of it in the cache but what the node lets be kept. */
+/** Milliseconds from the request to the first content. The cache holds only what the node allows. */
 async function firstPaint(page: Page, url: string): Promise<number> {
   await page.goto(url)
   const paint = () => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0
@@ -180,7 +181,7 @@ async function watch(
     const { metrics } = await ofPage.send('Performance.getMetrics')
     return (name: string) => metrics.find((metric) => metric.name === name)?.value ?? 0
   }
-  // What was before counts no more: prom-client begins anew with each reading.
+  // Discards earlier values: prom-client resets at each reading.
   await loopDelayMs(node)
   await idle.call('begin')
   const samples: Sample[] = []

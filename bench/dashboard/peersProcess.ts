@@ -7,12 +7,12 @@ import { startBareHost } from '../../src/p2p/hostile/bareHost.ts'
 import { messageId, unpackMessage } from '../../src/p2p/inspection/messageId.ts'
 import { answerCalls } from '../p2p/calls.ts'
 
-// Peers of the node that the page is about, each with a mesh of its own, in a process of their own.
+// The peers of the measured node, each with its own mesh, in a separate process.
 
 const hosts: Libp2p[] = []
 
 const calls = {
-  /** So many more, which take blocks of the topic from the node. */
+  /** Adds this many peers, which receive blocks of the topic from the node. */
   async add({ peers, address, topic }: { peers: number; address: string; topic: string }): Promise<void> {
     for (let added = 0; added < peers; added++) {
       const host = await startBareHost({
@@ -34,7 +34,7 @@ const calls = {
   },
 }
 
-/** A busy machine takes its time with handshakes, and neither side waits long for the other. */
+/** Retries, because handshakes are slow on a busy machine and both sides time out. */
 async function connect(host: Libp2p, address: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {

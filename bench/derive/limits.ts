@@ -8,8 +8,8 @@ import { watchTurns } from '../turnWatch.ts'
 import { config, inFrames, l2Ref, madeL1, nullEngine } from './madeChain.ts'
 import { type Figure, turn } from './speed.ts'
 
-// What a batcher may post at the limits of the protocol: 100 MB of decompressed data, ten million blocks or transactions. Each
-// channel must cost what it costs without holding the event loop.
+// Channels at the limits of the protocol: 100 MB of decompressed data, ten million blocks or transactions. No channel may block
+// the event loop.
 
 function uvarint(value: number): Uint8Array {
   const bytes: number[] = []
@@ -39,7 +39,7 @@ function asItem(content: Uint8Array): Uint8Array {
   return content.length < 2 ** 24 ? encodeRlp(content) : concatBytes(header(0x80, content.length), content)
 }
 
-/** The next block as a singular batch with this list of encoded transactions. */
+/** The next block as a singular batch with these encoded transactions. */
 function singular(transactions: Uint8Array): Uint8Array {
   const list =
     transactions.length < 2 ** 24
@@ -60,7 +60,7 @@ function emptySpan(blocks: number): Uint8Array {
   return concatBytes(head, uvarint(blocks), new Uint8Array(Math.ceil(blocks / 8)), new Uint8Array(blocks))
 }
 
-/** One block with so many of the smallest legacy transactions. */
+/** One block with this many of the smallest legacy transactions. */
 function fullSpan(count: number): Uint8Array {
   const bits = new Uint8Array(Math.ceil(count / 8)).fill(0xff)
   if (count % 8 !== 0) bits[0] = (1 << (count % 8)) - 1

@@ -12,8 +12,7 @@ import {
 } from '../../src/rollup/protocol/index.ts'
 import type { L1BlockInfo, L1Transaction, L2BlockRef, RollupConfig } from '../../src/rollup/protocol/types.ts'
 
-// A chain that is made up so that nothing but derivation costs anything: blocks are known by their number, and an engine takes
-// every one of them.
+// A generated chain on which only derivation costs time. Blocks are identified by number, and the engine accepts every block.
 
 export const L1_BLOCK_TIME_S = 12
 export const L2_BLOCK_TIME_S = 2
@@ -33,7 +32,7 @@ export const config: RollupConfig = testConfig('jovian', {
 
 export const originOf = (number: number): number => Math.floor(number / BLOCKS_PER_EPOCH)
 
-/** 32 bytes for a block of a chain, made faster than by hashing. */
+/** 32 bytes that identify a block, cheaper than a hash. */
 function madeHash(chain: 'l1' | 'l2', number: number): Hex {
   return `${PREFIX[chain]}${Math.max(0, number).toString(16).padStart(40, '0')}`
 }
@@ -52,7 +51,7 @@ export function l2Ref(number: number): L2BlockRef {
   }
 }
 
-/** What a span batch says about the blocks `from` to `to`. */
+/** The content of a span batch for the blocks `from` to `to`. */
 export function planOf(from: number, to: number, transactionsOf: (number: number) => Uint8Array[]): SpanBatchBlock[] {
   return Array.from({ length: to - from + 1 }, (_, index) => {
     const { parentHash, timestamp, l1Origin, sequenceNumber } = l2Ref(from + index)
@@ -70,7 +69,7 @@ export function planOf(from: number, to: number, transactionsOf: (number: number
 
 let channels = 0
 
-/** Data of batcher transactions that hold one channel. */
+/** Data of the batcher transactions of one channel. */
 export function inFrames(channel: Uint8Array): Uint8Array[] {
   const channelId: Hex = `0x${(++channels).toString(16).padStart(32, '0')}`
   const count = Math.max(1, Math.ceil(channel.length / MAX_FRAME_BYTES))
@@ -85,7 +84,7 @@ export function channelOf(blocks: SpanBatchBlock[], algorithm: 'zlib' | 'brotli-
   return compressChannel(encodeRlp(encodeSpanBatch(blocks, config)), algorithm)
 }
 
-/** An L1 whose blocks hold this batcher data, by their number. */
+/** An L1 with this batcher data, keyed by block number. */
 export function madeL1(head: number, dataAt: ReadonlyMap<number, Uint8Array[]>): L1Source {
   const infos = new Map<Hex, L1BlockInfo>()
   const byNumber: L1BlockInfo[] = []
@@ -146,7 +145,7 @@ function pick<T>(list: readonly T[], fallback: T): T {
   return list[Math.floor(random() * random() * list.length)] ?? fallback
 }
 
-/** A transaction as public chains have them: fees, a contract and words of which most bytes are zero. */
+/** A transaction like those of public chains: fees, a contract, and words with mostly zero bytes. */
 export function madeTransaction(chainId = 10): Uint8Array {
   const words = 1 + Math.floor(random() * random() * 66)
   const input = new Uint8Array(4 + words * 32)

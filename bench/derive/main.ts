@@ -5,15 +5,15 @@ import { batchData, emptyBlocks, type Figure, mainnetChannel } from './speed.ts'
 
 const { values: flags } = parseArgs({
   options: {
-    /** Nothing but the runs beside op-node. */
+    /** Only the comparison with op-node. */
     'only-op-node': { type: 'boolean', default: false },
-    /** Of those. */
+    /** Number of comparisons. */
     runs: { type: 'string', default: '1' },
-    /** Milliseconds that L1 is away in a second pair of them. */
+    /** Milliseconds of L1 latency in a second pair of comparisons. */
     'l1-latency': { type: 'string', default: '0' },
   },
 })
-// As the programs do.
+// As in the programs.
 const figures: Figure[] = []
 if (!flags['only-op-node']) {
   for (const measure of [emptyBlocks, batchData, mainnetChannel, limits]) report(await measure())

@@ -10,20 +10,23 @@ import { claimPort } from '../../test/support/programs.ts'
 export interface OpGeth {
   engineUrl: string
   jwtPath: string
-  /** A program that ends with it. */
+  /** Starts a program that is stopped with it. */
   start(program: string, args: string[]): ChildProcess
 }
 
 /**
- * For op-geth in all runs alike, such as --history.logs.disable: its index of logs takes two thirds of its processor time, whoever
- * gives it blocks.
+ * Flags of op-geth in all runs, such as --history.logs.disable. Its log index takes two thirds of its processor time, whichever
+ * node drives it.
  */
 const EXTRA_FLAGS = process.env.DEVIUM_OP_GETH_FLAGS?.split(' ').filter((flag) => flag !== '') ?? []
 
-/** Ticks of processor time (10 ms on Linux) in half a second, at most, of a process that has nothing to do. */
+/** Maximum processor ticks (10 ms on Linux) of an idle process in half a second. */
 const IDLE_TICKS = 5
 
-/** Runs a new op-geth of a genesis while `use` runs: from when it has done what it does at its start (KZG tables: seconds of all processors). */
+/**
+ * Runs a new op-geth on a genesis while `use` runs. `use` starts after op-geth's own start work, seconds of all processors for
+ * KZG tables.
+ */
 export async function withOpGeth<T>(binary: string, directory: string, use: (geth: OpGeth) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(directory, 'run-'))
   const processes: ChildProcess[] = []
@@ -64,7 +67,7 @@ export async function withOpGeth<T>(binary: string, directory: string, use: (get
   }
 }
 
-/** Asks an endpoint that may not be there yet: undefined then. */
+/** Queries an endpoint that may not be up yet; undefined in that case. */
 export function asker(url: string, method: string): { ask(): Promise<unknown>; close(): Promise<void> } {
   const rpc = createRpcClient({ url, timeoutMs: 2_000 })
   return { ask: () => rpc.request(method, []).catch(() => undefined), close: () => rpc.close() }
@@ -74,7 +77,7 @@ async function idle({ pid }: ChildProcess): Promise<void> {
   const path = `/proc/${pid}/stat`
   if (!existsSync(path)) return
   for (let before = Number.NaN; ; ) {
-    // proc(5): user and system time are the 14th and 15th field, the second is a name in brackets.
+    // proc(5): fields 14 and 15 are user and system time. Field 2 is a name in brackets.
     const fields = readFileSync(path, 'utf8').split(') ')[1]?.split(' ') ?? []
     const ticks = Number(fields[11]) + Number(fields[12])
     if (ticks - before <= IDLE_TICKS) return

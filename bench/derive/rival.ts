@@ -15,22 +15,22 @@ import { asker, withOpGeth } from './opGeth.ts'
 import { L1_CHAIN_ID, makeRivalChain, type RivalChain } from './rivalChain.ts'
 import type { Figure } from './speed.ts'
 
-// Beside op-node: both derive one chain from the same Anvil, each on an op-geth of its own, one after the other.
+// A comparison with op-node. Both derive one chain from the same Anvil, each on its own op-geth, one after the other.
 
 const WANTED_RATIO = 2
-/** L1 far away against near. */
+/** Maximum ratio of a distant L1 to a near one. */
 const ALLOWED_SLOWDOWN = 1.3
 
 export interface RivalOptions {
   opGeth: string
   opNode: string
-  /** Rounds, of which the median counts. */
+  /** Number of rounds. The median counts. */
   runs: number
-  /** What L1's answers take longer in a second pair of runs; 0 = no such pair. */
+  /** Additional latency of L1 in a second pair of runs; 0 = no such pair. */
   l1LatencyMs: number
 }
 
-/** Seconds from the start of the process until all is safe. */
+/** Seconds from the start of the process until all blocks are safe. */
 interface Pair {
   ours: number
   theirs: number
@@ -38,8 +38,8 @@ interface Pair {
 
 interface Round extends Pair {
   /**
-   * What op-geth takes by itself for the calls of the Engine API that make these blocks, one after the other: nobody who has it
-   * execute them is faster.
+   * Time of op-geth alone for the Engine API calls that build these blocks in sequence. It is a lower bound for every rollup
+   * node.
    */
   alone: number
   away?: Pair
@@ -162,7 +162,7 @@ function timeOf({ last }: RivalChain, { directory, opGeth, l1, node, binary }: R
     const child = start(binary, node === 'ours' ? [ours, ...flags] : flags)
     const startedMs = performance.now()
     const syncStatus = asker(`http://127.0.0.1:${rpcPort}`, 'optimism_syncStatus')
-    // Asking costs the processes that are measured: not more often than needed.
+    // Polling costs the measured processes time, so it is rare.
     for (let number = -1; number !== last.number; await delay(50)) {
       if (child.exitCode !== null) throw new Error(`${node} ended with code ${child.exitCode}`)
       const status = await syncStatus.ask()
@@ -177,7 +177,7 @@ function timeOf({ last }: RivalChain, { directory, opGeth, l1, node, binary }: R
   })
 }
 
-/** The blocks made by nothing but the calls that make them. */
+/** Builds the blocks by Engine API calls alone. */
 function timeAlone({ config, last, attributes }: RivalChain, { directory, opGeth }: Pick<Run, 'directory' | 'opGeth'>) {
   return withOpGeth(opGeth, directory, async ({ engineUrl, jwtPath }) => {
     const rpc = createRpcClient({ url: engineUrl, jwtSecret: loadJwtSecret(jwtPath, { create: false }) })

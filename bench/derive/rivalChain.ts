@@ -21,7 +21,7 @@ import type { L2BlockRef, PayloadAttributes, PayloadEnvelope, RollupConfig } fro
 import { type Anvil, startAnvil } from '../../test/support/anvil.ts'
 import { inFrames } from './madeChain.ts'
 
-// The chain that two rollup nodes derive from one Anvil.
+// The chain that both rollup nodes derive from one Anvil.
 
 const L1_BLOCK_TIME_S = 12
 const L2_BLOCK_TIME_S = 2
@@ -34,11 +34,11 @@ export interface RivalChain {
   genesis: unknown
   config: RollupConfig
   last: L2BlockRef
-  /** Of all blocks, in their order. */
+  /** Attributes of all blocks, in order. */
   attributes: PayloadAttributes[]
 }
 
-/** L1 blocks with span batches up to now, and the L2 blocks that they hold. The caller stops Anvil. */
+/** L1 blocks with span batches up to now, and the L2 blocks in them. The caller stops Anvil. */
 export async function makeRivalChain(): Promise<{ anvil: Anvil; chain: RivalChain }> {
   const startedAt = Math.floor(Date.now() / 1000) - (L2_BLOCKS * L2_BLOCK_TIME_S + 400)
   const args = ['--no-mining', '--timestamp', String(startedAt), '--chain-id', String(L1_CHAIN_ID)]
@@ -65,7 +65,7 @@ async function makeChain(anvil: Anvil, startedAt: number): Promise<RivalChain> {
     const l2Genesis = { hash: chain.head().hash, number: 0 }
     const config: RollupConfig = {
       ...base,
-      // Those of the recorded genesis; op-node of 2026 asks for them.
+      // The recorded genesis's values, which op-node of 2026 requires.
       chainOpConfig: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
       genesis: { ...base.genesis, l1: { hash: l1Genesis.hash, number: 0 }, l2: l2Genesis, l2Time: startedAt },
     }
@@ -154,7 +154,7 @@ async function sequence({
       })
     }
   }
-  // Some more, so that the last batches are no news of this moment.
+  // More L1 blocks, so that the last batches are not in the newest block.
   for (let more = 0; more < 3; more++) await rpc.request('evm_mine', [])
   return { last: parent, attributes: all }
 }

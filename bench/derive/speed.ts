@@ -23,11 +23,11 @@ export interface Figure {
   isMet: boolean
 }
 
-/** The first five or so compile. */
+/** The first five runs or so compile. */
 const RUNS = 15
 const BLOCKS_PER_SPAN = 600
 
-/** Derives up to L2 block `last`; processor seconds, and the longest turn of the event loop in milliseconds. */
+/** Derives up to L2 block `last`. Returns processor seconds, and the longest event loop iteration in milliseconds. */
 async function derive(l1: L1Source, last: number): Promise<{ seconds: number; longestMs: number }> {
   const pipeline = createDerivationPipeline({ l1, l2: nullEngine, logger: silentLogger }, config)
   let safe = l2Ref(0)
@@ -67,7 +67,7 @@ async function best(chain: Chain): Promise<{ seconds: number; longestMs: number 
   const runs: { seconds: number; longestMs: number }[] = []
   for (let run = 0; run < RUNS; run++) runs.push(await derive(chain.l1, chain.last))
   runs.sort((a, b) => a.seconds - b.seconds)
-  // Turns are judged over all.
+  // The longest iteration is taken over all runs.
   return { seconds: runs[Math.floor(RUNS / 2)]?.seconds ?? 0, longestMs: Math.max(...runs.map((run) => run.longestMs)) }
 }
 
@@ -92,7 +92,7 @@ export async function batchData(): Promise<Figure[]> {
   ]
 }
 
-/** A channel like one of OP Mainnet: 143 blocks, 1,766 transactions, about 615 kB compressed and 1.4 MB raw. */
+/** A channel like OP Mainnet's: 143 blocks, 1,766 transactions, about 615 kB compressed and 1.4 MB raw. */
 export async function mainnetChannel(): Promise<Figure[]> {
   const transactions = Array.from({ length: 1766 }, madeTransaction)
   const perBlock = Math.ceil(transactions.length / 143)

@@ -11,7 +11,7 @@ export interface Attacker {
   stop(): void
 }
 
-/** In life it has a machine of its own: here it gets what the other processes leave. */
+/** Starts the attacker with low priority. A real attacker has its own machine. */
 export function startAttacker(file: string, execArgv: readonly string[]): Attacker {
   const idle = ['-i', '0', process.execPath]
   const hasIdleClass = spawnSync('chrt', [...idle, '--version']).status === 0
@@ -32,7 +32,7 @@ export function startAttacker(file: string, execArgv: readonly string[]): Attack
   }
 }
 
-/** Does as the parent says until it lets go. */
+/** Runs the parent's commands until the parent disconnects. */
 export function runAttacker(): void {
   let stop: (() => Promise<AttackReport>) | undefined
   process.on('message', async (message: ToAttacker) => {
@@ -49,7 +49,7 @@ export function runAttacker(): void {
 }
 
 let addresses = 0
-/** Of a former attack's address little good is known. */
+/** A new address for each attack, because the old one has a bad score. */
 function nextIp(): string {
   addresses += 1
   return `127.0.${1 + Math.floor(addresses / 250)}.${1 + (addresses % 250)}`

@@ -5,7 +5,7 @@ import { CHAIN_ID, TOPIC } from '../../src/p2p/testUtils/testChain.ts'
 const messages = (datas: readonly Uint8Array[]) => publishing(TOPIC, datas)
 const wrongSigners = lazily(() => wronglySigned(10_000))
 
-/** With those that take blocks which look right. */
+/** All attacks, and those that need valid-looking blocks. */
 export const ATTACKS: Record<string, Attack> = {
   ...attacksOn(CHAIN_ID, TOPIC),
   'wrong-signer': {

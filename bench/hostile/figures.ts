@@ -1,4 +1,4 @@
-/** The same clock in all processes of a machine. */
+/** Milliseconds on a clock that all processes of a machine share. */
 export const nowMs = (): number => performance.timeOrigin + performance.now()
 
 /** NaN for no values. */
@@ -11,7 +11,7 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5)
 }
 
-/** A table, column by column as wide as its widest cell. */
+/** A table whose columns are as wide as their widest cell. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths: number[] = []
   for (const row of rows) {

@@ -8,35 +8,35 @@ import type { P2pNode } from '../../src/p2p/types.ts'
 import { nowMs } from './figures.ts'
 import type { FromVictim, ToVictim, VictimReport } from './victim.ts'
 
-/** Blocks come 5 to 15 ms apart: an attack in even steps must not fall into step with them. */
+/** Blocks come 5 to 15 ms apart, at random, so that a periodic attack cannot synchronise with them. */
 const BLOCK_GAP_MS = { least: 5, spread: 10 }
 /** Bytes of a block's one transaction. */
 const TRANSACTION_BYTES = 3_000
 
-/** What happened between two points of time. */
+/** The measurements of one time window. */
 export interface Window {
   startMs: number
-  /** Milliseconds from publishing to arrival, of each block. */
+  /** Milliseconds from publishing to arrival of each block, at the victim. */
   atVictim: number[]
-  /** At a follower that hears of blocks from the victim only. */
+  /** At a follower that gets blocks only from the victim. */
   atBehind: number[]
-  /** At one that has nothing to do with the victim: what the machine adds. */
+  /** At a follower without a connection to the victim: the machine's share. */
   atOther: number[]
   missed: number
-  /** Processor time that neither this process nor the victim took, in milliseconds a second. */
+  /** Processor time of other processes than this one and the victim, in milliseconds a second. */
   foreignCpuMsPerS: number
   victim: VictimReport
 }
 
 export interface HonestNetwork {
-  /** Where the victim listens. */
+  /** Address of the victim. */
   readonly address: string
-  /** Publishes blocks for a time; `profile` is a file for the victim's CPU profile. */
+  /** Publishes blocks for this time. `profile` is the file of the victim's CPU profile. */
   watch(durationMs: number, profile?: string): Promise<Window>
   stop(): Promise<void>
 }
 
-/** A sequencer with a follower in this process, and the victim in its own. */
+/** A sequencer with a follower in this process, and the victim in a separate process. */
 export async function startHonestNetwork(victimFile: string, execArgv: readonly string[]): Promise<HonestNetwork> {
   const config = testConfig('holocene')
   const sequencer = await startTestNode({ sequencerKey: SEQUENCER_KEY })
@@ -61,7 +61,7 @@ export async function startHonestNetwork(victimFile: string, execArgv: readonly 
   }
   note(other.node, () => atOther)
   const { address } = await ask({ kind: 'start', sequencer: sequencer.address }, 'ready')
-  // Whom the victim passes its blocks on to, attacked or not.
+  // A follower that gets its blocks from the victim.
   const behind = await startTestNode({ staticPeers: [address] })
   await until('the mesh', () => sequencer.node.meshSize() === 2 && behind.node.meshSize() === 1)
 
@@ -101,7 +101,7 @@ export async function startHonestNetwork(victimFile: string, execArgv: readonly 
       const startMs = nowMs()
       const foreignMs = watchForeignCpu()
       await publishFor(durationMs)
-      // What is under way arrives, or is missed.
+      // Waits for blocks in flight.
       for (const endMs = nowMs() + 3_000; missing.size > 0 && nowMs() < endMs; ) await delay(10)
       const seconds = (nowMs() - startMs) / 1_000
       const foreign = foreignMs() / seconds
@@ -116,7 +116,7 @@ export async function startHonestNetwork(victimFile: string, execArgv: readonly 
   }
 }
 
-/** Milliseconds of all processors that were not idle and not spent on this process, since the call. */
+/** Milliseconds of all processors since the call, without idle time and this process. */
 function watchForeignCpu(): () => number {
   const spent = (): number => {
     const busyMs = cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0)

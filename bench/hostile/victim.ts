@@ -4,11 +4,11 @@ import { startTestNode } from '../../src/p2p/testUtils/testNode.ts'
 import { watchTurns } from '../turnWatch.ts'
 import { nowMs } from './figures.ts'
 
-/** What a window of time cost the victim, and what it noticed. */
+/** The costs and observations of the victim in one time window. */
 export interface VictimReport {
   peakRssMb: number
   heapMb: number
-  /** Of the main thread, in its processor time. */
+  /** The longest event loop iteration, in processor time of the main thread. */
   longestTurnMs: number
   /** CPU time of all its threads, in milliseconds a second. */
   cpuMsPerS: number
@@ -29,9 +29,9 @@ export type FromVictim =
 
 const LOOK_MS = 50
 
-/** The follower that is attacked: a process of its own, told what to do by its parent. */
+/** The attacked follower: a separate process that its parent controls. */
 export function runVictim(): void {
-  // As the program does.
+  // As in the program.
   const turns = watchTurns()
   const session = new Session()
   session.connect()
@@ -50,7 +50,7 @@ export function runVictim(): void {
   }, LOOK_MS)
 
   const start = async (sequencer: string): Promise<FromVictim> => {
-    // The attacker has an address of its own, which is not exempt.
+    // The attacker has its own address, which is not exempt.
     victim = await startTestNode({ staticPeers: [sequencer], ipColocationExempt: ['127.0.0.1/32'] })
     victim.node.onPayload(({ payload }) => send({ kind: 'block', number: payload.blockNumber, atMs: nowMs() }))
     await session.post('Profiler.enable')

@@ -6,14 +6,14 @@ import { encodePayloadEnvelope, payloadVersionAt } from '../../src/rollup/protoc
 import type { PayloadEnvelope, RollupConfig } from '../../src/rollup/protocol/types.ts'
 
 const SIGNATURE_BYTES = 65
-/** As in a block of transfers. */
+/** The size of a transfer. */
 const TRANSACTION_BYTES = 200
 
 export interface BlockMaker {
   next(): PayloadEnvelope
 }
 
-/** Blocks one after the other, of transactions that cannot be compressed, each of the wanted size once it is signed and compressed. */
+/** Consecutive blocks of incompressible transactions. Each has the wanted size after signing and compression. */
 export function createBlockMaker(config: RollupConfig, size: number): BlockMaker {
   let blockNumber = 0
   let parentHash: Hex = toHex(randomBytes(32))

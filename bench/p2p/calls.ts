@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 
-/** Functions that run in another process; arguments and results are plain data. */
+/** Functions that run in another process. Arguments and results are plain data. */
 export type Calls = { [name: string]: (argument: never) => unknown }
 
 interface Question {
@@ -15,7 +15,7 @@ interface Answer {
   error?: string
 }
 
-/** In the child: answers each call of its parent, one after the other, until the parent goes. */
+/** In the child: runs the parent's calls in sequence, until the parent disconnects. */
 export function answerCalls(calls: { [name: string]: (argument: never) => unknown }): void {
   let last: Promise<unknown> = Promise.resolve()
   process.on('message', ({ id, name, argument }: Question) => {
@@ -44,7 +44,7 @@ export function startChild<C extends Calls>(module: URL): Child<C> {
     execArgv: [
       '--disable-warning=ExperimentalWarning',
       '--expose-gc',
-      // As bin/launch.mjs starts a rollup node.
+      // The flag that bin/launch.mjs gives a rollup node.
       '--heap-growing-percent=100',
       ...(process.env.BENCH_NODE_FLAGS?.split(' ') ?? []),
     ],

@@ -1,22 +1,22 @@
-/** What one round has shown; times in milliseconds. What a program does not tell is missing. */
+/** Results of one round, in milliseconds. Figures that a program does not report are missing. */
 export interface Figures {
   p50: number
   p90: number
   p99: number
   max: number
-  /** From the order to publish to the signature: what comes before the others begin. */
+  /** From the publish order to the signature, before other hosts are involved. */
   sign?: number
-  /** Pairs of a block and a host that it did not reach. */
+  /** Number of (block, host) pairs without delivery. */
   missed: number
-  /** Of all hosts together, the quiet time between blocks included. */
+  /** Processor time of all hosts for each block, with the quiet time between blocks. */
   cpuPerBlock: number
   bytesPerBlockAndHost: number
-  /** Copies of a block that reach a host. */
+  /** Copies of a block that each host receives. */
   copies?: number
-  /** Judgements of a block by a host that had judged it before. */
+  /** Validations of a block that the host had validated before. */
   duplicates?: number
   loopDelayP99?: number
-  /** After a collection. */
+  /** After a garbage collection. */
   heapMbPerHost?: number
 }
 
@@ -31,7 +31,7 @@ export function median(values: readonly number[]): number {
   )
 }
 
-/** Medians of the rounds; of what must not happen, the sum. */
+/** Medians of the rounds. For figures that must be zero, the sum. */
 export function summarize(rounds: readonly Figures[]): Figures {
   const of = (pick: (round: Figures) => number): number => median(rounds.map(pick))
   const sum = (pick: (round: Figures) => number): number => rounds.reduce((total, round) => total + pick(round), 0)
@@ -88,7 +88,7 @@ export function tableRow(name: string, figures: Figures): string {
   return name.padEnd(NAME_WIDTH) + cells.join('')
 }
 
-/** Ours in times of the rival's. */
+/** Our figures as multiples of the rival's. */
 export function ratioRow(name: string, ours: Figures, rival: Figures): string {
   const of = (a: number, b: number): string => (b > 0 ? `${(a / b).toFixed(2)}x` : '-')
   return `${name.padEnd(NAME_WIDTH)}${[

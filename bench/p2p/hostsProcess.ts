@@ -11,13 +11,13 @@ import { type BlockMaker, createBlockMaker } from './blocks.ts'
 import { answerCalls } from './calls.ts'
 import { heapMb, measureLoopDelay, measureUsage, nowMs, startProfile, type Usage } from './measures.ts'
 
-// Some hosts of one network, whole p2p nodes with real sockets, in a process of their own.
+// Some hosts of one network: complete p2p nodes with real sockets, in a separate process.
 
 const GOSSIP_EVENTS = 'op_node_default_p2p_gossip_events_total'
-/** Longer than any bench: nobody says IDONTWANT. */
+/** Above any message size, so that no host sends IDONTWANT. */
 const NEVER_BYTES = Number.MAX_SAFE_INTEGER
 
-/** Times of the clock that all processes share. */
+/** Times on the clock that all processes share. */
 export interface PublishedBlock {
   blockNumber: number
   calledMs: number
@@ -30,10 +30,10 @@ let stopProfile: (() => Promise<void>) | undefined
 let loopDelayP99 = (): number => 0
 const nodes: { node: P2pNode; registry: Registry }[] = []
 const config = testConfig()
-/** Block number and time, of each delivery in this process. */
+/** Block number and time of each delivery in this process. */
 let arrivals: [number, number][] = []
 
-/** When a block of this process was signed, by its number. */
+/** Signing time of blocks of this process, by number. */
 const signedAt = new Map<unknown, number>()
 const signingLog: Logger = {
   ...silentLogger,
@@ -69,7 +69,7 @@ const calls = {
           listenIp: '127.0.0.1',
           listenTcpPort: 0,
           peerStorePath: 'memory',
-          // Hosts that start together keep a machine busy.
+          // Many hosts that start at once keep a machine busy.
           dialTimeoutMs: 120_000,
           peersLow: 100,
           peersHigh: 200,
@@ -88,7 +88,7 @@ const calls = {
   async connect({ host, addresses }: { host: number; addresses: string[] }): Promise<void> {
     for (const address of addresses) await nodes[host]?.node.connectPeer(address)
   },
-  /** Publishes from the first host, as often as told. */
+  /** Publishes blocks from the first host. */
   async publish(order: { size: number; blocks: number; intervalMs: number }): Promise<PublishedBlock[]> {
     const { size, blocks, intervalMs } = order
     maker ??= createBlockMaker(config, size)
@@ -104,7 +104,7 @@ const calls = {
     return published
   },
   async measure({ profile }: { profile: string | undefined }): Promise<Usage> {
-    // What starting so many hosts has left behind is not collected at the cost of the first blocks.
+    // Collects the garbage of the start, so that it does not delay the first blocks.
     heapMb()
     if (profile !== undefined) stopProfile = await startProfile(profile)
     arrivals = []

@@ -6,18 +6,18 @@ import type { JoinCalls } from './joinProcess.ts'
 import { type Rival, type RivalOptions, rivalArguments, rivalFigures } from './rival.ts'
 
 export interface JoinFigures {
-  /** Milliseconds of our processor time for a block. */
+  /** Milliseconds of our processor time for each block. */
   cpuPerBlock: number
-  /** And what the host does besides, in the time between two blocks. */
+  /** The host's other processor time between two blocks. */
   idlePerBlock: number
-  /** Of one of the rival's hosts, on average, both together. */
+  /** Average of one of the rival's hosts, both shares together. */
   rivalCpuPerBlock: number
   copies: number
   loopDelayP99: number
   missed: number
 }
 
-/** One host of ours with all the rival's as peers, which publish. */
+/** One of our hosts with all the rival's hosts as peers, which publish. */
 export async function runJoin(rival: Rival, options: RivalOptions & { warmup: number }): Promise<JoinFigures> {
   const child = startChild<JoinCalls>(new URL('./joinProcess.ts', import.meta.url))
   try {

@@ -18,15 +18,15 @@ import { CHAIN_ID, testBlock, testConfig } from '../../src/p2p/testUtils/testCha
 import { answerCalls } from './calls.ts'
 import { measureLoopDelay, measureUsage, nowMs } from './measures.ts'
 
-// One host of ours among the rival's: our host and router, with a validator that does the same work as theirs, since
-// what they publish is no block but a signature and random bytes.
+// One of our hosts among the rival's: our host and router. Its validator does the same work as theirs, because they publish a
+// signature and random bytes, not blocks.
 
 const VERSION = 3
 const TOPIC = blocksTopic(CHAIN_ID, VERSION)
 const SIGNATURE_BYTES = 65
-/** The first byte of a compact signature: 27, and 4 for a compressed key, and the recovery id. */
+/** First byte of a compact signature: 27, plus 4 for a compressed key, plus the recovery id. */
 const COMPACT_BASE = 31
-/** As many as our own node compares a message with before it names it. */
+/** Number of messages that our own node compares before it computes an id. */
 const RECENT = 8
 
 const SETTLE_MS = 600
@@ -50,7 +50,7 @@ let idleTimer: ReturnType<typeof setTimeout> | undefined
 let idleShare = 0
 let loopDelayP99: (() => number) | undefined
 
-/** After the last block, when nothing more is sent of it. */
+/** After the last block, when no more copies arrive. */
 function measureIdle(): void {
   const before = usage().cpuMs
   idleTimer = setTimeout(() => {

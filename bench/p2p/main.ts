@@ -4,9 +4,9 @@ import { type BenchOptions, parseBenchOptions, USAGE } from './options.ts'
 import { runHeap, runOurNetwork } from './ourNetwork.ts'
 import { buildRival, type Rival, runRival } from './rival.ts'
 
-// How fast a block travels through a network of our hosts on loopback, beside go-libp2p's. See USAGE.
+// Propagation time of a block through a network of our hosts on loopback, compared with go-libp2p's. See USAGE.
 
-/** After this gossipsub has forgotten a message that nobody sends any more. */
+/** After this time gossipsub has removed a message from its caches. */
 const SEEN_MS = 66_000
 
 async function main(): Promise<void> {

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
-/** Milliseconds of the clock that all processes of the machine share. */
+/** Milliseconds on the clock that all processes of the machine share. */
 export const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6
 
 export interface Usage {
@@ -13,7 +13,7 @@ export interface Usage {
   sentBytes: number
 }
 
-/** Processor time and bytes on the wire of this process, of the sockets opened from now on. */
+/** Processor time of this process, and bytes of the sockets opened from now on. */
 export function measureUsage(): () => Usage {
   const sockets = new Set<Socket>()
   const add = (message: unknown): void => {
@@ -29,10 +29,10 @@ export function measureUsage(): () => Usage {
   }
 }
 
-/** How often the delay is looked at. */
+/** Interval of the delay measurement. */
 const TIMER_MS = 10
 
-/** The returned function gives the 99th percentile of how late a timer comes, in milliseconds. */
+/** The returned function gives the 99th percentile of the timer's delay, in milliseconds. */
 export function measureLoopDelay(): () => number {
   const delay = monitorEventLoopDelay({ resolution: TIMER_MS })
   delay.enable()
@@ -42,13 +42,13 @@ export function measureLoopDelay(): () => number {
   }
 }
 
-/** Megabytes after a collection. */
+/** Megabytes after a garbage collection. */
 export function heapMb(): number {
   globalThis.gc?.()
   return process.memoryUsage().heapUsed / 1e6
 }
 
-/** Samples this process until the returned function is called, which writes a .cpuprofile into the folder. */
+/** Profiles this process until the returned function is called. That function writes a .cpuprofile into the folder. */
 export async function startProfile(folder: string): Promise<() => Promise<void>> {
   const session = new Session()
   session.connect()

@@ -2,20 +2,20 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
 export interface BenchOptions {
-  /** One network for each. */
+  /** Sizes of networks. Each size is one network. */
   hosts: number[]
   /** Bytes of a message on the wire, signature and compression included. */
   sizes: number[]
   blocks: number
   /**
-   * Published before those that are measured, by ours only: V8 optimises a function after hundreds of calls, which a node has
-   * behind it a few minutes after its start. With 15, a block of 1 kB takes a third more CPU.
+   * Blocks published before the measured ones, by ours only. V8 optimises a function after hundreds of calls, which a node
+   * reaches a few minutes after its start. With 15, a block of 1 kB takes a third more CPU.
    */
   warmup: number
   intervalMs: number
-  /** Over how many processes our hosts are spread; one column for each. */
+  /** Numbers of processes for our hosts. Each is one column. */
   processes: number[]
-  /** Earlier hosts that each host dials. */
+  /** Number of earlier hosts that each host dials. */
   dial: number
   rounds: number
   /** Milliseconds for the mesh to form before the first block. */

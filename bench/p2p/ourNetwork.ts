@@ -17,10 +17,10 @@ export interface NetworkOptions {
 }
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
-/** Without a block that arrives anywhere: they are through. On a machine that is taken from its guest the last may come late. */
+/** The run ends after this time without an arrival. On a preempted virtual machine the last block may come late. */
 const SETTLE_MS = 2_000
 
-/** One round of our network, as the rival runs its own: each host dials some earlier ones, the first one publishes. */
+/** One round of our network, as the rival runs its own. Each host dials some earlier ones, and the first publishes. */
 export async function runOurNetwork(options: NetworkOptions): Promise<Figures> {
   return withNetwork(options, async (children) => {
     await publisherOf(children).call('publish', { ...options, blocks: options.warmup })
@@ -59,7 +59,7 @@ export async function runOurNetwork(options: NetworkOptions): Promise<Figures> {
   })
 }
 
-/** Megabytes of heap a host, after each tenth of the blocks and once more when everything may be forgotten. */
+/** Megabytes of heap for each host, after each tenth of the blocks and after all caches have expired. */
 export async function runHeap(options: NetworkOptions, forgetMs: number): Promise<number[]> {
   return withNetwork(options, async (children) => {
     const heaps: number[] = []
@@ -113,7 +113,7 @@ async function withNetwork<T>(
         }),
       ),
     )
-    // Host i is the process's own number ⌊i / processes⌋.
+    // Host i has the index ⌊i / processes⌋ in its process.
     for (let host = 1; host < hosts; host++) {
       const earlier = pickEarlier(host, options.dial)
       const addresses = earlier.map(
@@ -128,7 +128,7 @@ async function withNetwork<T>(
   }
 }
 
-/** As the rival picks: by chance, one may come up twice. */
+/** As the rival picks: at random, possibly the same host twice. */
 function pickEarlier(host: number, count: number): number[] {
   const picked = Array.from({ length: Math.min(count, host) }, () => Math.floor(Math.random() * host))
   return [...new Set(picked)]

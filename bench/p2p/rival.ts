@@ -8,7 +8,7 @@ import type { Figures } from './figures.ts'
 
 const run = promisify(execFile)
 
-/** It counts the payload: a signature and the frame of snappy come on top. */
+/** The rival's size counts only the payload. A signature and the snappy frame are added. */
 const MESSAGE_OVERHEAD_BYTES = 71
 
 export interface Rival {
@@ -16,7 +16,7 @@ export interface Rival {
   remove(): Promise<void>
 }
 
-/** Builds gossip-go into a temporary folder; the text says why it cannot be had. */
+/** Builds gossip-go into a temporary folder. A text result is the reason why it is not available. */
 export async function buildRival(sources: string): Promise<Rival | string> {
   const folder = await mkdtemp(join(tmpdir(), 'devium-gossip-go-'))
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true })
@@ -53,7 +53,7 @@ export async function runRival(rival: Rival, options: RivalOptions): Promise<Fig
   return rivalFigures(stdout)
 }
 
-/** Reads its last line. */
+/** Parses its last line. */
 export function rivalFigures(output: string): Figures {
   const json: {
     p50Ms: number

@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
 
-// A client that costs little: requests over plain sockets, of whose answers only the length is read.
+// A cheap client: requests over plain sockets. It reads only the length of responses.
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const LAST_CHUNK = Buffer.from('0\r\n\r\n')
 
 /**
- * Calls that the server answered, and how many a second once a quarter of the time had passed; each connection asks again
- * as soon as it has its answer.
+ * The number of answered calls, and the rate after the first quarter of the time. Each connection sends its next request when its
+ * response is complete.
  */
 export async function measureRate(
   url: string,
@@ -45,11 +45,11 @@ export async function measureRate(
   return { calls: answered, perSecond }
 }
 
-/** Calls back with the head of each whole answer. */
+/** Calls back with the head of each complete response. */
 function onAnswers(socket: Socket, onAnswer: (head: string) => void): void {
   let head: string | undefined
   let start: Uint8Array[] = []
-  /** Bytes that are missing; undefined: the answer comes in chunks. */
+  /** Remaining bytes; undefined if the response is chunked. */
   let missing: number | undefined
   socket.on('data', (data: Buffer) => {
     if (head === undefined) {

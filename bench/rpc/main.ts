@@ -18,9 +18,9 @@ import { median } from '../p2p/figures.ts'
 import { measureRate } from './load.ts'
 import type { PeersCalls } from './peersProcess.ts'
 
-// How many calls a second the RPC of a rollup node answers, beside op-node's (DEVIUM_OP_NODE=/path/to/op-node), both on a
-// devium-geth in the same testnet and with the same peers; and what the load leaves behind in memory. On a busy machine
-// look at the processor time of a call: Go runs on all cores. Linux only.
+// RPC calls a second of a rollup node, compared with op-node (DEVIUM_OP_NODE=/path/to/op-node), both on devium-geth in the same
+// testnet with the same peers; and the memory after the load. On a busy machine use the processor time of a call, because Go runs
+// on all cores. Linux only.
 
 const USAGE = `node bench/rpc/main.ts [--peers 0,30,200] [--seconds 5] [--rounds 3] [--connections 16] [--load 300]
   --seconds S   of each measurement; ours and op-node's take turns
@@ -177,13 +177,13 @@ async function p2pAddress(url: string): Promise<string> {
   return own
 }
 
-/** Of the one program of this path that was started here. */
+/** Process id of the program with this path that was started here. */
 function pidOf(binary: string): number {
   const isIt = (pid: number): boolean => readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith(`${binary}\0`)
   return descendantsOf(process.pid).find(isIt) ?? Number.NaN
 }
 
-/** User's and system's, of all threads. */
+/** User and system time of all threads. */
 function processorSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   // Fields 14 and 15, in hundredths of a second.

@@ -4,12 +4,12 @@ import { multiaddr } from '@multiformats/multiaddr'
 import { startBareHost } from '../../src/p2p/hostile/bareHost.ts'
 import { answerCalls } from '../p2p/calls.ts'
 
-// Many small peers of the nodes that are measured, in a process of their own.
+// Many small peers of the measured nodes, in a separate process.
 
 const hosts: Libp2p[] = []
 
 const calls = {
-  /** Has so many peers connected to each of the addresses. */
+  /** Connects this many peers to each of the addresses. */
   async have({ peers, addresses }: { peers: number; addresses: readonly string[] }): Promise<void> {
     while (hosts.length < peers) {
       const host = await startBareHost({ services: { identify: identify() } })

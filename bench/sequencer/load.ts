@@ -4,10 +4,10 @@ import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { fromHex, toHex } from '../../src/lib/hex.ts'
 import type { Endpoints } from '../../testnet/runner/events.ts'
 
-/** Ten times a second, so that the load is even. */
+/** Batches of transfers in each second, so that the load is even. */
 const PARTS_PER_SECOND = 10
 
-/** Sends so many transfers a second, of all accounts in turn, until the signal aborts. */
+/** Sends this many transfers a second, from all accounts in turn, until the signal aborts. */
 export async function sendLoad(eth: RpcClient, testnet: Endpoints, rate: number, signal: AbortSignal): Promise<number> {
   const senders = await Promise.all(
     testnet.accounts.map(async ({ address, privateKey }) => ({

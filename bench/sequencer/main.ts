@@ -10,14 +10,14 @@ import { sendLoad } from './load.ts'
 import { watchBlocks } from './peer.ts'
 import { logEveryBlock, quantile, sealedBlocks, summary } from './timings.ts'
 
-// How far from its timestamp a block goes out: a real sequencer (devium-geth and rollup node as processes, blocks of one
-// second, batches posted) and a peer that notes when each block arrives, first without users, then with transactions.
-// `published` is the moment at which the sequencer hands a block to gossip, `arrived` that at which the peer has checked it.
+// Distance of a block's publication from its timestamp. A real sequencer (devium-geth and rollup node as processes, one-second
+// blocks, batches posted) and a peer that records the arrival of each block, first without users, then with transactions.
+// `published` is when the sequencer hands a block to gossip, and `arrived` is when the peer has validated it.
 // Run: npm run bench:sequencer [SECONDS] [TRANSACTIONS_PER_SECOND]
 
-/** The target: 99 of 100 blocks are published within this of their timestamp, before or after, on an idle machine. */
+/** The target: 99 of 100 blocks are published within this distance of their timestamp on an idle machine. */
 const TARGET_MS = 100
-/** Blocks after the start and after load begins that are not counted: code is still being compiled. */
+/** Seconds after the start, and after the load begins, that do not count because V8 still compiles. */
 const WARM_UP_SECONDS = 15
 
 const [secondsText = '120', rateText = '100'] = process.argv.slice(2)
@@ -47,12 +47,12 @@ try {
   await sending
   process.exitCode = isIdleMet ? 0 : 1
 
-  /** True when the target is met. */
+  /** Returns true if the target is met. */
   async function measure(what: string): Promise<boolean> {
     await delay(WARM_UP_SECONDS * 1000)
     const from = Math.ceil(Date.now() / 1000)
     await delay(seconds * 1000)
-    // Load of the machine beside our own shows in the moments, too: it is printed with them.
+    // Other load on the machine affects the figures, so it is printed too.
     const blocks = sealedBlocks(join(testnet.dir, 'logs'), config).filter(
       ({ timestamp }) => timestamp > from && timestamp <= from + seconds,
     )

@@ -5,7 +5,7 @@ import { silentLogger } from '../../src/lib/logger.ts'
 import { startTestNode } from '../../src/p2p/testUtils/testNode.ts'
 import type { RollupConfig } from '../../src/rollup/protocol/index.ts'
 
-/** A peer of the sequencer's that keeps when each block came, by its timestamp. */
+/** A peer of the sequencer that records the arrival time of each block, by timestamp. */
 export async function watchBlocks(
   config: RollupConfig,
   signer: Hex,

@@ -8,18 +8,18 @@ export interface SealedBlock {
   timestamp: number
   transactions: number
   sealingMs: number
-  /** Before the timestamp when negative. */
+  /** Negative if before the timestamp. */
   publishedAfterMs: number
 }
 
-/** Has a sequencer log every block: those without users are routine, which comes at debug level. */
+/** Makes a sequencer log every block. Empty blocks are logged at debug level. */
 export async function logEveryBlock(rollupRpc: string): Promise<void> {
   const client = createRpcClient({ url: rollupRpc })
   await client.request('admin_setLogLevel', ['debug'])
   await client.close()
 }
 
-/** What the sequencer's log says of its blocks. */
+/** Parses the blocks in the sequencer's log. */
 export function sealedBlocks(logDirectory: string, config: RollupConfig): SealedBlock[] {
   return readdirSync(logDirectory).flatMap((name) =>
     readFileSync(join(logDirectory, name), 'utf8')
