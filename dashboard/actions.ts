@@ -6,15 +6,15 @@ import type { NodeState } from './nodeState.ts'
 export const NO_CHANGES =
   'Nothing can be changed from here: others reach this node, and it has no token. Start it with --rpc.token-file to block or protect peers.'
 
-/** What an operator can do about a peer. */
+/** An operator's action on a peer. */
 export interface PeerAction {
   method: string
   label: string
-  /** What follows from it, asked before it is done. */
+  /** The consequences, shown in the confirmation. */
   explains: string
   done: string
   danger?: true
-  /** It is kept beside what was done. */
+  /** The reason is stored with the action. */
   takesReason?: true
 }
 
@@ -54,7 +54,7 @@ export const PEER_ACTIONS = {
   },
 } as const satisfies Record<string, PeerAction>
 
-/** Asks, does it, and tells what came of it. */
+/** Confirms, calls the RPC, and shows the result. */
 export async function carryOut(node: NodeState, action: PeerAction, peerId: string, peerName: string): Promise<void> {
   const title = `${action.label} ${peerName}?`
   const input = el('input', { type: 'text', id: 'reason' })
@@ -76,7 +76,7 @@ export async function carryOut(node: NodeState, action: PeerAction, peerId: stri
   }
 }
 
-/** Asks for the token where the node does. */
+/** Calls a method, and requests the token from the operator if the node requires it. */
 export async function callWithToken<T>(
   node: NodeState,
   method: string,
@@ -87,14 +87,14 @@ export async function callWithToken<T>(
     return await node.connection.call<T>(method, params, timeoutMs)
   } catch (error) {
     if (!(error instanceof RpcError) || !error.needsToken) throw error
-    // A token that did not help is a wrong one.
+    // A token that the node still refuses is wrong.
     if (node.connection.hasToken) node.connection.forgetToken()
     if (!(await askToken(node))) throw error
     return await node.connection.call<T>(method, params, timeoutMs)
   }
 }
 
-/** Resolves to whether there is a connection that has shown one. */
+/** Resolves to whether the connection has accepted a token. */
 export async function askToken(node: NodeState): Promise<boolean> {
   const input = el('input', { type: 'password', id: 'token' })
   input.autocomplete = 'off'
@@ -139,7 +139,7 @@ interface Question {
   value?: () => string
 }
 
-/** Resolves to the value, or undefined where it was called off. */
+/** Resolves to the value, or undefined if the operator cancelled. */
 export function ask(
   title: string,
   content: readonly HTMLElement[],

@@ -1,4 +1,4 @@
-/** What the RPC answers, by the types of what makes the answers: nothing of that code reaches a browser. */
+/** Types of RPC results, imported from the code that makes them. None of that code reaches a browser. */
 
 import type { derivationStatusToJson } from '../src/rpc/derivationJson.ts'
 import type { blockTimesToJson, deviumSyncStatus } from '../src/rpc/json.ts'
@@ -26,7 +26,7 @@ import type { testnetCommand, testnetResult } from '../src/rpc/schemas/rollup.ts
 export type BlockDetails = z.output<typeof blockDetails>
 export type { History, HistoryEvent } from '../src/rpc/schemas/history.ts'
 
-/** devium_testnetCommands, one of them. */
+/** One entry of devium_testnetCommands. */
 export type TestnetCommand = z.output<typeof testnetCommand>
 /** devium_testnetCommand. */
 export type TestnetResult = z.output<typeof testnetResult>
@@ -35,7 +35,7 @@ export type SyncStatus = ReturnType<typeof deviumSyncStatus>
 export type DerivationStatus = ReturnType<typeof derivationStatusToJson>
 export type BlockTimes = ReturnType<typeof blockTimesToJson>
 
-/** devium_batcherStatus: of admin_batcherStatus what the page shows. */
+/** devium_batcherStatus: the part of admin_batcherStatus that the page shows. */
 export interface BatcherStatus {
   why: string
   ok: boolean
@@ -59,7 +59,7 @@ export interface BatcherStatus {
   throttling: boolean
 }
 
-/** Told of the topics `peers` and `bans`. */
+/** Notifications of the topics `peers` and `bans`. */
 export type PeerNews =
   | { event: 'scores'; scores: Record<string, number> }
   | { event: 'connected' | 'disconnected' | 'graft' | 'prune' | 'ban' | 'unban' | 'block' | 'unblock'; peerID: string }

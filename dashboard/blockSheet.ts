@@ -7,7 +7,7 @@ import type { Page } from './page.ts'
 
 const TYPES: Record<number, string> = { 126: 'deposit', 125: 'post-exec', 0: 'legacy', 1: 'access list', 4: 'set code' }
 
-/** All about one block, in a sheet over the page. */
+/** The details of one block, in a sheet over the page. */
 export class BlockSheet {
   private readonly page: Page
   private readonly dialog = byId('block-sheet') as HTMLDialogElement
@@ -25,7 +25,7 @@ export class BlockSheet {
     })
   }
 
-  /** Undefined: closes it. */
+  /** Undefined closes the sheet. */
   show(hash: string | undefined): void {
     if (hash === this.shown) return
     this.shown = hash

@@ -6,7 +6,7 @@ import { clockTime, duration } from './format.ts'
 import { type Page, peerName } from './page.ts'
 
 const SHOWN = 14
-/** Ends of the strip's scale, which is logarithmic: gossip takes milliseconds, safety seconds to minutes. */
+/** Limits of the strip's logarithmic scale: gossip takes milliseconds, safety takes seconds to minutes. */
 const MIN_MS = 1
 const MAX_MS = 120_000
 const TICKS = [
@@ -18,7 +18,7 @@ const TICKS = [
   [60_000, '1 min'],
 ] as const
 
-/** The strip of each of the last blocks: when it was signed, came by gossip, was executed, became safe. */
+/** Shows the times of the last blocks: signed, received by gossip, executed, safe. */
 export function showBlocks(page: Page): void {
   const blocks = page.node.blocks.slice(0, SHOWN)
   const place = byId('blocks')
@@ -55,11 +55,11 @@ function emptyTable(): HTMLElement {
   )
 }
 
-/** All that a row shows. */
+/** The content of a row. */
 interface Row {
   block: BlockTimes
   beganAtMs: number | undefined
-  /** By a node of this page. */
+  /** Known if a node of this page signed it. */
   signedAtMs: number | undefined
   from: string
   isChosen: boolean
@@ -79,7 +79,7 @@ function toRow(page: Page, block: BlockTimes): Row {
   }
 }
 
-/** When the block was signed, if a node of this page made it; otherwise when this node first had it. */
+/** The signing time if a node of this page built the block; otherwise the first time this node had it. */
 export function beganAtMs(page: Page, { hash, came, executedAtMs, signedAtMs }: BlockTimes): number | undefined {
   for (const node of page.nodes) {
     const signed = node.blocks.find((block) => block.hash === hash)?.signedAtMs

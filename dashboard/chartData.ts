@@ -1,7 +1,7 @@
 import type { HistoryEvent } from './answers.ts'
 import type { NodePast } from './nodePast.ts'
 
-/** What the chart can show. */
+/** The charts to choose from. */
 export const CHARTS = [
   { key: 'behind', label: 'Blocks behind' },
   { key: 'peers', label: 'Peers' },
@@ -17,7 +17,7 @@ export const SPANS = [
 
 export interface Series {
   label: string
-  /** Of the style sheet, or a number among the lines of peers. */
+  /** A colour name of the style sheet, or an index among the lines of peers. */
   tone: string | number
   values: (number | null)[]
 }
@@ -27,9 +27,9 @@ export interface ChartData {
   series: Series[]
 }
 
-/** Of peers, those with the lowest scores; more would be a ball of wool. */
+/** Maximum number of peer lines: those with the lowest scores. More lines would be unreadable. */
 const MAX_LINES = 8
-/** Without a sample for so long, lines are interrupted: the node stood still. */
+/** A line has a gap if the node took no sample for this time. */
 const GAP_MS = 15_000
 
 export function chartData(past: NodePast, key: ChartKey, spanMs: number, nameOf: (peer: string) => string): ChartData {
@@ -77,7 +77,7 @@ function withGaps(atMs: readonly number[], series: Series[], gapMs: number): Cha
   }
 }
 
-/** Those within what the chart shows, the oldest first. */
+/** The events within the chart's time span, the oldest first. */
 export function eventsWithin(past: NodePast, spanMs: number): HistoryEvent[] {
   const fromMs = (past.samples.atMs.at(-1) ?? 0) - spanMs
   return past.events.filter(({ atMs }) => atMs > fromMs)
@@ -98,7 +98,7 @@ export function eventTone({ kind }: Pick<HistoryEvent, 'kind'>): keyof typeof MA
   return kind === 'start' ? 'quiet' : 'good'
 }
 
-/** A sentence; what an event is about is named first. */
+/** A sentence that starts with the subject of the event. */
 export function eventText({ text, subject }: HistoryEvent, nameOf: (subject: string) => string): string {
   return subject === null ? text : `${nameOf(subject)} ${text}.`
 }

@@ -16,9 +16,9 @@ import { clockTime, count } from './format.ts'
 import { type Page, peerName, withNames } from './page.ts'
 import { colour, onTheme } from './theme.ts'
 
-/** Of the events, the latest that are written below the chart. */
+/** Number of latest events below the chart. */
 const SHOWN_EVENTS = 6
-/** Between the hues of peers, in degrees: neighbours are told apart. */
+/** Degrees between the hues of peers. It keeps the colours of neighbours distinct. */
 const HUE_STEP = 137
 
 let chart: uPlot | undefined
@@ -112,24 +112,24 @@ function aligned(): uPlot.AlignedData {
   return [data.seconds, ...data.series.map(({ values }) => values)]
 }
 
-/** The chart fills its card, but for the legend below it. */
+/** The chart fills its card, except for the legend below it. */
 function sizeOf(): { width: number; height: number } {
   const { clientWidth, clientHeight } = byId('chart')
   return { width: Math.max(200, clientWidth), height: Math.max(180, clientHeight - legendHeight(clientWidth)) }
 }
 
-/** In one line, or more. */
+/** Height of the legend, in one or more lines. */
 function legendHeight(width: number): number {
   return 40 + 24 * Math.floor((data.series.length * (width < 440 ? 230 : 160)) / width)
 }
 
-/** Where the cursor is, or the last. */
+/** The value at the cursor, or the last value. */
 function atCursor(plot: uPlot, value: number | null, series: number): string {
   const shown = value ?? plot.data[series]?.at(-1)
   return shown === null || shown === undefined ? '–' : chosen === 'scores' ? formatNumber(shown) : count(shown)
 }
 
-/** A line for each event, from the top to the bottom. */
+/** Draws a vertical line for each event. */
 function drawMarks({ ctx, bbox, valToPos }: uPlot): void {
   ctx.save()
   ctx.lineWidth = devicePixelRatio
@@ -150,7 +150,7 @@ function drawMarks({ ctx, bbox, valToPos }: uPlot): void {
   ctx.restore()
 }
 
-/** Counts begin at zero; scores may be on both sides of it. */
+/** The range of the axis. Counts start at zero, and scores may have both signs. */
 function rangeOf(_plot: uPlot, min: number | null, max: number | null): [number, number] {
   const [low, high] = [min ?? 0, max ?? 0]
   if (chosen !== 'scores') return [0, Math.max(5, Math.ceil(high * 1.15))]
@@ -158,7 +158,7 @@ function rangeOf(_plot: uPlot, min: number | null, max: number | null): [number,
   return [low < 0 ? low - room : 0, Math.max(high, 0) + room]
 }
 
-/** Anew, since a canvas does not follow the style sheet. */
+/** Redraws everything, because a canvas does not follow the style sheet. */
 function draw(): void {
   drawnTheme = document.documentElement.dataset.theme
   chart?.destroy()
@@ -184,7 +184,7 @@ function draw(): void {
       scales: { y: { range: rangeOf } },
       hooks: { draw: [drawMarks] },
       axes: [
-        // Whole seconds, also of the first two of a page.
+        // Whole seconds, also for the first two samples of a page.
         {
           ...axis,
           space: 90,

@@ -1,9 +1,9 @@
-/** JSON-RPC over one WebSocket to one node, opened again and again while it is gone. */
+/** JSON-RPC over one WebSocket to one node. It reconnects after each close. */
 
-/** What a node answered instead of a result. */
+/** The error that a node returned. */
 export class RpcError extends Error {
   readonly code: number
-  /** The node asks for a token first. */
+  /** The node requires a token. */
   readonly needsToken: boolean
 
   constructor({ code, message, data }: { code: number; message: string; data?: { needs?: string } }) {
@@ -14,16 +14,16 @@ export class RpcError extends Error {
 }
 
 export interface ConnectionListener {
-  /** The connection stands: subscribe, and ask. */
+  /** Called when the connection opens. The caller subscribes and sends requests. */
   onOpen(): void
-  /** `everOpened`: whether it had stood before. */
+  /** `everOpened`: whether it was open before. */
   onClosed(everOpened: boolean): void
 }
 
 const FIRST_RETRY_MS = 500
 const LAST_RETRY_MS = 10_000
 const CALL_TIMEOUT_MS = 15_000
-/** Calls without an answer; more would only wait. */
+/** Maximum number of pending calls. More calls would only wait. */
 const MAX_PENDING = 64
 
 interface Pending {
@@ -76,7 +76,7 @@ export class Connection {
     }
   }
 
-  /** Shows this token from now on, for as long as the tab is open. */
+  /** Sends this token from now on, until the tab is closed. */
   useToken(token: string): Promise<void> {
     sessionStorage.setItem(this.tokenKey, token)
     const old = this.socket
@@ -95,7 +95,7 @@ export class Connection {
     sessionStorage.removeItem(this.tokenKey)
   }
 
-  /** Rejects with RpcError for what the node answers, with Error where it does not. */
+  /** Rejects with RpcError if the node returns an error, and with Error if it does not answer. */
   call<Result>(method: string, params: readonly unknown[] = [], timeoutMs = CALL_TIMEOUT_MS): Promise<Result> {
     const { socket } = this
     if (socket?.readyState !== WebSocket.OPEN) return Promise.reject(new Error('not connected'))
@@ -108,7 +108,7 @@ export class Connection {
     })
   }
 
-  /** Hears of a topic for as long as this connection stands. */
+  /** Subscribes to a topic until this connection closes. */
   async subscribe<News>(topic: string, onNews: (news: News) => void): Promise<void> {
     const id = await this.call<string>('devium_subscribe', [topic])
     this.topics.set(id, (news) => onNews(news as News))

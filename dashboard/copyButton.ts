@@ -1,7 +1,7 @@
 import { toast } from './actions.ts'
 import { el, svg } from './dom.ts'
 
-/** Puts a text into the clipboard. `what` names it, as in `the peer id`. */
+/** Copies a text to the clipboard. `what` names the text, as in `the peer id`. */
 export function copyButton(text: string, what: string): HTMLElement {
   const icon = svg(
     'svg',
@@ -23,7 +23,7 @@ export function copyButton(text: string, what: string): HTMLElement {
 
 async function copy(text: string, what: string): Promise<void> {
   try {
-    // Browsers have a clipboard only for pages from this machine, or by https.
+    // Browsers offer the clipboard only to local pages and by https.
     if (navigator.clipboard === undefined) copySelected(text)
     else await navigator.clipboard.writeText(text)
     toast(`Copied ${what}.`)

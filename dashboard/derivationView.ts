@@ -5,7 +5,7 @@ import { forkRows } from './forkRows.ts'
 import { ago, bytes, count, countOf, duration, sentence } from './format.ts'
 import type { NodeState } from './nodeState.ts'
 
-/** Of each list, the latest. */
+/** Number of latest entries in each list. */
 const SHOWN = 6
 
 export function showDerivation({ derivation }: NodeState, nowMs: number): void {

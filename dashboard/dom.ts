@@ -1,7 +1,4 @@
-/**
- * How the page makes its elements. Text goes in as text nodes and attributes only, never as markup: much of it was chosen by
- * peers.
- */
+/** Creates the page's elements. Text becomes text nodes and attributes, never markup, because peers choose much of it. */
 
 export type Child = Node | string | number | null | undefined | false
 
@@ -15,7 +12,7 @@ export interface Attributes {
   for?: string
   tabindex?: string
   [name: `aria-${string}` | `data-${string}`]: string | undefined
-  /** Called at a click, and by Enter or Space where the element is a button. */
+  /** Called at a click, and at Enter or Space if the element is a button. */
   onclick?: (event: MouseEvent) => void
 }
 
@@ -45,21 +42,21 @@ export function svg(
   return element
 }
 
-/** Of an element that index.html has. Throws where it has none. */
+/** The element of index.html with this id. Throws if there is none. */
 export function byId(id: string): HTMLElement {
   const found = document.getElementById(id)
   if (found === null) throw new Error(`the page has no #${id}`)
   return found
 }
 
-/** Sets the text only where it changes, so that screen readers are not told of what stands still. */
+/** Sets the text only if it changes, so that screen readers do not repeat unchanged text. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text
 }
 
 /**
- * Replaces the children, unless what they were made from is the same: a list that is made anew loses what has the focus or is
- * marked.
+ * Replaces the children if `key`, which stands for their data, has changed. A list that is rebuilt loses the focus and the
+ * selection.
  */
 export function replaceIfChanged(element: Element, key: string, make: () => Child[]): void {
   if (made.get(element) === key) return
@@ -69,15 +66,15 @@ export function replaceIfChanged(element: Element, key: string, make: () => Chil
 
 const made = new WeakMap<Element, string>()
 
-/** One child of a list, and by what it is known again: where nothing of it is different, neither is that. */
+/** One child of a list. The key identifies the child, and it is reused if nothing in it has changed. */
 export interface Keyed {
   key: string
   make: () => Element
 }
 
 /**
- * The same for a list, child by child: those that are still wanted stay as they are, and where they stand as far as possible. A page
- * that makes all of a long list anew for each block has thousands of elements of which most wait to be collected.
+ * Replaces the children of a list, and reuses and keeps in place as many as possible. A page that rebuilds a long list for each
+ * block has thousands of elements waiting for garbage collection.
  */
 export function replaceChildrenByKey(element: Element, wanted: readonly Keyed[]): void {
   const before = madeByKey.get(element) ?? new Map<string, Element>()
@@ -90,7 +87,7 @@ export function replaceChildrenByKey(element: Element, wanted: readonly Keyed[])
 
 const madeByKey = new WeakMap<Element, Map<string, Element>>()
 
-/** Moves only those children that do not stand where they belong: what is moved loses the focus. */
+/** Moves only children that are out of place, because a moved child loses the focus. */
 export function putInOrder(element: Element, children: Iterable<Element>): void {
   let next = element.firstElementChild
   for (const child of children) {

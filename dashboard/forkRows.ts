@@ -1,7 +1,7 @@
 import type { DerivationStatus } from './answers.ts'
 import { ago, duration, sentence } from './format.ts'
 
-/** Rows for the active fork, the time of the next one, and whether this node is ready for it. */
+/** Rows for the active fork, the next fork's time, and whether this node supports it. */
 export function forkRows({ active, next }: DerivationStatus['forks'], nowMs: number): [string, string][] {
   const rows: [string, string][] = [['Fork', forkName(active)]]
   if (next === null) return rows

@@ -1,10 +1,10 @@
-/** How the page writes amounts and times. Scores, hashes and ids it writes as the programs do. */
+/** Formats amounts and times. Scores, hashes and ids have the programs' formats. */
 
 import { shortHash } from '../src/lib/shortIds.ts'
 
 const NUMBER = new Intl.NumberFormat('en-US')
 
-/** An amount, `1,234,567`. Numbers of blocks are names and have no commas, as in sentences of the node. */
+/** An amount, `1,234,567`. Block numbers are names and have no commas, as in the node's sentences. */
 export function count(value: number): string {
   return NUMBER.format(value)
 }
@@ -25,7 +25,7 @@ export function duration(ms: number): string {
   return `${Math.round(ms / 86_400_000)} days`
 }
 
-/** Whole seconds and more, since a count of milliseconds would change all the time. */
+/** Whole seconds and more, because milliseconds would change all the time. */
 export function ago(nowMs: number, thenMs: number): string {
   return `${duration(Math.max(0, Math.round((nowMs - thenMs) / 1_000) * 1_000)).replace(/^0 ms$/, '0 s')} ago`
 }
@@ -36,7 +36,7 @@ export function ether(wei: string): string {
   return `${digits.slice(0, -18)}.${digits.slice(-18)}`.replace(/\.?0+$/, '')
 }
 
-/** `14:03:20`, in the time zone of whoever looks. */
+/** `14:03:20`, in the reader's time zone. */
 export function clockTime(ms: number): string {
   return new Date(ms).toLocaleTimeString('en-GB')
 }
@@ -46,7 +46,7 @@ export function bytes(length: number): string {
   return length < 1_000_000 ? `${(length / 1_000).toFixed(1)} kB` : `${(length / 1_000_000).toFixed(1)} MB`
 }
 
-/** Sentences of the node may begin small, end without a full stop, and hold hashes that nobody reads. */
+/** Makes a sentence of the node presentable: capital letter, full stop, short hashes. */
 export function sentence(text: string): string {
   const short = text.replaceAll(/\b0x[0-9a-f]{64}\b/g, shortHash)
   const whole = short.charAt(0).toUpperCase() + short.slice(1)

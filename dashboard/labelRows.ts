@@ -1,15 +1,15 @@
-/** A text that ends at a line which goes down from it. */
+/** A label whose end is at a vertical line below it. */
 export interface Label {
   at: number
   length: number
 }
 
-/** Between two texts. */
+/** Space between two labels. */
 const GAP = 6
 
 /**
- * A row for each label, 0 the lowest, so that no text lies on another, nor on the line of another. The labels stand from left
- * to right.
+ * Assigns a row to each label, 0 the lowest, so that no label overlaps another label or its line. The labels are ordered from
+ * left to right.
  */
 export function labelRows(labels: readonly Label[]): number[] {
   const rows: number[] = []

@@ -18,14 +18,14 @@ import { startTheme } from './theme.ts'
 /** `dashboard/nodes.json`. */
 interface Nodes {
   name: string
-  /** Of the node that serves this page; others tell when they are asked to change something. */
+  /** Whether the node that serves this page refuses changes. Other nodes report it at the first change. */
   refusesChanges: boolean
   others: { name: string; webSocket: string }[]
 }
 
-/** Between two drawings, at least: heads move many times a second while a node syncs. */
+/** Minimum time between two draws. While a node syncs, heads change many times a second. */
 const DRAW_MS = 250
-/** Ages go on although nothing happens. */
+/** Ages increase without events. */
 const TICK_MS = 1_000
 
 async function start(): Promise<void> {
@@ -52,7 +52,7 @@ async function start(): Promise<void> {
     history[how](null, '', `${location.pathname}${location.search}${hash}`)
     show()
   }
-  /** What the address says. */
+  /** Shows the state that the address names. */
   const show = (): void => {
     const place = readPlace(location.hash)
     page.node = nodes.find(({ name }) => name === place.node) ?? first

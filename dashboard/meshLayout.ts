@@ -1,31 +1,31 @@
-/** Where something is drawn, from the middle of the picture. */
+/** A position relative to the centre of the picture. */
 export interface Point {
   x: number
   y: number
 }
 
 export interface MeshLayoutOptions {
-  /** Of the ring on which the nodes stand, and of that of their peers. */
+  /** Radii of the ring of nodes and of the ring of peers. */
   inner: number
   outer: number
-  /** Of a node's circle. */
+  /** Radius of a node's circle. */
   nodeRadius: number
-  /** Between two peers, where there is room, in radians: their names are not to lie on each other. */
+  /** Wanted angle between two peers, in radians, so that their names do not overlap. */
   apart: number
 }
 
-/** In such steps a peer's place is looked for, in radians. */
+/** Step of the search for a peer's place, in radians. */
 const STEP = Math.PI / 90
-/** Around a node's circle. */
+/** Space around a node's circle. */
 const CLEARANCE = 4
-/** What a line costs that passes beneath a node, in steps away from the peer's neighbours. */
+/** Cost of a line beneath a node, in steps away from the peer's neighbours. */
 const PASSES_BENEATH = 40
-/** What it costs to be half as far from the next peer as wanted. */
+/** Cost of half the wanted distance from the next peer. */
 const TOO_CLOSE = 1_000
 
 /**
- * Nodes stand evenly on a ring, and each peer outside of it, beside those that it is connected to: a line that passes beneath a
- * node's circle reads as a connection with that. `neighbours` names nodes by each peer's id.
+ * Places nodes evenly on a ring, and each peer outside it near its neighbours. A line beneath a node's circle would look like a
+ * connection to that node. `neighbours` holds nodes by peer id.
  */
 export function meshLayout(
   nodes: readonly string[],
@@ -57,7 +57,7 @@ export function meshLayout(
   return places
 }
 
-/** From the top on, clockwise. */
+/** Clockwise from the top. */
 function evenly(index: number, length: number): number {
   return (2 * Math.PI * index) / Math.max(1, length) - Math.PI / 2
 }
@@ -66,20 +66,20 @@ function onRing(angle: number, radius: number): Point {
   return { x: radius * Math.cos(angle), y: radius * Math.sin(angle) }
 }
 
-/** Undefined where they are opposite each other, or there are none. */
+/** Undefined if the points cancel out, or there are none. */
 function meanAngle(points: readonly Point[]): number | undefined {
   const x = points.reduce((sum, point) => sum + point.x, 0)
   const y = points.reduce((sum, point) => sum + point.y, 0)
   return Math.hypot(x, y) < 1 ? undefined : Math.atan2(y, x)
 }
 
-/** Between two angles, at most π. */
+/** The difference of two angles, at most π. */
 function distance(a: number, b: number): number {
   const turn = Math.abs(a - b) % (2 * Math.PI)
   return Math.min(turn, 2 * Math.PI - turn)
 }
 
-/** Of angles ever farther away from the wanted one: the steps there count, too. */
+/** Searches angles outward from the wanted angle. The number of steps adds to the cost. */
 function cheapest(wanted: number, costOf: (angle: number) => number): number {
   let best = { angle: wanted, cost: costOf(wanted) }
   for (let steps = 1; steps * STEP <= Math.PI && steps < best.cost; steps++) {
@@ -91,7 +91,7 @@ function cheapest(wanted: number, costOf: (angle: number) => number): number {
   return best.angle
 }
 
-/** Whether the line between two points touches a circle around one of the others. */
+/** Whether the line between two points crosses a circle around another point. */
 function passesBeneath(from: Point, to: Point, others: readonly Point[], radius: number): boolean {
   const [dx, dy] = [to.x - from.x, to.y - from.y]
   const square = dx * dx + dy * dy

@@ -9,14 +9,14 @@ import { statusOf } from './statusSentence.ts'
 
 const SIZE = 340
 const MIDDLE = SIZE / 2
-/** Peers that are drawn, beside the nodes; more would be a ring of ink. */
+/** Maximum number of peers in the picture. More would be unreadable. */
 const MAX_PEERS = 60
-/** With more circles than this their names would lie on each other. */
+/** With more circles, names would overlap. */
 const MAX_NAMES = 14
-/** In radians: room for the end of a peer's id. */
+/** In radians: space for the end of a peer's id. */
 const NAMES_APART = Math.PI / 8
 const NODE_RADIUS = 13
-/** Half of the width of a letter of a name. */
+/** Half the width of a letter of a name. */
 const HALF_LETTER = 3.8
 
 interface Vertex {
@@ -35,7 +35,7 @@ interface Edge {
   isMesh: boolean
 }
 
-/** Who is connected with whom, and who passes blocks on to whom: of all nodes of the page, with their neighbours. */
+/** Shows the connections and gossip mesh links of all nodes of the page. */
 export function showMesh(page: Page): void {
   const edges = edgesOf(page)
   const vertices = verticesOf(page, edges)
@@ -100,7 +100,7 @@ function verticesOf(page: Page, edges: readonly Edge[]): Vertex[] {
   ]
 }
 
-/** Of each peer that is drawn, in the order of their ids: the nodes that it is connected to, or that refuse it. */
+/** For each shown peer, ordered by id: the nodes that are connected to it, or that refuse it. */
 function neighboursOf(nodes: readonly NodeState[], edges: readonly Edge[]): Map<string, string[]> {
   const nodeIds = new Set(nodes.map(({ peerId }) => peerId))
   const found = new Map<string, string[]>()
@@ -113,7 +113,7 @@ function neighboursOf(nodes: readonly NodeState[], edges: readonly Edge[]): Map<
       add(b, a)
     }
   }
-  // Where there is no room for all, who passes blocks on, and who is refused, comes first.
+  // If the space is limited, mesh peers and refused peers come first.
   addEdges(true)
   for (const { peerId = '', peers } of nodes) {
     for (const { peerID, ban, blocked } of peers.values()) if (ban !== null || blocked) add(peerID, peerId)
@@ -124,7 +124,7 @@ function neighboursOf(nodes: readonly NodeState[], edges: readonly Edge[]): Map<
 
 let laidOut: { key: string; places: Map<string, Point> } | undefined
 
-/** Anew where something is different: drawings follow each other in fractions of a second. */
+/** Recomputed only on a change, because draws are frequent. */
 function layout(...of: Parameters<typeof meshLayout>): Map<string, Point> {
   const [nodeIds, neighbours, options] = of
   const key = JSON.stringify([nodeIds, [...neighbours], options])
@@ -145,7 +145,7 @@ interface Step {
   atMs: number
 }
 
-/** How the chosen block came to each node. */
+/** The path of the chosen block to each node. */
 function wayOf(page: Page): Step[] {
   const { block: hash } = page
   if (hash === undefined) return []
@@ -162,7 +162,7 @@ function wayOf(page: Page): Step[] {
   return steps.sort((a, b) => a.atMs - b.atMs)
 }
 
-/** Lines lie below circles, and the times of a block's way above both. */
+/** Lines are below circles, and the times of a block's path are above both. */
 function shapesOf(page: Page, vertices: readonly Vertex[], edges: readonly Edge[], way: readonly Step[]): Keyed[] {
   const byIdOf = new Map(vertices.map((vertex) => [vertex.id, vertex]))
   const shape = (tag: 'line' | 'text', attributes: Record<string, string | number>, text?: string): Keyed => ({
@@ -202,7 +202,7 @@ function circle(
   isOrigin: boolean,
 ): SVGElement {
   const isChosen = node === page.node
-  // On the side where no line leads away.
+  // On the side without lines.
   const isAbove = y <= MIDDLE
   const open = (): void => (node === undefined ? page.openPeer(id) : page.chooseNode(node))
   const group = svg(
@@ -230,7 +230,7 @@ function circle(
   return group
 }
 
-/** As near to the circle's middle as the picture has room for it; above it, outward, since lines lead inward from there. */
+/** The name, as near to the circle as the picture allows: outward, because lines go inward. */
 function nameText(name: string, x: number, y: number, isAbove: boolean): SVGElement {
   const length = name.length * HALF_LETTER * 2
   const aside = isAbove && Math.abs(x - MIDDLE) > NODE_RADIUS ? Math.sign(x - MIDDLE) * (length / 2 - 4) : 0

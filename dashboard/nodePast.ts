@@ -5,23 +5,23 @@ const KEPT_EVENTS = 200
 
 type Column = readonly (number | null)[]
 
-/** The last hour of a node as it has told it; what a restart makes the node forget stays here while the page is open. */
+/** The last hour of a node's history. The page keeps it across the node's restarts. */
 export class NodePast {
   readonly samples = new Columns()
-  /** A column for each peer. */
+  /** One column for each peer. */
   readonly scores = new Columns()
   events: readonly HistoryEvent[] = []
-  /** Another after each answer that had something new. */
+  /** Increases with each response that has new data. */
   version = 0
 
-  /** Of the newest that is known; 0 before the first answer. */
+  /** Time of the newest data; 0 before the first response. */
   get lastMs(): number {
     return Math.max(this.samples.atMs.at(-1) ?? 0, this.events.at(-1)?.atMs ?? 0)
   }
 
-  /** What the node has told when it was asked for what is newer than `sinceMs`. */
+  /** Adds the response to a request for data newer than `sinceMs`. */
   add(sinceMs: number, { samples: { atMs, ...samples }, scores, events }: History): void {
-    // Another answer may have come first.
+    // Another response may have arrived first.
     if (sinceMs !== this.lastMs) return
     this.samples.add(atMs, samples)
     this.scores.add(scores.atMs, scores.peers)
@@ -30,7 +30,7 @@ export class NodePast {
   }
 }
 
-/** Numbers by time, for an hour. */
+/** Numbers by time, for one hour. */
 export class Columns {
   atMs: readonly number[] = []
   private columns = new Map<string, Column>()
@@ -39,12 +39,12 @@ export class Columns {
     return [...this.columns.keys()]
   }
 
-  /** As long as `atMs`. */
+  /** The same length as `atMs`. */
   column(name: string): Column {
     return this.columns.get(name) ?? nothing(this.atMs.length)
   }
 
-  /** The last numbers of a column that are known. */
+  /** The last known numbers of a column. */
   tail(name: string, length: number): number[] {
     return this.column(name)
       .slice(-length)

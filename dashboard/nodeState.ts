@@ -20,22 +20,22 @@ import { type Peer, type PeerFacts, withStaticPeers } from './peer.ts'
 import type { ConnectionState, Known } from './statusSentence.ts'
 
 const LOOK_MS = 2_000
-/** A look at all peers is the dearer the more there are; at what they say of themselves, ten times as much. */
+/** Minimum interval of peer requests, for each peer. Requests for peer records cost ten times as much. */
 const MS_PER_PEER = 5
 const MS_PER_RECORD = 50
-/** Between looks at who is refused; news of it bring one at once. */
+/** Interval of requests for bans and blocks. A notification causes a request at once. */
 const REFUSALS_MS = 10_000
-/** News of many peers bring one look. */
+/** Notifications within this time cause one request. */
 const NEWS_MS = 300
 
-/** Everything that is known of one node, in memory of fixed size. */
+/** All known data of one node, in memory of fixed size. */
 export class NodeState implements Known {
   readonly name: string
-  /** It lets nobody change anything, with no token. */
+  /** The node refuses all changes, even with a token. */
   readonly refusesChanges: boolean
   readonly connection: Connection
   connectionState: ConnectionState = 'connecting'
-  /** Since when it does not answer. */
+  /** Time since which the node does not answer. */
   lostAtMs: number | undefined
   peerId: string | undefined
   version: string | undefined
@@ -43,20 +43,20 @@ export class NodeState implements Known {
   heads: SyncStatus | undefined
   health: NodeHealth | undefined
   derivation: DerivationStatus | undefined
-  /** Null where the node knows of no batch submitter. */
+  /** Null if the node has no batch submitter configured. */
   batcher: BatcherStatus | null | undefined
   batcherProblem: string | undefined
   blocks: BlockTimes[] = []
   peers = new Map<string, Peer>()
-  /** What the operator has blocked. */
+  /** The operator's block lists. */
   accessRules: AccessRules = { blocks: [], allow: null }
   bans: readonly BanRecord[] = []
-  /** What the operator calls peers. */
+  /** The operator's names of peers. */
   names: Readonly<Record<string, string>> = {}
-  /** Of its testnet; empty where it is part of none that takes commands. */
+  /** The commands of its testnet; empty if there is no testnet that accepts commands. */
   testnetCommands: readonly TestnetCommand[] = []
   readonly past = new NodePast()
-  /** Resolves when the connection stands for the first time. */
+  /** Resolves when the connection opens for the first time. */
   readonly opened: Promise<void>
   private readonly onChange: () => void
   private timer: number | undefined
@@ -86,7 +86,7 @@ export class NodeState implements Known {
     this.connection.open()
   }
 
-  /** After an operator has changed something. */
+  /** Called after an operator's change. */
   async refreshPeers(): Promise<void> {
     this.nextPeersMs = 0
     this.nextRefusalsMs = 0
@@ -128,7 +128,7 @@ export class NodeState implements Known {
         void connection.subscribe<PeerNews>('peers', (news) => this.onPeerNews(news))
         void connection.subscribe<PeerNews>('bans', (news) => this.onPeerNews(news))
       })
-      // With p2p disabled there is nothing to hear of.
+      // With p2p disabled the topic does not exist.
       .catch(() => {})
     clearInterval(this.timer)
     this.timer = window.setInterval(() => void this.look(), LOOK_MS)
@@ -148,7 +148,7 @@ export class NodeState implements Known {
     this.onChange()
   }
 
-  /** Once at a time: while a node syncs, heads move all the time. */
+  /** One request at a time, because heads move constantly while a node syncs. */
   private async askBlocks(): Promise<void> {
     if (this.isAskingBlocks) return
     this.isAskingBlocks = true
@@ -156,13 +156,13 @@ export class NodeState implements Known {
       this.blocks = await this.connection.call<BlockTimes[]>('devium_recentBlocks')
       this.onChange()
     } catch {
-      // The connection ended, which is shown.
+      // The connection has closed, which the page shows.
     } finally {
       this.isAskingBlocks = false
     }
   }
 
-  /** What nobody tells of by himself. One answer that does not come keeps none of the others away. */
+  /** Polls data without a subscription. A failed request does not delay the others. */
   private async look(): Promise<void> {
     const { connection } = this
     await Promise.allSettled([
@@ -192,7 +192,7 @@ export class NodeState implements Known {
     this.onChange()
   }
 
-  /** The topic tells of new states only; sentences go on meanwhile. */
+  /** The topic reports only new states. The sentences change in between. */
   private async lookAtHealth(): Promise<void> {
     this.health = await this.connection.call<NodeHealth>('devium_health')
     if (this.health.gossip === null) return
@@ -211,7 +211,7 @@ export class NodeState implements Known {
     this.peers = new Map(
       withStaticPeers(standings, this.staticPeers).map((standing) => {
         const { peerID: id, connected } = standing
-        // Of one that is gone, what was known of it is still worth showing.
+        // Keeps the known facts of a disconnected peer.
         const known = before.get(id)?.facts
         const facts = records?.[id] ?? (connected || known === undefined ? known : { ...known, latency: 0 })
         return [id, { ...standing, facts }]
@@ -232,7 +232,7 @@ export class NodeState implements Known {
     this.bans = bans
   }
 
-  /** Undefined where the last answer is new enough. */
+  /** Undefined if the last response is recent enough. */
   private async lookAtRecords(now: number): Promise<Record<string, PeerFacts> | undefined> {
     if (now < this.nextRecordsMs) return undefined
     this.nextRecordsMs = now + Math.max(LOOK_MS, this.peers.size * MS_PER_RECORD) - 100

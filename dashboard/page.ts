@@ -2,29 +2,29 @@ import { shortPeer } from '../src/lib/shortIds.ts'
 import type { NodeState } from './nodeState.ts'
 import type { Place } from './place.ts'
 
-/** What is shown at present; the views read it. */
+/** The state of the page, which the views read. */
 export interface Page {
   readonly nodes: readonly NodeState[]
   node: NodeState
-  /** Hash of the block whose way is shown. */
+  /** Hash of the block whose path is shown. */
   block: string | undefined
-  /** The peer that is looked at. */
+  /** The selected peer. */
   peer: string | undefined
   chooseNode(node: NodeState): void
   chooseBlock(hash: string | undefined): void
   openPeer(peerId: string | undefined): void
-  /** All about a block, by its hash. */
+  /** Opens the details of a block, by hash. */
   openBlock(hash: string | undefined): void
-  /** Which peers are listed. */
+  /** Filters the list of peers. */
   choosePeers(filter: Pick<Place, 'search' | 'show'>): void
 }
 
-/** The name of a peer that is one of the nodes of this page, or that the node's operator has named; undefined of others. */
+/** The name of a peer that is a node of this page or named by the operator; undefined for others. */
 export function nodeNameOf({ nodes, node }: Page, peerId: string): string | undefined {
   return nodes.find((other) => other.peerId === peerId)?.name ?? node.names[peerId]
 }
 
-/** A sentence of a node, with names in the place of the ids that this page has names for. */
+/** A sentence of a node, with names in place of known ids. */
 export function withNames({ nodes, node }: Page, text: string): string {
   const own = nodes.flatMap(({ peerId, name }): [string, string][] => (peerId === undefined ? [] : [[peerId, name]]))
   return [...own, ...Object.entries(node.names)].reduce((named, [id, name]) => {

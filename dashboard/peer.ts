@@ -1,17 +1,17 @@
 import type { PeerRecord, PeerStanding, StaticPeerHealth } from './answers.ts'
 
-/** What a peer says of itself, and of its connection. */
+/** Facts that a peer announces, and facts of its connection. */
 export type PeerFacts = Pick<PeerRecord, 'userAgent' | 'addresses' | 'direction' | 'latency'>
 
 /** A peer that is connected, banned, blocked or static. */
 export interface Peer extends PeerStanding {
-  /** Undefined until the node is asked for it. */
+  /** Undefined until the node has been queried. */
   facts: PeerFacts | undefined
-  /** Why a static peer is not connected. */
+  /** The reason why a static peer is not connected. */
   away: string | undefined
 }
 
-/** With the static peers that are away, of which the node's standings say nothing. */
+/** Adds disconnected static peers, which the node's standings omit. */
 export function withStaticPeers(
   standings: readonly PeerStanding[],
   staticPeers: readonly StaticPeerHealth[],
@@ -30,7 +30,7 @@ export function withStaticPeers(
   return [...listed, ...unlisted]
 }
 
-/** By libp2p's numbers. */
+/** Indexed by libp2p's numbers. */
 const DIRECTIONS = ['–', 'inbound', 'outbound']
 
 export function directionOf({ connected, facts }: Pick<Peer, 'connected' | 'facts'>): string {

@@ -2,19 +2,19 @@ import { shortPeer } from '../src/lib/shortIds.ts'
 import { duration } from './format.ts'
 import { directionOf, latencyMsOf, type Peer } from './peer.ts'
 
-/** What a peer's row of the table shows. */
+/** The content of a peer's row. */
 export interface PeerRow {
   peer: Peer
   name: string
   agent: string
   direction: string
   latencyMs: number | undefined
-  /** What sets it apart from others, and why it is away where it should not be. */
+  /** Its special properties, and the reason for an unwanted disconnection. */
   flags: string[]
   tone: 'good' | 'warned' | 'bad'
 }
 
-/** `nodeName`: of a peer that is a node of this page. */
+/** `nodeName` is set if the peer is a node of this page. */
 export function toPeerRow(peer: Peer, nodeName: string | undefined, nowMs: number): PeerRow {
   const { peerID, facts, ban, away } = peer
   const flags: string[] = []
@@ -34,7 +34,7 @@ export function toPeerRow(peer: Peer, nodeName: string | undefined, nowMs: numbe
   }
 }
 
-/** One of the ways in which peers can be sorted, and how each of its two directions is called. */
+/** A sort order of peers, with labels for both directions. */
 export interface PeerOrder {
   key: string
   label: string
@@ -83,7 +83,7 @@ export const PEER_ORDERS: readonly PeerOrder[] = [
   },
 ]
 
-/** Sorts in place. Throws RangeError for an order that there is not. */
+/** Sorts in place. Throws RangeError for an unknown order. */
 export function sortPeers(list: PeerRow[], key: string, isDescending: boolean): PeerRow[] {
   const by = PEER_ORDERS.find((order) => order.key === key)?.by
   if (by === undefined) throw new RangeError(`peers have no order ${key}`)

@@ -12,7 +12,7 @@ import { scoreBar } from './scoreBar.ts'
 import { causes, consequences } from './scoreReasons.ts'
 
 const LOOK_MS = 2_000
-/** Of its history, the latest. */
+/** Number of latest events of its history. */
 const SHOWN_EVENTS = 30
 
 interface Facts {
@@ -20,7 +20,7 @@ interface Facts {
   events: readonly PeerEvent[]
 }
 
-/** All about one peer, in a sheet over the page. */
+/** The details of one peer, in a sheet over the page. */
 export class PeerSheet {
   private readonly page: Page
   private readonly dialog = byId('peer') as HTMLDialogElement
@@ -38,17 +38,17 @@ export class PeerSheet {
       this.forget()
       if (peer !== undefined) page.openPeer(undefined)
     })
-    // The bar of the score is as wide as there is room.
+    // The width of the score's bar depends on the window.
     addEventListener('resize', () => {
       if (page.peer !== undefined && this.shown !== undefined) this.fill(page.peer, this.shown)
     })
-    // A click on what lies behind it.
+    // A click outside the sheet.
     this.dialog.addEventListener('click', ({ target }) => {
       if (target === this.dialog) this.dialog.close()
     })
   }
 
-  /** Undefined: closes it. */
+  /** Undefined closes the sheet. */
   show(peerId: string | undefined): void {
     if (peerId === this.page.peer) return
     if (peerId === undefined) {
@@ -161,7 +161,7 @@ export class PeerSheet {
     ])
   }
 
-  /** What the body of the sheet has room for. */
+  /** The width of the sheet's body. */
   private get barWidth(): number {
     const { paddingLeft, paddingRight } = getComputedStyle(this.content)
     return this.content.clientWidth - Number.parseFloat(paddingLeft) - Number.parseFloat(paddingRight)

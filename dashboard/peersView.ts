@@ -6,19 +6,19 @@ import { nodeNameOf, type Page } from './page.ts'
 import { PEER_ORDERS, type PeerRow, sortPeers, toPeerRow } from './peerRow.ts'
 import type { Place } from './place.ts'
 
-/** Rows that are made; a filter finds the others. */
+/** Maximum number of rows. A filter finds the other peers. */
 const MAX_ROWS = 250
 /**
- * Rows keep their places for so long, though scores move: whoever reads or clicks one is not to lose it. Those that are not seen
- * keep their texts as well: with hundreds of peers, laying them out again all the time was most of the page's memory.
+ * Rows keep their order for this time although scores change, so that readers do not lose a row. Rows out of view also keep their
+ * texts: with hundreds of peers, their layout took most of the page's memory.
  */
 const SORT_MS = 5_000
-/** How far from being seen a row is drawn. */
+/** Distance from the view at which a row is drawn. */
 const MARGIN = '300px'
 
-/** Scores of the small curve: ten minutes. */
+/** Number of scores in the small curve: ten minutes. */
 const CURVE = 60
-/** Of a cell; where the page is narrow it has no place. */
+/** Text of an empty cell. A narrow page hides the cell. */
 const NOTHING = '–'
 
 let sortKey = 'score'
@@ -26,15 +26,15 @@ let isDescending = false
 const rows = new Map<string, DrawnRow>()
 let rowsOf: NodeState | undefined
 let body: HTMLTableSectionElement
-/** In the place of the table's head, where the page is narrow. */
+/** The sort control of a narrow page, in place of the table's head. */
 let orders: HTMLSelectElement
 let sortedAtMs = 0
-/** Tells which rows are seen. */
+/** Observes which rows are visible. */
 let watcher: IntersectionObserver
 
 interface DrawnRow {
   element: HTMLTableRowElement
-  /** What it is to show, and what it shows. */
+  /** The wanted and the drawn content. */
   wanted: PeerRow
   shown: string
   shownAtMs: number
@@ -98,11 +98,11 @@ export function startPeers(page: Page): void {
 const filterInput = () => byId('peer-filter') as HTMLInputElement
 const kindSelect = () => byId('peer-kind') as HTMLSelectElement
 
-/** Lists those that the page's address asks for. */
+/** Applies the filter of the page's address. */
 export function filterPeers({ search = '', show = 'all' }: Place): void {
   if (filterInput().value.trim() !== search) filterInput().value = search
   kindSelect().value = show
-  // An address may be anything.
+  // The address may have an unknown value.
   if (kindSelect().selectedIndex < 0) kindSelect().value = 'all'
   sortedAtMs = 0
 }
@@ -180,7 +180,7 @@ function isWanted({ peer, name, agent }: PeerRow): boolean {
   }
 }
 
-/** Sorted, or for a while yet in the order in which they stand, with new ones at the end. */
+/** Sorts the list, or keeps the present order for a while, with new rows at the end. */
 function inPlace(list: PeerRow[]): PeerRow[] {
   const now = performance.now()
   if (sortedAtMs === 0 || now - sortedAtMs >= SORT_MS) {
@@ -192,7 +192,7 @@ function inPlace(list: PeerRow[]): PeerRow[] {
   return sortPeers(list, sortKey, isDescending).sort((a, b) => placeOf(a) - placeOf(b))
 }
 
-/** At the end of all, which is how their order is known again. */
+/** A new row at the end of the list. The list's order is read from the rows. */
 function rowFor(page: Page, wanted: PeerRow): DrawnRow {
   const { peerID } = wanted.peer
   let row = rows.get(peerID)
@@ -211,7 +211,7 @@ function remove(element: Element): void {
   element.remove()
 }
 
-/** Where something is different, and it is seen, or it matters. */
+/** Redraws a row if it has changed, and is visible or important. */
 function draw(page: Page, row: DrawnRow): void {
   const { element, wanted } = row
   const { peer, name, agent, direction, latencyMs, flags, tone } = wanted
@@ -254,7 +254,7 @@ function makeRow(page: Page, peerId: string): HTMLTableRowElement {
   return el('tr', { 'data-peer': peerId }, ...cells)
 }
 
-/** Its own scale, with zero always on it. */
+/** Each curve has its own scale, which always includes zero. */
 function curve(values: readonly number[]): string {
   if (values.length < 2) return ''
   const min = Math.min(0, ...values)

@@ -1,4 +1,4 @@
-/** What the page's address tells: which node, peer and block are looked at, and which peers are listed. */
+/** The state in the page's address: the node, peer and block, and the filter of the peers. */
 export interface Place {
   node?: string | undefined
   peer?: string | undefined
@@ -16,7 +16,7 @@ export function readPlace(hash: string): Place {
   return Object.fromEntries(KEYS.map((key) => [key, given.get(key) || undefined]))
 }
 
-/** For the address; empty where nothing is chosen. */
+/** The text for the address; empty without a selection. */
 export function writePlace(place: Place): string {
   const chosen = KEYS.flatMap((key): [string, string][] => {
     const value = place[key]

@@ -3,17 +3,17 @@ import { clockTime } from './format.ts'
 
 export type RefusedKind = BlockRecord['kind']
 
-/** Somebody who may not connect, and why. */
+/** A refused peer or address, and the reason. */
 export interface Refusal {
   subject: string
   kind: RefusedKind
   reason: string
   by: string
-  /** Null: until it is let in again. */
+  /** Null: until an operator unblocks it. */
   untilMs: number | null
 }
 
-/** Bans, the soonest to end first, and then the block lists. */
+/** Bans by ending time, then the block lists. */
 export function refusalsOf({ blocks }: Pick<AccessRules, 'blocks'>, bans: readonly BanRecord[]): Refusal[] {
   const blocked = blocks.map(({ subject, kind, reason, sinceMs }): Refusal => {
     const by = sinceMs === null ? 'operator' : `operator, ${dayAndTime(sinceMs)}`
@@ -25,18 +25,18 @@ export function refusalsOf({ blocks }: Pick<AccessRules, 'blocks'>, bans: readon
   return [...banned, ...blocked]
 }
 
-/** Today the time is enough. */
+/** Only the time, if the day is today. */
 function dayAndTime(atMs: number): string {
   const at = new Date(atMs)
   return at.toDateString() === new Date().toDateString() ? clockTime(atMs) : at.toLocaleDateString()
 }
 
-/** Method of the RPC that lets one in again. */
+/** The RPC method that ends the refusal. */
 export function unblockMethod(kind: RefusedKind): string {
   return `deviump2p_unblock${{ peer: 'Peer', address: 'Addr', subnet: 'Subnet' }[kind]}`
 }
 
-/** Who a file of block lists names, and why. Throws TypeError for what is no such file. */
+/** The subjects and reasons of a block list file. Throws TypeError if the file has another form. */
 export function parseBlocks(text: string): { subject: string; reason: string }[] {
   const json: unknown = JSON.parse(text)
   const blocks: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'blocks') : undefined

@@ -14,7 +14,7 @@ const CONNECT: PeerAction = {
 }
 const MAX_FILE_BYTES = 2_000_000
 
-/** Who may not connect, with what changes that. */
+/** Shows bans and blocks, with controls that change them. */
 export function showRefusals(page: Page): void {
   const { node } = page
   const { accessRules, bans } = node

@@ -7,17 +7,17 @@ import { limitsOf, limitText, type ScoreLimit } from './scoreReasons.ts'
 
 const MARGIN = 4
 const BAR_HEIGHT = 20
-/** Of a threshold's line above and below the bar. */
+/** Length of a threshold's line above and below the bar. */
 const OVERHANG = 6
 const ROW_HEIGHT = 14
-/** How much of the bar is for what counts against a peer. Gains have a scale of their own: most are below 1. */
+/** Share of the bar for negative parts. Positive parts have a scale of their own, because most are below 1. */
 const LOSSES = 0.66
-/** At 11 pixels; wider than most letters are. */
+/** Width at 11 pixels, more than most letters have. */
 const LETTER_WIDTH = 6.6
 
 /**
- * Parts side by side from zero on: what counts against the peer to the left, what counts for it to the right. The thresholds
- * are named above it, and once more below, where those that are crossed are marked. `width` is in pixels.
+ * Shows the parts of a score side by side from zero: negative parts to the left, positive parts to the right. Thresholds are
+ * named above the bar. Crossed thresholds are marked in a legend below it. `width` is in pixels.
  */
 export function scoreBar(report: PeerScoreReport, width: number): HTMLElement {
   const terms = scoreRows(report).filter(({ score }) => score !== 0)
@@ -54,7 +54,7 @@ function scaleOf(terms: readonly ScoreRow[], limits: readonly ScoreLimit[], widt
   return (value) => zero + (value < 0 ? (zero - MARGIN) * (value / -min) : (width - MARGIN - zero) * (value / max))
 }
 
-/** The end of the scale of gains: 1, 2, 5, 10 and so on. */
+/** The end of the positive scale: 1, 2, 5, 10 and so on. */
 function roundUp(gain: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(gain, 1)))
   return [1, 2, 5, 10].map((digit) => digit * power).find((end) => end >= gain) ?? gain
@@ -76,7 +76,7 @@ function termBars(terms: readonly ScoreRow[], x: (value: number) => number, top:
   })
 }
 
-/** Its line, and its name, which ends there. */
+/** The threshold's line, and its name, which ends at the line. */
 function limitMark(limit: ScoreLimit, at: number, length: number, row: number, top: number): SVGElement[] {
   const below = limit.isCrossed ? ' below' : ''
   const baseline = top - OVERHANG - row * ROW_HEIGHT - 3

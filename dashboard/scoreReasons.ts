@@ -3,17 +3,17 @@ import { causeText } from '../src/p2p/base/eventText.ts'
 import type { PeerScoreReport, ScoreCause, ScoreThreshold } from './answers.ts'
 import { ago, clockTime, countOf, duration } from './format.ts'
 
-/** Of those on its IP. */
+/** Number of shown peers on the same IP address. */
 const SHOWN_NEIGHBOURS = 5
 
-/** Thresholds of one value. */
+/** Thresholds with the same value. */
 export interface ScoreLimit {
   names: string[]
   value: number
   isCrossed: boolean
 }
 
-/** Those that hold for the peer, the highest first. */
+/** The thresholds that apply to the peer, the highest first. */
 export function limitsOf(report: Pick<PeerScoreReport, 'thresholds' | 'static'>): ScoreLimit[] {
   const limits = new Map<number, ScoreLimit>()
   for (const threshold of report.thresholds) {
@@ -26,7 +26,7 @@ export function limitsOf(report: Pick<PeerScoreReport, 'thresholds' | 'static'>)
   return [...limits.values()].sort((a, b) => b.value - a.value)
 }
 
-/** Static peers are not banned for their score. */
+/** Static peers are never banned for their score. */
 function holds({ name }: ScoreThreshold, report: Pick<PeerScoreReport, 'static'>): boolean {
   return name !== 'ban' || !report.static
 }
@@ -36,7 +36,7 @@ export function limitText({ names, value }: ScoreLimit): string {
   return `${names.join(', ')} ${formatNumber(value)}`
 }
 
-/** In force now, or coming, while the peer is as it is. */
+/** Current consequences, and those that follow while the peer stays as it is. */
 export function consequences(report: PeerScoreReport): string[] {
   const lines = report.refusals.map(({ reason }) => `refused: ${reason}`)
   const { ban, forgottenInS, forecastHorizonS } = report
@@ -65,7 +65,7 @@ export function consequences(report: PeerScoreReport): string[] {
   return lines
 }
 
-/** What stands behind the bad parts. */
+/** The causes of the negative parts. */
 export function causes(
   { causes: { rejections, behaviour, application }, ipColocation, peerID }: PeerScoreReport,
   now: number,

@@ -7,15 +7,15 @@ export interface StatusPart {
   label: string
   tone: Tone
   text: string
-  /** What ends it. */
+  /** The command that resolves it. */
   command: string | undefined
 }
 
 export interface Status {
   tone: Tone
-  /** One sentence: how the node is, and why. */
+  /** One sentence: the node's state and its cause. */
   text: string
-  /** What ends it. */
+  /** The command that resolves it. */
   command: string | undefined
   parts: StatusPart[]
 }
@@ -24,19 +24,19 @@ const TONES: Record<NodeHealth['state'], Tone> = { healthy: 'good', degraded: 'w
 
 export type ConnectionState = 'connecting' | 'open' | 'lost' | 'unreachable'
 
-/** What a sentence about a node is made from. */
+/** The data for a sentence about a node. */
 export interface Known {
   name: string
   connectionState: ConnectionState
-  /** Since when it does not answer. */
+  /** Time since which the node does not answer. */
   lostAtMs: number | undefined
   health: NodeHealth | undefined
-  /** Null where the node knows of none. */
+  /** Null if the node has none configured. */
   batcher: Pick<BatcherStatus, 'why' | 'ok'> | null | undefined
   batcherProblem: string | undefined
 }
 
-/** What the page opens with: the node's verdict on itself, its other causes, and each part by itself. */
+/** The top of the page: the node's verdict, its other causes, and the state of each part. */
 export function statusOf(node: Known, nowMs: number): Status {
   const { health, connectionState } = node
   const name = node.name.charAt(0).toUpperCase() + node.name.slice(1)
@@ -58,7 +58,7 @@ export function statusOf(node: Known, nowMs: number): Status {
   return { tone: TONES[health.state], text: sentence(health.text), command, parts }
 }
 
-/** Of a node that is not healthy its other causes, of a healthy one what its parts do. */
+/** The other causes of an unhealthy node, or the activity of each part of a healthy node. */
 function partsOf({ health, batcher, batcherProblem }: Known): StatusPart[] {
   if (health === undefined) return []
   const { causes, derivation, gossip } = health

@@ -7,7 +7,7 @@ import { type Status, statusOf, type Tone } from './statusSentence.ts'
 const MARKS: Record<Tone, string> = { good: '✓', warned: '!', bad: '✕', unknown: '?' }
 const WORDS: Record<Tone, string> = { good: 'Healthy', warned: 'Degraded', bad: 'Stopped', unknown: 'Not known' }
 
-/** A sign that tells by its form what its colour tells. */
+/** A sign whose shape has the meaning of its colour. */
 export function toneMark(tone: Tone): HTMLElement {
   return el('span', { class: `mark ${tone}`, role: 'img', 'aria-label': WORDS[tone] }, MARKS[tone])
 }
@@ -40,7 +40,7 @@ export function showStatus(page: Page, nowMs: number): Status {
       ),
     ),
   )
-  // Read out when something changes, and not with every block.
+  // Screen readers announce changes, but not every block.
   const key = `${node.name} ${status.tone} ${status.parts.map(({ tone }) => tone).join(' ')}`
   if (key !== announced) {
     announced = key
@@ -55,7 +55,7 @@ export function showStatus(page: Page, nowMs: number): Status {
   return status
 }
 
-/** One button for each node, where there are several. */
+/** One button for each node, if there are several. */
 export function showNodes(
   nodes: readonly NodeState[],
   chosen: NodeState,

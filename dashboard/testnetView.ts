@@ -5,10 +5,10 @@ import { clockTime } from './format.ts'
 import type { NodeState } from './nodeState.ts'
 
 const MAX_SHOWN = 6
-/** Programs may end and start meanwhile. */
+/** Long, because some commands restart programs. */
 const COMMAND_MS = 300_000
 
-/** Commands that hurt and heal the testnet of the node that serves the page. It shows nothing where there is none. */
+/** Commands that add and remove faults in the testnet of the serving node. Empty without a testnet. */
 export function showTestnet(node: NodeState): void {
   const { testnetCommands } = node
   byId('testnet').hidden = testnetCommands.length === 0

@@ -3,7 +3,7 @@ import { byId } from './dom.ts'
 const KEY = 'devium-theme'
 const listeners = new Set<() => void>()
 
-/** Told when colours have changed: what draws on a canvas has to draw again. */
+/** Calls the listener when colours change, so that canvases are redrawn. */
 export function onTheme(listener: () => void): void {
   listeners.add(listener)
 }
@@ -15,7 +15,7 @@ export function colour(name: string): string {
   return getComputedStyle(probe).color
 }
 
-/** The system's choice, until the reader makes one. */
+/** Uses the system's theme until the reader chooses one. */
 export function startTheme(): void {
   const system = matchMedia('(prefers-color-scheme: dark)')
   const button = byId('theme')
