@@ -2,7 +2,7 @@ import { quantityToNumber } from '../../src/lib/hex.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import { judgeOrder, type SubmitterChain } from './submitterChain.ts'
 
-/** Channels stay open for longer than a round: what is loaded is posted by the stop. Receipts are looked for by default. */
+/** Channels stay open for longer than a round, so the stop posts them. Receipts are checked at the default interval. */
 const SUBMITTER_FLAGS = [
   '--poll-interval=1s',
   '--max-channel-duration=30',
@@ -14,22 +14,22 @@ const SUBMITTER_FLAGS = [
   '--log.level=debug',
 ]
 const CLIENT_LEAVES_AFTER_MS = 1_000
-/** Loaded since the last stop, at least. */
+/** Minimum number of blocks loaded since the last stop. */
 const BLOCKS_A_ROUND = 4
 
 export interface AbandonedStopsReport {
-  /** Stops whose caller left before they were over. */
+  /** Stops whose caller disconnected before their end. */
   abandoned: number
-  /** Blocks up to the head at a stop's call that L1 did not have when the line appeared. */
+  /** Blocks up to the head at the call of a stop that L1 lacked when the line appeared. */
   missing: number[]
-  /** For each stop: L1 blocks from its last transaction to the line. */
+  /** L1 blocks from the last transaction to the line, for each stop. */
   l1BlocksToLine: number[]
-  /** Blocks before which one is missing on L1. */
+  /** Blocks whose predecessor is missing on L1. */
   gaps: number[]
   complaints: string[]
 }
 
-/** Stops a submitter under traffic, by callers that leave after a second, and starts it again each time. */
+/** Repeatedly stops a submitter under load, by callers that disconnect after a second, and starts it again. */
 export async function abandonStops(chain: SubmitterChain, rounds: number): Promise<AbandonedStopsReport> {
   chain.startLoad({ bytesPerSecond: 1_500 })
   const submitter = chain.startSubmitter(SUBMITTER_FLAGS)

@@ -8,11 +8,11 @@ import { toQuantity } from '../../src/lib/hex.ts'
 import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 
 export interface AnvilOptions {
-  /** Seconds between blocks; without it a block is mined for each transaction (and by `evm_mine`). */
+  /** Seconds between blocks. Absent: a block for each transaction, and for each `evm_mine`. */
   blockTime?: number
   /** Anvil's name of the L1 fork, for example `cancun` or `prague`. */
   hardfork?: string
-  /** Further flags, passed as they are; `--port` among them replaces the free port that is taken otherwise. */
+  /** Further flags. A `--port` replaces the free port that is used otherwise. */
   args?: readonly string[]
 }
 
@@ -20,13 +20,13 @@ export interface Anvil {
   /** http://127.0.0.1:port */
   url: string
   process: ChildProcess
-  /** Ends the process and waits until it is gone. */
+  /** Stops the process and waits for its end. */
   stop(): Promise<void>
 }
 
 const LEASHED_BINARY = fileURLToPath(new URL('../../testnet/process/leashedBinary.mjs', import.meta.url))
 
-/** The native binary itself: the npm wrapper would cost a second Node process and swallow signals. */
+/** The native binary. The npm wrapper costs a second Node process and does not pass signals on. */
 function anvilBinary(): string {
   const require = createRequire(import.meta.url)
   const arch = process.arch === 'x64' ? 'amd64' : process.arch
@@ -37,7 +37,7 @@ function anvilBinary(): string {
   return path
 }
 
-/** Starts a local L1 and resolves when it listens. A test run that ends early takes Anvil with it. */
+/** Starts a local L1 and resolves when it listens. Anvil ends with the test run. */
 export function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   return start(anvilBinary(), options)
 }
@@ -68,21 +68,21 @@ async function start(command: string, options: AnvilOptions, before: readonly st
 }
 
 export interface LeasedAnvil extends Anvil {
-  /** Gives it to whoever asks next, unless it has ended. */
+  /** Returns it for the next lease, unless it has ended. */
   release(): void
 }
 
-/** Those of this worker that nobody uses, by their options. */
+/** Unused instances of this worker, by options. */
 const idle = new Map<string, Anvil[]>()
 
 /**
- * A local L1 at its genesis block, which another test of this worker may have used. A start takes 150 ms, the first blob
- * of a process seconds, a reset one millisecond.
+ * A local L1 at its genesis block, which another test of this worker may have used. A start takes 150 ms, the first blob of a
+ * process takes seconds, and a reset takes one millisecond.
  */
 export async function leaseAnvil(options: AnvilOptions = {}): Promise<LeasedAnvil> {
   const key = JSON.stringify(options)
   const used = idle.get(key)?.pop()
-  // The end of a worker closes its pipes, and says nothing else.
+  // A worker that ends closes its pipes, and sends no other signal.
   const anvil = used ?? (await start(process.execPath, options, [LEASHED_BINARY, anvilBinary()]))
   if (used !== undefined) await reset(used)
   return {
@@ -95,8 +95,8 @@ export async function leaseAnvil(options: AnvilOptions = {}): Promise<LeasedAnvi
 }
 
 /**
- * Back to the genesis block, with an empty pool, the real time and a block for each transaction. Anvil gives the new
- * genesis block the gas limit and the base fee that were set last.
+ * Resets to the genesis block, with an empty pool, the real time and a block for each transaction. Anvil uses the last gas limit
+ * and base fee for the new genesis block.
  */
 async function reset({ url }: Anvil): Promise<void> {
   const rpc = createRpcClient({ url })
@@ -127,7 +127,7 @@ function listeningUrl(child: ChildProcess): Promise<string> {
       if (match?.[1] === undefined) return
       clearTimeout(timer)
       resolve(`http://${match[1]}`)
-      // Reading goes on (a full pipe would stop Anvil), but nothing is kept.
+      // Continues to read, because a full pipe would stop Anvil, but keeps nothing.
       child.stdout?.off('data', onData).resume()
       child.stderr?.off('data', onData).resume()
     }

@@ -16,26 +16,26 @@ import {
   ZERO_L2_REF,
 } from '../../src/rollup/protocol/types.ts'
 
-/** A real p2p host with a real unsafe chain on it; the engine below is a list of blocks. */
+/** A real p2p host with a real unsafe chain. Its engine is a list of blocks. */
 export interface ChainNode extends TestNode {
   readonly height: number
   readonly hash: Hex
-  /** Blocks in order; the block of genesis is not among them. */
+  /** Blocks in order, without the genesis block. */
   readonly chain: readonly PayloadEnvelope[]
-  /** `performance.now()` when each height was reached. */
+  /** `performance.now()` at the moment each height was reached. */
   readonly reachedAtMs: ReadonlyMap<number, number>
-  /** The sequencer's: makes the next block, has it, and publishes it. */
+  /** For the sequencer: builds, inserts and publishes the next block. */
   produce(): Promise<PayloadEnvelope>
-  /** As admin_postUnsafePayload. */
+  /** Like admin_postUnsafePayload. */
   post(envelope: PayloadEnvelope): void
   stop(): Promise<void>
 }
 
 export interface ChainNodeOptions extends Partial<P2pOptions> {
-  /** Blocks that it has from the start. */
+  /** Initial blocks. */
   blocks?: readonly PayloadEnvelope[]
   isSequencer?: boolean
-  /** Its engine finds a block for a peer only after this. */
+  /** Delays the engine's answer to a peer's block request. */
   beforeAnswer?: () => Promise<unknown>
   log?: Logger
 }

@@ -1,4 +1,4 @@
-// Loaded before a program (`--import`): its clock is two minutes ahead of the machine's.
+// Loaded before a program (`--import`). Sets its clock two minutes ahead of the machine's.
 const AHEAD_MS = 120_000
 const { now } = Date
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 
-/** Commands in a document: lines of its code blocks and spans in code style that begin with one of our programs. */
+/** Commands in a document: lines of code blocks, and code spans, that start with one of our programs. */
 export function commandLines(markdown: string): string[] {
   const blocks = [...markdown.matchAll(/```\w*\n(.*?)```/gs)].flatMap(([, block = '']) => block.split('\n'))
   const spans = [...markdown.replaceAll(/```.*?```/gs, '').matchAll(/`([^`]+)`/g)].map(([, code = '']) =>
@@ -17,12 +17,12 @@ export function commandLines(markdown: string): string[] {
         ),
       )
       .filter((line) => /^devium(--batcher|-node|-batch-submitter|-geth)? \S/.test(line))
-      // A remark stands two spaces behind its command; what is redirected is for the shell.
+      // A remark follows its command after two spaces. Redirections are for the shell.
       .map((line) => line.replace(/\s{2,}.*$|\s2?>\s?\S.*$|\s<\s.*$/, ''))
   )
 }
 
-/** What is wrong with the words, by the command's own declarations; undefined: nothing. */
+/** The error in the words according to the command's declarations; undefined if there is none. */
 export function problemOf(program: Command, words: readonly string[]): string | undefined {
   let command = program
   let isRefined = true
@@ -30,7 +30,7 @@ export function problemOf(program: Command, words: readonly string[]): string | 
   let isWhole = true
   const rest = [...words]
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
-    // That a text was left out is for its reader.
+    // An ellipsis stands for omitted text.
     if (word === '…') {
       isWhole = false
       continue

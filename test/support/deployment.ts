@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 
-// The parts of compose files and manifests that docs/deploy uses, and no others: a name that is not listed here is a typing error.
+// The members of compose files and manifests that docs/deploy uses. Any other name is a typing error.
 
 const texts = z.array(z.string())
 const labels = z.record(z.string(), z.string())
@@ -12,7 +12,7 @@ const condition = z.enum(['service_healthy', 'service_completed_successfully'])
 
 const composeSchema = z.strictObject({
   name: z.string(),
-  /** Each service has it by reference. */
+  /** Each service refers to it. */
   'x-program': z.unknown(),
   services: z.record(
     z.string(),
@@ -54,7 +54,7 @@ const probe = z.strictObject({
 })
 const keyRef = z.strictObject({ name: z.string(), key: z.string(), optional: z.boolean().optional() })
 
-/** A quantity of processors, memory or disks. */
+/** A quantity of CPU, memory or disk. */
 const quantity = z.string().regex(/^\d+(m|Mi|Gi)?$/)
 const requests = z.record(z.enum(['cpu', 'memory']), quantity)
 
@@ -179,7 +179,7 @@ const manifestSchema = z.discriminatedUnion('kind', [
 export type Manifest = z.infer<typeof manifestSchema>
 export type Workload = Extract<Manifest, { kind: 'StatefulSet' | 'Deployment' }>
 
-/** The documents of a manifest file. Throws where it is no YAML, or has what is not listed above. */
+/** The documents of a manifest file. Throws if it is not YAML, or has members that are not listed above. */
 export function readManifests(path: string): Manifest[] {
   return parseAllDocuments(readFileSync(path, 'utf8')).map((document) => {
     const [error] = document.errors

@@ -10,15 +10,15 @@ import type { L2BlockRef } from '../../src/rollup/protocol/types.ts'
 import { type Recording, recordedL1Rpc } from './recording.ts'
 
 export interface DerivedChain {
-  /** The safe blocks after genesis, in order, each with the number of the L1 block whose data completed it. */
+  /** The safe blocks after genesis, in order, each with the number of the L1 block that completed its batch. */
   blocks: { block: L2BlockRef; derivedFrom: number }[]
-  /** The safe head when all of L1 was read. */
+  /** The safe head after all of L1 was read. */
   safe: L2BlockRef
 }
 
 /**
- * Runs a verifier on the recorded L1, whose answers it checks unless `trustRpc`, with this project's execution client as its engine, until derivation has
- * nothing more to do.
+ * Runs a verifier on the recorded L1, with this project's execution client as its engine, until derivation has no more work. It
+ * verifies L1's answers unless `trustRpc` is set.
  */
 export async function deriveOnEngine(
   recording: Pick<Recording, 'config' | 'l1'>,

@@ -11,8 +11,8 @@ const SCRIPT = fileURLToPath(new URL('../../bin/devium-geth.mjs', import.meta.ur
 const HOST = '127.0.0.1'
 
 /**
- * Starts a devium-geth of its own with the genesis of a testnet's join directory, in the place of an op-geth. WebSockets are on the
- * port of its RPC.
+ * Starts a separate devium-geth with the genesis of a testnet's join directory, in place of an op-geth. WebSocket uses the RPC
+ * port.
  */
 export async function startDeviumGeth(joinDir: string, directory: string): Promise<OpGeth> {
   const file = (name: string) => join(directory, name)

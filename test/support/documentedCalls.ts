@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { JsonValue } from '../../src/jsonRpc/types.ts'
 
-/** A method as rpc_discover describes it. */
+/** A method in the form of rpc_discover. */
 export interface DescribedMethod {
   name: string
   params: { name: string }[]
@@ -14,12 +14,12 @@ export interface DescribedMethod {
 
 const DOCUMENT = join(import.meta.dirname, '../../docs/rpc.md')
 
-/** Names of the methods that docs/rpc.md has a row for. */
+/** Names of the methods with a row in docs/rpc.md. */
 export function documentedMethods(): string[] {
   return [...readFileSync(DOCUMENT, 'utf8').matchAll(/^\| `(\w+_\w+)` \|/gm)].map(([, name = '']) => name)
 }
 
-/** One call as docs/rpc.md says that it is made, by curl. Rejects with what the node answers instead of a result. */
+/** A call by curl, as in docs/rpc.md. Rejects with the node's error. */
 export async function callByCurl(url: string, method: string, params: readonly JsonValue[]): Promise<JsonValue> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
   const args = [
@@ -38,7 +38,7 @@ export async function callByCurl(url: string, method: string, params: readonly J
   return result
 }
 
-/** What is wrong with a result by the schema that the node itself gives; undefined where it is as described. */
+/** The error in a result according to the node's own schema; undefined if there is none. */
 export function problemOf({ name, result }: DescribedMethod, value: unknown): string | undefined {
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   return ajv.validate(result.schema, value) ? undefined : `${name}: ${ajv.errorsText()}`

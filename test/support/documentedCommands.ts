@@ -11,7 +11,7 @@ import { commandExists } from './prometheus.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
-/** Documents with commands, in groups that may run side by side: no two block the same peer, or stop the sequencer. */
+/** Documents with commands, in groups that can run in parallel: no two groups block the same peer or stop the sequencer. */
 export const COMMAND_DOCUMENTS = [
   ['README.md', 'docs/operating/commands.md', 'docs/peer-scores.md', 'docs/interfaces.md'],
   [
@@ -20,10 +20,10 @@ export const COMMAND_DOCUMENTS = [
   ],
 ] as const
 
-/** A line that begins so is a command: in a code block that is marked as one, behind a prompt, or in the text. */
+/** The start of a command line: in a marked code block, after a prompt, or in the text. */
 const COMMAND = /^(npm|npx|node|devium[\w-]*|curl|cast|head|gzip|docker|kubectl|export|source) \S/
 
-/** Commands that no test can run as they stand here, each with what else holds it to the truth. */
+/** Commands that no test can run as written, each with the other check of its truth. */
 export const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [
     /^npm (ci|start|test|run test:\w+)\b/,
@@ -48,19 +48,19 @@ export const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/^cast /, "needs Foundry's cast: src/cli/operator/decode/decodeCommand.test.ts reads such blocks"],
 ]
 
-/** What an example stands for; the variables are the runner's. */
+/** Values for the placeholders of examples. The variables belong to the command runner. */
 const EXAMPLES: readonly (readonly [RegExp, string])[] = [
   [/(?<=^|\| )npx /g, ''],
   [/^devium decode$/, '$& calldata.bin'],
   [/http:\/\/127\.0\.0\.1:95(10|45)/g, '$NODE'],
-  // What others reach asks for a token where something is changed.
+  // An RPC that others reach requires a token for changes.
   [/http:\/\/10\.0\.0\.\d:9545/g, '$GUARDED_NODE'],
   [
     /--l1=http:\/\/10\.0\.0\.5:8545/,
     '--l1=$L1 --rollup.l1-chain-config=l1.json --rpc.port=$RPC_PORT --p2p.no-discovery --p2p.listen.tcp=0',
   ],
   [/--l1\.beacon=http:\/\/10\.0\.0\.5:5052/, '--l1.beacon=$L1'],
-  // The testnet has one already, which another one may not get in the way of.
+  // The testnet already has a submitter, which another one must not disturb.
   [
     /--l1-eth-rpc=http:\/\/10\.0\.0\.5:8545 --l2-eth-rpc=http:\/\/127\.0\.0\.1:8545/,
     '--l1-eth-rpc=$L1 --l2-eth-rpc=$L2 --stopped',
@@ -86,23 +86,23 @@ const EXAMPLES: readonly (readonly [RegExp, string])[] = [
   [/^devium completion fish \| source/, "fish -c '$& && complete -c devium | grep -q __devium_complete'"],
 ]
 
-/** Ends with another code than 0, as the document says. */
+/** Commands with an exit code other than 0, as documented. */
 const EXIT_CODES: readonly (readonly [RegExp, readonly number[]])[] = [
   [/^head -c 60 calldata\.bin/, [2]],
-  // Other commands stop and start the sequencer meanwhile.
+  // Concurrent commands stop and start the sequencer.
   [/^(npx )?devium status/, [0, 3]],
 ]
 
 const PORTS = ['ETH_PORT', 'RPC_PORT', 'SUBMITTER_PORT', 'ENGINE_PORT'] as const
 
-/** Runs until it is interrupted; how its server is asked whether it runs. */
+/** Programs that run until they are interrupted, with the call that shows that they run. */
 const PROGRAMS: readonly (readonly [RegExp, { port: (typeof PORTS)[number]; method: string }])[] = [
   [/^devium-geth --datadir=geth --http/, { port: 'ETH_PORT', method: 'eth_chainId' }],
   [/^devium--batcher --rollup\.config/, { port: 'RPC_PORT', method: 'devium_version' }],
   [/^devium-batch-submitter /, { port: 'SUBMITTER_PORT', method: 'admin_batcherStatus' }],
 ]
 
-/** Commands of a document, in order: of its `sh` blocks, behind the prompts of its `console` blocks, and in its text. */
+/** Commands of a document, in order: in `sh` blocks, after prompts in `console` blocks, and in the text. */
 export function documentedCommands(document: string): string[] {
   const text = readFileSync(join(ROOT, document), 'utf8')
   const commands: string[] = []
@@ -111,7 +111,7 @@ export function documentedCommands(document: string): string[] {
     for (const line of lines) {
       if (language === 'sh') commands.push(line.replace(/\s{2,}#.*$/, ''))
       else if (line.startsWith('$ ') && language === 'console') commands.push(line.slice(2))
-      // Of a form with FILE or … in it only the words are checked.
+      // Commands with FILE or … are not run; only their words are checked.
       else if (span !== '' && COMMAND.test(line) && !/…|\b[A-Z]{4,}\b/.test(line)) commands.push(line)
       else if (span === '' && COMMAND.test(line.replace(/^\$ /, ''))) {
         throw new Error(`${document}: "${line}" is in a block that is not marked sh or console`)
@@ -121,18 +121,18 @@ export function documentedCommands(document: string): string[] {
   return commands
 }
 
-/** Why a command is not run; undefined: it is. */
+/** The reason not to run a command; undefined if it runs. */
 export function reasonNotToRun(command: string): string | undefined {
   return NOT_RUN.find(([pattern]) => pattern.test(command))?.[1]
 }
 
 export interface CommandRunner {
-  /** Resolves to what went wrong; undefined: nothing, or what it says has run before. */
+  /** Resolves to the error; undefined on success, or if the command has run before. */
   run(command: string, peer: { peerId: string; p2p: string }): Promise<string | undefined>
   stop(): Promise<void>
 }
 
-/** Runs documented commands in an empty folder, against a testnet, as a reader would who fills in what an example leaves open. */
+/** Runs documented commands in an empty folder against a testnet, with values for the placeholders. */
 export async function createCommandRunner(net: Endpoints, folder: string): Promise<CommandRunner> {
   const [sequencer] = net.nodes
   if (sequencer === undefined) throw new RangeError('a testnet has a sequencer')
@@ -149,7 +149,7 @@ export async function createCommandRunner(net: Endpoints, folder: string): Promi
   const inbox: string = JSON.parse(readFileSync(join(folder, 'rollup.json'), 'utf8')).batch_inbox_address
   const [batch, earlier] = await lastBatches(net, inbox)
   writeFileSync(join(folder, 'calldata.bin'), batch.input)
-  // Behind the version byte.
+  // The data after the version byte.
   writeFileSync(join(folder, 'frame0.bin'), earlier.input.subarray(1))
   writeFileSync(join(folder, 'frame1.bin'), batch.input.subarray(1))
   const env: NodeJS.ProcessEnv = {
@@ -165,7 +165,7 @@ export async function createCommandRunner(net: Endpoints, folder: string): Promi
     TESTNET: net.dir,
     L1: net.l1.rpc,
     L2: sequencer.ethRpc,
-    // An account without any task here.
+    // An account without a role in this testnet.
     DEVIUM_BATCH_SUBMITTER_PRIVATE_KEY: `0x${'33'.repeat(32)}`,
     BATCH: batch.hash,
   }
@@ -195,7 +195,7 @@ export async function createCommandRunner(net: Endpoints, folder: string): Promi
   return {
     async run(command, { peerId, p2p }) {
       const text = EXAMPLES.reduce((line, [pattern, meant]) => line.replace(pattern, meant), command)
-      // The same in another document, or with npx.
+      // The same command in another document, or with npx.
       if (ran.has(text)) return undefined
       ran.add(text)
       const [, tool] = /^(curl|fish|script|zsh)\b/.exec(text) ?? []
@@ -204,7 +204,7 @@ export async function createCommandRunner(net: Endpoints, folder: string): Promi
       const variables = { PEER: peerId.slice(-8), ADDRESS: p2p }
       const started = start(command, program === undefined ? text : `exec ${text}`, variables)
       if (program === undefined) {
-        // One that does not end is to be named.
+        // The error must name a command that does not end.
         const limit = setTimeout(() => end(started.child, 'SIGKILL'), WAIT_LIMIT_MS)
         return started.exited.finally(() => clearTimeout(limit))
       }
@@ -213,7 +213,7 @@ export async function createCommandRunner(net: Endpoints, folder: string): Promi
       return Promise.race([started.exited.then((problem) => problem ?? `${command} has ended`), answers])
     },
     async stop() {
-      // Rollup node first.
+      // Stops the rollup node first.
       for (const { child, exited } of programs.reverse()) {
         end(child, 'SIGINT')
         await exited
@@ -224,7 +224,7 @@ export async function createCommandRunner(net: Endpoints, folder: string): Promi
   }
 }
 
-/** Its whole group: the shell has children. */
+/** Signals the whole group, because the shell has children. */
 function end({ pid, exitCode }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid !== undefined && exitCode === null) process.kill(-pid, signal)
 }
@@ -252,7 +252,7 @@ interface L1Block {
   transactions: { hash: string; to: string | null; input: string }[]
 }
 
-/** The two newest batcher transactions on L1, whose data are calldata; the newest first. Waits until there are two. */
+/** The two latest batcher transactions on L1 with calldata, the latest first. Waits until there are two. */
 async function lastBatches(net: Endpoints, inbox: string): Promise<[Batch, Batch]> {
   const l1 = createRpcClient({ url: net.l1.rpc })
   const search = async (): Promise<[Batch, Batch] | undefined> => {

@@ -5,12 +5,12 @@ import { dirname, join, resolve } from 'node:path'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
-/** A file that a page has its reader save, or a command that he types, with the output that it shows. */
+/** A file that the page tells its reader to save, or a command with the output that it shows. */
 export type DocumentedStep =
   | { kind: 'file'; name: string; text: string }
   | { kind: 'command'; command: string; output: readonly string[] }
 
-/** The steps of a page, in order: its `js` blocks that begin with a name, its `sh` and `console` blocks. */
+/** The steps of a page, in order: `js` blocks that start with a file name, `sh` and `console` blocks. */
 export function documentedSteps(document: string): DocumentedStep[] {
   const text = readFileSync(join(ROOT, document), 'utf8')
   return [...text.matchAll(/^```(\w+)\n(.*?)^```/gms)].flatMap(([, language = '', block = '']): DocumentedStep[] => {
@@ -33,7 +33,7 @@ function consoleSteps(block: string): DocumentedStep[] {
     })
 }
 
-/** Whether the output is what the page shows, but for numbers, which are others each time. */
+/** Whether the output matches the page, except for numbers, which vary. */
 function isAsShown(output: string, shown: readonly string[]): boolean {
   if (shown.length === 0) return true
   const pattern = shown
@@ -42,7 +42,7 @@ function isAsShown(output: string, shown: readonly string[]): boolean {
   return new RegExp(`^${pattern}$`).test(output.trimEnd())
 }
 
-/** The folder of Foundry's cast, whose npm package has a Node wrapper besides; undefined where it is not installed. */
+/** The folder of Foundry's cast binary (its npm package also has a Node wrapper); undefined if it is not installed. */
 export function castFolder(): string | undefined {
   const arch = process.arch === 'x64' ? 'amd64' : process.arch
   try {
@@ -54,12 +54,12 @@ export function castFolder(): string | undefined {
 }
 
 const END = 'the command has ended with'
-/** Far above what any step takes: the report names the step and what it has printed, which a test's own limit would not. */
+/** Far above the time of any step. The report names the step and its output, which a test's own timeout would not. */
 const STEP_LIMIT_MS = 120_000
 
 /**
- * Takes the steps in one shell, as a reader would, and resolves to the problems of the first command that has any.
- * A folder with what the page takes for given is there.
+ * Runs the steps in one shell, as a reader would. Resolves to the problems of the first failing command. The folder holds the
+ * files that the page assumes.
  */
 export async function takeSteps(steps: readonly DocumentedStep[], folder: string, path: string): Promise<string[]> {
   const shell = spawn('bash', [], { cwd: folder, env: { ...process.env, PATH: path }, stdio: 'pipe' })
@@ -84,10 +84,10 @@ export async function takeSteps(steps: readonly DocumentedStep[], folder: string
         clearTimeout(limit)
         resolve({ code: Number(code), text })
       }
-      // The shell reads its commands from standard input: none of them is to take the next one from there.
+      // The shell reads its commands from standard input, so no command may read from it.
       shell.stdin.write(`{ ${command}\n} < /dev/null\necho ${END} $?\n`)
     })
-  // On one pipe, nothing that a command prints comes behind its end.
+  // With one pipe, all output of a command comes before its end marker.
   shell.stdin.write('exec 2>&1\n')
   try {
     for (const step of steps) {

@@ -1,6 +1,6 @@
 import type { Scenario } from '../../testnet/scenarios/scenario.ts'
 
-/** One that cannot pass. */
+/** A scenario that always fails. */
 const failingScenario: Scenario = {
   about: 'Blocks go on without the program that makes them.',
   async steps({ run, check }) {

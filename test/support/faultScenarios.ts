@@ -12,8 +12,8 @@ import { startTcpProxy, type TcpProxy } from '../../testnet/links/tcpProxy.ts'
 import { type ChainNode, type ChainNodeOptions, startChainNode } from './chainNode.ts'
 
 /**
- * `reset`: what is connected is reset, and so is what connects. `silent`: nothing passes and nothing is closed; what
- * waits passes afterwards. `forgotten`: as silent, but what was connected before stays dead.
+ * `reset`: current and new connections are reset. `silent`: data waits, and connections stay open. `forgotten`: like `silent`,
+ * but old connections stay dead afterwards.
  */
 export type CutKind = 'reset' | 'silent' | 'forgotten'
 export const CUT_KINDS: readonly CutKind[] = ['reset', 'silent', 'forgotten']
@@ -24,13 +24,13 @@ function cut(link: TcpProxy, kind: CutKind): void {
   else link.pause()
 }
 
-/** The node's address with the proxy's port in place of its own. */
+/** The node's address with the proxy's port. */
 async function linkTo({ address }: ChainNode): Promise<{ link: TcpProxy; address: string }> {
   const link = await startTcpProxy(tcpPortOf(address))
   return { link, address: address.replace(/\/tcp\/\d+/, `/tcp/${link.port}`) }
 }
 
-/** A block every block time until it is stopped. */
+/** Produces a block every block time until it is stopped. */
 function makeBlocks(sequencer: ChainNode, blockTimeS: number): () => Promise<void> {
   let last: Promise<unknown> = Promise.resolve()
   const timer = setInterval(() => {
@@ -42,7 +42,7 @@ function makeBlocks(sequencer: ChainNode, blockTimeS: number): () => Promise<voi
   }
 }
 
-/** How every peer stands with every node: the lowest score, and bans. */
+/** The lowest score and the bans of all peers at all nodes. */
 async function standing(nodes: readonly ChainNode[]): Promise<{ lowestScore: number; bans: number }> {
   let lowestScore = Number.POSITIVE_INFINITY
   let bans = 0
@@ -59,7 +59,7 @@ export interface CutLinkOptions {
   blockTimeS: number
   cycles: number
   cutMs?: number
-  /** From the link's return until the next cut; never before the follower has the newest block. */
+  /** Time from the link's recovery to the next cut. The cut also waits until the follower has the unsafe head. */
   openMs?: number
 }
 
@@ -68,19 +68,19 @@ export interface CutLinkReport {
   blockTimeS: number
   cycles: number
   blocks: number
-  /** Most blocks that the follower lacked, from 2 s after the link was back until the next cut. */
+  /** Maximum number of missing blocks from 2 s after the recovery until the next cut. */
   worstBehind: number
-  /** Milliseconds from the link's return until the follower had the newest block, in the worst cycle and in the middle. */
+  /** Milliseconds from the recovery until the follower had the unsafe head: worst cycle, and median. */
   worstCaughtUpMs: number
   medianCaughtUpMs: number
-  /** Blocks that came to the follower less than 100 ms after the sequencer had them. */
+  /** Blocks that reached the follower less than 100 ms after the sequencer had them. */
   onTime: number
   lowestScore: number
   bans: number
   sameChain: boolean
 }
 
-/** One link between sequencer and follower, cut again and again. */
+/** A link between sequencer and follower that is cut repeatedly. */
 export async function cutLink({
   kind,
   blockTimeS,
@@ -150,22 +150,22 @@ export interface PartitionReport {
   shape: Shape
   kind: CutKind
   partitionMs: number
-  /** Blocks that the far side lacked when the links came back. */
+  /** Blocks that the other side lacked when the links recovered. */
   missed: number
-  /** Milliseconds from then until all nodes had the sequencer's newest block. */
+  /** Milliseconds from then until all nodes had the sequencer's unsafe head. */
   healedMs: number
   lowestScore: number
   bans: number
 }
 
-/** Five nodes, the first of which makes a block a second; two of them are cut off from the others for a while. */
+/** Five nodes. The first makes a block each second, and two are partitioned from the others for a while. */
 export async function partition(shape: Shape, kind: CutKind, partitionMs: number): Promise<PartitionReport> {
   const config = testConfig()
   const sequencer = await startChainNode(config, { isSequencer: true })
   const nodes = [sequencer]
   const proxies: TcpProxy[] = []
   const border: TcpProxy[] = []
-  /** Links from the new node to these. */
+  /** The nodes to which each node is linked. */
   const plans: Record<Shape, number[][]> = {
     line: [[0], [1], [2], [3]],
     ring: [[0], [1], [2], [3, 0]],
@@ -203,7 +203,7 @@ export async function partition(shape: Shape, kind: CutKind, partitionMs: number
   }
 }
 
-/** A chain of blocks up to now, and its config. */
+/** A chain of blocks up to the present, and its config. */
 function chainUpToNow(blocks: number): { config: RollupConfig; chain: PayloadEnvelope[] } {
   const l2Time = Math.floor(Date.now() / 1000) - blocks
   const config = testConfig('holocene', { genesis: { ...testConfig().genesis, l2Time } })
@@ -212,11 +212,11 @@ function chainUpToNow(blocks: number): { config: RollupConfig; chain: PayloadEnv
 
 export interface CatchUpReport {
   behind: number
-  /** Milliseconds from the follower's start until it had the sequencer's newest block. */
+  /** Milliseconds from the follower's start until it had the sequencer's unsafe head. */
   caughtUpMs: number
 }
 
-/** A follower that begins far behind; nothing but gossip of new blocks and blocks by number brings it on. */
+/** A follower that starts far behind. It catches up only by gossip and by block requests. */
 export async function catchUp(behind: number, follow: { helpers?: ChainNodeOptions[] } = {}): Promise<CatchUpReport> {
   const { config, chain } = chainUpToNow(behind)
   const sequencer = await startChainNode(config, { isSequencer: true, blocks: chain })
@@ -240,7 +240,9 @@ export async function catchUp(behind: number, follow: { helpers?: ChainNodeOptio
   }
 }
 
-/** A sequencer that is away for a while and comes back with its chain, key and port: time until its next block is here. */
+/**
+ * A sequencer that stops for a while and restarts with its chain, key and port. Measures the time until its next block arrives.
+ */
 export async function restartSequencer(awayMs: number): Promise<{ awayMs: number; blockAfterMs: number }> {
   const config = testConfig()
   const privateKey = new Uint8Array(randomBytes(32))
@@ -250,7 +252,7 @@ export async function restartSequencer(awayMs: number): Promise<{ awayMs: number
   await until('the mesh', () => first.node.meshSize() === 1)
   await first.produce()
   await until('the first block', () => follower.height === 1)
-  // The last ones are made when the follower hears nothing any more.
+  // The follower is disconnected when the last blocks are made.
   await first.stop()
   await until('the loss', () => follower.node.connectedPeers().length === 0)
   await delay(awayMs)
@@ -268,12 +270,12 @@ export async function restartSequencer(awayMs: number): Promise<{ awayMs: number
 
 const PEER_PROCESS = fileURLToPath(new URL('./peerProcess.ts', import.meta.url))
 
-/** A p2p node in a process of its own; resolves when it listens. */
+/** A p2p node in a separate process. Resolves when it listens. */
 async function startPeerProcess(port: number, key: string): Promise<{ child: ChildProcess; address: string }> {
   const child = spawn(
     process.execPath,
     ['--disable-warning=ExperimentalWarning', PEER_PROCESS, String(port), key],
-    // It ends with this process, whose end of the pipe the system closes.
+    // It ends with this process, because the system closes the pipe.
     { stdio: ['pipe', 'pipe', 'inherit'] },
   )
   const [address = ''] = await Promise.race([
@@ -287,13 +289,13 @@ async function startPeerProcess(port: number, key: string): Promise<{ child: Chi
 
 export interface KilledPeerReport {
   awayMs: number
-  /** Milliseconds from the kill until the loss was noticed. */
+  /** Milliseconds from the kill until the disconnection was noticed. */
   noticedMs: number
-  /** Milliseconds from the moment that the peer listens again until it is connected. */
+  /** Milliseconds from the peer's restart until it is connected. */
   reconnectedMs: number
 }
 
-/** A static peer is killed by SIGKILL, stays away, and is started again. */
+/** A static peer is killed by SIGKILL and restarted after a while. */
 export async function killStaticPeer(awayMs: number): Promise<KilledPeerReport> {
   const key = randomBytes(32).toString('hex')
   const first = await startPeerProcess(0, key)
@@ -322,15 +324,15 @@ export async function killStaticPeer(awayMs: number): Promise<KilledPeerReport> 
 
 export interface DroppingLinksReport {
   blocks: number
-  /** Milliseconds from the sequencer to a follower, the slowest block. */
+  /** Milliseconds from the sequencer to a follower, for the slowest block. */
   slowestMs: number
   sameChain: boolean
   bans: number
 }
 
 /**
- * A sequencer and two followers, all linked: far fewer than a mesh wants. The links to the sequencer are cut by turns,
- * so that there is always one way left.
+ * A sequencer and two followers, all linked: far fewer than a full mesh. The links to the sequencer are cut in turn, so that one
+ * path always remains.
  */
 export async function droppingLinks(kind: CutKind, cuts: number): Promise<DroppingLinksReport> {
   const config = testConfig()
@@ -348,11 +350,11 @@ export async function droppingLinks(kind: CutKind, cuts: number): Promise<Droppi
     for (let turn = 0; turn < cuts; turn++) {
       const link = turn % 2 === 0 ? toFirst.link : toSecond.link
       cut(link, kind)
-      // Only the other way is left for these blocks.
+      // These blocks have only the other path.
       const made = sequencer.height + 4
       await until('blocks by the way that is left', () => nodes.every(({ height }) => height >= made))
       link.allow()
-      // A dead connection must be noticed before the other link is cut.
+      // The dead connection must be noticed before the other link is cut.
       await delay(4_000)
     }
     await stopBlocks()

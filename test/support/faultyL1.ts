@@ -8,18 +8,18 @@ import { keccak256Hex } from '../../src/lib/hash.ts'
 import { fromHex, toQuantity } from '../../src/lib/hex.ts'
 import { decodeRlp, rlpBytes, rlpList } from '../../src/lib/rlp.ts'
 
-/** What goes wrong; shares are from 0 to 1. */
+/** The faults. Shares are from 0 to 1. */
 export interface L1Faults {
-  /** Share of requests that end in an error, an HTTP error or a broken connection. */
+  /** Share of requests with an error, an HTTP error or a broken connection. */
   failing: number
-  /** Requests wait up to this before they are passed on. */
+  /** Maximum delay of a request. */
   delayMs: number
-  /** Share of receipts that are said not to be there. */
+  /** Share of receipts that are reported as missing. */
   droppedReceipts: number
-  /** Share of transactions that are taken and forgotten. */
+  /** Share of transactions that are accepted and lost. */
   lostTransactions: number
   poolFull: boolean
-  /** Blob transactions that pay less are taken and wait. Wei per blob gas. */
+  /** Blob transactions that pay less are accepted and wait. Wei per blob gas. */
   blobBaseFeeWei: bigint
 }
 
@@ -46,8 +46,8 @@ interface RawTx {
 }
 
 /**
- * An L1's JSON-RPC with faults, in front of a real one. It also keeps two rules of geth's pools that Anvil does not know:
- * no account has transactions of both kinds there, and a blob transaction waits until it pays enough for its blobs.
+ * A faulty JSON-RPC in front of a real L1. It also enforces two rules of geth's pools that Anvil lacks: no account has
+ * transactions of both kinds, and a blob transaction waits until it pays enough for its blobs.
  */
 export class FaultyL1 {
   faults: L1Faults = NO_FAULTS
@@ -56,13 +56,13 @@ export class FaultyL1 {
   private readonly account: string
   private readonly random: () => number
   private readonly server = createServer((request, response) => void this.serve(request, response))
-  /** Blob transactions that pay too little, by nonce. */
+  /** Waiting blob transactions, by nonce. */
   private readonly waiting = new Map<number, RawTx>()
-  /** Kinds of what was passed on, by nonce. */
+  /** Kinds of forwarded transactions, by nonce. */
   private readonly kinds = new Map<number, RawTx['kind']>()
   url = ''
 
-  /** @param account whose transactions come here */
+  /** @param account the sender of the transactions */
   constructor(l1Url: string, account: string, random: () => number) {
     this.l1 = createRpcClient({ url: l1Url, timeoutMs: 30_000 })
     this.account = account
@@ -83,7 +83,7 @@ export class FaultyL1 {
     await this.l1.close()
   }
 
-  /** Blobs that pay enough now go on to the L1's pool. */
+  /** Sets the faults, and forwards blob transactions that now pay enough. */
   async setFaults(faults: Partial<L1Faults>): Promise<void> {
     this.faults = { ...NO_FAULTS, ...faults }
     for (const [nonce, tx] of this.waiting) {
@@ -189,7 +189,7 @@ function readTx(raw: string): RawTx {
   const bytes = fromHex(raw)
   const isBlob = bytes[0] === 3
   let body = decodeRlp(bytes.subarray(1))
-  // In its network form the transaction comes first, its blobs after it.
+  // In network form the transaction comes first, then its blobs.
   if (isBlob) [body = []] = rlpList(body, 'blob transaction') as [typeof body]
   const fields = rlpList(body, 'transaction')
   const number = (index: number) => bytesToBigInt(rlpBytes(fields[index] ?? new Uint8Array(), 'field'))

@@ -2,15 +2,15 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { type AddressInfo, connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 
-/** What stands behind a guarded address: a server, or who answers in its place. */
+/** The target of a guarded address: a server, or a function that answers instead. */
 export type Guarded = string | ((path: string, response: ServerResponse) => boolean | undefined)
 
 export interface GuardedEndpoints {
   /** The address of an endpoint, with user and password. */
   url(name: string, protocol?: 'http' | 'ws'): string
-  /** Endpoints that let somebody in. */
+  /** Endpoints that accepted a request. */
   readonly entered: ReadonlySet<string>
-  /** What was not let in: endpoint and authorization. */
+  /** Refused requests: endpoint and authorization. */
   readonly refused: string[]
   close(): Promise<void>
 }
@@ -19,7 +19,7 @@ export const USER = 'us@er'
 export const PASSWORD = 'pä:ss/wörd%'
 const BASIC = `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}`
 
-/** As it may show in a text, if it shows. */
+/** All forms in which the password could appear in a text. */
 export const SECRETS: readonly string[] = [
   PASSWORD,
   encodeURIComponent(PASSWORD),
@@ -27,7 +27,9 @@ export const SECRETS: readonly string[] = [
   BASIC.slice(6),
 ]
 
-/** One server with a path for each endpoint, which lets in who has user and password; `/l2` is the Engine API, with its token. */
+/**
+ * One server with a path for each endpoint. It accepts requests with user and password. `/l2` is the Engine API, with its token.
+ */
 export async function startGuardedEndpoints(
   endpoints: Readonly<
     Record<string, { backend: string; answer?: (path: string, response: ServerResponse) => boolean }>
@@ -35,7 +37,7 @@ export async function startGuardedEndpoints(
 ): Promise<GuardedEndpoints> {
   const entered = new Set<string>()
   const refused: string[] = []
-  /** Where to go on, if somebody is let in. */
+  /** The target of an accepted request. */
   const enter = ({ url = '', headers }: IncomingMessage) => {
     const [, name = '', path = ''] = /^\/([^/?]+)(.*)$/.exec(url) ?? []
     const endpoint = endpoints[name]

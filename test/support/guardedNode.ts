@@ -8,8 +8,8 @@ const documentSchema = z.object({
 })
 
 /**
- * A node of this machine as other machines would meet it: passes calls on to `rpc`, and asks for `token` where the node's own
- * table says that a method changes something.
+ * A local node as other machines see it: forwards calls to `rpc`, and requires `token` for methods that change something
+ * according to the node's own table.
  */
 export async function serveGuarded(rpc: string, token: string): Promise<{ url: string; close(): Promise<void> }> {
   const node = createRpcClient({ url: rpc })

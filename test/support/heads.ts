@@ -12,13 +12,13 @@ export async function heads(rpc: RpcClient): Promise<{ unsafe_l2: Head; safe_l2:
 
 export const unsafeHead = async (rpc: RpcClient): Promise<Head> => (await heads(rpc)).unsafe_l2
 
-/** How many blocks `follower` lacks of what `leader` has now. */
+/** Number of blocks that `follower` lacks of the leader's current head. */
 export async function missing(leader: RpcClient, follower: RpcClient): Promise<number> {
   const [led, followed] = [await unsafeHead(leader), await unsafeHead(follower)]
   return led.number - followed.number
 }
 
-/** Looks on while `leader` makes `blocks`; the most that `follower` was behind. */
+/** Polls while `leader` makes `blocks`. Returns the maximum number of blocks that `follower` was behind. */
 export async function mostBehind(leader: RpcClient, follower: RpcClient, blocks: number): Promise<number> {
   const end = (await unsafeHead(leader)).number + blocks
   let most = 0
@@ -31,7 +31,7 @@ export async function mostBehind(leader: RpcClient, follower: RpcClient, blocks:
   return most
 }
 
-/** Scores of the connected peers of a node, by what each side of either dialect answers. */
+/** Scores of a node's connected peers, in either dialect of the RPC. */
 export async function scores(rpc: RpcClient): Promise<number[]> {
   const dump = (await rpc.request('opp2p_peers', [true])) as {
     peers: Record<string, { scores: { gossip: { total: number } } }>
@@ -45,7 +45,7 @@ export async function handOver(from: RpcClient, to: RpcClient): Promise<void> {
   await to.request('admin_startSequencer', [last])
 }
 
-/** At the follower's safe head, both nodes have the same state: its output root is a hash of it and of the block. */
+/** Both nodes have the same state at the follower's safe head: the output root is a hash of the state and the block. */
 export async function expectSameOutput(node: RpcClient, follower: RpcClient): Promise<void> {
   const { safe_l2: safe } = await heads(follower)
   const number = `0x${safe.number.toString(16)}`

@@ -7,7 +7,7 @@ import type { Endpoints } from '../../testnet/runner/events.ts'
 import { claimPorts } from '../../testnet/runner/ports.ts'
 import { geth, gethInit, type NodeCallOptions, type ProgramCall, rollupNode } from '../../testnet/runner/programs.ts'
 
-/** A node beside those of a testnet, as `join.txt` would have one started: both programs, without discovery. */
+/** A node that joins a testnet as `join.txt` describes: both programs, without discovery. */
 export interface JoinedNode {
   name: string
   options: NodeCallOptions
@@ -15,7 +15,7 @@ export interface JoinedNode {
   ethRpc: string
   geth: ManagedProcess
   node: ManagedProcess
-  /** Starts its rollup node, which must have ended, again. */
+  /** Restarts its rollup node, which must have ended. */
   startNodeAgain(): void
   stop(): Promise<void>
 }
@@ -24,13 +24,13 @@ export interface JoinOptions {
   name: string
   /** Multiaddresses. */
   staticPeers: readonly string[]
-  /** Of the rollup node; a later flag overrides an earlier one. */
+  /** Flags of the rollup node. A later flag overrides an earlier one. */
   flags?: readonly string[]
-  /** Of both programs. */
+  /** Environment of both programs. */
   env?: Record<string, string>
 }
 
-/** Resolves when both programs run; they may not answer yet. Its page is served. */
+/** Resolves when both programs have started; they may not answer yet. The node serves its page. */
 export async function joinTestnet(net: Endpoints, wanted: JoinOptions): Promise<JoinedNode> {
   const { name, staticPeers, flags = [], env = {} } = wanted
   const dir = join(net.dir, name)

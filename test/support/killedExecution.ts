@@ -20,11 +20,11 @@ import {
 
 export interface ExecutionKillReport {
   kills: number
-  /** Of the chain in the end. */
+  /** Final height of the chain. */
   height: number
-  /** Blocks by which it had grown, by kill: 0 where it was killed before its first block. */
+  /** Growth in blocks before each kill; 0 if it was killed before its first block. */
   grown: number[]
-  /** States that were read whole. */
+  /** Number of complete states that were read. */
   states: number
   problems: string[]
   seconds: number
@@ -40,7 +40,7 @@ const TOTAL = Object.values(genesis.alloc as Record<string, { balance?: string }
 const VAULTS = [SEQUENCER_FEE_VAULT_ADDRESS, BASE_FEE_VAULT_ADDRESS, L1_FEE_VAULT_ADDRESS]
 const FINALIZED_BELOW = 12
 const RECENT_STATES = 8
-/** So little that states are written all the time. With the least of it, each branch begins below what is written. */
+/** Small limits, so that states are written all the time. With the smallest, each branch starts below the written state. */
 const LIMITS = [
   { recentStates: RECENT_STATES, unwrittenBytes: 300_000 },
   { recentStates: RECENT_STATES, unwrittenGas: 3_000_000 },
@@ -48,8 +48,8 @@ const LIMITS = [
 ]
 
 /**
- * Kills an execution client that builds and imports blocks of transfers, with branches, at random moments; the next one
- * goes on from what the last one left. After each kill a copy of the data must open with a whole chain.
+ * Kills an execution client at random moments while it builds and imports blocks of transfers, with branches. The next run
+ * continues from its data. After each kill a copy of the data must open with a complete chain.
  */
 export async function executeUnderKills(
   kills: number,
@@ -70,7 +70,7 @@ export async function executeUnderKills(
     await initChain(datadir, genesis)
     for (let kill = 1; kill <= kills; kill++) {
       const limits = LIMITS[kill % LIMITS.length]
-      // Every fifth one is killed while it starts.
+      // Every fifth run is killed during its start.
       const told = await runAndKill(datadir, { limits, isStarting: kill % 5 === 0 })
       const copy = join(root, `copy-${kill}`)
       cpSync(datadir, copy, { recursive: true })
@@ -102,7 +102,7 @@ interface Told {
   hash: string
 }
 
-/** Returns the last head that the client told of. */
+/** Returns the last head that the client reported. */
 async function runAndKill(
   datadir: string,
   { limits, isStarting }: { limits: object | undefined; isStarting: boolean },
@@ -135,7 +135,7 @@ async function runAndKill(
 async function check(chain: Chain, told: Told | undefined, report: ExecutionKillReport): Promise<void> {
   const head = chain.head()
   const problem = (text: string) => report.problems.push(`head ${head.number} ${head.hash}: ${text}`)
-  // A head that was being set when it was killed may be a block on, or begin a branch three below.
+  // A head that was being set at the kill may be one block later, or start a branch three blocks below.
   if (
     told !== undefined &&
     head.hash !== told.hash &&
@@ -165,7 +165,7 @@ async function check(chain: Chain, told: Told | undefined, report: ExecutionKill
   report.height = head.number
 }
 
-/** Wei of all accounts there are, read one by one: of the genesis, the vaults, and the recipients, which nonces number. */
+/** Wei of all accounts, read one by one: genesis accounts, vaults, and the recipients, which nonces number. */
 async function balancesOf(chain: Chain, hash: Hex): Promise<bigint> {
   const state = await chain.stateAt(hash)
   const sender = await state?.account(DEV_ADDRESSES[0])

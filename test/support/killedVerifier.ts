@@ -16,7 +16,7 @@ const NODE_FLAGS = ['--disable-warning=ExperimentalWarning']
 
 export interface KillReport {
   kills: number
-  /** Of those, how many came below the height that the sync had to reach. */
+  /** Number of kills below the height that the sync had to reach. */
   killsDuringSync: number
   /** Height of the chain at each kill. */
   heights: number[]
@@ -24,15 +24,15 @@ export interface KillReport {
   compared: number
   /** Blocks that differ from the sequencer's chain. */
   differing: number[]
-  /** Entries of the safe-head database that name another block than the chain has, or an L1 block that L1 does not have. */
+  /** Entries of the safe-head database with a block that is not in the chain, or an L1 block that is not on L1. */
   wrongEntries: number[]
   blobs: number
   seconds: number
 }
 
 /**
- * Lets a testnet post its chain in blobs until it is `blocks` high, then syncs a verifier without peers from genesis,
- * killing it `kills` times with SIGKILL, the engine with it every fifth time, and compares the chain.
+ * Lets a testnet post its chain in blobs until it is `blocks` high. Then syncs a verifier without peers from genesis, kills it
+ * `kills` times with SIGKILL, every fifth time with its engine, and compares the chain.
  */
 export async function syncUnderKills({ kills, blocks }: { kills: number; blocks: number }): Promise<KillReport> {
   const startedAt = performance.now()
@@ -64,14 +64,14 @@ export async function syncUnderKills({ kills, blocks }: { kills: number; blocks:
   const report = { kills: 0, killsDuringSync: 0, heights: [] as number[] }
   for (; report.kills < kills; report.kills++) {
     await verifier.start()
-    // Each start gets further than the last one did.
+    // Each start gets further than the last one.
     const best = Math.min(blocks, report.heights.at(-1) ?? 0)
     const goesOn = await Promise.race([
       until(async () => (await heightOf(rollup)) >= Math.min(best + 1, blocks)).then(() => true),
       verifier.nodeEnded.then(() => false),
     ])
     if (!goesOn) throw new Error(`the verifier ended by itself: ${verifier.lastLines()}`)
-    // Anywhere in the work: while it builds a block, writes, or waits for L1.
+    // At any point of the work: building a block, writing, or waiting for L1.
     await delay((report.kills * 7) % 20)
     const height = await heightOf(rollup)
     report.heights.push(height)
@@ -92,7 +92,7 @@ export async function syncUnderKills({ kills, blocks }: { kills: number; blocks:
   return { ...report, compared: target, differing, wrongEntries, blobs, seconds }
 }
 
-/** All L1 blocks: what the database says of each, and how many blobs they carry. */
+/** Checks the database's entry of each L1 block, and counts blobs. */
 async function checkEntries(rollup: RpcClient, eth: RpcClient, l1: RpcClient) {
   const wrongEntries: number[] = []
   let blobs = 0
@@ -115,7 +115,7 @@ async function checkEntries(rollup: RpcClient, eth: RpcClient, l1: RpcClient) {
   return { wrongEntries, blobs }
 }
 
-/** An execution client and a rollup node of their own on the testnet's L1, with ports that stay the same. */
+/** A separate execution client and rollup node on the testnet's L1, with fixed ports. */
 class VerifierProcesses {
   private readonly paths: Record<'data' | 'jwt' | 'safeDb' | 'genesis' | 'rollup' | 'l1Config', string>
   private readonly ports: Record<'eth' | 'engine' | 'rollup', number>
@@ -173,7 +173,7 @@ class VerifierProcesses {
       `--authrpc.port=${ports.engine}`,
       `--authrpc.jwtsecret=${paths.jwt}`,
     ])
-    // A node gives up an engine that is silent for ten seconds, which a busy machine may take to start one.
+    // A node stops after ten seconds without an engine. A busy machine may take as long to start one.
     await untilListening(ports.engine)
     this.output = ''
     const node = spawnProgram('devium--batcher', [
@@ -265,7 +265,7 @@ function memberOf(value: unknown, name: string): unknown {
     : undefined
 }
 
-/** Waits for each block as for an event of its own: a chain may take longer than one wait. */
+/** Waits for each block separately, because a whole chain may exceed the limit of one wait. */
 async function untilReached(target: number, height: () => Promise<number>): Promise<void> {
   for (let best = -1; best < target; ) {
     const last = best

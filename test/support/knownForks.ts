@@ -1,19 +1,19 @@
 import { execFileSync } from 'node:child_process'
 import { TESTNET_FORKS, type TestnetFork } from '../../testnet/forks.ts'
 
-/** op-geth lists Karst among its flags, but does nothing when it comes: no version of it runs that fork. */
+/** op-geth lists Karst among its flags, but no version implements it. */
 const NEWEST_OF_OP_GETH: TestnetFork = 'jovian'
-/** Tests give no dependency set to an op-node, which is needed for the fork that comes after. */
+/** The fork after this one needs a dependency set, which tests do not give op-node. */
 const NEWEST_OF_OP_NODE: TestnetFork = 'karst'
 
 interface Clients {
   opNode?: string
   opGeth?: string
-  /** No fork after this one. */
+  /** Upper limit of the result. */
   limit?: TestnetFork
 }
 
-/** The newest fork that all these op-nodes and op-geths know, by the overrides that their help lists. */
+/** The latest fork that all these op-nodes and op-geths support, by the overrides in their help. */
 export function newestForkKnownTo({ opNode, opGeth, limit }: Clients): TestnetFork {
   const newest = [opNode, opGeth].map((binary) => {
     if (binary === undefined) return TESTNET_FORKS.length - 1

@@ -4,7 +4,7 @@ import type { OpGeth } from './opGeth.ts'
 import { claimPort, startProgram } from './programs.ts'
 import type { RunningTestnet } from './testnet.ts'
 
-/** Starts a kona-node without peers; the address of its RPC. Anvil has what it asks of an L1's beacon API at its start. */
+/** Starts a kona-node without peers, and returns the address of its RPC. Anvil serves the beacon requests of its start. */
 export async function startKonaNode(
   binary: string,
   geth: OpGeth,
@@ -14,7 +14,7 @@ export async function startKonaNode(
   const [rpc, p2p] = [await claimPort(), await claimPort()]
   const l1ConfigPath = join(directory, 'l1.json')
   const l1Config = JSON.parse(readFileSync(join(testnet.joinDir, 'l1.json'), 'utf8'))
-  // It asks for these as well.
+  // Fields that kona-node also requires.
   const more = { terminalTotalDifficultyPassed: true, depositContractAddress: `0x${'0'.repeat(40)}` }
   writeFileSync(l1ConfigPath, JSON.stringify({ ...l1Config, ...more }))
   startProgram(binary, [

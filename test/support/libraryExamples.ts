@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 const DOCUMENT = fileURLToPath(new URL('../../docs/library.md', import.meta.url))
 
-/** The examples of docs/library.md by the entry of the package that they show. */
+/** The examples of docs/library.md, by package entry. */
 export function libraryExamples(): Map<string, string> {
   const text = readFileSync(DOCUMENT, 'utf8')
   const sections = text.matchAll(/^## `devium\/(\w+)`.*?^```ts\n(.*?)^```/gms)

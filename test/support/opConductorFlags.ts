@@ -1,4 +1,4 @@
-/** op-conductor's flags of 2026 that a deployment may use; each is read of OP_CONDUCTOR_<NAME> too. */
+/** Flags of op-conductor of 2026 that a deployment may use. Each can be set by OP_CONDUCTOR_<NAME> too. */
 export const OP_CONDUCTOR_FLAGS: readonly string[] = [
   'consensus.addr',
   'consensus.advertised',

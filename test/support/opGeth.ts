@@ -9,13 +9,13 @@ import { claimPort, startProgram } from './programs.ts'
 export interface OpGeth {
   engineUrl: string
   rpcUrl: string
-  /** File of the engine port's secret. */
+  /** Path of the Engine API's secret. */
   jwtPath: string
 }
 
 /**
- * Starts an op-geth with the genesis of a testnet's join directory and all its data below `directory`, and waits until it
- * answers. It syncs from `peer` over devp2p where there is one.
+ * Starts an op-geth with the genesis of a testnet's join directory and its data below `directory`, and waits until it answers. It
+ * syncs from `peer` over devp2p, if given.
  */
 export async function startOpGeth(binary: string, joinDir: string, directory: string, peer?: OpGeth): Promise<OpGeth> {
   mkdirSync(directory, { recursive: true })

@@ -18,7 +18,7 @@ export interface ComparedGeth {
   wsUrl: string
 }
 
-/** Starts the binary on a chain of its own; its files are in `directory`. */
+/** Starts the binary on a new chain, with its files in `directory`. */
 export async function startComparedGeth(path: string, directory: string, genesis: unknown): Promise<ComparedGeth> {
   const files = { genesis: join(directory, 'genesis.json'), jwt: join(directory, 'jwt'), data: join(directory, 'data') }
   writeFileSync(files.genesis, JSON.stringify(genesis))
@@ -34,7 +34,7 @@ export async function startComparedGeth(path: string, directory: string, genesis
     '--datadir',
     files.data,
   ]
-  // Beside busy programs its 5 s are too short for calls that use up all their gas.
+  // On a busy machine its default of 5 s is too short for calls that use all their gas.
   const rest = [
     '--rpc.evmtimeout=0',
     '--http',
@@ -53,17 +53,17 @@ export async function startComparedGeth(path: string, directory: string, genesis
   return { process: child, eth, engine, wsUrl: `ws://127.0.0.1:${ws}` }
 }
 
-/** What a caller sees; the wording after "invalid argument N" is each client's own. */
+/** The comparable part of a response. Each client has its own wording after "invalid argument N". */
 function visible(answer: unknown): unknown {
   if (!(answer instanceof JsonRpcError)) return answer
   const { rpcCode, message, data } = answer
-  // devium-geth repeats the detail in the message, op-geth has it in data alone.
+  // devium-geth has the detail in the message too, op-geth only in data.
   if (typeof data === 'object' && data !== null && 'err' in data) return { rpcCode, detail: data }
   if (rpcCode === -32602 && message.startsWith('invalid argument')) return { rpcCode, message: message.slice(0, 18) }
   return { rpcCode, message, data }
 }
 
-/** Both answer each call alike. */
+/** Expects equal responses to each call. */
 export async function expectSameAnswers(
   ours: Pick<RpcClient, 'batch'>,
   geth: Pick<RpcClient, 'batch'>,
@@ -79,12 +79,12 @@ export async function expectSameAnswers(
   expect(shown('mine')).toEqual(shown('theirs'))
 }
 
-/** Without the members that this op-geth has and the Engine API has dropped again. */
+/** Removes members that this op-geth has and the Engine API has dropped. */
 function withoutWitness(answer: unknown): unknown {
   if (Array.isArray(answer)) return answer.map(withoutWitness)
   if (typeof answer !== 'object' || answer === null) return answer
   const dropped = ['witness', 'depositRequests']
-  // In traces the reason of a failed inner call.
+  // In traces, the error of a failed inner call.
   if ('op' in answer && 'depth' in answer && answer.depth !== 1) dropped.push('error')
   const entries = Object.entries(answer).filter(([name]) => !dropped.includes(name))
   return Object.fromEntries(entries.map(([name, value]) => [name, withoutWitness(value)]))

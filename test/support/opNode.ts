@@ -7,15 +7,15 @@ import { claimPort, startProgram } from './programs.ts'
 import type { RunningTestnet } from './testnet.ts'
 
 /**
- * Starts an op-node, of 2024 or of 2026, that follows the testnet's first node and has the sequencer's key; the address
- * of its RPC. Its data are below `directory`.
+ * Starts an op-node, of 2024 or 2026, that follows the testnet's first node and has the sequencer's key. Returns the address of
+ * its RPC. Its data is below `directory`.
  */
 export async function startOpNode(
   binary: string,
   geth: OpGeth,
   testnet: RunningTestnet,
   directory: string,
-  /** Where it reads blobs. */
+  /** The beacon API for blobs. */
   beacon?: string,
 ): Promise<string> {
   const [rpc, p2p] = [await claimPort(), await claimPort()]
@@ -23,7 +23,7 @@ export async function startOpNode(
   const { chain_op_config: chainOpConfig, ...rollup } = JSON.parse(
     readFileSync(join(testnet.joinDir, 'rollup.json'), 'utf8'),
   )
-  // Op-node of 2024 refuses fields that it does not know; that of 2026 asks for this one, and for the L1's forks.
+  // op-node of 2024 refuses unknown fields. op-node of 2026 requires this field and the L1's forks.
   const isOf2026 = execFileSync(binary, ['--help'], { encoding: 'utf8' }).includes('--rollup.l1-chain-config')
   writeFileSync(rollupPath, JSON.stringify(isOf2026 ? { ...rollup, chain_op_config: chainOpConfig } : rollup))
   startProgram(binary, [

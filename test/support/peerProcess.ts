@@ -1,6 +1,6 @@
 import { startTestNode } from '../../src/p2p/testUtils/testNode.ts'
 
-// A p2p node that prints its address and runs until it is killed, or its parent is gone: PORT KEY(hex).
+// A p2p node that prints its address and runs until it is killed or its parent ends. Arguments: PORT KEY(hex).
 const [port = '0', key = ''] = process.argv.slice(2)
 const { address } = await startTestNode({
   listenTcpPort: Number(port),

@@ -11,7 +11,7 @@ export function descendantsOf(pid: number): number[] {
   return below(pid)
 }
 
-/** False as well for a process that has ended and only waits for its parent to notice. */
+/** Also false for a zombie, which has ended but not been reaped. */
 export function isAlive(pid: number): boolean {
   try {
     return !execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('Z')
@@ -20,7 +20,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Its command line; empty for one that has ended. */
+/** Its command line; empty if it has ended. */
 export function commandOf(pid: number): string {
   try {
     return execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' })

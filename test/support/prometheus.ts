@@ -15,14 +15,14 @@ export function promQueries(text: string, file: string): string[] {
   return panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
 }
 
-/** Series that a query names and that programs of ours, or their Node, are to have; `labels` as they stand in the braces. */
+/** Series of a query that our programs, or their Node, must have. `labels` is the text in the braces. */
 export function seriesIn(query: string): { name: string; labels: string }[] {
   return [...query.matchAll(/\b([a-z]\w+_\w+)(?:\{([^}]*)\})?/g)]
     .map(([, name = '', labels = '']) => ({ name, labels }))
     .filter(({ name }) => /^(op_|chain_|eth_|txpool_|rpc_(?!role)|miner_|process_|nodejs_|devium_)/.test(name))
 }
 
-/** Grafana's variables as it fills them in where all is chosen. */
+/** Fills Grafana's variables as for "All". */
 export function fillVariables(query: string): string {
   return query.replaceAll('$__rate_interval', '1m').replaceAll('$job', '.*').replaceAll('$instance', '.*')
 }
@@ -33,7 +33,7 @@ export interface RunningPrometheus {
   stop(): Promise<void>
 }
 
-/** Prometheus, which scrapes the targets (host:port) of each job every second. */
+/** Starts Prometheus, which scrapes each job's targets (host:port) every second. */
 export async function startPrometheus(
   jobs: Readonly<Record<string, readonly string[]>>,
   rules: string,
@@ -45,7 +45,7 @@ export async function startPrometheus(
     rule_files: [rules],
     scrape_configs: Object.entries(jobs).map(([job_name, targets]) => ({ job_name, static_configs: [{ targets }] })),
   }
-  // JSON is YAML.
+  // JSON is valid YAML.
   writeFileSync(join(dir, 'prometheus.yml'), JSON.stringify(config))
   const args = [
     `--config.file=${dir}/prometheus.yml`,

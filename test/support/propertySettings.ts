@@ -1,4 +1,4 @@
-// Settings of all property tests: DEVIUM_PROPERTY_SEED is the seed that fast-check printed with a failure.
+// Settings of all property tests. DEVIUM_PROPERTY_SEED is the seed that fast-check prints with a failure.
 import fc from 'fast-check'
 import { propertyRuns } from '../../src/lib/testUtils/propertyRuns.ts'
 

@@ -1,4 +1,4 @@
-/** From 0 to 1, the same ones for a seed. */
+/** Numbers from 0 to 1, reproducible by the seed. */
 export function randomNumbers(seed: number): () => number {
   let state = seed
   return () => {
@@ -7,7 +7,7 @@ export function randomNumbers(seed: number): () => number {
   }
 }
 
-/** Draws that tests of many cases are made of, the same ones for a seed. */
+/** Random choices for generated tests, reproducible by the seed. */
 export class Random {
   private readonly next: () => number
 

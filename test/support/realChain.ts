@@ -13,7 +13,7 @@ export interface RealChain {
   config(l1Genesis: BlockId): RollupConfig
 }
 
-/** A chain with the real predeploys, from this fork on, and others that come by their time. */
+/** A chain with the real predeploys. It has this fork at genesis and activates later forks by time. */
 export async function makeRealChain(
   fork: TestnetFork,
   options: { genesisTime: number; later?: ForkTimes; seqWindowSize?: number },

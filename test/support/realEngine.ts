@@ -17,12 +17,12 @@ import type { RollupConfig } from '../../src/rollup/protocol/index.ts'
 
 const JWT_SECRET = new Uint8Array(32).fill(7)
 
-/** What a test answers in the engine's place: a value, or a throw; undefined = the engine itself. */
+/** A test's response in place of the engine's: a value or an error. Undefined: the engine answers. */
 export type EngineFault = (method: string, params: readonly unknown[]) => unknown
 
 /**
- * This project's execution client as the engine of an action test, over HTTP, on a data directory that outlives its
- * restarts. Its client is the rollup node's own.
+ * This project's execution client as the engine of an action test, over HTTP, on a data directory that survives restarts. Its
+ * client is the rollup node's own.
  */
 export class RealEngine {
   readonly client: EngineClient
@@ -45,7 +45,7 @@ export class RealEngine {
     return engine
   }
 
-  /** Any method of the engine, past the faults. */
+  /** Calls any method of the engine, bypassing the faults. */
   request(method: string, params: readonly unknown[]): Promise<unknown> {
     if (this.running === undefined) return Promise.reject(new Error('connect ECONNREFUSED'))
     return this.running.rpc.request(method, params)
@@ -55,7 +55,7 @@ export class RealEngine {
     await this.request('eth_sendRawTransaction', [toHex(encoded)])
   }
 
-  /** Closes the engine; calls fail until it is opened again. */
+  /** Stops the engine. Calls fail until it is opened again. */
   async shutDown(): Promise<void> {
     const { running } = this
     this.running = undefined
@@ -91,7 +91,7 @@ export class RealEngine {
     this.running = { rpc, stop: () => opened.disposeAsync() }
   }
 
-  /** Keeps the data as it is now; the returned function restarts the engine with it, as if what came later was lost. */
+  /** Copies the data. The returned function restarts the engine with the copy, so that later data is lost. */
   async snapshot(): Promise<() => Promise<void>> {
     const kept = join(this.folder, `kept-${this.snapshots++}`)
     await this.shutDown()

@@ -23,14 +23,14 @@ export type RecordingName =
   | '2026-holocene-to-karst-blobs'
   | '2026-glamsterdam-l1'
 
-/** JSON of a transaction, receipt or block as JSON-RPC gives it. */
+/** A transaction, receipt or block in JSON-RPC form. */
 type Json = { [key: string]: JsonValue }
 
 export interface Recording {
   config: RollupConfig
   l1: (Json & { hash: Hex; number: Hex; transactions: Json[]; receipts: Json[]; blobs?: Hex[] })[]
   l2: PayloadEnvelope[]
-  /** Safe head by SafeDB after each L1 block; stays at genesis in the recording with blobs. */
+  /** The safe head after each L1 block, by SafeDB. It stays at genesis in the recording with blobs. */
   safeHeadAtL1: { l1Block: { number: number; hash: Hex }; safeHead: { number: number; hash: Hex } }[]
   /** Recorded answers of eth_getProof, by L1 block number: the unsafe block signer's slot of the SystemConfig. */
   l1Proofs: Record<string, Json & { address: Hex; storageProof: { key: Hex; value: Hex }[] }>
@@ -67,7 +67,7 @@ export function loadRecording(name: RecordingName): Recording {
   }
 }
 
-/** An L1 endpoint that knows what was recorded, up to block `head()`. */
+/** An L1 endpoint that serves the recording, up to block `head()`. */
 export function recordedL1Rpc(
   recording: Pick<Recording, 'config' | 'l1'> & Partial<Pick<Recording, 'l1Proofs'>>,
   head: () => number = () => recording.l1.length - 1,
@@ -111,7 +111,7 @@ function toBlock(block: Recording['l1'][number] | undefined, full: boolean): Jso
   return { ...rest, transactions: shown }
 }
 
-/** The recorded L2 chain as derivation reads it; `upTo` hides what is not derived yet. */
+/** The recorded L2 chain as derivation reads it. `upTo` hides blocks that are not derived yet. */
 export function recordedL2Source(recording: Recording, upTo: () => number = () => recording.l2.length - 1) {
   const { config, l2 } = recording
   const at = (number: number) => (number <= upTo() ? l2[number] : undefined)
@@ -160,7 +160,7 @@ function payloadFromBlock(block: RawRecording['l2'][number], raw: (Hex | null)[]
       excessBlobGas: header.excessBlobGas ?? 0n,
     },
   }
-  // Before Isthmus the header's root stands for the withdrawals, of which there are none.
+  // Before Isthmus this header field is the root of the withdrawals, which are empty.
   if (header.withdrawalsRoot !== undefined && header.requestsHash !== undefined) {
     envelope.payload.withdrawalsRoot = header.withdrawalsRoot
   }

@@ -1,9 +1,9 @@
 import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
 
-/** What hangs is to be told from what is slow: a busy machine may take more than the ten seconds that clients wait by default. */
+/** A long timeout, so that only a hang fails. A busy machine may exceed the clients' default of ten seconds. */
 const TIMEOUT_MS = 120_000
 
-/** Clients of the programs that a file of tests has started. */
+/** Clients of the programs that a test file has started. */
 export interface RpcClients {
   connectTo(url: string | undefined): RpcClient
   close(): Promise<void>

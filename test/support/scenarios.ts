@@ -11,12 +11,12 @@ const MAIN = fileURLToPath(new URL('../../testnet/main.ts', import.meta.url))
 const MAX_OUTPUT_BYTES = 64e6
 
 export interface ScenariosOutcome {
-  /** Of the runner. */
+  /** Exit code of the runner. */
   exitCode: number
   verdicts: { name: string; passed: boolean; why?: string }[]
   timeline: Timeline
   page: string
-  /** What the runner printed, for messages. */
+  /** Output of the runner, for messages. */
   output: string
 }
 

@@ -19,19 +19,19 @@ import { geth, gethInit, type ProgramCall, sequencerNode } from '../../testnet/r
 import { describeNodes, type NodeDescription } from '../../testnet/runner/setup.ts'
 import { claimPort } from './programs.ts'
 
-/** One sequencer with its conductor, each program a process. */
+/** A sequencer with its conductor. Each program is a process. */
 export interface ClusterMember {
   name: string
   p2p: string
-  /** Where its conductor meets the others. */
+  /** Consensus address of its conductor. */
   consensus: string
   node: RpcClient
   eth: RpcClient
   conductor: RpcClient
   processes: { geth: ManagedProcess; node: ManagedProcess; conductor: ManagedProcess }
-  /** Kills its programs at once, as when the machine fails. */
+  /** Kills its programs at once, like a machine failure. */
   kill(): Promise<void>
-  /** Starts all of them again on the data that are left. */
+  /** Restarts all programs with the remaining data. */
   restart(): Promise<void>
 }
 
@@ -42,13 +42,13 @@ export interface SequencerCluster {
   stop(): Promise<void>
 }
 
-/** Seconds within which the head must follow the clock, or the conductor takes the sequencer for ill. */
+/** Seconds that the head may lag before the conductor considers the sequencer unhealthy. */
 const UNSAFE_INTERVAL_SECONDS = 8
 const HOST = '127.0.0.1'
 
 /**
- * One L1 and so many sequencers, each under an op-conductor of its own. The first one leads and has made the first
- * block when this resolves; all conductors are at work.
+ * One L1 and `size` sequencers, each with its own op-conductor. Resolves when the first one leads and has built the first block,
+ * and all conductors are active.
  */
 export async function startSequencerCluster(opConductor: string, size: number): Promise<SequencerCluster> {
   const directory = mkdtempSync(join(tmpdir(), 'devium-cluster-'))
@@ -137,7 +137,7 @@ export async function startSequencerCluster(opConductor: string, size: number): 
       const startAll = async (conductorFlags: string[]): Promise<ClusterMember['processes']> => {
         const gethProcess = script('geth', geth(ownCall))
         const nodeProcess = script('node', sequencerNode(ownCall, roles.sequencer.privateKey), [
-          // Blocks without users are logged too.
+          // Empty blocks are logged too.
           '--log.level=debug',
           '--conductor.enabled',
           `--conductor.rpc=http://${HOST}:${conductorPort}`,
@@ -153,7 +153,7 @@ export async function startSequencerCluster(opConductor: string, size: number): 
           '--healthcheck.interval=1',
           `--healthcheck.unsafe-interval=${UNSAFE_INTERVAL_SECONDS}`,
           '--healthcheck.min-peer-count=1',
-          // Else it hands over to whoever has most of the log, again and again, also to one that is dead.
+          // Otherwise it repeatedly transfers leadership to the member with the longest log, even a dead one.
           '--raft.round-robin-leader-transfer',
           `--rollup.config=${layout.rollupConfig}`,
           `--rpc.addr=${HOST}`,
@@ -190,7 +190,10 @@ export async function startSequencerCluster(opConductor: string, size: number): 
   }
 }
 
-/** As op-conductor's runbook says: one bootstraps, the others join, the first block is made, then all go to work. */
+/**
+ * The steps of op-conductor's runbook: one member bootstraps, the others join, the first block is built, and all conductors
+ * resume.
+ */
 async function formCluster([first, ...others]: readonly ClusterMember[], genesisHash: string): Promise<void> {
   if (first === undefined) throw new RangeError('a cluster has members')
   await until('a leader', async () => (await first.conductor.request('conductor_leader', [])) === true)

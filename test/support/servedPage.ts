@@ -10,7 +10,7 @@ import { recorder } from '../../src/rpc/testUtils/recorder.ts'
 
 export interface ServedPage {
   url: string
-  /** What the page has asked the node to do. */
+  /** The calls of the page that change something. */
   asked: unknown[][]
   close(): Promise<void>
 }
@@ -20,7 +20,7 @@ const COMMANDS = [
   { name: 'kill', words: 'PROGRAM', description: 'End a program at once' },
 ]
 
-/** The RPC of a node that writes down what it is asked to do, with these answers about its peers, and its page. */
+/** A node's RPC that records changing calls, with these results about its peers, and its page. */
 export async function servePage(answers: Partial<P2pApi>, access?: TokenAccess): Promise<ServedPage> {
   const { node, p2p, asked } = recorder()
   const logger = { ...silentLogger, setLevel: () => {} }

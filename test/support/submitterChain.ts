@@ -24,7 +24,7 @@ export interface SyncHeads {
   l1: number
 }
 
-/** A channel as L1 has it, with the numbers of its blocks. */
+/** A channel on L1, with the numbers of its blocks. */
 export interface PostedChannel {
   l1Block: number
   blocks: number[]
@@ -39,11 +39,11 @@ export interface SubmitterChainOptions {
   l1BlockTime: number
   /** Further flags of the testnet. */
   args?: readonly string[]
-  /** Makes another node the sequencer. Absent: the testnet's own stays. */
+  /** Makes another node the sequencer. Absent: the testnet's own node remains. */
   handOver?: (testnet: RunningTestnet) => Promise<SequencerUrls>
 }
 
-/** One sequencer on Anvil under load, whose own batch submitter is idle: the test starts others. */
+/** A sequencer on Anvil under load. Its own batch submitter is idle, and the test starts others. */
 export class SubmitterChain {
   readonly testnet: RunningTestnet
   readonly l1: RpcClient
@@ -81,7 +81,7 @@ export class SubmitterChain {
     await this.testnet.stop()
   }
 
-  /** Transactions of random data, which no compressor makes smaller, until the chain stops. */
+  /** Sends transactions with incompressible random data until the chain stops. */
   startLoad({ bytesPerSecond }: { bytesPerSecond: number }): void {
     this.load = this.sendLoad(bytesPerSecond)
   }
@@ -114,14 +114,14 @@ export class SubmitterChain {
     return typeof block === 'object' && block !== null && 'hash' in block ? block.hash : undefined
   }
 
-  /** Transactions of the submitter's account that wait in L1's pool. */
+  /** Number of the submitter's transactions in L1's pool. */
   async poolCount(): Promise<number> {
     const count = async (tag: string) =>
       Number(await this.l1.request('eth_getTransactionCount', [roles.batcher.address, tag]))
     return (await count('pending')) - (await count('latest'))
   }
 
-  /** What L1 holds, in its order. */
+  /** The channels on L1, in order. */
   async postedChannels(): Promise<PostedChannel[]> {
     const { config } = this
     const frames = await readPostedFrames(this.l1, config, roles.batcher.address)
@@ -140,7 +140,7 @@ export class SubmitterChain {
     const senders = this.testnet.accounts.map(({ address, privateKey }) => ({ address, key: fromHex(privateKey) }))
     while (!signal.aborted) {
       for (const { address, key } of senders) {
-        // Reorgs of L2 and refused transactions are no matter of the load's: it goes on from what the node says.
+        // The load ignores L2 reorgs and refused transactions, and continues from the node's state.
         await this.sendData(address, key, Math.ceil(bytesPerSecond / senders.length)).catch(() => {})
         await delay(1_000 / senders.length, undefined, { signal }).catch(() => {})
         if (signal.aborted) return
@@ -164,13 +164,13 @@ export class SubmitterChain {
 /** A real devium-batch-submitter with the testnet's key. */
 export class SubmitterProcess {
   private readonly child: ChildProcess
-  /** Its newest lines of log. */
+  /** The latest lines of its log. */
   readonly lines: string[] = []
   readonly errors: string[] = []
   /** Called with each line of log. */
   readonly listeners = new Set<(line: string) => void>()
   readonly exited: Promise<number | null>
-  /** Its admin RPC's address, once it listens; undefined when it ended before. */
+  /** Address of its admin RPC, once it listens; undefined if it ended before. */
   readonly up: Promise<string | undefined>
 
   constructor(args: readonly string[]) {
@@ -205,7 +205,7 @@ export class SubmitterProcess {
     return this.child.exitCode === null && this.child.signalCode === null
   }
 
-  /** Asks its admin RPC. */
+  /** Calls its admin RPC. */
   async request(method: string, params: readonly unknown[] = [], timeoutMs = 10_000): Promise<unknown> {
     const url = await this.up
     if (url === undefined) throw new Error(`the submitter has ended: ${this.lines.slice(-5).join('\n')}`)
@@ -223,7 +223,7 @@ export class SubmitterProcess {
   }
 }
 
-/** Blocks of the channels that are out of place: what a block is missing before, and channels that repeat others. */
+/** Checks the order of blocks: `gaps` are blocks whose predecessor is missing, and `repeated` are channels that repeat others. */
 export function judgeOrder(channels: readonly PostedChannel[]): { gaps: number[]; repeated: number } {
   const gaps: number[] = []
   let repeated = 0

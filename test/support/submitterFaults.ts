@@ -7,7 +7,7 @@ import { FaultyL1, type L1Faults } from './faultyL1.ts'
 import { randomNumbers } from './random.ts'
 import { SubmitterChain, type SubmitterProcess } from './submitterChain.ts'
 
-/** Ethereum's, about; the faults multiply them by 20. Wei. */
+/** Approximately Ethereum's fees, in wei. The faults multiply them by 20. */
 const BASE_FEE = 2_000_000_000n
 const BLOB_BASE_FEE = 1_000_000_000n
 const REORG_DEPTH = 3
@@ -15,7 +15,7 @@ const REORG_DEPTH = 3
 const CHANNEL_DURATION = 4
 const L1_BLOCK_TIME = 2
 const CHANNEL_SECONDS = CHANNEL_DURATION * L1_BLOCK_TIME
-/** A phase whose faults were not met by then never meets them. */
+/** Maximum length of a phase that waits for its faults. */
 const LONGEST_PHASE_SECONDS = 60
 
 const SUBMITTER_FLAGS = [
@@ -35,14 +35,14 @@ const SUBMITTER_FLAGS = [
 interface Phase {
   name: string
   faults: Partial<L1Faults>
-  /** Counts of the L1 that must have grown before the phase ends, since nothing is sent in many a second. */
+  /** Counters of the L1 that must grow before the phase ends, because in many seconds nothing is sent. */
   meets?: readonly string[]
-  /** The L1's base fee all the while. */
+  /** The L1's base fee during the phase. */
   baseFee?: bigint
   reorg?: boolean
 }
 
-/** One after the other, then from the beginning; each takes as long, or until the submitter met its faults. */
+/** The phases run in sequence and repeat. Each lasts its time, or until the submitter has met its faults. */
 const PHASES: readonly Phase[] = [
   { name: 'errors and delays', faults: { failing: 0.4, delayMs: 1_500 }, meets: ['delayed', 'failed'] },
   { name: 'reorg', faults: {}, reorg: true },
@@ -65,31 +65,31 @@ export interface SubmitterFaultReport {
   faults: Record<string, number>
   reorgs: number
   transactionsMined: number
-  /** Most blocks that the safe head was behind while faults went on. */
+  /** Maximum lag of the safe head in blocks during faults. */
   worstLag: number
-  /** Blocks of the channels that were posted after the last fault. */
+  /** Number of blocks in each channel posted after the last fault. */
   calmChannelBlocks: number[]
-  /** From the last fault until the safe head was within one channel of the unsafe head; null: not in time. */
+  /** Seconds from the last fault until the safe head was within one channel of the unsafe head; null if not in time. */
   caughtUpSeconds: number | null
-  /** Blocks that the safe head was behind when the time for calm was over, until a channel's time later. */
+  /** Lag of the safe head in blocks, from the end of the calm time until one channel duration later. */
   lag: { least: number; most: number }
-  /** Most L1 blocks that the rollup node was behind in that time: its part of the lag. */
+  /** Maximum number of L1 blocks that the rollup node was behind in that time: its share of the lag. */
   nodeBehindL1: number
-  /** Whether the stop that posts everything succeeded and the safe head came to the last block. */
+  /** Whether the stop posted everything and the safe head reached the last block. */
   allSafe: boolean
   /** Lines of level error in the submitter's log. */
   errors: string[]
   seconds: number
 }
 
-/** A submitter whose L1 goes through all faults again and again; then it must catch up and lose nothing. */
+/** A submitter whose L1 repeats all faults. Afterwards it must catch up and lose nothing. */
 export async function submitUnderFaults(options: {
   da: 'calldata' | 'blobs' | 'auto'
   cycles: number
   phaseSeconds: number
-  /** In which it must catch up. */
+  /** Seconds in which it must catch up. */
   calmSeconds: number
-  /** Whether all of that time is waited for. */
+  /** Whether the whole time is waited for. */
   waitForCalm?: boolean
   seed?: number
 }): Promise<SubmitterFaultReport> {
@@ -168,7 +168,7 @@ export async function submitUnderFaults(options: {
   }
 }
 
-/** Lets the submitter post all that there is; the safe head must come to the block that was unsafe before. */
+/** Lets the submitter post everything. The safe head must reach the previous unsafe head. */
 async function drains(chain: SubmitterChain, submitter: SubmitterProcess): Promise<boolean> {
   const { unsafe } = await chain.heads()
   await submitter.request('admin_stopBatcher', [], 120_000)
@@ -180,7 +180,7 @@ function requireRunning(submitter: SubmitterProcess): void {
   if (!submitter.isRunning) throw new Error(`the submitter ended by itself: ${submitter.lines.slice(-5).join('\n')}`)
 }
 
-/** Keeps the L1's base fee where it is wanted: empty blocks would lower it at once. */
+/** Keeps the L1's base fee constant, because empty blocks would lower it. */
 class BaseFee {
   level = BASE_FEE
   private readonly timer: NodeJS.Timeout

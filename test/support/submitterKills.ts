@@ -15,32 +15,32 @@ const SUBMITTER_FLAGS = [
   '--txmgr.rebroadcast-interval=1s',
   '--txmgr.receipt-query-interval=100ms',
 ]
-/** One after the other, so that each restart finds transactions of another kind on their way. */
+/** Used in turn, so that each restart finds pending transactions of another kind. */
 const KINDS = ['calldata', 'blobs', 'calldata', 'auto']
 
-/** In which the last submitter must post what is left. */
+/** Time in which the last submitter must post the rest. */
 const CATCH_UP_MS = 240_000
 
 export interface SubmitterKillReport {
   kills: number
-  /** Of those, how many came with transactions in L1's pool. */
+  /** Number of kills with transactions in L1's pool. */
   killsWithTxsInPool: number
   seed: number
-  /** Blocks that L1 has to the last one. */
+  /** Number of blocks on L1 up to the last one. */
   blocks: number
   channels: number
-  /** Channels that begin with a block that L1 had already. */
+  /** Channels that start with a block that L1 already had. */
   repeated: number
-  /** Blocks before which one is missing on L1. */
+  /** Blocks whose predecessor is missing on L1. */
   gaps: number[]
-  /** Blocks that were the sequencer's and are not any more: derivation came to others. */
+  /** Blocks of the sequencer that derivation replaced. */
   replaced: number[]
   seconds: number
 }
 
 /**
- * Kills a submitter with SIGKILL at random moments while the chain is under load, and starts it again each time. The last
- * one may finish; then all blocks must be safe as they were made.
+ * Kills a submitter with SIGKILL at random moments under load, and restarts it each time. The last run may finish. Then all
+ * blocks must be safe and unchanged.
  */
 export async function submitUnderKills({
   kills,
@@ -61,7 +61,7 @@ export async function submitUnderKills({
         ...SUBMITTER_FLAGS,
         `--data-availability-type=${KINDS[kill % KINDS.length]}`,
       ])
-      // One in eight while it still starts.
+      // One kill in eight comes during the start.
       if (next() > 1 / 8) await submitter.up
       await delay(4_000 * next())
       if (!submitter.isRunning)

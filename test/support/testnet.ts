@@ -13,38 +13,38 @@ import { commandOf, descendantsOf } from './processes.ts'
 const MAIN = fileURLToPath(new URL('../../testnet/main.ts', import.meta.url))
 
 export interface TestnetOptions {
-  /** Kept between two testnets; by default a temporary one that `stop` removes. */
+  /** A directory that is kept between two testnets. Default: a temporary one that `stop` removes. */
   dir?: string
   nodes?: number
   /** Further flags of the runner. */
   args?: readonly string[]
-  /** Environment beside this process's own. */
+  /** Additional environment variables. */
   env?: Record<string, string>
 }
 
 export interface RunningTestnet extends Endpoints {
-  /** What the `ready` line said. */
+  /** The seconds in the `ready` event. */
   readySeconds: number
   /** Events so far. */
   events: TestnetEvent[]
   runner: ChildProcess
   /** The runner's exit code, once it has ended. */
   exited: Promise<number | null>
-  /** Has the runner start a program that has ended; it must have been started with `--fail-fast=false`. */
+  /** Makes the runner restart an ended program. Requires `--fail-fast=false`. */
   startAgain(program: string): void
-  /** Has the runner follow a command, as `devium testnet` does. */
+  /** Makes the runner run a command, as `devium testnet` does. */
   command(line: string): Promise<CommandResult>
-  /** Kills the program whose command line has all of `parts`; resolves when the runner has noticed. */
+  /** Kills the program whose command line contains all of `parts`. Resolves when the runner has noticed. */
   kill(program: string, ...parts: readonly string[]): Promise<void>
-  /** Interrupts the runner as Ctrl-C does and resolves to its exit code. */
+  /** Interrupts the runner like Ctrl-C. Resolves to its exit code. */
   stop(): Promise<number | null>
-  /** Lines of warnings and errors in all logs. */
+  /** Warnings and errors in all logs. */
   complaints(): string[]
 }
 
 const READY_TIMEOUT_MS = 120_000
 
-/** Starts a testnet of real processes on free ports; resolves when all nodes share a safe block. */
+/** Starts a testnet of real processes on free ports. Resolves when all nodes share a safe block. */
 export async function startTestnet(options: TestnetOptions = {}): Promise<RunningTestnet> {
   const dir = options.dir ?? mkdtempSync(join(tmpdir(), 'devium-testnet-'))
   const args = [
@@ -61,7 +61,7 @@ export async function startTestnet(options: TestnetOptions = {}): Promise<Runnin
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },
   })
-  // A test run that is cut short takes the testnet with it: the programs follow their runner.
+  // An interrupted test run kills the runner, and the programs end with it.
   const killAtExit = () => runner.kill('SIGKILL')
   process.once('exit', killAtExit)
   const exited = new Promise<number | null>((resolve) => runner.once('exit', (code) => resolve(code)))
@@ -84,7 +84,7 @@ export async function startTestnet(options: TestnetOptions = {}): Promise<Runnin
     exited.then((code) => fail(`ended with code ${code}`))
     createInterface({ input: runner.stdout }).on('line', (line) => {
       const event = JSON.parse(line) as TestnetEvent
-      // One status line after the other says nothing that a test could not ask for.
+      // Status events are dropped, because a test can query their content.
       if (event.event === 'status') return
       events.push(event)
       if (event.event !== 'ready') return
@@ -119,7 +119,7 @@ export async function startTestnet(options: TestnetOptions = {}): Promise<Runnin
   }
 }
 
-/** Log lines of level warn and above, and what is no log line at all. */
+/** Log lines of level warn and above, and lines that are not in log format. */
 export function complaintsIn(logDirectory: string): string[] {
   return readdirSync(logDirectory).flatMap((name) =>
     readFileSync(join(logDirectory, name), 'utf8')

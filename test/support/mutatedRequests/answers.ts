@@ -1,12 +1,12 @@
-/** What is wrong with an answer to what was sent; undefined where nothing is. */
+/** The fault of a response; undefined if there is none. */
 export type Fault = string | undefined
 
 /** geth's limit, and ours. */
 const MAX_BATCH = 1_000
 
 /**
- * The ids of the answers that JSON-RPC 2.0 wants for a body, in their order: none for notifications. `alone`: the one answer is no
- * batch.
+ * The ids of the responses that JSON-RPC 2.0 requires for a body, in order: none for notifications. `alone`: the single response
+ * is not in a batch.
  */
 export function expectedIds(text: string): { ids: unknown[]; alone: boolean } {
   let content: unknown
@@ -24,7 +24,7 @@ export function expectedIds(text: string): { ids: unknown[]; alone: boolean } {
   return { ids: content.flatMap(idsOf), alone: false }
 }
 
-/** What is nested so is refused as a whole, before it is looked at. */
+/** Deeply nested bodies are refused as a whole before parsing. */
 const isTooDeep = (text: string) => /(\[|\{"a":){300}/.test(text)
 
 function idsOf(request: unknown): unknown[] {
@@ -34,12 +34,12 @@ function idsOf(request: unknown): unknown[] {
   return [comparable(id)]
 }
 
-/** Too large a number is nobody's id: null does for it. */
+/** An id that is too large a number cannot be returned; null is accepted instead. */
 export function comparable(id: unknown): unknown {
   return typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id)) ? id : null
 }
 
-/** `answer`: the text of one; undefined where nothing came back. */
+/** `answer` is the response text; undefined if there was no response. */
 export function faultOfAnswer(sent: string, answer: string | undefined): Fault {
   const { ids, alone } = expectedIds(sent)
   if (answer === undefined) return ids.length === 0 ? undefined : 'no answer to a request'
@@ -56,7 +56,7 @@ export function faultOfAnswer(sent: string, answer: string | undefined): Fault {
   return content.map((one, index) => faultOf(one, ids[index])).find((fault) => fault !== undefined)
 }
 
-/** Of one answer, wherever it stands. */
+/** The fault of a single response, alone or in a batch. */
 export function faultOf(answer: unknown, id: unknown): Fault {
   if (typeof answer !== 'object' || answer === null) return 'an answer that is no object'
   const { jsonrpc, id: answered, error, ...rest } = answer as Record<string, unknown>

@@ -2,10 +2,10 @@ import type { JsonValue } from '../../../src/jsonRpc/types.ts'
 import type { Random } from '../random.ts'
 import type { SampleCall } from './calls.ts'
 
-/** Stands in a text where nesting goes that JSON.stringify would not write. */
+/** Placeholder for nesting that JSON.stringify cannot write. */
 const NESTED = '@nested@'
 
-/** A body for a port that knows `calls`: a sample, or a batch of several, which seldom stays as it was. */
+/** A body for a port that serves `calls`: a sample, or a batch of samples, usually mutated. */
 export function makeBody(random: Random, calls: readonly [SampleCall, ...SampleCall[]]): Buffer {
   const one = (): JsonValue => mutateCall(random, random.of(calls), random.below(9))
   const content = random.once(6) ? makeBatch(random, one) : one()
@@ -25,7 +25,7 @@ function mutateCall(random: Random, { method, params }: SampleCall, id: number):
   return call
 }
 
-/** Changes something, near the root or deep within. */
+/** Changes a member, near the root or deeply nested. */
 function mutateMember(random: Random, value: { [key: string]: JsonValue | undefined } | JsonValue[]): void {
   const keys = Object.keys(value)
   const [first, ...others] = keys
@@ -33,7 +33,7 @@ function mutateMember(random: Random, value: { [key: string]: JsonValue | undefi
     if (Array.isArray(value)) value.push(oddValue(random))
     return
   }
-  // What is called, and who asks, changes more seldom than what with.
+  // Method and id change less often than the parameters.
   const key = 'params' in value && !random.once(4) ? 'params' : random.of([first, ...others])
   const container = value as { [key: string]: JsonValue | undefined }
   const member = container[key]
@@ -69,7 +69,7 @@ function mutateMember(random: Random, value: { [key: string]: JsonValue | undefi
 
 function mutateLeaf(random: Random, leaf: JsonValue | undefined): JsonValue {
   if (typeof leaf === 'number') return random.of([-leaf, leaf + 0.5, leaf * 2 ** 60, String(leaf)])
-  // Nobody is to be called who has no part in this.
+  // Addresses of other machines must not be dialed.
   if (typeof leaf !== 'string' || leaf.startsWith('/ip4/')) return oddValue(random)
   const at = random.below(leaf.length + 1)
   const [before, after] = [leaf.slice(0, at), leaf.slice(at)]
@@ -122,14 +122,14 @@ function oddValue(random: Random): JsonValue {
   return structuredCloneOf(value)
 }
 
-/** Its raw numbers included, which structuredClone does not keep. */
+/** A copy with raw numbers, which structuredClone loses. */
 function structuredCloneOf(value: unknown): JsonValue {
   if (Array.isArray(value)) return [...value]
   return (typeof value === 'object' && value !== null && !JSON.isRawJSON(value) ? { ...value } : value) as JsonValue
 }
 
 function mutateText(random: Random, written: string): string {
-  // Once: many of them would only be too large a body.
+  // Only one, because several would exceed the body limit.
   const depth = random.once(20) ? 40_000 : random.of([3, 100, 150, 2_000])
   const text = written.replace(`"${NESTED}"`, () =>
     random.once(2) ? `${'['.repeat(depth)}${']'.repeat(depth)}` : `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`,

@@ -1,36 +1,36 @@
 import type { JsonValue } from '../../../src/jsonRpc/types.ts'
 
-/** A request as a client would make it, before it is mutated. */
+/** A valid client request, before mutation. */
 export interface SampleCall {
   method: string
   params: JsonValue[]
 }
 
-/** What samples are made of: things that the chain and the node have. */
+/** The data for samples: objects of the chain and the node. */
 export interface ChainFacts {
-  /** A block as eth_getBlockByNumber gives it, with hashes of transactions. */
+  /** A block in the form of eth_getBlockByNumber, with transaction hashes. */
   block: { [key: string]: JsonValue }
   /** Raw transactions of that block. */
   rawTransactions: string[]
   peerId: string
-  /** Where it can be dialled. */
+  /** Its address, if it can be dialed. */
   peerAddress?: string
-  /** A transaction that the pool would take. */
+  /** A transaction that the pool accepts. */
   signedTransaction: string
   account: string
 }
 
-/** The part of an OpenRPC document that samples are made from. */
+/** The part of an OpenRPC document for samples. */
 export interface DescribedMethod {
   name: string
   params: { name: string }[]
 }
 
 const ADDRESS = '0x00000000000000000000000000000000000abcde'
-/** PUSH1 1 PUSH1 0 SSTORE, and then a jump without end. */
+/** PUSH1 1 PUSH1 0 SSTORE, then an endless loop. */
 const CODE = '0x60016000555b600456'
 
-/** One call for each method that a rollup node says it has. */
+/** One call for each method that a rollup node describes. */
 export function rollupNodeCalls(methods: readonly DescribedMethod[], facts: ChainFacts): SampleCall[] {
   const values: Record<string, JsonValue> = {
     'block number': '0x1',
@@ -44,7 +44,7 @@ export function rollupNodeCalls(methods: readonly DescribedMethod[], facts: Chai
     reason: 'a test',
     words: ['heal'],
     text: 'a test',
-    // Nobody listens at the other.
+    // Nobody listens at the other address.
     'peer address': facts.peerAddress ?? `/ip4/127.0.0.1/tcp/1/p2p/${facts.peerId}`,
     'unsafe head': String(facts.block.hash),
     'block hash': String(facts.block.hash),
@@ -230,7 +230,7 @@ export function engineCalls(facts: ChainFacts): SampleCall[] {
   ]
 }
 
-/** The block as the Engine API has it. */
+/** The block in the form of the Engine API. */
 function payloadOf({ block, rawTransactions }: ChainFacts): { [key: string]: JsonValue } {
   const { hash, miner, number, mixHash, transactions: _, ...rest } = block
   const names = [

@@ -6,13 +6,13 @@ import { type Fault, faultOfAnswer } from './answers.ts'
 
 export interface HttpPort {
   url: string
-  /** Of the Engine port. */
+  /** The token of the Engine API port. */
   bearer?: (() => string) | undefined
-  /** Whatever is sent: nobody without the token is answered there. */
+  /** The port refuses every request without the token. */
   isForbidden?: boolean
 }
 
-/** Longer than any call may take, but for the one that waits until all data are saved to L1, for 15 minutes at most. */
+/** Longer than any call, except the stop that waits for all data to be on L1, 15 minutes at most. */
 const ANSWER_MS = 90_000
 const STOP = 'admin_stopBatcher'
 const GONE = new Set(['ECONNRESET', 'EPIPE'])
@@ -23,15 +23,15 @@ interface Sent {
   headers: Record<string, string | string[]>
   body: Buffer
   isChunked: boolean
-  /** Whether the server has to answer it as a call. */
+  /** Whether the server must answer it as a call. */
   isCall: boolean
 }
 
-/** Sends a body as clients do, or in a way that none should; resolves to what is wrong with the answer. */
+/** Sends a body as clients do, or in an invalid way. Resolves to the fault of the response. */
 export async function sendBody(random: Random, port: HttpPort, body: Buffer, agent: Agent): Promise<Fault> {
   const sent = makeRequest(random, port, body)
   const answer = await send(port, sent, agent)
-  // Refused while the body was on its way: no answer comes through.
+  // The server refused the request while the body was sent, so no response arrives.
   if (answer === 'gone') return sent.isCall && !port.isForbidden ? 'the connection was closed' : undefined
   if (answer === 'late') return `no answer within ${ANSWER_MS} ms`
   if (answer === 'excused') return undefined
@@ -119,11 +119,11 @@ function send(port: HttpPort, { method, path, headers, body, isChunked }: Sent, 
     const sent = request({ ...options, timeout: ANSWER_MS })
       .on('timeout', () => {
         const excused = body.includes(STOP) ? cannotSave(port) : Promise.resolve(false)
-        // A stop ends with its client, so that only now it can be asked about.
+        // The stop is cancelled with its client, so the status is read before.
         excused.then((isExcused) => resolve(isExcused ? 'excused' : 'late')).finally(() => sent.destroy())
       })
       .on('error', (error: NodeJS.ErrnoException) => (GONE.has(error.code ?? '') ? resolve('gone') : reject(error)))
-      // Asked for a protocol that is not spoken there.
+      // Upgrade to a protocol that the port does not serve.
       .on('upgrade', (_response, socket) => {
         socket.destroy()
         resolve('gone')
@@ -142,21 +142,21 @@ function send(port: HttpPort, { method, path, headers, body, isChunked }: Sent, 
   })
 }
 
-/** Whether a batch submitter is being stopped and says that something keeps its data from the L1. */
+/** Whether a batch submitter is stopping and reports why its data does not reach L1. */
 async function cannotSave({ url }: HttpPort): Promise<boolean> {
   const client = createRpcClient({ url })
   try {
     const status = (await client.request('admin_batcherStatus', [])) as { stopping: boolean; ok: boolean }
     return status.stopping && !status.ok
   } catch {
-    // Who does not even answer that has no excuse; the run goes on.
+    // No status means no excuse. The run continues.
     return false
   } finally {
     await client.close()
   }
 }
 
-/** Bytes that are hardly HTTP; all that is wanted is that no fault of the server comes back, and an end. */
+/** Sends bytes that are hardly HTTP. The server must end the connection without a fault of its own. */
 export function sendGarbage(random: Random, { url }: HttpPort, body: Buffer): Promise<Fault> {
   const { hostname, port, host } = new URL(url)
   const head = random.of([

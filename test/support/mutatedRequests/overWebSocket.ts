@@ -7,8 +7,8 @@ const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 1
 const ANSWER_MS = 90_000
 
 /**
- * One connection on which `bodies` are sent as messages, among frames that break the rules now and then. Every whole message is
- * answered as long as the server has not closed; it must be valid whatever it is.
+ * Sends `bodies` as messages on one connection, among occasional invalid frames. The server must answer every complete message
+ * until it closes, and each response must be valid.
  */
 export function talk(random: Random, url: string, bodies: readonly Buffer[]): Promise<Fault> {
   const frames: Buffer[] = []
@@ -76,17 +76,17 @@ function converse(
       `GET / HTTP/1.1\r\nHost: ${host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16, 1).toString('base64')}\r\n\r\n`,
     )
     const all = Buffer.concat(frames)
-    // In pieces that end anywhere.
+    // Chunks with random ends.
     const cut = random.below(all.length + 1)
     socket.write(all.subarray(0, cut))
     const rest = all.subarray(cut)
-    // After a frame that announced more than came there is nothing to wait for.
+    // After a frame with too large a length no response is expected.
     if (mayClose) socket.end(rest)
     else socket.write(rest)
   })
 }
 
-/** Takes what is answered off the list. `hasGarbage`: bytes at random may be a frame, whose message is none. */
+/** Removes an answered request from the list. `hasGarbage`: random bytes may form a frame whose message is invalid. */
 function takeAnswer(text: string, waiting: unknown[], hasGarbage: boolean): Fault {
   let content: unknown
   try {
@@ -149,7 +149,7 @@ function oddFrames(random: Random, body: Buffer): { frames: Buffer[]; breaksRule
 interface FrameOptions {
   isLast?: boolean
   isMasked?: boolean
-  /** A length that is not that of the payload. */
+  /** A length that differs from the payload's. */
   announced?: bigint
 }
 
@@ -159,7 +159,7 @@ function frame(opcode: number, payload: Buffer, options: FrameOptions = {}): Buf
   head[0] = (isLast ? 0x80 : 0) | opcode
   head[1] = (isMasked ? 0x80 : 0) | 127
   head.writeBigUInt64BE(announced ?? BigInt(payload.length), 2)
-  // Longer than it must be, for what is short: a control frame takes the short form only.
+  // A long form for a short length. A control frame allows only the short form.
   const isShort = payload.length < 126 && announced === undefined
   if (isShort) head[1] = (isMasked ? 0x80 : 0) | payload.length
   const mask = Buffer.from([1, 2, 3, 4])
@@ -167,7 +167,7 @@ function frame(opcode: number, payload: Buffer, options: FrameOptions = {}): Buf
   return Buffer.concat([head.subarray(0, isShort ? 2 : 10), ...(isMasked ? [mask, masked] : [payload])])
 }
 
-/** The first frame of what a server sent; undefined until all of it is there. */
+/** The first frame from the server; undefined until it is complete. */
 function serverFrame(bytes: Buffer): { opcode: number; payload: Buffer; size: number } | undefined {
   const [first, second] = bytes
   if (first === undefined || second === undefined) return undefined

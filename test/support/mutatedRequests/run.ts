@@ -27,9 +27,9 @@ export interface Target extends HttpPort {
 export interface Finding {
   target: string
   fault: string
-  /** The start of what was sent. */
+  /** The start of the sent data. */
   sent: string
-  /** Makes the same again. */
+  /** The seed reproduces the request. */
   seed: number
 }
 
@@ -38,7 +38,7 @@ const MESSAGES = 5
 const WORKERS = 24
 const SHOWN_LENGTH = 400
 
-/** Sends `count` requests, bodies and frames, of which each hundred follows from `seed`; resolves to what was wrong. */
+/** Sends `count` requests, bodies and frames. Each hundred depends on `seed`. Resolves to the faults. */
 export async function sendMutated(targets: readonly Target[], count: number, seed: number): Promise<Finding[]> {
   const findings: Finding[] = []
   const agent = new Agent({ keepAlive: true, maxSockets: WORKERS * 4 })
@@ -83,7 +83,7 @@ async function sendSome(random: Random, target: Target, agent: Agent, report: Re
   return MESSAGES
 }
 
-/** Every port of a testnet's sequencer and of its batch submitter; `gethSocket`: where an execution client serves WebSockets. */
+/** Every port of a testnet's sequencer and batch submitter. `gethSocket` is the WebSocket of an execution client. */
 export async function targetsOf(testnet: RunningTestnet, gethSocket?: string): Promise<Target[]> {
   const [node] = testnet.nodes
   if (node === undefined) throw new RangeError('a testnet has a sequencer')
@@ -116,7 +116,7 @@ function some<T>(list: readonly T[]): readonly [T, ...T[]] {
   return [first, ...rest]
 }
 
-/** Of the latest block of a node, or another. */
+/** Facts of a node's latest block, or of another block. */
 export async function chainFacts(
   node: Pick<RunningTestnet['nodes'][number], 'ethRpc' | 'peerId'>,
   { l2 }: RunningTestnet,
@@ -152,7 +152,7 @@ async function ask<T>(url: string, method: string, params: unknown[] = []): Prom
   }
 }
 
-/** Lines of the programs' logs that tell of a fault of their own. */
+/** Log lines of the programs that report an internal fault. */
 export function ownFaults(testnet: RunningTestnet): string[] {
   return testnet.complaints().filter((line) => /unexpected|RPC call failed|Unhandled|\bat .*:\d+:\d+/.test(line))
 }

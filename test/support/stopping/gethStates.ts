@@ -9,10 +9,10 @@ import { type ExecutionPayload, ZERO_HASH } from '../../../src/rollup/protocol/t
 import type { StopState } from './states.ts'
 import type { RunningGeth, World } from './world.ts'
 
-// devium-geth: what it does when it is told to stop.
+// States of devium-geth in which it receives the stop signal.
 
 const RECORDING = '2026-holocene-isthmus-jovian-calldata'
-/** Where the genesis has code that runs until its gas is used up: longer than any test. */
+/** Address of genesis code that runs until its gas is used, longer than any test. */
 const LOOP = '0x00000000000000000000000000000000000f1009'
 
 const MANY_GAS = '0x1000000000'
@@ -22,7 +22,7 @@ interface GethSetup {
   driver: BlockDriver
 }
 
-/** A genesis with a contract that runs for long. */
+/** A genesis with a slow contract. */
 export function loadLoopGenesis() {
   const { genesis, rollup } = loadRecordedRpc(RECORDING)
   const alloc = { ...(genesis.alloc as object), [LOOP]: { code: pairingLoop(), balance: '0x0' } }
@@ -35,7 +35,7 @@ async function startGeth(world: World, args: readonly string[] = []): Promise<Ge
   return { geth, driver: new BlockDriver(geth.engine, rollup) }
 }
 
-/** A transaction that calls it: 29 million gas take a second. */
+/** A transaction that calls it. 29 million gas take a second. */
 export function loopTransaction(
   { config }: Pick<BlockDriver, 'config'>,
   { gasLimit = 60_000_000_000n, nonce = 0 } = {},
@@ -43,7 +43,7 @@ export function loopTransaction(
   return signTransaction(DEV_KEYS[0], { chainId: config.l2ChainId, to: LOOP, gasLimit, nonce }).raw
 }
 
-/** A block that has to be executed before it turns out to be wrong. */
+/** A block that turns out to be invalid only after its execution. */
 export async function endlessBlock(engine: Pick<RpcClient, 'request'>, driver: BlockDriver): Promise<ExecutionPayload> {
   const id = await driver.start({ noTxPool: true })
   const built = (await engine.request('engine_getPayloadV3', [id])) as { executionPayload: object }
@@ -53,7 +53,7 @@ export async function endlessBlock(engine: Pick<RpcClient, 'request'>, driver: B
   return { ...payload, blockHash: payloadBlockHash({ payload, parentBeaconBlockRoot: ZERO_HASH }) }
 }
 
-/** Nobody waits for the answer. */
+/** Sends a call without waiting for the response. */
 function ask(geth: RunningGeth, method: string, params: readonly unknown[], url = geth.engineUrl): void {
   const isEngine = url === geth.engineUrl
   const client = isEngine ? geth.engine : undefined
@@ -119,7 +119,7 @@ export const GETH_STATES: StopState[] = [
     async reach(world) {
       const setup = await startGeth(world)
       const { geth, driver } = setup
-      // Two seconds of work: what is killed right after has not written its state.
+      // Two seconds of work. A program killed right after has not written its state.
       await driver.build({ transactions: [loopTransaction(driver, { gasLimit: 29_000_000n })], noTxPool: true })
       await driver.build({
         transactions: [loopTransaction(driver, { gasLimit: 29_000_000n, nonce: 1 })],
@@ -160,7 +160,7 @@ export const GETH_STATES: StopState[] = [
   },
 ]
 
-/** Resolves when what was asked for before has begun: the event loop has turned some times since. */
+/** Resolves when earlier requests have started, after some iterations of the event loop. */
 async function begun({ engine }: RunningGeth): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await engine.request('eth_chainId', [])
 }

@@ -12,19 +12,19 @@ import type { StopState } from './states.ts'
 import type { StoppedProgram } from './stoppedProgram.ts'
 import type { World } from './world.ts'
 
-// devium--batcher: what it does when it is told to stop.
+// States of devium--batcher in which it receives the stop signal.
 
 const BLOBS = '2026-holocene-to-karst-blobs'
 const CALLDATA = '2026-holocene-isthmus-jovian-calldata'
 
-/** As many as an L1 block may have; each takes 40 ms of a core to check. */
+/** The maximum of an L1 block. Each blob takes 40 ms of a core to verify. */
 const BLOBS_PER_BLOCK = 21
 
 interface NodeSetup {
   recording?: typeof BLOBS | typeof CALLDATA
-  /** In place of what was recorded. */
+  /** Replaces the recorded L1. */
   l1?: (answer: RpcAnswer) => RpcAnswer
-  /** In front of the real engine. */
+  /** Wraps the real engine. */
   engine?: (answer: RpcAnswer) => RpcAnswer
   blobsAt?: (recording: Recording, slot: number) => unknown
   args?: readonly string[]
@@ -36,7 +36,7 @@ async function startNode(world: World, setup: NodeSetup) {
   const { genesis, rollup } = loadRecordedRpc(name)
   const recorded = recordedL1Rpc(recording)
   const answer: RpcAnswer = (method, params) =>
-    // What nobody recorded: who signs blocks.
+    // The recording lacks the signer of blocks.
     method === 'eth_getStorageAt' ? ZERO_HASH : recorded.request(method, params)
   const l1 = await world.rpc(changeL1(answer))
   const geth = await world.geth(genesis)
@@ -67,14 +67,14 @@ async function startNode(world: World, setup: NodeSetup) {
   return { program, l1, engine, beacon, recording }
 }
 
-/** Once it has started. */
+/** A client, once the program has started. */
 async function clientOf(world: World, program: StoppedProgram): Promise<RpcClient> {
   const { rpc = '' }: { rpc?: string } = JSON.parse(await program.prints(/Rollup node started/))
   return world.client(rpc)
 }
 
 const same = (answer: RpcAnswer): RpcAnswer => answer
-/** From when on the method is not answered any more. */
+/** The moment from which the method gets no response. */
 const silentAt =
   (...methods: string[]) =>
   (answer: RpcAnswer): RpcAnswer =>
@@ -86,18 +86,18 @@ function blobsAt(recording: Recording, slot: number): unknown {
   return recording.l1.find(({ timestamp }) => Number(timestamp) - start === slot)?.blobs
 }
 
-/** Whether this is the first of the blocks that have blobs. */
+/** Whether this is the first block with blobs. */
 function isFirst(recording: Recording, slot: number): boolean {
   const first = recording.l1.find(({ blobs = [] }) => blobs.length > 0)
   return Number(first?.timestamp) - Number(recording.l1[0]?.timestamp) === slot
 }
 
-/** The right blobs among others, which are blobs too. */
+/** The right blobs among other valid blobs. */
 function fullBlocks(recording: Recording, slot: number): unknown {
   const right = blobsAt(recording, slot)
   const others = Array.from({ length: BLOBS_PER_BLOCK }, () => {
     const blob = randomBytes(131_072)
-    // Field elements below the field's order.
+    // Field elements must be below the field's order.
     for (let at = 0; at < blob.length; at += 32) blob[at] = 0
     return toHex(blob)
   })
@@ -152,7 +152,7 @@ export const NODE_STATES: StopState[] = [
         },
       })
       const node = await clientOf(world, program)
-      // The blobs of a first block were checked: the process for KZG has loaded.
+      // The blobs of a first block have been verified, so the KZG process has loaded.
       await expectSafe(node, 1)
       isWarm.resolve()
       await program.works(/devium-kzg/)

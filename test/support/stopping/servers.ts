@@ -2,20 +2,20 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-// Endpoints that programs under test depend on, each at a port of its own.
+// Endpoints for programs under test, each at its own port.
 
 export interface FakeServer {
   url: string
-  /** Methods that were called, or paths that were asked for, in order. */
+  /** Called methods, or requested paths, in order. */
   calls: string[]
-  /** Resolves when the method or path has been called, or any. */
+  /** Resolves when this method or path has been called, or any if absent. */
   called(name?: string): Promise<void>
   close(): void
 }
 
 export type RpcAnswer = (method: string, params: unknown[]) => unknown
 
-/** What an answer is that never comes. */
+/** A response that never arrives. */
 export const SILENCE: Promise<never> = new Promise(() => {})
 
 interface Call {
@@ -24,7 +24,7 @@ interface Call {
   params: unknown[]
 }
 
-/** JSON-RPC; what `answer` throws is the error of the call. */
+/** A JSON-RPC server. An error thrown by `answer` is the error of the call. */
 export function startFakeRpc(answer: RpcAnswer): Promise<FakeServer> {
   return startServer(async (request, response, note) => {
     const body = JSON.parse(await text(request)) as Call | Call[]
@@ -41,7 +41,7 @@ export function startFakeRpc(answer: RpcAnswer): Promise<FakeServer> {
   })
 }
 
-/** A beacon API: what `blobsAt` gives for a slot. */
+/** A beacon API that serves `blobsAt` for each slot. */
 export function startFakeBeacon(genesisTime: number, blobsAt: (slot: number) => unknown): Promise<FakeServer> {
   return startServer(async (request, response, note) => {
     const path = request.url?.split('?')[0] ?? ''
@@ -70,7 +70,7 @@ async function startServer(serve: Serve): Promise<FakeServer> {
     waiting.clear()
   }
   const server = createServer((request, response) => {
-    // The client has ended in the middle.
+    // The client has disconnected.
     serve(request, response, note).catch(() => response.destroy())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -1,13 +1,13 @@
 import type { Ending, StoppedProgram } from './stoppedProgram.ts'
 import type { World } from './world.ts'
 
-/** What a program may be at when it is told to stop. */
+/** A state in which a program receives the stop signal. */
 export interface StopState {
   state: string
-  /** Starts a program and waits until it is there. */
+  /** Starts a program and waits until it reaches the state. */
   reach(world: World): Promise<{ program: StoppedProgram }>
-  /** How it is to end; default: with exit code 0. */
+  /** The expected end. Default: exit code 0. */
   ending?: Partial<Pick<Ending, 'code' | 'signal'>>
-  /** Writes no log. */
+  /** The program writes no log. */
   isMute?: boolean
 }

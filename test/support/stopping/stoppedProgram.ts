@@ -8,20 +8,20 @@ import { promisify } from 'node:util'
 import { until } from '../../../src/lib/testUtils/until.ts'
 import { isAlive } from '../processes.ts'
 
-/** Whom SIGTERM reaches: `docker stop` signals the first process, systemd every process of the unit. */
+/** The receivers of SIGTERM. `docker stop` signals the first process, systemd signals every process of the unit. */
 export type Reach = 'the first process' | 'every process'
 
-/** What became of a program after SIGTERM. */
+/** The end of a program after SIGTERM. */
 export interface Ending {
   code: number | null
   signal: NodeJS.Signals | null
-  /** Its log from the signal on. */
+  /** Its log after the signal. */
   lines: string[]
-  /** Processes of the program that began after the signal, by their titles. */
+  /** Titles of processes that started after the signal. */
   started: string[]
-  /** Processes of the program that outlived it. */
+  /** Processes that survived the program. */
   left: number[]
-  /** Ports that nobody can listen on afterwards. */
+  /** Ports that are still occupied afterwards. */
   heldPorts: number[]
   seconds: number
 }
@@ -29,17 +29,17 @@ export interface Ending {
 interface ListedProcess {
   pid: number
   parent: number
-  /** Processor time. */
+  /** Processor seconds. */
   seconds: number
   title: string
 }
 
-/** No state takes so long: it is the harness that gives up. */
+/** No state takes this long. The harness fails first. */
 const PATIENCE_MS = 100_000
 
 export const bin = (program: string): string => fileURLToPath(new URL(`../../../bin/${program}.mjs`, import.meta.url))
 
-/** Makes a launcher believe that its own Node is too old. */
+/** Makes a launcher treat its own Node as too old. */
 export const OLD_NODE = `
   Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })
   Object.defineProperty(process, 'execPath', { value: 'node' })`
@@ -50,7 +50,7 @@ export interface ProgramOptions {
   env?: Record<string, string>
 }
 
-/** A real program, as an operator starts it, in a process group of its own. */
+/** A real program, started as by an operator, in its own process group. */
 export class StoppedProgram {
   readonly lines: string[] = []
   private readonly child: ChildProcess
@@ -101,14 +101,14 @@ export class StoppedProgram {
     }
   }
 
-  /** Resolves when it has a process of such a title. */
+  /** Resolves when it has a process with such a title. */
   async has(title: RegExp): Promise<void> {
     const hasOne = async () => (await this.processes()).some((listed) => title.test(listed.title))
     await until(`${title}`, async () => !this.isRunning || (await hasOne()))
     if (!this.isRunning) throw new Error(`ended without ${title}:\n${this.lines.join('\n')}`)
   }
 
-  /** Resolves when a process of such a title has worked for another second. */
+  /** Resolves when a process with such a title has used another second of processor time. */
   async works(title: RegExp): Promise<void> {
     const worked = async () => {
       const found = (await this.processes()).find((listed) => title.test(listed.title))
@@ -123,7 +123,7 @@ export class StoppedProgram {
     if (this.isRunning) process.kill(-this.pid, 'SIGKILL')
   }
 
-  /** Ends the first process alone, without a chance to do anything about it. Resolves with the others that there were. */
+  /** Kills the first process alone. Resolves with the other processes. */
   async killFirst(): Promise<number[]> {
     const others = await this.processes()
     this.child.kill('SIGKILL')
@@ -131,7 +131,7 @@ export class StoppedProgram {
     return others.map(({ pid }) => pid)
   }
 
-  /** All processes below the first one. */
+  /** All descendants of the first process. */
   async processes(): Promise<ListedProcess[]> {
     const all = await listProcesses()
     const below = (parent: number): ListedProcess[] =>
@@ -139,7 +139,7 @@ export class StoppedProgram {
     return below(this.pid)
   }
 
-  /** Sends SIGTERM and watches until it has ended by itself, or has to be killed. */
+  /** Sends SIGTERM and waits until the program has ended or must be killed. */
   async stop(reach: Reach): Promise<Ending> {
     const before = await this.processes()
     const seen = new Map(before.map((listed) => [listed.pid, listed.title]))
@@ -174,7 +174,7 @@ export class StoppedProgram {
     }
   }
 
-  /** The ports where it listened, as it said when it was up, and that are still taken. */
+  /** The ports of its log line that are still occupied. */
   async heldPorts(): Promise<number[]> {
     const said = this.lines.filter((line) => /"msg":"[^"]*(started|is up)"/.test(line)).join()
     const ports = [...said.matchAll(/127\.0\.0\.1(?::|\/tcp\/)(\d+)/g)].map(([, port]) => Number(port))
@@ -192,7 +192,7 @@ function signalIfThere(pid: number): void {
   try {
     process.kill(pid, 'SIGTERM')
   } catch {
-    // It has ended with its group.
+    // The process has ended with its group.
   }
 }
 

@@ -8,10 +8,10 @@ import { type RpcAnswer, SILENCE } from './servers.ts'
 import type { StopState } from './states.ts'
 import type { World } from './world.ts'
 
-// devium-batch-submitter: what it does when it is told to stop.
+// States of devium-batch-submitter in which it receives the stop signal.
 
 const UNSAFE_BLOCKS = 400
-/** No compressor makes it smaller. */
+/** Incompressible data. */
 const TRANSACTION_BYTES = 20_000
 const KEY = `0x${'11'.repeat(32)}`
 
@@ -23,7 +23,7 @@ const l2Ref = (number: number) => ({
   l1origin: { hash: hashOf(1), number: 1 },
 })
 
-/** An L1 that takes transactions and never mines any. */
+/** An L1 that accepts transactions and never mines them. */
 const l1Answer: RpcAnswer = (method) => {
   switch (method) {
     case 'eth_chainId':

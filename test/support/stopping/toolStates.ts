@@ -12,9 +12,9 @@ import type { StopState } from './states.ts'
 import type { StoppedProgram } from './stoppedProgram.ts'
 import type { World } from './world.ts'
 
-// Commands of devium and devium-geth that run for long: what they are at when they are told to stop.
+// Long-running commands of devium and devium-geth, and the states in which they receive the stop signal.
 
-/** Makes a program believe that it has a terminal. */
+/** Simulates a terminal for a program. */
 const TERMINAL = `
   Object.assign(process.stdin, { isTTY: true, setRawMode() {} })
   Object.assign(process.stdout, { isTTY: true, columns: 80, rows: 24 })`
@@ -30,7 +30,7 @@ export const TOOL_STATES: StopState[] = [
       await node.called('devium_syncStatus')
       return { program }
     },
-    // There is nothing to close.
+    // The program has nothing to close.
     ending: { code: null, signal: 'SIGTERM' },
     isMute: true,
   },
@@ -53,7 +53,7 @@ export const TOOL_STATES: StopState[] = [
         { balance: '0x1' },
       ])
       const alloc = { ...genesis.alloc, ...Object.fromEntries(accounts) }
-      // The warning about the unknown member is the last line before the work, which takes seconds.
+      // The warning about the unknown member is the last line before work that takes seconds.
       const path = world.json('large.json', { ...genesis, config: { ...genesis.config, karstTmie: 0 }, alloc })
       const program = world.start('devium-geth', ['init', `--datadir=${world.path('geth')}`, path])
       await program.prints(/karstTmie/)
@@ -76,10 +76,10 @@ export const TOOL_STATES: StopState[] = [
   },
 ]
 
-/** So many are read before the first one is executed. */
+/** Number of blocks that are read before the first one is executed. */
 const BLOCKS_AHEAD = 130
 
-/** Imports from a pipe: its writer waits until it is opened, and so until the import has begun. */
+/** Imports from a pipe. The writer waits until it is opened, which shows that the import has started. */
 async function startImport(world: World, block: Uint8Array): Promise<StoppedProgram> {
   const path = world.path('blocks.rlp')
   execFileSync('mkfifo', [path])

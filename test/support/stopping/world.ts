@@ -14,7 +14,7 @@ export interface RunningGeth {
   engine: RpcClient
 }
 
-/** What one run of the table works with: all of it is gone afterwards. */
+/** The resources of one run of the table. All are removed afterwards. */
 export class World {
   private readonly opened = new AsyncDisposableStack()
   private readonly preload: string | undefined
@@ -64,7 +64,7 @@ export class World {
     return client
   }
 
-  /** An execution client with this genesis, whose calls may take as long as they like. */
+  /** An execution client with this genesis, without a time limit for calls. */
   async geth(genesis: unknown, args: readonly string[] = []): Promise<RunningGeth> {
     const datadir = `--datadir=${this.path('geth')}`
     const init = this.start('devium-geth', ['init', datadir, this.json('genesis.json', genesis)])
@@ -73,7 +73,7 @@ export class World {
     return this.openGeth(args)
   }
 
-  /** The same on its data directory. */
+  /** Opens the same data directory again. */
   async openGeth(args: readonly string[] = []): Promise<RunningGeth> {
     const program = this.start('devium-geth', this.gethArgs(args))
     const line = await program.prints(/devium-geth started/)
