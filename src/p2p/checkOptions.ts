@@ -39,7 +39,6 @@ export function checkP2pOptions(options: P2pOptions): { staticPeers: PeerAddress
   return { staticPeers, names: namesOf([...staticPeers, ...named]) }
 }
 
-/** Drops this node from its own static peers. */
 export function withoutSelf(peers: readonly PeerAddress[], ownId: string, logger: Logger): PeerAddress[] {
   const others = peers.filter((peer) => peer.peerId.toString() !== ownId)
   if (others.length < peers.length) logger.info('Static peer list contains this node itself, ignoring it')

@@ -1,7 +1,6 @@
 import type { Logger } from '../lib/logger.ts'
 import type { P2pEvents } from './base/events.ts'
 
-/** Logs events of peers and blocks. */
 export function logEvents(events: Pick<P2pEvents, 'on'>, { logger }: { logger: Logger }): void {
   events.on('connected', (peer, addr) => logger.debug('Connected to peer', { peer, addr }))
   events.on('disconnected', (peer) => logger.debug('Disconnected from peer', { peer }))

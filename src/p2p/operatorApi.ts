@@ -71,7 +71,6 @@ export function createOperatorApi(
       scores: keeping.of(text),
     })
   }
-  /** Closes connections that the block lists now refuse. */
   const enforceAddrs = (): void => {
     for (const connection of connections.open()) {
       const ip = ipOf(connection.remoteAddr)

@@ -22,7 +22,6 @@ export interface Param<T, Wire = unknown> {
   wire?: Wire
 }
 
-/** A parameter that may be omitted. */
 export interface OptionalParam<T, Wire> extends Param<T, Wire> {
   optional: true
 }

@@ -24,7 +24,6 @@ export function textResult(what?: string) {
   return result(described('string', what), z.string())
 }
 
-/** Either one object or an array of all. */
 export function eitherResult<S extends z.ZodType>(what: string, schema: S) {
   return result(`object: ${what}`, z.union([schema, z.array(schema)]))
 }

@@ -34,7 +34,6 @@ const WORDS: Param<string[]> = {
   },
 }
 
-/** Reads the status of the batch submitter. */
 export type ReadBatcher = () => Promise<z.infer<typeof schemas.batcherStatus>>
 
 /** Commands of the testnet that this node belongs to. */

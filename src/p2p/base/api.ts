@@ -77,7 +77,6 @@ export interface PeerDump {
   bannedIPS: string[]
   /** CIDR text; `cidrToIpNet` gives op-node's shape. */
   bannedSubnets: string[]
-  /** Time-limited bans in force. */
   timeBans: { peers: string[]; ips: string[] }
 }
 
@@ -149,7 +148,6 @@ export interface ScoreTerm {
   score: number
 }
 
-/** The terms of one scored topic (`scoreTerms.ts`). */
 export interface TopicScorePart extends Record<TopicTerm, ScoreTerm> {
   topic: string
   version: number
@@ -172,7 +170,6 @@ export interface IpScorePart {
   score: number
   /** The IP is in a range of `--p2p.score.ip-exempt`, so it costs nothing. */
   exempt: boolean
-  /** The range that exempts the IP. */
   exemptBy: string | null
 }
 
@@ -234,7 +231,6 @@ export interface PeerScoreReport {
   /** Seconds until a disconnected peer's record is dropped; null: nothing is kept, or the peer is connected. */
   forgottenInS: number | null
   ban: BanRecord | null
-  /** On the operator's block list. */
   blocked: boolean
   /** One sentence for each action that an operator can take. */
   advice: string[]
@@ -242,7 +238,6 @@ export interface PeerScoreReport {
   refusals: { subject: string; reason: string }[]
 }
 
-/** A time-limited ban in force. */
 export interface BanRecord {
   /** A peer id, or an IP. */
   subject: string
@@ -259,7 +254,6 @@ export function blockedKind(subject: string): BlockRecord['kind'] {
   return /^\d+\.[\d.]*$|:/.test(subject) ? 'address' : 'peer'
 }
 
-/** An entry of the operator's block lists. */
 export interface BlockRecord {
   /** A peer id, an IP or a subnet in CIDR notation. */
   subject: string
@@ -270,7 +264,6 @@ export interface BlockRecord {
   sinceMs: number | null
 }
 
-/** The operator's access rules. */
 export interface AccessRules {
   blocks: BlockRecord[]
   /** `--p2p.allow`: in a private network, only these and the static peers may connect. Null: every peer may connect. */
@@ -281,13 +274,11 @@ export interface AccessRules {
 export interface PeerStanding {
   peerID: string
   connected: boolean
-  /** The total score. */
   score: number
   /** The peer is in our mesh of a topic, or we are in its mesh. */
   inMesh: boolean
   static: boolean
   protected: boolean
-  /** On the operator's block list. */
   blocked: boolean
   ban: BanRecord | null
 }

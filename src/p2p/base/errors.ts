@@ -16,7 +16,6 @@ export type P2pErrorCode =
   | 'publish-failed'
   /** The remote signer did not answer, or its answer is not a signature of this block. */
   | 'signing-failed'
-  /** The node has not started, or has stopped. */
   | 'not-running'
   /** A block request failed: stream error, time-out, or error code of the peer. */
   | 'request-failed'

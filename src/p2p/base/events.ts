@@ -37,7 +37,6 @@ export interface P2pEventMap {
   full: []
   /** A dial of a static peer failed. */
   dialFailed: [peer: string, failure: { reason: string; text: string }]
-  /** A gossip message was validated. */
   verdict: [peer: string, version: PayloadVersion, verdict: Verdict]
   /** A peer sent a copy of a message that was rejected before. */
   rejectedAgain: [peer: string, version: PayloadVersion, verdict: Verdict]
@@ -55,14 +54,12 @@ export interface P2pEventMap {
   offence: [peer: string, offence: string, points: number, detail?: string]
   /** Gossipsub penalised the peer; `label` is gossipsub's own name of the cause. */
   penalty: [peer: string, label: string]
-  /** The outcome of a block request. */
   response: [peer: string, event: ResponseTerm, detail?: string]
   banned: [peer: string, ban: Ban]
   unbanned: [peer: string, cause: UnbanCause]
   ipUnbanned: [ip: string, cause: UnbanCause]
   /** The operator added a peer, an address or a subnet to a block list, or removed it. */
   blockListChanged: [change: 'block' | 'unblock', subject: BlockedSubject]
-  /** An event that op-node's tracer counts. */
   traced: [event: GossipEvent, count: number]
 }
 

@@ -88,7 +88,6 @@ export function createFrameAssembler(
         if (length > 0) return frame
       }
     },
-    /** True: a frame has begun and is incomplete. */
     isPartial: (): boolean => end > start,
     clear: release,
   }

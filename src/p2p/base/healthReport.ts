@@ -1,10 +1,8 @@
-/** States that need no action. */
 const HEALTHY = [
   /** The node has not run long enough to judge. */
   'starting',
   /** Blocks arrive by gossip. */
   'ok',
-  /** This node is the sequencer. */
   'sequencing',
   /** Blocks arrive by gossip above a gap, which derivation or requests are closing. */
   'catching-up',
@@ -93,7 +91,6 @@ export interface HealthReport {
   lastBlock: GossipBlock | null
   /** The last block that was rejected, or ignored for another reason than a duplicate. */
   lastRefused: RefusedBlock | null
-  /** Counts over the last `seconds`. */
   recent: {
     seconds: number
     accepted: number

@@ -15,5 +15,4 @@ export interface ConnectionEnd {
 
 export type UnbanCause = 'expired' | 'lifted'
 
-/** The subject of a block-list entry. */
 export type BlockedSubject = { peerID: string } | { ip: string } | { subnet: string }

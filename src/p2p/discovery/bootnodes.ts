@@ -5,7 +5,6 @@ import { fromHex } from '../../lib/hex.ts'
 import { compressPublicKey } from '../../lib/secp256k1.ts'
 import type { NodeRecord } from './nodeRecord.ts'
 
-/** A start node of discovery. */
 export type Bootnode =
   | { kind: 'enr'; text: string }
   /** A node without a signed record: only the key and the UDP address. The host is an IP or a DNS name. */

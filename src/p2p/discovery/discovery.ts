@@ -289,9 +289,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     },
     /** This node's own record; empty before the start. */
     localEnr: (): string => own.service()?.local().text ?? '',
-    /** The bound UDP port, once started. */
     listeningPort: (): number | undefined => socket?.port,
-    /** As `OwnNode.setExternal`. */
     setExternal: own.setExternal,
     table: (): NodeRecord[] => own.service()?.table() ?? [],
     sessions: (): number => own.service()?.sessions() ?? 0,

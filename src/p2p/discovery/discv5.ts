@@ -23,7 +23,6 @@ import { OPSTACK_KEY } from './opstackEntry.ts'
 import { readRecordsAsSigned } from './signedRecords.ts'
 import type { UdpSocket } from './udpSocket.ts'
 
-/** The content of this node's record. */
 export interface LocalRecord {
   /** Undefined: not known. Other nodes can contact this node only if one of the two is known. */
   ip4: string | undefined
@@ -54,7 +53,6 @@ export interface Discv5Listener {
    * A handshake with a node whose record has its address succeeded. A request to this node now takes one round trip.
    */
   onSession(record: NodeRecord): void
-  /** A node answered a PING. */
   onSeen(endpoint: SeenEndpoint): void
   /** Enough nodes agree on our address, so the library changed the local record. */
   onLocalChange(): void
@@ -192,7 +190,6 @@ export function createDiscv5(
     },
     /** Nodes in the routing table, whether they answer or not. */
     table: (): NodeRecord[] => service.kadValues().map(toRecord),
-    /** Number of nodes with a session. */
     sessions: (): number => session.sessionsSize(),
     add: (record: NodeRecord): void => service.addEnr(record.text),
     /** Requests the record of a node, and our address as it sees it. The node enters the table when it has answered. */

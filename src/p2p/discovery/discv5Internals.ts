@@ -7,7 +7,6 @@ export function forgetSessions(session: object): void {
   if ('clear' in sessions && typeof sessions.clear === 'function') sessions.clear()
 }
 
-/** True: a request of ours is still unanswered. */
 export function hasOpenRequests(session: object): boolean {
   return 'activeRequests' in session && session.activeRequests instanceof Map && session.activeRequests.size > 0
 }

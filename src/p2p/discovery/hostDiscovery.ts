@@ -26,12 +26,10 @@ export interface HostDiscoveryModules {
   connected(): readonly string[]
   /** True: blocked or banned, so do not dial. */
   isRefused(peerId: string): boolean
-  /** Static, or protected by the operator. */
   isProtected(peerId: string): boolean
   metrics: DiscoveryMetrics & ConnectorMetrics
 }
 
-/** Discovery for one libp2p host. */
 export interface HostDiscovery
   extends Pick<Discovery, 'stop' | 'localEnr' | 'listeningPort' | 'setExternal' | 'sessions'> {
   /** Call it after the host listens. Throws UsageError when the UDP port is in use. */

@@ -11,7 +11,6 @@ export interface RecordFilterOptions {
   netrestrict: readonly Subnet[]
 }
 
-/** An address that libp2p can dial. */
 export interface Dialable {
   ip: string
   tcpPort: number
@@ -66,7 +65,6 @@ function isUndialable(ip: Uint8Array): boolean {
   return first === 0xff || ip.every((byte) => byte === 0)
 }
 
-/** As `isLocal`, for the text of an IP. */
 export function isLocalIp(ip: string): boolean {
   return isLocal(parseIp(ip))
 }

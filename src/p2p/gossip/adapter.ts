@@ -13,7 +13,6 @@ import { DeviumError } from '../../lib/errors.ts'
  * Counters of one peer. For a disconnected peer, `expire` is the Unix time in milliseconds until which they are kept.
  */
 export type PeerCounters = PeerScore['peerStats'] extends Map<string, infer Counters> ? Counters : never
-/** Counters of one scored topic. */
 export type TopicCounters = PeerCounters['topics'][string]
 
 /** The members that IHAVE, IWANT and IDONTWANT share. */
@@ -142,7 +141,6 @@ export function peerNamed(gossip: Pick<GossipInternals, 'getPeers'>, id: string)
 /** Builds a replacement from the original member. */
 export type Around<Owner, Name extends keyof Owner> = (original: Owner[Name]) => Owner[Name]
 
-/** The members that replace gossipsub's own. */
 export interface Replacements {
   score: PeerScore
   createOutboundStream: Around<GossipInternals, 'createOutboundStream'>

@@ -6,7 +6,6 @@ type Registrar = GossipSubComponents['registrar']
 /** Receives the streams that peers open, in place of the library. */
 export interface EntranceHandlers {
   onStream(peerId: PeerId, stream: Stream): void
-  /** The library has removed the peer. */
   onRemoved(peerId: string): void
 }
 

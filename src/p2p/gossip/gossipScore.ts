@@ -19,7 +19,6 @@ export interface SavedCounters {
 export interface ScoreListener {
   /** `leaving`: before a peer's counters are finalized; `left`: after that. */
   onLeave(what: 'leaving' | 'left', peerId: string): void
-  /** The library penalised a peer. */
   onPenalty(peerId: string, label: string): void
 }
 
@@ -54,7 +53,6 @@ export function savedCounters(counters: PeerCounters): SavedCounters {
 export class GossipScore extends PeerScore {
   private readonly listener: ScoreListener
   private readonly meshTimes = new Map<string, Map<string, number>>()
-  /** Counters of peers with an offence. */
   private readonly offended = new WeakSet<PeerCounters>()
   /** Disconnected peers, longest disconnected first. */
   private readonly disconnected = new Set<string>()

@@ -50,7 +50,6 @@ export function manageGossipStreams(
     logger: Logger
     connectionsOf(peerId: PeerId): Connection[]
     protocolsOf(peerId: PeerId): Promise<readonly string[]>
-    /** Makes the library remove a peer. */
     forget(peerId: PeerId): void
     /** Blocks that a new peer may have missed, newest first. `maxAgeS` limits their age. */
     history(maxAgeS?: number): CachedName[]

@@ -35,9 +35,7 @@ export interface InboundModules {
   validate(version: PayloadVersion, unpacked: Unpacked): Verdict | Promise<Verdict>
   history: Pick<GossipHistory, 'onValid'>
   forwarder: Pick<Forwarder, 'forward'>
-  /** Open connections of a peer. */
   connectionsOf(peerId: PeerId): Connection[]
-  /** Makes the library remove a peer. */
   forget(peerId: PeerId): void
   setTimeout(callback: () => void, delayMs: number): () => void
   /** An unexpected error while handling an RPC: a fault of this node. */

@@ -15,7 +15,6 @@ export interface FrameLimits {
 
 /** The frames of one stream may use this many milliseconds in one iteration of the event loop. */
 const TURN_MS = 4
-/** Number of frames between two clock reads. */
 const CHECK_CLOCK_EVERY = 16
 
 /**

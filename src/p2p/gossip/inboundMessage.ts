@@ -4,7 +4,6 @@ import { LARGE_BYTES, MAX_GOSSIP_BYTES } from '../inspection/largeMessages.ts'
 
 /** A gossip message between the stream and its verdict. */
 export interface InboundMessage {
-  /** The peer that sent it. */
   readonly from: string
   readonly topic: string
   readonly version: PayloadVersion

@@ -70,7 +70,6 @@ export interface GossipRouterModules {
   validate(version: PayloadVersion, unpacked: Unpacked): Verdict | Promise<Verdict>
   /** True: the peer receives every block, inside the mesh or not. */
   isAlwaysServed(peerId: string): boolean
-  /** Open connections of a peer. */
   connectionsOf(peerId: PeerId): Connection[]
   protocolsOf(peerId: PeerId): Promise<readonly string[]>
   /** The peer's unread data exceeds the buffer limit. */
@@ -194,7 +193,6 @@ export function createGossipRouter(gossip: GossipSub, modules: GossipRouterModul
     },
     /** Must be called when a peer gains or loses a connection. */
     streams,
-    /** Peers with this IP. */
     peersOnIp: (ip: string): string[] => [...(score.peerIPs.get(ip) ?? [])],
   }
 }

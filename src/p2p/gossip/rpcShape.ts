@@ -41,7 +41,6 @@ const RPC: Shape = [undefined, SUBSCRIPTION, MESSAGE, CONTROL]
 interface Walk {
   readonly bytes: Uint8Array
   at: number
-  /** Remaining field budget. */
   left: number
 }
 

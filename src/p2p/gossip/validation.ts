@@ -29,7 +29,6 @@ export function createValidation(
     validate: createBlockValidator({ config, clock, signers, seen: createSeenBlocks() }, options),
     /** For large messages, and for large blocks received by request. */
     inspector,
-    /** Ends the process for large messages. */
     close: inspector.close,
   }
 }

@@ -1,10 +1,8 @@
 import { type HealthReport, type HealthState, isTrouble } from '../base/healthReport.ts'
 import type { HealthLimits } from '../base/options.ts'
 
-/** The inputs of an assessment. */
 export type HealthFacts = Omit<HealthReport, 'state' | 'ok' | 'sinceMs' | 'text' | 'otherChains'> & {
   nowMs: number
-  /** Unix milliseconds of the node's start. */
   startedMs: number
   /** Blocks accepted from gossip within `silentMs`. */
   flow: number

@@ -14,7 +14,6 @@ export interface HealthMonitorModules {
   connected(): readonly string[]
   /** State of the topic that carries blocks now. */
   gossip(): { topic: string; subscribers: number; mesh: number }
-  /** Bans of peers in force. */
   bans(): { peerID: string; reason: string }[]
   /** Chains that the peer serves blocks of, as far as known. */
   chainsOf(peerId: string): Promise<string[]>

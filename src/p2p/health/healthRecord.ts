@@ -67,7 +67,6 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
   }
 
   return {
-    /** Verdicts of gossip. */
     onVerdict(from: string, verdict: Verdict): void {
       const atMs = clock.now()
       if (verdict.result === 'accept') {
@@ -86,7 +85,6 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
       keepTime(refusedAtMs, atMs)
       refused.add(verdict.reason)
     },
-    /** A block that a peer sent on request. */
     onRequested({ payload }: PayloadEnvelope): void {
       if (ways.get(payload.blockHash) === undefined) ways.set(payload.blockHash, 'request')
     },

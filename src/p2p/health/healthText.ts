@@ -3,10 +3,8 @@ import type { DialFailureReason } from '../host/dialFailure.ts'
 import type { CLOSED_EARLY } from '../peers/staticPeers.ts'
 import type { HealthFacts } from './assessHealth.ts'
 
-/** Inputs of the text beyond the facts. */
 export type TextFacts = HealthFacts &
   Pick<HealthReport, 'otherChains'> & {
-    /** Time-limited bans of peers. */
     bans: readonly { peerID: string; reason: string }[]
     /** Without a block for this long, the monitor reports trouble. */
     troubleMs: number

@@ -15,7 +15,6 @@ export interface NodeHealthModules {
   events: Pick<P2pEvents, 'on'>
   staticIds: readonly string[]
   router: Pick<GossipRouter, 'subscribers' | 'meshPeers'>
-  /** The topic that carries the chain's blocks now. */
   activeTopic(): { version: PayloadVersion; topic: string }
   connected(): readonly string[]
   protocolsOf(peerId: string): Promise<readonly string[]>

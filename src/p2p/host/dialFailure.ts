@@ -21,7 +21,6 @@ const DIAL_FAILURE_TEXT = {
 }
 export type DialFailureReason = keyof typeof DIAL_FAILURE_TEXT
 
-/** Cause of a failed dial. */
 export interface DialFailure {
   reason: DialFailureReason
   /** One line for the operator, without a full stop. */

@@ -32,7 +32,6 @@ interface MplexInternals extends StreamMuxer {
   readonly decoder: { readonly _buffer: ChunkList }
 }
 
-/** The library's list of buffers. */
 interface ChunkList {
   readonly byteLength: number
   subarray(start?: number, end?: number): Uint8Array

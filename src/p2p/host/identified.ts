@@ -1,6 +1,5 @@
 import type { PeerId } from '@libp2p/interface'
 
-/** The host members that this module uses. */
 export interface IdentifyingHost {
   addEventListener(type: 'peer:identify', listener: (event: CustomEvent<{ peerId: PeerId }>) => void): void
   removeEventListener(type: 'peer:identify', listener: (event: CustomEvent<{ peerId: PeerId }>) => void): void

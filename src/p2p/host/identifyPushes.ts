@@ -4,7 +4,6 @@ import type { Connection, Libp2p, Stream } from '@libp2p/interface'
 /** A peer updates its addresses and protocols (libp2p specs: identify, "identify/push"). */
 export const PUSH_PROTOCOL = '/ipfs/id/push/1.0.0'
 
-/** The library's handler. */
 interface PushReader {
   handleProtocol(stream: Stream, connection: Connection): Promise<void>
 }

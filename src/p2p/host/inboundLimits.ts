@@ -26,7 +26,6 @@ export const INBOUND_LIMITS: Omit<InboundLimitsOptions, 'exempt'> = {
   ratePerIp: { perSecond: 5, burst: 20 },
 }
 
-/** Addresses with a tracked rate. */
 const IPS_REMEMBERED = 4_096
 /** An owner of one IPv6 address usually has very many. go-libp2p also counts by /56. */
 const IPV6_PREFIX_BYTES = 7

@@ -23,7 +23,6 @@ export function signNatively(key: PrivateKey): void {
   })
 }
 
-/** Replaces a method of the object's class. */
 function replace(instance: object, name: string, value: (this: SecpKey, ...parameters: never[]) => unknown): void {
   Object.defineProperty(Object.getPrototypeOf(instance), name, { value, configurable: true, writable: true })
 }

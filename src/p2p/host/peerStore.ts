@@ -7,7 +7,6 @@ import type { Logger } from '../../lib/logger.ts'
 import { makeDirectory } from '../../lib/makeDirectory.ts'
 import { DiskOrMemory } from './diskOrMemory.ts'
 
-/** libp2p's datastore, and the function that closes it. */
 export interface PeerDatastore {
   datastore: Datastore | undefined
   close(): Promise<void>

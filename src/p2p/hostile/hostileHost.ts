@@ -24,7 +24,6 @@ export interface HostileHost {
   peerId: string
   /** Its listening address; empty if it does not listen. */
   address: string
-  /** RPCs received from the remote side. */
   heard: RPC[]
   /** Connects, opens gossip streams on both sides, and subscribes to the topics. */
   join(address: string, topics: readonly string[]): Promise<GossipStream>

@@ -4,7 +4,6 @@ import { socketOf, startHostileHost } from './hostileHost.ts'
 /** Simulates the cost of a new identity: a new address and some time. */
 const NEW_IDENTITY_MS = 2_000
 
-/** Statistics of an attack. */
 export interface AttackReport {
   identities: number
   stepsPerS: number
@@ -13,9 +12,7 @@ export interface AttackReport {
 }
 
 export interface Target {
-  /** Multiaddress of the node. */
   address: string
-  /** The topic of the node's blocks. */
   topic: string
   /** Local address of the next identity. Default: the system chooses. */
   localIp?: () => string

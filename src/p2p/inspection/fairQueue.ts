@@ -12,7 +12,6 @@ export interface FairQueue<T> {
   add(peer: string, item: T): boolean | T
   /** The oldest item of the next peer. */
   take(): T | undefined
-  /** Adds processing time to the peer's account. */
   charge(peer: string, spentMs: number): void
   /** Removes and returns all items that meet the condition. */
   remove(condition: (item: T) => boolean): T[]
@@ -21,7 +20,6 @@ export interface FairQueue<T> {
 
 /** Used time counts half after this. */
 const HALF_LIFE_MS = 1_000
-/** Peers with a recorded time. */
 const MAX_CHARGED = 1_000
 
 export function createFairQueue<T>(

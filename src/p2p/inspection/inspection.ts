@@ -21,7 +21,6 @@ import { LARGE_BYTES } from './largeMessages.ts'
 export interface ValidationContext {
   version: PayloadVersion
   chainId: bigint
-  /** Accepted signers. */
   signers: readonly Hex[]
   /** Bounds of accepted block timestamps, in seconds. */
   earliest: number
@@ -33,7 +32,6 @@ export type Inspection =
   | { stop: 'bad-signature' }
   | { stop: 'wrong-signer'; signer: Hex }
   | { stop: 'bad-encoding'; detail: string }
-  /** The timestamp is outside the bounds. */
   | { stop: 'untimely'; envelope: PayloadEnvelope }
   /** More transactions than any valid block has. */
   | { stop: 'too-many-transactions'; envelope: PayloadEnvelope }

@@ -53,7 +53,6 @@ interface Job extends WorkJob<Task, Answer> {
 export type InspectionProcess = ReturnType<typeof createInspectionProcess>
 
 export function createInspectionProcess(
-  /** `signal` closes the process. */
   modules: { clock: Clock; logger: Logger; signal?: AbortSignal | undefined },
   options: { startChild?: typeof startOwnChild; timeLimitMs?: number; stuckMs?: number } = {},
 ) {

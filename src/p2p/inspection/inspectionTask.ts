@@ -24,7 +24,6 @@ export type Answer =
   | { id: number; undecodable: string }
   | { id: number; failure: string }
 
-/** Sends an answer and its bytes. */
 export type Answering = (answer: Answer, bytes?: Uint8Array) => void
 
 type Inspecting = Extract<Task, { topic: string }>

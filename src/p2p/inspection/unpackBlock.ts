@@ -16,7 +16,6 @@ export const MAX_RESPONSE_BYTES = 10 * 1024 * 1024
 
 /** A block as it is encoded in an answer. */
 export interface FramedBlock {
-  /** The block's body in snappy frames. */
   frames: Uint8Array
   version: PayloadVersion
 }

@@ -11,7 +11,6 @@ export async function routerCandidates(): Promise<string[]> {
   return [...new Set(ownAddresses().map((address) => address.replace(/\d+$/, '1')))]
 }
 
-/** IPv4 addresses of this machine's network interfaces. */
 export function ownAddresses(): string[] {
   return Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])

@@ -5,7 +5,6 @@ export type MappedProtocol = 'tcp' | 'udp'
 
 export interface MappingRequest {
   protocol: MappedProtocol
-  /** The port on which this node listens. */
   internalPort: number
   /** The preferred port. The router may choose another. */
   externalPort: number
@@ -36,11 +35,7 @@ export type FindNatRouter = (signal: AbortSignal) => Promise<NatRouter>
 
 export type NatRouterErrorCode =
   /** No answer, or no answer in time. */
-  | 'no-answer'
-  /** The router refused the request. */
-  | 'refused'
-  /** The answer is not valid. */
-  | 'bad-answer'
+  'no-answer' | 'refused' | 'bad-answer'
 
 export class NatRouterError extends DeviumError<NatRouterErrorCode> {
   override readonly name = 'NatRouterError'

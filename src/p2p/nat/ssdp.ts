@@ -2,7 +2,6 @@ import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { ownAddresses } from './defaultRoute.ts'
 
-/** Multicast address of UPnP searches. */
 const SSDP_GROUP = { ip: '239.255.255.250', port: 1900 }
 /** UPnP Device Architecture: a search is a UDP packet and may be lost, so it is sent several times. */
 const SENDS = 3

@@ -12,7 +12,6 @@ const TEXTS = z.array(z.string())
 const NOTES = z.record(z.string(), z.object({ sinceMs: z.number(), reason: z.string() })).default({})
 const BANS = z.record(z.string(), z.object({ expiryMs: z.number(), reason: z.string() }))
 
-/** Format of the file. */
 const STORED = z.object({
   version: z.literal(1),
   blockedPeers: TEXTS,
@@ -77,7 +76,6 @@ export class AccessLists {
     ]
   }
 
-  /** Checks the operator's address and subnet lists. */
   isAddrBlocked(ip: string): boolean {
     return this.addrBlock(ip) !== undefined
   }
@@ -126,7 +124,6 @@ export class AccessLists {
   ipBan(ip: string): Ban | undefined {
     return this.ipBans.get(ip)
   }
-  /** Peer bans in force. */
   standingPeerBans(nowMs: number): { peerID: string; reason: string }[] {
     return [...this.peerBans].flatMap(([peerID, { expiryMs, reason }]) =>
       expiryMs > nowMs ? [{ peerID, reason }] : [],

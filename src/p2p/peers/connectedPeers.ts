@@ -139,7 +139,6 @@ export function createConnectedPeers(
   return {
     staticPeers,
     latency,
-    /** Dials the static peers and starts managing connections. */
     start(): void {
       staticPeers.start()
       liveness.start()

@@ -5,7 +5,6 @@ import type { Logger } from '../../lib/logger.ts'
 export interface TrimCandidate {
   id: string
   connectedSinceMs: number
-  /** Static, or protected by the operator. */
   protected: boolean
   /** The peer is in our mesh of the topic that carries blocks now. */
   inMesh: boolean
@@ -15,9 +14,7 @@ export interface TrimCandidate {
 }
 
 export interface TrimMarks {
-  /** Trimming closes peers down to this number. */
   low: number
-  /** Trimming begins above this number. */
   high: number
   /** A peer is not trimmed during this time after it connects. */
   graceMs: number

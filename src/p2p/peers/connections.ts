@@ -4,7 +4,6 @@ import { DIRECTION, type Direction } from '../base/api.ts'
 import type { P2pEvents } from '../base/events.ts'
 import type { ConnectionEnd } from '../base/records.ts'
 
-/** The host events that this module follows. */
 export interface ConnectionsHost {
   addEventListener(type: ConnectionEvent, listener: (event: CustomEvent<Connection>) => void): void
   removeEventListener(type: ConnectionEvent, listener: (event: CustomEvent<Connection>) => void): void
@@ -22,7 +21,6 @@ export function createConnections(events: Pick<P2pEvents, 'emit'>) {
   let unwatch = (): void => {}
 
   const ends = new WeakMap<Connection, { isLocal: boolean; error?: string }>()
-  /** Reasons for peers that this node is closing. */
   const reasons = new Map<string, string>()
   /** The last connection of a disconnected peer, until `disconnected` is emitted. */
   const leaving = new Map<string, Connection>()
@@ -80,7 +78,6 @@ export function createConnections(events: Pick<P2pEvents, 'emit'>) {
   const newest = (peerId: string): Connection | undefined =>
     byPeer.get(peerId)?.findLast((connection) => connection.status === 'open')
   return {
-    /** The newest open connection. */
     newest,
     /** Closes all connections of the peer but the newest. */
     closeOlder(peerId: string): void {

@@ -78,7 +78,6 @@ export function createLivenessMonitor(
     if (await answers(connection, options.closeMs, controller.signal)) state.lifeAtMs = clock.now()
     state.probing = false
   }
-  /** Milliseconds since the last sign of life. */
   const silence = (connection: WatchedConnection, nowMs: number): number => {
     const state = stateOf(connection)
     const bytesRead = socketOf(connection)?.bytesRead ?? 0

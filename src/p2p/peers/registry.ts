@@ -3,7 +3,6 @@ import type { PeerAddress } from '../host/multiaddrs.ts'
 import type { AccessLists } from './accessLists.ts'
 import type { Connections } from './connections.ts'
 
-/** Connection and access state of each peer. */
 export type PeerRegistry = ReturnType<typeof createPeerRegistry>
 
 export function createPeerRegistry(

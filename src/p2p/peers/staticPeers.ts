@@ -5,7 +5,6 @@ import { exponentialBackoff } from '../../lib/retry.ts'
 import { classifyDialFailure, type DialFailure } from '../host/dialFailure.ts'
 import type { PeerAddress } from '../host/multiaddrs.ts'
 
-/** The host functions that static peers need. */
 export interface Dialer {
   isConnected(peerId: string): boolean
   /**
@@ -41,9 +40,7 @@ const refusedBackoff = exponentialBackoff(500, MAX_PAUSE_MS, 250)
 interface Entry {
   id: string
   addresses: Multiaddr[]
-  /** Failed dials since the last connection. */
   failures: number
-  /** Connections that closed early. */
   refusals: number
   wasConnected: boolean
   suspected: boolean
@@ -169,7 +166,6 @@ export function createStaticPeers(
       logger.debug('Static peer dial failed', fields)
     }
   }
-  /** Logs the reconnection once it is stable. */
   const logReconnection = (entry: Entry): void => {
     if (!entry.isLoggedDisconnected) return
     const awaySeconds = Math.round((clock.now() - entry.awaySinceMs) / 1000)

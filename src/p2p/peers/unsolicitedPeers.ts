@@ -11,7 +11,6 @@ export function createUnsolicitedPeers(
     isUnsolicited(peerId: string): boolean
     /** True: the peer store has an address of this peer. */
     isDialable(peerId: string): Promise<boolean>
-    /** Removes the peer from the peer store. */
     remove(peerId: string): Promise<void>
     onError(error: unknown): void
   },

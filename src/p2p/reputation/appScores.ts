@@ -10,7 +10,6 @@ const APP_EVENTS = RESPONSE_TERMS.map(({ name }) => name)
 export const APP_DECAY = scoreDecay(60)
 const DECAY_TO_ZERO = 0.01
 
-/** The application part of a peer's score. */
 export type AppScores = ReturnType<typeof createAppScores>
 
 export function createAppScores(onRecord: (peerId: string, event: ResponseTerm, detail?: string) => void = () => {}) {
@@ -24,7 +23,6 @@ export function createAppScores(onRecord: (peerId: string, event: ResponseTerm, 
       peers.set(peerId, counters)
     },
     counters: (peerId: string): ReqRespScores => ({ ...(peers.get(peerId) ?? ZERO_SCORES.reqResp) }),
-    /** Weighted sum. */
     score(peerId: string): number {
       const counters = peers.get(peerId)
       if (counters === undefined) return 0
@@ -44,9 +42,7 @@ export function createAppScores(onRecord: (peerId: string, event: ResponseTerm, 
         if (APP_EVENTS.every((event) => counters[event] === 0)) peers.delete(peerId)
       }
     },
-    /** Peers with a counter above zero. */
     peers: (): string[] => [...peers.keys()],
-    /** Sets the counters from before a restart. */
     restore(peerId: string, counters: ReqRespScores): void {
       if (APP_EVENTS.some((event) => counters[event] > 0)) peers.set(peerId, { ...counters })
     },

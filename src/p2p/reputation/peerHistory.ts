@@ -67,7 +67,6 @@ export async function openPeerHistories(
     /** Oldest first. Events are immutable: a merge replaces the event. */
     of: (peerId: string): Readonly<PeerEvent>[] => [...(peers.get(peerId) ?? [])],
     peers: (): string[] => [...peers.keys()],
-    /** Writes all changes. */
     flush: writer.flush,
   }
 }

@@ -34,7 +34,6 @@ export interface PeerReasonsModules {
   servesBlocks(peerId: string): Promise<boolean | null>
 }
 
-/** Explains scores, histories and bans. */
 export function createPeerReasons(
   modules: PeerReasonsModules,
   options: { scored: boolean; banThreshold: number | undefined },

@@ -4,7 +4,6 @@ import type { GossipRouter } from '../gossip/router.ts'
 import type { GossipScoring } from '../gossip/scoreParams.ts'
 import type { AppScores } from './appScores.ts'
 
-/** Reads a peer's current scores. */
 export type PeerScoreReader = ReturnType<typeof createPeerScoreReader>
 
 export function createPeerScoreReader(

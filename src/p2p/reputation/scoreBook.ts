@@ -16,7 +16,6 @@ export interface ScoreRecord {
    * not decay.
    */
   connected: boolean
-  /** gossipsub's counters by topic. */
   counters: SavedCounters
 }
 
@@ -84,7 +83,6 @@ export async function openScoreBook(
     entries: (): [string, ScoreRecord][] => [...records],
     /** Removes expired records, and above the limit the records with the oldest update. */
     prune,
-    /** Writes all changes in one batch. */
     flush: writer.flush,
   }
 }

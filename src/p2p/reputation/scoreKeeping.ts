@@ -16,7 +16,6 @@ export function createScoreKeeping(
     book: ScoreBook
     router: Pick<GossipRouter, 'counters' | 'restore' | 'forgive'>
     appScores: Pick<AppScores, 'counters' | 'peers' | 'restore' | 'forget'>
-    /** Current scores. */
     scores: { of(peerId: string): PeerScores }
     connected(): string[]
     clock: Clock
@@ -77,14 +76,12 @@ export function createScoreKeeping(
       isClosed = true
       await book.flush()
     },
-    /** Called by the gossip router. */
     onLeave(peerId: string): () => void {
       const last = scores.of(peerId)
       return () => {
         if (!isClosed) write(peerId, false, last)
       }
     },
-    /** Resets all scores of a peer. */
     forgive(peerId: string): void {
       router.forgive(peerId)
       appScores.forget(peerId)

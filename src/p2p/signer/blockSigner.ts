@@ -3,7 +3,6 @@ import type { Hex } from '../../lib/hex.ts'
 import { privateKeyToAddress, signHash } from '../../lib/secp256k1.ts'
 import { payloadSigningHash } from '../../rollup/protocol/index.ts'
 
-/** Signs the blocks of this node's sequencer. */
 export interface BlockSigner {
   /** The signer's address. Peers compare it with the address that L1 names. */
   readonly address: Hex
@@ -15,7 +14,6 @@ export interface BlockSigner {
   stop(): Promise<void>
 }
 
-/** Signs with a 32-byte key in memory. */
 export function createLocalSigner(chainId: bigint, key: Uint8Array): BlockSigner {
   return {
     address: privateKeyToAddress(key),

@@ -42,7 +42,6 @@ export function createBlockSync(
     peers: Pick<PeerRegistry, 'connected' | 'isStatic'>
     connection(peerId: string): Connection | undefined
     onOversizedRequest(peerId: string): void
-    /** Decodes large answers. */
     inspector: Pick<InspectionProcess, 'unpackBlock'>
   },
   options: P2pOptions['sync'],

@@ -41,7 +41,6 @@ export type Answer = { code: typeof RESULT.ok; envelope: PayloadEnvelope } | { c
 export interface BlockClientModules {
   clock: Clock
   logger: Logger
-  /** Peers that may receive requests. */
   candidates(): string[]
   /**
    * Throws P2pError `connection-lost` if the link failed and not the peer, P2pError `not-served`, or InspectionFailure
@@ -73,7 +72,6 @@ interface PeerState {
   lacksProtocol: boolean
   /** Number of "not found" answers in a row. */
   misses: number
-  /** Duration of the last answer. */
   tookMs: number
 }
 
@@ -265,11 +263,9 @@ export function createBlockClient(modules: BlockClientModules) {
     },
     /** True: at least one connected peer may support the protocol. */
     canRequest: (): boolean => modules.candidates().some((peerId) => peers.get(peerId)?.lacksProtocol !== true),
-    /** Blocks below `number` are no longer wanted. */
     dropBelow(number: number): void {
       for (const job of jobs.values()) if (job.number < number && job.requested.size === 0) jobs.delete(job.number)
     },
-    /** A new peer is available. */
     onCandidate: pumpSoon,
     stop(): void {
       stopped = true

@@ -52,7 +52,6 @@ class RequestFailure extends DeviumError<'request-refused'> {
   }
 }
 
-/** The stream members that the server uses. */
 export type ServedStream = Readable & Writable & Pick<Stream, 'abort'>
 
 /** Serves `payload_by_number`. In every case the stream is closed or reset, and nothing is thrown. */

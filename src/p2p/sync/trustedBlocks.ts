@@ -27,7 +27,6 @@ interface Waiting {
  * quarantine, which is limited in number and bytes.
  */
 export function createTrustedBlocks(listener: {
-  /** A block has become trusted. */
   onTrusted(envelope: PayloadEnvelope, from: string): void
   /** The peer's answer was not the chain's block, or was the oldest of over a hundred that never became trusted. */
   onRejected(from: string, number: number): void
@@ -124,7 +123,6 @@ export function createTrustedBlocks(listener: {
       if (trusted.get(hash) === true) release(hash)
       evict()
     },
-    /** A recent trusted block. */
     recent(number: number): PayloadEnvelope | undefined {
       const envelope = recent.get(number)
       return envelope !== undefined && envelope.payload.blockHash === links.get(number) ? envelope : undefined

@@ -2,7 +2,6 @@ import type { Context, Hono } from 'hono'
 import { isLoopback } from '../../jsonRpc/hostCheck.ts'
 import { createPageFiles, type PageFile } from './pageFiles.ts'
 
-/** A node that the page shows. */
 export interface ShownNode {
   name: string
   /** http(s) address of its RPC. Host `SAME_HOST` stands for the host under which the browser reached this node. */
@@ -12,7 +11,6 @@ export interface ShownNode {
 const SAME_HOST = '0.0.0.0'
 
 export interface DashboardOptions {
-  /** The name of this node. */
   name: string
   /** Other nodes on the same page. */
   nodes: readonly ShownNode[]

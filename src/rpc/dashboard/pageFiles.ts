@@ -3,7 +3,6 @@ import { createRequire, stripTypeScriptTypes } from 'node:module'
 import { basename, dirname, extname, join } from 'node:path'
 import { DeviumError } from '../../lib/errors.ts'
 
-/** One file for a browser. */
 export interface PageFile {
   content: string
   type: string

@@ -46,7 +46,6 @@ export class NodeHistory {
     this.modules = modules
   }
 
-  /** Takes samples until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, node, p2p } = this.modules
     this.note('start', 'The node started.')
@@ -61,7 +60,6 @@ export class NodeHistory {
     }
   }
 
-  /** Records an action of an operator. */
   noteAction(text: string): void {
     this.note('note', text)
   }

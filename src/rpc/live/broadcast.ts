@@ -6,7 +6,6 @@ export type Notify = (content: string) => void
 export type Source<T extends object = object> = (emit: (value: T) => void) => () => void
 
 export interface Broadcast {
-  /** The returned function unsubscribes. */
   listen(notify: Notify): () => void
 }
 

@@ -9,7 +9,6 @@ import type { Served } from '../results.ts'
 import type { Events, Topic } from '../schemas/events.ts'
 import type { Source } from './broadcast.ts'
 
-/** Emits the events of one topic. */
 type TopicSource<T extends Topic> = Source<Served<Events[T]> & object>
 
 /** Heads are emitted at once, but at most at this interval. During sync they move thousands of times a second. */

@@ -39,5 +39,4 @@ export const EVENTS = {
   ]),
 }
 export type Topic = keyof typeof EVENTS
-/** Event types by topic. */
 export type Events = { [T in Topic]: z.infer<(typeof EVENTS)[T]> }

@@ -20,7 +20,6 @@ const verdict = {
   gossip: part.nullable().describe('null if the node runs without peers'),
 }
 
-/** Notifications of the topic `health`. */
 export const healthEvent = z.object(verdict)
 
 /** The result of devium_health. */
