@@ -4,14 +4,17 @@ import { attacksOn } from '../p2p/hostile/attacks.ts'
 import { wage } from '../p2p/hostile/wage.ts'
 import { reportFatal } from './shared/program.ts'
 
-/** What a testnet starts to have a node attacked: `<kind> <multiaddress> <chain id> <payload version>`, until it is killed. */
+/**
+ * A testnet starts this process to attack a node: `<kind> <multiaddress> <chain id> <payload version>`. It runs until it is
+ * killed.
+ */
 function attack([kind = '', address = '', chainId = '', version = '']: readonly string[]): void {
   const topic = blocksTopic(BigInt(chainId), version === '4' ? 4 : 3)
   const attacks = attacksOn(BigInt(chainId), topic)
   const chosen = attacks[kind]
   if (chosen === undefined)
     throw new UsageError(`unknown attack "${kind}": known are ${Object.keys(attacks).join(', ')}`)
-  // Streams and connections are reset under it all the time.
+  // The attacked node resets its streams and connections all the time.
   process.on('uncaughtException', () => {}).on('unhandledRejection', () => {})
   wage(chosen, { address, topic })
 }

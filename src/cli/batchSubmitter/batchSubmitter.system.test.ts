@@ -196,7 +196,7 @@ describe('devium-batch-submitter', () => {
 
   it('ends with one interrupt while confirmations are awaited, also when L1 is gone', async () => {
     setup.node.unsafe = 3
-    // The node is not asked again: it would say that the blocks are safe already.
+    // The long poll interval prevents a second status request: the node would report the blocks as safe already.
     const program = start(['--num-confirmations=10', '--poll-interval=1h', '--log.level=debug'])
     await until(() => program.lines('Transaction is in a block').length > 0)
     await setup.anvil.stop()
@@ -329,7 +329,7 @@ describe('devium-batch-submitter', () => {
         },
       })),
     )
-    // What clients without a token may read is no more for web pages of strangers than it was.
+    // A foreign web page is still refused the methods that clients without a token may read.
     const foreign = await ask({ origin: 'https://evil.example' }, reading)
     expect(foreign).toEqual(reading.map((id) => expect.objectContaining({ id, error: expect.anything() })))
     const shown = { authorization: `Bearer ${readFileSync(tokenFile, 'utf8').trim()}` }

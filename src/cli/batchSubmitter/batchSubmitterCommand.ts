@@ -39,7 +39,7 @@ import { waitForEndpoint } from '../shared/waitForEndpoint.ts'
 import { type BatchSubmitterValues, batchSubmitterFlags } from './batchSubmitterFlags.ts'
 import { batcherOptionsOf, endpointsOf, txManagerOptionsOf } from './batchSubmitterOptions.ts'
 
-/** admin_stopBatcher answers when everything is on L1. What takes longer than this goes on without an answer. */
+/** admin_stopBatcher answers when everything is on L1. After this time the stop continues without an answer. */
 const ADMIN_CALL_TIMEOUT_MS = 15 * 60_000
 
 async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, warnings }: RunContext): Promise<void> {
@@ -150,7 +150,7 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
   }
 }
 
-/** One sequencer, or whichever of several makes blocks. */
+/** Follows one sequencer, or the active sequencer of several. */
 function sequencerOf(
   l2Clients: readonly RpcClient[],
   rollupClients: readonly RpcClient[],
@@ -169,7 +169,7 @@ function sequencerOf(
   })
 }
 
-/** Exactly one of key, words and remote signer. Throws UsageError. */
+/** The flags must name exactly one of key, mnemonic and remote signer. Throws UsageError. */
 async function createSigner(
   values: BatchSubmitterValues,
   logger: Logger,
@@ -185,7 +185,7 @@ async function createSigner(
   return createRemoteTxSigner({ logger, timeoutMs: values.networkTimeout }, remote)
 }
 
-/** The L1 is needed from the first moment: without it nothing starts. Throws UsageError when its addresses are of several chains. */
+/** Waits for L1, because nothing starts without it. Throws UsageError when the L1 addresses belong to several chains. */
 async function connectL1(
   modules: { l1Endpoints: L1; l1: SubmitterL1; heads: L1Heads; logger: Logger; signal: AbortSignal },
   timeoutMs: number,

@@ -20,7 +20,7 @@ const THROTTLING = 'Throttling'
 const RPC = 'RPC'
 const METRICS = 'Metrics'
 
-/** op-batcher's flags as far as this submitter does what they say; names, defaults and variables are its own. */
+/** op-batcher's flags, as far as this submitter implements them, with op-batcher's names, defaults and variables. */
 export const batchSubmitterFlags = {
   l1EthRpc: flag.string(
     ENDPOINTS,
@@ -269,7 +269,7 @@ export const batchSubmitterFlags = {
     placeholder: '<ip>',
   }),
   metricsPort: flag.port(METRICS, 'metrics.port', 7300, 'Port that metrics listen on'),
-  // What Go's profiler listens on.
+  // The address of Go's profiler.
   pprofEnabled: ignoredFlag('pprof.enabled', { from: 'op-batcher' }),
   pprofAddr: ignoredFlag('pprof.addr', { from: 'op-batcher' }),
   pprofPort: ignoredFlag('pprof.port', { from: 'op-batcher' }),
@@ -282,7 +282,7 @@ export const batchSubmitterFlags = {
 
 export type BatchSubmitterValues = FlagValues<typeof batchSubmitterFlags>
 
-/** op-batcher's "not set" is the greatest 64-bit number; what is that late never comes. */
+/** op-batcher writes "not set" as the greatest 64-bit number. Such a time never comes. */
 function parseUnixTime(text: string): number {
   if (!/^\d{1,20}$/.test(text)) throw new UsageError(`expected a Unix time in seconds, got ${JSON.stringify(text)}`)
   return Math.min(Number(text), Number.MAX_SAFE_INTEGER)

@@ -10,12 +10,12 @@ import { UsageError } from '../../lib/errors.ts'
 import { parseList } from '../shared/flags.ts'
 import type { BatchSubmitterValues } from './batchSubmitterFlags.ts'
 
-/** Endpoints as op-batcher checks them; rollup nodes and execution clients belong together in their order. */
+/** The endpoints, checked as op-batcher does. Rollup nodes and execution clients are paired by their order. */
 export interface BatchSubmitterEndpoints {
   l1: string[]
   l2: string[]
   rollup: string[]
-  /** Throttled besides `l2`. */
+  /** Execution clients that are throttled besides `l2`. */
   builders: string[]
 }
 

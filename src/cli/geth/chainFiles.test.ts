@@ -62,13 +62,13 @@ describe('a chain in files', () => {
       const chain = await emptyChain(`from-${name}`)
       await importChain({ chain, logger, signal }, [file(name)])
       expect(chain.head().hash).toBe(full.head().hash)
-      // What is there already is passed over.
+      // The import skips blocks that exist already.
       await importChain({ chain, logger, signal }, [file(name)])
     }
   })
 
   it('says how far it is on the way out, and on the way in', async () => {
-    // Every look at this clock takes a second.
+    // Each read of this clock advances it by a second.
     let nowMs = 0
     const clock = { now: () => (nowMs += 1_000) }
     const states: ProgressState[] = []
@@ -82,10 +82,10 @@ describe('a chain in files', () => {
       const chain = await emptyChain(`from-${name}`)
       await importChain({ chain, logger, signal, sink, clock }, [file(name)])
       expect(states.at(-1)).toMatchObject({ what: 'Importing blocks', done: 32, fields: { number: 32 } })
-      // All but the genesis block, which is not imported.
+      // All blocks except the genesis block, which is not imported.
       expect(states.at(-1)?.fraction).toBeGreaterThan(0.9)
       expect(states.every(({ fraction = 2 }) => fraction <= 1)).toBe(true)
-      // So small a file is unpacked at once, so its fraction is near 1 from the beginning.
+      // A file this small is decompressed at once, so its fraction is near 1 from the beginning.
       if (name.endsWith('.gz')) continue
       expect(states[10]?.fraction).toBeLessThan(0.6)
       expect(states[10]?.secondsLeft).toBeGreaterThan(5)
@@ -115,7 +115,7 @@ describe('a chain in files', () => {
     const importing = (...names: string[]) => importChain({ chain, logger, signal }, names.map(file))
     writeFileSync(file('short.rlp'), bytes.subarray(0, bytes.length - 5))
     await expect(importing('short.rlp')).rejects.toThrow(/short\.rlp: .*the file ends within the block at byte/)
-    // What stood before the fault is kept.
+    // Blocks before the fault are kept.
     expect(chain.head().number).toBe(BLOCKS.length - 1)
     const [header, transactions, uncles] = rlpList(decodeRlp(encodeBlock(await headOf(full))), 'block')
     writeFileSync(file('bare.rlp'), encodeRlp([header ?? [], transactions ?? [], uncles ?? []]))

@@ -12,21 +12,24 @@ import type { Logger } from '../../lib/logger.ts'
 import { Progress, type ProgressSink, progressInLog } from '../../lib/progress.ts'
 import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 
-// `devium-geth export` and `import`: blocks in files, as geth has them.
+// `devium-geth export` and `import`: files of blocks in geth's format.
 
-/** Blocks from one move of the head to the next. */
+/** Blocks that are imported between two moves of the head. */
 const BLOCKS_PER_HEAD = 100
 
 interface Modules {
   chain: Chain
   logger: Logger
   signal: AbortSignal
-  /** Where it says how far it is; the log unless told. */
+  /** Receives the progress; by default the log does. */
   sink?: ProgressSink
   clock?: Pick<Clock, 'now'>
 }
 
-/** `first` and `last` as the operator wrote them: absent: the whole chain, into a new file; with both it is appended to. */
+/**
+ * `first` and `last` are the operator's texts. Without them the whole chain goes into a new file. With both, the blocks are
+ * appended to the file.
+ */
 export async function exportChain(
   { chain, logger, signal, sink = progressInLog(logger), clock = systemClock }: Modules,
   path: string,
@@ -68,8 +71,8 @@ function blockRange(range: readonly string[], head: number): [first: number, las
 }
 
 /**
- * Imports the files in order; blocks that are there already are passed over. One file that fails is an error; among several
- * it is told of, and the next one is begun, as geth does it.
+ * Imports the files in order and skips blocks that exist already. If one file of one fails, this throws. If one of several
+ * fails, the failure is logged and the next file is imported, as geth does.
  */
 export async function importChain(modules: Modules, paths: readonly string[]): Promise<void> {
   if (paths.length === 0) throw new UsageError('the path of a file is missing')
@@ -138,14 +141,17 @@ async function importFile(
 }
 
 interface BlockFile {
-  /** Unpacked. */
+  /** Decompressed. */
   content: AsyncIterable<Uint8Array>
-  /** How much of all its content so many bytes are, from 0 to 1; of a compressed file by what was unpacked of it so far. */
+  /**
+   * The fraction (0 to 1) of the content that `bytes` is. For a compressed file it is estimated from the part decompressed
+   * so far.
+   */
   fractionOf(bytes: number): number
   close(): void
 }
 
-/** Rejects with the system's error. */
+/** Rejects with the operating system's error. */
 async function openBlockFile(path: string): Promise<BlockFile> {
   const { size } = await stat(path)
   const file = createReadStream(path, { highWaterMark: 1 << 20 })

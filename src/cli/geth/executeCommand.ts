@@ -3,8 +3,8 @@ import { gunzipSync } from 'node:zlib'
 import { DeviumError, describeError, UsageError } from '../../lib/errors.ts'
 
 /**
- * `devium-geth execute FILE...`: executes blocks that stand in files with all they touch, and prints a line for each:
- * `<number> <hash> ok|MISMATCH`. True when all are as they should be. Throws UsageError for a file that cannot be read.
+ * `devium-geth execute FILE...`: executes blocks from files that also hold the state they touch. Prints `<number> <hash>
+ * ok|MISMATCH` for each block. Returns true when every block matches. Throws UsageError for an unreadable file.
  */
 export async function executeFiles(paths: readonly string[], print: (line: string) => void): Promise<boolean> {
   if (paths.length === 0) throw new UsageError('the path of a file is missing')
@@ -31,7 +31,7 @@ export async function executeFiles(paths: readonly string[], print: (line: strin
 function parseFile<T>(path: string, parse: (json: unknown) => T): T {
   try {
     const bytes = readFileSync(path)
-    // gzip's first bytes.
+    // The magic bytes of gzip.
     const text = bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes
     return parse(JSON.parse(text.toString()))
   } catch (cause) {

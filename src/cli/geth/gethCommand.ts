@@ -25,7 +25,7 @@ export function createGethCommand(): Command {
     description: 'OP Stack execution client: EVM, state, Engine API, transaction pool and eth RPC',
     version: VERSION,
     run: async (values, context) => {
-      // What the client is made of takes longer to load than --help may take.
+      // Loading the client takes longer than `--help` may take.
       const { runGeth } = await import('./runGeth.ts')
       await runGeth(values, values, context)
     },
@@ -48,22 +48,22 @@ interface DatadirContext {
   gcMode: GcMode
   logger: RootLogger
   signal: AbortSignal
-  /** A line that is rewritten on a terminal, elsewhere lines of the log. */
+  /** On a terminal it rewrites one line; elsewhere it writes log lines. */
   sink: ProgressSink
 }
 
-/** A sub-command that works on the data directory and takes the program's flags, before its name or after. */
+/** A sub-command that works on the data directory. It takes the program's flags before its name or after it. */
 function createDatadirCommand(program: Command, { run, ...spec }: DatadirCommand): Command {
   const command = createProgram({
     ...gethProgram,
     ...spec,
     version: VERSION,
     run: async (values, { signal, fail }) => {
-      // Flags before the sub-command are the program's.
+      // Flags before the sub-command belong to the program.
       const before = optionsByName(program)
       const [refused] = [...checkCompatFlags(before).refused, ...checkCompatFlags(values).refused]
       if (refused !== undefined) throw new UsageError(refused)
-      // The environment counts last.
+      // The environment has the lowest precedence.
       const given = optionsByName(command)
       const datadir = given.datadir ?? before.datadir ?? values.datadir
       const modeBefore = given.gcmode === undefined ? before.gcmode : undefined
@@ -74,7 +74,7 @@ function createDatadirCommand(program: Command, { run, ...spec }: DatadirCommand
       try {
         await run(command.args, datadir, { gcMode, logger, signal, sink })
       } catch (error) {
-        // Whoever waits for its end learns that it is not done.
+        // An interrupted command must exit with an error, so that scripts do not take it for finished.
         if (signal.aborted) fail(signal.reason)
         throw error
       } finally {

@@ -4,8 +4,9 @@ import type { FlagSpec } from '../shared/flags.ts'
 const GROUP = 'Compatibility'
 
 /**
- * op-geth's flags that mean nothing to this client: it has no peer-to-peer network of its own and no key store. They are taken so that a command line written for op-geth works. A value that asks for what happens
- * anyway is listed and needs no warning.
+ * op-geth's flags that have no effect here, since this client has no peer-to-peer network and no key store. They are
+ * accepted so that op-geth's command lines work. The listed values ask for what this client does anyway; they cause no
+ * warning.
  */
 const VALUE_FLAGS: Record<string, readonly string[]> = {
   'authrpc.rpcprefix': [],
@@ -143,7 +144,7 @@ const SWITCHES: Record<string, readonly string[]> = {
   vmdebug: ['false'],
 }
 
-/** Flags that choose the chain or which of its blocks are valid: ignoring one would split the node from its chain. */
+/** Flags that choose the chain or the validity of its blocks. Ignoring such a flag would split the node from its chain. */
 const REFUSED_VALUES: Record<string, string> = Object.fromEntries([
   ...FORKS.map((fork) => [`override.${fork}`, `set ${fork}Time in the genesis file`]),
   ...['cancun', 'prague', 'verkle'].map((fork) => [`override.${fork}`, `set ${fork}Time in the genesis file`]),
@@ -168,13 +169,13 @@ export const gethCompatFlags: Record<string, FlagSpec<string | undefined>> = {
 }
 
 export interface CompatReport {
-  /** Given flags that change nothing, with their dashes. */
+  /** Names, with dashes, of the given flags that change nothing. */
   ignored: string[]
-  /** Given flags that cannot be ignored, with what to do instead. */
+  /** The given flags that cannot be ignored, each with the alternative. */
   refused: string[]
 }
 
-/** Sorts the compatibility flags that were given; `values` has them by flag name. */
+/** Sorts the given compatibility flags. `values` are keyed by flag name. */
 export function checkCompatFlags(values: Readonly<Record<string, unknown>>): CompatReport {
   const report: CompatReport = { ignored: [], refused: [] }
   for (const name of Object.keys(gethCompatFlags)) {

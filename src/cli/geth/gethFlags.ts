@@ -13,7 +13,7 @@ const POOL = 'Transaction pool'
 const FEES = 'Fees'
 const METRICS = 'Metrics'
 
-/** Amounts of wei: decimal digits of any length. */
+/** An amount of wei: decimal digits of any length. */
 function wei(group: string, name: string, defaultWei: bigint, description: string): FlagSpec<bigint> {
   return {
     group,
@@ -28,7 +28,7 @@ function wei(group: string, name: string, defaultWei: bigint, description: strin
   }
 }
 
-/** Text of a certain form, or nothing. */
+/** An optional text that must match a pattern. */
 function text(
   group: string,
   name: string,
@@ -59,7 +59,7 @@ const admission: FlagSpec<boolean | undefined> = {
   default: undefined,
 }
 
-/** op-geth's flags as far as this client does what they say; names and defaults are op-geth's. */
+/** op-geth's flags, as far as this client implements them, with op-geth's names and defaults. */
 export const gethFlags = {
   datadir: flag.string(CHAIN, 'datadir', join(homedir(), '.devium-geth'), 'Directory of the databases', {
     placeholder: '<dir>',

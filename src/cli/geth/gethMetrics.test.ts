@@ -48,7 +48,7 @@ it('reads the chain when asked, and never makes a label of a made-up method', as
     ],
   })
   onExecuted({ gasUsed: 3_000_000n, durationMs: 150 })
-  // One that was there already.
+  // A cached result.
   onCall('engine_newPayloadV4', 0.1, undefined)
   onCall('eth_sendRawTransaction', 1, undefined)
   for (const text of ['already known', 'txpool is full', 'nonce too low: address 0x12']) {

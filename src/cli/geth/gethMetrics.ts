@@ -11,7 +11,7 @@ import { createMetricMakers } from '../../lib/metricMakers.ts'
 
 export interface GethMetrics {
   registry: Registry
-  /** The text that a scrape reads, with what the RPC processes have counted until now. */
+  /** The metrics as text, including the counters of the RPC processes. */
   scrape(): Promise<string>
   onCall(method: string, durationMs: number, error: JsonRpcError | undefined): void
 }
@@ -23,14 +23,17 @@ export interface GethMetricsModules {
   clock: Clock
 }
 
-/** Answers of the pool that geth counts apart, by its words. */
+/** Pool errors that geth counts separately, found by their text. */
 const REFUSALS: readonly (readonly [name: string, text: string])[] = [
   ['txpool_known', POOL_ERROR_TEXTS['already-known']],
   ['txpool_underpriced', POOL_ERROR_TEXTS.underpriced],
   ['txpool_overflowed', POOL_ERROR_TEXTS['pool-full']],
 ]
 
-/** geth's names where it has the same figure (`chain_head_block`, `txpool_pending` …). Values are read when asked for. */
+/**
+ * Metrics have geth's names where geth has the same metric (`chain_head_block`, `txpool_pending` …). Values are read at the
+ * scrape.
+ */
 export function createGethMetrics(
   { chain, pool, rpcProcesses, clock }: GethMetricsModules,
   { version, databasePath }: { version: string; databasePath: string },
@@ -103,7 +106,7 @@ export function createGethMetrics(
   }
   const durations = histogram('rpc_duration_seconds', 'Time to answer an RPC call', {
     labelNames: ['method'],
-    // From a cached value to a block that is executed.
+    // From a cached result to an executed block.
     buckets: [0.0005, 0.002, 0.01, 0.05, 0.2, 1, 5],
   })
   const failures = counter('rpc_failure_total', 'RPC calls answered with an error', ['method'])
@@ -114,7 +117,7 @@ export function createGethMetrics(
     if (error === undefined) successes.inc()
     else failed.inc()
     if (method === 'eth_sendRawTransaction') countSent(error)
-    // Names that callers make up must not become labels.
+    // Unknown method names must not become labels, because callers choose them.
     const label = error?.rpcCode === RPC_METHOD_NOT_FOUND ? 'unknown' : method
     durations.observe({ method: label }, durationMs / 1000)
     if (error !== undefined) failures.inc({ method: label })
@@ -138,7 +141,7 @@ export function createGethMetrics(
   }
 }
 
-/** As geth names it; 0 where there is none. */
+/** Named as in geth. The size is 0 if the path does not exist. */
 function diskSize(path: string): Gauge {
   return new Gauge({
     name: 'eth_db_chaindata_disk_size',
@@ -146,7 +149,7 @@ function diskSize(path: string): Gauge {
     registers: [],
     async collect() {
       const names = await readdir(path).catch(() => [])
-      // A table may go away while it is looked at.
+      // The database may delete a table while the sizes are read.
       const sizes = await Promise.all(
         names.map((name) =>
           stat(join(path, name)).then(

@@ -4,7 +4,7 @@ import { toQuantity } from '../../lib/hex.ts'
 import { type Logger, silentLogger } from '../../lib/logger.ts'
 import { type HeadMoved, logHeads } from './headLog.ts'
 
-/** A chain whose head goes where the test wants it, and what is logged of it. */
+/** A chain whose head the test moves, with the log lines that this causes. */
 function followed() {
   const clock = new ManualClock()
   const lines: string[] = []
@@ -12,7 +12,7 @@ function followed() {
     lines.push(`${message}: ${number}, ${blocks ?? `dropped ${dropped}`}, ${gasUsed}`)
   }
   const logger: Logger = { ...silentLogger, info: tell }
-  /** Hashes of the blocks with transactions of users. */
+  /** Hashes of blocks with user transactions. */
   const users = new Set<string>()
   let listener: ((change: HeadMoved) => void) | undefined
   const onHead = (given: (change: HeadMoved) => void) => {

@@ -4,7 +4,7 @@ import type { Logger } from '../../lib/logger.ts'
 import { RoutineLines } from '../../lib/routineLines.ts'
 import { hasMoreThanL1Info } from '../../rollup/protocol/index.ts'
 
-/** Below this, heads share a line: blocks that are made come further apart, those of a sync by the hundred. */
+/** Heads within this time share a line. Newly built blocks are further apart; a sync inserts hundreds a second. */
 const LINE_INTERVAL_MS = 500
 
 interface Head {
@@ -23,14 +23,14 @@ export interface HeadMoved {
 export interface HeadLogModules {
   chain: {
     onHead(listener: (change: HeadMoved) => void): () => void
-    /** Blocks that were just made or executed. */
+    /** Returns a block that was built or executed recently. */
     cachedBlock(hash: Hex): { readonly transactions: readonly unknown[] } | undefined
   }
   logger: Logger
   clock: Clock
 }
 
-/** What the head passed since the last line. */
+/** Heads since the last line. */
 interface Passed {
   head: Head
   blocks: number
@@ -39,8 +39,8 @@ interface Passed {
 }
 
 /**
- * What an operator watches: a line a head, at most two a second, and one for each reorg. Blocks without users are routine.
- * Returns what ends it.
+ * Logs each head, at most two lines a second, and each reorg. Blocks without user transactions are routine. Returns a
+ * function that stops the log.
  */
 export function logHeads({ chain, logger, clock }: HeadLogModules): () => void {
   const lines = new RoutineLines({ clock, logger }, 'Chain head moved')

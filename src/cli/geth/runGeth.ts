@@ -30,15 +30,15 @@ import { logHeads } from './headLog.ts'
 
 export type GethValues = FlagValues<typeof gethFlags>
 
-/** go-ethereum's limit for bodies on the Engine API port: payloads are large. */
+/** go-ethereum's body limit on the Engine API port, since payloads are large. */
 const ENGINE_BODY_BYTES = 128 * 1024 * 1024
 const ENGINE_NAMESPACES = ['engine', 'eth', 'net', 'web3', 'debug', 'txpool', 'miner', 'admin']
-/** As geth has it. */
+/** geth's minimum. */
 const MIN_REJOURNAL_MS = 1_000
-/** geth's `--verbosity`. */
+/** geth's `--verbosity`, by index. */
 const LEVELS: readonly LogLevel[] = ['crit', 'error', 'warn', 'info', 'debug', 'trace']
 
-/** The whole execution client, assembled. What was opened is closed in reverse order, also when starting fails. */
+/** Assembles the execution client. Opened resources are closed in reverse order, also when the start fails. */
 export async function runGeth(
   values: GethValues,
   compatValues: Readonly<Record<string, unknown>>,
@@ -102,7 +102,7 @@ export async function runGeth(
         methods: table,
         maxBatchSize: values.rpcBatchLimit,
         onUnexpectedError: (method, error) => {
-          // It was ended with the rest.
+          // The error is expected during a stop.
           if (!signal.aborted) logger.error('RPC method failed unexpectedly', { method, err: describeError(error) })
         },
         ...options,
@@ -168,7 +168,7 @@ export async function runGeth(
   }
 }
 
-/** Loaded only when asked for: the metrics library measures the event loop from its first moment on. */
+/** Loaded only with `--metrics`, because the metrics library measures the event loop as soon as it is loaded. */
 async function createMetrics(modules: GethMetricsModules, datadir: string) {
   const { createGethMetrics } = await import('./gethMetrics.ts')
   const { serveMetrics } = await import('../shared/metricsServer.ts')
@@ -199,7 +199,7 @@ function checkFlags(
   }
 }
 
-/** The methods and limits of the public ports. */
+/** Methods and limits of the public ports. */
 function portsOf(
   values: GethValues,
   isOnePort: boolean,
@@ -233,7 +233,7 @@ function servedNamespaces(
   known: ReadonlySet<string>,
   logger: Logger,
 ): readonly string[] {
-  // op-geth's usual command lines name it, and geth answers engine_ only with authentication too.
+  // op-geth's usual command lines list engine here. geth, too, serves engine_ only on the authenticated port.
   if (api.includes('engine')) logger.warn(`${flag}: engine is served on --authrpc.port only`)
   return api.filter((namespace) => namespace !== 'engine' && known.has(namespace))
 }
@@ -251,7 +251,7 @@ function poolOptions(values: GethValues) {
   }
 }
 
-/** Go binds `localhost` to IPv4, and so do the configurations written for it. */
+/** Go binds `localhost` to IPv4, and op-geth's configurations rely on it. */
 function hostOf(address: string): string {
   return address === 'localhost' ? '127.0.0.1' : address
 }

@@ -22,7 +22,7 @@ function fileWith(token: string, mode = 0o600): string {
   return path
 }
 
-/** The RPC of a batch submitter. */
+/** Starts the RPC server of a batch submitter. */
 async function serve(access: TokenAccess | undefined, { hasAdmin = true } = {}): Promise<string> {
   const methods = new Map(hasAdmin ? [['admin_batcherStatus', () => STATUS]] : [])
   const dispatcher = createRpcDispatcher({ methods })
@@ -31,7 +31,7 @@ async function serve(access: TokenAccess | undefined, { hasAdmin = true } = {}):
   return server.url
 }
 
-/** The status, or why there is none. */
+/** Returns the status, or the text of the error. */
 async function read(url: string, tokenFile?: string): Promise<unknown> {
   const reader = createBatcherReader({ url, tokenFile })
   onTestFinished(reader.close)

@@ -4,12 +4,12 @@ import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../jsonRpc/types.ts'
 import { DeviumError } from '../../lib/errors.ts'
 import { batcherStatusSchema, type ReadBatcher } from '../../rpc/index.ts'
 
-/** A page waits for it. */
+/** Time limit of a request, because a web page waits for the answer. */
 const TIMEOUT_MS = 3_000
 const MAX_STATUS_BYTES = 1024 * 1024
 const TOKEN_FLAG = '--dashboard.batcher-token-file'
 
-/** The batch submitter does not tell how it is; the message says why, and what helps, to whoever reads the page. */
+/** The batch submitter's status cannot be read. The message gives the cause and the remedy, for the reader of the page. */
 export class BatcherUnreadableError extends DeviumError<'batcher-unreadable'> {
   override readonly name = 'BatcherUnreadableError'
 }
@@ -19,7 +19,7 @@ export interface BatcherReader {
   close(): Promise<void>
 }
 
-/** Asks a batch submitter for its status. Throws UsageError for a token file that is not as it should be. */
+/** Creates a reader of a batch submitter's status. Throws UsageError for an invalid token file. */
 export function createBatcherReader({ url, tokenFile }: { url: string; tokenFile: string | undefined }): BatcherReader {
   const token = tokenFile === undefined ? undefined : loadToken(tokenFile, { create: false })
   const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
@@ -38,7 +38,7 @@ export function createBatcherReader({ url, tokenFile }: { url: string; tokenFile
   }
 }
 
-/** `isWhole`: what was thrown says no more. */
+/** `isWhole`: the text holds everything that the error says. */
 function problemOf(error: unknown, hasToken: boolean): { text: string; isWhole: boolean } {
   if (asksForToken(error)) {
     const text = hasToken
@@ -53,7 +53,7 @@ function problemOf(error: unknown, hasToken: boolean): { text: string; isWhole: 
   return { text: 'does not tell how it is', isWhole: false }
 }
 
-/** The status only tells: a token is asked for where all reading needs one. */
+/** A status request changes nothing, so an authentication error means that the submitter requires a token for reads. */
 function asksForToken(error: unknown): boolean {
   return error instanceof RpcTransportError && error.details.status === 401
 }

@@ -3,19 +3,19 @@ import type { Logger } from '../../lib/logger.ts'
 import { networkOfChain, rollupConfigOf, usesAltDa } from '../../rollup/networks/index.ts'
 import { baseFeeConstants, isForkActive, type RollupConfig } from '../../rollup/protocol/index.ts'
 
-/** A chain that somebody wants to run, before anything of it was checked. */
+/** The configured chain, before any check. */
 export interface ChosenChain {
   config: RollupConfig
-  /** As the operator knows it: `network op-mainnet`, `rollup config ./rollup.json`. */
+  /** As the operator named it: `network op-mainnet`, `rollup config ./rollup.json`. */
   source: string
   usesAltDa: boolean
 }
 
 const SEPOLIA = 11_155_111n
-/** When Sepolia's chains met Prague's blob fee parameters with Cancun's (EIP-7691). */
+/** Before this time, Sepolia's chains computed Prague's blob fee with Cancun's parameters (EIP-7691). */
 const SEPOLIA_PRAGUE_TIME = 1_741_159_776
 
-/** Refuses a chain whose batches L1 does not hold: derivation would make empty blocks of it. Throws UsageError. */
+/** Refuses a chain whose batches are not on L1: derivation would produce empty blocks. Throws UsageError. */
 export function refuseAltDa({ config, source, usesAltDa: isMarked }: ChosenChain): void {
   const known = networkOfChain(config.l2ChainId)
   if (!isMarked && config.altDa === undefined && (known === undefined || !usesAltDa(known))) return
@@ -26,8 +26,8 @@ export function refuseAltDa({ config, source, usesAltDa: isMarked }: ChosenChain
 }
 
 /**
- * Refuses to derive a chain that takes messages of other chains: a block whose messages are invalid is replaced, and one node sees one
- * chain only. Throws UsageError.
+ * Refuses to derive a chain that executes messages of other chains. A block with invalid messages is replaced, and one node
+ * cannot check messages of another chain. Throws UsageError.
  */
 export function refuseUncheckedMessages(config: RollupConfig, followSource: string | undefined): void {
   const { dependencySet = [], forks, l2ChainId } = config
@@ -39,9 +39,9 @@ export function refuseUncheckedMessages(config: RollupConfig, followSource: stri
 }
 
 /**
- * What op-node checks of a chain at its start beside the rollup config itself. The EIP-1559 settings that older
- * configurations lack are filled in for a chain of the registry; of another one they may be missing only where no fork is
- * scheduled that came after they were demanded (op-node v1.11.0, before Isthmus). Throws UsageError.
+ * op-node's checks at the start that go beyond the rollup config's own. Missing EIP-1559 settings are filled in from the
+ * registry, or for other chains with OP Mainnet's. Another chain that schedules Isthmus must have them, because op-node
+ * v1.11.0, before Isthmus, made them mandatory. Throws UsageError.
  */
 export function checkChain(
   { config, source }: ChosenChain,

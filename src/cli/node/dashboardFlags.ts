@@ -24,11 +24,11 @@ export function checkDashboardFlags(values: DashboardValues): void {
   }
 }
 
-/** Entries such as `verifier=http://10.0.0.2:9545`; without a name, the host is it. Throws UsageError. */
+/** Entries such as `verifier=http://10.0.0.2:9545`. The default name is the host. Throws UsageError. */
 export function shownNodes(entries: readonly string[]): ShownNode[] {
   return entries.map((entry, index) => {
     const [, name = '', url = ''] = /^(?:([^=/:]+)=)?(.*)$/.exec(entry) ?? []
-    // The value may hold a password: it is not repeated.
+    // The error does not repeat the value, which may hold a password.
     if (!isHttp(url)) throw new UsageError(`--dashboard.nodes: expected name=http://… as entry ${index + 1}`)
     const { host, username, password } = new URL(url)
     if (username !== '' || password !== '') {

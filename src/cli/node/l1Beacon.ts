@@ -18,7 +18,7 @@ type BeaconValues = Pick<
   | 'l1BeaconSlotDurationOverride'
 >
 
-/** Where blobs are read; undefined for a chain without blobs, or at the operator's risk. Throws UsageError. */
+/** The source of blobs. Undefined for a chain without blobs, or when the operator accepted the risk. Throws UsageError. */
 export function beaconOptionsFromFlags(values: BeaconValues, config: RollupConfig): BeaconOptions | undefined {
   if (!isForkActive(config, 'ecotone', Number.MAX_SAFE_INTEGER)) return undefined
   if (values.l1Beacon === undefined) {
@@ -39,8 +39,8 @@ export function beaconOptionsFromFlags(values: BeaconValues, config: RollupConfi
 }
 
 /**
- * The beacon API, checked for an answer unless told to ignore that. Closed with `opened`, as is the process that checks
- * blobs, which starts with the first one.
+ * Opens the beacon API and checks that it answers, unless a flag turns the check off. `opened` closes it and the process
+ * that verifies blobs. That process starts with the first blob.
  */
 export async function openBeacon(
   options: BeaconOptions | undefined,
@@ -61,7 +61,7 @@ export async function openBeacon(
   return client
 }
 
-/** `X-Key: value`; the value may be secret, and is not repeated. */
+/** Parses `X-Key: value`. The error does not repeat the value, which may be secret. */
 function readHeader(text: string): Record<string, string> {
   const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*([^\r\n]*)$/.exec(text.trim()) ?? []
   if (name === undefined || value === undefined)

@@ -3,14 +3,14 @@ import { describeError, UsageError } from '../../lib/errors.ts'
 import { type BlobScheduleEntry, JsonObjectReader } from '../../rollup/protocol/index.ts'
 
 /**
- * Forks of L1 that bring blob fee parameters, as geth names them: `<name>Time`, and `blobSchedule.<name>`. Entries that
- * op-node v1.21.0 has retired (osaka, verkle, amsterdam) are passed over: Osaka keeps Prague's parameters.
+ * L1 forks with blob fee parameters, by geth's names: `<name>Time` and `blobSchedule.<name>`. Entries that op-node v1.21.0
+ * has retired (osaka, verkle, amsterdam) are ignored: Osaka keeps Prague's parameters.
  */
 const BLOB_FORKS = ['cancun', 'prague', 'bpo1', 'bpo2', 'bpo3', 'bpo4', 'bpo5'] as const
 
 /**
- * Blob fee parameters of an L1 that is no public network, from geth's chain config or a genesis file with it
- * (op-node's `rollup.l1-chain-config`). Throws UsageError, also for a config of another chain.
+ * Reads the blob fee parameters of a private L1 from geth's chain config, or from a genesis file that holds it (op-node's
+ * `rollup.l1-chain-config`). Throws UsageError, also for a config of another chain.
  */
 export function readL1BlobSchedule(path: string, l1ChainId: bigint): BlobScheduleEntry[] {
   try {

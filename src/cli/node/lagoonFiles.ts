@@ -2,17 +2,17 @@ import { readFileSync, statSync } from 'node:fs'
 import { describeError, UsageError } from '../../lib/errors.ts'
 import { JsonObjectReader, readUpgradeBundle, type UpgradeBundle } from '../../rollup/protocol/index.ts'
 
-/** A published bundle has some 400 kB. */
+/** A published bundle has about 400 kB. */
 const MAX_FILE_BYTES = 16_777_216
 
-/** An upgrade bundle that this version knows, from its file. Throws UsageError. */
+/** Reads a file of an upgrade bundle that this version supports. Throws UsageError. */
 export function readUpgradeBundleFile(path: string, flagName = '--rollup.upgrade-bundle'): UpgradeBundle {
   return read(flagName, path, readUpgradeBundle)
 }
 
 /**
- * The chain ids of op-node's `interop.dependency-set` file: `{"dependencies": {"<id>": {}}}`. Throws UsageError, also where the
- * chain itself is not among them.
+ * Chain ids of op-node's `interop.dependency-set` file: `{"dependencies": {"<id>": {}}}`. Throws UsageError, also if the
+ * file does not list this chain.
  */
 export function readDependencySet(path: string, l2ChainId: bigint): bigint[] {
   return read('--interop.dependency-set', path, (json) => {
@@ -26,7 +26,7 @@ export function readDependencySet(path: string, l2ChainId: bigint): bigint[] {
   })
 }
 
-/** A JSON file; every fault names the flag and the file. */
+/** Reads a JSON file. Every error names the flag and the file. */
 function read<T>(flagName: string, path: string, parse: (json: unknown) => T): T {
   try {
     const { size } = statSync(path)

@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-/** What every run has, unless told otherwise. */
+/** The environment of every run. */
 const BASE: NodeJS.ProcessEnv = {
   OP_NODE_P2P_LISTEN_IP: '127.0.0.1',
   OP_NODE_P2P_LISTEN_TCP_PORT: '0',
@@ -30,7 +30,7 @@ const BASE: NodeJS.ProcessEnv = {
   OP_NODE_P2P_BOOTNODES: '',
 }
 
-/** From the command line to a running node, stopped at once; resolves with the warnings. */
+/** Starts a node from the command line and stops it at once. Resolves with the warnings. */
 async function run(args: string[], env: NodeJS.ProcessEnv = {}): Promise<readonly string[]> {
   let seen: { values: FlagValues<typeof p2pFlags>; warnings: readonly string[] } | undefined
   const command = createProgram({
@@ -66,9 +66,9 @@ interface Row {
   flag: string
   env: string
   default: unknown
-  /** `F` stands for the folder. */
+  /** `F` stands for the temporary folder. */
   good: string
-  /** Undefined: any text will do. */
+  /** Undefined: any text is valid. */
   wrong: string | undefined
 }
 
@@ -83,7 +83,7 @@ const row = (flag: string, env: string, byDefault: unknown, good: string, wrong:
 const PEER = `/ip4/127.0.0.1/tcp/1/p2p/${identityFromRawKey(new Uint8Array(32).fill(7)).peerId}`
 const KEY = '46'.repeat(32)
 
-/** op-node's flags (its `flags/p2p_flags.go`): name, variable behind OP_NODE_P2P_, default. */
+/** op-node's flags (its `flags/p2p_flags.go`): name, variable after OP_NODE_P2P_, default. */
 const OP_NODE_FLAGS: Row[] = [
   row('disable', 'DISABLE', false, 'true', 'maybe'),
   row('no-discovery', 'NO_DISCOVERY', false, 'true', 'maybe'),

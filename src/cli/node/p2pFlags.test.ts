@@ -4,12 +4,11 @@ import type { FlagValues } from '../shared/flags.ts'
 import { createProgram, type RunContext } from '../shared/program.ts'
 import { p2pFlags, p2pOptionsFromFlags } from './p2pFlags.ts'
 
-/** What the program has without a flag. */
+/** The options without any flag. */
 const DEFAULTS: P2pOptions = { ...DEFAULT_P2P_OPTIONS, discovery: DEFAULT_DISCOVERY_OPTIONS }
 
 type Values = FlagValues<typeof p2pFlags>
 
-/** Runs the flags through the real parser. */
 async function parse(args: string[], env: NodeJS.ProcessEnv = {}): Promise<{ values: Values; context: RunContext }> {
   let seen: { values: Values; context: RunContext } | undefined
   const command = createProgram({

@@ -14,7 +14,7 @@ import { remoteSignerFromFlags, signerFlags } from '../shared/signerFlags.ts'
 
 const GROUP = 'Peer-to-peer'
 
-/** op-node's ports: 0 lets the system choose, the system's own are refused. */
+/** As in op-node, port 0 lets the system choose, and the system's own ports are refused. */
 function parsePeerPort(text: string): number {
   const port = /^\d+$/.test(text) ? Number(text) : Number.NaN
   if (!Number.isSafeInteger(port)) throw new UsageError('expected a port number')
@@ -28,9 +28,7 @@ function port(name: string, defaultPort: number, description: string, env?: stri
   return { ...flag.port(GROUP, name, defaultPort, description, details), parse: parsePeerPort }
 }
 
-/**
- * A private key in hex. Read by `p2pOptionsFromFlags` and not by the flag's parser, whose errors would quote it.
- */
+/** A private key in hex. `p2pOptionsFromFlags` parses it, because an error of the flag's parser would quote the key. */
 function secretKey(name: string, description: string, hidden: boolean): FlagSpec<string | undefined> {
   return flag.optional(GROUP, name, description, { placeholder: '<hex>', hidden })
 }
@@ -79,7 +77,7 @@ function parseNames<T extends string>(what: string, known: readonly T[], text: s
 const meshSize = (name: string, env: string, size: number, description: string): FlagSpec<number> =>
   flag.integer(GROUP, `p2p.gossip.mesh.${name}`, size, description, { min: 1, max: 1000 }, { env, hidden: true })
 
-/** Every `--p2p.*` flag of op-node with its name, variable and default, and a few of our own. */
+/** Every `--p2p.*` flag of op-node with its name, variable and default, and some flags of this project. */
 export const p2pFlags = {
   p2pDisable: flag.boolean(GROUP, 'p2p.disable', 'Run without peers'),
   p2pNoDiscovery: flag.boolean(GROUP, 'p2p.no-discovery', 'Do not look for peers'),
@@ -133,7 +131,7 @@ export const p2pFlags = {
   p2pAdvertiseUdp: port('p2p.advertise.udp', 0, 'UDP port that peers reach discovery at; 0 = the one listened on'),
   p2pBootnodes: {
     ...flag.list(GROUP, 'p2p.bootnodes', 'Bootnodes of discovery (enr: or enode:)'),
-    // Absent: the well-known ones. Present and empty: none.
+    // Absent: the well-known bootnodes. Empty: no bootnodes.
     default: undefined,
   } satisfies FlagSpec<string[] | undefined>,
   p2pStatic: flag.list(
@@ -218,7 +216,7 @@ export const p2pFlags = {
   ...signerFlags,
 } satisfies FlagTable
 
-/** Undefined when p2p is disabled. Throws UsageError on what contradicts itself. */
+/** Undefined when p2p is disabled. Throws UsageError for contradicting flags. */
 export function p2pOptionsFromFlags(values: FlagValues<typeof p2pFlags>): P2pOptions | undefined {
   if (values.p2pDisable) return undefined
   const { p2pPeersLo: low, p2pPeersHi: high } = values
@@ -259,7 +257,7 @@ export function p2pOptionsFromFlags(values: FlagValues<typeof p2pFlags>): P2pOpt
       floodPublish: values.p2pFloodPublish,
       maxAgeS: Math.floor(values.p2pTimestampThreshold / 1000),
     },
-    // As in op-node, the old flags count only where the new one is empty.
+    // As in op-node, the old flags apply only if the new flag is empty.
     scoring: values.p2pScoring ?? values.p2pScoringPeers ?? values.p2pScoringTopics ?? 'light',
     scoreBlocks: values.p2pScoreBlocks,
     ban: {
@@ -287,7 +285,7 @@ function isSet(text: string | undefined): text is string {
   return text !== undefined && text !== ''
 }
 
-/** What libp2p's timers take: whole milliseconds, 24 days of them at most. */
+/** libp2p's timers take whole milliseconds, at most 24 days. */
 function timerMs(durationMs: number): number {
   return Math.min(Math.ceil(durationMs), 2 ** 31 - 1)
 }

@@ -14,7 +14,7 @@ export interface CheckedEngine {
   blockRefByLabel(label: 'latest'): Promise<Pick<L2BlockRef, 'number'> | undefined>
 }
 
-/** That L1 is the one which the rollup config names (op-node's start-up checks, in its words). */
+/** Checks that L1 is the chain of the rollup config (op-node's checks at the start, with its messages). */
 export async function checkL1(l1: CheckedL1, config: RollupConfig, logger: Logger): Promise<void> {
   const chainId = await l1.chainId()
   if (chainId !== config.l1ChainId) {
@@ -29,7 +29,7 @@ export async function checkL1(l1: CheckedL1, config: RollupConfig, logger: Logge
   }
 }
 
-/** That the engine was initialised for this rollup. One that has pruned the first block is believed by its chain id. */
+/** Checks that the engine was initialised for this rollup. If the engine has pruned the first block, its chain id suffices. */
 export async function checkEngine(engine: CheckedEngine, config: RollupConfig, logger: Logger): Promise<void> {
   const chainId = await engine.chainId()
   if (chainId !== config.l2ChainId) {
@@ -49,7 +49,7 @@ export async function checkEngine(engine: CheckedEngine, config: RollupConfig, l
   }
 }
 
-/** As op-reth and geth say that a block is pruned. */
+/** op-reth's and geth's error code for a pruned block. */
 const PRUNED_HISTORY = 4444
 
 async function firstBlock(engine: CheckedEngine, number: number): Promise<PayloadEnvelope | 'pruned' | undefined> {
@@ -62,7 +62,7 @@ async function firstBlock(engine: CheckedEngine, number: number): Promise<Payloa
     if (isPruned) return 'pruned'
     throw error
   }
-  // An engine that stands above has had the block.
+  // An engine whose head is above the block must have had the block.
   const head = await engine.blockRefByLabel('latest')
   return head !== undefined && head.number > number ? 'pruned' : undefined
 }

@@ -18,7 +18,7 @@ export function createRollupNodeCommand(): Command {
       'OP Stack rollup node: derives the L2 chain from L1, sequences it, and gossips its blocks. devium-node is another name of this program',
     version: VERSION,
     run: async (values, context) => {
-      // What the node is made of takes longer to load than --help may take.
+      // Loading the node takes longer than `--help` may take.
       const { runRollupNode } = await import('./runRollupNode.ts')
       await runRollupNode(values, context)
     },

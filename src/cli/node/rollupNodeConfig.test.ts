@@ -32,7 +32,7 @@ function values(changes: Partial<Values> = {}): Values {
   return { ...(defaults as Values), l2: 'http://127.0.0.1:8551', l2JwtSecret: 'jwt.txt', ...changes }
 }
 
-/** Of the recorded chain. */
+/** L1 of the recorded chain. */
 const L1_CHAIN = {
   chainId: 900,
   cancunTime: 0,
@@ -143,7 +143,7 @@ describe('loadRollupConfig', () => {
     expect((await load({ network, l1ChainConfig: file('l1.json', L1_CHAIN) })).l1BlobSchedule).toBeUndefined()
   })
 
-  // The twelve that the registry calls alt-da; eight of them with the settings of a challenge contract.
+  // The registry marks twelve chains as alt-da. Eight of them have settings of a challenge contract.
   it.each([
     'automata-mainnet',
     'celo-mainnet',
@@ -160,7 +160,7 @@ describe('loadRollupConfig', () => {
   ])('refuses %s, whose batches are not on L1', async (network) => {
     const expected = `network ${network} keeps its batches in an alternative data availability layer`
     await expect(load({ network })).rejects.toThrow(expected)
-    // Also when its config comes as a file, whatever that says of alt-DA.
+    // The chain is also refused when its config comes from a file, whatever the file says of alt-DA.
     const { alt_da: _, ...rollup } = dumpRollupConfig(network)
     const rollupConfig = file('alt.json', { ...rollup, use_plasma: false })
     await expect(load({ rollupConfig })).rejects.toThrow(`rollup config ${rollupConfig} (${network}) keeps its batches`)
@@ -175,7 +175,7 @@ describe('loadRollupConfig', () => {
       )
       if (error !== undefined && !error.includes('alternative data availability')) refused.set(network, error)
     }
-    // Chains on Sepolia from before its Prague fork that never said when they began to follow it.
+    // Chains on Sepolia from before its Prague fork whose config does not say when they adopted it.
     expect([...refused.keys()]).toEqual([
       'camp-sepolia',
       'ozean-sepolia',

@@ -25,7 +25,7 @@ import { readDependencySet, readUpgradeBundleFile } from './lagoonFiles.ts'
 import { FORK_OVERRIDES, type rollupNodeFlags } from './rollupNodeFlags.ts'
 
 type Values = FlagValues<typeof rollupNodeFlags>
-/** Flags that decide which chain is run. */
+/** Flags that choose the chain. */
 export type ConfigValues = Pick<
   Values,
   | 'network'
@@ -39,7 +39,7 @@ export type ConfigValues = Pick<
   | keyof typeof FORK_OVERRIDES
 >
 
-/** The chain that the flags name, checked. `network` wins over a file, as in op-node. Throws UsageError. */
+/** Loads and checks the chain that the flags name. As in op-node, `network` wins over a file. Throws UsageError. */
 export async function loadRollupConfig(values: ConfigValues, logger: Logger): Promise<RollupConfig> {
   const { chosen } = await readChosenChain(values, logger)
   if (values.network !== undefined && isBuiltIn(values.network) && hasLeftRegistry(values.network)) {
@@ -51,7 +51,7 @@ export async function loadRollupConfig(values: ConfigValues, logger: Logger): Pr
   return settleChain(chosen, values, logger)
 }
 
-/** The same before it was checked, and as it is given without overrides. Throws UsageError where there is no such chain. */
+/** Reads the chain without checks, and also without overrides. Throws UsageError if there is no such chain. */
 export async function readChosenChain(
   values: ConfigValues,
   logger: Logger,
@@ -60,7 +60,7 @@ export async function readChosenChain(
   return { given: read.config, chosen: { ...read, config: withOverrides(read.config, values) } }
 }
 
-/** Refuses a chain that cannot be run, and fills in what its config may lack. Throws UsageError. */
+/** Refuses a chain that this node cannot derive, and fills in missing settings. Throws UsageError. */
 export function settleChain(chosen: ChosenChain, values: ConfigValues, logger: Logger): RollupConfig {
   refuseAltDa(chosen)
   checkRollupConfig(chosen.config)
@@ -68,7 +68,7 @@ export function settleChain(chosen: ChosenChain, values: ConfigValues, logger: L
   return { ...checked, ...l1BlobScheduleOf(values.l1ChainConfig, checked) }
 }
 
-/** Rejects flags that contradict each other or lack their counterpart, before anything is started. */
+/** Refuses contradicting or incomplete flags before anything starts. */
 export function checkRollupNodeFlags(values: Values): { l2: string; jwtPath: string } {
   if (values.l2 === undefined) throw new UsageError('--l2 is required: the address of the Engine API')
   if (values.l2JwtSecret === undefined) {
@@ -92,7 +92,7 @@ export function checkRollupNodeFlags(values: Values): { l2: string; jwtPath: str
   return { l2: values.l2, jwtPath: values.l2JwtSecret }
 }
 
-/** op-node's rules and words: the conductor alone decides who makes blocks, also after a restart. */
+/** op-node's rules and messages: only the conductor chooses the active sequencer, also after a restart. */
 function checkConductorFlags(values: Values): void {
   if (values.rpcAdminState !== undefined) {
     throw new UsageError('config persistence must be disabled when conductor is enabled (--rpc.admin-state)')
@@ -103,7 +103,7 @@ function checkConductorFlags(values: Values): void {
   checkUrl('--conductor.rpc', values.conductorRpc, HTTP_PROTOCOLS)
 }
 
-/** Below this, polling costs more than the news is worth. */
+/** A shorter interval costs more than the earlier update is worth. */
 const MIN_POLL_MS = 10
 
 const HTTP_PROTOCOLS = ['http:', 'https:']
@@ -112,7 +112,7 @@ const L1_PROTOCOLS = [...HTTP_PROTOCOLS, 'ws:', 'wss:']
 function checkUrl(flagName: string, text: string, protocols: readonly string[]): void {
   if (URL.canParse(text) && protocols.includes(new URL(text).protocol)) return
   const others = protocols.slice(0, -1).map((protocol) => `${protocol}//`)
-  // The value may hold a key: it is not repeated.
+  // The error does not repeat the value, which may hold a key.
   throw new UsageError(`${flagName} must be an ${others.join(', ')} or ${protocols.at(-1)}// address`)
 }
 
@@ -135,7 +135,7 @@ async function readConfig(values: ConfigValues, logger: Logger): Promise<ChosenC
     const json: unknown = JSON.parse(text)
     const config = parseRollupConfig(json)
     for (const unknown of unknownConfigMembers(json)) {
-      // The node warns of forks by themselves, with their times.
+      // ForkWatch warns of unknown forks and names their times.
       const isFork = config.unknownForks?.some(({ name }) => unknown.member === `${name}_time`) === true
       if (!isFork) logger.warn(describeUnknown(unknown), { file: path })
     }
@@ -171,8 +171,8 @@ function withLagoonFiles(config: RollupConfig, { dependencySet, upgradeBundles }
 }
 
 /**
- * Blob fee parameters of an L1 that is no public network: guessed wrongly, each L2 block that is derived would be another.
- * Only a chain that never reaches Ecotone does not read them.
+ * Blob fee parameters of a private L1. With wrong parameters every derived block would differ. Only a chain that never
+ * reaches Ecotone does not use them.
  */
 function l1BlobScheduleOf(path: string | undefined, config: RollupConfig): Pick<RollupConfig, 'l1BlobSchedule'> {
   if (hasKnownBlobSchedule(config.l1ChainId)) return {}

@@ -14,7 +14,7 @@ const SEQUENCER = 'Sequencer'
 const RPC = 'RPC'
 const METRICS = 'Metrics'
 
-/** op-node's flags as far as this node does what they say; names, defaults and variables are its own. */
+/** op-node's flags, as far as this node implements them, with op-node's names, defaults and variables. */
 export const rollupNodeFlags = {
   l1: {
     ...flag.list(
@@ -289,7 +289,7 @@ export const rollupNodeFlags = {
   }),
   metricsPort: flag.port(METRICS, 'metrics.port', 7300, 'Port that metrics listen on'),
 
-  // Flags of op-node that change nothing about what the node does, or that it ignores itself.
+  // op-node's flags that have no effect here, or that op-node ignores too.
   l1BeaconFetchAllSidecars: ignoredFlag('l1.beacon.fetch-all-sidecars'),
   pprofEnabled: ignoredFlag('pprof.enabled'),
   pprofAddr: ignoredFlag('pprof.addr'),
@@ -311,7 +311,7 @@ export const rollupNodeFlags = {
   ...logFlags,
 } as const
 
-/** Which flag overrides which fork. */
+/** The fork that each flag overrides. */
 export const FORK_OVERRIDES = {
   overrideCanyon: 'canyon',
   overrideDelta: 'delta',
@@ -329,7 +329,7 @@ function overrideFlag(fork: Fork): FlagSpec<number | undefined> {
   return timeFlag(fork, `Activation time of ${fork} instead of the rollup config's`)
 }
 
-/** Unset leaves the rollup config's word. */
+/** Without the flag, the rollup config decides. */
 function keepKarstUpgradeGasFlag(): FlagSpec<boolean | undefined> {
   const description =
     "Whether the gas limit that Karst's activation block raises stays, instead of the rollup config's word"

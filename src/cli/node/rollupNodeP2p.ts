@@ -17,7 +17,7 @@ interface P2pParts {
   signal: AbortSignal
 }
 
-/** The peer-to-peer stack, which takes a while to load; undefined with `--p2p.disable`. */
+/** Creates the peer-to-peer stack, which loads slowly. Undefined with `--p2p.disable`. */
 export async function createP2p(options: P2pOptions | undefined, parts: P2pParts): Promise<P2pNode | undefined> {
   if (options === undefined) return undefined
   const { config, engine, runtimeConfig, registry, clock, logger, signal } = parts
@@ -30,12 +30,12 @@ export async function createP2p(options: P2pOptions | undefined, parts: P2pParts
   return createP2pNode({ logger, clock, registry, chain, signal }, options)
 }
 
-/** Whether blocks of an own sequencer can be published. */
+/** Whether this node can sign the blocks of its own sequencer. */
 export function canSign(options: P2pOptions | undefined): boolean {
   return options?.sequencerKey !== undefined || options?.remoteSigner !== undefined
 }
 
-/** A sequencer without a key cannot publish: it says so once and not with every block. */
+/** A sequencer without a key cannot publish. It logs this once and not for every block. */
 export function publishingPort(p2p: P2pNode, lacksKey: boolean, logger: Logger): P2pPort {
   if (!lacksKey) return p2p
   logger.warn('Sequencer has no key to sign blocks with: they reach other nodes by L1 only', {
@@ -50,7 +50,7 @@ export function publishingPort(p2p: P2pNode, lacksKey: boolean, logger: Logger):
   }
 }
 
-/** Without a choice of the operator's: the well-known bootnodes, where the L1 is a public network. */
+/** Without `--p2p.bootnodes`, a chain on a public L1 uses the well-known bootnodes. */
 export function withKnownBootnodes(options: P2pOptions | undefined, config: RollupConfig): P2pOptions | undefined {
   if (options?.discovery === undefined || options.discovery.bootnodes !== undefined) return options
   return { ...options, discovery: { ...options.discovery, bootnodes: [...bootnodesOf(config.l1ChainId)] } }

@@ -67,15 +67,15 @@ import type { rollupNodeFlags } from './rollupNodeFlags.ts'
 import { canSign, createP2p, publishingPort, withKnownBootnodes } from './rollupNodeP2p.ts'
 import { syncOptionsFromFlags } from './syncOptions.ts'
 
-/** L1 headers kept by default, at most: some 20 MB. */
+/** Default limit of cached L1 headers: about 20 MB. */
 const MAX_L1_HEADERS = 20_000
 
-/** Far above any sync status. */
+/** Far above the size of any sync status. */
 const MAX_STATUS_BYTES = 1024 * 1024
 
 export type RollupNodeValues = FlagValues<typeof rollupNodeFlags & typeof p2pFlags>
 
-/** The whole rollup node, from flags to running loops. Whatever was opened is closed again, last first. */
+/** The composition root of the rollup node. Opened resources are closed in reverse order. */
 export async function runRollupNode(values: RollupNodeValues, context: RunContext): Promise<void> {
   const clock = systemClock
   const logger = createProgramLogger(values, context.signal)
@@ -118,7 +118,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
         cacheSize: context.given.has('l1.cache-size')
           ? values.l1CacheSize
           : Math.max(values.l1CacheSize, Math.min(MAX_L1_HEADERS, Math.ceil(config.seqWindowSize * 1.5))),
-        // Deposits and system config updates are all that this node reads of receipts.
+        // This node reads only deposits and system config updates from receipts.
         logAddresses: [config.depositContractAddress, config.l1SystemConfigAddress],
         transactionsTo: [config.batchInboxAddress],
         watchCache: createCacheMetrics(registry, 'op_node_default_l1_source_cache'),
@@ -131,7 +131,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       watchCache: createCacheMetrics(registry, 'op_node_default_l2_source_cache'),
     })
     const runtimeConfig = new RuntimeConfig({ l1, clock, logger }, config, { confirmations: values.verifierL1Confs })
-    // The p2p stack takes a while to load: that time passes while the endpoints are waited for.
+    // The p2p stack loads slowly, so it loads while the node waits for the endpoints.
     const creatingP2p = createP2p(p2pOptions, { config, engine, runtimeConfig, registry, clock, logger, signal })
     opened.defer(async () => (await creatingP2p.catch(() => undefined))?.stop())
     const checking = Promise.all([
@@ -263,7 +263,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       access,
       version: VERSION,
       allowedHosts,
-      // Any web page may read, as with op-node.
+      // As with op-node, any web page may read.
       corsOrigins: ['*'],
       trustedOrigins: values.rpcCorsDomain,
     })
@@ -332,7 +332,7 @@ function createFollowSource(
   return new FollowSource({ rpc }, { timeoutMs })
 }
 
-/** The batch submitter whose status the RPC passes on. */
+/** Connects to the batch submitter whose status the RPC serves. */
 function openBatcher(
   { dashboardBatcher: url, dashboardBatcherTokenFile: tokenFile }: RollupNodeValues,
   opened: AsyncDisposableStack,
@@ -343,7 +343,7 @@ function openBatcher(
   return batcher.read
 }
 
-/** All endpoints are asked at once: each may still be starting. */
+/** Queries all endpoints at once, because each may still be starting. */
 async function checkEndpoints(
   { l1, engine, runtimeConfig }: { l1: L1; engine: EngineClient; runtimeConfig: RuntimeConfig },
   config: RollupConfig,
@@ -362,7 +362,7 @@ async function checkEndpoints(
 
 async function readSequencing(values: RollupNodeValues, logger: Logger): Promise<SequencingOptions | undefined> {
   if (!values.sequencerEnabled) return undefined
-  // With a conductor, that one starts the sequencer.
+  // With a conductor, the conductor starts the sequencer.
   let active = !values.sequencerStopped && !values.conductorEnabled
   const state = values.rpcAdminState === undefined ? undefined : createSequencerState(values.rpcAdminState)
   const { sequencerStarted: recorded, sdmPostExecOptIn: optIn } = (await state?.read()) ?? {}

@@ -16,7 +16,7 @@ type Values = Pick<
   | 'sequencerStopped'
 >
 
-/** How the unsafe chain is followed, as the flags say. */
+/** How the node follows the unsafe chain, according to the flags. */
 export function syncOptionsFromFlags(values: Values, config: RollupConfig, logger: Logger): SyncOptions {
   const { syncMode: mode } = values
   const bySequencer = values.sequencerEnabled && !values.sequencerStopped
@@ -30,7 +30,7 @@ export function syncOptionsFromFlags(values: Values, config: RollupConfig, logge
     mode,
     reqResp: values.syncModeReqResp,
     offsetBlocks: mode === 'execution-layer' ? Math.ceil(values.syncModeOffsetElSafe / 1000 / config.blockTime) : 0,
-    // geth syncs by its own network only while it has no finalized block.
+    // geth syncs by its own network only until it has a finalized block.
     resyncs: values.l2EngineKind !== 'geth',
   }
 }

@@ -29,7 +29,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Runs a program whose configuration file holds `text`. */
+/** Runs a program with a configuration file that holds `text`. */
 async function run(text: string, { argv = [], env = {} }: { argv?: string[]; env?: Record<string, string> } = {}) {
   writeFileSync(file, text)
   let seen: unknown
@@ -136,7 +136,7 @@ const PROGRAMS: readonly Pick<ProgramSpec<FlagTable>, 'name' | 'envPrefixes' | '
   batchSubmitterProgram,
   gethProgram,
 ]
-/** One of these fits most flags. */
+/** Most flags accept one of these. */
 const SAMPLES = ['1', 'true', '1s', '0x01', `0x${'11'.repeat(20)}`, `0x${'11'.repeat(32)}`, 'http://x', 'a=http://x']
 
 describe.each(PROGRAMS)('$name', (program) => {

@@ -4,7 +4,7 @@ import { nearestTo } from '../../lib/nearest.ts'
 import { parseToml } from '../../rollup/networks/toml.ts'
 import type { FlagSpec, FlagTable } from './flags.ts'
 
-/** Unknown keys above this count are only counted. */
+/** More unknown keys are counted but not named. */
 const MAX_UNKNOWN_KEYS = 8
 
 /**
@@ -14,7 +14,7 @@ const MAX_UNKNOWN_KEYS = 8
  */
 export function readConfigFile(path: string, flags: FlagTable): Map<string, string> {
   const entries = [...flatten(readToml(path))]
-  // A file that names another file would need a rule for which of both wins.
+  // A file that names another file would need a precedence rule between both.
   const specs = new Map(
     Object.values(flags)
       .filter(({ name }) => name !== 'config')
@@ -44,7 +44,7 @@ function readToml(path: string): Record<string, unknown> {
   }
 }
 
-/** Values by dotted key, in the order of the file. */
+/** Values by dotted key, in the file's order. */
 function* flatten(table: Record<string, unknown>, prefix = ''): Generator<[key: string, value: unknown]> {
   for (const [name, value] of Object.entries(table)) {
     const key = `${prefix}${name}`
@@ -67,7 +67,6 @@ function describeUnknownKeys(keys: readonly string[], specs: ReadonlyMap<string,
   return `${lines.join('; ')}${more > 0 ? `; and ${more} more unknown keys` : ''}`
 }
 
-/** Checks the value by the flag's own parser. */
 function readValue(spec: FlagSpec<unknown>, value: unknown, where: string): string {
   const takesList = spec.repeatable === true || spec.placeholder?.includes(',') === true
   if (Array.isArray(value) && !takesList) throw new UsageError(`${where}: expected one value, not a list`)

@@ -1,26 +1,26 @@
 import { nearestTo } from '../../lib/nearest.ts'
 import type { FlagSpec, FlagTable } from './flags.ts'
 
-/** A variable of the environment; undefined where it is empty, too: compose files hand on each one, set or not. */
+/** Reads an environment variable. An empty variable is undefined, because compose files pass every variable, set or not. */
 export function readVariable(name: string, env: NodeJS.ProcessEnv = process.env): string | undefined {
   return env[name] === '' ? undefined : env[name]
 }
 
-/** By which a flag is set, for one of its program's prefixes. */
+/** The environment variable of a flag, for one of the program's prefixes. */
 export function variableOf({ name, env }: FlagSpec<unknown>, prefix: string): string {
   return `${prefix}_${env ?? name.toUpperCase().replace(/[.-]/g, '_')}`
 }
 
-/** More than these are only counted. */
+/** More warnings are counted but not listed. */
 const MAX_WARNINGS = 8
 /**
- * What Kubernetes sets for a service that is called like a program: `OP_NODE_SERVICE_HOST`, `OP_NODE_PORT_9545_TCP_ADDR`, and
- * `OP_NODE_PORT=tcp://…`.
+ * Variables that Kubernetes sets for a service with a program's name: `OP_NODE_SERVICE_HOST`, `OP_NODE_PORT_9545_TCP_ADDR`
+ * and `OP_NODE_PORT=tcp://…`.
  */
 const OF_SERVICE =
   /_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)=|_PORT(_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?=|=(tcp|udp|sctp):)/
 
-/** A line for each variable that begins as those of the program do and sets no flag, with the nearest one that does. */
+/** A warning for each variable that has a prefix of the program and sets no flag. It names the most similar variable. */
 export function unknownVariables(flags: FlagTable, prefixes: readonly string[], env: NodeJS.ProcessEnv): string[] {
   const specs = Object.values(flags)
   const unknown = prefixes.flatMap((prefix) => {

@@ -1,25 +1,25 @@
 import { parseDurationMs } from '../../lib/duration.ts'
 import { UsageError } from '../../lib/errors.ts'
 
-/** One flag: `--name`, read from the environment too, typed by its parser. */
+/** One flag, `--name`, which the environment may also set. Its parser gives it a type. */
 export interface FlagSpec<T> {
   /** Without the leading dashes, for example `p2p.listen.tcp`. */
   name: string
   description: string
-  /** Heading under which `--help` lists it. */
+  /** Heading of the flag in `--help`. */
   group: string
-  /** Shown in help, `<port>`; absent for booleans. */
+  /** Shown in help as `<port>`; absent for booleans. */
   placeholder?: string
   default: T
   parse: (text: string) => T
-  /** Environment variable without prefix; by default the name in upper case with `.` and `-` as `_`. */
+  /** Environment variable without prefix. The default is the name in upper case, with `.` and `-` as `_`. */
   env?: string
   hidden?: boolean
   /** May be given several times; values are joined with commas before `parse`. */
   repeatable?: boolean
-  /** Accepted for compatibility: does nothing but warn. */
+  /** Accepted for compatibility; it only causes a warning. */
   ignored?: boolean
-  /** Works, with a warning that names this flag to use instead. */
+  /** Works, with a warning that names this replacement. */
   deprecatedFor?: string
 }
 
@@ -50,10 +50,10 @@ function builder<T>(placeholder: string, parse: (text: string) => T): FlagBuilde
 
 const text = (value: string): string => value
 
-/** Builders of typed flags; parse errors are UsageErrors that name what was expected. */
+/** Builders of typed flags. Parse errors are UsageErrors that name the expected value. */
 export const flag = {
   string: builder<string>('<text>', text),
-  /** A value that has no default: undefined when not given, or empty. */
+  /** A value without default: undefined when absent or empty. */
   optional: (group: string, name: string, description: string, details?: FlagDetails<string | undefined>) =>
     builder('<text>', (value): string | undefined => (value === '' ? undefined : value))(
       group,
@@ -79,7 +79,7 @@ export const flag = {
   /** 0 lets the system choose. */
   port: builder<number>('<port>', (value) => parseInteger(value, 0, 65535)),
   number: builder<number>('<number>', parseNumber),
-  /** Go's duration text (`1h30m`, `500ms`), kept in milliseconds. */
+  /** Go's duration text (`1h30m`, `500ms`), parsed to milliseconds. */
   durationMs: builder<number>('<duration>', parseDurationMs),
   list: (group: string, name: string, description: string, details?: FlagDetails<string[]>) =>
     builder<string[]>('<a,b,…>', parseList)(group, name, [], description, { repeatable: true, ...details }),
@@ -101,7 +101,7 @@ export const flag = {
   },
 }
 
-/** Read by `createProgram` itself: it sets the flags that neither the command line nor the environment sets. */
+/** `createProgram` reads this flag. The file sets flags that neither the command line nor the environment sets. */
 export const configFlag = flag.optional(
   'Configuration',
   'config',
@@ -131,13 +131,13 @@ function parseNumber(text: string): number {
   return value
 }
 
-/** One of op-node's or op-batcher's, with or without a value, as some of these are switches. */
+/** A flag of op-node or op-batcher that is ignored. It may stand without a value, since some of them are switches. */
 export function ignoredFlag(name: string, { from = 'op-node' }: { from?: string } = {}): FlagSpec<string> {
   const { placeholder: _, ...spec } = flag.string('Ignored', name, '', `Accepted from ${from} and ignored`)
   return { ...spec, ignored: true }
 }
 
-/** `a,b, c` → three entries; blanks are dropped. */
+/** `a,b, c` → three entries; empty entries are dropped. */
 export function parseList(text: string): string[] {
   return text
     .split(',')

@@ -45,7 +45,7 @@ function group(name: string, flags: readonly FlagSpec<unknown>[], envPrefix: str
   return `### ${name}\n\n| flag | default | | environment |\n|---|---|---|---|\n${rows.join('\n')}`
 }
 
-/** Depends on where the program runs: not the same in each document. */
+/** The defaults of these flags depend on the terminal, so the document shows no value. */
 const BY_TERMINAL = new Set(['log.format', 'log.color'])
 
 function defaultOf({ name, default: value, placeholder }: FlagSpec<unknown>): string {

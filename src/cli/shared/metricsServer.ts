@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import type { Registry } from 'prom-client'
 import { type HttpServerHandle, serveApp } from '../../jsonRpc/httpServer.ts'
 
-/** Serves the registry in Prometheus' text format at `/metrics` until `signal` aborts. A port in use is a UsageError. */
+/** Serves the registry in Prometheus' text format at `/metrics` until `signal` aborts. A port in use throws UsageError. */
 export function serveMetrics(
   registry: Pick<Registry, 'metrics' | 'contentType'>,
   host: string,

@@ -121,7 +121,7 @@ describe('a program that was told to stop', () => {
       await runUntilStopped('test', async ({ signal }) => {
         const logger = createProgramLogger({ logLevel: 'info', logFormat: 'json', logColor: false, logPid: false }, signal)
         await new Promise((resolve) => {
-          // After the time in which a second signal is taken for the same key press.
+          // Later than the time in which a second signal counts as the same key press.
           signal.addEventListener('abort', () => setTimeout(() => logger.info('Something else'), 400))
           process.on('SIGTERM', () => ++signals === 2 && resolve())
           logger.info('running')

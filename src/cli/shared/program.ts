@@ -35,7 +35,7 @@ export const logFlags = {
   logPid: flag.boolean('Logging', 'log.pid', 'Add the process id to every line'),
 }
 
-/** Says `Stopping` before anything else does when the signal aborts. `write`: where lines go instead of standard output. */
+/** Creates a logger that logs `Stopping` as the first line after the signal aborts. `write` replaces standard output. */
 export function createProgramLogger(
   { logLevel, logFormat, logColor, logPid }: FlagValues<typeof logFlags>,
   signal: AbortSignal,
@@ -51,12 +51,12 @@ export interface ProgramSpec<T extends FlagTable> {
   name: string
   description: string
   version: string
-  /** In order of precedence: our own first, then those of the program this one replaces. */
+  /** In order of precedence: the project's own prefix first, then the prefixes of the replaced program. */
   envPrefixes: readonly string[]
   flags: T
-  /** A signal ends it at once: there is nothing to close. Its work may hold the event loop. */
+  /** A signal ends the program at once, because nothing has to be closed and its work may block the event loop. */
   endsBySignal?: boolean
-  /** Runs until the signal aborts. What it throws ends the process with exit code 1 and one line. */
+  /** Runs until the signal aborts. An error ends the process with exit code 1 and one line. */
   run: (values: FlagValues<T>, context: RunContext) => Promise<void>
   env?: NodeJS.ProcessEnv
 }
@@ -64,30 +64,30 @@ export interface ProgramSpec<T extends FlagTable> {
 export interface RunContext {
   /** Aborts at the first SIGINT or SIGTERM. */
   signal: AbortSignal
-  /** Stops the program with exit code 1 and this cause. */
+  /** Stops the program with exit code 1 and this error. */
   fail: (error: unknown) => void
-  /** Names of flags that the operator set: on the command line, by environment, or in the configuration file. */
+  /** Names of flags that the command line, the environment or the configuration file set. */
   given: ReadonlySet<string>
   warnings: readonly string[]
 }
 
 type Stopping = Pick<RunContext, 'signal' | 'fail'>
 
-/** A command with the spec's flags; `runProgram` is the usual way to use it, sub-commands may be added before parsing. */
+/** Creates a command with the spec's flags. `runProgram` runs it. Sub-commands may be added before. */
 export function createProgram<T extends FlagTable>(spec: ProgramSpec<T>): Command {
   const command = new Command(spec.name)
     .description(spec.description)
     .version(spec.version, '--version', 'Print the version')
     .helpOption('--help', 'Show this help')
     .showSuggestionAfterError(true)
-    // Without commander's own note on what a flag without value stands for.
+    // Hides commander's note on the value of a flag without argument.
     .configureHelp({ sortOptions: false, optionDescription: (option) => option.description })
     .configureOutput({ outputError: (text, write) => write(`${spec.name}: ${onOneLine(text)}`) })
     .allowExcessArguments(false)
   for (const flagSpec of Object.values(spec.flags)) command.addOption(toOption(flagSpec, spec.envPrefixes))
   command.action(async () => {
     const path = configPathOf(spec, command)
-    // --help and most starts need no reader of TOML.
+    // `--help` and most starts need no TOML parser.
     const file = path === undefined ? NO_FILE : (await import('./configFile.ts')).readConfigFile(path, spec.flags)
     const { values, given, warnings } = readFlags(spec, command.opts(), file)
     const run = (context: Stopping) => spec.run(values, { ...context, given, warnings })
@@ -97,7 +97,7 @@ export function createProgram<T extends FlagTable>(spec: ProgramSpec<T>): Comman
   return command
 }
 
-/** commander's error text: its suggestion comes on a line of its own otherwise. */
+/** Joins commander's error and its suggestion, which commander writes on two lines. */
 export function onOneLine(text: string): string {
   return `${text
     .replace(/^error: /, '')
@@ -115,7 +115,7 @@ export async function runProgram(command: Command, argv: readonly string[] = pro
   }
 }
 
-/** commander finds what `--rcp` was meant to be, but not for `--rcp=value`. */
+/** commander suggests a flag for `--rcp`, but not for `--rcp=value`. */
 function withoutUnknownValues(command: Command, argv: readonly string[]): string[] {
   const known = new Set<string | undefined>()
   const collect = ({ options, commands }: Command): void => {
@@ -137,14 +137,14 @@ export function reportFatal(programName: string, error: unknown): void {
 }
 
 /**
- * npm passes on the Ctrl-C that the terminal has already sent to the whole process group: a signal this soon after the
- * first is the same key press.
+ * npm forwards a Ctrl-C that the terminal has already sent to the whole process group. A second signal within this time
+ * counts as the same key press.
  */
 const REPEATED_SIGNAL_MS = 300
 
 /**
- * Gives `run` a signal that aborts at the first SIGINT or SIGTERM; a SIGINT after that ends the process at once (exit
- * code 130). Resolves when `run` has stopped cleanly.
+ * Gives `run` a signal that aborts at the first SIGINT or SIGTERM. A later SIGINT ends the process at once with exit code
+ * 130. Resolves when `run` has stopped.
  */
 export async function runUntilStopped(programName: string, run: (context: Stopping) => Promise<void>): Promise<void> {
   const controller = new AbortController()
@@ -154,7 +154,7 @@ export async function runUntilStopped(programName: string, run: (context: Stoppi
     const sinceFirstMs = performance.now() - (signalledAtMs ?? Number.NEGATIVE_INFINITY)
     signalledAtMs ??= performance.now()
     if (controller.signal.aborted) {
-      // A launcher passes a SIGTERM on that may have reached the whole process group.
+      // A launcher may forward a SIGTERM that the whole process group has received.
       if (name !== 'SIGINT' || sinceFirstMs < REPEATED_SIGNAL_MS) return
       process.stderr.write(`${programName}: second ${name}, stopping at once\n`)
       process.exit(130)
@@ -172,15 +172,14 @@ export async function runUntilStopped(programName: string, run: (context: Stoppi
   } catch (error) {
     if (!controller.signal.aborted) failure ??= error
   } finally {
-    // What ends by a signal does so with its own exit code, also when the signal comes twice.
+    // After a signal the handlers stay, so that a repeated signal does not change the exit code.
     if (signalledAtMs === undefined) process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
   }
   if (failure !== undefined) {
     reportFatal(programName, failure)
     process.exit(1)
   }
-  // Stopped as it was told to, and everything is closed: timers that a library leaves behind (libp2p's last a second)
-  // do not keep it.
+  // Everything is closed. Exit now, because timers of libraries (libp2p's last a second) would keep the process alive.
   if (signalledAtMs !== undefined) process.exit()
 }
 
@@ -210,7 +209,7 @@ function toOption(spec: FlagSpec<unknown>, envPrefixes: readonly string[]): Opti
   return option
 }
 
-/** A text, a list or a table without anything in it. */
+/** An empty text, list or table. */
 function isEmpty(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0
   return value === ''
@@ -218,7 +217,7 @@ function isEmpty(value: unknown): boolean {
 
 const NO_FILE: ReadonlyMap<string, string> = new Map()
 
-/** Of a program that takes `--config`; a sub-command takes the one that stands before its name too. */
+/** The path of `--config`. A sub-command also accepts the flag before its name. */
 function configPathOf<T extends FlagTable>(spec: ProgramSpec<T>, command: Command): string | undefined {
   const flagSpec: FlagSpec<unknown> | undefined = spec.flags.config
   if (flagSpec === undefined) return undefined
@@ -226,7 +225,7 @@ function configPathOf<T extends FlagTable>(spec: ProgramSpec<T>, command: Comman
   return given === '' ? undefined : given
 }
 
-/** The first variable that sets the flag. */
+/** The value of the first variable, by prefix, that sets the flag. */
 function variableText<T extends FlagTable>(
   flagSpec: FlagSpec<unknown>,
   { envPrefixes, env = process.env }: ProgramSpec<T>,
@@ -239,7 +238,7 @@ function variableText<T extends FlagTable>(
   return undefined
 }
 
-/** From the command line, the environment, the configuration file, and the default: the first that sets a flag wins. */
+/** Precedence: command line, environment, configuration file, default. */
 function readFlags<T extends FlagTable>(
   spec: ProgramSpec<T>,
   options: Record<string, string | undefined>,
@@ -250,7 +249,7 @@ function readFlags<T extends FlagTable>(
   const given = new Set<string>()
   const warnings = unknownVariables(spec.flags, spec.envPrefixes, env)
   for (const [key, flagSpec] of Object.entries(spec.flags)) {
-    // commander turns dashes into camel case and leaves dots alone.
+    // commander converts dashes to camel case and keeps dots.
     let text = options[flagSpec.name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())]
     if (text === undefined) {
       const found = variableText(flagSpec, spec)

@@ -4,8 +4,8 @@ import { UsageError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 
 /**
- * Who may call a server bound to `rpcAddr`: undefined where only this machine reaches it, and no token is asked for. Throws
- * UsageError.
+ * Who may call a server that is bound to `rpcAddr`. Undefined if only this machine reaches it and no token is configured.
+ * Throws UsageError.
  */
 export function rpcAccess(
   values: { rpcAddr: string; rpcTokenFile: string | undefined; rpcTokenRead: boolean },

@@ -37,7 +37,7 @@ export const signerFlags = {
   signerTlsKey: pemFile('key', 'tls/tls.key', 'Key of that certificate'),
 } satisfies FlagTable
 
-/** Undefined when no remote signer is asked for. Throws UsageError. */
+/** Undefined when no remote signer is configured. Throws UsageError. */
 export function remoteSignerFromFlags(values: FlagValues<typeof signerFlags>): RemoteSignerOptions | undefined {
   const { signerEndpoint: endpoint = '', signerAddress: address } = values
   if ((endpoint === '') !== (address === undefined)) {
@@ -64,7 +64,7 @@ function parseHeaders(text: string): Record<string, string> {
   return Object.fromEntries(
     parseList(text).map((pair) => {
       const at = pair.indexOf('=')
-      // A header often carries a secret: it is not shown.
+      // The error does not repeat the header, which may hold a secret.
       if (at < 1) throw new UsageError('expected name=value')
       return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()]
     }),

@@ -1,20 +1,20 @@
 import { shortPeer } from '../../lib/shortIds.ts'
 
-/** The line is not to be longer than this: undefined where it does not matter, as in a file. */
+/** Maximal length of a line in columns. Undefined where it does not matter, as in a file. */
 export type LineWidth = number | undefined
 
-/** Of the terminal; undefined when the output goes elsewhere. */
+/** Undefined when the output is not a terminal. */
 export function terminalWidth(): LineWidth {
   return process.stdout.isTTY === true ? process.stdout.columns : undefined
 }
 
-/** The last column is not squeezed below this. */
+/** Minimal width of the last column. */
 const MIN_LAST_COLUMN = 24
 const GAP = '  '
 
 /**
- * Columns padded to their widest cell; numbers are aligned to the right, with `-` for none. Texts of the last column that
- * do not fit the width go on in the line below.
+ * Pads columns to their widest cell and aligns numbers to the right. An undefined number is `-`. Texts of the last column
+ * that exceed the width continue in the next line.
  */
 export function formatTable(
   header: readonly string[],
@@ -42,7 +42,7 @@ export function formatTable(
   return [line(header), ...rows.map(line)].join('\n')
 }
 
-/** Broken at spaces into lines of this many characters, of which all but the first are indented. */
+/** Breaks a text at spaces into lines of at most `room` characters. All lines except the first are indented. */
 export function wrapText(text: string, room: LineWidth, indent: number): string {
   if (room === undefined || text.length <= room) return text
   const lines: string[] = []
@@ -58,12 +58,15 @@ export function wrapText(text: string, room: LineWidth, indent: number): string 
   return [...lines, line].join(`\n${' '.repeat(indent)}`)
 }
 
-/** A remote text without control and format characters: it can neither break a line, move the cursor nor turn what follows around. */
+/**
+ * Removes control and format characters from a remote text. It cannot break a line, move the cursor or reverse the text
+ * direction.
+ */
 export function plainText(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
 }
 
-/** Whole where there is room for it beside other columns. */
+/** The whole id if the line has room for it beside other columns, else a short id. */
 export function peerFor(peerId: string, width: LineWidth): string {
   return width === undefined || width >= 150 ? peerId : shortPeer(peerId)
 }

@@ -1,6 +1,6 @@
 import { flag } from './flags.ts'
 
-/** Who may call an RPC that others reach: what rpcAccess reads. */
+/** The token flags of an RPC server that other machines reach; `rpcAccess` reads them. */
 export function tokenFlags(group: string) {
   return {
     rpcTokenFile: flag.optional(

@@ -1,4 +1,4 @@
 import manifest from '../../../package.json' with { type: 'json' }
 
-/** As reported by `--version`, the version RPC methods and the info metric. */
+/** Reported by `--version`, the version RPC methods and the info metric. */
 export const VERSION: string = `v${manifest.version}`

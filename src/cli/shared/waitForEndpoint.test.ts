@@ -67,7 +67,7 @@ describe('waitForEndpoint', () => {
     busyFor = Number.POSITIVE_INFINITY
     asked = 0
     await expect(wait()).rejects.toThrow('cannot reach L1 (--l1): ')
-    // A quarter of a second apart.
+    // Requests are a quarter of a second apart.
     expect(asked).toBe(241)
   })
 
@@ -80,7 +80,7 @@ describe('waitForEndpoint', () => {
     }
     const waiting = waitForEndpoint(ENDPOINT, async () => silent(), { clock, logger: silentLogger, signal: never })
     const outcome = waiting.catch((error: unknown) => error)
-    // The first failure is on its way: time moves only after it.
+    // Let the first failure arrive before the time moves.
     await clock.advance(0)
     await clock.advance(9_900)
     expect(calls).toBe(40)
@@ -126,7 +126,7 @@ describe('waitForEndpoint', () => {
   })
 
   it('ends with the program', async () => {
-    // A server that accepts and never answers.
+    // A server that accepts connections and never answers.
     const server = createServer(() => {})
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const address = server.address()

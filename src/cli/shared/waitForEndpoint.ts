@@ -7,15 +7,15 @@ import type { Logger } from '../../lib/logger.ts'
 import { retry } from '../../lib/retry.ts'
 
 export interface Endpoint {
-  /** As the operator knows it: `L1`, `the L2 engine`. */
+  /** The operator's name for the endpoint: `L1`, `the L2 engine`. */
   name: string
   flagName: string
-  /** Without what may be secret. */
+  /** Without secrets. */
   url: string
 }
 
 const RETRY_MS = 250
-/** "Limit exceeded" of EIP-1474, and what some services have in its place. */
+/** "Limit exceeded" of EIP-1474, and the code that some services use instead. */
 const LIMIT_EXCEEDED = new Set([-32_005, 429])
 
 /** Runs `operation` until the endpoint answers. Throws UsageError when it does not in time. */
@@ -43,12 +43,12 @@ export async function waitForEndpoint<T>(
   }
 }
 
-/** A refusal (wrong secret, not an RPC server) does not go away by asking again. */
+/** How long to retry. A refusal (wrong secret, not an RPC server) does not change, so it is not retried. */
 function patienceMs(error: unknown): number {
   if (error instanceof JsonRpcError) return LIMIT_EXCEEDED.has(error.rpcCode) ? BUSY_TIMEOUT_MS : 0
   if (!(error instanceof RpcTransportError)) return 0
   const { status } = error.details
-  // One that takes the connection and does not answer is there, on a machine that has much to do.
+  // A server that accepts the connection and does not answer is running, but busy.
   if (error.code === 'rpc-timeout' || isBusyStatus(status)) return BUSY_TIMEOUT_MS
   return status === undefined ? STARTING_TIMEOUT_MS : 0
 }

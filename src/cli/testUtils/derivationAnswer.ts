@@ -6,7 +6,7 @@ const ref = (number: number) => ({
   timestamp: 1,
 })
 
-/** devium_derivationStatus of a node that has everything to tell. */
+/** devium_derivationStatus of a node with a value in every field. */
 export function derivationAnswer() {
   return {
     state: 'batches-dropped',

@@ -9,14 +9,14 @@ export interface EndedCommand {
   stderr: string
 }
 
-/** `process.exit` in a test: it ends the command, and not the test. */
+/** Replaces `process.exit` in a test: it ends the command, not the test. */
 class Exit extends Error {}
 
 let last: Promise<unknown> = Promise.resolve()
 
 /**
- * Runs a program's command line in this process, as `bin/` does in one of its own, and gives what it printed and its exit
- * code. Much faster than a process: nothing has to be loaded again. One at a time, since all of them write to one console.
+ * Runs a program's command line in this process and returns its output and exit code. This is much faster than a new
+ * process, which loads all modules again. Run one command at a time, since all of them write to one console.
  */
 export function runCommand(
   create: () => Command,
@@ -36,7 +36,7 @@ async function runAlone(
   const printed = { stdout: '', stderr: '' }
   let code: number | undefined
   const writer = (to: keyof typeof printed) => (chunk: string | Uint8Array) => {
-    // A process that has ended prints nothing more.
+    // An ended process prints nothing more.
     if (code === undefined) printed[to] += String(chunk)
     return true
   }
@@ -47,7 +47,7 @@ async function runAlone(
   const spies = [
     vi.spyOn(process.stdout, 'write').mockImplementation(writer('stdout')),
     vi.spyOn(process.stderr, 'write').mockImplementation(writer('stderr')),
-    // A pipe that breaks later is not the command's any more.
+    // A pipe that breaks after the command's end does not concern the command.
     vi.spyOn(process.stdout, 'on').mockReturnValue(process.stdout),
     vi.spyOn(console, 'log').mockImplementation((...values) => void writer('stdout')(`${format(...values)}\n`)),
     vi.spyOn(process, 'exit').mockImplementation((asked) => {

@@ -6,16 +6,14 @@ export interface Asked {
   output: NodeJS.WritableStream & { isTTY?: boolean }
 }
 
-/**
- * Asks a person whether to go on. Throws UsageError, also where there is nobody to ask: scripts give `--yes`.
- */
+/** Asks the user to confirm. Throws UsageError after a no, and where nobody can answer: scripts pass `--yes`. */
 export async function askYes(
   question: string,
   { input, output }: Asked = { input: process.stdin, output: process.stderr },
 ): Promise<void> {
   if (input.isTTY !== true || output.isTTY !== true) throw new UsageError(`${question} Give --yes to go on.`)
   const terminal = createInterface({ input, output })
-  // Ctrl-C and Ctrl-D close it, without an answer.
+  // Ctrl-C and Ctrl-D close the prompt without an answer.
   const closed = new AbortController()
   terminal.once('close', () => closed.abort())
   try {

@@ -38,7 +38,7 @@ it('draws on the alternate screen, as many rows as there are, and leaves it once
   expect(written).toBe('\x1b[?1049h\x1b[?25l\x1b[?7l')
   written = ''
   screen.draw(['0123456789', 'b', 'c'])
-  // Nothing is cleared behind a line that fills its row: that would take its last character.
+  // No clear sequence follows a line that fills its row: it would delete the line's last character.
   expect(written).toBe('\x1b[?2026h\x1b[H\x1b[K0123456789\r\n\x1b[Kb\x1b[?2026l')
   written = ''
   screen.draw(['a'])

@@ -1,6 +1,6 @@
 import { cutLine, type Line, paintLine } from './styledLine.ts'
 
-/** The part of a terminal's output stream that is used. */
+/** The used part of a terminal's output stream. */
 export interface Terminal {
   write(text: string): unknown
   columns?: number
@@ -14,17 +14,17 @@ export interface ScreenSize {
   rows: number
 }
 
-// ECMA-48 and xterm control sequences: the alternate screen without a cursor, on which long lines do not go on in the next one
-// (characters of double width would make them so). Synchronized output (2026) lets the terminal show each redraw at once.
+// ECMA-48 and xterm control sequences: the alternate screen without cursor and without line wrap, since characters of double
+// width would wrap. Synchronized output (2026) lets the terminal show each redraw at once.
 const ENTER = '\x1b[?1049h\x1b[?25l\x1b[?7l'
 const LEAVE = '\x1b[?7h\x1b[?25h\x1b[?1049l'
 const BEGIN_FRAME = '\x1b[?2026h\x1b[H'
 const END_FRAME = '\x1b[?2026l'
-// Before what is written there: behind a line that is as wide as the terminal they would take its last character.
+// Written before the line. After a line as wide as the terminal, it would delete the line's last character.
 const CLEAR_LINE = '\x1b[K'
 const CLEAR_BELOW = '\r\n\x1b[J'
 
-/** The terminal's alternate screen, redrawn in place: what was in the terminal before is still there afterwards. */
+/** Draws on the terminal's alternate screen. Closing restores the earlier content. */
 export class FullScreen {
   private readonly terminal: Terminal
   private readonly isColoured: boolean
@@ -40,11 +40,11 @@ export class FullScreen {
   }
 
   get size(): ScreenSize {
-    // One that does not know its size says 0.
+    // A terminal of unknown size reports 0.
     return { columns: this.terminal.columns || 80, rows: this.terminal.rows || 24 }
   }
 
-  /** `onResize`: the size is another one, and what was drawn no longer fits it. */
+  /** `onResize`: the size has changed, so the caller must draw again. */
   open(onResize: () => void): void {
     if (this.isOpen) return
     this.onResize = onResize
@@ -52,7 +52,7 @@ export class FullScreen {
     this.terminal.write(ENTER)
   }
 
-  /** The lines from the top on, as far as they fit; nothing while it is not open. */
+  /** Draws the first lines that fit. Does nothing while the screen is closed. */
   draw(lines: readonly Line[]): void {
     if (!this.isOpen) return
     const { columns, rows } = this.size
@@ -63,7 +63,7 @@ export class FullScreen {
     this.terminal.write(`${BEGIN_FRAME}${painted.join('\r\n')}${below}${END_FRAME}`)
   }
 
-  /** Gives the terminal back as it was; may be called more than once. */
+  /** Restores the terminal. May be called more than once. */
   close(): void {
     if (this.onResize === undefined) return
     this.terminal.off('resize', this.onResize)
@@ -72,7 +72,7 @@ export class FullScreen {
   }
 }
 
-/** Whether to write colours there: to a terminal, unless NO_COLOR is set (no-color.org: to anything but an empty text). */
+/** Whether to write colours: to a terminal, unless NO_COLOR is set to a text that is not empty (no-color.org). */
 export function wantsColours(output: { isTTY?: boolean }, env: NodeJS.ProcessEnv = process.env): boolean {
   return output.isTTY === true && (env.NO_COLOR ?? '') === ''
 }

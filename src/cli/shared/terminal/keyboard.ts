@@ -1,7 +1,7 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { decodeKeys, type Key } from './keys.ts'
 
-/** The part of a terminal's input stream that is used. */
+/** The used part of a terminal's input stream. */
 export interface KeyboardInput {
   setRawMode(isRaw: boolean): unknown
   setEncoding(encoding: 'utf8'): unknown
@@ -11,12 +11,12 @@ export interface KeyboardInput {
   pause(): unknown
 }
 
-/** After an escape character that no more follows, it was the key. Over a slow line the rest of a sequence takes this long. */
+/** An escape character alone is the escape key. The rest of a sequence may arrive this much later over a slow line. */
 const ESCAPE_MS = 100
 
 /**
- * Tells of each key that is pressed, without an echo, Ctrl-C among them as `interrupt`. The returned function gives the
- * terminal back as it was; it may be called more than once.
+ * Reports each pressed key without echo; Ctrl-C is `interrupt`. The returned function restores the terminal and may be
+ * called more than once.
  */
 export function listenToKeys(
   input: KeyboardInput,

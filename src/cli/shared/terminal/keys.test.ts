@@ -9,7 +9,7 @@ it.each([
   ['\x1b[5~\x1b[6~\x1b[H\x1b[4~', ['page-up', 'page-down', 'home', 'end'], ''],
   ['\r\x03q', ['enter', 'interrupt', 'q'], ''],
   ['a\x7f\b', ['a', 'backspace', 'backspace'], ''],
-  // What has no name here: F5, Ctrl-Up, Ctrl-B, a mouse report.
+  // Keys without a name here: F5, Ctrl-Up, Ctrl-B, a mouse report.
   ['\x1b[15~\x1b[1;5A\x02\x1b[<0;1;2Mx', ['x'], ''],
   ['\x1b', [], '\x1b'],
   ['a\x1b[1;', ['a'], '\x1b[1;'],

@@ -1,4 +1,4 @@
-/** A key by its name, or the character that it writes. */
+/** A key by its name, or the character that it types. */
 export type Key =
   | 'up'
   | 'down'
@@ -12,7 +12,7 @@ export type Key =
   | 'interrupt'
   | (string & {})
 
-// What terminals of the VT220 family send, xterm's among them: ECMA-48's control sequences (CSI) and, in application mode, SS3.
+// Sequences of VT220 terminals, xterm among them: ECMA-48's control sequences (CSI) and, in application mode, SS3.
 const BY_SEQUENCE: Readonly<Record<string, Key>> = {
   '[A': 'up',
   '[B': 'down',
@@ -30,7 +30,7 @@ const BY_SEQUENCE: Readonly<Record<string, Key>> = {
   OF: 'end',
 }
 const SEQUENCE = /^(\[[0-9:;<=>?]*[ -/]*[@-~]|O[@-~])/
-/** The beginning of one that goes on in what comes next. */
+/** An incomplete sequence. */
 const PARTIAL = /^(\[[0-9:;<=>?]*[ -/]*|O)?$/
 const BY_CHARACTER: Readonly<Record<string, Key>> = {
   '\r': 'enter',
@@ -41,8 +41,8 @@ const BY_CHARACTER: Readonly<Record<string, Key>> = {
 }
 
 /**
- * The keys that a terminal in raw mode tells of. `rest` is the beginning of one that is not complete: what comes next belongs
- * to it, or, when nothing does soon, it is the escape key (`\x1b`). Keys that have no name here are left out.
+ * Decodes the keys that a terminal in raw mode sends, and skips keys without a name. `rest` is an incomplete sequence: the
+ * next input continues it. If no input follows soon, `\x1b` is the escape key.
  */
 export function decodeKeys(input: string): { keys: Key[]; rest: string } {
   const keys: Key[] = []

@@ -1,7 +1,7 @@
 import { wantsColours } from './fullScreen.ts'
 import { type Line, paintLine, textOf } from './styledLine.ts'
 
-/** On standard output; control sequences are for terminals only. */
+/** Prints to standard output, with control sequences only for a terminal. */
 export function printLines(lines: readonly Line[]): void {
   const { stdout } = process
   const isColoured = wantsColours(stdout)

@@ -9,7 +9,7 @@ export interface ProgressOutput {
 const INTERVAL_MS = 200
 const CLEAR = '\r\x1b[K'
 
-/** One line at the end of a terminal's output, written again and again. Whatever else is written there goes through `write`. */
+/** One line at the end of a terminal's output, which is rewritten. All other output must go through `write`. */
 export class ProgressLine implements ProgressSink {
   readonly intervalMs = INTERVAL_MS
   private readonly output: ProgressOutput
@@ -20,7 +20,7 @@ export class ProgressLine implements ProgressSink {
   }
 
   show(state: ProgressState): void {
-    // A line that fills the last column would go on in the next one.
+    // A line that fills the last column would wrap.
     this.shown = progressText(state).slice(0, (this.output.columns || 80) - 1)
     this.output.write(CLEAR + this.shown)
   }
@@ -30,14 +30,17 @@ export class ProgressLine implements ProgressSink {
     this.shown = ''
   }
 
-  /** Lines that stay: the one that does not stands below them. */
+  /** Writes permanent lines above the progress line. */
   write(lines: string): void {
     if (this.shown === '') this.output.write(lines)
     else this.output.write(CLEAR + lines + this.shown)
   }
 }
 
-/** `Importing blocks: 24 %, 31 s left, 12,345 blocks, 1,234 a second`: what a narrow terminal cuts off is missed least. */
+/**
+ * `Importing blocks: 24 %, 31 s left, 12,345 blocks, 1,234 a second`. The least important part comes last, because a narrow
+ * terminal cuts it off.
+ */
 export function progressText({ what, unit, done, total, fraction, perSecond, secondsLeft }: ProgressState): string {
   const count = total === undefined ? grouped(done) : `${grouped(done)} of ${grouped(total)}`
   const parts = [

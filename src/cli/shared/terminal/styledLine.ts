@@ -1,10 +1,9 @@
-/** How a part of a line looks; `good`, `notable` and `bad` are colours, which NO_COLOR takes away. */
+/** The style of a part of a line. `good`, `notable` and `bad` are colours, which NO_COLOR turns off. */
 export type Style = 'bold' | 'dim' | 'inverse' | 'good' | 'notable' | 'bad'
 
-/** A part of a line. Texts hold no control characters: what comes from others has been through `plainText`. */
+/** A part of a line, without control characters: remote texts must have passed `plainText`. */
 export type Span = string | { readonly text: string; readonly style: Style }
 
-/** One line of a screen. */
 export type Line = string | readonly Span[]
 
 // ECMA-48, "select graphic rendition".
@@ -15,14 +14,14 @@ function spansOf(line: Line): readonly Span[] {
   return typeof line === 'string' ? [line] : line
 }
 
-/** Without its looks. */
+/** The text without styles. */
 export function textOf(line: Line): string {
   return spansOf(line)
     .map((span) => (typeof span === 'string' ? span : span.text))
     .join('')
 }
 
-/** As it is, or its beginning and `…`. */
+/** Cuts a line that is too long and ends it with `…`. */
 export function cutLine(line: Line, columns: number): Line {
   if (textOf(line).length <= columns) return line
   const kept: Span[] = []
@@ -36,7 +35,7 @@ export function cutLine(line: Line, columns: number): Line {
   return columns < 1 ? '' : [...kept, '…']
 }
 
-/** With control sequences, for a terminal. */
+/** The text with control sequences, for a terminal. */
 export function paintLine(line: Line, { isColoured }: { isColoured: boolean }): string {
   return spansOf(line)
     .map((span) => {
