@@ -9,7 +9,7 @@ import { runCommand } from '../testUtils/runCommand.ts'
 import { createDeviumCommand } from './deviumCommand.ts'
 import { serveRpc } from './doctor/testUtils/servers.ts'
 
-/** Of the recorded chain: it activates Karst. */
+/** Number of the recorded block that activates Karst. */
 const ACTIVATION = 15
 const KARST = 'the upgrade bundle of karst, 31 transactions, 55370657 gas'
 
@@ -58,7 +58,7 @@ describe('devium bundle check', () => {
 
 describe('devium bundle from-block', () => {
   const recording = loadRecordedRpc('2026-holocene-to-karst-blobs')
-  /** Serves the recorded chain, and finds its activation block by this hash. */
+  /** Serves the recorded chain, whose activation block has the hash `known`. */
   const serve = (known?: string) =>
     serveRpc({
       eth_getBlockByNumber: ([number]: unknown[]) => recording.blocks[Number(number)] ?? null,

@@ -70,7 +70,7 @@ Example: devium bundle from-block --rpc http://127.0.0.1:8545 --out lagoon.json`
 const describe = ({ pin, deposits }: UpgradeBundle): string =>
   `the upgrade bundle of ${pin.fork}, ${deposits.length} transactions, ${pin.gas} gas`
 
-/** Throws UsageError: the endpoint, the block or what is in it is not what was meant. */
+/** Throws UsageError when the endpoint, the block or its content is not the expected one. */
 async function readFromBlock(url: string, asked: number | undefined): Promise<UpgradeBundle> {
   checkHttpUrl('--rpc', url)
   const { createRpcClient, RpcTransportError } = await import('../../jsonRpc/client.ts')
@@ -81,7 +81,7 @@ async function readFromBlock(url: string, asked: number | undefined): Promise<Up
     const number = asked ?? (await activationBlock(rpc))
     const block = await rpc.request('eth_getBlockByNumber', [toQuantity(number), true])
     if (block === null) throw new UsageError(`the execution client at ${rpc.url} has no block ${number}`)
-    // Whether a root among its fields is that of withdrawals does not matter here.
+    // The result does not depend on whether the block's root is that of withdrawals.
     const { payload } = payloadFromRpcBlock(block, () => true)
     const found = findUpgradeBundle(payload.transactions)
     if (found === undefined)
@@ -95,7 +95,7 @@ async function readFromBlock(url: string, asked: number | undefined): Promise<Up
   }
 }
 
-/** Number of Lagoon's activation block. Its deposits have the same hashes on every chain. */
+/** Number of Lagoon's activation block, found by a deposit hash: these hashes are the same on every chain. */
 async function activationBlock(rpc: RpcClient): Promise<number> {
   const { BUNDLE_PINS, JsonObjectReader } = await import('../../rollup/protocol/index.ts')
   const { lastHash } = BUNDLE_PINS.lagoon

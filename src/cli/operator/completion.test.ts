@@ -4,13 +4,13 @@ import { describe, expect, it } from 'vitest'
 
 const SCRIPT = fileURLToPath(new URL('../../../bin/devium.mjs', import.meta.url))
 
-/** By shell: the words that it offers for the last one. */
+/** By shell: the completions that it offers for the last word. */
 const COMPLETERS: Readonly<Record<string, (words: readonly string[], script: string) => string>> = {
   bash(words, script) {
     const state = `COMP_WORDS=(${quoted(words)}); COMP_CWORD=${words.length - 1}`
     return run('bash', ['-s'], `${script}\n${state}; _devium; printf '%s\\n' "\${COMPREPLY[@]}"`)
   },
-  // Its completion system needs a terminal: what stands in its place here takes the words that begin with the last one.
+  // zsh's completion system needs a terminal. This stub returns the words that begin with the last word.
   zsh(words, script) {
     const state = `words=(${quoted(words)}); CURRENT=${words.length}`
     const system = `compdef() { : }

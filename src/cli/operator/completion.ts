@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 
-/** Makes a shell's script from what may follow which words, and the programs' names. */
+/** Creates a shell's script from the programs' names and the words that may follow each sub-command. */
 type Script = (words: readonly WordsAfter[], programs: readonly string[]) => string
 
 interface WordsAfter {
@@ -15,8 +15,8 @@ const SCRIPTS: Readonly<Record<string, Script>> = { bash, zsh, fish }
 export const COMPLETED_SHELLS: readonly string[] = Object.keys(SCRIPTS)
 
 /**
- * A script that completes sub-commands and flags of these programs, from their declarations; files where none of them fits.
- * Undefined for a shell that is not among COMPLETED_SHELLS.
+ * A script that completes sub-commands and flags of these programs from their declarations, else files. Undefined for a
+ * shell that is not in COMPLETED_SHELLS.
  */
 export function completionScript(shell: string, programs: readonly Command[]): string | undefined {
   if (!COMPLETED_SHELLS.includes(shell)) return undefined
@@ -27,7 +27,7 @@ export function completionScript(shell: string, programs: readonly Command[]): s
   )
 }
 
-/** Names are the declarations' own: letters, digits, dots and dashes, which no shell has to have quoted. */
+/** Declared names hold letters, digits, dots and dashes, which no shell needs quoted. */
 function wordsAfter(command: Command, path: string): WordsAfter[] {
   const flags = command.options.flatMap(({ long, hidden }) => (hidden || long == null ? [] : [long]))
   const names = command.commands.map((sub) => sub.name())
@@ -53,7 +53,7 @@ complete -o default -F _devium ${programs.join(' ')}
 `
 }
 
-/** `path` is the shell's own there: what it looks for programs in. */
+/** The script avoids a variable `path`: zsh keeps the search path of programs in it. */
 function zsh(words: readonly WordsAfter[], programs: readonly string[]): string {
   return `typeset -gA _devium_words=(
 ${words.map(({ path, next }) => `  '${path}' '${next.join(' ')}'`).join('\n')}

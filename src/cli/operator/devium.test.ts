@@ -76,7 +76,7 @@ const PEERS = {
 
 const HISTORY = { peerID: PEER, events: [] }
 
-/** Answers like a rollup node, and notes what it was asked: the tool is tested, not the node. */
+/** Answers like a rollup node and records the requests. These tests concern the tool, not the node. */
 async function startServer(): Promise<HttpServerHandle> {
   const handlers: [string, RpcHandler][] = [
     ['devium_version', answer('devium_version', 'v9.9.9')],
@@ -358,7 +358,7 @@ describe('devium', () => {
       stderr:
         /^devium: http:\/\/\S+ does not answer like a devium node at blocks: Invalid input: expected array, received undefined\n$/,
     },
-    // The server of this test does not have it, as no node with p2p disabled.
+    // This server lacks the method, like a node with p2p disabled.
     {
       args: ['p2p', 'health'],
       stderr:

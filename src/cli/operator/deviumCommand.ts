@@ -17,7 +17,7 @@ import { addStatus } from './status/statusCommand.ts'
 import { addTestnetCommands } from './testnet/testnetCommand.ts'
 import { addWatch } from './watch/watchCommand.ts'
 
-/** The operator's tool: asks a running rollup node and shows the answer to a person. */
+/** Creates the operator's tool, which queries a running rollup node and formats its answers. */
 export function createDeviumCommand(): Command {
   const program = new Command('devium')
     .description('Look at running devium nodes, and manage their peers')

@@ -9,27 +9,27 @@ import { createNodeClient, type NodeClient, type NodeMethod, type NodeMethods } 
 import { readVariable } from '../shared/environment.ts'
 
 export const DEFAULT_RPC = 'http://127.0.0.1:9545'
-/** At the end of the help of a group of such commands. */
+/** The last lines of the help of a group of such commands. */
 export const RPC_HELP = `All ask the rollup node at --rpc <url>, or DEVIUM_RPC, or ${DEFAULT_RPC}.`
 
-/** Whom a command asks, for when nobody answers. */
+/** The queried program, for the error when nothing answers. */
 export interface AskedProgram {
   /** `no node`. */
   who: string
-  /** Of the environment, with the RPC address; absent: another address is no way out. */
+  /** The environment variable with the RPC address. Absent if another address would not help. */
   variable?: string
 }
 
 const ROLLUP_NODE: AskedProgram = { who: 'no node', variable: 'DEVIUM_RPC' }
 
-/** What every command that asks a running node takes. */
+/** Options of every command that queries a running node. */
 export interface NodeOptions {
   rpc: string
   tokenFile?: string
   json?: true
 }
 
-/** A sub-command that asks a running rollup node; its address comes from `--rpc` or `DEVIUM_RPC`. */
+/** Creates a sub-command that queries a running rollup node. Its address comes from `--rpc` or `DEVIUM_RPC`. */
 export function nodeCommand(parent: Command, signature: string, description: string): Command {
   const address = readVariable('DEVIUM_RPC') ?? DEFAULT_RPC
   return rpcCommand(parent, signature, description, {
@@ -38,7 +38,7 @@ export function nodeCommand(parent: Command, signature: string, description: str
   })
 }
 
-/** The same for whatever program answers at `rpc.address`, where `--rpc` names no other. */
+/** Creates a sub-command that queries the program at `rpc.address`, unless `--rpc` names another address. */
 export function rpcCommand(
   parent: Command,
   signature: string,
@@ -53,7 +53,7 @@ export function rpcCommand(
     .option('--token-file <file>', 'File with the bearer token that it asks for [DEVIUM_RPC_TOKEN_FILE]')
 }
 
-/** Throws UsageError when the address is none, or what answers there is no such node. */
+/** Throws UsageError when the address is invalid, or no such node answers there. */
 export async function withNode(
   { rpc: url, tokenFile = readVariable('DEVIUM_RPC_TOKEN_FILE') }: Pick<NodeOptions, 'rpc' | 'tokenFile'>,
   use: (node: NodeClient) => Promise<unknown>,
@@ -82,7 +82,7 @@ export async function withNode(
   }
 }
 
-/** Without a listener there, the address is most likely not the one that was meant. */
+/** If nothing listens, the address is most likely wrong. */
 function noAnswer(url: string, error: RpcTransportError, { who, variable }: AskedProgram): Error {
   const { cause } = error
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined

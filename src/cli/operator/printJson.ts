@@ -1,4 +1,4 @@
-/** On standard output, for people and programs. */
+/** Prints indented JSON to standard output. */
 export function printJson(value: unknown): void {
   console.log(JSON.stringify(value, null, 2))
 }

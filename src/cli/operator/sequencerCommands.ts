@@ -8,10 +8,10 @@ import { healthSchema, verdictLines, verdictOptions } from './status/verdictView
 
 const sequencerSchema = z.object({ sequencer: z.object({ active: z.boolean(), conductor: z.boolean() }).nullable() })
 
-/** The last sealed block is waited for. */
+/** The node answers after it has sealed the last block. */
 const STOP_TIMEOUT_MS = 60_000
 
-/** `devium sequencer …`: starts and stops the making of blocks by a running rollup node, whose admin methods must be enabled. */
+/** `devium sequencer …`: starts and stops the sequencer of a running rollup node, whose admin methods must be enabled. */
 export function addSequencerCommands(program: Command): void {
   const group = program
     .command('sequencer')
@@ -40,7 +40,7 @@ export function addSequencerCommands(program: Command): void {
   nodeCommand(group, 'start [head]', 'Make blocks on the unsafe head, whose hash may be given as a safeguard').action(
     async (head: string | undefined, options: NodeOptions) => {
       await withNode(options, async (node) => {
-        // What is no hash the node refuses, in its words.
+        // The node itself refuses an invalid hash, with its own message.
         await node.transport.request('admin_startSequencer', head === undefined ? [] : [head])
         console.log('makes blocks')
       })

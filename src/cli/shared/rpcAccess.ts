@@ -4,7 +4,7 @@ import { UsageError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 
 /**
- * Who may call a server that is bound to `rpcAddr`. Undefined if only this machine reaches it and no token is configured.
+ * The access rules of a server that is bound to `rpcAddr`. Undefined if only this machine reaches it and no token is configured.
  * Throws UsageError.
  */
 export function rpcAccess(

@@ -11,7 +11,7 @@ const RPC = {
   address: readVariable('DEVIUM_BATCHER_RPC') ?? 'http://127.0.0.1:8545',
 }
 const ASKED: AskedProgram = { who: 'no batch submitter', variable: 'DEVIUM_BATCHER_RPC' }
-/** What is loaded is posted and confirmed first. */
+/** The submitter posts and confirms all loaded blocks before it answers. */
 const STOP_TIMEOUT_MS = 600_000
 
 const ACTIONS = [
@@ -30,7 +30,7 @@ const ACTIONS = [
   },
 ] as const
 
-/** `devium batcher …`: asks a running batch submitter, whose admin methods must be enabled. */
+/** `devium batcher …`: calls a running batch submitter, whose admin methods must be enabled. */
 export function addBatcherCommands(program: Command): void {
   const group = program
     .command('batcher')

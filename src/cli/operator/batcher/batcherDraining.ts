@@ -7,7 +7,10 @@ const LOOK_MS = 500
 
 const statusSchema = z.object({ channelsToConfirm: z.number(), openChannel: z.looseObject({}).nullable() })
 
-/** Shows how many of a batch submitter's channels are on L1 until `answer`, to what makes it post them, has come, well or not. */
+/**
+ * Shows how many channels of a batch submitter are on L1, until `answer` settles. `answer` is the call that makes it post
+ * them.
+ */
 export async function showDraining(
   rpc: Pick<RpcClient, 'request'>,
   answer: Promise<unknown>,

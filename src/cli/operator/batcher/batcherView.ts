@@ -47,7 +47,7 @@ const statusSchema = z.object({
   throttling: z.boolean(),
 })
 
-/** admin_batcherStatus for people. */
+/** Formats admin_batcherStatus. */
 export function formatBatcherStatus(answer: unknown, nowMs = Date.now()): string {
   const status = statusSchema.parse(answer)
   const since = (atMs: number) => formatSeconds(Math.max(0, Math.round((nowMs - atMs) / 1000)))

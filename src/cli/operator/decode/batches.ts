@@ -14,7 +14,7 @@ export interface BlockJson {
   /** null without a rollup config. */
   number: number | null
   timestamp: number
-  /** Whether `timestamp` counts from the L2 genesis, since no rollup config says when that was. */
+  /** `timestamp` counts from the L2 genesis, because without a rollup config the genesis time is unknown. */
   timestampIsRelative?: true
   origin: { number: number; hash?: Hex }
   transactionCount: number
@@ -23,7 +23,7 @@ export interface BlockJson {
 
 export interface BatchJson {
   type: 'singular' | 'span' | null
-  /** Where the batch stands in the decompressed channel. */
+  /** Offset of the batch in the decompressed channel. */
   byte?: number
   bytes: number
   parentHash?: Hex
@@ -42,14 +42,14 @@ export interface BatchJson {
 
 export interface BatchOptions {
   config: RollupConfig | undefined
-  /** Whether each transaction is listed; otherwise they are only counted. */
+  /** Whether to list transactions; otherwise they are counted. */
   listTransactions: boolean
 }
 
 export const LOST = 'derivation leaves the channel here: batches before it count, what follows is lost'
 const ALONE = 'derivation drops this batch alone'
 
-/** What `batch type ‖ content` says. A malformed batch gives what is known of it and the fault. */
+/** Describes `batch type ‖ content`. A malformed batch gives its readable parts and the fault. */
 export function describeBatch(bytes: Uint8Array, options: BatchOptions): BatchJson {
   const type = bytes[0] === 0 ? 'singular' : bytes[0] === 1 ? 'span' : null
   const base = { type, bytes: bytes.length } as const
@@ -79,7 +79,7 @@ export function describeBatch(bytes: Uint8Array, options: BatchOptions): BatchJs
   }
 }
 
-/** A span batch whose type byte was cut off, as some tools keep them. */
+/** Restores the type byte of a span batch, because some tools store span batches without it. */
 export function withSpanType(bytes: Uint8Array): Uint8Array {
   return concatBytes(Uint8Array.of(1), bytes)
 }
@@ -112,7 +112,7 @@ function numberAt({ genesis, blockTime }: RollupConfig, timestamp: number): numb
   return Number.isInteger(number) && number >= 0 ? number : null
 }
 
-/** A span batch does not hold the chain id, the genesis time and the block time that its blocks are made with. */
+/** Placeholder. A span batch does not hold the chain id, genesis time and block time that its blocks need. */
 const NO_HASH: Hex = `0x${'0'.repeat(64)}`
 const NO_ADDRESS: Hex = `0x${'0'.repeat(40)}`
 export const CONFIG_OF_NO_CHAIN: RollupConfig = {

@@ -5,18 +5,18 @@ import type { RollupConfig } from '../../../rollup/protocol/types.ts'
 import { LOST } from './batches.ts'
 import { type Fault, faultOf } from './fault.ts'
 
-/** What a channel's bytes hold. */
+/** The content of a channel. */
 export interface ChannelContent {
   compression: 'zlib' | 'brotli' | null
   decompressed: Uint8Array
-  /** `batch type ‖ content`, with where it stands in the decompressed bytes. */
+  /** `batch type ‖ content`, with its offset in the decompressed bytes. */
   batches: { byte: number; bytes: Uint8Array }[]
   fault: Fault | null
 }
 
-/** Decompresses a channel and finds its batches. What stands before a fault is kept, as derivation does. */
+/** Decompresses a channel and finds its batches. Batches before a fault are kept, as in derivation. */
 export async function readChannel(data: Uint8Array, config: RollupConfig | undefined): Promise<ChannelContent> {
-  // The limit of Fjord holds for every chain that still runs.
+  // Fjord's limit holds for every chain that still runs.
   const maxRlpBytes = config === undefined ? 100_000_000 : maxRlpBytesPerChannel(config, Number.MAX_SAFE_INTEGER)
   const batches: ChannelContent['batches'] = []
   let content: Decompressed

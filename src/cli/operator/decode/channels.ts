@@ -2,21 +2,21 @@ import { concatBytes } from '../../../lib/bytes.ts'
 import type { Hex } from '../../../lib/hex.ts'
 import type { Frame } from '../../../rollup/protocol/index.ts'
 
-/** What frames of one id make of a channel. */
+/** A channel assembled from the frames of one id. */
 export interface JoinedChannel {
   id: Hex
   frames: Frame[]
-  /** Number of frames that the closing one tells of; null without it. */
+  /** Number of frames according to the closing frame; null without a closing frame. */
   expected: number | null
   missing: number[]
   isComplete: boolean
-  /** Frames that no channel can take: a second one of a number, or one behind the closing frame. */
+  /** Frames that no channel accepts: a repeated frame number, or a frame after the closing frame. */
   refused: string[]
-  /** Data of the frames from the first on that follow each other. */
+  /** Data of the contiguous frames from the first on. */
   data: Uint8Array
 }
 
-/** Channels in the order in which their first frame was given. Order of frames does not matter: inputs may come in any. */
+/** Returns channels in the order of their first given frame. Frames may come in any order, as inputs do. */
 export function joinChannels(frames: readonly Frame[]): JoinedChannel[] {
   const byId = new Map<Hex, Frame[]>()
   for (const frame of frames) {

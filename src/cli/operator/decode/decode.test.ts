@@ -38,10 +38,10 @@ const CHANNEL = compressChannel(encodeRlp(BATCH), 'zlib')
 const frame = (number: number, data: Uint8Array, isLast: boolean): Frame => ({ channelId: ID, number, data, isLast })
 const WHOLE = encodeFrames([frame(0, CHANNEL, true)])
 
-/** Frame test vector of the facts that this project's codecs are held to. */
+/** The frame test vector of this project's codecs. */
 const FRAME = fromHex('0102030405060708090a0b0c0d0e0f1000020000000568656c6c6f01')
 
-/** Span batch of three blocks of chain 901, and a legacy transaction of its first block (as in protocol/batch.test.ts). */
+/** A span batch of three blocks of chain 901, and a legacy transaction of its first block (as in protocol/batch.test.ts). */
 const SPAN = fromHex(
   '0166e907aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1212121212121212121212121212121212121212030402000102011685250ce9e4abca96f14a75f95d9eee32c7e3a853384f3d470e32f6648b2d037dac86aa675a638f38b446af59feae98b12d5a7742a5f26154a77e2d4fea1bfd699bc8eac5c8ccdf93e1a8e68f7a9d85cbfcba09f1359d16d7da9628dfe85ac8254a3d38d303ac83002bc7dd588c4b47b5724faeb9e16a7d4db7adfc922c28dc76fd49d9951275a3f05716fae30d92640ebf539ee93a3834866cd047e248fbaa218be3734d3bedf27bb690d4101d75876dc28f30b047891d5b400e7e6ae6f20135353535353535353535353535353535353535353535353535353535353535353535353535353535d0880de0b6b3a76400008504a817c8008002c7800164826000c0c5800782cafe090a0b88a401e0d403f0ab0101',
 )
@@ -215,7 +215,7 @@ describe('post-exec transactions', () => {
 
   it('are shown with their refunds, in batches of both types', async () => {
     const content = { version: 1, blockNumber: 7, refunds: [{ index: 1, gasRefund: '2000' }] }
-    // Its hash needs no chain id: a span batch holds all of it.
+    // The hash needs no chain id, since a span batch holds the whole transaction.
     const expected = { hash: keccak256Hex(transaction), type: 125, bytes: transaction.length, postExec: content }
     expect(await shown(encodeSingularBatch({ ...block, transactions: [transaction] }))).toEqual([expected])
     expect(await shown(span(transaction))).toEqual([expected])
@@ -387,7 +387,7 @@ describe('piecesOf', () => {
 })
 
 describe('agreement with the codecs of derivation', () => {
-  /** A sound piece of data with some bytes changed, cut or added. */
+  /** Valid data with some bytes changed, cut or added. */
   const damaged = (bytes: Uint8Array) =>
     fc
       .tuple(

@@ -9,11 +9,11 @@ import type { Piece } from './input.ts'
 import { detectKind, KIND_HELP, type Kind } from './kinds.ts'
 import { type L1TransactionJson, readL1Transaction } from './l1Transaction.ts'
 
-/** What was made of all inputs together. */
+/** The result for all inputs together. */
 export interface Decoded {
   inputs: InputJson[]
   channels: ChannelJson[]
-  /** Inputs that are batches themselves. */
+  /** Inputs that are batches without a channel. */
   batches: (BatchJson & { source: string })[]
   faults: number
 }
@@ -23,10 +23,10 @@ export interface InputJson {
   kind: Kind | null
   bytes: number
   transaction?: L1TransactionJson
-  /** Bytes that a blob carries. */
+  /** Bytes of data in a blob. */
   dataBytes?: number
   frames?: { byte: number; channelId: Hex; number: number; dataBytes: number; isLast: boolean }[]
-  /** What is not there to be decoded. */
+  /** Why there is nothing to decode. */
   note?: string
   fault: Fault | null
 }
@@ -42,7 +42,7 @@ export interface ChannelJson {
   bytes: number
   compression: 'zlib' | 'brotli' | null
   decompressedBytes: number
-  /** Compressed size as a part of the decompressed. */
+  /** Compressed size divided by decompressed size. */
   ratio: number | null
   blockCount: number
   transactionCount: number
@@ -51,11 +51,11 @@ export interface ChannelJson {
 }
 
 export interface DecodeOptions extends BatchOptions {
-  /** What every input is; otherwise found out for each. */
+  /** The kind of every input; by default it is detected for each. */
   as?: Kind
 }
 
-/** Decodes what the pieces hold, frames of all of them joined to channels. Malformed input gives faults, never throws. */
+/** Decodes all inputs and joins their frames to channels. Malformed input is reported as faults; this never throws. */
 export async function decodePieces(pieces: readonly Piece[], options: DecodeOptions): Promise<Decoded> {
   const work = new Decoding(options)
   for (const piece of pieces) await work.add(piece)
@@ -86,7 +86,7 @@ class Decoding {
         return this.addTransaction(bytes, base)
       case 'data':
         if (transaction?.blobVersionedHashes !== undefined) {
-          // The calldata of a blob transaction mean nothing.
+          // The calldata of a blob transaction has no meaning for derivation.
           this.inputs.push({ ...base, transaction, note: blobNote(transaction), fault: null })
           return
         }
@@ -165,7 +165,7 @@ class Decoding {
       for (const frame of base.kind === 'frame' ? bareFramesOf(bytes) : framesOf(bytes)) frames.push(frame)
       this.frames.push(...frames)
     } catch (error) {
-      // As derivation: all of a transaction's frames or none. Shown are those that could be read.
+      // As in derivation, a fault discards all frames of the transaction. The readable frames are shown.
       fault = faultOf(error, { in: place, effect: 'derivation ignores every frame of this transaction or blob' })
     }
     const shown = frames.map(({ channelId, number, data, isLast }) => ({
@@ -189,13 +189,13 @@ class Decoding {
       blockCount: batches.reduce((sum, batch) => sum + (batch.blockCount ?? 0), 0),
       transactionCount: batches.reduce((sum, batch) => sum + (batch.transactionCount ?? 0), 0),
       batches,
-      // What is cut off because frames are missing is no fault of the channel's.
+      // An end that is cut off because frames are missing is not a fault of the channel.
       fault: isComplete || content?.compression === null ? (content?.fault ?? null) : null,
     }
   }
 }
 
-/** Channel id, number and data length. */
+/** Channel id, frame number and data length. */
 const FRAME_HEADER_BYTES = 22
 
 type Base = Pick<InputJson, 'source' | 'kind' | 'bytes'>

@@ -24,7 +24,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const decode = (args: string[]) => runCommand(createDeviumCommand, ['decode', ...args])
 
-/** In a process of its own, whose standard input this is. */
+/** Runs the command in a separate process with this standard input. */
 function decodePiped(args: string[], input: Uint8Array | string): Promise<EndedCommand> {
   return new Promise((resolve) => {
     const child = execFile(process.execPath, [SCRIPT, 'decode', ...args], (error, stdout, stderr) => {

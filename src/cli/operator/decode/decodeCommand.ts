@@ -18,10 +18,10 @@ interface DecodeFlags {
   compact?: true
 }
 
-/** Exit code when everything was read, but some of it breaks a rule. */
+/** Exit code when everything was read, but some input breaks a rule. */
 const EXIT_MALFORMED = 2
 
-/** `devium decode`: what a batcher posted, as JSON. */
+/** `devium decode`: prints posted batcher data as JSON. */
 export function addDecode(parent: Command): Command {
   return parent
     .command('decode [inputs...]')
@@ -36,7 +36,7 @@ export function addDecode(parent: Command): Command {
     .option('--compact', 'JSON on one line')
     .addHelpText('after', HELP)
     .action(async (inputs: string[], flags: DecodeFlags) => {
-      // Whoever reads has gone, `head` for example.
+      // The reader of a pipe may close it early, as `head` does.
       process.stdout.on('error', () => process.exit(1))
       if (inputs.length === 0 && process.stdin.isTTY === true) {
         throw new UsageError('give a file, hex text, the hash of an L1 transaction with --l1, or pipe something in')
@@ -102,7 +102,7 @@ async function chosenConfig(flags: DecodeFlags): Promise<RollupConfig | undefine
   }
 }
 
-/** One line for each fault, the place first. */
+/** A line for each fault, which begins with the place. */
 function faultLines({ inputs, channels, batches }: Decoded): string[] {
   const line = (source: string, fault: Fault | null) => {
     if (fault === null) return []

@@ -1,18 +1,17 @@
 import { DecodeError } from '../../../lib/errors.ts'
 
-/** What is wrong with some bytes, and where. */
+/** A broken rule, and the place of the broken byte. */
 export interface Fault {
-  /** Offset into the bytes that `in` names; null where the rule concerns them as a whole. */
+  /** Offset into the bytes that `in` names; null if the rule concerns all of them. */
   byte: number | null
-  /** Which bytes `byte` counts: `input`, `blob data`, `channel`, `decompressed channel`, `batch`. */
+  /** Bytes that `byte` counts: `input`, `blob data`, `channel`, `decompressed channel`, `batch`. */
   in: string
-  /** The rule that is broken. */
   rule: string
-  /** What derivation does about it. */
+  /** The reaction of derivation. */
   effect: string
 }
 
-/** The fault that a codec found; the caller says what it means for derivation. Other errors are thrown on. */
+/** Converts a codec's DecodeError. The caller gives the effect on derivation. Other errors are thrown again. */
 export function faultOf(error: unknown, place: Pick<Fault, 'in' | 'effect'>): Fault {
   if (!(error instanceof DecodeError)) throw error
   return { byte: error.at ?? null, in: place.in, rule: error.message, effect: place.effect }

@@ -13,8 +13,8 @@ import type { Piece } from './input.ts'
 import { l1TransactionFromJson } from './l1Transaction.ts'
 
 /**
- * The calldata of a transaction that L1 knows, or its blobs where a beacon node is named. Throws UsageError when there is
- * no such transaction, or an endpoint does not answer.
+ * Reads the calldata of an L1 transaction, or its blobs if a beacon node is given. Throws UsageError if the transaction is
+ * unknown or an endpoint does not answer.
  */
 export async function readFromL1(hash: Hex, urls: { l1: string; beacon: string | undefined }): Promise<Piece[]> {
   for (const [name, url] of [
@@ -44,7 +44,7 @@ export async function readFromL1(hash: Hex, urls: { l1: string; beacon: string |
   }
 }
 
-/** Each checked by its versioned hash. */
+/** Verifies each blob by its versioned hash. */
 async function readBlobs(url: string, block: L1BlockRef, hashes: readonly Hex[]): Promise<Uint8Array[]> {
   const modules = { clock: systemClock, logger: silentLogger }
   const kzg = createKzg(modules)

@@ -6,12 +6,12 @@ import { encodeFrame } from '../../../rollup/protocol/index.ts'
 import type { Kind } from './kinds.ts'
 import { type L1TransactionJson, l1TransactionFromJson } from './l1Transaction.ts'
 
-/** Bytes that are to be decoded, and what is known of them. */
+/** Bytes to decode, with their known properties. */
 export interface Piece {
-  /** File, `stdin`, or where in it. */
+  /** A file or `stdin`, and the position in it if there are several. */
   source: string
   bytes: Uint8Array
-  /** Known from where it stood. */
+  /** Known from the surrounding JSON. */
   kind?: Kind
   /** The transaction whose calldata the bytes are. */
   transaction?: L1TransactionJson
@@ -20,7 +20,7 @@ export interface Piece {
 /** A channel has at most 100 MB, and hex doubles it. */
 const MAX_INPUT_BYTES = 256 * 1024 * 1024
 
-/** Everything that a file holds. `-` reads standard input. Throws UsageError when it cannot be read, or holds neither bytes, hex nor JSON. */
+/** Reads a file; `-` is standard input. Throws UsageError if the file cannot be read, or holds neither bytes, hex nor JSON. */
 export async function readInput(path: string): Promise<Piece[]> {
   const source = path === '-' ? 'stdin' : path
   const content = path === '-' ? await readStdin() : await readWhole(path)
@@ -28,7 +28,7 @@ export async function readInput(path: string): Promise<Piece[]> {
   return piecesOf(content, source)
 }
 
-/** Binary as it is; hex, one piece a line; JSON. Throws UsageError. */
+/** Accepts binary data, lines of hex, and JSON. Throws UsageError. */
 export function piecesOf(content: Uint8Array, source: string): Piece[] {
   if (!isText(content)) return [{ source, bytes: content }]
   const text = Buffer.from(content.buffer, content.byteOffset, content.length).toString('utf8').trim()
@@ -47,8 +47,8 @@ export function piecesOf(content: Uint8Array, source: string): Piece[] {
 }
 
 /**
- * Hex texts, transactions and blocks of JSON-RPC, blobs of a beacon node, frames, and lists of these. Throws DecodeError for
- * anything else.
+ * Accepts hex texts, transactions and blocks of JSON-RPC, blobs of a beacon node, frames, and lists of these. Throws
+ * DecodeError for anything else.
  */
 export function piecesOfJson(json: unknown, source: string): Piece[] {
   if (typeof json === 'string') return [{ source, bytes: fromHex(json, undefined, source) }]
@@ -72,14 +72,14 @@ export function piecesOfJson(json: unknown, source: string): Piece[] {
 
 function transactionsOf(list: readonly unknown[], source: string): Piece[] {
   return list.flatMap((item, i) => {
-    // Only hashes: the block was asked for without its transactions.
+    // A transaction hash: the block was requested without its transactions.
     if (typeof item === 'string')
       throw new DecodeError(`${source}[${i}]: a hash; the block needs its whole transactions`)
     return piecesOfJson(item, `${source}[${i}]`)
   })
 }
 
-/** Hex, or sidecars with it. */
+/** Blobs as hex, or sidecars that hold them. */
 function blobsOf(list: readonly unknown[], source: string): Piece[] {
   return list.map((item, i) => {
     const place = list.length === 1 ? source : `${source}[${i}]`
@@ -89,7 +89,7 @@ function blobsOf(list: readonly unknown[], source: string): Piece[] {
   })
 }
 
-/** As op-node's batch decoder writes them, too: `frame_number`, `is_last`, data in base64. */
+/** Also accepts frames of op-node's batch decoder: `frame_number`, `is_last`, data in base64. */
 function frameOf(json: JsonObject, channelId: `0x${string}`, source: string): Piece {
   const number = Number(json.number ?? json.frame_number)
   const text = String(json.data)
@@ -102,7 +102,7 @@ function frameOf(json: JsonObject, channelId: `0x${string}`, source: string): Pi
   }
 }
 
-/** Printable ASCII all through; what a batcher posts is not. */
+/** Whether all bytes are printable ASCII. Binary batcher data never is. */
 function isText(content: Uint8Array): boolean {
   return content.every((byte) => (byte >= 0x20 && byte < 0x7f) || byte === 9 || byte === 10 || byte === 13)
 }

@@ -5,7 +5,7 @@ import { CONFIG_OF_NO_CHAIN, withSpanType } from './batches.ts'
 import { readChannel } from './channelContent.ts'
 import { readL1Transaction } from './l1Transaction.ts'
 
-/** What bytes may be, in the order in which a batch travels. */
+/** Kinds of input, from the outermost container of a batch to the batch. */
 export const KINDS = ['transaction', 'data', 'blob', 'frame', 'channel', 'batch'] as const
 export type Kind = (typeof KINDS)[number]
 
@@ -18,7 +18,7 @@ export const KIND_HELP: Readonly<Record<Kind, string>> = {
   batch: 'one batch, with or without its type byte',
 }
 
-/** How far a reading of the bytes as some kind comes: all of them, or up to a byte. */
+/** How many bytes can be read as a kind: all, or those before a fault. */
 interface Attempt {
   kind: Kind
   progress: number
@@ -26,7 +26,7 @@ interface Attempt {
 
 const WHOLE = Number.POSITIVE_INFINITY
 
-/** What the bytes most likely are; undefined when no reading comes beyond their first byte. */
+/** The most likely kind of the bytes. Undefined when no kind can read beyond the first byte. */
 export async function detectKind(bytes: Uint8Array, config: RollupConfig | undefined): Promise<Kind | undefined> {
   if (bytes.length === BLOB_BYTES) return 'blob'
   const attempts: Attempt[] = [
@@ -43,7 +43,7 @@ export async function detectKind(bytes: Uint8Array, config: RollupConfig | undef
 
 async function attemptChannel(bytes: Uint8Array, config: RollupConfig | undefined): Promise<Attempt> {
   const { compression, batches, fault } = await readChannel(bytes, config)
-  // Brotli takes many bytes for the beginning of a stream; zlib's header has a check of its own.
+  // Brotli accepts many bytes as the beginning of a stream, so a batch must follow. zlib's header has a checksum.
   if (compression === null || (compression === 'brotli' && batches.length === 0))
     return { kind: 'channel', progress: 0 }
   if (batches.length > 0) return { kind: 'channel', progress: fault === null ? WHOLE : bytes.length }
@@ -54,11 +54,11 @@ async function attemptChannel(bytes: Uint8Array, config: RollupConfig | undefine
 function progressOfBatch(bytes: Uint8Array): number {
   const read = (batch: Uint8Array) => progressOf(() => void decodeBatch(batch, CONFIG_OF_NO_CHAIN))
   const typed = read(bytes)
-  // Without its type byte a span batch begins with a time that no other kind begins with.
+  // A span batch without its type byte begins with a time that begins no other kind.
   return typed < WHOLE && bytes.length > 42 && read(withSpanType(bytes)) === WHOLE ? WHOLE : typed
 }
 
-/** A frame's header alone proves nothing, which leaves the bytes before it; one frame that fits does. */
+/** A frame header alone proves nothing, so only the bytes before it count. One frame that fits does count. */
 function progressOfFrames(frames: Iterable<Frame>, before: number): number {
   let found = 0
   const progress = progressOf(() => {

@@ -3,7 +3,7 @@ import { keccak256Hex } from '../../../lib/hash.ts'
 import { type Hex, isHex, lowerHex } from '../../../lib/hex.ts'
 import { BLOB_TX_TYPE, readNetworkForm, senderOf, TransactionReader } from '../../../rollup/protocol/index.ts'
 
-/** An L1 transaction as far as derivation cares. */
+/** The fields of an L1 transaction that derivation reads. */
 export interface L1TransactionJson {
   hash: Hex | null
   type: number
@@ -15,11 +15,11 @@ export interface L1TransactionJson {
 export interface ReadL1Transaction {
   transaction: L1TransactionJson
   input: Uint8Array
-  /** Blobs that come with the transaction between nodes; else none. */
+  /** Blobs of the transaction's network encoding; otherwise empty. */
   blobs: Uint8Array[]
 }
 
-/** A signed L1 transaction in its EIP-2718 encoding, of type 3 also with its blobs. Throws DecodeError. */
+/** Reads a signed L1 transaction in its EIP-2718 encoding, of type 3 also with its blobs. Throws DecodeError. */
 export function readL1Transaction(bytes: Uint8Array): ReadL1Transaction {
   const { raw, offset, blobs } = readNetworkForm(bytes) ?? { raw: bytes, offset: 0, blobs: [] }
   const reader = readFields(raw, offset)
@@ -34,7 +34,7 @@ export function readL1Transaction(bytes: Uint8Array): ReadL1Transaction {
   }
 }
 
-/** A fault has the byte of the whole input. */
+/** A fault's offset counts from the start of the whole input. */
 function readFields(raw: Uint8Array, offset: number): TransactionReader {
   try {
     return new TransactionReader(raw)
@@ -44,7 +44,7 @@ function readFields(raw: Uint8Array, offset: number): TransactionReader {
   }
 }
 
-/** A transaction as JSON-RPC gives it; members that derivation does not read may be missing. */
+/** Reads a transaction of JSON-RPC. Members that derivation does not read may be missing. */
 export function l1TransactionFromJson(json: Readonly<Record<string, unknown>>): L1TransactionJson {
   const hex = (value: unknown, bytes: number) => (isHex(value, bytes) ? lowerHex(value) : null)
   const type = isHex(json.type) ? Number(json.type) : 0
@@ -58,7 +58,7 @@ export function l1TransactionFromJson(json: Readonly<Record<string, unknown>>): 
   }
 }
 
-/** null for a signature that is nobody's. */
+/** null if no address can be recovered from the signature. */
 function senderOrNull(raw: Uint8Array): Hex | null {
   try {
     return senderOf(raw)

@@ -3,9 +3,9 @@ import { keccak256Hex } from '../../../lib/hash.ts'
 import type { Hex } from '../../../lib/hex.ts'
 import { decodeTransaction, isPostExecTx, type PostExecTx } from '../../../rollup/protocol/index.ts'
 
-/** An L2 transaction of a batch. Amounts are decimal text: they pass what JSON numbers hold. */
+/** An L2 transaction of a batch. Amounts are decimal text, because they exceed JSON numbers. */
 export interface TransactionJson {
-  /** null where the chain id that belongs into it is not known. */
+  /** null if the hash needs a chain id that is unknown. */
   hash: Hex | null
   type: number
   from?: Hex | null
@@ -14,13 +14,13 @@ export interface TransactionJson {
   nonce?: number
   gasLimit?: string
   bytes: number
-  /** Content of a post-exec transaction (type 125). Refunds of versions other than 1 are not known. */
+  /** Content of a post-exec transaction (type 125). Only version 1 has readable refunds. */
   postExec?: { version: number; blockNumber: number; refunds: { index: number; gasRefund: string }[] }
-  /** Why this is no valid transaction: the batch is sound, the block that it makes is not. */
+  /** Why the transaction is invalid. The batch is valid, but its block is not. */
   invalid?: string
 }
 
-/** `isWhole`: the bytes are those that were signed. A span batch without its chain's id lacks some. */
+/** `isWhole`: the bytes are the signed bytes. A span batch without the chain id lacks some of them. */
 export function describeTransaction(raw: Uint8Array, { isWhole }: { isWhole: boolean }): TransactionJson {
   const first = raw[0] ?? 0
   const type = first >= 0xc0 ? 0 : first

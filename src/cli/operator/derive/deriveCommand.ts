@@ -5,7 +5,7 @@ import { type NodeOptions, nodeCommand, RPC_HELP, withNode } from '../nodeComman
 import { printJson } from '../printJson.ts'
 import { formatDerivation } from './deriveView.ts'
 
-/** `devium derive`: what derivation is doing. */
+/** `devium derive`: the state of derivation. */
 export function addDeriveCommands(program: Command): void {
   const derive = program
     .command('derive')
@@ -18,7 +18,7 @@ export function addDeriveCommands(program: Command): void {
       await withNode(options, async (node) => {
         const status = await node.request('devium_derivationStatus', [])
         if (options.json) return printJson(status)
-        // A node without --dashboard.batcher cannot know what the operator's own tool can ask.
+        // A node without --dashboard.batcher cannot query the submitter, but this tool can.
         const isWaiting = status.command === null && (status.l2.safe?.number ?? 0) < (status.l2.unsafe?.number ?? 0)
         const command = isWaiting ? await startCommandOfStopped(process.env.DEVIUM_BATCHER_RPC) : undefined
         const known = command === undefined ? status : { ...status, ...stoppedBatcher(status.text, command) }
@@ -31,7 +31,7 @@ function stoppedBatcher(text: string, command: string) {
   return { text: `${text} The batch submitter is stopped.`, command }
 }
 
-/** What starts the batch submitter at this address, if it says that it is stopped. */
+/** The command that starts the batch submitter at this address, if the submitter reports that it is stopped. */
 async function startCommandOfStopped(url: string | undefined): Promise<string | undefined> {
   if (url === undefined || !URL.canParse(url)) return undefined
   const tokenFile = process.env.DEVIUM_RPC_TOKEN_FILE
@@ -40,7 +40,7 @@ async function startCommandOfStopped(url: string | undefined): Promise<string | 
     const { running } = await batcher.read()
     return running === false ? 'devium batcher start' : undefined
   } catch {
-    // The node has answered, which is what was asked for.
+    // The node's answer is complete without it.
     return undefined
   } finally {
     await batcher.close()

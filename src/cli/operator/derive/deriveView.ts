@@ -4,7 +4,7 @@ import { shortHash } from '../../../lib/shortIds.ts'
 import { formatTable, type LineWidth, plainText, wrapText } from '../../shared/table.ts'
 import { formatSeconds } from '../../shared/units.ts'
 
-// A remote answer is checked before it is shown: another program may listen at that address.
+// Remote answers are validated, because another program may listen at that address.
 const refSchema = z.object({ number: z.number(), hash: z.string() })
 const endpointSchema = z
   .object({ url: z.string(), silentSinceMs: z.number().nullable(), failures: z.number() })
@@ -70,10 +70,10 @@ const statusSchema = z.object({
   reset: z.object({ reason: z.string(), atMs: z.number(), doneAtMs: z.number().nullable() }).nullable(),
 })
 
-/** Rows of each list that are shown; `--json` has all. */
+/** Rows shown of each list; `--json` shows all. */
 const SHOWN = 8
 
-/** devium_derivationStatus for people: the sentence first. */
+/** Formats devium_derivationStatus, beginning with the summary. */
 export function formatDerivation(answer: unknown, nowMs = Date.now(), width?: LineWidth): string {
   const status = statusSchema.parse(answer)
   const since = (atMs: number) => formatSeconds(Math.max(0, Math.round((nowMs - atMs) / 1000)))
@@ -188,7 +188,7 @@ function blobRows(blobs: NonNullable<z.infer<typeof statusSchema>['blobs']>): st
   ]
 }
 
-/** The last of a list that has the newest at its end, newest first. */
+/** The last entries of a list that ends with the newest, newest first. */
 function newest<T>(list: readonly T[]): T[] {
   return list.slice(-SHOWN).reverse()
 }

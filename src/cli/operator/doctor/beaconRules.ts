@@ -10,7 +10,7 @@ const MAX_SLOTS_BEHIND = 64
 const now = { subject: 'beacon', fork: null, stops: 'now' } as const
 const note = { subject: 'beacon', fork: null, stops: null } as const
 
-/** Findings on the beacon API: reasons why the node gets no blobs, now or after a fork. */
+/** Findings on the beacon API: reasons why the node gets no blobs now or after a fork. */
 export function judgeBeacon(facts: DoctorFacts): Finding[] {
   const { beacon } = facts
   if (beacon === undefined) {
@@ -102,7 +102,7 @@ function behind({ url, slotsBehind }: BeaconFacts): Finding[] {
   ]
 }
 
-/** A note: the batches since then may all be calldata, or the engine may sync by itself. */
+/** A note only: the batches since then may all be calldata, or the engine may sync by its own network. */
 function retention({ url, retentionS }: BeaconFacts, { engine: { safe }, flags, nowS }: DoctorFacts): Finding[] {
   if (flags.hasBeaconFallbacks || retentionS === undefined || safe === undefined) return []
   if (nowS - safe.time <= retentionS) return []

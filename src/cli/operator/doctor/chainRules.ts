@@ -5,7 +5,7 @@ import { bundleNeededAt, FORKS, type Fork, MISSING_BUNDLE_TEXT, unknownForks } f
 import type { ChainFacts, DoctorFacts, FlagFacts } from './facts.ts'
 import { type Finding, stopsAt } from './finding.ts'
 
-/** Times that are older than this may lack a fork that was scheduled since. */
+/** Fork times of an older registry may lack a fork that was scheduled since. */
 const OLD_REGISTRY_S = 90 * 86_400
 
 /** Findings on this version, its registry and the flags. */
@@ -38,8 +38,8 @@ function unknown({ config }: ChainFacts, nowS: number): Finding[] {
 }
 
 /**
- * A node that starts derives from the finalized block on: Lagoon's activation block as well, where it is not finalized. A node that
- * follows another one derives nothing. Of a chain that was refused, the files were not read.
+ * A start derives from the finalized block on. It therefore repeats Lagoon's activation block if that block is not
+ * finalized. A node that follows another node derives nothing. The files of a refused chain were not read.
  */
 function missingBundle({ chain, flags, engine: { safe, finalized }, nowS }: DoctorFacts): Finding[] {
   const time = bundleNeededAt(chain.config)
@@ -59,7 +59,7 @@ function missingBundle({ chain, flags, engine: { safe, finalized }, nowS }: Doct
   ]
 }
 
-/** Fork times that differ from those of other nodes lead to another chain at the earlier one. */
+/** Fork times that differ from those of other nodes split the chain at the earlier time. */
 function difference(
   fork: Fork,
   own: number | undefined,
@@ -71,7 +71,7 @@ function difference(
   const [first = Number.POSITIVE_INFINITY, second = first] = [own, other].map(
     (time) => time ?? Number.POSITIVE_INFINITY,
   )
-  // Both at genesis, whatever the number.
+  // Both forks are active from genesis on, whatever the times.
   if (first === second || (first <= l2Time && second <= l2Time)) return undefined
   return { fork, stops: stopsAt(Math.min(first, second), nowS) }
 }
@@ -102,7 +102,7 @@ function fileAgainstRegistry(chain: ChainFacts, { overridden }: FlagFacts, nowS:
   if (isBuiltIn || registry === undefined || registry.hasLeft) return []
   return FORKS.filter((fork) => !overridden.includes(fork)).flatMap((fork): Finding[] => {
     const other = registry.forks[fork]
-    // A file may well know a fork that was scheduled after the registry's date.
+    // A file may know a fork that was scheduled after the registry's date.
     if (other === undefined) return []
     const differs = difference(fork, given[fork], other, chain, nowS)
     if (differs === undefined) return []

@@ -4,7 +4,7 @@ import { callsFollowTime, clientOf, judgeRelease } from './clients.ts'
 
 const LATER = /^op-reth knows karst from version 2\.3\.2 on$/
 
-/** A name, the family, and what its release knows of Karst. */
+/** Client name, family, and whether its release supports Karst. */
 const CASES: [string, string, 'knows' | RegExp | undefined][] = [
   ['Geth/v1.101603.5-stable-abc/linux-amd64/go1.24', 'geth', /^op-geth ended on 2026-05-31/],
   ['op-geth/1.101608.0', 'geth', /^op-geth ended/],
@@ -15,7 +15,7 @@ const CASES: [string, string, 'knows' | RegExp | undefined][] = [
   ['op-reth/v1.11.3', 'op-reth', LATER],
   ['op-reth', 'op-reth', undefined],
   ['reth/v1.9.4-abc', 'reth', LATER],
-  // Its numbers from 2.0 on are not those of op-reth.
+  // reth's version numbers from 2.0 on differ from op-reth's.
   ['reth/v2.2.0-abc', 'reth', undefined],
   ['devium-geth/v0.1.0/linux-x64', 'devium-geth', undefined],
   ['Nethermind/v1.40.0', 'other', undefined],

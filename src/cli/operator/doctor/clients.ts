@@ -1,15 +1,15 @@
 import { FORKS, type Fork } from '../../../rollup/protocol/index.ts'
 
-/** An execution client, by what it calls itself. */
+/** An execution client, parsed from its version text. */
 export interface Client {
   family: 'devium-geth' | 'op-reth' | 'reth' | 'geth' | 'other'
-  /** Numbers of its version; empty where it has none. */
+  /** Version numbers; empty if the text has none. */
   version: readonly number[]
 }
 
-/** op-geth got no release after this; its last ones know Jovian. */
+/** The last op-geth releases support Jovian; there was no release after this date. */
 export const OP_GETH_ENDED = '2026-05-31'
-/** The first op-reth that serves Karst. */
+/** The first op-reth release that supports Karst. */
 const OP_RETH_KARST = [2, 3, 2]
 
 export function clientOf(name: string): Client {
@@ -21,14 +21,14 @@ export function clientOf(name: string): Client {
   return { family: 'other', version }
 }
 
-/** Why releases of this client do not know the fork; `knows`: they do; undefined: nobody can tell. */
+/** Why releases of this client do not support the fork. `knows`: they support it. Undefined: it is unknown. */
 export function judgeRelease({ family, version }: Client, fork: Fork): { knows: true } | { why: string } | undefined {
   const isAfterJovian = FORKS.indexOf(fork) > FORKS.indexOf('jovian')
   if (family === 'geth') {
     return isAfterJovian ? { why: `op-geth ended on ${OP_GETH_ENDED} and no release of it knows ${fork}` } : undefined
   }
   if (fork !== 'karst' && isAfterJovian) return undefined
-  // A version of reth itself, which op-reth is built on, counts otherwise from 2.0 on.
+  // op-reth is built on reth. reth's own version numbers from 2.0 on differ from op-reth's.
   if (family === 'reth' && version[0] !== undefined && version[0] < 2 && isAfterJovian) {
     return { why: `op-reth knows ${fork} from version ${OP_RETH_KARST.join('.')} on` }
   }
@@ -37,7 +37,10 @@ export function judgeRelease({ family, version }: Client, fork: Fork): { knows: 
   return isAfterJovian ? { why: `op-reth knows ${fork} from version ${OP_RETH_KARST.join('.')} on` } : undefined
 }
 
-/** Whether a negative answer of `eth_call` at a later time means anything: reth keeps the rules of the head. */
+/**
+ * Whether `eth_call` at a later time uses the rules of that time. reth uses the rules of the head, so its negative answers
+ * mean nothing.
+ */
 export function callsFollowTime({ family }: Client): boolean {
   return family === 'devium-geth' || family === 'geth'
 }

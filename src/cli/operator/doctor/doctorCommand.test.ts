@@ -21,7 +21,7 @@ import { serveBeacon, serveRpc } from './testUtils/servers.ts'
 const SECRET = new Uint8Array(32).fill(9)
 const KARST = { ...UP_TO_JOVIAN, jovian: 0, karst: 0 }
 
-/** A header of this time, with its hash. */
+/** A header with this time, and its hash. */
 function blockAt(time: number) {
   const zero = `0x${'00'.repeat(32)}`
   const json = {
@@ -33,7 +33,7 @@ function blockAt(time: number) {
   return { ...json, hash: blockHeaderHash(blockHeaderFromJson(json)) }
 }
 
-/** A node's command line, and the endpoints that it names. */
+/** Serves endpoints, and returns the command line of a node that uses them. */
 async function serveNode(config: RollupConfig, { l2 = SECRET, beacon }: { l2?: Uint8Array; beacon?: string } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'devium-doctor-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -129,7 +129,7 @@ describe('devium doctor', () => {
     expect(stdout).toMatch(
       /\n✗ beacon, now: \S+ is an execution client, not a beacon API: it answers JSON-RPC \(Geth\/v1\.17\)/,
     )
-    // The node goes on with the other one.
+    // The node continues with the other endpoint.
     expect(stdout).toMatch(/\n! L1: The L1 endpoint http:\/\/127\.0\.0\.1:1 cannot be used/)
   })
 
@@ -179,7 +179,7 @@ describe('devium doctor', () => {
     const lines = linesAt(80)
     expect(lines.length).toBeLessThan(40)
     expect(lines.join('\n')).toContain('L1 glamsterdam')
-    // What goes on below stands as far in as the text above.
+    // Continuation lines are indented like the text above.
     const index = lines.findIndex((line) => line.startsWith('✗ engine, in 40 days: The engine Geth/v1.101603.5-stable'))
     expect(lines.slice(index + 1, index + 4)).toEqual([
       expect.stringMatching(/^ {2}\S/),

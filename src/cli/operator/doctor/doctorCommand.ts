@@ -4,7 +4,7 @@ import { createProgram, onOneLine } from '../../shared/program.ts'
 import { VERSION } from '../../shared/version.ts'
 import { doctorFlags } from './doctorFlags.ts'
 
-/** Flags whose values it looks at; the others are taken, as the node takes them. */
+/** Flags that the doctor evaluates. It accepts the node's other flags without using them. */
 const SHOWN =
   /^--(json|help|version|config|l1|l1\.(trustrpc|beacon.*)|l2|l2\.(jwt-secret|engine-rpc-timeout)|network|rollup\.(config|l1-chain-config)|override\.(?!pectra|keep).*)$/
 

@@ -6,11 +6,11 @@ import type { BeaconFacts, DoctorFacts, EngineFacts, L1Facts, Problem } from './
 import type { Finding } from './finding.ts'
 import type { Diagnosis, JudgedFork, Readiness } from './judge.ts'
 
-/** Columns that a text has at least, however narrow the terminal. */
+/** Minimal width of a text on a narrow terminal. */
 const MIN_ROOM = 20
 const MARKS: Record<Readiness, string> = { yes: '✓', no: '✗', unknown: '?' }
 
-/** For people: the verdict, who was asked, the forks, and what was found, worst first. */
+/** Formats the verdict, the queried endpoints, the forks, and the findings, worst first. */
 export function diagnosisLines({ ok, forks, findings }: Diagnosis, facts: DoctorFacts, width?: LineWidth): Line[] {
   return [
     [{ text: verdict(findings, facts.nowS), style: ok ? 'good' : 'bad' }],
@@ -26,7 +26,7 @@ export function diagnosisLines({ ok, forks, findings }: Diagnosis, facts: Doctor
   ]
 }
 
-/** Wrapped, with the lines below the first one as far in as what stands before the text. */
+/** Wraps the text. Continuation lines are indented by the width of `before`. */
 function hanging(before: string, text: string, width: LineWidth): string[] {
   const room = width === undefined ? undefined : Math.max(MIN_ROOM, width - before.length)
   const lines = wrapText(plainText(text), room, 0).split('\n')
@@ -124,7 +124,7 @@ function findingLines({ subject, stops, text, next }: Finding, nowS: number, wid
   ]
 }
 
-/** `devium doctor --json`: times in Unix seconds. */
+/** `devium doctor --json`: times are Unix seconds. */
 export function diagnosisJson({ ok, forks, findings }: Diagnosis, facts: DoctorFacts) {
   const { chain, engine, l1, beacon, nowS, version } = facts
   const { config, source, registry } = chain

@@ -3,13 +3,13 @@ import { type Clock, unixSeconds } from '../../../lib/clock.ts'
 import type { EngineForkCheck } from '../../../rollup/node/index.ts'
 import type { RollupConfig } from '../../../rollup/protocol/index.ts'
 
-/** For a running node: what `devium doctor` would say of its engine and a fork ahead. */
+/** For a running node: the verdict of `devium doctor` on its engine and a coming fork. */
 export function createEngineForkCheck(
   { rpc, clock }: { rpc: Pick<RpcClient, 'url' | 'request'>; clock: Clock },
   config: RollupConfig,
 ): EngineForkCheck {
   return async ({ name, time }) => {
-    // A fork is ahead once in months.
+    // Loaded on demand, because a fork is rare.
     const { askEngine } = await import('./gatherEngine.ts')
     const { isEngineReady, judgeEngine } = await import('./engineRules.ts')
     const nowS = unixSeconds(clock)

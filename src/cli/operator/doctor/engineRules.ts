@@ -5,20 +5,20 @@ import type { ChainFacts, EngineFacts } from './facts.ts'
 import { type Finding, stopsAt } from './finding.ts'
 import { forksToCheck } from './schedule.ts'
 
-/** Methods of the Engine API that the node calls from a fork on, until a later one has its own (specs: exec-engine). */
+/** Methods of the Engine API that the node calls from a fork on, until a later fork replaces them (specs: exec-engine). */
 const METHODS: Partial<Record<Fork, readonly string[]>> = {
   canyon: ['engine_forkchoiceUpdatedV2', 'engine_newPayloadV2', 'engine_getPayloadV2'],
   ecotone: ['engine_forkchoiceUpdatedV3', 'engine_newPayloadV3', 'engine_getPayloadV3'],
   isthmus: ['engine_forkchoiceUpdatedV3', 'engine_newPayloadV4', 'engine_getPayloadV4'],
   karst: ['engine_forkchoiceUpdatedV3', 'engine_newPayloadV4', 'engine_getPayloadV5'],
 }
-/** A head that is older has not seen much of the chain lately. */
+/** An engine with an older head is probably not synced. */
 const OLD_HEAD_S = 300
 
 const now = { subject: 'engine', fork: null, stops: 'now' } as const
 const note = { subject: 'engine', fork: null, stops: null } as const
 
-/** Facts by which an engine is judged. */
+/** The facts for judging an engine. */
 interface EngineCase {
   engine: EngineFacts
   chain: Pick<ChainFacts, 'config'>
@@ -29,13 +29,13 @@ export function judgeEngine(facts: EngineCase): Finding[] {
   const { engine } = facts
   if (engine.problem !== undefined) return [unreachable(engine)]
   const identity = wrongChain(facts)
-  // An engine of another chain needs no further finding.
+  // If the engine belongs to another chain, other findings are useless.
   if (identity.length > 0) return identity
   const forks = forksToCheck(facts.chain.config.forks, facts.nowS)
   return [...forks.flatMap(({ fork, time }) => forkFinding(facts, fork, time)), ...behind(facts)]
 }
 
-/** Whether the engine is ready for a fork; undefined: it does not show. */
+/** Whether the engine is ready for a fork. Undefined: the facts do not show it. */
 export function isEngineReady(facts: EngineCase, fork: Fork, time: number): boolean | undefined {
   if (facts.engine.problem !== undefined || wrongChain(facts).length > 0) return undefined
   return verdictOn(facts, fork, time).isReady
@@ -75,7 +75,7 @@ function wrongChain({ engine, chain: { config } }: EngineCase): Finding[] {
   return [{ ...now, code: 'engine-wrong-genesis', text, next: "Initialise the engine with this chain's genesis.json." }]
 }
 
-/** `Geth/v1.101603.5` of what goes on with its platform. */
+/** `Geth/v1.101603.5` of a version text that continues with the platform. */
 function nameOf({ client, url }: EngineFacts): string {
   return client === undefined ? `at ${url}` : client.split('/', 2).join('/')
 }
@@ -83,17 +83,17 @@ function nameOf({ client, url }: EngineFacts): string {
 interface Verdict {
   isReady: boolean | undefined
   code?: string
-  /** Completes a sentence, without its full stop. */
+  /** Completes a sentence; has no full stop. */
   why?: string
   next?: string
 }
 
-/** The strongest evidence first: what it runs, what its release is known for, which methods it lists. */
+/** Checks the strongest evidence first: the executed rules, then the release, then the listed methods. */
 function verdictOn({ engine, chain }: EngineCase, fork: Fork, time: number): Verdict {
   const { head, runs: seen } = engine
   const { [fork]: runs } = seen
   const isPast = head !== undefined && head.time >= time && head.number > chain.config.genesis.l2.number
-  // It has executed blocks under the rules of the fork.
+  // The engine has executed blocks under the rules of the fork.
   if (isPast && runs !== false) return { isReady: true }
   const client = clientOf(engine.client ?? '')
   const release = judgeRelease(client, fork)
@@ -113,7 +113,7 @@ function verdictOn({ engine, chain }: EngineCase, fork: Fork, time: number): Ver
   const knows = release !== undefined && 'knows' in release
   const missing = missingMethods(engine, fork)
   if (missing.length > 0) {
-    // Lists of methods are kept by hand: a release that is known to serve the fork may have left one out.
+    // Method lists are maintained by hand, so a release that supports the fork may have omitted a method.
     if (knows) return { isReady: undefined }
     return {
       ...{ isReady: false, code: 'engine-lacks-method', why: `it lacks ${missing.join(', ')}` },
@@ -137,7 +137,7 @@ function forkFinding(facts: EngineCase, fork: Fork, time: number): Finding[] {
       },
     ]
   }
-  // The chain itself shows whether the engine knows an active fork.
+  // For an active fork, the chain itself shows whether the engine supports it.
   if (time <= facts.nowS) return []
   return [
     {
@@ -149,7 +149,7 @@ function forkFinding(facts: EngineCase, fork: Fork, time: number): Finding[] {
 }
 
 function missingMethods({ methods }: EngineFacts, fork: Fork): string[] {
-  // A client that names no method of its kind does not tell what it has.
+  // A list without any engine_newPayload method is incomplete and proves nothing.
   if (methods?.some((method) => method.startsWith('engine_newPayload')) !== true) return []
   const last = FORKS.slice(0, FORKS.indexOf(fork) + 1).findLast((name) => METHODS[name] !== undefined)
   return last === undefined ? [] : (METHODS[last] ?? []).filter((method) => !methods.includes(method))

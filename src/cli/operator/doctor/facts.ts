@@ -1,6 +1,6 @@
 import type { Fork, RollupConfig } from '../../../rollup/protocol/index.ts'
 
-/** Why an endpoint could not be asked. */
+/** Why a query of an endpoint failed. */
 export interface Problem {
   code: 'down' | 'unauthorized' | 'no-secret' | 'wrong-kind'
   text: string
@@ -19,32 +19,32 @@ export interface NamedTime {
 
 /** The chain that the flags name. */
 export interface ChainFacts {
-  /** As the node would run it, with overrides. */
+  /** The config that the node would run, with overrides. */
   config: RollupConfig
-  /** Before overrides. */
+  /** Without overrides. */
   given: RollupConfig['forks']
   /** `network op-mainnet`, `rollup config ./rollup.json`. */
   source: string
-  /** The registry's word on the same chain. */
+  /** The registry's entry of the same chain. */
   registry: { name: string; forks: RollupConfig['forks']; hasLeft: boolean } | undefined
-  /** Whether fork times are those of the registry. */
+  /** Whether the fork times come from the registry. */
   isBuiltIn: boolean
-  /** Why the node does not start on it; `fork`: for which fork. */
+  /** Why the node refuses to start on the chain. `fork`: the fork that causes it. */
   refusal: { text: string; fork: string | null } | undefined
   /** Forks of `--rollup.l1-chain-config`, by their names there. */
   l1Forks: readonly NamedTime[]
 }
 
 export interface FlagFacts {
-  /** Warnings of the command line's reader: retired flags, variables that no flag has. */
+  /** Warnings of the flag parser: retired flags, variables that set no flag. */
   warnings: readonly string[]
-  /** Warnings of the config's reader. */
+  /** Warnings of the config parser. */
   configWarnings: readonly string[]
   trustsL1: boolean
-  /** Forks with an override. */
+  /** Forks whose time a flag overrides. */
   overridden: readonly Fork[]
   hasBeaconFallbacks: boolean
-  /** Whether the safe head is another node's (`--l2.follow.source`): no blob is read. */
+  /** Whether another node gives the safe head (`--l2.follow.source`). Such a node reads no blobs. */
   follows: boolean
 }
 
@@ -52,17 +52,17 @@ export interface EngineFacts {
   url: string
   problem?: Problem
   chainId?: bigint
-  /** As it calls itself. */
+  /** The client's version text. */
   client?: string
-  /** Undefined where it does not say. */
+  /** Undefined if the engine does not list its methods. */
   methods?: readonly string[]
-  /** Null: it does not have the block. */
+  /** Null if the engine does not have the block. */
   genesisHash?: string | null
   head?: BlockMoment
   safe?: BlockMoment
   finalized?: BlockMoment
   isSyncing?: boolean
-  /** Whether calls at the time of a fork run under its rules; absent where that does not show. */
+  /** Whether calls at the time of a fork run under its rules. Absent if the calls do not show it. */
   runs: Partial<Record<Fork, boolean>>
 }
 
@@ -78,7 +78,7 @@ export interface L1Facts {
   chainId?: bigint
   genesisHash?: string | null
   head?: BlockMoment & { isGlamsterdam: boolean }
-  /** Why its head cannot be read. */
+  /** Why the head cannot be read. */
   headProblem?: { code: 'unknown-fork' | 'bad-answer'; text: string }
   current?: AnnouncedFork
   next?: AnnouncedFork
@@ -89,22 +89,22 @@ export interface BeaconFacts {
   problem?: Problem
   version?: string
   genesisTime?: number
-  /** Seconds; null: it says nothing of slots, as Anvil. */
+  /** Seconds. Null: the endpoint has no slots, as Anvil. */
   slotLength?: number | null
-  /** Whether it has a spec, but not the length of slots in seconds. */
+  /** The spec lacks the length of slots in seconds. */
   lacksSlotLength?: boolean
   depositChainId?: bigint
-  /** Forks of its spec that have a time, in lower case: `gloas`. */
+  /** Forks of the spec that have a time, in lower case: `gloas`. */
   forks: readonly NamedTime[]
-  /** Times at which its spec changes the number of blobs. */
+  /** Times at which the spec changes the number of blobs. */
   blobChanges: readonly number[]
-  /** Seconds that it keeps blobs. */
+  /** How long the endpoint keeps blobs, in seconds. */
   retentionS?: number
   slotsBehind?: number
   serves?: 'blobs' | 'sidecars' | 'none'
 }
 
-/** All that the rules judge. */
+/** The input of the rules. */
 export interface DoctorFacts {
   nowS: number
   version: string
@@ -113,6 +113,6 @@ export interface DoctorFacts {
   /** In the order of `--l1`. */
   l1: readonly L1Facts[]
   engine: EngineFacts
-  /** Undefined: none is configured. */
+  /** Undefined: no beacon API is configured. */
   beacon: BeaconFacts | undefined
 }

@@ -15,36 +15,36 @@ const WORD = (value: string) => `0x${value.padStart(64, '0')}`
 const RETURN_TOP = '5f5260205ff3'
 const BLS_G1ADD = `0x${'0b'.padStart(40, '0')}`
 
-/** Calls by whose results a fork shows; forks that change nothing of the EVM have none. */
+/** Calls whose results show whether a fork is active. Forks without an EVM change have none. */
 const PROBES: Partial<Record<Fork, Probe>> = {
   // PUSH0 (EIP-3855).
   canyon: { call: { data: `0x6001${RETURN_TOP}` }, result: WORD('1') },
-  // MCOPY (EIP-5656) of nothing.
+  // MCOPY (EIP-5656) of zero bytes.
   ecotone: { call: { data: `0x5f5f5f5e6001${RETURN_TOP}` }, result: WORD('1') },
   // The sum of two points at infinity (EIP-2537).
   isthmus: { call: { to: BLS_G1ADD, data: `0x${'00'.repeat(256)}` }, result: `0x${'00'.repeat(128)}` },
-  // CLZ (EIP-7939) of one.
+  // CLZ (EIP-7939) of 1.
   karst: { call: { data: `0x60011e${RETURN_TOP}` }, result: WORD('ff') },
 }
 
-/** Whether a call at `time` runs under the fork's rules; undefined where that cannot be seen. Changes nothing. */
+/** Whether a call at `time` runs under the fork's rules. Undefined if the call cannot show it. Changes no state. */
 export async function probeFork(
   rpc: Pick<RpcClient, 'request'>,
   fork: Fork,
   time: number,
 ): Promise<boolean | undefined> {
   if (fork === 'lagoon') return saysLagoon(rpc, time)
-  // A call that fails has no result; an endpoint that fails tells nothing.
+  // A failed call has no result. A failed endpoint proves nothing.
   const run = (call: object): Promise<unknown> =>
     orUndefined(rpc.request('eth_call', [call, 'latest', {}, { time: toQuantity(time) }]))
   const probe = PROBES[fork]
   if (probe === undefined) return undefined
-  // An engine that takes no such call at all, here one that returns the time, tells nothing of forks.
+  // This call returns the block's time. If the engine cannot run it at `time`, other calls prove nothing about forks.
   if ((await run({ data: '0x4260005260206000f3' })) !== WORD(time.toString(16))) return undefined
   return (await run(probe.call)) === probe.result
 }
 
-/** Lagoon changes nothing of the EVM. Clients that know it say whether its gas refunds hold at a time (devium-geth, op-reth). */
+/** Lagoon does not change the EVM. devium-geth and op-reth report whether Lagoon's gas refunds hold at a time. */
 async function saysLagoon(rpc: Pick<RpcClient, 'request'>, time: number): Promise<boolean | undefined> {
   const status = await orUndefined(rpc.request('admin_sdmStatus', [time]))
   return isObject(status) && typeof status.protocolActive === 'boolean' ? status.protocolActive : undefined

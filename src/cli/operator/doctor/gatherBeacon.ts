@@ -7,11 +7,11 @@ import type { BeaconFacts, NamedTime } from './facts.ts'
 
 /** Time limit of each request. */
 const TIMEOUT_MS = 10_000
-/** A spec gives this epoch to a fork without date. */
+/** The spec's epoch of a fork without date. */
 const FAR_FUTURE_EPOCH = 2n ** 64n - 1n
 const MAX_FORKS = 64
 
-/** Asks the primary beacon API. `headBlock`: the head of L1, by whose number an Anvil finds blobs. */
+/** Queries the primary beacon API. `headBlock` is the number of L1's head, by which Anvil finds blobs. */
 export async function gatherBeacon(
   { url, headers }: Pick<BeaconOptions, 'url' | 'headers'>,
   headBlock: Promise<number | undefined>,
@@ -22,7 +22,7 @@ export async function gatherBeacon(
   try {
     const genesis = await read('eth/v1/beacon/genesis')
     if (genesis instanceof BeaconError) {
-      // An endpoint that gave no answer at all is not asked again.
+      // An endpoint that did not answer at all is not queried again.
       const isThere = genesis.code !== 'beacon-unreachable' || genesis.details.status !== undefined
       const client = isThere ? await executionClientAt(url, headers ?? {}) : undefined
       const problem =
@@ -55,7 +55,7 @@ export async function gatherBeacon(
   }
 }
 
-/** The member `data`; an error of the endpoint is an answer, too. */
+/** Returns the member `data`. An error of the endpoint counts as an answer too. */
 async function readData(http: BeaconHttp, path: string): Promise<JsonObject | BeaconError> {
   try {
     const answer = await http.get(path)
@@ -68,7 +68,7 @@ async function readData(http: BeaconHttp, path: string): Promise<JsonObject | Be
   }
 }
 
-/** Its name, if JSON-RPC is answered there. */
+/** The client's name, if the address serves JSON-RPC. */
 async function executionClientAt(url: string, headers: Record<string, string>): Promise<string | undefined> {
   const rpc = createRpcClient({ url, headers, timeoutMs: TIMEOUT_MS, maxResponseBytes: 65_536 })
   try {
@@ -113,7 +113,7 @@ function readSpec(spec: JsonObject, genesisTime: number): Partial<BeaconFacts> {
   }
 }
 
-/** By which path it gives blobs; undefined where its answers do not tell. */
+/** The path that serves blobs. Undefined if the answers do not show it. */
 async function servedForm(http: BeaconHttp, block: string): Promise<BeaconFacts['serves']> {
   const found = async (path: string): Promise<boolean | undefined> => {
     try {
@@ -131,7 +131,7 @@ async function servedForm(http: BeaconHttp, block: string): Promise<BeaconFacts[
   return bare === undefined || sidecars === undefined ? undefined : 'none'
 }
 
-/** Beacon APIs write numbers as decimal text. Undefined for what is none, too large, or the epoch that never comes. */
+/** Parses the decimal text of a beacon API. Undefined if it is not a number, too large, or the far future epoch. */
 function decimal(value: unknown): number | undefined {
   const text = typeof value === 'number' ? String(value) : value
   if (typeof text !== 'string' || !/^\d{1,20}$/.test(text) || BigInt(text) === FAR_FUTURE_EPOCH) return undefined

@@ -7,7 +7,7 @@ import type { RollupConfig } from '../../../rollup/protocol/index.ts'
 import { type ConfigValues, readChosenChain, settleChain } from '../../node/rollupNodeConfig.ts'
 import type { ChainFacts, NamedTime } from './facts.ts'
 
-/** The chain that the flags name, also one on which the node would refuse to start. Throws UsageError where there is none. */
+/** Reads the chain that the flags name, even a chain that the node refuses. Throws UsageError if there is no such chain. */
 export async function gatherChain(values: ConfigValues, logger: Logger): Promise<ChainFacts> {
   const { given, chosen } = await readChosenChain(values, logger)
   const { config, source } = chosen
@@ -27,7 +27,7 @@ export async function gatherChain(values: ConfigValues, logger: Logger): Promise
   }
 }
 
-/** Only of the same chain: anybody may run one with this id. */
+/** Checks the genesis too, because anybody may run a chain with this id. */
 function registryOf({ l2ChainId, genesis }: RollupConfig): ChainFacts['registry'] {
   const name = networkOfChain(l2ChainId)
   if (name === undefined) return undefined
@@ -36,7 +36,7 @@ function registryOf({ l2ChainId, genesis }: RollupConfig): ChainFacts['registry'
   return { name, forks: known.forks, hasLeft: hasLeftRegistry(name) }
 }
 
-/** `<name>Time` of geth's chain config, or of a genesis file with it. What is wrong with the file is said elsewhere. */
+/** `<name>Time` of geth's chain config, or of a genesis file that holds it. Other code reports errors of the file. */
 function l1ForksOf(path: string | undefined): NamedTime[] {
   if (path === undefined) return []
   try {

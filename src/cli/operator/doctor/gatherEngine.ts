@@ -20,11 +20,11 @@ export interface EngineFlags {
 
 type AskedEngine = Pick<RpcClient, 'url' | 'request'>
 
-/** No client serves nearly as many methods. */
+/** Far above the number of methods of any client. */
 const MAX_METHODS = 500
 const MAX_NAME_LENGTH = 100
 
-/** Asks the engine, and changes nothing of it. Throws UsageError for a secret that is none. */
+/** Queries the engine without changing it. Throws UsageError for an invalid secret. */
 export async function gatherEngine(
   { l2, jwtPath, timeoutMs }: EngineFlags,
   config: RollupConfig,
@@ -47,7 +47,7 @@ export async function gatherEngine(
   }
 }
 
-/** The same of one whose secret is known. Rejects when it does not answer. */
+/** Queries an engine through an authenticated client. Rejects when the engine does not answer. */
 export async function askEngine(rpc: AskedEngine, config: RollupConfig, nowS: number): Promise<EngineFacts> {
   const chainId = await orUndefined(
     rpc.request('eth_chainId', []).then((answer) => quantityToBigInt(answer, 'chain id')),
@@ -90,7 +90,7 @@ async function readMethods(rpc: AskedEngine): Promise<{ methods?: string[]; prob
   }
 }
 
-/** The Engine API's own method first: geth's authenticated port has no web3_clientVersion. */
+/** Tries the Engine API's own method first: geth's authenticated port has no web3_clientVersion. */
 async function readClient(rpc: AskedEngine): Promise<string | undefined> {
   const self = { code: 'DV', name: 'devium', version: '0', commit: '0x00000000' }
   const [plain, versions] = await Promise.all([
@@ -109,7 +109,7 @@ interface ReadBlock {
   timestamp: number
 }
 
-/** Null: it has no such block; undefined: it does not say. */
+/** Null: the engine has no such block. Undefined: it does not answer. */
 async function readBlock(rpc: AskedEngine, tag: string): Promise<ReadBlock | null | undefined> {
   const block = await orUndefined(rpc.request('eth_getBlockByNumber', [tag, false]))
   if (block === null) return null

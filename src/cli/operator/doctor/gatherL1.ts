@@ -10,10 +10,9 @@ import type { RollupConfig } from '../../../rollup/protocol/index.ts'
 import type { AnnouncedFork, L1Facts } from './facts.ts'
 import { orUndefined } from './orUndefined.ts'
 
-/** For all that one endpoint is asked. */
+/** Time limit of all queries of one endpoint. */
 const L1_TIMEOUT_MS = 10_000
 
-/** Asks one L1 endpoint. */
 export async function gatherL1(address: string, config: RollupConfig): Promise<L1Facts> {
   const url = redact(address)
   const options = { url: address, timeoutMs: L1_TIMEOUT_MS }
@@ -46,7 +45,7 @@ function hashOf(block: unknown): string | null {
   return isObject(block) && 'hash' in block ? String(block.hash).toLowerCase() : null
 }
 
-/** The head, checked by its hash, as the node checks it. */
+/** The head, whose hash is verified as in the node. */
 function headOf(json: unknown): Pick<L1Facts, 'head' | 'headProblem'> {
   try {
     const { info } = parseBlock(json, false)
@@ -59,7 +58,7 @@ function headOf(json: unknown): Pick<L1Facts, 'head' | 'headProblem'> {
   }
 }
 
-/** EIP-7910; an answer that is not of its form tells nothing. */
+/** EIP-7910. A malformed answer is ignored. */
 function announcedForks(json: unknown): Pick<L1Facts, 'current' | 'next'> {
   if (!isObject(json)) return {}
   const [current, next] = [announcedFork(json.current), announcedFork(json.next)]

@@ -45,7 +45,7 @@ const sepolia = (change: Partial<ChainFacts> = {}) => {
   return { config, given: config.forks, source: 'network op-sepolia', isBuiltIn: true, registry, ...change }
 }
 
-/** What is wrong, its code, when it stops the node, and words of its text. */
+/** The fault, its code, when it stops the node, and a part of its text. */
 const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops'>, RegExp][] = [
   [
     'a fork that this version does not know',
@@ -321,7 +321,7 @@ describe('diagnose', () => {
       'a fork ahead that the engine runs',
       { forks: KARST_SOON, engine: { client: 'devium-geth/v1', runs: { karst: true } } },
     ],
-    // It keeps the rules of its head in such a call: a wrong answer says nothing.
+    // reth uses the rules of its head in such a call, so a wrong answer proves nothing.
     ['reth that runs no call ahead of time', { forks: KARST_SOON, engine: { runs: { karst: false } } }],
     [
       'an engine that has executed the fork',

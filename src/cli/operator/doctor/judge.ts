@@ -8,23 +8,23 @@ import { judgeL1 } from './l1Rules.ts'
 import { NEWEST_L1_FORK, type ScheduledFork, scheduleOf } from './schedule.ts'
 
 export type Readiness = 'yes' | 'no' | 'unknown'
-/** The parts that have to know a fork. */
+/** The parts of the setup that must support a fork. */
 export type Asked = 'version' | 'engine' | 'L1' | 'beacon'
 
-/** A fork, and who is ready for it; who need not know it is absent. */
+/** A fork, and which parts are ready for it. Parts that need not support the fork are absent. */
 export interface JudgedFork extends ScheduledFork {
   ready: Partial<Record<Asked, Readiness>>
 }
 
 export interface Diagnosis {
-  /** Nothing stops the node, as far as can be seen. */
+  /** Nothing known stops the node. */
   ok: boolean
   forks: JudgedFork[]
   /** Worst first. */
   findings: Finding[]
 }
 
-/** Finds out what stops this node, and when. A pure function of the facts. */
+/** Determines from the facts whether and when this node stops. A pure function. */
 export function diagnose(facts: DoctorFacts): Diagnosis {
   const findings = worstFirst([...judgeChain(facts), ...judgeEngine(facts), ...judgeL1(facts), ...judgeBeacon(facts)])
   const forks = scheduleOf(facts).map((fork) => ({ ...fork, ready: readinessOf(fork, facts, findings) }))
@@ -44,7 +44,7 @@ function readinessOf(fork: ScheduledFork, facts: DoctorFacts, findings: readonly
     const isReady = known === undefined || fork.time === undefined ? undefined : isEngineReady(facts, known, fork.time)
     return { version, engine: answer('engine', isReady) }
   }
-  // Nobody need be ready for what has no date.
+  // L1 and the beacon API need not support a fork without date.
   if (fork.time === undefined && !fork.isActive) return { version }
   return { version, L1: answer('L1', isL1Ready(fork, facts)), beacon: answer('beacon', isBeaconReady(fork, facts)) }
 }

@@ -4,7 +4,7 @@ import type { AnnouncedFork, DoctorFacts, L1Facts } from './facts.ts'
 import { type Finding, stopsAt } from './finding.ts'
 import { NEWEST_L1_FORK, type ScheduledFork, scheduleOf } from './schedule.ts'
 
-/** 25 slots of Ethereum: no public L1 has been silent for so long. */
+/** 25 slots of Ethereum: no public L1 has produced no block for so long. */
 const OLD_HEAD_S = 300
 
 /** Findings on the L1 endpoints, and on forks of L1 that this version cannot follow. */
@@ -14,7 +14,7 @@ export function judgeL1(facts: DoctorFacts): Finding[] {
     ...forks.flatMap((fork) => unknownFork(fork, facts.nowS)),
     ...facts.l1.flatMap((endpoint, index) => {
       const found = endpointFindings(endpoint, facts, forks)
-      // The node goes on with the others.
+      // The node continues with the other endpoints.
       return facts.l1.length === 1 ? found : found.map((one) => spared(one, facts.l1, index))
     }),
   ]
@@ -57,7 +57,7 @@ function endpointFindings(endpoint: L1Facts, facts: DoctorFacts, forks: readonly
     const text = `The L1 endpoint ${url} has another block ${config.genesis.l1.number} than the one at which the rollup starts.`
     return [{ ...now, code: 'l1-wrong-genesis', text, next }]
   }
-  // A node that trusts L1 goes on with header fields that it does not know.
+  // A node that trusts L1 ignores header fields that it does not know.
   const stops = facts.flags.trustsL1 ? null : now.stops
   if (headProblem?.code === 'unknown-fork') {
     return [
@@ -115,7 +115,7 @@ function unnamedFork(
   ]
 }
 
-/** Blob fee parameters that differ make every L2 block another one. */
+/** Wrong blob fee parameters change every L2 block. */
 function blobFindings({ url, current, next }: L1Facts, config: RollupConfig, nowS: number): Finding[] {
   return [current, next].flatMap((fork): Finding[] => {
     const announced = fork === undefined ? undefined : differing(fork, config, nowS)
@@ -136,7 +136,8 @@ function blobFindings({ url, current, next }: L1Facts, config: RollupConfig, now
 
 function differing({ time, updateFraction: theirs }: AnnouncedFork, config: RollupConfig, nowS: number) {
   if (theirs === undefined) return undefined
-  // A chain may have its own time for Pectra's parameters, which is over.
+  // A chain may have adopted Pectra's parameters later than L1. That time has passed, so only times from now on are
+  // compared.
   const ours = blobUpdateFraction(config, Math.max(time, nowS))
   return ours === theirs ? undefined : { time, ours, theirs }
 }

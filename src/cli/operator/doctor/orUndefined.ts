@@ -1,6 +1,6 @@
 import { JsonRpcError } from '../../../jsonRpc/types.ts'
 
-/** Undefined for what an endpoint answers with an error: it need not serve everything. */
+/** Undefined if the endpoint answers with an error, because it need not serve every method. */
 export async function orUndefined<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer

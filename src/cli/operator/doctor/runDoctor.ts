@@ -20,10 +20,10 @@ import { diagnose } from './judge.ts'
 
 type Values = FlagValues<typeof doctorFlags>
 
-/** A call of the engine is not waited for longer, whatever the node does. */
+/** Limit of a call of the engine, even if the node's own limit is longer. */
 const MAX_ENGINE_TIMEOUT_MS = 10_000
 
-/** Asks, judges and prints; sets the exit code. Throws UsageError for flags with which the node would not start. */
+/** Gathers facts, judges them, prints the result and sets the exit code. Throws UsageError for flags that the node refuses. */
 export async function runDoctor(values: Values, warnings: readonly string[]): Promise<void> {
   const facts = await gatherFacts(values, warnings, unixSeconds(systemClock))
   const diagnosis = diagnose(facts)
@@ -59,7 +59,7 @@ function flagFacts(values: Values): Omit<FlagFacts, 'warnings' | 'configWarnings
   }
 }
 
-/** Collects the warnings that the config's reader would log. */
+/** Collects the warnings that the config parser logs. */
 function collectingLogger(lines: string[]): Logger {
   const add = (message: string) => void lines.push(message)
   return { ...silentLogger, warn: add, error: add }

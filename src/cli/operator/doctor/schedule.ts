@@ -5,25 +5,25 @@ import type { BeaconFacts, ChainFacts, DoctorFacts, L1Facts, NamedTime } from '.
 export interface ScheduledFork {
   layer: 'L1' | 'L2'
   name: string
-  /** Undefined: no date is known. */
+  /** Undefined: the date is unknown. */
   time: number | undefined
   isActive: boolean
   isKnown: boolean
 }
 
-/** The newest L1 fork that this version knows. */
+/** The newest L1 fork that this version supports. */
 export const NEWEST_L1_FORK = 'glamsterdam'
-/** When public L1s activate it, where that is known; Sepolia's is of its network config. */
+/** The fork's time on public L1s, where it is known. Sepolia's time is from its network config. */
 const GLAMSTERDAM_TIMES = new Map([[11_155_111n, 1_791_294_816]])
 /** Names of that fork in an L1 chain config and in a beacon spec. */
 const GLAMSTERDAM_NAMES: readonly string[] = ['amsterdam', 'gloas', NEWEST_L1_FORK]
-/** Earlier forks by the names of both, and retired ones. Blob parameters are looked at by themselves. */
+/** Earlier forks by both kinds of names, and retired forks. Blob parameters are checked separately. */
 const EARLIER_L1_FORKS: ReadonlySet<string> = new Set([
   ...['shanghai', 'cancun', 'prague', 'osaka', 'verkle', 'bpo1', 'bpo2', 'bpo3', 'bpo4', 'bpo5'],
   ...['altair', 'bellatrix', 'capella', 'deneb', 'electra', 'fulu'],
 ])
 
-/** Forks of L2 by their times, then those of L1. */
+/** Forks of L2 by their times, then forks of L1. */
 export function scheduleOf(facts: DoctorFacts): ScheduledFork[] {
   return [...l2Forks(facts.chain, facts.nowS), ...l1Forks(facts)]
 }
@@ -56,11 +56,11 @@ function glamsterdamTime(chain: ChainFacts, beacon: BeaconFacts | undefined, l1:
   const announced = [...chain.l1Forks, ...(beacon?.forks ?? [])].find(({ name }) => GLAMSTERDAM_NAMES.includes(name))
   const known = GLAMSTERDAM_TIMES.get(chain.config.l1ChainId) ?? announced?.time
   if (known !== undefined) return known
-  // An L1 that has it and says nothing else of its times: not after the fork that it runs.
+  // If L1 runs the fork without announcing its time, the fork began at the latest with the fork that L1 reports as current.
   return l1.find(({ head }) => head?.isGlamsterdam === true)?.current?.time
 }
 
-/** The newest active fork, and all that come: what an engine must be ready for. */
+/** The newest active fork and all scheduled forks: an engine must support them. */
 export function forksToCheck(forks: ChainFacts['config']['forks'], nowS: number): { fork: Fork; time: number }[] {
   const scheduled = FORKS.flatMap((fork) => {
     const time = forks[fork]

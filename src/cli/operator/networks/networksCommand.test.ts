@@ -34,7 +34,7 @@ describe('devium--batcher networks', () => {
     expect(rows[0]).toMatchObject({ name: 'mine', chainId: 4242, file: join(folder, 'data/networks/mine.json') })
     const dump = await networks('networks', 'dump-rollup-config', '--network', 'mine')
     expect(JSON.parse(dump.stdout).l2_chain_id).toBe(4242)
-    // It is known: what is missing is the next thing that the program looks for.
+    // The network is known, since the error concerns the next file that the program reads.
     const started = await networks('--network=mine', '--l2=http://127.0.0.1:1', '--l2.jwt-secret', join(folder, 'none'))
     expect(started.stderr).not.toContain('unknown network')
     expect((await runCommand(createDeviumCommand, ['networks', 'list'], env())).stdout).toContain('\nmine ')

@@ -12,7 +12,7 @@ interface AddOptions {
   replace?: true
 }
 
-/** `networks` of `devium--batcher`, as op-node has it, and of `devium`: the built-in registry, and what the operator adds to it. */
+/** `networks` of `devium--batcher` (as in op-node) and of `devium`: the built-in registry and the operator's own networks. */
 export function addNetworksCommands(program: Command): void {
   const networks = program
     .command('networks')
@@ -38,7 +38,7 @@ export function addNetworksCommands(program: Command): void {
           rows.push(networkRow(await findNetwork(name, folder), nowSeconds))
         } catch (error) {
           if (!(error instanceof UsageError)) throw error
-          // One damaged file does not hide the others.
+          // One damaged file must not hide the others.
           process.stderr.write(`${program.name()}: ${error.message}\n`)
           process.exitCode = 1
         }
@@ -90,7 +90,7 @@ export function addNetworksCommands(program: Command): void {
     .helpOption('--help', 'Show this help')
     .option('--network <name>', 'Network, built in or added')
     .action(async (options: NameOption, command: Command) => {
-      // The program's own flag of the same name takes the value when it stands before the sub-command.
+      // Before the sub-command, the program's own flag of the same name takes the value.
       const network = options.network ?? command.optsWithGlobals<NameOption>().network
       if (network === undefined) throw new UsageError('--network is required: the network whose config to print')
       const { dumpOf, findNetwork, ownNetworksFolder } = await import('../../../rollup/networks/index.ts')

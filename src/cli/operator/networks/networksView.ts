@@ -10,7 +10,7 @@ const L1_NAMES = new Map<bigint, string>([
   [560_048n, 'Hoodi'],
 ])
 
-/** One network as `networks list --json` prints it. */
+/** One network in `networks list --json`. */
 export interface NetworkRow {
   name: string
   chainId: number | string
@@ -18,18 +18,18 @@ export interface NetworkRow {
   l1ChainId: number | string
   /** Seconds. */
   blockTime: number
-  /** Newest fork that is active; null before all of them. */
+  /** The newest active fork; null before the first fork. */
   fork: Fork | null
-  /** The next one that is scheduled. */
+  /** The next scheduled fork. */
   nextFork: { fork: Fork; time: number } | null
-  /** Whether batches are read from L1 only, as this version can. */
+  /** Whether the chain reads batches from L1 only. This version supports no other chains. */
   supported: boolean
   dataAvailability: 'l1' | 'alt-da'
-  /** Whether upstream's registry has dropped it. */
+  /** Whether upstream's registry has removed the network. */
   leftRegistry: boolean
-  /** Date of the registry commit that its settings are of; null for an added network. */
+  /** Date of the registry commit that gave the settings; null for an added network. */
   registryDate: string | null
-  /** Where its config was read; null for a built-in network. */
+  /** The file of the config; null for a built-in network. */
   file: string | null
 }
 
@@ -50,7 +50,7 @@ export function networkRow(network: Network, nowSeconds: number): NetworkRow {
   }
 }
 
-/** The networks as a table, own ones first. */
+/** Formats the networks as a table, the operator's own networks first. */
 export function formatNetworks(rows: readonly NetworkRow[], width?: LineWidth): string {
   const sorted = [...rows].sort((a, b) => Number(a.file === null) - Number(b.file === null))
   const table = formatTable(

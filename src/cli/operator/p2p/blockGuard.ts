@@ -6,14 +6,14 @@ import { countOf } from '../../../lib/phrases.ts'
 import type { NodeClient } from '../../../rpc/client/index.ts'
 import { scoreSchema } from './peerSchemas.ts'
 
-/** Shorter prefixes than these cover more than any one organisation has (10.0.0.0/8 is the largest private range). */
+/** A shorter prefix covers more than any one organisation has (10.0.0.0/8 is the largest private range). */
 const WIDE = { ipv4: 8, ipv6: 16 }
 
 const selfSchema = z.object({ addresses: z.array(z.string()).nullable() })
 
 /**
- * What to ask before an IP address or a subnet is blocked; undefined: nothing speaks against it. Throws UsageError for an
- * address that is the node's own only. What is no address is left to the node to judge.
+ * The confirmation that blocking this IP address or subnet needs; undefined: it needs none. Throws UsageError for an address
+ * that belongs to this node only. The node itself refuses a text that is not an address.
  */
 export async function questionBeforeBlock(node: NodeClient, subject: string): Promise<string | undefined> {
   const subnet = subnetOf(subject)
@@ -44,7 +44,7 @@ export async function questionBeforeBlock(node: NodeClient, subject: string): Pr
   ].join(' ')
 }
 
-/** An address is the smallest of subnets. */
+/** A single address is the smallest subnet. */
 function subnetOf(subject: string): Subnet | undefined {
   try {
     if (subject.includes('/')) return parseCidr(subject)

@@ -18,7 +18,7 @@ beforeEach(() => {
   onTestFinished(() => rmSync(folder, { recursive: true }))
 })
 
-/** Runs the command against the RPC of a node that writes down what it is asked to do. */
+/** Runs the command against the RPC of a node that records its calls. */
 async function blocks(...args: string[]) {
   const { node, p2p, asked } = recorder()
   const logger = { ...silentLogger, setLevel: () => {} }

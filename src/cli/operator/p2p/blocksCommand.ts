@@ -10,9 +10,9 @@ import { questionBeforeBlock } from './blockGuard.ts'
 import { askPeerNames } from './peerNames.ts'
 import { formatRules, rulesSchema } from './peersView.ts'
 
-/** More than anybody blocks by hand. */
+/** Far above any list made by hand. */
 const MAX_ENTRIES = 10_000
-/** A file of block lists, as `--export` and the page write it; by hand it may hold subjects alone. */
+/** A file of block lists, as `--export` and the page write it. A file written by hand may hold subjects alone. */
 const fileSchema = z.object({
   blocks: z
     .array(z.object({ subject: z.string().min(1).max(200), reason: z.string().max(200).default('') }))
@@ -20,7 +20,7 @@ const fileSchema = z.object({
 })
 type Blocks = z.infer<typeof fileSchema>['blocks']
 
-/** `devium p2p blocks`, which also writes the lists to a file and adds those of a file. */
+/** `devium p2p blocks`, which also exports the lists to a file and imports them. */
 export function addBlocks(parent: Command): void {
   nodeCommand(parent, 'blocks', 'What the operator has blocked: peers, IP addresses and subnets')
     .option('--export <file>', 'Write the lists to a file')
@@ -33,7 +33,7 @@ export function addBlocks(parent: Command): void {
         if (given !== undefined) {
           const questions = options.yes === true ? '' : await questionsBefore(node, given)
           if (questions !== '') await askYes(questions)
-          // The first that the node refuses ends it.
+          // The first entry that the node refuses ends the import.
           for (const { subject, reason } of given) await node.request('deviump2p_block', [subject, reason])
           console.log(`${entries(given.length)} of ${options.import} ${given.length === 1 ? 'is' : 'are'} blocked`)
         }

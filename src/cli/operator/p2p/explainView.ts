@@ -12,7 +12,7 @@ import { historySchema, type PeerEvents, type Score, scoreSchema } from './peerS
 /** deviump2p_peerScore and deviump2p_peerHistory of one peer. */
 export const explanationSchema = z.object({ score: scoreSchema, history: historySchema })
 
-/** The same for people. */
+/** Formats the explanation of one peer. */
 export function formatExplanation(answers: unknown, width?: LineWidth, nameOf: NameOf = shortPeer): string {
   const { score: report, history } = explanationSchema.parse(answers)
   return [
@@ -27,7 +27,7 @@ export function formatExplanation(answers: unknown, width?: LineWidth, nameOf: N
     .join('\n\n')
 }
 
-/** deviump2p_peerScore of all connected peers: one line each, the worst first. */
+/** Formats deviump2p_peerScore of all connected peers: one line each, the worst first. */
 export function formatScores(answer: unknown, width?: LineWidth, nameOf: NameOf = shortPeer): string {
   const reports = scoreSchema
     .array()
@@ -44,7 +44,7 @@ export function formatScores(answer: unknown, width?: LineWidth, nameOf: NameOf 
   return `${table}\n\nall about one: devium p2p explain ${nameOf(reports[0]?.peerID ?? '')}`
 }
 
-/** By the lowest threshold that a score is below. */
+/** The state of a peer, by the lowest threshold that its score is below. */
 const STANDING: Record<string, string> = {
   '': 'good',
   mesh: 'not in meshes',
@@ -129,7 +129,7 @@ function standingOf(report: Score, nameOf: NameOf): string[] {
   return lines
 }
 
-/** Why a peer that we would have in the mesh is not there: which nobody sees in its score, since the peer decides. */
+/** Why a connected peer is not in our mesh although our score allows it. The peer decides this, so our score does not show it. */
 function meshStanding(report: Score, events: PeerEvents): string[] {
   if (!report.connected || report.topics.parts.some(({ inMesh }) => inMesh)) return []
   const changes = events.filter(({ kind }) => kind === 'graft' || kind === 'prune')
@@ -141,7 +141,7 @@ function meshStanding(report: Score, events: PeerEvents): string[] {
   ]
 }
 
-/** What will be the case when it comes back. */
+/** The consequences when the disconnected peer returns. */
 function standingWhileAway(report: Score): string[] {
   const { ban, forgottenInS } = report
   if (ban !== null && forgottenInS !== null && forgottenInS < ban.remainingS) {

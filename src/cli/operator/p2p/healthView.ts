@@ -42,7 +42,7 @@ const healthSchema = z.object({
   lastMoves: z.record(z.string(), blockSchema.nullable()),
 })
 
-/** deviump2p_health for people. */
+/** Formats deviump2p_health. */
 export function formatHealth(answer: unknown, nowMs = Date.now(), width?: LineWidth): string {
   const health = healthSchema.parse(answer)
   const since = (atMs: number) => formatSeconds(Math.max(0, Math.round((nowMs - atMs) / 1000)))

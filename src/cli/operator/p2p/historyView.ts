@@ -6,17 +6,17 @@ import { formatTime } from '../../shared/units.ts'
 import type { NameOf } from './peerNames.ts'
 import { historySchema, type PeerEvents } from './peerSchemas.ts'
 
-/** Of several peers together the latest ones only. */
+/** Limit of the events shown for several peers together; the latest are kept. */
 const MAX_TOGETHER = 50
 
-/** What one peer did, and what was done to it. */
+/** Formats the events of one peer. */
 export function formatEvents(events: PeerEvents, width: LineWidth): string {
   if (events.length === 0) return 'nothing is written down about it'
   const rows = events.map((event) => [formatTime(event.lastMs), formatNumber(event.score), eventText(event)])
   return formatTable(['when (UTC)', 'score', 'what happened'], rows, width)
 }
 
-/** deviump2p_peerHistory of all peers, as one story: the latest events come last. */
+/** Formats deviump2p_peerHistory of all peers as one list, the latest events last. */
 export function formatHistories(answer: unknown, width: LineWidth, nameOf: NameOf = shortPeer): string {
   const all = historySchema
     .array()

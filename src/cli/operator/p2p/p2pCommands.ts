@@ -31,10 +31,10 @@ export function addP2pCommands(program: Command): void {
   program.commandsGroup('Commands:')
 }
 
-/** A command that shows what the node answers: for people, or with `--json` as it came. */
+/** A command that formats an answer of the node. `--json` prints the answer unchanged. */
 interface PeerView<T> {
   name: string
-  /** Takes one peer, or may do without. */
+  /** Takes an optional peer. */
   argument?: '[peer]'
   description: string
   ask(node: NodeClient, peerId: string | undefined): Promise<T>
@@ -80,7 +80,7 @@ const addPeers: AddCommand = (parent) =>
 const addStats = addView({
   name: 'stats',
   description: 'How many peers are known, connected, blocked, on each topic',
-  // op-node's has two more topics.
+  // op-node has two more topics than these.
   ask: async (node) => ({
     ...asObject(await node.request('opp2p_peerStats', []), 'opp2p_peerStats'),
     ...asObject(await node.request('deviump2p_peerStats', []), 'deviump2p_peerStats'),
@@ -135,7 +135,7 @@ const addAction =
   }
 
 const ACTIONS = PEER_ACTIONS.map(addAction)
-/** In the order of the help text: first what is looked at, then what is changed. */
+/** In the order of the help text: first queries, then changes. */
 const COMMANDS: readonly AddCommand[] = [
   addHealth,
   addPeers,

@@ -6,7 +6,6 @@ import { printJson } from '../printJson.ts'
 import { healthSchema, verdictLines, verdictOptions } from '../status/verdictView.ts'
 import { formatHealth } from './healthView.ts'
 
-/** `devium p2p health`. */
 export function addHealth(parent: Command): Command {
   return nodeCommand(
     parent,

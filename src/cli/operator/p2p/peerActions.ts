@@ -7,16 +7,16 @@ import { questionBeforeBlock } from './blockGuard.ts'
 import { scoreSchema } from './peerSchemas.ts'
 import { resolvePeer } from './resolvePeer.ts'
 
-/** A command that changes something about one peer, and says what it did. */
+/** A command that changes the state of one peer and reports the change. */
 export interface PeerAction {
   name: string
   argument: string
   description: string
-  /** What to ask before it is done, where it could do more than is meant; `--yes` answers it. */
+  /** Asks for confirmation when the action may affect more than intended; `--yes` confirms. */
   question?(node: NodeClient, subject: string): Promise<string | undefined>
-  /** It takes a reason, which is kept beside what was done. */
+  /** The command takes a reason, which the node stores with the entry. */
   takesReason?: true
-  /** Resolves to what was done, for people. */
+  /** Resolves to a sentence about the change. */
   run(node: NodeClient, subject: string, reason?: string): Promise<string>
 }
 
@@ -62,7 +62,7 @@ function listAction(verb: 'block' | 'unblock', description: string, done: string
   }
 }
 
-/** What keeps it out although its own entry is gone. */
+/** Other bans and blocks that still refuse the peer after its own entry was removed. */
 async function refusalsLeft(node: NodeClient, kind: BlockRecord['kind'], subject: string): Promise<string[]> {
   if (kind === 'peer') {
     const { refusals } = scoreSchema.parse(await node.request('deviump2p_peerScore', [subject]))

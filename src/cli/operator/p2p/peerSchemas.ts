@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { perTerm, RESPONSE_TERMS, TOPIC_TERMS } from '../../../p2p/base/scoreTerms.ts'
 
-// A remote answer is checked before it is shown: another program may listen at that address.
+// Remote answers are validated, because another program may listen at that address.
 
 const termSchema = z.object({ value: z.number(), weight: z.number(), score: z.number() })
 const blockSchema = z.object({ number: z.number(), hash: z.string() })

@@ -6,17 +6,17 @@ import { formatSeconds, formatTime } from '../../shared/units.ts'
 import { type NameOf, nameOfPeers } from './peerNames.ts'
 import { bansSchema, dumpSchema } from './peerSchemas.ts'
 
-/** What deviump2p_peers leaves out; both undefined where the node does not say. */
+/** Additions to deviump2p_peers. `self` and `standings` are undefined if the node does not serve them. */
 export interface MoreOfPeers {
-  /** deviump2p_self: it is among its own peers. */
+  /** deviump2p_self, because a node lists itself among its peers. */
   self?: unknown
-  /** deviump2p_standings, which tells a static peer from one that the operator has protected. */
+  /** deviump2p_standings, which distinguishes static peers from protected peers. */
   standings?: unknown
   /** By peer id. */
   names?: Readonly<Record<string, string>>
 }
 
-/** deviump2p_peers for people, connected ones first; ids are shortened where whole ones leave no room. */
+/** Formats deviump2p_peers, connected peers first. Ids are shortened if the line is too narrow. */
 export function formatPeers(answer: unknown, width: LineWidth, { self, standings, names = {} }: MoreOfPeers): string {
   const dump = dumpSchema.parse(answer)
   const staticIds = new Set(
@@ -55,7 +55,7 @@ export function formatPeers(answer: unknown, width: LineWidth, { self, standings
 const selfSchema = z.object({ peerID: z.string() })
 const standingsSchema = z.array(z.object({ peerID: z.string(), static: z.boolean() }))
 
-/** deviump2p_bans for people. */
+/** Formats deviump2p_bans. */
 export function formatBans(answer: unknown, width?: LineWidth, nameOf: NameOf = shortPeer): string {
   const bans = bansSchema.parse(answer)
   if (bans.length === 0) return 'no ban stands (what you blocked yourself: devium p2p blocks)'
@@ -72,7 +72,7 @@ export function formatBans(answer: unknown, width?: LineWidth, nameOf: NameOf = 
 /** Bans that a line names; `devium p2p bans` has all. */
 const MAX_NAMED = 3
 
-/** deviump2p_bans in one line; undefined: none stands. */
+/** deviump2p_bans in one line; undefined without bans. */
 export function bansNote(answer: unknown): string | undefined {
   const bans = answer === undefined ? [] : bansSchema.parse(answer)
   if (bans.length === 0) return undefined
@@ -91,7 +91,7 @@ export const rulesSchema = z.object({
   allow: z.array(z.string()).nullable(),
 })
 
-/** The same for people. */
+/** Formats deviump2p_accessRules. */
 export function formatRules(answer: unknown, names: Readonly<Record<string, string>> = {}): string {
   const { blocks, allow } = rulesSchema.parse(answer)
   const rows = blocks.map(({ subject, kind, reason, sinceMs }) => [
@@ -109,7 +109,7 @@ export function formatRules(answer: unknown, names: Readonly<Record<string, stri
   ].join('\n\n')
 }
 
-/** deviump2p_peerStats for people. */
+/** Formats deviump2p_peerStats. */
 export function formatStats(answer: unknown): string {
   const stats = z.record(z.string(), z.number()).parse(answer)
   const rows = Object.entries(stats).map(([name, count]) => [STATS[name] ?? name, String(count)])

@@ -12,8 +12,8 @@ const MAX_PART = 40
 const MIN_PART = 3
 
 /**
- * The whole id of a peer that is given by its name, or by the beginning or the end of the id, as tables show it (`…hN2fKq7w`). Throws
- * UsageError unless exactly one known peer fits. What is long enough to be an id is left to the node to judge.
+ * Resolves a peer's name, or the beginning or end of its id as tables show it (`…hN2fKq7w`), to the whole id. Throws
+ * UsageError unless exactly one known peer matches. The node itself checks a text that is long enough to be an id.
  */
 export async function resolvePeer(node: NodeClient, given: string): Promise<string> {
   const part = given.replace(/^(…|\.\.\.)|(…|\.\.\.)$/g, '')
@@ -26,7 +26,7 @@ export async function resolvePeer(node: NodeClient, given: string): Promise<stri
   const { peers, bannedPeers } = dumpSchema.parse(await node.request('deviump2p_peers', [false]))
   const known = new Set([...Object.keys(peers), ...bannedPeers].filter(fits))
   if (known.size === 0) {
-    // Gone, and forgotten by the peer store, but not by the history.
+    // The peer store has forgotten a disconnected peer, but the history may still have it.
     const histories = historiesSchema.parse(await node.request('deviump2p_peerHistory', []))
     for (const { peerID } of histories) if (fits(peerID)) known.add(peerID)
   }

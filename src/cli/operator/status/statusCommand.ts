@@ -16,11 +16,11 @@ interface StatusOptions extends NodeOptions {
   dir?: string
 }
 
-/** Of a testnet's `--dir`. */
+/** The address file in a testnet's `--dir`. */
 const ADDRESSES_FILE = 'addresses.json'
 const addressesSchema = z.object({ nodes: z.array(z.object({ name: z.string(), rollupRpc: z.string() })).min(1) })
 
-/** `devium status`: whether one node is healthy, or several, and which they are. */
+/** `devium status`: the health of one node or of several. */
 export function addStatus(program: Command): void {
   nodeCommand(program, 'status', 'Whether a node is healthy, and if not, why and what ends it; its heads and peers')
     .option('--dir <dir>', "Instead of --rpc: all nodes of the testnet in this directory (the testnet's --dir)")
@@ -59,7 +59,7 @@ async function showSeveral(nodes: readonly { rpc: string; name?: string }[], opt
   if (!isHealthy) process.exitCode = NOT_HEALTHY_EXIT_CODE
 }
 
-/** One that does not answer is a row, too; an address that is none is the operator's mistake. */
+/** A node that does not answer is a row too. An invalid address throws UsageError. */
 async function readRow(options: NodeOptions, name: string | undefined): Promise<NodeRow> {
   const rpc = redact(options.rpc)
   let row: NodeRow = { rpc, name }
@@ -69,7 +69,7 @@ async function readRow(options: NodeOptions, name: string | undefined): Promise<
       options,
       async (node) => {
         const answers = await readStatus(node)
-        // What cannot be shown is that node's problem, and not that of the others.
+        // A malformed answer must not hide the rows of the other nodes.
         statusTable([{ rpc, answers }])
         row = { rpc, name, answers }
       },
@@ -92,13 +92,13 @@ async function readStatus(node: NodeClient): Promise<StatusAnswers> {
   return { health, heads, peers, bans, derivation }
 }
 
-/** Heads stand beside the verdict, by the names of devium_syncStatus. */
+/** Heads stand next to the verdict, with the names of devium_syncStatus. */
 function statusJson(rpc: string, { health, heads, peers, bans }: StatusAnswers) {
   const heading = typeof heads === 'object' ? heads : {}
   return { rpc: redact(rpc), health, ...heading, peers: peers ?? null, bans: bans ?? null }
 }
 
-/** A password may hold a comma: the next address begins with its scheme. */
+/** Splits at commas that a scheme follows, because a password may hold a comma. */
 function listOf(rpc: string): { rpc: string }[] {
   return rpc.split(/,\s*(?=\w+:\/\/)/).map((url) => ({ rpc: url.trim() }))
 }

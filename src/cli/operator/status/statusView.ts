@@ -5,7 +5,7 @@ import type { Line } from '../../shared/terminal/styledLine.ts'
 import { bansNote } from '../p2p/peersView.ts'
 import { commandLines, healthSchema, type ShownHealth, type VerdictOptions, verdictLines } from './verdictView.ts'
 
-// A remote answer is checked before it is shown: another program may listen at that address.
+// Remote answers are validated, because another program may listen at that address.
 const refSchema = z.object({ hash: z.string(), number: z.number(), timestamp: z.number() })
 const headsSchema = z.object({
   current_l1: refSchema,
@@ -21,7 +21,7 @@ const headsSchema = z.object({
 const derivationSchema = z.object({ gap: z.object({ text: z.string() }).nullish() })
 const peerStatsSchema = z.object({ connected: z.number(), known: z.number(), banned: z.number() })
 
-/** What a node answers for `devium status`; `peers` and `bans` are undefined when it runs without peers. */
+/** The answers that `devium status` shows; `peers` and `bans` are undefined when the node runs without p2p. */
 export interface StatusAnswers {
   health: unknown
   heads: unknown
@@ -30,7 +30,7 @@ export interface StatusAnswers {
   derivation?: unknown
 }
 
-/** One node's verdict, name and heads, for people. */
+/** Formats one node's verdict, name and heads. */
 export function statusLines(
   answers: StatusAnswers,
   { nowMs = Date.now(), ...options }: VerdictOptions & { nowMs?: number } = {},
@@ -89,16 +89,16 @@ function identityRows({ name, role, version, chainId, network, peerID }: ShownHe
   ] as [string, string][]
 }
 
-/** One of several nodes; `problem`: why it did not answer. */
+/** One of several nodes. `problem`: why it did not answer. */
 export interface NodeRow {
   rpc: string
-  /** As the operator's list calls it, where it has names. */
+  /** The operator's name for the node, if the list has names. */
   name?: string | undefined
   answers?: StatusAnswers
   problem?: string
 }
 
-/** Several nodes, a row each, and below it why some are not healthy. */
+/** Formats several nodes, a row each, and below the reasons of the nodes that are not healthy. */
 export function statusTable(rows: readonly NodeRow[], width?: number): Line[] {
   const shown = rows.map(({ rpc, name, answers, problem }) => {
     if (answers === undefined) return { rpc, name: name ?? rpc, problem: problem ?? 'no answer' }

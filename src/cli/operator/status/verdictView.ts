@@ -5,9 +5,9 @@ import { plainText, terminalWidth, wrapText } from '../../shared/table.ts'
 import type { Line, Style } from '../../shared/terminal/styledLine.ts'
 import { DEFAULT_RPC } from '../nodeCommand.ts'
 
-// A remote answer is checked before it is shown: another program may listen at that address.
+// Remote answers are validated, because another program may listen at that address.
 const causeSchema = z.object({ code: z.string(), text: z.string(), command: z.string().nullable() })
-/** devium_health, as commands show it. */
+/** The fields of devium_health that commands show. */
 export const healthSchema = z.object({
   state: z.enum(['healthy', 'degraded', 'stopped']),
   text: z.string(),
@@ -23,12 +23,12 @@ export const healthSchema = z.object({
 })
 export type ShownHealth = z.infer<typeof healthSchema>
 
-/** Of a command that found a node which is not healthy. */
+/** Exit code of a command that found an unhealthy node. */
 export const NOT_HEALTHY_EXIT_CODE = 3
 
 const STYLES: Record<ShownHealth['state'], Style> = { healthy: 'good', degraded: 'notable', stopped: 'bad' }
 
-/** For the terminal of a command that was asked to look at `rpc`. */
+/** Options for the terminal of a command that queried `rpc`. */
 export function verdictOptions({ rpc }: { rpc: string }): VerdictOptions {
   const isDefault = rpc === DEFAULT_RPC || rpc === process.env.DEVIUM_RPC
   return { width: terminalWidth(), rpc: isDefault ? undefined : redact(rpc) }
@@ -36,11 +36,11 @@ export function verdictOptions({ rpc }: { rpc: string }): VerdictOptions {
 
 export interface VerdictOptions {
   width?: number | undefined
-  /** Where the node was asked, if not where a command asks by itself: commands are shown with it. */
+  /** The node's address, if it is not the default. Suggested commands then contain it. */
   rpc?: string | undefined
 }
 
-/** The verdict and its causes, each with the command that ends it. */
+/** The verdict and its causes, each with the command that resolves it. */
 export function verdictLines({ state, text, causes }: ShownHealth, { width, rpc }: VerdictOptions = {}): Line[] {
   const [first, ...others] = causes
   const [headline = '', ...rest] = wrapText(plainText(text), width, 0).split('\n')
@@ -57,14 +57,14 @@ export function verdictLines({ state, text, causes }: ShownHealth, { width, rpc 
   ]
 }
 
-/** A command of the node at `rpc`, as it is typed here; `sequencerRpc`: of the chain's sequencer, where it is known. */
+/** A suggested command with the address of its node. `sequencerRpc`: the address of the chain's sequencer, if known. */
 export function typedCommand(command: string, rpc: string | undefined, sequencerRpc?: string): string {
   const whole = sequencerRpc === undefined ? command : command.replace(THE_SEQUENCER, sequencerRpc)
   const isComplete = rpc === undefined || !whole.startsWith('devium ') || whole.includes(' --rpc ')
   return plainText(isComplete ? whole : `${whole} --rpc ${rpc}`)
 }
 
-/** `  → devium sequencer start`; nothing where no command helps. */
+/** `  → devium sequencer start`; empty if no command helps. */
 export function commandLines(command: string | null, rpc: string | undefined, sequencerRpc?: string): Line[] {
   return command === null ? [] : [[{ text: `  → ${typedCommand(command, rpc, sequencerRpc)}`, style: 'bold' }]]
 }

@@ -1,11 +1,11 @@
 import { HOSTILE_KINDS } from './hostileKinds.ts'
 
-/** A command that a running testnet takes: from `devium testnet`, its live view, and its standard input. */
+/** A command of a running testnet: from `devium testnet`, its live view, or its standard input. */
 export interface TestnetCommandSpec {
   name: string
-  /** Its words, as in a usage line. */
+  /** The words of the usage line. */
   words: string
-  /** How many words it takes. */
+  /** The number of accepted words. */
   count: { least: number; most: number }
   description: string
 }
@@ -15,7 +15,7 @@ const MANY = 200
 const NONE = { least: 0, most: 0 }
 const ONE = { least: 1, most: 1 }
 
-/** The one list of them. The runner does what they say (testnet/commands). */
+/** The only list of testnet commands. `testnet/commands` implements them. */
 export const TESTNET_COMMANDS = [
   {
     ...{ name: 'kill', words: 'PROGRAM', count: ONE },
@@ -81,18 +81,18 @@ export const TESTNET_COMMANDS = [
 
 export type TestnetCommandName = (typeof TESTNET_COMMANDS)[number]['name']
 
-/** What a command has done. */
+/** The result of a command. */
 export interface CommandResult {
   command: string
-  /** A sentence: what is different now. */
+  /** A sentence about the change. */
   did: string
-  /** A sentence: where the effect shows. */
+  /** A sentence about where the effect is visible. */
   lookAt: string
 }
 
-/** How the runner is reached: a file below the testnet's directory, which only its owner reads. */
+/** The address of the runner, in a file of the testnet's directory that only its owner can read. */
 export const CONTROL_FILE = 'control.json'
 /** Params: the words of a command. */
 export const COMMAND_METHOD = 'testnet_command'
-/** No params; the table above. */
+/** No params; returns the table above. */
 export const COMMANDS_METHOD = 'testnet_commands'

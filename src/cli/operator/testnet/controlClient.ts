@@ -9,10 +9,10 @@ import { COMMAND_METHOD, CONTROL_FILE, type CommandResult } from './commandTable
 
 const controlSchema = z.object({ url: z.url(), token: z.string() })
 const resultSchema = z.object({ command: z.string(), did: z.string(), lookAt: z.string() })
-/** Programs may end and start meanwhile. */
+/** A command may stop and start programs. */
 const TIMEOUT_MS = 300_000
 
-/** Has the testnet in this directory follow a command. Throws UsageError where none runs, or where it refuses. */
+/** Sends a command to the testnet in this directory. Throws UsageError when no testnet runs there, or it refuses the command. */
 export async function askTestnet(dir: string, words: readonly string[]): Promise<CommandResult> {
   const { url, token } = readControl(dir)
   const runner = createRpcClient({ url, headers: { authorization: `Bearer ${token}` } })

@@ -1,4 +1,7 @@
-/** The attacks of `devium testnet hostile`: what a stranger can do (src/p2p/OFFENCES.md), and src/p2p/hostile does. */
+/**
+ * The attacks of `devium testnet hostile`: offences of an unauthenticated peer (src/p2p/OFFENCES.md), implemented in
+ * src/p2p/hostile.
+ */
 export const HOSTILE_KINDS = [
   ...['garbage', 'bombs', 'bad-rpc', 'many-fields', 'oversized-rpc', 'author', 'unknown-topics', 'rpc-flood'],
   ...['grafts', 'graft-churn', 'ihaves', 'iwants', 'idontwants', 'subscriptions', 'single-bytes', 'gossip-streams'],

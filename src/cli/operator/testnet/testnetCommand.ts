@@ -14,7 +14,6 @@ interface TestnetCommandOptions {
 
 const HELP = `The testnet is the one that "npm start" runs in --dir. Its live view takes the same commands after ":".`
 
-/** `devium testnet …`: commands for a running testnet. */
 export function addTestnetCommands(program: Command): void {
   const group = program
     .command('testnet')
@@ -30,9 +29,9 @@ export function addTestnetCommands(program: Command): void {
       .helpOption('--help', 'Show this help')
       .option('--dir <path>', "The testnet's directory", 'devnet')
       .option('--json', 'Print the raw answer')
-    // Not a flag: what is behind the machine's clock.
+    // The argument may be negative, such as an offset behind the machine's clock, and must not be parsed as a flag.
     if (name === 'clock') own.allowUnknownOption()
-    // The runner says what is wrong with them, to whoever asks it.
+    // The runner validates the words, for every client.
     if (count.most > 0) own.argument(count.least > 0 ? '<words...>' : '[words...]', words)
     own.action(async (given: string[] | TestnetCommandOptions) => {
       const { askTestnet } = await import('./controlClient.ts')
@@ -44,7 +43,7 @@ export function addTestnetCommands(program: Command): void {
   }
 }
 
-/** The one that needs no testnet on this machine. */
+/** The only command that needs no testnet on this machine. */
 function addJoin(group: Command): void {
   const own = group
     .command('join')

@@ -4,7 +4,7 @@ import { formatSeconds } from '../../shared/units.ts'
 import type { NameOf } from '../p2p/peerNames.ts'
 import type { Happening } from './watchState.ts'
 
-/** What happened with a peer, as a line; undefined for scores, which the table shows. */
+/** The line of a peer event; undefined for scores, which the table shows. */
 export function peerHappening(event: Events['peers'], atMs: number, nameOf: NameOf = shortPeer): Happening | undefined {
   if (event.event === 'scores') return undefined
   const peer = nameOf(event.peerID)
@@ -39,7 +39,7 @@ export function banHappening(event: Events['bans'], atMs: number, nameOf: NameOf
   }
 }
 
-/** What derivation gives up or passes over; the rest of its work shows in the heads. */
+/** The line of data that derivation ignores or drops. The heads show the rest of its work. */
 export function derivationHappening(event: Events['derivation'], atMs: number): Happening | undefined {
   const line = (text: string): Happening => ({
     atMs,

@@ -4,7 +4,7 @@ import { UsageError } from '../../../lib/errors.ts'
 import { runUntilStopped } from '../../shared/program.ts'
 import { type NodeOptions, nodeCommand, withNode } from '../nodeCommand.ts'
 
-/** `devium watch`: a running node on the whole terminal. */
+/** `devium watch`: a full-screen view of a running node. */
 export function addWatch(program: Command): void {
   nodeCommand(
     program,
@@ -18,11 +18,11 @@ export function addWatch(program: Command): void {
     const { wantsColours } = await import('../../shared/terminal/fullScreen.ts')
     const { watchNode } = await import('./watchNode.ts')
     await runUntilStopped('devium', async ({ signal, fail }) => {
-      // The terminal has been closed.
+      // The terminal was closed.
       process.once('SIGHUP', () => fail(new UsageError('the terminal is gone')))
       stdout.on('error', () => fail(new UsageError('the terminal is gone')))
       await withNode(options, async (node) => {
-        // Whoever mistook the address learns it here.
+        // Fails at once for a wrong address, before the screen opens.
         await node.request('devium_syncStatus', [], { signal })
         const modules = {
           node,

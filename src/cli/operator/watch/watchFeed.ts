@@ -15,12 +15,12 @@ export interface FeedModules {
   node: NodeClient
   clock: Clock
   tell: (news: NodeNews) => void
-  /** Ends the pause before the next look at what nobody tells of. */
+  /** Ends the pause before the next poll. */
   wakeUp: WakeUp
 }
 
 const LOOK_MS = 2_000
-/** A look at all peers is the dearer the more there are. */
+/** The poll reads all peers, so its interval grows with their number. */
 const MS_PER_PEER = 50
 const RETRY_MS = 1_000
 
@@ -34,7 +34,7 @@ const healthSchema = z
   })
   .transform(({ derivation, gossip, ...verdict }) => ({ verdict, derivation, gossip: gossip ?? undefined }))
 
-/** Tells how the node is until the signal aborts, over connections that are made again while it is gone. Never rejects. */
+/** Reports the node's state until the signal aborts. Reconnects after each lost connection. Never rejects. */
 export async function followNode(modules: FeedModules, signal: AbortSignal): Promise<void> {
   const { clock, tell } = modules
   while (!signal.aborted) {
@@ -51,14 +51,14 @@ export async function followNode(modules: FeedModules, signal: AbortSignal): Pro
   }
 }
 
-/** Rejects when the node has gone, or answers what no such node would. */
+/** Rejects when the connection is lost, or an answer is malformed. */
 async function followOnce(modules: FeedModules, signal: AbortSignal): Promise<void> {
   const { node, clock, tell } = modules
   const version = z.string().parse(await node.request('devium_version', [], { signal }))
   const hasPeers = (await ifServed(node, 'deviump2p_self', [])) !== undefined
   const names = hasPeers ? await askPeerNames(node) : {}
   const nameOf = nameOfPeers(names)
-  // Whoever answers once, and then not what is asked for, has not come back.
+  // The node counts as connected only after both a head and a poll have succeeded.
   const parts = new Set(['heads', 'look'])
   const cameIn = (part: string) => {
     if (parts.delete(part) && parts.size === 0) tell({ kind: 'connected', atMs: clock.now(), version, hasPeers })
@@ -95,7 +95,7 @@ async function followOnce(modules: FeedModules, signal: AbortSignal): Promise<vo
   ])
 }
 
-/** What nobody tells of by himself. */
+/** Polls the state that has no subscription. */
 async function look(
   { node, clock, tell, wakeUp }: FeedModules,
   { hasPeers, names, onLook }: { hasPeers: boolean; names: Readonly<Record<string, string>>; onLook: () => void },

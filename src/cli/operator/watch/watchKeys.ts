@@ -1,7 +1,7 @@
 import type { Key } from '../../shared/terminal/keys.ts'
 import { SORTINGS, sortPeers, type WatchState } from './watchState.ts'
 
-/** What a key asks for beyond the screen. */
+/** The effect of a key outside the screen. */
 export type Command =
   | { kind: 'quit' }
   | { kind: 'explain'; peerId: string }
@@ -12,7 +12,7 @@ export interface KeyPress {
   command?: Command
 }
 
-/** Of the screen as it is: rows of the list, and of the explanation of a peer, how many there are and how many fit. */
+/** Total and visible rows of the list, and of a peer's explanation, on the current screen. */
 export interface Extent {
   pageRows: number
   explanationRows: number
@@ -32,7 +32,7 @@ const MOVES: Readonly<Record<string, (pageRows: number) => number>> = {
   G: () => Number.POSITIVE_INFINITY,
 }
 
-/** The state after a key, and what is to be done. */
+/** The state after a key, and the resulting command. */
 export function pressKey(state: WatchState, key: Key, extent: Extent): KeyPress {
   if (key === 'interrupt') return { state, command: { kind: 'quit' } }
   if (state.confirming !== undefined) return answer(state, state.confirming, key)
@@ -66,7 +66,7 @@ export function pressKey(state: WatchState, key: Key, extent: Extent): KeyPress 
   }
 }
 
-/** Only `y` does it. */
+/** Only `y` confirms. */
 function answer(state: WatchState, { verb, peerId }: NonNullable<WatchState['confirming']>, key: Key): KeyPress {
   const next = { ...state, confirming: undefined }
   return key === 'y' || key === 'Y' ? { state: next, command: { kind: verb, peerId } } : { state: next }

@@ -18,7 +18,7 @@ const SEQUENCES = new RegExp(`${ESCAPE}\\[[?\\d]*[A-Za-z]`, 'g')
 const ENTER = '\x1b[?1049h'
 const LEAVE = '\x1b[?1049l'
 
-/** A rollup node with one peer, which can be stopped and started again on its port. */
+/** A rollup node with one peer, which can be restarted on the same port. */
 async function serve() {
   const { node, p2p, asked, told } = recorder()
   p2p.peers = async () => ({
@@ -49,7 +49,7 @@ async function serve() {
   }
 }
 
-/** A terminal of 100 columns and 30 rows that keeps what was written last, and one that types. */
+/** A terminal of 100 columns and 30 rows that records its output, and a keyboard. */
 function fakeTerminal() {
   const output = new EventEmitter()
   const keys = new EventEmitter()
@@ -65,7 +65,7 @@ function fakeTerminal() {
   return {
     ...{ terminal, keyboard, modes },
     all: () => written,
-    /** The last frame that was drawn whole. */
+    /** The last complete frame. */
     screen: () => written.split('\x1b[?2026h').at(-1)?.replace(SEQUENCES, '') ?? '',
     type: (text: string) => keys.emit('data', text),
     resize(columns: number, rows: number) {
@@ -112,7 +112,7 @@ describe('watchNode', () => {
     await expect.poll(screen).toMatch(/derivation +up-to-date/)
     type('\x1b')
     await expect.poll(screen).toContain('the node answers again')
-    // Nothing of what the peer sent was written as it came.
+    // No control sequence of the peer reached the terminal.
     expect(all()).not.toContain('agent\x1b')
     type('q')
     await done
@@ -143,12 +143,12 @@ describe('devium watch', () => {
     })
   })
 
-  // util-linux's script runs it in a terminal of its own.
+  // util-linux's `script` runs the command in a new terminal.
   const hasScript = spawnSync('script', ['--version']).stdout?.includes('util-linux') === true
   it.skipIf(!hasScript)('leaves a terminal as it was at q and at SIGTERM (skipped without util-linux)', async () => {
     const { url } = await serve()
     for (const end of ['q', 'SIGTERM'] as const) {
-      // In the foreground, as a person's shell has it.
+      // In the foreground, as in an interactive shell.
       const run = `sh -c 'echo "pid $$"; exec "$@"' sh '${process.execPath}' '${SCRIPT}' watch --rpc ${url}`
       const child = spawn('script', ['-qfec', `stty -g; ${run}; echo "code $?"; stty -g`, '/dev/null'])
       onTestFinished(() => void child.kill('SIGKILL'))

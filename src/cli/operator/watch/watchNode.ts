@@ -21,13 +21,13 @@ export interface WatchModules {
   isColoured: boolean
 }
 
-/** News come in crowds while a node syncs. */
+/** Groups updates, which are frequent while a node syncs. */
 const REDRAW_MS = 100
-/** Ages go on by themselves. */
+/** Redraws the ages of events. */
 const TICK_MS = 1_000
 const EXPLAIN_MS = 2_000
 
-/** Shows the node on the whole terminal until `q` is pressed or the signal aborts; then the terminal is as it was. */
+/** Shows the node on the whole terminal until `q` is pressed or the signal aborts. Then it restores the terminal. */
 export async function watchNode(modules: WatchModules, signal: AbortSignal): Promise<void> {
   const { node, terminal, keyboard, clock, isColoured } = modules
   const quit = new AbortController()

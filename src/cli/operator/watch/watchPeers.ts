@@ -3,7 +3,7 @@ import type { NodeClient } from '../../../rpc/client/index.ts'
 import { bansSchema, dumpSchema, scoreSchema } from '../p2p/peerSchemas.ts'
 import type { WatchedPeer } from './watchState.ts'
 
-/** Who is connected, banned or blocked. Throws ZodError for what no such node would answer. */
+/** Reads connected, banned and blocked peers. Throws ZodError for a malformed answer. */
 export async function readPeers(
   node: Pick<NodeClient, 'request'>,
   names: Readonly<Record<string, string>> = {},

@@ -9,24 +9,24 @@ import type { Extent } from './watchKeys.ts'
 import type { PartHealth, WatchedPeer, WatchState } from './watchState.ts'
 
 export interface Shown {
-  /** Of the node, without what its address holds in secret. */
+  /** The node's address without its secrets. */
   url: string
   nowMs: number
 }
 
-/** Rows of a sentence; more would leave too little for the rest. */
+/** Maximal rows of a sentence, so that the rest of the screen keeps enough rows. */
 const SENTENCE_ROWS = 3
-/** From here on there is room for hashes, and for the reasons of scores. */
+/** A screen with this many rows also shows hashes and the reasons of scores. */
 const TALL_ROWS = 36
 const WIDE_COLUMNS = 120
 const MIN_HAPPENING_ROWS = 3
-/** What became of the last thing that was asked for, and the keys. */
+/** The result of the last action, and the keys. */
 const FOOT_ROWS = 2
 
 const LIST_KEYS = '↑ ↓ select   Enter explain   b block   u unblock   s sort   q quit'
 const EXPLAIN_KEYS = '↑ ↓ scroll   Esc back   b block   u unblock   q quit'
 
-/** The whole screen, at most as many lines as there are rows. */
+/** Renders the whole screen, with at most as many lines as the terminal has rows. */
 export function renderWatch(state: WatchState, size: ScreenSize, shown: Shown): Line[] {
   const head = headLines(state, size, shown)
   const room = Math.max(0, size.rows - head.length - FOOT_ROWS)
@@ -35,12 +35,12 @@ export function renderWatch(state: WatchState, size: ScreenSize, shown: Shown): 
       ? explanationPage(state, size, room)
       : { lines: listLines(state, size, room, shown), keys: LIST_KEYS }
   const foot: Line[] = [noticeLine(state), [{ text: keys, style: 'dim' }]]
-  // What there is no row for goes from the middle: the first lines and the last ones say what matters most.
+  // Excess lines are removed from the middle, because the first and the last lines matter most.
   const above = Array.from({ length: Math.max(0, size.rows - FOOT_ROWS) }, (_, row) => [...head, ...body][row] ?? '')
   return [...above, ...foot].slice(-size.rows).map((line) => cutLine(line, size.columns))
 }
 
-/** What keys move in, on this screen. */
+/** The ranges of selection and scrolling on this screen. */
 export function extentOf(state: WatchState, size: ScreenSize, shown: Shown): Extent {
   const pageRows = Math.max(1, size.rows - headLines(state, size, shown).length - FOOT_ROWS)
   if (state.mode.kind !== 'explain') return { pageRows: Math.max(1, Math.floor(pageRows / 2)), explanationRows: 0 }
@@ -73,7 +73,7 @@ function headLines(state: WatchState, size: ScreenSize, { url, nowMs }: Shown): 
 
 const VERDICT_STYLES: Record<string, Style> = { healthy: 'good', degraded: 'notable', stopped: 'bad' }
 
-/** How the node is, and what ends the first cause. */
+/** The node's verdict, and the command that resolves its first cause. */
 function verdictRows({ verdict }: WatchState, size: ScreenSize): Line[] {
   if (verdict === undefined) return sentenceLines('node', '…', undefined, size)
   const [first] = verdict.causes
@@ -89,7 +89,7 @@ function partLines(name: string, part: PartHealth | undefined, size: ScreenSize)
 
 const LABEL_WIDTH = 12
 
-/** The label in colour, and beside it the sentence on a few rows. */
+/** The coloured label, with the sentence on a few rows next to it. */
 function sentenceLines(label: string, text: string, style: Style | undefined, { columns }: ScreenSize): Line[] {
   const room = Math.max(20, columns - LABEL_WIDTH)
   const [first = '', ...more] = wrapText(plainText(text), room, 0).split('\n')
@@ -150,7 +150,7 @@ function listLines(state: WatchState, size: ScreenSize, room: number, { nowMs }:
   return lines.slice(0, room)
 }
 
-/** The table's header, and so many rows around the one that is selected. */
+/** The table's header and `room` rows around the selected row. */
 function peerRows(state: WatchState, { columns }: ScreenSize, room: number, nowMs: number): Line[] {
   const { peers, selected } = state
   if (state.gossip === null) return ['the node runs without peers']

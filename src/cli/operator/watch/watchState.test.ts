@@ -111,7 +111,7 @@ describe('keys', () => {
     const state = after(PEERS)
     expect(press(state, 'b').commands).toEqual([])
     expect(press(state, 'b').state.confirming).toEqual({ verb: 'block', peerId: 'b' })
-    // Whatever is no yes is a no, and nothing else.
+    // Any key except `y` means no, and has no other effect.
     expect(press(state, 'b', 'q')).toMatchObject({ commands: [], state: { confirming: undefined } })
     expect(press(state, 'b', 'enter').state.mode).toEqual({ kind: 'list' })
     expect(press(state, 'down', 'b', 'y').commands).toEqual([{ kind: 'block', peerId: 'a' }])

@@ -5,12 +5,12 @@ import type { explanationSchema } from '../p2p/explainView.ts'
 /** One row of the table of peers: connected, banned or blocked. */
 export interface WatchedPeer {
   id: string
-  /** What the operator of the node calls it. */
+  /** The operator's name for the peer. */
   name?: string | undefined
   isConnected: boolean
   direction: 'inbound' | 'outbound' | undefined
   score: number
-  /** What most of the score is for. */
+  /** The largest term of the score. */
   mainReason: string
   isInMesh: boolean
   latencyMs: number | undefined
@@ -22,7 +22,7 @@ export interface WatchedPeer {
   agent: string
 }
 
-/** How one part of the node is, in one word and one sentence. */
+/** The health of one part of the node: a state and a sentence. */
 export interface PartHealth {
   state: string
   ok: boolean
@@ -48,35 +48,35 @@ export type Sorting = (typeof SORTINGS)[number]
 /** Answers about one peer, as `devium p2p explain` shows them. */
 export type Explanation = z.infer<typeof explanationSchema>
 
-/** What fills the screen below the heads. */
+/** The content of the screen below the heads. */
 export type Mode =
   | { kind: 'list' }
-  /** `top`: lines that are scrolled past. */
+  /** `top`: number of lines scrolled past. */
   | { kind: 'explain'; peerId: string; answers: Explanation | undefined; top: number }
 
 export interface WatchState {
-  /** `since` and `problem`: of a node that does not answer. */
+  /** `sinceMs` and `problem` describe a lost connection. */
   connection: { state: 'open' } | { state: 'lost'; sinceMs: number; problem: string }
   version: string
   heads: Events['heads'] | undefined
   verdict: ShownVerdict | undefined
   derivation: PartHealth | undefined
-  /** Null where the node runs without peers. */
+  /** Null when the node runs without p2p. */
   gossip: PartHealth | null | undefined
   peers: readonly WatchedPeer[]
   sorting: Sorting
-  /** By its id, so that it stays the same when the order changes. */
+  /** A peer id, so that the selection survives a new order. */
   selected: string | undefined
   mode: Mode
-  /** Asked for, and not yet confirmed. */
+  /** An action that awaits confirmation. */
   confirming: { verb: 'block' | 'unblock'; peerId: string } | undefined
   /** Oldest first. */
   happenings: readonly Happening[]
-  /** What became of the last thing that was asked for. */
+  /** The result of the last action. */
   notice: { text: string; tone: Tone } | undefined
 }
 
-/** What comes from the node. */
+/** An update from the node. */
 export type NodeNews =
   | { kind: 'connected'; atMs: number; version: string; hasPeers: boolean }
   | { kind: 'lost'; atMs: number; problem: string }
@@ -86,12 +86,12 @@ export type NodeNews =
   | { kind: 'scores'; scores: Readonly<Record<string, number>> }
   | { kind: 'happened'; happening: Happening }
   | { kind: 'explained'; peerId: string; answers: Explanation }
-  /** What became of what was asked for. */
+  /** The result of an action. */
   | { kind: 'done'; text: string; isRefused: boolean }
 
-/** Lines of events that are kept. */
+/** Number of event lines that are kept. */
 const MAX_HAPPENINGS = 200
-/** The same line again within this time says nothing new. */
+/** An identical line within this time is dropped. */
 const REPEATED_MS = 1_000
 
 export const INITIAL_STATE: WatchState = {
@@ -110,7 +110,7 @@ export const INITIAL_STATE: WatchState = {
   notice: undefined,
 }
 
-/** The state after the news. */
+/** The state after an update. */
 export function applyNews(state: WatchState, news: NodeNews): WatchState {
   switch (news.kind) {
     case 'connected': {
@@ -151,7 +151,7 @@ export function applyNews(state: WatchState, news: NodeNews): WatchState {
   }
 }
 
-/** The first order shows what needs a look first; ids break ties, so that rows do not jump. */
+/** The first order lists the most conspicuous peers first. Ids break ties, so that rows do not jump. */
 export function sortPeers(peers: readonly WatchedPeer[], sorting: Sorting): WatchedPeer[] {
   const order: Record<Sorting, (a: WatchedPeer, b: WatchedPeer) => number> = {
     score: (a, b) => a.score - b.score,
@@ -162,7 +162,7 @@ export function sortPeers(peers: readonly WatchedPeer[], sorting: Sorting): Watc
   return [...peers].sort((a, b) => order[sorting](a, b) || (a.id < b.id ? -1 : 1))
 }
 
-/** Somebody is selected where anybody is there; in the place of one that is gone comes the first. */
+/** If there are peers, one is selected. If the selected peer has disappeared, the first peer is selected. */
 function withSelection(state: WatchState): WatchState {
   const { peers, selected } = state
   if (peers.some(({ id }) => id === selected)) return state
@@ -179,7 +179,7 @@ function happened(state: WatchState, atMs: number, text: string, tone: Tone): Wa
 }
 
 function withHappening(state: WatchState, happening: Happening): WatchState {
-  // A peer comes into the mesh of each version of the topic by itself.
+  // A peer joins the mesh of each topic version separately, which would repeat the line.
   const last = state.happenings.at(-1)
   if (last?.text === happening.text && happening.atMs - last.atMs < REPEATED_MS) return state
   return { ...state, happenings: [...state.happenings, happening].slice(-MAX_HAPPENINGS) }

@@ -22,7 +22,7 @@ export const METHODS_UP_TO_KARST = [
   ...['engine_getPayloadV3', 'engine_getPayloadV4', 'engine_getPayloadV5'],
 ]
 
-/** Chain 901 with these forks on an L1 without name, and everything well. */
+/** Facts of chain 901 with these forks on a private L1, without any fault. */
 export function healthyFacts(
   forks: Partial<Record<Fork, number>> = { ...UP_TO_JOVIAN, jovian: 0, karst: 0 },
 ): DoctorFacts {

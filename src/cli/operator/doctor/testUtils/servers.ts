@@ -3,7 +3,7 @@ import { createRpcApp, serveApp } from '../../../../jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../../../../jsonRpc/server.ts'
 import { type BeaconServer, startBeaconServer } from '../../../../l1/testUtils/beaconServer.ts'
 
-/** A JSON-RPC server of these answers; an engine where there is a secret. */
+/** Starts a JSON-RPC server with these answers. With a secret it requires authentication, as an engine does. */
 export async function serveRpc(answers: Readonly<Record<string, unknown>>, jwtSecret?: Uint8Array): Promise<string> {
   const methods = new Map(
     Object.entries(answers).map(([name, answer]): [string, RpcHandler] => [

@@ -8,12 +8,12 @@ const dumpSchema = z.object({
   peers: z.record(z.string(), z.object({ ENR: z.string(), addresses: z.array(z.string()).nullable() })),
 })
 
-/** A peer id, or a part of it as tables show it: nothing that a multiaddress or a record could be. */
+/** A peer id, or a part of it as tables show it. No multiaddress and no record matches. */
 const PEER = /^(…|\.\.\.)?[1-9A-HJ-NP-Za-km-z]{3,}(…|\.\.\.)?$/
 
 /**
- * What to check where only a peer is named: its record, or an address that the node has of it. Undefined when the text
- * is something else, or no node answers. Throws UsageError when the node does not know it.
+ * The address to check for a peer's name or id: its record, or an address that the node knows. Undefined when the text is
+ * something else, or no node answers. Throws UsageError when the node does not know the peer.
  */
 export async function addressOfPeer(node: NodeClient, text: string): Promise<string | undefined> {
   if (!PEER.test(text)) return undefined
@@ -21,7 +21,7 @@ export async function addressOfPeer(node: NodeClient, text: string): Promise<str
     const peerId = await resolvePeer(node, text)
     const { peers } = dumpSchema.parse(await node.request('deviump2p_peers', [false]))
     const { ENR, addresses } = peers[peerId] ?? { ENR: '', addresses: null }
-    // A node that listens everywhere tells of its loopback too, which is no way to it.
+    // A node that listens on all interfaces also announces its loopback address, which cannot be dialled from here.
     const address = addresses?.find((known) => !/^\/ip(4\/127\.|6\/::1\/)/.test(known)) ?? addresses?.[0]
     const found = ENR === '' ? address : ENR
     if (found === undefined) throw new UsageError(`the node at --rpc knows no address of ${peerId}`)

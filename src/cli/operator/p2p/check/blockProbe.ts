@@ -10,10 +10,10 @@ import type { PayloadEnvelope } from '../../../../rollup/protocol/types.ts'
 
 export type BlockAnswer =
   | { kind: 'block'; hash: string; bytes: number }
-  /** `RESULT` of payload_by_number, but for `ok`. */
+  /** `RESULT` of payload_by_number, except `ok`. */
   | { kind: 'refusal'; code: number }
 
-/** Asks for one block. Rejects when the stream fails, or with DecodeError when what comes is not that block. */
+/** Requests one block. Rejects when the stream fails, or with DecodeError when the answer is not that block. */
 export async function askForBlock(
   connection: Connection,
   question: { protocol: string; number: number },
@@ -23,7 +23,7 @@ export async function askForBlock(
   const stream = await connection.newStream([question.protocol], { signal })
   try {
     const reading = readAll(stream, MAX_RESPONSE_BYTES, signal)
-    // Its failure is told by the reading that follows.
+    // The read below reports its failure.
     reading.catch(() => {})
     await writeAll(stream, encodeRequest(question.number), signal)
     return decodeAnswer(await reading, question.number)
@@ -33,7 +33,7 @@ export async function askForBlock(
 }
 
 /**
- * Without the chain's forks at hand the container is found by trying: the block's hash holds for one only. Throws
+ * Tries each container, because the chain's forks are unknown here: the block hash matches only one container. Throws
  * DecodeError.
  */
 export function decodeAnswer(bytes: Uint8Array, number: number): BlockAnswer {

@@ -1,14 +1,14 @@
 import { PAYLOAD_VERSIONS } from '../../../../p2p/base/topics.ts'
 
-/** What a peer's topics tell of the chains that it follows. */
+/** The chains that a peer's topics name. */
 export interface ChainFacts {
   /** Payload versions (1 to 4) of the block topics, by chain id. */
   topics: ReadonlyMap<bigint, number[]>
-  /** Topics that are none of an OP Stack chain's blocks. */
+  /** Topics that are not block topics of an OP Stack chain. */
   otherTopics: string[]
 }
 
-/** Up to 64 bits, as in discovery; more is nobody's chain. */
+/** Up to 20 digits, since chain ids have at most 64 bits, as in discovery. */
 const BLOCKS_TOPIC = /^\/optimism\/(\d{1,20})\/([0-3])\/blocks$/
 
 export function chainsOfTopics(topics: readonly string[]): ChainFacts {
@@ -26,7 +26,7 @@ export function chainsOfTopics(topics: readonly string[]): ChainFacts {
   return { topics: byChain, otherTopics }
 }
 
-/** Versions that a peer of the chain lacks: those of the forks that its program does not know. */
+/** Versions of the block topics that the peer lacks. Its program does not support the forks of these versions. */
 export function missingVersions(versions: readonly number[]): number[] {
   return PAYLOAD_VERSIONS.filter((version) => !versions.includes(version))
 }

@@ -11,10 +11,10 @@ const REFUSALS: Readonly<Record<number, string>> = {
   [RESULT.unknownError]: 'an error of its own',
 }
 
-/** Chains named in a text; a peer may make up many. */
+/** Limit of the chains named in a text, because a peer may invent many. */
 const MAX_TOLD = 3
 
-/** Whether blocks can be had by number: without them, gaps are filled from others or from L1. */
+/** Checks that the peer serves blocks by number. Otherwise gaps are filled from other peers or from L1. */
 export async function checkBlocks(
   modules: { clock: Clock; record: Recorder },
   connection: Connection,

@@ -17,11 +17,11 @@ import { createDeviumCommand } from '../../deviumCommand.ts'
 
 const SCRIPT = fileURLToPath(new URL('../../../../../bin/devium.mjs', import.meta.url))
 const KEY = randomBytes(32).toString('hex')
-/** Nothing listens there. */
+/** Nothing listens at this address. */
 const NO_NODE = 'http://127.0.0.1:1'
 
 const peer = await startTestNode()
-/** The same peer, where nobody listens. */
+/** The address of the same peer with a closed port. */
 const gone = peer.address.replace(/\/tcp\/\d+/, '/tcp/1')
 const folder = mkdtempSync(join(tmpdir(), 'devium-check-'))
 afterAll(async () => {
@@ -29,7 +29,7 @@ afterAll(async () => {
   await peer.node.stop()
 })
 
-/** A rollup node, as far as the check asks it. */
+/** The methods of a rollup node that the check calls. */
 async function startOwnNode(
   namespace: 'deviump2p' | 'opp2p',
   bannedSubnets: unknown,

@@ -21,7 +21,7 @@ interface CheckFlags extends NodeOptions {
   timeout: string
 }
 
-/** `devium p2p check`: exits with 0 when a node of the chain can be reached there, with 1 otherwise. */
+/** `devium p2p check`: exits with 0 when a node of the chain can be reached there, otherwise with 1. */
 export const addCheck = (parent: Command): Command =>
   nodeCommand(
     parent,
@@ -40,7 +40,7 @@ export const addCheck = (parent: Command): Command =>
     .action(async (address: string, flags: CheckFlags) => {
       const options = await readFlags(address, flags)
       const isColoured = wantsColours(process.stdout)
-      // Whoever reads has gone, `head` for example.
+      // The reader of a pipe may close it early, as `head` does.
       process.stdout.on('error', () => process.exit(1))
       const { checkPeer } = await import('./checkPeer.ts')
       const { systemResolver } = await import('./resolve.ts')
@@ -80,7 +80,7 @@ async function readFlags(target: string, flags: CheckFlags): Promise<CheckOption
   }
 }
 
-/** 15 digits: whatever a chain counts, and exact as a number. */
+/** Up to 15 digits: enough for every chain, and exact as a number. */
 function wholeNumber(name: string, text: string): string {
   if (!/^\d{1,15}$/.test(text)) throw new UsageError(`${name}: expected a whole number, got "${text}"`)
   return text

@@ -15,37 +15,37 @@ import { formatMs, printable, type Recorder } from './steps.ts'
 export interface ConnectionCheckModules {
   clock: Clock
   record: Recorder
-  /** As whom we dial. */
+  /** The identity of this dial. */
   identity: Identity
 }
 
 export interface ConnectionCheckOptions {
   endpoints: readonly Endpoint[]
-  /** Who is expected, if anybody is. */
+  /** The expected peer, if known. */
   peerId: string | undefined
   chainId: bigint | undefined
   blockNumber: number | undefined
-  /** The identity is the operator's own, not a new one. */
+  /** The identity is the operator's own key, not a new key. */
   isOwnKey: boolean
-  /** The operator's own node is up, has nothing against the peer, and is not connected to it. */
+  /** The operator's own node runs, does not block the peer, and is not connected to it. */
   isOwnNodeApart: boolean
   timeoutMs: number
-  /** How long the connection must stand. */
+  /** How long the connection must stay open. */
   standMs: number
   signal?: AbortSignal | undefined
 }
 
-/** Who was found. */
+/** Facts about the peer that answered. */
 export interface FoundPeer {
   peerId?: string | undefined
   agent?: string | undefined
   chainIds: readonly string[]
 }
 
-/** Its subscriptions come with its first message. */
+/** The peer's first gossip message holds its subscriptions. */
 const MAX_TOPICS_WAIT_MS = 5_000
 
-/** From the TCP connection to a request for a block. */
+/** Checks everything from the TCP connection to the request for a block. */
 export async function checkConnection(
   modules: ConnectionCheckModules,
   options: ConnectionCheckOptions,
@@ -119,7 +119,7 @@ function checkPeerId(record: Recorder, found: string, endpoint: Endpoint, expect
   }
 }
 
-/** Undefined: it did not tell. */
+/** Undefined when the peer did not report its protocols. */
 async function checkPeerFacts(
   modules: ConnectionCheckModules,
   session: PeerSession,
@@ -128,7 +128,7 @@ async function checkPeerFacts(
 ): Promise<Pick<FoundPeer, 'agent' | 'chainIds'> | undefined> {
   const { clock, record } = modules
   const standsSinceMs = clock.now()
-  /** True: it is over, and that is noted. */
+  /** Records a failed step if the connection has ended. */
   const isOver = (when: string): boolean => {
     options.signal?.throwIfAborted()
     const end = session.end()

@@ -10,14 +10,14 @@ export interface DiscoveryEndpoint {
   udpPort: number
 }
 
-/** Beside the other steps, since a closed UDP port shows by silence only. */
+/** Runs in parallel with the other steps, because only the timeout shows a closed UDP port. */
 export interface DiscoveryCheck {
   endpoint: DiscoveryEndpoint
   /** An error: this machine cannot open a UDP port. */
   result: Promise<UdpProbe | { error: unknown }>
 }
 
-/** Nobody's discovery needs longer to answer, if it is there. */
+/** Every reachable discovery service answers within this time. */
 const MAX_TIMEOUT_MS = 4_000
 
 export function startDiscoveryCheck(clock: Clock, endpoint: DiscoveryEndpoint, timeoutMs: number): DiscoveryCheck {

@@ -1,7 +1,7 @@
 import { chainsOfTopics, missingVersions } from './chains.ts'
 import { printable, type Recorder } from './steps.ts'
 
-/** False: it does not speak gossipsub. */
+/** False if the peer does not speak gossipsub. */
 export function checkGossip(record: Recorder, protocols: readonly string[]): boolean {
   const versions = protocols.filter((protocol) => protocol.startsWith('/meshsub/')).map((protocol) => protocol.slice(9))
   if (versions.length > 0) {
@@ -15,10 +15,10 @@ export function checkGossip(record: Recorder, protocols: readonly string[]): boo
   return false
 }
 
-/** Topics named in a text; a peer may have many. */
+/** Limit of the topics named in a text, because a peer may have many. */
 const MAX_TOLD = 3
 
-/** Which chains' blocks it follows; returns their ids. */
+/** Checks which chains' block topics the peer follows. Returns their chain ids. */
 export function checkTopics(
   record: Recorder,
   announced: readonly string[],

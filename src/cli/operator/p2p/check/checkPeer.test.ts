@@ -36,14 +36,14 @@ async function ourNode(options: Partial<P2pOptions> = {}, blocks: PayloadEnvelop
 interface HostSettings {
   security?: typeof noise | typeof tls | typeof plaintext
   gater?: ConnectionGater
-  /** Undefined: no gossipsub at all. */
+  /** Undefined: no gossipsub. */
   topics?: string[]
-  /** By a name of its own. */
+  /** The host speaks only a multiplexer that other nodes do not know. */
   oddMuxer?: boolean
   isAnonymous?: boolean
 }
 
-/** A libp2p node that is none of ours. */
+/** A libp2p node with other protocols than this project's. */
 async function strangeHost(settings: HostSettings = {}): Promise<string> {
   const { security = noise, gater, topics, oddMuxer = false, isAnonymous = false } = settings
   const muxer = yamux()()
@@ -69,7 +69,7 @@ async function strangeHost(settings: HostSettings = {}): Promise<string> {
 const blocksTopics = (chainId: number, versions = [0, 1, 2, 3]) =>
   versions.map((version) => `/optimism/${chainId}/${version}/blocks`)
 
-/** 128 hex digits: the public key, uncompressed and without its prefix. */
+/** 128 hex digits: the uncompressed public key without its prefix. */
 function enodeKey(peerId: string): string {
   const { publicKey } = parsePeerId(peerId)
   if (publicKey?.type !== 'secp256k1') throw new Error('not a secp256k1 peer')
@@ -293,7 +293,7 @@ describe('our own node', () => {
     expect(report).toMatchObject({ ok: true, expectedChainId: '901' })
     expect(step(report, 'blocks')?.text).toMatch(/, 3 for one$/)
 
-    // It takes this check, but who knows whether it takes our node.
+    // The peer accepted this check's connection, which does not prove that it accepts our node.
     expect(step(report, 'connection')).toMatchObject({ outcome: 'ok', hint: expect.stringContaining('--identity') })
     const connected = [{ peerId: node.peerId, isInbound: false, address: undefined }]
     expect(step(await ask({ connected }), 'connection')).not.toHaveProperty('hint')

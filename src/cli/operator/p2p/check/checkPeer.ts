@@ -14,32 +14,32 @@ import { verdictOf } from './verdict.ts'
 export interface CheckModules {
   clock: Clock
   resolver: NameResolver
-  /** Asks the operator's own node; rejects when there is none. Undefined: it is not to be asked. */
+  /** Queries the operator's own node; rejects when it does not answer. Undefined: skip this. */
   ownNode?: (() => Promise<OwnNodeView>) | undefined
-  /** Told of each step as it is done. */
+  /** Called after each step. */
   onStep?: (step: CheckStep) => void
 }
 
 export interface CheckOptions {
   /** A multiaddress, ENR or enode. */
   target: string
-  /** Undefined: that of our own node. */
+  /** Undefined: the chain id of the own node. */
   chainId?: bigint | undefined
-  /** Asked for by number; undefined: one that our own node has. */
+  /** Number of the requested block. Undefined: a block that the own node has. */
   blockNumber?: number | undefined
-  /** Of each step. */
+  /** Time limit of each step. */
   timeoutMs: number
-  /** How long a connection must stand to be taken for a good one. */
+  /** How long a connection must stay open to pass. */
   standMs?: number | undefined
   /** 32 bytes; undefined: a new key. */
   privateKey?: Uint8Array | undefined
   signal?: AbortSignal | undefined
 }
 
-/** A peer that does not want us closes sooner. */
+/** A peer that refuses this connection closes it sooner. */
 const STAND_MS = 1_500
 
-/** Dials step by step and says where it ends and why. Rejects only with the signal's reason. */
+/** Dials step by step and reports where and why the dial fails. Rejects only with the signal's reason. */
 export async function checkPeer(modules: CheckModules, options: CheckOptions): Promise<CheckReport> {
   const { clock } = modules
   const { steps, record } = createRecorder(modules.onStep)
@@ -66,7 +66,7 @@ export async function checkPeer(modules: CheckModules, options: CheckOptions): P
   }
   peerId = target.peerId
   checkAddress(record, target)
-  // Asked before all else, for the chain id to compare with; what it says of the peer is told once the IPs are known.
+  // Queried first, because its chain id is the expected chain id. Its view of the peer is recorded once the IPs are known.
   const own = await askOwnNode(modules)
   const identity = identityFromRawKey(options.privateKey ?? new Uint8Array(randomBytes(32)))
   options.signal?.throwIfAborted()
@@ -106,7 +106,7 @@ export async function checkPeer(modules: CheckModules, options: CheckOptions): P
   return report()
 }
 
-/** discv5 takes 300 ms to load, and a multiaddress does without. */
+/** Loads discv5 on demand: it takes 300 ms, and a multiaddress does not need it. */
 async function readTarget(text: string): Promise<ReturnType<typeof parseTarget>> {
   const { parseRecord } = /^\s*enr:/.test(text)
     ? await import('../../../../p2p/discovery/discv5.ts')
@@ -156,7 +156,7 @@ function recordOwnNode(
   }
 }
 
-/** None: that is a step that failed, already noted. */
+/** An empty list means that a step failed and is recorded. */
 async function resolve(
   { clock, resolver }: CheckModules,
   options: CheckOptions,

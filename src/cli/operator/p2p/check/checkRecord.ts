@@ -3,7 +3,7 @@ import { OPSTACK_VERSION } from '../../../../p2p/discovery/opstackEntry.ts'
 import type { CheckOutcome, Recorder } from './steps.ts'
 import type { CheckTarget } from './target.ts'
 
-/** Whom the text names. */
+/** Records the peer that the text names. */
 export function checkAddress(record: Recorder, target: CheckTarget): void {
   if (target.peerId !== undefined) {
     record('address', 'ok', target.peerId, { data: { kind: target.kind, peerId: target.peerId } })
@@ -14,7 +14,7 @@ export function checkAddress(record: Recorder, target: CheckTarget): void {
   })
 }
 
-/** What the node says of itself in its record, whose signature is good. */
+/** Checks the content of the node's record. Its signature has been verified. */
 export function checkRecord(record: Recorder, node: NodeRecord, expectedChainId: bigint | undefined): void {
   const { ip, tcpPort, udpPort, alsoAt, opstack, sequence } = node
   const text = [

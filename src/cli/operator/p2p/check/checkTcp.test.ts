@@ -73,7 +73,7 @@ describe('a port', () => {
       socket.on('data', (chunk) => {
         if (received === '') socket.write(header)
         received += chunk.toString('latin1')
-        // The first message of noise follows.
+        // Noise's first message follows the header.
         if (received.length > header.length) socket.end()
       })
     })

@@ -12,7 +12,7 @@ interface Limits {
   signal?: AbortSignal | undefined
 }
 
-/** Looks for the first endpoint that takes a connection. Undefined: it ends here, as the steps noted say. */
+/** Finds the first endpoint that accepts a connection. Undefined: none does, and the failed steps are recorded. */
 export async function checkTcp(
   { clock, record }: { clock: Clock; record: Recorder },
   endpoints: readonly Endpoint[],
@@ -37,7 +37,7 @@ export async function checkTcp(
       failures.push({ failure, endpoint, tookMs })
       continue
     }
-    // Others of its addresses do not matter for a dial, once one does.
+    // Once one address works, failures of the others do not matter for a dial.
     noteFailures('warning')
     record('tcp', 'ok', `${textOf(endpoint)} takes connections`, { tookMs, data: { ...endpoint } })
     return endpoint
@@ -48,7 +48,7 @@ export async function checkTcp(
 
 const textOf = ({ ip, tcpPort }: Endpoint): string => `${ip.includes(':') ? `[${ip}]` : ip}:${tcpPort}`
 
-/** Undefined: it takes connections. Throws the signal's reason only. */
+/** Undefined if the endpoint accepts connections. Throws only the signal's reason. */
 async function failureOf({ ip, tcpPort }: Endpoint, { timeoutMs, signal }: Limits): Promise<DialFailure | undefined> {
   const timeout = AbortSignal.timeout(timeoutMs)
   const socket = connect({ host: ip, port: tcpPort })
@@ -64,7 +64,7 @@ async function failureOf({ ip, tcpPort }: Endpoint, { timeoutMs, signal }: Limit
   }
 }
 
-/** Shorter than for a log line: the hint says the rest. */
+/** Shorter than in a log line, because the hint explains the rest. */
 function textFor({ reason, text }: DialFailure, at: string): string {
   switch (reason) {
     case 'refused':

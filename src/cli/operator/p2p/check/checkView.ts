@@ -10,10 +10,10 @@ const WIDTH = 80
 /** The longest name is `connection`. */
 const NAME_WIDTH = 10
 const INDENT = 2 + NAME_WIDTH + 2
-/** A text that leaves less room than this gets the time on a line of its own. */
+/** If less space than this remains in the line, the duration gets its own line. */
 const TIME_GAP = 2
 
-/** One step: sign, name, what was found and how long it took; the hint below, where there is one. */
+/** Formats one step: sign, name, result and duration, and the hint below. */
 export function formatStep(step: CheckStep, isColoured: boolean): string {
   const sign = paint(SIGNS[step.outcome], COLOURS[step.outcome], isColoured)
   const lines = wrap(step.text, WIDTH - INDENT)
@@ -46,7 +46,7 @@ function paint(text: string, colour: number, isColoured: boolean): string {
   return isColoured ? `\u001b[${colour}m${text}\u001b[0m` : text
 }
 
-/** A word that is wider than a line (an address) stays whole, to be copied. */
+/** A word longer than the line (an address) is not broken, so that it can be copied. */
 function wrap(text: string, width: number): string[] {
   return wrapText(plainText(text), width, 0).split('\n')
 }

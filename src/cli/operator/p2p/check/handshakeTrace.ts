@@ -1,22 +1,22 @@
 import type { ConnectionEncrypter, StreamMuxerFactory } from '@libp2p/interface'
 import type { Clock } from '../../../../lib/clock.ts'
 
-/** How far a handshake came; times are milliseconds after the dial began. */
+/** The progress of a handshake. Times are milliseconds after the start of the dial. */
 export interface HandshakeTrace {
-  /** Both ends agreed on the security protocol. */
+  /** Both sides agreed on the security protocol. */
   securityMs?: number
-  /** The peer has proved who it is. */
+  /** The peer has proved its identity. */
   secureMs?: number
   peerId?: string
-  /** The security protocol's own failure, before libp2p wraps it. */
+  /** The security protocol's own error, before libp2p wraps it. */
   securityError?: unknown
   muxer?: string
   muxerMs?: number
 }
 
 /**
- * Wraps what libp2p runs in a handshake, since its own errors tell little of where it ended. The peer's id is not
- * demanded but noted: who answers instead of the one expected is what an operator wants to know.
+ * Wraps libp2p's encrypter and muxer, because libp2p's errors do not name the failed stage. Records the peer's id instead of
+ * demanding it: the operator wants to know which peer answered instead.
  */
 export function createHandshakeTracer(clock: Clock) {
   let startMs = clock.now()
@@ -24,7 +24,6 @@ export function createHandshakeTracer(clock: Clock) {
   const sinceStart = (): number => clock.now() - startMs
   return {
     trace,
-    /** The dial begins now. */
     begin(): void {
       startMs = clock.now()
     },

@@ -2,21 +2,21 @@ import { parseCidr, parseIp, subnetContains } from '../../../../lib/ipNet.ts'
 import type { BanRecord } from '../../../../p2p/base/api.ts'
 import { type CheckStep, printable } from './steps.ts'
 
-/** What the operator's own node says that matters for a peer. */
+/** Facts from the operator's own node that matter for the check of a peer. */
 export interface OwnNodeView {
   peerId: string
   chainId: bigint | undefined
-  /** A block that the node has, to ask a peer for. */
+  /** A block that the node has. The check requests it from the peer. */
   blockNumber: number | undefined
   blockedPeers: readonly string[]
   blockedIps: readonly string[]
-  /** CIDR texts. */
+  /** Subnets in CIDR notation. */
   blockedSubnets: readonly string[]
   bans: readonly Pick<BanRecord, 'subject' | 'kind' | 'reason' | 'untilMs' | 'remainingS'>[]
   connected: readonly { peerId: string; isInbound: boolean; address: string | undefined }[]
 }
 
-/** How the operator's own node stands to this peer. */
+/** Records how the operator's own node treats this peer. */
 export function judgeOwnView(
   view: OwnNodeView,
   subject: { peerId: string | undefined; ips: readonly string[] },
@@ -40,7 +40,7 @@ export function judgeOwnView(
   }
   const connection = view.connected.find((peer) => peer.peerId === peerId)
   if (connection !== undefined) {
-    // Where we dialled it is what was asked about.
+    // For an outbound connection, the dialled address is the one that was checked.
     const from =
       connection.address === undefined || !connection.isInbound
         ? ''
@@ -54,14 +54,14 @@ export function judgeOwnView(
   return { outcome: 'ok', text: 'neither blocked nor banned there, not connected', data: { connected: false } }
 }
 
-/** It is another node, and not connected to the peer. */
+/** The peer is another node, and the operator's node is not connected to it. */
 export function isApart(view: OwnNodeView, peerId: string | undefined): boolean {
   return peerId !== view.peerId && !view.connected.some((peer) => peer.peerId === peerId)
 }
 
 interface Refusal {
   text: string
-  /** What `devium p2p unblock` takes. */
+  /** The argument of `devium p2p unblock`. */
   lift: string
 }
 

@@ -15,33 +15,33 @@ import { tcpMultiaddr } from '../../../../p2p/host/multiaddrs.ts'
 import { createHandshakeTracer } from './handshakeTrace.ts'
 import type { Endpoint } from './resolve.ts'
 
-/** When the peer ended the connection, counted from the moment when it stood. */
+/** When the peer closed the connection, in milliseconds after it opened. */
 export interface ConnectionEnd {
   afterMs: number
   cause: string
 }
 
-/** What a peer says of itself (libp2p's identify). */
+/** The peer's answer to libp2p's identify. */
 export interface PeerFacts {
   agent: string
   protocolVersion: string
   protocols: string[]
-  /** Where it sees us. */
+  /** Our address as the peer sees it. */
   observedAddress: string | undefined
 }
 
 type SessionHost = Libp2p<{ identify: Identify; pubsub: GossipSub }>
 
-/** A peer may go on to announce after its first word; it all fits one message in practice. */
+/** A peer may announce more topics after its first message. In practice all topics fit one message. */
 const SETTLE_MS = 150
-/** Of one peer: an OP Stack node has four. */
+/** Limit of topics of one peer; an OP Stack node has four. */
 const MAX_TOPICS = 64
 const STOP_TIMEOUT_MS = 1_000
 
-/** A connection to one peer, made by a host that lives for this alone. */
+/** A connection to one peer, by a temporary libp2p host. */
 export type PeerSession = Awaited<ReturnType<typeof openPeerSession>>
 
-/** Dials, and returns how it went; rejects only with the signal's reason. The peer sees a libp2p node with gossipsub. */
+/** Dials and returns the outcome. Rejects only with the signal's reason. The peer sees a libp2p node with gossipsub. */
 export async function openPeerSession(
   modules: { clock: Clock; identity: Identity },
   endpoint: Endpoint,
@@ -60,7 +60,7 @@ export async function openPeerSession(
     connectionManager: { reconnectRetries: 0, dialTimeout: options.timeoutMs, addressDialTimeout: options.timeoutMs },
     connectionMonitor: { enabled: false },
     services: {
-      // Asked for by hand, so that its failure is seen.
+      // Called explicitly, so that its error is visible.
       identify: identify({ runOnConnectionOpen: false }),
       pubsub: gossipsub({ globalSignaturePolicy: StrictNoSign }),
     },
@@ -107,11 +107,11 @@ export async function openPeerSession(
   }
   return {
     trace: tracer.trace,
-    /** Undefined: the dial failed, with this. */
+    /** Undefined: the dial failed, with this error. */
     connection,
     dialError,
     tookMs: clock.now() - startMs,
-    /** Undefined while it stands. */
+    /** Undefined while the connection is open. */
     end: (): ConnectionEnd | undefined => end,
     /** Resolves when the connection has ended, or after this time. */
     watch: (forMs: number): Promise<void> => sleepUntil(clock, forMs, ended.signal),
@@ -120,7 +120,7 @@ export async function openPeerSession(
       const limit = AbortSignal.any([AbortSignal.timeout(timeoutMs), ended.signal])
       return factsOf(await host.services.identify.identify(open, { signal: limit }))
     },
-    /** Topics that the peer has subscribed to: waits for its first word on this, or the end of the connection. */
+    /** The peer's subscribed topics. Waits for its first subscription message, or the end of the connection. */
     async topics(timeoutMs: number): Promise<string[]> {
       if (topics.size === 0) {
         const word = new AbortController()
@@ -143,6 +143,6 @@ function factsOf(result: IdentifyResult): PeerFacts {
   }
 }
 
-/** Resolves after the time, or as soon as the signal aborts. */
+/** Resolves after the time, or when the signal aborts. */
 const sleepUntil = (clock: Clock, delayMs: number, signal: AbortSignal | undefined): Promise<void> =>
   sleep(clock, delayMs, signal).catch(() => {})

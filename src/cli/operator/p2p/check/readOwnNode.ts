@@ -6,14 +6,14 @@ import type { NodeClient, NodeMethods } from '../../../../rpc/client/index.ts'
 import { ifServed } from '../../nodeCommand.ts'
 import type { OwnNodeView } from './ownNode.ts'
 
-// A remote answer is checked before it is used: another program may listen at that address.
+// Remote answers are validated, because another program may listen at that address.
 const selfSchema = z.object({ peerID: z.string() })
 const dumpSchema = z.object({
   peers: z.record(
     z.string(),
     z.object({ peerID: z.string(), direction: z.number(), addresses: z.array(z.string()).nullable() }),
   ),
-  // CIDR text, or op-node's object; Go has null for an empty list.
+  // CIDR text, or op-node's object. Go encodes an empty list as null.
   bannedSubnets: z.array(z.union([z.string(), z.object({ IP: z.string(), Mask: z.string() })])).nullable(),
 })
 const listSchema = z.array(z.string()).nullish()
@@ -35,7 +35,7 @@ const statusSchema = z.object({
 /** go-libp2p's code of a connection that the peer has dialled. */
 const INBOUND = 1
 
-/** What a running node says that matters for a peer. Rejects, in one line, when it does not answer or is no such node. */
+/** Reads the facts that the check needs from a running node. Rejects with one line when no such node answers. */
 export async function readOwnNode(node: NodeClient): Promise<OwnNodeView> {
   try {
     return await read(node)
@@ -50,7 +50,7 @@ async function read(node: NodeClient): Promise<OwnNodeView> {
   const [self, dump, blockedPeers, blockedIps, bans, config, status] = await Promise.all([
     ofEither(node, 'self', []),
     ofEither(node, 'peers', [true]),
-    // Our own dump has those with a ban among them.
+    // This project's peer dump includes banned peers.
     ofEither(node, 'listBlockedPeers', []),
     ofEither(node, 'listBlockedAddrs', []),
     ifServed(node, 'deviump2p_bans', []),
@@ -65,7 +65,7 @@ async function read(node: NodeClient): Promise<OwnNodeView> {
   return {
     peerId: selfSchema.parse(self).peerID,
     chainId: config === undefined ? undefined : BigInt(configSchema.parse(config).l2_chain_id),
-    // A safe block is one that the peer has too, if it is of any use.
+    // A useful peer has the safe block too.
     blockNumber: heads === undefined ? undefined : heads.safe_l2.number || heads.unsafe_l2.number || undefined,
     blockedPeers: listSchema.parse(blockedPeers) ?? [],
     blockedIps: listSchema.parse(blockedIps) ?? [],
@@ -81,7 +81,7 @@ async function read(node: NodeClient): Promise<OwnNodeView> {
   }
 }
 
-/** op-node has the same methods in a namespace of its own. */
+/** op-node has the same methods in its own namespace. */
 async function ofEither<M extends 'self' | 'peers' | 'listBlockedPeers' | 'listBlockedAddrs'>(
   node: NodeClient,
   method: M,

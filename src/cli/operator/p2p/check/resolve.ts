@@ -3,19 +3,19 @@ import { multiaddr } from '@multiformats/multiaddr'
 import { ipOf } from '../../../../p2p/host/multiaddrs.ts'
 import type { CheckTarget } from './target.ts'
 
-/** Where a dial goes. */
+/** The address of a dial. */
 export interface Endpoint {
   ip: string
   tcpPort: number
 }
 
-/** A record may name no TCP port. */
+/** A record may have no TCP port. */
 export interface ResolvedAddress {
   ip: string
   tcpPort: number | undefined
 }
 
-/** The system's resolver, as far as it is needed here. Both reject when there is nothing of that name. */
+/** The used part of the system's resolver. Both functions reject when the name has no such record. */
 export interface NameResolver {
   addresses(name: string, family: 0 | 4 | 6): Promise<string[]>
   texts(name: string): Promise<string[]>
@@ -26,13 +26,13 @@ export const systemResolver: NameResolver = {
   texts: async (name) => (await resolveTxt(name)).map((parts) => parts.join('')),
 }
 
-/** A name may stand for many machines. */
+/** Limit of endpoints, because a name may resolve to many machines. */
 const MAX_ENDPOINTS = 8
-/** Addresses of a `/dnsaddr` that are looked at; each may be a name again, as often as this. */
+/** Limit of the read addresses of a `/dnsaddr`. Each may be a name again, at most this often. */
 const MAX_TEXTS = 64
 const MAX_DEPTH = 3
 
-/** All that the target's name stands for; of a `/dnsaddr`, what belongs to other peers or is not TCP is left out. */
+/** Resolves the target's name. For a `/dnsaddr`, addresses of other peers and addresses without TCP are skipped. */
 export async function resolveAddresses(
   resolver: NameResolver,
   target: Pick<CheckTarget, 'host' | 'tcpPort' | 'peerId' | 'alsoAt'>,
@@ -45,7 +45,7 @@ export async function resolveAddresses(
   return target.alsoAt === undefined ? found : [...found, target.alsoAt]
 }
 
-/** libp2p's addressing specification: `dnsaddr=<multiaddress>` in each text record. */
+/** libp2p's addressing specification: `dnsaddr=<multiaddress>` in each TXT record. */
 async function fromTexts(
   resolver: NameResolver,
   name: string,
@@ -80,7 +80,7 @@ async function fromText(
     const isPlain = parts.every(({ name }) => ['ip4', 'ip6', 'tcp', 'p2p'].includes(name))
     return isPlain && ip !== undefined && tcpPort > 0 ? [{ ip, tcpPort }] : []
   } catch {
-    // Not for us to judge: another record may do.
+    // An invalid address is skipped, because another record may be valid.
     return []
   }
 }

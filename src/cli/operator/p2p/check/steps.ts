@@ -1,4 +1,4 @@
-/** In the order in which a check goes through them. */
+/** In the order of the check. */
 const CHECK_STEPS = [
   'address',
   'record',
@@ -17,44 +17,44 @@ const CHECK_STEPS = [
 ] as const
 export type CheckStepName = (typeof CHECK_STEPS)[number]
 
-/** `warning`: does not keep the two nodes apart. `skipped`: there was nothing to look at. */
+/** `warning`: the fault does not prevent a connection. `skipped`: there was nothing to check. */
 export type CheckOutcome = 'ok' | 'failed' | 'warning' | 'skipped'
 
 export interface CheckStep {
   step: CheckStepName
   outcome: CheckOutcome
-  /** What was found, in one line; what the peer said of itself is in ASCII. */
+  /** The result in one line. Texts of the peer are reduced to ASCII. */
   text: string
-  /** What it may come from, or what to do. */
+  /** A possible cause, or what to do. */
   hint?: string
-  /** Milliseconds that finding it out took; absent where nothing was waited for. */
+  /** Duration in milliseconds; absent if the step did not wait. */
   tookMs?: number
-  /** The same for programs, where it says more than the text. */
+  /** Details for programs, where they exceed the text. */
   data?: Readonly<Record<string, unknown>>
 }
 
 export interface CheckReport {
-  /** As given. */
+  /** The text that the operator gave. */
   target: string
-  /** The peer that was found, or else that was asked for. */
+  /** The peer that answered, else the expected peer. */
   peerId: string | null
-  /** Null: nothing to compare with. */
+  /** Null: there is no chain id to compare with. */
   expectedChainId: string | null
   /** No step failed. */
   ok: boolean
-  /** Where it ends: the first step that failed. */
+  /** The first failed step. */
   failedAt: CheckStepName | null
   verdict: string
   steps: CheckStep[]
 }
 
-/** What a step may add to its text. */
+/** Details that a step may add to its text. */
 export type StepDetails = Partial<Pick<CheckStep, 'hint' | 'data' | 'tookMs'>>
 
-/** Notes one step. */
+/** Records one step. */
 export type Recorder = (step: CheckStepName, outcome: CheckOutcome, text: string, details?: StepDetails) => void
 
-/** Keeps the steps in the order in which they are noted, and passes each on. */
+/** Keeps the steps in the order of recording, and passes each on. */
 export function createRecorder(onStep?: (step: CheckStep) => void): { steps: CheckStep[]; record: Recorder } {
   const steps: CheckStep[] = []
   return {
@@ -67,12 +67,12 @@ export function createRecorder(onStep?: (step: CheckStep) => void): { steps: Che
   }
 }
 
-/** Milliseconds as people read them: `0.4 ms` says nothing more than `0 ms`. */
+/** Formats milliseconds without decimals: they carry no information here. */
 export function formatMs(ms: number): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`
 }
 
-/** What a stranger sent, fit for a terminal: ASCII only, and not more than `maxLength` of it. */
+/** Reduces a text of an unauthenticated peer to at most `maxLength` printable ASCII characters. */
 export function printable(text: string, maxLength = 100): string {
   const plain = text.replace(/[^\x20-\x7e]/g, '?')
   return plain.length <= maxLength ? plain : `${plain.slice(0, maxLength - 1)}…`

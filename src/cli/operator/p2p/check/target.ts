@@ -10,30 +10,30 @@ import { parsePeerId } from '../../../../p2p/host/multiaddrs.ts'
 
 export type TargetHost =
   | { kind: 'ip'; ip: string }
-  /** Family 0: either. */
+  /** Family 0: IPv4 or IPv6. */
   | { kind: 'dns'; name: string; family: 0 | 4 | 6 }
   /** TXT records of `_dnsaddr.<name>` hold the addresses. */
   | { kind: 'dnsaddr'; name: string }
 
-/** What is to be checked. */
+/** The parsed target of a check. */
 export interface CheckTarget {
   kind: 'multiaddress' | 'enr' | 'enode'
   text: string
-  /** Who is expected; undefined when a multiaddress does not say. */
+  /** The expected peer; undefined when a multiaddress does not name it. */
   peerId: string | undefined
   /** Undefined: a record without an address. */
   host: TargetHost | undefined
-  /** Undefined: it says none, or the node serves discovery only. */
+  /** Undefined: the text has no port, or the node serves discovery only. */
   tcpPort: number | undefined
-  /** IPv6, of a record that has both. */
+  /** The IPv6 address of a record that has both. */
   alsoAt?: { ip: string; tcpPort: number | undefined } | undefined
-  /** Of a multiaddress nothing is known about discovery. */
+  /** Undefined for a multiaddress, which has no discovery address. */
   discovery: { publicKey: Uint8Array; udpPort: number | undefined } | undefined
-  /** Of an ENR. */
+  /** Present for an ENR. */
   record: NodeRecord | undefined
 }
 
-/** What is wrong with the text, and what was expected. */
+/** The fault of the text, and the expected form. */
 export interface TargetFault {
   step: 'address' | 'record'
   text: string
@@ -43,7 +43,7 @@ export interface TargetFault {
 const EXPECTED = 'expected /ip4/<ip>/tcp/<port>/p2p/<peer id>, enr:… or enode://<key>@<host>:<port>'
 const MAX_TEXT = 4_096
 
-/** `parseRecord` throws DecodeError when the record or its signature is no good. */
+/** `parseRecord` throws DecodeError when the record or its signature is invalid. */
 export function parseTarget(given: string, parseRecord: (text: string) => NodeRecord): CheckTarget | TargetFault {
   const text = given.trim()
   if (text === '') return { step: 'address', text: 'nothing to check', hint: EXPECTED }
@@ -98,7 +98,7 @@ function enrTarget(text: string, parseRecord: (text: string) => NodeRecord): Che
   }
 }
 
-/** Throws when the bytes are no secp256k1 key. */
+/** Throws when the bytes are not a secp256k1 key. */
 function peerIdOfKey(publicKey: Uint8Array): string {
   return peerIdFromPublicKey(publicKeyFromRaw(publicKey)).toString()
 }
@@ -151,7 +151,7 @@ function hostOf({ name, value = '' }: Component): TargetHost | undefined {
   }
 }
 
-/** Names where IPs are wanted, and the other way round, are the usual slips. */
+/** The usual mistakes are a name with an IP protocol, and an IP with a name protocol. */
 function hintFor(text: string): string {
   const [, protocol, value = ''] = /^\/(ip4|ip6|dns4|dns6|dns)\/([^/]+)/.exec(text) ?? []
   if (protocol === 'ip4' && isIP(value) === 6) return `${value} is an IPv6 address: /ip6/${value}/…`
@@ -161,7 +161,7 @@ function hintFor(text: string): string {
   return EXPECTED
 }
 
-/** What was probably meant by `1.2.3.4:9222`, `name:9222` or a bare peer id. */
+/** The probable meaning of `1.2.3.4:9222`, `name:9222` or a bare peer id. */
 function guess(text: string): string | undefined {
   const [, host, port] = /^(?:\w+:\/\/)?(\[[0-9a-f:.]+\]|[\w.-]+):(\d{1,5})\/?$/i.exec(text) ?? []
   if (host !== undefined && port !== undefined) {

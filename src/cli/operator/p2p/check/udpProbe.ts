@@ -7,18 +7,18 @@ import { openUdpSocket } from '../../../../p2p/discovery/udpSocket.ts'
 export interface UdpProbe {
   answered: boolean
   tookMs: number
-  /** The node's record as it hands it out now. */
+  /** The record that the node serves now. */
   record: NodeRecord | undefined
-  /** Where it sees us. */
+  /** Our address as the node sees it. */
   seenAs: string | undefined
 }
 
-/** After a first answer, this long for the other one. */
+/** After the first answer, the probe waits this long for the other answer. */
 const SETTLE_MS = 1_000
 
 /**
- * A discv5 handshake with one node, by an identity of its own: asks for its record and where it sees us. Resolves with
- * the first answers, or after the time; rejects when no UDP port can be opened.
+ * Performs a discv5 handshake with one node under a new identity. Requests the node's record and our address as the node
+ * sees it. Resolves with the first answers, or after the time. Rejects when no UDP port can be opened.
  */
 export async function probeUdp(
   modules: { clock: Clock },
@@ -47,7 +47,7 @@ export async function probeUdp(
       privateKey: new Uint8Array(randomBytes(32)),
       listener: {
         onRecord(record) {
-          // Only the node itself is asked, yet it may tell of others.
+          // The request goes to the node itself, but its answer may hold records of other nodes.
           if (!Buffer.from(record.publicKey).equals(Buffer.from(node.publicKey))) return
           found.record = record
           answered()

@@ -1,10 +1,10 @@
 import type { FoundPeer } from './checkConnection.ts'
 import type { CheckStep } from './steps.ts'
 
-/** A peer may follow, or make up, many. */
+/** Limit of the named chains, because a peer may invent many. */
 const MAX_TOLD = 3
 
-/** One line: where it ends, or that it does not, with what the peer has told of itself: its program, the chains it follows. */
+/** One line: the failed step or success, and the peer's program and chains. */
 export function verdictOf(
   steps: readonly CheckStep[],
   { agent, chainIds }: Pick<FoundPeer, 'agent' | 'chainIds'>,

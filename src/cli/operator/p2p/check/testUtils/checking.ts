@@ -4,7 +4,7 @@ import { type CheckModules, type CheckOptions, checkPeer } from '../checkPeer.ts
 import { systemResolver } from '../resolve.ts'
 import type { CheckReport, CheckStep, CheckStepName } from '../steps.ts'
 
-/** Checks with waits that are short enough for a test. */
+/** Runs a check with waits that are short enough for a test. */
 export async function check(
   target: string,
   options: Partial<CheckOptions> = {},
