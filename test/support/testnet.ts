@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { CommandResult } from '../../src/cli/operator/testnet/commandTable.ts'
-import { askTestnet } from '../../src/cli/operator/testnet/controlClient.ts'
+import { requestCommand } from '../../src/cli/operator/testnet/controlClient.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import type { Endpoints, TestnetEvent } from '../../testnet/runner/events.ts'
 import { commandOf, descendantsOf } from './processes.ts'
@@ -99,7 +99,7 @@ export async function startTestnet(options: TestnetOptions = {}): Promise<Runnin
     runner,
     exited,
     startAgain: (program) => void runner.stdin.write(`start ${program}\n`),
-    command: (line) => askTestnet(ready.dir, line.split(' ')),
+    command: (line) => requestCommand(ready.dir, line.split(' ')),
     async kill(program, ...parts) {
       const [pid] = descendantsOf(runner.pid ?? 0).filter((each) =>
         parts.every((part) => commandOf(each).includes(part)),

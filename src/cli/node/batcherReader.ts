@@ -40,7 +40,7 @@ export function createBatcherReader({ url, tokenFile }: { url: string; tokenFile
 
 /** `isWhole`: the text holds everything that the error says. */
 function problemOf(error: unknown, hasToken: boolean): { text: string; isWhole: boolean } {
-  if (asksForToken(error)) {
+  if (requiresToken(error)) {
     const text = hasToken
       ? `does not accept the token in the file of ${TOKEN_FLAG}`
       : `asks for a bearer token: name the file that holds it with ${TOKEN_FLAG}`
@@ -54,6 +54,6 @@ function problemOf(error: unknown, hasToken: boolean): { text: string; isWhole: 
 }
 
 /** A status request changes nothing, so an authentication error means that the submitter requires a token for reads. */
-function asksForToken(error: unknown): boolean {
+function requiresToken(error: unknown): boolean {
   return error instanceof RpcTransportError && error.details.status === 401
 }

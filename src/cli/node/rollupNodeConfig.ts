@@ -48,7 +48,7 @@ export async function loadRollupConfig(values: ConfigValues, logger: Logger): Pr
       { network: values.network, registry: REGISTRY_COMMIT.date },
     )
   }
-  return settleChain(chosen, values, logger)
+  return validateChain(chosen, values, logger)
 }
 
 /** Reads the chain without checks, and also without overrides. Throws UsageError if there is no such chain. */
@@ -61,7 +61,7 @@ export async function readChosenChain(
 }
 
 /** Refuses a chain that this node cannot derive, and fills in missing settings. Throws UsageError. */
-export function settleChain(chosen: ChosenChain, values: ConfigValues, logger: Logger): RollupConfig {
+export function validateChain(chosen: ChosenChain, values: ConfigValues, logger: Logger): RollupConfig {
   refuseAltDa(chosen)
   checkRollupConfig(chosen.config)
   const checked = checkChain({ ...chosen, config: withLagoonFiles(chosen.config, values) }, values, logger)

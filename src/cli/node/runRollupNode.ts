@@ -49,7 +49,7 @@ import {
 } from '../../rpc/index.ts'
 import { createEngineForkCheck } from '../operator/doctor/engineForkCheck.ts'
 import { TESTNET_COMMANDS } from '../operator/testnet/commandTable.ts'
-import { askTestnet } from '../operator/testnet/controlClient.ts'
+import { requestCommand } from '../operator/testnet/controlClient.ts'
 import type { FlagValues } from '../shared/flags.ts'
 import { serveMetrics } from '../shared/metricsServer.ts'
 import { createProgramLogger, type RunContext } from '../shared/program.ts'
@@ -251,7 +251,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
     const testnet =
       testnetDir === undefined
         ? undefined
-        : { commands: TESTNET_COMMANDS, run: (words: readonly string[]) => askTestnet(testnetDir, words) }
+        : { commands: TESTNET_COMMANDS, run: (words: readonly string[]) => requestCommand(testnetDir, words) }
     const { dispatcher, history } = createRollupRpc(
       { node, p2p, clock, logger, metrics: rpcMetrics, batcherStatus: readBatcher, testnet },
       { version: VERSION, network, enableAdmin: values.rpcEnableAdmin },

@@ -13,14 +13,14 @@ export const DEFAULT_RPC = 'http://127.0.0.1:9545'
 export const RPC_HELP = `All ask the rollup node at --rpc <url>, or DEVIUM_RPC, or ${DEFAULT_RPC}.`
 
 /** The queried program, for the error when nothing answers. */
-export interface AskedProgram {
+export interface QueriedProgram {
   /** `no node`. */
   who: string
   /** The environment variable with the RPC address. Absent if another address would not help. */
   variable?: string
 }
 
-const ROLLUP_NODE: AskedProgram = { who: 'no node', variable: 'DEVIUM_RPC' }
+const ROLLUP_NODE: QueriedProgram = { who: 'no node', variable: 'DEVIUM_RPC' }
 
 /** Options of every command that queries a running node. */
 export interface NodeOptions {
@@ -83,7 +83,7 @@ export async function withNode(
 }
 
 /** If nothing listens, the address is most likely wrong. */
-function noAnswer(url: string, error: RpcTransportError, { who, variable }: AskedProgram): Error {
+function noAnswer(url: string, error: RpcTransportError, { who, variable }: QueriedProgram): Error {
   const { cause } = error
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   if (code !== 'ECONNREFUSED') return error

@@ -30,7 +30,7 @@ export async function waitForEndpoint<T>(
       clock,
       signal,
       backoff: () => RETRY_MS,
-      shouldRetry: (error) => clock.now() - startedAt < patienceMs(error),
+      shouldRetry: (error) => clock.now() - startedAt < retryTimeMs(error),
       onRetry: (error, attempt) => {
         if (attempt === 1) {
           logger.info(`Waiting for ${endpoint.name} to answer`, { url: endpoint.url, err: describeError(error) })
@@ -38,13 +38,13 @@ export async function waitForEndpoint<T>(
       },
     })
   } catch (cause) {
-    if (!(cause instanceof RpcTransportError) && patienceMs(cause) === 0) throw cause
+    if (!(cause instanceof RpcTransportError) && retryTimeMs(cause) === 0) throw cause
     throw new UsageError(`cannot reach ${endpoint.name} (--${endpoint.flagName}): ${describeError(cause)}`, { cause })
   }
 }
 
 /** How long to retry. A refusal (wrong secret, not an RPC server) does not change, so it is not retried. */
-function patienceMs(error: unknown): number {
+function retryTimeMs(error: unknown): number {
   if (error instanceof JsonRpcError) return LIMIT_EXCEEDED.has(error.rpcCode) ? BUSY_TIMEOUT_MS : 0
   if (!(error instanceof RpcTransportError)) return 0
   const { status } = error.details

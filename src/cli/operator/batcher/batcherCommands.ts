@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { readVariable } from '../../shared/environment.ts'
 import { ProgressLine } from '../../shared/terminal/progressLine.ts'
-import { type AskedProgram, type NodeOptions, rpcCommand, withNode } from '../nodeCommand.ts'
+import { type NodeOptions, type QueriedProgram, rpcCommand, withNode } from '../nodeCommand.ts'
 import { printJson } from '../printJson.ts'
 import { showDraining } from './batcherDraining.ts'
 import { formatBatcherStatus } from './batcherView.ts'
@@ -10,7 +10,7 @@ const RPC = {
   description: "The batch submitter's RPC address [DEVIUM_BATCHER_RPC]",
   address: readVariable('DEVIUM_BATCHER_RPC') ?? 'http://127.0.0.1:8545',
 }
-const ASKED: AskedProgram = { who: 'no batch submitter', variable: 'DEVIUM_BATCHER_RPC' }
+const ASKED: QueriedProgram = { who: 'no batch submitter', variable: 'DEVIUM_BATCHER_RPC' }
 /** The submitter posts and confirms all loaded blocks before it answers. */
 const STOP_TIMEOUT_MS = 600_000
 

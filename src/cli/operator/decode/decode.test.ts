@@ -20,8 +20,8 @@ import {
   type Frame,
 } from '../../../rollup/protocol/index.ts'
 import { describeBatch } from './batches.ts'
-import { type Decoded, decodePieces } from './decode.ts'
-import { type Piece, piecesOf, piecesOfJson } from './input.ts'
+import { type Decoded, decodeInputs } from './decode.ts'
+import { type DecodeInput, inputsOf, inputsOfJson } from './input.ts'
 import type { Kind } from './kinds.ts'
 
 const OPTIONS = { config: undefined, listTransactions: true }
@@ -47,9 +47,9 @@ const SPAN = fromHex(
 )
 
 const decode = (bytes: Uint8Array, as?: Kind): Promise<Decoded> =>
-  decodePieces([{ source: 'x', bytes }], { ...OPTIONS, ...(as === undefined ? {} : { as }) })
+  decodeInputs([{ source: 'x', bytes }], { ...OPTIONS, ...(as === undefined ? {} : { as }) })
 
-describe('decodePieces of recorded chains', () => {
+describe('decodeInputs of recorded chains', () => {
   it.each<RecordingName>([
     'granite-singular-zlib-calldata',
     'holocene-span-brotli-calldata',
@@ -62,8 +62,8 @@ describe('decodePieces of recorded chains', () => {
       transactions: block.transactions.filter(({ to }) => to === config.batchInboxAddress),
       blobs: block.blobs ?? [],
     }))
-    const decoded = await decodePieces(
-      piecesOfJson(
+    const decoded = await decodeInputs(
+      inputsOfJson(
         posted.filter(({ transactions }) => transactions.length > 0),
         'l1',
       ),
@@ -126,7 +126,7 @@ describe('channels', () => {
   }))
 
   it('are joined from frames of several inputs in any order', async () => {
-    const { channels, faults } = await decodePieces(
+    const { channels, faults } = await decodeInputs(
       [pieces[2], pieces[0], pieces[1]].flatMap((p) => p ?? []),
       OPTIONS,
     )
@@ -144,7 +144,7 @@ describe('channels', () => {
       pieces[0],
       { source: 'f9', bytes: encodeFrame(frame(9, parts[0] ?? CHANNEL, false)) },
     ]
-    const { channels, faults } = await decodePieces(
+    const { channels, faults } = await decodeInputs(
       doubled.flatMap((p) => p ?? []),
       OPTIONS,
     )
@@ -185,7 +185,7 @@ describe('span batches', () => {
   it('have hashes, senders, numbers and times with one', async () => {
     const { config } = loadRecording('holocene-span-brotli-calldata')
     const chain = { ...config, l2ChainId: 901n, blockTime: 2, genesis: { ...config.genesis, l2Time: 1_700_000_000 } }
-    const { batches } = await decodePieces([{ source: 'x', bytes: SPAN }], { config: chain, listTransactions: true })
+    const { batches } = await decodeInputs([{ source: 'x', bytes: SPAN }], { config: chain, listTransactions: true })
     const [first, second] = batches[0]?.blocks ?? []
     expect(second).toMatchObject({ number: 52, timestamp: 1_700_000_104 })
     const raw = fromHex(
@@ -198,7 +198,7 @@ describe('span batches', () => {
       to: `0x${'35'.repeat(20)}`,
       gasLimit: '21000',
     })
-    const counted = await decodePieces([{ source: 'x', bytes: SPAN }], { config: chain, listTransactions: false })
+    const counted = await decodeInputs([{ source: 'x', bytes: SPAN }], { config: chain, listTransactions: false })
     expect(counted.batches[0]?.blocks?.[0]).toMatchObject({ transactionCount: 2 })
     expect(counted.batches[0]?.blocks?.[0]).not.toHaveProperty('transactions')
   })
@@ -331,9 +331,9 @@ describe('malformed input is told with its byte and its rule', () => {
   })
 })
 
-describe('piecesOf', () => {
+describe('inputsOf', () => {
   const text = (value: string) => new TextEncoder().encode(value)
-  it.each<[string, Uint8Array, Partial<Piece>[]]>([
+  it.each<[string, Uint8Array, Partial<DecodeInput>[]]>([
     ['bytes', WHOLE, [{ source: 's', bytes: WHOLE }]],
     ['hex', text(`${toHex(WHOLE)}\n`), [{ source: 's', bytes: WHOLE }]],
     [
@@ -370,7 +370,7 @@ describe('piecesOf', () => {
       [{ bytes: FRAME, kind: 'frame' }],
     ],
   ])('reads %s', (_name, content, expected) => {
-    expect(piecesOf(content, 's')).toMatchObject(expected)
+    expect(inputsOf(content, 's')).toMatchObject(expected)
   })
 
   it.each([
@@ -380,7 +380,7 @@ describe('piecesOf', () => {
     ['0xabc', 'odd number of hex digits'],
     ['{"transactions":["0x12"]}', 'needs its whole transactions'],
   ])('refuses %s', (content, message) => {
-    const refused = () => piecesOf(text(content), 's')
+    const refused = () => inputsOf(text(content), 's')
     expect(refused).toThrow(expect.objectContaining({ code: 'usage' }))
     expect(refused).toThrow(message)
   })

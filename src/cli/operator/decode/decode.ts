@@ -5,7 +5,7 @@ import { type BatchJson, type BatchOptions, describeBatch, withSpanType } from '
 import { readChannel } from './channelContent.ts'
 import { type JoinedChannel, joinChannels } from './channels.ts'
 import { type Fault, faultOf } from './fault.ts'
-import type { Piece } from './input.ts'
+import type { DecodeInput } from './input.ts'
 import { detectKind, KIND_HELP, type Kind } from './kinds.ts'
 import { type L1TransactionJson, readL1Transaction } from './l1Transaction.ts'
 
@@ -56,10 +56,10 @@ export interface DecodeOptions extends BatchOptions {
 }
 
 /** Decodes all inputs and joins their frames to channels. Malformed input is reported as faults; this never throws. */
-export async function decodePieces(pieces: readonly Piece[], options: DecodeOptions): Promise<Decoded> {
+export async function decodeInputs(inputs: readonly DecodeInput[], options: DecodeOptions): Promise<Decoded> {
   const work = new Decoding(options)
-  for (const piece of pieces) await work.add(piece)
-  return work.finish(pieces.some(({ kind }) => kind === 'blob'))
+  for (const input of inputs) await work.add(input)
+  return work.finish(inputs.some(({ kind }) => kind === 'blob'))
 }
 
 class Decoding {
@@ -73,11 +73,11 @@ class Decoding {
     this.options = options
   }
 
-  async add(piece: Piece): Promise<void> {
-    const { bytes, source } = piece
-    const kind = this.options.as ?? piece.kind ?? (await detectKind(bytes, this.options.config))
+  async add(input: DecodeInput): Promise<void> {
+    const { bytes, source } = input
+    const kind = this.options.as ?? input.kind ?? (await detectKind(bytes, this.options.config))
     const base = { source, kind: kind ?? null, bytes: bytes.length }
-    const { transaction } = piece
+    const { transaction } = input
     switch (kind) {
       case undefined:
         this.inputs.push({ ...base, fault: unknownKind(bytes) })

@@ -3,9 +3,9 @@ import { type Command, Option } from 'commander'
 import { describeError, UsageError } from '../../../lib/errors.ts'
 import { fromHex, isHex, lowerHex } from '../../../lib/hex.ts'
 import type { RollupConfig } from '../../../rollup/protocol/types.ts'
-import { type Decoded, decodePieces } from './decode.ts'
+import { type Decoded, decodeInputs } from './decode.ts'
 import type { Fault } from './fault.ts'
-import { type Piece, readInput } from './input.ts'
+import { type DecodeInput, readInput } from './input.ts'
 import { KIND_HELP, KINDS, type Kind } from './kinds.ts'
 
 interface DecodeFlags {
@@ -42,9 +42,9 @@ export function addDecode(parent: Command): Command {
         throw new UsageError('give a file, hex text, the hash of an L1 transaction with --l1, or pipe something in')
       }
       const config = await chosenConfig(flags)
-      const pieces: Piece[] = []
-      for (const input of inputs.length === 0 ? ['-'] : inputs) pieces.push(...(await piecesOfInput(input, flags)))
-      const decoded = await decodePieces(pieces, {
+      const contents: DecodeInput[] = []
+      for (const input of inputs.length === 0 ? ['-'] : inputs) contents.push(...(await readArgument(input, flags)))
+      const decoded = await decodeInputs(contents, {
         config,
         listTransactions: flags.transactions,
         ...(flags.as === undefined ? {} : { as: flags.as }),
@@ -72,7 +72,7 @@ Examples:
   devium decode 0x5f…e1 --l1 https://… --l1.beacon https://… --network op-mainnet
   devium decode --as batch span-batch.raw.bin | jq '.batches[0].layout'`
 
-async function piecesOfInput(input: string, flags: DecodeFlags): Promise<Piece[]> {
+async function readArgument(input: string, flags: DecodeFlags): Promise<DecodeInput[]> {
   if (isHex(input, 32)) {
     if (flags.l1 === undefined) throw new UsageError(`${input}: to read an L1 transaction by its hash, give --l1`)
     const { readFromL1 } = await import('./fromL1.ts')

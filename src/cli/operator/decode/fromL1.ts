@@ -9,14 +9,14 @@ import { createKzg } from '../../../lib/kzg/index.ts'
 import { silentLogger } from '../../../lib/logger.ts'
 import type { L1BlockRef } from '../../../rollup/protocol/types.ts'
 import { checkHttpUrl } from '../../shared/httpUrl.ts'
-import type { Piece } from './input.ts'
+import type { DecodeInput } from './input.ts'
 import { l1TransactionFromJson } from './l1Transaction.ts'
 
 /**
  * Reads the calldata of an L1 transaction, or its blobs if a beacon node is given. Throws UsageError if the transaction is
  * unknown or an endpoint does not answer.
  */
-export async function readFromL1(hash: Hex, urls: { l1: string; beacon: string | undefined }): Promise<Piece[]> {
+export async function readFromL1(hash: Hex, urls: { l1: string; beacon: string | undefined }): Promise<DecodeInput[]> {
   for (const [name, url] of [
     ['--l1', urls.l1],
     ['--l1.beacon', urls.beacon],
@@ -29,13 +29,13 @@ export async function readFromL1(hash: Hex, urls: { l1: string; beacon: string |
     if (!isObject(json)) throw new UsageError(`L1 at ${rpc.url} knows no transaction ${hash}`)
     const transaction = l1TransactionFromJson(json)
     const bytes = fromHex(String(json.input), undefined, 'transaction input')
-    const pieces: Piece[] = [{ source: hash, kind: 'data', bytes, transaction }]
+    const found: DecodeInput[] = [{ source: hash, kind: 'data', bytes, transaction }]
     const hashes = transaction.blobVersionedHashes
-    if (hashes === undefined || urls.beacon === undefined) return pieces
+    if (hashes === undefined || urls.beacon === undefined) return found
     const block = await rpc.request('eth_getBlockByHash', [json.blockHash, false])
     if (!isObject(block)) throw new UsageError(`transaction ${hash} is in no L1 block yet: its blobs cannot be found`)
     const blobs = await readBlobs(urls.beacon, parseBlock(block, false).info, hashes)
-    return [...pieces, ...blobs.map((blob, i) => ({ source: `blob ${hashes[i]}`, kind: 'blob' as const, bytes: blob }))]
+    return [...found, ...blobs.map((blob, i) => ({ source: `blob ${hashes[i]}`, kind: 'blob' as const, bytes: blob }))]
   } catch (cause) {
     if (!(cause instanceof RpcTransportError)) throw cause
     throw new UsageError(`cannot reach L1 (--l1): ${cause.message}`, { cause })

@@ -7,7 +7,7 @@ import type { Kind } from './kinds.ts'
 import { type L1TransactionJson, l1TransactionFromJson } from './l1Transaction.ts'
 
 /** Bytes to decode, with their known properties. */
-export interface Piece {
+export interface DecodeInput {
   /** A file or `stdin`, and the position in it if there are several. */
   source: string
   bytes: Uint8Array
@@ -21,19 +21,19 @@ export interface Piece {
 const MAX_INPUT_BYTES = 256 * 1024 * 1024
 
 /** Reads a file; `-` is standard input. Throws UsageError if the file cannot be read, or holds neither bytes, hex nor JSON. */
-export async function readInput(path: string): Promise<Piece[]> {
+export async function readInput(path: string): Promise<DecodeInput[]> {
   const source = path === '-' ? 'stdin' : path
   const content = path === '-' ? await readStdin() : await readWhole(path)
   if (content.length === 0) throw new UsageError(`${source} is empty`)
-  return piecesOf(content, source)
+  return inputsOf(content, source)
 }
 
 /** Accepts binary data, lines of hex, and JSON. Throws UsageError. */
-export function piecesOf(content: Uint8Array, source: string): Piece[] {
+export function inputsOf(content: Uint8Array, source: string): DecodeInput[] {
   if (!isText(content)) return [{ source, bytes: content }]
   const text = Buffer.from(content.buffer, content.byteOffset, content.length).toString('utf8').trim()
   try {
-    if (/^[[{"]/.test(text)) return piecesOfJson(JSON.parse(text), source)
+    if (/^[[{"]/.test(text)) return inputsOfJson(JSON.parse(text), source)
     const lines = text.split(/\s*\n\s*/).filter((line) => line !== '')
     return lines.map((line, i) => ({
       source: lines.length === 1 ? source : `${source}:${i + 1}`,
@@ -50,16 +50,16 @@ export function piecesOf(content: Uint8Array, source: string): Piece[] {
  * Accepts hex texts, transactions and blocks of JSON-RPC, blobs of a beacon node, frames, and lists of these. Throws
  * DecodeError for anything else.
  */
-export function piecesOfJson(json: unknown, source: string): Piece[] {
+export function inputsOfJson(json: unknown, source: string): DecodeInput[] {
   if (typeof json === 'string') return [{ source, bytes: fromHex(json, undefined, source) }]
-  if (Array.isArray(json)) return json.flatMap((item, i) => piecesOfJson(item, `${source}[${i}]`))
+  if (Array.isArray(json)) return json.flatMap((item, i) => inputsOfJson(item, `${source}[${i}]`))
   if (!isObject(json)) throw new DecodeError(`${source}: expected hex text, an object or a list`)
-  if (json.result !== undefined) return piecesOfJson(json.result, source)
-  const pieces: Piece[] = []
-  if (Array.isArray(json.transactions)) pieces.push(...transactionsOf(json.transactions, `${source}.transactions`))
-  if (Array.isArray(json.blobs)) pieces.push(...blobsOf(json.blobs, `${source}.blobs`))
-  if (Array.isArray(json.frames)) pieces.push(...piecesOfJson(json.frames, `${source}.frames`))
-  if (pieces.length > 0) return pieces
+  if (json.result !== undefined) return inputsOfJson(json.result, source)
+  const found: DecodeInput[] = []
+  if (Array.isArray(json.transactions)) found.push(...transactionsOf(json.transactions, `${source}.transactions`))
+  if (Array.isArray(json.blobs)) found.push(...blobsOf(json.blobs, `${source}.blobs`))
+  if (Array.isArray(json.frames)) found.push(...inputsOfJson(json.frames, `${source}.frames`))
+  if (found.length > 0) return found
   if (typeof json.blob === 'string') return blobsOf([json.blob], source)
   if (Array.isArray(json.data)) return blobsOf(json.data, `${source}.data`)
   const id = json.channelId ?? json.id
@@ -70,17 +70,17 @@ export function piecesOfJson(json: unknown, source: string): Piece[] {
   return [{ source, bytes, kind: 'data', transaction: l1TransactionFromJson(json) }]
 }
 
-function transactionsOf(list: readonly unknown[], source: string): Piece[] {
+function transactionsOf(list: readonly unknown[], source: string): DecodeInput[] {
   return list.flatMap((item, i) => {
     // A transaction hash: the block was requested without its transactions.
     if (typeof item === 'string')
       throw new DecodeError(`${source}[${i}]: a hash; the block needs its whole transactions`)
-    return piecesOfJson(item, `${source}[${i}]`)
+    return inputsOfJson(item, `${source}[${i}]`)
   })
 }
 
 /** Blobs as hex, or sidecars that hold them. */
-function blobsOf(list: readonly unknown[], source: string): Piece[] {
+function blobsOf(list: readonly unknown[], source: string): DecodeInput[] {
   return list.map((item, i) => {
     const place = list.length === 1 ? source : `${source}[${i}]`
     const text = isObject(item) ? item.blob : item
@@ -90,7 +90,7 @@ function blobsOf(list: readonly unknown[], source: string): Piece[] {
 }
 
 /** Also accepts frames of op-node's batch decoder: `frame_number`, `is_last`, data in base64. */
-function frameOf(json: JsonObject, channelId: `0x${string}`, source: string): Piece {
+function frameOf(json: JsonObject, channelId: `0x${string}`, source: string): DecodeInput {
   const number = Number(json.number ?? json.frame_number)
   const text = String(json.data)
   const data = text.startsWith('0x') ? fromHex(text, undefined, source) : new Uint8Array(Buffer.from(text, 'base64'))

@@ -10,10 +10,10 @@ export function createEngineForkCheck(
 ): EngineForkCheck {
   return async ({ name, time }) => {
     // Loaded on demand, because a fork is rare.
-    const { askEngine } = await import('./gatherEngine.ts')
+    const { queryEngine } = await import('./gatherEngine.ts')
     const { isEngineReady, judgeEngine } = await import('./engineRules.ts')
     const nowS = unixSeconds(clock)
-    const facts = { engine: await askEngine(rpc, config, nowS), chain: { config }, nowS }
+    const facts = { engine: await queryEngine(rpc, config, nowS), chain: { config }, nowS }
     const found = judgeEngine(facts).find(({ fork, stops }) => fork === name && stops !== null)
     return { isReady: isEngineReady(facts, name, time), problem: found?.text.replace(/\.$/, '') }
   }

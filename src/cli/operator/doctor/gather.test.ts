@@ -13,7 +13,7 @@ import { testConfig } from '../../../rollup/protocol/testUtils/config.ts'
 import { createEngineForkCheck } from './engineForkCheck.ts'
 import { probeFork } from './forkProbes.ts'
 import { gatherBeacon } from './gatherBeacon.ts'
-import { askEngine, gatherEngine } from './gatherEngine.ts'
+import { gatherEngine, queryEngine } from './gatherEngine.ts'
 import { gatherL1 } from './gatherL1.ts'
 import { METHODS_UP_TO_KARST, NOW } from './testUtils/facts.ts'
 import { serveBeacon, serveRpc } from './testUtils/servers.ts'
@@ -112,7 +112,7 @@ describe('whether an engine knows Lagoon', () => {
   const ask = async (lagoonTime: number | undefined) => {
     const node = await startExecutionNode({ ...genesis, config: { ...Object(genesis.config), lagoonTime } })
     onTestFinished(node.close)
-    return askEngine(node.engine, config, 1_999_999_999)
+    return queryEngine(node.engine, config, 1_999_999_999)
   }
 
   it('is what devium-geth says of the time', async () => {

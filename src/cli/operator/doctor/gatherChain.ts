@@ -4,7 +4,7 @@ import { asObject } from '../../../lib/jsonReader.ts'
 import type { Logger } from '../../../lib/logger.ts'
 import { hasLeftRegistry, isBuiltIn, networkOfChain, rollupConfigOf } from '../../../rollup/networks/index.ts'
 import type { RollupConfig } from '../../../rollup/protocol/index.ts'
-import { type ConfigValues, readChosenChain, settleChain } from '../../node/rollupNodeConfig.ts'
+import { type ConfigValues, readChosenChain, validateChain } from '../../node/rollupNodeConfig.ts'
 import type { ChainFacts, NamedTime } from './facts.ts'
 
 /** Reads the chain that the flags name, even a chain that the node refuses. Throws UsageError if there is no such chain. */
@@ -19,7 +19,7 @@ export async function gatherChain(values: ConfigValues, logger: Logger): Promise
     l1Forks: l1ForksOf(values.l1ChainConfig),
   }
   try {
-    return { ...facts, config: settleChain(chosen, values, logger), refusal: undefined }
+    return { ...facts, config: validateChain(chosen, values, logger), refusal: undefined }
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
     const { fork } = error.details

@@ -18,7 +18,7 @@ export interface EngineFlags {
   timeoutMs: number
 }
 
-type AskedEngine = Pick<RpcClient, 'url' | 'request'>
+type QueriedEngine = Pick<RpcClient, 'url' | 'request'>
 
 /** Far above the number of methods of any client. */
 const MAX_METHODS = 500
@@ -37,7 +37,7 @@ export async function gatherEngine(
   }
   const rpc = createRpcClient({ url: l2, jwtSecret: loadJwtSecret(jwtPath, { create: false }), timeoutMs })
   try {
-    return await askEngine(rpc, config, nowS)
+    return await queryEngine(rpc, config, nowS)
   } catch (error) {
     const status = error instanceof RpcTransportError ? error.details.status : undefined
     const code = status === 401 || status === 403 ? 'unauthorized' : status === undefined ? 'down' : 'wrong-kind'
@@ -48,7 +48,7 @@ export async function gatherEngine(
 }
 
 /** Queries an engine through an authenticated client. Rejects when the engine does not answer. */
-export async function askEngine(rpc: AskedEngine, config: RollupConfig, nowS: number): Promise<EngineFacts> {
+export async function queryEngine(rpc: QueriedEngine, config: RollupConfig, nowS: number): Promise<EngineFacts> {
   const chainId = await orUndefined(
     rpc.request('eth_chainId', []).then((answer) => quantityToBigInt(answer, 'chain id')),
   )
@@ -78,7 +78,7 @@ export async function askEngine(rpc: AskedEngine, config: RollupConfig, nowS: nu
   return facts
 }
 
-async function readMethods(rpc: AskedEngine): Promise<{ methods?: string[]; problem?: string }> {
+async function readMethods(rpc: QueriedEngine): Promise<{ methods?: string[]; problem?: string }> {
   try {
     const answer = await rpc.request('engine_exchangeCapabilities', [[]])
     if (!Array.isArray(answer)) return {}
@@ -91,7 +91,7 @@ async function readMethods(rpc: AskedEngine): Promise<{ methods?: string[]; prob
 }
 
 /** Tries the Engine API's own method first: geth's authenticated port has no web3_clientVersion. */
-async function readClient(rpc: AskedEngine): Promise<string | undefined> {
+async function readClient(rpc: QueriedEngine): Promise<string | undefined> {
   const self = { code: 'DV', name: 'devium', version: '0', commit: '0x00000000' }
   const [plain, versions] = await Promise.all([
     orUndefined(rpc.request('web3_clientVersion', [])),
@@ -110,7 +110,7 @@ interface ReadBlock {
 }
 
 /** Null: the engine has no such block. Undefined: it does not answer. */
-async function readBlock(rpc: AskedEngine, tag: string): Promise<ReadBlock | null | undefined> {
+async function readBlock(rpc: QueriedEngine, tag: string): Promise<ReadBlock | null | undefined> {
   const block = await orUndefined(rpc.request('eth_getBlockByNumber', [tag, false]))
   if (block === null) return null
   if (!isObject(block) || !('hash' in block && 'number' in block && 'timestamp' in block)) return undefined

@@ -9,11 +9,11 @@ import { NEWEST_L1_FORK, type ScheduledFork, scheduleOf } from './schedule.ts'
 
 export type Readiness = 'yes' | 'no' | 'unknown'
 /** The parts of the setup that must support a fork. */
-export type Asked = 'version' | 'engine' | 'L1' | 'beacon'
+export type ForkSubject = 'version' | 'engine' | 'L1' | 'beacon'
 
 /** A fork, and which parts are ready for it. Parts that need not support the fork are absent. */
 export interface JudgedFork extends ScheduledFork {
-  ready: Partial<Record<Asked, Readiness>>
+  ready: Partial<Record<ForkSubject, Readiness>>
 }
 
 export interface Diagnosis {
@@ -34,7 +34,7 @@ export function diagnose(facts: DoctorFacts): Diagnosis {
 function readinessOf(fork: ScheduledFork, facts: DoctorFacts, findings: readonly Finding[]): JudgedFork['ready'] {
   const isAgainst = (subject: Subject) =>
     findings.some((finding) => finding.subject === subject && finding.fork === fork.name && finding.stops !== null)
-  const answer = (subject: Asked, isReady: boolean | undefined): Readiness => {
+  const answer = (subject: ForkSubject, isReady: boolean | undefined): Readiness => {
     if (isAgainst(subject) || isReady === false) return 'no'
     return isReady === true ? 'yes' : 'unknown'
   }

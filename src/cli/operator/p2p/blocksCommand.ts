@@ -7,7 +7,7 @@ import { askYes } from '../../shared/terminal/askYes.ts'
 import { type NodeOptions, nodeCommand, withNode } from '../nodeCommand.ts'
 import { printJson } from '../printJson.ts'
 import { questionBeforeBlock } from './blockGuard.ts'
-import { askPeerNames } from './peerNames.ts'
+import { requestPeerNames } from './peerNames.ts'
 import { formatRules, rulesSchema } from './peersView.ts'
 
 /** Far above any list made by hand. */
@@ -43,7 +43,7 @@ export function addBlocks(parent: Command): void {
           writeBlocks(options.export, { blocks })
           console.log(`${entries(blocks.length)} written to ${options.export}`)
         } else if (options.json) printJson(answer)
-        else if (given === undefined) console.log(formatRules(answer, await askPeerNames(node)))
+        else if (given === undefined) console.log(formatRules(answer, await requestPeerNames(node)))
       })
     })
 }

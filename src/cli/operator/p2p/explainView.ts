@@ -19,7 +19,7 @@ export function formatExplanation(answers: unknown, width?: LineWidth, nameOf: N
     headline(report, width, nameOf),
     partsTable(report, width),
     section('because of', causesOf(report, nameOf), width),
-    section('what follows', [...standingOf(report, nameOf), ...meshStanding(report, history.events)], width),
+    section('what follows', [...standingOf(report, nameOf), ...whyNotInMesh(report, history.events)], width),
     section('what helps', report.advice, width),
     `what it did, and what was done to it\n${formatEvents(history.events, width)}`,
   ]
@@ -37,7 +37,7 @@ export function formatScores(answer: unknown, width?: LineWidth, nameOf: NameOf 
   const rows = reports.map((report) => [
     nameOf(report.peerID),
     formatNumber(report.total),
-    STANDING[report.thresholds.findLast(({ below }) => below)?.name ?? ''] ?? '-',
+    STATE_NAMES[report.thresholds.findLast(({ below }) => below)?.name ?? ''] ?? '-',
     report.mainReason,
   ])
   const table = formatTable(['peer', 'score', 'standing', 'mostly for'], rows, width)
@@ -45,7 +45,7 @@ export function formatScores(answer: unknown, width?: LineWidth, nameOf: NameOf 
 }
 
 /** The state of a peer, by the lowest threshold that its score is below. */
-const STANDING: Record<string, string> = {
+const STATE_NAMES: Record<string, string> = {
   '': 'good',
   mesh: 'not in meshes',
   gossip: 'no gossip',
@@ -114,7 +114,7 @@ function standingOf(report: Score, nameOf: NameOf): string[] {
     lines.push(`refused: ${reason}`)
     lines.push(`to let it in: devium p2p unblock ${nameOf(subject)}`)
   }
-  if (!report.connected) return [...lines, ...standingWhileAway(report)]
+  if (!report.connected) return [...lines, ...effectsOnReturn(report)]
   for (const { name, value, below, effect, changesInS } of report.thresholds) {
     if (name === 'ban' && report.static) continue
     if (below) lines.push(`below ${value} (${name}): ${effect}; ${recovery(report, name, changesInS)}`)
@@ -130,7 +130,7 @@ function standingOf(report: Score, nameOf: NameOf): string[] {
 }
 
 /** Why a connected peer is not in our mesh although our score allows it. The peer decides this, so our score does not show it. */
-function meshStanding(report: Score, events: PeerEvents): string[] {
+function whyNotInMesh(report: Score, events: PeerEvents): string[] {
   if (!report.connected || report.topics.parts.some(({ inMesh }) => inMesh)) return []
   const changes = events.filter(({ kind }) => kind === 'graft' || kind === 'prune')
   const left = changes.filter(({ kind, reason }) => kind === 'prune' && reason === 'by-peer')
@@ -142,7 +142,7 @@ function meshStanding(report: Score, events: PeerEvents): string[] {
 }
 
 /** The consequences when the disconnected peer returns. */
-function standingWhileAway(report: Score): string[] {
+function effectsOnReturn(report: Score): string[] {
   const { ban, forgottenInS } = report
   if (ban !== null && forgottenInS !== null && forgottenInS < ban.remainingS) {
     return [`by then the score is forgotten (in ${formatSeconds(forgottenInS)}): it begins anew`]

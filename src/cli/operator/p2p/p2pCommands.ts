@@ -11,7 +11,7 @@ import { formatExplanation, formatScores } from './explainView.ts'
 import { formatHistories, formatHistory } from './historyView.ts'
 import { addHealth } from './p2pHealthCommand.ts'
 import { PEER_ACTIONS, type PeerAction } from './peerActions.ts'
-import { askPeerNames, type NameOf, nameOfPeers } from './peerNames.ts'
+import { type NameOf, nameOfPeers, requestPeerNames } from './peerNames.ts'
 import { formatBans, formatPeers, formatStats } from './peersView.ts'
 import { resolvePeer } from './resolvePeer.ts'
 
@@ -47,7 +47,7 @@ function addView<T>({ name, argument, description, ask, format }: PeerView<T>): 
       const peerId = given === undefined ? undefined : await resolvePeer(node, given)
       const answer = await ask(node, peerId)
       if (options.json) printJson(answer)
-      else console.log(format(answer, terminalWidth(), nameOfPeers(await askPeerNames(node)), peerId))
+      else console.log(format(answer, terminalWidth(), nameOfPeers(await requestPeerNames(node)), peerId))
     })
   }
   return (parent) => {
@@ -71,7 +71,7 @@ const addPeers: AddCommand = (parent) =>
         const [self, standings, names] = await Promise.all([
           options.all ? ifServed(node, 'deviump2p_self', []) : undefined,
           ifServed(node, 'deviump2p_standings', []),
-          askPeerNames(node),
+          requestPeerNames(node),
         ])
         console.log(formatPeers(dump, terminalWidth(), { self, standings, names }))
       })

@@ -9,7 +9,7 @@ export type NameOf = (subject: string) => string
 const namesSchema = z.record(z.string(), z.string())
 
 /** The operator's names by peer id. Empty if the node has no names. */
-export async function askPeerNames(node: NodeClient): Promise<Record<string, string>> {
+export async function requestPeerNames(node: NodeClient): Promise<Record<string, string>> {
   return namesSchema.parse((await ifServed(node, 'deviump2p_names', [])) ?? {})
 }
 

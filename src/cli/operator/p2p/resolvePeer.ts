@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { UsageError } from '../../../lib/errors.ts'
 import { shortPeer } from '../../../lib/shortIds.ts'
 import type { NodeClient } from '../../../rpc/client/index.ts'
-import { askPeerNames } from './peerNames.ts'
+import { requestPeerNames } from './peerNames.ts'
 
 const dumpSchema = z.object({ peers: z.record(z.string(), z.unknown()), bannedPeers: z.array(z.string()) })
 const historiesSchema = z.array(z.object({ peerID: z.string() }))
@@ -18,7 +18,7 @@ const MIN_PART = 3
 export async function resolvePeer(node: NodeClient, given: string): Promise<string> {
   const part = given.replace(/^(…|\.\.\.)|(…|\.\.\.)$/g, '')
   if (part.length > MAX_PART) return part
-  const names = await askPeerNames(node)
+  const names = await requestPeerNames(node)
   const [named] = Object.entries(names).find(([, name]) => name === given) ?? []
   if (named !== undefined) return named
   if (part.length < MIN_PART) throw new UsageError(`"${given}": give at least ${MIN_PART} characters of the peer id`)

@@ -13,7 +13,7 @@ const resultSchema = z.object({ command: z.string(), did: z.string(), lookAt: z.
 const TIMEOUT_MS = 300_000
 
 /** Sends a command to the testnet in this directory. Throws UsageError when no testnet runs there, or it refuses the command. */
-export async function askTestnet(dir: string, words: readonly string[]): Promise<CommandResult> {
+export async function requestCommand(dir: string, words: readonly string[]): Promise<CommandResult> {
   const { url, token } = readControl(dir)
   const runner = createRpcClient({ url, headers: { authorization: `Bearer ${token}` } })
   try {

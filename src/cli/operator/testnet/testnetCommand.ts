@@ -34,9 +34,9 @@ export function addTestnetCommands(program: Command): void {
     // The runner validates the words, for every client.
     if (count.most > 0) own.argument(count.least > 0 ? '<words...>' : '[words...]', words)
     own.action(async (given: string[] | TestnetCommandOptions) => {
-      const { askTestnet } = await import('./controlClient.ts')
+      const { requestCommand } = await import('./controlClient.ts')
       const options = own.opts<TestnetCommandOptions>()
-      const result = await askTestnet(resolve(options.dir), [name, ...(Array.isArray(given) ? given : [])])
+      const result = await requestCommand(resolve(options.dir), [name, ...(Array.isArray(given) ? given : [])])
       if (options.json) printJson(result)
       else printLines([plainText(result.did), plainText(result.lookAt)])
     })

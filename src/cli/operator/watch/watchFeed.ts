@@ -6,20 +6,20 @@ import type { WakeUp } from '../../../lib/wakeUp.ts'
 import type { NodeClient } from '../../../rpc/client/index.ts'
 import { EVENTS, type Topic } from '../../../rpc/schemas/events.ts'
 import { ifServed } from '../nodeCommand.ts'
-import { askPeerNames, nameOfPeers } from '../p2p/peerNames.ts'
-import { banHappening, derivationHappening, peerHappening } from './happenings.ts'
+import { nameOfPeers, requestPeerNames } from '../p2p/peerNames.ts'
+import { banEventLine, derivationEventLine, peerEventLine } from './eventLines.ts'
 import { readPeers } from './watchPeers.ts'
-import type { Happening, NodeNews } from './watchState.ts'
+import type { EventLine, NodeUpdate } from './watchState.ts'
 
 export interface FeedModules {
   node: NodeClient
   clock: Clock
-  tell: (news: NodeNews) => void
+  emit: (update: NodeUpdate) => void
   /** Ends the pause before the next poll. */
   wakeUp: WakeUp
 }
 
-const LOOK_MS = 2_000
+const POLL_MS = 2_000
 /** The poll reads all peers, so its interval grows with their number. */
 const MS_PER_PEER = 50
 const RETRY_MS = 1_000
@@ -36,14 +36,14 @@ const healthSchema = z
 
 /** Reports the node's state until the signal aborts. Reconnects after each lost connection. Never rejects. */
 export async function followNode(modules: FeedModules, signal: AbortSignal): Promise<void> {
-  const { clock, tell } = modules
+  const { clock, emit } = modules
   while (!signal.aborted) {
     const connection = new AbortController()
     try {
       await untilAborted(followOnce(modules, AbortSignal.any([signal, connection.signal])), signal)
     } catch (error) {
       if (signal.aborted) return
-      tell({ kind: 'lost', atMs: clock.now(), problem: problemOf(error) })
+      emit({ kind: 'lost', atMs: clock.now(), problem: problemOf(error) })
     } finally {
       connection.abort()
     }
@@ -53,52 +53,52 @@ export async function followNode(modules: FeedModules, signal: AbortSignal): Pro
 
 /** Rejects when the connection is lost, or an answer is malformed. */
 async function followOnce(modules: FeedModules, signal: AbortSignal): Promise<void> {
-  const { node, clock, tell } = modules
+  const { node, clock, emit } = modules
   const version = z.string().parse(await node.request('devium_version', [], { signal }))
   const hasPeers = (await ifServed(node, 'deviump2p_self', [])) !== undefined
-  const names = hasPeers ? await askPeerNames(node) : {}
+  const names = hasPeers ? await requestPeerNames(node) : {}
   const nameOf = nameOfPeers(names)
   // The node counts as connected only after both a head and a poll have succeeded.
-  const parts = new Set(['heads', 'look'])
-  const cameIn = (part: string) => {
-    if (parts.delete(part) && parts.size === 0) tell({ kind: 'connected', atMs: clock.now(), version, hasPeers })
+  const parts = new Set(['heads', 'poll'])
+  const received = (part: string) => {
+    if (parts.delete(part) && parts.size === 0) emit({ kind: 'connected', atMs: clock.now(), version, hasPeers })
   }
-  const happened = (happening: Happening | undefined) => {
-    if (happening !== undefined) tell({ kind: 'happened', happening })
+  const happened = (line: EventLine | undefined) => {
+    if (line !== undefined) emit({ kind: 'event', line })
   }
-  const told = <T extends Topic>(topic: T, listener: (event: z.infer<(typeof EVENTS)[T]>) => void) =>
+  const subscribe = <T extends Topic>(topic: T, listener: (event: z.infer<(typeof EVENTS)[T]>) => void) =>
     node.subscribe(topic, (event) => listener(event), signal)
-  const heads = told('heads', (event) => {
-    tell({ kind: 'heads', heads: EVENTS.heads.parse(event) })
-    cameIn('heads')
+  const heads = subscribe('heads', (event) => {
+    emit({ kind: 'heads', heads: EVENTS.heads.parse(event) })
+    received('heads')
   })
-  const derivation = told('derivation', (event) =>
-    happened(derivationHappening(EVENTS.derivation.parse(event), clock.now())),
+  const derivation = subscribe('derivation', (event) =>
+    happened(derivationEventLine(EVENTS.derivation.parse(event), clock.now())),
   )
   const peers = () =>
-    told('peers', (event) => {
-      const news = EVENTS.peers.parse(event)
-      if (news.event === 'scores') tell({ kind: 'scores', scores: news.scores })
+    subscribe('peers', (event) => {
+      const change = EVENTS.peers.parse(event)
+      if (change.event === 'scores') emit({ kind: 'scores', scores: change.scores })
       else modules.wakeUp.wake()
-      happened(peerHappening(news, clock.now(), nameOf))
+      happened(peerEventLine(change, clock.now(), nameOf))
     })
   const bans = () =>
-    told('bans', (event) => {
-      happened(banHappening(EVENTS.bans.parse(event), clock.now(), nameOf))
+    subscribe('bans', (event) => {
+      happened(banEventLine(EVENTS.bans.parse(event), clock.now(), nameOf))
       modules.wakeUp.wake()
     })
   await Promise.all([
     heads,
     derivation,
     ...(hasPeers ? [peers(), bans()] : []),
-    look(modules, { hasPeers, names, onLook: () => cameIn('look') }, signal),
+    poll(modules, { hasPeers, names, onPoll: () => received('poll') }, signal),
   ])
 }
 
 /** Polls the state that has no subscription. */
-async function look(
-  { node, clock, tell, wakeUp }: FeedModules,
-  { hasPeers, names, onLook }: { hasPeers: boolean; names: Readonly<Record<string, string>>; onLook: () => void },
+async function poll(
+  { node, clock, emit, wakeUp }: FeedModules,
+  { hasPeers, names, onPoll }: { hasPeers: boolean; names: Readonly<Record<string, string>>; onPoll: () => void },
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
@@ -106,14 +106,14 @@ async function look(
       node.request('devium_health', []),
       hasPeers ? readPeers(node, names) : [],
     ])
-    tell({
+    emit({
       kind: 'health',
       atMs: clock.now(),
       ...healthSchema.parse(health),
     })
-    tell({ kind: 'peers', peers })
-    onLook()
-    await wakeUp.wait(signal, Math.max(LOOK_MS, peers.length * MS_PER_PEER))
+    emit({ kind: 'peers', peers })
+    onPoll()
+    await wakeUp.wait(signal, Math.max(POLL_MS, peers.length * MS_PER_PEER))
   }
 }
 

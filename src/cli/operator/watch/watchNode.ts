@@ -11,7 +11,7 @@ import { PEER_ACTIONS } from '../p2p/peerActions.ts'
 import { followNode } from './watchFeed.ts'
 import { type Command, pressKey } from './watchKeys.ts'
 import { extentOf, renderWatch } from './watchScreen.ts'
-import { applyNews, INITIAL_STATE, type NodeNews, type WatchState } from './watchState.ts'
+import { applyUpdate, INITIAL_STATE, type NodeUpdate, type WatchState } from './watchState.ts'
 
 export interface WatchModules {
   node: NodeClient
@@ -51,11 +51,11 @@ export async function watchNode(modules: WatchModules, signal: AbortSignal): Pro
     cancelDraw?.()
     cancelDraw = clock.setTimeout(draw, REDRAW_MS)
   }
-  const tell = (news: NodeNews) => {
-    state = applyNews(state, news)
+  const emit = (update: NodeUpdate) => {
+    state = applyUpdate(state, update)
     drawSoon()
   }
-  const refused = (error: unknown) => tell({ kind: 'done', text: describeError(error), isRefused: true })
+  const refused = (error: unknown) => emit({ kind: 'done', text: describeError(error), isRefused: true })
 
   let cancelExplain = () => {}
   const explain = async (peerId: string): Promise<void> => {
@@ -66,7 +66,7 @@ export async function watchNode(modules: WatchModules, signal: AbortSignal): Pro
         node.request('deviump2p_peerScore', [peerId], { signal: ended }),
         node.request('deviump2p_peerHistory', [peerId], { signal: ended }),
       ])
-      tell({ kind: 'explained', peerId, answers: explanationSchema.parse({ score, history }) })
+      emit({ kind: 'explained', peerId, answers: explanationSchema.parse({ score, history }) })
     } catch (error) {
       if (!ended.aborted && state.connection.state === 'open') refused(error)
     }
@@ -76,7 +76,7 @@ export async function watchNode(modules: WatchModules, signal: AbortSignal): Pro
   const change = async ({ kind, peerId }: Exclude<Command, { kind: 'quit' }>): Promise<void> => {
     try {
       const text = await PEER_ACTIONS.find(({ name }) => name === kind)?.run(node, peerId)
-      if (text !== undefined) tell({ kind: 'done', text: text.replace(peerId, shortPeer(peerId)), isRefused: false })
+      if (text !== undefined) emit({ kind: 'done', text: text.replace(peerId, shortPeer(peerId)), isRefused: false })
     } catch (error) {
       if (!ended.aborted) refused(error)
     }
@@ -101,7 +101,7 @@ export async function watchNode(modules: WatchModules, signal: AbortSignal): Pro
       { clock },
     )
     draw()
-    await followNode({ node, clock, tell, wakeUp }, ended)
+    await followNode({ node, clock, emit, wakeUp }, ended)
   } finally {
     quit.abort()
     cancelDraw?.()

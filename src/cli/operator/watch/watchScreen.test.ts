@@ -4,7 +4,7 @@ import { type Line, textOf } from '../../shared/terminal/styledLine.ts'
 import { scoreReport } from '../../testUtils/peerAnswers.ts'
 import { watchedPeer } from '../../testUtils/watchedPeer.ts'
 import { extentOf, renderWatch } from './watchScreen.ts'
-import { applyNews, INITIAL_STATE, type WatchState } from './watchState.ts'
+import { applyUpdate, INITIAL_STATE, type WatchState } from './watchState.ts'
 
 const hash = `0x${'ab'.repeat(32)}` as const
 const l1 = (number: number) => ({ hash, number, parentHash: hash, timestamp: 900 + number })
@@ -40,8 +40,8 @@ const base: WatchState = {
 }
 const state = [
   { kind: 'peers', peers } as const,
-  { kind: 'happened', happening: { atMs: 60_000, text: '…6Hyr2E00 connected', tone: 'plain' } } as const,
-].reduce(applyNews, base)
+  { kind: 'event', line: { atMs: 60_000, text: '…6Hyr2E00 connected', tone: 'plain' } } as const,
+].reduce(applyUpdate, base)
 const text = (given: WatchState, columns = 80, rows = 24) =>
   renderWatch(given, { columns, rows }, shown).map(textOf).join('\n')
 const styled = (lines: readonly Line[], part: string) =>
@@ -87,7 +87,7 @@ describe('renderWatch', () => {
   })
 
   it('shows who is banned or blocked, and what is wrong, in colour', () => {
-    const refused = applyNews(base, {
+    const refused = applyUpdate(base, {
       kind: 'peers',
       peers: [
         watchedPeer({ id: 'first', score: -90 }),
@@ -108,7 +108,7 @@ describe('renderWatch', () => {
   })
 
   it('says that the node does not answer, for how long, and why', () => {
-    const lost = applyNews(state, { kind: 'lost', atMs: 990_000, problem: 'connection refused' })
+    const lost = applyUpdate(state, { kind: 'lost', atMs: 990_000, problem: 'connection refused' })
     expect(text(lost)).toMatch(/no answer +for 10 s, and what stands below is from before:\s+connection refused/)
     expect(text(lost)).not.toContain('Every block is safe')
   })
@@ -116,7 +116,9 @@ describe('renderWatch', () => {
   it('says what is asked before a block, and what became of it', () => {
     const asked = { ...state, confirming: { verb: 'block', peerId: peers[0]?.id ?? '' } as const }
     expect(text(asked)).toContain('Block …6Hyr2E00, and close its connections?  y: yes, any other key: no')
-    expect(text(applyNews(state, { kind: 'done', text: 'it is refused', isRefused: false }))).toContain('it is refused')
+    expect(text(applyUpdate(state, { kind: 'done', text: 'it is refused', isRefused: false }))).toContain(
+      'it is refused',
+    )
   })
 
   it('explains a peer, with what is below the last line', () => {
@@ -144,9 +146,9 @@ describe('renderWatch', () => {
         ...{ atMs: 0, derivation: part(evil), gossip: part(evil) },
         verdict: { ...part(evil), causes: [{ text: evil, command: evil }] },
       } as const,
-      { kind: 'happened', happening: { atMs: 0, text: evil, tone: 'plain' } } as const,
+      { kind: 'event', line: { atMs: 0, text: evil, tone: 'plain' } } as const,
       { kind: 'done', text: evil, isRefused: true } as const,
-    ].reduce(applyNews, { ...base, derivation: undefined })
+    ].reduce(applyUpdate, { ...base, derivation: undefined })
     for (const mode of [attacked.mode, { kind: 'explain', peerId: 'x', answers, top: 0 } as const]) {
       const lines = renderWatch({ ...attacked, mode }, { columns: 160, rows: 50 }, shown).map(textOf)
       expect(lines.join('')).toContain('agent')

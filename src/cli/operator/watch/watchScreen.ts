@@ -121,7 +121,7 @@ function headsTable({ heads }: WatchState, { rows }: ScreenSize, nowMs: number):
 }
 
 function listLines(state: WatchState, size: ScreenSize, room: number, { nowMs }: Shown): Line[] {
-  const { peers, happenings } = state
+  const { peers, eventLines } = state
   const connected = peers.filter(({ isConnected }) => isConnected).length
   const refused = peers.filter(({ isBlocked, ban }) => isBlocked || ban !== undefined).length
   const title = [
@@ -131,18 +131,18 @@ function listLines(state: WatchState, size: ScreenSize, room: number, { nowMs }:
   ].join(', ')
   // Two titles, the table's header, and an empty line between both parts.
   const rows = Math.max(0, room - 4)
-  const happeningRows = Math.max(
+  const eventRows = Math.max(
     Math.min(MIN_HAPPENING_ROWS, rows),
     rows - peers.length,
-    Math.min(happenings.length, Math.floor(rows / 3)),
+    Math.min(eventLines.length, Math.floor(rows / 3)),
   )
-  const recent = happenings.slice(-happeningRows).map(({ atMs, text, tone }): Line => {
+  const recent = eventLines.slice(-eventRows).map(({ atMs, text, tone }): Line => {
     const line = `${formatTime(atMs).slice(11)}  ${plainText(text)}`
     return [tone === 'plain' ? line : { text: line, style: tone }]
   })
   const lines: Line[] = [
     [{ text: title, style: 'bold' }],
-    ...peerRows(state, size, rows - happeningRows, nowMs),
+    ...peerRows(state, size, rows - eventRows, nowMs),
     '',
     [{ text: 'events', style: 'bold' }],
     ...(recent.length === 0 ? ['nothing yet'] : recent),

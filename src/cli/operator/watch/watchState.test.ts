@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import type { Key } from '../../shared/terminal/keys.ts'
 import { watchedPeer } from '../../testUtils/watchedPeer.ts'
-import { banHappening, derivationHappening, peerHappening } from './happenings.ts'
+import { banEventLine, derivationEventLine, peerEventLine } from './eventLines.ts'
 import { pressKey } from './watchKeys.ts'
-import { applyNews, INITIAL_STATE, type NodeNews, type WatchState } from './watchState.ts'
+import { applyUpdate, INITIAL_STATE, type NodeUpdate, type WatchState } from './watchState.ts'
 
-const after = (...news: NodeNews[]): WatchState => news.reduce(applyNews, INITIAL_STATE)
+const after = (...updates: NodeUpdate[]): WatchState => updates.reduce(applyUpdate, INITIAL_STATE)
 const [A, B, C] = [
   watchedPeer({ id: 'a', score: 3, latencyMs: 9, agent: 'x' }),
   watchedPeer({ id: 'b', score: -2, latencyMs: undefined, agent: 'z' }),
   watchedPeer({ id: 'c', score: 3, latencyMs: 20, agent: 'y' }),
 ]
-const PEERS: NodeNews = { kind: 'peers', peers: [C, A, B] }
+const PEERS: NodeUpdate = { kind: 'peers', peers: [C, A, B] }
 const ids = ({ peers }: WatchState) => peers.map(({ id }) => id).join('')
 const press = (state: WatchState, ...keys: Key[]) => {
   const commands: unknown[] = []
@@ -28,20 +28,20 @@ describe('what comes from the node', () => {
     const state = after(PEERS)
     expect(ids(state)).toBe('bac')
     expect(state.selected).toBe('b')
-    const moved = applyNews(press(state, 'down').state, { kind: 'scores', scores: { a: 5, gone: 1 } })
+    const moved = applyUpdate(press(state, 'down').state, { kind: 'scores', scores: { a: 5, gone: 1 } })
     expect(ids(moved)).toBe('bca')
     expect(moved.selected).toBe('a')
-    expect(applyNews(moved, { kind: 'peers', peers: [B, C] }).selected).toBe('b')
-    expect(applyNews(moved, { kind: 'peers', peers: [] }).selected).toBeUndefined()
+    expect(applyUpdate(moved, { kind: 'peers', peers: [B, C] }).selected).toBe('b')
+    expect(applyUpdate(moved, { kind: 'peers', peers: [] }).selected).toBeUndefined()
   })
 
   it('tells once that the node has gone, and that it is back', () => {
-    const lost = (atMs: number, problem: string): NodeNews => ({ kind: 'lost', atMs, problem })
+    const lost = (atMs: number, problem: string): NodeUpdate => ({ kind: 'lost', atMs, problem })
     const state = after(lost(5, 'closed'), lost(7, 'refused'))
     expect(state.connection).toEqual({ state: 'lost', sinceMs: 5, problem: 'refused' })
-    const back = applyNews(state, { kind: 'connected', atMs: 9, version: 'v1', hasPeers: true })
+    const back = applyUpdate(state, { kind: 'connected', atMs: 9, version: 'v1', hasPeers: true })
     expect(back.connection).toEqual({ state: 'open' })
-    expect(back.happenings.map(({ text }) => text)).toEqual([
+    expect(back.eventLines.map(({ text }) => text)).toEqual([
       'the node does not answer: closed',
       'the node answers again',
     ])
@@ -49,7 +49,7 @@ describe('what comes from the node', () => {
 
   it('tells of a verdict that turns bad, and good again', () => {
     const part = { state: 'ok', ok: true, text: 'ok' }
-    const health = (state: string): NodeNews => ({
+    const health = (state: string): NodeUpdate => ({
       kind: 'health',
       atMs: 1,
       verdict: { state, ok: state === 'healthy', text: `It is ${state}.`, causes: [] },
@@ -57,30 +57,30 @@ describe('what comes from the node', () => {
       gossip: part,
     })
     const state = after(health('healthy'), health('stopped'), health('stopped'), health('healthy'))
-    expect(state.happenings.map(({ text, tone }) => [text, tone])).toEqual([
+    expect(state.eventLines.map(({ text, tone }) => [text, tone])).toEqual([
       ['It is stopped.', 'bad'],
       ['It is healthy.', 'good'],
     ])
   })
 
   it('remembers that the node runs without peers, and no more lines than it should', () => {
-    const connected = (hasPeers: boolean): NodeNews => ({ kind: 'connected', atMs: 1, version: 'v1', hasPeers })
+    const connected = (hasPeers: boolean): NodeUpdate => ({ kind: 'connected', atMs: 1, version: 'v1', hasPeers })
     const part = { state: 'healthy', ok: true, text: '' }
-    const health: NodeNews = {
+    const health: NodeUpdate = {
       ...{ kind: 'health', atMs: 1, verdict: { ...part, causes: [] }, derivation: part, gossip: undefined },
     }
     expect(after(connected(false), health).gossip).toBeNull()
     expect(after(connected(false), connected(true), health).gossip).toBeUndefined()
-    const lines = Array.from({ length: 250 }, (_, atMs): NodeNews => {
-      return { kind: 'happened', happening: { atMs, text: String(atMs), tone: 'plain' } }
+    const lines = Array.from({ length: 250 }, (_, atMs): NodeUpdate => {
+      return { kind: 'event', line: { atMs, text: String(atMs), tone: 'plain' } }
     })
-    expect(after(...lines).happenings).toHaveLength(200)
-    expect(after(...lines).happenings.at(-1)?.atMs).toBe(249)
-    const grafted = (atMs: number): NodeNews => ({
-      kind: 'happened',
-      happening: { atMs, text: 'a is in the mesh', tone: 'plain' },
+    expect(after(...lines).eventLines).toHaveLength(200)
+    expect(after(...lines).eventLines.at(-1)?.atMs).toBe(249)
+    const grafted = (atMs: number): NodeUpdate => ({
+      kind: 'event',
+      line: { atMs, text: 'a is in the mesh', tone: 'plain' },
     })
-    expect(after(grafted(0), grafted(5), grafted(2_000)).happenings.map(({ atMs }) => atMs)).toEqual([0, 2_000])
+    expect(after(grafted(0), grafted(5), grafted(2_000)).eventLines.map(({ atMs }) => atMs)).toEqual([0, 2_000])
   })
 })
 
@@ -124,7 +124,7 @@ describe('keys', () => {
 describe('events', () => {
   const peerID = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
   it('of peers', () => {
-    const text = (event: Parameters<typeof peerHappening>[0]) => peerHappening(event, 0)?.text
+    const text = (event: Parameters<typeof peerEventLine>[0]) => peerEventLine(event, 0)?.text
     expect(text({ event: 'connected', peerID, address: '', direction: 'outbound' })).toBe('connected to …6Hyr2Er8')
     expect(text({ event: 'disconnected', peerID, by: 'peer', cause: 'closed' })).toBe('…6Hyr2Er8 disconnected: closed')
     expect(text({ event: 'prune', peerID, version: 4, cause: 'by-peer' })).toBe('…6Hyr2Er8 has left the mesh')
@@ -132,7 +132,7 @@ describe('events', () => {
   })
 
   it('of bans', () => {
-    const text = (event: Parameters<typeof banHappening>[0]) => banHappening(event, 1_000).text
+    const text = (event: Parameters<typeof banEventLine>[0]) => banEventLine(event, 1_000).text
     expect(text({ event: 'ban', peerID, reason: 'invalid blocks', untilMs: 61_000 })).toBe(
       '…6Hyr2Er8 is banned for 60 s: invalid blocks',
     )
@@ -141,7 +141,7 @@ describe('events', () => {
   })
 
   it('of derivation: what is lost, not what is read', () => {
-    const text = (event: Parameters<typeof derivationHappening>[0]) => derivationHappening(event, 0)?.text
+    const text = (event: Parameters<typeof derivationEventLine>[0]) => derivationEventLine(event, 0)?.text
     const dropped = { kind: 'batch-dropped', l1Block: 7, type: 'span', reason: 'too old', losesChannel: true } as const
     expect(text(dropped)).toBe('L1 block 7: span batch dropped: too old; its channel is lost')
     const gone = { kind: 'channel-gone', l1Block: 7, channel: '0xab' } as const

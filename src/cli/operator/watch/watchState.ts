@@ -36,7 +36,7 @@ export interface ShownVerdict extends PartHealth {
 
 export type Tone = 'good' | 'notable' | 'bad' | 'plain'
 
-export interface Happening {
+export interface EventLine {
   atMs: number
   text: string
   tone: Tone
@@ -71,26 +71,26 @@ export interface WatchState {
   /** An action that awaits confirmation. */
   confirming: { verb: 'block' | 'unblock'; peerId: string } | undefined
   /** Oldest first. */
-  happenings: readonly Happening[]
+  eventLines: readonly EventLine[]
   /** The result of the last action. */
   notice: { text: string; tone: Tone } | undefined
 }
 
 /** An update from the node. */
-export type NodeNews =
+export type NodeUpdate =
   | { kind: 'connected'; atMs: number; version: string; hasPeers: boolean }
   | { kind: 'lost'; atMs: number; problem: string }
   | { kind: 'heads'; heads: Events['heads'] }
   | { kind: 'health'; atMs: number; verdict: ShownVerdict; derivation: PartHealth; gossip: PartHealth | undefined }
   | { kind: 'peers'; peers: readonly WatchedPeer[] }
   | { kind: 'scores'; scores: Readonly<Record<string, number>> }
-  | { kind: 'happened'; happening: Happening }
+  | { kind: 'event'; line: EventLine }
   | { kind: 'explained'; peerId: string; answers: Explanation }
   /** The result of an action. */
   | { kind: 'done'; text: string; isRefused: boolean }
 
 /** Number of event lines that are kept. */
-const MAX_HAPPENINGS = 200
+const MAX_EVENT_LINES = 200
 /** An identical line within this time is dropped. */
 const REPEATED_MS = 1_000
 
@@ -106,48 +106,48 @@ export const INITIAL_STATE: WatchState = {
   selected: undefined,
   mode: { kind: 'list' },
   confirming: undefined,
-  happenings: [],
+  eventLines: [],
   notice: undefined,
 }
 
 /** The state after an update. */
-export function applyNews(state: WatchState, news: NodeNews): WatchState {
-  switch (news.kind) {
+export function applyUpdate(state: WatchState, update: NodeUpdate): WatchState {
+  switch (update.kind) {
     case 'connected': {
       const { connection } = state
-      const gossip = news.hasPeers ? (state.gossip ?? undefined) : null
-      const next: WatchState = { ...state, connection: { state: 'open' }, version: news.version, gossip }
-      return connection.state === 'lost' ? happened(next, news.atMs, 'the node answers again', 'good') : next
+      const gossip = update.hasPeers ? (state.gossip ?? undefined) : null
+      const next: WatchState = { ...state, connection: { state: 'open' }, version: update.version, gossip }
+      return connection.state === 'lost' ? happened(next, update.atMs, 'the node answers again', 'good') : next
     }
     case 'lost': {
       if (state.connection.state === 'lost') {
-        return { ...state, connection: { ...state.connection, problem: news.problem } }
+        return { ...state, connection: { ...state.connection, problem: update.problem } }
       }
-      const lost = { state: 'lost' as const, sinceMs: news.atMs, problem: news.problem }
-      return happened({ ...state, connection: lost }, news.atMs, `the node does not answer: ${news.problem}`, 'bad')
+      const lost = { state: 'lost' as const, sinceMs: update.atMs, problem: update.problem }
+      return happened({ ...state, connection: lost }, update.atMs, `the node does not answer: ${update.problem}`, 'bad')
     }
     case 'heads':
-      return { ...state, heads: news.heads }
+      return { ...state, heads: update.heads }
     case 'health': {
-      const { atMs, verdict, derivation, gossip } = news
+      const { atMs, verdict, derivation, gossip } = update
       const next = { ...state, verdict, derivation, gossip: state.gossip === null ? null : gossip }
       return withChange(next, atMs, state.verdict, verdict)
     }
     case 'peers':
-      return withSelection({ ...state, peers: sortPeers(news.peers, state.sorting) })
+      return withSelection({ ...state, peers: sortPeers(update.peers, state.sorting) })
     case 'scores': {
-      const peers = state.peers.map((peer) => ({ ...peer, score: news.scores[peer.id] ?? peer.score }))
+      const peers = state.peers.map((peer) => ({ ...peer, score: update.scores[peer.id] ?? peer.score }))
       return { ...state, peers: sortPeers(peers, state.sorting) }
     }
-    case 'happened':
-      return withHappening(state, news.happening)
+    case 'event':
+      return withEventLine(state, update.line)
     case 'explained': {
       const { mode } = state
-      if (mode.kind !== 'explain' || mode.peerId !== news.peerId) return state
-      return { ...state, mode: { ...mode, answers: news.answers } }
+      if (mode.kind !== 'explain' || mode.peerId !== update.peerId) return state
+      return { ...state, mode: { ...mode, answers: update.answers } }
     }
     case 'done':
-      return { ...state, notice: { text: news.text, tone: news.isRefused ? 'bad' : 'good' } }
+      return { ...state, notice: { text: update.text, tone: update.isRefused ? 'bad' : 'good' } }
   }
 }
 
@@ -175,12 +175,12 @@ function withChange(state: WatchState, atMs: number, before: PartHealth | undefi
 }
 
 function happened(state: WatchState, atMs: number, text: string, tone: Tone): WatchState {
-  return withHappening(state, { atMs, text, tone })
+  return withEventLine(state, { atMs, text, tone })
 }
 
-function withHappening(state: WatchState, happening: Happening): WatchState {
+function withEventLine(state: WatchState, line: EventLine): WatchState {
   // A peer joins the mesh of each topic version separately, which would repeat the line.
-  const last = state.happenings.at(-1)
-  if (last?.text === happening.text && happening.atMs - last.atMs < REPEATED_MS) return state
-  return { ...state, happenings: [...state.happenings, happening].slice(-MAX_HAPPENINGS) }
+  const last = state.eventLines.at(-1)
+  if (last?.text === line.text && line.atMs - last.atMs < REPEATED_MS) return state
+  return { ...state, eventLines: [...state.eventLines, line].slice(-MAX_EVENT_LINES) }
 }

@@ -14,7 +14,7 @@ export type BlockAnswer =
   | { kind: 'refusal'; code: number }
 
 /** Requests one block. Rejects when the stream fails, or with DecodeError when the answer is not that block. */
-export async function askForBlock(
+export async function requestBlock(
   connection: Connection,
   question: { protocol: string; number: number },
   timeoutMs: number,

@@ -2,7 +2,7 @@ import type { Connection } from '@libp2p/interface'
 import type { Clock } from '../../../../lib/clock.ts'
 import { describeError } from '../../../../lib/errors.ts'
 import { blockProtocols, RESULT } from '../../../../p2p/sync/payloadByNumber.ts'
-import { askForBlock, type BlockAnswer } from './blockProbe.ts'
+import { type BlockAnswer, requestBlock } from './blockProbe.ts'
 import { printable, type Recorder } from './steps.ts'
 
 const REFUSALS: Readonly<Record<number, string>> = {
@@ -12,7 +12,7 @@ const REFUSALS: Readonly<Record<number, string>> = {
 }
 
 /** Limit of the chains named in a text, because a peer may invent many. */
-const MAX_TOLD = 3
+const MAX_NAMED = 3
 
 /** Checks that the peer serves blocks by number. Otherwise gaps are filled from other peers or from L1. */
 export async function checkBlocks(
@@ -37,7 +37,7 @@ export async function checkBlocks(
     record(
       'blocks',
       'failed',
-      `it serves blocks of chain ${chains.slice(0, MAX_TOLD).join(' and ')}, not of chain ${chainId}`,
+      `it serves blocks of chain ${chains.slice(0, MAX_NAMED).join(' and ')}, not of chain ${chainId}`,
       { data },
     )
     return
@@ -50,7 +50,7 @@ export async function checkBlocks(
   const startMs = clock.now()
   let answer: BlockAnswer
   try {
-    answer = await askForBlock(connection, { protocol: chosen.protocol, number: blockNumber }, timeoutMs)
+    answer = await requestBlock(connection, { protocol: chosen.protocol, number: blockNumber }, timeoutMs)
   } catch (error) {
     const text = `no good answer for block ${blockNumber}: ${printable(describeError(error))}`
     record('blocks', 'warning', text, { tookMs: clock.now() - startMs, data })

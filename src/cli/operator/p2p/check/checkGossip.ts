@@ -16,7 +16,7 @@ export function checkGossip(record: Recorder, protocols: readonly string[]): boo
 }
 
 /** Limit of the topics named in a text, because a peer may have many. */
-const MAX_TOLD = 3
+const MAX_NAMED = 3
 
 /** Checks which chains' block topics the peer follows. Returns their chain ids. */
 export function checkTopics(
@@ -38,8 +38,8 @@ export function checkTopics(
     return chainIds
   }
   const found = [...byChain].map(([chainId, versions]) => `blocks ${namesOf(versions)} of chain ${chainId}`)
-  const others = otherTopics.slice(0, MAX_TOLD).join(', ')
-  const text = [...found, ...(others === '' ? [] : [`also ${others}`])].slice(0, MAX_TOLD).join('; ')
+  const others = otherTopics.slice(0, MAX_NAMED).join(', ')
+  const text = [...found, ...(others === '' ? [] : [`also ${others}`])].slice(0, MAX_NAMED).join('; ')
   if (byChain.size === 0) {
     record('topics', 'failed', `no topic of blocks, but ${others}`, {
       tookMs,
@@ -50,7 +50,7 @@ export function checkTopics(
   }
   const versions = expectedChainId === undefined ? [...byChain.values()].flat() : byChain.get(expectedChainId)
   if (versions === undefined) {
-    const chains = chainIds.slice(0, MAX_TOLD).join(' and ')
+    const chains = chainIds.slice(0, MAX_NAMED).join(' and ')
     record('topics', 'failed', `blocks of chain ${chains}, not of chain ${expectedChainId}`, { tookMs, data })
     return chainIds
   }

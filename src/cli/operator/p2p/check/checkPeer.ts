@@ -67,7 +67,7 @@ export async function checkPeer(modules: CheckModules, options: CheckOptions): P
   peerId = target.peerId
   checkAddress(record, target)
   // Queried first, because its chain id is the expected chain id. Its view of the peer is recorded once the IPs are known.
-  const own = await askOwnNode(modules)
+  const own = await queryOwnNode(modules)
   const identity = identityFromRawKey(options.privateKey ?? new Uint8Array(randomBytes(32)))
   options.signal?.throwIfAborted()
   chainId ??= own.view?.chainId
@@ -123,7 +123,7 @@ interface OwnNode {
   tookMs: number
 }
 
-async function askOwnNode({ clock, ownNode }: CheckModules): Promise<OwnNode> {
+async function queryOwnNode({ clock, ownNode }: CheckModules): Promise<OwnNode> {
   const startMs = clock.now()
   try {
     return { view: await ownNode?.(), error: undefined, tookMs: clock.now() - startMs }

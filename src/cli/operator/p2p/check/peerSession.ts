@@ -33,7 +33,7 @@ export interface PeerFacts {
 type SessionHost = Libp2p<{ identify: Identify; pubsub: GossipSub }>
 
 /** A peer may announce more topics after its first message. In practice all topics fit one message. */
-const SETTLE_MS = 150
+const MORE_TOPICS_MS = 150
 /** Limit of topics of one peer; an OP Stack node has four. */
 const MAX_TOPICS = 64
 const STOP_TIMEOUT_MS = 1_000
@@ -127,7 +127,7 @@ export async function openPeerSession(
         announced = () => word.abort()
         await sleepUntil(clock, timeoutMs, AbortSignal.any([word.signal, ended.signal]))
       }
-      if (topics.size > 0) await sleepUntil(clock, SETTLE_MS, ended.signal)
+      if (topics.size > 0) await sleepUntil(clock, MORE_TOPICS_MS, ended.signal)
       return [...topics].sort()
     },
     stop,

@@ -14,7 +14,7 @@ export interface UdpProbe {
 }
 
 /** After the first answer, the probe waits this long for the other answer. */
-const SETTLE_MS = 1_000
+const SECOND_ANSWER_MS = 1_000
 
 /**
  * Performs a discv5 handshake with one node under a new identity. Requests the node's record and our address as the node
@@ -78,7 +78,7 @@ export async function probeUdp(
       timers.push(clock.setTimeout(resolve, timeoutMs))
       onAnswer = () => {
         if (found.record !== undefined && found.seenAs !== undefined) resolve()
-        else timers.push(clock.setTimeout(resolve, SETTLE_MS))
+        else timers.push(clock.setTimeout(resolve, SECOND_ANSWER_MS))
       }
     })
   } finally {

@@ -2,7 +2,7 @@ import type { FoundPeer } from './checkConnection.ts'
 import type { CheckStep } from './steps.ts'
 
 /** Limit of the named chains, because a peer may invent many. */
-const MAX_TOLD = 3
+const MAX_NAMED = 3
 
 /** One line: the failed step or success, and the peer's program and chains. */
 export function verdictOf(
@@ -22,7 +22,7 @@ export function verdictOf(
   if (!steps.some(isStanding)) return `discovery answers; there is no port to connect to${notes}`
   const facts = [
     ...(agent === undefined ? [] : [agent]),
-    ...chainIds.slice(0, MAX_TOLD).map((chainId) => `chain ${chainId}`),
+    ...chainIds.slice(0, MAX_NAMED).map((chainId) => `chain ${chainId}`),
   ]
   return `reachable: ${facts.join(', ')}${notes}`
 }

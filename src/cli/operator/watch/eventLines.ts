@@ -2,10 +2,10 @@ import { shortPeer } from '../../../lib/shortIds.ts'
 import type { Events } from '../../../rpc/schemas/events.ts'
 import { formatSeconds } from '../../shared/units.ts'
 import type { NameOf } from '../p2p/peerNames.ts'
-import type { Happening } from './watchState.ts'
+import type { EventLine } from './watchState.ts'
 
 /** The line of a peer event; undefined for scores, which the table shows. */
-export function peerHappening(event: Events['peers'], atMs: number, nameOf: NameOf = shortPeer): Happening | undefined {
+export function peerEventLine(event: Events['peers'], atMs: number, nameOf: NameOf = shortPeer): EventLine | undefined {
   if (event.event === 'scores') return undefined
   const peer = nameOf(event.peerID)
   switch (event.event) {
@@ -23,7 +23,7 @@ export function peerHappening(event: Events['peers'], atMs: number, nameOf: Name
   }
 }
 
-export function banHappening(event: Events['bans'], atMs: number, nameOf: NameOf = shortPeer): Happening {
+export function banEventLine(event: Events['bans'], atMs: number, nameOf: NameOf = shortPeer): EventLine {
   const who = 'peerID' in event ? nameOf(event.peerID) : 'ip' in event ? event.ip : event.subnet
   switch (event.event) {
     case 'ban': {
@@ -40,8 +40,8 @@ export function banHappening(event: Events['bans'], atMs: number, nameOf: NameOf
 }
 
 /** The line of data that derivation ignores or drops. The heads show the rest of its work. */
-export function derivationHappening(event: Events['derivation'], atMs: number): Happening | undefined {
-  const line = (text: string): Happening => ({
+export function derivationEventLine(event: Events['derivation'], atMs: number): EventLine | undefined {
+  const line = (text: string): EventLine => ({
     atMs,
     text: `L1 block ${event.kind === 'channel-first' ? '' : event.l1Block}: ${text}`,
     tone: 'notable',
@@ -67,6 +67,6 @@ function reasonOf(reason: string | undefined): string {
   return reason === undefined ? '' : `: ${reason}`
 }
 
-function plain(atMs: number, text: string): Happening {
+function plain(atMs: number, text: string): EventLine {
   return { atMs, text, tone: 'plain' }
 }
