@@ -175,6 +175,31 @@ describe('devium', () => {
     expect((await devium('status', '--rpc', withPassword)).stdout).toMatch(/^Sequencer is healthy/)
   })
 
+  it('status shows the heads and peers of a node of another client', async () => {
+    const { queued_unsafe_l2: _, ...heads } = STATUS
+    const dispatcher = createRpcDispatcher({
+      methods: new Map<string, RpcHandler>([
+        ['optimism_syncStatus', () => heads],
+        ['optimism_version', () => 'v1.19.0'],
+        ['opp2p_self', () => ({ peerID: OWN })],
+        ['opp2p_peerStats', () => ({ connected: 4, known: 5, banned: 0 })],
+      ]),
+    })
+    const other = await serveApp(createRpcApp({ dispatcher }), '127.0.0.1', 0, 'test')
+    onTestFinished(other.close)
+    const { stdout, code } = await devium('status', '--rpc', other.url)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      /^This node is another client, .*\n\npeer id +16Uiu2\w+\npeers +4 connected.*\nversion +v1\.19\.0\n/,
+    )
+    expect(stdout).toMatch(/\nL2 unsafe +20 /)
+    const several = await devium('status', '--rpc', `${server.url},${other.url}`)
+    expect(several.code).toBe(0)
+    expect(several.stdout).toMatch(/\nhttp:\S+ +no verdict +- +- +20 +15 +- +4 +…\w{8}\n/)
+    const json = JSON.parse((await devium('status', '--json', '--rpc', other.url)).stdout)
+    expect(json).toMatchObject({ health: null, unsafe_l2: { number: 20 }, peers: { connected: 4 } })
+  })
+
   it('status --dir asks all nodes of a testnet', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'devium-testnet-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))

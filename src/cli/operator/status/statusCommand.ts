@@ -42,7 +42,7 @@ async function showStatus(options: StatusOptions): Promise<void> {
     else {
       printLines(statusLines(answers, verdictOptions(only)))
     }
-    if (healthSchema.parse(answers.health).state !== 'healthy') process.exitCode = NOT_HEALTHY_EXIT_CODE
+    if (!isHealthy(answers)) process.exitCode = NOT_HEALTHY_EXIT_CODE
   })
 }
 
@@ -55,8 +55,13 @@ async function showSeveral(nodes: readonly { rpc: string; name?: string }[], opt
       }),
     )
   } else printLines(statusTable(rows, terminalWidth()))
-  const isHealthy = rows.every(({ answers }) => healthSchema.safeParse(answers?.health).data?.state === 'healthy')
-  if (!isHealthy) process.exitCode = NOT_HEALTHY_EXIT_CODE
+  if (!rows.every(({ answers }) => answers !== undefined && isHealthy(answers)))
+    process.exitCode = NOT_HEALTHY_EXIT_CODE
+}
+
+/** A node of another client has no verdict: its answer counts. */
+function isHealthy({ health, other }: StatusAnswers): boolean {
+  return other !== undefined || healthSchema.safeParse(health).data?.state === 'healthy'
 }
 
 /** A node that does not answer is a row too. An invalid address throws UsageError. */
@@ -83,19 +88,26 @@ async function readRow(options: NodeOptions, name: string | undefined): Promise<
 
 async function readStatus(node: NodeClient): Promise<StatusAnswers> {
   const [health, heads, peers, bans, derivation] = await Promise.all([
-    node.request('devium_health', []),
-    node.request('devium_syncStatus', []),
-    ifServed(node, 'deviump2p_peerStats', []),
+    ifServed(node, 'devium_health', []),
+    readHeads(node),
+    ifServed(node, 'opp2p_peerStats', []),
     ifServed(node, 'deviump2p_bans', []),
     ifServed(node, 'devium_derivationStatus', []),
   ])
-  return { health, heads, peers, bans, derivation }
+  if (health !== undefined) return { health, heads, peers, bans, derivation }
+  const [version, self] = await Promise.all([node.request('optimism_version', []), ifServed(node, 'opp2p_self', [])])
+  return { heads, peers, other: { version, self } }
+}
+
+/** Nodes of other clients have op-node's method only. */
+async function readHeads(node: NodeClient): Promise<unknown> {
+  return (await ifServed(node, 'devium_syncStatus', [])) ?? node.request('optimism_syncStatus', [])
 }
 
 /** Heads stand next to the verdict, with the names of devium_syncStatus. */
 function statusJson(rpc: string, { health, heads, peers, bans }: StatusAnswers) {
   const heading = typeof heads === 'object' ? heads : {}
-  return { rpc: redact(rpc), health, ...heading, peers: peers ?? null, bans: bans ?? null }
+  return { rpc: redact(rpc), health: health ?? null, ...heading, peers: peers ?? null, bans: bans ?? null }
 }
 
 /** Splits at commas that a scheme follows, because a password may hold a comma. */

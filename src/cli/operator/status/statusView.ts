@@ -16,18 +16,22 @@ const headsSchema = z.object({
   safe_l2: refSchema,
   finalized_l2: refSchema,
   pending_safe_l2: refSchema,
-  queued_unsafe_l2: refSchema,
+  // Only nodes of devium have it.
+  queued_unsafe_l2: refSchema.optional(),
 })
 const derivationSchema = z.object({ gap: z.object({ text: z.string() }).nullish() })
 const peerStatsSchema = z.object({ connected: z.number(), known: z.number(), banned: z.number() })
 
 /** The answers that `devium status` shows; `peers` and `bans` are undefined when the node runs without p2p. */
 export interface StatusAnswers {
-  health: unknown
+  /** Undefined for a node of another client. */
+  health?: unknown
   heads: unknown
   peers: unknown
   bans?: unknown
   derivation?: unknown
+  /** A node of another client: what it says of itself. */
+  other?: { version: unknown; self: unknown }
 }
 
 /** Formats one node's verdict, name and heads. */
@@ -35,7 +39,6 @@ export function statusLines(
   answers: StatusAnswers,
   { nowMs = Date.now(), ...options }: VerdictOptions & { nowMs?: number } = {},
 ): Line[] {
-  const health = healthSchema.parse(answers.health)
   const heads = headsSchema.parse(answers.heads)
   const nowSeconds = Math.floor(nowMs / 1000)
   const row = (name: string, ref: z.infer<typeof refSchema>) => {
@@ -64,29 +67,60 @@ export function statusLines(
   const { queued_unsafe_l2: queued } = heads
   const gap = derivationSchema.safeParse(answers.derivation).data?.gap
   return [
-    ...verdictLines(health, options),
-    '',
-    ...identityRows(health.node, answers.peers).map(([name, text]) => `${name.padEnd(9)}${plainText(text)}`),
+    ...headlines(answers, options),
     ...(banned === undefined ? [] : [banned]),
-    ...(isEmpty(queued) ? [] : [`waiting in the queue from L2 block ${queued.number} on`]),
+    ...(queued === undefined || isEmpty(queued) ? [] : [`waiting in the queue from L2 block ${queued.number} on`]),
     ...(gap == null ? [] : [plainText(gap.text)]),
     '',
     ...table.split('\n'),
   ]
 }
 
-function identityRows({ name, role, version, chainId, network, peerID }: ShownHealth['node'], peers: unknown) {
+/** The verdict and the identity. A node of another client has no verdict. */
+function headlines({ health: answered, peers, other }: StatusAnswers, options: VerdictOptions): Line[] {
   const counts = peers === undefined ? undefined : peerStatsSchema.parse(peers)
+  const shown = (rows: [string, string][]) => rows.map(([name, text]) => `${name.padEnd(9)}${plainText(text)}`)
+  if (other === undefined) {
+    const health = healthSchema.parse(answered)
+    return [...verdictLines(health, options), '', ...shown(identityRows(health.node, counts))]
+  }
+  return [
+    'This node is another client, which has no verdict of its health.',
+    '',
+    ...shown([
+      ['peer id', peerIdOf(other) ?? 'none: p2p is disabled'],
+      ...peerRows(counts),
+      ['version', z.string().parse(other.version)],
+    ]),
+  ]
+}
+
+const selfSchema = z.object({ peerID: z.string() })
+
+function peerIdOf({ self }: NonNullable<StatusAnswers['other']>): string | null {
+  return self === undefined ? null : selfSchema.parse(self).peerID
+}
+
+type PeerCounts = z.infer<typeof peerStatsSchema> | undefined
+
+function peerRows(counts: PeerCounts): [string, string][] {
+  if (counts === undefined) return []
+  return [['peers', `${counts.connected} connected, ${counts.known} known, ${counts.banned} blocked or banned`]]
+}
+
+function identityRows(
+  { name, role, version, chainId, network, peerID }: ShownHealth['node'],
+  counts: PeerCounts,
+): [string, string][] {
+  const names: [string, string][] = name === null ? [] : [['node', name]]
   return [
     ['chain', network === null ? chainId : `${chainId} (${network})`],
     ['role', role],
-    ...(name === null ? [] : [['node', name]]),
+    ...names,
     ['peer id', peerID ?? 'none: p2p is disabled'],
-    ...(counts === undefined
-      ? []
-      : [['peers', `${counts.connected} connected, ${counts.known} known, ${counts.banned} blocked or banned`]]),
+    ...peerRows(counts),
     ['version', `devium ${version}`],
-  ] as [string, string][]
+  ]
 }
 
 /** One of several nodes. `problem`: why it did not answer. */
@@ -102,25 +136,28 @@ export interface NodeRow {
 export function statusTable(rows: readonly NodeRow[], width?: number): Line[] {
   const shown = rows.map(({ rpc, name, answers, problem }) => {
     if (answers === undefined) return { rpc, name: name ?? rpc, problem: problem ?? 'no answer' }
-    const health = healthSchema.parse(answers.health)
     const heads = headsSchema.parse(answers.heads)
     const peers = answers.peers === undefined ? undefined : peerStatsSchema.parse(answers.peers)
-    return { rpc, name: name ?? health.node.name ?? rpc, health, heads, peers }
+    if (answers.other !== undefined) return { rpc, name: name ?? rpc, heads, peers, peerID: peerIdOf(answers.other) }
+    const health = healthSchema.parse(answers.health)
+    return { rpc, name: name ?? health.node.name ?? rpc, health, heads, peers, peerID: health.node.peerID }
   })
   const header = ['node', 'state', 'role', 'chain', 'unsafe', 'safe', 'finalized', 'peers', 'peer id']
-  const cells = shown.map(({ name, health, heads, peers }) => {
-    if (health === undefined || heads === undefined) return [name, 'no answer', '-', '-', '-', '-', '-', '-', '-']
-    const { role, chainId, peerID } = health.node
+  const cells = shown.map(({ name, health, heads, peers, peerID }) => {
+    if (heads === undefined) return [name, 'no answer', '-', '-', '-', '-', '-', '-', '-']
     const numbers = [heads.unsafe_l2, heads.safe_l2, heads.finalized_l2].map((ref) =>
       isEmpty(ref) ? '-' : String(ref.number),
     )
     const connected = peers === undefined ? '-' : String(peers.connected)
-    return [name, health.state, role, chainId, ...numbers, connected, peerID === null ? '-' : shortPeer(peerID)]
+    const { role = '-', chainId = '-' } = health?.node ?? {}
+    const state = health?.state ?? 'no verdict'
+    return [name, state, role, chainId, ...numbers, connected, peerID == null ? '-' : shortPeer(peerID)]
   })
   const sequencerRpc = shown.find(({ health }) => health?.node.role === 'sequencer')?.rpc
   const wrapped = (text: string): Line[] => wrapText(plainText(text), width, 0).split('\n')
   const reasons = shown.flatMap(({ name, rpc, health, problem }): Line[] => {
-    if (health === undefined) return ['', ...wrapped(`${name}: ${problem ?? ''}`)]
+    if (problem !== undefined) return ['', ...wrapped(`${name}: ${problem}`)]
+    if (health === undefined) return []
     return health.causes.flatMap(({ text, command }, index) => [
       ...(index === 0 ? [''] : []),
       ...wrapped(`${name}: ${text}`),
