@@ -36,7 +36,7 @@ const FLAGS: Readonly<Record<string, FlagTable>> = {
   'devium-geth': gethProgram.flags,
 }
 /** Flags of npm, vitest and other programs that a text names. */
-const FLAGS_OF_OTHERS = ['--ignore-scripts', '--update', '--help', '--rpc-url']
+const FLAGS_OF_OTHERS = ['--ignore-scripts', '--allow-scripts', '--update', '--help', '--rpc-url']
 
 const textOf = (document: string): string => readFileSync(join(ROOT, document), 'utf8')
 
