@@ -14,7 +14,7 @@ import { testBlock, testChain, testConfig } from '../src/p2p/testUtils/testChain
 import { startTestNode } from '../src/p2p/testUtils/testNode.ts'
 import { MAX_BLOCK_TRANSACTIONS } from '../src/rollup/protocol/index.ts'
 import { type PayloadEnvelope, ZERO_HASH } from '../src/rollup/protocol/types.ts'
-import { watchTurns } from './turnWatch.ts'
+import { watchLoop } from './loopWatch.ts'
 
 /** Number of transactions in a block, and their size in bytes. */
 const SHAPES: Record<string, { count: number; bytes: number; isRefused?: boolean }> = {
@@ -111,16 +111,16 @@ async function measure(shapes: readonly string[]): Promise<void> {
   const peer = fork(import.meta.filename, args, { execArgv, serialization: 'advanced' })
   const next = (): Promise<FromPeer> => new Promise((resolve) => peer.once('message', resolve))
   await next()
-  const turns = watchTurns()
+  const iterations = watchLoop()
   // Garbage from building the blocks must not count in the measurement.
-  const settle = async (): Promise<void> => {
+  const collectGarbage = async (): Promise<void> => {
     globalThis.gc?.()
     await delay(100)
-    turns.reset()
+    iterations.reset()
   }
   const row = (shape: string, what: string, count: number, startedMs: number): void => {
     const tookMs = (performance.now() - startedMs).toFixed(0)
-    const longest = `longest turn ${turns.longest().toFixed(1)} ms, p99 ${turns.quantile(0.99).toFixed(1)}`
+    const longest = `longest turn ${iterations.longest().toFixed(1)} ms, p99 ${iterations.quantile(0.99).toFixed(1)}`
     console.log(`${shape.padEnd(16)} ${what} ${count} blocks in ${tookMs.padStart(5)} ms: ${longest}`)
   }
   for (const shape of shapes) {
@@ -128,7 +128,7 @@ async function measure(shapes: readonly string[]): Promise<void> {
     const made = await next()
     if (made.kind !== 'made') throw new Error(`the peer said ${made.kind}`)
     const isRefused = SHAPES[shape]?.isRefused === true
-    await settle()
+    await collectGarbage()
     let startedMs = performance.now()
     const count = await node.fetch(firstNumber(shape), made.above, isRefused)
     row(shape, 'reads ', count, startedMs)
@@ -137,13 +137,13 @@ async function measure(shapes: readonly string[]): Promise<void> {
 
     const { blocks, above } = makeChain(shape)
     node.serve(blocks)
-    await settle()
+    await collectGarbage()
     startedMs = performance.now()
     peer.send({ kind: 'fetch', from: firstNumber(shape), above } satisfies ToPeer)
     await next()
     row(shape, 'serves', BLOCKS, startedMs)
   }
-  turns.stop()
+  iterations.stop()
   peer.disconnect()
   await node.node.stop()
 }

@@ -14,7 +14,7 @@ import {
 import { RpcTransportError } from '../src/jsonRpc/client.ts'
 import { createWebSocketRpcClient } from '../src/jsonRpc/webSocketClient.ts'
 import { fromHex, type Hex, toHex } from '../src/lib/hex.ts'
-import { watchTurns } from './turnWatch.ts'
+import { watchLoop } from './loopWatch.ts'
 
 // How long clients of RPC processes can block the engine process: its longest event loop iteration, in processor time, for each
 // kind of request, four at a time from another process. Blocks have 600 transfers. One block has a transaction with 5,000 logs,
@@ -118,7 +118,7 @@ async function measureAll(secondsEach: number, only: string): Promise<void> {
   child.once('exit', (code) => {
     if (!isDone) process.exit(code || 1)
   })
-  const turns = watchTurns()
+  const iterations = watchLoop()
   let longest = 0
   for (const [name, body] of asked) {
     if (!name.includes(only)) continue
@@ -127,15 +127,15 @@ async function measureAll(secondsEach: number, only: string): Promise<void> {
     child.send({ body, milliseconds: 1_000 })
     await answered
     const counted = new Promise<unknown>((resolve) => child.once('message', resolve))
-    turns.reset()
+    iterations.reset()
     child.send({ body, milliseconds: secondsEach * 1_000 })
     const count = await counted
-    longest = Math.max(longest, turns.longest())
+    longest = Math.max(longest, iterations.longest())
     console.log(
-      `${name}: ${count} in ${secondsEach} s, longest turn ${turns.longest().toFixed(1)} ms, 999 of 1,000 ${turns.quantile(0.999).toFixed(1)} ms`,
+      `${name}: ${count} in ${secondsEach} s, longest turn ${iterations.longest().toFixed(1)} ms, 999 of 1,000 ${iterations.quantile(0.999).toFixed(1)} ms`,
     )
   }
-  turns.stop()
+  iterations.stop()
   isDone = true
   child.kill()
   await node.close()

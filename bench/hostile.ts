@@ -193,7 +193,7 @@ function attackRow(name: string, rounds: readonly Round[]): string[] {
 function costs(windows: readonly Window[]): string[] {
   return [
     String(windows.reduce((sum, { missed }) => sum + missed, 0)),
-    fixed(median(windows.map(({ victim }) => victim.longestTurnMs))),
+    fixed(median(windows.map(({ victim }) => victim.longestIterationMs))),
     fixed(median(windows.map(({ victim }) => victim.cpuMsPerS)), 0),
     String(Math.max(...windows.map(({ victim }) => victim.peakRssMb))),
     String(Math.max(...windows.map(({ victim }) => victim.heapMb))),

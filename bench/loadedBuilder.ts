@@ -4,7 +4,7 @@ import { startExecutionNode } from '../src/execution/testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../src/execution/testUtils/recordedRpc.ts'
 import { signTransaction, testAddress, testKey } from '../src/execution/testUtils/signTransaction.ts'
 import type { Hex } from '../src/lib/hex.ts'
-import { watchTurns } from './turnWatch.ts'
+import { watchLoop } from './loopWatch.ts'
 import { WORST_CALLEES, worstLoads } from './worstBlocks.ts'
 
 // Punctuality of a sequencer under the worst loads. Each load is in the pool as a transaction that uses the block's gas. Payloads
@@ -32,13 +32,13 @@ for (const [index, { code, accounts = {} }] of loads.entries()) {
 const before = genesis as { alloc: Record<string, object> }
 const node = await startExecutionNode({ ...before, alloc: { ...before.alloc, ...alloc } })
 const driver = new BlockDriver(node.engine, rollup)
-const turns = watchTurns()
+const iterations = watchLoop()
 let worstMs = 0
 for (const [index, { id, input }] of loads.entries()) {
   const fields = { to: accountOf(index), gasLimit: GAS, maxFeePerGas: 30_000_000_000n }
   const { raw } = signTransaction(testKey(index + 1), { ...fields, ...(input === undefined ? {} : { data: input }) })
   await node.eth.request('eth_sendRawTransaction', [`0x${Buffer.from(raw).toString('hex')}`])
-  turns.reset()
+  iterations.reset()
   let dueAt = 0
   const payload = await driver.build({
     meanwhile: async () => {
@@ -50,10 +50,10 @@ for (const [index, { id, input }] of loads.entries()) {
   worstMs = Math.max(worstMs, lateMs)
   const count = Array.isArray(payload.transactions) ? payload.transactions.length - 1 : 0
   console.log(
-    `${id.padEnd(42)}${count > 0 ? 'taken   ' : 'left out'}  late ${lateMs.toFixed(0).padStart(5)} ms  longest turn ${turns.longest().toFixed(1)} ms`,
+    `${id.padEnd(42)}${count > 0 ? 'taken   ' : 'left out'}  late ${lateMs.toFixed(0).padStart(5)} ms  longest turn ${iterations.longest().toFixed(1)} ms`,
   )
 }
-turns.stop()
+iterations.stop()
 await node.close()
 console.log(`latest: ${worstMs.toFixed(0)} ms`)
 process.exitCode = worstMs <= BLOCK_MS / 2 ? 0 : 1

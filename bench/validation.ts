@@ -25,7 +25,7 @@ import {
   payloadBlockHash,
   payloadSigningHashOfBody,
 } from '../src/rollup/protocol/index.ts'
-import { watchTurns } from './turnWatch.ts'
+import { watchLoop } from './loopWatch.ts'
 import { block, config, FLOODS, message, TOPIC, VERSION } from './validationMessages.ts'
 
 // Gossip messages that one core validates in a second, and the time of each part. Run: node bench/validation.ts
@@ -224,7 +224,7 @@ async function hostile(name: string): Promise<void> {
   let isOver = false
   const begin = performance.now()
   delay.enable()
-  const turns = watchTurns()
+  const iterations = watchLoop()
   const flooding = async (from: string): Promise<void> => {
     let underWay = 0
     while (!isOver) {
@@ -257,11 +257,11 @@ async function hostile(name: string): Promise<void> {
   }
   await Promise.all([...Array.from({ length: FLOODING_PEERS }, (_, n) => flooding(`hostile ${n}`)), blocks()])
   delay.disable()
-  turns.stop()
+  iterations.stop()
   await validation.close()
   const ms = (nanoseconds: number): string => (nanoseconds / 1e6).toFixed(1)
   const sorted = latencies.toSorted((a, b) => a - b)
-  const longest = `${turns.quantile(0.999).toFixed(1)}, max ${turns.longest().toFixed(1)} ms`
+  const longest = `${iterations.quantile(0.999).toFixed(1)}, max ${iterations.longest().toFixed(1)} ms`
   const said = [...outcomes].map(([outcome, count]) => `${count} ${outcome}`).join(', ')
   console.log(
     `${name}\n  event-loop delay p50 ${ms(delay.percentile(50))}, p99 ${ms(delay.percentile(99))}, max ${ms(delay.max)} ms; processor time of a turn p99.9 ${longest};` +

@@ -89,13 +89,13 @@ export async function callWithToken<T>(
     if (!(error instanceof RpcError) || !error.needsToken) throw error
     // A token that the node still refuses is wrong.
     if (node.connection.hasToken) node.connection.forgetToken()
-    if (!(await askToken(node))) throw error
+    if (!(await requestToken(node))) throw error
     return await node.connection.call<T>(method, params, timeoutMs)
   }
 }
 
 /** Resolves to whether the connection has accepted a token. */
-export async function askToken(node: NodeState): Promise<boolean> {
+export async function requestToken(node: NodeState): Promise<boolean> {
   const input = el('input', { type: 'password', id: 'token' })
   input.autocomplete = 'off'
   const token = await ask(

@@ -60,6 +60,6 @@ export interface BatcherStatus {
 }
 
 /** Notifications of the topics `peers` and `bans`. */
-export type PeerNews =
+export type PeerNotification =
   | { event: 'scores'; scores: Record<string, number> }
   | { event: 'connected' | 'disconnected' | 'graft' | 'prune' | 'ban' | 'unban' | 'block' | 'unblock'; peerID: string }

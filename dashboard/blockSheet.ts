@@ -33,11 +33,11 @@ export class BlockSheet {
     else {
       this.fill(hash, undefined, [el('p', { class: 'empty' }, 'Asking the node…')])
       if (!this.dialog.open) this.dialog.showModal()
-      void this.ask(hash)
+      void this.load(hash)
     }
   }
 
-  private async ask(hash: string): Promise<void> {
+  private async load(hash: string): Promise<void> {
     const { node } = this.page
     try {
       await node.opened

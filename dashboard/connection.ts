@@ -102,16 +102,19 @@ export class Connection {
     if (this.pending.size >= MAX_PENDING) return Promise.reject(new Error('the node does not answer'))
     const id = ++this.lastId
     return new Promise<Result>((resolve, reject) => {
-      const timer = window.setTimeout(() => this.settle(id)?.reject(new Error(`no answer to ${method}`)), timeoutMs)
+      const timer = window.setTimeout(
+        () => this.takePending(id)?.reject(new Error(`no answer to ${method}`)),
+        timeoutMs,
+      )
       this.pending.set(id, { resolve: (result) => resolve(result as Result), reject, timer })
       socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
     })
   }
 
   /** Subscribes to a topic until this connection closes. */
-  async subscribe<News>(topic: string, onNews: (news: News) => void): Promise<void> {
+  async subscribe<Message>(topic: string, onMessage: (message: Message) => void): Promise<void> {
     const id = await this.call<string>('devium_subscribe', [topic])
-    this.topics.set(id, (news) => onNews(news as News))
+    this.topics.set(id, (message) => onMessage(message as Message))
   }
 
   private read(text: string): void {
@@ -120,12 +123,12 @@ export class Connection {
       this.topics.get(message.params.subscription)?.(message.params.result)
       return
     }
-    const waiting = this.settle(message.id)
+    const waiting = this.takePending(message.id)
     if (message.error !== undefined) waiting?.reject(new RpcError(message.error))
     else waiting?.resolve(message.result)
   }
 
-  private settle(id: number): Pending | undefined {
+  private takePending(id: number): Pending | undefined {
     const found = this.pending.get(id)
     if (found !== undefined) clearTimeout(found.timer)
     this.pending.delete(id)
@@ -133,7 +136,7 @@ export class Connection {
   }
 
   private fail(): void {
-    for (const id of [...this.pending.keys()]) this.settle(id)?.reject(new Error('the connection ended'))
+    for (const id of [...this.pending.keys()]) this.takePending(id)?.reject(new Error('the connection ended'))
     this.topics.clear()
   }
 

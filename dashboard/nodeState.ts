@@ -7,7 +7,7 @@ import type {
   HealthReport,
   History,
   NodeHealth,
-  PeerNews,
+  PeerNotification,
   PeerRecord,
   PeerStanding,
   StaticPeerHealth,
@@ -19,14 +19,14 @@ import { NodePast } from './nodePast.ts'
 import { type Peer, type PeerFacts, withStaticPeers } from './peer.ts'
 import type { ConnectionState, Known } from './statusSentence.ts'
 
-const LOOK_MS = 2_000
+const POLL_MS = 2_000
 /** Minimum interval of peer requests, for each peer. Requests for peer records cost ten times as much. */
 const MS_PER_PEER = 5
 const MS_PER_RECORD = 50
 /** Interval of requests for bans and blocks. A notification causes a request at once. */
 const REFUSALS_MS = 10_000
 /** Notifications within this time cause one request. */
-const NEWS_MS = 300
+const NOTIFICATIONS_MS = 300
 
 /** All known data of one node, in memory of fixed size. */
 export class NodeState implements Known {
@@ -90,7 +90,7 @@ export class NodeState implements Known {
   async refreshPeers(): Promise<void> {
     this.nextPeersMs = 0
     this.nextRefusalsMs = 0
-    await Promise.all([this.lookAtPeers(), this.lookAtRefusals()])
+    await Promise.all([this.pollPeers(), this.pollRefusals()])
     this.onChange()
   }
 
@@ -99,7 +99,7 @@ export class NodeState implements Known {
     this.connectionState = 'open'
     this.lostAtMs = undefined
     this.onChange()
-    void this.lookAtPast().catch(() => {})
+    void this.pollPast().catch(() => {})
     void connection.call<string>('devium_version').then((version) => {
       this.version = version
     })
@@ -125,14 +125,14 @@ export class NodeState implements Known {
           this.names = names
         })
         void this.refreshPeers().catch(() => {})
-        void connection.subscribe<PeerNews>('peers', (news) => this.onPeerNews(news))
-        void connection.subscribe<PeerNews>('bans', (news) => this.onPeerNews(news))
+        void connection.subscribe<PeerNotification>('peers', (notification) => this.onPeerNotification(notification))
+        void connection.subscribe<PeerNotification>('bans', (notification) => this.onPeerNotification(notification))
       })
       // With p2p disabled the topic does not exist.
       .catch(() => {})
     clearInterval(this.timer)
-    this.timer = window.setInterval(() => void this.look(), LOOK_MS)
-    await this.look()
+    this.timer = window.setInterval(() => void this.poll(), POLL_MS)
+    await this.poll()
   }
 
   private end(everOpened: boolean): void {
@@ -144,12 +144,12 @@ export class NodeState implements Known {
 
   private onHeads(heads: SyncStatus): void {
     this.heads = heads
-    void this.askBlocks()
+    void this.requestBlocks()
     this.onChange()
   }
 
   /** One request at a time, because heads move constantly while a node syncs. */
-  private async askBlocks(): Promise<void> {
+  private async requestBlocks(): Promise<void> {
     if (this.isAskingBlocks) return
     this.isAskingBlocks = true
     try {
@@ -163,10 +163,10 @@ export class NodeState implements Known {
   }
 
   /** Polls data without a subscription. A failed request does not delay the others. */
-  private async look(): Promise<void> {
+  private async poll(): Promise<void> {
     const { connection } = this
     await Promise.allSettled([
-      this.lookAtPast(),
+      this.pollPast(),
       connection.call<DerivationStatus>('devium_derivationStatus').then((status) => {
         this.derivation = status
       }),
@@ -179,34 +179,34 @@ export class NodeState implements Known {
           if (error instanceof RpcError) this.batcherProblem = error.message
         },
       ),
-      this.lookAtHealth(),
-      this.lookAtPeers(),
-      this.lookAtRefusals(),
+      this.pollHealth(),
+      this.pollPeers(),
+      this.pollRefusals(),
     ])
     this.onChange()
   }
 
-  private async lookAtPast(): Promise<void> {
+  private async pollPast(): Promise<void> {
     const sinceMs = this.past.lastMs
     this.past.add(sinceMs, await this.connection.call<History>('devium_history', [sinceMs]))
     this.onChange()
   }
 
   /** The topic reports only new states. The sentences change in between. */
-  private async lookAtHealth(): Promise<void> {
+  private async pollHealth(): Promise<void> {
     this.health = await this.connection.call<NodeHealth>('devium_health')
     if (this.health.gossip === null) return
     const { staticPeers } = await this.connection.call<HealthReport>('deviump2p_health')
     this.staticPeers = staticPeers
   }
 
-  private async lookAtPeers(): Promise<void> {
+  private async pollPeers(): Promise<void> {
     const now = Date.now()
     if (this.peerId === undefined || now < this.nextPeersMs) return
     const { connection } = this
-    this.nextPeersMs = now + Math.max(LOOK_MS, this.peers.size * MS_PER_PEER) - 100
+    this.nextPeersMs = now + Math.max(POLL_MS, this.peers.size * MS_PER_PEER) - 100
     const standings = await connection.call<PeerStanding[]>('deviump2p_standings')
-    const records = await this.lookAtRecords(now)
+    const records = await this.pollRecords(now)
     const before = this.peers
     this.peers = new Map(
       withStaticPeers(standings, this.staticPeers).map((standing) => {
@@ -219,7 +219,7 @@ export class NodeState implements Known {
     )
   }
 
-  private async lookAtRefusals(): Promise<void> {
+  private async pollRefusals(): Promise<void> {
     const now = Date.now()
     if (this.peerId === undefined || now < this.nextRefusalsMs) return
     this.nextRefusalsMs = now + REFUSALS_MS - 100
@@ -233,9 +233,9 @@ export class NodeState implements Known {
   }
 
   /** Undefined if the last response is recent enough. */
-  private async lookAtRecords(now: number): Promise<Record<string, PeerFacts> | undefined> {
+  private async pollRecords(now: number): Promise<Record<string, PeerFacts> | undefined> {
     if (now < this.nextRecordsMs) return undefined
-    this.nextRecordsMs = now + Math.max(LOOK_MS, this.peers.size * MS_PER_RECORD) - 100
+    this.nextRecordsMs = now + Math.max(POLL_MS, this.peers.size * MS_PER_RECORD) - 100
     const { peers } = await this.connection.call<{ peers: Record<string, PeerRecord> }>('deviump2p_peers', [true])
     const facts = Object.entries(peers).map(([id, { userAgent, addresses, direction, latency }]) => {
       return [id, { userAgent, addresses, direction, latency }] as const
@@ -243,9 +243,9 @@ export class NodeState implements Known {
     return Object.fromEntries(facts)
   }
 
-  private onPeerNews(news: PeerNews): void {
-    if (news.event === 'scores') {
-      for (const [id, score] of Object.entries(news.scores)) {
+  private onPeerNotification(notification: PeerNotification): void {
+    if (notification.event === 'scores') {
+      for (const [id, score] of Object.entries(notification.scores)) {
         const peer = this.peers.get(id)
         if (peer !== undefined) peer.score = score
       }
@@ -257,7 +257,7 @@ export class NodeState implements Known {
         this.newsTimer = undefined
         void this.refreshPeers().catch(() => {})
       },
-      Math.max(NEWS_MS, this.peers.size * MS_PER_PEER),
+      Math.max(NOTIFICATIONS_MS, this.peers.size * MS_PER_PEER),
     )
   }
 }

@@ -11,7 +11,7 @@ import { directionOf, latencyMsOf, type Peer } from './peer.ts'
 import { scoreBar } from './scoreBar.ts'
 import { causes, consequences } from './scoreReasons.ts'
 
-const LOOK_MS = 2_000
+const POLL_MS = 2_000
 /** Number of latest events of its history. */
 const SHOWN_EVENTS = 30
 
@@ -86,11 +86,11 @@ export class PeerSheet {
     if (!this.dialog.open) this.dialog.showModal()
     this.content.scrollTop = 0
     clearInterval(this.timer)
-    this.timer = window.setInterval(() => void this.look(peerId), LOOK_MS)
-    void this.look(peerId)
+    this.timer = window.setInterval(() => void this.poll(peerId), POLL_MS)
+    void this.poll(peerId)
   }
 
-  private async look(peerId: string): Promise<void> {
+  private async poll(peerId: string): Promise<void> {
     const { node } = this.page
     let facts: Facts | undefined
     try {
@@ -132,7 +132,7 @@ export class PeerSheet {
               {
                 ...{ type: 'button', class: action.danger ? 'button danger' : 'button' },
                 onclick: () =>
-                  void carryOut(page.node, action, peerId, peerName(page, peerId)).then(() => this.look(peerId)),
+                  void carryOut(page.node, action, peerId, peerName(page, peerId)).then(() => this.poll(peerId)),
               },
               action.label,
             ),

@@ -1,4 +1,4 @@
-import { askToken } from './actions.ts'
+import { requestToken } from './actions.ts'
 import { byId, el, replaceIfChanged, setText } from './dom.ts'
 import type { NodeState } from './nodeState.ts'
 import { type Page, withNames } from './page.ts'
@@ -49,7 +49,7 @@ export function showStatus(page: Page, nowMs: number): Status {
   const offersToken = node.connectionState === 'unreachable'
   replaceIfChanged(byId('status-action'), String(offersToken), () =>
     offersToken
-      ? [el('button', { type: 'button', class: 'button', onclick: () => void askToken(node) }, 'Enter a token')]
+      ? [el('button', { type: 'button', class: 'button', onclick: () => void requestToken(node) }, 'Enter a token')]
       : [],
   )
   return status

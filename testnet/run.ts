@@ -132,8 +132,8 @@ async function run(
     failure = signal.aborted ? error : explain(error)
   }
   const reason = signal.aborted ? signal.reason : failure
-  const told = reason === undefined ? 'the scenarios have ended' : describeError(reason)
-  view.handle({ event: 'stopping', reason: told.split('\n')[0] ?? '' })
+  const described = reason === undefined ? 'the scenarios have ended' : describeError(reason)
+  view.handle({ event: 'stopping', reason: described.split('\n')[0] ?? '' })
   await control?.close()
   await invitation?.close()
   await testnet.stop()

@@ -9,14 +9,14 @@ import { TEST_BATCHER_OPTIONS } from '../../src/batcher/testUtils/submitterSetup
 import { createRpcClient } from '../../src/jsonRpc/client.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { watchTurns } from '../turnWatch.ts'
+import { watchLoop } from '../loopWatch.ts'
 
 // A submitter whose transactions are never mined, so that it keeps all blocks. It reports the cost of loading them.
 
 export interface BacklogFigures {
   /** Growth of the process's memory since its start. */
   addedBytes: number
-  longestTurnMs: number
+  longestIterationMs: number
   seconds: number
   blocks: number
   heldBytes: number
@@ -61,7 +61,7 @@ const submitter = new BatchSubmitter(
 // Loads the code and opens a connection before the first memory reading.
 await rpc.request('eth_blockNumber', [])
 const before = process.memoryUsage().rss
-const turns = watchTurns()
+const iterations = watchLoop()
 const startedAtMs = performance.now()
 let most = before
 let loaded = 0
@@ -77,7 +77,7 @@ const looking = setInterval(() => {
   clearInterval(looking)
   const figures: BacklogFigures = {
     addedBytes: most - before,
-    longestTurnMs: turns.longest(),
+    longestIterationMs: iterations.longest(),
     seconds: (loadedAtMs - startedAtMs) / 1_000,
     blocks: loaded,
     heldBytes: submitter.status.heldBytes,

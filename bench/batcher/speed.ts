@@ -1,7 +1,7 @@
 import type { ChannelConfig } from '../../src/batcher/channel/channelConfig.ts'
 import { compressAll } from '../../src/batcher/channel/compress/algorithm.ts'
 import type { BatcherOptions } from '../../src/batcher/submitter/options.ts'
-import { watchTurns } from '../turnWatch.ts'
+import { watchLoop } from '../loopWatch.ts'
 import { type BenchChain, blocksOf } from './chains.ts'
 import { type BuiltChannel, buildChannels, channelInput, configOf } from './channels.ts'
 
@@ -44,22 +44,22 @@ export async function speed(chain: BenchChain): Promise<boolean> {
     const config = configOf(rollupConfig, { ...setting, batchType: 'span' })
     const shares: number[] = []
     const speeds: { built: number; alone: number }[] = []
-    const turns = watchTurns()
+    const iterations = watchLoop()
     let longestMs = 0
     // A submitter runs for days, so V8's compilation of new code does not count.
     const warm = await buildChannels(blocks, config, rollupConfig)
     await compressEach(inputsOf(warm.channels), config)
     for (let round = 0; round < ROUNDS; round++) {
-      turns.reset()
+      iterations.reset()
       const built = await timed(() => buildChannels(blocks, config, rollupConfig))
-      longestMs = Math.max(longestMs, turns.longest())
+      longestMs = Math.max(longestMs, iterations.longest())
       const inputs = inputsOf(built.result.channels)
       const alone = await timed(() => compressEach(inputs, config))
       const megabytes = inputs.reduce((sum, { length }) => sum + length, 0) / 1e6
       shares.push(alone.seconds / built.seconds)
       speeds.push({ built: megabytes / built.seconds, alone: megabytes / alone.seconds })
     }
-    turns.stop()
+    iterations.stop()
     const share = median(shares)
     const isMet = share >= MIN_SHARE && longestMs <= MAX_TURN_MS
     areMet &&= isMet

@@ -4,7 +4,7 @@ import { fromHex } from '../../src/lib/hex.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { encodeRlp } from '../../src/lib/rlp.ts'
 import { createDerivationPipeline } from '../../src/rollup/derive/index.ts'
-import { watchTurns } from '../turnWatch.ts'
+import { watchLoop } from '../loopWatch.ts'
 import { config, inFrames, l2Ref, madeL1, nullEngine } from './madeChain.ts'
 import { type Figure, turn } from './speed.ts'
 
@@ -103,7 +103,7 @@ export async function limits(): Promise<Figure[]> {
     const pipeline = createDerivationPipeline({ l1, l2: nullEngine, logger: silentLogger }, config)
     let safe = l2Ref(0)
     await pipeline.reset(safe)
-    const turns = watchTurns()
+    const iterations = watchLoop()
     const before = performance.now()
     for (let blocks = 0; blocks < 1000; ) {
       const step = await pipeline.step(safe)
@@ -113,8 +113,8 @@ export async function limits(): Promise<Figure[]> {
       blocks++
     }
     const seconds = (performance.now() - before) / 1000
-    figures.push(turn(`longest turn: ${name} (${seconds.toFixed(1)} s, ${safe.number} blocks)`, turns.longest()))
-    turns.stop()
+    figures.push(turn(`longest turn: ${name} (${seconds.toFixed(1)} s, ${safe.number} blocks)`, iterations.longest()))
+    iterations.stop()
   }
   return figures
 }

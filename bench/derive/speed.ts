@@ -2,7 +2,7 @@ import { inflateSync } from 'node:zlib'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { ChannelReader } from '../../src/rollup/derive/channelReader.ts'
 import { createDerivationPipeline, type L1Source } from '../../src/rollup/derive/index.ts'
-import { watchTurns } from '../turnWatch.ts'
+import { watchLoop } from '../loopWatch.ts'
 import {
   channelOf,
   config,
@@ -31,7 +31,7 @@ const BLOCKS_PER_SPAN = 600
 async function derive(l1: L1Source, last: number): Promise<{ seconds: number; longestMs: number }> {
   const pipeline = createDerivationPipeline({ l1, l2: nullEngine, logger: silentLogger }, config)
   let safe = l2Ref(0)
-  const turns = watchTurns()
+  const iterations = watchLoop()
   const before = process.cpuUsage()
   await pipeline.reset(safe)
   while (safe.number < last) {
@@ -40,8 +40,8 @@ async function derive(l1: L1Source, last: number): Promise<{ seconds: number; lo
     if (step.kind === 'attributes') safe = l2Ref(safe.number + 1)
   }
   const { user, system } = process.cpuUsage(before)
-  const longestMs = turns.longest()
-  turns.stop()
+  const longestMs = iterations.longest()
+  iterations.stop()
   return { seconds: (user + system) / 1e6, longestMs }
 }
 

@@ -20,12 +20,12 @@ export function startAttacker(file: string, execArgv: readonly string[]): Attack
     serialization: 'advanced',
   })
   if (!hasIdleClass) console.warn('no chrt: the attacker takes CPU time from its victim')
-  const tell = (message: ToAttacker): void => void child.send(message)
+  const send = (message: ToAttacker): void => void child.send(message)
   return {
-    begin: (name, address) => tell({ kind: 'attack', name, address }),
+    begin: (name, address) => send({ kind: 'attack', name, address }),
     end() {
       const report = new Promise<AttackReport>((resolve) => child.once('message', resolve))
-      tell({ kind: 'stop' })
+      send({ kind: 'stop' })
       return report
     },
     stop: () => child.disconnect(),

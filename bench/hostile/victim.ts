@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { Session } from 'node:inspector/promises'
 import { startTestNode } from '../../src/p2p/testUtils/testNode.ts'
-import { watchTurns } from '../turnWatch.ts'
+import { watchLoop } from '../loopWatch.ts'
 import { nowMs } from './figures.ts'
 
 /** The costs and observations of the victim in one time window. */
@@ -9,7 +9,7 @@ export interface VictimReport {
   peakRssMb: number
   heapMb: number
   /** The longest event loop iteration, in processor time of the main thread. */
-  longestTurnMs: number
+  longestIterationMs: number
   /** CPU time of all its threads, in milliseconds a second. */
   cpuMsPerS: number
   bans: string[]
@@ -32,7 +32,7 @@ const LOOK_MS = 50
 /** The attacked follower: a separate process that its parent controls. */
 export function runVictim(): void {
   // As in the program.
-  const turns = watchTurns()
+  const iterations = watchLoop()
   const session = new Session()
   session.connect()
   let victim: Awaited<ReturnType<typeof startTestNode>> | undefined
@@ -65,7 +65,7 @@ export function runVictim(): void {
     resetAtMs = Date.now()
     firstBanAtMs = undefined
     cpuAtReset = process.cpuUsage()
-    turns.reset()
+    iterations.reset()
     return { kind: 'reset' }
   }
   const offencesSinceReset = async (): Promise<string[]> => {
@@ -78,7 +78,7 @@ export function runVictim(): void {
     return [...offences]
   }
   const report = async (profile: string | undefined): Promise<FromVictim> => {
-    const longestTurnMs = turns.longest()
+    const longestIterationMs = iterations.longest()
     const { user, system } = process.cpuUsage(cpuAtReset)
     const cpuMsPerS = (user + system) / (Date.now() - resetAtMs)
     if (profile !== undefined) await writeFile(profile, JSON.stringify((await session.post('Profiler.stop')).profile))
@@ -90,7 +90,7 @@ export function runVictim(): void {
     return {
       kind: 'report',
       report: {
-        longestTurnMs,
+        longestIterationMs,
         cpuMsPerS,
         peakRssMb: mb(peakRss),
         heapMb: mb(heapUsed + external),

@@ -71,14 +71,14 @@ export async function executeUnderKills(
     for (let kill = 1; kill <= kills; kill++) {
       const limits = LIMITS[kill % LIMITS.length]
       // Every fifth run is killed during its start.
-      const told = await runAndKill(datadir, { limits, isStarting: kill % 5 === 0 })
+      const reported = await runAndKill(datadir, { limits, isStarting: kill % 5 === 0 })
       const copy = join(root, `copy-${kill}`)
       cpSync(datadir, copy, { recursive: true })
       const before = report.height
       try {
         const chain = await openChain(copy, { logger: silentLogger, clock: systemClock }, { limits: limits ?? {} })
         try {
-          await check(chain, told, report)
+          await check(chain, reported, report)
         } finally {
           await chain.close()
         }
@@ -97,7 +97,7 @@ export async function executeUnderKills(
   return report
 }
 
-interface Told {
+interface ReportedHead {
   number: number
   hash: string
 }
@@ -106,7 +106,7 @@ interface Told {
 async function runAndKill(
   datadir: string,
   { limits, isStarting }: { limits: object | undefined; isStarting: boolean },
-): Promise<Told | undefined> {
+): Promise<ReportedHead | undefined> {
   const options = JSON.stringify({ limits, finalizedBelow: FINALIZED_BELOW, branchEvery: 17 })
   const child = spawn(
     process.execPath,
@@ -132,17 +132,17 @@ async function runAndKill(
   return last === undefined ? undefined : { number: Number(last[0]), hash: last[1] ?? '' }
 }
 
-async function check(chain: Chain, told: Told | undefined, report: ExecutionKillReport): Promise<void> {
+async function check(chain: Chain, reported: ReportedHead | undefined, report: ExecutionKillReport): Promise<void> {
   const head = chain.head()
   const problem = (text: string) => report.problems.push(`head ${head.number} ${head.hash}: ${text}`)
   // A head that was being set at the kill may be one block later, or start a branch three blocks below.
   if (
-    told !== undefined &&
-    head.hash !== told.hash &&
-    head.number !== told.number + 1 &&
-    head.number !== told.number - 2
+    reported !== undefined &&
+    head.hash !== reported.hash &&
+    head.number !== reported.number + 1 &&
+    head.number !== reported.number - 2
   ) {
-    problem(`the client had told of ${told.number} ${told.hash}`)
+    problem(`the client had reported ${reported.number} ${reported.hash}`)
   }
   const flatBalances = await balancesOf(chain, head.hash)
   if (flatBalances !== TOTAL) problem(`balances read flat come to ${flatBalances}, not to ${TOTAL}`)

@@ -2,7 +2,7 @@ import { HOSTILE_KINDS } from '../../src/cli/operator/testnet/hostileKinds.ts'
 import { UsageError } from '../../src/lib/errors.ts'
 import { countOf } from '../../src/lib/phrases.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
-import { sequencerRpc } from './whereToLook.ts'
+import { sequencerRpc } from './sequencerLookup.ts'
 
 const KINDS: readonly string[] = HOSTILE_KINDS
 

@@ -58,10 +58,10 @@ export async function changeLink(
   // Doors close at the first fault. Connections that used a door reconnect by the proxy of their pair.
   for (const [one, other] of chosen) links.set(one, other, quality)
   await joinPairs(testnet, [...before, ...chosen])
-  const told = quality === undefined ? 'whole again' : describeQuality(quality)
+  const effect = quality === undefined ? 'whole again' : describeQuality(quality)
   const [[one, other] = ['', '']] = chosen
   return {
-    did: `${which === 'all' ? countOf(chosen.length, 'link') : `Link ${links.key(one, other)}`}: ${told}.`,
+    did: `${which === 'all' ? countOf(chosen.length, 'link') : `Link ${links.key(one, other)}`}: ${effect}.`,
     lookAt: `Blocks come by gossip as the link lets them: npx devium watch --rpc ${rpcOf(testnet, other)}`,
   }
 }

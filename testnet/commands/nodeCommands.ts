@@ -1,6 +1,6 @@
 import { UsageError } from '../../src/lib/errors.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
-import { sequencerOf, sequencerRpc } from './whereToLook.ts'
+import { sequencerOf, sequencerRpc } from './sequencerLookup.ts'
 
 export async function addNode(testnet: CommandedTestnet): Promise<CommandOutcome> {
   const name = await testnet.addNode()

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../src/lib/duration.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
-import { sequencerRpc } from './whereToLook.ts'
+import { sequencerRpc } from './sequencerLookup.ts'
 
 /** `snapshot NAME`. */
 export async function takeSnapshot(testnet: CommandedTestnet, [name = '']: readonly string[]): Promise<CommandOutcome> {

@@ -199,7 +199,7 @@ export class ManagedProcess {
   async failure(): Promise<DeviumError> {
     const { how, log, lastLines } = await this.ending()
     const shown = lastLines.map((line) => `\n    ${line}`).join('')
-    const told = shown === '' ? '; its log is empty' : `\n  the last lines of ${log}:${shown}`
-    return new DeviumError('child-exited', `${this.name} ended unexpectedly with ${how}${told}`)
+    const tail = shown === '' ? '; its log is empty' : `\n  the last lines of ${log}:${shown}`
+    return new DeviumError('child-exited', `${this.name} ended unexpectedly with ${how}${tail}`)
   }
 }

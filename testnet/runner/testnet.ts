@@ -17,7 +17,7 @@ import { addressBook } from './addresses.ts'
 import { type ChainFiles, makeChain, resumeChain } from './chainFiles.ts'
 import { createL1 } from './createL1.ts'
 import { type Emit, type Endpoints, type Milestone, secondsSinceStart } from './events.ts'
-import { ForkNews } from './forkNews.ts'
+import { ForkEvents } from './forkEvents.ts'
 import { handOver } from './handOver.ts'
 import { copyInitialised, isInitialised } from './initialised.ts'
 import { joinText } from './joinText.ts'
@@ -73,7 +73,7 @@ export class Testnet {
   private readonly nodes: NodeDescription[]
   private readonly stopping = new AbortController()
   private proposer: RunningProposer | undefined
-  private readonly forkNews: ForkNews
+  private readonly forkEvents: ForkEvents
 
   constructor(
     modules: TestnetModules,
@@ -86,7 +86,7 @@ export class Testnet {
     this.links = modules.links
     this.setup = setup
     this.specs = new ProgramSpecs(setup)
-    this.forkNews = new ForkNews(modules.emit, chain, setup.resumed ? undefined : 0)
+    this.forkEvents = new ForkEvents(modules.emit, chain, setup.resumed ? undefined : 0)
     this.options = options
     this.programs = new RunningPrograms(modules)
     this.hostile = new HostilePeers(this.programs, setup)
@@ -127,7 +127,7 @@ export class Testnet {
     await writeL1Config(setup, this.l1.chainConfig())
     await writeFile(setup.layout.addresses, `${JSON.stringify(addressBook(this.endpoints), null, 2)}\n`)
     await writeFile(setup.layout.joinText, joinText(this.endpoints, setup.layout, setup.host, setup.ports.spare))
-    if (setup.resumed) this.forkNews.headAtStart = await keptHead(this.endpoints.nodes[0]?.ethRpc ?? '', signal)
+    if (setup.resumed) this.forkEvents.headAtStart = await keptHead(this.endpoints.nodes[0]?.ethRpc ?? '', signal)
     for (const node of this.nodes) this.programs.start(this.specs.rollupNode(node))
 
     const first = this.clients.get(nodeName(0))
@@ -150,7 +150,7 @@ export class Testnet {
     const head = status.nodes[0]?.unsafe?.number
     const lastOutput = this.proposer?.lastOutput
     if (lastOutput !== undefined) status.lastOutput = lastOutput
-    return head === undefined ? status : { ...status, fork: this.forkNews.at(head) }
+    return head === undefined ? status : { ...status, fork: this.forkEvents.at(head) }
   }
 
   /** Restarts all programs that have ended. Failures are reported as warnings. */

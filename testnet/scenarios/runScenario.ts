@@ -4,7 +4,7 @@ import { type RunCommand, wordsOf } from '../commands/commands.ts'
 import type { Emit } from '../runner/events.ts'
 import { statusText } from '../view/plainView.ts'
 import type { Now } from './now.ts'
-import type { Condition, Scenario, Steps } from './scenario.ts'
+import type { Condition, Scenario, ScenarioSteps } from './scenario.ts'
 
 export interface ScenarioModules {
   look: () => Promise<Now>
@@ -41,7 +41,7 @@ export async function runScenario(
   }
 }
 
-function stepsWith({ look, runCommand, emit, clock }: ScenarioModules, signal: AbortSignal): Steps {
+function stepsWith({ look, runCommand, emit, clock }: ScenarioModules, signal: AbortSignal): ScenarioSteps {
   /** Polls until the outcome is known. */
   const step = async (what: string, outcome: (now: Now, before: Now) => Promise<boolean>, limitMs: number) => {
     const startMs = clock.now()

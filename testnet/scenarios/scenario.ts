@@ -7,7 +7,7 @@ export interface Scenario {
   about: string
   /** Flags of the testnet that it needs. The command line takes precedence. */
   testnet?: ScenarioFlags
-  steps(steps: Steps): Promise<void>
+  steps(steps: ScenarioSteps): Promise<void>
 }
 
 /** Flag values as on the command line. */
@@ -17,7 +17,7 @@ export type ScenarioFlags = { [flag in keyof typeof testnetFlags]?: string | num
 export type Condition = (now: Now, before: Now) => boolean | Promise<boolean>
 
 /** The calls of a script. Each call is a step: the view and the timeline show it. */
-export interface Steps {
+export interface ScenarioSteps {
   /** Runs a command, as `devium testnet` does. Returns the command's result. */
   run(command: string): Promise<string>
   /** Waits until the condition is met. The scenario fails after the limit, 120 s by default. */

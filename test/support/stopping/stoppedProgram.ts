@@ -71,12 +71,12 @@ export class StoppedProgram {
     process.once('exit', killAtExit)
     void this.ended.then(() => {
       process.off('exit', killAtExit)
-      this.tell()
+      this.notify()
     })
     for (const stream of [child.stdout, child.stderr]) {
       createInterface({ input: stream }).on('line', (line) => {
         this.lines.push(line)
-        this.tell()
+        this.notify()
       })
     }
   }
@@ -182,7 +182,7 @@ export class StoppedProgram {
     return held.flat()
   }
 
-  private tell(): void {
+  private notify(): void {
     for (const resolve of this.waiting) resolve()
     this.waiting.clear()
   }

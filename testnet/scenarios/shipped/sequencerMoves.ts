@@ -1,5 +1,5 @@
 import { agree, safeAgree } from '../conditions.ts'
-import type { Condition, Scenario, Steps } from '../scenario.ts'
+import type { Condition, Scenario, ScenarioSteps } from '../scenario.ts'
 
 export const sequencerMoves: Scenario = {
   about: 'Another node goes on with the chain where the sequencer stopped, and one node at a time makes blocks.',
@@ -12,7 +12,7 @@ export const sequencerMoves: Scenario = {
   },
 }
 
-async function moveTo(name: string, { run, waitFor, check, now }: Steps): Promise<void> {
+async function moveTo(name: string, { run, waitFor, check, now }: ScenarioSteps): Promise<void> {
   const { head } = await now()
   await run(`sequencer move ${name}`)
   await waitFor('all nodes agree', agree())

@@ -5,12 +5,12 @@ import { type Emit, forkPlan } from './events.ts'
 import type { TestnetStatus } from './status.ts'
 
 /** Reports the active forks, and emits events for forks that activate while the testnet runs. */
-export class ForkNews {
+export class ForkEvents {
   /** The sequencer's head before it builds a block. While it is undefined, no event is emitted. */
   headAtStart: number | undefined
   private readonly emit: Emit
   private readonly chain: ChainParameters
-  private readonly told = new Set<Fork>()
+  private readonly emitted = new Set<Fork>()
 
   constructor(emit: Emit, chain: ChainParameters, headAtStart: number | undefined) {
     this.emit = emit
@@ -23,8 +23,8 @@ export class ForkNews {
     const { genesisTime, blockTime, forks } = this.chain
     for (const { fork, time } of forkPlan(this.chain).later) {
       const block = Math.ceil((time - genesisTime) / blockTime)
-      if (block > head || this.told.has(fork)) continue
-      this.told.add(fork)
+      if (block > head || this.emitted.has(fork)) continue
+      this.emitted.add(fork)
       // On a kept chain, skips forks activated before this start.
       if (this.headAtStart !== undefined && block > this.headAtStart) this.emit({ event: 'fork', fork, block })
     }

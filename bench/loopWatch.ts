@@ -2,7 +2,7 @@
  * Measures event loop iterations in processor time of this thread, which excludes waits and other load on the machine. A timer
  * checks every millisecond, so a value may be one millisecond too high. Processor time has ticks of up to 4 ms on some systems.
  */
-export interface TurnWatch {
+export interface LoopWatch {
   /** Resets the measurement. */
   reset(): void
   /** Milliseconds. */
@@ -13,7 +13,7 @@ export interface TurnWatch {
 
 const LOOK_EVERY_MS = 1
 
-export function watchTurns(onLong: { aboveMs: number; tell(ms: number): void } | undefined = undefined): TurnWatch {
+export function watchLoop(onLong: { aboveMs: number; report(ms: number): void } | undefined = undefined): LoopWatch {
   let turnsMs: number[] = []
   let before = process.threadCpuUsage()
   const timer = setInterval(() => {
@@ -21,7 +21,7 @@ export function watchTurns(onLong: { aboveMs: number; tell(ms: number): void } |
     const spentMs = (now.user - before.user + now.system - before.system) / 1_000
     before = now
     turnsMs.push(spentMs)
-    if (onLong !== undefined && spentMs > onLong.aboveMs) onLong.tell(spentMs)
+    if (onLong !== undefined && spentMs > onLong.aboveMs) onLong.report(spentMs)
   }, LOOK_EVERY_MS)
   const sorted = (): number[] => turnsMs.toSorted((a, b) => a - b)
   return {
