@@ -11,10 +11,10 @@ import { stopPrograms } from '../support/programs.ts'
 import { createRpcClients } from '../support/rpcClients.ts'
 import { SubmitterChain, type SubmitterChainOptions } from '../support/submitterChain.ts'
 
-// A batch submitter is stopped by callers that leave after a second. A few rounds beside our sequencer; 20 with
-// DEVIUM_LONG_FAULTS=all, and 20 beside an op-node sequencer on devium-geth with DEVIUM_OP_NODE=/path/to/op-node.
+// Callers stop a batch submitter and disconnect after a second. A few rounds with our sequencer; 20 with DEVIUM_LONG_FAULTS=all,
+// and 20 with an op-node sequencer on devium-geth with DEVIUM_OP_NODE=/path/to/op-node.
 const { DEVIUM_OP_NODE: opNode, DEVIUM_LONG_FAULTS: long } = process.env
-/** Builds of op-node from before 1.19.1 list Karst, but ask for its payloads by the method of the fork before. */
+/** op-node before 1.19.1 lists Karst, but requests its payloads by the previous fork's method. */
 const SEQUENCED_BY_ALL = 'jovian'
 const MANY = 20
 const FEW = 2

@@ -18,7 +18,7 @@ interface Ended {
   stderr: string
 }
 
-/** Runs a program to its end; one that goes on running is killed and shows as exit code null. */
+/** Runs a program to its end. A program that does not end is killed, and its exit code is null. */
 function run(script: string, args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(root, script), ...args], {
@@ -45,14 +45,14 @@ const GETH = 'bin/devium-geth.mjs'
 const SUBMITTER = 'bin/devium-batch-submitter.mjs'
 const TESTNET = 'testnet/main.ts'
 
-/** One line on stderr that says it, exit code 1. */
+/** Expects exit code 1 and one line on stderr that matches. */
 function expectRefusal({ code, stderr }: Ended, pattern: RegExp): void {
   expect(stderr).toMatch(pattern)
   expect(stderr.trimEnd().split('\n')).toHaveLength(1)
   expect(code).toBe(1)
 }
 
-/** rollup.json of the testnet, changed. */
+/** A changed copy of the testnet's rollup.json. */
 function changedRollupConfig(change: (config: ReturnType<typeof JSON.parse>) => void): string {
   const config = JSON.parse(readFileSync(join(testnet.joinDir, 'rollup.json'), 'utf8'))
   change(config)
@@ -61,7 +61,7 @@ function changedRollupConfig(change: (config: ReturnType<typeof JSON.parse>) => 
   return path
 }
 
-/** A second rollup node on the engine of the testnet's only node: it must end before it changes anything. */
+/** Flags of a second rollup node on the engine of the testnet's only node. It must end before it changes anything. */
 function rollupNodeArgs(changes: Record<string, string>): string[] {
   const [node] = testnet.nodes
   const flags: Record<string, string> = {
@@ -103,7 +103,7 @@ describe('an unknown flag', () => {
 })
 
 describe('the rollup node refuses', () => {
-  it('a jwt secret that the engine does not have, made because its file was missing', async () => {
+  it('a JWT secret that the engine does not have, created because its file was missing', async () => {
     const missing = join(directory, 'missing', 'jwt.txt')
     const ended = await run(ROLLUP_NODE, rollupNodeArgs({ 'l2.jwt-secret': missing }))
     expectRefusal(ended, /cannot reach the L2 engine \(--l2\)/)
@@ -175,7 +175,7 @@ describe('the batch submitter refuses', () => {
     expectRefusal(await run(SUBMITTER, []), /empty L1 RPC URL/)
   })
 
-  it('an L1 that does not answer, whose password it shows nowhere', async () => {
+  it('an L1 that does not answer, and does not show its password', async () => {
     const L1 = 'http://user:pass@127.0.0.1:1'
     const ended = await run(SUBMITTER, [
       ...[`--l1-eth-rpc=${L1}`, `--l2-eth-rpc=${testnet.nodes[0]?.ethRpc}`],
@@ -216,7 +216,7 @@ describe('the testnet runner refuses', () => {
     )
   })
 
-  it('an address that the machine does not have, and one of no machine', async () => {
+  it('an address that the machine does not have, and a reserved address', async () => {
     const dir = join(directory, 'host')
     const refusal = /: --host 203\.0\.113\.1: this machine does not have that address; it has 127\.0\.0\.1/
     expectRefusal(await run(TESTNET, ['--host', '203.0.113.1', '--dir', dir]), refusal)
@@ -224,7 +224,7 @@ describe('the testnet runner refuses', () => {
     expectRefusal(await run(TESTNET, ['--host', '255.255.255.255', '--dir', dir]), /expected an IPv4 address/)
   })
 
-  it('a directory that is a file, has no name, or lies where nobody can make one', async () => {
+  it('a directory that is a file, has no name, or cannot be created', async () => {
     const file = join(directory, 'file')
     writeFileSync(file, '')
     const refused = (dir: string) => run(TESTNET, ['--base-port', '0', '--dir', dir])
@@ -240,7 +240,7 @@ describe('the testnet runner refuses', () => {
     }
   })
 
-  it('a key that is none, without showing it', async () => {
+  it('an invalid key, without showing it', async () => {
     const dir = join(directory, 'damaged')
     const jwt = join(dir, 'sequencer', 'jwt.txt')
     mkdirSync(join(dir, 'sequencer'), { recursive: true })
@@ -252,7 +252,7 @@ describe('the testnet runner refuses', () => {
     expect(ended.stdout + ended.stderr).not.toContain('c0ffee')
   })
 
-  it('forks that it does not know, and those out of order', async () => {
+  it('unknown forks, and forks out of order', async () => {
     const dir = join(directory, 'forks')
     const refused = async (...args: string[]) =>
       (await run(TESTNET, ['--dir', dir, '--base-port', '0', ...args])).stderr
@@ -265,12 +265,12 @@ describe('the testnet runner refuses', () => {
   })
 })
 
-it('the testnet is none the worse for it', () => {
+it('the testnet is not affected', () => {
   expect(testnet.runner.exitCode).toBeNull()
   expect(testnet.complaints().slice(0, 10)).toEqual([])
 })
 
-// What is asked at random may stop the sequencer, and leaves its traces in the logs.
+// Random requests may stop the sequencer, and leave traces in the logs.
 it('every port answers random and mutated requests, bodies and frames as it should (bench/mutatedRequests.ts sends more)', async () => {
   const targets = await targetsOf(testnet)
   expect(targets).toHaveLength(6)

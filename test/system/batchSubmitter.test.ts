@@ -14,8 +14,8 @@ import { startProgram, stopPrograms } from '../support/programs.ts'
 import { createRpcClients } from '../support/rpcClients.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
-// The chain of a testnet is posted by one submitter after the other, each in another way, and derived by our nodes. A few ways
-// by default; all of them with an op-node that derives them too: DEVIUM_OP_NODE=/path/to/op-node.
+// Several submitters post a testnet's chain in turn, each with other settings, and our nodes derive it. A few settings by
+// default; all of them with an op-node that derives them too: DEVIUM_OP_NODE=/path/to/op-node.
 const opNode = process.env.DEVIUM_OP_NODE
 
 const ALGORITHMS = ['zlib', 'brotli-9', 'brotli-10', 'brotli-11'] as const
@@ -32,7 +32,7 @@ const SOME = [
   { da: 'blobs', type: 'span', compressor: 'shadow', algorithm: 'zlib' },
 ]
 const SUBMITTER = fileURLToPath(new URL('../../src/cli/batchSubmitter.ts', import.meta.url))
-/** Made and posted while each submitter runs, at least. */
+/** Minimum number of blocks that each submitter posts. */
 const BLOCKS = 3
 
 const directory = mkdtempSync(join(tmpdir(), 'devium-batch-submitter-'))
@@ -52,7 +52,7 @@ beforeAll(async () => {
     const geth = await startDeviumGeth(testnet.joinDir, directory)
     followers.push(connectTo(await startOpNode(opNode, geth, testnet, directory, testnet.l1.beacon)))
   }
-  // The testnet's own.
+  // Stops the testnet's own submitter.
   await connectTo(testnet.batcher.adminRpc).request('admin_stopBatcher', [], { timeoutMs: 60_000 })
 }, 900_000)
 
@@ -95,10 +95,10 @@ describe(`a chain posted in each way${opNode === undefined ? '' : ', beside op-n
         }
         for (const follower of followers) await expectSameOutput(sequencer, follower)
       } finally {
-        // Whatever happened: the next one has the account for itself.
+        // Ends in every case, because the next submitter uses the same account.
         program.kill('SIGINT')
         await exited
-        // What it gave up may still come onto L1.
+        // Abandoned transactions may still be included.
         await expect.poll(waitingInPool).toBe(0)
       }
       expect(await typesOfBatches(l1From)).toEqual([da === 'blobs' ? '0x3' : '0x2'])

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { submitUnderFaults } from '../support/submitterFaults.ts'
 
-// One round of what bench/batcherFaults.ts does for ten minutes.
+// One round of bench/batcherFaults.ts, which takes ten minutes.
 it.runIf(process.env.DEVIUM_LONG_FAULTS === 'all')(
-  'gets everything to an L1 that errs, delays, forgets, is full, becomes dear and is reorganised',
+  'posts everything to an L1 that fails, delays, loses transactions, is full, becomes expensive and has reorgs',
   async () => {
     const report = await submitUnderFaults({ da: 'auto', cycles: 1, phaseSeconds: 4, calmSeconds: 200 })
     expect(Object.keys(report.faults)).toEqual(

@@ -23,7 +23,7 @@ interface Status {
 const answers = async () => ((await verifier.request('devium_derivationStatus', [])) as Status).blobs?.answers ?? []
 const safe = async () => (await heads(verifier)).safe_l2.number
 
-it('a node waits for blobs that are missing or wrong, says so, and goes on', async () => {
+it('a node waits for missing or wrong blobs, reports them, and continues', async () => {
   const { beacon } = testnet.l1
   for (const [mode, problem] of [
     ['off', 'blobs are off'],

@@ -16,12 +16,12 @@ import { type GuardedEndpoints, SECRETS, startGuardedEndpoints } from '../suppor
 import { type JoinedNode, joinTestnet } from '../support/joinedNode.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
-// Every address that a program takes, at a server that asks for user and password: each program gets in by each of them, and
-// shows the password nowhere.
+// Every address that a program takes, on a server that requires user and password. Each program must get in by each address, and
+// must not show the password.
 
 const bin = (name: string): string => fileURLToPath(new URL(`../../bin/${name}.mjs`, import.meta.url))
 
-/** Under which name the server knows each address. Beacon APIs come in the order in which they are asked. */
+/** The server's name for each address. Beacon APIs come in the order of use. */
 const ADDRESSES: Readonly<Record<string, string>> = {
   'devium--batcher --l1': 'l1',
   'devium--batcher --l1.beacon': 'beacon',
@@ -42,7 +42,7 @@ const ADDRESSES: Readonly<Record<string, string>> = {
   'devium --l1': 'decode-l1',
   'devium --l1.beacon': 'decode-beacon',
 }
-/** Refused with user and password: the page would show them. */
+/** Addresses refused with user and password, because the page would show them. */
 const REFUSED = ['devium--batcher --dashboard.nodes']
 
 let testnet: RunningTestnet
@@ -59,7 +59,7 @@ function devium(args: readonly string[], env: Record<string, string> = {}): Prom
   })
 }
 
-/** Flags that take `<url>`, those of sub-commands too. `devium doctor` has those of the rollup node. */
+/** Flags that take `<url>`, with those of sub-commands. `devium doctor` has the rollup node's flags. */
 function declaredAddresses({ options, commands }: Command): string[] {
   const own = options.filter(({ flags }) => /[<=]url/.test(flags))
   const others = commands.filter((command) => command.name() !== 'doctor')
@@ -121,7 +121,7 @@ afterAll(async () => {
   await guarded?.close()
 })
 
-it('the table has each address that a program declares', () => {
+it('the table contains each address that a program declares', () => {
   const programs = [
     createRollupNodeCommand(),
     createBatchSubmitterCommand(),
@@ -132,7 +132,7 @@ it('the table has each address that a program declares', () => {
   expect([...new Set(declared)].sort()).toEqual([...Object.keys(ADDRESSES), ...REFUSED].sort())
 })
 
-it('every program gets in by every address, and shows the password nowhere', async () => {
+it('every program gets in by every address, and never shows the password', async () => {
   // It has derived a block whose batch is in a blob that only the archive has.
   await expect
     .poll(() => joinedRpc.request('optimism_syncStatus', []).catch(() => undefined))
@@ -170,7 +170,7 @@ it('every program gets in by every address, and shows the password nowhere', asy
     ...['--poll-interval=500ms', '--rpc.port=0', '--metrics.enabled', '--metrics.port=0'],
   ])
   await expect.poll(() => joinedRpc.request('devium_syncStatus', []).catch(() => undefined)).toBeDefined()
-  // The conductor, which is none, is asked whether this node may.
+  // The fake conductor is queried before the start.
   shown.push(await devium(['sequencer', 'start', '--rpc', joined.rollupRpc]))
   shown.push(JSON.stringify(await joinedRpc.request('devium_derivationStatus', [])))
 
@@ -183,7 +183,7 @@ it('every program gets in by every address, and shows the password nowhere', asy
     await devium(['batcher', 'status'], { DEVIUM_BATCHER_RPC: guarded.url('batcher-variable') }),
     await devium(['decode', blobTx, '--l1', guarded.url('decode-l1'), '--l1.beacon', guarded.url('decode-beacon')]),
     await devium(['doctor', ...joined.node.spec.args]),
-    // Addresses at which nobody answers, and such as are none.
+    // Addresses without a server, and invalid ones.
     await devium(['doctor', ...joined.node.spec.args, `--l2=${guarded.url('l2').replace(/:\d+\/l2$/, ':1')}`]),
     await devium(['status', '--rpc', guarded.url('rpc').replace(/:\d+\/rpc$/, ':1')]),
     await devium(['p2p', 'check', '/ip4/127.0.0.1/tcp/1', '--rpc', guarded.url('rpc').replace(/:\d+\/rpc$/, ':1')]),
@@ -197,7 +197,7 @@ it('every program gets in by every address, and shows the password nowhere', asy
   for (const secret of SECRETS) expect(shown.filter((text) => text.includes(secret))).toEqual([])
 })
 
-/** Of the batch submitter. */
+/** A blob transaction of the batch submitter. */
 async function blobTransaction(): Promise<string> {
   const l1 = createRpcClient({ url: testnet.l1.rpc })
   try {
@@ -213,7 +213,7 @@ async function blobTransaction(): Promise<string> {
   }
 }
 
-/** To the joined execution client, which passes it on. */
+/** Sends a transaction to the joined execution client, which forwards it. */
 async function sendTransaction(): Promise<void> {
   const eth = createRpcClient({ url: joined.ethRpc })
   const account = privateKeyToAccount(testnet.accounts[0]?.privateKey ?? '0x')

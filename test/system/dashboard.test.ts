@@ -11,17 +11,17 @@ import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 const chromium = findChromium()
 if (chromium === undefined) console.warn('No Chromium is installed: the page is not tested (DEVIUM_CHROMIUM names one)')
 
-/** For a machine that is busy with other things. */
+/** Generous for a busy machine. */
 const MARKUP = '<img src=x onerror="document.title=1"><b>agent</b>'
 
-// In this order: each goes on with what the page and the testnet have come to.
+// In this order: each test continues with the page and the testnet of the one before.
 describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hostile peer', { shuffle: false }, () => {
   let net: RunningTestnet
   let browser: Browser
   let page: Page
   let hostile: RawPeer
   let guest: RawPeer
-  /** What the console says, and where the page sends requests. */
+  /** Console messages, and the targets of the page's requests. */
   const complaints: string[] = []
   const hosts = new Set<string>()
 
@@ -47,7 +47,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
 
   const rowOf = (peerId: string) => page.locator('.peers tbody tr', { has: page.locator(`[title="${peerId}"]`) })
   const sheet = () => page.locator('#peer')
-  /** Presses a button of the open sheet, and says that it is meant. */
+  /** Presses a button of the open sheet, and confirms. */
   const act = async (label: string) => {
     await sheet().getByRole('button', { name: label, exact: true }).click()
     await page.locator('#ask').getByRole('button', { name: label, exact: true }).click()
@@ -62,7 +62,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
     }
   }
 
-  it('says in one sentence that the node is healthy, and shows all nodes and their blocks', async () => {
+  it('says that the node is healthy, and shows all nodes and their blocks', async () => {
     await page.goto(net.dashboard)
     await page
       .getByRole('heading', { level: 1, name: /^Sequencer is healthy\. It sealed block \d+ and gossips to / })
@@ -75,7 +75,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
     await expect.poll(() => page.locator('.mesh .edge.mesh').count()).toBeGreaterThan(0)
   })
 
-  it('says of every node that it is stopped while the sequencer is, and what ends it', async () => {
+  it('says that every node is stopped while the sequencer is, and names the command that helps', async () => {
     const client = createRpcClient({ url: net.nodes[0]?.rollupRpc ?? '' })
     try {
       await client.request('admin_stopSequencer', [])
@@ -91,7 +91,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
     }
   })
 
-  it('shows the way of a block', async () => {
+  it('shows the path of a block', async () => {
     const block = page.locator('.blocks [data-block]').nth(5)
     await block.click()
     await expect.poll(() => page.locator('.way li').count()).toBe(net.nodes.length)
@@ -116,7 +116,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
     await page.goto(net.dashboard)
   })
 
-  it('shows what a peer says of itself as text', async () => {
+  it("shows a peer's own data as text", async () => {
     await hostile.connect(net.nodes[0]?.p2p ?? '')
     await guest.connect(net.nodes[0]?.p2p ?? '')
     await rowOf(hostile.peerId).waitFor()
@@ -124,7 +124,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
     expect(await page.locator('main img, main b').count()).toBe(0)
   })
 
-  it('shows a peer turn red, why, and its ban', async () => {
+  it("shows a peer's bad score, its cause, and its ban", async () => {
     const topic = blocksTopic(BigInt(net.l2.chainId), 4)
     const isBanned = async () => {
       const [text, tone] = await Promise.all([
@@ -136,8 +136,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
     let serial = 0
     await expect
       .poll(async () => {
-        // No block at all, each another.
-        // At once, since what comes later is dropped unread.
+        // Messages that are not blocks, each different. They are sent concurrently, because later messages are dropped unread.
         const publishing = Array.from({ length: 12 }, () => hostile.publish(topic, Buffer.from(`no block ${serial++}`)))
         await Promise.allSettled(publishing)
         return isBanned()
@@ -153,7 +152,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
     await takePictures(page, 'dashboard')
   })
 
-  it('shows the ban and the stop of the sequencer to whoever opens it afterwards', async () => {
+  it('shows the earlier ban and stop of the sequencer to a new reader', async () => {
     const later = await browser.newPage()
     await later.goto(net.dashboard)
     const events = () => later.locator('#events').textContent()
@@ -176,7 +175,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
     expect(await blocked()).toEqual([guest.peerId])
   })
 
-  it('has a name for each control, and all are reached by Tab', async () => {
+  it('has an accessible name for each control, and Tab reaches all', async () => {
     const controls = await page.evaluate<Control[]>(CONTROLS)
     expect(controls.filter(({ name }) => name === '')).toEqual([])
     await page.evaluate('document.activeElement.blur()')
@@ -185,7 +184,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
       await page.keyboard.press('Tab')
       reached.add(await page.evaluate<string>(FOCUSED))
     }
-    // Blocks go on meanwhile.
+    // New blocks arrive during the walk.
     const missed = controls.filter(({ key, isBlock }) => !isBlock && !reached.has(key))
     expect(missed).toEqual([])
   })
@@ -199,7 +198,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
     }
   })
 
-  it('said nothing in the console, and asked nobody but the nodes', () => {
+  it('has written nothing to the console, and has connected only to the nodes', () => {
     expect(complaints).toEqual([])
     expect([...hosts].sort()).toEqual(net.nodes.map(({ rollupRpc }) => new URL(rollupRpc).host).sort())
   })
@@ -210,11 +209,11 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
   })
 })
 
-/** Into the folder that DEVIUM_PICTURES names, for whoever changes how the page looks. */
+/** Saves pictures in the folder DEVIUM_PICTURES, for developers of the page. */
 async function takePictures(page: Page, name: string): Promise<void> {
   const { DEVIUM_PICTURES: folder } = process.env
   if (folder === undefined) return
-  // For curves that tell something.
+  // Time for curves with some data.
   await page.waitForTimeout(15_000)
   if (name === 'dashboard') await page.locator('.blocks [data-block]').nth(4).click()
   for (const width of [1440, 390]) {
@@ -222,7 +221,7 @@ async function takePictures(page: Page, name: string): Promise<void> {
       await page.emulateMedia({ colorScheme })
       await page.setViewportSize({ width, height: width === 390 ? 844 : 1240 })
       await page.evaluate('scrollTo(0, 0)')
-      // The chart follows the size of its card in the next frame.
+      // The chart adapts to its card in the next frame.
       await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
       await page.screenshot({
         path: join(folder, `${name}-${width}-${colorScheme}.png`),
@@ -240,12 +239,12 @@ interface Control {
   isBlock: boolean
 }
 
-/** Run in the page: by what a control is known again. */
+/** Run in the page: the identity of a control. */
 const KEY = `(element) =>
   element.querySelector('.node-name')?.textContent || element.id || element.getAttribute('title') ||
   element.getAttribute('aria-label') || element.textContent`
 
-/** Run in the page: what can be used there, with the name that a screen reader says. */
+/** Run in the page: the controls, with their accessible names. */
 const CONTROLS = `[...document.querySelectorAll('a, button, input, select, [role=button]')]
   .filter((element) => element.checkVisibility() && !element.closest('dialog:not([open])'))
   .map((element) => ({

@@ -10,7 +10,7 @@ import { healthReport, type ServedPage, servePage } from '../support/servedPage.
 
 const chromium = findChromium()
 const PHONE = { width: 390, height: 844 }
-/** Of all peers here, the one that is away. */
+/** The static peer that is not connected. */
 const AWAY = '16Uiu2HAmPGTDSVNPiwGLMPVEgUNN3yVQT4wAUCTPGq7nn92uMWRZ'
 const NEAR = '16Uiu2HAkvWbN45e8MSNbbRbtbCnRcPpmMPYcdrMtpf5XgrKGiBSo'
 const FAR = PEER_A
@@ -45,7 +45,7 @@ function bannedReport(): PeerScoreReport {
   })
 }
 
-/** The page of a node with two peers, one that is banned, and a static one that is away. */
+/** The page of a node with two peers, a banned peer, and a disconnected static peer. */
 function serve(access?: Parameters<typeof servePage>[1]): Promise<ServedPage> {
   const { ban } = bannedReport()
   return servePage(
@@ -104,14 +104,14 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
   const order = () =>
     page.locator('.peers tbody tr').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-peer')))
 
-  it('say of a static one that is away why', async () => {
+  it('show why a static peer is not connected', async () => {
     expect(await rowOf(AWAY).textContent()).toMatch(/not connected.*static, nothing listens there/)
     expect(await rowOf(AWAY).getAttribute('data-tone')).toBe('warned')
     await rowOf(AWAY).getByRole('button').click()
     await page.locator('#peer .away').getByText('Nothing listens there.').waitFor()
   })
 
-  it('tell on a phone all that they tell elsewhere, and can be sorted there', async () => {
+  it('show the same data on a phone, and can be sorted there', async () => {
     await expect
       .poll(() => seenIn(rowOf(NEAR)))
       .toEqual(expect.arrayContaining(['near/v1', 'inbound', '3 ms', 'in the mesh']))
@@ -134,7 +134,7 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
     expect(width).toBeGreaterThan(300)
   })
 
-  it('let nothing take the focus on a phone that is not seen', async () => {
+  it('have no focusable element on a phone that is hidden', async () => {
     const controls = await page.locator('main').locator('a, button, input, select, [role=button]').count()
     const seen = new Set<string>()
     for (let step = 0; step < controls * 2; step++) {
@@ -146,7 +146,7 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
     expect([...seen]).toEqual(expect.arrayContaining(['peer-order', BANNED]))
   })
 
-  it('show each threshold by name, and until when one is refused', async () => {
+  it('show each threshold by name, and the end of a refusal', async () => {
     await rowOf(BANNED).getByRole('button').click()
     const sheet = page.locator('#peer')
     await sheet.locator('.limits').waitFor()
@@ -159,7 +159,7 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
     expect(await sheet.textContent()).toMatch(/Refused until \d\d:\d\d:\d\d \(60 min left\), unless/)
   })
 
-  it('have an address each, which goes back, forward and is the same after a reload', async () => {
+  it('have an address each, which works with back, forward and reload', async () => {
     await rowOf(BANNED).getByRole('button').click()
     const name = page.locator('#peer .id').first()
     await expect.poll(() => page.url()).toBe(`${served.url}#peer=${BANNED}`)
@@ -180,7 +180,7 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
     await rowOf(AWAY).waitFor()
   })
 
-  it('have an id that a button copies', async () => {
+  it('have a button that copies the id', async () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await rowOf(NEAR).getByRole('button').click()
     await page.getByRole('button', { name: 'Copy the peer id' }).click()
@@ -191,7 +191,7 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
   const refused = (subject: string) => page.locator(`[data-refused="${subject}"]`)
   const confirm = (label: string) => page.locator('#ask').getByRole('button', { name: label, exact: true }).click()
 
-  it('that are refused are listed with the reason, and let in again', async () => {
+  it('that are refused are listed with the reason, and can be unblocked', async () => {
     await expect
       .poll(() => refused(RECORD.peerID).allTextContents())
       .toEqual([
@@ -229,7 +229,7 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
     expect(served.asked).toContainEqual(['block', FAR, 'far'])
   })
 
-  it('are killed with a command of their testnet, which says what it did', async () => {
+  it('are killed with a command of their testnet, and the page shows its result', async () => {
     const panel = page.locator('#testnet')
     const done = panel.locator('#testnet-done li')
     await panel.getByLabel('Command', { exact: true }).selectOption('kill')
@@ -245,7 +245,7 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
     expect(served.asked).toContainEqual(['testnet', 'kill', 'verifier1'])
   })
 
-  it('are not to be blocked where nobody may change anything, which is said', async () => {
+  it('cannot be blocked if the node refuses all changes, and the page says so', async () => {
     const guarded = await serve({ token: undefined, guardsReading: false })
     onTestFinished(guarded.close)
     const opened = await open(guarded)
@@ -260,7 +260,7 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
   })
 })
 
-/** Run in the page: what has the focus, and how much of it is not cut off. */
+/** Run in the page: the focused element, and its visible share. */
 const FOCUSED = `(() => {
   const { activeElement: element } = document
   let { left, right, top, bottom } = element.getBoundingClientRect()

@@ -27,7 +27,7 @@ async function serve(access: TokenAccess) {
   return served
 }
 
-describe.skipIf(chromium === undefined)('the dashboard of a node that asks for a token', () => {
+describe.skipIf(chromium === undefined)('the dashboard of a node that requires a token', () => {
   let browser: Browser
   beforeAll(async () => {
     browser = await startChromium(chromium ?? '')
@@ -53,7 +53,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a node that asks for a
   }
   const changes = (asked: unknown[][]) => asked.filter(([name]) => name === 'block')
 
-  it('asks for it before something is changed, and keeps it for the tab only', async () => {
+  it('requests it before a change, and keeps it for the tab only', async () => {
     const { page, asked, block, show } = await open({ token: TOKEN, guardsReading: false })
     await block()
     await page.getByRole('heading', { name: 'guarded asks for a token' }).waitFor()
@@ -64,7 +64,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a node that asks for a
     expect(page.url()).not.toContain(TOKEN)
   })
 
-  it('says that a wrong one is wrong', async () => {
+  it('reports a wrong token', async () => {
     const { page, asked, block, show } = await open({ token: TOKEN, guardsReading: false })
     await block()
     await show('another-token-of-some-length')
@@ -72,7 +72,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a node that asks for a
     expect(changes(asked)).toEqual([])
   })
 
-  it('asks for it before anything is read, where that is guarded too', async () => {
+  it('requests it before reading, if reading requires it', async () => {
     const { page, show } = await open({ token: TOKEN, guardsReading: true })
     await page.getByRole('heading', { level: 1, name: /^Guarded cannot be reached\. / }).waitFor()
     await page.getByRole('button', { name: 'Enter a token' }).click()

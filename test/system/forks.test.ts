@@ -7,9 +7,9 @@ import { heads } from '../support/heads.ts'
 import { createRpcClients } from '../support/rpcClients.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
-// A chain that goes from Ecotone to Karst while it runs, on three nodes, with its batches in blobs.
+// A chain that activates the forks from Ecotone to Karst while it runs, on three nodes, with batches in blobs.
 
-/** L2 blocks have a second each: these are also the blocks that activate. */
+/** L2 blocks are one second apart, so these are also the numbers of the activation blocks. */
 const ACTIVATIONS = { fjord: 4, granite: 7, holocene: 10, isthmus: 13, jovian: 16, karst: 19 } as const
 const LAST = ACTIVATIONS.karst
 const GAS_PRICE_ORACLE = '0x420000000000000000000000000000000000000f'
@@ -36,7 +36,7 @@ let rollup: RpcClient[]
 const block = async (rpc: RpcClient | undefined, number: number): Promise<Block> =>
   (await rpc?.request('eth_getBlockByNumber', [`0x${number.toString(16)}`, true])) as Block
 const safeHeads = () => Promise.all(rollup.map(async (rpc) => (await heads(rpc)).safe_l2.number))
-/** A call of the gas price oracle after that block. */
+/** Calls the gas price oracle after that block. */
 async function oracle(selector: string, number: number): Promise<unknown> {
   return eth[1]?.request('eth_call', [{ to: GAS_PRICE_ORACLE, data: selector }, `0x${number.toString(16)}`])
 }
@@ -54,7 +54,7 @@ describe('a testnet that is upgraded while it runs', { shuffle: false }, () => {
     await testnet?.stop()
   })
 
-  it('tells which fork it has, and of each that comes', async () => {
+  it('reports its fork, and each activation', async () => {
     const { genesisTime, forks } = testnet.l2
     const later = Object.entries(ACTIVATIONS).map(([fork, seconds]) => ({ fork, time: genesisTime + seconds }))
     expect(forks).toEqual({ genesis: 'ecotone', later })
@@ -67,7 +67,7 @@ describe('a testnet that is upgraded while it runs', { shuffle: false }, () => {
     await expect.poll(told).toEqual(Object.entries(ACTIVATIONS))
   })
 
-  it('has the safe head follow through all of them, and the nodes agree', async () => {
+  it('advances the safe head through all of them, and the nodes agree', async () => {
     await expect.poll(async () => Math.min(...(await safeHeads()))).toBeGreaterThan(LAST + 3)
     for (let number = 0; number <= LAST + 3; number++) {
       const [first, ...others] = await Promise.all(eth.map((rpc) => block(rpc, number)))
@@ -75,7 +75,7 @@ describe('a testnet that is upgraded while it runs', { shuffle: false }, () => {
     }
   })
 
-  it('has its batches in blobs, all of them', async () => {
+  it('has all its batches in blobs', async () => {
     const l1 = connectTo(testnet.l1.rpc)
     const blocks = Array.from({ length: Number(await l1.request('eth_blockNumber', [])) }, (_, index) => index + 1)
     const transactions = await Promise.all(blocks.map(async (number) => (await block(l1, number)).transactions))
@@ -97,7 +97,7 @@ describe('a testnet that is upgraded while it runs', { shuffle: false }, () => {
       ['karst', 31],
     ] as const) {
       const { transactions, number } = await block(eth[2], ACTIVATIONS[fork])
-      // The first is the L1 info.
+      // The first is the L1 info deposit.
       expect(transactions.map(({ type }) => type)).toEqual(Array(deposits + 1).fill('0x7e'))
       const receipts = (await eth[2]?.request('eth_getBlockReceipts', [number])) as { status: string }[]
       expect(receipts.map(({ status }) => status)).toEqual(Array(deposits + 1).fill('0x1'))
@@ -111,7 +111,7 @@ describe('a testnet that is upgraded while it runs', { shuffle: false }, () => {
     }
   })
 
-  it('changes the form of headers, and raises the gas limit for one block', async () => {
+  it('changes the header format, and raises the gas limit for one block', async () => {
     const before = await block(eth[0], ACTIVATIONS.isthmus - 1)
     expect(before.requestsHash).toBeUndefined()
     const isthmus = await block(eth[0], ACTIVATIONS.isthmus)
@@ -125,7 +125,7 @@ describe('a testnet that is upgraded while it runs', { shuffle: false }, () => {
     expect(limits.map(({ gasLimit }) => Number(gasLimit))).toEqual([60_000_000, 60_000_000 + 55_370_657, 60_000_000])
   })
 
-  it('takes transactions as before, and CLZ besides', async () => {
+  it('accepts transactions as before, and supports CLZ', async () => {
     const [, , carol] = devAccounts
     const account = privateKeyToAccount(carol?.privateKey ?? '0x')
     // Constructor: returns the word of leading zeros of 1.
@@ -148,7 +148,7 @@ describe('a testnet that is upgraded while it runs', { shuffle: false }, () => {
     expect(await eth[1]?.request('eth_getCode', [contractAddress, 'latest'])).toBe(`0x${'ff'.padStart(64, '0')}`)
   })
 
-  it('warns of nothing', () => {
+  it('logs no warnings', () => {
     expect(testnet.complaints().slice(0, 10)).toEqual([])
   })
 })

@@ -15,14 +15,14 @@ import { toHex } from '../../src/lib/hex.ts'
 import { loadJwtSecret } from '../../src/lib/jwt.ts'
 import { postJson } from '../../src/lib/testUtils/httpRequest.ts'
 
-// The real program as an operator runs it, on the genesis of a chain that was recorded from op-geth.
+// The real program, run as by an operator, on the genesis of a chain recorded from op-geth.
 const script = fileURLToPath(new URL('../../bin/devium-geth.mjs', import.meta.url))
 const root = mkdtempSync(join(tmpdir(), 'devium-geth-e2e-'))
 const recording = loadRecordedRpc('holocene-span-brotli-calldata')
 const genesisPath = join(root, 'genesis.json')
 writeFileSync(genesisPath, JSON.stringify(recording.genesis))
 const genesisHash = String(recording.blocks[0]?.hash)
-/** Which origin a browser lets read the answer. */
+/** The origin that may read the response in a browser. */
 const CORS = 'access-control-allow-origin'
 const DEV_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
 
@@ -73,7 +73,7 @@ interface Running {
   driver: BlockDriver
 }
 
-/** Resolves when the program has said where it listens. */
+/** Resolves when the program has logged its addresses. */
 async function start(datadir: string, ...flags: string[]): Promise<Running> {
   const started = launch(['--datadir', datadir, '--http', '--http.port=0', '--authrpc.port=0', ...flags])
   const line = await new Promise<string>((resolve, reject) => {
@@ -122,14 +122,14 @@ afterEach(() => {
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 describe('init', () => {
-  it('writes the genesis block once, and says so when it is there', async () => {
+  it('writes the genesis block once, and reports an existing one', async () => {
     const datadir = await newDatadir()
     const again = await run('--datadir', datadir, 'init', genesisPath)
     expect(again.code).toBe(0)
     expect(again.stdout).toContain(genesisHash)
   })
 
-  it('refuses a flag that would change which blocks are valid', async () => {
+  it('refuses a flag that would change consensus rules', async () => {
     const datadir = join(root, 'never-made')
     expectRefusal(await run('init', '--datadir', datadir, '--override.isthmus=5', genesisPath), /--override\.isthmus/)
     expect(existsSync(datadir)).toBe(false)
@@ -142,7 +142,7 @@ describe('init', () => {
     expectRefusal(await run('init', '--datadir', datadir, other), /genesis/)
   })
 
-  it('refuses a file that is missing, that is not JSON, or that is no genesis', async () => {
+  it('refuses a file that is missing, not JSON, or not a genesis', async () => {
     const datadir = join(root, 'none')
     const broken = join(root, 'broken.json')
     expectRefusal(await run('init', '--datadir', datadir, join(root, 'missing.json')), /cannot be read/)
@@ -156,13 +156,13 @@ describe('init', () => {
 })
 
 describe('commands on files', () => {
-  it('a chain leaves by export and dump-genesis, and comes back by init and import', async () => {
+  it('a chain survives export and dump-genesis, then init and import', async () => {
     const datadir = await newDatadir()
     const node = await start(datadir, '--gcmode=archive')
     await node.driver.build()
     await stop(node)
     const [blocks, dumped, other] = [join(root, 'chain.rlp.gz'), join(root, 'dumped.json'), join(root, 'imported')]
-    // What holds all states is not opened as what gives them up, by a flag before the command's name or after.
+    // A database with all states must not be opened by a pruning node. The flag may come before or after the command's name.
     const exported = await run('--datadir', datadir, '--gcmode=archive', 'export', blocks)
     expect(exported).toMatchObject({ code: 0, stderr: '' })
     const { stdout, code } = await run('dump-genesis', '--datadir', datadir)
@@ -230,7 +230,7 @@ describe('refuses to start', () => {
 })
 
 describe('running', () => {
-  it('makes a jwt secret of its own, readable by its owner only', async () => {
+  it('creates a JWT secret that only its owner can read', async () => {
     const datadir = await newDatadir()
     await stop(await start(datadir))
     const path = join(datadir, 'geth', 'jwtsecret')
@@ -238,7 +238,7 @@ describe('running', () => {
     expect(statSync(path).mode & 0o077).toBe(0)
   })
 
-  it("takes op-geth's usual command line and warns once of what has no meaning", async () => {
+  it("accepts op-geth's usual command line and warns once of flags without effect", async () => {
     const datadir = await newDatadir()
     const usual = ['--http.addr=127.0.0.1', '--http.api=eth,net,web3,txpool,debug', '--http.corsdomain=*']
     const more = ['--http.vhosts=*', '--nodiscover', '--maxpeers=0', '--syncmode=full', '--gcmode=archive']
@@ -260,7 +260,7 @@ describe('running', () => {
     await stop(noisy)
   })
 
-  it('serves the namespaces asked for, and only to names it knows', async () => {
+  it('serves the requested namespaces, and only to known host names', async () => {
     const datadir = await newDatadir()
     const node = await start(datadir, '--http.api=eth,net')
     const call = { jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] }

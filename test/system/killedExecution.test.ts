@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { executeUnderKills } from '../support/killedExecution.ts'
 
 // The long form is bench/killedExecution.ts.
-it('has a whole chain and whole states, whenever the execution client is killed', async () => {
+it('keeps a complete chain and complete states, whenever the execution client is killed', async () => {
   const report = await executeUnderKills(6)
   expect(report.problems).toEqual([])
   expect(report.kills).toBe(6)

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { submitUnderKills } from '../support/submitterKills.ts'
 
 // Half a minute on a machine with nothing else to do; the long form is bench/killedSubmitter.ts.
-it('loses nothing and posts at most one channel twice for each time that it is killed', async () => {
+it('loses nothing and posts at most one channel twice for each kill', async () => {
   const report = await submitUnderKills({ kills: 5, seed: 7 })
   expect(report.blocks).toBeGreaterThan(8)
   expect(report.gaps).toEqual([])

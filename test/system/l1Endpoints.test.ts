@@ -10,7 +10,7 @@ import { startTcpProxy, type TcpProxy } from '../../testnet/links/tcpProxy.ts'
 import { startOurs, stopPrograms } from '../support/programs.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
-// A node that has L1 only, of which most ways there are broken: it follows all the same, batches in blobs included.
+// A node without peers, most of whose L1 endpoints are broken. It still derives the chain, with batches in blobs.
 
 const bin = (name: string): string => fileURLToPath(new URL(`../../bin/${name}.mjs`, import.meta.url))
 const directory = mkdtempSync(join(tmpdir(), 'devium-l1-endpoints-'))
@@ -24,7 +24,7 @@ interface Heads {
 }
 const safeOf = async (rpc: RpcClient) => ((await rpc.request('optimism_syncStatus', [])) as Heads).safe_l2
 
-describe.runIf(process.env.DEVIUM_LONG_FAULTS === 'all')('a node with most ways to L1 broken', () => {
+describe.runIf(process.env.DEVIUM_LONG_FAULTS === 'all')('a node with mostly broken L1 endpoints', () => {
   beforeAll(async () => {
     testnet = await startTestnet({ nodes: 1, args: ['--da', 'blobs'] })
     const l1Port = Number(new URL(testnet.l1.rpc).port)
@@ -43,7 +43,7 @@ describe.runIf(process.env.DEVIUM_LONG_FAULTS === 'all')('a node with most ways 
       `--authrpc.jwtsecret=${jwt}`,
     ])
     const { rpc = '' } = await startOurs('devium--batcher', [
-      // One that is down, one by WebSocket that a test breaks, and the rest.
+      // A closed endpoint, a WebSocket that a test breaks, and a working endpoint.
       `--l1=http://127.0.0.1:${CLOSED_PORT},ws://127.0.0.1:${proxy.port},${testnet.l1.rpc}`,
       `--l1.beacon=http://127.0.0.1:${CLOSED_PORT}`,
       `--l1.beacon-fallbacks=${testnet.l1.rpc}`,
@@ -67,7 +67,7 @@ describe.runIf(process.env.DEVIUM_LONG_FAULTS === 'all')('a node with most ways 
     rmSync(directory, { recursive: true, force: true })
   })
 
-  it('derives from what answers, and goes on when that breaks', async () => {
+  it('derives from the working endpoint, and continues when it breaks', async () => {
     const reach = async (number: number) => {
       await expect.poll(async () => (await safeOf(node).catch(() => undefined))?.number ?? 0).toBeGreaterThan(number)
       const reached = await safeOf(node)

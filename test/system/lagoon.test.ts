@@ -15,21 +15,23 @@ import { heads } from '../support/heads.ts'
 import { createRpcClients } from '../support/rpcClients.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
-// A chain that goes from Jovian through Karst to Lagoon while it runs, with the published upgrade bundle, which is not part of the project.
+// A chain that activates Karst and Lagoon while it runs, with the published upgrade bundle, which is not part of the project.
 
 const PUBLISHED = new URL('../../../shared/vectors/lagoon-nut-bundle.json.gz', import.meta.url)
-/** L2 blocks have a second each: these are also the blocks that activate. */
+/** L2 blocks are one second apart, so these are also the numbers of the activation blocks. */
 const KARST = 4
 const LAGOON = 8
 const GAS_LIMIT = 60_000_000
-/** The bundle's gas, and that of the two deposits that only a larger dependency set has. */
+/** The gas of the bundle, and of two deposits for a larger dependency set. */
 const UPGRADE_GAS = 64_827_394 + 150_000
-/** Arachnid's proxy, through which ConditionalDeployer creates. */
+/** Arachnid's proxy, which ConditionalDeployer uses. */
 const CREATE2_FACTORY = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
-/** ERC-1967: the implementation of a proxy. */
+/** ERC-1967: the slot of a proxy's implementation. */
 const IMPLEMENTATION_SLOT = '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc'
 
-/** By the low byte of the proxy. The contracts of interop and of a gas token are deployed only: this chain has neither. */
+/**
+ * Keyed by the proxy's low byte. The contracts of interop and of a gas token are only deployed, because this chain uses neither.
+ */
 const POINTED = [
   ...['7 L2CrossDomainMessenger', 'f GasPriceOracle', '10 L2StandardBridge', '11 SequencerFeeVault'],
   ...['12 OptimismMintableERC20Factory', '14 L2ERC721Bridge', '15 L1Block', '16 L2ToL1MessagePasser'],
@@ -48,7 +50,7 @@ interface Block {
   transactions: { type: string; sourceHash?: string }[]
 }
 
-/** Where `deploy(bytes32 salt, bytes code)` puts its contract. */
+/** The address at which `deploy(bytes32 salt, bytes code)` creates its contract. */
 function deployedAt(data: Hex): Hex {
   const call = fromHex(data).subarray(4)
   const length = Buffer.from(call).readUInt32BE(92)
@@ -58,7 +60,7 @@ function deployedAt(data: Hex): Hex {
   )
 }
 
-describe.runIf(existsSync(PUBLISHED))('a testnet that comes to Lagoon (skipped without ../shared/vectors)', () => {
+describe.runIf(existsSync(PUBLISHED))('a testnet that activates Lagoon (skipped without ../shared/vectors)', () => {
   const folder = mkdtempSync(join(tmpdir(), 'devium-lagoon-'))
   const bundlePath = join(folder, 'lagoon.json')
   const text = existsSync(PUBLISHED) ? gunzipSync(readFileSync(PUBLISHED)).toString() : '{"transactions":[]}'
@@ -104,8 +106,8 @@ describe.runIf(existsSync(PUBLISHED))('a testnet that comes to Lagoon (skipped w
       expect(limits.map(({ gasLimit }) => Number(gasLimit))).toEqual([GAS_LIMIT, GAS_LIMIT + UPGRADE_GAS, GAS_LIMIT])
     })
 
-    it('has every contract of the bundle at its address, and proxies that point to them', async () => {
-      // Two fee vaults have the same code, and so one address.
+    it('has every contract of the bundle at its address, and updated proxies', async () => {
+      // Two fee vaults have the same code, and therefore the same address.
       const deployed = new Map<Hex, string>()
       for (const { intent, data } of transactions.slice(0, -1)) {
         const [address, name] = [deployedAt(data), intent.replace(/^Deploy | Implementation$/g, '')]
@@ -116,7 +118,7 @@ describe.runIf(existsSync(PUBLISHED))('a testnet that comes to Lagoon (skipped w
         const code = String(await eth[1]?.request('eth_getCode', [address, toQuantity(LAGOON)]))
         expect(code.length, name).toBeGreaterThan(100)
       }
-      // The last one names the manager, which points the proxies.
+      // The last deposit calls the manager, which updates the proxies.
       expect([...deployed].at(-1)).toEqual([`0x${transactions.at(-1)?.data.slice(-40)}`, 'L2ContractsManager'])
       const pointsTo = async (low: number, at: number) => {
         const parameters = [predeployAddress(low), IMPLEMENTATION_SLOT, toQuantity(at)]
@@ -132,7 +134,7 @@ describe.runIf(existsSync(PUBLISHED))('a testnet that comes to Lagoon (skipped w
       expect(pointed).toEqual(POINTED)
     })
 
-    it('gives its bundle to others, who need not name the block', async () => {
+    it('exports its bundle, without the block number as argument', async () => {
       const out = join(folder, `${da}.json`)
       const rpc = testnet.nodes[0]?.ethRpc ?? ''
       const args = ['bundle', 'from-block', '--rpc', rpc, '--out', out]
@@ -140,12 +142,12 @@ describe.runIf(existsSync(PUBLISHED))('a testnet that comes to Lagoon (skipped w
       expect(readUpgradeBundleFile(out)).toEqual(readUpgradeBundleFile(bundlePath))
     })
 
-    it('warns of nothing', () => {
+    it('logs no warnings', () => {
       expect(testnet.complaints().slice(0, 10)).toEqual([])
     })
   })
 
-  it('loses nothing where a submitter and verifiers are killed across the activation', async () => {
+  it('loses nothing if a submitter and verifiers are killed around the activation', async () => {
     const { connectTo, close } = createRpcClients()
     const dir = join(folder, 'killed')
     const later = 3 * LAGOON
@@ -157,7 +159,7 @@ describe.runIf(existsSync(PUBLISHED))('a testnet that comes to Lagoon (skipped w
       const headsOf = ({ rollupRpc }: { rollupRpc: string }) => heads(connectTo(rollupRpc))
       const unsafe = async () => (await headsOf(sequencer)).unsafe_l2.number
       await expect.poll(unsafe).toBeGreaterThanOrEqual(later - 4)
-      // What leads to the activation is not posted yet, or not derived.
+      // The blocks before the activation are not posted or derived yet.
       await testnet.kill('batcher', 'devium-batch-submitter')
       await testnet.kill('verifier1-node', 'devium--batcher', `${dir}/verifier1/`)
       await testnet.kill('verifier2-geth', '--authrpc.port', `${dir}/verifier2/`)

@@ -21,8 +21,8 @@ import { commandOf, descendantsOf } from '../support/processes.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
 /**
- * Faults of a running testnet: one RPC method, `devium status` and the page must each name the cause in a sentence, and stop
- * doing so when the fault is over. What breaks a node from its start on happens to one that joins.
+ * Faults of a running testnet. One RPC method, `devium status` and the page must each name the cause, and stop when the fault is
+ * over. Faults that exist from a node's start are tested on joining nodes.
  */
 
 const chromium = findChromium()
@@ -31,7 +31,9 @@ if (chromium === undefined)
 
 const DEVIUM = fileURLToPath(new URL('../../bin/devium.mjs', import.meta.url))
 const CLOCK_AHEAD = fileURLToPath(new URL('../support/clockAhead.mjs', import.meta.url))
-/** Eight faults take a minute and fourteen programs: too much for each run. The sentences alone: test/faultSentences.test.ts. */
+/**
+ * Eight faults take a minute and fourteen programs, too much for each run. test/faultSentences.test.ts tests the sentences alone.
+ */
 const isWanted = process.env.DEVIUM_NAMED_FAULTS === 'all'
 const VERSION = 4
 const STRANGER = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
@@ -64,15 +66,15 @@ async function l1(method: string, params: unknown[]): Promise<unknown> {
   }
 }
 
-/** What `devium status` prints; its own process. */
+/** The output of `devium status`, run as a process. */
 async function status({ rollupRpc }: NodeAddress): Promise<string> {
   const asked = promisify(execFile)(process.execPath, [DEVIUM, 'status', '--rpc', rollupRpc])
-  // A node that is not healthy makes the exit code 3.
+  // The exit code is 3 if a node is not healthy.
   const { stdout } = await asked.catch((error: { stdout?: string }) => error)
   return stdout ?? ''
 }
 
-/** What the page of the node opens with. */
+/** The first sentence of the node's page. */
 async function headline({ name, rollupRpc }: NodeAddress): Promise<string> {
   if (page !== undefined) return (await page.locator('h1').textContent()) ?? ''
   const [health, batcher] = (await Promise.all([
@@ -83,7 +85,7 @@ async function headline({ name, rollupRpc }: NodeAddress): Promise<string> {
   return statusOf({ ...known, health, batcher }, Date.now()).text
 }
 
-/** The RPC method, `devium status` and the page's first sentence name the cause. */
+/** Expects that the RPC method, `devium status` and the page's first sentence name the cause. */
 async function isNamed(node: NodeAddress, method: NodeMethod, cause: RegExp): Promise<void> {
   const rpc = () => ask(node.rollupRpc, method).then((answer) => JSON.stringify(answer), String)
   await expect.poll(rpc).toMatch(cause)
@@ -92,7 +94,7 @@ async function isNamed(node: NodeAddress, method: NodeMethod, cause: RegExp): Pr
   expect(await status(node)).toMatch(cause)
 }
 
-/** None of them does any more. */
+/** Expects that none of them names the cause any more. */
 async function isOver(node: NodeAddress, cause: RegExp): Promise<void> {
   await expect.poll(() => headline(node)).not.toMatch(cause)
   await expect.poll(() => status(node)).not.toMatch(cause)
@@ -110,7 +112,7 @@ async function stranger(): Promise<RawPeer> {
   return peer
 }
 
-/** The process of the testnet whose command line has all of these. */
+/** Kills the testnet's process whose command line contains all of these. */
 function kill(...parts: string[]): void {
   const [pid] = descendantsOf(net.runner.pid ?? 0)
     .reverse()
@@ -124,7 +126,7 @@ async function startAgain(program: string): Promise<void> {
   net.startAgain(program)
 }
 
-/** A beacon API that has none of L1's blobs until it is told to have them. */
+/** A beacon API without L1's blobs until `remember` is called. */
 async function startForgetfulBeacon(): Promise<{ url: string; remember(): void }> {
   let remembers = false
   const remember = (): void => {
@@ -146,9 +148,9 @@ async function startForgetfulBeacon(): Promise<{ url: string; remember(): void }
   return { url: `http://127.0.0.1:${port}`, remember }
 }
 
-// In this order: a fault that ends a program comes last.
+// In this order: faults that end a program come last.
 describe.runIf(isWanted)('a testnet', { shuffle: false }, () => {
-  /** Nodes that are broken from their start on, all at once: what is wrong with their gossip shows after ten seconds. */
+  /** Nodes with a fault from their start, all at once: gossip faults show after ten seconds. */
   let astray: { misled: JoinedNode; early: JoinedNode; lonely: JoinedNode; beacon: { remember(): void } }
   let first: NodeAddress
   let last: NodeAddress
@@ -199,7 +201,7 @@ describe.runIf(isWanted)('a testnet', { shuffle: false }, () => {
     await isNamed(astray.lonely, 'deviump2p_health', cause)
   })
 
-  it('whose node hears a sequencer that signs with another key than that of L1', async () => {
+  it('whose sequencer signs with another key than the one on L1', async () => {
     const { misled } = astray
     const self = () => ask(misled.rollupRpc, 'opp2p_self').catch(() => undefined)
     await expect.poll(self).toMatchObject({ peerID: expect.any(String) })
@@ -222,7 +224,7 @@ describe.runIf(isWanted)('a testnet', { shuffle: false }, () => {
     }
   })
 
-  it('whose node has a clock that is ahead', async () => {
+  it('whose node has a clock ahead of the time', async () => {
     const cause = /not one of the blocks .*\(too-old: \d+\).*, 1\d\d s old. Compare this machine's clock/i
     await isNamed(astray.early, 'deviump2p_health', cause)
   })
@@ -266,7 +268,7 @@ describe.runIf(isWanted)('a testnet', { shuffle: false }, () => {
     await isOver(last, cause)
   })
 
-  it('whose L1 is gone', async () => {
+  it('whose L1 has stopped', async () => {
     kill('anvil', `--port ${new URL(net.l1.rpc).port}`)
     const cause = /waiting for L1: http:\/\/127.0.0.1:\d+\/? has answered no call for \d+ s/i
     await isNamed(last, 'devium_derivationStatus', cause)

@@ -23,7 +23,7 @@ interface Manifest {
 }
 const manifest: Manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 
-/** A project with the package in it, and beside it the packages that an install without development dependencies brings. */
+/** A project with the package, and the packages that an install without development dependencies adds. */
 const project = mkdtempSync(join(tmpdir(), 'devium-package-'))
 const installed = join(project, 'node_modules', 'devium')
 let tarball = ''
@@ -45,12 +45,12 @@ beforeAll(async () => {
     await mkdir(dirname(join(project, path)), { recursive: true })
     symlinkSync(join(ROOT, path), join(project, path))
   }
-  // A compiler and a packer, on a machine that may be busy.
+  // Time for the compiler and npm pack on a busy machine.
 }, 600_000)
 afterAll(() => rmSync(project, { recursive: true, force: true }))
 
 describe('the published package', () => {
-  it('holds what runs, and nothing else', () => {
+  it('contains the runtime files, and nothing else', () => {
     const expected = [
       /^(LICENSE|README\.md|package\.json)$/,
       /^bin\/[\w-]+\.mjs$/,
@@ -64,7 +64,7 @@ describe('the published package', () => {
     expect(statSync(tarball).size).toBeLessThan(MAX_BYTES)
   })
 
-  it('imports only what it depends on', () => {
+  it('imports only its dependencies', () => {
     const imported = new Set<string>()
     for (const file of files) {
       if (!file.endsWith('.js')) continue
@@ -106,7 +106,7 @@ describe('the published package', () => {
     await run(process.execPath, [tsc, ...options, ...[...examples.keys()].map((entry) => `${entry}.mts`)], {
       cwd: project,
     })
-    // The client's example is run on a testnet.
+    // Another test runs the client's example on a testnet.
     const printed = async (entry: string) =>
       (await run(process.execPath, ['--disable-warning=ExperimentalWarning', `${entry}.mts`], { cwd: project })).stdout
     expect(await printed('p2p')).toMatch(/^listens on \/ip4\/127\.0\.0\.1\/tcp\/\d+\/p2p\/16Uiu2\w+\n$/)
@@ -115,7 +115,7 @@ describe('the published package', () => {
   })
 })
 
-/** What README says that a testnet needs beside it. */
+/** The packages that a testnet needs in addition, according to README. */
 const TESTNET_NEEDS = ['@foundry-rs/anvil', '@eth-optimism/contracts-bedrock@0.17.3']
 
 describe.runIf(process.env.DEVIUM_INSTALLED_PACKAGE === '1')(
@@ -131,7 +131,7 @@ describe.runIf(process.env.DEVIUM_INSTALLED_PACKAGE === '1')(
       expect(stdout).toMatch(/^Usage: devium--batcher /)
 
       const args = ['devium-testnet', '--nodes', '2', '--base-port', '0', '--json']
-      // Ctrl-C reaches the whole group: npx itself passes no signal on.
+      // Ctrl-C signals the whole group, because npx passes no signal on.
       const runner = spawn('npx', args, { cwd: folder, detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
       const group = -(runner.pid ?? Number.NaN)
       const kill = () => process.kill(group, 'SIGKILL')

@@ -4,7 +4,7 @@ import { heads } from '../support/heads.ts'
 import { createRpcClients } from '../support/rpcClients.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
-// Of five nodes two meet by discovery only: the first verifier and the last.
+// Two of the five nodes connect only by discovery: the first verifier and the last.
 
 const clients = createRpcClients()
 const nodes = new Map<string, RpcClient>()
@@ -25,7 +25,7 @@ function node(name: string): RpcClient {
   return client
 }
 
-/** Names of the testnet's nodes that a node is connected with. */
+/** Names of the testnet's nodes that a node is connected to. */
 async function peersOf(name: string): Promise<string[]> {
   const { peers } = (await node(name).request('deviump2p_peers', [true])) as { peers: Record<string, unknown> }
   return net.nodes.filter((one) => one.name !== name && one.peerId in peers).map((one) => one.name)
@@ -42,14 +42,14 @@ const ALL = ['sequencer', 'verifier1', 'verifier2', 'verifier3', 'verifier4']
 const others = (name: string) => ALL.filter((one) => one !== name)
 
 describe('a partition of five nodes', { shuffle: false }, () => {
-  it('is a cut that discovery does not go round, and connects each side within', async () => {
+  it('cannot be bypassed by discovery, and keeps each side connected', async () => {
     for (const name of ALL) await expect.poll(() => peersOf(name)).toEqual(others(name))
     await net.command('partition sequencer,verifier2|verifier1,verifier4')
-    // Nodes that were not named are a side of their own.
+    // Nodes that are not named form a separate side.
     const sides = { sequencer: 'verifier2', verifier2: 'sequencer', verifier1: 'verifier4', verifier4: 'verifier1' }
     for (const [name, peer] of Object.entries(sides)) await expect.poll(() => peersOf(name)).toEqual([peer])
     await expect.poll(() => peersOf('verifier3')).toEqual([])
-    // Known addresses are dialled again and again meanwhile, each five seconds.
+    // Nodes redial known addresses every five seconds in the meantime.
     await agree(['verifier2'])
     const behind = async () => (await unsafe('sequencer')) - (await unsafe('verifier4'))
     await expect.poll(behind).toBeGreaterThan(1)
@@ -68,7 +68,7 @@ describe('a partition of five nodes', { shuffle: false }, () => {
     await agree(others('sequencer'))
   })
 
-  it('leaves links that met by discovery up when another link is made bad', async () => {
+  it('keeps connections found by discovery when another link gets a fault', async () => {
     await net.command('link verifier1-verifier4 delay=100ms')
     for (const name of ALL) await expect.poll(() => peersOf(name)).toEqual(others(name))
     await agree(others('sequencer'))

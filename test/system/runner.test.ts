@@ -18,7 +18,7 @@ afterAll(async () => {
 async function start(args: string[] = []): Promise<{ net: RunningTestnet; processes: number[] }> {
   testnet = await startTestnet({ dir, nodes: 1, args })
   const processes = descendantsOf(testnet.runner.pid ?? 0)
-  // Anvil behind its leash, the node's two programs, the batch submitter.
+  // Anvil and its leash, the node's two programs, and the batch submitter.
   expect(processes.length).toBeGreaterThanOrEqual(5)
   return { net: testnet, processes }
 }
@@ -40,11 +40,11 @@ async function safeBlock(net: RunningTestnet, number?: string): Promise<Block> {
 
 const allGone = (processes: readonly number[]) => expect.poll(() => processes.filter(isAlive)).toEqual([])
 
-// In this order on one directory: each start goes on with the chain that the mishap before it left.
+// In this order on one directory: each start continues the chain of the failure before.
 describe('the runner', { shuffle: false }, () => {
   let before: Block
 
-  it('stops everything and tells why when a program crashes', async () => {
+  it('stops everything and reports why when a program crashes', async () => {
     const { net, processes } = await start(['--fork', 'jovian'])
     before = await safeBlock(net)
     let stderr = ''
@@ -60,7 +60,7 @@ describe('the runner', { shuffle: false }, () => {
     await allGone(processes)
   })
 
-  it('adds a fork to a kept chain, and takes all programs with it when it is killed', async () => {
+  it('adds a fork to a kept chain, and leaves no program behind when it is killed', async () => {
     const { net, processes } = await start(['--fork-at', 'karst:2'])
     expect((await safeBlock(net, before.number)).hash).toBe(before.hash)
     const activation = () => net.events.flatMap((event) => (event.event === 'fork' ? [event] : []))
@@ -74,22 +74,22 @@ describe('the runner', { shuffle: false }, () => {
   })
 
   it('ends at once at the second interrupt, and leaves nothing behind', async () => {
-    // The same command line again: the fork is set, and over.
+    // The same command line again: the fork is already active.
     const { net, processes } = await start(['--fork-at', 'karst:2'])
     expect((await safeBlock(net, before.number)).hash).toBe(before.hash)
-    // It would hold up an orderly stop.
+    // A paused program would delay an orderly stop.
     const [geth] = processes.filter((pid) => commandOf(pid).includes('--authrpc.port'))
     process.kill(geth ?? 0, 'SIGSTOP')
     const interruptedAtMs = Date.now()
     net.runner.kill('SIGINT')
     await expect.poll(() => net.events.map(({ event }) => event)).toContain('stopping')
-    // Sooner after the first one that it heard, it would count as the same key press.
+    // An earlier interrupt would count as the same key press.
     await delay(400)
     net.runner.kill('SIGINT')
     expect(await net.exited).toBe(130)
     await allGone(processes)
     expect(existsSync(join(dir, 'runner.pid'))).toBe(false)
-    // Even then L1 has written its state.
+    // L1 has written its state even then.
     expect(statSync(join(dir, 'l1', 'state.new.json')).mtimeMs).toBeGreaterThan(interruptedAtMs)
   })
 })

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { runScenarios } from '../support/scenarios.ts'
 
 const FAILING = fileURLToPath(new URL('../support/failingScenario.ts', import.meta.url))
-/** Each leaves the testnet whole for the next. */
+/** Each scenario restores the testnet for the next. */
 const SHORT = ['partition', 'batcher-dies', 'l1-reorg', 'flaky-links', 'hostile-peers']
 const LONG = [['sequencer-moves', 'add-node', 'dead-static-peers'], ['fork-by-fork'], ['fifty-nodes']]
 
@@ -18,7 +18,7 @@ it('shipped scenarios pass on one testnet, and one that fails ends it with exit 
   expect(page).toContain('kill sequencer')
 }, 1_200_000)
 
-// DEVIUM_LONG_FAULTS=all: minutes, beside tests that move sequencers, add nodes and pass through forks already.
+// With DEVIUM_LONG_FAULTS=all. They take minutes, and other tests already move sequencers, add nodes and activate forks.
 it.runIf(process.env.DEVIUM_LONG_FAULTS === 'all').each(LONG)(
   '%s passes',
   async (...names) => {

@@ -22,14 +22,14 @@ describe('a second submitter with the same key', () => {
   })
   afterAll(() => chain.stop())
 
-  /** The one that ends, with its last line. */
+  /** The submitter that ends, with its last log line. */
   async function loserOf(submitters: readonly SubmitterProcess[]): Promise<SubmitterProcess> {
     const loser = await Promise.race(submitters.map((submitter) => submitter.exited.then(() => submitter)))
     expect(await loser.exited).toBe(1)
     return loser
   }
 
-  /** Of a batch that the other one posted. */
+  /** Expects that the line names a transaction of the other submitter. */
   async function expectNamesTransaction(loser: SubmitterProcess): Promise<void> {
     const hash = /second batch submitter uses this account: transaction (0x[0-9a-f]{64}) /.exec(loser.lines.join('\n'))
     const tx = await chain.l1.request('eth_getTransactionByHash', [hash?.[1]])
@@ -43,7 +43,7 @@ describe('a second submitter with the same key', () => {
     expect(judgeOrder(await chain.postedChannels()).gaps).toEqual([])
   }
 
-  it('started beside one that posts: one ends, one goes on', async () => {
+  it('started beside an active one: one ends, one continues', async () => {
     const first = chain.startSubmitter(FLAGS)
     await expectGoesOn(first)
     const second = chain.startSubmitter(FLAGS)
@@ -54,14 +54,14 @@ describe('a second submitter with the same key', () => {
   }, 600_000)
 
   it.runIf(process.env.DEVIUM_LONG_FAULTS === 'all')(
-    'started in the same moment: one ends, one goes on',
+    'started at the same time: one ends, one continues',
     async () => {
       const both = [chain.startSubmitter(FLAGS), chain.startSubmitter(FLAGS)]
       const loser = await loserOf(both)
       await expectNamesTransaction(loser)
       const [winner] = both.filter((submitter) => submitter !== loser)
       if (winner !== undefined) await expectGoesOn(winner)
-      // Longer than a first watch: it does not follow the other one.
+      // Longer than the first watch, so the remaining submitter does not end too.
       await delay(5_000)
       expect(winner?.isRunning).toBe(true)
     },

@@ -8,7 +8,7 @@ import { SUBMITTER_STATES } from '../support/stopping/submitterStates.ts'
 import { TOOL_STATES } from '../support/stopping/toolStates.ts'
 import { World } from '../support/stopping/world.ts'
 
-// Whatever a program is at, SIGTERM ends it: soon, by itself, and with all that it has started.
+// In every state, SIGTERM ends a program soon, without a kill, and with all its processes.
 
 const PROGRAMS: Record<string, readonly StopState[]> = {
   'devium--batcher': NODE_STATES,
@@ -52,7 +52,7 @@ describe.each(LAUNCHED)('a program of a launcher: $state', ({ reach, ending }) =
   it.each(REACHES)('ends when SIGTERM reaches %s', async (whom) => {
     const { program } = await reach(openWorld(OLD_NODE))
     const { code, left, heldPorts: held } = await program.stop(whom)
-    // A shell says the same of what a signal has ended.
+    // The exit code that a shell reports for a signal.
     expect({ code, left, held }).toEqual({ code: ending?.signal === undefined ? 0 : 143, left: [], held: [] })
   })
 
@@ -74,7 +74,7 @@ const WITH_PROCESSES = [
 ]
 
 describe.each(WITH_PROCESSES)('a program that is killed: $state', ({ reach }) => {
-  it('takes its processes along', async () => {
+  it('leaves no process behind', async () => {
     const { program } = await reach(openWorld())
     const others = await program.killFirst()
     expect(others).not.toEqual([])
@@ -88,7 +88,7 @@ function stateOf(states: readonly StopState[], name: string): StopState {
   return found
 }
 
-/** What was written while the signal was on its way is no answer to it. */
+/** Lines written before the signal arrived do not count. */
 function afterSignal(lines: readonly string[]): readonly string[] {
   return lines.slice(lines.findIndex((line) => !/"lvl":"(info|debug)"/.test(line) || /"msg":"Stopping/.test(line)))
 }

@@ -40,7 +40,7 @@ import { chainFacts } from '../support/mutatedRequests/run.ts'
 import { commandExists, fillVariables, promQueries, seriesIn, startPrometheus } from '../support/prometheus.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
-/** Series of the boards that begin with something that need not happen, and what that is. */
+/** Optional series of the boards, by prefix, with the event that creates them. */
 const SERIES_OF_EVENTS: Readonly<Record<string, string>> = {
   op_node_default_dropped_batches_total: 'a batch breaks a rule',
   op_node_default_p2p_discovery_dials_total: 'a node is looked for that is not connected already as a static peer',
@@ -69,7 +69,7 @@ const heads = (rollupRpc: string) => rpc<Heads>(rollupRpc, 'devium_syncStatus')
 const connected = async (rollupRpc: string) =>
   (await rpc<{ connected: number }>(rollupRpc, 'deviump2p_peerStats')).connected
 
-/** Hashes of the blocks 0 to `last`. */
+/** Hashes of the blocks from 0 to `last`. */
 async function blockHashes(ethRpc: string, last: number): Promise<unknown[]> {
   const client = createRpcClient({ url: ethRpc })
   try {
@@ -98,11 +98,11 @@ function sequencer(): RunningTestnet['nodes'][number] {
   return first
 }
 
-// In this order: the later tests stop, kill and restart what the earlier ones use.
+// In this order: later tests stop, kill and restart what earlier ones use.
 describe('a testnet', { shuffle: false }, () => {
-  it('is ready with three nodes that know each other', async () => {
+  it('is ready with three connected nodes', async () => {
     expect(testnet.nodes.map(({ name }) => name)).toEqual(['sequencer', 'verifier1', 'verifier2'])
-    // What OP Mainnet runs.
+    // OP Mainnet's fork.
     expect(testnet.l2.forks).toEqual({ genesis: 'karst', later: [] })
     for (const { rollupRpc } of testnet.nodes) await expect.poll(() => connected(rollupRpc)).toBe(2)
     expect(await rpc(sequencer().rollupRpc, 'opp2p_self')).toMatchObject({ peerID: sequencer().peerId })
@@ -112,7 +112,7 @@ describe('a testnet', { shuffle: false }, () => {
     }
   })
 
-  it('has nodes that find each other by discovery, from the sequencer on', async () => {
+  it('has nodes that find each other by discovery, with the sequencer as bootnode', async () => {
     const enrs = await Promise.all(
       testnet.nodes.map(({ rollupRpc }) => rpc<{ ENR: string }>(rollupRpc, 'opp2p_self').then(({ ENR }) => ENR)),
     )
@@ -201,7 +201,7 @@ describe('a testnet', { shuffle: false }, () => {
         await expect.poll(() => l2Client(ethRpc).getBalance({ address: nobody })).toBe(parseEther('1.5'))
         expect(await l2Client(ethRpc).getTransactionReceipt({ hash })).toEqual(receipt)
       }
-      // The L1 data fee is paid from the first transaction on; this SystemConfig sets no operator fee.
+      // The L1 data fee applies from the first transaction. This SystemConfig sets no operator fee.
       const { l1Fee, gasUsed, effectiveGasPrice, blockNumber } = receipt
       if (typeof l1Fee !== 'bigint') throw new Error('the receipt has no L1 fee')
       expect(l1Fee).toBeGreaterThan(0n)
@@ -251,7 +251,7 @@ describe('a testnet', { shuffle: false }, () => {
       const amount = { mint: parseEther('2'), value: parseEther('2') }
       const l2 = l2Client().extend(publicActionsL2())
       const deposit = await l2.buildDepositTransaction({ ...amount, to: recipient })
-      // The deposits before this one decide what the portal charges: an exact estimate may be too little one block later.
+      // Earlier deposits determine the portal's charge, so an exact estimate may be too low one block later.
       const hash = await wallet.depositTransaction({ ...deposit, gas: 200_000n })
       const receipt = await l1Client.waitForTransactionReceipt({ hash, timeout: 30_000 })
       expect(receipt.status).toBe('success')
@@ -263,7 +263,7 @@ describe('a testnet', { shuffle: false }, () => {
     })
 
     it.skipIf(castFolder() === undefined)(
-      'does for a reader of docs/dapps what the pages say, withdrawals included (skipped where cast is not installed)',
+      'does what docs/dapps says, with withdrawals (skipped where cast is not installed)',
       async () => {
         const pages = ['viem', 'foundry'].map(async (page) => {
           const folder = join(dir, `reader-${page}`)
@@ -272,7 +272,7 @@ describe('a testnet', { shuffle: false }, () => {
           symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
           const path = [dirname(process.execPath), castFolder(), process.env.PATH].join(':')
           const steps = documentedSteps(`docs/dapps/${page}.md`)
-          // The checkout has it.
+          // The checkout has this package.
           return takeSteps(
             steps.filter((step) => step.kind === 'file' || step.command !== 'npm install viem'),
             folder,
@@ -296,7 +296,7 @@ describe('a testnet', { shuffle: false }, () => {
       const fee = await client.readContract(oracle)
       expect(fee).toBeGreaterThan(0n)
       expect(fee).toBe(origin.baseFeePerGas)
-      // Since Isthmus it is asked for the operator's fee too, which is part of every estimate.
+      // Since Isthmus the oracle also gives the operator fee, which is part of every estimate.
       const transaction = { account: alice.address, to: nobody, value: 1n } as const
       const l2 = l2Client().extend(publicActionsL2())
       expect(await l2.estimateOperatorFee(transaction)).toBe(0n)
@@ -364,7 +364,7 @@ describe('a testnet', { shuffle: false }, () => {
       const port = (command: string, flag: string) => new RegExp(`--${flag}=(\\d+)`).exec(command)?.[1]
       rollupRpc = `http://127.0.0.1:${port(nodeCommand, 'rpc.port')}`
       ethRpc = `http://127.0.0.1:${port(gethCommand, 'http.port')}`
-      // Everything before the programs that stay is typed as it stands.
+      // The commands before the long-running programs are run unchanged.
       const preparation = commands.slice(0, commands.indexOf(gethCommand))
       expect(preparation.map((command) => command.split(' ')[0])).toEqual([
         'cd',
@@ -391,7 +391,7 @@ describe('a testnet', { shuffle: false }, () => {
       )
       const shown = await run(`DEVIUM='${join(process.cwd(), 'bin')}'; ${status}`)
       expect(shown).toMatch(/L2 safe +\d+/)
-      // Blocks arrive by gossip as well: it is ahead of what L1 has.
+      // Blocks also arrive by gossip, so the node is ahead of L1.
       await expect
         .poll(async () => {
           const { unsafe_l2, safe_l2 } = await heads(rollupRpc)
@@ -420,7 +420,7 @@ describe('a testnet', { shuffle: false }, () => {
         expect(methods.map(({ name }) => name).sort()).toEqual(documentedMethods().sort())
         const calls = rollupNodeCalls(methods, { ...facts, peerAddress: sequencer().p2p })
         const ofSequencer = /^admin_(start|stop)Sequencer$|^admin_overrideLeader$|^admin_(setSdm|sdm)/
-        // The node that joins by hand is not the runner's (see testnetCommands).
+        // The runner does not control a node that joins by hand (see testnetCommands).
         const ofRunner = /^devium_testnetCommand$/
         const overWebSocket = /^devium_(un)?subscribe$/
         const problems: unknown[] = []
@@ -434,7 +434,7 @@ describe('a testnet', { shuffle: false }, () => {
         }
         expect(problems.filter((problem) => problem !== undefined)).toEqual([])
 
-        // What takes a node that makes blocks, in the order in which an operator would.
+        // Methods for a sequencer, in the order in which an operator calls them.
         const { rollupRpc: main } = sequencer()
         const head = await callByCurl(main, 'admin_stopSequencer', [])
         expect(head).toMatch(/^0x[0-9a-f]{64}$/)
@@ -452,7 +452,7 @@ describe('a testnet', { shuffle: false }, () => {
       const client = createNodeClient({ url: rollupRpc.replace('http', 'ws') })
       const ended = new AbortController()
       try {
-        // Execution clients keep the latest states only.
+        // Execution clients keep only recent states.
         const { unsafe_l2: head } = await client.request('optimism_syncStatus', [])
         const number = toQuantity(BigInt(head.number))
         const [version, outputRoot] = await client.request('devium_outputAtBlock', [number])
@@ -485,7 +485,7 @@ describe('a testnet', { shuffle: false }, () => {
       }
     })
 
-    it('catches up and agrees after being killed', async () => {
+    it('catches up and agrees after a kill', async () => {
       node.kill()
       geth.kill()
       await Promise.all([node.exited, geth.exited])
@@ -505,7 +505,7 @@ describe('a testnet', { shuffle: false }, () => {
       node = start('joined-node', nodeCommand)
       await answers()
       expect(await rpc(rollupRpc, 'deviump2p_listBlockedPeers')).toEqual([peerId])
-      // Derivation from L1 does not need the peer.
+      // Derivation from L1 needs no peer.
       await caughtUp()
       expect(await connected(rollupRpc)).toBe(0)
 
@@ -548,7 +548,7 @@ describe('a testnet', { shuffle: false }, () => {
     expect(stdout).toMatch(/^unsafe head \d+, safe head \d+\nhealthy: .*\.\n$/)
   })
 
-  it('says of a stopped sequencer that the chain stands still, wherever it is asked, until it is started again', async () => {
+  it('reports a stopped sequencer everywhere until it is started again', async () => {
     const [first, verifier] = testnet.nodes
     if (first === undefined || verifier === undefined) throw new Error('the testnet has no second node')
     const devium = async (...args: string[]) => {
@@ -592,7 +592,7 @@ describe('a testnet', { shuffle: false }, () => {
     ] as const) {
       expect((await devium(...words.split(' '), '--rpc', first.rollupRpc)).stdout).toMatch(opening)
     }
-    // What the page opens with.
+    // The page's first sentence.
     const known = { connectionState: 'open', lostAtMs: undefined, batcher: null, batcherProblem: undefined } as const
     const health = await verdict(verifier.rollupRpc)
     expect(statusOf({ ...known, name: verifier.name, health }, Date.now())).toMatchObject({
@@ -607,7 +607,7 @@ describe('a testnet', { shuffle: false }, () => {
     expect((await devium('status', '--dir', dir)).code).toBe(0)
   })
 
-  it('has blocks go round a link that is down', async () => {
+  it('delivers blocks around a broken link', async () => {
     const [, , verifier] = testnet.nodes
     if (verifier === undefined) throw new Error('the testnet has no third node')
     await rpc(verifier.rollupRpc, 'deviump2p_blockPeer', [sequencer().peerId])
@@ -621,7 +621,7 @@ describe('a testnet', { shuffle: false }, () => {
     await expect.poll(() => connected(verifier.rollupRpc)).toBe(2)
   })
 
-  it('goes on when programs are killed, and with those that are started again', async () => {
+  it('continues when programs are killed, and after their restart', async () => {
     const [, , verifier] = testnet.nodes
     if (verifier === undefined) throw new Error('the testnet has no third node')
     expect(testnet.events.filter(({ event }) => event === 'ended')).toEqual([])
@@ -635,7 +635,7 @@ describe('a testnet', { shuffle: false }, () => {
     for (const program of ['verifier2-node', 'verifier1-geth', 'batcher', 'l1']) testnet.startAgain(program)
     const warnings = () => testnet.events.flatMap((event) => (event.event === 'warning' ? [event.message] : []))
     await expect.poll(warnings).toEqual(['standard input: l1 has not ended, and is not paused'])
-    // Under its old key, by which the others know it.
+    // With its old key, which the other nodes know.
     const self = () => rpc(verifier.rollupRpc, 'opp2p_self').catch(() => undefined)
     await expect.poll(self).toMatchObject({ peerID: verifier.peerId })
     await expect.poll(() => connected(verifier.rollupRpc)).toBe(2)
@@ -646,7 +646,7 @@ describe('a testnet', { shuffle: false }, () => {
     testnet.events.length = 0
   })
 
-  it('stops in order and goes on with the same chain', async () => {
+  it('stops in order and continues the same chain', async () => {
     const height = (await heads(sequencer().rollupRpc)).safe_l2.number
     const before = await blockHashes(sequencer().ethRpc, height)
     expect(await testnet.stop()).toBe(0)
@@ -657,7 +657,7 @@ describe('a testnet', { shuffle: false }, () => {
 
     testnet = await startTestnet({ dir })
     expect(await blockHashes(sequencer().ethRpc, height)).toEqual(before)
-    // New blocks are made, posted, derived and proposed as before, those of the pause included.
+    // New blocks are built, posted, derived and proposed as before, with those of the pause.
     for (const { rollupRpc } of testnet.nodes) {
       await expect.poll(async () => (await heads(rollupRpc)).safe_l2.number).toBeGreaterThan(height + 5)
     }
@@ -669,7 +669,7 @@ describe('a testnet', { shuffle: false }, () => {
   })
 })
 
-/** What a shell script prints; it must succeed. */
+/** Returns the output of a shell script, which must succeed. */
 function run(script: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn('bash', ['-c', script], { stdio: ['ignore', 'pipe', 'pipe'] })

@@ -41,13 +41,13 @@ async function blockHash(ethRpc: string, number: number): Promise<string> {
   return (block as { hash: string }).hash
 }
 
-/** It follows the sequencer's blocks of now. */
+/** Waits until the node follows the sequencer's present blocks. */
 async function catchesUp(node: RpcClient): Promise<void> {
   const head = await unsafe(sequencer)
   await expect.poll(() => unsafe(node)).toBeGreaterThan(head)
 }
 
-// One after the other, on a testnet that would end if a program ended by itself.
+// In this order, on a testnet that would end if a program exited unexpectedly.
 describe('commands for a running testnet', { shuffle: false }, () => {
   it('kill and start a node', async () => {
     await expect.poll(peers).toBe(1)
@@ -63,7 +63,7 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     await catchesUp(verifier)
   })
 
-  it('pause an execution client and let it go on', async () => {
+  it('pause an execution client and resume it', async () => {
     await net.command('pause sequencer/geth')
     const health = async () => JSON.stringify(await sequencer.request('devium_health', []))
     await expect.poll(health).toMatch(/"state":"(degraded|stopped)"/)
@@ -72,11 +72,11 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     await catchesUp(verifier)
   })
 
-  it('part nodes and join them again: heads differ, then agree', async () => {
+  it('partition nodes and heal: heads differ, then agree', async () => {
     const parted = await devium('partition', 'sequencer|verifier1')
     expect(parted.stdout).toContain('Peers are parted: sequencer | verifier1.')
     await expect.poll(peers).toBe(0)
-    // By L1 it follows still, behind the sequencer's unsafe head.
+    // It still derives from L1, behind the sequencer's unsafe head.
     const behind = async () => (await unsafe(sequencer)) - (await unsafe(verifier))
     await expect.poll(behind).toBeGreaterThan(1)
     await net.command('heal')
@@ -86,7 +86,7 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     await expect.poll(() => blockHash(net.nodes[0]?.ethRpc ?? '', head.unsafe_l2.number)).toBe(head.unsafe_l2.hash)
   })
 
-  it('make a link slow, and whole again', async () => {
+  it('slow a link, and restore it', async () => {
     await net.command('link sequencer-verifier1 delay=5s')
     const behind = async () => (await unsafe(sequencer)) - (await unsafe(verifier))
     await expect.poll(behind).toBeGreaterThanOrEqual(4)
@@ -95,7 +95,7 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     await expect.poll(behind).toBeLessThanOrEqual(1)
   })
 
-  it('reorg L1: all nodes follow, and batches that are gone are posted again', async () => {
+  it('reorg L1: all nodes follow, and removed batches are posted again', async () => {
     const l1 = clients.connectTo(net.l1.rpc)
     const hashOf = async (tag: string) =>
       (await l1.request('eth_getBlockByNumber', [tag, false])) as { hash: string; number: string }
@@ -109,7 +109,7 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     await expect(net.command('reorg 100')).rejects.toThrow(/is finalized; expected at most \d/)
   })
 
-  it('stop L1 and let it go on, with other fees', async () => {
+  it('stop L1 and start it again, with other fees', async () => {
     const l1 = clients.connectTo(net.l1.rpc)
     const block = async () =>
       (await l1.request('eth_getBlockByNumber', ['latest', false])) as { number: string; baseFeePerGas: string }
@@ -127,11 +127,11 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     await expect.poll(() => safe(verifier)).toBeGreaterThan(safeHead)
   })
 
-  it('stop the batch submitter, so that safe heads stand still until it is started again', async () => {
+  it('stop the batch submitter, so that safe heads stall until it is started again', async () => {
     await net.command('stop batcher')
     const stopped = () => net.events.some((event) => event.event === 'ended' && event.program === 'batcher')
     await expect.poll(stopped).toBe(true)
-    // All that it has posted is derived once the safe head stands while the unsafe head goes on.
+    // All its batches are derived once the safe head stalls while the unsafe head advances.
     let before = -1
     const stands = async () => {
       const [last, head] = [before, await unsafe(sequencer)]
@@ -175,13 +175,13 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     await expect(net.command('load off')).rejects.toThrow('load: none runs')
   })
 
-  it('have another node make the blocks: heads go on, transactions and batches reach it', async () => {
+  it('move the sequencer to another node: heads advance, and transactions and batches reach it', async () => {
     const head = await heads(sequencer)
     expect((await net.command('sequencer move verifier1')).did).toMatch(
       /^verifier1 makes the blocks; sequencer is a verifier/,
     )
     expect(await verifier.request('admin_sequencerActive', [])).toBe(true)
-    // The block that it had before is on the chain of now.
+    // Its previous block is still canonical.
     expect(await blockHash(net.nodes[1]?.ethRpc ?? '', head.unsafe_l2.number)).toBe(head.unsafe_l2.hash)
     const { raw, hash } = signTransaction(DEV_KEYS[0], { to: `0x${'d3'.repeat(20)}`, value: 1n })
     const engine = clients.connectTo(net.nodes[0]?.ethRpc ?? '')
@@ -212,7 +212,7 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     await catchesUp(verifier)
   })
 
-  it('take a snapshot and go back to it: blocks of after it are gone, and all nodes go on', async () => {
+  it('take a snapshot and restore it: later blocks are removed, and all nodes continue', async () => {
     const l1 = clients.connectTo(net.l1.rpc)
     const engine = clients.connectTo(net.nodes[0]?.ethRpc ?? '')
     const nonce = (client: RpcClient) => client.request('eth_getTransactionCount', [sender, 'latest'])
@@ -230,7 +230,7 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     await expect.poll(() => nonce(engine)).toBe('0x1')
     const l1Head = Number(await l1.request('eth_blockNumber', []))
     await expect.poll(async () => Number(await l1.request('eth_blockNumber', []))).toBeGreaterThan(l1Head)
-    // Also programs that have ended go on.
+    // Ended programs continue too.
     await net.command('kill verifier1')
     expect((await net.command('restore base')).did).toMatch(/^All programs go on from base, taken \d+s ago/)
     expect(await nonce(engine)).toBe(before)
@@ -241,7 +241,7 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     await expect(net.command('restore bass')).rejects.toThrow('there is no snapshot "bass": expected one of base')
   })
 
-  it('let a node of its own join from an address, which follows by gossip and derives from L1', async () => {
+  it('let a separate node join by an address, which follows by gossip and derives from L1', async () => {
     const dir = join(net.dir, 'joined')
     const peersBefore = await peers()
     const joiner = spawn(process.execPath, [DEVIUM, 'testnet', 'join', net.joinUrl, '--dir', dir, '--base-port', '0'])
@@ -262,7 +262,7 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     await expect.poll(peers).toBe(peersBefore)
   })
 
-  it("write the network as files for containers, with L1's chain of now", async () => {
+  it("write the network as files for containers, with L1's current chain", async () => {
     const head = Number(await clients.connectTo(net.l1.rpc).request('eth_blockNumber', []))
     const [dir = ''] = (await net.command('export')).did.split(' has ')
     const state: { blocks: unknown[] } = JSON.parse(
@@ -274,7 +274,7 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     }
   })
 
-  it("are taken from a node's page too", async () => {
+  it("are accepted from a node's page too", async () => {
     const commands = (await sequencer.request('devium_testnetCommands', [])) as { name: string }[]
     expect(commands.map(({ name }) => name)).toContain('partition')
     for (const words of [
@@ -289,7 +289,7 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     )
   })
 
-  it('are refused with what is expected, and need the file that only the owner reads', async () => {
+  it('are refused with the expected form, and require the file that only the owner reads', async () => {
     expect(await devium('kill', 'verifier7')).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(
