@@ -4,7 +4,7 @@ import type { Logger } from '../../lib/logger.ts'
 import { RoutineLines } from '../../lib/routineLines.ts'
 import { hasMoreThanL1Info } from '../../rollup/protocol/index.ts'
 
-/** Heads within this time share a line. Newly built blocks are further apart; a sync inserts hundreds a second. */
+/** Heads within this time share a line. Newly built blocks are further apart; a sync inserts many in this time. */
 const LINE_INTERVAL_MS = 500
 
 interface Head {

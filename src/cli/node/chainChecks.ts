@@ -12,7 +12,10 @@ export interface ChosenChain {
 }
 
 const SEPOLIA = 11_155_111n
-/** Before this time, Sepolia's chains computed Prague's blob fee with Cancun's parameters (EIP-7691). */
+/**
+ * Prague's activation on Sepolia. Chains that existed by then kept Cancun's blob fee parameters at first (EIP-7691), so their
+ * config must say when they adopted Prague's.
+ */
 const SEPOLIA_PRAGUE_TIME = 1_741_159_776
 
 /** Refuses a chain whose batches are not on L1: derivation would produce empty blocks. Throws UsageError. */

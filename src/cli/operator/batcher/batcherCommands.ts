@@ -10,7 +10,7 @@ const RPC = {
   description: "The batch submitter's RPC address [DEVIUM_BATCHER_RPC]",
   address: readVariable('DEVIUM_BATCHER_RPC') ?? 'http://127.0.0.1:8545',
 }
-const ASKED: QueriedProgram = { who: 'no batch submitter', variable: 'DEVIUM_BATCHER_RPC' }
+const BATCH_SUBMITTER: QueriedProgram = { who: 'no batch submitter', variable: 'DEVIUM_BATCHER_RPC' }
 /** The submitter posts and confirms all loaded blocks before it answers. */
 const STOP_TIMEOUT_MS = 600_000
 
@@ -51,7 +51,7 @@ export function addBatcherCommands(program: Command): void {
           if (options.json) printJson(status)
           else console.log(formatBatcherStatus(status))
         },
-        ASKED,
+        BATCH_SUBMITTER,
       )
     })
   for (const { name, method, description, done } of ACTIONS) {
@@ -65,7 +65,7 @@ export function addBatcherCommands(program: Command): void {
           await answer
           console.log(done)
         },
-        ASKED,
+        BATCH_SUBMITTER,
       )
     })
   }

@@ -80,7 +80,7 @@ const addPeers: AddCommand = (parent) =>
 const addStats = addView({
   name: 'stats',
   description: 'How many peers are known, connected, blocked, on each topic',
-  // op-node has two more topics than these.
+  // op-node's answer has two more topics.
   ask: async (node) => ({
     ...asObject(await node.request('opp2p_peerStats', []), 'opp2p_peerStats'),
     ...asObject(await node.request('deviump2p_peerStats', []), 'deviump2p_peerStats'),

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { UsageError } from '../../../lib/errors.ts'
 
-export interface Asked {
+export interface Prompt {
   input: NodeJS.ReadableStream & { isTTY?: boolean }
   output: NodeJS.WritableStream & { isTTY?: boolean }
 }
@@ -9,7 +9,7 @@ export interface Asked {
 /** Asks the user to confirm. Throws UsageError after a no, and where nobody can answer: scripts pass `--yes`. */
 export async function askYes(
   question: string,
-  { input, output }: Asked = { input: process.stdin, output: process.stderr },
+  { input, output }: Prompt = { input: process.stdin, output: process.stderr },
 ): Promise<void> {
   if (input.isTTY !== true || output.isTTY !== true) throw new UsageError(`${question} Give --yes to go on.`)
   const terminal = createInterface({ input, output })

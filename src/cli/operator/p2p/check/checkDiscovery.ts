@@ -30,7 +30,7 @@ export function startDiscoveryCheck(clock: Clock, endpoint: DiscoveryEndpoint, t
 export async function finishDiscoveryCheck(
   record: Recorder,
   { endpoint, result }: DiscoveryCheck,
-  expected: { chainId: bigint | undefined /** There is no TCP port to reach it by. */; isOnlyWay: boolean },
+  expected: { chainId: bigint | undefined /** The peer has no TCP port. */; isOnlyWay: boolean },
 ): Promise<void> {
   const { ip, udpPort } = endpoint
   const at = `${ip.includes(':') ? `[${ip}]` : ip}:${udpPort}`

@@ -50,7 +50,7 @@ async function read(node: NodeClient): Promise<OwnNodeView> {
   const [self, dump, blockedPeers, blockedIps, bans, config, status] = await Promise.all([
     ofEither(node, 'self', []),
     ofEither(node, 'peers', [true]),
-    // This project's peer dump includes banned peers.
+    // Queried apart, because this project's peer dump lists time-limited bans among `bannedPeers`.
     ofEither(node, 'listBlockedPeers', []),
     ofEither(node, 'listBlockedAddrs', []),
     ifServed(node, 'deviump2p_bans', []),
