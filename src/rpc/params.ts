@@ -45,10 +45,10 @@ export type WireValues<P extends readonly Param<unknown, unknown>[]> = P extends
 const MAX_TEXT_LENGTH = 4096
 
 /** Block number as hex quantity text, the form of op-node and of the product's own document. */
-export function blockNumberParam(name: string): Param<number, Hex> {
+export function blockNumberParam(name: string, what = 'a block number'): Param<number, Hex> {
   return {
     name,
-    expects: 'a block number as hex text such as "0x10"',
+    expects: `${what} as hex text such as "0x10"`,
     schema: { type: 'string', pattern: '^0x(0|[1-9a-fA-F][0-9a-fA-F]*)$' },
     parse: (value) => quantityToNumber(value, name),
   }

@@ -248,7 +248,7 @@ export function optimismMethods(node: RollupNodeApi, version: string) {
     }),
     defineMethod({
       name: 'superroot_atTimestamp',
-      params: [blockNumberParam('timestamp')],
+      params: [blockNumberParam('timestamp', 'Unix seconds')],
       result: result('object: current_l1, timestamps, optimistic_at_timestamp, chain_ids, data', schemas.superRoot),
       description: 'Output of the block at a timestamp, and the L1 block that made it safe. Needs --safedb.path',
       handle: async ([timestamp]) => superRootToJson(await node.superRootAtTimestamp(timestamp)),

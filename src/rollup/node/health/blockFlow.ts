@@ -74,7 +74,7 @@ function agePhrase({ head, nowMs, blockTimeMs, blocksPerSecond }: HealthFacts): 
   if (blocksPerSecond === undefined || blocksPerSecond <= 0) return age
   const gained = blocksPerSecond - 1000 / blockTimeMs
   const left = gained <= 0 ? '' : ` and will catch up in ${sinceText((blocks / gained) * 1000)}`
-  return `${age} It grows by ${Number(blocksPerSecond.toPrecision(2))} blocks/s${left}.`
+  return `${age} It grows by ${countOf(Number(blocksPerSecond.toPrecision(2)), 'block')}/s${left}.`
 }
 
 function looking({ derivation, lastBlock, nowMs, startedMs }: HealthFacts): Cause {

@@ -289,7 +289,7 @@ describe('verdictText', () => {
     ],
     [
       text({ ...VERIFIER, head: { number: 183, timestampMs: NOW - 60 * MIN } }, 'verifier'),
-      'Verifier is degraded. The unsafe head, block 183, is 3600 blocks behind the clock. It grows by 1 blocks/s.',
+      'Verifier is degraded. The unsafe head, block 183, is 3600 blocks behind the clock. It grows by 1 block/s.',
     ],
     [
       text({ ...VERIFIER, blocksPerSecond: 41, head: { number: 183, timestampMs: NOW - 60 * MIN } }, 'verifier'),
