@@ -11,22 +11,22 @@ export interface LoopWatch {
   stop(): void
 }
 
-const LOOK_EVERY_MS = 1
+const INTERVAL_MS = 1
 
 export function watchLoop(onLong: { aboveMs: number; report(ms: number): void } | undefined = undefined): LoopWatch {
-  let turnsMs: number[] = []
+  let iterationsMs: number[] = []
   let before = process.threadCpuUsage()
   const timer = setInterval(() => {
     const now = process.threadCpuUsage()
     const spentMs = (now.user - before.user + now.system - before.system) / 1_000
     before = now
-    turnsMs.push(spentMs)
+    iterationsMs.push(spentMs)
     if (onLong !== undefined && spentMs > onLong.aboveMs) onLong.report(spentMs)
-  }, LOOK_EVERY_MS)
-  const sorted = (): number[] => turnsMs.toSorted((a, b) => a - b)
+  }, INTERVAL_MS)
+  const sorted = (): number[] => iterationsMs.toSorted((a, b) => a - b)
   return {
     reset() {
-      turnsMs = []
+      iterationsMs = []
       before = process.threadCpuUsage()
     },
     longest: () => sorted().at(-1) ?? 0,

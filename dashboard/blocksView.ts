@@ -55,7 +55,6 @@ function emptyTable(): HTMLElement {
   )
 }
 
-/** The content of a row. */
 interface Row {
   block: BlockTimes
   beganAtMs: number | undefined

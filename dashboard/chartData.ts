@@ -1,7 +1,6 @@
 import type { HistoryEvent } from './answers.ts'
 import type { NodePast } from './nodePast.ts'
 
-/** The charts to choose from. */
 export const CHARTS = [
   { key: 'behind', label: 'Blocks behind' },
   { key: 'peers', label: 'Peers' },

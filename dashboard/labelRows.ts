@@ -4,7 +4,6 @@ export interface Label {
   length: number
 }
 
-/** Space between two labels. */
 const GAP = 6
 
 /**

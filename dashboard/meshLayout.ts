@@ -8,7 +8,6 @@ export interface MeshLayoutOptions {
   /** Radii of the ring of nodes and of the ring of peers. */
   inner: number
   outer: number
-  /** Radius of a node's circle. */
   nodeRadius: number
   /** Wanted angle between two peers, in radians, so that their names do not overlap. */
   apart: number
@@ -16,7 +15,6 @@ export interface MeshLayoutOptions {
 
 /** Step of the search for a peer's place, in radians. */
 const STEP = Math.PI / 90
-/** Space around a node's circle. */
 const CLEARANCE = 4
 /** Cost of a line beneath a node, in steps away from the peer's neighbours. */
 const PASSES_BENEATH = 40

@@ -8,14 +8,11 @@ export interface Page {
   node: NodeState
   /** Hash of the block whose path is shown. */
   block: string | undefined
-  /** The selected peer. */
   peer: string | undefined
   chooseNode(node: NodeState): void
   chooseBlock(hash: string | undefined): void
   openPeer(peerId: string | undefined): void
-  /** Opens the details of a block, by hash. */
   openBlock(hash: string | undefined): void
-  /** Filters the list of peers. */
   choosePeers(filter: Pick<Place, 'search' | 'show'>): void
 }
 

@@ -2,7 +2,6 @@ import { shortPeer } from '../src/lib/shortIds.ts'
 import { duration } from './format.ts'
 import { directionOf, latencyMsOf, type Peer } from './peer.ts'
 
-/** The content of a peer's row. */
 export interface PeerRow {
   peer: Peer
   name: string

@@ -29,7 +29,6 @@ export interface Window {
 }
 
 export interface HonestNetwork {
-  /** Address of the victim. */
   readonly address: string
   /** Publishes blocks for this time. `profile` is the file of the victim's CPU profile. */
   watch(durationMs: number, profile?: string): Promise<Window>

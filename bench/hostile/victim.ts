@@ -27,7 +27,7 @@ export type FromVictim =
   | { kind: 'report'; report: VictimReport }
   | { kind: 'reset' }
 
-const LOOK_MS = 50
+const POLL_MS = 50
 
 /** The attacked follower: a separate process that its parent controls. */
 export function runVictim(): void {
@@ -47,7 +47,7 @@ export function runVictim(): void {
   setInterval(async () => {
     peakRss = Math.max(peakRss, process.memoryUsage.rss())
     if (firstBanAtMs === undefined && (await newBans()).length > 0) firstBanAtMs = nowMs()
-  }, LOOK_MS)
+  }, POLL_MS)
 
   const start = async (sequencer: string): Promise<FromVictim> => {
     // The attacker has its own address, which is not exempt.

@@ -93,7 +93,7 @@ export class FaultyL1 {
     }
   }
 
-  private happens(share: number): boolean {
+  private draw(share: number): boolean {
     return this.random() < share
   }
 
@@ -109,7 +109,7 @@ export class FaultyL1 {
       this.count('delayed')
       await delay(delayMs * this.random())
     }
-    if (this.happens(failing)) {
+    if (this.draw(failing)) {
       this.count('failed')
       const kind = Math.floor(3 * this.random())
       if (kind === 0) return void request.socket.destroy()
@@ -139,7 +139,7 @@ export class FaultyL1 {
     const { l1, faults } = this
     if (method === 'eth_blobBaseFee') return toQuantity(faults.blobBaseFeeWei)
     if (method === 'eth_sendRawTransaction') return this.send(String(params[0]))
-    if (method === 'eth_getTransactionReceipt' && this.happens(faults.droppedReceipts)) {
+    if (method === 'eth_getTransactionReceipt' && this.draw(faults.droppedReceipts)) {
       this.count('receipt dropped')
       return null
     }
@@ -165,7 +165,7 @@ export class FaultyL1 {
       this.count('already reserved')
       throw new JsonRpcError(-32000, 'address already reserved')
     }
-    if (this.happens(faults.lostTransactions)) {
+    if (this.draw(faults.lostTransactions)) {
       this.count('transaction lost')
       return keccak256Hex(fromHex(raw))
     }

@@ -26,7 +26,6 @@ export interface JoinOptions {
   staticPeers: readonly string[]
   /** Flags of the rollup node. A later flag overrides an earlier one. */
   flags?: readonly string[]
-  /** Environment of both programs. */
   env?: Record<string, string>
 }
 

@@ -16,7 +16,6 @@ export interface ScenariosOutcome {
   verdicts: { name: string; passed: boolean; why?: string }[]
   timeline: Timeline
   page: string
-  /** Output of the runner, for messages. */
   output: string
 }
 

@@ -36,7 +36,7 @@ const CLOCK_AHEAD = fileURLToPath(new URL('../support/clockAhead.mjs', import.me
  */
 const isWanted = process.env.DEVIUM_NAMED_FAULTS === 'all'
 const VERSION = 4
-const STRANGER = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
+const ABSENT_PEER = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
 
 let net: RunningTestnet
 let browser: Browser | undefined
@@ -106,7 +106,7 @@ async function join_(wanted: JoinOptions): Promise<JoinedNode> {
   return joined
 }
 
-async function stranger(): Promise<RawPeer> {
+async function startUnknownPeer(): Promise<RawPeer> {
   const peer = await startRawPeer([blocksTopic(BigInt(net.l2.chainId), VERSION)])
   stops.push(() => peer.stop())
   return peer
@@ -151,7 +151,7 @@ async function startForgetfulBeacon(): Promise<{ url: string; remember(): void }
 // In this order: faults that end a program come last.
 describe.runIf(isWanted)('a testnet', { shuffle: false }, () => {
   /** Nodes with a fault from their start, all at once: gossip faults show after ten seconds. */
-  let astray: { misled: JoinedNode; early: JoinedNode; lonely: JoinedNode; beacon: { remember(): void } }
+  let faulty: { misled: JoinedNode; early: JoinedNode; lonely: JoinedNode; beacon: { remember(): void } }
   let first: NodeAddress
   let last: NodeAddress
 
@@ -167,7 +167,7 @@ describe.runIf(isWanted)('a testnet', { shuffle: false }, () => {
     first = sequencer
     last = verifier
     const beacon = await startForgetfulBeacon()
-    const closed = `/ip4/127.0.0.1/tcp/${CLOSED_PORT}/p2p/${STRANGER}`
+    const closed = `/ip4/127.0.0.1/tcp/${CLOSED_PORT}/p2p/${ABSENT_PEER}`
     const [misled, early, lonely] = await Promise.all([
       join_({ name: 'misled', staticPeers: [] }),
       join_({
@@ -177,7 +177,7 @@ describe.runIf(isWanted)('a testnet', { shuffle: false }, () => {
       }),
       join_({ name: 'lonely', staticPeers: [closed], flags: [`--l1.beacon=${beacon.url}`] }),
     ])
-    astray = { misled, early, lonely, beacon }
+    faulty = { misled, early, lonely, beacon }
   })
   afterAll(async () => {
     await browser?.close()
@@ -188,25 +188,25 @@ describe.runIf(isWanted)('a testnet', { shuffle: false }, () => {
   it('whose node lacks a blob', async () => {
     const cause =
       /waiting for 1 blob of L1 block \d+, which http:\/\/127.0.0.1:\d+ \(HTTP 404[^)]*\) has not returned for \d+ s/i
-    await isNamed(astray.lonely, 'devium_derivationStatus', cause)
-    astray.beacon.remember()
-    await isOver(astray.lonely, cause)
+    await isNamed(faulty.lonely, 'devium_derivationStatus', cause)
+    faulty.beacon.remember()
+    await isOver(faulty.lonely, cause)
   })
 
   it('whose node has a static peer behind a closed port', async () => {
     const cause = new RegExp(
-      `static peer .*\\(${STRANGER}: connection refused: .*, but nothing listens on that port`,
+      `static peer .*\\(${ABSENT_PEER}: connection refused: .*, but nothing listens on that port`,
       'i',
     )
-    await isNamed(astray.lonely, 'deviump2p_health', cause)
+    await isNamed(faulty.lonely, 'deviump2p_health', cause)
   })
 
   it('whose sequencer signs with another key than the one on L1', async () => {
-    const { misled } = astray
+    const { misled } = faulty
     const self = () => ask(misled.rollupRpc, 'opp2p_self').catch(() => undefined)
     await expect.poll(self).toMatchObject({ peerID: expect.any(String) })
     const { peerID } = (await self()) as { peerID: string }
-    const imposter = await stranger()
+    const imposter = await startUnknownPeer()
     await imposter.connect(`/ip4/127.0.0.1/tcp/${misled.options.ports.p2p}/p2p/${peerID}`)
     const chainId = BigInt(net.l2.chainId)
     const config = testConfig('isthmus', { l2ChainId: chainId })
@@ -226,11 +226,11 @@ describe.runIf(isWanted)('a testnet', { shuffle: false }, () => {
 
   it('whose node has a clock ahead of the time', async () => {
     const cause = /not one of the blocks .*\(too-old: \d+\).*, 1\d\d s old. Compare this machine's clock/i
-    await isNamed(astray.early, 'deviump2p_health', cause)
+    await isNamed(faulty.early, 'deviump2p_health', cause)
   })
 
   it('that has banned a peer', async () => {
-    const hostile = await stranger()
+    const hostile = await startUnknownPeer()
     await hostile.connect(net.nodes[0]?.p2p ?? '')
     let serial = 0
     const bans = async () => {

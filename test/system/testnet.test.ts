@@ -51,7 +51,6 @@ const OUTPUT_ORACLE = parseAbi(['function latestBlockNumber() view returns (uint
 const dir = mkdtempSync(join(tmpdir(), 'devium-e2e-'))
 let testnet: RunningTestnet
 
-/** One JSON-RPC call. */
 async function rpc<T = unknown>(url: string, method: string, params: unknown[] = []): Promise<T> {
   const client = createRpcClient({ url })
   try {

@@ -62,7 +62,6 @@ export function createCommands(testnet: CommandedTestnet, emit: Emit, ready: Pro
   }
 }
 
-/** Splits a typed line into words. */
 export function wordsOf(line: string): string[] {
   return line.split(/\s+/).filter((word) => word !== '')
 }

@@ -21,7 +21,6 @@ export interface ProposerOptions {
   oracle: Hex
   proposer: Account
   l1ChainId: number
-  /** Poll interval. */
   pollMs: number
 }
 

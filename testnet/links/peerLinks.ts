@@ -60,12 +60,12 @@ export class PeerLinks {
 
   async remove(name: string): Promise<void> {
     this.nodes.splice(this.names().indexOf(name), 1)
-    const gone = [...this.pairs].filter(([key]) => key.split('-').includes(name))
-    for (const [key] of gone) {
+    const removed = [...this.pairs].filter(([key]) => key.split('-').includes(name))
+    for (const [key] of removed) {
       this.pairs.delete(key)
       this.joined.delete(key)
     }
-    await Promise.all([...gone.map(([, proxy]) => proxy.close()), this.doors.get(name)?.close()])
+    await Promise.all([...removed.map(([, proxy]) => proxy.close()), this.doors.get(name)?.close()])
     this.doors.delete(name)
   }
 
@@ -74,7 +74,6 @@ export class PeerLinks {
     return this.doors.get(name)?.port ?? 0
   }
 
-  /** The port of an open pair. */
   pairPort(one: string, other: string): number {
     return this.pairs.get(this.key(one, other))?.port ?? 0
   }
@@ -138,7 +137,6 @@ export class PeerLinks {
     this.apply()
   }
 
-  /** Removes all faults. */
   heal(): void {
     this.sides = []
     this.faults = new Map()

@@ -26,7 +26,6 @@ export interface TcpProxy {
   pause(): void
   allow(): void
   set(quality: LinkQuality): void
-  /** Number of open connections. */
   connections(): number
   close(): Promise<void>
 }

@@ -26,7 +26,6 @@ export interface ChainOrigin {
 
 type ChainSetup = Pick<TestnetSetup, 'layout' | 'chain'>
 
-/** Makes a new chain and its L1. */
 export function makeChain(
   { l1, reached }: ChainOrigin,
   { layout, chain }: ChainSetup,

@@ -5,7 +5,6 @@ import type { L1 } from './l1.ts'
 import type { RunningPrograms } from './runningPrograms.ts'
 import type { TestnetSetup } from './setup.ts'
 
-/** Creates the configured L1. */
 export function createL1(modules: { programs: RunningPrograms; client: RpcClient }, setup: TestnetSetup): L1 {
   const { l1Client, chain, ports, layout, host } = setup
   if (l1Client === 'anvil') return new AnvilL1(modules, setup)

@@ -18,7 +18,6 @@ export interface NodeEndpoints {
   ethWs: string
   engineRpc: string
   metrics: string
-  /** Metrics URL of the execution client. */
   gethMetrics: string
   /** Multiaddress with peer id, for `--p2p.static`. */
   p2p: string

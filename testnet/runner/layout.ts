@@ -5,7 +5,6 @@ import type { NodeClientChoice } from '../clients/clients.ts'
 /** The paths of a testnet under `--dir`. */
 export interface TestnetLayout {
   dir: string
-  /** Parameters of the chain. */
   manifest: string
   /** Process id of the runner that uses the directory. */
   lock: string

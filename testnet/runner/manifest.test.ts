@@ -40,7 +40,7 @@ describe('manifest', () => {
       writeFileSync(layout.manifest, other)
       expect(() => readManifest(layout), other).toThrow('is not a testnet this version knows')
     }
-    // What --reset does.
+    // The same as --reset.
     clearDirectory(layout)
     expect(readManifest(layout)).toBeUndefined()
   })

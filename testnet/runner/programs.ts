@@ -29,7 +29,6 @@ export interface NodeFiles {
 export interface NodeCallOptions {
   files: NodeFiles
   ports: NodePorts
-  /** Listen address of the node. */
   host: string
   l1Rpc: string
   /** Absent if L1 serves its blobs itself. */

@@ -6,7 +6,6 @@ import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import type { NodeEndpoints } from './events.ts'
 import { sharedSafeHeight, type TestnetStatus } from './status.ts'
 
-/** Poll interval for programs that are starting. */
 const STARTUP_POLL_MS = 50
 /** The limit for a program that hangs, on a busy machine. A program that exits is reported at once. */
 const START_TIMEOUT_MS = 180_000
@@ -27,7 +26,6 @@ export async function waitForAnswer(client: RpcClient, method: string, signal: A
   }
 }
 
-/** Poll interval for the status of all programs. */
 const READY_POLL_MS = 150
 
 export interface StartingTestnet {

@@ -60,7 +60,6 @@ export class RunningPrograms {
     return [...this.programs].filter(([, { process }]) => !process.running).map(([name]) => name)
   }
 
-  /** Names of programs that have not ended. */
   running(): string[] {
     return this.names().filter((name) => this.isRunning(name))
   }

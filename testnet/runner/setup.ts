@@ -74,7 +74,6 @@ function namesOf(nodes: readonly NodeDescription[]): string[] {
   )
 }
 
-/** Plans one more node. */
 export function describeNode(
   { layout, ports, host, chain, clients: choices, token, topology }: TestnetSetup,
   links: NodeLinks,

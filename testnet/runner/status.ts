@@ -25,12 +25,10 @@ const healthSchema = z.object({
 /** The status that one node reports. Undefined members are not known yet. */
 export interface NodeStatus {
   name: string
-  /** The node's own health verdict. */
   health?: NodeHealth
   unsafe?: Head
   safe?: Head
   finalized?: Head
-  /** Number of connected peers. */
   peers?: number
   /** Number of peers in the gossip mesh of the block topic. */
   mesh?: number

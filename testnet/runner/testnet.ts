@@ -274,7 +274,6 @@ export class Testnet {
     return this.setup.da
   }
 
-  /** Name of the sequencer. */
   get sequencer(): string {
     return this.specs.sequencer
   }

@@ -31,7 +31,6 @@ export class Now {
     return this.status.nodes.map(({ name }) => name)
   }
 
-  /** Name of the sequencer. */
   get sequencer(): string {
     return this.testnet.sequencer
   }

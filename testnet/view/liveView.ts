@@ -22,7 +22,6 @@ export interface Controls {
   listen: (onKey: (key: Key) => void) => () => void
   /** Restarts programs that have ended. */
   startAgain: () => void
-  /** Runs a typed command. */
   run: (line: string) => Promise<CommandResult>
   /** The action of Ctrl-C outside the table. */
   interrupt: () => void

@@ -1,11 +1,9 @@
 import type { TestnetEvent } from '../runner/events.ts'
 
-/** Shows the events of a testnet. */
 export interface View {
   handle(event: TestnetEvent): void
   /** Restores the terminal. May be called more than once. */
   close(): void
-  /** Interval of status updates. */
   readonly statusIntervalMs: number
 }
 

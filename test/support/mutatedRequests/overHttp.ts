@@ -15,7 +15,7 @@ export interface HttpPort {
 /** Longer than any call, except the stop that waits for all data to be on L1, 15 minutes at most. */
 const ANSWER_MS = 90_000
 const STOP = 'admin_stopBatcher'
-const GONE = new Set(['ECONNRESET', 'EPIPE'])
+const CLOSED = new Set(['ECONNRESET', 'EPIPE'])
 
 interface Sent {
   method: string
@@ -32,7 +32,7 @@ export async function sendBody(random: Random, port: HttpPort, body: Buffer, age
   const sent = makeRequest(random, port, body)
   const answer = await send(port, sent, agent)
   // The server refused the request while the body was sent, so no response arrives.
-  if (answer === 'gone') return sent.isCall && !port.isForbidden ? 'the connection was closed' : undefined
+  if (answer === 'closed') return sent.isCall && !port.isForbidden ? 'the connection was closed' : undefined
   if (answer === 'late') return `no answer within ${ANSWER_MS} ms`
   if (answer === 'excused') return undefined
   const { status, text } = answer
@@ -105,7 +105,7 @@ function makeRequest(random: Random, { bearer }: HttpPort, body: Buffer): Sent {
 
 function send(port: HttpPort, { method, path, headers, body, isChunked }: Sent, agent: Agent) {
   const { url } = port
-  return new Promise<{ status: number; text: string } | 'gone' | 'late' | 'excused'>((resolve, reject) => {
+  return new Promise<{ status: number; text: string } | 'closed' | 'late' | 'excused'>((resolve, reject) => {
     const length = isChunked ? { 'transfer-encoding': 'chunked' } : { 'content-length': String(body.length) }
     const target = new URL(url)
     const options = {
@@ -122,16 +122,16 @@ function send(port: HttpPort, { method, path, headers, body, isChunked }: Sent, 
         // The stop is cancelled with its client, so the status is read before.
         excused.then((isExcused) => resolve(isExcused ? 'excused' : 'late')).finally(() => sent.destroy())
       })
-      .on('error', (error: NodeJS.ErrnoException) => (GONE.has(error.code ?? '') ? resolve('gone') : reject(error)))
+      .on('error', (error: NodeJS.ErrnoException) => (CLOSED.has(error.code ?? '') ? resolve('closed') : reject(error)))
       // Upgrade to a protocol that the port does not serve.
       .on('upgrade', (_response, socket) => {
         socket.destroy()
-        resolve('gone')
+        resolve('closed')
       })
       .on('response', (response) => {
         response.toArray().then(
           (chunks: Buffer[]) => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }),
-          () => resolve('gone'),
+          () => resolve('closed'),
         )
       })
     if (isChunked) {

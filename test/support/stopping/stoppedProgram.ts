@@ -35,7 +35,7 @@ interface ListedProcess {
 }
 
 /** No state takes this long. The harness fails first. */
-const PATIENCE_MS = 100_000
+const LIMIT_MS = 100_000
 
 export const bin = (program: string): string => fileURLToPath(new URL(`../../../bin/${program}.mjs`, import.meta.url))
 
@@ -148,7 +148,7 @@ export class StoppedProgram {
     process.kill(reach === 'every process' ? -this.pid : this.pid, 'SIGTERM')
     if (reach === 'every process') for (const { pid } of before) signalIfThere(pid)
     const cancelled = new AbortController()
-    const patience = delay(PATIENCE_MS, undefined, { signal: cancelled.signal }).then(
+    const timeout = delay(LIMIT_MS, undefined, { signal: cancelled.signal }).then(
       () => this.kill(),
       () => {},
     )
@@ -162,7 +162,7 @@ export class StoppedProgram {
     const [code, signal] = await this.ended
     const seconds = (performance.now() - since) / 1000
     cancelled.abort()
-    await Promise.all([patience, watching])
+    await Promise.all([timeout, watching])
     return {
       code,
       signal,
