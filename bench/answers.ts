@@ -1,6 +1,6 @@
 /**
- * The longest event loop iteration of a node, in processor time, while it requests large blocks by number from a peer, and while
- * it serves them. Two processes with real sockets.
+ * The longest event loop iteration of a node, in processor time. The node requests large blocks by number from a peer, and serves
+ * them. Two processes with real sockets.
  *
  *   node --expose-gc bench/answers.ts [shape …]
  */

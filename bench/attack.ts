@@ -12,9 +12,9 @@ import { startTestnet } from '../test/support/testnet.ts'
 import { logEveryBlock, quantile, sealedBlocks, summary } from './sequencer/timings.ts'
 
 // Effects of hostile RPC clients on a sequencer: floods of calls, traces, log searches, transactions and large bodies, all at
-// once. The sequencer is real (devium-geth and rollup node as processes, one-second blocks). The attackers share the machine.
-// Block times are therefore compared with a calm phase, and with a phase in which a busy program uses as much processor time as
-// the attackers. Memory is compared with the calm phase.
+// once. The sequencer is real: devium-geth and rollup node as processes, one-second blocks. The attackers share the machine.
+// Block times are therefore compared with two other phases. One is calm, and in the other a busy program uses as much processor
+// time as the attackers. Memory is compared with the calm phase.
 // Run: npm run bench:attack [SECONDS]
 
 /** Targets: the 99th percentile of the distance of a block from its timestamp, and the growth of memory. */

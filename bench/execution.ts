@@ -25,13 +25,14 @@ import { compareStateReads } from './stateReads.ts'
 import { stateRootMs } from './stateRoot.ts'
 import { benchWorstBlocks } from './worstBlocks.ts'
 
-// Work of devium-geth in one second of processor time: whole blocks on a real database, built as by a sequencer and imported as
-// by a verifier; single EVM programs, beside EthereumJS's opcode loop; and blocks of calls of one precompile or opcode.
+// Work of devium-geth in one second of processor time, in three parts. Whole blocks on a real database are built as by a
+// sequencer, and imported as by a verifier. Single EVM programs run beside EthereumJS's opcode loop. Other blocks hold only calls
+// of one precompile or opcode.
 // Run: node bench/execution.ts [--worst-blocks [--only NAME]]. Exit code 1 if such a block takes more than 2 s of wall time.
 // DEVIUM_OP_GETH names an op-geth that imports the same blocks on one core. It reads them by HTTP, while ours gets them in the
 // process. Empty blocks go to devium-geth by its Engine API too.
-// `taskset -c 0 npm run bench:execution` uses one core: on a virtual machine each wake-up of another process is charged, a third
-// of an empty block's time.
+// `taskset -c 0 npm run bench:execution` uses one core. A virtual machine charges for each wake-up of another process, a third of
+// an empty block's time.
 // With --empty: only empty blocks, on a chain that has no other blocks.
 // With --blocks 50000: the memory of devium-geth while this many blocks are built by its Engine API.
 

@@ -19,9 +19,7 @@ const show = (scenario: string, report: object, met: boolean): boolean => {
 }
 
 const scenarios: Record<string, () => Promise<boolean[]>> = {
-  /**
-   * A cut of 3 s in every 10 s for 5 minutes, for each kind of cut, with blocks every second and every two seconds, in parallel.
-   */
+  /** A cut of 3 s in every 10 s, for 5 minutes. Each kind of cut and both block times, one and two seconds, run in parallel. */
   cut: () =>
     Promise.all(
       CUT_KINDS.flatMap((kind) =>

@@ -16,9 +16,9 @@ import { createWebSocketRpcClient } from '../src/jsonRpc/webSocketClient.ts'
 import { fromHex, type Hex, toHex } from '../src/lib/hex.ts'
 import { watchLoop } from './loopWatch.ts'
 
-// How long clients of RPC processes can block the engine process: its longest event loop iteration, in processor time, for each
-// kind of request, four at a time from another process. Blocks have 600 transfers. One block has a transaction with 5,000 logs,
-// and one has a loop that uses all its gas. The garbage collector has the program's limits.
+// How long clients of RPC processes can block the engine process. The figure is its longest event loop iteration, in processor
+// time, for each kind of request. Another process keeps four requests in flight. Blocks have 600 transfers. One block has a
+// transaction with 5,000 logs, and one has a loop that uses all its gas. The garbage collector has the program's limits.
 // Run: npm run bench:held-loop [SECONDS_EACH [NAME]]. NAME selects kinds whose name contains it.
 
 const TARGET_MS = 20

@@ -1,15 +1,15 @@
 /**
- * The effect of hostile peers on a follower while blocks arrive. Three processes: the sequencer with two more followers, the
- * victim, and the attacker, which gets only the CPU time that the others leave. An attack continues with a new identity whenever
- * the old one is dropped. Each attack stands between calm windows, and all attacks alternate in each round.
+ * The effect of hostile peers on a follower while blocks arrive. There are three processes: the sequencer with two more
+ * followers, the victim, and the attacker. The attacker gets only the CPU time that the others leave. An attack continues with a
+ * new identity whenever the old one is dropped. Each attack stands between calm windows, and all attacks alternate in each round.
  *
  *   node bench/hostile.ts [--rounds=3] [--seconds=4] [--calm=1.5] [--profile=DIRECTORY] [name …]
  *
- * Prints for each attack the time from publishing to arrival at the victim, as the median of the rounds: p50, p99, and p99
- * relative to the calm windows of the same round, with the minimum and maximum of the rounds. `pooled` is p99 over all rounds
+ * For each attack it prints the time from publishing to arrival at the victim, as medians of the rounds. The columns are p50,
+ * p99, and p99 relative to the calm windows of the same round, with its minimum and maximum. `pooled` is p99 over all rounds
  * relative to that of all calm windows. `behind` is the same at a follower that gets blocks only from the victim. `other` is the
  * same at a follower without a connection to the victim, which shows the machine's share. There is no network between the
- * processes. The delay that an attack adds is the difference in milliseconds, and relative to a real network's delay it is less.
+ * processes. The delay that an attack adds is the difference in milliseconds. Relative to a real network's delay it is less.
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'

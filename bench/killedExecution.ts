@@ -1,7 +1,8 @@
 import { executeUnderKills } from '../test/support/killedExecution.ts'
 
-// An execution client that is killed with SIGKILL at 200 random moments while it builds and imports blocks and prunes old states:
-// node bench/killedExecution.ts [kills]
+// An execution client that is killed with SIGKILL at 200 random moments. It builds and imports blocks and prunes old states in
+// the meantime.
+// Run: node bench/killedExecution.ts [kills]
 // Prints one JSON object. Exit code 1 if a head is lost, a block or state is incomplete, or balances are wrong.
 
 const [kills = 200] = process.argv.slice(2).map(Number)

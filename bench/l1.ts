@@ -8,8 +8,8 @@ import { silentLogger } from '../src/lib/logger.ts'
 import { startAnvil } from '../test/support/anvil.ts'
 import { startTcpProxy } from '../testnet/links/tcpProxy.ts'
 
-// Speed of derivation's L1 reads (header, receipts and transactions of each block), near and with 20 ms latency, with and without
-// prefetch; and the speed of a reset's walk back. L1 is an Anvil with transactions in every block.
+// Speed of derivation's L1 reads (header, receipts and transactions of each block), and of a reset's walk back. L1 is near or has
+// 20 ms latency, and reads run with and without prefetch. L1 is an Anvil with transactions in every block.
 // Run: node bench/l1.ts [BLOCKS]
 
 const LATENCY_MS = 20

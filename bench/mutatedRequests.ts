@@ -1,7 +1,7 @@
 /**
- * Random and mutated requests, bodies and WebSocket frames to every RPC port of a testnet's sequencer and batch submitter, and to
- * the WebSocket of another execution client. Prints the faults: crashes, responses 5xx, and responses that are not JSON-RPC. The
- * same seed makes the same requests.
+ * Sends random and mutated requests, bodies and WebSocket frames to every RPC port of a testnet's sequencer and batch submitter.
+ * The WebSocket of another execution client gets them too. Prints the faults: crashes, responses 5xx, and responses that are not
+ * JSON-RPC. The same seed makes the same requests.
  *
  *   node bench/mutatedRequests.ts [--count=100000] [--seed=1]
  */

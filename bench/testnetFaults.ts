@@ -8,8 +8,9 @@ import { complaintsIn, startTestnet } from '../test/support/testnet.ts'
 import { startTcpProxy, type TcpProxy } from '../testnet/links/tcpProxy.ts'
 import type { Endpoints } from '../testnet/runner/events.ts'
 
-// A real testnet under faults: three nodes, and two nodes that join by links which can be cut, the fourth to the sequencer, the
-// fifth to the fourth. All are real programs. Run: node bench/testnetFaults.ts [SECONDS APART]
+// A real testnet of three nodes under faults. Two more nodes join by links which can be cut: the fourth to the sequencer, the
+// fifth to the fourth. All are real programs.
+// Run: node bench/testnetFaults.ts [SECONDS APART]
 
 const [apartText = '60'] = process.argv.slice(2)
 const apartMs = Number(apartText) * 1000

@@ -13,8 +13,8 @@ import { WorldState } from '../src/execution/state/worldState.ts'
 import type { Hex } from '../src/lib/hex.ts'
 import { ZERO_HASH } from '../src/rollup/protocol/types.ts'
 
-// A state on the disk that is not in the program's memory, but may be in the page cache: contracts with different code of maximum
-// size, and one contract with as many slots.
+// A state on the disk that is not in the program's memory, but may be in the page cache. It has contracts with different code of
+// maximum size, and one contract with as many slots.
 
 /** The number that 30 Mgas read, at 2,600 gas each. */
 const CONTRACTS = 11_600

@@ -71,8 +71,8 @@ export function forksAtGenesis(fork: TestnetFork): ForkTimes {
 }
 
 /**
- * Adds forks to the times; `seconds` count from `startTime`. Throws UsageError if a fork is already set, if a fork is skipped, or
- * if a fork does not come after the fork before it.
+ * Adds forks to the times; `seconds` count from `startTime`. Throws UsageError if a fork is already set, is skipped, or does not
+ * come after the fork before it.
  */
 export function withActivations(
   times: ForkTimes,

@@ -18,9 +18,9 @@ import { median } from '../p2p/figures.ts'
 import { measureRate } from './load.ts'
 import type { PeersCalls } from './peersProcess.ts'
 
-// RPC calls a second of a rollup node, compared with op-node (DEVIUM_OP_NODE=/path/to/op-node), both on devium-geth in the same
-// testnet with the same peers; and the memory after the load. On a busy machine use the processor time of a call, because Go runs
-// on all cores. Linux only.
+// RPC calls a second of a rollup node, compared with op-node (DEVIUM_OP_NODE=/path/to/op-node), and the memory after the load.
+// Both run on devium-geth in the same testnet with the same peers. On a busy machine use the processor time of a call, because Go
+// runs on all cores. Linux only.
 
 const USAGE = `node bench/rpc/main.ts [--peers 0,30,200] [--seconds 5] [--rounds 3] [--connections 16] [--load 300]
   --seconds S   of each measurement; ours and op-node's take turns

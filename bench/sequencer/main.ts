@@ -10,8 +10,8 @@ import { sendLoad } from './load.ts'
 import { watchBlocks } from './peer.ts'
 import { logEveryBlock, quantile, sealedBlocks, summary } from './timings.ts'
 
-// Distance of a block's publication from its timestamp. A real sequencer (devium-geth and rollup node as processes, one-second
-// blocks, batches posted) and a peer that records the arrival of each block, first without users, then with transactions.
+// Distance of a block's publication from its timestamp. The sequencer is real: devium-geth and rollup node as processes,
+// one-second blocks, batches posted. A peer records the arrival of each block, first without users, then with transactions.
 // `published` is when the sequencer hands a block to gossip, and `arrived` is when the peer has validated it.
 // Run: npm run bench:sequencer [SECONDS] [TRANSACTIONS_PER_SECOND]
 

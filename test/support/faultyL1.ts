@@ -46,8 +46,8 @@ interface RawTx {
 }
 
 /**
- * A faulty JSON-RPC in front of a real L1. It also enforces two rules of geth's pools that Anvil lacks: no account has
- * transactions of both kinds, and a blob transaction waits until it pays enough for its blobs.
+ * A faulty JSON-RPC in front of a real L1. It also enforces two rules of geth's pools that Anvil lacks. No account has
+ * transactions of both kinds, and a blob transaction waits until it pays enough.
  */
 export class FaultyL1 {
   faults: L1Faults = NO_FAULTS

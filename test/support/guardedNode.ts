@@ -8,7 +8,7 @@ const documentSchema = z.object({
 })
 
 /**
- * A local node as other machines see it: forwards calls to `rpc`, and requires `token` for methods that change something
+ * A local node as other machines see it. It forwards calls to `rpc`, and requires `token` for methods that change something
  * according to the node's own table.
  */
 export async function serveGuarded(rpc: string, token: string): Promise<{ url: string; close(): Promise<void> }> {

@@ -8,8 +8,8 @@ const running: ChildProcess[] = []
 const STOP_MS = 20_000
 
 /**
- * A TCP port of loopback for a program that cannot use port 0, because it does not report its port or others must know the port
- * before it starts. No other test gets the port while this process runs.
+ * A TCP port of loopback for a program that cannot use port 0. Such a program does not report its port, or others must know the
+ * port before it starts. No other test gets the port while this process runs.
  */
 export async function claimPort(): Promise<number> {
   return (await claimPorts(0, '127.0.0.1')).l1

@@ -31,7 +31,7 @@ export interface GenesisFile {
 }
 
 /**
- * Hash of the genesis header, in Cancun form (execution specs: header with blob fields and parent beacon root) or Isthmus form
+ * Hash of the genesis header. Its form is Cancun's (execution specs: header with blob fields and parent beacon root) or Isthmus's
  * (specs: isthmus/exec-engine, "Header Validity Rules").
  */
 export function genesisBlockHash(file: GenesisFile, { isIsthmus }: { isIsthmus: boolean }): Hex {

@@ -27,9 +27,9 @@ export function signDeployment(steps: readonly DeploymentStep[], l1ChainId: numb
 }
 
 /**
- * Deploys everything in block 1 of an Anvil that mines only on request: one request with all transactions, then one block at the
- * rollup's genesis time. Block 1 becomes the rollup's L1 genesis. Anvil's block 0 has the empty state root, so storage proofs
- * against it fail.
+ * Deploys everything in block 1 of an Anvil that mines only on request. One request holds all transactions, and one block at the
+ * rollup's genesis time includes them. Block 1 becomes the rollup's L1 genesis. Anvil's block 0 has the empty state root, so
+ * storage proofs against it fail.
  */
 export async function deployContracts(
   l1: RpcClient,

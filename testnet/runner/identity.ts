@@ -5,8 +5,8 @@ import { decompressPublicKey, publicKeyOf } from '../../src/lib/secp256k1.ts'
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
 /**
- * libp2p peer id of a secp256k1 key, known before the node runs: base58 of the identity multihash of the protobuf { type:
- * Secp256k1 (2), data: compressed public key } (libp2p specs: peer-ids).
+ * The libp2p peer id of a secp256k1 key, which is known before the node runs. It is base58 of the identity multihash of the
+ * protobuf { type: Secp256k1 (2), data: compressed public key } (libp2p specs: peer-ids).
  */
 export function peerIdOf(privateKey: Uint8Array): string {
   return peerIdOfPublicKey(publicKeyOf(privateKey))

@@ -58,8 +58,8 @@ export async function untilReady({ nodes, status, reached }: StartingTestnet, si
 }
 
 /**
- * Whether all nodes have the same block at this height; false if a node does not answer. The rollup nodes are queried, because a
- * first connection to an execution client starts an RPC process, which most nodes of a testnet never need.
+ * Whether all nodes have the same block at this height; false if a node does not answer. It queries the rollup nodes. A first
+ * connection to an execution client would start an RPC process, which most nodes of a testnet never need.
  */
 export async function haveSameBlock(
   nodes: readonly Pick<NodeEndpoints, 'rollupRpc'>[],

@@ -19,7 +19,7 @@ interface Program {
 }
 
 /**
- * The long-running programs of a testnet, by name. A program that exits unexpectedly ends the testnet. After `tolerateDeaths` its
+ * The long-running programs of a testnet, by name. A program that exits unexpectedly ends the testnet. After `tolerateExits` its
  * exit is only reported, and it can be started again while the others continue.
  */
 export class RunningPrograms {
@@ -30,7 +30,7 @@ export class RunningPrograms {
   private readonly dismissed = new WeakSet<ManagedProcess>()
   /** Replaced programs, whose exit is not reported. */
   private readonly replaced = new WeakSet<ManagedProcess>()
-  private toleratesDeaths = false
+  private toleratesExits = false
 
   constructor(modules: ProgramModules) {
     this.modules = modules
@@ -38,8 +38,8 @@ export class RunningPrograms {
   }
 
   /** From now on the others continue when a program exits. */
-  tolerateDeaths(): void {
-    this.toleratesDeaths = true
+  tolerateExits(): void {
+    this.toleratesExits = true
   }
 
   get(name: string): ManagedProcess | undefined {
@@ -65,7 +65,7 @@ export class RunningPrograms {
   }
 
   /** Marks all programs as stopped on purpose, before they are stopped and started again. */
-  excuseAll(): void {
+  expectAllExits(): void {
     for (const { process } of this.programs.values()) this.replaced.add(process)
   }
 
@@ -150,7 +150,7 @@ export class RunningPrograms {
 
   private async onCrash(crashed: ManagedProcess): Promise<void> {
     if (this.replaced.has(crashed)) return
-    if (!this.toleratesDeaths && !this.dismissed.has(crashed)) return this.modules.fail(await crashed.failure())
+    if (!this.toleratesExits && !this.dismissed.has(crashed)) return this.modules.fail(await crashed.failure())
     this.modules.emit({ event: 'ended', program: crashed.name, ...(await crashed.ending()) })
   }
 }

@@ -20,7 +20,7 @@ const DRAIN_TIMEOUT_MS = 30_000
 const EXIT_TIMEOUT_MS = 15_000
 
 /**
- * Stops in the documented order: the batch submitter first posts its data to L1, then rollup nodes stop, then execution clients
+ * Stops in the documented order. The batch submitter first posts its data to L1. Then rollup nodes stop, then execution clients
  * by an interrupt, and L1 last. Programs that do not run, or that fail, are skipped. Never rejects.
  */
 export async function stopInOrder(emit: Emit, parts: RunningParts): Promise<void> {

@@ -141,7 +141,7 @@ export class Testnet {
     )
     const { milestones, endpoints } = this
     this.modules.emit({ event: 'ready', seconds: secondsSinceStart(), milestones, safeHeight, ...endpoints })
-    if (!this.options.failFast) this.programs.tolerateDeaths()
+    if (!this.options.failFast) this.programs.tolerateExits()
   }
 
   /** The current status. Emits events for forks that were activated since the last call. */
@@ -190,7 +190,7 @@ export class Testnet {
     await this.load.stop()
     await this.proposer?.stop()
     programs.resumeAll()
-    programs.excuseAll()
+    programs.expectAllExits()
     const beganMs = performance.now()
     if (forgetsData) await Promise.all(programs.running().map((name) => programs.end(name, 'SIGKILL')))
     else await this.stopPrograms((event) => event.event === 'warning' && this.modules.emit(event))
