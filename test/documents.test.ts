@@ -95,6 +95,17 @@ function namedIdentifiers(text: string): string[] {
   return names.filter((name) => /^([A-Z][A-Z0-9_]{3,}|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)$/.test(name))
 }
 
+/** Identifiers with the file that a text gives for them: `name` (`file.ts`), `name` in `file.ts`, `file.ts` (`name`). */
+function placedIdentifiers(text: string): [name: string, path: string][] {
+  const plain = withoutBlocks(text).replaceAll(/\s+/g, ' ')
+  const before = [...plain.matchAll(/`(\w{4,})`(?: \(| in )`([\w./]+\.ts)`/g)]
+  const after = [...plain.matchAll(/`([\w./]+\.ts)` \(`(\w{4,})`\)/g)]
+  return [
+    ...before.map(([, name = '', path = '']): [string, string] => [name, path]),
+    ...after.map(([, path = '', name = '']): [string, string] => [name, path]),
+  ]
+}
+
 /** All words of the code, for identifiers that documents name. */
 function wordsOfCode(): Set<string> {
   const files = globSync(['{src,testnet,test,bench,dashboard}/**/*.ts', 'patches/*.patch', 'tsconfig.json'], {
@@ -144,6 +155,17 @@ describe('documents', () => {
     const named = developers.flatMap((path) => namedIdentifiers(textOf(path)).map((name) => `${path}: ${name}`))
     expect(named.length).toBeGreaterThan(50)
     expect(named.filter((line) => !words.has(line.split(': ')[1] ?? ''))).toEqual([])
+  })
+
+  it('for developers name identifiers beside a file that has them', () => {
+    const developers = DOCUMENTS.filter((path) => !FOR_USERS.includes(path))
+    const places = developers.flatMap((path) => placedIdentifiers(textOf(path)))
+    expect(places.length).toBeGreaterThan(30)
+    const missing = places.filter(([name, path]) => {
+      const files = all.filter((known) => known.endsWith(`/${path}`))
+      return !files.some((file) => new RegExp(`\\b${name}\\b`).test(textOf(file)))
+    })
+    expect(missing).toEqual([])
   })
 
   it.each(DOCUMENTS)('%s has only links that lead somewhere', (document) => {
