@@ -5,6 +5,7 @@ import type { BatcherBlock } from '../l2/l2Block.ts'
 import { createLogRecorder } from '../testUtils/logRecorder.ts'
 import {
   addAll,
+  createConfig,
   createManager,
   derive,
   essence,
@@ -167,6 +168,23 @@ describe('deadlines', () => {
     manager.txConfirmed(taken[2]?.id ?? '', 151)
     expect(await derive(await takeAll(manager))).toEqual(recorded.map(essence))
   })
+})
+
+it('chooses between blobs and calldata when a channel is closed, also if its first frames are ready before', async () => {
+  const options = { batchType: 'singular', compressor: 'none', maxL1TxSizeBytes: 1_000, targetNumFrames: 3 } as const
+  const calldata = createConfig({ ...options, dataAvailability: 'calldata' })
+  const blobs = createConfig({ ...options, dataAvailability: 'blobs' })
+  const manager = createManager(
+    {},
+    {},
+    { config: calldata, isFixed: false, configFor: () => blobs, refresh: async () => {} },
+  )
+  addAll(manager, sizedBlocks(3, 500))
+  expect(await takeTxData(manager, 0, { force: false })).toBeUndefined()
+  expect(manager.channels.map(({ hasTxData, isClosed }) => ({ hasTxData, isClosed }))).toEqual([
+    { hasTxData: true, isClosed: false },
+  ])
+  expect(await takeTxData(manager, 0, { force: true })).toMatchObject({ asBlobs: true })
 })
 
 describe('a compressor that fails', () => {

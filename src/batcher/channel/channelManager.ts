@@ -115,8 +115,12 @@ export class ChannelManager {
 
   /** The channel whose data is sent next. Its first transaction fixes whether it uses blobs or calldata. */
   next(): Channel | undefined {
+    const { da } = this.options
     const channel = this.queue.find((candidate) => candidate.hasTxData)
-    if (channel?.isClosed && channel.noneSubmitted) channel.repack(this.options.da.configFor(channel.outputBytes))
+    if (channel === undefined || da.isFixed || !channel.noneSubmitted) return channel
+    // Only a closed channel has a size to choose by.
+    if (!channel.isClosed) return undefined
+    channel.repack(da.configFor(channel.outputBytes))
     return channel
   }
 

@@ -31,6 +31,8 @@ const SWITCH_AT_PERCENT = 90n
 export interface DaChoice {
   /** The config with which new channels are built. */
   readonly config: ChannelConfig
+  /** Whether all channels are sent with `config`. */
+  readonly isFixed: boolean
   /** The config with which a channel of this length is sent. */
   configFor(outputBytes: number): ChannelConfig
   /** Requests prices if the known ones are old. Never rejects: if the request fails, the last choice stays. */
@@ -38,7 +40,7 @@ export interface DaChoice {
 }
 
 export function fixedChoice(config: ChannelConfig): DaChoice {
-  return { config, configFor: () => config, refresh: async () => {} }
+  return { config, isFixed: true, configFor: () => config, refresh: async () => {} }
 }
 
 export interface CheapestChoiceOptions {
@@ -49,6 +51,7 @@ export interface CheapestChoiceOptions {
 
 /** The cheaper kind. Blobs until the first prices are known. */
 export class CheapestChoice implements DaChoice {
+  readonly isFixed = false
   private readonly modules: { l1: Pick<SubmitterL1, 'suggestFees'>; clock: Clock; logger: Logger }
   private readonly configs: { blobs: ChannelConfig; calldata: ChannelConfig }
   private readonly warnings: RepeatedWarnings

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Hex, toHex } from '../../lib/hex.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { decodeFrames } from '../../rollup/protocol/index.ts'
-import { createChannelConfig } from '../channel/channelConfig.ts'
+import { type ChannelConfig, createChannelConfig } from '../channel/channelConfig.ts'
 import { ChannelManager, type ChannelManagerModules } from '../channel/channelManager.ts'
 import { fixedChoice } from '../channel/daChoice.ts'
 import { payloadOf, type TxData } from '../channel/txData.ts'
@@ -23,13 +23,13 @@ const NOW = rollupConfig.genesis.l2Time + 100
 export function createManager(
   options: Partial<BatcherOptions> = {},
   modules: Partial<ChannelManagerModules> = {},
+  da = fixedChoice(createConfig(options)),
 ): ChannelManager {
-  const all = { ...TEST_BATCHER_OPTIONS, maxChannelDuration: 0, ...options }
-  const config = createChannelConfig(all, rollupConfig, NOW)
-  return new ChannelManager(
-    { logger: silentLogger, metrics: noBatcherMetrics, ...modules },
-    { da: fixedChoice(config), rollupConfig },
-  )
+  return new ChannelManager({ logger: silentLogger, metrics: noBatcherMetrics, ...modules }, { da, rollupConfig })
+}
+
+export function createConfig(options: Partial<BatcherOptions>): ChannelConfig {
+  return createChannelConfig({ ...TEST_BATCHER_OPTIONS, maxChannelDuration: 0, ...options }, rollupConfig, NOW)
 }
 
 /** Throws if a block does not extend the one before. */
