@@ -16,7 +16,7 @@ export interface ServedPage {
 }
 
 const COMMANDS = [
-  { name: 'heal', words: '', description: 'Make all peer links whole again' },
+  { name: 'heal', words: '', description: 'Restore all peer links' },
   { name: 'kill', words: 'PROGRAM', description: 'End a program at once' },
 ]
 

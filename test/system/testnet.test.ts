@@ -633,7 +633,7 @@ describe('a testnet', { shuffle: false }, () => {
     const before = await heads(sequencer().rollupRpc)
     for (const program of ['verifier2-node', 'verifier1-geth', 'batcher', 'l1']) testnet.startAgain(program)
     const warnings = () => testnet.events.flatMap((event) => (event.event === 'warning' ? [event.message] : []))
-    await expect.poll(warnings).toEqual(['standard input: l1 has not ended, and is not paused'])
+    await expect.poll(warnings).toEqual(['standard input: l1 runs already'])
     // With its old key, which the other nodes know.
     const self = () => rpc(verifier.rollupRpc, 'opp2p_self').catch(() => undefined)
     await expect.poll(self).toMatchObject({ peerID: verifier.peerId })

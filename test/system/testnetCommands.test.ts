@@ -74,7 +74,7 @@ describe('commands for a running testnet', { shuffle: false }, () => {
 
   it('partition nodes and heal: heads differ, then agree', async () => {
     const parted = await devium('partition', 'sequencer|verifier1')
-    expect(parted.stdout).toContain('Peers are parted: sequencer | verifier1.')
+    expect(parted.stdout).toContain('The network is partitioned: sequencer | verifier1.')
     await expect.poll(peers).toBe(0)
     // It still derives from L1, behind the sequencer's unsafe head.
     const behind = async () => (await unsafe(sequencer)) - (await unsafe(verifier))
@@ -170,15 +170,15 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     await expect.poll(() => count('transfers')).toBeGreaterThan(20)
     await net.command('load 10 data')
     await expect.poll(() => count('data')).toBeGreaterThan(4)
-    expect((await net.command('load off')).did).toMatch(/^The load has ended: \d+ transactions taken, 0 refused\.$/)
+    expect((await net.command('load off')).did).toMatch(/^The load ended: \d+ transactions taken, 0 refused\.$/)
     await expect.poll(() => count('data')).toBe(0)
-    await expect(net.command('load off')).rejects.toThrow('load: none runs')
+    await expect(net.command('load off')).rejects.toThrow('load: no load runs')
   })
 
   it('move the sequencer to another node: heads advance, and transactions and batches reach it', async () => {
     const head = await heads(sequencer)
     expect((await net.command('sequencer move verifier1')).did).toMatch(
-      /^verifier1 makes the blocks; sequencer is a verifier/,
+      /^verifier1 is the sequencer now, and sequencer is a verifier/,
     )
     expect(await verifier.request('admin_sequencerActive', [])).toBe(true)
     // Its previous block is still canonical.
@@ -206,7 +206,7 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     await net.command('heal')
     await expect.poll(peers).toBe(2)
     expect((await net.command('kill verifier2/geth')).did).toBe('verifier2-geth killed.')
-    expect((await net.command('remove-node verifier2')).did).toMatch(/^verifier2 has ended/)
+    expect((await net.command('remove-node verifier2')).did).toMatch(/^verifier2 ended/)
     await expect.poll(peers).toBe(1)
     await expect(net.command('start verifier2')).rejects.toThrow(/there is no program "verifier2"/)
     await catchesUp(verifier)
@@ -232,7 +232,7 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     await expect.poll(async () => Number(await l1.request('eth_blockNumber', []))).toBeGreaterThan(l1Head)
     // Ended programs continue too.
     await net.command('kill verifier1')
-    expect((await net.command('restore base')).did).toMatch(/^All programs go on from base, taken \d+s ago/)
+    expect((await net.command('restore base')).did).toMatch(/^All programs continue from base, taken \d+s ago/)
     expect(await nonce(engine)).toBe(before)
     expect(await blockHash(net.nodes[1]?.ethRpc ?? '', kept.unsafe_l2.number)).toBe(kept.unsafe_l2.hash)
     await catchesUp(verifier)

@@ -132,9 +132,9 @@ it.each([
   ['kill l1 batcher', /got "kill l1 batcher"$/],
   ['stop verifier2', /there is no program "verifier2": expected .* of sequencer, verifier1; or l1, or batcher/],
   ['stop verifier1/beth', /there is no program "verifier1\/beth"/],
-  ['start l1', 'l1 has not ended, and is not paused'],
+  ['start l1', 'l1 runs already'],
   ['partition verifier9', 'there is no node "verifier9": expected one of sequencer, verifier1'],
-  ['partition sequencer|sequencer', 'partition: sequencer stands on two sides'],
+  ['partition sequencer|sequencer', 'partition: sequencer is on two sides'],
   ['partition sequencer,verifier1', /expected two sides, got one with all nodes/],
   ['link sequencer delay=1s', 'link: expected two nodes, such as sequencer-verifier1, or all; got "sequencer"'],
   ['link sequencer-sequencer off', /got "sequencer-sequencer"/],
@@ -152,13 +152,13 @@ it.each([
   ['blobs never', 'blobs: expected on, off, lie, got "never"'],
   ['l1 stop now', /got "stop now"$/],
   ['remove-node verifier3', 'there is no node "verifier3": expected one of verifier1'],
-  ['remove-node sequencer', 'sequencer makes the blocks: it can be stopped, not removed'],
+  ['remove-node sequencer', 'sequencer makes the blocks: stop it instead'],
   ['add-node verifier3', 'add-node takes no words'],
   ['clock l1', /^clock: expected "clock PROGRAM/],
   ['clock verifier1 soon', /expected a duration such as 500ms/],
   ['clock verifier1 +9000h', 'clock: expected a year at most, got "+9000h"'],
   ['sequencer stop verifier1', 'sequencer: expected "sequencer move NODE", got "sequencer stop"'],
-  ['sequencer move sequencer', 'sequencer makes the blocks already'],
+  ['sequencer move sequencer', 'sequencer is the sequencer already'],
   ['sequencer move verifier4', 'there is no node "verifier4": expected one of verifier1'],
   ['load 0', 'load: expected 1 to 1000 transactions a second, and transfers or data; or off; got "0"'],
   ['load 5 calls', /got "5 calls"$/],
@@ -166,8 +166,8 @@ it.each([
   ['hostile', /^hostile: expected "hostile KIND/],
   ['hostile bad-rcp', /expected off, or one of garbage, .*; got "bad-rcp"$/],
   ['hostile bad-rpc verifier7', 'there is no node "verifier7": expected one of sequencer, verifier1'],
-  ['hostile off', 'hostile: nobody attacks'],
-  ['heal', 'heal: all links are whole'],
+  ['hostile off', 'hostile: no attack runs'],
+  ['heal', 'heal: no link is cut or slow'],
 ])('refuses "%s"', async (line, message) => {
   const { run, events } = await commands()
   await expect(run(line)).rejects.toThrow(message)
@@ -178,7 +178,7 @@ it('partitions named and unnamed nodes, and reports the new state of a link', as
   const { run, links, done } = await commands()
   const parted = await run('partition verifier1')
   expect(parted).toMatchObject({
-    did: 'Peers are parted: verifier1 | sequencer.',
+    did: 'The network is partitioned: verifier1 | sequencer.',
     lookAt: expect.stringContaining(':9520'),
   })
   expect(links.areParted('sequencer', 'verifier1')).toBe(true)
@@ -210,10 +210,10 @@ it('sets clocks', async () => {
 it('starts hostile peers', async () => {
   const { run, done } = await commands()
   expect(await run('hostile bad-rpc verifier1')).toMatchObject({
-    did: 'A stranger attacks verifier1 with bad-rpc, as somebody new whenever it is dropped.',
+    did: 'A hostile peer attacks verifier1 with bad-rpc. It returns with a new identity whenever it is dropped.',
     lookAt: expect.stringContaining(':9520'),
   })
-  await expect(run('hostile garbage')).rejects.toThrow('garbage at sequencer goes on already')
+  await expect(run('hostile garbage')).rejects.toThrow('garbage at sequencer is running already')
   expect(done).toEqual(['bad-rpc at verifier1', 'garbage at sequencer'])
   expect(await run('hostile off')).toMatchObject({ did: '2 attacks ended.' })
 })
@@ -222,14 +222,14 @@ it('loads the chain', async () => {
   const { run, done } = await commands()
   expect(await run('load 20')).toMatchObject({ did: '20 transactions a second (transfers) go to the sequencer.' })
   await run('load 5 data')
-  expect(await run('load off')).toMatchObject({ did: 'The load has ended: 12 transactions taken, 1 refused.' })
+  expect(await run('load off')).toMatchObject({ did: 'The load ended: 12 transactions taken, 1 refused.' })
   expect(done).toEqual(['load 20 transfers', 'load 5 data'])
 })
 
 it('changes L1', async () => {
   const { run, done } = await commands()
   expect(await run('reorg 7')).toMatchObject({
-    did: "Other, empty blocks are in the place of L1's last 7 blocks, from 44 on.",
+    did: "Empty blocks replaced L1's last 7 blocks, from block 44 on.",
   })
   expect(await run('l1 fees x10')).toMatchObject({ did: expect.stringContaining("L1's next block is 20 gwei") })
   await run('l1 stop')
@@ -258,10 +258,10 @@ it('runs one command at a time', async () => {
 it('takes a snapshot while programs are stopped, and prepares a restore before it kills them', async () => {
   const { run, done } = await commands()
   expect(await run('snapshot base')).toMatchObject({
-    did: '/net/snapshots/base has all data of L1 and of the nodes. The programs stood still for 2.3 s.',
+    did: '/net/snapshots/base has all data of L1 and of the nodes. The programs were stopped for 2.3 s.',
   })
   expect(await run('restore base')).toMatchObject({
-    did: 'All programs go on from base, taken 95s ago. They stood still for 2.3 s.',
+    did: 'All programs continue from base, taken 95s ago. They were stopped for 2.3 s.',
   })
   expect(done).toEqual(['stopped', 'copy base', 'started', 'prepare base', 'killed', 'put base', 'started'])
 })

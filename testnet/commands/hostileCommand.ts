@@ -12,10 +12,10 @@ export async function sendHostile(testnet: CommandedTestnet, words: readonly str
   const [kind = '', name] = words
   if (kind === 'off' && name === undefined) {
     const ended = await hostile.end()
-    if (ended === 0) throw new UsageError('hostile: nobody attacks')
+    if (ended === 0) throw new UsageError('hostile: no attack runs')
     return {
       did: `${countOf(ended, 'attack')} ended.`,
-      lookAt: `Bans run out by themselves: npx devium p2p bans --rpc ${sequencerRpc(testnet)}`,
+      lookAt: `Bans expire: npx devium p2p bans --rpc ${sequencerRpc(testnet)}`,
     }
   }
   if (!KINDS.includes(kind)) throw new UsageError(`hostile: expected off, or one of ${KINDS.join(', ')}; got "${kind}"`)
@@ -24,9 +24,9 @@ export async function sendHostile(testnet: CommandedTestnet, words: readonly str
     const names = endpoints.nodes.map((one) => one.name).join(', ')
     throw new UsageError(`there is no node "${name}": expected one of ${names}`)
   }
-  if (!hostile.start(kind, node)) throw new UsageError(`hostile: ${kind} at ${node.name} goes on already`)
+  if (!hostile.start(kind, node)) throw new UsageError(`hostile: ${kind} at ${node.name} is running already`)
   return {
-    did: `A stranger attacks ${node.name} with ${kind}, as somebody new whenever it is dropped.`,
-    lookAt: `What it costs the stranger: npx devium p2p explain --rpc ${node.rollupRpc}`,
+    did: `A hostile peer attacks ${node.name} with ${kind}. It returns with a new identity whenever it is dropped.`,
+    lookAt: `The score of the hostile peer: npx devium p2p explain --rpc ${node.rollupRpc}`,
   }
 }

@@ -18,8 +18,8 @@ export async function reorg(testnet: CommandedTestnet, [text = '']: readonly str
   }
   await l1.reorg(depth)
   return {
-    did: `Other, empty blocks are in the place of L1's last ${countOf(depth, 'block')}, from ${head - depth + 1} on.`,
-    lookAt: `Nodes derive anew, and batches that are gone are posted again: npx devium derive status --rpc ${sequencerRpc(testnet)}`,
+    did: `Empty blocks replaced L1's last ${countOf(depth, 'block')}, from block ${head - depth + 1} on.`,
+    lookAt: `Nodes derive again, and the submitter posts the lost batches again: npx devium derive status --rpc ${sequencerRpc(testnet)}`,
   }
 }
 
@@ -31,13 +31,13 @@ export async function changeL1(testnet: CommandedTestnet, words: readonly string
   if (amount === undefined && action === 'stop') {
     await l1.stopBlocks()
     return {
-      did: 'L1 makes no more blocks, and answers still.',
-      lookAt: `Safe heads stand still; the sequencer goes on until its L1 origin is too old: npx devium status --rpc ${rpc}`,
+      did: 'L1 builds no more blocks. It still answers.',
+      lookAt: `Safe heads stop. The sequencer continues until its L1 origin is too old: npx devium status --rpc ${rpc}`,
     }
   }
   if (amount === undefined && action === 'start') {
     await l1.startBlocks()
-    return { did: 'L1 makes blocks again.', lookAt: `Safe heads go on: npx devium status --rpc ${rpc}` }
+    return { did: 'L1 builds blocks again.', lookAt: `Safe heads advance: npx devium status --rpc ${rpc}` }
   }
   const [, factor] = /^x(\d+(?:\.\d+)?)$/.exec(amount ?? '') ?? []
   if (
@@ -59,7 +59,7 @@ export async function changeL1(testnet: CommandedTestnet, words: readonly string
 const BLOBS_DID: Readonly<Record<BlobMode, string>> = {
   on: 'The beacon API serves blobs again.',
   off: 'The beacon API answers requests for blobs with errors.',
-  lie: 'The beacon API serves other blobs than those that were posted.',
+  lie: 'The beacon API serves blobs that differ from the posted blobs.',
 }
 
 /** `blobs on|off|lie`. */
@@ -70,7 +70,8 @@ export async function setBlobs(testnet: CommandedTestnet, [word = '']: readonly 
     throw new UsageError('blobs: batches are calldata here; start a testnet with --da blobs')
   testnet.l1.setBlobs(mode)
   const status = `npx devium derive status --rpc ${sequencerRpc(testnet)}`
-  const lookAt = mode === 'on' ? `Safe heads go on: ${status}` : `Derivation waits for blobs, and says which: ${status}`
+  const lookAt =
+    mode === 'on' ? `Safe heads advance: ${status}` : `Derivation waits for blobs, and names them: ${status}`
   return { did: BLOBS_DID[mode], lookAt }
 }
 

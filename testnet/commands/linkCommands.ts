@@ -23,7 +23,7 @@ export async function partition(testnet: CommandedTestnet, words: readonly strin
     .filter((side) => side.length > 0)
   for (const name of named.flat()) checkNode(links, name)
   const twice = named.flat().find((name, index, all) => all.indexOf(name) !== index)
-  if (twice !== undefined) throw new UsageError(`partition: ${twice} stands on two sides`)
+  if (twice !== undefined) throw new UsageError(`partition: ${twice} is on two sides`)
   const others = names.filter((name) => !named.flat().includes(name))
   const sides = others.length === 0 ? named : [...named, others]
   if (sides.length < 2) throw new UsageError(`partition: expected two sides, got one with all nodes: ${listOf(names)}`)
@@ -36,7 +36,7 @@ export async function partition(testnet: CommandedTestnet, words: readonly strin
   await joinFreed(testnet, freed)
   const away = sides.find((side) => !side.includes(names[0] ?? ''))?.[0]
   return {
-    did: `Peers are parted: ${sides.map(listOf).join(' | ')}.`,
+    did: `The network is partitioned: ${sides.map(listOf).join(' | ')}.`,
     lookAt: `${away} gets no blocks by gossip: npx devium status --rpc ${rpcOf(testnet, away)}`,
   }
 }
@@ -53,7 +53,9 @@ export async function changeLink(
   const round = chosen.find((pair) => isRound(testnet, pair))
   if (round !== undefined) {
     const other = round.find((name) => hasOtherClient(testnet, name))
-    throw new UsageError(`link: ${other} tells its peers of its own port, past its links: use partition, kill or pause`)
+    throw new UsageError(
+      `link: ${other} gives its peers its own port, so they bypass the link: use partition, kill or pause`,
+    )
   }
   // Doors close at the first fault. Connections that used a door reconnect by the proxy of their pair.
   for (const [one, other] of chosen) links.set(one, other, quality)
@@ -62,13 +64,13 @@ export async function changeLink(
   const [[one, other] = ['', '']] = chosen
   return {
     did: `${which === 'all' ? countOf(chosen.length, 'link') : `Link ${links.key(one, other)}`}: ${effect}.`,
-    lookAt: `Blocks come by gossip as the link lets them: npx devium watch --rpc ${rpcOf(testnet, other)}`,
+    lookAt: `Gossip is as slow as the link: npx devium watch --rpc ${rpcOf(testnet, other)}`,
   }
 }
 
 export async function heal(testnet: CommandedTestnet): Promise<CommandOutcome> {
   const { links } = testnet
-  if (!links.isFaulty()) throw new UsageError('heal: all links are whole')
+  if (!links.isFaulty()) throw new UsageError('heal: no link is cut or slow')
   links.heal()
   const freed = await testnet.blocks.set([])
   const joined = links.joinedPairs()
@@ -76,8 +78,8 @@ export async function heal(testnet: CommandedTestnet): Promise<CommandOutcome> {
   await Promise.allSettled(joined.map(([one, other]) => testnet.connect(other, one, links.pairPort(one, other))))
   await joinFreed(testnet, freed)
   return {
-    did: 'All peer links are whole again.',
-    lookAt: `Nodes dial each other within five seconds, and heads agree: npx devium watch --rpc ${rpcOf(testnet, links.names()[0])}`,
+    did: 'All peer links work again.',
+    lookAt: `Nodes dial each other within five seconds, and their heads agree: npx devium watch --rpc ${rpcOf(testnet, links.names()[0])}`,
   }
 }
 

@@ -15,10 +15,10 @@ export async function setLoad(testnet: CommandedTestnet, words: readonly string[
   const [amount = '', kind = 'transfers'] = words
   const lookAt = `Blocks and batches show it: npx devium watch --rpc ${sequencerOf(testnet).rollupRpc}`
   if (amount === 'off' && words.length === 1) {
-    if (!load.isRunning) throw new UsageError('load: none runs')
+    if (!load.isRunning) throw new UsageError('load: no load runs')
     await load.stop()
     return {
-      did: `The load has ended: ${countOf(load.accepted, 'transaction')} taken, ${load.refused} refused.`,
+      did: `The load ended: ${countOf(load.accepted, 'transaction')} taken, ${load.refused} refused.`,
       lookAt,
     }
   }

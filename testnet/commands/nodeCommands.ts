@@ -17,11 +17,10 @@ export async function removeNode(testnet: CommandedTestnet, [name = '']: readonl
     throw new UsageError(
       `there is no node "${name}": expected one of ${nodes.filter((one) => one !== testnet.sequencer).join(', ')}`,
     )
-  if (name === sequencerOf(testnet).name)
-    throw new UsageError(`${name} makes the blocks: it can be stopped, not removed`)
+  if (name === sequencerOf(testnet).name) throw new UsageError(`${name} makes the blocks: stop it instead`)
   await testnet.removeNode(name)
   return {
-    did: `${name} has ended, and is no part of the testnet any more. Its data stay in the directory.`,
+    did: `${name} ended and left the testnet. Its data stay in the directory.`,
     lookAt: `The other nodes lose a peer: npx devium p2p peers --rpc ${sequencerRpc(testnet)}`,
   }
 }
@@ -32,12 +31,12 @@ export async function moveSequencer(
 ): Promise<CommandOutcome> {
   const others = testnet.endpoints.nodes.map((node) => node.name).filter((one) => one !== testnet.sequencer)
   if (action !== 'move') throw new UsageError(`sequencer: expected "sequencer move NODE", got "sequencer ${action}"`)
-  if (name === testnet.sequencer) throw new UsageError(`${name} makes the blocks already`)
+  if (name === testnet.sequencer) throw new UsageError(`${name} is the sequencer already`)
   if (!others.includes(name)) throw new UsageError(`there is no node "${name}": expected one of ${others.join(', ')}`)
   const before = testnet.sequencer
   await testnet.moveSequencer(name)
   return {
-    did: `${name} makes the blocks; ${before} is a verifier, and the batch submitter asks ${name}.`,
-    lookAt: `Heads go on without a gap: npx devium sequencer status --rpc ${sequencerRpc(testnet)}`,
+    did: `${name} is the sequencer now, and ${before} is a verifier. The batch submitter reads from ${name}.`,
+    lookAt: `Heads advance without a gap: npx devium sequencer status --rpc ${sequencerRpc(testnet)}`,
   }
 }

@@ -46,7 +46,7 @@ export async function startProgram(
 ): Promise<CommandOutcome> {
   const { programs } = testnet
   const idle = programsAt(testnet, target).filter((name) => !programs.isRunning(name) || programs.isPaused(name))
-  if (idle.length === 0) throw new UsageError(`${target} has not ended, and is not paused`)
+  if (idle.length === 0) throw new UsageError(`${target} runs already`)
   const paused = idle.filter((name) => programs.isPaused(name))
   const ended = idle.filter((name) => !paused.includes(name))
   for (const name of idle) programs.startAgain(name)

@@ -11,8 +11,8 @@ export async function takeSnapshot(testnet: CommandedTestnet, [name = '']: reado
     dir = await snapshots.take(name)
   })
   return {
-    did: `${dir} has all data of L1 and of the nodes. The programs stood still for ${inSeconds(stoodMs)}.`,
-    lookAt: `The chain goes on. To come back: npx devium testnet restore ${name}`,
+    did: `${dir} has all data of L1 and of the nodes. The programs were stopped for ${inSeconds(stoodMs)}.`,
+    lookAt: `The chain continues. To restore it: npx devium testnet restore ${name}`,
   }
 }
 
@@ -26,15 +26,15 @@ export async function restoreSnapshot(
   const put = await snapshots.prepare(name)
   const stoodMs = await testnet.whileStopped(put, { forgetsData: true })
   return {
-    did: `All programs go on from ${name}, taken ${formatDuration(ageSeconds * 1000)} ago. They stood still for ${inSeconds(stoodMs)}.`,
-    lookAt: `The sequencer makes the blocks of that time first: npx devium watch --rpc ${sequencerRpc(testnet)}`,
+    did: `All programs continue from ${name}, taken ${formatDuration(ageSeconds * 1000)} ago. They were stopped for ${inSeconds(stoodMs)}.`,
+    lookAt: `The sequencer first builds the blocks of that time: npx devium watch --rpc ${sequencerRpc(testnet)}`,
   }
 }
 
 export async function exportNetwork(testnet: CommandedTestnet): Promise<CommandOutcome> {
   const dir = await testnet.export()
   return {
-    did: `${dir} has the chain with the L1 of now, compose.yaml, and kubernetes/.`,
+    did: `${dir} has the chain with today's L1 state, compose.yaml, and kubernetes/.`,
     lookAt: `With the image of docs/deploy/Dockerfile: docker compose -f ${dir}/compose.yaml up, or kubectl apply --server-side -k ${dir}/kubernetes`,
   }
 }

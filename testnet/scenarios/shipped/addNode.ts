@@ -2,7 +2,7 @@ import { agree, gossiped, meshed } from '../conditions.ts'
 import type { Scenario } from '../scenario.ts'
 
 export const addNode: Scenario = {
-  about: 'A node that joins later finds all others and follows by gossip; nobody misses it when it is gone.',
+  about: 'A node that joins later finds all other nodes and follows by gossip. After its removal the others continue.',
   async steps({ run, waitFor, now }) {
     await run('add-node')
     const name = (await now()).names.at(-1) ?? ''

@@ -2,7 +2,7 @@ import { agree, safeAgree, stands } from '../conditions.ts'
 import type { Scenario } from '../scenario.ts'
 
 export const batcherDies: Scenario = {
-  about: 'Without a batch submitter blocks go on and stay unsafe; one that is started again makes up for all of them.',
+  about: 'Without a batch submitter new blocks stay unsafe. After its restart the submitter posts all of them.',
   async steps({ run, waitFor }) {
     await run('kill batcher')
     await waitFor(

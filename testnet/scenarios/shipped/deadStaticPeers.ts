@@ -2,7 +2,7 @@ import { agree, blocks, gossiped, meshed } from '../conditions.ts'
 import type { Scenario } from '../scenario.ts'
 
 export const deadStaticPeers: Scenario = {
-  about: 'Nodes whose static peers are dead follow by the others, and have them again once they are back.',
+  about: 'Nodes whose static peers are dead follow by other peers, and reconnect once the static peers are back.',
   testnet: { nodes: 4 },
   async steps({ run, waitFor, holds, now }) {
     const { names } = await now()

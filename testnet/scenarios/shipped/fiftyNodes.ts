@@ -6,7 +6,7 @@ const LIMIT_MS = 300_000
 const KILLED = 5
 
 export const fiftyNodes: Scenario = {
-  about: 'Fifty nodes, each with four or more links, get blocks by gossip and agree, also when some are gone.',
+  about: 'Fifty nodes, each with four or more links, get blocks by gossip and agree, also after some were killed.',
   testnet: { nodes: 50, topology: 'random:4', blockTime: 4, l1BlockTime: 6 },
   async steps({ run, waitFor, check, now }) {
     const { names } = await now()

@@ -5,7 +5,7 @@ import type { Scenario } from '../scenario.ts'
 const MOST_BEHIND = 5
 
 export const flakyLinks: Scenario = {
-  about: 'Over slow and lossy links, under load, blocks still come by gossip, and nobody is blamed for a bad link.',
+  about: 'Over slow and lossy links, under load, blocks still arrive by gossip, and no peer is banned for a bad link.',
   async steps({ run, waitFor, check, holds }) {
     await run('load 20')
     await run('link all delay=150ms,loss=3%,rate=200kB')

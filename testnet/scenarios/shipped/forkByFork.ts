@@ -9,7 +9,7 @@ const FIRST_SECONDS = 30
 const APART_SECONDS = 12
 
 export const forkByFork: Scenario = {
-  about: 'The chain goes through all forks under load: all nodes agree after each, and derive its blocks from L1.',
+  about: 'The chain activates all forks under load. After each fork all nodes agree, and derive its blocks from L1.',
   testnet: { forkAt: FORKS.map((fork, index) => `${fork}:${FIRST_SECONDS + index * APART_SECONDS}`).join(',') },
   async steps({ run, waitFor }) {
     await run('load 10')

@@ -9,7 +9,7 @@ import type { Condition, Scenario } from '../scenario.ts'
 const KINDS = ['garbage', 'bad-rpc', 'rpc-flood', 'oversized-rpc']
 
 export const hostilePeers: Scenario = {
-  about: 'A node that strangers attack bans them, gets its blocks by gossip meanwhile, and keeps its peers.',
+  about: 'A node under attack bans the hostile peers. Meanwhile it gets its blocks by gossip and keeps its peers.',
   async steps({ run, waitFor, holds, now }) {
     const { names, sequencer } = await now()
     const victim = names.find((name) => name !== sequencer) ?? ''

@@ -6,7 +6,7 @@ const syncStatus = z.object({ safe_l2: z.object({ l1origin: z.object({ number: z
 const l1Block = z.object({ hash: z.string() })
 
 export const l1Reorg: Scenario = {
-  about: 'After a reorg of L1 no node stands on a block that is gone, and batches that were lost are posted again.',
+  about: 'After a reorg of L1 no node keeps a block that was reorged, and the lost batches are posted again.',
   async steps({ run, waitFor, check }) {
     await run('reorg 3')
     await waitFor('all blocks made before are safe', safeAgree)

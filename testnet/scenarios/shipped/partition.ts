@@ -2,7 +2,7 @@ import { agree, blocks, meshed, nobodyBanned } from '../conditions.ts'
 import type { Condition, Scenario } from '../scenario.ts'
 
 export const partition: Scenario = {
-  about: 'Nodes cut off from the sequencer go on by L1, and have its head again once the links are whole.',
+  about: 'Nodes cut off from the sequencer follow by L1. After the links are restored they have its head again.',
   testnet: { nodes: 4 },
   async steps({ run, waitFor, check, holds, now }) {
     const { names } = await now()

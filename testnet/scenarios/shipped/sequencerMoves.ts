@@ -2,7 +2,7 @@ import { agree, safeAgree } from '../conditions.ts'
 import type { Condition, Scenario, ScenarioSteps } from '../scenario.ts'
 
 export const sequencerMoves: Scenario = {
-  about: 'Another node goes on with the chain where the sequencer stopped, and one node at a time makes blocks.',
+  about: 'Another node continues the chain where the sequencer stopped. Only one node builds blocks at a time.',
   async steps(steps) {
     const { sequencer, names } = await steps.now()
     await steps.run('load 10')

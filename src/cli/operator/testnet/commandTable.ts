@@ -19,50 +19,51 @@ const ONE = { least: 1, most: 1 }
 export const TESTNET_COMMANDS = [
   {
     ...{ name: 'kill', words: 'PROGRAM', count: ONE },
-    description: `End a program at once, as a crash does; ${PROGRAM}`,
+    description: `Kill a program, as a crash does; ${PROGRAM}`,
   },
-  { name: 'stop', words: 'PROGRAM', count: ONE, description: 'Ask a program to end, and wait until it has' },
+  { name: 'stop', words: 'PROGRAM', count: ONE, description: 'Stop a program, and wait for its end' },
   {
     ...{ name: 'pause', words: 'PROGRAM', count: ONE },
-    description: 'Freeze a program: it answers nobody, and its connections stay open',
+    description: 'Freeze a program: it answers no request, and its connections stay open',
   },
-  { name: 'start', words: 'PROGRAM', count: ONE, description: 'Start what has ended, and continue what is paused' },
+  { name: 'start', words: 'PROGRAM', count: ONE, description: 'Start a program that ended, or continue a paused one' },
   {
     ...{ name: 'partition', words: "'NODE,NODE|NODE,…'", count: { least: 1, most: MANY } },
-    description: 'Cut the peer links between groups of nodes; nodes that are not named are one more group',
+    description: 'Cut the peer links between groups of nodes; the nodes without a group form another group',
   },
   {
     ...{ name: 'link', words: 'NODE-NODE|all SETTINGS', count: { least: 2, most: 4 } },
-    description: 'Make a peer link bad: delay=200ms (each way), loss=5%, rate=100kB (a second); off ends that',
+    description:
+      'Make a peer link slow or lossy: delay=200ms (each way), loss=5%, rate=100kB (a second); off restores it',
   },
-  { name: 'heal', words: '', count: NONE, description: 'Make all peer links whole again' },
-  { name: 'reorg', words: 'N', count: ONE, description: "Put other, empty blocks in the place of L1's last N blocks" },
+  { name: 'heal', words: '', count: NONE, description: 'Restore all peer links' },
+  { name: 'reorg', words: 'N', count: ONE, description: "Replace L1's last N blocks by empty blocks" },
   {
     ...{ name: 'l1', words: 'stop|start|fees xN', count: { least: 1, most: 2 } },
-    description: 'L1 makes no more blocks, or makes blocks again; or its next base fee is N times as high',
+    description: 'Stop L1 blocks, start them again, or multiply the next base fee by N',
   },
   {
     ...{ name: 'blobs', words: 'on|off|lie', count: ONE },
-    description: 'The beacon API serves blobs, answers with errors, or serves other blobs than those posted',
+    description: 'Make the beacon API serve blobs, errors, or wrong blobs',
   },
   {
     ...{ name: 'clock', words: 'PROGRAM +30s|-30s|0', count: { least: 2, most: 2 } },
-    description: "Set the clock of a node's programs, or of the batcher, until they are started again",
+    description: "Shift the clock of a node's programs or of the batcher, until their next start",
   },
   {
     ...{ name: 'load', words: 'N [transfers|data]|off', count: { least: 1, most: 2 } },
-    description: 'Send N transactions a second, of 4 kB each with data; off ends that',
+    description: 'Send N transactions a second (with data: 4 kB each); off ends the load',
   },
   {
     ...{ name: 'hostile', words: 'KIND [NODE]|off', count: { least: 1, most: 2 } },
-    description: `Have a stranger attack a node, by default the one that makes blocks: ${HOSTILE_KINDS.join(', ')}; off ends all attacks`,
+    description: `Attack a node by a hostile peer, by default the sequencer: ${HOSTILE_KINDS.join(', ')}; off ends all attacks`,
   },
   {
     ...{ name: 'sequencer', words: 'move NODE', count: { least: 2, most: 2 } },
-    description: 'Have another node make the blocks; both nodes and the batcher are started again for it',
+    description: 'Make another node the sequencer; this restarts both nodes and the batcher',
   },
   { name: 'add-node', words: '', count: NONE, description: 'Start one more verifier' },
-  { name: 'remove-node', words: 'NODE', count: ONE, description: 'Stop a verifier for good; its data stay' },
+  { name: 'remove-node', words: 'NODE', count: ONE, description: 'Remove a verifier; its data stay' },
   {
     ...{ name: 'snapshot', words: 'NAME', count: ONE },
     description: 'Stop all programs, copy the data of L1 and of all nodes, and start them again',
@@ -71,7 +72,7 @@ export const TESTNET_COMMANDS = [
     name: 'restore',
     words: 'NAME',
     count: ONE,
-    description: 'Put the data of a snapshot in place, and go on from there',
+    description: 'Restore the data of a snapshot, and continue from there',
   },
   {
     ...{ name: 'export', words: '', count: NONE },
