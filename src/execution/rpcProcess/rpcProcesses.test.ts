@@ -251,6 +251,8 @@ describe('RPC processes', () => {
     await expect.poll(() => started.processes.stats()).toMatchObject({ processes: 1, connections: 0 })
     await clock.advance(50_000)
     expect(started.processes.pids()).toEqual([pid])
+    // It ends although it hangs.
+    process.kill(pid, 'SIGSTOP')
     await clock.advance(40_000)
     expect(started.processes.stats()).toEqual({ processes: 0, connections: 0, broken: 0 })
     await expect.poll(() => isAlive(pid)).toBe(false)

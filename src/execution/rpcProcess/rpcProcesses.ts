@@ -282,9 +282,10 @@ export class RpcProcesses {
   }
 
   private onEnd(process: RpcProcessHandle, why: string): void {
-    if (!this.processes.delete(process)) return
     for (const unsubscribe of process.unsubscribe) unsubscribe()
     for (const { aborted } of process.requests.values()) aborted.abort(new Error('the process has ended'))
+    // A retired process is not in the set any more.
+    if (!this.processes.delete(process)) return
     if (this.processes.size === 0) this.cancelWatch()
     if (this.closing !== undefined) return
     this.broken += 1
@@ -321,13 +322,10 @@ export class RpcProcesses {
     }, WATCH_MS)
   }
 
-  /**
-   * Ends a process without connections. It has no subscriptions and no open requests then. The next connection starts
-   * another process.
-   */
+  /** Kills a process without connections, even if it hangs: it has nothing to finish. The next connection starts another. */
   private retire(process: RpcProcessHandle): void {
     this.processes.delete(process)
-    this.send(process, { kind: 'close' })
+    process.child.kill('SIGKILL')
   }
 
   /** Undefined if the process ends meanwhile. */
