@@ -72,7 +72,7 @@ describe('a variable that no flag has', () => {
     const misspelt = `${known.slice(0, -2)}${known.at(-1)}${known.at(-2)}`
     const { warnings } = await start(program, { [misspelt]: 'x', [`${prefix}_EMPTY`]: '' })
     expect(warnings).toEqual([
-      `No flag has the environment variable ${misspelt}: it is ignored. The nearest known is ${known}`,
+      `The environment variable ${misspelt} belongs to no flag and is ignored. The most similar variable is ${known}`,
     ])
   })
 
@@ -95,6 +95,6 @@ describe('a variable that no flag has', () => {
     const names = Array.from({ length: 20 }, (_, index) => `OP_NODE_NO_${index}`)
     const { warnings } = await start(rollupNodeProgram, Object.fromEntries(names.map((name) => [name, 'x'])))
     expect(warnings).toHaveLength(9)
-    expect(warnings.at(-1)).toBe('12 more such variables are ignored')
+    expect(warnings.at(-1)).toBe('12 more unknown variables are ignored')
   })
 })

@@ -195,7 +195,7 @@ export class SubmitterProcess {
         for (const listener of this.listeners) listener(line)
         if (this.lines.length > 2_000) this.lines.shift()
         if (/"lvl":"(error|crit)"/.test(line)) this.errors.push(line)
-        const url = /"msg":"devium-batch-submitter is up".*"rpc":"([^"]+)"/.exec(line)?.[1]
+        const url = /"msg":"Batch submitter started".*"rpc":"([^"]+)"/.exec(line)?.[1]
         if (url !== undefined) resolve(url)
       })
     }

@@ -89,7 +89,7 @@ function start(args: readonly string[] = []): Program {
 }
 
 async function startLine(program: Program): Promise<Record<string, string>> {
-  return until(() => program.lines('devium-batch-submitter is up')[0])
+  return until(() => program.lines('Batch submitter started')[0])
 }
 
 async function adminOf(program: Program): Promise<RpcClient> {

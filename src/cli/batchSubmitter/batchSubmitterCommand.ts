@@ -134,7 +134,7 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
       registry === undefined ? undefined : await serveMetrics(registry, values.metricsAddr, values.metricsPort, signal)
     if (metricsServer !== undefined) closers.unshift(metricsServer.close)
 
-    logger.info('devium-batch-submitter is up', {
+    logger.info('Batch submitter started', {
       version: VERSION,
       rpc: rpcServer.url,
       admin: values.rpcEnableAdmin,
@@ -223,7 +223,7 @@ export const batchSubmitterProgram = {
 export function createBatchSubmitterCommand(): Command {
   return createProgram({
     ...batchSubmitterProgram,
-    description: "Posts the blocks of an OP Stack chain's sequencer to L1",
+    description: 'Batch submitter of an OP Stack chain: posts the blocks of the sequencer to L1',
     version: VERSION,
     run: runBatchSubmitter,
   })

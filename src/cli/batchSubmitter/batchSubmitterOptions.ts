@@ -44,7 +44,8 @@ export function endpointsOf(values: BatchSubmitterValues): BatchSubmitterEndpoin
 
 function checkUrl(name: string, url: string): void {
   const protocol = URL.parse(url)?.protocol
-  if (protocol === undefined) throw new UsageError(`--${name} is not a URL; expected for example http://127.0.0.1:8545`)
+  if (protocol === undefined)
+    throw new UsageError(`--${name} is not a URL. Expected an address such as http://127.0.0.1:8545`)
   if (protocol !== 'http:' && protocol !== 'https:')
     throw new UsageError(`--${name}: expected an http or https address, got ${protocol}//…`)
 }

@@ -16,7 +16,9 @@ describe('checkCompatFlags', () => {
     [
       { sepolia: 'true' },
       [],
-      ['--sepolia is not supported: this client runs OP Stack chains: use init with the genesis file of one'],
+      [
+        '--sepolia is not supported: this client runs OP Stack chains only; use init with the genesis file of such a chain',
+      ],
     ],
     [{ sepolia: 'false', dev: 'false' }, [], []],
     [{ 'op-network': '' }, [], []],
@@ -25,7 +27,7 @@ describe('checkCompatFlags', () => {
       { 'rollup.superchain-upgrades': 'true' },
       [],
       [
-        '--rollup.superchain-upgrades is not supported: fork times come from the genesis file alone: see that it has them all, and leave the flag out',
+        '--rollup.superchain-upgrades is not supported: only the genesis file sets fork times; check that it has all of them, and remove the flag',
       ],
     ],
     [{ 'override.holocene': '0' }, [], ['--override.holocene is not supported: set holoceneTime in the genesis file']],

@@ -153,11 +153,11 @@ const REFUSED_VALUES: Record<string, string> = Object.fromEntries([
 const REFUSED_SWITCHES: Record<string, string> = Object.fromEntries([
   ...['dev', 'mainnet', 'sepolia', 'holesky', 'hoodi'].map((name) => [
     name,
-    'this client runs OP Stack chains: use init with the genesis file of one',
+    'this client runs OP Stack chains only; use init with the genesis file of such a chain',
   ]),
   ...['rollup.superchain-upgrades', 'beta.rollup.superchain-upgrades'].map((name) => [
     name,
-    'fork times come from the genesis file alone: see that it has them all, and leave the flag out',
+    'only the genesis file sets fork times; check that it has all of them, and remove the flag',
   ]),
 ])
 
@@ -196,7 +196,7 @@ function table(
   const spec = (name: string): FlagSpec<string | undefined> => ({
     group: GROUP,
     name,
-    description: 'Taken for compatibility with op-geth',
+    description: 'Accepted for compatibility with op-geth',
     default: undefined,
     hidden: true,
     repeatable: true,

@@ -17,7 +17,7 @@ const GROUP = 'Peer-to-peer'
 /** As in op-node, port 0 lets the system choose, and the system's own ports are refused. */
 function parsePeerPort(text: string): number {
   const port = /^\d+$/.test(text) ? Number(text) : Number.NaN
-  if (!Number.isSafeInteger(port)) throw new UsageError('expected a port number')
+  if (!Number.isSafeInteger(port)) throw new UsageError(`expected a port number, got "${text}"`)
   if (port > 65_535) throw new UsageError(`port out of range: ${text}`)
   if (port !== 0 && port < 1024) throw new UsageError(`port is reserved for system: ${text}`)
   return port
@@ -80,7 +80,7 @@ const meshSize = (name: string, env: string, size: number, description: string):
 /** Every `--p2p.*` flag of op-node with its name, variable and default, and some flags of this project. */
 export const p2pFlags = {
   p2pDisable: flag.boolean(GROUP, 'p2p.disable', 'Run without peers'),
-  p2pNoDiscovery: flag.boolean(GROUP, 'p2p.no-discovery', 'Do not look for peers'),
+  p2pNoDiscovery: flag.boolean(GROUP, 'p2p.no-discovery', 'Do not search for peers'),
   p2pScoring: scoring('p2p.scoring', 'light', 'How peers are scored (light, none)', {
     env: 'P2P_PEER_SCORING',
   }),
@@ -91,7 +91,7 @@ export const p2pFlags = {
     group: GROUP,
     name: 'p2p.score.blocks',
     description:
-      'Topics that peers are scored by: the one with blocks, none, or the oldest (current, none, op-node-2024)',
+      'Topics whose blocks count for scores: the topic of the active fork, none, or the oldest topic (current, none, op-node-2024)',
     default: 'current' as BlockScoring,
     placeholder: '<which>',
     parse: parseBlockScoring,
@@ -99,7 +99,7 @@ export const p2pFlags = {
   p2pScoreExempt: flag.list(
     GROUP,
     'p2p.score.ip-exempt',
-    'Ranges (CIDR), beside loopback, whose peers may share an IP without losing score',
+    'Subnets (CIDR) whose peers may share an IP address at no cost in score, in addition to loopback',
   ),
   p2pBanPeers: flag.boolean(GROUP, 'p2p.ban.peers', 'Ban peers with a low score', {
     env: 'P2P_PEER_BANNING',
@@ -108,27 +108,27 @@ export const p2pFlags = {
   p2pBanThreshold: flag.number(GROUP, 'p2p.ban.threshold', -100, 'Score below which a peer is banned', {
     env: 'P2P_PEER_BANNING_THRESHOLD',
   }),
-  p2pBanDuration: flag.durationMs(GROUP, 'p2p.ban.duration', 3_600_000, 'How long a ban lasts', {
+  p2pBanDuration: flag.durationMs(GROUP, 'p2p.ban.duration', 3_600_000, 'Duration of a ban', {
     env: 'P2P_PEER_BANNING_DURATION',
   }),
   p2pPrivPath: flag.string(
     GROUP,
     'p2p.priv.path',
     'opnode_p2p_priv.txt',
-    'File with the hex-encoded secp256k1 key of the peer id; created when missing',
+    'File with the hex-encoded secp256k1 key of the peer id; created if missing',
     { placeholder: '<file>' },
   ),
-  p2pPrivRaw: secretKey('p2p.priv.raw', 'Hex-encoded key of the peer id; wins over the file', true),
+  p2pPrivRaw: secretKey('p2p.priv.raw', 'Hex-encoded key of the peer id; takes precedence over the file', true),
   p2pListenIp: flag.string(GROUP, 'p2p.listen.ip', '0.0.0.0', 'IP to listen on for peers; :: = IPv6 and IPv4', {
     placeholder: '<ip>',
   }),
   p2pListenTcp: port('p2p.listen.tcp', 9222, 'TCP port to listen on for peers; 0 = any', 'P2P_LISTEN_TCP_PORT'),
   p2pListenUdp: port('p2p.listen.udp', 0, 'UDP port of discovery; 0 = any', 'P2P_LISTEN_UDP_PORT'),
-  p2pAdvertiseIp: flag.optional(GROUP, 'p2p.advertise.ip', 'IP or host name that peers reach this node at', {
+  p2pAdvertiseIp: flag.optional(GROUP, 'p2p.advertise.ip', 'IP or host name at which peers reach this node', {
     placeholder: '<ip|host>',
   }),
-  p2pAdvertiseTcp: port('p2p.advertise.tcp', 0, 'TCP port that peers reach this node at; 0 = the one listened on'),
-  p2pAdvertiseUdp: port('p2p.advertise.udp', 0, 'UDP port that peers reach discovery at; 0 = the one listened on'),
+  p2pAdvertiseTcp: port('p2p.advertise.tcp', 0, 'TCP port at which peers reach this node; 0 = as --p2p.listen.tcp'),
+  p2pAdvertiseUdp: port('p2p.advertise.udp', 0, 'UDP port at which peers reach discovery; 0 = as --p2p.listen.udp'),
   p2pBootnodes: {
     ...flag.list(GROUP, 'p2p.bootnodes', 'Bootnodes of discovery (enr: or enode:)'),
     // Absent: the well-known bootnodes. Empty: no bootnodes.
@@ -137,15 +137,15 @@ export const p2pFlags = {
   p2pStatic: flag.list(
     GROUP,
     'p2p.static',
-    'Multiaddresses with /p2p/ of peers to stay connected to; name=<address> names one',
+    'Multiaddresses, with /p2p/, of peers to stay connected to; name=<address> gives a peer a name',
   ),
-  p2pNames: flag.list(GROUP, 'p2p.names', 'Names of peers (name=<peer id>), shown in the place of their ids'),
+  p2pNames: flag.list(GROUP, 'p2p.names', 'Names of peers (name=<peer id>), shown in place of their ids'),
   p2pAllow: flag.list(
     GROUP,
     'p2p.allow',
-    'Peer ids, IPs and ranges (CIDR) that alone may connect, beside static peers',
+    'Only these peer ids, IPs and subnets (CIDR) may connect, in addition to static peers',
   ),
-  p2pNetrestrict: flag.list(GROUP, 'p2p.netrestrict', 'Ranges (CIDR) that discovery is limited to'),
+  p2pNetrestrict: flag.list(GROUP, 'p2p.netrestrict', 'Subnets (CIDR) to which discovery is limited'),
   p2pMux: {
     group: GROUP,
     name: 'p2p.mux',
@@ -164,10 +164,15 @@ export const p2pFlags = {
     hidden: true,
     parse: (text: string) => parseNames('security', SECURITIES, text),
   },
-  p2pPeersLo: flag.integer(GROUP, 'p2p.peers.lo', 20, 'Number of peers to look for'),
-  p2pPeersHi: flag.integer(GROUP, 'p2p.peers.hi', 30, 'Number of peers above which some are closed'),
-  p2pPeersGrace: flag.durationMs(GROUP, 'p2p.peers.grace', 30_000, 'How long a new peer is kept in any case'),
-  p2pNat: flag.boolean(GROUP, 'p2p.nat', 'Have the router map our ports (UPnP, NAT-PMP)'),
+  p2pPeersLo: flag.integer(GROUP, 'p2p.peers.lo', 20, 'Number of peers below which discovery dials more'),
+  p2pPeersHi: flag.integer(GROUP, 'p2p.peers.hi', 30, 'Number of peers above which connections are trimmed'),
+  p2pPeersGrace: flag.durationMs(
+    GROUP,
+    'p2p.peers.grace',
+    30_000,
+    'Time for which a new peer is protected from trimming',
+  ),
+  p2pNat: flag.boolean(GROUP, 'p2p.nat', 'Map the ports on the NAT router (UPnP, NAT-PMP)'),
   p2pUserAgent: flag.string(GROUP, 'p2p.useragent', 'optimism', 'Name that peers see', {
     env: 'P2P_AGENT',
     hidden: true,
@@ -178,28 +183,33 @@ export const p2pFlags = {
   p2pTimeoutAccept: flag.durationMs(GROUP, 'p2p.timeout.accept', 10_000, 'Not applied, as in op-node', {
     hidden: true,
   }),
-  p2pTimeoutDial: flag.durationMs(GROUP, 'p2p.timeout.dial', 10_000, 'Longest time for one dial', { hidden: true }),
+  p2pTimeoutDial: flag.durationMs(GROUP, 'p2p.timeout.dial', 10_000, 'Timeout of a dial', { hidden: true }),
   p2pPeerstorePath: flag.string(
     GROUP,
     'p2p.peerstore.path',
     'opnode_peerstore_db',
-    'Folder of the peer store, or "memory"; block lists are kept beside it',
+    'Directory of the peer store, or "memory". Block lists are stored beside it',
     { placeholder: '<folder>' },
   ),
   p2pDiscoveryPath: flag.string(
     GROUP,
     'p2p.discovery.path',
     'opnode_discovery_db',
-    'Folder of the discovery store, or "memory"',
+    'Directory of the discovery store, or "memory"',
     {
       placeholder: '<folder>',
     },
   ),
   p2pSequencerKey: secretKey('p2p.sequencer.key', 'Hex-encoded key that signs the blocks of this sequencer', false),
-  p2pMeshD: meshSize('d', 'P2P_GOSSIP_MESH_D', 8, 'Peers wanted in a mesh'),
-  p2pMeshLo: meshSize('lo', 'P2P_GOSSIP_MESH_DLO', 6, 'Peers of a mesh below which more are taken in'),
-  p2pMeshHi: meshSize('dhi', 'P2P_GOSSIP_MESH_DHI', 12, 'Peers of a mesh above which some are let go'),
-  p2pMeshLazy: meshSize('dlazy', 'P2P_GOSSIP_MESH_DLAZY', 6, 'Peers told of messages in each heartbeat'),
+  p2pMeshD: meshSize('d', 'P2P_GOSSIP_MESH_D', 8, 'Target number of peers in a gossip mesh'),
+  p2pMeshLo: meshSize('lo', 'P2P_GOSSIP_MESH_DLO', 6, 'Number of mesh peers below which more are grafted'),
+  p2pMeshHi: meshSize('dhi', 'P2P_GOSSIP_MESH_DHI', 12, 'Number of mesh peers above which some are pruned'),
+  p2pMeshLazy: meshSize(
+    'dlazy',
+    'P2P_GOSSIP_MESH_DLAZY',
+    6,
+    'Number of peers to which each heartbeat announces messages',
+  ),
   p2pFloodPublish: flag.boolean(GROUP, 'p2p.gossip.mesh.floodpublish', 'Publish to all peers', {
     env: 'P2P_GOSSIP_FLOOD_PUBLISH',
     hidden: true,
@@ -208,10 +218,14 @@ export const p2pFlags = {
     GROUP,
     'p2p.gossip.timestamp.threshold',
     60_000,
-    'Age above which a gossiped block is rejected',
+    'Maximum age of a gossiped block; older blocks are rejected',
   ),
   p2pSyncReqResp: ignoredFlag('p2p.sync.req-resp'),
-  p2pSyncOnlyReqToStatic: flag.boolean(GROUP, 'p2p.sync.onlyreqtostatic', 'Ask static peers only for missing blocks'),
+  p2pSyncOnlyReqToStatic: flag.boolean(
+    GROUP,
+    'p2p.sync.onlyreqtostatic',
+    'Request missing blocks from static peers only',
+  ),
   p2pPing: flag.boolean(GROUP, 'p2p.ping', 'Measure the latency of peers', { default: true, hidden: true }),
   ...signerFlags,
 } satisfies FlagTable

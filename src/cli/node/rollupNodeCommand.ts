@@ -15,7 +15,7 @@ export function createRollupNodeCommand(): Command {
   const program = createProgram({
     ...rollupNodeProgram,
     description:
-      'OP Stack rollup node: derives the L2 chain from L1, sequences it, and gossips its blocks. devium-node is another name of this program',
+      'OP Stack rollup node: derives the L2 chain from L1, sequences blocks, and gossips them. devium-node is another name of this program',
     version: VERSION,
     run: async (values, context) => {
       // Loading the node takes longer than `--help` may take.

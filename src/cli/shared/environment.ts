@@ -32,10 +32,10 @@ export function unknownVariables(flags: FlagTable, prefixes: readonly string[], 
   })
   const lines = unknown.map(
     ({ name, nearest }) =>
-      `No flag has the environment variable ${name}: it is ignored. The nearest known is ${nearest}`,
+      `The environment variable ${name} belongs to no flag and is ignored. The most similar variable is ${nearest}`,
   )
   if (lines.length <= MAX_WARNINGS) return lines
-  return [...lines.slice(0, MAX_WARNINGS), `${lines.length - MAX_WARNINGS} more such variables are ignored`]
+  return [...lines.slice(0, MAX_WARNINGS), `${lines.length - MAX_WARNINGS} more unknown variables are ignored`]
 }
 
 function nearestVariable(name: string, specs: readonly FlagSpec<unknown>[], prefix: string): string {

@@ -105,7 +105,7 @@ export const flag = {
 export const configFlag = flag.optional(
   'Configuration',
   'config',
-  'TOML file that sets flags by their names; the command line and the environment win over it',
+  'TOML file that sets flags by name. The command line and the environment take precedence',
   { placeholder: '<file>' },
 )
 

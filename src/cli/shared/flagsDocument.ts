@@ -15,13 +15,13 @@ const CHAPTERS: readonly Pick<ProgramSpec<FlagTable>, 'name' | 'envPrefixes' | '
 
 const INTRODUCTION = `# Flags
 
-Made from the declarations in \`src/cli\`, which make \`--help\` as well; a test keeps this file up to date.
+Generated from the declarations in \`src/cli\`, as is \`--help\`. A test keeps this file up to date.
 
 An environment variable or a configuration file (\`--config\`) can set each flag too. An empty variable counts as not set. A variable
-that belongs to no flag gets a warning with the nearest name. A list may be given several times, or with commas. This page leaves out
-flags that are accepted for compatibility and do nothing, and flags that \`--help\` hides.
+that belongs to no flag causes a warning with the most similar name. A list takes commas, or the flag several times. This page omits
+flags that do nothing and exist for compatibility, and flags that \`--help\` hides.
 
-An address may hold user and password: \`https://user:password@host\`, with \`%40\` for an \`@\` in them. They are sent as Basic
+An address may contain user and password: \`https://user:password@host\`, with \`%40\` for an \`@\` in them. Requests send them as Basic
 authorization. Logs, errors, metrics and the page show only scheme, host and port of an address.`
 
 /** The flags of the three programs as Markdown, for docs/flags.md. */

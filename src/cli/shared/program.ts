@@ -15,7 +15,7 @@ import { type FlagSpec, type FlagTable, type FlagValues, flag } from './flags.ts
 
 export const logFlags = {
   logLevel: {
-    ...flag.choice('Logging', 'log.level', LOG_LEVELS, 'info', 'Least level of lines written'),
+    ...flag.choice('Logging', 'log.level', LOG_LEVELS, 'info', 'Minimum level of log lines'),
     parse: (text: string): LogLevel => {
       const level = LOG_LEVELS.find((known) => known === text.toLowerCase())
       if (level === undefined) throw new UsageError(`expected one of ${LOG_LEVELS.join(', ')}`)

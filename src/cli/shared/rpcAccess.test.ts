@@ -19,7 +19,7 @@ it.each(['127.0.0.1', '127.0.0.2', '::1', 'localhost'])('%s asks for no token', 
 it.each(['0.0.0.0', '::', '10.0.0.1', 'node.example'])('%s without a token: nobody may change anything', (address) => {
   expect(access(address)).toEqual({
     given: { token: undefined, guardsReading: false },
-    warnings: ['Others reach this RPC: methods that change something are refused without a token'],
+    warnings: ['Other machines reach this RPC, and it has no token: methods that change something are refused'],
   })
 })
 

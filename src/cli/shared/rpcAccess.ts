@@ -15,7 +15,7 @@ export function rpcAccess(
   if (rpcTokenFile !== undefined) return { token: loadToken(rpcTokenFile, { create: true }), guardsReading }
   if (guardsReading) throw new UsageError('--rpc.token-read needs --rpc.token-file')
   if (isLoopback(rpcAddr)) return undefined
-  logger.warn('Others reach this RPC: methods that change something are refused without a token', {
+  logger.warn('Other machines reach this RPC, and it has no token: methods that change something are refused', {
     address: rpcAddr,
     flag: 'rpc.token-file',
   })

@@ -9,13 +9,13 @@ const pemFile = (name: string, path: string, description: string) =>
 
 /** op-service's flags of a remote signer. */
 export const signerFlags = {
-  signerEndpoint: flag.optional(GROUP, 'signer.endpoint', 'Address of the service that signs (http, https)', {
+  signerEndpoint: flag.optional(GROUP, 'signer.endpoint', 'Address of the remote signer (http, https)', {
     placeholder: '<url>',
   }),
   signerAddress: {
     group: GROUP,
     name: 'signer.address',
-    description: 'Address whose key the remote signer signs with',
+    description: 'Ethereum address of the key that the remote signer uses',
     default: undefined,
     placeholder: '<address>',
     parse: parseAddress,
@@ -29,12 +29,12 @@ export const signerFlags = {
     repeatable: true,
     parse: parseHeaders,
   },
-  signerTlsEnabled: flag.boolean(GROUP, 'signer.tls.enabled', 'Show the remote signer a certificate', {
+  signerTlsEnabled: flag.boolean(GROUP, 'signer.tls.enabled', 'Present a client certificate to the remote signer', {
     default: true,
   }),
-  signerTlsCa: pemFile('ca', 'tls/ca.crt', 'Authority that the remote signer is certified by'),
-  signerTlsCert: pemFile('cert', 'tls/tls.crt', 'Certificate that is shown to the remote signer'),
-  signerTlsKey: pemFile('key', 'tls/tls.key', 'Key of that certificate'),
+  signerTlsCa: pemFile('ca', 'tls/ca.crt', "Certificate authority of the remote signer's certificate"),
+  signerTlsCert: pemFile('cert', 'tls/tls.crt', 'Client certificate for the remote signer'),
+  signerTlsKey: pemFile('key', 'tls/tls.key', 'Key of the client certificate'),
 } satisfies FlagTable
 
 /** Undefined when no remote signer is configured. Throws UsageError. */

@@ -6,9 +6,13 @@ export function tokenFlags(group: string) {
     rpcTokenFile: flag.optional(
       group,
       'rpc.token-file',
-      'File with the bearer token that methods which change something need; made when missing. Without it only a server on loopback serves them',
+      'File with the bearer token for methods that change something; created if missing. Without the flag, only a server on loopback serves these methods',
       { placeholder: '<file>' },
     ),
-    rpcTokenRead: flag.boolean(group, 'rpc.token-read', 'Ask for the token of --rpc.token-file for reading, too'),
+    rpcTokenRead: flag.boolean(
+      group,
+      'rpc.token-read',
+      'Require the token of --rpc.token-file also for methods that only read',
+    ),
   }
 }
