@@ -13,7 +13,7 @@ function attack([kind = '', address = '', chainId = '', version = '']: readonly 
   const attacks = attacksOn(BigInt(chainId), topic)
   const chosen = attacks[kind]
   if (chosen === undefined)
-    throw new UsageError(`unknown attack "${kind}": known are ${Object.keys(attacks).join(', ')}`)
+    throw new UsageError(`unknown attack "${kind}": expected one of ${Object.keys(attacks).join(', ')}`)
   // The attacked node resets its streams and connections all the time.
   process.on('uncaughtException', () => {}).on('unhandledRejection', () => {})
   wage(chosen, { address, topic })

@@ -107,7 +107,7 @@ describe('the rollup node refuses', () => {
     const missing = join(directory, 'missing', 'jwt.txt')
     const ended = await run(ROLLUP_NODE, rollupNodeArgs({ 'l2.jwt-secret': missing }))
     expectRefusal(ended, /cannot reach the L2 engine \(--l2\)/)
-    expect(ended.stdout + ended.stderr).toContain('JWT secret file did not exist')
+    expect(ended.stdout + ended.stderr).toContain('Created the JWT secret file')
     expect(statSync(missing).mode & 0o777).toBe(0o600)
   })
 

@@ -256,7 +256,7 @@ describe('running', () => {
     const metrics = /metrics="?(http:\/\/[^\s"]+)/.exec(noisy.output())?.[1] ?? ''
     expect(await (await fetch(`${metrics}/metrics`)).text()).toContain('\nrpc_websockets 1\n')
     await client.close()
-    expect(noisy.output()).toContain('engine is served on --authrpc.port only')
+    expect(noisy.output()).toContain('only --authrpc.port serves the engine namespace')
     await stop(noisy)
   })
 

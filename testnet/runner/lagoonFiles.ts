@@ -38,7 +38,7 @@ export function checkUpgradeBundle(
       '--upgrade-bundle is required: the activation block of Lagoon holds transactions that are published as a file (lagoon_nut_bundle.json), or `devium bundle from-block` reads them from a chain that has such a block',
     )
   }
-  if (!isNeeded) throw new UsageError('--upgrade-bundle has a meaning only together with --fork-at lagoon:<seconds>')
+  if (!isNeeded) throw new UsageError('--upgrade-bundle requires --fork-at lagoon:<seconds>')
   const { fork } = readUpgradeBundleFile(given, '--upgrade-bundle').pin
   if (fork !== 'lagoon') throw new UsageError(`--upgrade-bundle ${given}: it is that of ${fork}, Lagoon's is needed`)
   return resolve(given)

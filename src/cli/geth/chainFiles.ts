@@ -41,7 +41,7 @@ export async function exportChain(
     for (let number = first; number <= last; number++) {
       signal.throwIfAborted()
       const block = await chain.blockByNumber(number)
-      if (block === undefined) throw new UsageError(`block ${number} is not there`)
+      if (block === undefined) throw new UsageError(`the chain does not have block ${number}`)
       yield encodeBlock(block)
       progress.advance(number - first + 1, { total: last - first + 1, fields: () => ({ file: path, number }) })
     }
@@ -75,7 +75,7 @@ function blockRange(range: readonly string[], head: number): [first: number, las
  * fails, the failure is logged and the next file is imported, as geth does.
  */
 export async function importChain(modules: Modules, paths: readonly string[]): Promise<void> {
-  if (paths.length === 0) throw new UsageError('the path of a file is missing')
+  if (paths.length === 0) throw new UsageError('expected the path of at least one file')
   for (const path of paths) {
     try {
       await importFile(modules, path)
@@ -121,7 +121,7 @@ async function importFile(
       if (blockNumber === 0) continue
       const result = await chain.importPayload(envelope)
       if (result.status !== 'VALID') {
-        const why = result.status === 'INVALID' ? result.validationError : 'its parent is not known'
+        const why = result.status === 'INVALID' ? result.validationError : 'the chain does not have its parent'
         throw new UsageError(`block ${blockNumber} ${blockHash}: ${why}`)
       }
       done.blocks++

@@ -42,5 +42,5 @@ it('names a file that is no good', async () => {
   await expect(execute(broken)).rejects.toThrow(UsageError)
   await expect(execute(broken)).rejects.toThrow(/broken\.json: .*fixture/)
   await expect(execute(join(directory, 'nowhere.json'))).rejects.toThrow(/nowhere\.json: .*ENOENT/)
-  await expect(execute()).rejects.toThrow('the path of a file is missing')
+  await expect(execute()).rejects.toThrow('expected the path of at least one file')
 })

@@ -7,7 +7,7 @@ import { DeviumError, describeError, UsageError } from '../../lib/errors.ts'
  * ok|MISMATCH` for each block. Returns true when every block matches. Throws UsageError for an unreadable file.
  */
 export async function executeFiles(paths: readonly string[], print: (line: string) => void): Promise<boolean> {
-  if (paths.length === 0) throw new UsageError('the path of a file is missing')
+  if (paths.length === 0) throw new UsageError('expected the path of at least one file')
   const { executeStateless, parseStatelessBlock } = await import('../../execution/chain/statelessBlock.ts')
   let isRight = true
   for (const path of paths) {

@@ -91,13 +91,13 @@ function createInitCommand(program: Command): Command {
     description: 'Write the genesis block of a genesis.json into a data directory',
     endsBySignal: true,
     run: async ([path], datadir, { logger, sink }) => {
-      if (path === undefined) throw new UsageError('init: the path of a genesis.json is missing')
+      if (path === undefined) throw new UsageError('init: expected the path of a genesis.json')
       const { initChain, unknownChainConfigMembers } = await import('../../execution/index.ts')
       const genesis = readGenesis(path)
       for (const unknown of unknownChainConfigMembers(genesis)) logger.warn(describeUnknown(unknown), { file: path })
       const startProgress = (options: ProgressOptions) => new Progress({ clock: systemClock, sink }, options)
       const { hash, created } = await initChain(datadir, genesis, { startProgress })
-      logger.info(created ? 'Successfully wrote genesis state' : 'Genesis state is there already', { datadir, hash })
+      logger.info(created ? 'Successfully wrote genesis state' : 'Genesis state exists already', { datadir, hash })
     },
   }).argument('<genesis.json>', 'Genesis file in op-geth format')
 }
@@ -105,23 +105,22 @@ function createInitCommand(program: Command): Command {
 function createExportCommand(program: Command): Command {
   return createDatadirCommand(program, {
     name: 'export',
-    description:
-      'Write the blocks of the chain, or those from the first to the last number, to a file; .gz is compressed',
+    description: 'Write all blocks, or a range of blocks, to a file. A .gz file is compressed',
     run: async ([path, ...range], datadir, context) => {
-      if (path === undefined) throw new UsageError('the path of a file is missing')
+      if (path === undefined) throw new UsageError('export: expected the path of a file')
       const { exportChain } = await import('./chainFiles.ts')
       await withChain(datadir, context, (chain) => exportChain({ chain, ...context }, path, range))
     },
   })
     .argument('<filename>', 'File of RLP blocks')
-    .argument('[blockNumFirst]', 'First block; with numbers, the file is appended to')
+    .argument('[blockNumFirst]', 'First block. With a range, the command appends to the file')
     .argument('[blockNumLast]', 'Last block')
 }
 
 function createImportCommand(program: Command): Command {
   return createDatadirCommand(program, {
     name: 'import',
-    description: 'Execute and store the blocks of files that export has written; .gz is unpacked',
+    description: 'Execute and store the blocks of exported files. A .gz file is decompressed',
     run: async (paths, datadir, context) => {
       const { importChain } = await import('./chainFiles.ts')
       await withChain(datadir, context, (chain) => importChain({ chain, ...context }, paths))
@@ -156,7 +155,8 @@ async function withChain(
 function createExecuteCommand(): Command {
   const execute = createProgram({
     name: 'execute',
-    description: 'Execute blocks from files that hold all they touch; a line for each, exit code 1 on a mismatch',
+    description:
+      'Execute blocks from files that contain the state they need. Prints one line per block; exit code 1 on a mismatch',
     version: VERSION,
     envPrefixes: gethProgram.envPrefixes,
     flags: logFlags,
@@ -166,7 +166,7 @@ function createExecuteCommand(): Command {
       if (!(await executeFiles(execute.args, (line) => process.stdout.write(`${line}\n`)))) process.exitCode = 1
     },
   })
-  return execute.argument('[files...]', "Files of the form of kona's executor tests, plain or gzip")
+  return execute.argument('[files...]', "Files in the format of kona's executor tests, plain or gzip")
 }
 
 function optionsByName(program: Command): Record<string, string | undefined> {

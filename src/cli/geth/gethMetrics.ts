@@ -53,8 +53,8 @@ export function createGethMetrics(
   const blocks = counter('chain_blocks_total', 'Blocks that became canonical')
   const gasUsed = counter('chain_gas_used_total', 'Gas used by blocks that became canonical')
   const reorgs = counter('chain_reorg_executes', 'Reorganisations')
-  const dropped = counter('chain_reorg_drop', 'Blocks that left the canonical chain')
-  const joined = counter('chain_reorg_add', 'Blocks that joined it in place of others')
+  const dropped = counter('chain_reorg_drop', 'Blocks that a reorg removed from the canonical chain')
+  const joined = counter('chain_reorg_add', 'Blocks that a reorg added to the canonical chain')
   chain.onHead(({ removed, added }) => {
     blocks.inc(added.length)
     for (const header of added) gasUsed.inc(Number(header.gasUsed))
@@ -63,10 +63,13 @@ export function createGethMetrics(
     dropped.inc(removed.length)
     joined.inc(added.length)
   })
-  const inserts = histogram('chain_inserts', 'Seconds to execute and store a block that was not built here', {
+  const inserts = histogram('chain_inserts', 'Seconds to execute and store a block that this client did not build', {
     buckets: [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2],
   })
-  const speed = gauge('chain_mgasps', 'Million gas a second in the last block that was executed and not built here')
+  const speed = gauge(
+    'chain_mgasps',
+    'Million gas per second of the last executed block that this client did not build',
+  )
   chain.onExecuted(({ gasUsed: gas, durationMs }) => {
     inserts.observe(durationMs / 1000)
     if (gas > 0n) speed.set(Number(gas) / 1000 / durationMs)
@@ -74,26 +77,29 @@ export function createGethMetrics(
   registry.registerMetric(diskSize(databasePath))
   const ofLevels = (name: 'readBytes' | 'writtenBytes' | 'seconds') => () =>
     chain.statistics().levels.reduce((sum, { [name]: value }) => sum + value, 0)
-  watched('eth_db_chaindata_compact_input', 'Bytes that compactions have read', ofLevels('readBytes'))
-  watched('eth_db_chaindata_compact_output', 'Bytes that compactions have written', ofLevels('writtenBytes'))
-  watched('eth_db_chaindata_compact_time', 'Nanoseconds of compactions', () => ofLevels('seconds')() * 1e9)
+  watched('eth_db_chaindata_compact_input', 'Bytes read by compactions', ofLevels('readBytes'))
+  watched('eth_db_chaindata_compact_output', 'Bytes written by compactions', ofLevels('writtenBytes'))
+  watched('eth_db_chaindata_compact_time', 'Duration of compactions in nanoseconds', () => ofLevels('seconds')() * 1e9)
   const state = () => chain.statistics().state
-  watched('hashdb_memcache_clean_miss', 'Trie nodes that were not in memory', () => state().nodeReads)
-  watched('hashdb_memcache_clean_read', 'Bytes of trie nodes that were not in memory', () => state().readBytes)
-  watched('state_cache_node_bytes', 'Memory that trie nodes take, about', () => state().nodeBytes)
-  watched('state_cache_code_bytes', 'Memory that code takes, about', () => state().codeBytes)
+  watched('hashdb_memcache_clean_miss', 'Trie nodes read from the database', () => state().nodeReads)
+  watched('hashdb_memcache_clean_read', 'Bytes of trie nodes read from the database', () => state().readBytes)
+  watched('state_cache_node_bytes', 'Approximate memory of cached trie nodes in bytes', () => state().nodeBytes)
+  watched('state_cache_code_bytes', 'Approximate memory of cached code in bytes', () => state().codeBytes)
   watched('txpool_pending', 'Executable transactions in the pool', () => pool.status().pending)
   watched('txpool_queued', 'Transactions in the pool behind a nonce gap', () => pool.status().queued)
-  const valid = counter('txpool_valid', 'Transactions sent by RPC that the pool took')
-  const invalid = counter('txpool_invalid', 'Transactions sent by RPC that nothing else tells why they were refused')
+  const valid = counter('txpool_valid', 'Transactions sent by RPC that the pool accepted')
+  const invalid = counter(
+    'txpool_invalid',
+    'Transactions sent by RPC that were refused for a reason without a metric of its own',
+  )
   const refusals = new Map(REFUSALS.map(([name, text]) => [text, counter(name, `Transactions refused: ${text}`)]))
   watched('rpc_processes', 'Processes that serve HTTP and WebSockets', () => rpcProcesses.stats().processes)
-  watched('rpc_connections', 'Connections of these processes', () => rpcProcesses.stats().connections)
-  watched('rpc_processes_broken', 'RPC processes that ended by themselves', () => rpcProcesses.stats().broken)
-  const running = gauge('rpc_calls_running', 'Calls that execute code in RPC processes')
-  const waiting = gauge('rpc_calls_waiting', 'Calls that wait for others that execute code')
+  watched('rpc_connections', 'Open connections of RPC processes', () => rpcProcesses.stats().connections)
+  watched('rpc_processes_broken', 'RPC processes that ended unexpectedly', () => rpcProcesses.stats().broken)
+  const running = gauge('rpc_calls_running', 'Calls that are executing code in RPC processes')
+  const waiting = gauge('rpc_calls_waiting', 'Calls that wait until fewer calls are executing code')
   const webSockets = gauge('rpc_websockets', 'Open WebSocket connections')
-  const builds = histogram('miner_build_seconds', 'Seconds to end a block under construction and give it out', {
+  const builds = histogram('miner_build_seconds', 'Seconds to seal a block and return it', {
     buckets: [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2],
   })
   const requests = counter('rpc_requests', 'RPC calls')
@@ -145,7 +151,7 @@ export function createGethMetrics(
 function diskSize(path: string): Gauge {
   return new Gauge({
     name: 'eth_db_chaindata_disk_size',
-    help: 'Bytes of the chain database on the disk',
+    help: 'Size of the chain database on disk in bytes',
     registers: [],
     async collect() {
       const names = await readdir(path).catch(() => [])

@@ -35,7 +35,7 @@ it('logs each head of a sequencer at once', async () => {
   const { clock, lines, move } = followed()
   for (const number of [1, 2]) {
     move(number)
-    expect(lines.at(-1)).toBe(`Chain head moved: ${number}, 1, ${number}`)
+    expect(lines.at(-1)).toBe(`Chain head advanced: ${number}, 1, ${number}`)
     await clock.advance(1_000)
   }
   expect(lines).toHaveLength(2)
@@ -44,13 +44,13 @@ it('logs each head of a sequencer at once', async () => {
 it('sums up what passes in half a second', async () => {
   const { clock, lines, move } = followed()
   for (const number of [1, 2, 3]) move(number)
-  expect(lines).toEqual(['Chain head moved: 1, 1, 1'])
+  expect(lines).toEqual(['Chain head advanced: 1, 1, 1'])
   await clock.advance(500)
-  expect(lines.slice(1)).toEqual(['Chain head moved: 3, 2, 5'])
+  expect(lines.slice(1)).toEqual(['Chain head advanced: 3, 2, 5'])
   move(4)
   expect(lines).toHaveLength(2)
   await clock.advance(5_000)
-  expect(lines.slice(2)).toEqual(['Chain head moved: 4, 1, 4'])
+  expect(lines.slice(2)).toEqual(['Chain head advanced: 4, 1, 4'])
 })
 
 it('logs a reorg at once, after what came before it', async () => {
@@ -58,8 +58,8 @@ it('logs a reorg at once, after what came before it', async () => {
   for (const number of [1, 2]) move(number)
   move(2, { removed: [2] })
   expect(lines).toEqual([
-    'Chain head moved: 1, 1, 1',
-    'Chain head moved: 2, 1, 2',
+    'Chain head advanced: 1, 1, 1',
+    'Chain head advanced: 2, 1, 2',
     'Chain reorganised: 2, dropped 1, 2',
   ])
   move(3)
@@ -75,19 +75,19 @@ it('logs blocks without users once a minute, and every block with users', async 
     move(number, { isEmpty: number !== 30 })
     await clock.advance(1_000)
   }
-  expect(lines).toEqual(['Chain head moved: 1, 1, 1', 'Chain head moved: 30, 1, 30'])
+  expect(lines).toEqual(['Chain head advanced: 1, 1, 1', 'Chain head advanced: 30, 1, 30'])
   for (let number = 62; number <= 90; number++) {
     move(number, { isEmpty: true })
     await clock.advance(1_000)
   }
-  expect(lines.slice(2)).toEqual(['Chain head moved: 90, 1, 90'])
+  expect(lines.slice(2)).toEqual(['Chain head advanced: 90, 1, 90'])
 })
 
 it('leaves nothing unsaid at its end', async () => {
   const { clock, lines, move, end } = followed()
   for (const number of [1, 2]) move(number)
   end()
-  expect(lines.slice(1)).toEqual(['Chain head moved: 2, 1, 2'])
+  expect(lines.slice(1)).toEqual(['Chain head advanced: 2, 1, 2'])
   move(3)
   await clock.advance(1_000)
   expect(lines).toHaveLength(2)

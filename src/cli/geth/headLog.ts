@@ -43,7 +43,7 @@ interface Passed {
  * function that stops the log.
  */
 export function logHeads({ chain, logger, clock }: HeadLogModules): () => void {
-  const lines = new RoutineLines({ clock, logger }, 'Chain head moved')
+  const lines = new RoutineLines({ clock, logger }, 'Chain head advanced')
   const hasUsers = (hash: Hex): boolean => {
     const block = chain.cachedBlock(hash)
     return block === undefined || hasMoreThanL1Info(block.transactions.length)

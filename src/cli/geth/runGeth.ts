@@ -195,7 +195,7 @@ function checkFlags(
   }
   for (const warning of warnings) logger.warn(warning)
   if (ignored.length > 0) {
-    logger.warn('Flags that have no meaning for this client are ignored', { flags: ignored.join(' ') })
+    logger.warn('Ignored flags that have no effect in this client', { flags: ignored.join(' ') })
   }
 }
 
@@ -234,7 +234,7 @@ function servedNamespaces(
   logger: Logger,
 ): readonly string[] {
   // op-geth's usual command lines list engine here. geth, too, serves engine_ only on the authenticated port.
-  if (api.includes('engine')) logger.warn(`${flag}: engine is served on --authrpc.port only`)
+  if (api.includes('engine')) logger.warn(`${flag}: only --authrpc.port serves the engine namespace`)
   return api.filter((namespace) => namespace !== 'engine' && known.has(namespace))
 }
 

@@ -52,16 +52,16 @@ describe('the status of a batch submitter', () => {
   it('is read with its token where reading needs one, or it is said what is wrong', async () => {
     const url = await serve({ token: TOKEN, guardsReading: true })
     expect(await read(url, fileWith(TOKEN))).toEqual(STATUS)
-    const missing = 'asks for a bearer token: name the file that holds it with --dashboard.batcher-token-file'
+    const missing = 'requires a bearer token: set --dashboard.batcher-token-file to the file with the token'
     expect(await read(url)).toEqual(unreadable(`the batch submitter at ${url} ${missing}`))
-    const wrong = 'does not accept the token in the file of --dashboard.batcher-token-file'
+    const wrong = 'refuses the token in the file of --dashboard.batcher-token-file'
     const found = await read(url, fileWith('another-token-of-some-length'))
     expect(found).toEqual(unreadable(`the batch submitter at ${url} ${wrong}`))
   })
 
   it('names the flag that its program lacks', async () => {
     const url = await serve(undefined, { hasAdmin: false })
-    const text = 'does not tell how it is: it runs without --rpc.enable-admin'
+    const text = 'does not report its status: it runs without --rpc.enable-admin'
     expect(await read(url)).toEqual(unreadable(`the batch submitter at ${url} ${text}`))
   })
 

@@ -42,15 +42,15 @@ export function createBatcherReader({ url, tokenFile }: { url: string; tokenFile
 function problemOf(error: unknown, hasToken: boolean): { text: string; isWhole: boolean } {
   if (requiresToken(error)) {
     const text = hasToken
-      ? `does not accept the token in the file of ${TOKEN_FLAG}`
-      : `asks for a bearer token: name the file that holds it with ${TOKEN_FLAG}`
+      ? `refuses the token in the file of ${TOKEN_FLAG}`
+      : `requires a bearer token: set ${TOKEN_FLAG} to the file with the token`
     return { text, isWhole: true }
   }
   if (error instanceof JsonRpcError && error.rpcCode === RPC_METHOD_NOT_FOUND) {
-    return { text: 'does not tell how it is: it runs without --rpc.enable-admin', isWhole: true }
+    return { text: 'does not report its status: it runs without --rpc.enable-admin', isWhole: true }
   }
   if (error instanceof RpcTransportError) return { text: 'does not answer', isWhole: false }
-  return { text: 'does not tell how it is', isWhole: false }
+  return { text: 'does not report its status', isWhole: false }
 }
 
 /** A status request changes nothing, so an authentication error means that the submitter requires a token for reads. */

@@ -31,7 +31,7 @@ it.each([
 it('a chain that takes messages of others is refused without a supernode to follow, and the flag is named', () => {
   const config = testConfig(LAGOON, { dependencySet: [901n, 902n, 903n] })
   expect(() => refuseUncheckedMessages(config, undefined)).toThrow(
-    'chain 901 takes messages from chains (902, 903) that this node does not check, so its safe head could be wrong: follow an op-supernode of all of them by --l2.follow.source',
+    'chain 901 accepts messages from chains (902, 903) that this node does not check, so its safe head could be wrong. Follow an op-supernode of all these chains with --l2.follow.source',
   )
 })
 
@@ -46,7 +46,7 @@ it('the node does not start on such a chain', async () => {
     const chain = { network: 'op-sepolia', overrideLagoon: 1_900_000_000, dependencySet: path }
     const context = { signal: AbortSignal.abort(), fail: () => {}, warnings: [], given: new Set<string>() }
     await expect(runRollupNode({ ...defaults, ...endpoints, ...chain, logLevel: 'error' }, context)).rejects.toThrow(
-      'chain 11155420 takes messages from chains (1301)',
+      'chain 11155420 accepts messages from chains (1301)',
     )
   } finally {
     rmSync(folder, { recursive: true })

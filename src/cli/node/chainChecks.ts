@@ -24,7 +24,7 @@ export function refuseAltDa({ config, source, usesAltDa: isMarked }: ChosenChain
   if (!isMarked && config.altDa === undefined && (known === undefined || !usesAltDa(known))) return
   const chain = known === undefined || source.endsWith(` ${known}`) ? source : `${source} (${known})`
   throw new UsageError(
-    `${chain} keeps its batches in an alternative data availability layer (alt-DA): they are read from L1 only here, so that only empty blocks would be derived`,
+    `${chain} stores its batches in an alternative data availability layer (alt-DA). This node reads batches from L1 only, so it would derive only empty blocks`,
   )
 }
 
@@ -37,7 +37,7 @@ export function refuseUncheckedMessages(config: RollupConfig, followSource: stri
   if (forks.lagoon === undefined || dependencySet.length <= 1 || followSource !== undefined) return
   const others = dependencySet.filter((id) => id !== l2ChainId).join(', ')
   throw new UsageError(
-    `chain ${l2ChainId} takes messages from chains (${others}) that this node does not check, so its safe head could be wrong: follow an op-supernode of all of them by --l2.follow.source`,
+    `chain ${l2ChainId} accepts messages from chains (${others}) that this node does not check, so its safe head could be wrong. Follow an op-supernode of all these chains with --l2.follow.source`,
   )
 }
 
@@ -64,12 +64,12 @@ export function checkChain(
   const parent = networkOfChain(config.l1ChainId)
   if (parent !== undefined) {
     throw new UsageError(
-      `${source}: its L1 is ${parent}, an OP Stack L2: a chain on top of one (L3) is not supported, as it is not by op-node`,
+      `${source}: its L1 is ${parent}, an OP Stack L2. Neither this node nor op-node supports a chain on top of an L2 (L3)`,
     )
   }
   if (config.forks.lagoon !== undefined && config.dependencySet === undefined) {
     throw new UsageError(
-      `${source}: the Lagoon (interop) upgrade is scheduled for ${config.forks.lagoon} but no dependency set is configured: give it by --interop.dependency-set`,
+      `${source}: the Lagoon (interop) upgrade is scheduled for ${config.forks.lagoon} but no dependency set is configured. Set --interop.dependency-set`,
       { details: { fork: 'lagoon' } },
     )
   }
@@ -82,7 +82,7 @@ export function checkChain(
       `${source}: chain_op_config is missing (eip1559Elasticity, eip1559Denominator, eip1559DenominatorCanyon), and chain ${config.l2ChainId} is not in the built-in registry`,
     )
   }
-  logger.warn('The rollup config lacks chain_op_config: the settings of OP Mainnet are taken', {
+  logger.warn('The rollup config lacks chain_op_config. The node uses the settings of OP Mainnet', {
     ...baseFeeConstants(config),
   })
   return config

@@ -12,10 +12,10 @@ it.each([
   [{ dashboardNodes: ['x=ftp://a'] }, /--dashboard.nodes: expected name=http:/],
   [{ dashboardNodes: ['a=http://a', 'x=ws://u:secret@b'] }, /^--dashboard.nodes: expected name=http:\/\/… as entry 2$/],
   [{ dashboardNodes: ['x=http://u:secret@a'] }, /leave user and password out of http:\/\/a: each visitor/],
-  [{ dashboard: false, dashboardNodes: ['x=http://a'] }, /--dashboard.nodes needs --dashboard/],
-  [{ dashboard: false, dashboardTestnet: '/tmp' }, /--dashboard.testnet needs --dashboard/],
+  [{ dashboard: false, dashboardNodes: ['x=http://a'] }, /--dashboard.nodes requires --dashboard/],
+  [{ dashboard: false, dashboardTestnet: '/tmp' }, /--dashboard.testnet requires --dashboard/],
   [{ dashboardBatcher: 'a:1' }, /--dashboard.batcher must be/],
-  [{ dashboardBatcherTokenFile: 'token' }, /--dashboard.batcher-token-file needs --dashboard.batcher/],
+  [{ dashboardBatcherTokenFile: 'token' }, /--dashboard.batcher-token-file requires --dashboard.batcher/],
 ])('refuses %j', (changes, message) => {
   const values = {
     dashboard: true,

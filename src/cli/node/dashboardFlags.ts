@@ -13,14 +13,15 @@ interface DashboardValues {
 /** Throws UsageError. */
 export function checkDashboardFlags(values: DashboardValues): void {
   const { dashboard, dashboardNodes, dashboardBatcher } = values
-  if (!dashboard && dashboardNodes.length > 0) throw new UsageError('--dashboard.nodes needs --dashboard')
-  if (!dashboard && values.dashboardTestnet !== undefined) throw new UsageError('--dashboard.testnet needs --dashboard')
+  if (!dashboard && dashboardNodes.length > 0) throw new UsageError('--dashboard.nodes requires --dashboard')
+  if (!dashboard && values.dashboardTestnet !== undefined)
+    throw new UsageError('--dashboard.testnet requires --dashboard')
   shownNodes(dashboardNodes)
   if (dashboardBatcher !== undefined && !isHttp(dashboardBatcher)) {
     throw new UsageError('--dashboard.batcher must be an http:// or https:// address')
   }
   if (dashboardBatcher === undefined && values.dashboardBatcherTokenFile !== undefined) {
-    throw new UsageError('--dashboard.batcher-token-file needs --dashboard.batcher')
+    throw new UsageError('--dashboard.batcher-token-file requires --dashboard.batcher')
   }
 }
 
@@ -33,7 +34,7 @@ export function shownNodes(entries: readonly string[]): ShownNode[] {
     const { host, username, password } = new URL(url)
     if (username !== '' || password !== '') {
       throw new UsageError(
-        `--dashboard.nodes: leave user and password out of ${redact(url)}: each visitor of the page gets these addresses`,
+        `--dashboard.nodes: remove user and password from ${redact(url)}. Every visitor of the page receives these addresses`,
       )
     }
     return { name: name === '' ? host : name, url: url.replace(/\/$/, '') }

@@ -14,7 +14,7 @@ const NONE = {
 
 describe('the flags for blobs', () => {
   it('are needed from Ecotone on, unless the operator knows better', () => {
-    expect(() => beaconOptionsFromFlags(NONE, config)).toThrow('--l1.beacon is required from Ecotone on')
+    expect(() => beaconOptionsFromFlags(NONE, config)).toThrow('--l1.beacon is required since Ecotone')
     expect(beaconOptionsFromFlags({ ...NONE, l1BeaconIgnore: true }, config)).toBeUndefined()
     const { regolith } = config.forks
     const early = { ...config, forks: regolith === undefined ? {} : { regolith } }
@@ -42,8 +42,8 @@ describe('the flags for blobs', () => {
   it.each([
     [{ l1Beacon: 'ws://secret' }, '--l1.beacon must be an http:// or https:// address'],
     [{ l1Beacon: 'http://a', l1BeaconFallbacks: ['secret'] }, '--l1.beacon-fallbacks must be an http:// or'],
-    [{ l1Beacon: 'http://a', l1BeaconHeader: 'secret' }, '--l1.beacon-header must be of the form Name: value'],
-    [{ l1Beacon: 'http://a', l1BeaconHeader: 'X: secret\r\nY: b' }, '--l1.beacon-header must be of the form'],
+    [{ l1Beacon: 'http://a', l1BeaconHeader: 'secret' }, '--l1.beacon-header: expected a header as "Name: value"'],
+    [{ l1Beacon: 'http://a', l1BeaconHeader: 'X: secret\r\nY: b' }, '--l1.beacon-header: expected a header as'],
   ])('are refused when they are wrong, without a word of what they say', (wrong, message) => {
     const read = () => beaconOptionsFromFlags({ ...NONE, ...wrong }, config)
     expect(read).toThrow(message)

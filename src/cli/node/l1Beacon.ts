@@ -24,7 +24,7 @@ export function beaconOptionsFromFlags(values: BeaconValues, config: RollupConfi
   if (values.l1Beacon === undefined) {
     if (values.l1BeaconIgnore) return undefined
     throw new UsageError(
-      '--l1.beacon is required from Ecotone on; --l1.beacon.ignore runs without (batches must be calldata)',
+      '--l1.beacon is required since Ecotone. With --l1.beacon.ignore the node starts without it, but cannot derive batches in blobs',
     )
   }
   const fallbackUrls = [...new Set([...values.l1BeaconFallbacks, ...values.l1BeaconArchiver])]
@@ -56,7 +56,7 @@ export async function openBeacon(
     await checkVersion(signal)
   } catch (error) {
     if (!ignoreFailedCheck || signal.aborted) throw error
-    logger.warn('The L1 beacon API does not answer: blobs cannot be read until it does', { err: error })
+    logger.warn('The L1 beacon API does not answer. The node cannot read blobs until it does', { err: error })
   }
   return client
 }
@@ -65,6 +65,6 @@ export async function openBeacon(
 function readHeader(text: string): Record<string, string> {
   const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*([^\r\n]*)$/.exec(text.trim()) ?? []
   if (name === undefined || value === undefined)
-    throw new UsageError('--l1.beacon-header must be of the form Name: value')
+    throw new UsageError('--l1.beacon-header: expected a header as "Name: value"')
   return { [name]: value }
 }

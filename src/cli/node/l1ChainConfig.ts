@@ -20,7 +20,7 @@ export function readL1BlobSchedule(path: string, l1ChainId: bigint): BlobSchedul
     if (chainId !== l1ChainId) throw new UsageError(`L1 chain config is of chain ${chainId}, expected ${l1ChainId}`)
     const schedule = config.optionalObject('blobSchedule')
     if (config.has('optimism')) {
-      throw new UsageError(`chain ${chainId} is an OP Stack L2: a chain on top of one (L3) is not supported`)
+      throw new UsageError(`chain ${chainId} is an OP Stack L2. A chain on top of an L2 (L3) is not supported`)
     }
     if (schedule === undefined) throw new UsageError('L1 chain config does not have a blob schedule config')
     return BLOB_FORKS.flatMap((fork) => {

@@ -18,7 +18,7 @@ export function readDependencySet(path: string, l2ChainId: bigint): bigint[] {
   return read('--interop.dependency-set', path, (json) => {
     const dependencies = new JsonObjectReader(json, 'dependency set').object('dependencies')
     const ids = dependencies.names().map((text) => {
-      if (!/^[1-9]\d{0,77}$/.test(text)) throw new UsageError(`dependencies: expected chain ids, got ${text}`)
+      if (!/^[1-9]\d{0,77}$/.test(text)) throw new UsageError(`dependencies: expected a chain id, got ${text}`)
       return BigInt(text)
     })
     if (!ids.includes(l2ChainId)) throw new UsageError(`dependencies: chain ${l2ChainId} itself is missing`)
@@ -30,7 +30,8 @@ export function readDependencySet(path: string, l2ChainId: bigint): bigint[] {
 function read<T>(flagName: string, path: string, parse: (json: unknown) => T): T {
   try {
     const { size } = statSync(path)
-    if (size > MAX_FILE_BYTES) throw new UsageError(`it has ${size} bytes, at most ${MAX_FILE_BYTES} are read`)
+    if (size > MAX_FILE_BYTES)
+      throw new UsageError(`the file has ${size} bytes, more than the maximum of ${MAX_FILE_BYTES}`)
     return parse(JSON.parse(readFileSync(path, 'utf8')))
   } catch (cause) {
     throw new UsageError(`${flagName} ${path}: ${describeError(cause)}`, { cause })

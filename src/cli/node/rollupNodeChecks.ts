@@ -38,7 +38,10 @@ export async function checkEngine(engine: CheckedEngine, config: RollupConfig, l
   const { hash, number } = config.genesis.l2
   const block = await firstBlock(engine, number)
   if (block === 'pruned') {
-    logger.warn('The engine has pruned the block at which the rollup starts: its hash is not checked', { number, hash })
+    logger.warn('The engine has pruned the block at which the rollup starts. The node cannot check its hash', {
+      number,
+      hash,
+    })
     return
   }
   if (block === undefined) throw new UsageError(`the L2 engine does not have block ${number}, where the rollup starts`)

@@ -114,7 +114,7 @@ describe('loadRollupConfig', () => {
   it('needs it of an L1 that is no public network, unless the chain never reads blob fees', async () => {
     const rollupConfig = file('rollup.json', rollupJson)
     await expect(load({ rollupConfig, l1ChainConfig: undefined })).rejects.toThrow(
-      '--rollup.l1-chain-config is required: L1 chain 900 is no public network whose blob fee parameters are known',
+      '--rollup.l1-chain-config is required: this version does not know the blob fee parameters of L1 chain 900',
     )
     const { ecotone_time: _, fjord_time: __, granite_time: ___, holocene_time: ____, ...early } = rollupJson
     const beforeEcotone = file('early.json', early)
@@ -132,7 +132,7 @@ describe('loadRollupConfig', () => {
     const rollupConfig = file('rollup.json', rollupJson)
     const l1ChainConfig = file('l3.json', { chainId: 900, optimism: {} })
     await expect(load({ rollupConfig, l1ChainConfig })).rejects.toThrow(
-      'chain 900 is an OP Stack L2: a chain on top of one (L3) is not supported',
+      'chain 900 is an OP Stack L2. A chain on top of an L2 (L3) is not supported',
     )
     const onBuiltIn = file('on-op.json', { ...rollupJson, l1_chain_id: 10 })
     await expect(load({ rollupConfig: onBuiltIn })).rejects.toThrow('its L1 is op-mainnet, an OP Stack L2')
@@ -158,12 +158,14 @@ describe('loadRollupConfig', () => {
     'silent-data-mainnet-mainnet',
     'xterio-eth-mainnet',
   ])('refuses %s, whose batches are not on L1', async (network) => {
-    const expected = `network ${network} keeps its batches in an alternative data availability layer`
+    const expected = `network ${network} stores its batches in an alternative data availability layer`
     await expect(load({ network })).rejects.toThrow(expected)
     // The chain is also refused when its config comes from a file, whatever the file says of alt-DA.
     const { alt_da: _, ...rollup } = dumpRollupConfig(network)
     const rollupConfig = file('alt.json', { ...rollup, use_plasma: false })
-    await expect(load({ rollupConfig })).rejects.toThrow(`rollup config ${rollupConfig} (${network}) keeps its batches`)
+    await expect(load({ rollupConfig })).rejects.toThrow(
+      `rollup config ${rollupConfig} (${network}) stores its batches`,
+    )
   })
 
   it('starts every other network of the registry that its op-node starts', async () => {
@@ -200,12 +202,12 @@ describe('loadRollupConfig', () => {
     [
       'alt-DA settings in a file',
       () => ({ rollupConfig: file('alt.json', { ...rollupJson, alt_da: { da_commitment_type: 'KeccakCommitment' } }) }),
-      'keeps its batches in an alternative data availability layer',
+      'stores its batches in an alternative data availability layer',
     ],
     [
       'alt-DA settings in their old form',
       () => ({ rollupConfig: file('alt.json', { ...rollupJson, use_plasma: true, da_challenge_window: 5 }) }),
-      'keeps its batches in an alternative data availability layer',
+      'stores its batches in an alternative data availability layer',
     ],
     [
       'a new chain without its EIP-1559 settings',
@@ -294,7 +296,7 @@ describe('checkRollupNodeFlags', () => {
     [{ l1: [] }, '--l1 is required'],
     [{ l2: 'ws://127.0.0.1:8551' }, '--l2 must be'],
     [{ l1HttpPollInterval: 1 }, '--l1.http-poll-interval must be at least'],
-    [{ sequencerStopped: true }, '--sequencer.stopped has a meaning only'],
+    [{ sequencerStopped: true }, '--sequencer.stopped requires'],
     [{ conductorEnabled: true }, 'sequencer must be enabled when conductor is enabled'],
     [
       { conductorEnabled: true, sequencerEnabled: true, rpcAdminState: 'state.json' },

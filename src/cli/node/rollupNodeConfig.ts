@@ -44,7 +44,7 @@ export async function loadRollupConfig(values: ConfigValues, logger: Logger): Pr
   const { chosen } = await readChosenChain(values, logger)
   if (values.network !== undefined && isBuiltIn(values.network) && hasLeftRegistry(values.network)) {
     logger.warn(
-      'The superchain registry has dropped this network: its later forks are not known here, give --rollup.config',
+      'The superchain registry has removed this network, so this version does not know its later forks. Set --rollup.config',
       { network: values.network, registry: REGISTRY_COMMIT.date },
     )
   }
@@ -74,7 +74,7 @@ export function checkRollupNodeFlags(values: Values): { l2: string; jwtPath: str
   if (values.l2JwtSecret === undefined) {
     throw new UsageError('--l2.jwt-secret is required: the file with the secret shared with the engine')
   }
-  if (values.l1.length === 0) throw new UsageError('--l1 is required: where to read L1')
+  if (values.l1.length === 0) throw new UsageError('--l1 is required: the JSON-RPC address of L1')
   for (const url of values.l1) checkUrl('--l1', url, L1_PROTOCOLS)
   checkUrl('--l2', values.l2, HTTP_PROTOCOLS)
   for (const [name, intervalMs] of [
@@ -87,7 +87,7 @@ export function checkRollupNodeFlags(values: Values): { l2: string; jwtPath: str
   if (values.conductorEnabled) checkConductorFlags(values)
   checkDashboardFlags(values)
   if (values.sequencerStopped && !values.sequencerEnabled) {
-    throw new UsageError('--sequencer.stopped has a meaning only together with --sequencer.enabled')
+    throw new UsageError('--sequencer.stopped requires --sequencer.enabled')
   }
   return { l2: values.l2, jwtPath: values.l2JwtSecret }
 }
@@ -120,11 +120,11 @@ async function readConfig(values: ConfigValues, logger: Logger): Promise<ChosenC
   const { network, rollupConfig: path } = values
   if (network !== undefined) {
     if (path !== undefined)
-      logger.error('Both --network and --rollup.config are given: the network is used', { network })
+      logger.error('Both --network and --rollup.config are set. The node uses --network', { network })
     const found = await findNetwork(network, ownNetworksFolder())
     return { ...found, source: `network ${network}` }
   }
-  if (path === undefined) throw new UsageError('--network or --rollup.config is required: which chain to run')
+  if (path === undefined) throw new UsageError('--network or --rollup.config is required: the chain to run')
   let text: string
   try {
     text = readFileSync(path, 'utf8')
@@ -179,6 +179,6 @@ function l1BlobScheduleOf(path: string | undefined, config: RollupConfig): Pick<
   if (path !== undefined) return { l1BlobSchedule: readL1BlobSchedule(path, config.l1ChainId) }
   if (!isForkActive(config, 'ecotone', Number.MAX_SAFE_INTEGER)) return {}
   throw new UsageError(
-    `--rollup.l1-chain-config is required: L1 chain ${config.l1ChainId} is no public network whose blob fee parameters are known`,
+    `--rollup.l1-chain-config is required: this version does not know the blob fee parameters of L1 chain ${config.l1ChainId}`,
   )
 }

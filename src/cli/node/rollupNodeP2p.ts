@@ -38,7 +38,7 @@ export function canSign(options: P2pOptions | undefined): boolean {
 /** A sequencer without a key cannot publish. It logs this once and not for every block. */
 export function publishingPort(p2p: P2pNode, lacksKey: boolean, logger: Logger): P2pPort {
   if (!lacksKey) return p2p
-  logger.warn('Sequencer has no key to sign blocks with: they reach other nodes by L1 only', {
+  logger.warn('The sequencer has no signing key and does not gossip its blocks. Other nodes get them from L1 only', {
     flag: 'p2p.sequencer.key',
   })
   return {

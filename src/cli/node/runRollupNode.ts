@@ -84,7 +84,9 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
   const hadSecret = existsSync(endpoints.jwtPath)
   const jwtSecret = loadJwtSecret(endpoints.jwtPath, { create: true })
   if (!hadSecret)
-    logger.warn('JWT secret file did not exist: created one, for the engine too', { file: endpoints.jwtPath })
+    logger.warn('Created the JWT secret file, because it was missing. The engine needs the same secret', {
+      file: endpoints.jwtPath,
+    })
   const config = await loadRollupConfig(values, logger)
   refuseUncheckedMessages(config, values.l2FollowSource)
   const beaconOptions = beaconOptionsFromFlags(values, config)
@@ -182,7 +184,9 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       : undefined
     if (conductorRpc !== undefined) opened.defer(() => conductorRpc.close())
     if (values.conductorEnabled && !values.rpcEnableAdmin) {
-      logger.warn('The conductor cannot start the sequencer: admin methods are off', { flag: 'rpc.enable-admin' })
+      logger.warn('The conductor cannot start the sequencer, because the admin methods are disabled', {
+        flag: 'rpc.enable-admin',
+      })
     }
     const follow = createFollowSource(values, observe('follow-source-api'), opened)
     const sync = syncOptionsFromFlags(values, config, logger)
@@ -367,7 +371,7 @@ async function readSequencing(values: RollupNodeValues, logger: Logger): Promise
   const state = values.rpcAdminState === undefined ? undefined : createSequencerState(values.rpcAdminState)
   const { sequencerStarted: recorded, sdmPostExecOptIn: optIn } = (await state?.read()) ?? {}
   if (recorded !== undefined && recorded !== active) {
-    logger.warn('The admin state file decides whether the sequencer starts', {
+    logger.warn('The admin state file overrides --sequencer.stopped', {
       file: values.rpcAdminState,
       active: recorded,
     })

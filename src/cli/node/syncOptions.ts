@@ -21,7 +21,7 @@ export function syncOptionsFromFlags(values: Values, config: RollupConfig, logge
   const { syncMode: mode } = values
   const bySequencer = values.sequencerEnabled && !values.sequencerStopped
   if (mode === 'execution-layer' && (values.p2pDisable || bySequencer)) {
-    logger.warn('The engine syncs first, and begins with a block that a peer brings: until then nothing is done', {
+    logger.warn('The engine must sync first, and it starts with the first gossiped block. Until then the node waits', {
       flag: 'syncmode',
       p2p: !values.p2pDisable,
     })

@@ -331,7 +331,7 @@ describe('devium', () => {
       code: 1,
       stdout: '',
       stderr:
-        'devium: 0.0.0.0/0 covers all IPv4 addresses. Blocking it disconnects 0 of 1 connected peer. Give --yes to go on.\n',
+        'devium: 0.0.0.0/0 covers all IPv4 addresses. Blocking it disconnects 0 of 1 connected peer. To confirm, add --yes.\n',
     })
     expect(calls.map(([method]) => method)).not.toContain('block')
     expect((await devium('p2p', 'block', '0.0.0.0/0', '--yes')).code).toBe(0)

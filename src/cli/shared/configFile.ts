@@ -61,10 +61,10 @@ function describeUnknownKeys(keys: readonly string[], specs: ReadonlyMap<string,
   const suggested = [...specs.values()].filter(({ ignored }) => ignored !== true).map(({ name }) => name)
   const lines = keys.slice(0, MAX_UNKNOWN_KEYS).map((key) => {
     const [nearest = ''] = nearestTo(key, suggested, 1)
-    return `no flag is called "${key}" (did you mean "${nearest}"?)`
+    return `unknown flag "${key}" (did you mean "${nearest}"?)`
   })
   const more = keys.length - lines.length
-  return `${lines.join('; ')}${more > 0 ? `; and ${more} more unknown keys` : ''}`
+  return `${lines.join('; ')}${more > 0 ? `; and ${more} more unknown flags` : ''}`
 }
 
 function readValue(spec: FlagSpec<unknown>, value: unknown, where: string): string {
@@ -82,5 +82,5 @@ function readValue(spec: FlagSpec<unknown>, value: unknown, where: string): stri
 function textOf(value: unknown, where: string): string {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value)
-  throw new UsageError(`${where}: expected a text, a number, true or false, or a list of them`)
+  throw new UsageError(`${where}: expected a string, a number, a boolean, or a list of these`)
 }

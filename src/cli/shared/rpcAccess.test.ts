@@ -31,5 +31,5 @@ it.each(['127.0.0.1', '0.0.0.0'])('%s with a token file asks for it', (address) 
 })
 
 it('reading cannot be guarded without a token', () => {
-  expect(() => access('0.0.0.0', { rpcTokenRead: true })).toThrow('--rpc.token-read needs --rpc.token-file')
+  expect(() => access('0.0.0.0', { rpcTokenRead: true })).toThrow('--rpc.token-read requires --rpc.token-file')
 })

@@ -13,7 +13,7 @@ export function rpcAccess(
 ): TokenAccess | undefined {
   const { rpcAddr, rpcTokenFile, rpcTokenRead: guardsReading } = values
   if (rpcTokenFile !== undefined) return { token: loadToken(rpcTokenFile, { create: true }), guardsReading }
-  if (guardsReading) throw new UsageError('--rpc.token-read needs --rpc.token-file')
+  if (guardsReading) throw new UsageError('--rpc.token-read requires --rpc.token-file')
   if (isLoopback(rpcAddr)) return undefined
   logger.warn('Other machines reach this RPC, and it has no token: methods that change something are refused', {
     address: rpcAddr,

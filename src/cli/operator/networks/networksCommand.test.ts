@@ -59,7 +59,7 @@ describe('devium--batcher networks', () => {
     const { stdout } = await networks(
       ...['--network=lisk-mainnet', '--l2=http://127.0.0.1:1', '--l2.jwt-secret', join(folder, 'none'), '--rpc.port=0'],
     )
-    expect(stdout).toContain('The superchain registry has dropped this network')
+    expect(stdout).toContain('The superchain registry has removed this network')
   })
 
   it('refuses to run a chain whose batches are not on L1', async () => {
@@ -72,7 +72,7 @@ describe('devium--batcher networks', () => {
       jwt,
     )
     expect(code).toBe(1)
-    expect(stderr).toMatch(/^devium--batcher: network redstone-mainnet keeps its batches in an alternative .*\n$/)
+    expect(stderr).toMatch(/^devium--batcher: network redstone-mainnet stores its batches in an alternative .*\n$/)
   })
 })
 

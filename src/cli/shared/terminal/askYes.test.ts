@@ -13,22 +13,22 @@ describe('a question', () => {
     const asked = terminal(true)
     asked.input.write(`${answer}\n`)
     await askYes('All peers go.', asked)
-    expect(asked.shown()).toContain('All peers go. Go on? [y/N] ')
+    expect(asked.shown()).toContain('All peers go. Continue? [y/N] ')
   })
 
   it.each(['', 'n', 'yellow'])('is not answered by "%s"', async (answer) => {
     const asked = terminal(true)
     asked.input.write(`${answer}\n`)
-    await expect(askYes('All peers go.', asked)).rejects.toThrow('nothing was done')
+    await expect(askYes('All peers go.', asked)).rejects.toThrow('cancelled, nothing was changed')
   })
 
   it('is not asked where nobody could answer', async () => {
-    await expect(askYes('All peers go.', terminal(false))).rejects.toThrow('All peers go. Give --yes to go on.')
+    await expect(askYes('All peers go.', terminal(false))).rejects.toThrow('All peers go. To confirm, add --yes.')
   })
 
   it('is answered with no when the terminal closes', async () => {
     const asked = terminal(true)
     asked.input.end()
-    await expect(askYes('All peers go.', asked)).rejects.toThrow('nothing was done')
+    await expect(askYes('All peers go.', asked)).rejects.toThrow('cancelled, nothing was changed')
   })
 })
