@@ -26,7 +26,7 @@ describe('checking a peer of go-libp2p', () => {
     expect(report.steps.filter(({ outcome }) => outcome !== 'ok')).toEqual([])
     expect(report).toMatchObject({ ok: true, peerId: go.peerId, verdict: 'reachable: go-interop, chain 901' })
     expect(textOf(report, 'topics')).toBe('blocks v1 v2 v3 v4 of chain 901')
-    expect(textOf(report, 'blocks')).toMatch(/, 2 for one$/)
+    expect(textOf(report, 'blocks')).toMatch(/sent block 2$/)
   })
 
   it('shakes hands with its discovery too', async () => {
@@ -38,7 +38,7 @@ describe('checking a peer of go-libp2p', () => {
 
   it('finds another chain, and that it is gone', async () => {
     const go = await stage.go({ chainId: 902 })
-    expect((await check(go.address)).verdict).toMatch(/^ends at topics: blocks of chain 902, not of chain 901/)
+    expect((await check(go.address)).verdict).toMatch(/^failed at topics: blocks of chain 902, not of chain 901/)
     await go.kill()
     expect(await check(go.address)).toMatchObject({ ok: false, failedAt: 'tcp' })
   })

@@ -61,7 +61,9 @@ describe('--upgrade-bundle', () => {
   it("is refused if nothing needs it, or if it is not Lagoon's", () => {
     const { other } = folder()
     for (const chain of [KARST, LAGOON]) {
-      expect(() => checkUpgradeBundle(other, chain, undefined)).toThrow('only together with --fork-at lagoon:<seconds>')
+      expect(() => checkUpgradeBundle(other, chain, undefined)).toThrow(
+        '--upgrade-bundle requires --fork-at lagoon:<seconds>',
+      )
     }
     expect(() => checkUpgradeBundle(other, TO_LAGOON, undefined)).toThrow(/^--upgrade-bundle .*other\.json: .*ENOENT/)
     const karst = { pin: BUNDLE_PINS.karst, deposits: upgradeDepositsOf('karst') }

@@ -82,7 +82,7 @@ describe('devium bundle from-block', () => {
   })
 
   it.each<[string, (rpc: string) => string[], string]>([
-    ['a chain that has not come to Lagoon', (rpc) => ['--rpc', rpc], 'name the activation block by --block'],
+    ['a chain that has not come to Lagoon', (rpc) => ['--rpc', rpc], 'set --block to the activation block'],
     ['a block without one', (rpc) => ['--rpc', rpc, '--block', '16'], 'block 16 (0x'],
     ['a block that is not there', (rpc) => ['--rpc', rpc, '--block', '999'], 'has no block 999'],
     ['no number', (rpc) => ['--rpc', rpc, '--block', 'latest'], '--block must be a block number, got latest'],

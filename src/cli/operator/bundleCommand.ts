@@ -22,7 +22,7 @@ export function addBundleCommands(program: Command): void {
 
   bundle
     .command('check <file>')
-    .description('Whether a file is an upgrade bundle that this version knows')
+    .description('Check that a file is an upgrade bundle that this version knows')
     .helpOption('--help', 'Show this help')
     .action(async (path: string) => {
       const { readUpgradeBundleFile } = await import('../node/lagoonFiles.ts')
@@ -39,14 +39,14 @@ export function addBundleCommands(program: Command): void {
 
   bundle
     .command('from-block')
-    .description("Print the upgrade bundle that an execution client has in a fork's activation block")
+    .description("Read the upgrade bundle from a fork's activation block in an execution client, and print it")
     .helpOption('--help', 'Show this help')
-    .requiredOption('--rpc <url>', 'JSON-RPC of an execution client of the chain')
+    .requiredOption('--rpc <url>', 'JSON-RPC address of an execution client of the chain')
     .option(
       '--block <number>',
       "Number of the activation block (default: found by the hash of Lagoon's last upgrade transaction)",
     )
-    .option('--out <file>', 'Write it to a file, for --rollup.upgrade-bundle')
+    .option('--out <file>', 'Write the bundle to this file, for --rollup.upgrade-bundle')
     .addHelpText('after', FROM_BLOCK_HELP)
     .action(async ({ rpc, block, out }: FromBlockFlags) => {
       const { upgradeBundleToJson } = await import('../../rollup/protocol/index.ts')
@@ -64,7 +64,7 @@ export function addBundleCommands(program: Command): void {
 }
 
 const FROM_BLOCK_HELP = `
-The client is not trusted: only the published transactions are accepted.
+The command does not trust the client: it accepts only the published transactions.
 Example: devium bundle from-block --rpc http://127.0.0.1:8545 --out lagoon.json`
 
 const describe = ({ pin, deposits }: UpgradeBundle): string =>
@@ -85,7 +85,7 @@ async function readFromBlock(url: string, asked: number | undefined): Promise<Up
     const { payload } = payloadFromRpcBlock(block, () => true)
     const found = findUpgradeBundle(payload.transactions)
     if (found === undefined)
-      throw new UsageError(`block ${number} (${payload.blockHash}) holds no upgrade bundle that this version knows`)
+      throw new UsageError(`block ${number} (${payload.blockHash}) contains no upgrade bundle that this version knows`)
     return found
   } catch (cause) {
     if (cause instanceof RpcTransportError) throw new UsageError(`--rpc: ${cause.message}`, { cause })
@@ -102,7 +102,7 @@ async function activationBlock(rpc: RpcClient): Promise<number> {
   const transaction = await rpc.request('eth_getTransactionByHash', [lastHash])
   if (transaction !== null) return new JsonObjectReader(transaction, 'transaction').quantityNumber('blockNumber')
   throw new UsageError(
-    `the execution client at ${rpc.url} knows no upgrade transaction of Lagoon (${lastHash}): name the activation block by --block if its chain has one`,
+    `the execution client at ${rpc.url} has no upgrade transaction of Lagoon (${lastHash}). If its chain has activated Lagoon, set --block to the activation block`,
   )
 }
 

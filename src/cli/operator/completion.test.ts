@@ -47,6 +47,6 @@ describe('devium completion', () => {
   it('names the shells that there are scripts for', () => {
     const { status, stderr } = spawnSync(process.execPath, [SCRIPT, 'completion', 'tcsh'], { encoding: 'utf8' })
     expect(status).toBe(1)
-    expect(stderr).toContain('no completion for "tcsh": there is one for bash, zsh, fish')
+    expect(stderr).toContain('unknown shell "tcsh": expected one of bash, zsh, fish')
   })
 })

@@ -127,7 +127,7 @@ describe('devium', () => {
     )
     expect(stdout).toContain(`\nnode     a\npeer id  ${OWN}\nversion  devium v9.9.9\n`)
     expect(stdout).toMatch(/L2 unsafe\s+20\s+0xabab…abab/)
-    expect(stdout).toMatch(/L2 finalized\s+-\s+not seen yet/)
+    expect(stdout).toMatch(/L2 finalized\s+-\s+unknown/)
   })
 
   it('status of a node that is not healthy names each cause and what ends it, and exits with 3', async () => {
@@ -190,12 +190,12 @@ describe('devium', () => {
     const { stdout, code } = await devium('status', '--rpc', other.url)
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /^This node is another client, .*\n\npeer id +16Uiu2\w+\npeers +4 connected.*\nversion +v1\.19\.0\n/,
+      /^This node is another client .*\n\npeer id +16Uiu2\w+\npeers +4 connected.*\nversion +v1\.19\.0\n/,
     )
     expect(stdout).toMatch(/\nL2 unsafe +20 /)
     const several = await devium('status', '--rpc', `${server.url},${other.url}`)
     expect(several.code).toBe(0)
-    expect(several.stdout).toMatch(/\nhttp:\S+ +no verdict +- +- +20 +15 +- +4 +…\w{8}\n/)
+    expect(several.stdout).toMatch(/\nhttp:\S+ +unknown +- +- +20 +15 +- +4 +…\w{8}\n/)
     const json = JSON.parse((await devium('status', '--json', '--rpc', other.url)).stdout)
     expect(json).toMatchObject({ health: null, unsafe_l2: { number: 20 }, peers: { connected: 4 } })
   })
@@ -205,7 +205,9 @@ describe('devium', () => {
     onTestFinished(() => rmSync(folder, { recursive: true }))
     expect(await devium('status', '--dir', folder)).toMatchObject({
       ...{ code: 1, stdout: '' },
-      stderr: expect.stringMatching(/^devium: --dir \S+: no testnet runs there \(\S+addresses\.json does not/),
+      stderr: expect.stringMatching(
+        /^devium: --dir \S+: no testnet runs there \(cannot read its nodes from \S+addresses\.json\)/,
+      ),
     })
     const nodes = [{ name: 'sequencer', rollupRpc: server.url }]
     writeFileSync(join(folder, 'addresses.json'), JSON.stringify({ nodes }))
@@ -260,8 +262,8 @@ describe('devium', () => {
   })
 
   it.each([
-    ['history', 'nothing has happened yet'],
-    ['bans', 'no ban stands'],
+    ['history', 'no recorded events'],
+    ['bans', 'no active bans'],
     ['blocks', 'does not answer like a devium node'],
     ['stats', 'opp2p_peerStats'],
   ])('%s does without p2p before it', async (name, text) => {
@@ -300,8 +302,8 @@ describe('devium', () => {
       ['deviump2p_peerScore', [PEER]],
       ['deviump2p_peerHistory', [PEER]],
     ])
-    expect(stdout).toContain(`${PEER}\nscore 4, mostly for: requests answered with good blocks\nconnected\n`)
-    expect(stdout).toContain('nothing is written down about it')
+    expect(stdout).toContain(`${PEER}\nscore 4, main reason: requests answered with good blocks\nconnected\n`)
+    expect(stdout).toContain('no recorded events')
   })
 
   it('explain without a peer has a line for each', async () => {
@@ -339,8 +341,9 @@ describe('devium', () => {
   })
 
   it('unblock says what keeps it out all the same', async () => {
-    expect((await devium('unblock', '11.0.0.1')).stdout).toBe('11.0.0.1 is neither blocked nor banned any more\n')
-    const left = '10.0.0.1 is off its list, but refused: it lies in 10.0.0.0/8, which is blocked\n'
+    expect((await devium('unblock', '11.0.0.1')).stdout).toBe('11.0.0.1 is no longer blocked or banned\n')
+    const left =
+      '10.0.0.1 was removed from the block list, but is still refused: it belongs to the blocked subnet 10.0.0.0/8\n'
     expect((await devium('unblock', '10.0.0.1')).stdout).toBe(left)
   })
 
@@ -365,19 +368,19 @@ describe('devium', () => {
     {
       args: ['status', '--rpc', 'http://127.0.0.1:1'],
       stderr:
-        'devium: no node answers at http://127.0.0.1:1 (connection refused): name its RPC address with --rpc or DEVIUM_RPC\n',
+        'devium: no node answers at http://127.0.0.1:1 (connection refused). Set its RPC address with --rpc or DEVIUM_RPC\n',
     },
     {
       args: ['batcher', 'stop', '--rpc', 'http://127.0.0.1:1'],
       stderr:
-        'devium: no batch submitter answers at http://127.0.0.1:1 (connection refused): name its RPC address with --rpc or DEVIUM_BATCHER_RPC\n',
+        'devium: no batch submitter answers at http://127.0.0.1:1 (connection refused). Set its RPC address with --rpc or DEVIUM_BATCHER_RPC\n',
     },
     { args: ['stauts'], stderr: "devium: unknown command 'stauts' (Did you mean one of stats, status?)\n" },
     {
       args: ['explain', 'xyz'],
-      stderr: 'devium: no known peer\'s id begins or ends with "xyz" (devium peers --all lists them)\n',
+      stderr: 'devium: no known peer\'s id begins or ends with "xyz". List the known peers: devium peers --all\n',
     },
-    { args: ['explain', 'x'], stderr: 'devium: "x": give at least 3 characters of the peer id\n' },
+    { args: ['explain', 'x'], stderr: 'devium: "x": expected at least 3 characters of the peer id\n' },
     {
       args: ['p2p', 'blocks'],
       stderr:
@@ -387,7 +390,7 @@ describe('devium', () => {
     {
       args: ['p2p', 'health'],
       stderr:
-        /^devium: the method deviump2p_health does not exist\/is not available: the node at http:\/\/\S+ runs with --p2p.disable, or is no devium\n$/,
+        /^devium: the method deviump2p_health does not exist\/is not available: the node at http:\/\/\S+ runs with --p2p.disable, or is not devium\n$/,
     },
     { args: ['p2p', 'explan'], stderr: "devium: unknown command 'explan' (Did you mean explain?)\n" },
     {
@@ -415,7 +418,7 @@ describe('statusLines', () => {
     const text = statusLines(answers, { nowMs: 1_700_000_030_000 }).map(textOf).join('\n')
     expect(text).toContain('peers    2 connected, 3 known, 1 blocked or banned')
     expect(text).toContain('\nbanned: …6Hyr2Er8 for 59 min more: score -180.62 is below -100: invalid messages\n')
-    expect(text).toContain('waiting in the queue from L2 block 25 on')
+    expect(text).toContain('queued unsafe blocks begin at L2 block 25')
     expect(text).toMatch(/L2 unsafe.*10 s ago/)
   })
 

@@ -20,7 +20,7 @@ import { addWatch } from './watch/watchCommand.ts'
 /** Creates the operator's tool, which queries a running rollup node and formats its answers. */
 export function createDeviumCommand(): Command {
   const program = new Command('devium')
-    .description('Look at running devium nodes, and manage their peers')
+    .description("Operator's tool for running devium nodes: health, peers, derivation, batches")
     .version(VERSION, '--version', 'Print the version')
     .helpOption('--help', 'Show this help')
     .addHelpText('after', `\n${RPC_HELP}`)
@@ -41,7 +41,7 @@ export function createDeviumCommand(): Command {
   nodeCommand(
     program,
     'rpc <method> [params...]',
-    'Call any method; parameters are JSON, or text where they are not',
+    'Call any RPC method. A parameter that is not JSON is sent as text',
   ).action(async (method: string, params: string[], options: NodeOptions) => {
     await withNode(options, async (node) => printJson(await node.transport.request(method, params.map(jsonOrText))))
   })
@@ -49,7 +49,7 @@ export function createDeviumCommand(): Command {
   program
     .command('completion')
     .argument('<shell>', 'bash, zsh or fish')
-    .description('Print a script that completes commands and flags: source <(devium completion bash)')
+    .description('Print a shell completion script: source <(devium completion bash)')
     .helpOption('--help', 'Show this help')
     .action(async (shell: string) => {
       const { COMPLETED_SHELLS, completionScript } = await import('./completion.ts')
@@ -60,7 +60,7 @@ export function createDeviumCommand(): Command {
       const programs = [program, ...rollupNodes, createBatchSubmitterCommand(), createGethCommand()]
       const script = completionScript(shell, programs)
       if (script === undefined) {
-        throw new UsageError(`no completion for "${shell}": there is one for ${COMPLETED_SHELLS.join(', ')}`)
+        throw new UsageError(`unknown shell "${shell}": expected one of ${COMPLETED_SHELLS.join(', ')}`)
       }
       process.stdout.write(script)
     })

@@ -10,7 +10,7 @@ import { readVariable } from '../shared/environment.ts'
 
 export const DEFAULT_RPC = 'http://127.0.0.1:9545'
 /** The last lines of the help of a group of such commands. */
-export const RPC_HELP = `All ask the rollup node at --rpc <url>, or DEVIUM_RPC, or ${DEFAULT_RPC}.`
+export const RPC_HELP = `The commands query the rollup node at --rpc <url>, else DEVIUM_RPC, else ${DEFAULT_RPC}.`
 
 /** The queried program, for the error when nothing answers. */
 export interface QueriedProgram {
@@ -50,7 +50,7 @@ export function rpcCommand(
     .description(description)
     .helpOption('--help', 'Show this help')
     .addOption(new Option('--rpc <url>', rpc.description).default(rpc.address, `"${redact(rpc.address)}"`))
-    .option('--token-file <file>', 'File with the bearer token that it asks for [DEVIUM_RPC_TOKEN_FILE]')
+    .option('--token-file <file>', 'File with the bearer token of the RPC [DEVIUM_RPC_TOKEN_FILE]')
 }
 
 /** Throws UsageError when the address is invalid, or no such node answers there. */
@@ -68,7 +68,7 @@ export async function withNode(
   } catch (error) {
     if (error instanceof RpcTransportError) throw noAnswer(url, error, asked)
     if (isNotServed(error) && error.message.includes('deviump2p_')) {
-      throw new UsageError(`${error.message}: the node at ${redact(url)} runs with --p2p.disable, or is no devium`)
+      throw new UsageError(`${error.message}: the node at ${redact(url)} runs with --p2p.disable, or is not devium`)
     }
     if (isNotServed(error) && error.message.includes('admin_')) {
       throw new UsageError(`${error.message}: the program at ${redact(url)} runs without --rpc.enable-admin`)
@@ -87,7 +87,7 @@ function noAnswer(url: string, error: RpcTransportError, { who, variable }: Quer
   const { cause } = error
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   if (code !== 'ECONNREFUSED') return error
-  const hint = variable === undefined ? '' : `: name its RPC address with --rpc or ${variable}`
+  const hint = variable === undefined ? '' : `. Set its RPC address with --rpc or ${variable}`
   return new UsageError(`${who} answers at ${redact(url)} (connection refused)${hint}`)
 }
 

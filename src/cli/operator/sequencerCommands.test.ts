@@ -63,7 +63,7 @@ it('starts and stops the sequencer, and says whether it runs', async () => {
   expect(await devium('sequencer status')).toBe(
     `Sequencer is stopped. An operator has stopped the sequencer.\n  → devium sequencer start --rpc ${url}\n\nUnsafe head 7 ${HASH}\n`,
   )
-  expect(await devium(`sequencer start ${HASH}`)).toBe('makes blocks\n')
+  expect(await devium(`sequencer start ${HASH}`)).toBe('the sequencer is started\n')
   expect(await devium('sequencer status')).toBe(`Sequencer is healthy. It sealed block 7.\n\nUnsafe head 7 ${HASH}\n`)
   expect(JSON.parse(await devium('sequencer status --json'))).toMatchObject({ active: true, health: { ok: true } })
   expect(await devium('sequencer stop')).toBe(`${HASH}\n`)

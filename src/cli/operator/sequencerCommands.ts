@@ -15,10 +15,10 @@ const STOP_TIMEOUT_MS = 60_000
 export function addSequencerCommands(program: Command): void {
   const group = program
     .command('sequencer')
-    .description('Whether a rollup node makes blocks; start and stop that')
+    .description('Show, start and stop the sequencer of a rollup node')
     .helpOption('--help', 'Show this help')
     .addHelpText('after', `\n${RPC_HELP}`)
-  nodeCommand(group, 'status', 'Whether this node makes blocks, since when not, and why; and its head')
+  nodeCommand(group, 'status', 'Show whether this node builds blocks, its health, and its unsafe head')
     .option('--json', 'Print the raw answers')
     .action(async (options: NodeOptions) => {
       await withNode(options, async (node) => {
@@ -32,24 +32,26 @@ export function addSequencerCommands(program: Command): void {
           ...verdictLines(health, verdictOptions(options)),
           '',
           ...(isVerifier ? ['The node is a verifier: it runs without --sequencer.enabled.'] : []),
-          ...(conductor ? ['An op-conductor decides when this node makes blocks.'] : []),
+          ...(conductor ? ['An op-conductor decides when this node builds blocks.'] : []),
           plainText(`Unsafe head ${head.number} ${head.hash}`),
         ])
       })
     })
-  nodeCommand(group, 'start [head]', 'Make blocks on the unsafe head, whose hash may be given as a safeguard').action(
-    async (head: string | undefined, options: NodeOptions) => {
-      await withNode(options, async (node) => {
-        // The node itself refuses an invalid hash, with its own message.
-        await node.transport.request('admin_startSequencer', head === undefined ? [] : [head])
-        console.log('makes blocks')
-      })
-    },
-  )
+  nodeCommand(
+    group,
+    'start [head]',
+    'Start building blocks. If HEAD is given, the unsafe head must have this hash',
+  ).action(async (head: string | undefined, options: NodeOptions) => {
+    await withNode(options, async (node) => {
+      // The node itself refuses an invalid hash, with its own message.
+      await node.transport.request('admin_startSequencer', head === undefined ? [] : [head])
+      console.log('the sequencer is started')
+    })
+  })
   nodeCommand(
     group,
     'stop',
-    'Make no more blocks; prints the hash of the last one, to start another sequencer on',
+    'Stop building blocks, and print the hash of the last block for the start of another sequencer',
   ).action(async (options: NodeOptions) => {
     await withNode(options, async (node) => {
       console.log(await node.request('admin_stopSequencer', [], { timeoutMs: STOP_TIMEOUT_MS }))

@@ -30,7 +30,7 @@ const answers = (changes: Partial<ScoreState['application']>) => ({
 
 describe('mainReason', () => {
   it.each<[string, Partial<ScoreState>]>([
-    ['nothing counts for or against it', {}],
+    ['no score term applies', {}],
     ['first to deliver blocks', { topics: topic({ firstMessageDeliveries: 9, inMesh: true, meshTime: 9_000 }) }],
     ['requests answered with good blocks', answers({ validResponses: 4 })],
     ['requests failed (last: timeout)', answers({ validResponses: 9, errorResponses: 2 })],

@@ -16,7 +16,7 @@ interface NamedPart {
   text(): string
 }
 
-const NOTHING: NamedPart = { score: 0, text: () => 'nothing counts for or against it' }
+const NOTHING: NamedPart = { score: 0, text: () => 'no score term applies' }
 
 function namedParts({ topics, application, ipColocation, behaviour, causes }: Parts): NamedPart[] {
   const named: NamedPart[] = []

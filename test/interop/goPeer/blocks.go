@@ -144,7 +144,7 @@ func (e *blockExchange) ask(ctx context.Context, q question) (*reply, error) {
 		return &reply{Code: all[0]}, nil
 	}
 	if len(all) < 5 {
-		return nil, errors.New("answer ends inside its version")
+		return nil, errors.New("answer ends within its version field")
 	}
 	body, err := io.ReadAll(io.LimitReader(snappy.NewReader(bytes.NewReader(all[5:])), maxMessageBytes))
 	if err != nil {

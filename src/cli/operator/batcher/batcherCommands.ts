@@ -15,18 +15,19 @@ const BATCH_SUBMITTER: QueriedProgram = { who: 'no batch submitter', variable: '
 const STOP_TIMEOUT_MS = 600_000
 
 const ACTIONS = [
-  { name: 'start', method: 'admin_startBatcher', description: 'Post batches again', done: 'posting batches' },
+  { name: 'start', method: 'admin_startBatcher', description: 'Start posting batches', done: 'posting batches' },
   {
     name: 'stop',
     method: 'admin_stopBatcher',
-    description: 'Post what is loaded, wait for its confirmations, then post no more; goes on when interrupted',
-    done: 'stopped: what was loaded is on L1',
+    description:
+      'Post all loaded blocks, wait for their confirmations, and stop. An interrupt of this command does not cancel the stop',
+    done: 'stopped: all loaded blocks are on L1',
   },
   {
     name: 'flush',
     method: 'admin_flushBatcher',
     description: 'Close the open channel, and post it without waiting for more blocks',
-    done: 'the open channel is closed and goes out',
+    done: 'closed the open channel and posting it',
   },
 ] as const
 
@@ -34,12 +35,12 @@ const ACTIONS = [
 export function addBatcherCommands(program: Command): void {
   const group = program
     .command('batcher')
-    .description('Look at a running batch submitter, start and stop it')
+    .description('Show, start and stop a running batch submitter')
     .helpOption('--help', 'Show this help')
   rpcCommand(
     group,
     'status',
-    'Why nothing lands on L1, or that all is well: what is loaded, open, sent, and what it costs',
+    'Health of the submitter and its cause; loaded blocks, open channel, transactions and cost',
     RPC,
   )
     .option('--json', 'Print the raw answer')

@@ -23,7 +23,7 @@ it('tells how many channels are on L1, at which rate and for how long still, unt
   channelsToConfirm = 3
   await clock.advance(500)
   await clock.advance(500)
-  expect(lines.at(-1)).toBe('Saving to L1: 25 %, 8 s left, 1 of 4 channels, 0.4 a second')
+  expect(lines.at(-1)).toBe('Posting to L1: 25 %, 8 s left, 1 of 4 channels, 0.4 a second')
   answer.reject(new Error('stopped before all was saved'))
   await shown
   expect(isOver).toBe(true)

@@ -20,7 +20,7 @@ export async function showDraining(
   const ended = new AbortController()
   const end = (): void => ended.abort()
   answer.then(end, end)
-  const progress = new Progress({ clock, sink }, { what: 'Saving to L1', unit: 'channels' })
+  const progress = new Progress({ clock, sink }, { what: 'Posting to L1', unit: 'channels' })
   let done = 0
   let before = 0
   while (!ended.signal.aborted) {

@@ -52,7 +52,7 @@ export function formatBatcherStatus(answer: unknown, nowMs = Date.now()): string
   const status = statusSchema.parse(answer)
   const since = (atMs: number) => formatSeconds(Math.max(0, Math.round((nowMs - atMs) / 1000)))
   const reach = ({ lastAnswerMs, error }: z.infer<typeof reachabilitySchema>) => {
-    if (lastAnswerMs === null) return error === null ? 'not asked yet' : `never answered; ${error}`
+    if (lastAnswerMs === null) return error === null ? 'no request yet' : `never answered; ${error}`
     const answered = `answered ${since(lastAnswerMs)} ago`
     return error === null ? answered : `${answered}; ${error}`
   }
@@ -70,7 +70,7 @@ export function formatBatcherStatus(answer: unknown, nowMs = Date.now()): string
     ],
     [
       'data',
-      `${kilobytes(status.heldBytes)} held, some ${kilobytes(status.unsafeDaBytes)} for L1${status.throttling ? ', builders are throttled' : ''}`,
+      `${kilobytes(status.heldBytes)} held, about ${kilobytes(status.unsafeDaBytes)} to post on L1${status.throttling ? ', builders are throttled' : ''}`,
     ],
   ]
   if (open !== null) {
@@ -104,8 +104,8 @@ export function formatBatcherStatus(answer: unknown, nowMs = Date.now()): string
 }
 
 function stateOf({ running, stopping, from }: z.infer<typeof statusSchema>): string {
-  if (!running) return `stopped, would send from ${from}`
-  return stopping ? `stopping when all is on L1, sends from ${from}` : `running, sends from ${from}`
+  if (!running) return `stopped, sender ${from}`
+  return stopping ? `stopping after all blocks are on L1, sender ${from}` : `running, sender ${from}`
 }
 
 function kilobytes(bytes: number): string {

@@ -46,8 +46,8 @@ export interface BatchOptions {
   listTransactions: boolean
 }
 
-export const LOST = 'derivation leaves the channel here: batches before it count, what follows is lost'
-const ALONE = 'derivation drops this batch alone'
+export const LOST = 'derivation drops the rest of the channel, and keeps the batches before this one'
+const ALONE = 'derivation drops only this batch'
 
 /** Describes `batch type ‖ content`. A malformed batch gives its readable parts and the fault. */
 export function describeBatch(bytes: Uint8Array, options: BatchOptions): BatchJson {

@@ -32,9 +32,9 @@ function joinChannel(id: Hex, found: readonly Frame[]): JoinedChannel {
   const byNumber = new Map<number, Frame>()
   const closing = found.find((frame) => frame.isLast)
   for (const frame of found) {
-    if (byNumber.has(frame.number)) refused.push(`frame ${frame.number} is there twice`)
+    if (byNumber.has(frame.number)) refused.push(`frame ${frame.number} is a duplicate`)
     else if (closing !== undefined && frame.number > closing.number) {
-      refused.push(`frame ${frame.number} stands behind the closing frame ${closing.number}`)
+      refused.push(`frame ${frame.number} comes after the closing frame ${closing.number}`)
     } else byNumber.set(frame.number, frame)
   }
   const frames = [...byNumber.values()].sort((a, b) => a.number - b.number)

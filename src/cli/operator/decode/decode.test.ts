@@ -113,7 +113,10 @@ describe('detection', () => {
   it('says what it knows when bytes are nothing of that', async () => {
     const { inputs, faults } = await decode(fromHex('ff'.repeat(40)))
     expect(faults).toBe(1)
-    expect(inputs[0]).toMatchObject({ kind: null, fault: { byte: 0, rule: expect.stringContaining('begins none of') } })
+    expect(inputs[0]).toMatchObject({
+      kind: null,
+      fault: { byte: 0, rule: expect.stringContaining('is not the beginning of any of') },
+    })
   })
 })
 
@@ -153,7 +156,7 @@ describe('channels', () => {
       {
         isComplete: false,
         missingFrames: [1],
-        refusedFrames: ['frame 0 is there twice', 'frame 9 stands behind the closing frame 2'],
+        refusedFrames: ['frame 0 is a duplicate', 'frame 9 comes after the closing frame 2'],
       },
     ])
   })
@@ -235,7 +238,7 @@ describe('post-exec transactions', () => {
     expect(faults).toBe(1)
     expect(batches[0]?.fault).toMatchObject({
       rule: expect.stringContaining('transaction 0 of type 0x7d has a gas limit'),
-      effect: expect.stringContaining('this batch alone'),
+      effect: expect.stringContaining('only this batch'),
     })
   })
 })
@@ -374,11 +377,11 @@ describe('inputsOf', () => {
   })
 
   it.each([
-    ['hello', 'neither hex nor JSON'],
-    ['{"a":1}', 'no transaction, block, blob or frame'],
-    ['{', 'neither hex nor JSON'],
+    ['hello', 'expected bytes, hex or JSON'],
+    ['{"a":1}', 'expected a transaction, block, blob or frame'],
+    ['{', 'expected bytes, hex or JSON'],
     ['0xabc', 'odd number of hex digits'],
-    ['{"transactions":["0x12"]}', 'needs its whole transactions'],
+    ['{"transactions":["0x12"]}', 'must contain whole transactions'],
   ])('refuses %s', (content, message) => {
     const refused = () => inputsOf(text(content), 's')
     expect(refused).toThrow(expect.objectContaining({ code: 'usage' }))

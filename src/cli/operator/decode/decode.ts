@@ -106,7 +106,7 @@ class Decoding {
         const isBare = bare?.fault === null || !isTyped
         this.inputs.push({
           ...base,
-          ...(isBare ? { note: 'taken for a span batch without its type byte' } : {}),
+          ...(isBare ? { note: 'decoded as a span batch without its type byte' } : {}),
           fault: null,
         })
         this.batches.push({ source, ...(isBare ? (bare ?? found) : found) })
@@ -145,7 +145,7 @@ class Decoding {
         this.addBlob(blob, { source: `${base.source}, blob ${i}`, kind: 'blob', bytes: blob.length })
       })
     } catch (error) {
-      this.inputs.push({ ...base, fault: faultOf(error, { in: 'input', effect: 'no L1 block can hold it' }) })
+      this.inputs.push({ ...base, fault: faultOf(error, { in: 'input', effect: 'no L1 block can contain it' }) })
     }
   }
 
@@ -209,7 +209,7 @@ function frameNumbers({ frames, missing, refused }: JoinedChannel): Partial<Chan
 }
 
 function blobNote({ blobVersionedHashes: hashes = [] }: L1TransactionJson): string {
-  return `its frames are in ${hashes.length} ${hashes.length === 1 ? 'blob' : 'blobs'}, which are not part of it: give them as inputs, or the hash with --l1 and --l1.beacon`
+  return `its frames are in ${hashes.length} ${hashes.length === 1 ? 'blob' : 'blobs'}, and the transaction does not contain them. Add the blobs as inputs, or give the transaction hash with --l1 and --l1.beacon`
 }
 
 function unknownKind(bytes: Uint8Array): Fault {
@@ -218,7 +218,7 @@ function unknownKind(bytes: Uint8Array): Fault {
   return {
     byte: 0,
     in: 'input',
-    rule: `${beginning}${bytes.length > 8 ? '…' : ''} begins none of: ${kinds} (--as takes it for one)`,
+    rule: `${beginning}${bytes.length > 8 ? '…' : ''} is not the beginning of any of: ${kinds} (--as forces a kind)`,
     effect: 'derivation ignores it',
   }
 }

@@ -73,7 +73,7 @@ describe('devium decode', () => {
 
   it.each<[string, string[], string]>([
     ['a file that is not there', ['/none'], 'cannot read /none'],
-    ['a hash without L1', [`0x${'12'.repeat(32)}`], 'give --l1'],
+    ['a hash without L1', [`0x${'12'.repeat(32)}`], 'requires --l1'],
     ['an address that is none', [`0x${'12'.repeat(32)}`, '--l1', 'x'], '--l1 must be an http:// or https:// address'],
     ['bad hex', ['0x123'], 'odd number of hex digits'],
     ['an unknown kind', ['--as', 'frmae', '-'], 'Allowed choices are transaction, data, blob, frame, channel, batch.'],
@@ -129,7 +129,7 @@ describe('devium decode <hash> --l1', () => {
     const alone = await decode([hash, '--l1', url])
     expect(alone.stderr).toContain('its frames are in 1 blob, which are not part of it')
     const unknown = await decode([`0x${'12'.repeat(32)}`, '--l1', url])
-    expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('knows no transaction 0x1212') })
+    expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('does not have transaction 0x1212') })
     beacon.slots.clear()
     const gone = await decode([hash, '--l1', url, '--l1.beacon', beacon.url])
     expect(gone).toMatchObject({ code: 1, stderr: expect.stringMatching(/^devium: .*blobs? .*\n$/) })

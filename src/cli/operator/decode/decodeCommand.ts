@@ -25,21 +25,23 @@ const EXIT_MALFORMED = 2
 export function addDecode(parent: Command): Command {
   return parent
     .command('decode [inputs...]')
-    .description('What a batcher transaction, blob, frame, channel or batch holds, as JSON')
+    .description('Decode a batcher transaction, blob, frame, channel or batch, and print it as JSON')
     .helpOption('--help', 'Show this help')
-    .addOption(new Option('--as <kind>', 'What the inputs are, instead of finding out').choices(KINDS))
-    .option('--network <name>', 'Chain of the batches: needed for hashes, senders and times of a span batch')
-    .option('--rollup.config <file>', 'The same as a rollup.json')
-    .option('--l1 <url>', 'L1 JSON-RPC: an input may then be the hash of a transaction there')
-    .option('--l1.beacon <url>', 'Beacon API: the blobs of such a transaction are read, too')
-    .option('--no-transactions', 'Count the transactions of blocks, do not list them')
-    .option('--compact', 'JSON on one line')
+    .addOption(new Option('--as <kind>', 'Kind of the inputs (default: detected)').choices(KINDS))
+    .option('--network <name>', 'Network of the batches; required for the hashes, senders and times of a span batch')
+    .option('--rollup.config <file>', 'Rollup config of the batches, in place of --network')
+    .option('--l1 <url>', 'JSON-RPC address of L1, for inputs that are transaction hashes')
+    .option('--l1.beacon <url>', 'Beacon API, for the blobs of such a transaction')
+    .option('--no-transactions', 'Print the number of transactions of a block, not the list')
+    .option('--compact', 'Print JSON on one line')
     .addHelpText('after', HELP)
     .action(async (inputs: string[], flags: DecodeFlags) => {
       // The reader of a pipe may close it early, as `head` does.
       process.stdout.on('error', () => process.exit(1))
       if (inputs.length === 0 && process.stdin.isTTY === true) {
-        throw new UsageError('give a file, hex text, the hash of an L1 transaction with --l1, or pipe something in')
+        throw new UsageError(
+          'expected an input: a file, hex text, the hash of an L1 transaction with --l1, or standard input',
+        )
       }
       const config = await chosenConfig(flags)
       const contents: DecodeInput[] = []
@@ -56,14 +58,14 @@ export function addDecode(parent: Command): Command {
 }
 
 const HELP = `
-Kinds, found out by trying unless --as says so:
+Kinds of inputs, detected unless --as sets the kind:
 ${KINDS.map((kind) => `  ${kind.padEnd(12)} ${KIND_HELP[kind]}`).join('\n')}
 
-An input is a file, - for standard input, hex text (0x…), or with --l1 the hash of a transaction. Files hold bytes,
-hex (one piece a line) or JSON: transactions and blocks as JSON-RPC gives them, blobs as a beacon node does, frames.
-Frames of all inputs are joined to channels, in any order.
+An input is a file, - for standard input, hex text (0x…), or with --l1 the hash of a transaction. A file contains bytes,
+hex (one item per line) or JSON: transactions and blocks from JSON-RPC, blobs from a beacon node, or frames.
+The command joins the frames of all inputs to channels, in any order.
 
-Exit code: 0 all of it is sound, 2 some of it breaks a rule (named with its byte, also on stderr), 1 nothing was read.
+Exit code: 0 all inputs are valid, 2 some input breaks a rule (stderr names the rule and the byte), 1 an input cannot be read.
 
 Examples:
   devium decode frame0.bin frame1.bin --network op-mainnet
@@ -74,7 +76,7 @@ Examples:
 
 async function readArgument(input: string, flags: DecodeFlags): Promise<DecodeInput[]> {
   if (isHex(input, 32)) {
-    if (flags.l1 === undefined) throw new UsageError(`${input}: to read an L1 transaction by its hash, give --l1`)
+    if (flags.l1 === undefined) throw new UsageError(`${input}: an L1 transaction hash requires --l1`)
     const { readFromL1 } = await import('./fromL1.ts')
     return readFromL1(lowerHex(input), { l1: flags.l1, beacon: flags['l1.beacon'] })
   }
@@ -82,14 +84,14 @@ async function readArgument(input: string, flags: DecodeFlags): Promise<DecodeIn
   try {
     return [{ source: input.length > 20 ? `${input.slice(0, 18)}…` : input, bytes: fromHex(input) }]
   } catch (cause) {
-    throw new UsageError(`"${input.slice(0, 20)}" is no hex text: ${describeError(cause)}`, { cause })
+    throw new UsageError(`"${input.slice(0, 20)}" is not hex: ${describeError(cause)}`, { cause })
   }
 }
 
 async function chosenConfig(flags: DecodeFlags): Promise<RollupConfig | undefined> {
   const path = flags['rollup.config']
   if (flags.network !== undefined) {
-    if (path !== undefined) throw new UsageError('give --network or --rollup.config, not both')
+    if (path !== undefined) throw new UsageError('--network and --rollup.config exclude each other')
     const { findNetwork, ownNetworksFolder } = await import('../../../rollup/networks/index.ts')
     return (await findNetwork(flags.network, ownNetworksFolder())).config
   }

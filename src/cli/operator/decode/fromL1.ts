@@ -26,14 +26,15 @@ export async function readFromL1(hash: Hex, urls: { l1: string; beacon: string |
   const rpc = createRpcClient({ url: urls.l1 })
   try {
     const json = await rpc.request('eth_getTransactionByHash', [hash])
-    if (!isObject(json)) throw new UsageError(`L1 at ${rpc.url} knows no transaction ${hash}`)
+    if (!isObject(json)) throw new UsageError(`the L1 at ${rpc.url} does not have transaction ${hash}`)
     const transaction = l1TransactionFromJson(json)
     const bytes = fromHex(String(json.input), undefined, 'transaction input')
     const found: DecodeInput[] = [{ source: hash, kind: 'data', bytes, transaction }]
     const hashes = transaction.blobVersionedHashes
     if (hashes === undefined || urls.beacon === undefined) return found
     const block = await rpc.request('eth_getBlockByHash', [json.blockHash, false])
-    if (!isObject(block)) throw new UsageError(`transaction ${hash} is in no L1 block yet: its blobs cannot be found`)
+    if (!isObject(block))
+      throw new UsageError(`transaction ${hash} is not in an L1 block yet, so its blobs cannot be read`)
     const blobs = await readBlobs(urls.beacon, parseBlock(block, false).info, hashes)
     return [...found, ...blobs.map((blob, i) => ({ source: `blob ${hashes[i]}`, kind: 'blob' as const, bytes: blob }))]
   } catch (cause) {
@@ -51,7 +52,7 @@ async function readBlobs(url: string, block: L1BlockRef, hashes: readonly Hex[])
   const { client } = createBeacon({ ...modules, kzg }, { url })
   try {
     const blobs = await client.blobs(block, hashes)
-    if (blobs === undefined) throw new UsageError(`the beacon API knows no blobs of L1 block ${block.number}`)
+    if (blobs === undefined) throw new UsageError(`the beacon API does not have the blobs of L1 block ${block.number}`)
     return blobs
   } catch (cause) {
     if (!(cause instanceof DeviumError) || cause instanceof UsageError) throw cause

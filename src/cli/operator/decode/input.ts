@@ -40,7 +40,7 @@ export function inputsOf(content: Uint8Array, source: string): DecodeInput[] {
       bytes: fromHex(line, undefined, lines.length === 1 ? 'text' : `line ${i + 1}`),
     }))
   } catch (cause) {
-    throw new UsageError(`${source} is text, but neither hex nor JSON of a known form: ${describeError(cause)}`, {
+    throw new UsageError(`${source}: expected bytes, hex or JSON of a known form: ${describeError(cause)}`, {
       cause,
     })
   }
@@ -65,7 +65,7 @@ export function inputsOfJson(json: unknown, source: string): DecodeInput[] {
   const id = json.channelId ?? json.id
   if (typeof json.data === 'string' && isHex(id, 16)) return [frameOf(json, id, source)]
   const input = json.input ?? json.data
-  if (typeof input !== 'string') throw new DecodeError(`${source}: no transaction, block, blob or frame`)
+  if (typeof input !== 'string') throw new DecodeError(`${source}: expected a transaction, block, blob or frame`)
   const bytes = fromHex(input, undefined, `${source}.input`)
   return [{ source, bytes, kind: 'data', transaction: l1TransactionFromJson(json) }]
 }
@@ -74,7 +74,7 @@ function transactionsOf(list: readonly unknown[], source: string): DecodeInput[]
   return list.flatMap((item, i) => {
     // A transaction hash: the block was requested without its transactions.
     if (typeof item === 'string')
-      throw new DecodeError(`${source}[${i}]: a hash; the block needs its whole transactions`)
+      throw new DecodeError(`${source}[${i}]: found a transaction hash, but the block must contain whole transactions`)
     return inputsOfJson(item, `${source}[${i}]`)
   })
 }
@@ -110,7 +110,8 @@ function isText(content: Uint8Array): boolean {
 async function readWhole(path: string): Promise<Uint8Array> {
   try {
     const { size } = await stat(path)
-    if (size > MAX_INPUT_BYTES) throw new UsageError(`it has ${size} bytes, at most ${MAX_INPUT_BYTES} are read`)
+    if (size > MAX_INPUT_BYTES)
+      throw new UsageError(`the file has ${size} bytes, more than the maximum of ${MAX_INPUT_BYTES}`)
     return new Uint8Array(await readFile(path))
   } catch (cause) {
     throw new UsageError(`cannot read ${path}: ${describeError(cause)}`, { cause })

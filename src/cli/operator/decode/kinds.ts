@@ -10,11 +10,11 @@ export const KINDS = ['transaction', 'data', 'blob', 'frame', 'channel', 'batch'
 export type Kind = (typeof KINDS)[number]
 
 export const KIND_HELP: Readonly<Record<Kind, string>> = {
-  transaction: 'a signed L1 transaction, of type 3 with or without its blobs',
-  data: 'calldata of a batcher transaction, or data of a blob: a version byte and frames',
+  transaction: 'a signed L1 transaction; type 3 with or without its blobs',
+  data: 'calldata of a batcher transaction or data of a blob: a version byte and frames',
   blob: `a blob of ${BLOB_BYTES} bytes`,
-  frame: 'one or more frames without the version byte',
-  channel: 'data of a whole channel: compressed batches',
+  frame: 'one or more frames, without the version byte',
+  channel: 'the data of a complete channel: compressed batches',
   batch: 'one batch, with or without its type byte',
 }
 

@@ -9,10 +9,10 @@ import { formatDerivation } from './deriveView.ts'
 export function addDeriveCommands(program: Command): void {
   const derive = program
     .command('derive')
-    .description('How the L2 chain is derived from L1')
+    .description('Show the derivation of the L2 chain from L1')
     .helpOption('--help', 'Show this help')
     .addHelpText('after', `\n${RPC_HELP}`)
-  nodeCommand(derive, 'status', 'Why the safe head stands where it does, and what it waits for')
+  nodeCommand(derive, 'status', 'Show the position of the safe head, and what derivation waits for')
     .option('--json', 'Print the raw answer')
     .action(async (options: NodeOptions) => {
       await withNode(options, async (node) => {

@@ -9,9 +9,9 @@ describe('formatDerivation', () => {
         'derivation: batches-dropped',
         'The safe head does not move because the last span batch was dropped: parent hash is not the hash of the safe head.',
         '',
-        'L1            head 500 0xabab…abab, derived to 496 0xabab…abab, 4 confirmations waited for',
+        'L1            head 500 0xabab…abab, derived to 496 0xabab…abab, 4 confirmations required',
         'L1 endpoint   http://l1:8545 answers',
-        'safe head     1000 0xabab…abab, moved 3 min ago',
+        'safe head     1000 0xabab…abab, advanced 3 min ago',
         'unsafe head   1010 0xabab…abab',
         'engine        http://engine:8551 silent for 20 s',
         'window ends   at L1 block 4080',
@@ -19,18 +19,18 @@ describe('formatDerivation', () => {
         'empty blocks  7, the last 5 s ago',
         'last reset    60 min ago: detected L1 reorg',
         'failing       3 times in 20 s: forkchoice update failed',
-        'waits for     0x01aa…aaaa of L1 block 497 (slot 99), tried 2 times',
+        'blobs         0x01aa…aaaa of L1 block 497 (slot 99), 2 attempts',
         '              http://beacon:5052: answers 404',
         '',
         'open channel  frames   bytes  since         times out',
         '0x1212…1212   2 of 3  240000  L1 block 480  in 34 L1 blocks',
         '',
-        'dropped batch  L1 block  when        rule',
+        'dropped batch  L1 block  when        reason',
         'span                495  60 s ago    parent hash is not the hash of the safe head; its channel is lost',
         'singular            480  10 min ago  an older one',
         '',
-        'not usable  L1 block  when        why',
-        'frame            470  12 min ago  no such channel is open',
+        'ignored data  L1 block  when        reason',
+        'frame              470  12 min ago  no such channel is open',
       ].join('\n'),
     )
   })
@@ -54,8 +54,8 @@ describe('formatDerivation', () => {
       reset: { reason: 'the node starts', atMs: DERIVATION_ANSWER_MS, doneAtMs: null },
     }
     const text = formatDerivation(bare, DERIVATION_ANSWER_MS)
-    expect(text).toContain('safe head    not known yet')
-    expect(text).toContain('last reset   0 s ago, under way: the node starts')
+    expect(text).toContain('safe head    unknown')
+    expect(text).toContain('last reset   0 s ago, in progress: the node starts')
     expect(text).not.toContain('dropped batch')
   })
 
@@ -66,7 +66,7 @@ describe('formatDerivation', () => {
     expect(shown(null)).toMatch(/\nfork +karst\n(?!next fork)/)
     const lagoon = { name: 'lagoon', time: at, ready: null, problem: null }
     const when = 'next fork     lagoon at 2023-11-17 22:13:20 UTC, in 3 days: '
-    expect(shown(lagoon)).toContain(`${when}whether the engine is ready cannot be seen\n`)
+    expect(shown(lagoon)).toContain(`${when}the readiness of the engine is unknown\n`)
     expect(shown({ ...lagoon, ready: true })).toContain(`${when}ready\n`)
     const problem = 'It needs a file.'
     expect(shown({ ...lagoon, ready: false, problem })).toContain(`${when}not ready\n              ${problem}\n`)

@@ -80,7 +80,7 @@ export function formatDerivation(answer: unknown, nowMs = Date.now(), width?: Li
   const ago = (atMs: number) => `${since(atMs)} ago`
   const { l1, l2, blobs } = status
   const block = (ref: z.infer<typeof refSchema> | null) =>
-    ref === null ? 'not known yet' : `${ref.number} ${shortHash(ref.hash)}`
+    ref === null ? 'unknown' : `${ref.number} ${shortHash(ref.hash)}`
   const endpoint = (state: z.infer<typeof endpointSchema>) => {
     if (state === null) return []
     const silent = state.silentSinceMs === null ? 'answers' : `silent for ${since(state.silentSinceMs)}`
@@ -94,7 +94,7 @@ export function formatDerivation(answer: unknown, nowMs = Date.now(), width?: Li
         [`head ${block(l1.head)}`, `derived to ${block(l1.derivedTo)}`, ...confirmations(l1.confirmations)].join(', '),
       ],
       ...endpoint(l1.endpoint).map((text) => ['L1 endpoint', text]),
-      ['safe head', `${block(l2.safe)}${l2.safeMovedAtMs === null ? '' : `, moved ${ago(l2.safeMovedAtMs)}`}`],
+      ['safe head', `${block(l2.safe)}${l2.safeMovedAtMs === null ? '' : `, advanced ${ago(l2.safeMovedAtMs)}`}`],
       ['unsafe head', block(l2.unsafe)],
       ...(status.forks == null ? [] : forkRows(status.forks, nowMs / 1000)),
       ...(status.gap == null ? [] : [['gap', status.gap.text]]),
@@ -114,7 +114,7 @@ export function formatDerivation(answer: unknown, nowMs = Date.now(), width?: Li
         : [
             [
               'last reset',
-              `${ago(status.reset.atMs)}${status.reset.doneAtMs === null ? ', under way' : ''}: ${status.reset.reason}`,
+              `${ago(status.reset.atMs)}${status.reset.doneAtMs === null ? ', in progress' : ''}: ${status.reset.reason}`,
             ],
           ]),
       ...(status.failure === null
@@ -157,19 +157,19 @@ export function formatDerivation(answer: unknown, nowMs = Date.now(), width?: Li
     ...(channels.length === 0
       ? []
       : [formatTable(['open channel', 'frames', 'bytes', 'since', 'times out'], channels, width)]),
-    ...(dropped.length === 0 ? [] : [formatTable(['dropped batch', 'L1 block', 'when', 'rule'], dropped, width)]),
-    ...(lost.length === 0 ? [] : [formatTable(['not usable', 'L1 block', 'when', 'why'], lost, width)]),
+    ...(dropped.length === 0 ? [] : [formatTable(['dropped batch', 'L1 block', 'when', 'reason'], dropped, width)]),
+    ...(lost.length === 0 ? [] : [formatTable(['ignored data', 'L1 block', 'when', 'reason'], lost, width)]),
   ].join('\n\n')
 }
 
 function confirmations(count: number): string[] {
-  return count === 0 ? [] : [`${count} confirmations waited for`]
+  return count === 0 ? [] : [`${count} confirmations required`]
 }
 
 function forkRows({ active, next }: NonNullable<z.infer<typeof statusSchema>['forks']>, nowS: number): string[][] {
   if (next === null) return [['fork', active]]
   const { name, time, ready, problem } = next
-  const readiness = ready === null ? 'whether the engine is ready cannot be seen' : ready ? 'ready' : 'not ready'
+  const readiness = ready === null ? 'the readiness of the engine is unknown' : ready ? 'ready' : 'not ready'
   return [
     ['fork', active],
     ['next fork', `${name} at ${utcText(time)}, ${fromNowText(time, nowS)}: ${readiness}`],
@@ -181,8 +181,8 @@ function blobRows(blobs: NonNullable<z.infer<typeof statusSchema>['blobs']>): st
   const slot = blobs.slot === null ? '' : ` (slot ${blobs.slot})`
   return [
     [
-      'waits for',
-      `${blobs.versionedHashes.map(shortHash).join(', ')} of L1 block ${blobs.l1Block.number}${slot}, tried ${blobs.tries} times`,
+      'blobs',
+      `${blobs.versionedHashes.map(shortHash).join(', ')} of L1 block ${blobs.l1Block.number}${slot}, ${blobs.tries} attempts`,
     ],
     ...blobs.answers.map(({ url, problem }) => ['', `${url}: ${problem}`]),
   ]

@@ -14,8 +14,8 @@ const note = { subject: 'beacon', fork: null, stops: null } as const
 export function judgeBeacon(facts: DoctorFacts): Finding[] {
   const { beacon } = facts
   if (beacon === undefined) {
-    const text = 'No beacon API is configured (--l1.beacon.ignore): the safe head stops at the first batch in a blob.'
-    return [{ ...note, code: 'beacon-missing', text, next: 'Name the beacon API of L1 with --l1.beacon.' }]
+    const text = 'No beacon API is configured (--l1.beacon.ignore). The safe head stops at the first batch in a blob.'
+    return [{ ...note, code: 'beacon-missing', text, next: 'Set --l1.beacon to the beacon API of L1.' }]
   }
   if (beacon.problem !== undefined) return [unreachable(beacon)]
   const wrong = wrongChain(beacon, facts)
@@ -36,68 +36,76 @@ function servingFindings(beacon: BeaconFacts, facts: DoctorFacts): Finding[] {
 function unreachable({ url, problem }: BeaconFacts): Finding {
   if (problem?.code === 'wrong-kind') {
     const text = `${url} is an execution client, not a beacon API: ${problem.text}. The safe head stops at the first batch in a blob.`
-    const next = "Give --l1.beacon the consensus client's REST address (port 5052, 3500 or 4000 by default)."
+    const next = "Set --l1.beacon to the consensus client's REST address (port 5052, 3500 or 4000 by default)."
     return { ...now, code: 'beacon-is-execution-client', text, next }
   }
-  const text = `The beacon API at ${url} cannot be used: ${problem?.text}.`
+  const text = `The node cannot use the beacon API at ${url}: ${problem?.text}.`
   return {
     ...now,
     code: 'beacon-down',
     text,
-    next: 'Start the consensus client, or name another one with --l1.beacon.',
+    next: 'Start the consensus client, or set --l1.beacon to another one.',
   }
 }
 
 function wrongChain({ url, depositChainId, genesisTime, slotLength }: BeaconFacts, facts: DoctorFacts): Finding[] {
   const { l1ChainId } = facts.chain.config
-  const next = 'Name the beacon API of the same L1 with --l1.beacon.'
+  const next = 'Set --l1.beacon to a beacon API of the same L1.'
   if (depositChainId !== undefined && depositChainId !== l1ChainId) {
-    const text = `The beacon API at ${url} is of L1 chain ${depositChainId}, and this chain's L1 is ${l1ChainId}.`
+    const text = `The beacon API at ${url} belongs to L1 chain ${depositChainId}, but this chain's L1 is ${l1ChainId}.`
     return [{ ...now, code: 'beacon-wrong-chain', text, next }]
   }
   const head = facts.l1.find((endpoint) => endpoint.head !== undefined)?.head
   if (head === undefined || genesisTime === undefined || typeof slotLength !== 'number') return []
   if (head.time >= genesisTime && (head.time - genesisTime) % slotLength === 0) return []
-  const text = `L1 block ${head.number} of ${utcText(head.time)} stands in no slot of the beacon API at ${url}, whose genesis is at ${utcText(genesisTime)}: they are not of one L1.`
+  const text = `The time of L1 block ${head.number}, ${utcText(head.time)}, matches no slot of the beacon API at ${url}, whose genesis is at ${utcText(genesisTime)}. They belong to different L1 chains.`
   return [{ ...now, code: 'beacon-wrong-chain', text, next }]
 }
 
 function blobs({ url, serves }: BeaconFacts, facts: DoctorFacts): Finding[] {
   if (serves === 'none') {
-    const text = `The beacon API at ${url} serves neither blobs nor blob_sidecars: the safe head stops at the first batch in a blob.`
+    const text = `The beacon API at ${url} serves neither blobs nor blob_sidecars. The safe head stops at the first batch in a blob.`
     const stops = facts.flags.hasBeaconFallbacks ? null : now.stops
-    return [{ ...now, stops, code: 'beacon-no-blobs', text, next: 'Update the consensus client, or name another one.' }]
+    return [
+      {
+        ...now,
+        stops,
+        code: 'beacon-no-blobs',
+        text,
+        next: 'Update the consensus client, or set --l1.beacon to another one.',
+      },
+    ]
   }
   if (serves !== 'sidecars') return []
   const { time } = scheduleOf(facts).find(({ name }) => name === NEWEST_L1_FORK) ?? {}
   const when = time === undefined ? '' : ` (${utcText(time)})`
-  const text = `The beacon API at ${url} serves blobs only as blob_sidecars, which consensus clients drop with ${NEWEST_L1_FORK}${when}.`
+  const text = `The beacon API at ${url} serves blobs only as blob_sidecars, which consensus clients remove with ${NEWEST_L1_FORK}${when}.`
   const next = 'Update the consensus client to a release that serves eth/v1/beacon/blobs.'
   return [{ ...note, fork: NEWEST_L1_FORK, code: 'beacon-old-blobs', text, next }]
 }
 
 function slots({ url, lacksSlotLength }: BeaconFacts): Finding[] {
   if (lacksSlotLength !== true) return []
-  const text = `The beacon API at ${url} does not tell SECONDS_PER_SLOT: the slot of a blob cannot be found.`
+  const text = `The beacon API at ${url} does not report SECONDS_PER_SLOT, so the node cannot compute the slot of a blob.`
   return [
     {
       ...now,
       code: 'beacon-no-slots',
       text,
-      next: 'Give --l1.beacon.slot-duration-override=12, the length of its slots.',
+      next: 'Set --l1.beacon.slot-duration-override to the seconds per slot, 12 on Ethereum.',
     },
   ]
 }
 
 function behind({ url, slotsBehind }: BeaconFacts): Finding[] {
   if (slotsBehind === undefined || slotsBehind <= MAX_SLOTS_BEHIND) return []
-  const text = `The beacon API at ${url} is ${slotsBehind} slots behind: the safe head waits for blobs that it does not have.`
+  const text = `The beacon API at ${url} is ${slotsBehind} slots behind, so the safe head waits for its blobs.`
   return [
     {
       ...now,
       code: 'beacon-behind',
       text,
-      next: 'Let the consensus client sync, or update it where it missed a fork.',
+      next: 'Wait until the consensus client is synced. If it missed a fork, update it.',
     },
   ]
 }
@@ -106,8 +114,8 @@ function behind({ url, slotsBehind }: BeaconFacts): Finding[] {
 function retention({ url, retentionS }: BeaconFacts, { engine: { safe }, flags, nowS }: DoctorFacts): Finding[] {
   if (flags.hasBeaconFallbacks || retentionS === undefined || safe === undefined) return []
   if (nowS - safe.time <= retentionS) return []
-  const text = `The safe head is of ${utcText(safe.time)} (${fromNowText(safe.time, nowS)}), and the beacon API at ${url} keeps blobs for ${sinceText(retentionS * 1000)}: blobs with batches since then may be gone.`
-  return [{ ...note, code: 'blobs-expired', text, next: 'Name an archive of blobs with --l1.beacon-fallbacks.' }]
+  const text = `The safe head has the time ${utcText(safe.time)} (${fromNowText(safe.time, nowS)}), but the beacon API at ${url} keeps blobs only for ${sinceText(retentionS * 1000)}. Blobs with later batches may be missing.`
+  return [{ ...note, code: 'blobs-expired', text, next: 'Set --l1.beacon-fallbacks to a blob archive.' }]
 }
 
 function blobChanges({ url, blobChanges: times }: BeaconFacts, { chain: { config }, nowS }: DoctorFacts): Finding[] {
@@ -116,8 +124,8 @@ function blobChanges({ url, blobChanges: times }: BeaconFacts, { chain: { config
   return [
     {
       ...{ code: 'l1-blob-parameters', subject: 'version', fork: null, stops: stopsAt(time, nowS) },
-      text: `The beacon API at ${url} schedules other blob parameters for ${utcText(time)}, which this node does not know: it derives other blocks than the chain's from then on.`,
-      next: 'Install a newer devium release, or give --rollup.l1-chain-config the newest config of this L1.',
+      text: `The beacon API at ${url} schedules new blob parameters for ${utcText(time)}, which this node does not know. From then on it derives blocks that differ from the chain.`,
+      next: 'Install a newer devium release, or set --rollup.l1-chain-config to the newest config of this L1.',
     },
   ]
 }

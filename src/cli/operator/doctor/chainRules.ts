@@ -24,7 +24,7 @@ export function judgeChain(facts: DoctorFacts): Finding[] {
 
 function refusal({ refusal: found }: ChainFacts): Finding[] {
   if (found === undefined) return []
-  const next = 'Change what the line above names: devium--batcher ends with it at its start.'
+  const next = 'Fix this problem first: devium--batcher exits with this error at its start.'
   const text = `The node does not start: ${found.text}.`
   return [{ code: 'chain-refused', subject: 'version', fork: found.fork, stops: 'now', text, next }]
 }
@@ -33,7 +33,7 @@ function unknown({ config }: ChainFacts, nowS: number): Finding[] {
   return unknownForks(config).map((fork) => ({
     ...{ code: 'fork-unknown', subject: 'version', fork: fork.name, stops: stopsAt(fork.time, nowS) },
     text: `${unknownForkText(fork, nowS)}.`,
-    next: `Install a devium release that knows ${fork.name}. If ${fork.name}_time is misspelt, mend the rollup config.`,
+    next: `Install a devium release that knows ${fork.name}. If ${fork.name}_time is misspelt, correct the rollup config.`,
   }))
 }
 
@@ -90,7 +90,7 @@ function overrides(chain: ChainFacts, { overridden }: FlagFacts, nowS: number): 
     return [
       {
         ...{ code: 'override-differs', subject: 'flags', ...differs },
-        text: `--override.${fork} says ${own}, and ${whose} ${timeText(other)}: this node leaves the chain of nodes without that flag at the earlier time.`,
+        text: `--override.${fork} says ${own}, but ${whose} ${timeText(other)}. At the earlier time this node forks off from nodes without that flag.`,
         next: `Remove --override.${fork}, unless every node of the chain has it.`,
       },
     ]
@@ -109,8 +109,8 @@ function fileAgainstRegistry(chain: ChainFacts, { overridden }: FlagFacts, nowS:
     return [
       {
         ...{ code: 'config-differs', subject: 'flags', ...differs },
-        text: `The registry (${registry.name}) ${timeText(other)} for ${fork}, and the ${chain.source} ${timeText(given[fork])}: the node leaves the chain at the earlier time.`,
-        next: `Give --network=${registry.name}, or a newer rollup config.`,
+        text: `For ${fork}, the registry (${registry.name}) ${timeText(other)}, but the ${chain.source} ${timeText(given[fork])}. The node forks off from the chain at the earlier time.`,
+        next: `Use --network=${registry.name}, or a newer rollup config.`,
       },
     ]
   })
@@ -120,14 +120,14 @@ function registryAge({ isBuiltIn, registry }: ChainFacts, nowS: number): Finding
   if (!isBuiltIn || registry === undefined) return []
   const source = `the superchain registry of ${REGISTRY_COMMIT.date}`
   const note = { subject: 'version', fork: null, stops: null } as const
-  const next = `Look for the chain's next fork in its announcements. Give a newer rollup config with --rollup.config, or --override.<fork>, where one is scheduled.`
+  const next = `Read the announcements of the chain. If a fork is scheduled, set --rollup.config to a newer rollup config, or set --override.<fork>.`
   if (registry.hasLeft) {
-    const text = `${registry.name} has left the superchain registry: forks that it has scheduled since ${REGISTRY_COMMIT.date} are not known here.`
+    const text = `${registry.name} has left the superchain registry. This version does not know forks that the chain scheduled after ${REGISTRY_COMMIT.date}.`
     return [{ ...note, code: 'left-registry', text, next }]
   }
   const takenS = Date.parse(REGISTRY_COMMIT.date) / 1000
   if (nowS - takenS < OLD_REGISTRY_S) return []
-  const text = `Fork times are those of ${source} (${fromNowText(takenS, nowS)}), updated to ${REGISTRY_UPDATE}: a fork that was scheduled since is not known here.`
+  const text = `The fork times come from ${source} (${fromNowText(takenS, nowS)}), updated to ${REGISTRY_UPDATE}. This version does not know forks that were scheduled later.`
   return [{ ...note, code: 'registry-old', text, next }]
 }
 
@@ -137,14 +137,16 @@ function commandLine({ warnings, configWarnings, trustsL1 }: FlagFacts): Finding
     return { ...note, code, text: /[.?]$/.test(warning) ? warning : `${warning}.`, next }
   }
   const lines = [
-    ...warnings.map((text) => line('flag-without-effect', text, 'Remove it, or write the name that was meant.')),
-    ...configWarnings.map((text) => line('config-warning', text, 'Compare the rollup config with that of the chain.')),
+    ...warnings.map((text) => line('flag-without-effect', text, 'Remove it, or correct its name.')),
+    ...configWarnings.map((text) =>
+      line('config-warning', text, "Compare the rollup config with the chain's official config."),
+    ),
   ]
   if (!trustsL1) return lines
   const text =
-    'Hashes of L1 blocks are not checked (--l1.trustrpc): after an L1 fork that this version does not know, the node would go on, and may derive another chain.'
+    'The node does not check hashes of L1 blocks (--l1.trustrpc). After an L1 fork that this version does not know, it would continue and might derive another chain.'
   return [
     ...lines,
-    { ...note, code: 'l1-trusted', text, next: 'Remove --l1.trustrpc where the L1 endpoint has eth_getProof.' },
+    { ...note, code: 'l1-trusted', text, next: 'Remove --l1.trustrpc if the L1 endpoint serves eth_getProof.' },
   ]
 }

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import type { Fork } from '../../../rollup/protocol/index.ts'
 import { callsFollowTime, clientOf, judgeRelease } from './clients.ts'
 
-const LATER = /^op-reth knows karst from version 2\.3\.2 on$/
+const LATER = /^op-reth supports karst since version 2\.3\.2 on$/
 
 /** Client name, family, and whether its release supports Karst. */
 const CASES: [string, string, 'knows' | RegExp | undefined][] = [
-  ['Geth/v1.101603.5-stable-abc/linux-amd64/go1.24', 'geth', /^op-geth ended on 2026-05-31/],
+  ['Geth/v1.101603.5-stable-abc/linux-amd64/go1.24', 'geth', /^op-geth was discontinued on 2026-05-31/],
   ['op-geth/1.101608.0', 'geth', /^op-geth ended/],
   ['go-ethereum/1.17.1', 'geth', /^op-geth ended/],
   ['op-reth/v2.3.2-abc/x86_64', 'op-reth', 'knows'],
@@ -37,7 +37,7 @@ describe('execution clients', () => {
     ['op-reth/v2.9.0', 'jovian', { knows: true }],
     ['op-reth/v1.9.0', 'jovian', undefined],
     ['Geth/v1.101603.5', 'jovian', undefined],
-    ['Geth/v1.101603.5', 'lagoon', { why: 'op-geth ended on 2026-05-31 and no release of it knows lagoon' }],
+    ['Geth/v1.101603.5', 'lagoon', { why: 'op-geth was discontinued on 2026-05-31, and no release supports lagoon' }],
   ])('%s and %s', (name, fork, judged) => {
     expect(judgeRelease(clientOf(name), fork)).toEqual(judged)
   })

@@ -25,16 +25,18 @@ export function clientOf(name: string): Client {
 export function judgeRelease({ family, version }: Client, fork: Fork): { knows: true } | { why: string } | undefined {
   const isAfterJovian = FORKS.indexOf(fork) > FORKS.indexOf('jovian')
   if (family === 'geth') {
-    return isAfterJovian ? { why: `op-geth ended on ${OP_GETH_ENDED} and no release of it knows ${fork}` } : undefined
+    return isAfterJovian
+      ? { why: `op-geth was discontinued on ${OP_GETH_ENDED}, and no release supports ${fork}` }
+      : undefined
   }
   if (fork !== 'karst' && isAfterJovian) return undefined
   // op-reth is built on reth. reth's own version numbers from 2.0 on differ from op-reth's.
   if (family === 'reth' && version[0] !== undefined && version[0] < 2 && isAfterJovian) {
-    return { why: `op-reth knows ${fork} from version ${OP_RETH_KARST.join('.')} on` }
+    return { why: `op-reth supports ${fork} since version ${OP_RETH_KARST.join('.')}` }
   }
   if (family !== 'op-reth' || version.length === 0) return undefined
   if (!isBefore(version, OP_RETH_KARST)) return { knows: true }
-  return isAfterJovian ? { why: `op-reth knows ${fork} from version ${OP_RETH_KARST.join('.')} on` } : undefined
+  return isAfterJovian ? { why: `op-reth supports ${fork} since version ${OP_RETH_KARST.join('.')}` } : undefined
 }
 
 /**

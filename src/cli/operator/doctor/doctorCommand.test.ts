@@ -87,7 +87,7 @@ describe('devium doctor', () => {
     const { code, stdout, stderr } = await doctor(args)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(
-      /^This node is ready for every fork that is known here\.\n\nchain {4}901 on L1 900, by rollup config /,
+      /^This node is ready for all forks that this version knows\.\n\nchain {4}901 on L1 900, from rollup config /,
     )
     expect(stdout).toMatch(/\nengine {3}op-reth\/v2\.9\.0 at http:\/\/127\.0\.0\.1:\d+, block 7, \d s ago\n/)
     expect(stdout).toMatch(/\nregolith to karst +at genesis +active +✓ +✓\nL1 glamsterdam +- +no date +✓\n$/)
@@ -130,7 +130,7 @@ describe('devium doctor', () => {
       /\n✗ beacon, now: \S+ is an execution client, not a beacon API: it answers JSON-RPC \(Geth\/v1\.17\)/,
     )
     // The node continues with the other endpoint.
-    expect(stdout).toMatch(/\n! L1: The L1 endpoint http:\/\/127\.0\.0\.1:1 cannot be used/)
+    expect(stdout).toMatch(/\n! L1: The node cannot use the L1 endpoint http:\/\/127\.0\.0\.1:1/)
   })
 
   it('reports a chain on which the node refuses to start', async () => {
@@ -182,7 +182,7 @@ describe('devium doctor', () => {
     expect(lines.slice(index + 1, index + 4)).toEqual([
       expect.stringMatching(/^ {2}\S/),
       '  release of it knows karst.',
-      '  → Move to op-reth (2.3.2 or newer) or devium-geth before that time.',
+      '  → Switch to op-reth (2.3.2 or newer) or devium-geth before that time.',
     ])
   })
 })

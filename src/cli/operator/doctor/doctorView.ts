@@ -36,12 +36,12 @@ function hanging(before: string, text: string, width: LineWidth): string[] {
 function verdict(findings: readonly Finding[], nowS: number): string {
   const stopping = findings.filter(({ stops }) => stops !== null)
   const [first] = stopping
-  if (first === undefined) return 'This node is ready for every fork that is known here.'
-  const count = countOf(stopping.length, 'thing')
+  if (first === undefined) return 'This node is ready for all forks that this version knows.'
+  const count = countOf(stopping.length, 'problem')
   const verb = stopping.length === 1 ? 'stops' : 'stop'
   const when = first.stops === 'now' ? 'now' : fromNowText(first.stops ?? nowS, nowS)
   return stopping.length === 1
-    ? `One thing ${verb} this node: ${when}.`
+    ? `One problem ${verb} this node: ${when}.`
     : `${count} ${verb} this node, the first ${when}.`
 }
 
@@ -49,7 +49,7 @@ function identityRows({ chain, version, engine, l1, beacon, nowS }: DoctorFacts)
   const { config, source, registry } = chain
   const name = registry === undefined ? '' : ` (${registry.name})`
   return [
-    ['chain', `${config.l2ChainId}${name} on L1 ${config.l1ChainId}, by ${source}`],
+    ['chain', `${config.l2ChainId}${name} on L1 ${config.l1ChainId}, from ${source}`],
     ['devium', version],
     ['engine', engineText(engine, nowS)],
     ...l1.map((endpoint): [string, string] => ['L1', l1Text(endpoint, nowS)]),
@@ -59,7 +59,7 @@ function identityRows({ chain, version, engine, l1, beacon, nowS }: DoctorFacts)
 
 const ENGINE_PROBLEMS: Record<Problem['code'], string> = {
   ...{ unauthorized: 'refuses the JWT secret', down: 'no answer' },
-  ...{ 'no-secret': 'not asked', 'wrong-kind': 'no Engine API' },
+  ...{ 'no-secret': 'not queried', 'wrong-kind': 'not an Engine API' },
 }
 
 function engineText({ url, client, head, problem }: EngineFacts, nowS: number): string {
@@ -69,7 +69,7 @@ function engineText({ url, client, head, problem }: EngineFacts, nowS: number): 
 
 function l1Text({ url, head, problem, headProblem }: L1Facts, nowS: number): string {
   if (problem !== undefined) return `${url}: no answer`
-  return [url, ...(headProblem === undefined ? headText(head, nowS) : ['a head that cannot be read'])].join(', ')
+  return [url, ...(headProblem === undefined ? headText(head, nowS) : ['head unreadable'])].join(', ')
 }
 
 function headText(head: { number: number; time: number } | undefined, nowS: number): string[] {
@@ -77,7 +77,7 @@ function headText(head: { number: number; time: number } | undefined, nowS: numb
 }
 
 function beaconText({ url, version, problem }: BeaconFacts): string {
-  if (problem !== undefined) return `${url}: ${problem.code === 'wrong-kind' ? 'no beacon API' : 'no answer'}`
+  if (problem !== undefined) return `${url}: ${problem.code === 'wrong-kind' ? 'not a beacon API' : 'no answer'}`
   return `${version ?? 'without a name'} at ${url}`
 }
 

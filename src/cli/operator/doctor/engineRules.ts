@@ -47,19 +47,19 @@ function unreachable({ url, problem }: EngineFacts): Finding {
     case 'unauthorized':
       return {
         ...{ ...now, code: 'engine-jwt', text: `The engine at ${url} refuses the JWT secret: ${text}.` },
-        next: 'Give engine and node the same file: --authrpc.jwtsecret there, --l2.jwt-secret here. Compare the clocks of both machines.',
+        next: 'Use the same file for the engine (--authrpc.jwtsecret) and the node (--l2.jwt-secret). Compare the clocks of both machines.',
       }
     case 'no-secret':
-      return { ...now, code: 'jwt-missing', text: `${text}.`, next: "Name the engine's file with --l2.jwt-secret." }
+      return { ...now, code: 'jwt-missing', text: `${text}.`, next: "Set --l2.jwt-secret to the engine's file." }
     case 'wrong-kind':
       return {
         ...{ ...now, code: 'no-engine-api', text: `${url} is not an Engine API: ${text}.` },
-        next: "Give --l2 the engine's authenticated port (--authrpc.port, 8551 by default).",
+        next: "Set --l2 to the engine's authenticated port (--authrpc.port, 8551 by default).",
       }
     default:
       return {
-        ...{ ...now, code: 'engine-down', text: `The engine at ${url} cannot be used: ${text}.` },
-        next: 'Start the execution client, or name its authenticated port with --l2.',
+        ...{ ...now, code: 'engine-down', text: `The node cannot use the engine at ${url}: ${text}.` },
+        next: 'Start the execution client, or set --l2 to its authenticated port.',
       }
   }
 }
@@ -67,8 +67,8 @@ function unreachable({ url, problem }: EngineFacts): Finding {
 function wrongChain({ engine, chain: { config } }: EngineCase): Finding[] {
   const { url, chainId, genesisHash } = engine
   if (chainId !== undefined && chainId !== config.l2ChainId) {
-    const text = `The engine at ${url} runs chain ${chainId}, and the node is configured for chain ${config.l2ChainId}.`
-    return [{ ...now, code: 'engine-wrong-chain', text, next: 'Name the engine of this chain with --l2.' }]
+    const text = `The engine at ${url} runs chain ${chainId}, but the node is configured for chain ${config.l2ChainId}.`
+    return [{ ...now, code: 'engine-wrong-chain', text, next: 'Set --l2 to an engine of this chain.' }]
   }
   if (genesisHash === undefined || genesisHash === null || genesisHash === config.genesis.l2.hash) return []
   const text = `The engine at ${url} has another genesis block: ${genesisHash}, expected ${config.genesis.l2.hash}.`
@@ -100,14 +100,18 @@ function verdictOn({ engine, chain }: EngineCase, fork: Fork, time: number): Ver
   if (release !== undefined && 'why' in release && runs !== true) {
     const next =
       client.family === 'geth'
-        ? 'Move to op-reth (2.3.2 or newer) or devium-geth before that time.'
+        ? 'Switch to op-reth (2.3.2 or newer) or devium-geth before that time.'
         : 'Install a newer op-reth before that time.'
     return { isReady: false, code: 'engine-too-old', why: release.why, next }
   }
   if (runs === false && (isPast || callsFollowTime(client))) {
     return {
-      ...{ isReady: false, code: 'engine-lacks-fork', why: 'calls at that time do not run under its rules' },
-      next: `Give the execution client a genesis.json with ${fork}Time ${time} (devium-geth init --datadir DIR genesis.json, then a restart), or a newer release.`,
+      ...{
+        isReady: false,
+        code: 'engine-lacks-fork',
+        why: 'it does not apply the rules of the fork to calls at that time',
+      },
+      next: `Set ${fork}Time to ${time} in the genesis.json of the execution client (devium-geth init --datadir DIR genesis.json, then a restart), or install a newer release.`,
     }
   }
   const knows = release !== undefined && 'knows' in release
@@ -117,7 +121,7 @@ function verdictOn({ engine, chain }: EngineCase, fork: Fork, time: number): Ver
     if (knows) return { isReady: undefined }
     return {
       ...{ isReady: false, code: 'engine-lacks-method', why: `it lacks ${missing.join(', ')}` },
-      next: `Install a release of the execution client that knows ${fork}.`,
+      next: `Install a release of the execution client that supports ${fork}.`,
     }
   }
   return runs === true || knows ? { isReady: true } : { isReady: undefined }
@@ -142,8 +146,8 @@ function forkFinding(facts: EngineCase, fork: Fork, time: number): Finding[] {
   return [
     {
       ...{ ...note, fork, code: 'engine-unsure' },
-      text: `Whether the engine ${name} knows ${fork} cannot be seen from here.`,
-      next: `Look for ${fork} in the release notes of the execution client.`,
+      text: `The doctor cannot tell whether the engine ${name} supports ${fork}.`,
+      next: `Check the release notes of the execution client for ${fork}.`,
     },
   ]
 }
@@ -159,7 +163,5 @@ function behind({ engine, nowS }: EngineCase): Finding[] {
   const { head, isSyncing } = engine
   if (head === undefined || (nowS - head.time < OLD_HEAD_S && isSyncing !== true)) return []
   const text = `The engine ${nameOf(engine)} ${isSyncing === true ? 'is syncing' : 'is behind'}: its head is block ${head.number}, ${fromNowText(head.time, nowS)}.`
-  return [
-    { ...note, code: 'engine-behind', text, next: 'Let the engine sync; devium status tells how far the node is.' },
-  ]
+  return [{ ...note, code: 'engine-behind', text, next: 'Wait until the engine is synced. Progress: devium status' }]
 }

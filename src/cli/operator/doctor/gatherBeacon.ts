@@ -61,7 +61,7 @@ async function readData(http: BeaconHttp, path: string): Promise<JsonObject | Be
     const answer = await http.get(path)
     const data = isObject(answer) ? answer.data : undefined
     if (isObject(data)) return data
-    return new BeaconError('beacon-bad-answer', `${path} is not answered as by a beacon API`)
+    return new BeaconError('beacon-bad-answer', `the answer to ${path} is not a beacon API's`)
   } catch (error) {
     if (error instanceof BeaconError) return error
     throw error

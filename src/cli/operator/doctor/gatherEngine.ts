@@ -32,7 +32,7 @@ export async function gatherEngine(
 ): Promise<EngineFacts> {
   const url = redact(l2)
   if (!existsSync(jwtPath)) {
-    const text = `The JWT secret file ${jwtPath} does not exist: the node would make a new secret, which the engine refuses`
+    const text = `The JWT secret file ${jwtPath} does not exist. The node would create a new secret, which the engine refuses`
     return { url, runs: {}, problem: { code: 'no-secret', text } }
   }
   const rpc = createRpcClient({ url: l2, jwtSecret: loadJwtSecret(jwtPath, { create: false }), timeoutMs })

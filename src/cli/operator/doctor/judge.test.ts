@@ -69,13 +69,13 @@ const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops
     'an engine of a family that has ended',
     { forks: KARST_SOON, engine: { client: 'Geth/v1.101603.5-stable/linux-amd64/go1.24' } },
     { code: 'engine-too-old', subject: 'engine', fork: 'karst', stops: SOON },
-    /is not ready for karst \(2026-11-29 12:00:00 UTC, in 3 days\): op-geth ended on 2026-05-31/,
+    /is not ready for karst \(2026-11-29 12:00:00 UTC, in 3 days\): op-geth was discontinued on 2026-05-31/,
   ],
   [
     'a release of the engine that is too old',
     { forks: KARST_SOON, engine: { client: 'op-reth/v2.3.1-abc/x86_64' } },
     { code: 'engine-too-old', subject: 'engine', fork: 'karst', stops: SOON },
-    /op-reth knows karst from version 2\.3\.2 on/,
+    /op-reth supports karst since version 2\.3\.2 on/,
   ],
   [
     'an engine without a method of the fork',
@@ -96,13 +96,13 @@ const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops
     'an engine whose genesis file lacks the fork',
     { forks: KARST_SOON, engine: { client: 'devium-geth/v1.0.0', runs: { karst: false } } },
     { code: 'engine-lacks-fork', subject: 'engine', fork: 'karst', stops: SOON },
-    /calls at that time do not run under its rules/,
+    /it does not apply the rules of the fork to calls at that time/,
   ],
   [
     'an engine that has gone past the fork without its rules',
     { forks: { ...KARST_SOON, karst: NOW - DAY }, engine: { runs: { karst: false } } },
     { code: 'engine-lacks-fork', subject: 'engine', fork: 'karst', stops: 'now' },
-    /calls at that time do not run under its rules/,
+    /it does not apply the rules of the fork to calls at that time/,
   ],
   [
     'a release that knows the fork, and does not list a method of it',
@@ -120,7 +120,7 @@ const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops
     'an engine that does not answer',
     { engine: { problem: { code: 'down', text: 'connection refused' } } },
     { code: 'engine-down', subject: 'engine', fork: null, stops: 'now' },
-    /^The engine at http:\/\/engine cannot be used: connection refused\.$/,
+    /^The node cannot use the engine at http:\/\/engine: connection refused\.$/,
   ],
   [
     'an engine with another secret',
@@ -132,7 +132,7 @@ const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops
     'an engine of another chain, of which nothing else is said',
     { engine: { chainId: 10n, methods: ['engine_newPayloadV1'] } },
     { code: 'engine-wrong-chain', subject: 'engine', fork: null, stops: 'now' },
-    /runs chain 10, and the node is configured for chain 901/,
+    /runs chain 10, but the node is configured for chain 901/,
   ],
   [
     'an engine with another genesis block',
@@ -162,7 +162,7 @@ const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops
     'an L1 endpoint of another chain',
     { l1: { chainId: 1n } },
     { code: 'l1-wrong-chain', subject: 'L1', fork: null, stops: 'now' },
-    /is of chain 1, and this chain's L1 is 900/,
+    /belongs to chain 1, but this chain's L1 is 900/,
   ],
   [
     'an L1 endpoint whose head is old',
@@ -210,13 +210,13 @@ const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops
     'a beacon API of another L1, by its chain id',
     { beacon: { depositChainId: 1n } },
     { code: 'beacon-wrong-chain', subject: 'beacon', fork: null, stops: 'now' },
-    /is of L1 chain 1, and this chain's L1 is 900/,
+    /belongs to L1 chain 1, but this chain's L1 is 900/,
   ],
   [
     'a beacon API of another L1, by its slots',
     { beacon: { genesisTime: NOW - 12_007 } },
     { code: 'beacon-wrong-chain', subject: 'beacon', fork: null, stops: 'now' },
-    /stands in no slot/,
+    /matches no slot/,
   ],
   [
     'a beacon API without blobs',
@@ -246,13 +246,13 @@ const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops
     'a safe head before the blobs that are kept',
     { engine: { safe: { number: 3, time: NOW - 20 * DAY } } },
     { code: 'blobs-expired', subject: 'beacon', fork: null, stops: null },
-    /keeps blobs for 18 days/,
+    /keeps blobs only for 18 days/,
   ],
   [
     'a change of blob parameters that only the beacon API knows',
     { beacon: { blobChanges: [0, SOON] } },
     { code: 'l1-blob-parameters', subject: 'version', fork: null, stops: SOON },
-    /schedules other blob parameters for 2026-11-29/,
+    /schedules new blob parameters for 2026-11-29/,
   ],
   [
     'an override against the rollup config',

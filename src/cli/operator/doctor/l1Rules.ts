@@ -34,7 +34,7 @@ function unknownFork({ name, time, isKnown }: ScheduledFork, nowS: number): Find
   return [
     {
       ...{ code: 'l1-fork-unknown', subject: 'version', fork: name, stops: stopsAt(time, nowS) },
-      text: `L1 schedules the fork ${name} for ${utcText(time)} (${fromNowText(time, nowS)}), which this version does not know: the safe head stops there, where L1's headers or blob parameters change.`,
+      text: `L1 schedules the fork ${name} for ${utcText(time)} (${fromNowText(time, nowS)}), which this version does not know. The safe head stops there if L1's headers or blob parameters change.`,
       next: `Install a devium release that knows ${name} before that time.`,
     },
   ]
@@ -44,17 +44,17 @@ function endpointFindings(endpoint: L1Facts, facts: DoctorFacts, forks: readonly
   const { url, problem, chainId, genesisHash, headProblem } = endpoint
   const { config } = facts.chain
   const now = { subject: 'L1', fork: null, stops: 'now' } as const
-  const next = 'Name an endpoint of the right L1 with --l1.'
+  const next = 'Set --l1 to an endpoint of the right L1.'
   if (problem !== undefined) {
-    const text = `The L1 endpoint ${url} cannot be used: ${problem.text}.`
-    return [{ ...now, code: 'l1-down', text, next: 'Start the L1 node, or name another endpoint with --l1.' }]
+    const text = `The node cannot use the L1 endpoint ${url}: ${problem.text}.`
+    return [{ ...now, code: 'l1-down', text, next: 'Start the L1 node, or set --l1 to another endpoint.' }]
   }
   if (chainId !== undefined && chainId !== config.l1ChainId) {
-    const text = `The L1 endpoint ${url} is of chain ${chainId}, and this chain's L1 is ${config.l1ChainId}.`
+    const text = `The L1 endpoint ${url} belongs to chain ${chainId}, but this chain's L1 is ${config.l1ChainId}.`
     return [{ ...now, code: 'l1-wrong-chain', text, next }]
   }
   if (genesisHash !== undefined && genesisHash !== null && genesisHash !== config.genesis.l1.hash) {
-    const text = `The L1 endpoint ${url} has another block ${config.genesis.l1.number} than the one at which the rollup starts.`
+    const text = `The L1 endpoint ${url} has another block ${config.genesis.l1.number} than the rollup config, which starts the rollup at that block.`
     return [{ ...now, code: 'l1-wrong-genesis', text, next }]
   }
   // A node that trusts L1 ignores header fields that it does not know.
@@ -68,8 +68,8 @@ function endpointFindings(endpoint: L1Facts, facts: DoctorFacts, forks: readonly
     ]
   }
   if (headProblem !== undefined) {
-    const text = `The head of the L1 endpoint ${url} cannot be used: ${headProblem.text}.`
-    return [{ ...now, stops, code: 'l1-bad-answer', text, next: 'Name another L1 endpoint with --l1.' }]
+    const text = `The node cannot use the head of the L1 endpoint ${url}: ${headProblem.text}.`
+    return [{ ...now, stops, code: 'l1-bad-answer', text, next: 'Set --l1 to another L1 endpoint.' }]
   }
   const blobs = blobFindings(endpoint, config, facts.nowS)
   const unnamed = blobs.length > 0 ? [] : unnamedFork(endpoint, config, forks, facts.nowS)
@@ -83,15 +83,15 @@ function headFindings({ url, head }: L1Facts, { nowS }: DoctorFacts, forks: read
   if (glamsterdam?.time !== undefined && head.time >= glamsterdam.time && !head.isGlamsterdam) {
     findings.push({
       ...{ code: 'l1-missed-fork', subject: 'L1', fork: NEWEST_L1_FORK, stops: 'now' },
-      text: `The L1 endpoint ${url} has not taken part in ${NEWEST_L1_FORK} (${utcText(glamsterdam.time)}): its blocks are of another chain.`,
-      next: 'Update the L1 execution client, or name another endpoint with --l1.',
+      text: `The L1 endpoint ${url} missed the fork ${NEWEST_L1_FORK} (${utcText(glamsterdam.time)}) and follows another chain.`,
+      next: 'Update the L1 execution client, or set --l1 to another endpoint.',
     })
   }
   if (nowS - head.time >= OLD_HEAD_S) {
     findings.push({
       ...{ code: 'l1-behind', subject: 'L1', fork: null, stops: 'now' },
-      text: `The head of the L1 endpoint ${url} is block ${head.number}, ${fromNowText(head.time, nowS)}: the safe head waits for L1.`,
-      next: 'Look whether the L1 node is syncing, or name another endpoint with --l1.',
+      text: `The head of the L1 endpoint ${url} is block ${head.number}, ${fromNowText(head.time, nowS)}, so the safe head waits for L1.`,
+      next: 'Check whether the L1 node is syncing, or set --l1 to another endpoint.',
     })
   }
   return findings
@@ -110,7 +110,7 @@ function unnamedFork(
     {
       ...{ code: 'l1-next-fork', subject: 'L1', fork: null, stops: null },
       text: `The L1 endpoint ${url} announces a fork for ${utcText(next.time)} (${fromNowText(next.time, nowS)}) without its name. This version knows L1 forks up to ${NEWEST_L1_FORK}.`,
-      next: 'Install a newer devium release, if it is a later one.',
+      next: 'If this is a later fork, install a newer devium release.',
     },
   ]
 }
@@ -124,11 +124,11 @@ function blobFindings({ url, current, next }: L1Facts, config: RollupConfig, now
     return [
       {
         ...{ code: 'l1-blob-parameters', subject: 'version', fork: null, stops: stopsAt(time, nowS) },
-        text: `The L1 endpoint ${url} has the blob fee update fraction ${theirs} from ${utcText(time)} on, and this node reckons with ${ours}: it derives other blocks than the chain's from then on.`,
+        text: `The L1 endpoint ${url} has the blob fee update fraction ${theirs} from ${utcText(time)} on, but this node uses ${ours}. From then on it derives blocks that differ from the chain.`,
         next:
           config.l1BlobSchedule === undefined
             ? 'Install a newer devium release before that time.'
-            : 'Give --rollup.l1-chain-config the newest config of this L1.',
+            : 'Set --rollup.l1-chain-config to the newest config of this L1.',
       },
     ]
   })

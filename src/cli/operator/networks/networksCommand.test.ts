@@ -88,7 +88,7 @@ describe('formatNetworks', () => {
         'name              chain id  L1        block time  fork     note',
         'op-mainnet              10  Ethereum  2 s         jovian   karst at 2026-07-08 16:00:01',
         'redstone-mainnet       690  Ethereum  2 s         ecotone  alt-DA: not supported, left the registry',
-        'Built-in networks are those of the superchain registry of 2026-08-04 (8336d2ae), updated to op-node v1.21.0.',
+        'The built-in networks come from the superchain registry of 2026-08-04 (8336d2ae), updated to op-node v1.21.0.',
       ].join('\n'),
     )
   })

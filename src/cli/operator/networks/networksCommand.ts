@@ -16,12 +16,12 @@ interface AddOptions {
 export function addNetworksCommands(program: Command): void {
   const networks = program
     .command('networks')
-    .description('The networks that --network knows: built in, and added by you')
+    .description('Manage the networks for --network: built-in and added networks')
     .helpOption('--help', 'Show this help')
 
   networks
     .command('list')
-    .description('Every network: chain id, L1, block time, newest active fork')
+    .description('List all networks with chain id, L1, block time and newest active fork')
     .helpOption('--help', 'Show this help')
     .option('--json', 'Print JSON')
     .action(async (options: { json?: true }) => {
@@ -49,11 +49,11 @@ export function addNetworksCommands(program: Command): void {
 
   networks
     .command('add <file>')
-    .description('Keep a network for --network: a rollup.json, or a chain of the superchain registry (TOML or JSON)')
+    .description('Add a network: a rollup.json, or a chain of the superchain registry (TOML or JSON)')
     .helpOption('--help', 'Show this help')
-    .option('--name <name>', "Its name (default: the file's)")
-    .option('--l1-chain-id <id>', 'Chain id of its L1, where the file does not say (registry)')
-    .option('--replace', 'Take new settings for a network that was added before')
+    .option('--name <name>', "Name of the network (default: the file's)")
+    .option('--l1-chain-id <id>', 'Chain id of its L1, if the file does not contain it (registry)')
+    .option('--replace', 'Replace the settings of a network that was added before')
     .addHelpText('after', ADD_EXAMPLES)
     .action(async (path: string, options: AddOptions) => {
       const { addNetwork, networkOfChain, ownNetworksFolder, readNetworkFile } = await import(
@@ -68,7 +68,7 @@ export function addNetworksCommands(program: Command): void {
       refuseAltDa({ config, usesAltDa, source: path })
       const name = options.name ?? proposedName
       const outcome = await addNetwork(ownNetworksFolder(), name, config, { replace: options.replace === true })
-      const done = { added: 'Added', replaced: 'Replaced', same: 'Nothing to do: there already is' }[outcome]
+      const done = { added: 'Added', replaced: 'Replaced', same: 'Already added:' }[outcome]
       console.log(`${done} ${name}: chain ${config.l2ChainId} on L1 ${config.l1ChainId}. Use it with --network=${name}`)
       const builtIn = networkOfChain(config.l2ChainId)
       if (builtIn !== undefined) console.log(`The built-in network ${builtIn} has the same chain id.`)
@@ -76,7 +76,7 @@ export function addNetworksCommands(program: Command): void {
 
   networks
     .command('remove <name>')
-    .description('Forget a network that was added')
+    .description('Remove a network that was added')
     .helpOption('--help', 'Show this help')
     .action(async (name: string) => {
       const { ownNetworksFolder, removeNetwork } = await import('../../../rollup/networks/index.ts')
@@ -92,7 +92,7 @@ export function addNetworksCommands(program: Command): void {
     .action(async (options: NameOption, command: Command) => {
       // Before the sub-command, the program's own flag of the same name takes the value.
       const network = options.network ?? command.optsWithGlobals<NameOption>().network
-      if (network === undefined) throw new UsageError('--network is required: the network whose config to print')
+      if (network === undefined) throw new UsageError('--network is required: the name of the network')
       const { dumpOf, findNetwork, ownNetworksFolder } = await import('../../../rollup/networks/index.ts')
       const { config } = await findNetwork(network, ownNetworksFolder())
       process.stdout.write(`${JSON.stringify(dumpOf(config), null, 2)}\n`)
@@ -103,7 +103,7 @@ const ADD_EXAMPLES = `
 Examples:
   devium--batcher networks add rollup.json --name my-chain
   devium--batcher networks add superchain/configs/sepolia/op.toml --name op-sepolia-copy
-Kept in DEVIUM_DATA_DIR, or the system's folder for a user's data.`
+Networks are stored in DEVIUM_DATA_DIR, or the system's folder for user data.`
 
 function chainIdOf(text: string | undefined): bigint | undefined {
   if (text === undefined) return undefined

@@ -71,7 +71,7 @@ export function formatNetworks(rows: readonly NetworkRow[], width?: LineWidth): 
     width,
   )
   const { hash, date } = REGISTRY_COMMIT
-  return `${table}\nBuilt-in networks are those of the superchain registry of ${date} (${hash}), updated to ${REGISTRY_UPDATE}.`
+  return `${table}\nThe built-in networks come from the superchain registry of ${date} (${hash}), updated to ${REGISTRY_UPDATE}.`
 }
 
 function forksAt(config: RollupConfig, nowSeconds: number): Pick<NetworkRow, 'fork' | 'nextFork'> {

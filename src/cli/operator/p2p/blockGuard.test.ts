@@ -46,7 +46,7 @@ describe('before a block', () => {
     [
       '198.51.100.7',
       [peerAt(PEER_A, '198.51.100.7')],
-      '198.51.100.7 is an address of this node, too. Blocking it disconnects 1 of 1 connected peer.',
+      '198.51.100.7 is also an address of this node. Blocking it disconnects 1 of 1 connected peer.',
     ],
   ])('of %s it is asked how far it reaches', async (subject, peers, question) => {
     expect(await questionBeforeBlock(await nodeWith(peers), subject)).toBe(question)
@@ -63,7 +63,7 @@ describe('before a block', () => {
     '%s, where only the node itself is, is refused',
     async (own) => {
       await expect(questionBeforeBlock(await nodeWith(plain), own)).rejects.toThrow(
-        `${own} is an address of this node: no peer connects from it`,
+        `${own} is an address of this node, so no peer connects from it`,
       )
     },
   )

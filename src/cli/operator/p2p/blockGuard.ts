@@ -28,13 +28,13 @@ export async function questionBeforeBlock(node: NodeClient, subject: string): Pr
   const isOwn = (self.addresses ?? []).some((address) => isInside(/^\/ip[46]\/([^/]+)/.exec(address)?.[1] ?? ''))
   const isAddress = subnet.prefixBits === subnet.address.length * 8
   if (isAddress && isOwn && ended.length === 0) {
-    throw new UsageError(`${subject} is an address of this node: no peer connects from it`)
+    throw new UsageError(`${subject} is an address of this node, so no peer connects from it`)
   }
   const [family, wide] = subnet.address.length === 4 ? ['IPv4', WIDE.ipv4] : ['IPv6', WIDE.ipv6]
   const reasons = [
     ...(subnet.prefixBits === 0 ? [`${subject} covers all ${family} addresses.`] : []),
     ...(subnet.prefixBits > 0 && subnet.prefixBits < wide ? [`${subject} is wider than a /${wide}.`] : []),
-    ...(isAddress && isOwn ? [`${subject} is an address of this node, too.`] : []),
+    ...(isAddress && isOwn ? [`${subject} is also an address of this node.`] : []),
   ]
   if (reasons.length === 0 && guarded.length === 0) return undefined
   const among = guarded.length === 0 ? '' : `, ${guarded.length} of them static or protected`

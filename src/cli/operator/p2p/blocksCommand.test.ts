@@ -48,8 +48,8 @@ describe('devium p2p blocks', () => {
   })
 
   it.each<[string, string]>([
-    ['{"peers":[]}', 'holds no block lists'],
-    ['{"blocks":[{"subject":""}]}', 'holds no block lists'],
+    ['{"peers":[]}', 'is not a block list'],
+    ['{"blocks":[{"subject":""}]}', 'is not a block list'],
     ['[', 'cannot read'],
   ])('blocks nothing from a file with %s', async (text, complaint) => {
     writeFileSync(file, text)

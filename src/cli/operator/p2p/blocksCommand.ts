@@ -22,10 +22,10 @@ type Blocks = z.infer<typeof fileSchema>['blocks']
 
 /** `devium p2p blocks`, which also exports the lists to a file and imports them. */
 export function addBlocks(parent: Command): void {
-  nodeCommand(parent, 'blocks', 'What the operator has blocked: peers, IP addresses and subnets')
-    .option('--export <file>', 'Write the lists to a file')
-    .option('--import <file>', 'Block what the lists of a file name, too')
-    .option('--yes', 'Do not ask before a block that reaches far')
+  nodeCommand(parent, 'blocks', "Show the operator's block list: peers, IP addresses and subnets")
+    .option('--export <file>', 'Write the block list to a file')
+    .option('--import <file>', 'Block the entries of a file, too')
+    .option('--yes', 'Skip the confirmation of a block that affects many peers')
     .option('--json', 'Print the raw answer')
     .action(async (options: NodeOptions & { export?: string; import?: string; yes?: true }) => {
       const given = options.import === undefined ? undefined : readBlocks(options.import)
@@ -60,7 +60,7 @@ function readBlocks(file: string): Blocks {
   }
   const { data, error } = fileSchema.safeParse(json)
   if (error === undefined) return data.blocks
-  throw new UsageError(`--import: ${file} holds no block lists: ${z.prettifyError(error).replaceAll(/\s+/g, ' ')}`)
+  throw new UsageError(`--import: ${file} is not a block list: ${z.prettifyError(error).replaceAll(/\s+/g, ' ')}`)
 }
 
 function writeBlocks(file: string, blocks: unknown): void {

@@ -70,31 +70,31 @@ describe('formatExplanation', () => {
     })
     expect(linesOf(text)).toEqual([
       PEER_A,
-      'score -31, mostly for: 12 peers on 8.8.8.8',
+      'score -31, main reason: 12 peers on 8.8.8.8',
       'connected',
       '',
-      'made of count weight score',
+      'term count weight score',
       'requests answered with a good block 8 0.5 4',
       'IP 8.8.8.8: 2 peers, 10 are free 2² -35 -140',
       'misbehaviour: 2.5 points, 6 are free 0 -16 0',
       'total -31',
       '',
-      'because of',
+      'causes',
       ' invalid message: wrong-hash 2 times, block 9 0xabab…abab on v3: computed?[2J 0x1212…1212 (2023-11-14 22:13:20)',
-      ' IP 8.8.8.8 is also that of …rYUqNnZ7',
+      ' same IP 8.8.8.8: …rYUqNnZ7',
       '',
-      'what follows',
-      ' below 0 (mesh): not in our meshes; over in 4 min if nothing more happens',
-      ' below -10 (gossip): no gossip; not over within 60 min by itself',
+      'consequences',
+      ' below 0 (mesh): not in our meshes; ends in 4 min without new events',
+      ' below -10 (gossip): no gossip; does not end within 60 min without action',
       ' falls below -40 (graylist) in 6 s: unread',
       ' 69 points above the ban at -100',
       '',
-      'what helps',
+      'advice',
       ' If you know the peers on 8.8.8.8, exempt it: --p2p.score.ip-exempt 8.8.8.8/32',
       ' A peer in --p2p.static is never banned for its score.',
       '',
-      'what it did, and what was done to it',
-      'when (UTC) score what happened',
+      'history',
+      'time (UTC) score event',
       '2023-11-14 22:13:20 -1.5 message rejected: wrong-hash 2 times, block 9 0xabab…abab on v3: computed?[2J 0x1212…1212',
     ])
   })
@@ -107,9 +107,9 @@ describe('formatExplanation', () => {
     const report = scoreReport({ total: -35, ipColocation: { score: -35, parts } })
     const text = formatExplanation({ score: report, history: { peerID: PEER_A, events: [] } }, undefined, named)
     expect(text).toMatch(/^verifier1, 16Uiu2HAm5Uc/)
-    expect(text).toContain('IP 8.8.8.8 is also that of sequencer')
+    expect(text).toContain('same IP 8.8.8.8: sequencer')
     expect(formatScores([report], undefined, named)).toMatch(
-      /\nverifier1 +-35 .*\n\nall about one: devium p2p explain verifier1$/,
+      /\nverifier1 +-35 .*\n\ndetails of a peer: devium p2p explain verifier1$/,
     )
   })
 
@@ -142,16 +142,16 @@ describe('formatExplanation', () => {
   const ban = { subject: PEER_A, kind: 'peer' as const, reason, untilMs: 0, remainingS: 90 }
 
   it('says of a peer without blocks by number that this costs nothing', () => {
-    const note = 'It does not serve blocks by number, as op-node from v1.20 on. The absence costs no score.'
+    const note = 'it does not serve blocks by number, like op-node since v1.20, which costs no score'
     expect(explain({ servesBlocks: false })).toContain(note)
-    expect(explain({ servesBlocks: null })).not.toContain('by number, as')
+    expect(explain({ servesBlocks: null })).not.toContain('by number, like')
   })
 
   it('does not threaten with a score that is forgotten before the ban ends', () => {
     const thresholds = [{ name: 'ban' as const, value: -100, below: true, effect: 'banned', changesInS: null }]
     const text = explain({ connected: false, total: -200, forgottenInS: 60, ban, thresholds })
-    expect(text).toContain('by then the score is forgotten (in 60 s): it begins anew')
-    expect(text).not.toContain('when it comes back')
+    expect(text).toContain('the score expires before the ban ends (in 60 s), so the peer starts again at 0')
+    expect(text).not.toContain('when it reconnects')
   })
 
   it('tells of a ban and a block, how to end them, and that a score stands still meanwhile', () => {
@@ -167,14 +167,14 @@ describe('formatExplanation', () => {
       ],
     })
     const following = linesOf(text)
-    expect(following.slice(following.indexOf('what follows'), following.indexOf('what follows') + 7)).toEqual([
-      'what follows',
+    expect(following.slice(following.indexOf('consequences'), following.indexOf('consequences') + 7)).toEqual([
+      'consequences',
       ' banned until 1970-01-01 00:00:00 UTC (90 s more): score -200.00 is below -100: misbehaviour',
-      ' to end the ban, and forgive the score: devium p2p unblock …c7RqNtL9',
+      ' to end the ban and reset the score: devium p2p unblock …c7RqNtL9',
       ' refused: its IP 10.1.2.3 is in the blocked subnet 10.0.0.0/8',
-      ' to let it in: devium p2p unblock 10.0.0.0/8',
-      ' when it comes back, below -100 (ban): banned, and its connections are closed',
-      ' the score stands still while it is away, and is forgotten in 9 min',
+      ' to unblock it: devium p2p unblock 10.0.0.0/8',
+      ' when it reconnects, below -100 (ban): banned, and its connections are closed',
+      ' the score does not change while the peer is disconnected, and expires in 9 min',
     ])
   })
 
@@ -199,7 +199,7 @@ describe('formatExplanation', () => {
     })
     expect(text).toContain('static (never banned for its score)')
     expect(text).toMatch(/IP 127\.0\.0\.1: exempt \(127\.0\.0\.0\/8\) +0\n/)
-    expect(text).toContain('IP 127.0.0.1 is shared with 1 more, which costs nothing: --p2p.score.ip-exempt 127.0.0.0/8')
+    expect(text).toContain('same IP 127.0.0.1: 1 other peer, at no cost in score (--p2p.score.ip-exempt 127.0.0.0/8)')
     expect(text).not.toContain('below -100')
   })
 
@@ -221,8 +221,10 @@ describe('formatExplanation', () => {
     const away = { topics: { score: 0, cap: 0, parts: [{ ...PART, inMesh: false }] } }
     const told = (changes: Partial<PeerScoreReport>, events: PeerHistory['events']) =>
       formatExplanation({ score: scoreReport(changes), history: { peerID: PEER_A, events } })
-    expect(told(away, [came, left])).toContain('it has left our mesh: it has peers enough, or scores us below 0')
-    expect(told(away, [came, left, came, left])).toContain('it leaves our mesh again and again: ')
+    expect(told(away, [came, left])).toContain(
+      'it left our mesh: it has enough mesh peers, or its score of this node is below 0',
+    )
+    expect(told(away, [came, left, came, left])).toContain('it leaves our mesh repeatedly: ')
     for (const quiet of [
       told(away, []),
       told(away, [came, left, came]),
@@ -247,12 +249,12 @@ describe('formatScores', () => {
       ],
     })
     expect(linesOf(formatScores([scoreReport({ total: 4 }), worse]))).toEqual([
-      'peer score standing mostly for',
-      '…rYUqNnZ7 -50.12 unheard invalid messages on v3 (last: wrong-hash)',
+      'peer score state main reason',
+      '…rYUqNnZ7 -50.12 graylisted invalid messages on v3 (last: wrong-hash)',
       '…c7RqNtL9 4 good requests answered with good blocks',
       '',
-      'all about one: devium p2p explain …rYUqNnZ7',
+      'details of a peer: devium p2p explain …rYUqNnZ7',
     ])
-    expect(formatScores([])).toBe('no peer is connected')
+    expect(formatScores([])).toBe('no connected peers')
   })
 })

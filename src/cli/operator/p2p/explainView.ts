@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { formatNumber } from '../../../lib/formatNumber.ts'
+import { countOf } from '../../../lib/phrases.ts'
 import { shortPeer } from '../../../lib/shortIds.ts'
 import { causeText } from '../../../p2p/base/eventText.ts'
 import { scoreRows } from '../../../p2p/base/scoreRows.ts'
@@ -18,10 +19,10 @@ export function formatExplanation(answers: unknown, width?: LineWidth, nameOf: N
   return [
     headline(report, width, nameOf),
     partsTable(report, width),
-    section('because of', causesOf(report, nameOf), width),
-    section('what follows', [...standingOf(report, nameOf), ...whyNotInMesh(report, history.events)], width),
-    section('what helps', report.advice, width),
-    `what it did, and what was done to it\n${formatEvents(history.events, width)}`,
+    section('causes', causesOf(report, nameOf), width),
+    section('consequences', [...standingOf(report, nameOf), ...whyNotInMesh(report, history.events)], width),
+    section('advice', report.advice, width),
+    `history\n${formatEvents(history.events, width)}`,
   ]
     .filter((text) => text !== '')
     .join('\n\n')
@@ -33,25 +34,25 @@ export function formatScores(answer: unknown, width?: LineWidth, nameOf: NameOf 
     .array()
     .parse(answer)
     .sort((a, b) => a.total - b.total)
-  if (reports.length === 0) return 'no peer is connected'
+  if (reports.length === 0) return 'no connected peers'
   const rows = reports.map((report) => [
     nameOf(report.peerID),
     formatNumber(report.total),
     STATE_NAMES[report.thresholds.findLast(({ below }) => below)?.name ?? ''] ?? '-',
     report.mainReason,
   ])
-  const table = formatTable(['peer', 'score', 'standing', 'mostly for'], rows, width)
-  return `${table}\n\nall about one: devium p2p explain ${nameOf(reports[0]?.peerID ?? '')}`
+  const table = formatTable(['peer', 'score', 'state', 'main reason'], rows, width)
+  return `${table}\n\ndetails of a peer: devium p2p explain ${nameOf(reports[0]?.peerID ?? '')}`
 }
 
 /** The state of a peer, by the lowest threshold that its score is below. */
 const STATE_NAMES: Record<string, string> = {
   '': 'good',
-  mesh: 'not in meshes',
+  mesh: 'no mesh',
   gossip: 'no gossip',
-  publish: 'unserved',
-  graylist: 'unheard',
-  ban: 'to be banned',
+  publish: 'no publish',
+  graylist: 'graylisted',
+  ban: 'ban due',
 }
 
 function section(title: string, lines: readonly string[], width: LineWidth): string {
@@ -69,15 +70,15 @@ function headline(report: Score, width: LineWidth, nameOf: NameOf): string {
     ...(report.protected && !report.static ? ['protected from trimming'] : []),
     ...(report.scored ? [] : ['scoring is off (--p2p.scoring none)']),
   ]
-  const score = `score ${formatNumber(report.total)}${report.total === 0 ? '' : `, mostly for: ${report.mainReason}`}`
+  const score = `score ${formatNumber(report.total)}${report.total === 0 ? '' : `, main reason: ${report.mainReason}`}`
   return [who, score, traits.join(', ')].map((line) => wrapText(plainText(line), width, 2)).join('\n')
 }
 
-const PART_COLUMNS = ['made of', 'count', 'weight', 'score']
+const PART_COLUMNS = ['term', 'count', 'weight', 'score']
 
 function partsTable(report: Score, width: LineWidth): string {
   const rows = scoreRows(report).map(({ name, count, weight, score }) => [name, count, weight, formatNumber(score)])
-  if (rows.length === 0) return 'nothing counts for or against it'
+  if (rows.length === 0) return 'no score term applies'
   if (rows.length > 1) rows.push(['total', '', '', formatNumber(report.total)])
   return formatTable(PART_COLUMNS, rows, width)
 }
@@ -91,10 +92,10 @@ function causesOf(report: Score, nameOf: NameOf): string[] {
   ]
   for (const { ip, peers, score, exemptBy } of report.ipColocation.parts) {
     const others = peers.filter((peer) => peer !== report.peerID).map(nameOf)
-    if (score < 0) lines.push(`IP ${ip} is also that of ${others.join(', ')}`)
+    if (score < 0) lines.push(`same IP ${ip}: ${others.join(', ')}`)
     else if (exemptBy !== null && others.length > 0) {
       lines.push(
-        `IP ${ip} is shared with ${others.length} more, which costs nothing: --p2p.score.ip-exempt ${exemptBy}`,
+        `same IP ${ip}: ${countOf(others.length, 'other peer')}, at no cost in score (--p2p.score.ip-exempt ${exemptBy})`,
       )
     }
   }
@@ -104,15 +105,15 @@ function causesOf(report: Score, nameOf: NameOf): string[] {
 function standingOf(report: Score, nameOf: NameOf): string[] {
   const lines: string[] = []
   if (report.servesBlocks === false)
-    lines.push('It does not serve blocks by number, as op-node from v1.20 on. The absence costs no score.')
+    lines.push('it does not serve blocks by number, like op-node since v1.20, which costs no score')
   if (report.ban !== null) {
     const { reason, untilMs, remainingS } = report.ban
     lines.push(`banned until ${formatTime(untilMs)} UTC (${formatSeconds(remainingS)} more): ${reason}`)
-    lines.push(`to end the ban, and forgive the score: devium p2p unblock ${nameOf(report.peerID)}`)
+    lines.push(`to end the ban and reset the score: devium p2p unblock ${nameOf(report.peerID)}`)
   }
   for (const { subject, reason } of report.refusals) {
     lines.push(`refused: ${reason}`)
-    lines.push(`to let it in: devium p2p unblock ${nameOf(subject)}`)
+    lines.push(`to unblock it: devium p2p unblock ${nameOf(subject)}`)
   }
   if (!report.connected) return [...lines, ...effectsOnReturn(report)]
   for (const { name, value, below, effect, changesInS } of report.thresholds) {
@@ -135,9 +136,11 @@ function whyNotInMesh(report: Score, events: PeerEvents): string[] {
   const changes = events.filter(({ kind }) => kind === 'graft' || kind === 'prune')
   const left = changes.filter(({ kind, reason }) => kind === 'prune' && reason === 'by-peer')
   if (left.length === 0 || left.at(-1) !== changes.at(-1)) return []
-  const often = left.length === 1 ? 'it has left our mesh' : 'it leaves our mesh again and again'
+  const often = left.length === 1 ? 'it left our mesh' : 'it leaves our mesh repeatedly'
   return [
-    `${often}: it has peers enough, or scores us below 0, as op-node of 2024 does with every peer after 48 s; blocks still reach it, and come from it, by lazy gossip`,
+    `${often}: it has enough mesh peers, or its score of this node is below 0`,
+    'op-node of 2024 scores every peer below 0 after 48 s',
+    'lazy gossip still carries blocks in both directions',
   ]
 }
 
@@ -145,19 +148,21 @@ function whyNotInMesh(report: Score, events: PeerEvents): string[] {
 function effectsOnReturn(report: Score): string[] {
   const { ban, forgottenInS } = report
   if (ban !== null && forgottenInS !== null && forgottenInS < ban.remainingS) {
-    return [`by then the score is forgotten (in ${formatSeconds(forgottenInS)}): it begins anew`]
+    return [`the score expires before the ban ends (in ${formatSeconds(forgottenInS)}), so the peer starts again at 0`]
   }
   const lowest = report.thresholds.findLast(({ name, below }) => below && !(name === 'ban' && report.static))
   const lines: string[] = []
-  if (lowest !== undefined) lines.push(`when it comes back, below ${lowest.value} (${lowest.name}): ${lowest.effect}`)
+  if (lowest !== undefined) lines.push(`when it reconnects, below ${lowest.value} (${lowest.name}): ${lowest.effect}`)
   if (forgottenInS !== null) {
-    lines.push(`the score stands still while it is away, and is forgotten in ${formatSeconds(forgottenInS)}`)
+    lines.push(
+      `the score does not change while the peer is disconnected, and expires in ${formatSeconds(forgottenInS)}`,
+    )
   }
   return lines
 }
 
 function recovery(report: Score, name: string, changesInS: number | null): string {
-  if (name === 'ban') return 'at once'
-  if (changesInS !== null) return `over in ${formatSeconds(changesInS)} if nothing more happens`
-  return `not over within ${formatSeconds(report.forecastHorizonS)} by itself`
+  if (name === 'ban') return 'immediately'
+  if (changesInS !== null) return `ends in ${formatSeconds(changesInS)} without new events`
+  return `does not end within ${formatSeconds(report.forecastHorizonS)} without action`
 }

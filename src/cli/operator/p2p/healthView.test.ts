@@ -55,12 +55,12 @@ last refused  wrong-signer (0xaa) block 41 from ${PEER}, 90 s ago
 last 5 min    12 blocks accepted, refused: wrong-signer 1
 unsafe head   45, 3 s ago
 
-head moved by  last 5 min  number  hash         time
+head advanced by  last 5 min  number  hash         time
 gossip                 12      40  0xabab…abab  100 s ago
 l1                      5      45  0xabab…abab  3 s ago
 
 static peer                                            state           last failure
-${PEER}  down for 100 s  connection refused, 2 s ago`,
+${PEER}  disconnected for 100 s  connection refused, 2 s ago`,
     )
   })
 
@@ -68,7 +68,7 @@ ${PEER}  down for 100 s  connection refused, 2 s ago`,
     const text = formatHealth(REPORT, NOW_MS, 80)
     for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
     expect(text).toContain(
-      '\nstatic peer  state           last failure\n…6Hyr2Er8    down for 100 s  connection refused, 2 s ago',
+      '\nstatic peer  state           last failure\n…6Hyr2Er8    disconnected for 100 s  connection refused, 2 s ago',
     )
   })
 
@@ -84,10 +84,10 @@ ${PEER}  down for 100 s  connection refused, 2 s ago`,
       },
       NOW_MS,
     )
-    expect(text).toContain('last block    none by gossip')
-    expect(text).toContain('unsafe head   not known yet')
+    expect(text).toContain('last block    none received by gossip')
+    expect(text).toContain('unsafe head   unknown')
     expect(text).not.toContain('static peer  ')
-    expect(text).not.toContain('head moved by')
+    expect(text).not.toContain('head advanced by')
   })
 
   it('lets no text of a peer reach the terminal as it is', () => {

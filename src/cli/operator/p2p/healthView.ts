@@ -63,7 +63,7 @@ export function formatHealth(answer: unknown, nowMs = Date.now(), width?: LineWi
       [
         'last block',
         lastBlock === null
-          ? 'none by gossip'
+          ? 'none received by gossip'
           : `${lastBlock.number} ${shortHash(lastBlock.hash)} from ${peerFor(lastBlock.peerID, width)}, ${ago(lastBlock.atMs)}`,
       ],
       [
@@ -78,19 +78,19 @@ export function formatHealth(answer: unknown, nowMs = Date.now(), width?: LineWi
             ].join(' '),
       ],
       [minutes, `${recent.accepted} blocks accepted, refused: ${refused.join(', ') || 'none'}`],
-      ['unsafe head', health.head === null ? 'not known yet' : `${health.head.number}, ${ago(health.head.atMs)}`],
+      ['unsafe head', health.head === null ? 'unknown' : `${health.head.number}, ${ago(health.head.atMs)}`],
     ],
     width,
   ).trim()
   const statics = health.staticPeers.map(({ peerID, connected, sinceMs, failure }) => [
     peerFor(peerID, width),
-    `${connected ? 'connected' : 'down'} for ${since(sinceMs)}`,
+    `${connected ? 'connected' : 'disconnected'} for ${since(sinceMs)}`,
     failure === null ? '' : `${failure.text}, ${ago(failure.atMs)}`,
   ])
   return [
     `gossip: ${plainText(health.state)}, for ${since(health.sinceMs)}\n${wrapText(plainText(health.text), width, 0)}`,
     facts,
-    ...(ways.length === 0 ? [] : [formatTable(['head moved by', minutes, 'number', 'hash', 'time'], ways, width)]),
+    ...(ways.length === 0 ? [] : [formatTable(['head advanced by', minutes, 'number', 'hash', 'time'], ways, width)]),
     ...(statics.length === 0 ? [] : [formatTable(['static peer', 'state', 'last failure'], statics, width)]),
   ].join('\n\n')
 }

@@ -11,9 +11,9 @@ const MAX_TOGETHER = 50
 
 /** Formats the events of one peer. */
 export function formatEvents(events: PeerEvents, width: LineWidth): string {
-  if (events.length === 0) return 'nothing is written down about it'
+  if (events.length === 0) return 'no recorded events'
   const rows = events.map((event) => [formatTime(event.lastMs), formatNumber(event.score), eventText(event)])
-  return formatTable(['when (UTC)', 'score', 'what happened'], rows, width)
+  return formatTable(['time (UTC)', 'score', 'event'], rows, width)
 }
 
 /** Formats deviump2p_peerHistory of all peers as one list, the latest events last. */
@@ -23,13 +23,13 @@ export function formatHistories(answer: unknown, width: LineWidth, nameOf: NameO
     .parse(answer)
     .flatMap(({ peerID, events }) => events.map((event) => ({ peerID, event })))
     .sort((a, b) => a.event.lastMs - b.event.lastMs)
-  if (all.length === 0) return 'nothing has happened yet'
+  if (all.length === 0) return 'no recorded events'
   const rows = all
     .slice(-MAX_TOGETHER)
     .map(({ peerID, event }) => [formatTime(event.lastMs), nameOf(peerID), formatNumber(event.score), eventText(event)])
-  const table = formatTable(['when (UTC)', 'peer', 'score', 'what happened'], rows, width)
+  const table = formatTable(['time (UTC)', 'peer', 'score', 'event'], rows, width)
   if (all.length <= MAX_TOGETHER) return table
-  return `${table}\n\nthe latest ${MAX_TOGETHER} of ${all.length} events; all of one peer: devium p2p history <peer>`
+  return `${table}\n\nthe latest ${MAX_TOGETHER} of ${all.length} events. All events of one peer: devium p2p history <peer>`
 }
 
 export function formatHistory(answer: unknown, width: LineWidth): string {

@@ -22,11 +22,11 @@ type AddCommand = (parent: Command) => void
 export function addP2pCommands(program: Command): void {
   const group = program
     .command('p2p')
-    .description('Peers, why they have their scores, bans and block lists')
+    .description('Peers: connections, scores and their causes, bans, block lists')
     .helpOption('--help', 'Show this help')
-    .addHelpText('after', `\nA <peer> is given by its id, or by the beginning or the end of it.\n${RPC_HELP}`)
+    .addHelpText('after', `\nA <peer> is a peer id, or the beginning or end of a peer id.\n${RPC_HELP}`)
   for (const add of COMMANDS) add(group)
-  program.commandsGroup('Short for devium p2p …:')
+  program.commandsGroup('Short forms of devium p2p …:')
   for (const add of COMMANDS) add(program)
   program.commandsGroup('Commands:')
 }
@@ -54,15 +54,15 @@ function addView<T>({ name, argument, description, ask, format }: PeerView<T>): 
     const command = nodeCommand(parent, name, description).option('--json', 'Print the raw answer')
     if (argument === undefined) command.action((options: NodeOptions) => show(undefined, options))
     else {
-      command.argument(argument, 'Its id, or the beginning or end of it')
+      command.argument(argument, 'Peer id, or the beginning or end of a peer id')
       command.action((peer: string | undefined, options: NodeOptions) => show(peer, options))
     }
   }
 }
 
 const addPeers: AddCommand = (parent) =>
-  nodeCommand(parent, 'peers', 'Peers with their addresses and scores')
-    .option('--all', 'Known peers too, not only connected ones')
+  nodeCommand(parent, 'peers', 'List peers with addresses and scores')
+    .option('--all', 'Include known peers that are not connected')
     .option('--json', 'Print the raw answer')
     .action(async (options: NodeOptions & { all?: true }) => {
       await withNode(options, async (node) => {
@@ -79,7 +79,7 @@ const addPeers: AddCommand = (parent) =>
 
 const addStats = addView({
   name: 'stats',
-  description: 'How many peers are known, connected, blocked, on each topic',
+  description: 'Count peers: known, connected, blocked, and per topic',
   // op-node's answer has two more topics.
   ask: async (node) => ({
     ...asObject(await node.request('opp2p_peerStats', []), 'opp2p_peerStats'),
@@ -91,7 +91,8 @@ const addStats = addView({
 const addExplain = addView({
   name: 'explain',
   argument: '[peer]',
-  description: 'Why a peer has its score, what follows, and what helps; without a peer the main reason of each',
+  description:
+    'Explain the score of a peer: causes, consequences, advice. Without a peer: the main reason of each score',
   ask: async (node, peerId) =>
     peerId === undefined
       ? node.request('deviump2p_peerScore', [])
@@ -106,7 +107,7 @@ const addExplain = addView({
 const addHistory = addView({
   name: 'history',
   argument: '[peer]',
-  description: 'What a peer did, and what was done to it; without a peer the latest of all',
+  description: 'Show the history of a peer. Without a peer: the latest events of all peers',
   ask: (node, peerId) => node.request('deviump2p_peerHistory', peerId === undefined ? [] : [peerId]),
   format: (answer, width, nameOf, peerId) =>
     peerId === undefined ? formatHistories(answer, width, nameOf) : formatHistory(answer, width),
@@ -114,7 +115,7 @@ const addHistory = addView({
 
 const addBans = addView({
   name: 'bans',
-  description: 'Bans that stand: of whom, until when, and why',
+  description: 'List active bans with end and reason',
   ask: (node) => node.request('deviump2p_bans', []),
   format: formatBans,
 })
@@ -123,8 +124,8 @@ const addAction =
   ({ name, argument, description, question, takesReason, run }: PeerAction): AddCommand =>
   (parent) => {
     const command = nodeCommand(parent, `${name} ${argument}`, description)
-    if (question !== undefined) command.option('--yes', 'Do not ask before a block that reaches far')
-    if (takesReason) command.option('--reason <text>', 'Why, for who looks at the block list later')
+    if (question !== undefined) command.option('--yes', 'Skip the confirmation of a block that affects many peers')
+    if (takesReason) command.option('--reason <text>', 'Reason, stored with the entry in the block list')
     command.action(async (subject: string, options: NodeOptions & { yes?: true; reason?: string }) => {
       await withNode(options, async (node) => {
         const asked = await question?.(node, subject)

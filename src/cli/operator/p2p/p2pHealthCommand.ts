@@ -7,11 +7,7 @@ import { healthSchema, verdictLines, verdictOptions } from '../status/verdictVie
 import { formatHealth } from './healthView.ts'
 
 export function addHealth(parent: Command): Command {
-  return nodeCommand(
-    parent,
-    'health',
-    'Whether the node is healthy, whether blocks come by gossip, and if not, why and what to do about it',
-  )
+  return nodeCommand(parent, 'health', 'Show the health of the node and of gossip, with causes and remedies')
     .option('--json', 'Print the raw answer')
     .action(async (options: NodeOptions) => {
       await withNode(options, async (node) => {

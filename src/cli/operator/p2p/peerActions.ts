@@ -57,7 +57,9 @@ function listAction(verb: 'block' | 'unblock', description: string, done: string
       if (verb === 'block') await node.request('deviump2p_block', reason === undefined ? [subject] : [subject, reason])
       else await node.request(UNBLOCK[kind], [subject])
       const left = verb === 'unblock' ? await refusalsLeft(node, kind, subject) : []
-      return left.length === 0 ? `${subject} ${done}` : `${subject} is off its list, but refused: ${left.join('; ')}`
+      return left.length === 0
+        ? `${subject} ${done}`
+        : `${subject} was removed from the block list, but is still refused: ${left.join('; ')}`
     },
   }
 }
@@ -72,35 +74,35 @@ async function refusalsLeft(node: NodeClient, kind: BlockRecord['kind'], subject
   const subnets = z.array(z.string()).parse(await node.request('deviump2p_listBlockedSubnets', []))
   return subnets
     .filter((cidr) => subnetContains(parseCidr(cidr), parseIp(subject)))
-    .map((cidr) => `it lies in ${cidr}, which is blocked`)
+    .map((cidr) => `it belongs to the blocked subnet ${cidr}`)
 }
 
 export const PEER_ACTIONS: readonly PeerAction[] = [
   {
     ...listAction(
       'block',
-      'Refuse a peer, IP address or subnet from now on, and close its connections',
-      'is refused from now on; its connections are closed',
+      'Block a peer, IP address or subnet, and close its connections',
+      'is blocked, and its connections are closed',
     ),
     question: questionBeforeBlock,
     takesReason: true,
   },
   listAction(
     'unblock',
-    'Take a peer, IP address or subnet off the block list; ends a ban, and forgives the score that led to it',
-    'is neither blocked nor banned any more',
+    'Unblock a peer, IP address or subnet. Also ends a ban and resets the score of the peer',
+    'is no longer blocked or banned',
   ),
   peerAction(
     'protect',
-    'Protect a peer from trimming: it is not disconnected when there are too many',
+    'Protect a peer from trimming, which disconnects peers above the limit',
     'deviump2p_protectPeer',
     (peerId) => `${peerId} is protected from trimming`,
   ),
   peerAction(
     'unprotect',
-    'Let a peer be trimmed again',
+    'End the protection of a peer from trimming',
     'deviump2p_unprotectPeer',
-    (peerId) => `${peerId} may be trimmed again`,
+    (peerId) => `${peerId} is no longer protected from trimming`,
   ),
   {
     name: 'connect',
@@ -113,7 +115,7 @@ export const PEER_ACTIONS: readonly PeerAction[] = [
   },
   peerAction(
     'disconnect',
-    'Close the connections of a peer and forget it; takes it off the block list too',
+    'Close the connections of a peer and forget it. Also removes it from the block list',
     'deviump2p_disconnectPeer',
     (peerId) => `${peerId} is disconnected and forgotten`,
   ),

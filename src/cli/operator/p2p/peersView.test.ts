@@ -26,14 +26,14 @@ describe('formatHistories', () => {
       { peerID: PEER_B, events: second },
     ]
     expect(linesOf(formatHistories(answers, undefined))).toEqual([
-      'when (UTC) peer score what happened',
+      'time (UTC) peer score event',
       '1970-01-01 00:00:01 …c7RqNtL9 0 it connected: /ip4/10.0.0.1/tcp/9',
       '1970-01-01 00:00:02 …rYUqNnZ7 0 the ban expired',
       '1970-01-01 00:00:03 …c7RqNtL9 0 it asked to join the mesh and was refused 4 times, on v1 v3',
       '1970-01-01 00:00:04 …rYUqNnZ7 0 misbehaved: broken-promise',
     ])
-    expect(formatHistories([], undefined)).toBe('nothing has happened yet')
-    expect(formatHistory({ peerID: PEER_A, events: [] }, undefined)).toContain('nothing is written down about it')
+    expect(formatHistories([], undefined)).toBe('no recorded events')
+    expect(formatHistory({ peerID: PEER_A, events: [] }, undefined)).toContain('no recorded events')
   })
   it('shows the latest of many', () => {
     const events = Array.from({ length: 60 }, (_, n) => event('reject', `reason${n}`, n * 1_000))
@@ -47,12 +47,12 @@ describe('formatBans', () => {
   it('tells whose, until when, why, and how to end one', () => {
     const bans = [{ subject: PEER_A, kind: 'peer', reason: 'score -150', untilMs: 1_000, remainingS: 90 }]
     expect(linesOf(formatBans(bans, 80))).toEqual([
-      'who until (UTC) left why',
+      'banned until (UTC) left reason',
       '…c7RqNtL9 1970-01-01 00:00:01 90 s score -150',
       '',
-      'to end one: devium p2p unblock …c7RqNtL9',
+      'to end a ban: devium p2p unblock …c7RqNtL9',
     ])
-    expect(formatBans([])).toContain('no ban stands')
+    expect(formatBans([])).toContain('no active bans')
   })
 })
 
@@ -66,11 +66,11 @@ describe('formatRules and formatStats', () => {
       `peer ${PEER_A} 1970-01-01 00:00:01 sent old blocks`,
       'subnet fd00::/8 - -',
       '',
-      `to end one: devium p2p unblock ${PEER_A}`,
+      `to unblock an entry: devium p2p unblock ${PEER_A}`,
     ])
     const rules = linesOf(formatRules({ blocks: [], allow: ['10.0.0.0/8', PEER_A] }))
-    expect(rules).toContain('nothing is blocked (bans for a score: devium p2p bans)')
-    expect(rules.at(-1)).toBe(`only these and the static peers may connect (--p2p.allow): 10.0.0.0/8, ${PEER_A}`)
+    expect(rules).toContain('the block list is empty (bans for a low score: devium p2p bans)')
+    expect(rules.at(-1)).toBe(`only static peers and these may connect (--p2p.allow): 10.0.0.0/8, ${PEER_A}`)
     expect(linesOf(formatStats({ connected: 2, banned: 1, more: 3 }))).toEqual([
       'peers number',
       'connected 2',

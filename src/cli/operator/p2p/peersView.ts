@@ -38,7 +38,7 @@ export function formatPeers(answer: unknown, width: LineWidth, { self, standings
     [peer.addresses?.[0]?.replace(/\/p2p\/.*$/, ''), peer.userAgent].filter(Boolean).join(' ') || '-',
   ])
   const table = formatTable(
-    ['peer', 'connected', 'score', 'gossip', 'standing', 'latency', 'address and agent'],
+    ['peer', 'connected', 'score', 'gossip', 'state', 'latency', 'address and agent'],
     rows,
     width,
   )
@@ -58,15 +58,15 @@ const standingsSchema = z.array(z.object({ peerID: z.string(), static: z.boolean
 /** Formats deviump2p_bans. */
 export function formatBans(answer: unknown, width?: LineWidth, nameOf: NameOf = shortPeer): string {
   const bans = bansSchema.parse(answer)
-  if (bans.length === 0) return 'no ban stands (what you blocked yourself: devium p2p blocks)'
+  if (bans.length === 0) return 'no active bans (your own blocks: devium p2p blocks)'
   const rows = bans.map(({ subject, reason, untilMs, remainingS }) => [
     width === undefined && nameOf(subject) === shortPeer(subject) ? subject : nameOf(subject),
     formatTime(untilMs),
     formatSeconds(remainingS),
     reason,
   ])
-  const table = formatTable(['who', 'until (UTC)', 'left', 'why'], rows, width)
-  return `${table}\n\nto end one: devium p2p unblock ${nameOf(bans[0]?.subject ?? '')}`
+  const table = formatTable(['banned', 'until (UTC)', 'left', 'reason'], rows, width)
+  return `${table}\n\nto end a ban: devium p2p unblock ${nameOf(bans[0]?.subject ?? '')}`
 }
 
 /** Bans that a line names; `devium p2p bans` has all. */
@@ -103,9 +103,9 @@ export function formatRules(answer: unknown, names: Readonly<Record<string, stri
   const [first] = blocks
   return [
     first === undefined
-      ? 'nothing is blocked (bans for a score: devium p2p bans)'
-      : `${formatTable(['what', 'blocked', 'since', 'why'], rows)}\n\nto end one: devium p2p unblock ${first.subject}`,
-    ...(allow === null ? [] : [`only these and the static peers may connect (--p2p.allow): ${allow.join(', ')}`]),
+      ? 'the block list is empty (bans for a low score: devium p2p bans)'
+      : `${formatTable(['kind', 'blocked', 'since', 'reason'], rows)}\n\nto unblock an entry: devium p2p unblock ${first.subject}`,
+    ...(allow === null ? [] : [`only static peers and these may connect (--p2p.allow): ${allow.join(', ')}`]),
   ].join('\n\n')
 }
 
@@ -124,5 +124,5 @@ const STATS: Record<string, string> = {
   blocksTopicV3: 'on the blocks topic v3',
   blocksTopicV4: 'on the blocks topic v4',
   banned: 'blocked or banned',
-  known: 'known, this node included',
+  known: 'known, including this node',
 }

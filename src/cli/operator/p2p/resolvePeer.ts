@@ -21,7 +21,8 @@ export async function resolvePeer(node: NodeClient, given: string): Promise<stri
   const names = await requestPeerNames(node)
   const [named] = Object.entries(names).find(([, name]) => name === given) ?? []
   if (named !== undefined) return named
-  if (part.length < MIN_PART) throw new UsageError(`"${given}": give at least ${MIN_PART} characters of the peer id`)
+  if (part.length < MIN_PART)
+    throw new UsageError(`"${given}": expected at least ${MIN_PART} characters of the peer id`)
   const fits = (id: string): boolean => id.startsWith(part) || id.endsWith(part)
   const { peers, bannedPeers } = dumpSchema.parse(await node.request('deviump2p_peers', [false]))
   const known = new Set([...Object.keys(peers), ...bannedPeers].filter(fits))
@@ -32,10 +33,10 @@ export async function resolvePeer(node: NodeClient, given: string): Promise<stri
   }
   const [only] = known
   if (only === undefined)
-    throw new UsageError(`no known peer's id begins or ends with "${part}" (devium peers --all lists them)`)
+    throw new UsageError(`no known peer id begins or ends with "${part}". List the known peers: devium peers --all`)
   if (known.size === 1) return only
   const some = [...known].slice(0, 3).map(shortPeer).join(', ')
   throw new UsageError(
-    `"${part}" fits ${known.size} peers (${some}${known.size > 3 ? ', …' : ''}): give more of the id`,
+    `"${part}" fits ${known.size} peers (${some}${known.size > 3 ? ', …' : ''}): expected more characters of the id`,
   )
 }

@@ -22,12 +22,12 @@ const addressesSchema = z.object({ nodes: z.array(z.object({ name: z.string(), r
 
 /** `devium status`: the health of one node or of several. */
 export function addStatus(program: Command): void {
-  nodeCommand(program, 'status', 'Whether a node is healthy, and if not, why and what ends it; its heads and peers')
-    .option('--dir <dir>', "Instead of --rpc: all nodes of the testnet in this directory (the testnet's --dir)")
+  nodeCommand(program, 'status', 'Show the health of a node with causes and remedies, its heads and its peers')
+    .option('--dir <dir>', "In place of --rpc: all nodes of the testnet in this directory (the testnet's --dir)")
     .option('--json', 'Print one object, or an array of them for several nodes')
     .addHelpText(
       'after',
-      '\n--rpc takes several addresses, separated by commas: they are shown in one table.\nExit code 0: healthy, 3: a node is not healthy, or one of several does not answer, 1: the command failed.',
+      '\n--rpc accepts several addresses, separated by commas, and shows them in one table.\nExit code 0: healthy, 3: a node is unhealthy, or one of several does not answer, 1: the command failed.',
     )
     .action(showStatus)
 }
@@ -121,6 +121,6 @@ function nodesOf(dir: string): { rpc: string; name: string }[] {
     const { nodes } = addressesSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
     return nodes.map(({ name, rollupRpc }) => ({ name, rpc: rollupRpc }))
   } catch (cause) {
-    throw new UsageError(`--dir ${dir}: no testnet runs there (${file} does not name its nodes)`, { cause })
+    throw new UsageError(`--dir ${dir}: no testnet runs there (cannot read its nodes from ${file})`, { cause })
   }
 }

@@ -46,7 +46,7 @@ export function statusLines(
     return [
       name,
       empty ? '-' : String(ref.number),
-      empty ? 'not seen yet' : shortHash(ref.hash),
+      empty ? 'unknown' : shortHash(ref.hash),
       empty ? '' : `${nowSeconds - ref.timestamp} s ago`,
     ]
   }
@@ -69,7 +69,7 @@ export function statusLines(
   return [
     ...headlines(answers, options),
     ...(banned === undefined ? [] : [banned]),
-    ...(queued === undefined || isEmpty(queued) ? [] : [`waiting in the queue from L2 block ${queued.number} on`]),
+    ...(queued === undefined || isEmpty(queued) ? [] : [`queued unsafe blocks begin at L2 block ${queued.number}`]),
     ...(gap == null ? [] : [plainText(gap.text)]),
     '',
     ...table.split('\n'),
@@ -85,7 +85,7 @@ function headlines({ health: answered, peers, other }: StatusAnswers, options: V
     return [...verdictLines(health, options), '', ...shown(identityRows(health.node, counts))]
   }
   return [
-    'This node is another client, which has no verdict of its health.',
+    'This node is another client and reports no health.',
     '',
     ...shown([
       ['peer id', peerIdOf(other) ?? 'none: p2p is disabled'],
@@ -150,7 +150,7 @@ export function statusTable(rows: readonly NodeRow[], width?: number): Line[] {
     )
     const connected = peers === undefined ? '-' : String(peers.connected)
     const { role = '-', chainId = '-' } = health?.node ?? {}
-    const state = health?.state ?? 'no verdict'
+    const state = health?.state ?? 'unknown'
     return [name, state, role, chainId, ...numbers, connected, peerID == null ? '-' : shortPeer(peerID)]
   })
   const sequencerRpc = shown.find(({ health }) => health?.node.role === 'sequencer')?.rpc

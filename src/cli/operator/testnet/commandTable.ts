@@ -19,12 +19,12 @@ const ONE = { least: 1, most: 1 }
 export const TESTNET_COMMANDS = [
   {
     ...{ name: 'kill', words: 'PROGRAM', count: ONE },
-    description: `Kill a program, as a crash does; ${PROGRAM}`,
+    description: `Kill a program, as in a crash; ${PROGRAM}`,
   },
   { name: 'stop', words: 'PROGRAM', count: ONE, description: 'Stop a program, and wait for its end' },
   {
     ...{ name: 'pause', words: 'PROGRAM', count: ONE },
-    description: 'Freeze a program: it answers no request, and its connections stay open',
+    description: 'Freeze a program: it answers no requests, but its connections stay open',
   },
   { name: 'start', words: 'PROGRAM', count: ONE, description: 'Start a program that ended, or continue a paused one' },
   {
@@ -56,14 +56,14 @@ export const TESTNET_COMMANDS = [
   },
   {
     ...{ name: 'hostile', words: 'KIND [NODE]|off', count: { least: 1, most: 2 } },
-    description: `Attack a node by a hostile peer, by default the sequencer: ${HOSTILE_KINDS.join(', ')}; off ends all attacks`,
+    description: `Attack a node, by default the sequencer, with a hostile peer: ${HOSTILE_KINDS.join(', ')}; off ends all attacks`,
   },
   {
     ...{ name: 'sequencer', words: 'move NODE', count: { least: 2, most: 2 } },
     description: 'Make another node the sequencer; this restarts both nodes and the batcher',
   },
   { name: 'add-node', words: '', count: NONE, description: 'Start one more verifier' },
-  { name: 'remove-node', words: 'NODE', count: ONE, description: 'Remove a verifier; its data stay' },
+  { name: 'remove-node', words: 'NODE', count: ONE, description: 'Remove a verifier; its data is kept' },
   {
     ...{ name: 'snapshot', words: 'NAME', count: ONE },
     description: 'Stop all programs, copy the data of L1 and of all nodes, and start them again',

@@ -20,7 +20,8 @@ export async function requestCommand(dir: string, words: readonly string[]): Pro
     return resultSchema.parse(await runner.request(COMMAND_METHOD, words, { timeoutMs: TIMEOUT_MS }))
   } catch (error) {
     if (error instanceof JsonRpcError) throw new UsageError(error.message, { cause: error })
-    if (error instanceof RpcTransportError && error.code === 'rpc-transport') throw noTestnet(dir, 'its runner is gone')
+    if (error instanceof RpcTransportError && error.code === 'rpc-transport')
+      throw noTestnet(dir, 'its runner does not answer')
     throw error
   } finally {
     await runner.close()
@@ -38,5 +39,5 @@ function readControl(dir: string): z.infer<typeof controlSchema> {
 }
 
 function noTestnet(dir: string, why: string): UsageError {
-  return new UsageError(`no testnet runs in ${dir} (${why}): name its directory with --dir`)
+  return new UsageError(`no testnet runs in ${dir} (${why}). Set --dir to the directory of a running testnet`)
 }

@@ -12,12 +12,12 @@ interface TestnetCommandOptions {
   json?: true
 }
 
-const HELP = `The testnet is the one that "npm start" runs in --dir. Its live view takes the same commands after ":".`
+const HELP = `The commands apply to the testnet that "npm start" runs in --dir. Its live view accepts the same commands after ":".`
 
 export function addTestnetCommands(program: Command): void {
   const group = program
     .command('testnet')
-    .description('Hurt and heal a running testnet, and keep its state')
+    .description('Cause and repair faults in a running testnet, and save its state')
     .helpOption('--help', 'Show this help')
     .addHelpText('after', `\n${HELP}`)
   addJoin(group)
@@ -48,10 +48,10 @@ function addJoin(group: Command): void {
   const own = group
     .command('join')
     .argument('<url>', 'Address that the testnet shows as "one more node"')
-    .description('Run one more node of a testnet that runs on another machine (npm start -- --host 0.0.0.0)')
+    .description('Run a node that joins a testnet on another machine (npm start -- --host 0.0.0.0)')
     .helpOption('--help', 'Show this help')
-    .option('--dir <path>', "For the node's data; a second start goes on with them", 'joined')
-    .option('--base-port <port>', 'First of its ports; 0 finds free ones', '9700')
+    .option('--dir <path>', "Directory of the node's data; a later start continues with it", 'joined')
+    .option('--base-port <port>', 'First port of the node; 0 = any free ports', '9700')
   own.action(async (url: string) => {
     const { joinTestnet } = await import('../../../../testnet/join/joinTestnet.ts')
     const { dir, basePort } = own.opts<{ dir: string; basePort: string }>()

@@ -16,10 +16,10 @@ export function peerEventLine(event: Events['peers'], atMs: number, nameOf: Name
     case 'graft':
       return plain(
         atMs,
-        event.cause === 'refused' ? `${peer} was refused a place in the mesh` : `${peer} is in the mesh`,
+        event.cause === 'refused' ? `${peer} asked to join the mesh and was refused` : `${peer} joined the mesh`,
       )
     case 'prune':
-      return plain(atMs, `${peer} ${event.cause === 'by-peer' ? 'has left' : 'was put out of'} the mesh`)
+      return plain(atMs, `${peer} ${event.cause === 'by-peer' ? 'left' : 'was removed from'} the mesh`)
   }
 }
 
@@ -31,11 +31,11 @@ export function banEventLine(event: Events['bans'], atMs: number, nameOf: NameOf
       return { atMs, text, tone: 'bad' }
     }
     case 'unban':
-      return plain(atMs, `the ban of ${who} ${event.cause === 'expired' ? 'ran out' : 'was lifted by the operator'}`)
+      return plain(atMs, `the ban of ${who} ${event.cause === 'expired' ? 'expired' : 'was lifted by the operator'}`)
     case 'block':
-      return { atMs, text: `${who} was put on the block list`, tone: 'notable' }
+      return { atMs, text: `${who} was added to the block list`, tone: 'notable' }
     case 'unblock':
-      return plain(atMs, `${who} was taken off the block list`)
+      return plain(atMs, `${who} was removed from the block list`)
   }
 }
 
@@ -55,7 +55,7 @@ export function derivationEventLine(event: Events['derivation'], atMs: number): 
       if (event.how === 'read') return undefined
       return line(`a channel ${event.how === 'timed-out' ? 'timed out' : 'was dropped'}${reasonOf(event.reason)}`)
     case 'channel-left':
-      return line(`the rest of a channel was left: ${event.reason}`)
+      return line(`the rest of a channel was dropped: ${event.reason}`)
     case 'batch-dropped':
       return line(`${event.type} batch dropped: ${event.reason}${event.losesChannel ? '; its channel is lost' : ''}`)
     default:

@@ -9,18 +9,20 @@ export function addWatch(program: Command): void {
   nodeCommand(
     program,
     'watch',
-    'Heads, peers, scores and events of a node, live; keys explain, block and unblock a peer',
+    'Live view of heads, peers, scores and events of a node; keys explain, block and unblock a peer',
   ).action(async (options: NodeOptions) => {
     const { stdin, stdout } = process
     if (stdin.isTTY !== true || stdout.isTTY !== true) {
-      throw new UsageError('watch needs a terminal; devium status, devium peers and devium explain print the same once')
+      throw new UsageError(
+        'watch requires a terminal. devium status, devium peers and devium explain print the same data once',
+      )
     }
     const { wantsColours } = await import('../../shared/terminal/fullScreen.ts')
     const { watchNode } = await import('./watchNode.ts')
     await runUntilStopped('devium', async ({ signal, fail }) => {
       // The terminal was closed.
-      process.once('SIGHUP', () => fail(new UsageError('the terminal is gone')))
-      stdout.on('error', () => fail(new UsageError('the terminal is gone')))
+      process.once('SIGHUP', () => fail(new UsageError('the terminal was closed')))
+      stdout.on('error', () => fail(new UsageError('the terminal was closed')))
       await withNode(options, async (node) => {
         // Fails at once for a wrong address, before the screen opens.
         await node.request('devium_syncStatus', [], { signal })

@@ -94,7 +94,7 @@ describe('watchNode', () => {
     resize(60, 20)
     expect(screen().split('\r\n')).toHaveLength(20)
     type('\r')
-    await expect.poll(screen).toContain('score 4, mostly for: false blocks')
+    await expect.poll(screen).toContain('score 4, main reason: false blocks')
     type('\x1b[')
     type('B')
     type('b')
@@ -103,7 +103,7 @@ describe('watchNode', () => {
     expect(asked.filter(([what]) => what === 'block')).toEqual([])
     type('b')
     type('y')
-    await expect.poll(screen).toContain('…6Hyr2Er8 is refused from now on')
+    await expect.poll(screen).toContain('…6Hyr2Er8 is blocked, and its connections are closed')
     expect(asked.filter(([what]) => what === 'block')).toEqual([['block', RECORD.peerID, undefined]])
 
     await stop()
@@ -139,7 +139,8 @@ describe('devium watch', () => {
   it('names the commands for those who have no terminal', async () => {
     await expect(promisify(execFile)(process.execPath, [SCRIPT, 'watch'])).rejects.toMatchObject({
       code: 1,
-      stderr: 'devium: watch needs a terminal; devium status, devium peers and devium explain print the same once\n',
+      stderr:
+        'devium: watch requires a terminal. devium status, devium peers and devium explain print the same data once\n',
     })
   })
 

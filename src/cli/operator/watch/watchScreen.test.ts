@@ -56,8 +56,8 @@ describe('renderWatch', () => {
     expect(screen).toContain('node        Sequencer is healthy. It sealed block 95.')
     expect(screen).toContain('derivation  ok: Every block is safe.')
     expect(screen).toMatch(/block +95 +90 +- +42 +40/)
-    expect(screen).toMatch(/of +5 s ago +10 s ago +- +58 s ago +60 s ago/)
-    expect(screen).toContain('peers  30 connected, by score')
+    expect(screen).toMatch(/age +5 s +10 s +- +58 s +60 s/)
+    expect(screen).toContain('peers  30 connected, sorted by score')
     expect(screen).toMatch(/^> {2}…6Hyr2E00 +0 {2}mesh {2}inbound {2}1\.3 ms .* optimism \/ip4/m)
     expect(screen).toContain('00:01:00  …6Hyr2E00 connected')
     expect(screen.split('\n').at(-1)).toMatch(/^↑ ↓ select .* q quit$/)
@@ -109,7 +109,7 @@ describe('renderWatch', () => {
 
   it('says that the node does not answer, for how long, and why', () => {
     const lost = applyUpdate(state, { kind: 'lost', atMs: 990_000, problem: 'connection refused' })
-    expect(text(lost)).toMatch(/no answer +for 10 s, and what stands below is from before:\s+connection refused/)
+    expect(text(lost)).toMatch(/no answer +for 10 s. The data below is from before:\s+connection refused/)
     expect(text(lost)).not.toContain('Every block is safe')
   })
 
@@ -124,11 +124,11 @@ describe('renderWatch', () => {
   it('explains a peer, with what is below the last line', () => {
     const answers = { score: scoreReport(), history: { peerID: scoreReport().peerID, events: [] } }
     const explaining = { ...state, mode: { kind: 'explain', peerId: scoreReport().peerID, answers, top: 0 } as const }
-    expect(text(explaining)).toContain('score 4, mostly for: requests answered with good blocks')
+    expect(text(explaining)).toContain('score 4, main reason: requests answered with good blocks')
     expect(text(explaining, 80, 18)).toMatch(/\(\d+ more lines\)$/)
     const { explanationRows } = extentOf(explaining, { columns: 80, rows: 18 }, shown)
     const end = { ...explaining, mode: { ...explaining.mode, top: explanationRows } }
-    expect(text(end, 80, 18)).toContain('nothing is written down about it')
+    expect(text(end, 80, 18)).toContain('no recorded events')
     expect(text(end, 80, 18)).toMatch(/q quit$/)
   })
 

@@ -57,7 +57,7 @@ function headLines(state: WatchState, size: ScreenSize, { url, nowMs }: Shown): 
     connection.state === 'lost'
       ? sentenceLines(
           'no answer',
-          `for ${formatSeconds((nowMs - connection.sinceMs) / 1000)}, and what stands below is from before: ${connection.problem}`,
+          `for ${formatSeconds((nowMs - connection.sinceMs) / 1000)}. The data below is from before: ${connection.problem}`,
           'bad',
           size,
         )
@@ -103,7 +103,7 @@ function sentenceLines(label: string, text: string, style: Style | undefined, { 
 }
 
 function headsTable({ heads }: WatchState, { rows }: ScreenSize, nowMs: number): Line[] {
-  if (heads === undefined) return ['heads are not known yet']
+  if (heads === undefined) return ['the heads are not known yet']
   const refs = [heads.unsafe_l2, heads.safe_l2, heads.finalized_l2, heads.head_l1, heads.current_l1]
   const isKnown = (hash: string) => !/^0x0*$/.test(hash)
   const cells = (text: (ref: (typeof refs)[number]) => string) =>
@@ -112,7 +112,7 @@ function headsTable({ heads }: WatchState, { rows }: ScreenSize, nowMs: number):
     ['', 'L2 unsafe', 'L2 safe', 'L2 finalized', 'L1 head', 'L1 derived to'],
     [
       ['block', ...cells(({ number }) => String(number))],
-      ['of', ...cells(({ timestamp }) => `${formatSeconds(Math.max(0, nowMs / 1000 - timestamp))} ago`)],
+      ['age', ...cells(({ timestamp }) => `${formatSeconds(Math.max(0, nowMs / 1000 - timestamp))}`)],
       ...(rows >= TALL_ROWS ? [['hash', ...cells(({ hash }) => shortHash(hash))]] : []),
     ],
   )
@@ -127,7 +127,7 @@ function listLines(state: WatchState, size: ScreenSize, room: number, { nowMs }:
   const title = [
     `peers  ${connected} connected`,
     ...(refused === 0 ? [] : [`${refused} blocked or banned`]),
-    `by ${state.sorting}`,
+    `sorted by ${state.sorting}`,
   ].join(', ')
   // Two titles, the table's header, and an empty line between both parts.
   const rows = Math.max(0, room - 4)
@@ -145,7 +145,7 @@ function listLines(state: WatchState, size: ScreenSize, room: number, { nowMs }:
     ...peerRows(state, size, rows - eventRows, nowMs),
     '',
     [{ text: 'events', style: 'bold' }],
-    ...(recent.length === 0 ? ['nothing yet'] : recent),
+    ...(recent.length === 0 ? ['no events yet'] : recent),
   ]
   return lines.slice(0, room)
 }
@@ -166,11 +166,11 @@ function peerRows(state: WatchState, { columns }: ScreenSize, room: number, nowM
     ...(isWide ? [peer.score === 0 ? '' : peer.mainReason] : []),
     [peer.agent, peer.address].filter((text) => text !== '').join(' '),
   ]
-  const header = ['', 'peer', 'score', 'mesh', 'way', 'latency', 'standing']
+  const header = ['', 'peer', 'score', 'mesh', 'direction', 'latency', 'state']
   const index = peers.findIndex(({ id }) => id === selected)
   const top = Math.max(0, Math.min(index - Math.floor(room / 2), peers.length - room))
   const visible = peers.slice(top, top + room)
-  const table = formatTable([...header, ...(isWide ? ['mostly for'] : []), 'agent and address'], visible.map(cells))
+  const table = formatTable([...header, ...(isWide ? ['main reason'] : []), 'agent and address'], visible.map(cells))
   const [first = '', ...lines] = table.split('\n')
   return [
     [{ text: first, style: 'dim' }],
@@ -189,7 +189,7 @@ function standingOf({ ban, isBlocked, isStatic, isProtected, isConnected }: Watc
   if (ban !== undefined) return `banned for ${formatSeconds(Math.max(0, ban.untilMs - nowMs) / 1000)}`
   if (isStatic) return 'static'
   if (isProtected) return 'protected'
-  return isConnected ? '' : 'gone'
+  return isConnected ? '' : 'disconnected'
 }
 
 function styleOf({ ban, isBlocked, isConnected, score }: WatchedPeer): Style | undefined {
@@ -200,7 +200,7 @@ function styleOf({ ban, isBlocked, isConnected, score }: WatchedPeer): Style | u
 
 function explanationLines({ mode }: WatchState, { columns }: ScreenSize): string[] {
   if (mode.kind !== 'explain') return []
-  if (mode.answers === undefined) return [`asking about ${mode.peerId} …`]
+  if (mode.answers === undefined) return [`requesting data of ${mode.peerId} …`]
   return formatExplanation(mode.answers, columns).split('\n')
 }
 
@@ -220,7 +220,7 @@ function noticeLine({ confirming, notice }: WatchState): Line {
     const what =
       verb === 'block'
         ? `Block ${shortPeer(peerId)}, and close its connections?`
-        : `Unblock ${shortPeer(peerId)}, which also ends a ban and forgives the score behind it?`
+        : `Unblock ${shortPeer(peerId)}, end its ban, and reset its score?`
     return [{ text: ` ${what}  y: yes, any other key: no `, style: 'inverse' }]
   }
   if (notice === undefined) return ''

@@ -78,7 +78,7 @@ describe('what comes from the node', () => {
     expect(after(...lines).eventLines.at(-1)?.atMs).toBe(249)
     const grafted = (atMs: number): NodeUpdate => ({
       kind: 'event',
-      line: { atMs, text: 'a is in the mesh', tone: 'plain' },
+      line: { atMs, text: 'a joined the mesh', tone: 'plain' },
     })
     expect(after(grafted(0), grafted(5), grafted(2_000)).eventLines.map(({ atMs }) => atMs)).toEqual([0, 2_000])
   })
@@ -127,7 +127,7 @@ describe('events', () => {
     const text = (event: Parameters<typeof peerEventLine>[0]) => peerEventLine(event, 0)?.text
     expect(text({ event: 'connected', peerID, address: '', direction: 'outbound' })).toBe('connected to …6Hyr2Er8')
     expect(text({ event: 'disconnected', peerID, by: 'peer', cause: 'closed' })).toBe('…6Hyr2Er8 disconnected: closed')
-    expect(text({ event: 'prune', peerID, version: 4, cause: 'by-peer' })).toBe('…6Hyr2Er8 has left the mesh')
+    expect(text({ event: 'prune', peerID, version: 4, cause: 'by-peer' })).toBe('…6Hyr2Er8 left the mesh')
     expect(text({ event: 'scores', scores: {} })).toBeUndefined()
   })
 
@@ -136,8 +136,8 @@ describe('events', () => {
     expect(text({ event: 'ban', peerID, reason: 'invalid blocks', untilMs: 61_000 })).toBe(
       '…6Hyr2Er8 is banned for 60 s: invalid blocks',
     )
-    expect(text({ event: 'unban', ip: '1.2.3.4', cause: 'expired' })).toBe('the ban of 1.2.3.4 ran out')
-    expect(text({ event: 'block', subnet: '10.0.0.0/8' })).toBe('10.0.0.0/8 was put on the block list')
+    expect(text({ event: 'unban', ip: '1.2.3.4', cause: 'expired' })).toBe('the ban of 1.2.3.4 expired')
+    expect(text({ event: 'block', subnet: '10.0.0.0/8' })).toBe('10.0.0.0/8 was added to the block list')
   })
 
   it('of derivation: what is lost, not what is read', () => {

@@ -24,7 +24,7 @@ export async function addressOfPeer(node: NodeClient, text: string): Promise<str
     // A node that listens on all interfaces also announces its loopback address, which cannot be dialled from here.
     const address = addresses?.find((known) => !/^\/ip(4\/127\.|6\/::1\/)/.test(known)) ?? addresses?.[0]
     const found = ENR === '' ? address : ENR
-    if (found === undefined) throw new UsageError(`the node at --rpc knows no address of ${peerId}`)
+    if (found === undefined) throw new UsageError(`the node at --rpc has no address of ${peerId}`)
     return found
   } catch (error) {
     if (error instanceof RpcTransportError) return undefined

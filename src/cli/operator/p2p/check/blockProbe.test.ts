@@ -23,7 +23,7 @@ describe('decodeAnswer', () => {
     expect(() => decodeAnswer(answerOf('holocene', 8).bytes, 7)).toThrow('it sent block 8 instead of 7')
     const config = testConfig()
     const forged = testBlock(config, { blockNumber: 7, blockHash: `0x${'12'.repeat(32)}` })
-    expect(() => decodeAnswer(encodeResponse(forged, config), 7)).toThrow('no block whose hash is right')
+    expect(() => decodeAnswer(encodeResponse(forged, config), 7)).toThrow('not a block with the correct hash')
   })
 
   it('passes a refusal on', () => {

@@ -40,7 +40,7 @@ export function decodeAnswer(bytes: Uint8Array, number: number): BlockAnswer {
   const code = bytes[0]
   if (code === undefined) throw new DecodeError('the answer is empty')
   if (code !== RESULT.ok) return { kind: 'refusal', code }
-  if (bytes.length < 5) throw new DecodeError('the answer ends inside its version')
+  if (bytes.length < 5) throw new DecodeError('the answer ends within its version field')
   const version = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).readUInt32LE(1)
   const body = decodeSnappyFrames(bytes.subarray(5), MAX_RESPONSE_BYTES)
   const containers: PayloadVersion[] = version === 0 ? [2, 1] : [4, 3]
@@ -51,7 +51,7 @@ export function decodeAnswer(bytes: Uint8Array, number: number): BlockAnswer {
     if (blockNumber !== number) throw new DecodeError(`it sent block ${blockNumber} instead of ${number}`)
     return { kind: 'block', hash: blockHash, bytes: bytes.length }
   }
-  throw new DecodeError('what it sent is no block whose hash is right')
+  throw new DecodeError('its answer is not a block with the correct hash')
 }
 
 function decodeAs(body: Uint8Array, container: PayloadVersion): PayloadEnvelope | undefined {

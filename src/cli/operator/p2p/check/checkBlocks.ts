@@ -6,9 +6,9 @@ import { type BlockAnswer, requestBlock } from './blockProbe.ts'
 import { printable, type Recorder } from './steps.ts'
 
 const REFUSALS: Readonly<Record<number, string>> = {
-  [RESULT.notFound]: 'it does not have it',
-  [RESULT.invalidRequest]: 'it calls the request invalid (a block of the future, or before genesis?)',
-  [RESULT.unknownError]: 'an error of its own',
+  [RESULT.notFound]: 'it does not have the block',
+  [RESULT.invalidRequest]: 'it reports an invalid request (is the block in the future, or before genesis?)',
+  [RESULT.unknownError]: 'it reports an internal error',
 }
 
 /** Limit of the chains named in a text, because a peer may invent many. */
@@ -28,7 +28,7 @@ export async function checkBlocks(
   const data = { protocols: served.map(({ protocol }) => protocol) }
   if (served.length === 0) {
     record('blocks', 'warning', 'it does not serve blocks by number', {
-      hint: 'missed blocks come from the execution client, from other peers, or from L1; the absence costs no score',
+      hint: 'missing blocks come from the execution client, other peers or L1. This costs the peer no score',
     })
     return
   }
@@ -44,7 +44,10 @@ export async function checkBlocks(
   }
   const what = `blocks of chain ${chosen.chainId} by number`
   if (blockNumber === undefined) {
-    record('blocks', 'ok', `it serves ${what}; none was asked for`, { hint: 'ask for one with --block <number>', data })
+    record('blocks', 'ok', `it serves ${what}; no block was requested`, {
+      hint: 'request a block with --block <number>',
+      data,
+    })
     return
   }
   const startMs = clock.now()
@@ -52,7 +55,7 @@ export async function checkBlocks(
   try {
     answer = await requestBlock(connection, { protocol: chosen.protocol, number: blockNumber }, timeoutMs)
   } catch (error) {
-    const text = `no good answer for block ${blockNumber}: ${printable(describeError(error))}`
+    const text = `no valid answer for block ${blockNumber}: ${printable(describeError(error))}`
     record('blocks', 'warning', text, { tookMs: clock.now() - startMs, data })
     return
   }
@@ -61,7 +64,7 @@ export async function checkBlocks(
     const why = REFUSALS[answer.code] ?? `code ${answer.code}`
     record('blocks', 'warning', `it serves ${what}, but not block ${blockNumber}: ${why}`, { tookMs, data })
   } else {
-    record('blocks', 'ok', `it serves ${what}, ${blockNumber} for one`, {
+    record('blocks', 'ok', `it serves ${what}, and sent block ${blockNumber}`, {
       tookMs,
       data: { ...data, blockHash: answer.hash },
     })

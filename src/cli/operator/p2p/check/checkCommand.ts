@@ -26,16 +26,16 @@ export const addCheck = (parent: Command): Command =>
   nodeCommand(
     parent,
     'check <address>',
-    'Dial a multiaddress, ENR, enode or known peer step by step: where does it end, and why?',
+    'Dial a multiaddress, ENR, enode or known peer step by step, and show which step fails and why',
   )
-    .option('--chain-id <id>', 'Chain that the peer should follow (default: that of the node at --rpc)')
-    .option('--network <name>', 'The same by name, for example op-mainnet')
-    .option('--block <number>', 'L2 block to ask the peer for (default: the safe head of the node at --rpc)')
+    .option('--chain-id <id>', 'Expected chain of the peer (default: the chain of the node at --rpc)')
+    .option('--network <name>', 'Expected chain by name, for example op-mainnet')
+    .option('--block <number>', 'L2 block to request from the peer (default: the safe head of the node at --rpc)')
     .option(
       '--identity <file>',
-      "Dial with this node key (--p2p.priv.path) instead of a new one: shows the peer's bans",
+      'Dial with this node key (--p2p.priv.path) in place of a new key; shows whether the peer has banned it',
     )
-    .option('--timeout <duration>', 'Longest time for each step', '10s')
+    .option('--timeout <duration>', 'Timeout of each step', '10s')
     .option('--json', 'Print the steps as JSON')
     .action(async (address: string, flags: CheckFlags) => {
       const options = await readFlags(address, flags)
@@ -65,7 +65,7 @@ export const addCheck = (parent: Command): Command =>
 /** Throws UsageError. */
 async function readFlags(target: string, flags: CheckFlags): Promise<CheckOptions> {
   if (flags.chainId !== undefined && flags.network !== undefined) {
-    throw new UsageError('give --chain-id or --network, not both')
+    throw new UsageError('--chain-id and --network exclude each other')
   }
   const timeoutMs = durationOf(flags.timeout)
   return {
@@ -93,7 +93,7 @@ function durationOf(text: string): number {
   } catch (error) {
     throw new UsageError(`--timeout: ${describeError(error)}`)
   }
-  if (timeoutMs < 1) throw new UsageError('--timeout: expected more than 0')
+  if (timeoutMs < 1) throw new UsageError('--timeout: expected a duration above 0')
   return timeoutMs
 }
 

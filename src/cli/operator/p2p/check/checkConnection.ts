@@ -81,7 +81,7 @@ function checkHandshake(
   if (secureMs === undefined && !earlyMuxerFailed) {
     const { tookMs } = session
     if (securityMs === undefined) {
-      const text = reason === 'timeout' ? `it does not answer as libp2p does for ${formatMs(tookMs)}` : failure.text
+      const text = reason === 'timeout' ? `no libp2p answer within ${formatMs(tookMs)}` : failure.text
       record('security', 'failed', text, { hint: isClosed ? CLOSED_HINT : NO_NOISE_HINT, tookMs, data })
       return
     }
@@ -94,9 +94,11 @@ function checkHandshake(
   record('security', 'ok', 'noise', { tookMs: secureMs ?? session.tookMs })
   if (trace.peerId !== undefined) checkPeerId(record, trace.peerId, endpoint, peerId)
   if (reason === 'self') {
-    record('muxer', 'failed', 'it is the node whose key --identity names', { hint: 'check it without --identity' })
+    record('muxer', 'failed', 'this is the node with the key of --identity', {
+      hint: 'repeat the check without --identity',
+    })
   } else if (connection === undefined) {
-    const text = reason === 'no-muxer' ? 'neither yamux nor mplex' : failure.text
+    const text = reason === 'no-muxer' ? 'it supports neither yamux nor mplex' : failure.text
     record('muxer', 'failed', text, { ...hint, tookMs: session.tookMs, data })
   } else {
     const muxer = (trace.muxer ?? connection.multiplexer ?? 'unknown').replace(/^\/(\w+)\/.*$/, '$1')
@@ -108,12 +110,12 @@ function checkPeerId(record: Recorder, found: string, endpoint: Endpoint, expect
   const address = `${tcpMultiaddr(endpoint.ip, endpoint.tcpPort)}/p2p/${found}`
   const data = { peerId: found, address }
   if (expected === undefined) {
-    record('peer id', 'ok', found, { hint: `the whole address: ${address}`, data })
+    record('peer id', 'ok', found, { hint: `the complete address: ${address}`, data })
   } else if (expected === found) {
-    record('peer id', 'ok', 'the one that was asked for', { data })
+    record('peer id', 'ok', 'as expected', { data })
   } else {
-    record('peer id', 'failed', `${found} answers there, not ${expected}`, {
-      hint: `if that is the node you mean, its address is ${address}`,
+    record('peer id', 'failed', `found ${found}, expected ${expected}`, {
+      hint: `if this is the right node, its address is ${address}`,
       data,
     })
   }
@@ -133,7 +135,7 @@ async function checkPeerFacts(
     options.signal?.throwIfAborted()
     const end = session.end()
     if (end === undefined) return false
-    record('connection', 'failed', `it closed the connection ${formatMs(end.afterMs)} after it stood, ${when}`, {
+    record('connection', 'failed', `it closed the connection after ${formatMs(end.afterMs)}, ${when}`, {
       hint: closedHint(options.isOwnKey),
       data: { closedAfterMs: end.afterMs, cause: end.cause },
     })
@@ -143,16 +145,16 @@ async function checkPeerFacts(
   try {
     facts = await session.identify(connection, options.timeoutMs)
   } catch (error) {
-    if (isOver('before it said who it is')) return undefined
+    if (isOver('before it answered identify')) return undefined
     record('identify', 'failed', `no answer to identify: ${printable(describeError(error))}`, {
       tookMs: clock.now() - standsSinceMs,
-      hint: 'the node hangs, or is no node of ours',
+      hint: 'the node hangs, or is not an OP Stack node',
     })
     return undefined
   }
   recordFacts(record, facts, clock.now() - standsSinceMs)
   const found: Pick<FoundPeer, 'agent' | 'chainIds'> = { agent: printable(facts.agent, 60), chainIds: [] }
-  if (isOver('after it said who it is')) return found
+  if (isOver('after it answered identify')) return found
   if (checkGossip(record, facts.protocols)) {
     const startMs = clock.now()
     const topics = await session.topics(Math.min(options.timeoutMs, MAX_TOPICS_WAIT_MS))
@@ -163,7 +165,7 @@ async function checkPeerFacts(
   await session.watch(Math.max(0, options.standMs - (clock.now() - standsSinceMs)))
   if (!isOver('after it announced its topics')) {
     const hint = options.isOwnNodeApart && !options.isOwnKey ? { hint: APART_HINT } : {}
-    record('connection', 'ok', `it still stands after ${formatMs(clock.now() - standsSinceMs)}`, hint)
+    record('connection', 'ok', `still open after ${formatMs(clock.now() - standsSinceMs)}`, hint)
   }
   return found
 }

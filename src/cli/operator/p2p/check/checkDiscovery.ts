@@ -41,9 +41,14 @@ export async function finishDiscoveryCheck(
   }
   const { tookMs, seenAs } = probe
   if (!probe.answered) {
-    record('udp', expected.isOnlyWay ? 'failed' : 'warning', `no answer of discovery at ${at} in ${formatMs(tookMs)}`, {
-      hint: 'others cannot find it: the UDP port is closed or filtered, or a node with another key is there',
-    })
+    record(
+      'udp',
+      expected.isOnlyWay ? 'failed' : 'warning',
+      `no answer of discovery at ${at} within ${formatMs(tookMs)}`,
+      {
+        hint: 'other nodes cannot find it: the UDP port is closed or filtered, or a node with another key uses it',
+      },
+    )
     return
   }
   const chainId = probe.record?.opstack?.chainId

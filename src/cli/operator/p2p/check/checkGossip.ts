@@ -10,8 +10,8 @@ export function checkGossip(record: Recorder, protocols: readonly string[]): boo
     })
     return true
   }
-  const text = protocols.includes('/floodsub/1.0.0') ? 'floodsub only, no meshsub' : 'it speaks no gossipsub'
-  record('gossip', 'failed', text, { hint: 'no node of an OP Stack chain: those pass blocks on by /meshsub/' })
+  const text = protocols.includes('/floodsub/1.0.0') ? 'floodsub only, no meshsub' : 'it does not support gossipsub'
+  record('gossip', 'failed', text, { hint: 'not an OP Stack node: OP Stack nodes gossip blocks with /meshsub/' })
   return false
 }
 
@@ -32,7 +32,7 @@ export function checkTopics(
   if (announced.length === 0) {
     record('topics', 'failed', 'it announces no topic', {
       tookMs,
-      hint: 'a bootnode or another service, or it does not talk to us: no block will come from it',
+      hint: 'it is a bootnode or another service, or it refuses us. It will not send blocks',
       data,
     })
     return chainIds
@@ -41,9 +41,9 @@ export function checkTopics(
   const others = otherTopics.slice(0, MAX_NAMED).join(', ')
   const text = [...found, ...(others === '' ? [] : [`also ${others}`])].slice(0, MAX_NAMED).join('; ')
   if (byChain.size === 0) {
-    record('topics', 'failed', `no topic of blocks, but ${others}`, {
+    record('topics', 'failed', `no blocks topic, but ${others}`, {
       tookMs,
-      hint: 'no node of an OP Stack chain',
+      hint: 'not an OP Stack node',
       data,
     })
     return chainIds
@@ -59,7 +59,7 @@ export function checkTopics(
   else {
     record('topics', 'warning', text, {
       tookMs,
-      hint: `no topic for ${namesOf(missing)}: an older program, of no use once the chain has come to that fork`,
+      hint: `no topic for ${namesOf(missing)}: an older program, which gets no blocks after that fork`,
       data,
     })
   }

@@ -99,7 +99,7 @@ describe('a node of the chain', () => {
     expect(seen).toEqual(report.steps.map(({ step: name }) => name))
     expect(step(report, 'topics')).toMatchObject({ text: 'blocks v1 v2 v3 v4 of chain 901' })
     expect(step(report, 'blocks')).toMatchObject({
-      text: 'it serves blocks of chain 901 by number, 2 for one',
+      text: 'it serves blocks of chain 901 by number, and sent block 2',
       data: { blockHash: blocks[1]?.payload.blockHash },
     })
     expect(step(report, 'identify')?.data).toMatchObject({ agent: 'optimism' })
@@ -118,12 +118,12 @@ describe('a node of the chain', () => {
     const withoutBlock = await ourNode()
     expect(step(await check(withoutBlock.address, { blockNumber: 2 }), 'blocks')).toMatchObject({
       outcome: 'warning',
-      text: 'it serves blocks of chain 901 by number, but not block 2: it does not have it',
+      text: 'it serves blocks of chain 901 by number, but not block 2: it does not have the block',
     })
     const serverless = await ourNode({ sync: { enabled: false, onlyStatic: false } })
     const report = await check(serverless.address, { blockNumber: 2 })
     expect(step(report, 'blocks')).toMatchObject({ outcome: 'warning', text: 'it does not serve blocks by number' })
-    expect(report).toMatchObject({ ok: true, verdict: 'reachable: optimism, chain 901; to be looked at: blocks' })
+    expect(report).toMatchObject({ ok: true, verdict: 'reachable: optimism, chain 901; warnings: blocks' })
   })
 
   it('is found where nobody was named, with its whole address', async () => {
@@ -131,7 +131,7 @@ describe('a node of the chain', () => {
     const report = await check(address.replace(/\/p2p\/.*/, ''), { chainId: undefined })
     expect(report).toMatchObject({ ok: true, peerId: node.peerId, expectedChainId: null })
     expect(step(report, 'address')?.outcome).toBe('warning')
-    expect(step(report, 'peer id')).toMatchObject({ text: node.peerId, hint: `the whole address: ${address}` })
+    expect(step(report, 'peer id')).toMatchObject({ text: node.peerId, hint: `the complete address: ${address}` })
   })
 
   it('is named when it answers in the place of another, with the address to use', async () => {
@@ -140,8 +140,8 @@ describe('a node of the chain', () => {
     const report = await check(address.replace(node.peerId, other))
     expect(report).toMatchObject({ ok: false, failedAt: 'peer id', peerId: node.peerId })
     expect(step(report, 'peer id')).toMatchObject({
-      text: `${node.peerId} answers there, not ${other}`,
-      hint: `if that is the node you mean, its address is ${address}`,
+      text: `found ${node.peerId}, expected ${other}`,
+      hint: `if this is the right node, its address is ${address}`,
     })
   })
 
@@ -149,7 +149,7 @@ describe('a node of the chain', () => {
     const { address } = await ourNode()
     const report = await check(address, { chainId: 10n })
     expect(report).toMatchObject({ ok: false, failedAt: 'topics' })
-    expect(report.verdict).toBe('ends at topics: blocks of chain 901, not of chain 10 (then also blocks)')
+    expect(report.verdict).toBe('failed at topics: blocks of chain 901, not of chain 10 (also failed: blocks)')
     expect(step(report, 'blocks')?.text).toBe('it serves blocks of chain 901, not of chain 10')
   })
 })
@@ -173,7 +173,7 @@ describe('a node with a record', () => {
     const { udpPort } = step(report, 'record')?.data ?? {}
     const enode = await check(`enode://${enodeKey(node.peerId)}@127.0.0.1:0?discport=${udpPort}`)
     expect(outcomes(enode)).toBe('address ok, tcp skipped, udp ok')
-    expect(enode.verdict).toBe('discovery answers; there is no port to connect to')
+    expect(enode.verdict).toBe('discovery answers; the peer has no TCP port')
   })
 
   it('may be silent on UDP, and reachable all the same', async () => {
@@ -196,13 +196,16 @@ describe('a name', () => {
   it('that does not resolve ends the check', async () => {
     const report = await check('/dns4/nobody.invalid/tcp/9222')
     expect(outcomes(report)).toBe('address warning, name failed')
-    expect(report.verdict).toMatch(/^ends at name: nobody\.invalid does not resolve/)
+    expect(report.verdict).toMatch(/^failed at name: nobody\.invalid does not resolve/)
   })
 
   it('that nobody answers for ends it in time', async () => {
     const resolver = { ...systemResolver, addresses: () => new Promise<string[]>(() => {}) }
     const report = await check('/dns4/slow.example/tcp/9222', { timeoutMs: 50 }, { resolver })
-    expect(step(report, 'name')).toMatchObject({ outcome: 'failed', text: expect.stringMatching(/no answer in 50 ms/) })
+    expect(step(report, 'name')).toMatchObject({
+      outcome: 'failed',
+      text: expect.stringMatching(/no answer within 50 ms/),
+    })
   })
 
   it('with several addresses is dialled at the one that answers', async () => {
@@ -231,7 +234,7 @@ describe('a libp2p node', () => {
   it('that speaks no multiplexer of ours', async () => {
     const report = await check(await strangeHost({ oddMuxer: true }))
     expect(step(report, 'security')?.outcome).toBe('ok')
-    expect(step(report, 'muxer')).toMatchObject({ outcome: 'failed', text: 'neither yamux nor mplex' })
+    expect(step(report, 'muxer')).toMatchObject({ outcome: 'failed', text: 'it supports neither yamux nor mplex' })
   })
 
   it('that does not say who it is', async () => {
@@ -270,7 +273,7 @@ describe('a libp2p node', () => {
     const without = await check(await strangeHost({ topics: [] }), { timeoutMs: 10_000 })
     expect(step(without, 'topics')).toMatchObject({ outcome: 'failed', text: 'it announces no topic' })
     const other = await check(await strangeHost({ topics: ['weather\u001b[2J'] }))
-    expect(step(other, 'topics')).toMatchObject({ outcome: 'failed', text: 'no topic of blocks, but weather?[2J' })
+    expect(step(other, 'topics')).toMatchObject({ outcome: 'failed', text: 'no blocks topic, but weather?[2J' })
   })
 
   it('that is too old for the latest forks, or follows two chains', async () => {
@@ -291,7 +294,7 @@ describe('our own node', () => {
       check(address, { chainId: undefined }, { ownNode: async () => ({ ...OWN_VIEW, ...view }) })
     const report = await ask({ blockNumber: 3 })
     expect(report).toMatchObject({ ok: true, expectedChainId: '901' })
-    expect(step(report, 'blocks')?.text).toMatch(/, 3 for one$/)
+    expect(step(report, 'blocks')?.text).toMatch(/sent block 3$/)
 
     // The peer accepted this check's connection, which does not prove that it accepts our node.
     expect(step(report, 'connection')).toMatchObject({ outcome: 'ok', hint: expect.stringContaining('--identity') })
@@ -301,7 +304,7 @@ describe('our own node', () => {
     const refused = await ask({ blockedSubnets: ['127.0.0.0/8'], blockedPeers: [node.peerId] })
     expect(refused).toMatchObject({ ok: false, failedAt: 'own node' })
     expect(step(refused, 'connection')).not.toHaveProperty('hint')
-    expect(refused.verdict).toMatch(/^the peer is fine, but our own node refuses it: the peer id is on the block list/)
+    expect(refused.verdict).toMatch(/^the peer is reachable, but our node refuses it: the peer id is on the block list/)
     expect((await ask({ chainId: 5n })).failedAt).toBe('topics')
   })
 

@@ -146,12 +146,12 @@ function recordOwnNode(
     record('own node', outcome, text, { ...details, tookMs })
     if (view.peerId === check.checkerId) {
       record('own node', 'warning', 'this check dials with the key of that running node', {
-        hint: 'the peer takes both for one: connections that the node has to it may close',
+        hint: 'the peer sees both as one peer, and may close the connections of the running node',
       })
     }
   } else if (error !== undefined) {
     record('own node', 'skipped', describeError(error), {
-      hint: 'whether it has blocked or banned the peer is not known',
+      hint: 'it is unknown whether the node has blocked or banned the peer',
     })
   }
 }
@@ -175,8 +175,8 @@ async function resolve(
       return addresses
     }
     problem = {
-      text: `no TXT record of _dnsaddr.${host.name} fits`,
-      hint: 'expected dnsaddr=/ip4/<ip>/tcp/<port>/p2p/<peer id> with the id that was asked for',
+      text: `no TXT record of _dnsaddr.${host.name} matches`,
+      hint: 'expected dnsaddr=/ip4/<ip>/tcp/<port>/p2p/<peer id> with the given peer id',
     }
   } catch (error) {
     options.signal?.throwIfAborted()
@@ -191,7 +191,7 @@ async function resolve(
 
 function inTime<T>(work: Promise<T>, { timeoutMs, signal }: CheckOptions): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no answer in ${formatMs(timeoutMs)}`)), timeoutMs)
+    const timer = setTimeout(() => reject(new Error(`no answer within ${formatMs(timeoutMs)}`)), timeoutMs)
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
     work.then(resolve, reject).finally(() => clearTimeout(timer))
   })

@@ -10,7 +10,7 @@ export function checkAddress(record: Recorder, target: CheckTarget): void {
     return
   }
   record('address', 'warning', `${target.kind} without /p2p/<peer id>`, {
-    hint: '--p2p.static and connectPeer need the id; the one that is found is told below',
+    hint: '--p2p.static and connectPeer require the peer id. A later step shows the found id',
   })
 }
 
@@ -48,19 +48,19 @@ function problemOf(
     return { outcome: 'failed', hint: `it follows chain ${opstack.chainId}, not ${expectedChainId}` }
   }
   if (opstack !== undefined && opstack.version !== OPSTACK_VERSION) {
-    return { outcome: 'failed', hint: `version ${opstack.version} of the opstack entry; only 0 is known` }
+    return { outcome: 'failed', hint: `version ${opstack.version} of the opstack entry; this version supports only 0` }
   }
   if (ip === undefined) {
     return {
       outcome: 'failed',
-      hint: 'it does not know its own address yet: set --p2p.advertise.ip there, or wait until others have told it',
+      hint: 'it does not know its own address yet: set --p2p.advertise.ip on that node, or wait until peers report the address',
     }
   }
   if (tcpPort === undefined) {
     return { outcome: 'warning', hint: 'it serves discovery only (a bootnode), or does not know its port yet' }
   }
   if (opstack === undefined) {
-    return { outcome: 'warning', hint: 'without an opstack entry the nodes of its chain leave it alone' }
+    return { outcome: 'warning', hint: 'without an opstack entry, discovery of the nodes of its chain ignores it' }
   }
   return undefined
 }

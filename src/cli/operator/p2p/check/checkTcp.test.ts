@@ -10,7 +10,7 @@ describe('a port', () => {
     expect(outcomes(report)).toBe('address warning, tcp failed')
     expect(report).toMatchObject({
       failedAt: 'tcp',
-      verdict: `ends at tcp: 127.0.0.1:${CLOSED_PORT} refuses connections: nothing listens there`,
+      verdict: `failed at tcp: 127.0.0.1:${CLOSED_PORT} refuses connections: nothing listens there`,
     })
     expect(step(report, 'tcp')?.data).toEqual({ reason: 'refused' })
   })
@@ -27,12 +27,8 @@ describe('a port', () => {
   })
 
   it.each([
-    ['says nothing', undefined, /^it does not answer as libp2p does for [\d.]+ m?s$/],
-    [
-      'waits for more of a greeting of its own',
-      'SSH-2.0-OpenSSH_9\r\n',
-      /^it does not answer as libp2p does for [\d.]+ m?s$/,
-    ],
+    ['says nothing', undefined, /^no libp2p answer within [\d.]+ m?s$/],
+    ['waits for more of a greeting of its own', 'SSH-2.0-OpenSSH_9\r\n', /^no libp2p answer within [\d.]+ m?s$/],
     ['greets in another way', '\u0000\u0001\u001b[2J', /^the service on that port does not speak libp2p/],
   ])('that %s', async (_, words, told) => {
     const address = await startRawServer((socket) => {

@@ -39,7 +39,7 @@ export async function checkTcp(
     }
     // Once one address works, failures of the others do not matter for a dial.
     noteFailures('warning')
-    record('tcp', 'ok', `${textOf(endpoint)} takes connections`, { tookMs, data: { ...endpoint } })
+    record('tcp', 'ok', `${textOf(endpoint)} accepts connections`, { tookMs, data: { ...endpoint } })
     return endpoint
   }
   noteFailures('failed')
@@ -74,7 +74,7 @@ function textFor({ reason, text }: DialFailure, at: string): string {
     case 'unreachable':
       return `no route to ${at} from here`
     case 'reset':
-      return `${at} reset the connection as soon as it stood`
+      return `${at} reset the connection right after it opened`
     default:
       return `${at}: ${text}`
   }
@@ -84,17 +84,17 @@ function hintFor(reason: DialFailureReason, ip: string): string {
   const isPrivate = isLocalIp(ip)
   switch (reason) {
     case 'refused':
-      return 'the node is not running, or listens elsewhere (--p2p.listen.tcp, --p2p.listen.ip), or a firewall rejects'
+      return 'the node is not running, or listens elsewhere (--p2p.listen.tcp, --p2p.listen.ip), or a firewall rejects the connection'
     case 'timeout':
       return isPrivate
-        ? `${ip} is a private address: it can be reached from its own network only`
-        : 'a firewall drops our packets, the host is down, or its router does not pass the port on'
+        ? `${ip} is a private address, which only its own network can reach`
+        : 'a firewall drops our packets, the host is down, or its router does not forward the port'
     case 'unreachable':
-      if (ip.includes(':')) return 'has this machine IPv6 at all?'
+      if (ip.includes(':')) return 'check that this machine has IPv6'
       return isPrivate ? `${ip} is a private address of another network` : 'check the network of this machine'
     case 'reset':
       return CLOSED_HINT
     default:
-      return 'the fault is on this machine'
+      return 'the problem is on this machine'
   }
 }

@@ -9,7 +9,7 @@ const REPORT: CheckReport = {
   expectedChainId: null,
   ok: false,
   failedAt: 'tcp',
-  verdict: 'ends at tcp: 10.0.0.1:9222 does not answer',
+  verdict: 'failed at tcp: 10.0.0.1:9222 does not answer',
   steps: [],
 }
 
@@ -49,7 +49,7 @@ describe('formatStep', () => {
 
 describe('formatVerdict', () => {
   it('says it in the colour of its outcome', () => {
-    expect(formatVerdict(REPORT, false)).toBe('✗ ends at tcp: 10.0.0.1:9222 does not answer')
+    expect(formatVerdict(REPORT, false)).toBe('✗ failed at tcp: 10.0.0.1:9222 does not answer')
     expect(formatVerdict({ ...REPORT, ok: true, verdict: 'reachable' }, true)).toBe('\u001b[32m✓ reachable\u001b[0m')
   })
 })

@@ -24,7 +24,7 @@ describe('judgeOwnView', () => {
     expect(judge(changes)).toMatchObject({
       outcome: 'failed',
       text: expect.stringMatching(text),
-      hint: `lift it with: devium p2p unblock ${lift}`,
+      hint: `to allow it: devium p2p unblock ${lift}`,
     })
   })
 
@@ -38,7 +38,7 @@ describe('judgeOwnView', () => {
     }
     expect(judge({ bans: [ban] })).toMatchObject({
       outcome: 'failed',
-      text: 'our own node refuses it: the peer is banned until 2023-11-14 22:13:20Z (2 min more): score -120',
+      text: 'our node refuses it: the peer is banned until 2023-11-14 22:13:20Z (2 min more): score -120',
     })
     expect(judge({ bans: [{ ...ban, subject: '10.0.0.9', kind: 'ip' }] }).outcome).toBe('failed')
     expect(judge({ bans: [{ ...ban, subject: 'another' }] }).outcome).toBe('ok')

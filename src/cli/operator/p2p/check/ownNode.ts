@@ -26,15 +26,15 @@ export function judgeOwnView(
     return {
       outcome: 'warning',
       text: 'this is our own node',
-      hint: 'a node does not dial itself; the check goes on, as another node would see it',
+      hint: 'a node does not dial itself. The check continues from the view of another node',
     }
   }
   const refusals = refusalsOf(view, peerId, ips)
   if (refusals.length > 0) {
     return {
       outcome: 'failed',
-      text: `our own node refuses it: ${refusals.map(({ text }) => text).join('; ')}`,
-      hint: `lift it with: ${[...new Set(refusals.map(({ lift }) => `devium p2p unblock ${lift}`))].join(', ')}`,
+      text: `our node refuses it: ${refusals.map(({ text }) => text).join('; ')}`,
+      hint: `to allow it: ${[...new Set(refusals.map(({ lift }) => `devium p2p unblock ${lift}`))].join(', ')}`,
       data: { refusals: refusals.map(({ text }) => text) },
     }
   }
@@ -51,7 +51,7 @@ export function judgeOwnView(
       data: { connected: true },
     }
   }
-  return { outcome: 'ok', text: 'neither blocked nor banned there, not connected', data: { connected: false } }
+  return { outcome: 'ok', text: 'neither blocked nor banned, not connected', data: { connected: false } }
 }
 
 /** The peer is another node, and the operator's node is not connected to it. */

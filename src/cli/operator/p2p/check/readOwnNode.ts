@@ -41,7 +41,7 @@ export async function readOwnNode(node: NodeClient): Promise<OwnNodeView> {
     return await read(node)
   } catch (error) {
     if (error instanceof RpcTransportError) throw new UsageError(`no node answers at --rpc ${node.url}`)
-    if (error instanceof z.ZodError) throw new UsageError(`what answers at --rpc ${node.url} is no rollup node`)
+    if (error instanceof z.ZodError) throw new UsageError(`the program at --rpc ${node.url} is not a rollup node`)
     throw error
   }
 }

@@ -46,12 +46,13 @@ const MAX_TEXT = 4_096
 /** `parseRecord` throws DecodeError when the record or its signature is invalid. */
 export function parseTarget(given: string, parseRecord: (text: string) => NodeRecord): CheckTarget | TargetFault {
   const text = given.trim()
-  if (text === '') return { step: 'address', text: 'nothing to check', hint: EXPECTED }
-  if (text.length > MAX_TEXT) return { step: 'address', text: `a text of ${text.length} characters`, hint: EXPECTED }
+  if (text === '') return { step: 'address', text: 'the address is empty', hint: EXPECTED }
+  if (text.length > MAX_TEXT)
+    return { step: 'address', text: `the address has ${text.length} characters, more than ${MAX_TEXT}`, hint: EXPECTED }
   if (text.startsWith('enode:')) return enodeTarget(text)
   if (text.startsWith('enr:')) return enrTarget(text, parseRecord)
   if (text.startsWith('/')) return multiaddrTarget(text)
-  return { step: 'address', text: 'neither a multiaddress nor a node record', hint: guess(text) ?? EXPECTED }
+  return { step: 'address', text: 'it is neither a multiaddress nor a node record', hint: guess(text) ?? EXPECTED }
 }
 
 function enodeTarget(text: string): CheckTarget | TargetFault {
@@ -93,7 +94,7 @@ function enrTarget(text: string, parseRecord: (text: string) => NodeRecord): Che
     return {
       step: 'record',
       text: describeError(error),
-      hint: 'a record is signed as a whole: a character lost in copying makes all of it invalid',
+      hint: 'the signature covers the whole record, so one wrong character makes it invalid',
     }
   }
 }
@@ -114,17 +115,21 @@ function multiaddrTarget(text: string): CheckTarget | TargetFault {
   const id = parts.find(({ name }) => name === 'p2p')?.value
   const rest = parts.filter(({ name }) => name !== 'p2p')
   const [where, tcp, ...others] = rest
-  if (where === undefined) return fault('a peer id without an address', `${EXPECTED}; ask the node for its addresses`)
+  if (where === undefined)
+    return fault(
+      'a peer id without an address',
+      `${EXPECTED}. The RPC method opp2p_self of that node returns its addresses`,
+    )
   const host = hostOf(where)
-  if (host === undefined) return fault(`/${where.name}/ is no address to dial over TCP`)
+  if (host === undefined) return fault(`/${where.name}/ is not an address for TCP`)
   if (host.kind !== 'dnsaddr' || tcp !== undefined) {
-    if (tcp?.name !== 'tcp') return fault(`no /tcp/<port> after /${where.name}/`, 'OP Stack nodes speak TCP only')
+    if (tcp?.name !== 'tcp') return fault(`no /tcp/<port> after /${where.name}/`, 'OP Stack nodes use TCP only')
     if (others.length > 0) {
-      return fault(`/${others.map(({ name }) => name).join('/')} after the port`, 'OP Stack nodes speak plain TCP only')
+      return fault(`/${others.map(({ name }) => name).join('/')} after the port`, 'OP Stack nodes use plain TCP only')
     }
   }
   const tcpPort = tcp === undefined ? undefined : Number(tcp.value)
-  if (tcpPort === 0) return fault('port 0', 'name the port that the node listens on, 9222 by default')
+  if (tcpPort === 0) return fault('port 0', 'expected the port of the node, 9222 by default')
   try {
     if (id !== undefined) parsePeerId(id)
   } catch (error) {
@@ -171,7 +176,7 @@ function guess(text: string): string | undefined {
   }
   try {
     parsePeerId(text)
-    return 'a peer id alone is enough only for a peer that the node at --rpc knows; else /ip4/<ip>/tcp/<port>/p2p/<this id>'
+    return 'a peer id alone works only for a peer that the node at --rpc knows. Otherwise: /ip4/<ip>/tcp/<port>/p2p/<this id>'
   } catch {
     return undefined
   }

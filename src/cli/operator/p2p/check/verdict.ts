@@ -14,12 +14,12 @@ export function verdictOf(
   if (first !== undefined) {
     const isOurs = first.step === 'own node' && others.length === 0 && steps.some(isStanding)
     return isOurs
-      ? `the peer is fine, but ${first.text}`
-      : `ends at ${first.step}: ${first.text}${others.length === 0 ? '' : ` (then also ${namesOf(others)})`}`
+      ? `the peer is reachable, but ${first.text}`
+      : `failed at ${first.step}: ${first.text}${others.length === 0 ? '' : ` (also failed: ${namesOf(others)})`}`
   }
   const warnings = steps.filter(({ outcome }) => outcome === 'warning')
-  const notes = warnings.length === 0 ? '' : `; to be looked at: ${namesOf(warnings)}`
-  if (!steps.some(isStanding)) return `discovery answers; there is no port to connect to${notes}`
+  const notes = warnings.length === 0 ? '' : `; warnings: ${namesOf(warnings)}`
+  if (!steps.some(isStanding)) return `discovery answers; the peer has no TCP port${notes}`
   const facts = [
     ...(agent === undefined ? [] : [agent]),
     ...chainIds.slice(0, MAX_NAMED).map((chainId) => `chain ${chainId}`),
