@@ -4,7 +4,7 @@ import { byId, el, setText } from './dom.ts'
 import type { NodeState } from './nodeState.ts'
 
 export const NO_CHANGES =
-  'Nothing can be changed from here: others reach this node, and it has no token. Start it with --rpc.token-file to block or protect peers.'
+  'This page cannot change anything, because other machines reach the node and it has no token. Start the node with --rpc.token-file to block or protect peers.'
 
 /** An operator's action on a peer. */
 export interface PeerAction {
@@ -22,7 +22,7 @@ export const PEER_ACTIONS = {
   block: {
     method: 'deviump2p_block',
     label: 'Block',
-    explains: 'Its connections are closed, and it is refused from now on, until it is unblocked.',
+    explains: 'The node closes its connections and refuses it until you unblock it.',
     done: 'is blocked',
     danger: true,
     takesReason: true,
@@ -30,25 +30,26 @@ export const PEER_ACTIONS = {
   unblock: {
     method: 'deviump2p_unblockPeer',
     label: 'Unblock',
-    explains: 'It is taken off the block list, its ban ends, and the score that led to it is forgiven.',
-    done: 'is neither blocked nor banned any more',
+    explains: 'The node removes it from the block list, ends its ban, and resets its score.',
+    done: 'is no longer blocked or banned',
   },
   protect: {
     method: 'deviump2p_protectPeer',
     label: 'Protect',
-    explains: 'Trimming does not disconnect it. It can still be banned for its score.',
+    explains:
+      'The node does not disconnect it when there are too many connections. It can still be banned for its score.',
     done: 'is protected',
   },
   unprotect: {
     method: 'deviump2p_unprotectPeer',
     label: 'Unprotect',
-    explains: 'It may be trimmed again when there are too many connections.',
-    done: 'is protected no more',
+    explains: 'The node may disconnect it when there are too many connections.',
+    done: 'is no longer protected',
   },
   disconnect: {
     method: 'deviump2p_disconnectPeer',
     label: 'Disconnect',
-    explains: 'Its connections are closed and it is forgotten. It may come back by itself.',
+    explains: 'The node closes its connections and forgets it. The peer may reconnect.',
     done: 'is disconnected',
     danger: true,
   },
@@ -60,7 +61,7 @@ export async function carryOut(node: NodeState, action: PeerAction, peerId: stri
   const input = el('input', { type: 'text', id: 'reason' })
   input.maxLength = 200
   input.autocomplete = 'off'
-  const question = action.takesReason ? [el('label', { for: 'reason' }, 'Why (kept beside it)'), input] : []
+  const question = action.takesReason ? [el('label', { for: 'reason' }, 'Reason (stored with the entry)'), input] : []
   const reason = await ask(title, [el('p', {}, action.explains), el('p', { class: 'id' }, peerId), ...question], {
     confirm: action.label,
     danger: action.danger === true,
@@ -72,7 +73,7 @@ export async function carryOut(node: NodeState, action: PeerAction, peerId: stri
     toast(`${peerName === peerId ? shortPeer(peerId) : peerName} ${action.done}.`)
     await node.refreshPeers()
   } catch (error) {
-    toast(`${action.label} did not work: ${error instanceof Error ? error.message : String(error)}`, 'bad')
+    toast(`${action.label} failed: ${error instanceof Error ? error.message : String(error)}`, 'bad')
   }
 }
 
@@ -99,17 +100,17 @@ export async function requestToken(node: NodeState): Promise<boolean> {
   const input = el('input', { type: 'password', id: 'token' })
   input.autocomplete = 'off'
   const token = await ask(
-    `${node.name} asks for a token`,
+    `${node.name} requires a token`,
     [
       el(
         'p',
         {},
-        'It stands in the file of --rpc.token-file. This tab keeps it until it is closed, and nothing else does.',
+        'Copy the token from the file of --rpc.token-file. Only this tab stores it, and only until the tab closes.',
       ),
       el('label', { for: 'token' }, 'Token'),
       input,
     ],
-    { confirm: 'Use it', value: () => input.value.trim() },
+    { confirm: 'Use token', value: () => input.value.trim() },
   )
   if (token === undefined || token === '') return false
   try {
@@ -117,7 +118,7 @@ export async function requestToken(node: NodeState): Promise<boolean> {
     return true
   } catch {
     node.connection.forgetToken()
-    toast(`${node.name} did not accept that token.`, 'bad')
+    toast(`${node.name} refused the token.`, 'bad')
     return false
   }
 }

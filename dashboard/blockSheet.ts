@@ -31,7 +31,7 @@ export class BlockSheet {
     this.shown = hash
     if (hash === undefined) this.dialog.close()
     else {
-      this.fill(hash, undefined, [el('p', { class: 'empty' }, 'Asking the node…')])
+      this.fill(hash, undefined, [el('p', { class: 'empty' }, 'Loading…')])
       if (!this.dialog.open) this.dialog.showModal()
       void this.load(hash)
     }
@@ -44,12 +44,12 @@ export class BlockSheet {
       const details = await node.connection.call<BlockDetails | null>('devium_describeBlock', [hash])
       if (this.shown !== hash) return
       if (details === null)
-        this.fill(hash, undefined, [el('p', { class: 'empty' }, 'This node does not have the block.')])
+        this.fill(hash, undefined, [el('p', { class: 'empty' }, 'This node does not have this block.')])
       else this.fill(hash, details.number, parts(details, Date.now()))
     } catch (error) {
       if (this.shown !== hash) return
       const text = error instanceof Error ? error.message : String(error)
-      this.fill(hash, undefined, [el('p', { class: 'empty' }, sentence(`the node does not tell: ${text}`))])
+      this.fill(hash, undefined, [el('p', { class: 'empty' }, sentence(`the request failed: ${text}`))])
     }
   }
 
@@ -95,9 +95,9 @@ function parts(block: BlockDetails, nowMs: number): Child[] {
     ]),
     el('h3', {}, 'Batch'),
     safeBy === null
-      ? el('p', { class: 'empty' }, 'Not safe yet, or it became safe before this node started.')
+      ? el('p', { class: 'empty' }, 'The block is not safe yet, or it became safe before this node started.')
       : list([
-          ['Safe with', `L1 block ${safeBy.number}`],
+          ['Derived from', `L1 block ${safeBy.number}`],
           ['L1 hash', whole(safeBy.hash, 'the L1 hash')],
           ...batchTransactions.map((hash): [string, Child] => ['Posted by', whole(hash, 'the L1 transaction')]),
         ]),
@@ -108,7 +108,7 @@ function parts(block: BlockDetails, nowMs: number): Child[] {
       el(
         'table',
         { class: 'plain transactions' },
-        el('thead', {}, el('tr', {}, ...['Hash', 'Kind', 'From', 'To', 'Ether'].map((head) => el('th', {}, head)))),
+        el('thead', {}, el('tr', {}, ...['Hash', 'Type', 'From', 'To', 'Ether'].map((head) => el('th', {}, head)))),
         el(
           'tbody',
           {},

@@ -6,6 +6,13 @@ import { clockTime, duration } from './format.ts'
 import { type Page, peerName } from './page.ts'
 
 const SHOWN = 14
+const COLUMNS = [
+  ['block', 'Block'],
+  ['signed', 'Signed'],
+  ['came', 'Received'],
+  ['executed', 'Executed'],
+  ['safe', 'Safe'],
+] as const
 /** Limits of the strip's logarithmic scale: gossip takes milliseconds, safety takes seconds to minutes. */
 const MIN_MS = 1
 const MAX_MS = 120_000
@@ -24,7 +31,11 @@ export function showBlocks(page: Page): void {
   const place = byId('blocks')
   replaceIfChanged(place, blocks.length === 0 ? 'none' : 'some', () => [
     blocks.length === 0
-      ? el('p', { class: 'empty' }, 'No block has come since this node started. Here each shows its times as it comes.')
+      ? el(
+          'p',
+          { class: 'empty' },
+          'The node has received no block since its start. Blocks appear here with their times.',
+        )
       : emptyTable(),
   ])
   const body = place.querySelector('tbody')
@@ -43,13 +54,11 @@ export function showBlocks(page: Page): void {
 }
 
 function emptyTable(): HTMLElement {
-  const heads = ['Block', 'Signed', 'Came', 'Executed', 'Safe'].map((text) =>
-    el('th', { 'data-column': text.toLowerCase() }, text),
-  )
+  const heads = COLUMNS.map(([column, text]) => el('th', { 'data-column': column }, text))
   return el(
     'table',
     { class: 'blocks' },
-    el('caption', { class: 'hidden-text' }, 'The last blocks, the newest first'),
+    el('caption', { class: 'hidden-text' }, 'The last blocks, newest first'),
     el('thead', {}, el('tr', {}, ...heads, el('th', { class: 'strip-head' }, axis()))),
     el('tbody'),
   )
@@ -68,12 +77,16 @@ function toRow(page: Page, block: BlockTimes): Row {
   const { came, hash } = block
   const signed = page.nodes.flatMap((node) => node.blocks.find((other) => other.hash === hash)?.signedAtMs ?? [])
   const from =
-    came === null ? (block.executedBy === 'derivation' ? 'from L1' : 'made here') : `from ${peerName(page, came.from)}`
+    came === null
+      ? block.executedBy === 'derivation'
+        ? 'from L1'
+        : 'built by this node'
+      : `from ${peerName(page, came.from)}`
   return {
     block,
     beganAtMs: beganAtMs(page, block),
     signedAtMs: signed[0],
-    from: came?.way === 'request' ? `${from}, asked for` : from,
+    from: came?.way === 'request' ? `${from}, requested` : from,
     isChosen: hash === page.block,
   }
 }

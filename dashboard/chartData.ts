@@ -47,7 +47,7 @@ export function chartData(past: NodePast, key: ChartKey, spanMs: number, nameOf:
   }
   const series: Record<ChartKey, () => Series[]> = {
     behind: () => [
-      { label: 'Blocks not final', tone: 'final', values: less('finalized') },
+      { label: 'Blocks not finalized', tone: 'final', values: less('finalized') },
       { label: 'Blocks not safe', tone: 'safe', values: less('safe') },
     ],
     peers: () => [
@@ -56,7 +56,7 @@ export function chartData(past: NodePast, key: ChartKey, spanMs: number, nameOf:
     ],
     scores: () =>
       lowest(past).map((peer, tone) => ({ label: nameOf(peer), tone, values: within(scores.column(peer)) })),
-    gas: () => [{ label: 'Gas used by a block', tone: 'execution', values: of('gas') }],
+    gas: () => [{ label: 'Gas per block', tone: 'execution', values: of('gas') }],
   }
   return withGaps(within(atMs), series[key](), isScores ? 3 * GAP_MS : GAP_MS)
 }
@@ -84,10 +84,10 @@ export function eventsWithin(past: NodePast, spanMs: number): HistoryEvent[] {
 
 /** The legend of the marks, by colour. */
 export const MARKS = {
-  bad: 'Fault, ban or block',
+  bad: 'Fault, ban, peer blocked',
   warned: 'Reorg',
-  good: 'Recovery, end of a ban or block',
-  quiet: 'Start',
+  good: 'Recovery, end of a ban, peer unblocked',
+  quiet: 'Node start',
 }
 
 /** The colour of a mark in the chart. */

@@ -87,7 +87,7 @@ export class Connection {
     const socket = this.socket as WebSocket | undefined
     return new Promise((resolve, reject) => {
       socket?.addEventListener('open', () => resolve())
-      socket?.addEventListener('close', () => reject(new Error('the node did not accept the connection')))
+      socket?.addEventListener('close', () => reject(new Error('the node refused the connection')))
     })
   }
 
@@ -136,7 +136,7 @@ export class Connection {
   }
 
   private fail(): void {
-    for (const id of [...this.pending.keys()]) this.takePending(id)?.reject(new Error('the connection ended'))
+    for (const id of [...this.pending.keys()]) this.takePending(id)?.reject(new Error('the connection was closed'))
     this.topics.clear()
   }
 

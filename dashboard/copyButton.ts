@@ -28,7 +28,7 @@ async function copy(text: string, what: string): Promise<void> {
     else await navigator.clipboard.writeText(text)
     toast(`Copied ${what}.`)
   } catch {
-    toast(`The browser did not let ${what} be copied.`, 'bad')
+    toast(`The browser refused to copy ${what}.`, 'bad')
   }
 }
 

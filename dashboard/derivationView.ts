@@ -11,7 +11,7 @@ const SHOWN = 6
 export function showDerivation({ derivation }: NodeState, nowMs: number): void {
   const second = Math.floor(nowMs / 2_000)
   replaceIfChanged(byId('derivation'), JSON.stringify([derivation, second]), () =>
-    derivation === undefined ? [el('p', { class: 'empty' }, 'Not known yet.')] : derivationParts(derivation, nowMs),
+    derivation === undefined ? [el('p', { class: 'empty' }, 'No data yet.')] : derivationParts(derivation, nowMs),
   )
 }
 
@@ -20,29 +20,29 @@ function derivationParts(status: DerivationStatus, nowMs: number): Child[] {
   const endpoint = (state: typeof l1.endpoint): string =>
     state === null
       ? '–'
-      : `${state.url} ${state.silentSinceMs === null ? 'answers' : `has been silent for ${duration(nowMs - state.silentSinceMs)}`}`
+      : `${state.url} ${state.silentSinceMs === null ? 'answers' : `has not answered for ${duration(nowMs - state.silentSinceMs)}`}`
   const rows: [string, string][] = [
-    ['Waits for', status.text],
+    ['State', status.text],
     [
-      'L1 read to',
-      `${l1.derivedTo === null ? 'not known yet' : l1.derivedTo.number} of ${l1.head === null ? '?' : l1.head.number}`,
+      'L1 derived to',
+      `${l1.derivedTo === null ? '?' : l1.derivedTo.number} of ${l1.head === null ? '?' : l1.head.number}`,
     ],
     [
       'Last batch',
       lastBatch === null
         ? 'none since the start'
-        : `${lastBatch.type}, with L1 block ${lastBatch.l1Block}, ${ago(nowMs, lastBatch.atMs)}`,
+        : `${lastBatch.type}, L1 block ${lastBatch.l1Block}, ${ago(nowMs, lastBatch.atMs)}`,
     ],
     ['Window ends', l2.windowEndsAtL1Block === null ? '–' : `at L1 block ${l2.windowEndsAtL1Block}`],
     ...forkRows(status.forks, nowMs),
     ['L1 endpoint', endpoint(l1.endpoint)],
-    ['Engine', engine.isSyncing ? 'syncs the chain by itself' : endpoint(engine.endpoint)],
+    ['Engine', engine.isSyncing ? 'syncs by its own network' : endpoint(engine.endpoint)],
     ...(blobs === null
       ? []
       : [
           [
             'Blobs',
-            `${countOf(blobs.versionedHashes.length, 'blob')} of L1 block ${blobs.l1Block.number}, tried ${countOf(blobs.tries, 'time')}`,
+            `${countOf(blobs.versionedHashes.length, 'blob')} of L1 block ${blobs.l1Block.number}, ${countOf(blobs.tries, 'attempt')}`,
           ] as [string, string],
         ]),
   ]
@@ -50,7 +50,7 @@ function derivationParts(status: DerivationStatus, nowMs: number): Child[] {
     facts(rows),
     el('h3', {}, 'Open channels'),
     channels.length === 0
-      ? el('p', { class: 'empty' }, 'None: no channel is there in part.')
+      ? el('p', { class: 'empty' }, 'None.')
       : table(
           ['Channel', 'Frames', 'Size', 'Times out'],
           channels
@@ -64,9 +64,9 @@ function derivationParts(status: DerivationStatus, nowMs: number): Child[] {
         ),
     el('h3', {}, 'Dropped batches'),
     droppedBatches.length === 0
-      ? el('p', { class: 'empty' }, 'None since the start.')
+      ? el('p', { class: 'empty' }, 'None since the start of the node.')
       : table(
-          ['Batch', 'L1 block', 'When', 'Rule'],
+          ['Batch', 'L1 block', 'Time', 'Reason'],
           droppedBatches
             .slice(-SHOWN)
             .reverse()
@@ -80,9 +80,9 @@ function derivationParts(status: DerivationStatus, nowMs: number): Child[] {
     ...(lostData.length === 0
       ? []
       : [
-          el('h3', {}, 'Not usable'),
+          el('h3', {}, 'Ignored data'),
           table(
-            ['What', 'L1 block', 'When', 'Why'],
+            ['Data', 'L1 block', 'Time', 'Reason'],
             lostData
               .slice(-SHOWN)
               .reverse()
@@ -96,13 +96,13 @@ export function showBatcher({ batcher, batcherProblem }: NodeState, nowMs: numbe
   const second = Math.floor(nowMs / 2_000)
   replaceIfChanged(byId('batcher'), JSON.stringify([batcher, batcherProblem, second]), () => {
     if (batcherProblem !== undefined) return [el('p', { class: 'empty bad' }, sentence(batcherProblem))]
-    if (batcher === undefined) return [el('p', { class: 'empty' }, 'Not known yet.')]
+    if (batcher === undefined) return [el('p', { class: 'empty' }, 'No data yet.')]
     if (batcher === null) {
       return [
         el(
           'p',
           { class: 'empty' },
-          'This node knows of none. With --dashboard.batcher its transactions and their cost are shown here.',
+          'No batch submitter is configured. Set --dashboard.batcher to show its transactions and cost.',
         ),
       ]
     }
@@ -115,7 +115,7 @@ function batcherParts(status: BatcherStatus, nowMs: number): Child[] {
   return [
     facts([
       ['State', status.running ? 'running' : 'stopped'],
-      ['Now', sentence(status.why)],
+      ['Activity', sentence(status.why)],
       ['Account', status.from],
       [
         'Waiting',
@@ -129,13 +129,15 @@ function batcherParts(status: BatcherStatus, nowMs: number): Child[] {
         'Last hour',
         `${countOf(lastHour.transactions, 'transaction')}, ${bytes(lastHour.bytes)}, ${cost(lastHour.costGwei)}`,
       ],
-      ...(status.throttling ? ([['Builders', 'throttled, since data pile up']] as [string, string][]) : []),
+      ...(status.throttling
+        ? ([['Block builders', 'throttled, because too much data is not safe yet']] as [string, string][])
+        : []),
     ]),
     el('h3', {}, 'Transactions in flight'),
     inFlight.length === 0
       ? el('p', { class: 'empty' }, 'None.')
       : table(
-          ['Nonce', 'Data', 'Since', 'Fee cap', 'State'],
+          ['Nonce', 'Data', 'Age', 'Fee cap', 'State'],
           inFlight
             .slice(0, SHOWN)
             .map(({ nonce, blobs, startedAtMs, feeCapWei, minedIn, problem, bumps }) => [

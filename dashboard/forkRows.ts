@@ -11,7 +11,7 @@ export function forkRows({ active, next }: DerivationStatus['forks'], nowMs: num
   const date = `${new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`
   const readiness =
     ready === null
-      ? 'Whether the execution client is ready cannot be seen.'
+      ? 'The readiness of the execution client is unknown.'
       : ready
         ? 'This node is ready.'
         : sentence(problem ?? 'This node is not ready')

@@ -3,10 +3,10 @@ import { ago } from './format.ts'
 import type { NodeState } from './nodeState.ts'
 
 const TILES = [
-  { key: 'unsafe', label: 'Unsafe', title: 'The newest block, by gossip or made here' },
-  { key: 'safe', label: 'Safe', title: 'Derived from what the batch submitter put on L1' },
+  { key: 'unsafe', label: 'Unsafe', title: 'The newest L2 block, received by gossip or built by this node' },
+  { key: 'safe', label: 'Safe', title: 'Derived from batches on L1' },
   { key: 'finalized', label: 'Finalized', title: 'Derived from finalized L1 blocks' },
-  { key: 'l1', label: 'L1 head', title: 'The newest L1 block that this node knows' },
+  { key: 'l1', label: 'L1 head', title: 'The newest L1 block' },
 ] as const
 
 export function startHeads(): void {
@@ -35,6 +35,6 @@ export function showHeads(node: NodeState, nowMs: number): void {
     const ref = refs[key]
     const isKnown = ref !== undefined && !/^0x0*$/.test(ref.hash)
     setText(byId(`head-${key}`), isKnown ? String(ref.number) : '–')
-    setText(byId(`age-${key}`), isKnown ? ago(nowMs, ref.timestamp * 1_000) : 'not known yet')
+    setText(byId(`age-${key}`), isKnown ? ago(nowMs, ref.timestamp * 1_000) : 'unknown')
   }
 }

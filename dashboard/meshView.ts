@@ -42,7 +42,7 @@ export function showMesh(page: Page): void {
   const isAlone = vertices.length < 2
   replaceIfChanged(byId('mesh'), isAlone ? 'alone' : 'connected', () =>
     isAlone
-      ? [el('p', { class: 'empty' }, 'No peer is connected, so nobody passes blocks on to this node.')]
+      ? [el('p', { class: 'empty' }, 'No peer is connected, so this node receives no blocks by gossip.')]
       : [emptyGraph(), legend(), el('div', { id: 'mesh-way' })],
   )
   if (isAlone) return
@@ -262,7 +262,7 @@ function legend(): HTMLElement {
   return el(
     'ul',
     { class: 'legend' },
-    ...[item('edge mesh', 'in the mesh'), item('edge', 'connected'), item('edge way', 'way of the block')],
+    ...[item('edge mesh', 'in the mesh'), item('edge', 'connected'), item('edge way', 'path of the block')],
     ...[dot('good', 'healthy node'), dot('peer', 'peer'), dot('warned', 'degraded, or score below 0')],
     dot('bad', 'stopped, banned or blocked'),
   )
@@ -270,13 +270,13 @@ function legend(): HTMLElement {
 
 function wayText(page: Page, way: readonly Step[]): HTMLElement[] {
   if (page.block === undefined) {
-    return [el('p', { class: 'quiet hint' }, 'Choose a block below to see its way.')]
+    return [el('p', { class: 'quiet hint' }, 'Select a recent block to show its path.')]
   }
   const number = page.nodes.flatMap(({ blocks }) => blocks.find(({ hash }) => hash === page.block)?.number ?? [])[0]
   if (number === undefined || way.length === 0)
-    return [el('p', { class: 'quiet hint' }, 'That block is no longer remembered.')]
+    return [el('p', { class: 'quiet hint' }, 'The nodes no longer have data of this block.')]
   return [
-    el('h3', {}, `The way of block ${number}`),
+    el('h3', {}, `Path of block ${number}`),
     el(
       'button',
       { type: 'button', class: 'button small', onclick: () => page.openBlock(page.block) },
@@ -290,7 +290,7 @@ function wayText(page: Page, way: readonly Step[]): HTMLElement[] {
           'li',
           {},
           el('strong', {}, nodeNameOf(page, to) ?? shortPeer(to)),
-          from === undefined ? ` had it first, at ${clockTime(atMs)}` : ` from ${peerName(page, from)}`,
+          from === undefined ? ` had the block first, at ${clockTime(atMs)}` : ` from ${peerName(page, from)}`,
           afterMs === undefined || from === undefined ? '' : el('span', { class: 'quiet' }, ` +${duration(afterMs)}`),
         ),
       ),

@@ -49,7 +49,7 @@ export const PEER_ORDERS: readonly PeerOrder[] = [
   {
     key: 'agent',
     label: 'Agent',
-    title: 'What the peer says that it runs',
+    title: 'Program name that the peer announces',
     ways: ['A to Z', 'Z to A'],
     by: ({ agent }) => agent,
   },
@@ -76,7 +76,7 @@ export const PEER_ORDERS: readonly PeerOrder[] = [
   },
   {
     key: 'standing',
-    label: 'Standing',
+    label: 'State',
     ways: ['refused first', 'refused last'],
     by: ({ flags }) => flags.join() || '~',
   },

@@ -82,7 +82,7 @@ export class PeerSheet {
       ),
     )
     replaceIfChanged(this.buttons, `${peerId} opening`, () => [])
-    replaceIfChanged(this.content, `${peerId} opening`, () => [el('p', { class: 'empty' }, 'Asking the node…')])
+    replaceIfChanged(this.content, `${peerId} opening`, () => [el('p', { class: 'empty' }, 'Loading…')])
     if (!this.dialog.open) this.dialog.showModal()
     this.content.scrollTop = 0
     clearInterval(this.timer)
@@ -104,9 +104,7 @@ export class PeerSheet {
     } catch (error) {
       if (this.page.peer !== peerId) return
       const text = error instanceof Error ? error.message : String(error)
-      replaceIfChanged(this.content, text, () => [
-        el('p', { class: 'empty' }, sentence(`the node does not tell: ${text}`)),
-      ])
+      replaceIfChanged(this.content, text, () => [el('p', { class: 'empty' }, sentence(`the request failed: ${text}`))])
       return
     }
     if (facts === undefined || this.page.peer !== peerId) return
@@ -147,15 +145,15 @@ export class PeerSheet {
       ...(peer?.facts?.addresses ?? [])
         .slice(0, 2)
         .map((address) => el('p', { class: 'id' }, address, copyButton(address, 'the address'))),
-      el('h3', {}, 'What the score is made of'),
+      el('h3', {}, 'Score'),
       scoreBar(report, this.barWidth),
       termTable(report),
       ...list(
-        'Because of',
+        'Causes',
         causes(report, now, (id) => peerName(page, id)),
       ),
-      ...list('What follows', consequences(report)),
-      ...list('What helps', report.advice),
+      ...list('Consequences', consequences(report)),
+      ...list('Advice', report.advice),
       el('h3', {}, 'History'),
       historyTable(events),
     ])
@@ -187,7 +185,7 @@ export class PeerSheet {
       el(
         'div',
         {},
-        el('p', {}, report.total === 0 ? 'Nothing counts for or against it.' : `Mostly for: ${report.mainReason}`),
+        el('p', {}, report.total === 0 ? 'No score term applies.' : `Main reason: ${report.mainReason}`),
         el('p', { class: 'quiet' }, traits.join(' · ')),
         connected || peer?.away === undefined ? null : el('p', { class: 'away' }, sentence(peer.away)),
         ban === null
@@ -209,15 +207,15 @@ function list(title: string, lines: readonly string[]): Child[] {
 
 function termTable(report: PeerScoreReport): HTMLElement {
   const rows = scoreRows(report)
-  if (rows.length === 0) return el('p', { class: 'empty' }, 'Nothing counts for or against it.')
+  if (rows.length === 0) return el('p', { class: 'empty' }, 'No score term applies.')
   return el(
     'table',
     { class: 'terms' },
-    el('caption', { class: 'hidden-text' }, 'Parts of the score'),
+    el('caption', { class: 'hidden-text' }, 'Terms of the score'),
     el(
       'thead',
       {},
-      el('tr', {}, el('th', {}, 'Part'), el('th', {}, 'Count × weight'), el('th', { class: 'number' }, 'Points')),
+      el('tr', {}, el('th', {}, 'Term'), el('th', {}, 'Count × weight'), el('th', { class: 'number' }, 'Points')),
     ),
     el(
       'tbody',
@@ -243,15 +241,15 @@ function termTable(report: PeerScoreReport): HTMLElement {
 }
 
 function historyTable(events: readonly PeerEvent[]): HTMLElement {
-  if (events.length === 0) return el('p', { class: 'empty' }, 'Nothing is written down of it.')
+  if (events.length === 0) return el('p', { class: 'empty' }, 'No recorded events.')
   return el(
     'table',
     { class: 'history' },
-    el('caption', { class: 'hidden-text' }, 'What it did, and what was done to it; the latest first'),
+    el('caption', { class: 'hidden-text' }, 'History of the peer, newest first'),
     el(
       'thead',
       {},
-      el('tr', {}, el('th', {}, 'When'), el('th', {}, 'What'), el('th', { class: 'number' }, 'Score then')),
+      el('tr', {}, el('th', {}, 'Time'), el('th', {}, 'Event'), el('th', { class: 'number' }, 'Score then')),
     ),
     el(
       'tbody',

@@ -150,12 +150,11 @@ export function showPeers(page: Page): void {
 
 function emptyText(node: NodeState, all: number, shown: number): string {
   if (shown > 0) return `The first ${shown} of ${countOf(all, 'peer')}. Search to find others.`
-  if (all > 0) return 'No peer is like that.'
-  if (node.health !== undefined && node.health.gossip === null)
-    return 'The peer-to-peer network of this node is switched off.'
+  if (all > 0) return 'No peer matches.'
+  if (node.health !== undefined && node.health.gossip === null) return 'This node runs without peers (--p2p.disable).'
   return node.connectionState === 'open'
     ? 'No peer is connected, banned, blocked or static.'
-    : 'Not known: the node does not answer.'
+    : 'The node does not answer.'
 }
 
 function isWanted({ peer, name, agent }: PeerRow): boolean {

@@ -40,11 +40,11 @@ export function unblockMethod(kind: RefusedKind): string {
 export function parseBlocks(text: string): { subject: string; reason: string }[] {
   const json: unknown = JSON.parse(text)
   const blocks: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'blocks') : undefined
-  if (!Array.isArray(blocks)) throw new TypeError('it has no list of blocks')
+  if (!Array.isArray(blocks)) throw new TypeError('expected a list "blocks"')
   return blocks.map((block: unknown) => {
     const [subject, reason]: unknown[] =
       typeof block === 'object' && block !== null ? [Reflect.get(block, 'subject'), Reflect.get(block, 'reason')] : []
-    if (typeof subject !== 'string') throw new TypeError('a block has no subject')
+    if (typeof subject !== 'string') throw new TypeError('expected a subject in each entry')
     return { subject, reason: typeof reason === 'string' ? reason : '' }
   })
 }

@@ -2,14 +2,14 @@ import { ask, callWithToken, carryOut, NO_CHANGES, PEER_ACTIONS, type PeerAction
 import type { AccessRules } from './answers.ts'
 import { copyButton } from './copyButton.ts'
 import { byId, el, type Keyed, replaceChildrenByKey, replaceIfChanged, setText } from './dom.ts'
-import { countOf, duration } from './format.ts'
+import { duration } from './format.ts'
 import { type Page, peerName } from './page.ts'
 import { parseBlocks, type Refusal, refusalsOf, unblockMethod } from './refusals.ts'
 
 const CONNECT: PeerAction = {
   method: 'deviump2p_connectPeer',
   label: 'Connect',
-  explains: 'This node dials the peer now, once.',
+  explains: 'The node dials the peer once.',
   done: 'is connected',
 }
 const MAX_FILE_BYTES = 2_000_000
@@ -20,7 +20,7 @@ export function showRefusals(page: Page): void {
   const { accessRules, bans } = node
   const { allow } = accessRules
   const refusals = refusalsOf(accessRules, bans)
-  setText(byId('refusals-title'), refusals.length === 0 ? 'Refused' : `Refused (${refusals.length})`)
+  setText(byId('refusals-title'), refusals.length === 0 ? 'Bans and blocks' : `Bans and blocks (${refusals.length})`)
   replaceIfChanged(byId('refusals-forms'), `${node.name} ${node.refusesChanges}`, () =>
     node.refusesChanges ? [el('p', { class: 'quiet' }, NO_CHANGES)] : forms(page),
   )
@@ -31,7 +31,7 @@ export function showRefusals(page: Page): void {
           el(
             'p',
             {},
-            'A private network: only these and the static peers may connect (',
+            'Private network: only static peers and these may connect (',
             el('code', {}, '--p2p.allow'),
             '): ',
             allow.map((entry) => peerName(page, entry)).join(', '),
@@ -41,15 +41,19 @@ export function showRefusals(page: Page): void {
   const now = Date.now()
   replaceIfChanged(byId('refusals'), refusals.length === 0 ? 'none' : 'some', () => [
     refusals.length === 0
-      ? el('p', { class: 'empty' }, 'Nobody is banned or blocked.')
+      ? el('p', { class: 'empty' }, 'No peer or address is banned or blocked.')
       : el(
           'table',
           { class: 'plain refusals' },
-          el('caption', { class: 'hidden-text' }, 'Who may not connect'),
+          el('caption', { class: 'hidden-text' }, 'Banned and blocked peers and addresses'),
           el(
             'thead',
             {},
-            el('tr', {}, ...['Who', 'What', 'Why', 'Set by', 'Left', ''].map((head) => el('th', {}, head))),
+            el(
+              'tr',
+              {},
+              ...['Peer or address', 'Kind', 'Reason', 'Set by', 'Remaining', ''].map((head) => el('th', {}, head)),
+            ),
           ),
           el('tbody'),
         ),
@@ -69,7 +73,7 @@ export function showRefusals(page: Page): void {
 
 function row(page: Page, { subject, kind, reason, by }: Refusal, name: string, left: string): HTMLElement {
   const { node } = page
-  const action = { ...PEER_ACTIONS.unblock, method: unblockMethod(kind), label: 'Let in' }
+  const action = { ...PEER_ACTIONS.unblock, method: unblockMethod(kind), label: 'Unblock' }
   const who =
     kind === 'peer'
       ? el('button', { type: 'button', class: 'link', title: subject, onclick: () => page.openPeer(subject) }, name)
@@ -77,10 +81,10 @@ function row(page: Page, { subject, kind, reason, by }: Refusal, name: string, l
   const letIn = el(
     'button',
     {
-      ...{ type: 'button', class: 'button small', 'aria-label': `Let ${name} in` },
+      ...{ type: 'button', class: 'button small', 'aria-label': `Unblock ${name}` },
       onclick: () => void carryOut(node, action, subject, name),
     },
-    'Let in',
+    'Unblock',
   )
   return el(
     'tr',
@@ -142,16 +146,16 @@ function exportBlocks({ blocks }: AccessRules, name: string): void {
 
 async function importBlocks({ node }: Page, file: File): Promise<void> {
   try {
-    if (file.size > MAX_FILE_BYTES) throw new RangeError('it is too large')
+    if (file.size > MAX_FILE_BYTES) throw new RangeError('the file is too large')
     const blocks = parseBlocks(await file.text())
-    const explains = el('p', {}, 'Their connections are closed, and they are refused from now on.')
-    const what = countOf(blocks.length, 'block')
+    const explains = el('p', {}, 'The node closes their connections and refuses them until you unblock them.')
+    const what = blocks.length === 1 ? '1 entry' : `${blocks.length} entries`
     const answer = await ask(`Add ${what} of ${file.name}?`, [explains], { confirm: 'Block', danger: true })
     if (answer === undefined) return
     for (const { subject, reason } of blocks) await callWithToken(node, 'deviump2p_block', [subject, reason])
     toast(`${what} of ${file.name} added.`)
   } catch (error) {
-    toast(`The import of ${file.name} did not work: ${error instanceof Error ? error.message : String(error)}`, 'bad')
+    toast(`The import of ${file.name} failed: ${error instanceof Error ? error.message : String(error)}`, 'bad')
   }
   await node.refreshPeers()
 }

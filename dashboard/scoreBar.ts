@@ -114,5 +114,5 @@ function limitsRow(limits: readonly ScoreLimit[]): HTMLElement | null {
 function textOf(report: PeerScoreReport, terms: readonly ScoreRow[], limits: readonly ScoreLimit[]): string {
   const parts = terms.map(({ name: label, score: value }) => `${label} ${formatNumber(value)}`).join(', ')
   const names = limits.map((limit) => `${limitText(limit)}${limit.isCrossed ? ' (crossed)' : ''}`).join(' · ')
-  return `Score ${formatNumber(report.total)}: ${parts || 'nothing counts for or against it'}. Thresholds: ${names || 'none'}`
+  return `Score ${formatNumber(report.total)}: ${parts || 'no score term applies'}. Thresholds: ${names || 'none'}`
 }

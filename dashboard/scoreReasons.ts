@@ -42,11 +42,13 @@ export function consequences(report: PeerScoreReport): string[] {
   const { ban, forgottenInS, forecastHorizonS } = report
   if (ban !== null) {
     const left = duration(ban.remainingS * 1_000)
-    lines.push(`refused until ${clockTime(ban.untilMs)} (${left} left), unless it is unblocked before`)
+    lines.push(`refused until ${clockTime(ban.untilMs)} (${left} left), unless you unblock it`)
   }
   if (!report.connected) {
     if (forgottenInS !== null)
-      lines.push(`the score stands still while it is away, and is forgotten in ${duration(forgottenInS * 1_000)}`)
+      lines.push(
+        `the score does not change while the peer is disconnected, and expires in ${duration(forgottenInS * 1_000)}`,
+      )
     return lines
   }
   for (const threshold of report.thresholds) {
@@ -55,13 +57,13 @@ export function consequences(report: PeerScoreReport): string[] {
     if (below) {
       const end =
         changesInS === null
-          ? `not over within ${duration(forecastHorizonS * 1_000)} by itself`
-          : `over in ${duration(changesInS * 1_000)} if nothing more happens`
-      lines.push(`below ${formatNumber(value)} (${name}): ${effect}; ${name === 'ban' ? 'at once' : end}`)
+          ? `does not end within ${duration(forecastHorizonS * 1_000)} without action`
+          : `ends in ${duration(changesInS * 1_000)} without new events`
+      lines.push(`below ${formatNumber(value)} (${name}): ${effect}; ${name === 'ban' ? 'immediately' : end}`)
     } else if (changesInS !== null)
       lines.push(`falls below ${formatNumber(value)} (${name}) in ${duration(changesInS * 1_000)}: ${effect}`)
   }
-  if (lines.length === 0) lines.push('it is above every threshold')
+  if (lines.length === 0) lines.push('the score is above every threshold')
   return lines
 }
 
@@ -78,9 +80,7 @@ export function causes(
     ...application.map(of('request')),
     ...ipColocation.parts
       .filter(({ score: points }) => points < 0)
-      .map(
-        ({ ip, peers }) => `IP ${ip} is also that of ${someOf(peers.filter((peer) => peer !== peerID).map(nameOf))}`,
-      ),
+      .map(({ ip, peers }) => `same IP ${ip}: ${someOf(peers.filter((peer) => peer !== peerID).map(nameOf))}`),
   ]
 }
 

@@ -44,16 +44,16 @@ export function statusOf(node: Known, nowMs: number): Status {
   const without = { command: undefined, parts: [] }
   if (connectionState === 'connecting') return { tone: 'unknown', text: `Connecting to ${node.name}…`, ...without }
   if (connectionState === 'unreachable') {
-    const text = `${name} cannot be reached. It does not run, or does not let this page in.`
+    const text = `${name} is unreachable. It is not running, or it refuses this page.`
     return { tone: 'bad', text, ...without }
   }
   if (connectionState === 'lost') {
     const since = duration(Math.max(1_000, nowMs - (node.lostAtMs ?? nowMs)))
-    const text = `${name} has not answered for ${since}. It has stopped, or cannot be reached. The page below is from then.`
+    const text = `${name} has not answered for ${since}. It has stopped or is unreachable. The data below is from before.`
     return { tone: 'bad', text, command: undefined, parts: parts.map((part) => ({ ...part, tone: 'unknown' })) }
   }
   if (health === undefined)
-    return { tone: 'unknown', text: `${name} answers. Its health is not known yet.`, ...without }
+    return { tone: 'unknown', text: `${name} answers, but has not reported its health yet.`, ...without }
   const command = health.causes[0]?.command ?? undefined
   return { tone: TONES[health.state], text: sentence(health.text), command, parts }
 }
@@ -70,7 +70,7 @@ function partsOf({ health, batcher, batcherProblem }: Known): StatusPart[] {
   const part = (label: string, { ok, text }: Pick<PartHealth, 'ok' | 'text'>): StatusPart => {
     return { label, tone: ok ? 'good' : 'warned', text: sentence(text), command: undefined }
   }
-  const off = { label: 'Gossip', text: 'The peer-to-peer network is switched off.', command: undefined }
+  const off = { label: 'Gossip', text: 'The node runs without peers (--p2p.disable).', command: undefined }
   return [
     part('Derivation', derivation),
     gossip === null ? { ...off, tone: 'unknown' } : part('Gossip', gossip),

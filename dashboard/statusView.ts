@@ -5,7 +5,7 @@ import { type Page, withNames } from './page.ts'
 import { type Status, statusOf, type Tone } from './statusSentence.ts'
 
 const MARKS: Record<Tone, string> = { good: '✓', warned: '!', bad: '✕', unknown: '?' }
-const WORDS: Record<Tone, string> = { good: 'Healthy', warned: 'Degraded', bad: 'Stopped', unknown: 'Not known' }
+const WORDS: Record<Tone, string> = { good: 'Healthy', warned: 'Degraded', bad: 'Stopped', unknown: 'Unknown' }
 
 /** A sign whose shape has the meaning of its colour. */
 export function toneMark(tone: Tone): HTMLElement {

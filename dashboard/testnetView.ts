@@ -25,7 +25,7 @@ function form(node: NodeState, commands: readonly TestnetCommand[]): HTMLElement
       return option
     }),
   )
-  const words = el('input', { type: 'text', 'aria-label': 'Words of the command' })
+  const words = el('input', { type: 'text', 'aria-label': 'Arguments of the command' })
   words.autocomplete = 'off'
   words.spellcheck = false
   const button = el('button', { type: 'submit', class: 'button' }, 'Run')

@@ -30,7 +30,8 @@ describe('who is refused', () => {
       { subject: '10.1.2.3', reason: '' },
     ])
     for (const text of ['{}', 'null', '{"peers":[]}'])
-      expect(() => parseBlocks(text)).toThrow('it has no list of blocks')
-    for (const text of ['{"blocks":[1]}', '{"blocks":[{}]}']) expect(() => parseBlocks(text)).toThrow('no subject')
+      expect(() => parseBlocks(text)).toThrow('expected a list "blocks"')
+    for (const text of ['{"blocks":[1]}', '{"blocks":[{}]}'])
+      expect(() => parseBlocks(text)).toThrow('expected a subject')
   })
 })

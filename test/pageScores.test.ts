@@ -30,15 +30,15 @@ describe('the thresholds of a score', () => {
 
 describe('what follows for a peer', () => {
   it.each<[string, Partial<PeerScoreReport>, (string | RegExp)[]]>([
-    ['that is well', { thresholds: thresholds(1) }, ['it is above every threshold']],
-    ['that is away', { connected: false, forgottenInS: 600 }, [/forgotten in 10 min$/]],
+    ['that is well', { thresholds: thresholds(1) }, ['the score is above every threshold']],
+    ['that is away', { connected: false, forgottenInS: 600 }, [/expires in 10 min$/]],
     [
       'that is banned',
       {
         ...{ connected: false, forgottenInS: 600, thresholds: thresholds(-460) },
         ban: { subject: PEER_A, kind: 'peer', reason: 'score', untilMs: NOW_MS + 3_600_000, remainingS: 3_600 },
       },
-      [/^refused until \d\d:\d\d:\d\d \(60 min left\), unless it is unblocked before$/, /forgotten in 10 min$/],
+      [/^refused until \d\d:\d\d:\d\d \(60 min left\), unless you unblock it$/, /expires in 10 min$/],
     ],
     [
       'below two thresholds',

@@ -198,8 +198,8 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
         expect.stringMatching(/^guardedpeerscorethis node0 ms/),
         expect.stringMatching(/^guardedpeersent old blocksoperator, .+until unblocked/),
       ])
-    await refused('10.1.0.0/16').getByRole('button', { name: 'Let 10.1.0.0/16 in' }).click()
-    await confirm('Let in')
+    await refused('10.1.0.0/16').getByRole('button', { name: 'Unblock 10.1.0.0/16' }).click()
+    await confirm('Unblock')
     await expect.poll(() => served.asked).toContainEqual(['unblockSubnet', '10.1.0.0/16'])
   })
 
@@ -238,7 +238,7 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
       ['nobody', 'kill nobody there is no program "nobody"'],
       ['verifier1', 'kill verifier1 It is killed. Look at its peers.'],
     ] as const) {
-      await panel.getByLabel('Words of the command').fill(name)
+      await panel.getByLabel('Arguments of the command').fill(name)
       await panel.getByRole('button', { name: 'Run' }).click()
       await expect.poll(() => done.first().textContent()).toContain(answer)
     }
@@ -253,7 +253,7 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
     await rowOf(NEAR, opened).getByRole('button').click()
     await opened
       .locator('#peer')
-      .getByText(/Start it with --rpc.token-file/)
+      .getByText(/Start the node with --rpc.token-file/)
       .waitFor()
     expect(await opened.locator('#peer .sheet-actions').getByRole('button').count()).toBe(0)
     expect(await opened.locator('#refusals-forms').getByRole('button').count()).toBe(0)

@@ -47,7 +47,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a node that requires a
     }
     const show = async (token: string) => {
       await page.locator('#token').fill(token)
-      await page.locator('#ask').getByRole('button', { name: 'Use it' }).click()
+      await page.locator('#ask').getByRole('button', { name: 'Use token' }).click()
     }
     return { ...served, page, block, show }
   }
@@ -56,7 +56,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a node that requires a
   it('requests it before a change, and keeps it for the tab only', async () => {
     const { page, asked, block, show } = await open({ token: TOKEN, guardsReading: false })
     await block()
-    await page.getByRole('heading', { name: 'guarded asks for a token' }).waitFor()
+    await page.getByRole('heading', { name: 'guarded requires a token' }).waitFor()
     expect(changes(asked)).toEqual([])
     await show(TOKEN)
     await expect.poll(() => changes(asked)).toEqual([['block', PEER, undefined]])
@@ -68,13 +68,13 @@ describe.skipIf(chromium === undefined)('the dashboard of a node that requires a
     const { page, asked, block, show } = await open({ token: TOKEN, guardsReading: false })
     await block()
     await show('another-token-of-some-length')
-    await page.getByText('Block did not work: deviump2p_block changes something').waitFor()
+    await page.getByText('Block failed: deviump2p_block changes something').waitFor()
     expect(changes(asked)).toEqual([])
   })
 
   it('requests it before reading, if reading requires it', async () => {
     const { page, show } = await open({ token: TOKEN, guardsReading: true })
-    await page.getByRole('heading', { level: 1, name: /^Guarded cannot be reached\. / }).waitFor()
+    await page.getByRole('heading', { level: 1, name: /^Guarded is unreachable\. / }).waitFor()
     await page.getByRole('button', { name: 'Enter a token' }).click()
     await show(TOKEN)
     await page.locator('.peers .link').waitFor()

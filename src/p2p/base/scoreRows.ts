@@ -43,16 +43,16 @@ export function scoreRows({ topics, application, ipColocation, behaviour }: Scor
   }
   const uncapped = topics.parts.reduce((sum, { score }) => sum + score, 0)
   if (topics.cap > 0 && uncapped > topics.cap) {
-    const name = `all topics bring at most ${formatNumber(topics.cap)}`
+    const name = `all topics: limited to ${formatNumber(topics.cap)}`
     rows.push({ name, count: '', weight: '', score: topics.cap - uncapped })
   }
   for (const { name, row, squared } of RESPONSE_TERMS) add(row, application[name], { squared })
   for (const { ip, peers, threshold, exemptBy, ...term } of ipColocation.parts) {
     if (exemptBy !== null) rows.push({ name: `IP ${ip}: exempt (${exemptBy})`, count: '', weight: '', score: 0 })
-    else if (term.value > 0) add(`IP ${ip}: ${peers.length} peers, ${threshold} are free`, term, { squared: true })
+    else if (term.value > 0) add(`IP ${ip}: ${peers.length} peers, ${threshold} free`, term, { squared: true })
   }
   const { penalties, threshold, ...term } = behaviour
-  const misbehaved = `misbehaviour: ${formatNumber(penalties)} points, ${threshold} are free`
+  const misbehaved = `misbehaviour: ${formatNumber(penalties)} points, ${threshold} free`
   if (penalties > 0 && term.value === 0) {
     rows.push({ name: misbehaved, count: '0', weight: formatNumber(term.weight), score: 0 })
   }

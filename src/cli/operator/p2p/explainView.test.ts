@@ -75,8 +75,8 @@ describe('formatExplanation', () => {
       '',
       'term count weight score',
       'requests answered with a good block 8 0.5 4',
-      'IP 8.8.8.8: 2 peers, 10 are free 2² -35 -140',
-      'misbehaviour: 2.5 points, 6 are free 0 -16 0',
+      'IP 8.8.8.8: 2 peers, 10 free 2² -35 -140',
+      'misbehaviour: 2.5 points, 6 free 0 -16 0',
       'total -31',
       '',
       'causes',
@@ -133,7 +133,7 @@ describe('formatExplanation', () => {
         'blocks v4: fewer blocks delivered than required 2² -0.35 -1.4',
         'blocks v4: had a block and did not deliver it 2 -0.35 -0.7',
         'blocks v4: invalid messages 3² -2 -18',
-        'all topics bring at most 34 -6',
+        'all topics: limited to 34 -6',
       ]),
     )
   })
