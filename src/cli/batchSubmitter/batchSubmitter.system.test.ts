@@ -110,7 +110,7 @@ describe('devium-batch-submitter', () => {
     expect(await startLine(program)).toMatchObject({ from: setup.sender })
   })
 
-  it('starts without an address of the L1 that is silent, and with none that serves another chain', async () => {
+  it('starts although one L1 address does not answer, but refuses L1 addresses of two chains', async () => {
     const proxy = await startRpcProxy(setup.anvil.url)
     onTestFinished(proxy.stop)
     proxy.fault = 'down'
@@ -125,7 +125,7 @@ describe('devium-batch-submitter', () => {
     expect(refused.output()).toMatch(/--l1-eth-rpc: http:\S+ serves chain \d+, another address serves chain \d+/)
   })
 
-  it('goes on by another address when its L1 goes away under it', async () => {
+  it('continues with another address when its L1 stops', async () => {
     const proxy = await startRpcProxy(setup.anvil.url)
     onTestFinished(proxy.stop)
     setup.node.unsafe = 3
@@ -140,7 +140,7 @@ describe('devium-batch-submitter', () => {
     expect(text).toContain(`devium_l1_endpoint_switches_total{from="${proxy.url}",to="${setup.anvil.url}"} 1`)
   })
 
-  it('posts, is stopped and started by RPC, and ends with an interrupt', async () => {
+  it('posts batches, stops and starts by RPC, and ends with an interrupt', async () => {
     setup.node.unsafe = 6
     const program = start(['--metrics.enabled', '--metrics.port=0'])
     const admin = await adminOf(program)
@@ -194,7 +194,7 @@ describe('devium-batch-submitter', () => {
     expect(program.output()).not.toMatch(/"lvl":"(warn|error|crit)"/)
   })
 
-  it('ends with one interrupt while confirmations are awaited, also when L1 is gone', async () => {
+  it('ends with one interrupt while it waits for confirmations, even when L1 is down', async () => {
     setup.node.unsafe = 3
     // The long poll interval prevents a second status request: the node would report the blocks as safe already.
     const program = start(['--num-confirmations=10', '--poll-interval=1h', '--log.level=debug'])
@@ -263,7 +263,7 @@ describe('devium-batch-submitter', () => {
     await until(async () => (await setup.node.safeNumber()) === 3)
   })
 
-  it('takes flags of the profiler that it does not have, and says so', async () => {
+  it('accepts the profiler flags of op-batcher with a warning', async () => {
     const program = start(['--stopped', '--pprof.enabled', '--pprof.port=6060'])
     await startLine(program)
     expect(program.output()).toContain('--pprof.enabled')
@@ -275,7 +275,7 @@ describe('devium-batch-submitter', () => {
     await expect(admin.request('admin_stopBatcher', [])).rejects.toMatchObject({ rpcCode: -32601 })
   })
 
-  it('does what no web page of a stranger asks for', async () => {
+  it('refuses changing methods to web pages of other origins', async () => {
     const program = start(['--stopped'])
     const { rpc: url = '' } = await startLine(program)
     const call = { jsonrpc: '2.0', id: 1, method: 'admin_startBatcher', params: [] }
@@ -290,7 +290,7 @@ describe('devium-batch-submitter', () => {
     expect(JSON.parse(own.text)).toMatchObject({ result: null })
   })
 
-  it('asks for its token to change something, and for reading where --rpc.token-read says so', async () => {
+  it('requires the token for changes, and with --rpc.token-read also for reads', async () => {
     const tokenFile = join(mkdtempSync(join(tmpdir(), 'devium-submitter-')), 'token')
     onTestFinished(() => rmSync(dirname(tokenFile), { recursive: true }))
     const program = start(['--stopped', `--rpc.token-file=${tokenFile}`])
@@ -342,7 +342,7 @@ describe('devium-batch-submitter', () => {
     expect(await ask(shown, reading, at)).toHaveLength(reading.length)
   })
 
-  it('warns while the rollup node does not answer, and carries on', async () => {
+  it('warns while the rollup node does not answer, and continues', async () => {
     setup.node.unsafe = 3
     setup.node.syncStatusFault = 'hang'
     const program = start(['--network-timeout=300ms'])
@@ -352,7 +352,7 @@ describe('devium-batch-submitter', () => {
     await until(async () => (await setup.node.safeNumber()) === 3)
   })
 
-  it('ends with exit code 1 when the rollup node has another L1', async () => {
+  it('exits with code 1 when the rollup node has another L1', async () => {
     setup.chain.rollup.l1_chain_id = 1
     const program = start()
     expect(await program.exit).toBe(1)

@@ -54,7 +54,7 @@ afterAll(async () => {
 })
 
 describe('a chain in files', () => {
-  it('comes back the same, compressed or not', async () => {
+  it('is the same after export and import, compressed or not', async () => {
     await exportChain({ chain: full, logger, signal }, file('back.rlp'), [])
     await exportChain({ chain: full, logger, signal }, file('back.rlp.gz'), [])
     expect(gunzipSync(readFileSync(file('back.rlp.gz'))).equals(readFileSync(file('back.rlp')))).toBe(true)
@@ -67,7 +67,7 @@ describe('a chain in files', () => {
     }
   })
 
-  it('says how far it is on the way out, and on the way in', async () => {
+  it('reports progress of export and import', async () => {
     // Each read of this clock advances it by a second.
     let nowMs = 0
     const clock = { now: () => (nowMs += 1_000) }
@@ -93,7 +93,7 @@ describe('a chain in files', () => {
     expect(ended).toBe(3)
   })
 
-  it('may be cut: numbers choose, and add to the file', async () => {
+  it('can be exported in ranges, which append to the file', async () => {
     await exportChain({ chain: full, logger, signal }, file('parts.rlp'), ['1', '7'])
     await exportChain({ chain: full, logger, signal }, file('parts.rlp'), ['8', '20'])
     const chain = await emptyChain('parts')
@@ -109,7 +109,7 @@ describe('a chain in files', () => {
     }
   })
 
-  it('is refused by what is wrong with it; among several files the others are read', async () => {
+  it('reports the reason for a refusal, and still imports the other files', async () => {
     const bytes = readFileSync(file('all.rlp'))
     const chain = await emptyChain('faulty')
     const importing = (...names: string[]) => importChain({ chain, logger, signal }, names.map(file))
@@ -134,7 +134,7 @@ describe('a chain in files', () => {
     )
   })
 
-  it('can be begun again from its genesis file', async () => {
+  it('can be initialised again from its genesis file', async () => {
     const made = file('genesis')
     await initChain(made, genesis)
     expect(JSON.parse(await readGenesisFile(made))).toEqual(genesis)

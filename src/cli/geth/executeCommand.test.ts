@@ -18,7 +18,7 @@ async function execute(...paths: string[]): Promise<{ isRight: boolean; lines: s
 }
 
 describe.skipIf(!existsSync(VECTOR))('execute (skipped without ../shared/vectors)', () => {
-  it('prints a line for each block, and tells of one whose hash is another', async () => {
+  it('prints a line for each block, and reports a mismatched hash', async () => {
     expect(await execute(VECTOR)).toEqual({
       isRight: true,
       lines: [expect.stringMatching(/^26207960 0x[0-9a-f]{64} ok$/)],
@@ -36,7 +36,7 @@ describe.skipIf(!existsSync(VECTOR))('execute (skipped without ../shared/vectors
   })
 })
 
-it('names a file that is no good', async () => {
+it('names an invalid file', async () => {
   const broken = join(directory, 'broken.json')
   writeFileSync(broken, '{}')
   await expect(execute(broken)).rejects.toThrow(UsageError)

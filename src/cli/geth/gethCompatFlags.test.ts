@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { checkCompatFlags, gethCompatFlags } from './gethCompatFlags.ts'
 import { gethFlags } from './gethFlags.ts'
 
-it('no flag is both meaningful and ignored', () => {
+it('no flag is both implemented and ignored', () => {
   const meaningful = new Set(Object.values(gethFlags).map(({ name }) => name))
   expect(Object.values(gethCompatFlags).filter(({ name }) => meaningful.has(name))).toEqual([])
 })

@@ -7,7 +7,7 @@ import { createGethMetrics } from './gethMetrics.ts'
 
 const head = recordedBlock(loadRecordedRpc('holocene-span-brotli-calldata'), 7).header
 
-it('reads the chain when asked, and never makes a label of a made-up method', async () => {
+it('reads the chain at each scrape, and has no label for an unknown method', async () => {
   let onHead: (change: HeadChange) => void = () => {}
   let onExecuted: (block: ExecutedBlock) => void = () => {}
   const chain = {

@@ -41,7 +41,7 @@ it('logs each head of a sequencer at once', async () => {
   expect(lines).toHaveLength(2)
 })
 
-it('sums up what passes in half a second', async () => {
+it('logs one line for several heads within half a second', async () => {
   const { clock, lines, move } = followed()
   for (const number of [1, 2, 3]) move(number)
   expect(lines).toEqual(['Chain head advanced: 1, 1, 1'])
@@ -53,7 +53,7 @@ it('sums up what passes in half a second', async () => {
   expect(lines.slice(2)).toEqual(['Chain head advanced: 4, 1, 4'])
 })
 
-it('logs a reorg at once, after what came before it', async () => {
+it('logs a reorg at once, after the heads before it', async () => {
   const { clock, lines, move } = followed()
   for (const number of [1, 2]) move(number)
   move(2, { removed: [2] })
@@ -83,7 +83,7 @@ it('logs blocks without users once a minute, and every block with users', async 
   expect(lines.slice(2)).toEqual(['Chain head advanced: 90, 1, 90'])
 })
 
-it('leaves nothing unsaid at its end', async () => {
+it('logs the pending heads when it stops', async () => {
   const { clock, lines, move, end } = followed()
   for (const number of [1, 2]) move(number)
   end()

@@ -41,15 +41,15 @@ async function read(url: string, tokenFile?: string): Promise<unknown> {
 const unreadable = (message: string) => ({ code: 'batcher-unreadable', message, cause: undefined })
 
 describe('the status of a batch submitter', () => {
-  it('is read without a token where none is asked for', async () => {
+  it('is read without a token if the submitter requires none', async () => {
     expect(await read(await serve(undefined))).toEqual(STATUS)
   })
 
-  it('is read without a token where only changing something needs one', async () => {
+  it('is read without a token if only changes require a token', async () => {
     expect(await read(await serve({ token: TOKEN, guardsReading: false }))).toEqual(STATUS)
   })
 
-  it('is read with its token where reading needs one, or it is said what is wrong', async () => {
+  it('is read with a token if reads require one; an error names the problem', async () => {
     const url = await serve({ token: TOKEN, guardsReading: true })
     expect(await read(url, fileWith(TOKEN))).toEqual(STATUS)
     const missing = 'requires a bearer token: set --dashboard.batcher-token-file to the file with the token'
@@ -59,18 +59,18 @@ describe('the status of a batch submitter', () => {
     expect(found).toEqual(unreadable(`the batch submitter at ${url} ${wrong}`))
   })
 
-  it('names the flag that its program lacks', async () => {
+  it('names the flag that the submitter lacks', async () => {
     const url = await serve(undefined, { hasAdmin: false })
     const text = 'does not report its status: it runs without --rpc.enable-admin'
     expect(await read(url)).toEqual(unreadable(`the batch submitter at ${url} ${text}`))
   })
 
-  it('says that nothing answers', async () => {
+  it('reports that no program answers', async () => {
     const message = 'the batch submitter at http://127.0.0.1:1 does not answer'
     expect(await read('http://127.0.0.1:1')).toMatchObject({ message, cause: { code: 'rpc-transport' } })
   })
 
-  it('is not asked for with a token that others can read', () => {
+  it('is not requested with a token file that other users can read', () => {
     const tokenFile = fileWith(TOKEN, 0o644)
     expect(() => createBatcherReader({ url: 'http://127.0.0.1:1', tokenFile })).toThrow(
       /other users may access .* \(mode 644\)/,

@@ -28,7 +28,7 @@ it.each([
   expect(() => refuseUncheckedMessages(config, follow)).not.toThrow()
 })
 
-it('a chain that takes messages of others is refused without a supernode to follow, and the flag is named', () => {
+it('a chain that accepts messages of other chains is refused without --l2.follow.source', () => {
   const config = testConfig(LAGOON, { dependencySet: [901n, 902n, 903n] })
   expect(() => refuseUncheckedMessages(config, undefined)).toThrow(
     'chain 901 accepts messages from chains (902, 903) that this node does not check, so its safe head could be wrong. Follow an op-supernode of all these chains with --l2.follow.source',

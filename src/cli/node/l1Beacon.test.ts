@@ -13,7 +13,7 @@ const NONE = {
 }
 
 describe('the flags for blobs', () => {
-  it('are needed from Ecotone on, unless the operator knows better', () => {
+  it('are required since Ecotone, unless --l1.beacon.ignore is set', () => {
     expect(() => beaconOptionsFromFlags(NONE, config)).toThrow('--l1.beacon is required since Ecotone')
     expect(beaconOptionsFromFlags({ ...NONE, l1BeaconIgnore: true }, config)).toBeUndefined()
     const { regolith } = config.forks
@@ -21,7 +21,7 @@ describe('the flags for blobs', () => {
     expect(beaconOptionsFromFlags(NONE, early)).toBeUndefined()
   })
 
-  it('name endpoints by both names, and a header', () => {
+  it('set endpoints, under both names, and a header', () => {
     const values = {
       ...NONE,
       l1Beacon: 'http://a/path',
@@ -44,7 +44,7 @@ describe('the flags for blobs', () => {
     [{ l1Beacon: 'http://a', l1BeaconFallbacks: ['secret'] }, '--l1.beacon-fallbacks must be an http:// or'],
     [{ l1Beacon: 'http://a', l1BeaconHeader: 'secret' }, '--l1.beacon-header: expected a header as "Name: value"'],
     [{ l1Beacon: 'http://a', l1BeaconHeader: 'X: secret\r\nY: b' }, '--l1.beacon-header: expected a header as'],
-  ])('are refused when they are wrong, without a word of what they say', (wrong, message) => {
+  ])('are refused when invalid, without repeating their values', (wrong, message) => {
     const read = () => beaconOptionsFromFlags({ ...NONE, ...wrong }, config)
     expect(read).toThrow(message)
     expect(read).not.toThrow('secret')

@@ -5,7 +5,7 @@ import { createP2pMetrics } from '../../p2p/metrics.ts'
 import { createNodeMetrics } from '../../rollup/node/index.ts'
 import { createRpcMetrics } from '../../rpc/index.ts'
 
-it('the parts of a rollup node share one registry: none takes a name of another', async () => {
+it('the parts of a rollup node share one registry without name conflicts', async () => {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   createRpcClientMetrics(registry, 'op_node_default')

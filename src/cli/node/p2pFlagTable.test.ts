@@ -143,7 +143,7 @@ describe.each(OP_NODE_FLAGS)('--p2p.$flag', ({ flag, env, good, wrong, ...rest }
     expect(await run([], { [`OP_NODE_P2P_${env}`]: inFolder(good) })).toEqual([])
   })
 
-  it.skipIf(wrong === undefined)('is named when its value is wrong', async () => {
+  it.skipIf(wrong === undefined)('is named in the error of an invalid value', async () => {
     const text = inFolder(wrong ?? '')
     const byFlag = await run([`--${name}=${text}`]).catch((error: unknown) => describeError(error))
     expect(byFlag).toContain(`--${name}`)
@@ -155,17 +155,17 @@ describe.each(OP_NODE_FLAGS)('--p2p.$flag', ({ flag, env, good, wrong, ...rest }
   })
 })
 
-describe('a wrong value', () => {
+describe('an invalid value', () => {
   it.each([
     ['p2p.priv.raw', '00'.repeat(32)],
     ['p2p.sequencer.key', 'ff'.repeat(32)],
     ['p2p.listen.ip', 'fe80::1%lo'],
     ['p2p.advertise.ip', 'fe80::1%lo'],
-  ])('of --%s is named: %s', async (name, value) => {
+  ])('of --%s is refused, and the error names the flag: %s', async (name, value) => {
     await expect(run([`--${name}=${value}`])).rejects.toThrow(`--${name}: `)
   })
 
-  it('is none where op-node takes it: an address to advertise on a port that the system chooses', async () => {
+  it('is not reported where op-node accepts it: an advertised address with an automatic port', async () => {
     expect(await run(['--p2p.advertise.ip=192.0.2.1', '--p2p.advertise.tcp=0'])).toEqual([])
   })
 })
@@ -184,8 +184,8 @@ describe('deprecated flags', () => {
   })
 })
 
-describe('an empty variable', () => {
-  it('is as none for numbers and switches', async () => {
+describe('an empty environment variable', () => {
+  it('counts as not set for numbers and booleans', async () => {
     const env = Object.fromEntries(
       ['PEERS_LO', 'NAT', 'BAN_DURATION', 'LISTEN_UDP_PORT'].map((name) => [`OP_NODE_P2P_${name}`, '']),
     )

@@ -37,7 +37,7 @@ describe('p2pOptionsFromFlags', () => {
     expect(await options([])).toEqual(DEFAULTS)
   })
 
-  it('is nothing when p2p is disabled', async () => {
+  it('is undefined when p2p is disabled', async () => {
     expect(await options(['--p2p.disable'])).toBeUndefined()
     expect(await options([], { OP_NODE_P2P_DISABLE: 'true' })).toBeUndefined()
   })
@@ -134,7 +134,7 @@ describe('p2pOptionsFromFlags', () => {
     ['--p2p.timeout.dial=0', { dialTimeoutMs: 10_000 }],
     ['--p2p.timeout.dial=1500us', { dialTimeoutMs: 2 }],
     ['--p2p.timeout.dial=999999h', { dialTimeoutMs: 2 ** 31 - 1 }],
-  ])('takes %s as op-node does', async (text, expected) => {
+  ])('accepts %s like op-node', async (text, expected) => {
     expect(await options([text])).toEqual(expected === undefined ? undefined : { ...DEFAULTS, ...expected })
   })
 
@@ -162,7 +162,7 @@ describe('p2pOptionsFromFlags', () => {
     }
   })
 
-  it('falls back to the deprecated flags only where p2p.scoring is empty', async () => {
+  it('uses the deprecated flags only if p2p.scoring is empty', async () => {
     expect((await options(['--p2p.scoring.peers=none']))?.scoring).toBe('light')
     expect((await options(['--p2p.scoring=', '--p2p.scoring.peers=none']))?.scoring).toBe('none')
     expect((await options(['--p2p.scoring=', '--p2p.scoring.topics=none']))?.scoring).toBe('none')
@@ -186,17 +186,17 @@ describe('p2pOptionsFromFlags', () => {
     })
   })
 
-  it('tells bootnodes that are not given from an empty list', async () => {
+  it('distinguishes missing bootnodes from an empty list', async () => {
     expect((await options([]))?.discovery?.bootnodes).toBeUndefined()
     expect((await options(['--p2p.bootnodes=']))?.discovery?.bootnodes).toEqual([])
     expect((await options([], { OP_NODE_P2P_BOOTNODES: '' }))?.discovery?.bootnodes).toBeUndefined()
   })
 
-  it('has no discovery with p2p.no-discovery', async () => {
+  it('disables discovery with p2p.no-discovery', async () => {
     expect((await options(['--p2p.no-discovery']))?.discovery).toBeUndefined()
   })
 
-  it('says which flags have no effect', async () => {
+  it('warns of flags without effect', async () => {
     const { context } = await parse(['--p2p.score.bands=-40:graylist'])
     expect(context.warnings).toEqual(['--p2p.score.bands has no effect any more and is ignored'])
   })
@@ -205,7 +205,7 @@ describe('p2pOptionsFromFlags', () => {
 describe('the flags of the remote signer', () => {
   const signer = ['--signer.endpoint=https://signer.example.org:8000/', `--signer.address=0x${'Ab'.repeat(20)}`]
 
-  it('make one when endpoint and address are given', async () => {
+  it('configure a signer when endpoint and address are set', async () => {
     expect((await options(signer))?.remoteSigner).toEqual({
       endpoint: 'https://signer.example.org:8000/',
       address: `0x${'ab'.repeat(20)}`,

@@ -21,7 +21,7 @@ describe('checkL1', () => {
       hash === undefined ? undefined : { hash, number, parentHash: HASH, timestamp: 1 },
   })
 
-  it('accepts the right L1, and one that has not come so far', async () => {
+  it('accepts the right L1, and an L1 that has not reached the genesis block', async () => {
     await checkL1(l1(900n, HASH), CONFIG, silentLogger)
     await checkL1(l1(900n, undefined), CONFIG, silentLogger)
   })
@@ -56,14 +56,14 @@ describe('checkEngine', () => {
     ['4444', async () => Promise.reject(new JsonRpcError(4444, 'requested 0, earliest available 900'))],
     ['a text', async () => Promise.reject(new JsonRpcError(-32000, 'pruned history unavailable'))],
     ['null', async () => undefined],
-  ])('accepts an engine that has pruned its genesis block, and says so by %s', async (_id, payloadByNumber) => {
+  ])('accepts an engine that has pruned its genesis block and answers %s', async (_id, payloadByNumber) => {
     const log = createLogRecorder()
     const pruned = { ...engine, payloadByNumber, blockRefByLabel: head(1_000) }
     await checkEngine(pruned, CONFIG, log.logger)
     expect(log.lines).toMatchObject([{ lvl: 'warn', number: 0, hash: GENESIS.payload.blockHash }])
   })
 
-  it('passes on what else the engine answers', async () => {
+  it('passes other engine errors on', async () => {
     const failing = { payloadByNumber: async () => Promise.reject(new JsonRpcError(-32000, 'not ready')) }
     await expect(check(failing)).rejects.toThrow('not ready')
   })

@@ -66,7 +66,7 @@ describe('loadRollupConfig', () => {
     expect(config.pectraBlobScheduleTime).toBe(7)
   })
 
-  it("keeps the rollup config's word on Karst's gas unless the flag gives another", async () => {
+  it('keeps the Karst gas setting of the rollup config unless the flag is set', async () => {
     const rollupConfig = file('rollup.json', { ...rollupJson, keep_karst_upgrade_gas: true })
     expect((await load({ rollupConfig })).keepKarstUpgradeGas).toBe(true)
     expect((await load({ rollupConfig, overrideKeepKarstUpgradeGas: false })).keepKarstUpgradeGas).toBe(false)
@@ -74,7 +74,7 @@ describe('loadRollupConfig', () => {
     expect((await load({ rollupConfig: plain, overrideKeepKarstUpgradeGas: true })).keepKarstUpgradeGas).toBe(true)
   })
 
-  it('takes Lagoon by either of its names, with the dependency set that it needs', async () => {
+  it('accepts both names of Lagoon, with the required dependency set', async () => {
     const set = file('set.json', { dependencies: { 901: {}, 902: {} }, overrideMessageExpiryWindow: null })
     const older = { ...LAGOON, lagoon_time: undefined, interop_time: 11 }
     for (const json of [LAGOON, older]) {
@@ -87,14 +87,14 @@ describe('loadRollupConfig', () => {
     expect((await load(overridden)).forks.lagoon).toBe(20)
   })
 
-  it("takes Karst's bundle too, which it has itself", async () => {
+  it("accepts a file with Karst's bundle, which is also built in", async () => {
     const karst = upgradeBundleToJson({ pin: BUNDLE_PINS.karst, deposits: upgradeDepositsOf('karst') })
     const upgradeBundles = [file('karst.json', JSON.parse(JSON.stringify(karst)))]
     const config = await load({ rollupConfig: file('rollup.json', rollupJson), upgradeBundles })
     expect(config.lagoonBundle).toBeUndefined()
   })
 
-  it('takes a network of the registry, also when a file is given', async () => {
+  it('uses the network of the registry, even if a file is given', async () => {
     const config = await load({ network: 'op-mainnet', rollupConfig: file('rollup.json', rollupJson) })
     expect(config.l2ChainId).toBe(10n)
   })
@@ -111,7 +111,7 @@ describe('loadRollupConfig', () => {
     )
   })
 
-  it('needs it of an L1 that is no public network, unless the chain never reads blob fees', async () => {
+  it('requires it for a private L1, unless the chain never reaches Ecotone', async () => {
     const rollupConfig = file('rollup.json', rollupJson)
     await expect(load({ rollupConfig, l1ChainConfig: undefined })).rejects.toThrow(
       '--rollup.l1-chain-config is required: this version does not know the blob fee parameters of L1 chain 900',
@@ -121,14 +121,14 @@ describe('loadRollupConfig', () => {
     expect((await load({ rollupConfig: beforeEcotone, l1ChainConfig: undefined })).l1BlobSchedule).toBeUndefined()
   })
 
-  it('passes over entries of the L1 config that op-node has retired', async () => {
+  it('ignores retired entries of the L1 config, as op-node does', async () => {
     const retired = { ...L1_CHAIN.blobSchedule, osaka: {}, verkle: { baseFeeUpdateFraction: 1 }, amsterdam: {} }
     const l1 = file('l1.json', { ...L1_CHAIN, osakaTime: 60, verkleTime: 70, blobSchedule: retired })
     const schedule = (await load({ rollupConfig: file('rollup.json', rollupJson), l1ChainConfig: l1 })).l1BlobSchedule
     expect(schedule?.map(({ time }) => time)).toEqual([0, 50])
   })
 
-  it('refuses a chain on top of an OP Stack L2, by name', async () => {
+  it('refuses a chain on top of an OP Stack L2, and names that L2', async () => {
     const rollupConfig = file('rollup.json', rollupJson)
     const l1ChainConfig = file('l3.json', { chainId: 900, optimism: {} })
     await expect(load({ rollupConfig, l1ChainConfig })).rejects.toThrow(
@@ -138,7 +138,7 @@ describe('loadRollupConfig', () => {
     await expect(load({ rollupConfig: onBuiltIn })).rejects.toThrow('its L1 is op-mainnet, an OP Stack L2')
   })
 
-  it('ignores it where the parameters are built in', async () => {
+  it('ignores it if the parameters are built in', async () => {
     const network = 'op-mainnet'
     expect((await load({ network, l1ChainConfig: file('l1.json', L1_CHAIN) })).l1BlobSchedule).toBeUndefined()
   })
@@ -168,7 +168,7 @@ describe('loadRollupConfig', () => {
     )
   })
 
-  it('starts every other network of the registry that its op-node starts', async () => {
+  it('starts each other network of the registry that its op-node starts', async () => {
     const refused = new Map<string, string>()
     for (const network of networkNames()) {
       const error = await load({ network }).then(
@@ -190,7 +190,7 @@ describe('loadRollupConfig', () => {
     await load({ network: 'camp-sepolia', ignoreMissingPectraBlobSchedule: true })
   })
 
-  it('fills in or demands the EIP-1559 settings that a newer chain has', async () => {
+  it('adds or requires the EIP-1559 settings of a newer chain', async () => {
     const old = await load({ rollupConfig: file('rollup.json', rollupJson) })
     expect(old.chainOpConfig).toBeUndefined()
     const { chain_op_config: _, ...opMainnet } = dumpRollupConfig('op-mainnet')
@@ -283,7 +283,7 @@ describe('loadRollupConfig', () => {
 })
 
 describe('checkRollupNodeFlags', () => {
-  it('names the endpoint and the secret', () => {
+  it('requires the endpoint and the secret', () => {
     const expected = { l2: 'http://127.0.0.1:8551', jwtPath: 'jwt.txt' }
     expect(checkRollupNodeFlags(values())).toEqual(expected)
     expect(checkRollupNodeFlags(values({ conductorEnabled: true, sequencerEnabled: true }))).toEqual(expected)

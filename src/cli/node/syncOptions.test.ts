@@ -17,7 +17,7 @@ const VALUES = {
 } as const
 
 describe('syncOptionsFromFlags', () => {
-  it('knows no offset with consensus-layer sync', () => {
+  it('has no offset with consensus-layer sync', () => {
     expect(syncOptionsFromFlags(VALUES, CONFIG, silentLogger)).toEqual({
       mode: 'consensus-layer',
       reqResp: true,
@@ -26,7 +26,7 @@ describe('syncOptionsFromFlags', () => {
     })
   })
 
-  it('rounds twelve hours up to whole blocks with execution-layer sync', () => {
+  it('rounds the offset up to whole blocks with execution-layer sync', () => {
     const values = { ...VALUES, syncMode: 'execution-layer', l2EngineKind: 'geth', syncModeReqResp: false } as const
     expect(syncOptionsFromFlags(values, CONFIG, silentLogger)).toEqual({
       mode: 'execution-layer',

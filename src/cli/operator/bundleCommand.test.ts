@@ -31,7 +31,7 @@ const karstFile = () =>
   file('karst.json', upgradeBundleToJson({ pin: BUNDLE_PINS.karst, deposits: upgradeDepositsOf('karst') }))
 
 describe('devium bundle check', () => {
-  it('says whose transactions a file holds', async () => {
+  it('names the fork of the transactions in a file', async () => {
     const { code, stdout } = await bundle('check', karstFile())
     expect(code).toBe(0)
     expect(stdout).toMatch(
@@ -47,7 +47,7 @@ describe('devium bundle check', () => {
       () => file('other.json', { transactions: [] }),
       'its 0 transactions do not match the bundle of',
     ],
-  ])('refuses a file that %s, by name', async (_, path, problem) => {
+  ])('refuses a file that %s, and names it', async (_, path, problem) => {
     const { code, stderr } = await bundle('check', path())
     expect(code).toBe(1)
     expect(stderr).toContain('.json: ')
@@ -66,7 +66,7 @@ describe('devium bundle from-block', () => {
         hash === known ? { blockNumber: toQuantity(ACTIVATION) } : null,
     })
 
-  it('prints the bundle in a form that a node takes, or writes it to a file', async () => {
+  it('prints the bundle in a form that a node accepts, or writes it to a file', async () => {
     const rpc = await serve()
     const printed = await bundle('from-block', '--rpc', rpc, '--block', `${ACTIVATION}`)
     expect(JSON.parse(printed.stdout)).toEqual(JSON.parse(readFileSync(karstFile(), 'utf8')))
@@ -76,7 +76,7 @@ describe('devium bundle from-block', () => {
     expect((await bundle('check', out)).code).toBe(0)
   })
 
-  it("finds the block by itself, by a hash that Lagoon's bundle has on every chain", async () => {
+  it('finds the block by a transaction hash that is the same on every chain', async () => {
     const printed = await bundle('from-block', '--rpc', await serve(BUNDLE_PINS.lagoon.lastHash))
     expect(JSON.parse(printed.stdout)).toEqual(JSON.parse(readFileSync(karstFile(), 'utf8')))
   })

@@ -44,7 +44,7 @@ describe('devium completion', () => {
     expect(complete('devium-batch-submitter', '--l1-eth')).toEqual(['--l1-eth-rpc'])
   })
 
-  it('names the shells that there are scripts for', () => {
+  it('lists the supported shells', () => {
     const { status, stderr } = spawnSync(process.execPath, [SCRIPT, 'completion', 'tcsh'], { encoding: 'utf8' })
     expect(status).toBe(1)
     expect(stderr).toContain('unknown shell "tcsh": expected one of bash, zsh, fish')

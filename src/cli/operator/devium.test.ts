@@ -119,7 +119,7 @@ afterAll(() => server.close())
 const devium = (...args: string[]) => runCommand(createDeviumCommand, args, { DEVIUM_RPC: server.url })
 
 describe('devium', () => {
-  it('status opens with the verdict, and names the node and its heads', async () => {
+  it('status begins with the verdict, and names the node and its heads', async () => {
     const { stdout, code } = await devium('status')
     expect(code).toBe(0)
     expect(stdout).toMatch(
@@ -130,7 +130,7 @@ describe('devium', () => {
     expect(stdout).toMatch(/L2 finalized\s+-\s+unknown/)
   })
 
-  it('status of a node that is not healthy names each cause and what ends it, and exits with 3', async () => {
+  it('status of an unhealthy node names causes and remedies, and exits with 3', async () => {
     const dispatcher = createRpcDispatcher({
       methods: new Map<string, RpcHandler>([
         ['devium_health', () => STOPPED],
@@ -200,7 +200,7 @@ describe('devium', () => {
     expect(json).toMatchObject({ health: null, unsafe_l2: { number: 20 }, peers: { connected: 4 } })
   })
 
-  it('status --dir asks all nodes of a testnet', async () => {
+  it('status --dir queries all nodes of a testnet', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'devium-testnet-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     expect(await devium('status', '--dir', folder)).toMatchObject({
@@ -216,14 +216,14 @@ describe('devium', () => {
     expect(stdout).toMatch(/\nsequencer +healthy /)
   })
 
-  it('derive status says in one sentence why the safe head stands where it does', async () => {
+  it('derive status begins with the reason for the position of the safe head', async () => {
     const { stdout, code } = await devium('derive', 'status')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^derivation: batches-dropped\nThe safe head does not move because /)
     expect(JSON.parse((await devium('derive', 'status', '--json')).stdout)).toEqual(derivationAnswer())
   })
 
-  it('derive status asks the batch submitter of DEVIUM_BATCHER_RPC, where the node knows of none', async () => {
+  it('derive status queries the submitter of DEVIUM_BATCHER_RPC if the node has none configured', async () => {
     let running = false
     const waiting = { ...derivationAnswer(), state: 'waiting-for-batches', ok: true, text: 'It waits.', command: null }
     const dispatcher = createRpcDispatcher({
@@ -246,7 +246,7 @@ describe('devium', () => {
     expect(await devium(...asked)).toMatchObject({ code: 0, stdout: expect.stringMatching(/\nIt waits\.\n\n/) })
   })
 
-  it('shows the token of a file', async () => {
+  it('sends the token of --token-file', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'devium-token-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     const token = 'a-token-of-some-length'
@@ -266,7 +266,7 @@ describe('devium', () => {
     ['bans', 'no active bans'],
     ['blocks', 'does not answer like a devium node'],
     ['stats', 'opp2p_peerStats'],
-  ])('%s does without p2p before it', async (name, text) => {
+  ])('%s works without the prefix p2p', async (name, text) => {
     const [short, long] = await Promise.all([devium(name), devium('p2p', name)])
     expect(short.stdout + short.stderr).toContain(text)
     expect(short).toEqual(long)
@@ -278,7 +278,7 @@ describe('devium', () => {
     expect(JSON.parse(stdout)).toEqual({ rpc: server.url, health: HEALTH, ...STATUS, peers: null, bans: [] })
   })
 
-  it('peers shows one line a peer, itself not, and what is blocked', async () => {
+  it('peers shows one line per peer except itself, and the blocked addresses', async () => {
     calls.length = 0
     const { stdout } = await devium('peers', '--all')
     expect(calls).toEqual([
@@ -306,7 +306,7 @@ describe('devium', () => {
     expect(stdout).toContain('no recorded events')
   })
 
-  it('explain without a peer has a line for each', async () => {
+  it('explain without a peer has one line per peer', async () => {
     const { stdout } = await devium('explain')
     expect(stdout).toMatch(/…6Hyr2Er8 +4 +good +requests answered with good blocks\n/)
     expect(JSON.parse((await devium('explain', '--json')).stdout)).toEqual([scoreReport({ peerID: PEER })])
@@ -326,7 +326,7 @@ describe('devium', () => {
     expect(stdout).toContain(String(args[1]))
   })
 
-  it('block asks before it covers all, and takes --yes for an answer', async () => {
+  it('block requires a confirmation for all addresses; --yes confirms', async () => {
     calls.length = 0
     const asked = await devium('block', '0.0.0.0/0')
     expect(asked).toEqual({
@@ -340,14 +340,14 @@ describe('devium', () => {
     expect(calls).toContainEqual(['block', ['0.0.0.0/0']])
   })
 
-  it('unblock says what keeps it out all the same', async () => {
+  it('unblock names other blocks that still apply', async () => {
     expect((await devium('unblock', '11.0.0.1')).stdout).toBe('11.0.0.1 is no longer blocked or banned\n')
     const left =
       '10.0.0.1 was removed from the block list, but is still refused: it belongs to the blocked subnet 10.0.0.0/8\n'
     expect((await devium('unblock', '10.0.0.1')).stdout).toBe(left)
   })
 
-  it('rpc takes JSON and bare text', async () => {
+  it('rpc accepts JSON and plain text', async () => {
     expect((await devium('rpc', 'devium_version')).stdout).toBe('"v9.9.9"\n')
     calls.length = 0
     await devium('rpc', 'deviump2p_peers', 'true')
@@ -398,14 +398,14 @@ describe('devium', () => {
       stderr: "devium: unknown option '--rcp' (Did you mean --rpc?)\n",
     },
     { args: ['p2p', 'peers', '--al'], stderr: "devium: unknown option '--al' (Did you mean --all?)\n" },
-  ])('$args ends with one clear line and exit code 1', async ({ args, stderr }) => {
+  ])('$args prints one clear line and exits with 1', async ({ args, stderr }) => {
     const expected = typeof stderr === 'string' ? stderr : expect.stringMatching(stderr)
     expect(await devium(...args)).toEqual({ code: 1, stdout: '', stderr: expected })
   })
 })
 
 describe('statusLines', () => {
-  it('says who is banned, and what waits in the queue', () => {
+  it('names banned peers and queued blocks', () => {
     const reason = 'score -180.62 is below -100: invalid messages'
     const subject = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
     const ban = { subject, kind: 'peer', reason, untilMs: 1_700_003_570_000, remainingS: 3_540 }
@@ -422,7 +422,7 @@ describe('statusLines', () => {
     expect(text).toMatch(/L2 unsafe.*10 s ago/)
   })
 
-  it('fits a terminal, with a colour for the state and none of what others sent', () => {
+  it('fits a terminal, colours the state, and removes control sequences', () => {
     const lines = statusLines({ health: STOPPED, heads: STATUS, peers: undefined }, { width: 40 })
     expect(lines[0]).toEqual([{ text: 'Sequencer is stopped.', style: 'bad' }, ' An operator has'])
     for (const line of lines) expect(textOf(line)).not.toContain('\u001b')

@@ -59,7 +59,7 @@ beforeEach(() => {
 const run = (words: string, at = url) => runCommand(createDeviumCommand, [...words.split(' '), '--rpc', at])
 const devium = async (words: string) => (await run(words)).stdout
 
-it('starts and stops the sequencer, and says whether it runs', async () => {
+it('starts and stops the sequencer, and shows whether it is active', async () => {
   expect(await devium('sequencer status')).toBe(
     `Sequencer is stopped. An operator has stopped the sequencer.\n  → devium sequencer start --rpc ${url}\n\nUnsafe head 7 ${HASH}\n`,
   )
@@ -77,7 +77,7 @@ it('starts, stops and flushes the batch submitter', async () => {
   expect(asked).toEqual([['startBatcher'], ['flushBatcher'], ['stopBatcher']])
 })
 
-it('says which flag is missing where admin methods are not served', async () => {
+it('names the missing flag if admin methods are not served', async () => {
   const server = await serve([])
   onTestFinished(server.close)
   expect(await run('sequencer stop', server.url)).toMatchObject({

@@ -46,7 +46,7 @@ async function run(text: string, { argv = [], env = {} }: { argv?: string[]; env
 }
 
 describe('a configuration file', () => {
-  it('sets flags by their names, in quotes or by tables, with lists, numbers and booleans', async () => {
+  it('sets flags by name, quoted or in tables, with lists, numbers and booleans', async () => {
     const text = `
       l1 = "http://x"
       "l1.beacon" = "http://y"
@@ -61,7 +61,7 @@ describe('a configuration file', () => {
     })
   })
 
-  it('yields to the environment, which yields to the command line', async () => {
+  it('is overridden by the environment and the command line', async () => {
     const text = '"l1" = "file"\n"l1.beacon" = "file"\n"l1.http-poll-interval" = "3s"'
     const env = { DEVIUM_NODE_L1_BEACON: 'variable', OP_NODE_L1_ETH_RPC: 'variable' }
     expect(await run(text, { argv: ['--l1=line'], env })).toMatchObject({
@@ -84,7 +84,7 @@ describe('a configuration file', () => {
     expect(port).toBe(4)
   })
 
-  it('counts for a sub-command, given before its name or after', async () => {
+  it('applies to a sub-command, before and after its name', async () => {
     writeFileSync(file, '"p2p.listen.tcp" = 5')
     const ports: unknown[] = []
     const program = () => {
@@ -99,7 +99,7 @@ describe('a configuration file', () => {
     expect(ports).toEqual([5, 5])
   })
 
-  it('gets the warnings of the flags that it sets', async () => {
+  it('causes the warnings of the flags that it sets', async () => {
     expect(await run('"rollup.halt" = "major"')).toMatchObject({
       warnings: ['--rollup.halt has no effect any more and is ignored'],
     })
@@ -119,12 +119,12 @@ describe('a configuration file', () => {
     await expect(run(text)).rejects.toThrow(`${file}${error}`)
   })
 
-  it('counts the unknown keys that it does not name', async () => {
+  it('counts unknown keys beyond the listed ones', async () => {
     const keys = Array.from({ length: 20 }, (_, index) => `key${index} = 1`)
     await expect(run(keys.join('\n'))).rejects.toThrow(/"key7" \(.*\); and 12 more unknown flags$/)
   })
 
-  it('has to be there', async () => {
+  it('must exist', async () => {
     await expect(run('', { argv: [`--config=${folder}/missing.toml`] })).rejects.toThrow(
       `the configuration file ${folder}/missing.toml cannot be read: ENOENT`,
     )
@@ -140,7 +140,7 @@ const PROGRAMS: readonly Pick<ProgramSpec<FlagTable>, 'name' | 'envPrefixes' | '
 const SAMPLES = ['1', 'true', '1s', '0x01', `0x${'11'.repeat(20)}`, `0x${'11'.repeat(32)}`, 'http://x', 'a=http://x']
 
 describe.each(PROGRAMS)('$name', (program) => {
-  it('takes every flag from a file', async () => {
+  it('accepts every flag in a file', async () => {
     const settable = Object.values(program.flags).filter(({ name }) => name !== 'config')
     const samples = settable.flatMap((flagSpec) => {
       const sample = SAMPLES.find((text) => parses(flagSpec.parse, text))

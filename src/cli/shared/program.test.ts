@@ -40,7 +40,7 @@ async function run(argv: string[], env: Record<string, string> = {}) {
 }
 
 describe('help', () => {
-  it('shows defaults that say something', () => {
+  it('shows meaningful defaults only', () => {
     const table = { ...flags, ...signerFlags }
     const command = createProgram({
       name: 'node',
@@ -65,7 +65,7 @@ describe('help', () => {
 })
 
 describe('createProgram', () => {
-  it('takes defaults, the command line, then our variable, then that of the program we replace', async () => {
+  it('precedence: command line, our variable, variable of the replaced program, default', async () => {
     expect(await run([])).toMatchObject({
       seen: { values: { static: [], port: 9222, poll: 12_000, disable: false, l1: undefined }, given: [] },
     })
@@ -89,7 +89,7 @@ describe('createProgram', () => {
     })
   })
 
-  it('warns of flags that lost their effect', async () => {
+  it('warns of flags without effect', async () => {
     expect(await run(['--rollup.halt=major'])).toMatchObject({
       seen: { warnings: ['--rollup.halt has no effect any more and is ignored'] },
     })
@@ -106,15 +106,15 @@ describe('createProgram', () => {
     expect((await run(argv)).error).toContain(error)
   })
 
-  it('names the environment variable that is wrong', async () => {
+  it('names the invalid environment variable', async () => {
     expect((await run([], { OP_NODE_P2P_LISTEN_TCP: 'x' })).error).toContain(
       'environment variable OP_NODE_P2P_LISTEN_TCP: expected a whole number',
     )
   })
 })
 
-describe('a program that was told to stop', () => {
-  it('says so before anything else does, and takes a second SIGTERM for the first', async () => {
+describe('a program that receives a signal', () => {
+  it('logs it first, and ignores a second SIGTERM', async () => {
     const script = `
       import { createProgramLogger, runUntilStopped } from ${JSON.stringify(new URL('./program.ts', import.meta.url).href)}
       let signals = 0
@@ -143,7 +143,7 @@ describe('a program that was told to stop', () => {
     expect(await ended).toEqual([0, null])
   })
 
-  it('ends when it has stopped, whatever its libraries still wait for', async () => {
+  it('exits when it has stopped, even if libraries still wait', async () => {
     const script = `
       import { runUntilStopped } from ${JSON.stringify(new URL('./program.ts', import.meta.url).href)}
       await runUntilStopped('test', ({ signal }) => new Promise((resolve) => {

@@ -12,24 +12,24 @@ function access(rpcAddr: string, { hasFile = false, rpcTokenRead = false } = {})
   return { given: rpcAccess(values, { warn: (message) => warnings.push(message) }), warnings }
 }
 
-it.each(['127.0.0.1', '127.0.0.2', '::1', 'localhost'])('%s asks for no token', (address) => {
+it.each(['127.0.0.1', '127.0.0.2', '::1', 'localhost'])('%s requires no token', (address) => {
   expect(access(address)).toEqual({ given: undefined, warnings: [] })
 })
 
-it.each(['0.0.0.0', '::', '10.0.0.1', 'node.example'])('%s without a token: nobody may change anything', (address) => {
+it.each(['0.0.0.0', '::', '10.0.0.1', 'node.example'])('%s without a token: changes are refused', (address) => {
   expect(access(address)).toEqual({
     given: { token: undefined, guardsReading: false },
     warnings: ['Other machines reach this RPC, and it has no token: methods that change something are refused'],
   })
 })
 
-it.each(['127.0.0.1', '0.0.0.0'])('%s with a token file asks for it', (address) => {
+it.each(['127.0.0.1', '0.0.0.0'])('%s with a token file requires the token', (address) => {
   const token = expect.stringMatching(/^0x/)
   expect(access(address, { hasFile: true })).toEqual({ given: { token, guardsReading: false }, warnings: [] })
   const { given } = access(address, { hasFile: true, rpcTokenRead: true })
   expect(given).toEqual({ token, guardsReading: true })
 })
 
-it('reading cannot be guarded without a token', () => {
+it('protecting reads requires a token', () => {
   expect(() => access('0.0.0.0', { rpcTokenRead: true })).toThrow('--rpc.token-read requires --rpc.token-file')
 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { formatTable, plainText, wrapText } from './table.ts'
 
 describe('formatTable', () => {
-  it('aligns numbers to the right, squared ones and gaps among them', () => {
+  it('aligns numbers to the right, including squared and missing ones', () => {
     expect(
       formatTable(
         ['what', 'count'],
@@ -15,7 +15,7 @@ describe('formatTable', () => {
       ),
     ).toBe(['what  count', 'a        2²', 'bb    -10.5', 'c', 'd         -'].join('\n'))
   })
-  it('lets the last column go on below where it does not fit, and leaves it room at least', () => {
+  it('wraps the last column, with a minimum width', () => {
     const rows = [['key', 'one two three four five six']]
     expect(formatTable(['name', 'text'], rows, 30)).toBe('name  text\nkey   one two three four five\n      six')
     expect(formatTable(['name', 'text'], rows, 5)).toBe(formatTable(['name', 'text'], rows, 30))
@@ -24,7 +24,7 @@ describe('formatTable', () => {
 })
 
 describe('wrapText', () => {
-  it('breaks at spaces and indents what follows; a long word stays whole', () => {
+  it('breaks at spaces and indents continuation lines; a long word is not broken', () => {
     expect(wrapText('aa bb cc', 5, 2)).toBe('aa bb\n  cc')
     expect(wrapText('aaaaaaaaaa bb', 5, 2)).toBe('aaaaaaaaaa\n  bb')
     expect(wrapText('aa bb cc', undefined, 2)).toBe('aa bb cc')

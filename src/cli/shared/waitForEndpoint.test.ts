@@ -13,7 +13,7 @@ const ENDPOINT: Endpoint = { name: 'L1', flagName: 'l1', url: 'http://127.0.0.1:
 describe('waitForEndpoint', () => {
   const never = new AbortController().signal
 
-  it('waits a minute for one that is there, and too busy to answer', async () => {
+  it('waits a minute for an endpoint that is too busy to answer', async () => {
     const clock = new ManualClock()
     let answers = false
     const busy = async () => {
@@ -46,7 +46,7 @@ describe('waitForEndpoint', () => {
       status: 200,
       body: '{"jsonrpc":"2.0","id":1,"error":{"code":-32005}}',
     },
-  ])('waits as long for one that answers $id', async ({ status, body }) => {
+  ])('waits as long for an endpoint that answers $id', async ({ status, body }) => {
     let asked = 0
     let busyFor = 200
     const server = createHttpServer((_, response) => {
@@ -71,7 +71,7 @@ describe('waitForEndpoint', () => {
     expect(asked).toBe(241)
   })
 
-  it('waits ten seconds for an endpoint that is starting, then says which flag to look at', async () => {
+  it('waits ten seconds for an endpoint that is starting, then names the flag', async () => {
     const clock = new ManualClock()
     let calls = 0
     const silent = () => {
@@ -88,7 +88,7 @@ describe('waitForEndpoint', () => {
     expect(String(await outcome)).toContain('cannot reach L1 (--l1): eth_chainId: request to http://127.0.0.1:1 failed')
   })
 
-  it('goes on as soon as it answers', async () => {
+  it('continues as soon as the endpoint answers', async () => {
     const clock = new ManualClock()
     let calls = 0
     const waiting = waitForEndpoint(
@@ -116,7 +116,7 @@ describe('waitForEndpoint', () => {
     await expect(waiting).rejects.toThrow('cannot reach L1 (--l1): HTTP 401: signature is invalid')
   })
 
-  it('leaves what the checks themselves say alone', async () => {
+  it('passes errors of the checks on unchanged', async () => {
     const waiting = waitForEndpoint(ENDPOINT, () => Promise.reject(new UsageError('incorrect L1 RPC chain id')), {
       clock: new ManualClock(),
       logger: silentLogger,
@@ -125,7 +125,7 @@ describe('waitForEndpoint', () => {
     await expect(waiting).rejects.toThrow('incorrect L1 RPC chain id')
   })
 
-  it('ends with the program', async () => {
+  it('stops with the program', async () => {
     // A server that accepts connections and never answers.
     const server = createServer(() => {})
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -3,7 +3,7 @@ import { ManualClock } from '../../../lib/clock.ts'
 import { progressText } from '../../shared/terminal/progressLine.ts'
 import { showDraining } from './batcherDraining.ts'
 
-it('tells how many channels are on L1, at which rate and for how long still, until the batch submitter has stopped', async () => {
+it('shows the number of posted channels, the rate and the remaining time until the submitter has stopped', async () => {
   const clock = new ManualClock()
   let channelsToConfirm = 4
   const rpc = { request: async () => ({ channelsToConfirm, openChannel: null }) }

@@ -56,7 +56,7 @@ describe('decodeInputs of recorded chains', () => {
     'granite-span-zlib-blobs',
     '2026-holocene-isthmus-jovian-calldata',
     '2026-holocene-to-karst-blobs',
-  ])('%s: every batcher transaction and blob gives the blocks that L2 has', async (name) => {
+  ])('%s: every batcher transaction and blob decodes to the blocks of L2', async (name) => {
     const { config, l1, l2 } = loadRecording(name)
     const posted = l1.map((block) => ({
       transactions: block.transactions.filter(({ to }) => to === config.batchInboxAddress),
@@ -106,11 +106,11 @@ describe('detection', () => {
     ['a signed transaction', signed, 'transaction'],
     ['frames of which the last is cut off', concatBytes(WHOLE, FRAME.subarray(0, 24)), 'data'],
     ['a zlib channel that is cut off', CHANNEL.subarray(0, 40), 'channel'],
-  ])('takes %s for what it is', async (_name, bytes, kind) => {
+  ])('detects %s', async (_name, bytes, kind) => {
     expect((await decode(bytes)).inputs[0]?.kind).toBe(kind)
   })
 
-  it('says what it knows when bytes are nothing of that', async () => {
+  it('reports the known facts about bytes of no known kind', async () => {
     const { inputs, faults } = await decode(fromHex('ff'.repeat(40)))
     expect(faults).toBe(1)
     expect(inputs[0]).toMatchObject({
@@ -128,7 +128,7 @@ describe('channels', () => {
     kind: 'frame' as const,
   }))
 
-  it('are joined from frames of several inputs in any order', async () => {
+  it('are joined from frames of several inputs, in any order', async () => {
     const { channels, faults } = await decodeInputs(
       [pieces[2], pieces[0], pieces[1]].flatMap((p) => p ?? []),
       OPTIONS,
@@ -140,7 +140,7 @@ describe('channels', () => {
     expect(channels[0]?.decompressedBytes).toBe(encodeRlp(BATCH).length)
   })
 
-  it('say which frames are missing, refused or twice', async () => {
+  it('list missing, refused and duplicate frames', async () => {
     const doubled = [
       pieces[0],
       pieces[2],
@@ -163,7 +163,7 @@ describe('channels', () => {
 })
 
 describe('span batches', () => {
-  it('show the size of their parts, and without a chain no hash that would be wrong', async () => {
+  it('show the size of their parts, and no hashes without a rollup config', async () => {
     const { batches } = await decode(SPAN)
     expect(batches[0]).toMatchObject({
       ...{ type: 'span', blockCount: 3, transactionCount: 3, parentCheck: `0x${'aa'.repeat(20)}`, fault: null },
@@ -185,7 +185,7 @@ describe('span batches', () => {
     expect(third).toMatchObject({ timestamp: 0 + 102, origin: { number: 1001 }, transactionCount: 1 })
   })
 
-  it('have hashes, senders, numbers and times with one', async () => {
+  it('show hashes, senders, numbers and times with a rollup config', async () => {
     const { config } = loadRecording('holocene-span-brotli-calldata')
     const chain = { ...config, l2ChainId: 901n, blockTime: 2, genesis: { ...config.genesis, l2Time: 1_700_000_000 } }
     const { batches } = await decodeInputs([{ source: 'x', bytes: SPAN }], { config: chain, listTransactions: true })
@@ -224,13 +224,13 @@ describe('post-exec transactions', () => {
     expect(await shown(span(transaction))).toEqual([expected])
   })
 
-  it('of another version show what is known, and what is none is named', async () => {
+  it('of an unknown version show the known fields; malformed ones are reported', async () => {
     const [other, bad] = (await shown(span(fromHex('7dc3020780'), fromHex('7dc0')))) ?? []
     expect(other).toMatchObject({ type: 125, postExec: { version: 2, blockNumber: 7, refunds: [] } })
     expect(bad).toMatchObject({ type: 125, invalid: expect.stringContaining('post-exec') })
   })
 
-  it('cost their span batch when a slot beside them is not empty', async () => {
+  it('make the span batch invalid if a neighbouring slot is not empty', async () => {
     const bytes = span(transaction)
     // The last byte is the gas limit.
     bytes[bytes.length - 1] = 1
@@ -243,7 +243,7 @@ describe('post-exec transactions', () => {
   })
 })
 
-describe('malformed input is told with its byte and its rule', () => {
+describe('malformed input is reported with its byte and its rule', () => {
   const change = (bytes: Uint8Array, at: number, value: number) => {
     const copy = bytes.slice()
     copy[at] = value
@@ -323,7 +323,7 @@ describe('malformed input is told with its byte and its rule', () => {
     expect(found[0]?.effect).not.toBe('')
   })
 
-  it('keeps the batches that stand before a fault', async () => {
+  it('keeps the batches before a fault', async () => {
     const { channels } = await decode(channelOf(encodeRlp(BATCH), encodeRlp(list(hash)), encodeRlp(BATCH)))
     expect(channels[0]?.batches.map(({ fault }) => fault?.byte ?? null)).toEqual([null, 35, null])
     const cut = await decode(
@@ -389,7 +389,7 @@ describe('inputsOf', () => {
   })
 })
 
-describe('agreement with the codecs of derivation', () => {
+describe('agreement with the derivation codecs', () => {
   /** Valid data with some bytes changed, cut or added. */
   const damaged = (bytes: Uint8Array) =>
     fc
@@ -413,7 +413,7 @@ describe('agreement with the codecs of derivation', () => {
     }
   }
 
-  it('in what frames are', async () => {
+  it('decodes the same frames', async () => {
     const data = concatBytes(WHOLE, encodeFrame(frame(1, CHANNEL, false)))
     await fc.assert(
       fc.asyncProperty(damaged(data), async (bytes) => {
@@ -427,7 +427,7 @@ describe('agreement with the codecs of derivation', () => {
   it.each([
     ['singular', BATCH],
     ['span', SPAN],
-  ])('in what a %s batch is', async (_name, batch) => {
+  ])('decodes the same %s batch', async (_name, batch) => {
     const { config } = loadRecording('holocene-span-brotli-calldata')
     await fc.assert(
       fc.asyncProperty(damaged(batch), async (bytes) => {
@@ -439,7 +439,7 @@ describe('agreement with the codecs of derivation', () => {
     )
   })
 
-  it('and never throws, whatever the bytes are', async () => {
+  it('never throws, for any bytes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.uint8Array({ maxLength: 200 }), damaged(WHOLE), damaged(CHANNEL)), async (bytes) => {
         expect(await decode(bytes)).toMatchObject({ faults: expect.any(Number) })

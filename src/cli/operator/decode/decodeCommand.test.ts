@@ -61,7 +61,7 @@ describe('devium decode', () => {
     expect(code).toBe(2)
   })
 
-  it('names the place of a fault on stderr and ends with 2', async () => {
+  it('names the position of a fault on stderr and exits with 2', async () => {
     const { code, stdout, stderr } = await decodePiped([], '0x00aabb')
     expect(code).toBe(2)
     expect(JSON.parse(stdout)).toMatchObject({ faults: 1, inputs: [{ fault: { byte: 1, in: 'input' } }] })
@@ -81,7 +81,7 @@ describe('devium decode', () => {
     ['a rollup.json that is not there', ['0x00', '--rollup.config', '/none'], '--rollup.config /none'],
     ['no input', [], 'stdin is empty'],
     ['an L1 that does not answer', [`0x${'12'.repeat(32)}`, '--l1', 'http://127.0.0.1:1'], 'cannot reach L1 (--l1)'],
-  ])('ends with 1 and one line for %s', async (_name, args, message) => {
+  ])('exits with 1 and one line for %s', async (_name, args, message) => {
     const { code, stdout, stderr } = args.length === 0 ? await decodePiped(args, '') : await decode(args)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toContain(message)

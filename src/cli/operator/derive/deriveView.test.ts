@@ -3,7 +3,7 @@ import { DERIVATION_ANSWER_MS, derivationAnswer } from '../../testUtils/derivati
 import { formatDerivation } from './deriveView.ts'
 
 describe('formatDerivation', () => {
-  it('has the sentence first, then what it is judged from', () => {
+  it('begins with the summary, followed by the facts', () => {
     expect(formatDerivation(derivationAnswer(), DERIVATION_ANSWER_MS)).toBe(
       [
         'derivation: batches-dropped',
@@ -35,7 +35,7 @@ describe('formatDerivation', () => {
     )
   })
 
-  it('shows little of a node that has just started', () => {
+  it('shows few rows for a node that has just started', () => {
     const bare = {
       ...derivationAnswer(),
       ...{ state: 'starting', ok: true, text: 'The node is looking for the heads to start from.' },
@@ -72,12 +72,12 @@ describe('formatDerivation', () => {
     expect(shown({ ...lagoon, ready: false, problem })).toContain(`${when}not ready\n              ${problem}\n`)
   })
 
-  it('shows the command that ends the wait', () => {
+  it('shows the command that resolves the wait', () => {
     const text = formatDerivation({ ...derivationAnswer(), command: 'devium batcher start' }, DERIVATION_ANSWER_MS)
     expect(text).toMatch(/\n {2}→ devium batcher start\n\n/)
   })
 
-  it('lets a remote text neither break a line nor move the cursor', () => {
+  it('removes line breaks and control sequences from remote texts', () => {
     const text = formatDerivation({ ...derivationAnswer(), text: 'a\u001b[2Jb\nc' }, DERIVATION_ANSWER_MS)
     expect(text).toContain('a?[2Jb?c')
   })

@@ -81,7 +81,7 @@ const chain = (unknownForks: RollupConfig['unknownForks'] = []) =>
 const doctor = (args: readonly string[], env: Record<string, string> = {}) => runCommand(createDeviumCommand, args, env)
 
 describe('devium doctor', () => {
-  it('takes the command line of a node, asks, changes nothing, and ends with 0 where nothing stops it', async () => {
+  it('accepts the command line of a node, changes nothing, and exits with 0 if the node is ready', async () => {
     const { args, folder } = await serveNode(chain())
     const files = readdirSync(folder)
     const { code, stdout, stderr } = await doctor(args)
@@ -94,7 +94,7 @@ describe('devium doctor', () => {
     expect(readdirSync(folder)).toEqual(files)
   })
 
-  it('ends with 3 where a fork will stop the node, and says when and what to do', async () => {
+  it('exits with 3 if a fork will stop the node, and names the time and the remedy', async () => {
     const time = Math.floor(Date.now() / 1000) + 5 * DAY + 60
     const { args } = await serveNode(chain([{ name: 'mars', time }]))
     const { code, stdout } = await doctor(args)
@@ -119,7 +119,7 @@ describe('devium doctor', () => {
     })
   })
 
-  it('names each endpoint that is wrong', async () => {
+  it('names each endpoint with a problem', async () => {
     const beacon = await serveRpc({ eth_chainId: '0x384', web3_clientVersion: 'Geth/v1.17' })
     const { args } = await serveNode(chain(), { l2: new Uint8Array(32), beacon })
     const { code, stdout } = await doctor([...args, '--l1', 'http://127.0.0.1:1'])
@@ -141,7 +141,7 @@ describe('devium doctor', () => {
     expect(stdout).toMatch(/\nlagoon +\S+ \S+ +in \d+ h +✗/)
   })
 
-  it('reads the environment as the node does', async () => {
+  it('reads environment variables like the node', async () => {
     const { args } = await serveNode(chain())
     const [, , l1 = ''] = args
     const rest = ['doctor', ...args.slice(3)]
@@ -158,7 +158,7 @@ describe('devium doctor', () => {
       ['doctor', '--l2=http://127.0.0.1:1', '--l2.jwt-secret=x', '--network=op-sepolio'],
       /^devium: unknown network "op-sepolio"; the nearest known are op-sepolia/,
     ],
-  ])('%j ends with one line and exit code 1', async (args, stderr) => {
+  ])('%j prints one line and exits with 1', async (args, stderr) => {
     const expected = typeof stderr === 'string' ? stderr : expect.stringMatching(stderr)
     expect(await doctor(args)).toEqual({ code: 1, stdout: '', stderr: expected })
   })

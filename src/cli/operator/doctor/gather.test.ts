@@ -28,7 +28,7 @@ function secretFile(secret: Uint8Array = TEST_JWT_SECRET): string {
   return path
 }
 
-describe('what an engine says', () => {
+describe('gathering facts of an engine', () => {
   const config = testConfig({ isthmus: 0, karst: NOW + 10 })
   const ask = (l2: string, jwtPath = secretFile(), of: RollupConfig = config, nowS = NOW) =>
     gatherEngine({ l2, jwtPath, timeoutMs: 5_000 }, of, nowS)
@@ -43,7 +43,7 @@ describe('what an engine says', () => {
     eth_syncing: false,
   }
 
-  it('is its name, methods, blocks and genesis', async () => {
+  it('reads name, methods, blocks and genesis', async () => {
     const url = await serveRpc(ANSWERS, TEST_JWT_SECRET)
     expect(await ask(url)).toEqual({
       ...{ url, chainId: 901n, client: 'Geth/1.101603.5', methods: METHODS_UP_TO_KARST, isSyncing: false },
@@ -51,7 +51,7 @@ describe('what an engine says', () => {
     })
   })
 
-  it('prefers web3_clientVersion, and does without what is not served', async () => {
+  it('prefers web3_clientVersion, and works without methods that are not served', async () => {
     const url = await serveRpc(
       { eth_chainId: '0x1', web3_clientVersion: 'op-reth/v2.9.0', engine_exchangeCapabilities: [] },
       TEST_JWT_SECRET,
@@ -63,11 +63,11 @@ describe('what an engine says', () => {
     ['nobody listens', async () => NOBODY, 'down', /ECONNREFUSED/],
     ['the secret is another one', () => serveRpc(ANSWERS, new Uint8Array(32)), 'unauthorized', /HTTP 401/],
     ['it is no Engine API', () => serveRpc({ eth_chainId: '0x385' }), 'wrong-kind', /engine_exchangeCapabilities/],
-  ])('is a problem where %s', async (_, serve, code, text) => {
+  ])('reports a problem if %s', async (_, serve, code, text) => {
     expect(await ask(await serve())).toMatchObject({ problem: { code, text: expect.stringMatching(text) } })
   })
 
-  it('makes no secret where there is none', async () => {
+  it('does not create a missing JWT secret', async () => {
     const path = join(tmpdir(), 'devium-doctor-no-such-file')
     const facts = await ask(NOBODY, path)
     expect(facts.problem).toEqual({ code: 'no-secret', text: expect.stringContaining(`${path} does not exist`) })
@@ -75,7 +75,7 @@ describe('what an engine says', () => {
   })
 })
 
-describe('what devium-geth does', () => {
+describe('gathering facts of devium-geth', () => {
   const { genesis, rollup } = loadRecordedRpc('2026-holocene-to-karst-blobs')
   const config = parseRollupConfig(rollup)
   const before = config.genesis.l2Time
@@ -83,7 +83,7 @@ describe('what devium-geth does', () => {
   it.each([
     ['with the forks of the chain', {}, { isthmus: true, karst: true }],
     ['without the last one', { karstTime: undefined, osakaTime: undefined }, { isthmus: true, karst: false }],
-  ])('shows at the times of forks ahead which rules it has: %s', async (_, change, runs) => {
+  ])('finds the active rules at the time of future forks: %s', async (_, change, runs) => {
     const known = genesis.config
     const node = await startExecutionNode({
       ...genesis,
@@ -106,7 +106,7 @@ describe('what devium-geth does', () => {
   })
 })
 
-describe('whether an engine knows Lagoon', () => {
+describe('Lagoon support of an engine', () => {
   const { genesis, rollup } = loadRecordedRpc('2026-holocene-to-karst-blobs')
   const config = parseRollupConfig({ ...Object(rollup), lagoon_time: 2_000_000_000 })
   const ask = async (lagoonTime: number | undefined) => {
@@ -115,16 +115,16 @@ describe('whether an engine knows Lagoon', () => {
     return queryEngine(node.engine, config, 1_999_999_999)
   }
 
-  it('is what devium-geth says of the time', async () => {
+  it("comes from devium-geth's answer about the activation time", async () => {
     expect((await ask(2_000_000_000)).runs.lagoon).toBe(true)
     expect((await ask(undefined)).runs.lagoon).toBe(false)
   })
 
-  it.each([[{}], [null], [{ protocolActive: 'yes' }], ['active']])('cannot be seen of an answer %j', async (answer) => {
+  it.each([[{}], [null], [{ protocolActive: 'yes' }], ['active']])('is unknown after the answer %j', async (answer) => {
     expect(await probeFork({ request: async () => answer }, 'lagoon', 9)).toBeUndefined()
   })
 
-  it('cannot be seen of an engine without that method', async () => {
+  it('is unknown for an engine without the method', async () => {
     const refused = () => Promise.reject(new JsonRpcError(RPC_METHOD_NOT_FOUND, 'no such method'))
     expect(await probeFork({ request: refused }, 'lagoon', 9)).toBeUndefined()
   })
@@ -136,7 +136,7 @@ interface RecordedHeader {
   block: Record<string, unknown>
 }
 
-describe('what L1 says', () => {
+describe('gathering facts of L1', () => {
   const url = new URL('../../../../test/vectors/data/glamsterdam-headers.json.gz', import.meta.url)
   const headers: RecordedHeader[] = JSON.parse(gunzipSync(readFileSync(url)).toString())
   const config = testConfig()
@@ -153,14 +153,14 @@ describe('what L1 says', () => {
       ...others,
     })
 
-  it.each([true, false])('tells of a checked head whether it is of Glamsterdam: %s', async (isGlamsterdam) => {
+  it.each([true, false])('detects whether a verified head belongs to Glamsterdam: %s', async (isGlamsterdam) => {
     const { head, ...rest } = await gatherL1(await serve(headerOf(isGlamsterdam)), config)
     expect(head).toMatchObject({ isGlamsterdam })
     expect(rest).toMatchObject({ chainId: 900n, genesisHash: config.genesis.l1.hash.toLowerCase() })
     expect(rest).not.toHaveProperty('next')
   })
 
-  it('tells of a head with fields that nobody knows, and of one that is not that of its hash', async () => {
+  it('reports a head with unknown fields or a wrong hash', async () => {
     const unknown = await serve({ ...headerOf(true), hash: `0x${'01'.repeat(32)}`, inclusionListRoot: '0x01' })
     expect(await gatherL1(unknown, config)).toMatchObject({
       headProblem: { code: 'unknown-fork', text: expect.stringContaining('inclusionListRoot') },
@@ -169,7 +169,7 @@ describe('what L1 says', () => {
     expect(await gatherL1(wrong, config)).toMatchObject({ headProblem: { code: 'bad-answer' } })
   })
 
-  it('reads the forks that it announces', async () => {
+  it('reads announced forks', async () => {
     const eth_config = {
       current: { activationTime: 5, blobSchedule: { baseFeeUpdateFraction: 3_338_477 } },
       next: { activationTime: 9, blobSchedule: null },
@@ -180,18 +180,18 @@ describe('what L1 says', () => {
     })
   })
 
-  it('is a problem where nobody listens', async () => {
+  it('reports a problem if nothing listens at the address', async () => {
     const { problem } = await gatherL1('http://user:secret@127.0.0.1:1/key', config)
     expect(problem).toEqual({ code: 'down', text: expect.stringMatching(/ECONNREFUSED/) })
     expect(problem?.text).not.toMatch(/secret|key/)
   })
 })
 
-describe('what a beacon API says', () => {
+describe('gathering facts of a beacon API', () => {
   const ask = (url: string, headBlock?: number) => gatherBeacon({ url }, Promise.resolve(headBlock))
   const FAR = '18446744073709551615'
 
-  it('is the schedule of its spec, and how it serves blobs', async () => {
+  it('reads the schedule of its spec, and the way it serves blobs', async () => {
     const spec = {
       ...{ SLOTS_PER_EPOCH: '32', DEPOSIT_CHAIN_ID: '900', MIN_EPOCHS_FOR_BLOB_SIDECARS_REQUESTS: '4096' },
       ...{ FULU_FORK_EPOCH: '1', GLOAS_FORK_EPOCH: '2', HEZE_FORK_EPOCH: FAR },
@@ -216,12 +216,12 @@ describe('what a beacon API says', () => {
       { secondsPerSlot: undefined, slots: new Map([[7, []]]) },
       { slotLength: null, serves: 'blobs' },
     ],
-  ] as const)('may be %s', async (_, change, expected) => {
+  ] as const)('accepts %s', async (_, change, expected) => {
     const { url } = await serveBeacon(change)
     expect(await ask(url, 7)).toMatchObject(expected)
   })
 
-  it('is a problem where an execution client, or nobody, is there', async () => {
+  it('reports a problem if an execution client or nothing listens at the address', async () => {
     const client = await serveRpc({ eth_chainId: '0x1', web3_clientVersion: 'Geth/v1.17' })
     expect(await ask(client)).toMatchObject({
       problem: { code: 'wrong-kind', text: 'it answers JSON-RPC (Geth/v1.17)' },

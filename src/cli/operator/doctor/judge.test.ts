@@ -347,11 +347,11 @@ describe('diagnose', () => {
       'a safe head before the blobs that are kept, with an archive',
       { engine: { safe: { number: 3, time: NOW - 20 * DAY } }, flags: { hasBeaconFallbacks: true } },
     ],
-  ])('finds nothing at %s', (_, change) => {
+  ])('has no finding at %s', (_, change) => {
     expect(diagnose(changed(change))).toMatchObject({ ok: true, findings: [] })
   })
 
-  it('lets a node that trusts its L1 go on behind a block that it cannot check', () => {
+  it('only notes an unreadable L1 block if the node trusts its L1', () => {
     const l1 = { headProblem: { code: 'unknown-fork', text: 'unknown fields' } } as const
     const { ok, findings } = diagnose(changed({ l1, flags: { trustsL1: true } }))
     expect({ ok, codes: findings.map(({ code }) => code) }).toEqual({
@@ -360,12 +360,12 @@ describe('diagnose', () => {
     })
   })
 
-  it('lets a node that follows another one go on without blobs', () => {
+  it('only notes missing blobs if the node follows another node', () => {
     const change = { beacon: { serves: 'none' }, flags: { follows: true } } as const
     expect(diagnose(changed(change))).toMatchObject({ ok: true, findings: [{ code: 'beacon-no-blobs', stops: null }] })
   })
 
-  it('puts what stops first before what stops later, and what stops nothing last', () => {
+  it('orders findings: present problems, later problems, notes', () => {
     const { findings } = diagnose(
       changed({
         ...{ chain: MARS(SOON), flags: { trustsL1: true }, l1: { problem: { code: 'down', text: 'refused' } } },
@@ -375,7 +375,7 @@ describe('diagnose', () => {
     expect(findings.map(({ code }) => code)).toEqual(['l1-down', 'l1-fork-unknown', 'fork-unknown', 'l1-trusted'])
   })
 
-  it('goes on with a second L1 endpoint where the first one does not answer', () => {
+  it('only notes a silent L1 endpoint if another one answers', () => {
     const facts = healthyFacts()
     const [endpoint] = facts.l1
     if (endpoint === undefined) throw new Error('no L1')
@@ -384,7 +384,7 @@ describe('diagnose', () => {
     expect(diagnose({ ...facts, l1: [down, { ...down, url: 'http://second' }] }).ok).toBe(false)
   })
 
-  it('says of each fork who is ready for it', () => {
+  it('shows for each fork which parts are ready', () => {
     const facts = changed({
       forks: KARST_SOON,
       ...{ chain: { l1Forks: [{ name: 'amsterdam', time: SOON }] }, engine: { client: 'op-reth/v2.1.0' } },
@@ -400,7 +400,7 @@ describe('diagnose', () => {
     expect(unknown).toMatchObject({ ready: { version: 'no', engine: 'unknown' } })
   })
 
-  describe('of Lagoon without its upgrade bundle', () => {
+  describe('a missing upgrade bundle of Lagoon', () => {
     const lagoonOf = (change: Change) => {
       const { findings, forks } = diagnose(changed(change))
       const found = findings.filter(({ code }) => code === 'upgrade-bundle-missing')
@@ -410,7 +410,7 @@ describe('diagnose', () => {
       return { safe: { number: 9, time: seconds }, finalized: { number: 8, time: finalized } }
     }
 
-    it('says so days before, and that the node stops then', () => {
+    it('is reported days before, with the time at which the node stops', () => {
       const { found, ready } = lagoonOf({ chain: LAGOON(SOON) })
       expect(found).toMatchObject([{ subject: 'version', fork: 'lagoon', stops: SOON }])
       expect(found[0]?.text).toMatch(
@@ -419,14 +419,14 @@ describe('diagnose', () => {
       expect(ready).toBe('no')
     })
 
-    it('says so of a chain that has stood still before it', () => {
+    it('is reported for a chain that stopped before Lagoon', () => {
       const { found } = lagoonOf({ chain: LAGOON(NOW - DAY), engine: at(NOW - DAY - 2) })
       expect(found).toMatchObject([
         { stops: 'now', text: expect.stringMatching(/^The node stopped before Lagoon at /) },
       ])
     })
 
-    it('says so where a start goes back to before it', () => {
+    it('is reported if a start goes back to a block before Lagoon', () => {
       const { found } = lagoonOf({ chain: LAGOON(NOW - 60), engine: at(NOW - 2, NOW - 600) })
       expect(found).toMatchObject([
         { stops: 'now', text: expect.stringMatching(/^A start goes back to the finalized/) },
@@ -439,7 +439,7 @@ describe('diagnose', () => {
       ['nobody tells how far the chain is, after it', { chain: LAGOON(NOW - DAY), engine: { problem: DOWN } }],
       ['the chain has Lagoon from genesis on', { chain: LAGOON(0) }],
       ['the node follows another one', { chain: LAGOON(SOON), flags: { follows: true } }],
-    ])('says nothing where %s', (_, change) => {
+    ])('is not reported if %s', (_, change) => {
       expect(lagoonOf(change).found).toEqual([])
     })
   })
@@ -455,7 +455,7 @@ describe('diagnose', () => {
       }
     }
 
-    it('knows when Glamsterdam came, and whether L1 took part', () => {
+    it('knows the time of Glamsterdam, and whether L1 activated it', () => {
       const ready = diagnose(at(l1Head({ isGlamsterdam: true })))
       expect(ready.ok).toBe(true)
       expect(ready.forks.at(-1)).toMatchObject({

@@ -24,7 +24,7 @@ function rollupFile(name: string, changes: Record<string, unknown>): string {
 }
 
 describe('devium--batcher networks', () => {
-  it('keeps a network, lists it, runs it by name, and forgets it', async () => {
+  it('adds a network, lists it, runs it by name, and removes it', async () => {
     const added = await networks('networks', 'add', rollupFile('mine.json', { l2_chain_id: 4242 }))
     const text = 'Added mine: chain 4242 on L1 11155111. Use it with --network=mine\n'
     expect(added).toEqual({ code: 0, stdout: text, stderr: '' })
@@ -55,7 +55,7 @@ describe('devium--batcher networks', () => {
     expect(stderr.trimEnd()).not.toContain('\n')
   })
 
-  it('warns of a network that upstream has dropped', async () => {
+  it('warns of a network that left the superchain registry', async () => {
     const { stdout } = await networks(
       ...['--network=lisk-mainnet', '--l2=http://127.0.0.1:1', '--l2.jwt-secret', join(folder, 'none'), '--rpc.port=0'],
     )
@@ -77,7 +77,7 @@ describe('devium--batcher networks', () => {
 })
 
 describe('formatNetworks', () => {
-  it('shows the fork of now, the next one, and what is not supported', async () => {
+  it('shows the active fork, the next fork, and unsupported networks', async () => {
     const rows = await Promise.all(
       ['op-mainnet', 'redstone-mainnet'].map(async (name) =>
         networkRow(await findNetwork(name, folder), 1_770_000_000),

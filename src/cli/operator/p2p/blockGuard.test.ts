@@ -35,7 +35,7 @@ async function nodeWith(peers: ReturnType<typeof peerAt>[]): Promise<NodeClient>
 const plain = [peerAt(PEER_A, '203.0.113.5'), peerAt(PEER_B, '203.0.113.77')]
 const guarded = [peerAt(PEER_A, '203.0.113.5', { static: true }), peerAt(PEER_B, '203.0.113.77', { protected: true })]
 
-describe('before a block', () => {
+describe('confirmation of a block', () => {
   it.each([
     ['0.0.0.0/0', plain, '0.0.0.0/0 covers all IPv4 addresses. Blocking it disconnects 2 of 2 connected peers.'],
     ['202.0.0.0/7', plain, '202.0.0.0/7 is wider than a /8. Blocking it disconnects 2 of 2 connected peers.'],
@@ -48,19 +48,19 @@ describe('before a block', () => {
       [peerAt(PEER_A, '198.51.100.7')],
       '198.51.100.7 is also an address of this node. Blocking it disconnects 1 of 1 connected peer.',
     ],
-  ])('of %s it is asked how far it reaches', async (subject, peers, question) => {
+  ])('is required for %s, with its consequences', async (subject, peers, question) => {
     expect(await questionBeforeBlock(await nodeWith(peers), subject)).toBe(question)
   })
 
   it.each(['203.0.113.0/24', '203.0.113.5', '10.0.0.0/8', '2001:db8::/32', PEER_A, 'nonsense', '1.2.3.4/99'])(
-    'of %s nothing is asked',
+    'is not required for %s',
     async (subject) => {
       expect(await questionBeforeBlock(await nodeWith(plain), subject)).toBeUndefined()
     },
   )
 
   it.each(['198.51.100.7', '2001:db8::7', '198.51.100.7/32'])(
-    '%s, where only the node itself is, is refused',
+    '%s is refused, because only the node itself has the address',
     async (own) => {
       await expect(questionBeforeBlock(await nodeWith(plain), own)).rejects.toThrow(
         `${own} is an address of this node, so no peer connects from it`,

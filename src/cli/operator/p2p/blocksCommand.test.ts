@@ -33,7 +33,7 @@ async function blocks(...args: string[]) {
 }
 
 describe('devium p2p blocks', () => {
-  it('writes the lists to a file that it reads again', async () => {
+  it('exports the lists to a file and imports them again', async () => {
     const written = await blocks('--export', file)
     expect(written).toMatchObject({ stdout: `3 entries written to ${file}\n` })
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({

@@ -39,7 +39,7 @@ const PART = {
 }
 
 describe('formatExplanation', () => {
-  it('says what a score is made of, what stands behind it, what follows and what helps', () => {
+  it('shows terms, causes, consequences, advice and history', () => {
     const [last] = HISTORY.events
     if (last === undefined) throw new Error('no event')
     const { kind, firstMs, score, ...cause } = last
@@ -99,7 +99,7 @@ describe('formatExplanation', () => {
     ])
   })
 
-  it('names peers where the operator has named them', () => {
+  it('uses the names that the operator has set', () => {
     const named = (id: string) => (id === PEER_A ? 'verifier1' : 'sequencer')
     const parts = [
       { ip: '8.8.8.8', peers: [PEER_A, PEER_B], threshold: 1, exempt: false, exemptBy: null, ...term(1, -35) },
@@ -113,7 +113,7 @@ describe('formatExplanation', () => {
     )
   })
 
-  it('advises to exempt an IPv6 address, and the network that it is counted at', () => {
+  it('advises to exempt an IPv6 address or its /64 network', () => {
     const part = { peers: [PEER_A, PEER_B], threshold: 10, exempt: false, exemptBy: null, ...term(1, -35) }
     const parts = ['2001:db8::1', '2001:db8::/64'].map((ip) => ({ ip, ...part }))
     expect(linesOf(explain({ total: -70, ipColocation: { score: -70, parts } }))).toEqual(
@@ -124,7 +124,7 @@ describe('formatExplanation', () => {
     )
   })
 
-  it('names every part of a topic, and what all topics together may bring', () => {
+  it('names every term of a topic, and the cap of all topics', () => {
     const lines = linesOf(explain({ topics: { score: 34, cap: 34, parts: [PART, { ...PART, score: 10 }] } }))
     expect(lines).toEqual(
       expect.arrayContaining([
@@ -141,20 +141,20 @@ describe('formatExplanation', () => {
   const reason = 'score -200.00 is below -100: misbehaviour'
   const ban = { subject: PEER_A, kind: 'peer' as const, reason, untilMs: 0, remainingS: 90 }
 
-  it('says of a peer without blocks by number that this costs nothing', () => {
+  it('states that a peer without blocks by number loses no score', () => {
     const note = 'it does not serve blocks by number, like op-node since v1.20, which costs no score'
     expect(explain({ servesBlocks: false })).toContain(note)
     expect(explain({ servesBlocks: null })).not.toContain('by number, like')
   })
 
-  it('does not threaten with a score that is forgotten before the ban ends', () => {
+  it('omits the effects of a score that expires before the ban ends', () => {
     const thresholds = [{ name: 'ban' as const, value: -100, below: true, effect: 'banned', changesInS: null }]
     const text = explain({ connected: false, total: -200, forgottenInS: 60, ban, thresholds })
     expect(text).toContain('the score expires before the ban ends (in 60 s), so the peer starts again at 0')
     expect(text).not.toContain('when it reconnects')
   })
 
-  it('tells of a ban and a block, how to end them, and that a score stands still meanwhile', () => {
+  it('shows bans and blocks, the commands to end them, and that the score does not change meanwhile', () => {
     const text = explain({
       connected: false,
       total: -200,
@@ -178,7 +178,7 @@ describe('formatExplanation', () => {
     ])
   })
 
-  it('names the exemption of an IP, and says that a static peer is not banned', () => {
+  it('names the exemption of an IP, and states that a static peer is not banned', () => {
     const text = explain({
       static: true,
       total: -120,
@@ -213,7 +213,7 @@ describe('formatExplanation', () => {
     expect(text).toContain('    (no IHAVE, no IWANT);')
   })
 
-  it('tells why a peer is not in the mesh that left it by itself', () => {
+  it('explains why a peer left the mesh by itself', () => {
     const change = (kind: 'graft' | 'prune', reason: string) => ({
       ...{ kind, reason, topics: [4], count: 1, firstMs: 0, lastMs: 0, score: 0 },
     })
@@ -238,7 +238,7 @@ describe('formatExplanation', () => {
 })
 
 describe('formatScores', () => {
-  it('has a line for each peer with its main reason, the worst first', () => {
+  it('has one line per peer with its main reason, the lowest score first', () => {
     const worse = scoreReport({
       peerID: PEER_B,
       total: -50.123,

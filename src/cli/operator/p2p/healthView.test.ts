@@ -42,8 +42,8 @@ const REPORT: HealthReport = {
   l1Only: { count: 5, sinceMs: NOW_MS - 80_000 },
 }
 
-describe('health for people', () => {
-  it('says what is the matter first, then the facts', () => {
+describe('formatHealth', () => {
+  it('shows the summary first, then the facts', () => {
     expect(formatHealth(REPORT, NOW_MS)).toBe(
       `gossip: static-peers-down, for 60 s
 the static peer is not connected
@@ -72,7 +72,7 @@ ${PEER}  disconnected for 100 s  connection refused, 2 s ago`,
     )
   })
 
-  it('leaves out what there is nothing of', () => {
+  it('omits empty parts', () => {
     const text = formatHealth(
       {
         ...REPORT,
@@ -90,7 +90,7 @@ ${PEER}  disconnected for 100 s  connection refused, 2 s ago`,
     expect(text).not.toContain('head advanced by')
   })
 
-  it('lets no text of a peer reach the terminal as it is', () => {
+  it('removes control sequences from texts of peers', () => {
     const text = formatHealth(
       {
         ...REPORT,

@@ -15,7 +15,7 @@ const event = (kind: string, reason: string, lastMs: number, more: object = {}) 
 })
 
 describe('formatHistories', () => {
-  it('tells what happened in words, of all peers in the order of time', () => {
+  it('describes the events of all peers, ordered by time', () => {
     const first = [
       event('connected', 'inbound', 1_000, { detail: `/ip4/10.0.0.1/tcp/9/p2p/${PEER_A}` }),
       event('graft', 'refused', 3_000, { topics: [1, 3], count: 4 }),
@@ -35,7 +35,7 @@ describe('formatHistories', () => {
     expect(formatHistories([], undefined)).toBe('no recorded events')
     expect(formatHistory({ peerID: PEER_A, events: [] }, undefined)).toContain('no recorded events')
   })
-  it('shows the latest of many', () => {
+  it('shows the latest of many events', () => {
     const events = Array.from({ length: 60 }, (_, n) => event('reject', `reason${n}`, n * 1_000))
     const lines = linesOf(formatHistories([{ peerID: PEER_A, events }], undefined))
     expect(lines[1]).toContain('reason10')
@@ -44,7 +44,7 @@ describe('formatHistories', () => {
 })
 
 describe('formatBans', () => {
-  it('tells whose, until when, why, and how to end one', () => {
+  it('shows subject, end and reason, and the command to end a ban', () => {
     const bans = [{ subject: PEER_A, kind: 'peer', reason: 'score -150', untilMs: 1_000, remainingS: 90 }]
     expect(linesOf(formatBans(bans, 80))).toEqual([
       'banned until (UTC) left reason',
@@ -57,7 +57,7 @@ describe('formatBans', () => {
 })
 
 describe('formatRules and formatStats', () => {
-  it('list what is blocked, and count', () => {
+  it('list blocked entries, and count peers', () => {
     const blocks = [
       { subject: PEER_A, kind: 'peer', reason: 'sent old blocks', sinceMs: 1_000 },
       { subject: 'fd00::/8', kind: 'subnet', reason: '', sinceMs: null },

@@ -76,7 +76,7 @@ function fakeTerminal() {
 }
 
 describe('watchNode', () => {
-  it('shows the node, explains and blocks, goes on when the node is back, and gives the terminal back', async () => {
+  it('shows the node, explains and blocks a peer, reconnects, and restores the terminal', async () => {
     const { url, asked, told, stop, startAgain } = await serve()
     const { terminal, keyboard, modes, all, screen, type, resize } = fakeTerminal()
     const node = createNodeClient({ url })
@@ -120,7 +120,7 @@ describe('watchNode', () => {
     expect(modes).toEqual([true, false])
   })
 
-  it('ends with the signal, also while the node does not answer', async () => {
+  it('stops with the signal, even while the node does not answer', async () => {
     const { url, stop } = await serve()
     const { terminal, keyboard, all, screen } = fakeTerminal()
     const node = createNodeClient({ url })
@@ -136,7 +136,7 @@ describe('watchNode', () => {
 })
 
 describe('devium watch', () => {
-  it('names the commands for those who have no terminal', async () => {
+  it('names alternative commands if there is no terminal', async () => {
     await expect(promisify(execFile)(process.execPath, [SCRIPT, 'watch'])).rejects.toMatchObject({
       code: 1,
       stderr:
@@ -146,7 +146,7 @@ describe('devium watch', () => {
 
   // util-linux's `script` runs the command in a new terminal.
   const hasScript = spawnSync('script', ['--version']).stdout?.includes('util-linux') === true
-  it.skipIf(!hasScript)('leaves a terminal as it was at q and at SIGTERM (skipped without util-linux)', async () => {
+  it.skipIf(!hasScript)('restores the terminal at q and at SIGTERM (skipped without util-linux)', async () => {
     const { url } = await serve()
     for (const end of ['q', 'SIGTERM'] as const) {
       // In the foreground, as in an interactive shell.

@@ -82,11 +82,11 @@ describe('renderWatch', () => {
     }
   })
 
-  it('keeps the selected row in view', () => {
+  it('keeps the selected row visible', () => {
     for (const { id } of peers) expect(text({ ...state, selected: id })).toContain(`>  …${id.slice(-8)}`)
   })
 
-  it('shows who is banned or blocked, and what is wrong, in colour', () => {
+  it('colours banned and blocked peers, and unhealthy parts', () => {
     const refused = applyUpdate(base, {
       kind: 'peers',
       peers: [
@@ -107,13 +107,13 @@ describe('renderWatch', () => {
     expect(styled(lines, 'first')).toMatchObject({ style: 'inverse' })
   })
 
-  it('says that the node does not answer, for how long, and why', () => {
+  it('shows that the node does not answer, for how long, and why', () => {
     const lost = applyUpdate(state, { kind: 'lost', atMs: 990_000, problem: 'connection refused' })
     expect(text(lost)).toMatch(/no answer +for 10 s. The data below is from before:\s+connection refused/)
     expect(text(lost)).not.toContain('Every block is safe')
   })
 
-  it('says what is asked before a block, and what became of it', () => {
+  it('shows the confirmation of a block, and its result', () => {
     const asked = { ...state, confirming: { verb: 'block', peerId: peers[0]?.id ?? '' } as const }
     expect(text(asked)).toContain('Block …6Hyr2E00, and close its connections?  y: yes, any other key: no')
     expect(text(applyUpdate(state, { kind: 'done', text: 'it is refused', isRefused: false }))).toContain(
@@ -121,7 +121,7 @@ describe('renderWatch', () => {
     )
   })
 
-  it('explains a peer, with what is below the last line', () => {
+  it('explains a peer, with the number of lines below', () => {
     const answers = { score: scoreReport(), history: { peerID: scoreReport().peerID, events: [] } }
     const explaining = { ...state, mode: { kind: 'explain', peerId: scoreReport().peerID, answers, top: 0 } as const }
     expect(text(explaining)).toContain('score 4, main reason: requests answered with good blocks')
@@ -132,7 +132,7 @@ describe('renderWatch', () => {
     expect(text(end, 80, 18)).toMatch(/q quit$/)
   })
 
-  it('writes nothing that a peer sends as it came', () => {
+  it('removes control sequences from texts of peers', () => {
     const evil = '\x1b[2J\x9b31m\u202eagent\u2028\n'
     const answers = {
       score: { ...scoreReport(), mainReason: evil },

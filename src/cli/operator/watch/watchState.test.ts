@@ -23,8 +23,8 @@ const press = (state: WatchState, ...keys: Key[]) => {
   return { state, commands }
 }
 
-describe('what comes from the node', () => {
-  it('puts peers in order, and keeps the one that is selected while it is there', () => {
+describe('updates from the node', () => {
+  it('sort peers, and keep the selected peer', () => {
     const state = after(PEERS)
     expect(ids(state)).toBe('bac')
     expect(state.selected).toBe('b')
@@ -35,7 +35,7 @@ describe('what comes from the node', () => {
     expect(applyUpdate(moved, { kind: 'peers', peers: [] }).selected).toBeUndefined()
   })
 
-  it('tells once that the node has gone, and that it is back', () => {
+  it('report once that the node does not answer, and that it answers again', () => {
     const lost = (atMs: number, problem: string): NodeUpdate => ({ kind: 'lost', atMs, problem })
     const state = after(lost(5, 'closed'), lost(7, 'refused'))
     expect(state.connection).toEqual({ state: 'lost', sinceMs: 5, problem: 'refused' })
@@ -47,7 +47,7 @@ describe('what comes from the node', () => {
     ])
   })
 
-  it('tells of a verdict that turns bad, and good again', () => {
+  it('report a verdict that becomes unhealthy and healthy again', () => {
     const part = { state: 'ok', ok: true, text: 'ok' }
     const health = (state: string): NodeUpdate => ({
       kind: 'health',
@@ -63,7 +63,7 @@ describe('what comes from the node', () => {
     ])
   })
 
-  it('remembers that the node runs without peers, and no more lines than it should', () => {
+  it('keep the fact that the node runs without peers, and a limited number of events', () => {
     const connected = (hasPeers: boolean): NodeUpdate => ({ kind: 'connected', atMs: 1, version: 'v1', hasPeers })
     const part = { state: 'healthy', ok: true, text: '' }
     const health: NodeUpdate = {
@@ -85,7 +85,7 @@ describe('what comes from the node', () => {
 })
 
 describe('keys', () => {
-  it('move, by one, by pages and to the ends', () => {
+  it('move the selection by a row, a page, and to the ends', () => {
     const selected = (...keys: Key[]) => press(after(PEERS), ...keys).state.selected
     expect(selected('down')).toBe('a')
     expect(selected('j', 'j', 'j', 'j')).toBe('c')
@@ -94,12 +94,12 @@ describe('keys', () => {
     expect(press(INITIAL_STATE, 'down', 'enter', 'b').commands).toEqual([])
   })
 
-  it('sort: the slowest first, then by agent, by id, and by score again', () => {
+  it('change the order: latency, agent, id, score', () => {
     const order = (count: number) => ids(press(after(PEERS), ...Array<Key>(count).fill('s')).state)
     expect([order(1), order(2), order(3), order(4)]).toEqual(['cab', 'acb', 'abc', 'bac'])
   })
 
-  it('explain, scroll as far as there is something, and go back', () => {
+  it('explain a peer, scroll to the last line, and go back', () => {
     const { state, commands } = press(after(PEERS), 'enter', 'down', 'page-down', 'page-down')
     expect(commands).toEqual([{ kind: 'explain', peerId: 'b' }])
     expect(state.mode).toMatchObject({ kind: 'explain', peerId: 'b', top: 3 })
@@ -107,7 +107,7 @@ describe('keys', () => {
     expect(press(state, 'escape').state.mode).toEqual({ kind: 'list' })
   })
 
-  it('block and unblock only what is confirmed', () => {
+  it('block and unblock only after confirmation', () => {
     const state = after(PEERS)
     expect(press(state, 'b').commands).toEqual([])
     expect(press(state, 'b').state.confirming).toEqual({ verb: 'block', peerId: 'b' })
@@ -140,7 +140,7 @@ describe('events', () => {
     expect(text({ event: 'block', subnet: '10.0.0.0/8' })).toBe('10.0.0.0/8 was added to the block list')
   })
 
-  it('of derivation: what is lost, not what is read', () => {
+  it('of derivation: lost data, not read data', () => {
     const text = (event: Parameters<typeof derivationEventLine>[0]) => derivationEventLine(event, 0)?.text
     const dropped = { kind: 'batch-dropped', l1Block: 7, type: 'span', reason: 'too old', losesChannel: true } as const
     expect(text(dropped)).toBe('L1 block 7: span batch dropped: too old; its channel is lost')

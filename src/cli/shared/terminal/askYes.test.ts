@@ -16,17 +16,17 @@ describe('a question', () => {
     expect(asked.shown()).toContain('All peers go. Continue? [y/N] ')
   })
 
-  it.each(['', 'n', 'yellow'])('is not answered by "%s"', async (answer) => {
+  it.each(['', 'n', 'yellow'])('is declined by "%s"', async (answer) => {
     const asked = terminal(true)
     asked.input.write(`${answer}\n`)
     await expect(askYes('All peers go.', asked)).rejects.toThrow('cancelled, nothing was changed')
   })
 
-  it('is not asked where nobody could answer', async () => {
+  it('is not shown if nobody can answer', async () => {
     await expect(askYes('All peers go.', terminal(false))).rejects.toThrow('All peers go. To confirm, add --yes.')
   })
 
-  it('is answered with no when the terminal closes', async () => {
+  it('is declined when the terminal closes', async () => {
     const asked = terminal(true)
     asked.input.end()
     await expect(askYes('All peers go.', asked)).rejects.toThrow('cancelled, nothing was changed')

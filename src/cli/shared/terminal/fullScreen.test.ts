@@ -4,7 +4,7 @@ import { cutLine, type Line, paintLine, textOf } from './styledLine.ts'
 
 const LINE: Line = ['plain ', { text: 'bad', style: 'bad' }, ' ', { text: 'bold', style: 'bold' }]
 
-it('cuts lines through their parts', () => {
+it('cuts styled lines to a width', () => {
   expect(cutLine(LINE, 14)).toBe(LINE)
   expect(textOf(cutLine(LINE, 13))).toBe('plain bad bo…')
   expect(textOf(cutLine(LINE, 8))).toBe('plain b…')
@@ -12,7 +12,7 @@ it('cuts lines through their parts', () => {
   expect(textOf(cutLine(LINE, 0))).toBe('')
 })
 
-it('writes colours only where they are wanted', () => {
+it('writes colours only if enabled', () => {
   expect(paintLine(LINE, { isColoured: true })).toBe('plain \x1b[31mbad\x1b[0m \x1b[1mbold\x1b[0m')
   expect(paintLine(LINE, { isColoured: false })).toBe('plain bad \x1b[1mbold\x1b[0m')
   expect(wantsColours({ isTTY: true }, {})).toBe(true)
@@ -21,7 +21,7 @@ it('writes colours only where they are wanted', () => {
   expect(wantsColours({}, {})).toBe(false)
 })
 
-it('draws on the alternate screen, as many rows as there are, and leaves it once', () => {
+it('draws on the alternate screen within its rows, and leaves it once', () => {
   let written = ''
   const listeners = new Set<() => void>()
   const terminal = {

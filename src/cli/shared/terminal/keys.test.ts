@@ -19,7 +19,7 @@ it.each([
   expect(decodeKeys(input)).toEqual({ keys, rest })
 })
 
-it('tells a key that comes in two parts from the escape key, and gives the terminal back', async () => {
+it('distinguishes a key that arrives in two parts from the escape key, and restores the terminal', async () => {
   const clock = new ManualClock()
   let type = (_: string) => {}
   const calls: unknown[] = []

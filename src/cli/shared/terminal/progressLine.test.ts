@@ -12,13 +12,13 @@ const STATE = {
   fields: {},
 }
 
-it('says how far it is, how fast, and how long it still takes', () => {
+it('shows progress, rate and remaining time', () => {
   expect(progressText(STATE)).toBe('Importing blocks: 24 %, 31 s left, 12,345 of 50,000 blocks, 1,234 a second')
   const unknown = { ...STATE, total: undefined, fraction: undefined, secondsLeft: undefined, perSecond: 2 }
   expect(progressText(unknown)).toBe('Importing blocks: 12,345 blocks, 2.0 a second')
 })
 
-it('writes its line again, below lines that stay, and takes it away', () => {
+it('rewrites its line below permanent lines, and removes it', () => {
   let written = ''
   const line = new ProgressLine({ columns: 24, write: (text: string) => (written += text) })
   line.write('before\n')

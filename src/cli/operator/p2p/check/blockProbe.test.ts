@@ -14,23 +14,23 @@ const answerOf = (fork: Fork, blockNumber: number) => {
 }
 
 describe('decodeAnswer', () => {
-  it.each(['regolith', 'canyon', 'holocene', 'isthmus'] as const)('finds the container of a %s block', (fork) => {
+  it.each(['regolith', 'canyon', 'holocene', 'isthmus'] as const)('finds the payload of a %s block', (fork) => {
     const { block, bytes } = answerOf(fork, 7)
     expect(decodeAnswer(bytes, 7)).toEqual({ kind: 'block', hash: block.payload.blockHash, bytes: bytes.length })
   })
 
-  it('refuses another block, and one whose hash is wrong', () => {
+  it('refuses another block, and a block with a wrong hash', () => {
     expect(() => decodeAnswer(answerOf('holocene', 8).bytes, 7)).toThrow('it sent block 8 instead of 7')
     const config = testConfig()
     const forged = testBlock(config, { blockNumber: 7, blockHash: `0x${'12'.repeat(32)}` })
     expect(() => decodeAnswer(encodeResponse(forged, config), 7)).toThrow('not a block with the correct hash')
   })
 
-  it('passes a refusal on', () => {
+  it('returns a refusal of the peer', () => {
     expect(decodeAnswer(Uint8Array.of(1), 7)).toEqual({ kind: 'refusal', code: 1 })
   })
 
-  it('throws nothing but DecodeError', () => {
+  it('throws only DecodeError', () => {
     const { bytes } = answerOf('isthmus', 7)
     const damaged = fc
       .tuple(fc.integer({ min: 0, max: bytes.length - 1 }), fc.integer({ min: 0, max: 255 }))

@@ -66,20 +66,20 @@ describe('devium p2p check', () => {
     expect(code).toBe(0)
   })
 
-  it("takes op-node's answers too", async () => {
+  it('accepts answers of op-node', async () => {
     const rpc = await startOwnNode('opp2p', [{ IP: '127.0.0.0', Mask: '/wAAAA==' }])
     const { code, stdout } = await check(gone, '--rpc', rpc)
     expect(stdout).toContain('✗ own node    our node refuses it: the subnet 127.0.0.0/8')
     expect(code).toBe(1)
   })
 
-  it('does not take a ban for a block', async () => {
+  it('distinguishes a ban from a block', async () => {
     const rpc = await startOwnNode('deviump2p', [], {}, [peer.node.peerId])
     const { stdout } = await check(gone, '--rpc', rpc)
     expect(stdout).toMatch(/✗ own node {4}our node refuses it: the peer is banned until/)
   })
 
-  it('knows a peer by a part of its id', async () => {
+  it('accepts a part of a peer id', async () => {
     const record = { peerID: peer.node.peerId, direction: 1, ENR: '', addresses: [peer.address] }
     const rpc = await startOwnNode('deviump2p', [], { [peer.node.peerId]: record })
     const { code, stdout } = await check(`…${peer.node.peerId.slice(-8)}`, '--rpc', rpc)
@@ -90,7 +90,7 @@ describe('devium p2p check', () => {
     expect((await check(peer.node.peerId, '--rpc', NO_NODE)).stdout).toContain('a peer id alone')
   })
 
-  it('prints JSON, goes by the chain given, and exits with 1', async () => {
+  it('prints JSON, uses the given chain, and exits with 1', async () => {
     const { code, stdout } = await check(peer.address, '--rpc', NO_NODE, '--network', 'op-mainnet', '--json')
     expect(JSON.parse(stdout)).toMatchObject({
       ok: false,
@@ -101,7 +101,7 @@ describe('devium p2p check', () => {
     expect(code).toBe(1)
   })
 
-  it('dials with the key of a file', async () => {
+  it('dials with the key of --identity', async () => {
     const path = join(folder, 'key.txt')
     writeFileSync(path, KEY)
     await peer.node.blockPeer(identityFromRawKey(fromHex(KEY)).peerId.toString())
@@ -121,13 +121,13 @@ describe('devium p2p check', () => {
     expect((await check(peer.address, ...args)).stderr).toContain(message)
   })
 
-  it('says in one line what it refuses, and exits with 1', async () => {
+  it('prints a refusal in one line and exits with 1', async () => {
     const { code, stderr } = await check(peer.address, '--network', 'nowhere')
     expect(stderr).toMatch(/^devium: unknown network "nowhere"[^\n]*\n$/)
     expect(code).toBe(1)
   })
 
-  it('ends at once with Ctrl-C', async () => {
+  it('stops at once with Ctrl-C', async () => {
     const server = createServer((socket) => socket.on('error', () => {}))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')

@@ -105,7 +105,7 @@ describe('a node of the chain', () => {
     expect(step(report, 'identify')?.data).toMatchObject({ agent: 'optimism' })
   })
 
-  it('has nothing left of the check when it is over', async () => {
+  it('forgets the checking peer after the check', async () => {
     const { address, node } = await ourNode()
     const known = async () => Object.keys((await node.peers(false)).peers)
     await check(address)
@@ -114,7 +114,7 @@ describe('a node of the chain', () => {
     await until('its end', async () => (await known()).join() === node.peerId)
   })
 
-  it('is told apart from one that lacks a block, and one that serves none', async () => {
+  it('is distinguished from a node without the block, and from one that serves no blocks', async () => {
     const withoutBlock = await ourNode()
     expect(step(await check(withoutBlock.address, { blockNumber: 2 }), 'blocks')).toMatchObject({
       outcome: 'warning',
@@ -126,7 +126,7 @@ describe('a node of the chain', () => {
     expect(report).toMatchObject({ ok: true, verdict: 'reachable: optimism, chain 901; warnings: blocks' })
   })
 
-  it('is found where nobody was named, with its whole address', async () => {
+  it('is found without a peer id in the address, and its complete address is shown', async () => {
     const { address, node } = await ourNode()
     const report = await check(address.replace(/\/p2p\/.*/, ''), { chainId: undefined })
     expect(report).toMatchObject({ ok: true, peerId: node.peerId, expectedChainId: null })
@@ -134,7 +134,7 @@ describe('a node of the chain', () => {
     expect(step(report, 'peer id')).toMatchObject({ text: node.peerId, hint: `the complete address: ${address}` })
   })
 
-  it('is named when it answers in the place of another, with the address to use', async () => {
+  it('is named when another peer id was expected, with the right address', async () => {
     const { address, node } = await ourNode()
     const other = identityFromRawKey(randomBytes(32)).peerId.toString()
     const report = await check(address.replace(node.peerId, other))
@@ -145,7 +145,7 @@ describe('a node of the chain', () => {
     })
   })
 
-  it('is found to follow another chain', async () => {
+  it('is reported to follow another chain', async () => {
     const { address } = await ourNode()
     const report = await check(address, { chainId: 10n })
     expect(report).toMatchObject({ ok: false, failedAt: 'topics' })
@@ -176,7 +176,7 @@ describe('a node with a record', () => {
     expect(enode.verdict).toBe('discovery answers; the peer has no TCP port')
   })
 
-  it('may be silent on UDP, and reachable all the same', async () => {
+  it('may be silent on UDP and still reachable', async () => {
     const { address, node } = await ourNode()
     const [, port = ''] = /tcp\/(\d+)/.exec(address) ?? []
     const report = await check(`enode://${enodeKey(node.peerId)}@127.0.0.1:${port}?discport=1`, { timeoutMs: 5_000 })
@@ -192,14 +192,14 @@ describe('a node with a record', () => {
   })
 })
 
-describe('a name', () => {
-  it('that does not resolve ends the check', async () => {
+describe('a host name', () => {
+  it('that does not resolve fails the check', async () => {
     const report = await check('/dns4/nobody.invalid/tcp/9222')
     expect(outcomes(report)).toBe('address warning, name failed')
     expect(report.verdict).toMatch(/^failed at name: nobody\.invalid does not resolve/)
   })
 
-  it('that nobody answers for ends it in time', async () => {
+  it('whose resolver does not answer fails the check in time', async () => {
     const resolver = { ...systemResolver, addresses: () => new Promise<string[]>(() => {}) }
     const report = await check('/dns4/slow.example/tcp/9222', { timeoutMs: 50 }, { resolver })
     expect(step(report, 'name')).toMatchObject({
@@ -208,7 +208,7 @@ describe('a name', () => {
     })
   })
 
-  it('with several addresses is dialled at the one that answers', async () => {
+  it('with several addresses is dialled at the address that answers', async () => {
     const { address } = await ourNode()
     const [, port = ''] = /tcp\/(\d+)/.exec(address) ?? []
     const resolver = { ...systemResolver, addresses: async () => ['127.0.0.2', '127.0.0.1'] }
@@ -222,7 +222,7 @@ describe('a libp2p node', () => {
   it.each([
     ['tls', tls],
     ['plaintext', plaintext],
-  ])('that speaks %s only', async (_, security) => {
+  ])('that supports only %s', async (_, security) => {
     const report = await check(await strangeHost({ security }))
     expect(step(report, 'security')).toMatchObject({
       outcome: 'failed',
@@ -231,13 +231,13 @@ describe('a libp2p node', () => {
     })
   })
 
-  it('that speaks no multiplexer of ours', async () => {
+  it('that supports none of our multiplexers', async () => {
     const report = await check(await strangeHost({ oddMuxer: true }))
     expect(step(report, 'security')?.outcome).toBe('ok')
     expect(step(report, 'muxer')).toMatchObject({ outcome: 'failed', text: 'it supports neither yamux nor mplex' })
   })
 
-  it('that does not say who it is', async () => {
+  it('that does not answer identify', async () => {
     const report = await check(await strangeHost({ isAnonymous: true }))
     expect(step(report, 'identify')).toMatchObject({
       outcome: 'failed',
@@ -251,7 +251,7 @@ describe('a libp2p node', () => {
     expect(report.steps.at(-1)?.hint).toMatch(/blocked or banned our address/)
   })
 
-  it('that refuses our peer id, by a new one and by the own', async () => {
+  it('that refuses our peer id, a new one or the own one', async () => {
     const key = new Uint8Array(randomBytes(32))
     const banned = identityFromRawKey(key).peerId
     const address = await strangeHost({
@@ -288,7 +288,7 @@ describe('a libp2p node', () => {
 })
 
 describe('our own node', () => {
-  it('lends its chain id and a block, and its refusals count', async () => {
+  it('provides chain id and block number, and its refusals are reported', async () => {
     const { address, node } = await ourNode({}, testBlocks(testConfig(), 1, 3))
     const ask = (view: Partial<OwnNodeView>) =>
       check(address, { chainId: undefined }, { ownNode: async () => ({ ...OWN_VIEW, ...view }) })
@@ -308,7 +308,7 @@ describe('our own node', () => {
     expect((await ask({ chainId: 5n })).failedAt).toBe('topics')
   })
 
-  it('is told when it cannot be asked, and when its key is used', async () => {
+  it('is reported when it does not answer, and when its key is used', async () => {
     const { address, node } = await ourNode()
     const away = await check(address, {}, { ownNode: () => Promise.reject(new Error('nobody there')) })
     expect(away.ok).toBe(true)

@@ -15,7 +15,7 @@ describe('a port', () => {
     expect(step(report, 'tcp')?.data).toEqual({ reason: 'refused' })
   })
 
-  it.skipIf(process.platform !== 'linux')('that nobody answers at, as behind a firewall', async () => {
+  it.skipIf(process.platform !== 'linux')('that does not answer, as behind a firewall', async () => {
     const deaf = await startDeafListener()
     onTestFinished(deaf.close)
     const report = await check(`/ip4/127.0.0.1/tcp/${deaf.port}`, { timeoutMs: 300 })
@@ -62,7 +62,7 @@ describe('a port', () => {
     expect(report.verdict).toMatch(/reset|closed/)
   })
 
-  it('that closes in the midst of the handshake', async () => {
+  it('that closes during the handshake', async () => {
     const header = '\u0013/multistream/1.0.0\n\u0007/noise\n'
     const address = await startRawServer((socket) => {
       let received = ''

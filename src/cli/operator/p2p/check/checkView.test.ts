@@ -14,19 +14,19 @@ const REPORT: CheckReport = {
 }
 
 describe('formatStep', () => {
-  it('puts the time to the right, and the hint below', () => {
+  it('aligns the duration to the right, and puts the hint below', () => {
     const step: CheckStep = { step: 'tcp', outcome: 'failed', text: 'no answer', hint: 'a firewall', tookMs: 10_004 }
     expect(formatStep(step, false)).toBe(`✗ tcp         no answer${' '.repeat(51)}10.0 s\n              → a firewall`)
   })
 
-  it('has a sign for each outcome', () => {
+  it('shows a sign for each outcome', () => {
     const signs = (['ok', 'failed', 'warning', 'skipped'] as const).map(
       (outcome) => formatStep({ step: 'udp', outcome, text: 'x' }, false)[0],
     )
     expect(signs).toEqual(['✓', '✗', '!', '–'])
   })
 
-  it('keeps to 80 columns, but for a word that is to be copied', () => {
+  it('fits 80 columns, except for words to be copied', () => {
     const words = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ')
     const text = formatStep({ step: 'connection', outcome: 'ok', text: words, hint: words, tookMs: 5 }, false)
     for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
@@ -36,19 +36,19 @@ describe('formatStep', () => {
     )
   })
 
-  it('lets nothing through that moves the cursor', () => {
+  it('removes control sequences', () => {
     const step: CheckStep = { step: 'tcp', outcome: 'ok', text: 'a\u001b[2Jb\nc', hint: '\u0007' }
     expect(formatStep(step, false)).toBe('✓ tcp         a?[2Jb?c\n              → ?')
   })
 
-  it('is coloured on request only', () => {
+  it('uses colours only on request', () => {
     const step: CheckStep = { step: 'tcp', outcome: 'failed', text: 'no answer' }
     expect(formatStep(step, true)).toBe('\u001b[31m✗\u001b[0m tcp         no answer')
   })
 })
 
 describe('formatVerdict', () => {
-  it('says it in the colour of its outcome', () => {
+  it('has the colour of its outcome', () => {
     expect(formatVerdict(REPORT, false)).toBe('✗ failed at tcp: 10.0.0.1:9222 does not answer')
     expect(formatVerdict({ ...REPORT, ok: true, verdict: 'reachable' }, true)).toBe('\u001b[32m✓ reachable\u001b[0m')
   })

@@ -20,7 +20,7 @@ describe('judgeOwnView', () => {
     [{ blockedIps: ['10.0.0.9'] }, /10\.0\.0\.9 is on the block list/, '10.0.0.9'],
     [{ blockedSubnets: ['10.0.0.0/8'] }, /subnet 10\.0\.0\.0\/8/, '10.0.0.0/8'],
     [{ blockedSubnets: ['2001:db8::/32'] }, /subnet 2001:db8::\/32/, '2001:db8::/32'],
-  ])('tells of a block list and how to lift it: %o', (changes, text, lift) => {
+  ])('reports a block list and the command to change it: %o', (changes, text, lift) => {
     expect(judge(changes)).toMatchObject({
       outcome: 'failed',
       text: expect.stringMatching(text),
@@ -28,7 +28,7 @@ describe('judgeOwnView', () => {
     })
   })
 
-  it('says why and until when a peer is banned', () => {
+  it('reports reason and end of a ban', () => {
     const ban = {
       subject: 'peer',
       kind: 'peer' as const,
@@ -44,7 +44,7 @@ describe('judgeOwnView', () => {
     expect(judge({ bans: [{ ...ban, subject: 'another' }] }).outcome).toBe('ok')
   })
 
-  it('knows a peer that is connected, and our own node', () => {
+  it('detects a connected peer, and our own node', () => {
     const connected = [{ peerId: 'peer', isInbound: true, address: '/ip4/10.0.0.9/tcp/5/p2p/peer' }]
     expect(judge({ connected }).text).toBe('connected: it dialled us from /ip4/10.0.0.9/tcp/5')
     expect(judge({ connected: connected.map((peer) => ({ ...peer, isInbound: false })) }).text).toBe(

@@ -18,7 +18,7 @@ function resolver(records: Record<string, string[]>): NameResolver & { asked: st
 const dnsaddr = { host: { kind: 'dnsaddr', name: 'a.example' } as const, tcpPort: undefined }
 
 describe('resolveAddresses', () => {
-  it('takes each address of a name once', async () => {
+  it('returns each address of a name once', async () => {
     const names = resolver({ 'a.example': ['1.2.3.4', '::1', '1.2.3.4'] })
     const target = { host: { kind: 'dns', name: 'a.example', family: 0 } as const, tcpPort: 7, peerId: ID }
     expect(await resolveAddresses(names, target)).toEqual([
@@ -28,7 +28,7 @@ describe('resolveAddresses', () => {
     await expect(resolveAddresses(resolver({}), target)).rejects.toThrow('ENOTFOUND')
   })
 
-  it('asks nobody about an IP', async () => {
+  it('resolves an IP without a query', async () => {
     const names = resolver({})
     const host = { kind: 'ip', ip: '1.2.3.4' } as const
     expect(await resolveAddresses(names, { host, tcpPort: undefined, peerId: ID })).toEqual([
@@ -37,7 +37,7 @@ describe('resolveAddresses', () => {
     expect(names.asked).toEqual([])
   })
 
-  it('follows dnsaddr, and leaves out other peers and what is not plain TCP', async () => {
+  it('follows dnsaddr, and omits other peers and other transports', async () => {
     const names = resolver({
       '_dnsaddr.a.example': [
         'v=spf1 -all',
@@ -57,7 +57,7 @@ describe('resolveAddresses', () => {
     ])
   })
 
-  it('does not run in circles', async () => {
+  it('stops at a loop of dnsaddr records', async () => {
     const names = resolver({ '_dnsaddr.a.example': ['dnsaddr=/dnsaddr/a.example'] })
     expect(await resolveAddresses(names, { ...dnsaddr, peerId: undefined })).toEqual([])
     expect(names.asked).toHaveLength(3)

@@ -26,7 +26,7 @@ describe('parseTarget', () => {
     expect(parse(text)).toMatchObject({ kind: 'multiaddress', host, tcpPort, peerId, discovery: undefined })
   })
 
-  it('reads records, and who they belong to', () => {
+  it('reads records and their peer ids', () => {
     expect(parse(ENR)).toMatchObject({
       kind: 'enr',
       peerId: ENR_PEER,
@@ -66,7 +66,7 @@ describe('parseTarget', () => {
     ['enr:', 'record', /invalid ENR/, /signature/],
     ['enode://12@1.2.3.4:5', 'record', /2 hex digits/, /128 hex digits/],
     [`enode://${'f'.repeat(128)}@1.2.3.4:5`, 'record', /./, /expected enode/],
-  ])('says what is wrong with "%s"', (text, step, what, hint) => {
+  ])('explains what is invalid in "%s"', (text, step, what, hint) => {
     expect(parse(text)).toEqual({ step, text: expect.stringMatching(what), hint: expect.stringMatching(hint) })
   })
 
