@@ -27,7 +27,7 @@ describe('a token file', () => {
     return join(folder, 'token')
   }
 
-  it('is made when it is missing, for its owner only, and stays as it is', () => {
+  it('is created if missing, readable by its owner only, and not overwritten', () => {
     const path = pathInTest()
     const token = loadToken(path, { create: true })
     expect(token).toMatch(/^0x[0-9a-f]{64}$/)
@@ -42,23 +42,26 @@ describe('a token file', () => {
     expect(loadToken(path, { create: false })).toBe(TOKEN)
   })
 
-  it('is refused where it is missing and not to be made', () => {
+  it('is refused if it is missing and must not be created', () => {
     const path = pathInTest()
     expect(() => loadToken(path, { create: false })).toThrow(`cannot read token file ${path}`)
   })
 
-  it.each([0o640, 0o604, 0o666])('is refused where others may read or write it (%o)', (mode) => {
+  it.each([0o640, 0o604, 0o666])('is refused if other users may read or write it (%o)', (mode) => {
     const path = pathInTest()
     writeFileSync(path, TOKEN)
     chmodSync(path, mode)
     expect(() => loadToken(path, { create: true })).toThrow(`(mode ${mode.toString(8)})`)
   })
 
-  it.each(['short', 'two tokens of a length', ''])('is refused with %j in it, which is not repeated', (text) => {
-    const path = pathInTest()
-    writeFileSync(path, text, { mode: 0o600 })
-    expect(() => loadToken(path, { create: true })).toThrow(
-      `token file ${path} must hold at least 16 characters without spaces`,
-    )
-  })
+  it.each(['short', 'two tokens of a length', ''])(
+    'is refused if it contains %j, and the error does not repeat it',
+    (text) => {
+      const path = pathInTest()
+      writeFileSync(path, text, { mode: 0o600 })
+      expect(() => loadToken(path, { create: true })).toThrow(
+        `token file ${path} must hold at least 16 characters without spaces`,
+      )
+    },
+  )
 })

@@ -4,7 +4,7 @@ import { createCallContext } from './callContext.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-it('makes no timer for a call that does not look at its signal', () => {
+it('starts no timer for a call that does not use its signal', () => {
   const clientDisconnected = vi.fn(() => new AbortController().signal)
   const context = createCallContext({ timeoutMs: 60_000, clientDisconnected })
   expect(vi.getTimerCount()).toBe(0)
@@ -18,7 +18,7 @@ it('makes no timer for a call that does not look at its signal', () => {
   expect(signal.aborted).toBe(true)
 })
 
-it('aborts when the time is over, counted from the start of the call', () => {
+it('aborts at the time limit, counted from the start of the call', () => {
   const context = createCallContext({ timeoutMs: 1000 })
   vi.advanceTimersByTime(400)
   const { signal } = context
@@ -29,7 +29,7 @@ it('aborts when the time is over, counted from the start of the call', () => {
   expect(signal.reason).toMatchObject({ name: 'TimeoutError' })
 })
 
-it('aborts when the client goes away, with its reason', () => {
+it("aborts with the client's reason when the client disconnects", () => {
   const client = new AbortController()
   const context = createCallContext({ timeoutMs: 1000, clientDisconnected: () => client.signal })
   const { signal } = context
@@ -38,7 +38,7 @@ it('aborts when the client goes away, with its reason', () => {
   expect(createCallContext({ timeoutMs: 1000, clientDisconnected: () => client.signal }).signal.aborted).toBe(true)
 })
 
-it('leaves nothing behind at its end', () => {
+it('leaves no timer and no listener at its end', () => {
   const client = new AbortController()
   const context = createCallContext({ timeoutMs: 1000, clientDisconnected: () => client.signal })
   const { signal } = context

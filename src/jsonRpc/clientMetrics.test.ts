@@ -6,7 +6,7 @@ import { createRpcApp, serveApp } from './httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from './server.ts'
 import { invalidParams } from './types.ts'
 
-it("counts calls, what they sent and got, and errors, under op-node's names", async () => {
+it("counts calls, bytes and errors, under op-node's names", async () => {
   const methods = new Map<string, RpcHandler>([
     ['echo', ([param]) => param],
     ['refuse', () => Promise.reject(invalidParams('no'))],

@@ -19,7 +19,7 @@ describe('targetOf', () => {
     expect(targetOf(address)).toEqual({ url, headers: authorization === undefined ? {} : { authorization } })
   })
 
-  it('leaves an authorization that is given in its place', () => {
+  it('keeps an authorization header that is already set', () => {
     expect(targetOf('http://user:pass@h/', { Authorization: 'Bearer x', accept: 'y' })).toEqual({
       url: 'http://h/',
       headers: { Authorization: 'Bearer x', accept: 'y' },

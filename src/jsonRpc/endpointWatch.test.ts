@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createEndpointWatch } from './endpointWatch.ts'
 
-it('knows since when an endpoint answers nothing, and passes on what it hears', () => {
+it('records since when an endpoint has not answered, and forwards all events', () => {
   let nowMs = 1_000
   const heard: string[] = []
   const { observer, state } = createEndpointWatch(

@@ -58,7 +58,7 @@ class Connection {
 }
 
 describe('calls over HTTP', () => {
-  it('are answered with their length and type', async () => {
+  it('are answered with length and content type', async () => {
     const { post } = await serve()
     const answer = await post({})
     expect(answer).toMatchObject({ status: 200, text: ECHOED })
@@ -82,7 +82,7 @@ describe('calls over HTTP', () => {
     expect(await connection.until('\r\n')).toContain(`HTTP/1.1 ${status}`)
   })
 
-  it('stand beside the other routes', async () => {
+  it('share the server with other routes', async () => {
     const { url } = await serve()
     expect(await httpRequest(`${url}/extra`, 'GET', {})).toMatchObject({ status: 200, text: 'here' })
     expect(await httpRequest(url, 'GET', {})).toMatchObject({
@@ -91,12 +91,12 @@ describe('calls over HTTP', () => {
     })
   })
 
-  it('that want no answer get none', async () => {
+  it('that are notifications get no answer', async () => {
     const { post } = await serve()
     expect(await post({}, '{"method":"echo"}')).toMatchObject({ status: 204, text: '' })
   })
 
-  it('may come in parts that cut a character in two, and in chunks', async () => {
+  it('may arrive in chunks that split a character', async () => {
     const { open } = await serve()
     const bytes = Buffer.from(ECHO)
     const cut = bytes.indexOf(Buffer.from('é')) + 1
@@ -121,7 +121,7 @@ describe('calls over HTTP', () => {
     expect(await connection.until(ECHOED)).toContain('HTTP/1.1 200')
   })
 
-  it('without a body are no JSON', async () => {
+  it('without a body are refused as invalid JSON', async () => {
     const { post } = await serve()
     const { status, text } = await post({}, '')
     expect([status, JSON.parse(text).error.code]).toEqual([200, -32700])
@@ -148,7 +148,7 @@ describe('refused calls', () => {
     expect(await post(headers)).toMatchObject({ status, text, headers: { 'content-type': PLAIN } })
   })
 
-  it('without a token is answered before its body has come', async () => {
+  it('without a token are answered before their body arrives', async () => {
     const connection = (await serve({ jwtSecret: new Uint8Array(32), maxBodyBytes: 2 ** 30 })).open()
     connection.head(['content-length: 134217728'])
     expect(await connection.until('missing token')).toContain('HTTP/1.1 401')
@@ -157,7 +157,7 @@ describe('refused calls', () => {
   it.each([
     ['announced', 'content-length: 262144', LONG],
     ['in chunks', 'transfer-encoding: chunked', `40000\r\n${LONG}\r\n0\r\n\r\n`],
-  ])('leave the connection to the next call, once their body has passed (%s)', async (_what, line, body) => {
+  ])('keep the connection open after their body has been read (%s)', async (_what, line, body) => {
     const { open } = await serve({ maxBodyBytes: 100 })
     const connection = open()
     connection.socket.cork()
@@ -170,7 +170,7 @@ describe('refused calls', () => {
     expect(await connection.until(ECHOED)).toContain('HTTP/1.1 200')
   })
 
-  it('whose body never ends have their connection closed', async () => {
+  it('with an endless body have their connection closed', async () => {
     const { open } = await serve({ maxBodyBytes: 100 })
     const { socket } = open()
     socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n ')
@@ -217,7 +217,7 @@ describe('large bodies', () => {
     return connection
   }
 
-  it('are read one at a time, and so many wait', async () => {
+  it('are read one at a time, and a limited number waits', async () => {
     const { open } = await serve()
     const begin = opener(open)
     for (let count = 0; count < 1 + 64; count++) await begin()
@@ -225,7 +225,7 @@ describe('large bodies', () => {
     expect(await refused.until('at once')).toContain('HTTP/1.1 503')
   })
 
-  it('of unknown length that are refused are not answered as calls', async () => {
+  it('of unknown length get no JSON-RPC answer when they are refused', async () => {
     let calls = 0
     const { open } = await serve({}, [['count', () => ++calls]])
     const begin = opener(open)
@@ -237,7 +237,7 @@ describe('large bodies', () => {
     expect(calls).toBe(0)
   })
 
-  it('of unknown length wait where they show to be large, and small ones do not', async () => {
+  it('of unknown length wait when they become large; small ones do not wait', async () => {
     const { open } = await serve()
     const reading = await opener(open)()
     const large = inChunks(open(), body)
@@ -247,7 +247,7 @@ describe('large bodies', () => {
     expect(await large.until(ECHOED)).toContain('HTTP/1.1 200')
   })
 
-  it('make room when their client goes away', async () => {
+  it('release their place when their client disconnects', async () => {
     const { open } = await serve()
     const begin = opener(open)
     const reading = [await begin()]
@@ -259,7 +259,7 @@ describe('large bodies', () => {
   })
 })
 
-it('a call ends with its client', async () => {
+it('are cancelled when their client disconnects', async () => {
   const begun = Promise.withResolvers<AbortSignal>()
   const waits: RpcHandler = (_, { signal }) => {
     begun.resolve(signal)
@@ -276,7 +276,7 @@ it('a call ends with its client', async () => {
   expect(signal.reason).toEqual(new Error('the client has disconnected'))
 })
 
-it('of answers that nobody reads the oldest are given up, past what all may hold', async () => {
+it('of unread answers, the oldest are dropped beyond the common limit', async () => {
   const vast: RpcHandler = () => 'x'.repeat(30_000_000)
   const { port } = await serve({}, [['vast', vast]], { maxUnreadBytes: 70_000_000 })
   const call = '{"id":1,"method":"vast"}'
@@ -303,13 +303,13 @@ it('of answers that nobody reads the oldest are given up, past what all may hold
   for (const socket of [second, third]) expect(await bytesOf(socket)).toBeGreaterThan(30_000_000)
 })
 
-describe('a batch whose answers are long', () => {
+describe('a batch with long answers', () => {
   const head = (call: string) => [
     ...['POST / HTTP/1.1', 'host: a', 'content-type: application/json', `content-length: ${call.length}`, '', call],
   ]
   const LONG = 'x'.repeat(300_000)
 
-  it('is answered while the rest of it runs', async () => {
+  it('is answered while later calls still run', async () => {
     const isRead = Promise.withResolvers<void>()
     const { open } = await serve({}, [
       ['long', () => LONG],
@@ -322,7 +322,7 @@ describe('a batch whose answers are long', () => {
     expect(await connection.until(']\r\n0\r\n\r\n')).toContain('{"jsonrpc":"2.0","id":2,"result":null}')
   })
 
-  it('waits for a client that does not read, as long as calls may take', async () => {
+  it('waits for a client that does not read, up to the time limit of calls', async () => {
     const begun = Promise.withResolvers<AbortSignal>()
     const long: RpcHandler = (_, { signal }) => {
       begun.resolve(signal)
@@ -340,7 +340,7 @@ describe('a batch whose answers are long', () => {
   })
 })
 
-describe('an answer that is sent while it is written', () => {
+describe('an answer that is streamed', () => {
   const LONG = 'x'.repeat(300_000)
   const PARTS = 200
   async function* list(end: () => Promise<unknown> | undefined): AsyncGenerator<string> {
@@ -354,14 +354,14 @@ describe('an answer that is sent while it is written', () => {
     () => new StreamedJson(list(end)),
   ]
 
-  it('comes whole, though it is longer than what all may leave unread', async () => {
+  it('arrives complete, even beyond the limit of unread bytes', async () => {
     const { post } = await serve({}, [listing()], { maxUnreadBytes: 1_000_000 })
     const { status, text } = await post({}, '{"id":7,"method":"list"}')
     const { id, result } = JSON.parse(text)
     expect([status, id, result.length, result[PARTS] === LONG]).toEqual([200, 7, PARTS + 1, true])
   })
 
-  it('breaks off when it fails', async () => {
+  it('is cut off when it fails', async () => {
     const { open } = await serve({}, [listing(() => Promise.reject(new Error('no more')))])
     const { socket } = open()
     const call = '{"id":1,"method":"list"}'
@@ -372,7 +372,7 @@ describe('an answer that is sent while it is written', () => {
     expect(socket.bytesRead).toBeGreaterThan(LONG.length)
   })
 
-  it('is not written as a whole in a batch, where it is too long for that', async () => {
+  it('is not collected in memory when it is too long for a batch', async () => {
     const { post } = await serve({}, [listing()])
     const { text } = await post({}, `[{"id":1,"method":"list"},${ECHO}]`)
     expect(JSON.parse(text)).toEqual([

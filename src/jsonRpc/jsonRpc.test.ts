@@ -102,7 +102,7 @@ describe('createRpcDispatcher', () => {
     expect(await handle(body)).toEqual(answer)
   })
 
-  it('makes the calls of a batch one after the other, and no more of them once its time is over', async () => {
+  it('runs the calls of a batch one after the other, and stops at the time limit', async () => {
     const controller = new AbortController()
     let running = 0
     let most = 0
@@ -128,7 +128,7 @@ describe('createRpcDispatcher', () => {
     expect(answers[3]).toEqual(error(-32002, 'request timed out', 3))
   })
 
-  it("refuses what is left of a batch whose answers fill geth's limit", async () => {
+  it("refuses the remaining calls of a batch beyond geth's size limit", async () => {
     let made = 0
     const large: RpcHandler = () => {
       made++
@@ -144,7 +144,7 @@ describe('createRpcDispatcher', () => {
     ])
   })
 
-  it('gives the event loop its turns in a batch', async () => {
+  it('yields to the event loop during a batch', async () => {
     const dispatcher = createRpcDispatcher({ methods: new Map([['busy', () => busy(3)]]) })
     const batch = JSON.stringify(Array.from({ length: 100 }, () => ({ id: 1, method: 'busy' })))
     let turns = 0
@@ -154,7 +154,7 @@ describe('createRpcDispatcher', () => {
     expect(turns).toBeGreaterThan(10)
   })
 
-  it('gives the event loop its turns while it writes a long list, and ends with the time of the call', async () => {
+  it('yields to the event loop while it writes a long list, and stops at the time limit', async () => {
     const end = new AbortController()
     let written = 0
     const slow = {
@@ -183,7 +183,7 @@ describe('createRpcDispatcher', () => {
     expect(written).toBe(150)
   })
 
-  it('makes calls that blocks wait for before others that came earlier', async () => {
+  it('runs priority calls before earlier calls', async () => {
     const order: string[] = []
     const call = (work: Work) => {
       const note: RpcHandler = () => void order.push(work)
@@ -197,7 +197,7 @@ describe('createRpcDispatcher', () => {
     expect(order).toEqual(['block', 'answer', 'answer'])
   })
 
-  it('does not read millions of arrays', async () => {
+  it('refuses millions of nested arrays without parsing them', async () => {
     for (const body of [`[${'[],'.repeat(100_001)}1]`, `{"a":`.repeat(100_001)]) {
       expect(await handle(body)).toEqual(error(-32600, 'invalid request: more than 100000 arrays and objects', null))
     }
@@ -208,7 +208,7 @@ describe('createRpcDispatcher', () => {
     expect(answer?.join('')).toContain('"chainId":1152921504606846977')
   })
 
-  it('gives ids back as they were written, also those that a double does not hold', async () => {
+  it('returns ids unchanged, even those beyond the range of a double', async () => {
     const dispatcher = createRpcDispatcher({ methods })
     const ids = ['12345678901234567890', '-9007199254740993', '1e400', '7']
     const calls = ids.map((id) => `{"id":${id},"method":"echo","params":[{"id":${id}}]}`)
@@ -219,7 +219,7 @@ describe('createRpcDispatcher', () => {
     expect(await handle({ id: { valueOf: 1, toString: 1 }, method: 'echo' })).toMatchObject({ id: null })
   })
 
-  it('refuses what is nested too deeply to be walked through, with its id', async () => {
+  it('refuses deeply nested input, with its id', async () => {
     const called: unknown[] = []
     const dispatcher = createRpcDispatcher({ methods: new Map([['take', (params) => void called.push(params)]]) })
     const nested = (depth: number) => `{"id":7,"method":"take","params":${'['.repeat(depth)}${']'.repeat(depth)}}`
@@ -233,7 +233,7 @@ describe('createRpcDispatcher', () => {
     expect(called).toHaveLength(1)
   })
 
-  it('never throws, whatever the body', async () => {
+  it('never throws, for any body', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.string(), fc.json()), async (body) => {
         await handle(body)
@@ -312,7 +312,7 @@ describe('client and server over a real socket', async () => {
     await stranger.close()
   })
 
-  it('refuses what a web page may send across origins without asking', async () => {
+  it('refuses cross-origin requests that need no preflight', async () => {
     const simple = await fetch(server.url, { method: 'POST', body: '{"id":1,"method":"echo"}' })
     expect(simple.status).toBe(415)
   })
@@ -334,12 +334,12 @@ describe('client and server over a real socket', async () => {
     await asking.close()
   })
 
-  it('serves the version, and nothing at unknown paths', async () => {
+  it('serves the version, and 404 at unknown paths', async () => {
     expect(await (await fetch(`${server.url}/healthz`)).json()).toEqual({ version: 'v1' })
     expect((await fetch(`${server.url}/other`)).status).toBe(404)
   })
 
-  it('lets go of a client that does not read its answer', async () => {
+  it('drops a client that does not read its answer', async () => {
     const seen = Promise.withResolvers<Socket>()
     const onRequest = (message: unknown) => seen.resolve((message as { socket: Socket }).socket)
     subscribe('http.server.request.start', onRequest)
@@ -358,7 +358,7 @@ describe('client and server over a real socket', async () => {
     if (!served.destroyed) await once(served, 'close')
   })
 
-  it('reads no body whose token is missing, and none beyond its limit', async () => {
+  it('reads no body without a token, and none beyond the size limit', async () => {
     const lockedApp = createRpcApp({
       dispatcher: createRpcDispatcher({ methods }),
       jwtSecret: SECRET,
@@ -390,7 +390,7 @@ describe('client and server over a real socket', async () => {
 })
 
 describe('createRpcClient against a bad server', () => {
-  it('says what failed without the secrets of the URL', async () => {
+  it('reports the failure without the secrets of the URL', async () => {
     const client = createRpcClient({ url: 'http://user:hunter2@127.0.0.1:1/api-key', timeoutMs: 1000 })
     const failure = await client.request('eth_chainId', []).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(RpcTransportError)
@@ -400,7 +400,7 @@ describe('createRpcClient against a bad server', () => {
     await client.close()
   })
 
-  it('times out, and stops waiting when told to', async () => {
+  it('times out, and stops waiting when aborted', async () => {
     const server = createServer(() => {})
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const client = createRpcClient({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, timeoutMs: 50 })

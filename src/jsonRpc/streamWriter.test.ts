@@ -22,7 +22,7 @@ function setUp() {
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('long answers', () => {
-  it('sixteen are sent at once, and others begin when one has ended', async () => {
+  it('sixteen are sent at once, and the next starts when one ends', async () => {
     const { write, begun, stream } = setUp()
     const gate = Promise.withResolvers<void>()
     const send = async () => {}
@@ -35,7 +35,7 @@ describe('long answers', () => {
     expect(begun.at(-1)).toBe('next')
   })
 
-  it('one is collected at a time, whole', async () => {
+  it('one at a time is collected as a whole', async () => {
     const { write, begun, stream } = setUp()
     const gate = Promise.withResolvers<void>()
     const first = write(stream('first', gate.promise), signal, undefined)
@@ -46,7 +46,7 @@ describe('long answers', () => {
     for (const answer of [await first, await second]) expect(answer.map(String).join('')).toBe(`[${LONG}]`)
   })
 
-  it('what nobody waits for when its turn comes is not begun', async () => {
+  it('an answer is not started if its client has disconnected', async () => {
     const { write, begun, stream } = setUp()
     const [gate, client] = [Promise.withResolvers<void>(), new AbortController()]
     const first = write(stream('first', gate.promise), signal, undefined)

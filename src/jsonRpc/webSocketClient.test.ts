@@ -19,7 +19,7 @@ function startClient(options: Partial<WebSocketClientOptions> = {}) {
 }
 
 describe('JSON-RPC over a WebSocket', () => {
-  it('carries calls and batches, whose errors stay with their calls', async () => {
+  it('sends calls and batches, and assigns errors to their calls', async () => {
     const seen: unknown[] = []
     const observer = {
       onRequest: (method: string) => seen.push(method),
@@ -40,7 +40,7 @@ describe('JSON-RPC over a WebSocket', () => {
     expect(seen).toContainEqual(['eth_nonsense', { errorCode: expect.any(Number) }])
   })
 
-  it('takes an answer above 32 MiB, as the receipts of a block of 200M gas are', async () => {
+  it('accepts an answer above 32 MiB, such as the receipts of a block of 200M gas', async () => {
     const client = startClient()
     const address = `0x${'77'.repeat(20)}`
     const code = `0x${'5b'.repeat(17 * 1024 * 1024)}`
@@ -48,7 +48,7 @@ describe('JSON-RPC over a WebSocket', () => {
     expect((await client.request('eth_getCode', [address, 'latest'])) === code).toBe(true)
   })
 
-  it('tells of new heads, until the signal aborts', async () => {
+  it('notifies of new heads until the signal aborts', async () => {
     const client = startClient()
     const controller = new AbortController()
     const heads: unknown[] = []
@@ -70,7 +70,7 @@ describe('JSON-RPC over a WebSocket', () => {
     await listening
   })
 
-  it('is refused what the server does not offer', async () => {
+  it('reports a subscription that the server does not offer', async () => {
     await expect(
       startClient().subscribe(
         { method: 'eth_subscribe', params: ['nonsense'] },
@@ -80,7 +80,7 @@ describe('JSON-RPC over a WebSocket', () => {
     ).rejects.toBeInstanceOf(JsonRpcError)
   })
 
-  it('fails with its connection, and opens another one for the next call', async () => {
+  it('fails the calls of a lost connection, and reconnects for the next call', async () => {
     const proxy = await startTcpProxy(Number(new URL(anvil.url).port))
     onTestFinished(proxy.close)
     const client = startClient({ url: `ws://127.0.0.1:${proxy.port}` })
@@ -95,7 +95,7 @@ describe('JSON-RPC over a WebSocket', () => {
     expect(await client.request('eth_chainId', [])).toBe('0x7a69')
   })
 
-  it('gives up a link that has fallen silent', async () => {
+  it('drops a silent connection', async () => {
     const proxy = await startTcpProxy(Number(new URL(anvil.url).port))
     onTestFinished(proxy.close)
     const client = startClient({ url: `ws://127.0.0.1:${proxy.port}`, timeoutMs: 200 })
@@ -105,7 +105,7 @@ describe('JSON-RPC over a WebSocket', () => {
     expect(await client.request('eth_chainId', [], { timeoutMs: WAIT_LIMIT_MS })).toBe('0x7a69')
   })
 
-  it.each(['ws://127.0.0.1:1', 'ws://secret@127.0.0.1:1/key'])('says where it cannot connect: %s', async (url) => {
+  it.each(['ws://127.0.0.1:1', 'ws://secret@127.0.0.1:1/key'])('reports the failed connection to %s', async (url) => {
     const error = await startClient({ url })
       .request('eth_chainId', [])
       .catch((thrown: unknown) => thrown)

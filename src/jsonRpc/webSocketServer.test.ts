@@ -147,7 +147,7 @@ async function connected(port: number): Promise<RawClient> {
 }
 
 describe('the handshake', () => {
-  it('is answered as RFC 6455 has it', async () => {
+  it('is answered as in RFC 6455', async () => {
     const { port } = await start()
     expect(await new RawClient(port).shake()).toContain('Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=')
   })
@@ -173,20 +173,20 @@ describe('the handshake', () => {
     await expect.poll(async () => (await new RawClient(port).shake()).split(' ')[1]).toBe('101')
   })
 
-  it('is refused by another host name than the allowed ones', async () => {
+  it('is refused for a host name that is not allowed', async () => {
     const { port } = await start({ allowedHosts: ['localhost'] })
     expect(await new RawClient(port).shake({ Host: 'evil.example' })).toContain('403')
     expect(await new RawClient(port).shake()).toContain('101')
   })
 
-  it('leaves other requests to be answered as such', async () => {
+  it('leaves other requests to the HTTP server', async () => {
     const { port } = await start()
     expect((await fetch(`http://127.0.0.1:${port}`)).status).toBe(426)
   })
 })
 
 describe('messages', () => {
-  it('come in parts, with pings between them', async () => {
+  it('arrive in fragments, with pings between them', async () => {
     const { port } = await start()
     const client = await connected(port)
     const text = call('echo', 'x'.repeat(70_000))
@@ -204,7 +204,7 @@ describe('messages', () => {
     expect(await client.json()).toMatchObject({ error: { code: -32700 } })
   })
 
-  it('are answered one of all clients at a time where they are large', async () => {
+  it('are answered one at a time across clients if they are large', async () => {
     const waiting: (() => void)[] = []
     const late: RpcHandler = () => new Promise((answer) => waiting.push(() => answer('late')))
     const methods = new Map<string, RpcHandler>([
@@ -255,7 +255,7 @@ describe('messages', () => {
     await client.ended()
   })
 
-  it('calls end with their client', async () => {
+  it('calls are cancelled when their client disconnects', async () => {
     const { port, told } = await start()
     const client = await connected(port)
     client.send(OPCODE.text, call('wait'))
@@ -264,7 +264,7 @@ describe('messages', () => {
     await told.aborted[0]
   })
 
-  it('no more is read while eight calls wait', async () => {
+  it('are not read while eight calls wait', async () => {
     const { port, told } = await start()
     const client = await connected(port)
     for (let count = 0; count < 20; count++) client.send(OPCODE.text, call('wait'))
@@ -273,7 +273,7 @@ describe('messages', () => {
     expect(told.aborted).toHaveLength(8)
   })
 
-  it('who is not read while its calls run is not blamed for silence', async () => {
+  it('a client that is not read while its calls run is not dropped for silence', async () => {
     const reasons: string[] = []
     const { port, told } = await start({ pingMs: 50, onDropped: (reason) => reasons.push(reason) })
     const busy = new RawClient(port)
@@ -288,7 +288,7 @@ describe('messages', () => {
     expect(busy.socket.destroyed).toBe(false)
   })
 
-  it('a client that is silent through two pings is gone, also in the middle of a message', async () => {
+  it('a client that is silent through two pings is dropped, even in the middle of a message', async () => {
     const reasons: string[] = []
     const { port } = await start({ pingMs: 50, onDropped: (reason) => reasons.push(reason) })
     const silent = await connected(port)
@@ -307,7 +307,7 @@ describe('messages', () => {
 })
 
 describe('subscriptions', () => {
-  it('tell after their id was told, and end with the connection', async () => {
+  it('notify after the answer with their id, and end with the connection', async () => {
     const { port, told } = await start()
     const client = await connected(port)
     client.send(OPCODE.text, call('listen'))
@@ -340,7 +340,7 @@ describe('subscriptions', () => {
     expect(reasons).toEqual(['reads too slowly: more than 100000 bytes are unread'])
   })
 
-  it('drop a client that has stopped reading by its first ping, and tell it why once it reads again', async () => {
+  it('drop a client that has stopped reading by its first ping, with a reason once it reads again', async () => {
     const reasons: string[] = []
     let stopped = 0
     const flood: RpcHandler = (_, { subscriber }) =>

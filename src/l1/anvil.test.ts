@@ -74,7 +74,7 @@ describe.each(['london', 'shanghai', 'cancun', 'prague', 'osaka'])('L1 client ag
     )
   })
 
-  it.each(L1_RPC_KINDS)('verifies receipts and logs asked for as from kind %s', async (rpcKind) => {
+  it.each(L1_RPC_KINDS)('verifies receipts and logs fetched as from kind %s', async (rpcKind) => {
     const asking = createL1Client({ rpc, logger: silentLogger, clock: systemClock }, { rpcKind })
     const { receipts } = await asking.receipts(blockHash)
     expect(receipts.map(({ status }) => status)).toEqual([true, true, true, true])
@@ -105,7 +105,7 @@ describe.each(['london', 'shanghai', 'cancun', 'prague', 'osaka'])('L1 client ag
     expect(await client.blockInfoByHash(blockHash)).toMatchObject({ number: 2 })
   })
 
-  it('believes no storage that the state root does not prove', async () => {
+  it('refuses storage that the state root does not prove', async () => {
     const latest = await client.blockInfoByLabel('latest')
     if (latest === undefined) throw new Error('Anvil has no latest block')
     const slot: Hex = `0x${'00'.repeat(31)}05`

@@ -23,7 +23,7 @@ function start(maxWeight = 3, batch?: LimitedRpc['batch']) {
   return { rpc: createCoalescedRpc(rpc, { clock, logger: silentLogger }, { maxWeight }), sent, clock }
 }
 
-it('sends calls of one turn together, up to a weight, and a lonely one as it is', async () => {
+it('sends the calls of one event loop iteration as batches of limited weight, and a single call unbatched', async () => {
   const { rpc, sent } = start()
   expect(await Promise.all(['a', 'b', 'c', 'd'].map((method) => rpc.request(method, [])))).toEqual(['a', 'b', 'c', 'd'])
   expect(sent).toEqual(['a+b+c', 'd'])
@@ -37,7 +37,7 @@ it('sends calls of one turn together, up to a weight, and a lonely one as it is'
   expect(sent.slice(2)).toEqual(['timed', 'heavy', 'e+half', 'f'])
 })
 
-it('fails a call by its own error, and all of them by that of the transport', async () => {
+it('fails a call with its own error, and all calls with a transport error', async () => {
   const { rpc } = start()
   const answers = await Promise.allSettled(['a', 'bad'].map((method) => rpc.request(method, [])))
   expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
@@ -47,7 +47,7 @@ it('fails a call by its own error, and all of them by that of the transport', as
   expect(down.sent).toEqual(['a+b'])
 })
 
-it('goes back to single calls where batches are refused, for some time', async () => {
+it('sends single calls for some time after a refused batch', async () => {
   const { rpc, sent, clock } = start(3, () => Promise.reject(new JsonRpcError(-32600, 'batches are not allowed')))
   const both = () => Promise.all([rpc.request('a', []), rpc.request('b', [])])
   expect(await both()).toEqual(['a', 'b'])

@@ -46,7 +46,7 @@ function setUp() {
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('L1 head tracker', () => {
-  it('looks at the head at once when somebody tells of a new one', async () => {
+  it('reads the head at once after a notification of a new head', async () => {
     const { clock, answers, polls, tracker, seen, abort } = setUp()
     answers.latest = block(5)
     tracker.start(abort.signal)
@@ -61,7 +61,7 @@ describe('L1 head tracker', () => {
     abort.abort()
   })
 
-  it('polls at once, then by its intervals, and reports only what changed', async () => {
+  it('polls at once, then at its intervals, and reports only changes', async () => {
     const { clock, answers, polls, tracker, seen, abort } = setUp()
     answers.latest = block(5)
     tracker.start(abort.signal)
@@ -83,7 +83,7 @@ describe('L1 head tracker', () => {
     abort.abort()
   })
 
-  it('writes one line an outage and one when it is over, and polls less often meanwhile', async () => {
+  it('logs one line per outage and one at its end, and polls less often meanwhile', async () => {
     const { clock, answers, polls, lines, tracker, seen, abort } = setUp()
     answers.latest = new Error('connection refused')
     tracker.start(abort.signal)
@@ -104,7 +104,7 @@ describe('L1 head tracker', () => {
     abort.abort()
   })
 
-  it('takes a missing safe or finalized block for a young chain', async () => {
+  it('accepts a missing safe or finalized block as a young chain', async () => {
     const { answers, lines, tracker, seen, abort } = setUp()
     answers.latest = block(1)
     tracker.start(abort.signal)
@@ -114,7 +114,7 @@ describe('L1 head tracker', () => {
     abort.abort()
   })
 
-  it('asks for finalized also where safe is refused', async () => {
+  it('reads the finalized block even if the safe block is refused', async () => {
     const { clock, answers, tracker, seen, lines, abort } = setUp()
     answers.latest = block(9)
     answers.safe = new Error('safe block not supported')

@@ -79,7 +79,7 @@ describe('L1 client over a recorded chain', () => {
     },
   )
 
-  it('asks for a block once however often and however many ask', async () => {
+  it('fetches a block once for any number of callers', async () => {
     const { client, calls } = clientOver(recordedL1Rpc(recording))
     const { hash } = withTransactions
     await Promise.all([client.receipts(hash), client.receipts(hash), client.transactions(hash)])
@@ -87,7 +87,7 @@ describe('L1 client over a recorded chain', () => {
     expect(calls.sort()).toEqual(['eth_getBlockByHash', 'eth_getBlockByHash', 'eth_getBlockReceipts'])
   })
 
-  it('asks nothing more for a block without transactions', async () => {
+  it('fetches no receipts for a block without transactions', async () => {
     const empty = pick((block) => block.transactions.length === 0 && block.number !== '0x0')
     const { client, calls } = clientOver(recordedL1Rpc(recording))
     expect((await client.receipts(empty.hash)).receipts).toEqual([])
@@ -95,7 +95,7 @@ describe('L1 client over a recorded chain', () => {
     expect(calls).toEqual(['eth_getBlockByHash'])
   })
 
-  it('knows no block beyond the head, and throws l1-not-found for its content', async () => {
+  it('returns undefined for a block beyond the head, and throws l1-not-found for its content', async () => {
     const { client } = clientOver(recordedL1Rpc(recording))
     const unknown: Hex = `0x${'77'.repeat(32)}`
     expect(await client.blockInfoByNumber(1000)).toBeUndefined()
@@ -105,7 +105,7 @@ describe('L1 client over a recorded chain', () => {
   })
 
   it.each(['finalized block not found', 'unknown block', 'header not found'])(
-    'reads the error "%s" as no such block',
+    'treats the error "%s" as a missing block',
     async (message) => {
       const rpc: Rpc = {
         ...recordedL1Rpc(recording),
@@ -115,7 +115,7 @@ describe('L1 client over a recorded chain', () => {
     },
   )
 
-  it('keeps only the logs it is told to, after checking all', async () => {
+  it('keeps only the requested logs, after it has checked all', async () => {
     const { depositContractAddress } = recording.config
     const all = await clientOver(recordedL1Rpc(recording)).client.receipts(withTransactions.hash)
     const none = clientOver(recordedL1Rpc(recording), { logAddresses: [`0x${'01'.repeat(20)}`] })
@@ -126,7 +126,7 @@ describe('L1 client over a recorded chain', () => {
   })
 })
 
-describe('L1 client against an endpoint that lies', () => {
+describe('L1 client against an endpoint with false answers', () => {
   const { hash, number } = withTransactions
   const blockNumber = Number(number)
 
@@ -141,7 +141,7 @@ describe('L1 client against an endpoint that lies', () => {
     expect(await clientOver(rpc, { trustRpc: true }).client.blockInfoByNumber(blockNumber)).toBeDefined()
   })
 
-  it('names the fields of a block that is of a fork it does not know', async () => {
+  it('names the unknown fields of a block of an unknown fork', async () => {
     const rpc = tampered('eth_getBlockByNumber', (block: object) => ({
       ...{ ...block, hash: `0x${'02'.repeat(32)}` },
       ...{ inclusionListRoot: '0x01', focilHash: '0x02', size: '0x1', absent: null },
@@ -155,7 +155,7 @@ describe('L1 client against an endpoint that lies', () => {
     expect(await clientOver(rpc, { trustRpc: true }).client.blockInfoByNumber(blockNumber)).toBeDefined()
   })
 
-  it('refuses another block than asked for, trusted or not', async () => {
+  it('refuses another block than the requested one, trusted or not', async () => {
     const other = recording.l1[2]
     const rpc = tampered('eth_getBlockByNumber', (block: object) => ({ ...block, ...other, transactions: [] }))
     await expect(clientOver(rpc).client.blockInfoByNumber(5)).rejects.toMatchObject({ code: 'l1-bad-answer' })
@@ -163,7 +163,7 @@ describe('L1 client against an endpoint that lies', () => {
     await expect(trusting.blockInfoByNumber(5)).rejects.toMatchObject({ code: 'l1-bad-answer' })
   })
 
-  it('takes the sender from the signature, not from the answer', async () => {
+  it('recovers the sender from the signature', async () => {
     const liar: Hex = `0x${'66'.repeat(20)}`
     const rpc = tampered('eth_getBlockByHash', (block: { transactions: (string | object)[] }) => ({
       ...block,
@@ -176,7 +176,7 @@ describe('L1 client against an endpoint that lies', () => {
     expect(trusting.transactions.map(({ from }) => from)).toContain(liar)
   })
 
-  it('refuses transactions that do not have the root, and forgets the answer', async () => {
+  it('refuses transactions that do not match the root, and forgets the answer', async () => {
     let lie = true
     const rpc = tampered('eth_getBlockByHash', (block: { transactions: (string | object)[] }) => ({
       ...block,
@@ -248,7 +248,7 @@ describe('ways to fetch receipts', () => {
     expect([...new Set(calls.slice(1))]).toEqual([...new Set(expected)])
   })
 
-  it('does not ask for a refused method again within a minute', async () => {
+  it('does not retry a refused method within a minute', async () => {
     const blocks = recording.l1.filter((block) => block.transactions.length > 0)
     const { client, calls, clock } = clientOver(recordedL1Rpc(recording), { rpcKind: 'debug_geth' })
     const refused = () => calls.filter((method) => method === 'debug_getRawReceipts').length
@@ -260,7 +260,7 @@ describe('ways to fetch receipts', () => {
     expect(refused()).toBe(2)
   })
 
-  it('does not hide another failure behind a fall-back', async () => {
+  it('reports other failures in place of a fall-back', async () => {
     const rpc = tampered('eth_getBlockReceipts', () => {
       throw new JsonRpcError(-32005, 'too many requests')
     })
@@ -276,7 +276,7 @@ function hashOf(block: { hash: Hex } | undefined): Hex {
 }
 
 describe('raw receipts', () => {
-  it('are read and verified like others', async () => {
+  it('are read and verified like receipts in JSON', async () => {
     const rpc = recordedL1Rpc(recording)
     const raw: Rpc = {
       ...rpc,

@@ -34,7 +34,7 @@ const settle = () => new Promise((resolve) => setImmediate(resolve))
 const limits = { maxConcurrency: 2, rateLimitPerSecond: 0, maxBatchSize: 3 }
 
 describe('limited RPC', () => {
-  it('holds no more requests open than allowed, and serves the others in turn', async () => {
+  it('limits concurrent requests, and starts waiting ones in order', async () => {
     const { rpc, open, endOne, most } = manualRpc()
     const limited = createLimitedRpc(rpc, new ManualClock(), limits)
     const answers = Promise.all(['a', 'b', 'c', 'd', 'e'].map((method) => limited.request(method, [])))
@@ -47,14 +47,14 @@ describe('limited RPC', () => {
     expect(most()).toBe(2)
   })
 
-  it('gives the slot back when a request fails', async () => {
+  it('frees the place of a failed request', async () => {
     const failing: LimitedRpc = { request: () => Promise.reject(new Error('down')), batch: async () => [] }
     const limited = createLimitedRpc(failing, new ManualClock(), { ...limits, maxConcurrency: 1 })
     await expect(limited.request('a', [])).rejects.toThrow('down')
     await expect(limited.request('b', [])).rejects.toThrow('down')
   })
 
-  it('splits a batch and keeps the order of its answers', async () => {
+  it('splits a batch, and keeps the order of its answers', async () => {
     const { rpc, batchSizes, endOne } = manualRpc()
     const limited = createLimitedRpc(rpc, new ManualClock(), limits)
     const calls = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((method) => ({ method, params: [] }))
@@ -65,7 +65,7 @@ describe('limited RPC', () => {
     expect(batchSizes).toEqual([3, 3, 1])
   })
 
-  it('lets a burst through and then so many calls a second', async () => {
+  it('allows a burst and then a limited rate', async () => {
     const clock = new ManualClock()
     const times: number[] = []
     const rpc: LimitedRpc = {

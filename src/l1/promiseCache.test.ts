@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { PromiseCache } from './promiseCache.ts'
 
-it('drops the least recently used entry and forgets failures and absences', async () => {
+it('evicts the least recently used entry, and does not keep failures and absences', async () => {
   const cache = new PromiseCache<string | undefined>(2)
   const loads: string[] = []
   const load = (key: string, value: string | undefined | Error) =>

@@ -68,7 +68,7 @@ function fakeL1(length: number) {
 }
 
 describe('reading ahead', () => {
-  it('fetches the next blocks and their receipts together, and never what the reader has asked for already', async () => {
+  it('fetches the next blocks with their receipts, but not those that the reader has requested', async () => {
     const { l1, calls, ref } = fakeL1(200)
     const heard: number[] = []
     const ahead = createReadAhead(l1, ({ number }) => heard.push(number), { maxWindow: 64 })
@@ -94,7 +94,7 @@ describe('reading ahead', () => {
     expect(heard).toEqual(receipts)
   })
 
-  it('reads less ahead of a busy L1, and nothing before the head is known', async () => {
+  it('prefetches fewer blocks from a busy L1, and none before the head is known', async () => {
     const { l1, calls, state, ref } = fakeL1(200)
     const ahead = createReadAhead(l1)
     await ahead.blockInfoByNumber(5)
@@ -108,7 +108,7 @@ describe('reading ahead', () => {
     expect(calls.findLast((call) => call.startsWith('blocks'))).toBe('blocks 101-108')
   })
 
-  it('fetches a new head at once when it is waited for', async () => {
+  it('fetches a new head at once if the reader waits for it', async () => {
     const { l1, calls, state, ref } = fakeL1(10)
     const ahead = createReadAhead(l1)
     ahead.onHead(ref(9))
@@ -122,7 +122,7 @@ describe('reading ahead', () => {
     expect(calls).toEqual(['blocks 10-10', 'receipts 10'])
   })
 
-  it('asks again for what could not be fetched', async () => {
+  it('retries failed fetches', async () => {
     const { l1, calls, state, ref } = fakeL1(30)
     const ahead = createReadAhead(l1)
     ahead.onHead(ref(29))
@@ -141,7 +141,7 @@ describe('reading ahead', () => {
     ])
   })
 
-  it('forgets what a reorg may have replaced, and everything when the reader begins anew', async () => {
+  it('forgets blocks that a reorg may have replaced, and all blocks when the reader restarts', async () => {
     const { l1, state, ref } = fakeL1(60)
     const ahead = createReadAhead(l1)
     ahead.onHead(ref(59))
@@ -164,8 +164,8 @@ describe('reading ahead', () => {
   })
 })
 
-describe('reading back', () => {
-  it('fetches the parents of a second block in a row together', async () => {
+describe('reading backwards', () => {
+  it('fetches the parents together at the second block in a row', async () => {
     const { l1, calls } = fakeL1(200)
     const ahead = createReadAhead(l1)
     for (let number = 150; number >= 80; number--) {
@@ -176,7 +176,7 @@ describe('reading back', () => {
     expect(numbers).toEqual(Array.from({ length: 96 }, (_, index) => 148 - index))
   })
 
-  it('ends at the first block of L1, and does nothing for other readers', async () => {
+  it('ends at the first block of L1, and ignores other readers', async () => {
     const { l1, calls } = fakeL1(200)
     const ahead = createReadAhead(l1)
     for (const number of [10, 11, 12, 50, 20, 20]) await ahead.blockInfoByHash(hashOf(number))

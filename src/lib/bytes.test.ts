@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { bigIntToBytes, bigIntToMinimalBytes, bytesToBigInt, equalBytes } from './bytes.ts'
 
-it.each([0, 1, 32, 128, 129, 600])('%i bytes are equal where each of them is', (length) => {
+it.each([0, 1, 32, 128, 129, 600])('compares %i bytes one by one', (length) => {
   const bytes = new Uint8Array(length).map((_, index) => index)
   expect(equalBytes(bytes, bytes)).toBe(true)
   expect(equalBytes(bytes, Buffer.from(bytes))).toBe(true)
@@ -23,7 +23,7 @@ const unsigned = fc.oneof(
   }),
 )
 
-it('an integer comes back from its bytes, which have no zeros in front or as many as they have room for', () => {
+it('an integer survives encoding to minimal or fixed length', () => {
   fc.assert(
     fc.property(unsigned, (value) => {
       const hex = value === 0n ? '' : value.toString(16)

@@ -3,7 +3,7 @@ import { ManualClock, sleep, systemClock } from './clock.ts'
 import { exponentialBackoff, retry } from './retry.ts'
 
 describe('ManualClock', () => {
-  it('runs due callbacks in order of their time and none that were cancelled', async () => {
+  it('runs due callbacks in the order of their times, without cancelled ones', async () => {
     const clock = new ManualClock(1000)
     const ran: string[] = []
     clock.setTimeout(() => ran.push(`b@${clock.now()}`), 20)
@@ -27,7 +27,7 @@ describe('sleep', () => {
 })
 
 describe('retry', () => {
-  it('tries as often as allowed, with growing delays', async () => {
+  it('retries up to the limit, with growing delays', async () => {
     const clock = new ManualClock()
     const delays: number[] = []
     let calls = 0
@@ -50,7 +50,7 @@ describe('retry', () => {
     expect(delays).toEqual([1000, 2000, 3000])
   })
 
-  it('rethrows the last error, and at once what is not worth another try', async () => {
+  it('rethrows the last error, and a permanent error at once', async () => {
     const clock = new ManualClock()
     const options = { clock, backoff: exponentialBackoff(1, 1), tries: 3, shouldRetry: () => false }
     let calls = 0
@@ -65,7 +65,7 @@ describe('retry', () => {
 })
 
 describe('systemClock', () => {
-  it('does not take a time beyond those of timers for none at all', async () => {
+  it('accepts a delay beyond the maximum of timers', async () => {
     let ran = false
     const cancel = systemClock.setTimeout(() => {
       ran = true

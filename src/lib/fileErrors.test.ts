@@ -25,7 +25,7 @@ it.each([
   ['a file for a directory', () => readFileSync(join(file(), 'x')), 'a part of the path is not a directory'],
   ['a long name', () => readFileSync(join(directory, 'x'.repeat(300))), 'the name is too long'],
   ['a loop', () => readFileSync(loop()), 'its symbolic links form a loop'],
-])('says in words what is wrong with %s', (_, work, words) => {
+])('describes the error of %s', (_, work, words) => {
   const error = thrownBy(work)
   expect(isFileError(error)).toBe(true)
   expect(describeFileError(error)).toBe(words)
@@ -35,11 +35,11 @@ it.each([
   ['EACCES', 'open', 'permission denied'],
   ['EROFS', 'mkdir', 'the file system is read-only'],
   ['ENOSPC', 'write', 'the disk is full'],
-])('and what %s means', (code, syscall, words) => {
+])('describes %s', (code, syscall, words) => {
   expect(describeFileError(systemError(code, syscall))).toBe(words)
 })
 
-it('takes no error of a port or a program for one of a file', () => {
+it('does not describe errors of ports and programs as file errors', () => {
   expect(isFileError(systemError('EACCES', 'listen'))).toBe(false)
   expect(isFileError(systemError('EACCES', 'spawn anvil'))).toBe(false)
   expect(isFileError(new Error('permission denied'))).toBe(false)

@@ -7,13 +7,13 @@ const noise = (length: number): Uint8Array =>
   new Uint8Array(length).map((_, index) => ((index + length) * 2_654_435_761) >>> 13)
 
 describe('keccak256', () => {
-  it('gives the hash of every length, of those that are hashed in another way, too', () => {
+  it('hashes every length, including those with a separate code path', () => {
     for (const length of [...Array.from({ length: 300 }, (_, index) => index), 5_000, 131_071, 131_072, 131_073]) {
       expect(toHex(keccak256(noise(length)))).toBe(viemKeccak256(noise(length)))
     }
   })
 
-  it('gives a hash of its own', () => {
+  it('returns a new array for each hash', () => {
     const first = keccak256(noise(10))
     const text = toHex(first)
     keccak256(noise(20))

@@ -26,7 +26,7 @@ describe('IP addresses', () => {
   it.each(['zz', '', '1.2.3', '1.2.3.4.5', 'fe80::1%eth0', '10.0.0.0/8'])('%j is refused', (text) => {
     expect(() => parseIp(text)).toThrow(DecodeError)
   })
-  it('survives formatting and parsing', () => {
+  it('survive formatting and parsing', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), (bytes) => {
         const mapped = bytes.subarray(0, 10).every((b) => b === 0) && bytes[10] === 0xff && bytes[11] === 0xff
@@ -34,7 +34,7 @@ describe('IP addresses', () => {
       }),
     )
   })
-  it('throws nothing but DecodeError', () => {
+  it('throw only DecodeError', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         try {
@@ -63,7 +63,7 @@ describe('subnets', () => {
       expect(() => parseCidr(text)).toThrow(DecodeError)
     },
   )
-  it('contains its addresses and no others', () => {
+  it('contain their addresses and no others', () => {
     const net = parseCidr('192.168.128.0/17')
     expect(subnetContains(net, parseIp('192.168.255.255'))).toBe(true)
     expect(subnetContains(net, parseIp('192.168.127.255'))).toBe(false)

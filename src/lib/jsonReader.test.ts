@@ -13,7 +13,7 @@ const json = {
 }
 const reader = new JsonObjectReader(json, 'answer')
 
-it('reads members by their types, null as absent', () => {
+it('reads members by type, and null as absent', () => {
   const inner = reader.object('inner')
   expect([reader.integer('count'), reader.bigint('big'), reader.bigint('count')]).toEqual([
     3,
@@ -50,6 +50,6 @@ it.each([
   [() => reader.object('inner').bytes('data', 3), 'answer.inner.data: expected 3 bytes, got 2'],
   [() => reader.object('inner').quantity('data2'), 'answer.inner.data2: missing'],
   [() => reader.quantity('count'), 'answer.count: expected a hex quantity, got 3'],
-] as const)('names the member, and says what it holds: %s', (read, message) => {
+] as const)('names the member and its content: %s', (read, message) => {
   expect(read).toThrow(expect.objectContaining({ code: 'decode', message }))
 })

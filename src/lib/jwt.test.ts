@@ -8,8 +8,8 @@ import { createJwt, createJwtCheck, loadJwtSecret } from './jwt.ts'
 
 const SECRET = new Uint8Array(32).fill(7)
 
-describe('a check of tokens', () => {
-  it('accepts one of the last minute, however often, until it is stale', () => {
+describe('checking a token', () => {
+  it('accepts a token of the last minute any number of times, until it expires', () => {
     const check = createJwtCheck(SECRET)
     const token = createJwt(SECRET, 1000)
     for (const now of [940, 1000, 1060]) expect(check(token, now)).toBeUndefined()
@@ -18,7 +18,7 @@ describe('a check of tokens', () => {
     expect(check(token, 1060)).toBeUndefined()
   })
 
-  it('refuses what is like a good one but for its signature', () => {
+  it('refuses a token with a wrong signature', () => {
     const check = createJwtCheck(SECRET)
     const token = createJwt(SECRET, 1000)
     expect(check(token, 1000)).toBeUndefined()
@@ -40,7 +40,7 @@ describe('a check of tokens', () => {
     },
     { id: 'unsigned', token: unsigned, now: 1000, problem: 'signature is invalid' },
     { id: 'garbage', token: 'a.b', now: 1000, problem: 'malformed token' },
-  ])('refuses one that is $id', ({ token, now, problem }) => {
+  ])('refuses a token that is $id', ({ token, now, problem }) => {
     expect(createJwtCheck(SECRET)(token, now)).toBe(problem)
   })
 })
@@ -48,14 +48,14 @@ describe('a check of tokens', () => {
 describe('loadJwtSecret', () => {
   const folder = mkdtempSync(join(tmpdir(), 'devium-jwt-'))
 
-  it('creates a missing file for its owner only and reads it back', () => {
+  it('creates a missing file for its owner only, and reads it back', () => {
     const path = join(folder, 'new', 'jwt.txt')
     const secret = loadJwtSecret(path, { create: true })
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(loadJwtSecret(path, { create: false })).toEqual(secret)
   })
 
-  it('leaves one secret when two programs create it at once, and nothing beside it', async () => {
+  it('leaves one secret and no other file when two programs create it at once', async () => {
     const path = join(folder, 'both', 'jwt.txt')
     const script = `import { loadJwtSecret } from ${JSON.stringify(new URL('./jwt.ts', import.meta.url).href)}
       process.stdout.write(Buffer.from(loadJwtSecret(process.argv[1], { create: true })).toString('hex'))`
@@ -66,7 +66,7 @@ describe('loadJwtSecret', () => {
     expect(readdirSync(join(folder, 'both'))).toEqual(['jwt.txt'])
   })
 
-  it('names the file, never its content', () => {
+  it('names the file, but not its content', () => {
     const path = join(folder, 'short.txt')
     writeFileSync(path, 'beefbeef')
     expect(() => loadJwtSecret(path, { create: true })).toThrow(`JWT secret file ${path} must hold 32 bytes of hex`)

@@ -26,7 +26,7 @@ describe('createLogger', () => {
     expect(lines[0]).toContain('err="request failed: connect refused"')
   })
 
-  it('escapes control characters, so that no text from outside forges a line', () => {
+  it('escapes control characters, so that remote texts cannot forge a line', () => {
     for (const format of ['text', 'terminal', 'json'] as const) {
       const { lines, logger } = capture(format)
       logger.info('peer', { agent: 'x\nlvl=error\u001b[2J' })
@@ -42,7 +42,7 @@ describe('createLogger', () => {
     }
   })
 
-  it('drops lines below the level, which children share and which may change', () => {
+  it('drops lines below the level, which children share and which can change', () => {
     const { lines, logger } = capture('json')
     const child = logger.child({ a: 1 })
     child.debug('no')

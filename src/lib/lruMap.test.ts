@@ -8,7 +8,7 @@ const filled = (...keys: string[]): LruMap<string, string> => {
 }
 
 describe('LruMap', () => {
-  it('forgets what was used longest ago', () => {
+  it('evicts the least recently used entry', () => {
     const map = filled('a', 'b', 'c')
     map.get('a')
     map.set('d', 'd')
@@ -16,7 +16,7 @@ describe('LruMap', () => {
     expect(map.get('b')).toBeUndefined()
   })
 
-  it('takes a second use in a row for one, and those after it for others', () => {
+  it('counts consecutive uses of an entry as one', () => {
     const map = filled('a', 'b', 'c')
     map.get('c')
     map.get('b')
@@ -31,7 +31,7 @@ describe('LruMap', () => {
     expect([...map.values()]).toEqual(['new', 'd', 'e'])
   })
 
-  it('begins anew when it is cleared', () => {
+  it('is empty after clear', () => {
     const map = filled('a')
     map.clear()
     expect(map.get('a')).toBeUndefined()

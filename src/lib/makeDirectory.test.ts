@@ -10,14 +10,14 @@ function directoryInTest(): string {
   return directory
 }
 
-it('makes a directory, those above it, and none that is there', () => {
+it('creates a directory and its parents, and accepts an existing one', () => {
   const path = join(directoryInTest(), 'a', 'b', 'c')
   makeDirectory(path)
   makeDirectory(path)
   expect(statSync(path).isDirectory()).toBe(true)
 })
 
-it('takes a link to a directory for one', () => {
+it('accepts a link to a directory', () => {
   const directory = directoryInTest()
   mkdirSync(join(directory, 'real'))
   symlinkSync('real', join(directory, 'link'))
@@ -25,7 +25,7 @@ it('takes a link to a directory for one', () => {
   expect(existsSync(join(directory, 'real', 'below'))).toBe(true)
 })
 
-it('names the directory that cannot be made, and why', () => {
+it('names the directory that cannot be created, and the reason', () => {
   const file = join(directoryInTest(), 'file')
   writeFileSync(file, '')
   expect(() => makeDirectory(file)).toThrow(`cannot create the directory ${file}: it is not a directory`)
@@ -36,7 +36,7 @@ it('names the directory that cannot be made, and why', () => {
   expect(() => makeDirectory(long)).toThrow(/: the name is too long$/)
 })
 
-it.runIf(process.platform === 'linux')('does not try for ever where the system lets nobody make one', () => {
+it.runIf(process.platform === 'linux')('stops if the system denies every attempt', () => {
   expect(() => makeDirectory('/proc/devium/x')).toThrow(
     'cannot create the directory /proc/devium: the system does not allow a directory there',
   )

@@ -2,7 +2,7 @@ import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { createMetricMakers } from './metricMakers.ts'
 
-it('reads what is watched at each scrape, by label too, and lets a label go that is no longer told of', async () => {
+it('reads watched values at each scrape, and removes a label that is no longer reported', async () => {
   const registry = new Registry()
   const { watched, watchedByLabel } = createMetricMakers(registry, 'x_')
   let size = 1
@@ -25,7 +25,7 @@ it('reads what is watched at each scrape, by label too, and lets a label go that
   expect(await registry.metrics()).not.toContain('"a"')
 })
 
-it('gives a histogram the buckets of Go’s client by default', async () => {
+it("uses the default buckets of Go's client for a histogram", async () => {
   const registry = new Registry()
   const { histogram } = createMetricMakers(registry, '')
   histogram('seconds', 'Time').observe(0.3)

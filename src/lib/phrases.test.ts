@@ -12,11 +12,11 @@ it.each([
   [599, 'in 10 min'],
   [3 * DAY - 1, 'in 3 days'],
   [2.4 * DAY, 'in 2 days'],
-])('says of a moment %i s away: %s', (seconds, text) => {
+])('describes a time %i s away: %s', (seconds, text) => {
   expect(fromNowText(NOW + seconds, NOW)).toBe(text)
 })
 
-it('writes times in UTC, and none that no date reaches', () => {
+it('writes times in UTC, and handles times beyond the range of Date', () => {
   expect(utcText(NOW)).toBe('2027-01-15 08:00:00 UTC')
   expect(utcText(Number.MAX_SAFE_INTEGER)).toMatch(/^\+275760-09-13/)
 })

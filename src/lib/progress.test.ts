@@ -11,7 +11,7 @@ function start(intervalMs = 1_000) {
   return { clock, shown, progress, ended: () => ended }
 }
 
-it('is silent for two seconds, then tells how far it is, how fast, and how long it still takes', async () => {
+it('is silent for two seconds, then shows progress, rate and remaining time', async () => {
   const { clock, shown, progress, ended } = start()
   await clock.advance(1_999)
   progress.advance(199, { total: 1_000 })
@@ -29,7 +29,7 @@ it('is silent for two seconds, then tells how far it is, how fast, and how long 
   expect(ended()).toBe(1)
 })
 
-it('goes by the rate of the last half minute', async () => {
+it('uses the rate of the last half minute', async () => {
   const { clock, shown, progress } = start()
   for (let second = 1; second <= 60; second++) {
     await clock.advance(1_000)
@@ -43,7 +43,7 @@ it('goes by the rate of the last half minute', async () => {
   expect(shown.at(-1)).toMatchObject({ done: 1_200, perSecond: 20, secondsLeft: 20 })
 })
 
-it('takes a fraction where the whole is not counted, and says less where nothing is known', async () => {
+it('accepts a fraction without a total, and omits unknown parts', async () => {
   const { clock, shown, progress } = start()
   await clock.advance(10_000)
   progress.advance(50, { fraction: 0.25 })
@@ -61,7 +61,7 @@ it('takes a fraction where the whole is not counted, and says less where nothing
   expect(still.shown.at(-1)).toMatchObject({ fraction: 1, secondsLeft: 0 })
 })
 
-it('writes a line of the log at first, and then every eight seconds', async () => {
+it('logs a line at first, and then every eight seconds', async () => {
   const clock = new ManualClock()
   const lines: unknown[] = []
   const sink = progressInLog({ info: (message, fields) => lines.push([message, fields]) })

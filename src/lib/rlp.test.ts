@@ -31,7 +31,7 @@ describe('encodeRlp', () => {
     ),
   }))
 
-  it('gives what another encoder does', () => {
+  it('encodes like another encoder', () => {
     fc.assert(
       fc.property(tree, (input) => {
         expect(toHex(encodeRlp(input))).toBe(toHex(RLP.encode(input)))
@@ -39,14 +39,14 @@ describe('encodeRlp', () => {
     )
   })
 
-  it.each([4_000, 5_000, 70_000, 20_000_000])('makes room for %i bytes, and is as ever afterwards', (length) => {
+  it.each([4_000, 5_000, 70_000, 20_000_000])('grows its buffer for %i bytes, and then works as before', (length) => {
     const bytes = new Uint8Array(length).fill(7)
     const input = [1, [bytes, []], bytes.subarray(1)]
     expect(Buffer.compare(encodeRlp(input), RLP.encode(input))).toBe(0)
     expect(toHex(encodeRlp([1, 2]))).toBe('0xc20102')
   })
 
-  it('leaves alone what it has given before', () => {
+  it('does not change earlier results', () => {
     const first = encodeRlp([1, 2, 3])
     encodeRlp([4, 5, 6, 7])
     rlpListHeader(1000)
@@ -107,7 +107,7 @@ describe('decodeRlp', () => {
 })
 
 describe('splitRlpList', () => {
-  it('gives what each item of a list is decoded from', () => {
+  it('returns the encoding of each item of a list', () => {
     const items = fc.array(fc.oneof(fc.uint8Array({ maxLength: 70 }), fc.array(fc.uint8Array({ maxLength: 5 }))))
     fc.assert(
       fc.property(items, (list) => {
@@ -117,7 +117,7 @@ describe('splitRlpList', () => {
     )
   })
 
-  it('refuses what is no list, does not fill the input, or has another number of items', () => {
+  it('refuses an input that is no list, has trailing bytes, or has another number of items', () => {
     expect(() => splitRlpList(fromHex('80'), 'fees')).toThrow('fees: expected a list')
     expect(() => splitRlpList(fromHex('c10500'), 'fees')).toThrow('1 bytes after')
     expect(() => splitRlpList(fromHex('c205'), 'fees')).toThrow('2 bytes long, 1 are left')
@@ -127,7 +127,7 @@ describe('splitRlpList', () => {
 })
 
 describe('integers', () => {
-  it('refuses leading zeros and what does not fit', () => {
+  it('refuse leading zeros and values out of range', () => {
     expect(() => rlpBigInt(Uint8Array.of(0, 1), 'nonce')).toThrow('nonce: integer has leading zeros')
     expect(() => rlpBigInt(new Uint8Array(33).fill(1), 'value')).toThrow('longer than 32')
     expect(() => rlpNumber(new Uint8Array(8).fill(255), 'number')).toThrow('2^53')

@@ -17,7 +17,7 @@ function setUp() {
   return { clock, lines, shown, hidden: () => hidden }
 }
 
-it('shows routine once a minute, with how many lines were left out', async () => {
+it('logs routine lines once a minute, with the number of omitted lines', async () => {
   const { clock, lines, shown, hidden } = setUp()
   for (let number = 0; number <= 120; number++) {
     lines.write({ number }, { isNews: false })
@@ -31,7 +31,7 @@ it('shows routine once a minute, with how many lines were left out', async () =>
   expect(hidden()).toBe(118)
 })
 
-it('shows all news, from which the next minute counts', async () => {
+it('logs all other lines, which restart the minute', async () => {
   const { clock, lines, shown } = setUp()
   lines.write({ number: 0 }, { isNews: false })
   lines.write({ number: 1 }, { isNews: false })

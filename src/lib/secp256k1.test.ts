@@ -18,7 +18,7 @@ const KEY = new Uint8Array(32).fill(0x46)
 const ADDRESS = '0x9d8a62f656a8d1615c1294fd71e9cfb3e4855a4f'
 
 describe('secp256k1', () => {
-  it('uses the native library where its binary loads', () => {
+  it('uses the native library if its binary loads', () => {
     expect(secp256k1Backend).toBe('native')
   })
 
@@ -35,7 +35,7 @@ describe('secp256k1', () => {
     expect(decompressPublicKey(publicKeyOf(KEY))).toEqual(publicKeyOf(KEY, false))
   })
 
-  it('answers unrecoverable signatures with DecodeError', () => {
+  it('throws DecodeError for unrecoverable signatures', () => {
     const hash = keccak256(new Uint8Array(1))
     expect(() => recoverCompact(hash, new Uint8Array(64), 0)).toThrow(DecodeError)
     expect(() => recoverCompact(hash, new Uint8Array(64).fill(0xff), 1)).toThrow(DecodeError)

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { nextTurn } from './nextTurn.ts'
 import { createSemaphore } from './semaphore.ts'
 
-it('runs so many at once, the others in their order, and goes on after a failure', async () => {
+it('runs a limited number at once, starts the others in order, and continues after a failure', async () => {
   const semaphore = createSemaphore(2)
   const begun: string[] = []
   const ends: ((error?: Error) => void)[] = []

@@ -3,7 +3,7 @@ import { ManualClock } from './clock.ts'
 import { TokenBucket } from './tokenBucket.ts'
 
 describe('TokenBucket', () => {
-  it('lets a burst through and then keeps the rate', async () => {
+  it('allows a burst and then a limited rate', async () => {
     const clock = new ManualClock(0)
     const bucket = new TokenBucket(clock, { perSecond: 4, burst: 15 })
     for (let n = 0; n < 15; n++) expect(bucket.take()).toBe(0)
@@ -14,7 +14,7 @@ describe('TokenBucket', () => {
     await clock.advance(250)
     expect(bucket.waitMs()).toBe(0)
   })
-  it('takes what it is asked for if one is there, and nothing if not', async () => {
+  it('takes a token if there is one', async () => {
     const clock = new ManualClock(0)
     const bucket = new TokenBucket(clock, { perSecond: 1, burst: 2 })
     expect(bucket.tryTake()).toBe(true)
@@ -25,7 +25,7 @@ describe('TokenBucket', () => {
     await clock.advance(1_000)
     expect(bucket.tryTake()).toBe(true)
   })
-  it('holds no more than the burst, and takes back', async () => {
+  it('holds at most the burst, and accepts returned tokens', async () => {
     const clock = new ManualClock(0)
     const bucket = new TokenBucket(clock, { perSecond: 1, burst: 2 })
     await clock.advance(60_000)

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from './clock.ts'
 import { untilStopped, whenAborted } from './untilAborted.ts'
 
-describe('what is to be done when a signal aborts', () => {
-  it('is done once, and at once when it has', () => {
+describe('a callback for an aborted signal', () => {
+  it('runs once, and at once if the signal has aborted', () => {
     const stop = new AbortController()
     let calls = 0
     const call = (): void => {
@@ -20,7 +20,7 @@ describe('what is to be done when a signal aborts', () => {
   })
 })
 
-describe('work that a program waits for', () => {
+describe('work during a stop', () => {
   const start = () => {
     const clock = new ManualClock()
     const stop = new AbortController()
@@ -28,7 +28,7 @@ describe('work that a program waits for', () => {
     return { clock, stop, work, ended: untilStopped(work.promise, stop.signal, clock) }
   }
 
-  it('may come to its end after the signal', async () => {
+  it('may end after the signal', async () => {
     const { clock, stop, work, ended } = start()
     stop.abort()
     await clock.advance(500)
@@ -36,7 +36,7 @@ describe('work that a program waits for', () => {
     expect(await ended).toBe(true)
   })
 
-  it('is not waited for any longer when it does not', async () => {
+  it('is abandoned after a time limit', async () => {
     const { clock, stop, work, ended } = start()
     await clock.advance(60_000)
     stop.abort()
@@ -47,7 +47,7 @@ describe('work that a program waits for', () => {
     await clock.advance(0)
   })
 
-  it('fails as it does', async () => {
+  it('passes its failure on', async () => {
     const { work, ended } = start()
     work.reject(new Error('broken'))
     await expect(ended).rejects.toThrow('broken')

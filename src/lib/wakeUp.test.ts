@@ -3,7 +3,7 @@ import { ManualClock } from './clock.ts'
 import { WakeUp } from './wakeUp.ts'
 
 describe('WakeUp', () => {
-  it('keeps a wake-up that comes while nobody waits, once', async () => {
+  it('keeps one wake-up while no task waits', async () => {
     const clock = new ManualClock()
     const wakeUp = new WakeUp(clock)
     const { signal } = new AbortController()

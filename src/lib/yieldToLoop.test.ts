@@ -6,7 +6,7 @@ function busy(ms: number): void {
   while (performance.now() < end);
 }
 
-it('lets one of those that wait go on in each turn of the event loop', async () => {
+it('resumes one waiting task in each iteration of the event loop', async () => {
   let turns = 0
   const timer = setInterval(() => turns++, 1)
   // Earlier work has used up its time, so the first callers wait as well.
@@ -22,7 +22,7 @@ it('lets one of those that wait go on in each turn of the event loop', async () 
   expect(turns).toBeGreaterThanOrEqual(39)
 })
 
-it('lets work on blocks go first', async () => {
+it('resumes work on blocks first', async () => {
   const order: string[] = []
   const work = async (kind: Work) => {
     busy(10)
@@ -33,7 +33,7 @@ it('lets work on blocks go first', async () => {
   expect(order).toEqual(['block', 'block', 'answer', 'answer'])
 })
 
-it('gives a step that cannot be split a turn that nothing was done in', async () => {
+it('gives a long task an iteration without other work', async () => {
   const tick = Promise.withResolvers<void>()
   let ticks = 0
   const timer = setInterval(() => {

@@ -66,7 +66,7 @@ describe.each(['cancun', 'prague', 'osaka'])('blobs of Anvil at %s', (hardfork) 
     await anvil.stop()
   })
 
-  it('are read by block number, since it knows no slots', async () => {
+  it('are read by block number, because Anvil has no slots', async () => {
     await beacon.checkVersion(new AbortController().signal)
     expect(block.number).toBe(4)
     expect(hashes.length).toBe(3)
@@ -74,7 +74,7 @@ describe.each(['cancun', 'prague', 'osaka'])('blobs of Anvil at %s', (hardfork) 
     expect(blobs?.map(decodeBlob)).toEqual(data.toReversed())
   })
 
-  it('are missing where there are none', async () => {
+  it('are reported missing if the block has none', async () => {
     const other = createBeacon({ kzg, clock: systemClock, logger: silentLogger }, { url: anvil.url })
     await expect(other.client.blobs({ ...block, number: 2 }, hashes)).rejects.toMatchObject({ code: 'blobs-missing' })
     await expect(other.client.blobs({ ...block, number: 9 }, hashes)).rejects.toMatchObject({ code: 'blobs-missing' })

@@ -49,7 +49,7 @@ function clientOf(servers: readonly BeaconServer[], options: Partial<BeaconOptio
 const blobRequests = (server: BeaconServer) => server.requests.filter(({ path }) => path.includes('/blob'))
 
 describe('blobs of a beacon node', () => {
-  it('come in the order of their hashes, however they are given', async () => {
+  it('are returned in the order of their hashes, whatever the order of the answer', async () => {
     const server = await startServer({ slots: new Map([[5, blobs]]) })
     const { client } = clientOf([server])
     expect(await client.blobs(block, hashesOf(2, 0, 2))).toEqual(bytesOf(2, 0, 2))
@@ -60,7 +60,7 @@ describe('blobs of a beacon node', () => {
     expect(await client.blobs(block, hashesOf(3, 2, 1))).toEqual(bytesOf(3, 2, 1))
   })
 
-  it('are asked for six at a time', async () => {
+  it('are requested six at a time', async () => {
     const many = await makeBlobs(kzg, 14)
     const server = await startServer({ slots: new Map([[5, many]]) })
     const { client } = clientOf([server])
@@ -72,7 +72,7 @@ describe('blobs of a beacon node', () => {
     expect(blobRequests(server).map(({ path }) => path.match(/versioned_hashes/g)?.length)).toEqual([6, 6, 2])
   })
 
-  it('are asked for once', async () => {
+  it('are requested once', async () => {
     const server = await startServer({ slots: new Map([[5, blobs]]) })
     const { client } = clientOf([server])
     const ahead = client.prefetch(block, hashesOf(0, 1))
@@ -82,7 +82,7 @@ describe('blobs of a beacon node', () => {
     expect(blobRequests(server).length).toBe(1)
   })
 
-  it('come from the older form of nodes that know no other, by their proofs', async () => {
+  it('are read by their proofs from a node with only the older endpoint', async () => {
     const server = await startServer({
       form: 'sidecars',
       slots: new Map([
@@ -104,7 +104,7 @@ describe('blobs of a beacon node', () => {
     expect(await client.blobs(block, hashesOf(2))).toEqual(bytesOf(2))
   })
 
-  it('of the older form are refused where a proof does not hold', async () => {
+  it('of the older endpoint are refused if a proof is invalid', async () => {
     const wrong = [{ ...at(0), blob: at(1).blob }]
     const server = await startServer({ form: 'sidecars', slots: new Map([[5, wrong]]) })
     const { client } = clientOf([server])
@@ -114,7 +114,7 @@ describe('blobs of a beacon node', () => {
     })
   })
 
-  it('carry the header to the primary endpoint only', async () => {
+  it('are requested with the header at the primary endpoint only', async () => {
     const primary = await startServer()
     const fallback = await startServer({ slots: new Map([[5, blobs]]) })
     const { client } = clientOf([primary, fallback], { headers: { 'x-key': 'secret' } })
@@ -126,14 +126,14 @@ describe('blobs of a beacon node', () => {
 })
 
 describe('slots', () => {
-  it('may be of another length than the chain says, and then it is not asked', async () => {
+  it('use the configured length without a request', async () => {
     const server = await startServer({ slots: new Map([[30, blobs]]) })
     const { client } = clientOf([server], { slotDurationOverrideS: 2 })
     expect(await client.blobs(block, hashesOf(0))).toEqual(bytesOf(0))
     expect(server.requests.map(({ path }) => path)).not.toContain('/eth/v1/config/spec')
   })
 
-  it('are asked for again when there was no answer, and of the next endpoint', async () => {
+  it('are requested again after a failure, also at the next endpoint', async () => {
     const silent = await startServer({ genesisTime: undefined })
     const { client } = clientOf([silent])
     await expect(client.blobs(block, hashesOf(0))).rejects.toMatchObject({ code: 'beacon-unreachable' })
@@ -159,7 +159,7 @@ describe('slots', () => {
 })
 
 describe('a beacon node that lags', () => {
-  it('is asked again, and after some time the block is taken for gone, less often each time', async () => {
+  it('is queried again, and then the block counts as missing, with fewer queries each time', async () => {
     const server = await startServer()
     const { client, lines } = clientOf([server])
     const answers = []
@@ -185,7 +185,7 @@ describe('a beacon node that lags', () => {
     expect(lines.filter((line) => line.includes('Got the blobs')).length).toBe(1)
   })
 
-  it('counts for each transaction of a block by itself', async () => {
+  it('counts failures for each transaction of a block separately', async () => {
     const server = await startServer({ slots: new Map([[5, [at(0)]]]) })
     const { client } = clientOf([server])
     const answers = []
@@ -196,7 +196,7 @@ describe('a beacon node that lags', () => {
     expect(answers).toEqual(['missing', 'missing', undefined])
   })
 
-  it('has another one asked for the blobs that it lacks', async () => {
+  it('has its missing blobs requested from another node', async () => {
     const half = await startServer({ slots: new Map([[5, [at(0)]]]) })
     const whole = await startServer({ slots: new Map([[5, blobs]]) })
     const { client } = clientOf([half, whole])
@@ -213,7 +213,7 @@ describe('a beacon node that lags', () => {
 })
 
 describe('a beacon node that lies', () => {
-  it('is named and left, for one that does not', async () => {
+  it('is named in the log, and the client switches to another node', async () => {
     const liar = await startServer()
     liar.fault = (response) => json(response, 200, { data: [toHex(at(3).blob)] })
     const honest = await startServer({ slots: new Map([[5, blobs]]) })
@@ -263,7 +263,7 @@ describe('a beacon node that lies', () => {
         more()
       },
     ],
-  ])('or breaks off, is temporary and does not hold up the others: %s', async (kind, fault) => {
+  ])('a broken answer is temporary and does not delay the others: %s', async (kind, fault) => {
     const timeoutMs = kind === 'nothing' ? 1_000 : WAIT_LIMIT_MS
     const bad = await startServer()
     bad.fault = fault(bad)
@@ -277,7 +277,7 @@ describe('a beacon node that lies', () => {
     expect(await both.client.blobs(block, hashesOf(0))).toEqual(bytesOf(0))
   })
 
-  it('never makes a block gone: that takes a 404', async () => {
+  it('a missing block requires a 404', async () => {
     const server = await startServer()
     server.fault = (response) => json(response, 503, {})
     const { client } = clientOf([server])
@@ -287,7 +287,7 @@ describe('a beacon node that lies', () => {
 })
 
 describe('the choice of endpoint', () => {
-  it('stays with the one that works for a minute, and returns to the primary', async () => {
+  it('stays with a working endpoint for a minute, then returns to the primary', async () => {
     const primary = await startServer()
     const archive = await startServer({ slots: new Map([[5, blobs]]) })
     const { client, clock } = clientOf([primary, archive])
@@ -300,7 +300,7 @@ describe('the choice of endpoint', () => {
     expect(blobRequests(archive).length).toBe(2)
   })
 
-  it('leaves one that is down alone for some time', async () => {
+  it('avoids a failed endpoint for some time', async () => {
     const primary = await startServer()
     primary.fault = (response) => json(response, 502, {})
     const other = await startServer({ slots: new Map([[5, blobs]]) })
@@ -322,7 +322,7 @@ describe('the check at the start', () => {
   const timesAsked = (server: BeaconServer): number =>
     server.requests.filter(({ path }) => path.endsWith('version')).length
 
-  it('asks for the version for ten seconds', async () => {
+  it('requests the version for ten seconds', async () => {
     const server = await startServer()
     await checkOf(server)
     expect(timesAsked(server)).toBe(1)
@@ -335,7 +335,7 @@ describe('the check at the start', () => {
     expect(timesAsked(server)).toBe(1 + 6)
   })
 
-  it.each([429, 503])('asks for a minute where the answer is HTTP %i', async (status) => {
+  it.each([429, 503])('repeats the request for a minute after HTTP %i', async (status) => {
     const server = await startServer()
     server.busy = () => (timesAsked(server) < 18 ? status : undefined)
     await checkOf(server)

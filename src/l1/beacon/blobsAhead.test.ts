@@ -36,7 +36,7 @@ function start() {
   return { ahead, fetched }
 }
 
-it("fetches the batcher's blobs of blocks ahead, once it is known who that is", async () => {
+it("prefetches the batcher's blobs once the batcher address is known", async () => {
   const { ahead, fetched } = start()
   ahead.onBlock(blockAt(1), [posting(1, 2)])
   ahead.onBlock(blockAt(2), [posting(2, 3), posting(9, 1, { from: INBOX }), posting(8, 1, { to: BATCHER })])
@@ -51,7 +51,7 @@ it("fetches the batcher's blobs of blocks ahead, once it is known who that is", 
   ])
 })
 
-it('fetches so many blobs ahead and no more, in the order of their blocks', async () => {
+it('prefetches a limited number of blobs, in block order', async () => {
   const { ahead, fetched } = start()
   ahead.onBlock(blockAt(1), [posting(1, 1)])
   for (let number = 40; number > 1; number--) ahead.onBlock(blockAt(number), [posting(number, 6)])
@@ -61,7 +61,7 @@ it('fetches so many blobs ahead and no more, in the order of their blocks', asyn
   expect(fetched.slice(16).map(([number]) => number)).toEqual([18, 19])
 })
 
-it('goes back with the reader', async () => {
+it('restarts at the block of the reader after a reset', async () => {
   const { ahead, fetched } = start()
   for (let number = 1; number < 4; number++) ahead.onBlock(blockAt(number), [posting(number, 1)])
   await ahead.blobs(blockAt(2), [hashOf(200)])

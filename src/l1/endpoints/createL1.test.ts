@@ -63,7 +63,7 @@ const passTimeUntil = (clock: ManualClock, active: () => string | undefined, url
     .toBe(url)
 
 describe('several L1 endpoints', () => {
-  it.each(['down', 'status'] as const)('go over to the next one where one is: %s, and return to it', async (fault) => {
+  it.each(['down', 'status'] as const)('switch to the next endpoint if one is: %s, and return later', async (fault) => {
     const [first, second] = [await startProxy(), await startProxy()]
     const { l1, clock, lines, registry, active, signal } = start([first.url, second.url])
     const { hash } = await blockAt(l1, 3)
@@ -89,7 +89,7 @@ describe('several L1 endpoints', () => {
     expect(metrics).toContain(`devium_l1_endpoint_switches_total{from="${first.url}",to="${second.url}"} 1`)
   })
 
-  it('name one that lies, and leave it at once', async () => {
+  it('name an endpoint with false answers, and leave it at once', async () => {
     const [liar, honest] = [await startProxy(), await startProxy()]
     const { l1, lines, active } = start([liar.url, honest.url])
     liar.change = (method, result) =>
@@ -104,7 +104,7 @@ describe('several L1 endpoints', () => {
   it.each([
     ['transactions', 'eth_getBlockByHash'],
     ['receipts', 'eth_getBlockReceipts'],
-  ] as const)('see a lie about %s', async (what, method) => {
+  ] as const)('detect a false answer about %s', async (what, method) => {
     const [liar, honest] = [await startProxy(), await startProxy()]
     const { l1, active } = start([liar.url, honest.url])
     const { hash } = await blockAt(l1, 3)
@@ -117,7 +117,7 @@ describe('several L1 endpoints', () => {
     expect(active()).toBe(honest.url)
   })
 
-  it('ask others for a block that one does not know, and for those it lies about when fetched ahead', async () => {
+  it('query other endpoints for an unknown block, and after false prefetched answers', async () => {
     const [behind, ahead] = [await startProxy(), await startProxy()]
     const { l1, active } = start([behind.url, ahead.url])
     const { hash } = await blockAt(l1, 5)
@@ -133,7 +133,7 @@ describe('several L1 endpoints', () => {
     expect(active()).toBe(ahead.url)
   })
 
-  it('leave one whose head stands still', async () => {
+  it('leave an endpoint whose head stalls', async () => {
     const [stale, current] = [await startProxy(), await startProxy()]
     const { l1, clock, active, signal } = start([stale.url, current.url])
     const old = await rpc.request('eth_getBlockByNumber', ['0x0', false])
@@ -147,7 +147,7 @@ describe('several L1 endpoints', () => {
     expect(l1.states()[0]?.problem?.message).toMatch(/its head, block 0, is \d+ s behind the head of another endpoint/)
   })
 
-  it('fail together with the error of the first', async () => {
+  it('fail together with the error of the first endpoint', async () => {
     const [first, second] = [await startProxy(), await startProxy()]
     const { l1 } = start([first.url, second.url])
     first.fault = second.fault = 'down'
@@ -164,13 +164,13 @@ describe('the check at the start', () => {
     if (chainId !== 31_337n) throw new UsageError(`incorrect L1 RPC chain id ${chainId}`)
   }
 
-  it('refuses an endpoint of another chain, whichever it is', async () => {
+  it('refuses an endpoint of another chain, at any position', async () => {
     const other = await startAnvil({ args: ['--chain-id', '5', '--no-mining'] })
     onTestFinished(other.stop)
     await expect(start([anvil.url, other.url]).l1.check(check)).rejects.toThrow('incorrect L1 RPC chain id 5')
   })
 
-  it('goes on without one that is silent, and checks it before it is asked', async () => {
+  it('continues without a silent endpoint, and checks it before its first use', async () => {
     const [silent, well] = [await startProxy(), await startProxy()]
     silent.fault = 'down'
     const { l1, clock, active, signal, lines } = start([silent.url, well.url])
@@ -186,7 +186,7 @@ describe('the check at the start', () => {
     expect(silent.calls[0]).toBe('eth_chainId')
   })
 
-  it('fails when none answers', async () => {
+  it('fails if no endpoint answers', async () => {
     const silent = await startProxy()
     silent.fault = 'down'
     await expect(start([silent.url, silent.url]).l1.check(check)).rejects.toMatchObject({ code: 'rpc-transport' })
@@ -194,7 +194,7 @@ describe('the check at the start', () => {
 })
 
 describe('an L1 endpoint by WebSocket', () => {
-  it('tells of new heads, also after its connection was lost', async () => {
+  it('notifies of new heads, also after a lost connection', async () => {
     const proxy = await startTcpProxy(Number(new URL(anvil.url).port))
     onTestFinished(proxy.close)
     const logger = createLogger({ level: 'error', format: 'logfmt', color: false })

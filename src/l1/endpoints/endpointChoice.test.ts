@@ -10,7 +10,7 @@ function start(count: number) {
   return { choice, clock, events }
 }
 
-it('leaves an endpoint after two failures in a row, not after one', () => {
+it('leaves an endpoint after two consecutive failures', () => {
   const { choice, events } = start(3)
   choice.failed(0, 'down')
   choice.worked(0)
@@ -26,7 +26,7 @@ it('leaves an endpoint after two failures in a row, not after one', () => {
   ])
 })
 
-it('takes many failures together for one', async () => {
+it('counts concurrent failures as one', async () => {
   const { choice, clock } = start(2)
   for (let i = 0; i < 200; i++) choice.failed(0, 'down')
   await clock.advance(11_000)
@@ -35,7 +35,7 @@ it('takes many failures together for one', async () => {
   expect(choice.active).toBe(0)
 })
 
-it('leaves a liar at once and for longer, and comes back when it was found well twice', async () => {
+it('leaves an endpoint with false answers at once and for longer, and returns after two good checks', async () => {
   const { choice, clock, events } = start(2)
   choice.sentBadData(0, 'wrong hash')
   expect(choice.active).toBe(1)
@@ -51,13 +51,13 @@ it('leaves a liar at once and for longer, and comes back when it was found well 
   expect(events.map(({ kind }) => kind)).toEqual(['left', 'returned'])
 })
 
-it('does not go to one that was named later because it is well', () => {
+it('does not switch to a healthy endpoint that is listed later', () => {
   const { choice } = start(2)
   for (let i = 0; i < 4; i++) choice.foundHealthy(1)
   expect(choice.active).toBe(0)
 })
 
-it('stays where it is when there is no other to go to', async () => {
+it('stays at the only endpoint', async () => {
   const { choice, clock, events } = start(2)
   choice.sentBadData(1, 'wrong hash')
   choice.lags(0, 'old head')
@@ -70,7 +70,7 @@ it('stays where it is when there is no other to go to', async () => {
   expect(choice.active).toBe(1)
 })
 
-it('never asks an excluded one', () => {
+it('never uses an excluded endpoint', () => {
   const { choice } = start(3)
   choice.exclude(0, 'of another chain')
   choice.exclude(2, 'silent')

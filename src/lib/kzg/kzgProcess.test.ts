@@ -50,13 +50,13 @@ function order(text: string): Uint8Array {
 describe('KZG in another process', () => {
   const { blobs, hashes } = recordedBlobs()
 
-  it('names recorded blobs as L1 did', async () => {
+  it('computes the versioned hashes of recorded blobs as on L1', async () => {
     const commitments = await lasting.commitments(blobs)
     expect(hashes.length).toBe(5)
     expect(commitments.map(versionedHashOf)).toEqual(hashes)
   })
 
-  it('makes proofs that hold for their blobs only', async () => {
+  it('creates proofs that are valid for their blobs only', async () => {
     const commitments = await lasting.commitments(blobs)
     const proofs = await lasting.blobProofs(blobs, commitments)
     expect(await lasting.verifyBlobProofs(blobs, commitments, proofs)).toBe(true)
@@ -68,7 +68,7 @@ describe('KZG in another process', () => {
     expect(await lasting.verifyBlobProofs(blobs.slice(0, 1), [noPoint], proofs.slice(0, 1))).toBe(false)
   })
 
-  it('makes 128 proofs for the cells of each blob', async () => {
+  it('creates 128 cell proofs for each blob', async () => {
     const two = blobs.slice(0, 2)
     const [commitments, cellProofs] = await Promise.all([lasting.commitments(two), lasting.cellProofs(two)])
     const { DasContextJs } = createRequire(import.meta.url)('@crate-crypto/node-eth-kzg')
@@ -81,7 +81,7 @@ describe('KZG in another process', () => {
     }
   })
 
-  it('knows an empty blob', async () => {
+  it('handles an empty blob', async () => {
     const infinity: Hex = `0xc0${'00'.repeat(47)}`
     const empty = [new Uint8Array(KZG_BLOB_BYTES)]
     const commitments = await lasting.commitments(empty)
@@ -92,7 +92,7 @@ describe('KZG in another process', () => {
     expect(await lasting.verifyBlobProofs([], [], [])).toBe(true)
   })
 
-  it('says what is wrong with what it is given', async () => {
+  it('describes invalid input', async () => {
     const bad = new Uint8Array(KZG_BLOB_BYTES).fill(0xff)
     const [blob] = blobs
     await expect(lasting.commitments([...blobs, bad])).rejects.toMatchObject({
@@ -108,8 +108,8 @@ describe('KZG in another process', () => {
   })
 })
 
-describe('a program that is told to stop', () => {
-  it('gives up what is computed, starts no process any more, and says nothing of the one that it ended', async () => {
+describe('stopping the program', () => {
+  it('cancels the work, starts no process, and logs no failure of the ended process', async () => {
     const stop = new AbortController()
     const lines: string[] = []
     const logger = createLogger({
@@ -137,8 +137,8 @@ describe('a program that is told to stop', () => {
   })
 })
 
-describe('a process that breaks down', () => {
-  it('is replaced once for what it was at', async () => {
+describe('a failing process', () => {
+  it('is replaced once for its current job', async () => {
     let starts = 0
     const kzg = startKzg({ startChild: (onAnswer) => start(starts++ === 0 ? FAULTY : OWN)(onAnswer) })
     const commitments = await Promise.all([kzg.commitments([order('die')]), kzg.commitments([order('other')])])
@@ -146,7 +146,7 @@ describe('a process that breaks down', () => {
     expect(starts).toBe(2)
   })
 
-  it.each(['die', 'crash'])('again, it is a failure: %s', async (text) => {
+  it.each(['die', 'crash'])('fails the job at the second failure: %s', async (text) => {
     const clock = new ManualClock()
     let starts = 0
     const kzg = startKzg({ startChild: (onAnswer) => start(starts++ < 9 ? FAULTY : OWN)(onAnswer) }, clock)
@@ -161,7 +161,7 @@ describe('a process that breaks down', () => {
     await told
   })
 
-  it('is a failure where it cannot be started at all', async () => {
+  it('fails the job if it cannot start', async () => {
     const kzg = startKzg({ startChild: start(new URL('./absent.ts', import.meta.url)) })
     await expect(kzg.commitments([order('tell')])).rejects.toMatchObject({
       code: 'kzg-process-failed',
@@ -192,7 +192,7 @@ describe('the process', () => {
     return JSON.parse(String(error).replace(/^[^{]*/, ''))
   }
 
-  it('is told nothing of the environment but what Node needs, and ends when closed', async () => {
+  it('gets only the environment that Node needs, and ends when closed', async () => {
     const kzg = startKzg({ startChild: start(FAULTY) })
     const { pid, environment } = await tell(kzg)
     expect(environment).not.toContain('HOME')
@@ -203,7 +203,7 @@ describe('the process', () => {
     await expect(kzg.commitments([order('tell')])).rejects.toMatchObject({ code: 'kzg-process-failed' })
   })
 
-  it('keeps the program alive while something is asked, and no longer', async () => {
+  it('keeps the program alive only while a job runs', async () => {
     const program = `
       import { createKzg } from '${new URL('./index.ts', import.meta.url).href}'
       import { systemClock } from '${new URL('../clock.ts', import.meta.url).href}'

@@ -9,7 +9,7 @@ async function passTheLimit(): Promise<void> {
 }
 
 it.each([[0], [''], [null], [true], ['value']])(
-  'gives the first value that is not undefined or false: %j',
+  'returns the first value that is not undefined or false: %j',
   async (value) => {
     const values = [undefined, false, value, 'later']
     expect(await until<unknown>(() => values.shift())).toBe(value)
@@ -17,7 +17,7 @@ it.each([[0], [''], [null], [true], ['value']])(
   },
 )
 
-it('asks again where the probe throws or rejects', async () => {
+it('retries if the probe throws or rejects', async () => {
   let asked = 0
   const value = await until(async () => {
     asked += 1
@@ -37,7 +37,7 @@ it.each<[string, () => false | undefined, string]>([
     },
     'last seen: Error: connect ECONNREFUSED',
   ],
-])('names the event at the limit, with %s that it saw last', async (_, probe, seen) => {
+])('names the event at the limit, with %s as its last value', async (_, probe, seen) => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const waiting = until('the block', probe)
@@ -46,7 +46,7 @@ it.each<[string, () => false | undefined, string]>([
   await failure
 })
 
-it('waits for an event that comes just before the limit', async () => {
+it('accepts an event just before the limit', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const justBeforeMs = performance.now() + WAIT_LIMIT_MS - 20

@@ -9,7 +9,7 @@ describe('compiled modules', () => {
     expect(compiled()).toBe(compiled())
   })
 
-  it('are absent where they cannot be run', () => {
+  it('are absent if they cannot run', () => {
     expect(createCompiled(Buffer.from('no module').toString('base64'))()).toBeUndefined()
   })
 })

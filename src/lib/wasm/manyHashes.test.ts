@@ -8,20 +8,20 @@ const noise = (length: number): Uint8Array =>
   new Uint8Array(length).map((_, index) => ((index + length) * 2_654_435_761) >>> 13)
 
 describe('keccak256Many', () => {
-  it('gives the hash of every length around the edges of a step', () => {
+  it('hashes every length around the limits of a block', () => {
     const inputs = [0, 1, 31, 32, 127, 128, 134, 135, 136, 137, 271, 272, 273, 532, 1024].map(noise)
     expect(keccak256Many(inputs).map(toHex)).toEqual(inputs.map(keccak256Hex))
     for (const input of inputs) expect(keccak256Many([input])).toEqual([keccak256(input)])
     expect(keccak256Many([])).toEqual([])
   })
 
-  it('gives the hashes in order where long inputs stand between short ones, and where there are many', () => {
+  it('hashes in order with short and long inputs mixed, and with many inputs', () => {
     const lengths = [5, 4_096, 4_097, 7, 100_000, 4_096, 4_096, 4_096, 4_096, 4_096, 4_096, 4_096, 4_096, 4_096]
     const inputs = [...lengths.map(noise), ...Array.from({ length: 200 }, (_, index) => noise(index))]
     expect(keccak256Many(inputs).map(toHex)).toEqual(inputs.map(keccak256Hex))
   })
 
-  it('takes inputs that are written to one place, one after the other', () => {
+  it('accepts inputs written to the same buffer one after the other', () => {
     const place = new Uint8Array(50)
     function* written() {
       for (let value = 0; value < 70; value++) yield place.fill(value)
@@ -30,7 +30,7 @@ describe('keccak256Many', () => {
     expect(keccak256Many(written()).map(toHex)).toEqual(expected)
   })
 
-  it('gives hashes of their own, whatever lengths stand side by side', () => {
+  it('returns separate arrays for any mix of lengths', () => {
     const before = keccak256Many([noise(40), noise(50)])
     const kept = before.map(toHex)
     fc.assert(

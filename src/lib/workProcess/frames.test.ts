@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { concatBytes } from '../bytes.ts'
 import { createFrameReader, frameOf } from './frames.ts'
 
-it('frames are read as they were written, in whatever pieces they come', () => {
+it('frames are read as written, for any split into chunks', () => {
   const frames = fc.array(fc.record({ value: fc.anything(), bytes: fc.uint8Array({ maxLength: 3_000 }) }), {
     maxLength: 8,
   })

@@ -11,7 +11,7 @@ const directory = mkdtempSync(join(tmpdir(), 'devium-compiled-'))
 
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-it('what a process has compiled is there for the next one, though it is killed', async () => {
+it('compiled code is cached for the next process, even after a kill', async () => {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', PROGRAM], {
     env: { ...process.env, NODE_COMPILE_CACHE: directory },
     stdio: ['pipe', 'pipe', 'inherit'],

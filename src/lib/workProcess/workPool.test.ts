@@ -64,14 +64,14 @@ function startPool(limits: Partial<WorkPoolLimits>) {
   return { clock, children, lost, add }
 }
 
-it('a process that has not loaded in time is replaced, and its jobs are lost', async () => {
+it('a process that does not load in time is replaced, and its jobs fail', async () => {
   const { clock, children, lost, add } = startPool({ tries: 2 })
   add('a')
   await clock.advance(1_000)
   expect([children[0]?.isKilled, lost]).toEqual([true, [['a', 'not-ready']]])
 })
 
-it('jobs of a process that ends are begun again as often as they may be', async () => {
+it('jobs of an ended process are restarted up to a limit', async () => {
   const { clock, children, lost, add } = startPool({ tries: 2 })
   add('a', 'b')
   children[0]?.end()
@@ -92,7 +92,7 @@ it('jobs of a process that ends are begun again as often as they may be', async 
   expect(children[2]?.sent).toEqual([5])
 })
 
-it('a process that answers nothing for too long is replaced, whatever jobs it gets meanwhile', async () => {
+it('a process without answers is replaced after a time limit, even while it gets new jobs', async () => {
   const { clock, children, lost, add } = startPool({ stuckMs: 100 })
   add('a', 'b')
   children[0]?.load()
@@ -108,7 +108,7 @@ it('a process that answers nothing for too long is replaced, whatever jobs it ge
   ])
 })
 
-it('jobs wait until the process has room for them', async () => {
+it('jobs wait until the process accepts more', async () => {
   const { children, add } = startPool({ jobsPerProcess: 2 })
   add('a', 'b', 'c')
   expect(children.map(({ sent }) => sent)).toEqual([[1, 2]])

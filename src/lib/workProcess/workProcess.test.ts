@@ -19,7 +19,7 @@ function start() {
   return { child, answered: answered.promise }
 }
 
-it('a process that a signal ends while it loads tells so when the program has had time to hear of the signal', async () => {
+it('a process that a signal ends during its start reports this after the program has handled the signal', async () => {
   const hasEnded = Promise.withResolvers<() => void>()
   const clock = {
     setTimeout: (tell: () => void) => {
@@ -40,7 +40,7 @@ it('a process that a signal ends while it loads tells so when the program has ha
 
 const groupOf = (pid: number): number => Number(execFileSync('ps', ['-o', 'pgid=', '-p', String(pid)]))
 
-it('a process has a group of its own from its first instant: a signal to that of the program does not reach it', async () => {
+it('a process has its own process group from the start, so a signal to the program does not reach it', async () => {
   const { child, answered } = start()
   child.send(TELL, NO_BYTES)
   const { pid } = await answered
@@ -48,7 +48,7 @@ it('a process has a group of its own from its first instant: a signal to that of
   expect(groupOf(process.pid)).not.toBe(pid)
 })
 
-it('a process leaves it to the program when it is to end, and then ends at once', async () => {
+it('a process ignores signals and ends at once when the program ends it', async () => {
   const { child, answered } = start()
   child.send(TELL, NO_BYTES)
   const { pid } = await answered
