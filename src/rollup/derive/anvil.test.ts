@@ -107,7 +107,7 @@ it('derives the sequenced chain from batches on a real L1, and again after a reo
   expect(derived.head).toEqual(sequenced.ref(5))
 })
 
-it('reads nothing from others than the batcher', async () => {
+it('ignores transactions of senders other than the batcher', async () => {
   const accounts = await rpc.request('eth_accounts', [])
   const stranger = normalizeHex(Array.isArray(accounts) ? accounts[1] : undefined, 20, 'account')
   await mine(6)

@@ -38,7 +38,7 @@ function setUp(fork: Parameters<typeof testConfig>[0], overrides: Partial<Rollup
 const id = (number: number, fork = 'l1') => ({ number, hash: fakeHash(fork, number) })
 
 describe('attributes of the next block', () => {
-  it('of the same epoch hold the L1 info alone', async () => {
+  it('of the same epoch contain only the L1 info deposit', async () => {
     const { l1, l2, builder } = setUp('holocene')
     const attributes = await builder.prepare(l2.head, id(0))
     const info = l1.blocks[0]?.info
@@ -58,7 +58,7 @@ describe('attributes of the next block', () => {
     expect(first).toMatchObject({ number: 0, sequenceNumber: 1, blockHash: info?.hash, baseFee: 7n })
   })
 
-  it('of a new epoch hold the user deposits of its L1 block', async () => {
+  it('of a new epoch contain the user deposits of its L1 block', async () => {
     const { l1, l2, builder } = setUp('granite')
     l1.add({ logs: [{ ...depositLog(), address: ALICE }, depositLog(), depositLog()], time: 2 })
     const { transactions } = await builder.prepare(l2.head, id(1))
@@ -96,7 +96,7 @@ describe('attributes of the next block', () => {
     expect(all.filter((name) => attributes[name] !== undefined)).toEqual(members)
   })
 
-  it('take the fee parameters of the SystemConfig', async () => {
+  it('use the fee parameters of the SystemConfig', async () => {
     const eip1559Params = encodeEip1559Params({ denominator: 50, elasticity: 3 })
     const base = testConfig('jovian')
     const systemConfig = { ...base.genesis.systemConfig, eip1559Params, minBaseFee: 99n }
@@ -104,7 +104,7 @@ describe('attributes of the next block', () => {
     expect(await builder.prepare(l2.head, id(0))).toMatchObject({ eip1559Params, minBaseFee: 99n })
   })
 
-  it('take a zero beacon root where the L1 block has none', async () => {
+  it('have a zero beacon root if the L1 block has none', async () => {
     const { l1, l2, builder } = setUp('ecotone')
     const genesis = l1.blocks[0]
     if (genesis !== undefined) delete genesis.info.parentBeaconBlockRoot
@@ -147,7 +147,7 @@ describe('attributes of the next block', () => {
     },
   )
 
-  it("take a gas limit that L1 sets with Karst's first epoch as it stands, and a raise on top of it", async () => {
+  it("use a gas limit that L1 sets in Karst's first epoch unchanged, and add a raise to it", async () => {
     const forks = { ...testConfig('jovian').forks, karst: GENESIS_TIME + 2 }
     const { l1, l2, builder } = setUp('jovian', { forks })
     const word = (value: bigint) => bigIntToBytes(value, 32)
@@ -165,7 +165,7 @@ describe('attributes of the next block', () => {
     { id: 'the same L1 block has another hash', epoch: id(0, 'fork'), code: 'pipeline-mismatch' },
     { id: 'the new epoch does not follow the old', epoch: id(1, 'fork'), code: 'pipeline-mismatch' },
     { id: 'L2 would lie before L1', epoch: id(1), code: 'pipeline-mismatch' },
-  ])('ask for a reset when $id', async ({ epoch, code }) => {
+  ])('require a reset when $id', async ({ epoch, code }) => {
     const { l1, l2, builder } = setUp('holocene')
     l1.add()
     const forked = new FakeL1()
@@ -175,7 +175,7 @@ describe('attributes of the next block', () => {
     await expect(builder.prepare(l2.head, epoch)).rejects.toMatchObject({ code, severity: 'reset' })
   })
 
-  it('ask for a reset when the L1 block of the epoch that goes on is gone, and name the cause when L1 gave one', async () => {
+  it("require a reset when the L1 block of the current epoch is missing, with L1's error as the cause", async () => {
     const { l1, l2, builder } = setUp('holocene')
     l1.rewindTo(-1)
     await expect(builder.prepare(l2.head, id(0))).rejects.toMatchObject({ code: 'l1-reorg', severity: 'reset' })
@@ -183,7 +183,7 @@ describe('attributes of the next block', () => {
     await expect(builder.prepare(l2.head, id(7))).rejects.toMatchObject({ code: 'l1-reorg', cause })
   })
 
-  it('stop at a deposit that cannot be decoded', async () => {
+  it('fail at a deposit that cannot be decoded', async () => {
     const { l1, l2, builder } = setUp('holocene')
     l1.add({ logs: [depositLog({ data: new Uint8Array(64) })], time: 1 })
     await expect(builder.prepare(l2.head, id(1))).rejects.toMatchObject({ severity: 'critical' })

@@ -30,7 +30,7 @@ function setUp(batch: Partial<NextBatch['batch']>, gasLimit = 30_000_000n) {
 }
 
 describe('attributes queue', () => {
-  it('puts the transactions of a batch behind the deposits of its epoch', async () => {
+  it('appends the transactions of a batch to the deposits of its epoch', async () => {
     const { queue, calls } = setUp({})
     expect(await queue.next(PARENT)).toMatchObject({
       attributes: { transactions: [DEPOSIT, Uint8Array.of(2)] },
@@ -44,12 +44,12 @@ describe('attributes queue', () => {
   it.each([
     ['another parent', { parentHash: fakeHash('l2', 3) }],
     ['another time', { timestamp: PARENT.timestamp + 4 }],
-  ])('asks for a reset when a batch is for %s', async (_, batch) => {
+  ])('requires a reset when a batch is for %s', async (_, batch) => {
     const { queue } = setUp(batch)
     await expect(queue.next(PARENT)).rejects.toMatchObject({ code: 'pipeline-mismatch', severity: 'reset' })
   })
 
-  it('keeps a batch while L1 cannot be read, until the channel is flushed', async () => {
+  it('keeps a batch while L1 is unreadable, until the channel is flushed', async () => {
     const { queue, prev, calls } = setUp({})
     calls.failing = true
     await expect(queue.next(PARENT)).rejects.toThrow('away')
@@ -62,7 +62,7 @@ describe('attributes queue', () => {
   it.each([
     { gasLimit: 30_000_000n, room: 32_768 },
     { gasLimit: 21_000n * 40_000n, room: 40_002 },
-  ])('hands on no more transactions than could have gas: $gasLimit', async ({ gasLimit, room }) => {
+  ])('returns at most as many transactions as the gas limit allows: $gasLimit', async ({ gasLimit, room }) => {
     const transactions = Array.from({ length: 50_000 }, () => Uint8Array.of(2))
     const { queue } = setUp({ transactions }, gasLimit)
     const pulled = await queue.next(PARENT)

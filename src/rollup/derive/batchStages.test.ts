@@ -107,7 +107,7 @@ async function run(stage: BatchStageLike, parent: number): Promise<string> {
 }
 
 describe.each(['queue', 'stage'] as const)('batch %s', (rules) => {
-  it('gives nothing while it is on the way to the L1 origin of the safe head', async () => {
+  it('returns nothing before it reaches the L1 origin of the safe head', async () => {
     const { prev, stage } = rig(rules, { start: 1 })
     for (let number = 1; number < 4; number++) {
       prev.at(number).push(batchOf(13), spanOf(13, 14))
@@ -119,14 +119,14 @@ describe.each(['queue', 'stage'] as const)('batch %s', (rules) => {
     expect(await run(stage, 12)).toBe('13 14 15')
   })
 
-  it('skips what is there already', async () => {
+  it('skips batches that are already safe', async () => {
     const { prev, stage, lines } = rig(rules)
     prev.at(1).push(batchOf(1), batchOf(2), spanOf(1, 2), batchOf(3))
     expect(await run(stage, 2)).toBe('3')
     expect(lines).toEqual([])
   })
 
-  it('goes from epoch to epoch', async () => {
+  it('advances from epoch to epoch', async () => {
     const { prev, stage } = rig(rules)
     prev.at(1)
     expect(await run(stage, 0)).toBe('')
@@ -136,7 +136,7 @@ describe.each(['queue', 'stage'] as const)('batch %s', (rules) => {
     expect(await run(stage, 6)).toBe('7')
   })
 
-  it('drops the rest of a span when the block made of it was refused', async () => {
+  it('drops the rest of a span when its last block was refused', async () => {
     const { prev, stage } = rig(rules)
     prev.at(1).push(spanOf(1, 5))
     expect(await pull(stage, at(0))).toMatchObject({ batch: { timestamp: GENESIS_TIME + 2 } })
@@ -144,7 +144,7 @@ describe.each(['queue', 'stage'] as const)('batch %s', (rules) => {
     expect(await pull(stage, at(1))).toBe('empty')
   })
 
-  it('asks again for a batch that could not be judged', async () => {
+  it('retries a batch that was undecided', async () => {
     let failing = true
     const l2: L2Lookup = {
       async blockRefByNumber(number) {
@@ -163,7 +163,7 @@ describe.each(['queue', 'stage'] as const)('batch %s', (rules) => {
     expect(await run(stage, 2)).toBe('3')
   })
 
-  it('takes a batch that could not be judged at first', async () => {
+  it('accepts a batch that was undecided at first', async () => {
     let failing = true
     const l2: L2Lookup = {
       async blockRefByNumber() {
@@ -180,7 +180,7 @@ describe.each(['queue', 'stage'] as const)('batch %s', (rules) => {
     await expect(pull(stage, at(2))).rejects.toMatchObject({ code: 'l2-block-missing' })
   })
 
-  it('fills in when the window is over, the epoch of the parent first', async () => {
+  it('creates empty batches after the sequencing window, first for the epoch of the parent', async () => {
     const { prev, stage } = rig(rules, { seqWindowSize: 3 })
     for (let number = 1; number <= 3; number++) {
       expect(await run(stage, 0)).toBe('')
@@ -191,7 +191,7 @@ describe.each(['queue', 'stage'] as const)('batch %s', (rules) => {
     expect(await run(stage, 2)).toBe('3* 4* 5*')
   })
 
-  it('prefers a batch to filling in', async () => {
+  it('prefers a batch to an empty batch', async () => {
     const { prev, stage } = rig(rules, { seqWindowSize: 3 })
     for (let number = 1; number <= 2; number++) {
       prev.at(number)
@@ -201,7 +201,7 @@ describe.each(['queue', 'stage'] as const)('batch %s', (rules) => {
     expect(await run(stage, 0)).toBe('1 2*')
   })
 
-  it('waits for what the lower stages still hold before it fills in for a window long over', async () => {
+  it('reads the remaining data of the lower stages before it creates an empty batch', async () => {
     const { prev, stage } = rig(rules, { seqWindowSize: 3 })
     prev.at(1)
     expect(await run(stage, 2)).toBe('')
@@ -210,7 +210,7 @@ describe.each(['queue', 'stage'] as const)('batch %s', (rules) => {
     expect(await pull(stage, at(2))).toMatchObject({ batch: { transactions: [Uint8Array.of(2, 3)] } })
   })
 
-  it('asks for a reset when its L1 blocks are not those of the parent', async () => {
+  it("requires a reset when its L1 blocks do not match the parent's origin", async () => {
     const { prev, stage } = rig(rules)
     prev.at(1)
     await run(stage, 0)
@@ -221,14 +221,14 @@ describe.each(['queue', 'stage'] as const)('batch %s', (rules) => {
 })
 
 describe('batch queue', () => {
-  it('keeps batches for later, and takes the first that fits', async () => {
+  it('keeps future batches, and picks the first valid one', async () => {
     const { prev, stage } = rig('queue')
     const second = batchOf(1, { transactions: [Uint8Array.of(2, 99)] })
     prev.at(1).push(batchOf(2), batchOf(4), batchOf(3), batchOf(1), second)
     expect(await run(stage, 0)).toBe('1 2 3 4')
   })
 
-  it('fills in at the last block of the window only when nothing more can come from it', async () => {
+  it('creates an empty batch at the last block of the window only when no more data can arrive', async () => {
     const { prev, stage } = rig('queue', { seqWindowSize: 3 })
     for (let number = 1; number <= 2; number++) {
       prev.at(number)
@@ -238,7 +238,7 @@ describe('batch queue', () => {
     expect(await run(stage, 0)).toBe('1 2')
   })
 
-  it('drops what does not fit and says so', async () => {
+  it('drops an invalid batch and reports it', async () => {
     const { prev, stage, lines } = rig('queue')
     prev.at(1).push(batchOf(1, { parentHash: fakeHash('l2', 77) }), batchOf(1))
     expect(await run(stage, 0)).toBe('1')
@@ -246,7 +246,7 @@ describe('batch queue', () => {
     expect(lines[0]).toContain('parent hash')
   })
 
-  it('tells of a kept batch that turns out wrong, and nothing of one whose block is there', async () => {
+  it('reports a kept batch that becomes invalid, but not a past batch', async () => {
     const { prev, stage, told } = rig('queue')
     prev.at(1).push(batchOf(2, { parentHash: fakeHash('l2', 77) }), batchOf(2), batchOf(2), batchOf(1), batchOf(3))
     expect(await run(stage, 0)).toBe('1 2 3')
@@ -254,7 +254,7 @@ describe('batch queue', () => {
     expect(told).toEqual([{ kind: 'batch-dropped', l1Block: 1, type: 'singular', reason, losesChannel: false }])
   })
 
-  it('waits for L1 with a batch it cannot judge yet, and keeps those behind it', async () => {
+  it('waits for L1 at an undecided batch, and keeps later batches', async () => {
     const { prev, stage } = rig('queue')
     // A span whose end has an unknown L1 origin.
     prev.at(1).push(spanOf(1, 7), batchOf(1))
@@ -276,7 +276,7 @@ describe('batch queue', () => {
 })
 
 describe('batch stage of Holocene', () => {
-  it('keeps nothing for later', async () => {
+  it('keeps no future batches', async () => {
     const { prev, stage } = rig('stage')
     prev.at(1).push(batchOf(2), batchOf(1))
     expect(await run(stage, 0)).toBe('1')
@@ -295,7 +295,7 @@ describe('batch stage of Holocene', () => {
     expect(told).toMatchObject([{ kind: 'batch-dropped', l1Block: 1, type: batch.type, losesChannel: true }])
   })
 
-  it('flushes the channel at the first invalid block of a span, after those before it', async () => {
+  it('flushes the channel at the first invalid block of a span, and keeps the blocks before it', async () => {
     const { prev, stage } = rig('stage')
     prev.at(1).push(withTransactions(spanOf(1, 4), 2, [Uint8Array.of(0x7e)]))
     expect(await run(stage, 0)).toBe('1 2')
@@ -303,7 +303,7 @@ describe('batch stage of Holocene', () => {
   })
 
   // Each block is checked at its own time (ethereum-optimism/optimism#22101, specs #947).
-  it('takes a span across Lagoon with type 0x7d in the blocks behind it', async () => {
+  it('accepts a span across Lagoon with type 0x7d after Lagoon', async () => {
     const { prev, stage } = rig('stage', { forks: { lagoon: GENESIS_TIME + 4 } })
     const span = withTransactions(withTransactions(spanOf(1, 4), 1, []), 2, [POST_EXEC])
     prev.at(1)
@@ -312,7 +312,7 @@ describe('batch stage of Holocene', () => {
     expect(await run(stage, 0)).toBe('1 2* 3 4 5')
   })
 
-  it('loses a span from its first block with type 0x7d before Lagoon on, and its channel', async () => {
+  it('drops a span from its first block with type 0x7d before Lagoon, and its channel', async () => {
     const { prev, stage, told } = rig('stage', { forks: { lagoon: GENESIS_TIME + 100 } })
     prev.at(1).push(withTransactions(spanOf(1, 4), 2, [POST_EXEC]))
     expect(await run(stage, 0)).toBe('1 2')
@@ -321,7 +321,7 @@ describe('batch stage of Holocene', () => {
     expect(told).toEqual([{ kind: 'batch-dropped', l1Block: 1, type: 'singular', reason, losesChannel: true }])
   })
 
-  it('loses a span that names an L1 origin newer than its inclusion, without flushing', async () => {
+  it('drops a span with an L1 origin newer than its inclusion block, without a flush', async () => {
     const { prev, stage, told } = rig('stage')
     prev.at(1).push(spanOf(1, 7), batchOf(1))
     expect(await run(stage, 0)).toBe('1')
@@ -330,7 +330,7 @@ describe('batch stage of Holocene', () => {
     expect(told).toEqual([{ kind: 'batch-dropped', l1Block: 1, type: 'span', reason, losesChannel: false }])
   })
 
-  it('takes a span that overlaps the safe chain, from where the chain ends', async () => {
+  it('accepts a span that overlaps the safe chain, from the end of the safe chain', async () => {
     const l2: L2Lookup = {
       blockRefByNumber: async (number) => at(number),
       payloadByNumber: () => Promise.reject(new Error('overlap is compared')),
@@ -353,7 +353,7 @@ describe('batch stage of Holocene', () => {
     expect(await pull(stage, at(3))).toMatchObject({ batch: { transactions: [] }, isLastInSpan: true })
   })
 
-  it('asks for a reset when it starts above the L1 origin of the safe head', async () => {
+  it('requires a reset when it starts above the L1 origin of the safe head', async () => {
     const modules = {
       prev: new ScriptedStage<Batch>().at(9),
       l2: noLookups,

@@ -75,7 +75,7 @@ describe('channel reader', () => {
     expect(await read('granite', first, compressChannel(channelOf(singular(4)), 'zlib'), brotli)).toBe('1 2s 3 4 7')
   })
 
-  it('drops span batches before Delta alone', async () => {
+  it('drops only the span batches before Delta', async () => {
     const channel = compressChannel(channelOf(singular(1), spanOf(2), singular(3)), 'zlib')
     expect(await read('canyon', channel)).toBe('1 3')
     expect(dropped).toEqual([DROPPED])
@@ -108,7 +108,7 @@ describe('channel reader', () => {
     ['a span with truncated columns', spanWith(2, Uint8Array.of(0xc1))],
     ['an unknown batch type', Uint8Array.of(2, 1)],
     ['an empty item', EMPTY_BYTES],
-  ])('leaves the channel at %s, whatever the fork', async (_, batch) => {
+  ])('drops the rest of the channel at %s, under every fork', async (_, batch) => {
     const channel = compressChannel(channelOf(singular(1), batch, singular(2)), 'zlib')
     for (const fork of ['canyon', 'granite', 'holocene'] as const) expect(await read(fork, channel, zlib7)).toBe('1 7')
   })
@@ -118,39 +118,39 @@ describe('channel reader', () => {
     ['type 0', concatBytes(spanWith(0, Uint8Array.of(0xc0)), Uint8Array.of(0))],
     ['a legacy type without fields', concatBytes(spanWith(0xc0, Uint8Array.of(0xc0)), Uint8Array.of(0))],
     ['type 0x7d with a recipient', spanWith(0x7d, Uint8Array.of(0xc0))],
-  ])('drops a span alone that has a transaction of %s', async (_, batch) => {
+  ])('drops only a span batch that has a transaction of %s', async (_, batch) => {
     const channel = compressChannel(channelOf(singular(1), batch, singular(2)), 'zlib')
     expect(await read('holocene', channel)).toBe('1 2')
     expect(dropped).toEqual([DROPPED])
   })
 
-  it('leaves it to the rules of batches when type 0x7d may be there', async () => {
+  it('leaves a type 0x7d to the batch rules when it may be allowed', async () => {
     const channel = compressChannel(channelOf(spanOf(1, [Uint8Array.of(0x7d, 0xc1, 5)])), 'zlib')
     expect(await read('karst', channel)).toBe('1s')
     expect(await read('lagoon', channel)).toBe('1s')
   })
 
-  it('ignores bytes behind a batch within its item', async () => {
+  it('ignores trailing bytes of a batch within its item', async () => {
     const more = Uint8Array.of(9, 9, 9)
     const channel = channelOf(concatBytes(singular(1), more), concatBytes(spanOf(2), more), singular(3))
     expect(await read('granite', compressChannel(channel, 'zlib'))).toBe('1 2s 3')
   })
 
-  it('reads numbers up to 64 bits, which are for the rules to judge', async () => {
+  it('reads numbers up to 64 bits, and leaves their check to the batch rules', async () => {
     const prev = new ScriptedStage<Uint8Array>()
     prev.push(compressChannel(channelOf(singularWith([HASH, 2n ** 64n - 1n, HASH, 2n ** 53n + 1n, []])), 'zlib'))
     const [batch] = await drain(new ChannelReader({ prev, logger: silentLogger }, CONFIG))
     expect(batch).toMatchObject({ epochNumber: 2 ** 64, timestamp: 2 ** 53 })
   })
 
-  it('leaves a channel whose RLP breaks, keeping what came before', async () => {
+  it('keeps the batches before invalid RLP', async () => {
     const broken = concatBytes(channelOf(singular(1)), Uint8Array.of(0xff, 0xff), channelOf(singular(2)))
     expect(await read('granite', compressChannel(broken, 'zlib'), brotli)).toBe('1 7')
     const list = concatBytes(channelOf(singular(1)), encodeRlp([singular(2)]))
     expect(await read('granite', compressChannel(list, 'zlib'), brotli)).toBe('1 7')
   })
 
-  it('leaves a channel whose compression breaks, keeping what came before', async () => {
+  it('keeps the batches before invalid compressed data', async () => {
     const batches = Array.from({ length: 2000 }, (_, index) => singular(index))
     const whole = compressChannel(channelOf(...batches), 'zlib')
     const numbers = (await read('granite', whole.subarray(0, whole.length - 1000), brotli)).split(' ').map(Number)
@@ -170,12 +170,12 @@ describe('channel reader', () => {
     expect(await read('granite', channel, brotli)).toBe('7')
   })
 
-  it('knows no brotli before Fjord', async () => {
+  it('does not accept brotli before Fjord', async () => {
     const zlib = compressChannel(channelOf(singular(1)), 'zlib')
     expect(await read('ecotone', brotli, zlib)).toBe('1')
   })
 
-  it('reads no further than the limit of the fork', async () => {
+  it('stops reading at the size limit of the fork', async () => {
     const large = (number: number) =>
       encodeSingularBatch({
         parentHash: fakeHash('l2', number - 1),
@@ -189,7 +189,7 @@ describe('channel reader', () => {
     expect(await read('fjord', channel)).toBe('1 2')
   })
 
-  it('leaves the channel when flushed', async () => {
+  it('drops the channel when flushed', async () => {
     const prev = new ScriptedStage<Uint8Array>()
     const reader = new ChannelReader({ prev, logger: silentLogger }, CONFIG)
     prev.push(compressChannel(channelOf(singular(1), singular(2)), 'zlib'))

@@ -82,7 +82,7 @@ describe('channel bank', () => {
   it.each([
     { id: 'just as large as its limit', bytes: 980_200 - 200 - 203, out: ['A', 'B'] },
     { id: 'larger than its limit', bytes: 980_200 - 200 - 202, out: ['B'] },
-  ])('drops its oldest channels when they are larger than its limit: $id', async ({ bytes, out }) => {
+  ])('drops its oldest channels above its size limit: $id', async ({ bytes, out }) => {
     const prev = new ScriptedStage<Frame>()
     const bank = new ChannelBank({ prev, logger: silentLogger }, testConfig('canyon'))
     const data = new Uint8Array(1_000_000)
@@ -95,7 +95,7 @@ describe('channel bank', () => {
 })
 
 describe('the events of the channel stages', () => {
-  it('of a bank: which channel is waited for, and what became of each', async () => {
+  it('of a bank: the awaited channel, and the end of each channel', async () => {
     const bank = (modules: FrameConsumerModules) => new ChannelBank(modules, testConfig('canyon'))
     expect(await told(bank, frames('A0 B0 B0 A1! C0! B1!'))).toEqual([
       ...['first A', 'ignored B0 duplicate frame', 'read A', 'first B', 'read C', 'read B'],
@@ -107,7 +107,7 @@ describe('the events of the channel stages', () => {
     ])
   })
 
-  it('of an assembler: why a frame or a channel is lost', async () => {
+  it('of an assembler: the reason for a lost frame or channel', async () => {
     const assembler = (modules: FrameConsumerModules) => new ChannelAssembler(modules, testConfig('holocene'))
     expect(await told(assembler, frames('A1 A0 A2 B0 B1!'))).toEqual([
       ...['ignored A1 no such channel is open', 'first A', 'ignored A2 frame out of order'],
@@ -146,7 +146,7 @@ describe('channel assembler', () => {
     expect(await run(assemblerAt('holocene'), `A0${'|'.repeat(51)}A1!`)).toBe('|'.repeat(51))
   })
 
-  it('drops a channel that outgrows the limit', async () => {
+  it('drops a channel that exceeds the size limit', async () => {
     const prev = new ScriptedStage<Frame>()
     // Without Fjord the limit is 10,000,000 bytes, so ten full frames and their overhead exceed it.
     const stage = new ChannelAssembler({ prev, logger: silentLogger }, testConfig('ecotone'))
@@ -161,7 +161,7 @@ describe('channel assembler', () => {
     expect(channels.map((channel) => channel.length)).toEqual([9_998_000, 3])
   })
 
-  it('takes no more frames of a channel that outgrew the limit', async () => {
+  it('accepts no more frames of a channel that exceeded the limit', async () => {
     const data = new Uint8Array(1_000_000)
     const tooMany = Array.from({ length: 10 }, (_, number) => ({ ...frame(`A${number}`), data }))
     const assembler = (modules: FrameConsumerModules) => new ChannelAssembler(modules, testConfig('ecotone'))
@@ -170,7 +170,7 @@ describe('channel assembler', () => {
     ])
   })
 
-  it('forgets what is staged when flushed', async () => {
+  it('drops the staged channel when flushed', async () => {
     const prev = new ScriptedStage<Frame>()
     const stage = assemblerAt('holocene')(prev)
     prev.push(...frames('A0'))
@@ -183,7 +183,7 @@ describe('channel assembler', () => {
   it.each([
     { graniteBlock: 4, out: '|||A0A1!' },
     { graniteBlock: 5, out: '|||' },
-  ])('takes its limits by the time of the L1 block: Granite at $graniteBlock', async ({ graniteBlock, out }) => {
+  ])('picks its limits by the time of the L1 block: Granite at $graniteBlock', async ({ graniteBlock, out }) => {
     const granite = GENESIS_TIME + graniteBlock * L1_BLOCK_TIME
     const config = testConfig('fjord', { channelTimeout: 2, forks: { fjord: 0, granite } })
     const make = (prev: ScriptedStage<Frame>) => new ChannelAssembler({ prev, logger: silentLogger }, config)

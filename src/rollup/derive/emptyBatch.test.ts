@@ -31,21 +31,21 @@ it.each([
   )
 })
 
-it('an epoch ends where L2 time reaches that of the next L1 block', () => {
+it('an epoch ends when L2 time reaches the time of the next L1 block', () => {
   const window = windowTo(4)
   expect(nextEmptyBatch(window, PARENT, { config, outOfData: true })).toBeUndefined()
   expect(window.blocks[0]?.number).toBe(1)
   expect(nextEmptyBatch(window, PARENT, { config, outOfData: true })?.epochNumber).toBe(1)
 })
 
-it('an epoch has a block of its own, also when L2 time has reached the next', () => {
+it('an epoch has at least one block, even if L2 time has reached the next L1 block', () => {
   const parent = l2Ref(9, 0)
   const window = windowTo(4, parent)
   window.dropFirst()
   expect(nextEmptyBatch(window, parent, { config, outOfData: true })).toMatchObject({ epochNumber: 1 })
 })
 
-it('none is due before the next L1 block is known, nor without any', () => {
+it('no empty batch is due before the next L1 block is known', () => {
   const none = { ...config, seqWindowSize: 0 }
   const window = windowTo(0)
   expect(nextEmptyBatch(window, PARENT, { config: none, outOfData: true })).toBeUndefined()
@@ -54,7 +54,7 @@ it('none is due before the next L1 block is known, nor without any', () => {
   expect(() => checkWindow(window, PARENT)).toThrow(expect.objectContaining({ code: 'derivation-invariant' }))
 })
 
-it('a window begins with the origin of the parent, or with the next', () => {
+it('a window begins with the origin of the parent, or the next L1 block', () => {
   expect(() => checkWindow(windowTo(1), PARENT)).not.toThrow()
   expect(() => checkWindow(windowTo(2, l2Ref(2, 1), 1), PARENT)).not.toThrow()
   const mismatch = expect.objectContaining({ code: 'pipeline-mismatch', severity: 'reset' })

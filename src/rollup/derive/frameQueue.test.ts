@@ -37,14 +37,14 @@ describe('frame queue', () => {
     Uint8Array.from([...encodeFrames(frames('Z0!')), 0]),
   ]
 
-  it.each([false, true])('ignores data that do not parse (holocene: %s)', async (holocene) => {
+  it.each([false, true])('ignores malformed data (holocene: %s)', async (holocene) => {
     const prev = new ScriptedStage<Uint8Array>()
     const queue = new FrameQueue({ prev, logger: silentLogger }, testConfig(holocene ? 'holocene' : 'granite'))
     prev.push(...malformed, encodeFrames(frames('A0 A1')), ...malformed, encodeFrames(frames('A2!')))
     expect((await drain(queue)).map(nameOf)).toEqual(['A0', 'A1', 'A2!'])
   })
 
-  it('prunes within one transaction, not across', async () => {
+  it('prunes frames within one transaction, not across transactions', async () => {
     const prev = new ScriptedStage<Uint8Array>()
     const queue = new FrameQueue({ prev, logger: silentLogger }, testConfig('holocene'))
     prev.push(encodeFrames(frames('A0 A1 B0')), encodeFrames(frames('A1 A2!')))
@@ -53,7 +53,7 @@ describe('frame queue', () => {
     expect((await drain(queue)).map(nameOf)).toEqual(['A0', 'A0', 'A1!'])
   })
 
-  it('tells which frames of a transaction no channel can use', async () => {
+  it('reports the frames of a transaction that no channel can use', async () => {
     const prev = new ScriptedStage<Uint8Array>()
     const told: DerivationEvent[] = []
     const modules = { prev, logger: silentLogger, emit: (event: DerivationEvent) => told.push(event) }
@@ -66,7 +66,7 @@ describe('frame queue', () => {
     ])
   })
 
-  it('keeps everything before Holocene', async () => {
+  it('keeps all frames before Holocene', async () => {
     const prev = new ScriptedStage<Uint8Array>()
     const queue = new FrameQueue({ prev, logger: silentLogger }, testConfig('granite'))
     prev.push(encodeFrames(frames('A0 B0 A0 A7')), encodeFrames(frames('C1!')))

@@ -35,7 +35,7 @@ describe('batcher transactions', () => {
     expect(found).toEqual(counts ? [{ kind: 'calldata', data: Uint8Array.of(0, 1) }] : [])
   })
 
-  it('asks for no sender but those of the batch inbox', () => {
+  it('recovers senders only for transactions to the batch inbox', () => {
     let asked = 0
     const counting = (to: Hex): L1Transaction => ({
       ...transaction({ to }),
@@ -68,7 +68,7 @@ function retrieval(fork: Fork, transactions: L1Transaction[] | Error, blobs?: Bl
 }
 
 describe('L1 retrieval', () => {
-  it('gives the data in order and reads each L1 block once', async () => {
+  it('returns the data in order, and reads each L1 block once', async () => {
     const all = [1, 2, 3].map((byte) => transaction({ input: Uint8Array.of(byte) }))
     const { stage, prev, fetched } = retrieval('granite', all)
     expect((await drain(stage)).map(([byte]) => byte)).toEqual([1, 2, 3])
@@ -86,7 +86,7 @@ describe('L1 retrieval', () => {
     expect(await drain(stage)).toHaveLength(1)
   })
 
-  it('reads calldata of blob transactions before Ecotone, blobs from then on', async () => {
+  it('reads calldata of blob transactions before Ecotone, and blobs since Ecotone', async () => {
     expect(await drain(retrieval('canyon', [blobTransaction]).stage)).toEqual([Uint8Array.of(0, 1)])
     const blobs: BlobSource = {
       blobs: async (_, hashes) => hashes.map((hash) => encodeBlob(Uint8Array.of(hash === fakeHash('blob', 1) ? 1 : 2))),
@@ -95,7 +95,7 @@ describe('L1 retrieval', () => {
     expect(await drain(stage)).toEqual([Uint8Array.of(9), Uint8Array.of(1), Uint8Array.of(2)])
   })
 
-  it('skips a malformed blob alone', async () => {
+  it('skips only a malformed blob', async () => {
     const blobs: BlobSource = {
       blobs: async () => [new Uint8Array(131_072).fill(0xff), encodeBlob(Uint8Array.of(7))],
     }
@@ -104,14 +104,14 @@ describe('L1 retrieval', () => {
     expect(told).toEqual([{ kind: 'data-ignored', l1Block: 1, what: 'blob', reason: expect.any(String) }])
   })
 
-  it('stops at blobs that it has nowhere to read from, and only at those of the batcher', async () => {
+  it("fails at the batcher's blobs without a beacon API, and ignores other blobs", async () => {
     const mine = retrieval('granite', [blobTransaction]).stage
     await expect(mine.next()).rejects.toMatchObject({ code: 'blobs-unavailable', severity: 'critical' })
     const foreign = retrieval('granite', [{ ...blobTransaction, from: OTHER }]).stage
     expect(await drain(foreign)).toEqual([])
   })
 
-  it('asks for a reset when blobs or the L1 block are gone', async () => {
+  it('requires a reset when blobs or the L1 block are missing', async () => {
     const noBlobs = retrieval('granite', [blobTransaction], { blobs: async () => undefined }).stage
     await expect(noBlobs.next()).rejects.toMatchObject({ code: 'l1-reorg', severity: 'reset' })
     const noBlock = retrieval('granite', new L1Error('l1-not-found', 'gone')).stage
@@ -119,7 +119,7 @@ describe('L1 retrieval', () => {
     await expect(noBlock.next()).rejects.toMatchObject({ code: 'l1-reorg', severity: 'reset', cause })
   })
 
-  it('lets other failures through and reads the block again', async () => {
+  it('passes other failures on, and reads the block again', async () => {
     const { stage, fetched } = retrieval('granite', new L1Error('l1-bad-answer', 'lies'))
     await expect(stage.next()).rejects.toMatchObject({ code: 'l1-bad-answer' })
     await expect(stage.next()).rejects.toMatchObject({ code: 'l1-bad-answer' })

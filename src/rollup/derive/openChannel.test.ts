@@ -8,14 +8,14 @@ const open = () => new OpenChannel(channelId('A'), 1, { inOrder: false })
 const [FRAME, LAST] = [202, 203]
 
 describe('an open channel', () => {
-  it('counts its frames with their overhead', () => {
+  it('counts the size of its frames with overhead', () => {
     const channel = open()
     channel.add(frame('A0'))
     channel.add(frame('A2'))
     expect(channel.size).toBe(2 * FRAME)
   })
 
-  it('counts the closing frame alone once it has dropped frames behind it, as the reference node does', () => {
+  it('counts only the closing frame after it has dropped later frames, like the reference node', () => {
     const channel = open()
     for (const name of ['A0', 'A3', 'A1!']) channel.add(frame(name))
     expect(channel.size).toBe(LAST)
@@ -23,13 +23,13 @@ describe('an open channel', () => {
     expect(Buffer.from(channel.data()).toString()).toBe('A0A1!')
   })
 
-  it('keeps counting all when the closing frame drops none', () => {
+  it('counts all frames if the closing frame drops none', () => {
     const channel = open()
     for (const name of ['A0', 'A1!']) channel.add(frame(name))
     expect(channel.size).toBe(FRAME + LAST)
   })
 
-  it('is ready with all frames in whatever order they came', () => {
+  it('is complete with all frames in any order', () => {
     const order = fc.shuffledSubarray(['A0', 'A1', 'A2', 'A3!'], { minLength: 4 })
     fc.assert(
       fc.property(order, (names) => {

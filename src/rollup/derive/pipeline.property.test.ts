@@ -24,7 +24,7 @@ async function preparedChain(fork: (typeof RULES)[number]) {
 }
 
 describe.each(RULES)('derivation under the rules of %s', (fork) => {
-  it('takes any bytes from the batcher without throwing', async () => {
+  it('accepts any batcher bytes without throwing', async () => {
     const bytes = fc.uint8Array({ maxLength: 200 })
     const frame: fc.Arbitrary<Frame> = fc.record({
       channelId: fc.constantFrom<`0x${string}`>(`0x${'01'.repeat(16)}`, `0x${'02'.repeat(16)}`),
@@ -49,7 +49,7 @@ describe.each(RULES)('derivation under the rules of %s', (fork) => {
     )
   })
 
-  it('comes to rest on a chain of linked blocks whatever is damaged in a channel', async () => {
+  it('ends on a chain of linked blocks for any damage in a channel', async () => {
     const { chain: original, frames } = await preparedChain(fork)
     const damage = fc.array(
       fc.record({ frame: fc.nat(frames.length - 1), at: fc.nat(10_000), xor: fc.integer({ min: 1, max: 255 }) }),
@@ -76,7 +76,7 @@ describe.each(RULES)('derivation under the rules of %s', (fork) => {
     )
   })
 
-  it('derives the same through any failures of L1 and L2', async () => {
+  it('derives the same chain despite failures of L1 and L2', async () => {
     await fc.assert(
       fc.asyncProperty(fc.infiniteStream(fc.nat(3)), async (failures) => {
         const { chain, frames } = await preparedChain(fork)

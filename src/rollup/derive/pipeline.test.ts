@@ -28,7 +28,7 @@ function expectSequenced(chain: MiniChain, number: number): void {
   expect(chain.l2.head).toEqual(chain.sequenced.ref(number))
 }
 
-describe('derivation of what a batcher posts', () => {
+describe('derivation of posted batches', () => {
   it.each(['bedrock', ...FORKS] as const)('singular batches under the rules of %s', async (fork) => {
     const chain = await withNineBlocks(fork)
     chain.l1.add({ data: [channelData(chain.singulars(1, 9))] })
@@ -72,7 +72,7 @@ describe('derivation of what a batcher posts', () => {
     expectSequenced(chain, 9)
   })
 
-  it('batches strictly in order from Holocene on', async () => {
+  it('batches strictly in order since Holocene', async () => {
     const chain = await withNineBlocks('holocene')
     const [first, second] = [chain.span(1, 3), chain.span(4, 9)]
     chain.l1.add({ data: [channelData([second]), channelData([first])] })
@@ -90,7 +90,7 @@ describe('derivation of what a batcher posts', () => {
     expectSequenced(chain, 9)
   })
 
-  it.each(['granite', 'holocene'] as const)('goes on from any block that was derived (%s)', async (fork) => {
+  it.each(['granite', 'holocene'] as const)('continues from any derived block (%s)', async (fork) => {
     const chain = await withNineBlocks(fork)
     chain.l1.add({ data: [channelData([chain.span(1, 6)])] }).add({ data: [channelData(chain.singulars(7, 9))] })
     await chain.run()
@@ -102,7 +102,7 @@ describe('derivation of what a batcher posts', () => {
     }
   })
 
-  it.each(['granite', 'holocene'] as const)('a batch that does not fit is left out (%s)', async (fork) => {
+  it.each(['granite', 'holocene'] as const)('an invalid batch is dropped (%s)', async (fork) => {
     const chain = await withNineBlocks(fork)
     const [first] = chain.plans(1, 1)
     const foreign = new MiniChain(chain.config)
@@ -115,7 +115,7 @@ describe('derivation of what a batcher posts', () => {
     expect(first?.timestamp).toBe(chain.l2.head.timestamp)
   })
 
-  it('an invalid batch takes its channel along from Holocene on, and not before', async () => {
+  it('an invalid batch drops its channel since Holocene, but not before', async () => {
     for (const { fork, number } of [
       { fork: 'granite', number: 3 },
       { fork: 'holocene', number: 1 },
@@ -132,7 +132,7 @@ describe('derivation of what a batcher posts', () => {
 })
 
 describe('times and limits', () => {
-  it.each(['granite', 'holocene'] as const)('a channel that stays open too long is lost (%s)', async (fork) => {
+  it.each(['granite', 'holocene'] as const)('a channel that stays open too long is dropped (%s)', async (fork) => {
     const chain = await withNineBlocks(fork, { seqWindowSize: 1000 })
     const [head, tail] = channelFrames([chain.span(1, 9)], 2)
     if (head === undefined || tail === undefined) throw new Error('two frames')
@@ -145,7 +145,7 @@ describe('times and limits', () => {
   })
 
   it.each(['bedrock', 'granite', 'holocene', 'isthmus'] as const)(
-    'a silent batcher is filled in for when the window is over (%s)',
+    'empty blocks replace missing batches after the sequencing window (%s)',
     async (fork) => {
       const chain = await startedChain(fork)
       chain.l1.growTo(9)
@@ -169,7 +169,7 @@ describe('times and limits', () => {
     },
   )
 
-  it('every epoch that is filled in has a block, also where L1 is faster than L2', async () => {
+  it('every epoch with empty batches has a block, even if L1 is faster than L2', async () => {
     const chain = await startedChain('holocene', { blockTime: 20 })
     chain.l1.growTo(40)
     await chain.run()
@@ -179,7 +179,7 @@ describe('times and limits', () => {
   })
 
   it.each(['granite', 'holocene'] as const)(
-    'a batch of the last block of the window still counts (%s)',
+    'a batch in the last block of the window is accepted (%s)',
     async (fork) => {
       for (const { block, derived } of [
         { block: 10, derived: 1 },
@@ -204,7 +204,7 @@ describe('changes on L1', () => {
     data: Uint8Array.from([...bigIntToBytes(32n, 32), ...bigIntToBytes(32n, 32), ...word]),
   })
 
-  it('a new batcher address counts from the L1 block of its update on', async () => {
+  it('a new batcher address applies from the L1 block of its update', async () => {
     const newBatcher: Hex = `0x${'bb'.repeat(20)}`
     const chain = await withNineBlocks('holocene')
     const word = fromHex(newBatcher.slice(2).padStart(64, '0'), 32)
@@ -217,7 +217,7 @@ describe('changes on L1', () => {
     expect(await chain.run()).toEqual([4, 5, 6, 7, 8, 9])
   })
 
-  it('a new gas limit holds from the first block of its epoch on', async () => {
+  it('a new gas limit applies from the first block of its epoch', async () => {
     const chain = await startedChain('holocene')
     chain.l1
       .add()
@@ -233,7 +233,7 @@ describe('changes on L1', () => {
     ])
   })
 
-  it('a reorg of L1 asks for a reset, after which derivation goes on along the new chain', async () => {
+  it('an L1 reorg requires a reset, and then derivation follows the new chain', async () => {
     const chain = await withNineBlocks('holocene')
     chain.l1.add({ data: [channelData([chain.span(1, 9)])] })
     await chain.run()
@@ -253,7 +253,7 @@ describe('changes on L1', () => {
     expectSequenced(chain, 9)
   })
 
-  it('Holocene begins at the first L1 block of its time: channels of before are lost', async () => {
+  it('Holocene begins at the first L1 block of its time, and earlier channels are dropped', async () => {
     const holocene = GENESIS_TIME + 6 * L1_BLOCK_TIME
     const forks = Object.fromEntries(FORKS.slice(0, FORKS.indexOf('holocene')).map((fork) => [fork, 0]))
     const chain = await withNineBlocks('granite', { forks: { ...forks, holocene } })
@@ -270,7 +270,7 @@ describe('changes on L1', () => {
     expectSequenced(chain, 9)
   })
 
-  it('Holocene takes frames in order only from its first L1 block on', async () => {
+  it('Holocene requires frames in order only from its first L1 block', async () => {
     const forks = Object.fromEntries(FORKS.slice(0, FORKS.indexOf('holocene')).map((fork) => [fork, 0]))
     const chain = await withNineBlocks('granite', { forks: { ...forks, holocene: GENESIS_TIME + 6 * L1_BLOCK_TIME } })
     chain.l1.growTo(6)
@@ -284,7 +284,7 @@ describe('changes on L1', () => {
     ])
   })
 
-  it('a fork before Holocene in the same gap between L1 blocks hides its stages until the next reset', async () => {
+  it('a fork before Holocene in the same gap between L1 blocks delays the Holocene stages to the next reset', async () => {
     const at = GENESIS_TIME + 6 * L1_BLOCK_TIME
     const forks = Object.fromEntries(FORKS.slice(0, FORKS.indexOf('granite')).map((fork) => [fork, 0]))
     const chain = await withNineBlocks('fjord', { forks: { ...forks, granite: at - 1, holocene: at } })
@@ -298,7 +298,7 @@ describe('changes on L1', () => {
     expectSequenced(chain, 9)
   })
 
-  it('stops before a fork whose rules are not known', async () => {
+  it('stops before an unknown fork', async () => {
     const unknownForks = [{ name: 'mars', time: GENESIS_TIME + 4 }]
     const chain = await startedChain('isthmus', { unknownForks })
     chain.l1.growTo(10)
@@ -306,7 +306,7 @@ describe('changes on L1', () => {
     expect(chain.l2.head.number).toBe(1)
   })
 
-  it('stops before the activation block of Lagoon without its bundle, and not with it', async () => {
+  it('stops before the activation block of Lagoon without its bundle, and continues with it', async () => {
     const forks = { karst: 0, lagoon: GENESIS_TIME + 4 }
     const without = await startedChain('karst', { forks })
     without.l1.growTo(10)
@@ -322,15 +322,15 @@ describe('changes on L1', () => {
   })
 })
 
-describe('what the driver does', () => {
-  it('must reset first', async () => {
+describe('the interface of the pipeline', () => {
+  it('requires a reset first', async () => {
     const chain = new MiniChain(testConfig('holocene'))
     await expect(chain.run()).rejects.toMatchObject({ code: 'pipeline-not-ready', severity: 'reset' })
     expect(() => chain.pipeline.flushChannel()).not.toThrow()
     expect(() => chain.pipeline.origin).toThrow('starting point')
   })
 
-  it('is told whether there was work, a new L1 block, or nothing', async () => {
+  it('reports whether there was work, a new L1 block, or nothing', async () => {
     const chain = await withNineBlocks('holocene')
     chain.l1.add({ data: [Uint8Array.of(9)] })
     const kinds: string[] = []
@@ -339,7 +339,7 @@ describe('what the driver does', () => {
     expect(kinds.filter((kind) => kind === 'origin')).toHaveLength(4)
   })
 
-  it('flushes the channel when attributes were invalid: the rest of the span is lost', async () => {
+  it('flushes the channel after invalid attributes, and drops the rest of the span', async () => {
     const chain = await withNineBlocks('holocene')
     chain.l1.add({ data: [channelData([chain.span(1, 4), chain.span(5, 9)])] })
     for (;;) {
@@ -354,7 +354,7 @@ describe('what the driver does', () => {
     expect(chain.l2.head.number).toBe(1)
   })
 
-  it('goes back to the safe head when a span batch fails before Holocene', async () => {
+  it('returns to the safe head when a span batch fails before Holocene', async () => {
     const chain = await withNineBlocks('granite')
     chain.l1.add({ data: [channelData([chain.span(1, 5)])] })
     for (let built = 0; built < 3; ) {
@@ -368,7 +368,7 @@ describe('what the driver does', () => {
     expectSequenced(chain, 9)
   })
 
-  it('asks for a reset when it is given an L2 block the batch does not follow', async () => {
+  it('requires a reset when the batch does not follow the given L2 block', async () => {
     const chain = await withNineBlocks('holocene')
     chain.l1.add({ data: [channelData([chain.span(1, 9)])] })
     await chain.run()
@@ -377,7 +377,7 @@ describe('what the driver does', () => {
     await expect(chain.pipeline.step(stranger)).rejects.toMatchObject({ code: 'pipeline-mismatch', severity: 'reset' })
   })
 
-  it('lets the event loop have its turns', async () => {
+  it('yields to the event loop', async () => {
     const chain = await startedChain('holocene', { maxSequencerDrift: 10_000, blockTime: 1 })
     await chain.sequenceTo(1500)
     chain.l1.add({ data: [channelData(chain.singulars(1, 1500))], time: 3000 })
@@ -393,7 +393,7 @@ describe('what the driver does', () => {
     expect(turns).toBeGreaterThan(3)
   })
 
-  it('stops at its signal', async () => {
+  it('stops with its signal', async () => {
     const chain = await withNineBlocks('holocene')
     await expect(chain.pipeline.step(chain.l2.head, AbortSignal.abort(new Error('shutdown')))).rejects.toThrow(
       'shutdown',

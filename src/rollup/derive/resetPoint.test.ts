@@ -55,7 +55,7 @@ describe('reset point', () => {
     expect(point.systemConfig.gasLimit).toBe(BigInt(block))
   })
 
-  it('takes the timeout at the time of the block that it stands at', async () => {
+  it('uses the channel timeout at the time of the current block', async () => {
     // Granite, with a timeout of 50, begins at L1 block 98. The walk leaves it after two epochs.
     const granite = GENESIS_TIME + 98 * L1_BLOCK_TIME
     const { modules, config } = setUp(undefined, { config: { forks: { fjord: 0, granite }, channelTimeout: 10 } })
@@ -71,13 +71,13 @@ describe('reset point', () => {
     expect(l1Reads).toEqual([10, 9, 8, 7, 6, 5])
   })
 
-  it('asks for a reset when an L1 origin is gone', async () => {
+  it('requires a reset when an L1 origin is missing', async () => {
     const { modules, config } = setUp(undefined, { gone: 7 })
     const search = findResetPoint(modules, { config, safeHead: at(30) })
     await expect(search).rejects.toMatchObject({ code: 'l1-reorg', severity: 'reset' })
   })
 
-  it('tries again when the engine does not know a parent', async () => {
+  it('retries when the engine does not have a parent', async () => {
     const { modules, config } = setUp(undefined, { missing: 20 })
     const search = findResetPoint(modules, { config, safeHead: at(30) })
     await expect(search).rejects.toMatchObject({ code: 'l2-block-missing', severity: 'temporary' })

@@ -264,7 +264,7 @@ describe('validity of span batches before Holocene', () => {
     expect(await checkSpanBatch(judge(testCase), testCase.batch, safeChain)).toEqual(testCase.expected)
   })
 
-  it('looks at the overlap from Holocene on too, and not at the other blocks', async () => {
+  it('checks the overlap also since Holocene, but not the other blocks', async () => {
     const holocene = (batch: SpanBatch) =>
       checkSpanBatchHolocene(judge({ id: '', batch, expected: accept }), batch, safeChain)
     expect(await holocene(span(OVERLAP, {}, 2))).toEqual(accept)
@@ -273,7 +273,7 @@ describe('validity of span batches before Holocene', () => {
     expect(await holocene(span([element(5, 1, [Uint8Array.of(0x7e)])]))).toEqual(accept)
   })
 
-  it('compares each transaction of the overlap', async () => {
+  it('compares every transaction of the overlap', async () => {
     const other = Uint8Array.of(0x02, 0xc1)
     const two = { ...safeChain, payloadByNumber: async (number: number) => payload(number, 1, [TX, TX]) }
     const overlap = (transactions: Uint8Array[]) => {
@@ -288,7 +288,7 @@ describe('validity of span batches before Holocene', () => {
   it.each<[string, Partial<L2Lookup>]>([
     ['parent', { blockRefByNumber: async () => undefined }],
     ['safe block', { payloadByNumber: async () => undefined }],
-  ])('is judged later when the %s cannot be looked up', async (_, l2) => {
+  ])('is undecided when the %s cannot be read', async (_, l2) => {
     const check = checkSpanBatch(judge({ id: '', batch: span([]), expected: accept }), span(OVERLAP, {}, 2), {
       ...safeChain,
       ...l2,
@@ -297,11 +297,11 @@ describe('validity of span batches before Holocene', () => {
   })
 })
 
-describe('taking a span batch apart', () => {
+describe('splitting a span batch', () => {
   const l1Blocks = [l1Ref(1), l1Ref(2)]
   const ready = () => new ReadySpan(silentLogger, 2)
 
-  it('gives the blocks after the parent with its hash and those of their epochs, one after the other', () => {
+  it('returns the blocks after the parent, each with its parent hash and epoch hash', () => {
     const rest = ready()
     expect(rest.set(span(NEXT), { l1Blocks, safeHead: l2Ref(5, 1) })).toBe(true)
     expect(rest.next(l2Ref(5, 1))).toMatchObject({
@@ -316,7 +316,7 @@ describe('taking a span batch apart', () => {
     expect(rest.next(l2Ref(7, 2))).toBeUndefined()
   })
 
-  it('forgets the rest when the parent is not the block that it gave', () => {
+  it('drops the rest when the parent is not its last block', () => {
     const rest = ready()
     rest.set(span(NEXT), { l1Blocks, safeHead: PARENT })
     expect(rest.next(l2Ref(5, 1))).toBeUndefined()
@@ -326,7 +326,7 @@ describe('taking a span batch apart', () => {
   it.each([
     ['last', [element(5, 1), element(6, 3)]],
     ['first', [element(5, 0), element(6, 1)]],
-  ])('takes none whose %s origin is not known', (_, elements) => {
+  ])('returns no block whose %s origin is unknown', (_, elements) => {
     expect(ready().set(span(elements), { l1Blocks, safeHead: PARENT })).toBe(false)
   })
 })

@@ -100,7 +100,7 @@ describe('execution-layer sync', () => {
     },
   )
 
-  it('ends also when only the forkchoice is valid, and does not go below genesis', async () => {
+  it('also ends when only the forkchoice is valid, and does not go below genesis', async () => {
     const controller = createController({ offsetBlocks: 100 })
     await download(2)
     engine.faults.newPayload = () => ({ status: 'ACCEPTED' })
@@ -120,7 +120,7 @@ describe('execution-layer sync', () => {
     expect(await controller.insertDirectly(at(4))).toBe('inserted')
   })
 
-  it('goes on after a failure at its very end', async () => {
+  it('continues after a failure at its end', async () => {
     const controller = createController()
     await download(8)
     let isAway = true
@@ -155,7 +155,7 @@ describe('execution-layer sync', () => {
     expect(moves).toEqual([syncs ? 'payload' : 'reset'])
   })
 
-  it('never takes safe and finalized back below what the engine has', async () => {
+  it("never moves safe and finalized below the engine's own heads", async () => {
     await download(10)
     await engine.forkchoiceUpdated({
       headBlockHash: hashAt(10),
@@ -169,7 +169,7 @@ describe('execution-layer sync', () => {
   })
 })
 
-describe('after the sync, the safe-head database', () => {
+describe('the safe-head database after an engine sync', () => {
   const id = (number: number): BlockId => ({ number, hash: hashAt(number) })
   function history(entries: BlockId[]): SafeHeadHistory & { calls: string[] } {
     const calls: string[] = []
@@ -183,7 +183,7 @@ describe('after the sync, the safe-head database', () => {
   }
   const foreign: BlockId = { number: 9, hash: `0x${'ee'.repeat(32)}` }
 
-  it('says where to go on when its tip is on the chain', async () => {
+  it('finds the block to continue from if its tip is on the chain', async () => {
     const kept = history([id(2), id(4)])
     const controller = createController({}, kept)
     await download(10)
@@ -194,7 +194,7 @@ describe('after the sync, the safe-head database', () => {
     expect(kept.calls).toEqual([])
   })
 
-  it('is cut back to its first entry at the offset when its tip is not', async () => {
+  it('is cut to its first entry at the offset if its tip is not on the chain', async () => {
     const kept = history([id(2), id(8), foreign])
     await download(10)
     await createController({}, kept).insertDirectly(at(10))
@@ -202,7 +202,7 @@ describe('after the sync, the safe-head database', () => {
     expect(kept.calls).toEqual(['truncate 8'])
   })
 
-  it('is cleared when that is of another chain too', async () => {
+  it('is cleared if that entry belongs to another chain too', async () => {
     const kept = history([foreign])
     await download(10)
     await createController({}, kept).insertDirectly(at(10))
@@ -212,7 +212,7 @@ describe('after the sync, the safe-head database', () => {
 })
 
 describe('consensus-layer sync without requests to peers', () => {
-  it('points the engine at the block above a gap, and takes it once the engine has come there', async () => {
+  it('sends the engine the block above a gap, and accepts it when the engine has synced', async () => {
     const controller = createController({ mode: 'consensus-layer', reqResp: false })
     expect(controller.syncing).toBe(false)
     const genesis = refOf(CONFIG, GENESIS)

@@ -147,7 +147,7 @@ describe('versions', () => {
 })
 
 describe('reads', () => {
-  it('take null and "not found" as absence, and other errors as errors', async () => {
+  it('treat null and "not found" as missing, and other errors as errors', async () => {
     answers.eth_getBlockByNumber = () => null
     expect(await client.payloadByNumber(5)).toBeUndefined()
     expect(calls[0]?.params).toEqual(['0x5', true])
@@ -161,7 +161,7 @@ describe('reads', () => {
     await expect(client.blockRefByLabel('safe')).rejects.toThrow('database is broken')
   })
 
-  it('do not ask again for a block that was inserted', async () => {
+  it('return an inserted block without a request', async () => {
     answers.engine_newPayload = () => ({ status: 'VALID', latestValidHash: HASH })
     const block = fakeGenesis(200, 30_000_000n)
     await client.newPayload(block)
@@ -169,14 +169,14 @@ describe('reads', () => {
     expect(calls).toHaveLength(1)
   })
 
-  it('say which block is missing when its system config is asked for', async () => {
+  it('name the missing block when its system config is requested', async () => {
     answers.eth_getBlockByHash = () => null
     await expect(client.systemConfigByL2Hash(HASH)).rejects.toMatchObject({ severity: 'reset' })
   })
 })
 
 describe('transport', () => {
-  it('is refused with another secret, and the error carries the HTTP status', async () => {
+  it('reports the HTTP status when the JWT secret is refused', async () => {
     const stranger = createRpcClient({ url: server.url, jwtSecret: new Uint8Array(32).fill(8) })
     await expect(createEngineClient({ rpc: stranger }, CONFIG).chainId()).rejects.toMatchObject({
       code: 'rpc-transport',
@@ -185,14 +185,14 @@ describe('transport', () => {
     await stranger.close()
   })
 
-  it('passes error codes of the engine on', async () => {
+  it("passes the engine's error codes on", async () => {
     answers.engine_forkchoiceUpdated = () => {
       throw new JsonRpcError(-38002, 'Invalid forkchoice state')
     }
     await expect(client.forkchoiceUpdated(STATE)).rejects.toMatchObject({ rpcCode: -38002 })
   })
 
-  it('refuses a status that is not in the specification', async () => {
+  it('refuses a status outside the specification', async () => {
     answers.engine_newPayload = () => ({ status: 'MAYBE' })
     await expect(client.newPayload(fakeGenesis(200, 1n))).rejects.toThrow('unknown value MAYBE')
   })
@@ -203,13 +203,13 @@ describe('the opt-in to refunds of gas', () => {
   if (ours === undefined || opReths === undefined) throw new Error('two names')
   const asked = () => calls.map(({ method, params }) => [method, ...params])
 
-  it('goes to the first name that the engine knows', async () => {
+  it('uses the first method name that the engine supports', async () => {
     answers[ours] = () => null
     expect(await client.setSdmOptIn(true)).toBe(true)
     expect(asked()).toEqual([[ours, true]])
   })
 
-  it("goes to op-reth's newer name where the engine does not know the older one", async () => {
+  it("uses op-reth's newer name if the engine does not support the older one", async () => {
     answers[opReths] = () => null
     expect(await client.setSdmOptIn(false)).toBe(true)
     expect(asked()).toEqual([
@@ -218,7 +218,7 @@ describe('the opt-in to refunds of gas', () => {
     ])
   })
 
-  it('is not taken by an engine that knows neither, and fails where the engine fails', async () => {
+  it('is refused by an engine that supports neither, and fails if the engine fails', async () => {
     expect(await client.setSdmOptIn(true)).toBe(false)
     answers[ours] = () => {
       throw new JsonRpcError(-32000, 'not now')

@@ -63,7 +63,7 @@ describe('spans before Holocene', () => {
     expect(numbers()).toEqual({ unsafe: 2, pendingSafe: 2, safe: 2, finalized: 0 })
   })
 
-  it('give the old unsafe chain back when a later block of the span is invalid', async () => {
+  it('restore the old unsafe chain when a later block of the span is invalid', async () => {
     const unsafe = await insertUnsafe(3)
     engine.faults.newPayload = refuseBad
     const first = await controller.processAttributes(
@@ -79,7 +79,7 @@ describe('spans before Holocene', () => {
 })
 
 describe('attributes', () => {
-  it('that an earlier head gave are stale, and on another block of that height ask for a reset', async () => {
+  it('for an earlier head are stale; for another block of that height they require a reset', async () => {
     const genesis = controller.heads.pendingSafe
     await controller.processAttributes(derived(genesis))
     expect(await controller.processAttributes(derived(genesis))).toEqual({ kind: 'stale' })
@@ -87,7 +87,7 @@ describe('attributes', () => {
     await expect(controller.processAttributes(derived(foreign))).rejects.toMatchObject({ severity: 'reset' })
   })
 
-  it('that the engine refuses at once are replaced by deposits under Holocene', async () => {
+  it('refused by the engine at once are replaced by deposits only under Holocene', async () => {
     engine.faults.forkchoiceUpdated = (_state, sent) => {
       if (sent !== undefined && sent.transactions.length > 1)
         throw new JsonRpcError(-38003, 'Invalid payload attributes')
@@ -168,7 +168,7 @@ describe('attributes', () => {
       },
       'reset',
     ],
-  ])('can be sent again or lead to a reset when %s', async (_name, fail, severity) => {
+  ])('can be sent again, or require a reset, when %s', async (_name, fail, severity) => {
     fail()
     await expect(controller.processAttributes(derived(controller.heads.pendingSafe))).rejects.toMatchObject({
       severity,
@@ -183,7 +183,7 @@ describe('attributes', () => {
 })
 
 describe('forkchoice', () => {
-  it('is sent only when a head moved', async () => {
+  it('is sent only after a head has moved', async () => {
     await insertUnsafe(2)
     engine.calls.length = 0
     await controller.updateForkchoice()
@@ -197,7 +197,7 @@ describe('forkchoice', () => {
     expect(engine.label('safe')).toBe(controller.heads.safe.hash)
   })
 
-  it('that is refused asks for a reset, one that gets lost for another try', async () => {
+  it('requires a reset if it is refused, and a retry if the answer is lost', async () => {
     await insertUnsafe(1)
     await controller.processAttributes(derived(controller.heads.pendingSafe, { extra: [Uint8Array.of(2, 1)] }))
     engine.faults.forkchoiceUpdated = () => ({ payloadStatus: { status: 'SYNCING' } })
@@ -211,7 +211,7 @@ describe('forkchoice', () => {
     expect(engine.label('safe')).toBe(controller.heads.safe.hash)
   })
 
-  it('takes a finalized head only between finalized and safe', async () => {
+  it('accepts a finalized head only between finalized and safe', async () => {
     const [first, second] = await insertUnsafe(2)
     if (first === undefined || second === undefined) throw new Error('no blocks')
     controller.setFinalized(first)
@@ -227,7 +227,7 @@ describe('forkchoice', () => {
 })
 
 describe('before the first reset', () => {
-  it('nothing is done, and all may be tried again', async () => {
+  it('refuses all calls, which may be retried', async () => {
     const fresh = new EngineController({ engine, logger: silentLogger }, CONFIG)
     expect(fresh.ready).toBe(false)
     await expect(fresh.insertUnsafePayload(GENESIS)).rejects.toMatchObject({
@@ -237,7 +237,7 @@ describe('before the first reset', () => {
     await fresh.updateForkchoice()
   })
 
-  it('a reset that fails leaves the controller not ready', async () => {
+  it('a failed reset keeps the controller not ready', async () => {
     engine.faults.forkchoiceUpdated = () => ({ payloadStatus: { status: 'SYNCING' } })
     const genesis = refOf(CONFIG, GENESIS)
     await expect(
@@ -248,7 +248,7 @@ describe('before the first reset', () => {
 })
 
 describe('blocks of the sequencer', () => {
-  it('are started, sealed and inserted on the unsafe head only', async () => {
+  it('are started, sealed and inserted only on the unsafe head', async () => {
     const parent = controller.heads.unsafe
     const job = await controller.startBuild(parent, attributes(parent))
     const envelope = await controller.sealBuild(job)
@@ -257,7 +257,7 @@ describe('blocks of the sequencer', () => {
     await expect(controller.startBuild(parent, attributes(parent))).rejects.toMatchObject({ code: 'stale-parent' })
   })
 
-  it('must begin with a deposit, and have none after other transactions', async () => {
+  it('must begin with a deposit, and contain no deposit after other transactions', async () => {
     const parent = controller.heads.unsafe
     const [deposit] = attributes(parent).transactions
     if (deposit === undefined) throw new Error('no deposit')

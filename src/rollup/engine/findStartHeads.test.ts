@@ -144,7 +144,7 @@ describe('findStartHeads', () => {
     expect(await numbers(l2, l1, window)).toEqual(expected)
   })
 
-  it('leaves a recovered engine its tip, and goes back by the offset with safe and finalized', async () => {
+  it('keeps the tip of a recovered engine, and moves safe and finalized back by the offset', async () => {
     expect(await numbers(l2Chain(100), l1Chain(60), 3, { offsetBlocks: 30 })).toEqual({
       unsafe: 100,
       safe: 70,
@@ -154,7 +154,7 @@ describe('findStartHeads', () => {
     expect(await numbers(rewound, l1Chain(12), 100, { offsetBlocks: 30 })).toEqual({ unsafe: 5, safe: 0, finalized: 0 })
   })
 
-  it('jumps to safe without the check between', async () => {
+  it('jumps to safe if the check between is skipped', async () => {
     const l2 = l2Chain(400, { safe: 10, finalized: 2 })
     const read = new Set<number>()
     const engine = {
@@ -173,13 +173,13 @@ describe('findStartHeads', () => {
     await expect(numbers(l2, l1Chain(3), 10)).rejects.toMatchObject({ code: 'l2-chain', severity: 'critical' })
   })
 
-  it('names an L1 that has another block where the rollup starts, and does not end the node', async () => {
+  it('names an L1 with another genesis block, and does not end the node', async () => {
     const failure = numbers(l2Chain(4), l1Chain(6, 0), 10)
     await expect(failure).rejects.toMatchObject({ code: 'l1-chain', severity: undefined })
     await expect(failure).rejects.toThrow(`L1 block 0 is ${hash('fork', 0)}`)
   })
 
-  it('names the block that cannot take the finalized one, and does not end the node', async () => {
+  it('names the block that contradicts the finalized block, and does not end the node', async () => {
     const l2 = l2Chain(20, { safe: 12, finalized: 10 })
     const other = { ...l2.at(10), hash: hash('other', 10) }
     const engine = {
@@ -191,7 +191,7 @@ describe('findStartHeads', () => {
     await expect(failure).rejects.toThrow(`the engine's chain has ${l2.at(10).hash} at 10`)
   })
 
-  it('names the block of an L1 reorg deeper than five windows; a higher limit lets it pass', async () => {
+  it('names the block of an L1 reorg deeper than five windows; a higher limit accepts the reorg', async () => {
     const l2 = l2Chain(60, { safe: 2, finalized: 2 })
     const failure = numbers(l2, l1Chain(40, 4), 5)
     await expect(failure).rejects.toMatchObject({ code: 'reorg-too-deep', severity: undefined })
@@ -204,7 +204,7 @@ describe('findStartHeads', () => {
     ['an origin that skips an L1 block', { l1Origin: { hash: hash('one', 4), number: 4 }, sequenceNumber: 0 }],
     ['a first sequence number above zero', { sequenceNumber: 1 }],
     ['a sequence number that does not follow', { number: 7, sequenceNumber: 5 }],
-  ])('gives up a block with %s and all above it', async (_what, wrong) => {
+  ])('drops a block with %s and all blocks above it', async (_what, wrong) => {
     const l2 = l2Chain(12, { safe: 2, finalized: 2 })
     const number = 'number' in wrong ? wrong.number : 6
     const broken = { ...l2.at(number), ...wrong }
@@ -224,7 +224,7 @@ describe('findStartHeads', () => {
     expect(lines.filter((line) => line.includes(broken.hash))).toHaveLength(1)
   })
 
-  it('goes on where it stood when L1 or the engine fail for a while', async () => {
+  it('continues from the same block after failures of L1 or the engine', async () => {
     const l1 = l1Chain(30)
     const l2 = l2Chain(60, { safe: 2, finalized: 2 })
     const isAway = { l1: false, l2: false }
@@ -269,7 +269,7 @@ describe('findStartHeads', () => {
     expect(lines.length).toBeLessThanOrEqual(2)
   })
 
-  it('ends with its signal, whatever it waits for', async () => {
+  it('stops with its signal during any request', async () => {
     const l1 = l1Chain(30)
     const never = new Promise<never>(() => undefined)
     for (const blockInfoByHash of [() => never, () => Promise.reject(new Error('connect ECONNREFUSED'))]) {
@@ -287,7 +287,7 @@ describe('findStartHeads', () => {
     }
   })
 
-  it('reads blocks ahead and within a bound', async () => {
+  it('prefetches blocks up to a limit', async () => {
     const l2 = l2Chain(300, { safe: 2, finalized: 2 })
     const l1 = l1Chain(150)
     let pending = 0

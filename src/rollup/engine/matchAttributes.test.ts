@@ -97,9 +97,12 @@ function check(
 }
 
 describe('findMismatch', () => {
-  it.each([50, 120, 160, 250, 350, 450])('finds nothing in the block of its own attributes at %i', (timestamp) => {
-    expect(check(timestamp)).toBeUndefined()
-  })
+  it.each([50, 120, 160, 250, 350, 450])(
+    'finds no mismatch in a block built from its own attributes at %i',
+    (timestamp) => {
+      expect(check(timestamp)).toBeUndefined()
+    },
+  )
 
   it.each<[string, number, Partial<ExecutionPayload>, string]>([
     ['parent', 250, { parentHash: ROOT }, 'parent hash'],
@@ -135,11 +138,11 @@ describe('findMismatch', () => {
     expect(check(timestamp, change)).toContain(expected)
   })
 
-  it('takes an empty-list root before Isthmus', () => {
+  it('accepts an empty-list root before Isthmus', () => {
     expect(check(250, { withdrawalsRoot: EMPTY_ROOT })).toBeUndefined()
   })
 
-  it('demands a storage root from Isthmus on', () => {
+  it('requires a storage root since Isthmus', () => {
     const { withdrawalsRoot: _, ...payload } = blockAt(350).payload
     expect(findMismatch(attributesAt(350), PARENT, { payload, parentBeaconBlockRoot: ZERO_HASH }, CONFIG)).toContain(
       'withdrawals root is missing',
@@ -155,12 +158,12 @@ describe('findMismatch', () => {
     ).toContain('beacon block root')
   })
 
-  it('takes explicit fee parameters as they are', () => {
+  it('compares explicit fee parameters unchanged', () => {
     expect(check(250, { extraData: '0x000000003200000002' }, { eip1559Params: '0x0000003200000002' })).toBeUndefined()
     expect(check(250, {}, { eip1559Params: '0x0000003200000002' })).toContain('expected 0x0000003200000002')
   })
 
-  it('takes the chain’s own Canyon constants for zero parameters', () => {
+  it("treats zero parameters as the chain's Canyon constants", () => {
     const config = {
       ...CONFIG,
       chainOpConfig: { eip1559Elasticity: 10, eip1559Denominator: 50, eip1559DenominatorCanyon: 100 },

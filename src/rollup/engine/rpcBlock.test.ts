@@ -29,7 +29,7 @@ describe.each(['granite-singular-zlib-calldata', 'granite-span-zlib-blobs', 'hol
     const { rollup, l2, l2RawTransactions } = load(name)
     const config = parseRollupConfig(rollup)
 
-    it('become payloads whose content hashes to the block hash', () => {
+    it('become payloads with the correct block hash', () => {
       for (const block of l2) {
         const envelope = payloadFromRpcBlock(block, (timestamp) => isForkActive(config, 'isthmus', timestamp))
         // The hash covers the transactions root, so every transaction, including deposits, has its exact bytes.
@@ -39,7 +39,7 @@ describe.each(['granite-singular-zlib-calldata', 'granite-span-zlib-blobs', 'hol
       expect(l2.length).toBeGreaterThan(20)
     })
 
-    it('give the raw transactions that were recorded', () => {
+    it('contain the recorded raw transactions', () => {
       let compared = 0
       for (const [index, block] of l2.entries()) {
         for (const [position, transaction] of block.transactions.entries()) {
@@ -75,7 +75,7 @@ describe('transactionFromJson', () => {
   const accessList = [{ address, storageKeys: [key] }]
   const signature = { r, s, yParity: 1 }
 
-  it('encodes typed transactions as viem does', () => {
+  it('encodes typed transactions like viem', () => {
     expect(toHex(transactionFromJson({ ...base, type: '0x1', gasPrice: '0x7' }))).toBe(
       serializeTransaction({ ...common, type: 'eip2930', gasPrice: 7n, accessList }, signature),
     )
@@ -91,13 +91,13 @@ describe('transactionFromJson', () => {
     )
   })
 
-  it('takes the input of a post-exec transaction as it is: it has no other fields', () => {
+  it('uses only the input of a post-exec transaction', () => {
     const json = { type: '0x7d', hash: key, from: `0x${'00'.repeat(20)}`, gas: '0x0', value: '0x0', input: '0xc20105' }
     expect(toHex(transactionFromJson(json))).toBe('0x7dc20105')
     expect(() => transactionFromJson({ ...json, input: undefined })).toThrow('transaction input: expected hex')
   })
 
-  it('refuses a type that it does not know', () => {
+  it('refuses an unknown type', () => {
     expect(() => transactionFromJson({ type: '0x55' })).toThrow('transaction type 85 is not supported')
   })
 })

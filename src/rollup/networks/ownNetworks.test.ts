@@ -79,7 +79,7 @@ max_sequencer_drift = 600
 `
 
 describe('networks of the operator', () => {
-  it('are found by name beside the built-in ones', async () => {
+  it('are found by name next to the built-in networks', async () => {
     const own = join(folder, 'own')
     expect(await ownNetworkNames(own)).toEqual([])
     expect(await addNetwork(own, 'my-chain', CONFIG)).toBe('added')
@@ -93,7 +93,7 @@ describe('networks of the operator', () => {
     expect(await ownNetworkNames(own)).toEqual([])
   })
 
-  it('are replaced only when that is asked for', async () => {
+  it('are replaced only on request', async () => {
     await addNetwork(folder, 'mine', CONFIG)
     expect(await addNetwork(folder, 'mine', CONFIG)).toBe('same')
     const other = { ...CONFIG, blockTime: 1 }
@@ -108,17 +108,17 @@ describe('networks of the operator', () => {
     ['../x', "cannot be a network's name"],
     ['', "cannot be a network's name"],
     ['Big', "cannot be a network's name"],
-  ])('are not called %j', async (name, message) => {
+  ])('cannot have the name %j', async (name, message) => {
     await expect(addNetwork(folder, name, CONFIG, { replace: true })).rejects.toThrow(message)
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it('must be chains that can work', async () => {
+  it('must have a valid rollup config', async () => {
     await expect(addNetwork(folder, 'mine', { ...CONFIG, blockTime: 0 })).rejects.toThrow('block time cannot be 0')
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it('say so when their file was damaged, and do not stand before a built-in one', async () => {
+  it('report a damaged file, and do not hide a built-in network', async () => {
     file('mine.json', '{')
     file('op-mainnet.json', dumpOf(CONFIG))
     await expect(findNetwork('mine', folder)).rejects.toThrow(/added network mine .* is not valid/)
@@ -126,7 +126,7 @@ describe('networks of the operator', () => {
     expect(await ownNetworkNames(folder)).toEqual(['mine'])
   })
 
-  it('are kept where the system keeps data of a user', () => {
+  it("are stored in the system's folder for user data", () => {
     expect(ownNetworksFolder({ DEVIUM_DATA_DIR: '/d' }, 'linux')).toBe('/d/networks')
     expect(ownNetworksFolder({ XDG_DATA_HOME: '/x' }, 'linux')).toBe('/x/devium/networks')
     expect(ownNetworksFolder({}, 'linux')).toBe(join(homedir(), '.local/share/devium/networks'))
@@ -145,7 +145,7 @@ describe('readNetworkFile', () => {
     expect((await readNetworkFile(file('My Chain.json', dumpOf(CONFIG)), undefined)).proposedName).toBe('my-chain')
   })
 
-  it('reads the TOML of the superchain registry as the built-in registry has it', async () => {
+  it('reads the TOML of the superchain registry like the built-in registry', async () => {
     const read = await readNetworkFile(file('mainnet/op.toml', OP_TOML), undefined)
     expect(read.config).toEqual(rollupConfigOf('op-mainnet'))
     expect(read).toMatchObject({ usesAltDa: false, proposedName: 'op-mainnet' })
@@ -211,7 +211,7 @@ describe('readNetworkFile', () => {
     )
   })
 
-  it('refuses a file that is not there', async () => {
+  it('refuses a missing file', async () => {
     await expect(readNetworkFile(join(folder, 'none'), undefined)).rejects.toThrow('cannot read')
   })
 })

@@ -4,7 +4,7 @@ import { checkRollupConfig, parseRollupConfig } from '../protocol/index.ts'
 import { bootnodesOf, dumpRollupConfig, hasLeftRegistry, nearestNames, networkNames, rollupConfigOf } from './index.ts'
 
 describe('network registry', () => {
-  it.each(networkNames())('%s has a valid config that survives being dumped and read', (name) => {
+  it.each(networkNames())('%s has a valid config that survives being written and read', (name) => {
     const config = rollupConfigOf(name)
     checkRollupConfig(config)
     const { protocolVersionsAddress, ...read } = parseRollupConfig(JSON.parse(JSON.stringify(dumpRollupConfig(name))))
@@ -53,7 +53,7 @@ describe('network registry', () => {
     })
   })
 
-  it('knows the chains that changed after its registry commit', () => {
+  it('contains the chains that changed after its registry commit', () => {
     expect(rollupConfigOf('worldchain-mainnet').forks.karst).toBe(1_789_992_000)
     expect(rollupConfigOf('worldchain-sepolia').forks.karst).toBe(1_788_868_800)
     expect(rollupConfigOf('giwa-sepolia')).toMatchObject({
@@ -63,7 +63,7 @@ describe('network registry', () => {
     })
   })
 
-  it('keeps the chains that left it', () => {
+  it('keeps chains that left the registry', () => {
     expect(networkNames().filter(hasLeftRegistry)).toEqual([
       ...['automata-mainnet', 'lisk-mainnet', 'lisk-sepolia', 'mint-mainnet', 'polynomial-mainnet'],
       ...['redstone-mainnet', 'sseed-mainnet', 'xterio-eth-mainnet'],
@@ -71,7 +71,7 @@ describe('network registry', () => {
   })
 
   // State of the registry in July 2026: the chains with Karst, and the chains that keep its extra gas.
-  it('knows who runs Karst', () => {
+  it('contains the chains with Karst', () => {
     const withKarst = networkNames().filter((name) => rollupConfigOf(name).forks.karst !== undefined)
     expect(withKarst.filter((name) => rollupConfigOf(name).forks.karst === 1_783_526_401)).toHaveLength(10)
     expect(withKarst.filter((name) => rollupConfigOf(name).forks.karst === 1_781_712_001)).toHaveLength(8)
@@ -97,11 +97,11 @@ describe('network registry', () => {
     ['OP-Sepolia', 'op-sepolia'],
     ['zora', 'zora-mainnet'],
     ['unichain', 'unichain-mainnet'],
-  ])('proposes for %s among others %s', (given, wanted) => {
+  ])('suggests for %s among others %s', (given, wanted) => {
     expect(nearestNames(given)).toContain(wanted)
   })
 
-  it('refuses an unknown name with the nearest ones', () => {
+  it('refuses an unknown name and lists the most similar names', () => {
     expect(() => rollupConfigOf('op-mainet')).toThrow(UsageError)
     expect(() => rollupConfigOf('op-mainet')).toThrow(/unknown network "op-mainet".*op-mainnet/)
     expect(() => dumpRollupConfig('toString')).toThrow(UsageError)

@@ -11,7 +11,7 @@ const posted = (digit: string, to: Hex): L1Transaction => {
   return { hash: hashOf(digit), type: 2, from: OTHER, to, input: new Uint8Array() }
 }
 
-it('tells with which L1 block a block became safe, and what the batch submitter posted there', async () => {
+it('shows the L1 block that made a block safe, and the posted batch transactions', async () => {
   const block = testBlock(testConfig(), { blockNumber: 7 })
   const { blockHash } = block.payload
   const safeBy = { hash: hashOf('a'), number: 3 }

@@ -26,7 +26,7 @@ function started() {
   return { clock, recorder, heads }
 }
 
-it('tells when a block came, was executed, became safe and final', async () => {
+it('records when a block was received, executed, safe and finalized', async () => {
   const { clock, recorder, heads } = started()
   recorder.came(envelope(11), 'peer', 'gossip')
   await clock.advance(20)
@@ -46,7 +46,7 @@ it('tells when a block came, was executed, became safe and final', async () => {
   ])
 })
 
-it('forgets what a reorg has replaced, and keeps a bounded number', () => {
+it('forgets blocks replaced by a reorg, and keeps a limited number', () => {
   const { recorder, heads } = started()
   for (const number of [11, 12, 13]) recorder.moved({ ...heads, unsafe: ref(number) }, 'payload')
   recorder.moved({ ...heads, unsafe: ref(12, 1) }, 'derivation')

@@ -5,7 +5,7 @@ import { l1Ref } from '../derive/testUtils/config.ts'
 import { CatchUpWatch } from './catchUpWatch.ts'
 import { DerivationRecorder } from './derivationRecorder.ts'
 
-it('tells how far derivation is behind L1, how fast it comes nearer, and when it is there', async () => {
+it('reports how far derivation is behind L1, its rate, and the end', async () => {
   const clock = new ManualClock(1_000_000)
   const lines: unknown[] = []
   const logger = { ...silentLogger, info: (...line: unknown[]) => lines.push(line), child: () => logger }

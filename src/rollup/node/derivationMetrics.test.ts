@@ -86,7 +86,7 @@ describe('metrics of derivation', () => {
     expect(await served()).toMatch(new RegExp(`^${line}$`, 'm'))
   })
 
-  it('count on between scrapes, not from the start again', async () => {
+  it('continue to count between scrapes', async () => {
     const registry = new Registry()
     const emit = createDerivationMetrics(registry)
     emit({ kind: 'batch-read', l1Block: 1, type: 'span' })

@@ -8,7 +8,7 @@ const KARST = { name: 'karst', time: 9 } as const
 const OLD: EngineForkVerdict = { isReady: false, problem: 'The engine is too old' }
 const READY: EngineForkVerdict = { isReady: true, problem: undefined }
 
-it('asks the engine once in ten minutes, however often it is read, and keeps the last answer meanwhile', async () => {
+it('queries the engine once in ten minutes for any number of reads, and keeps the last answer', async () => {
   const clock = new ManualClock(0)
   const answers: (EngineForkVerdict | Error)[] = [OLD, READY, new Error('refused')]
   const forks = new EngineForks({

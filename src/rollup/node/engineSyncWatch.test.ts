@@ -3,7 +3,7 @@ import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { EngineSyncWatch } from './engineSyncWatch.ts'
 
-it('tells how far the engine is with its own sync, how fast, and for how long still, until that is over', async () => {
+it("reports progress, rate and remaining time of the engine's sync until it ends", async () => {
   const clock = new ManualClock(1_000_000)
   const lines: unknown[] = []
   const logger = { ...silentLogger, info: (...line: unknown[]) => lines.push(line), child: () => logger }

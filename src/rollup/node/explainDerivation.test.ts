@@ -265,7 +265,7 @@ describe('derivationStatus', () => {
     expect(derivationStatus(given)).toMatchObject({ state, text })
   })
 
-  it('starts by looking for heads', () => {
+  it('starts in the search for heads', () => {
     const clock = clockAt(NOW)
     const recorder = new DerivationRecorder({ clock })
     recorder.resetRequested(STARTING)
@@ -285,7 +285,7 @@ describe('derivationStatus', () => {
     expect(new Set([...CASES.map(([state]) => state), 'starting'])).toEqual(new Set(DERIVATION_STATES))
   })
 
-  it('says of which states somebody should know', () => {
+  it('marks the states that need attention', () => {
     const bad = CASES.filter(([, , given]) => !derivationStatus(given).ok).map(([state]) => state)
     expect(bad).toEqual([
       ...[
@@ -306,7 +306,7 @@ describe('derivationStatus', () => {
     ])
   })
 
-  it('names the command that starts a stopped batch submitter, and nothing where all blocks are safe', () => {
+  it('names the command for a stopped batch submitter, and none when all blocks are safe', () => {
     expect(derivationStatus(facts({ batcher: stoppedBatcher }))).toMatchObject({ command: 'devium batcher start' })
     expect(derivationStatus(facts({ batcher: { ...stoppedBatcher, isStopped: false } })).state).toBe(
       'waiting-for-batches',
@@ -317,7 +317,7 @@ describe('derivationStatus', () => {
     })
   })
 
-  it('names a cause before what follows from it', () => {
+  it('names a cause before its consequence', () => {
     const all = facts({
       blobs,
       l1Endpoint: silent('http://l1', 90_000),
@@ -327,18 +327,18 @@ describe('derivationStatus', () => {
     expect(derivationStatus({ ...all, l1Endpoint: undefined }).state).toBe('waiting-for-blobs')
   })
 
-  it('takes blobs for missing when their request has ended, or should have', () => {
+  it('reports missing blobs when their request has failed or takes too long', () => {
     const underWay = facts({ blobs: { ...blobs, answers: [] } })
     const since = (ms: number) => facts({ blobs: { ...blobs, answers: [], sinceMs: underWay.nowMs - ms } })
     expect(derivationStatus(since(29_999)).state).not.toBe('waiting-for-blobs')
     expect(derivationStatus(since(30_000)).state).toBe('waiting-for-blobs')
   })
 
-  it('takes a call that was lost for no outage', () => {
+  it('does not report one lost call as an outage', () => {
     expect(derivationStatus(facts({ l1Endpoint: silent('http://l1', 3_000) })).state).toBe('waiting-for-batches')
   })
 
-  it('forgets a drop when the chain has gone on', () => {
+  it('forgets a dropped batch when the chain has advanced', () => {
     const dropped = (recorder: DerivationRecorder, clock: SetClock) => {
       clock.set(NOW - 5 * MIN)
       recorder.listen(missed)
@@ -361,7 +361,7 @@ describe('DerivationRecorder', () => {
     return { clock, recorder: new DerivationRecorder({ clock }) }
   }
 
-  it('knows which channels are open', () => {
+  it('records the open channels', () => {
     const { recorder } = recorded()
     recorder.listen({ kind: 'frame-added', l1Block: 480, channel: channel(1), frame: 0 })
     recorder.listen({ kind: 'frame-added', l1Block: 481, channel: channel(2, 3), frame: 2 })
@@ -376,7 +376,7 @@ describe('DerivationRecorder', () => {
     expect(recorder.record().channels).toEqual([])
   })
 
-  it('keeps no more than the last of each kind', () => {
+  it('keeps a limited number of each kind', () => {
     const { recorder } = recorded()
     for (let i = 0; i < 1000; i++) {
       recorder.listen({ ...missed, l1Block: i })
@@ -394,7 +394,7 @@ describe('DerivationRecorder', () => {
     expect(droppedBatches.at(-1)?.l1Block).toBe(999)
   })
 
-  it('counts failures of one kind together until one passes', () => {
+  it('counts consecutive failures of one kind', () => {
     const { recorder, clock } = recorded()
     recorder.failed(new EngineError('engine-call', 'a'))
     clock.set(NOW + 5_000)
@@ -412,7 +412,7 @@ describe('DerivationRecorder', () => {
     expect(recorder.record().failure).toBeUndefined()
   })
 
-  it('keeps the reason of the first request for a reset', () => {
+  it('keeps the first reason for a reset', () => {
     const { recorder } = recorded()
     recorder.resetRequested('one')
     recorder.resetRequested('two')

@@ -20,7 +20,7 @@ function tracker(canonical: (number: number) => L1BlockRef | undefined = l1Block
 }
 
 describe('FinalityTracker', () => {
-  it('finds the highest block derived from finalized L1', async () => {
+  it('finds the highest block that is derived from finalized L1', async () => {
     const finality = tracker()
     for (const number of [10, 11, 13]) finality.record(l1Block(number), l2Block(number * 2))
     expect(await finality.find(ZERO_L2_REF)).toBeUndefined()
@@ -39,7 +39,7 @@ describe('FinalityTracker', () => {
     expect((await finality.find(ZERO_L2_REF))?.number).toBe(25)
   })
 
-  it('forgets blocks beyond the lookback', async () => {
+  it('forgets blocks beyond the limit', async () => {
     const finality = tracker()
     for (let number = 1; number <= 200; number++) finality.record(l1Block(number), l2Block(number))
     finality.signal(l1Block(71))
@@ -51,14 +51,14 @@ describe('FinalityTracker', () => {
   it.each([
     ['the recorded block', 10],
     ['the finalized block', 12],
-  ])('asks for a reset when %s is not canonical', async (_name, reorged) => {
+  ])('requires a reset when %s is not canonical', async (_name, reorged) => {
     const finality = tracker((number) => l1Block(number, number === reorged ? 'b' : 'a'))
     finality.record(l1Block(10), l2Block(20))
     finality.signal(l1Block(12))
     await expect(finality.find(ZERO_L2_REF)).rejects.toMatchObject({ severity: 'reset' })
   })
 
-  it('drops a result that a reset has overtaken', async () => {
+  it('drops a result that a reset has made stale', async () => {
     const finality = tracker((number) => {
       finality.reset()
       return l1Block(number)

@@ -7,14 +7,14 @@ const outlook = (l2Time: number, change: Partial<ForkOutlookFacts> = {}) =>
   forkOutlook({ config: { forks: KARST_THEN_LAGOON }, l2Time, follows: false, engine: undefined, ...change })
 
 describe('forkOutlook', () => {
-  it('goes from fork to fork with the chain', () => {
+  it('advances from fork to fork with the chain', () => {
     expect(outlook(AT - 1)).toMatchObject({ active: 'jovian', next: { name: 'karst', time: AT } })
     expect(outlook(AT)).toMatchObject({ active: 'karst', next: { name: 'lagoon', time: AT + 10 } })
     expect(outlook(AT + 10)).toEqual({ active: 'lagoon', next: undefined })
     expect(outlook(AT, { config: { forks: {} } })).toEqual({ active: 'bedrock', next: undefined })
   })
 
-  it('knows that Lagoon needs its bundle, but not of a node that follows another one', () => {
+  it('reports that Lagoon requires its bundle, except for a node that follows another one', () => {
     const next = { name: 'lagoon', time: AT + 10 }
     expect(outlook(AT).next).toEqual({ ...next, isReady: false, problem: expect.stringMatching(/upgrade-bundle/) })
     const unknown = { ...next, isReady: undefined, problem: undefined }
@@ -22,7 +22,7 @@ describe('forkOutlook', () => {
     expect(outlook(AT, { config: { forks: KARST_THEN_LAGOON, lagoonBundle: [] } }).next).toEqual(unknown)
   })
 
-  it('takes the word of the engine', () => {
+  it("uses the engine's answer", () => {
     const ready = { isReady: true, problem: undefined }
     const engine = ({ name }: { name: string }) => (name === 'karst' ? ready : undefined)
     expect(outlook(AT - 1, { engine }).next).toEqual({ name: 'karst', time: AT, ...ready })
@@ -30,7 +30,7 @@ describe('forkOutlook', () => {
     expect(outlook(AT - 1, { engine: () => old }).next).toEqual({ name: 'karst', time: AT, ...old })
   })
 
-  it('counts forks that this version does not know, where they come first', () => {
+  it('includes unknown forks in time order', () => {
     const mars = { name: 'mars', time: AT + 5 }
     const config = { forks: KARST_THEN_LAGOON, unknownForks: [mars] }
     expect(outlook(AT, { config }).next).toEqual({

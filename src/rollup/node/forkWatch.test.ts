@@ -27,7 +27,7 @@ function start(
   return { clock, lines, stop, running }
 }
 
-it('warns of a fork that it does not know at the start, and once more a day before it', async () => {
+it('warns of an unknown fork at the start, and again a day before it', async () => {
   const { clock, lines, stop, running } = start({ mars: NOW + 40 * DAY })
   await nextTurn()
   const line = (when: string) =>
@@ -41,7 +41,7 @@ it('warns of a fork that it does not know at the start, and once more a day befo
   stop.abort()
 })
 
-it('warns of one within a day at the start only, and says of one before that it has stopped', async () => {
+it('warns once of a fork within a day, and reports that a past fork has stopped the node', async () => {
   const { lines, running } = start({ mars: NOW + 3_600, venus: NOW - 3 * DAY })
   await running
   expect(lines).toEqual([
@@ -50,7 +50,7 @@ it('warns of one within a day at the start only, and says of one before that it 
   ])
 })
 
-it('says nothing of a chain whose forks it knows, and stops with the node', async () => {
+it('is silent for a chain with known forks, and stops with the node', async () => {
   const none = start({})
   await none.running
   expect(none.lines).toEqual([])
@@ -60,7 +60,7 @@ it('says nothing of a chain whose forks it knows, and stops with the node', asyn
   expect(lines).toHaveLength(1)
 })
 
-it('asks the engine about forks ahead at the start, and again a day before', async () => {
+it('checks the engine for future forks at the start, and again a day before', async () => {
   const asked: unknown[] = []
   const answers = ['not ready for karst', undefined]
   const engineForkCheck: EngineForkCheck = async (fork) => {
@@ -82,7 +82,7 @@ it('asks the engine about forks ahead at the start, and again a day before', asy
   expect(lines).toEqual([`${mars}, in 2 days`, 'not ready for karst', `${mars}, in 24 h`])
 })
 
-it('says what Lagoon needs until the node has its upgrade bundle', async () => {
+it('warns until the node has the upgrade bundle of Lagoon', async () => {
   const lagoon = NOW + 3_600
   const { lines, running } = start({}, { forks: { karst: 0, lagoon } })
   await running
@@ -98,7 +98,7 @@ it('says what Lagoon needs until the node has its upgrade bundle', async () => {
   expect([ready.lines, following.lines]).toEqual([[], []])
 })
 
-it('goes on where the engine does not answer', async () => {
+it('continues when the engine does not answer', async () => {
   const engineForkCheck = () => Promise.reject(new Error('refused'))
   const { clock, lines, running } = start({}, { forks: { karst: NOW + 2 * DAY }, engineForkCheck })
   await clock.advance(DAY * 1000)

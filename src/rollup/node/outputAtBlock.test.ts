@@ -4,7 +4,7 @@ import { dumpRollupConfig } from '../networks/index.ts'
 import { parseRollupConfig } from '../protocol/index.ts'
 import { createOutputReader } from './outputAtBlock.ts'
 
-it('asks the engine for few outputs at once, however many clients want', async () => {
+it('limits concurrent requests to the engine for any number of clients', async () => {
   let running = 0
   let most = 0
   const engine = {

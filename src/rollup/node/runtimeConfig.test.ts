@@ -45,7 +45,7 @@ describe('RuntimeConfig', () => {
     expect(asked).toEqual([[SYSTEM_CONFIG, UNSAFE_BLOCK_SIGNER_SLOT, hashOf(block)]])
   })
 
-  it('takes zero as nobody', async () => {
+  it('treats zero as no signer', async () => {
     const { runtime } = create(async () => word('00'.repeat(20)))
     await runtime.load()
     expect(runtime.unsafeBlockSigner()).toBeUndefined()

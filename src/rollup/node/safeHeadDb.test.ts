@@ -44,7 +44,7 @@ async function reopen(): Promise<void> {
 }
 
 describe('safe-head database', () => {
-  it('answers with the last entry at or below an L1 block, written or not, and after a restart', async () => {
+  it('returns the last entry at or below an L1 block, before and after the write and a restart', async () => {
     expect(await db.at(100)).toBeUndefined()
     await recordFrom(10, 12)
     db.record(l1(15), l2(29))
@@ -77,7 +77,7 @@ describe('safe-head database', () => {
     expect(await db.firstReaching(27)).toBeUndefined()
   })
 
-  it('forgets from the reset head on, which takes the place of the entry that reached it', async () => {
+  it('drops entries from the reset head on, and inserts the reset head', async () => {
     await recordFrom(10, 16)
     await db.truncate(ref(25))
     expect(await db.at(100)).toEqual({ l1: l1(13), safe: l2(25) })
@@ -86,13 +86,13 @@ describe('safe-head database', () => {
     expect(await db.tip()).toEqual(l2(25))
   })
 
-  it('keeps nothing where the reset head is below the history', async () => {
+  it('drops all entries if the reset head is below them', async () => {
     await recordFrom(10, 16)
     await db.truncate(ref(15))
     expect(await db.at(100)).toBeUndefined()
   })
 
-  it('keeps all where the reset head is above it, and includes what is not yet written', async () => {
+  it('keeps all entries if the reset head is above them, including unwritten ones', async () => {
     await recordFrom(10, 12)
     await db.truncate(ref(40))
     expect(await db.tip()).toEqual(l2(24))
@@ -101,7 +101,7 @@ describe('safe-head database', () => {
     expect(await db.at(100)).toEqual({ l1: l1(13), safe: l2(25) })
   })
 
-  it('is empty after it was cleared', async () => {
+  it('is empty after clear', async () => {
     await recordFrom(10, 12)
     db.record(l1(13), l2(26))
     await db.clear()
@@ -110,13 +110,13 @@ describe('safe-head database', () => {
     expect(await db.tip()).toBeUndefined()
   })
 
-  it('says that it is closed, and that another process has it open', async () => {
+  it('reports that it is closed, and that another process has it open', async () => {
     await expect(SafeHeadDb.open(path)).rejects.toThrow(`safe-head database ${path} is in use by another process`)
     await db.close()
     await expect(db.at(1)).rejects.toThrow('safe db closed')
   })
 
-  it('has all that was flushed after the process was killed', async () => {
+  it('keeps all flushed entries after a kill of the process', async () => {
     await db.close()
     const script = `
       import { SafeHeadDb } from ${JSON.stringify(new URL('./safeHeadDb.ts', import.meta.url).href)}

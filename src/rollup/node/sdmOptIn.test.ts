@@ -19,7 +19,7 @@ function create(options: SdmOptInOptions = {}, { lagoon = NOW + 10, engine = asy
   return { sdm, told, lines, clock }
 }
 
-it('has an effect with the opt-in and Lagoon only', async () => {
+it('applies only with the opt-in and Lagoon', async () => {
   const { sdm } = create()
   expect(sdm.status()).toEqual({
     postExecOptIn: false,
@@ -33,7 +33,7 @@ it('has an effect with the opt-in and Lagoon only', async () => {
   expect(sdm.status(NOW + 10)).toMatchObject({ postExecOptIn: true, effective: true })
 })
 
-it('names no activation time where Lagoon is not scheduled', () => {
+it('has no activation time if Lagoon is not scheduled', () => {
   const { clock } = create()
   const modules = { engine: { setSdmOptIn: async () => true }, clock, logger: silentLogger }
   expect(new SdmOptIn(modules, { forks: {} }, {}).status()).toEqual({
@@ -43,7 +43,7 @@ it('names no activation time where Lagoon is not scheduled', () => {
   })
 })
 
-it('goes to the engine first, then to the record', async () => {
+it('is sent to the engine first, then recorded', async () => {
   const recorded: boolean[] = []
   let isAway = false
   const engine = async () => {
@@ -59,14 +59,14 @@ it('goes to the engine first, then to the record', async () => {
   expect(sdm.status().postExecOptIn).toBe(true)
 })
 
-it('is taken back from the engine when it cannot be recorded', async () => {
+it('is undone at the engine when it cannot be recorded', async () => {
   const { sdm, told } = create({ onChange: () => Promise.reject(new Error('disk full')) })
   await expect(sdm.set(true)).rejects.toThrow('disk full')
   expect(told).toEqual([true, false])
   expect(sdm.status().postExecOptIn).toBe(false)
 })
 
-it('is repeated after a restart of the node, and for an engine that has restarted', async () => {
+it('is repeated after a restart of the node or of the engine', async () => {
   let failures = 1
   const engine = async () => {
     if (failures-- > 0) throw new Error('connect ECONNREFUSED')
@@ -88,7 +88,7 @@ it('is repeated after a restart of the node, and for an engine that has restarte
   await running
 })
 
-it('says once that the engine knows no opt-in, and keeps it', async () => {
+it('warns once that the engine lacks the method, and keeps the opt-in', async () => {
   const { sdm, lines } = create({}, { engine: async () => false })
   await sdm.set(true)
   await sdm.set(true)

@@ -10,7 +10,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-it('remembers the last state and leaves no temporary file', async () => {
+it('keeps the last state, and leaves no temporary file', async () => {
   const state = createSequencerState(join(folder, 'state.json'))
   expect(await state.read()).toEqual({})
   await state.write({ sequencerStarted: true })
@@ -19,7 +19,7 @@ it('remembers the last state and leaves no temporary file', async () => {
   expect(readdirSync(folder)).toEqual(['state.json'])
 })
 
-it('takes an empty object for no word, and keeps the members that it does not change', async () => {
+it('accepts an empty object, and keeps members that it does not change', async () => {
   const path = join(folder, 'state.json')
   const state = createSequencerState(path)
   writeFileSync(path, '{}')

@@ -46,7 +46,7 @@ const read = (timestamp: number) =>
   )
 
 describe('readSuperRoot', () => {
-  it('hashes version, timestamp, chain id and output root, with the L1 block that made the block safe', async () => {
+  it('hashes version, timestamp, chain id and output root, and names the L1 block that made the block safe', async () => {
     const { chain, ...root } = await read(1009)
     expect(root).toEqual({
       currentL1: { hash: word('a'), number: 40 },
@@ -61,11 +61,11 @@ describe('readSuperRoot', () => {
     expect(chain?.superRoot).toBe(keccak256(encoded))
   })
 
-  it('takes genesis for safe from the first L1 block on', async () => {
+  it('treats genesis as safe from the first L1 block', async () => {
     expect((await read(1001)).chain?.requiredL1).toEqual({ hash: ZERO_HASH, number: 0 })
   })
 
-  it('leaves the chain out above the safe head, and refuses a time before genesis', async () => {
+  it('omits the chain above the safe head, and refuses a time before genesis', async () => {
     expect((await read(1012)).chain).toBeUndefined()
     await expect(read(999)).rejects.toThrow('timestamp 999 is before the L2 genesis, 1000')
   })

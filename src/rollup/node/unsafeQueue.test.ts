@@ -27,7 +27,7 @@ describe('UnsafeQueue', () => {
     expect(queue.sizeBytes).toBe(0)
   })
 
-  it('refuses what it has, and takes it again once it is gone', () => {
+  it('refuses a duplicate, and accepts it after its removal', () => {
     const queue = new UnsafeQueue()
     expect(queue.add(block(1))).toBe(true)
     expect(queue.add(block(1))).toBe(false)
@@ -35,7 +35,7 @@ describe('UnsafeQueue', () => {
     expect(queue.add(block(1))).toBe(true)
   })
 
-  it('counts bytes as op-node does and drops the lowest numbers when full', () => {
+  it('counts bytes like op-node, and drops the lowest numbers when full', () => {
     const queue = new UnsafeQueue(3 * (1000 + 100 + 24))
     for (const number of [4, 5, 6]) queue.add(block(number, 100))
     expect(queue.sizeBytes).toBe(3 * 1124)
@@ -45,7 +45,7 @@ describe('UnsafeQueue', () => {
     expect(drain(queue)).toEqual([5, 6, 7])
   })
 
-  it('refuses a block larger than the queue without dropping others', () => {
+  it('refuses a block larger than the queue, and keeps the others', () => {
     const queue = new UnsafeQueue(3000)
     queue.add(block(1))
     expect(queue.add(block(2, 5000))).toBe(false)

@@ -26,19 +26,19 @@ afterEach(async () => {
 })
 
 describe('ConductorClient', () => {
-  it('asks who leads', async () => {
+  it('requests the leader status', async () => {
     expect(await client.isLeader()).toBe(true)
     conductor.isLeader = false
     expect(await client.isLeader()).toBe(false)
     expect(client.enabled).toBe(true)
   })
 
-  it('commits the whole block with its beacon root', async () => {
+  it('commits the complete block with its beacon root', async () => {
     await client.commit(BLOCK)
     expect(conductor.log.committed).toEqual([BLOCK])
   })
 
-  it('tries twice, and passes on what the conductor says', async () => {
+  it("retries once, and passes the conductor's error on", async () => {
     let failures = 1
     conductor.fault = () => {
       if (failures-- > 0) throw new JsonRpcError(-32000, 'raft is busy')
@@ -53,7 +53,7 @@ describe('ConductorClient', () => {
     expect(conductor.calls).toHaveLength(4)
   })
 
-  it('gives both tries together the time of one call', async () => {
+  it('limits both tries by the timeout of one call', async () => {
     const clock = new ManualClock()
     const limitsMs: unknown[] = []
     const request = async (_: string, __: readonly unknown[], { timeoutMs }: { timeoutMs?: number } = {}) => {
@@ -74,7 +74,7 @@ describe('ConductorClient', () => {
     expect(limitsMs).toEqual([1000, 650, 1000])
   })
 
-  it('does not take any other answer for true or false', async () => {
+  it('does not accept other answers than true or false', async () => {
     const odd = new ConductorClient(
       { rpc: { request: async () => 'yes' }, clock: systemClock, logger: silentLogger },
       { timeoutMs: 1000 },
@@ -82,7 +82,7 @@ describe('ConductorClient', () => {
     await expect(odd.isLeader()).rejects.toThrow('neither true nor false')
   })
 
-  it('asks nobody any more once it is overridden', async () => {
+  it('sends no requests after an override', async () => {
     conductor.isLeader = false
     client.overrideLeader()
     expect(await client.isLeader()).toBe(true)

@@ -13,21 +13,27 @@ function chainWith(fork: Fork): RollupConfig {
 }
 
 describe('mustBeEmpty', () => {
-  it.each(['ecotone', 'fjord', 'isthmus', 'jovian', 'karst', 'lagoon'] as const)('the first block of %s', (fork) => {
-    const config = chainWith(fork)
-    const at = (time: number) => mustBeEmpty(config, time, origin(time - 10))
-    expect([at(ACTIVATION - 2), at(ACTIVATION), at(ACTIVATION + 2)]).toEqual([false, true, false])
-    // The activation is between two blocks: the second is the first block of the fork.
-    expect(
-      mustBeEmpty({ ...config, forks: { ...config.forks, [fork]: ACTIVATION - 1 } }, ACTIVATION, origin(990)),
-    ).toBe(true)
-  })
+  it.each(['ecotone', 'fjord', 'isthmus', 'jovian', 'karst', 'lagoon'] as const)(
+    'is true for the first block of %s',
+    (fork) => {
+      const config = chainWith(fork)
+      const at = (time: number) => mustBeEmpty(config, time, origin(time - 10))
+      expect([at(ACTIVATION - 2), at(ACTIVATION), at(ACTIVATION + 2)]).toEqual([false, true, false])
+      // The activation is between two blocks: the second is the first block of the fork.
+      expect(
+        mustBeEmpty({ ...config, forks: { ...config.forks, [fork]: ACTIVATION - 1 } }, ACTIVATION, origin(990)),
+      ).toBe(true)
+    },
+  )
 
-  it.each(['regolith', 'canyon', 'delta', 'granite', 'holocene'] as const)('but not that of %s', (fork) => {
-    expect(mustBeEmpty(chainWith(fork), ACTIVATION, origin(990))).toBe(false)
-  })
+  it.each(['regolith', 'canyon', 'delta', 'granite', 'holocene'] as const)(
+    'is false for the first block of %s',
+    (fork) => {
+      expect(mustBeEmpty(chainWith(fork), ACTIVATION, origin(990))).toBe(false)
+    },
+  )
 
-  it('a block that is too far from its origin', () => {
+  it('is true for a block too far from its origin', () => {
     const before = chainWith('ecotone')
     expect(mustBeEmpty(before, 700, origin(100))).toBe(false)
     expect(mustBeEmpty(before, 702, origin(100))).toBe(true)

@@ -47,20 +47,20 @@ function create(source: Partial<OriginSource> = {}, confirmationDepth = 0) {
 }
 
 describe('OriginSelector', () => {
-  it('keeps the origin until the next one is no younger than the block', async () => {
+  it('keeps the origin until the next one is not younger than the block', async () => {
     const { selector } = create()
     expect((await selector.select(parent(5, 8))).number).toBe(5)
     expect((await selector.select(parent(5, 10))).number).toBe(6)
   })
 
-  it('asks L1 for each block once', async () => {
+  it('reads each L1 block once', async () => {
     const { selector, reads } = create()
     for (const age of [0, 2, 4, 6, 8, 10]) await selector.select(parent(5, age))
     await selector.select(parent(6, 0))
     expect(reads).toEqual([6, 7])
   })
 
-  it('does not ask for what the L1 head does not have', async () => {
+  it('does not request blocks above the L1 head', async () => {
     const { selector, reads } = create()
     selector.onL1Head(l1Block(5))
     expect((await selector.select(parent(5, 20))).number).toBe(5)
@@ -69,7 +69,7 @@ describe('OriginSelector', () => {
     expect((await selector.select(parent(5, 22))).number).toBe(6)
   })
 
-  it('hides blocks without enough confirmations', async () => {
+  it('ignores blocks without enough confirmations', async () => {
     const { selector } = create({}, 4)
     selector.onL1Head(l1Block(9))
     expect((await selector.select(parent(5, 20))).number).toBe(5)
@@ -77,7 +77,7 @@ describe('OriginSelector', () => {
     expect((await selector.select(parent(5, 20))).number).toBe(6)
   })
 
-  it('says of an L1 that cannot be read past the drift that the next origin is missing', async () => {
+  it('reports the next origin as missing if L1 is unreadable beyond the drift', async () => {
     const { selector } = create({ blockInfoByNumber: () => Promise.reject(new Error('L1 is gone')) })
     expect((await selector.select(parent(5, DRIFT - 2))).number).toBe(5)
     await expect(selector.select(parent(5, DRIFT))).rejects.toMatchObject({
@@ -89,7 +89,7 @@ describe('OriginSelector', () => {
     ).rejects.toBe(lie)
   })
 
-  it('demands the next origin once the drift is exceeded, and not before', async () => {
+  it('requires the next origin only after the drift is exceeded', async () => {
     const { selector } = create({ blockInfoByNumber: async () => undefined })
     expect((await selector.select(parent(5, DRIFT - 2))).number).toBe(5)
     await expect(selector.select(parent(5, DRIFT))).rejects.toMatchObject({
@@ -101,7 +101,7 @@ describe('OriginSelector', () => {
     await expect(selector.select(parent(100, 1800))).rejects.toMatchObject({ code: 'origin-missing' })
   })
 
-  it('does without the next origin when L1 fails or is slow', async () => {
+  it('works without the next origin when L1 fails or is slow', async () => {
     const failing = create({ blockInfoByNumber: () => Promise.reject(new Error('timeout')) })
     expect((await failing.selector.select(parent(5, 20))).number).toBe(5)
     const slow = create({ blockInfoByNumber: () => new Promise(() => {}) })
@@ -111,7 +111,7 @@ describe('OriginSelector', () => {
     expect((await selecting).number).toBe(5)
   })
 
-  it('asks for a reset when L1 has another chain', async () => {
+  it('requires a reset when L1 has another chain', async () => {
     const forked = create({ blockInfoByNumber: async (number) => l1Block(number, 'b') })
     await expect(forked.selector.select(parent(5, 20))).rejects.toMatchObject({
       code: 'origin-reorged',
@@ -124,7 +124,7 @@ describe('OriginSelector', () => {
     })
   })
 
-  it('reads ahead what the next block will need', async () => {
+  it('prefetches the L1 block for the next block', async () => {
     const { selector, reads } = create()
     selector.prefetch(parent(5, 8))
     await new Promise((resolve) => setImmediate(resolve))
@@ -133,7 +133,7 @@ describe('OriginSelector', () => {
     expect(reads).toEqual([6])
   })
 
-  it('waits for a read that is under way, within the time that it has left', async () => {
+  it('waits for a running read within the remaining time', async () => {
     const { promise, resolve: answer } = Promise.withResolvers<L1BlockRef | undefined>()
     const { selector, clock } = create({ blockInfoByNumber: () => promise })
     selector.prefetch(parent(5, 8))
@@ -148,7 +148,7 @@ describe('OriginSelector', () => {
     expect((await selecting).number).toBe(6)
   })
 
-  it('takes nothing of a read that began before a reset', async () => {
+  it('ignores a read that began before a reset', async () => {
     const answers: ((block: L1BlockRef | undefined) => void)[] = []
     const { selector } = create({ blockInfoByNumber: () => new Promise((resolve) => answers.push(resolve)) })
     selector.prefetch(parent(5, 8))
@@ -162,7 +162,7 @@ describe('OriginSelector', () => {
     expect((await selecting).hash).toBe(hash(6))
   })
 
-  it('in recover mode always asks for the next origin, and keeps its own where there is none', async () => {
+  it('always requests the next origin in recover mode, and keeps its own if there is none', async () => {
     const { selector, reads } = create()
     selector.onL1Head(l1Block(5))
     selector.setRecoverMode(true)
@@ -177,7 +177,7 @@ describe('OriginSelector', () => {
     await expect(failing.selector.select(parent(5, 20))).rejects.toThrow('timeout')
   })
 
-  it('knows an origin that is gone from one that is not there yet', async () => {
+  it('distinguishes a replaced origin from a missing one', async () => {
     const { selector } = create({ blockInfoByNumber: async (number) => (number > 9 ? undefined : l1Block(number)) })
     expect(await selector.isCanonical({ number: 5, hash: hash(5) })).toBe(true)
     expect(await selector.isCanonical({ number: 5, hash: hash(5, 'b') })).toBe(false)

@@ -22,7 +22,7 @@ function chain(first: number, last: number, bytes = 0): PublishedBlocks {
 const numbers = (blocks: PublishedBlocks) => blocks.map(({ payload }) => payload.blockNumber)
 
 describe('published blocks', () => {
-  it('are the last 128 and 32 MiB of one chain', () => {
+  it('keep the last 128 blocks and 32 MiB of one chain', () => {
     expect(numbers(chain(1, 200))).toEqual(Array.from({ length: 128 }, (_, index) => index + 73))
     expect(numbers(chain(1, 9, 10 * 1024 * 1024))).toEqual([7, 8, 9])
     // The newest block is kept regardless of its size.
@@ -35,7 +35,7 @@ describe('published blocks', () => {
     expect(childOf(chain(1, 5), hash(5))).toBeUndefined()
   })
 
-  it('end where the chain has another block', () => {
+  it('end at the block where the chain differs', () => {
     const blocks = chain(1, 5)
     expect(numbers(dropFrom(blocks, { number: 3, hash: hash(99) }, false))).toEqual([1, 2])
     expect(dropFrom(blocks, { number: 3, hash: hash(3) }, false)).toBe(blocks)

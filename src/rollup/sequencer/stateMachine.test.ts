@@ -81,12 +81,12 @@ const fail = (state: SequencerState, failure: SequencerFailure, nowMs = 21_000) 
   after(state, [{ kind: 'failed', failure }], nowMs)
 
 describe('the course of a block', () => {
-  it('does nothing before the heads are known, and nothing while it is not active', () => {
+  it('does nothing before the heads are known, or while it is inactive', () => {
     expect(due(initialState(true))).toBeUndefined()
     expect(due(after(initialState(false), [heads(PARENT, 'reset')]))).toBeUndefined()
   })
 
-  it('is: start at the time of its parent, seal before its own, commit, insert', () => {
+  it('starts at the time of its parent, is sealed before its own time, committed, and inserted', () => {
     expect(due(IDLE)).toEqual(['start', 20_000])
     expect(STARTING.phase).toEqual({ kind: 'starting', parent: PARENT, sinceMs: 20_000 })
     expect(due(STARTING)).toBeUndefined()
@@ -102,11 +102,11 @@ describe('the course of a block', () => {
     expect(due(INSERTED)).toEqual(['start', 22_000])
   })
 
-  it('is told how long it was built', () => {
+  it('records its building time', () => {
     expect(dueAction(OPEN, RULES)?.action).toMatchObject({ kind: 'seal', startedAtMs: 20_000 })
   })
 
-  it('ignores answers that nothing in hand has asked for', () => {
+  it('ignores answers without a pending request', () => {
     expect(after(IDLE, [{ kind: 'started', job: job(PARENT) }]).phase).toEqual({ kind: 'idle' })
     expect(after(IDLE, [{ kind: 'sealed', envelope: BLOCK }]).phase).toEqual({ kind: 'idle' })
     expect(after(IDLE, [{ kind: 'committed' }])).toEqual(IDLE)
@@ -115,13 +115,13 @@ describe('the course of a block', () => {
   })
 })
 
-describe('a head that moves', () => {
+describe('a new head', () => {
   const OTHER = block(HEAD + 1, 'b')
 
   it.each([
     ['open', OPEN],
     ['sealed', SEALED],
-  ])('ends a block that is %s and does not stand on it', (_, state) => {
+  ])('cancels a block that is %s and has another parent', (_, state) => {
     const moved = after(state, [heads(OTHER, 'payload')])
     expect(moved.phase).toEqual({ kind: 'idle' })
     expect(due(moved)).toEqual(['start', 22_000])
@@ -131,7 +131,7 @@ describe('a head that moves', () => {
     ['starting', STARTING, { kind: 'started', job: job(PARENT) } as const],
     ['sealing', SEALING, { kind: 'sealed', envelope: BLOCK } as const],
     ['committing', COMMITTING, { kind: 'committed' } as const],
-  ])('makes the answer of what is %s worthless', (_, state, answer) => {
+  ])('makes the answer of a block that is %s stale', (_, state, answer) => {
     const moved = after(state, [heads(OTHER, 'payload')])
     expect(moved.phase).toEqual(state.phase)
     const answered = after(moved, [answer])
@@ -139,25 +139,25 @@ describe('a head that moves', () => {
     expect(answered.published).toEqual([])
   })
 
-  it('leaves a block alone when only safe has moved', () => {
+  it('does not cancel a block if only safe has moved', () => {
     const moved = after(OPEN, [heads(PARENT, 'derivation', block(5))])
     expect(moved.phase).toEqual(OPEN.phase)
     expect(moved.heads?.safe.number).toBe(5)
   })
 
-  it('ends a pause after a failure when it has gone up', () => {
+  it('ends a pause after a failure if it is higher', () => {
     const paused = fail(STARTING, 'temporary')
     expect(due(paused)).toEqual(['start', 22_000])
     expect(due(after(fail(STARTING, 'temporary', 60_000), [heads(OTHER, 'payload')]))).toEqual(['start', 22_000])
   })
 
-  it('makes room for derivation when that has replaced blocks', () => {
+  it('pauses for derivation after a reorg', () => {
     const replaced = after(OPEN, [heads(block(9), 'derivation')], 30_000)
     expect(due(replaced)).toEqual(['start', 32_000])
     expect(due(after(replaced, [heads(block(HEAD, 'b'), 'derivation')], 30_001))).toEqual(['start', 20_000])
   })
 
-  it('forgets what was published and stands in its way no more', () => {
+  it('forgets the published block and continues', () => {
     expect(after(PUBLISHED, [heads(OTHER, 'payload')]).published).toEqual([])
     expect(after(PUBLISHED, [heads(block(9), 'derivation')]).published).toEqual([])
     expect(after(PUBLISHED, [heads(block(HEAD + 1), 'payload')]).published).toEqual([BLOCK])
@@ -165,7 +165,7 @@ describe('a head that moves', () => {
 })
 
 describe('failures', () => {
-  it('temporary ones are tried again after a second, a block under way with them', () => {
+  it('temporary ones are retried after a second, with the block in progress', () => {
     expect(due(fail(STARTING, 'temporary', 30_000))).toEqual(['start', 31_000])
     expect(due(fail(INSERTING, 'temporary', 30_000))).toEqual(['insert', 31_000])
     expect(dueAction(fail(COMMITTING, 'temporary', 30_000), RULES)).toEqual({
@@ -174,7 +174,7 @@ describe('failures', () => {
     })
   })
 
-  it('refused attributes and lost blocks are built anew after a block time', () => {
+  it('refused attributes and lost blocks are rebuilt after a block time', () => {
     expect(due(fail(STARTING, 'invalid', 30_000))).toEqual(['start', 32_000])
     expect(due(fail(SEALING, 'invalid', 30_000))).toEqual(['start', 32_000])
     expect(due(fail(SEALING, 'expired', 30_000))).toEqual(['start', 32_000])
@@ -183,20 +183,20 @@ describe('failures', () => {
     expect(due(refused)).toEqual(['start', 32_000])
   })
 
-  it('a head that moved on costs no time and counts for nothing', () => {
+  it('a new head causes no delay and is not counted', () => {
     const stale = fail(STARTING, 'stale')
     expect(stale).toEqual({ ...IDLE, failures: 0 })
     expect(fail(COMMITTING, 'stale').phase).toEqual({ kind: 'idle' })
     expect(fail(INSERTING, 'stale').published).toEqual([BLOCK])
   })
 
-  it('a commit that fails after the head has moved, or the sequencer stopped, is not tried again', () => {
+  it('a failed commit is not retried after the head has moved or the sequencer has stopped', () => {
     const moved = after(COMMITTING, [heads(block(HEAD + 1, 'b'), 'payload')])
     expect(fail(moved, 'temporary').phase).toEqual({ kind: 'idle' })
     expect(fail({ ...COMMITTING, active: false }, 'temporary').phase).toEqual({ kind: 'idle' })
   })
 
-  it('an engine that syncs is given twice as long each time, up to 30 s', () => {
+  it('a syncing engine gets twice as long each time, up to 30 s', () => {
     let state: SequencerState = IDLE
     const pauses: number[] = []
     for (let attempt = 0; attempt < 6; attempt++) {
@@ -220,7 +220,7 @@ describe('failures', () => {
 })
 
 describe('a reset', () => {
-  it('stops everything until the heads are known, then waits for a block time', () => {
+  it('stops everything until the heads are known, and then waits for a block time', () => {
     expect(due(RESETTING)).toBeUndefined()
     expect(due(after(RESETTING, [heads(PARENT, 'reset')], 30_000))).toEqual(['start', 32_000])
     expect(due(after(RESETTING, [{ kind: 'reset-done' }], 30_000))).toEqual(['start', 32_000])
@@ -231,7 +231,7 @@ describe('a reset', () => {
     ['open', OPEN],
     ['sealing', SEALING],
     ['sealed', SEALED],
-  ])('of somebody else gives up a block that is %s', (_, state) => {
+  ])('of another part cancels a block that is %s', (_, state) => {
     const begun = after(state, [{ kind: 'reset-begun' }])
     expect(begun.phase).toEqual({ kind: 'resetting' })
     expect(due(after(begun, [heads(PARENT, 'reset')], 30_000))).toEqual(['start', 32_000])
@@ -249,7 +249,7 @@ describe('a reset', () => {
     expect(pauses).toEqual([2000, 4000, 8000, 10_000, 10_000])
   })
 
-  it('that takes the head back gives the engine at once what it has lost, where L1 allows it', () => {
+  it('that moves the head back inserts the lost blocks at once if L1 allows it', () => {
     const lost = after(INSERTED, [heads(PARENT, 'reset')], 30_000)
     expect(dueAction(lost, RULES)).toEqual({
       action: { kind: 'insert', envelope: BLOCK, isRestored: true },
@@ -272,7 +272,7 @@ describe('a reset', () => {
 })
 
 describe('start and stop', () => {
-  it('a stopped sequencer does nothing and forgets the block under way', () => {
+  it('a stopped sequencer does nothing, and forgets the block in progress', () => {
     for (const state of [IDLE, STARTING, OPEN, SEALING, SEALED, COMMITTING, PUBLISHED, INSERTING]) {
       const stopped = after(state, [{ kind: 'deactivated' }])
       expect(stopped).toMatchObject({ active: false, phase: { kind: 'idle' }, published: [] })
@@ -280,18 +280,18 @@ describe('start and stop', () => {
     }
   })
 
-  it('answers that come after a stop begin nothing', () => {
+  it('answers after a stop start nothing', () => {
     expect(after({ ...STARTING, active: false }, [{ kind: 'started', job: job(PARENT) }]).phase.kind).toBe('idle')
     expect(after({ ...SEALING, active: false }, [{ kind: 'sealed', envelope: BLOCK }]).phase.kind).toBe('idle')
   })
 
-  it('a started one begins at once, whatever had failed before', () => {
+  it('a started sequencer begins at once, even after failures', () => {
     const stopped = after(fail(STARTING, 'temporary', 90_000), [{ kind: 'deactivated' }])
     expect(due(after(stopped, [{ kind: 'activated' }]))).toEqual(['start', 20_000])
     expect(after(RESETTING, [{ kind: 'deactivated' }, { kind: 'activated' }]).phase.kind).toBe('resetting')
   })
 
-  it('begins nothing while a stop waits but to insert what is published, and goes on when the stop is cancelled', () => {
+  it('only inserts the published block while a stop waits, and continues if the stop is cancelled', () => {
     const stopping = (state: SequencerState) => due(after(state, [{ kind: 'stopping' }]))
     expect([IDLE, OPEN, SEALED, INSERTED].map(stopping)).toEqual([undefined, undefined, undefined, undefined])
     expect(stopping(PUBLISHED)).toEqual(['insert', 0])
@@ -301,7 +301,7 @@ describe('start and stop', () => {
     expect(due(again)).toEqual(['start', 20_000])
   })
 
-  it('waits with a stop for a block that others may know already', () => {
+  it('a stop waits for a block that other nodes may have', () => {
     expect([IDLE, STARTING, OPEN, SEALING, SEALED].map(isCommitted)).toEqual([false, false, false, false, false])
     expect([COMMITTING, PUBLISHED, INSERTING, INSERTED].map(isCommitted)).toEqual([true, true, true, false])
   })

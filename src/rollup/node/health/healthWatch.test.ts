@@ -79,7 +79,7 @@ function start() {
   }
 }
 
-it('writes one line for each change that lasts, and says since when it is so', async () => {
+it('logs one line for each lasting change, with its duration', async () => {
   const { watch, lines, seconds, setActive, setBatcher, clock, end } = start()
   await seconds(20, true)
   expect(lines).toEqual(['info: Node is healthy'])
@@ -112,7 +112,7 @@ it('writes one line for each change that lasts, and says since when it is so', a
   await end()
 })
 
-it('takes neither heads that are found anew nor those in the place of others for new blocks', async () => {
+it('does not count heads that are found again or replaced as new blocks', async () => {
   const { watch, seconds, end } = start()
   await seconds(5, true)
   await seconds(10, false)
@@ -124,7 +124,7 @@ it('takes neither heads that are found anew nor those in the place of others for
   await end()
 })
 
-it('says how fast a node that is behind catches up', async () => {
+it('reports the rate of a node that is catching up', async () => {
   const { watch, seconds, end } = start()
   await seconds(60, true, { blocks: 11, behindS: 3_600 })
   expect((await watch.read()).text).toBe(
@@ -133,7 +133,7 @@ it('says how fast a node that is behind catches up', async () => {
   await end()
 })
 
-it('says that blocks do not go out, until they do', async () => {
+it('reports unpublished blocks until a block is published', async () => {
   const { watch, seconds, end } = start()
   await seconds(5, true)
   watch.published(new Error('the signer does not answer'))
@@ -143,7 +143,7 @@ it('says that blocks do not go out, until they do', async () => {
   await end()
 })
 
-it('knows what the batch submitter last said, or that it does not answer', async () => {
+it('keeps the last status of the batch submitter, or that it does not answer', async () => {
   const clock = new ManualClock()
   const answers: (() => Promise<{ ok: boolean; why: string; running: boolean }>)[] = [
     async () => ({ ok: false, why: 'it is stopped', running: false }),

@@ -232,7 +232,7 @@ describe('judge', () => {
     for (const { text } of verdict.causes) expect(text).toMatch(/[a-z]/)
   })
 
-  it('never calls a node healthy that has had no block for three block times, whatever else is so', () => {
+  it('never reports a node as healthy after three block times without a block', () => {
     for (const [, , , facts] of CASES) {
       // Blocks that come only from L1 arrive in batches.
       if (facts.gossip === undefined) continue
@@ -242,7 +242,7 @@ describe('judge', () => {
     }
   })
 
-  it('names what ends it, and since when', () => {
+  it('names the remedy, and the start of a cause', () => {
     const [first] = judge(quiet(SEQUENCER, 50 * S, inactive(false))).causes
     expect(first).toEqual({
       code: 'sequencer-stopped',

@@ -89,7 +89,7 @@ describe('singular batch', () => {
     expect(() => decodeSingularBatch(concatBytes(Uint8Array.of(0), bytes))).toThrow('more than five fields')
   })
 
-  it('lets others run after each 50,000 transactions', () => {
+  it('yields after each 50,000 transactions', () => {
     const turns = (length: number) => {
       const transactions = Array(length).fill(Uint8Array.of(1))
       return [...singularBatchSteps(encodeSingularBatch({ ...batch, transactions }))].length
@@ -107,7 +107,7 @@ describe('span batch', () => {
     expect(toHex(encodeRlp(encodeSpanBatch(BLOCKS, config)))).toBe(SPAN)
   })
 
-  it('is read back into its blocks', () => {
+  it('is decoded to its blocks', () => {
     const { type, parentCheck, l1OriginCheck, l1OriginNumber, elements } = decodeSpanBatch(
       fromHex(SPAN).subarray(3),
       config,
@@ -130,7 +130,7 @@ describe('span batch', () => {
     expect(decoded.elements[0]?.originChanged).toBe(true)
   })
 
-  it('ignores bytes behind it', () => {
+  it('ignores trailing bytes', () => {
     const bytes = encodeSpanBatch(BLOCKS, config)
     const elements = (given: Uint8Array) => decodeSpanBatch(given, config).elements
     expect(elements(concatBytes(bytes, Uint8Array.of(1, 2, 3)))).toEqual(elements(bytes))
@@ -179,7 +179,7 @@ describe('span batch', () => {
         encodeRlp([901, 0, 1, 2, 3, new Uint8Array(0), 0, new Uint8Array(0), [], [], 1, 5, 6]),
       ),
     ],
-  ])('does not take up %s', (_, tx) => {
+  ])('refuses to encode %s', (_, tx) => {
     expect(() => encodeSpanBatch([block({ transactions: [tx] })], config)).toThrow(DecodeError)
   })
 
@@ -187,7 +187,7 @@ describe('span batch', () => {
     ['no blocks', []],
     ['a gap in time', [block({}), block({ timestamp: 1_700_000_106 })]],
     ['a skipped origin', [block({}), block({ timestamp: 1_700_000_104, epochNumber: 1002 })]],
-  ])('does not take up %s', (_, blocks) => {
+  ])('refuses to encode a span with %s', (_, blocks) => {
     expect(() => encodeSpanBatch(blocks, config)).toThrow(DeviumError)
   })
 
@@ -218,7 +218,7 @@ describe('span batch', () => {
         uvarint(0),
       ]),
     ],
-  ])('leaves the channel on %s', (_, bytes) => {
+  ])('drops the rest of the channel at %s', (_, bytes) => {
     expect(() => runNow(readBatch(bytes))).toThrow(DecodeError)
   })
 
@@ -247,14 +247,14 @@ describe('span batch', () => {
       'an authorization with five members',
       spanOf(4, [0, 1, 1, new Uint8Array(0), [], [[1, new Uint8Array(20), 0, 0, 0]]]),
     ],
-  ])('drops only the batch on %s', (_, bytes) => {
+  ])('drops only the batch at %s', (_, bytes) => {
     const layout = runNow(readBatch(bytes))
     if (layout.type === 'singular') throw new Error('not a span')
     expect(() => runNow(buildSpanBatch(layout, config))).toThrow(DecodeError)
   })
 
   // Faults of other implementations (kona #21795, #21808, #22126, #19361). op-node's behaviour is the rule.
-  it('reads integers that are longer than they need be, as Go does', () => {
+  it('reads integers with leading zeros, like Go', () => {
     const long = (value: number, bytes: number) =>
       Uint8Array.from({ length: bytes }, (_, i) => (i === 0 ? value : 0) | (i === bytes - 1 ? 0 : 0x80))
     const { checks } = spanParts()
@@ -270,13 +270,13 @@ describe('span batch', () => {
   it.each([
     ['a type byte of 0 before a list', Uint8Array.of(0, 0xc3, 0x80, 0x80, 0x80)],
     ['a deposit', Uint8Array.of(0x7e, 0xc3, 0x80, 0x80, 0x80)],
-  ])('never reads %s as a legacy transaction', (_, data) => {
+  ])('never decodes %s as a legacy transaction', (_, data) => {
     const layout = runNow(readBatch(spanWithData(data)))
     if (layout.type === 'singular') throw new Error('not a span')
     expect(() => runNow(buildSpanBatch(layout, config))).toThrow(DecodeError)
   })
 
-  it('counts its blocks and transactions before it makes room for them', () => {
+  it('checks the counts of blocks and transactions before it allocates memory', () => {
     const counts = (blocks: number, ...transactions: number[]) =>
       content((p) => [p.prefix, uvarint(blocks), new Uint8Array((blocks + 7) >>> 3), ...transactions.map(uvarint)])
     const read = (bytes: Uint8Array) => () => runNow(readBatch(bytes))
@@ -286,14 +286,14 @@ describe('span batch', () => {
     expect(read(counts(2, 10_000_000, 0))).toThrow('truncated')
   })
 
-  it('has no transactions beyond those of a block', () => {
+  it('has at most as many transactions as its blocks', () => {
     const decoded = decodeSpanBatch(fromHex(SPAN).subarray(3), config)
     const transactions = decoded.transactionsAt(0)
     expect(transactions.length).toBeGreaterThan(0)
     expect([transactions.at(-1), transactions.at(transactions.length)]).toEqual([undefined, undefined])
   })
 
-  it('refuses a span that ends early, wherever that is', () => {
+  it('refuses a truncated span at any position', () => {
     const whole = fromHex(SPAN).subarray(3)
     const span = whole
     expect(decodeSpanBatch(span, config).elements.length).toBeGreaterThan(0)
@@ -302,7 +302,7 @@ describe('span batch', () => {
     }
   })
 
-  it('reads every type with its lists', () => {
+  it('reads every transaction type with its lists', () => {
     const accessList = [[new Uint8Array(20).fill(3), [new Uint8Array(32).fill(4)]]]
     const authorizations = [[1, new Uint8Array(20).fill(5), 2, 1, 2n ** 255n, 9]]
     for (const [type, fields] of [
@@ -317,7 +317,7 @@ describe('span batch', () => {
     }
   })
 
-  it('counts origins below zero as 64-bit numbers do', () => {
+  it('wraps origin numbers below zero to 64 bits', () => {
     const bytes = content((p) => [
       p.head(uvarint(0)),
       uvarint(1),
@@ -377,7 +377,7 @@ describe('span batch', () => {
   })
 })
 
-it('a batch of an unknown type, or of none, is refused', () => {
+it('a batch of an unknown type, or without a type, is refused', () => {
   expect(() => decodeBatch(Uint8Array.of(2, 1), config)).toThrow(DecodeError)
   expect(() => decodeBatch(new Uint8Array(0), config)).toThrow(DecodeError)
 })

@@ -29,11 +29,11 @@ async function read(data: Uint8Array, opts = OPTS): Promise<{ batches: Uint8Arra
 }
 
 describe('openChannelBatches', () => {
-  it.each(COMPRESSION_ALGORITHMS)('reads what %s compressed', async (algorithm) => {
+  it.each(COMPRESSION_ALGORITHMS)('decompresses data of %s', async (algorithm) => {
     expect(await read(compressChannel(RLP, algorithm))).toEqual({ batches: BATCHES })
   })
 
-  it('refuses brotli before Fjord, unknown compression and no data', async () => {
+  it('refuses brotli before Fjord, unknown compression and empty data', async () => {
     expect((await read(compressChannel(RLP, 'brotli-9'), { ...OPTS, fjord: false })).error).toBeDefined()
     expect((await read(Uint8Array.of(2, 3, 4))).error).toBeDefined()
     expect((await read(new Uint8Array(0))).error).toBeDefined()
@@ -60,7 +60,7 @@ describe('openChannelBatches', () => {
     expect(error).toBeDefined()
   })
 
-  it('keeps all batches when only the checksum is wrong', async () => {
+  it('keeps all batches if only the checksum is wrong', async () => {
     const data = compressChannel(RLP, 'zlib').slice()
     data[data.length - 1] = (data[data.length - 1] ?? 0) ^ 1
     expect((await read(data)).batches).toEqual(BATCHES)
@@ -75,7 +75,7 @@ describe('openChannelBatches', () => {
     expect(batches.slice(0, 32)).toEqual(BATCHES.slice(0, 32))
   })
 
-  it('keeps of corrupt brotli data what the steps of 32 kB before the fault gave', async () => {
+  it('keeps the output of complete 32 kB steps before a fault in brotli data', async () => {
     const random = Array.from({ length: 60 }, (_, i) => concatBytes(Uint8Array.of(0), incompressible(3000, i)))
     const data = compressChannel(concatBytes(...random.map(encodeRlp)), 'brotli-9').slice()
     expect(data.length).toBeGreaterThan(110_000)
@@ -90,7 +90,7 @@ describe('openChannelBatches', () => {
     expect((await read(data)).batches.length).toBe(0)
   })
 
-  it.each(COMPRESSION_ALGORITHMS)('reads %s data exactly up to the limit', async (algorithm) => {
+  it.each(COMPRESSION_ALGORITHMS)('reads %s data up to the exact limit', async (algorithm) => {
     const perBatch = RLP.length / BATCHES.length
     const data = compressChannel(RLP, algorithm)
     expect(await read(data, { ...OPTS, maxRlpBytes: RLP.length })).toEqual({ batches: BATCHES })
@@ -107,7 +107,7 @@ describe('openChannelBatches', () => {
     }
   })
 
-  it('stops at RLP that is no byte string and at an unknown batch type', async () => {
+  it('stops at RLP that is not a byte string, and at an unknown batch type', async () => {
     const [first = new Uint8Array(0), second = new Uint8Array(0)] = BATCHES
     const channel = (fault: Uint8Array) =>
       read(compressChannel(concatBytes(encodeRlp(first), fault, encodeRlp(second)), 'zlib'))
@@ -124,7 +124,7 @@ describe('openChannelBatches', () => {
     }
   })
 
-  it('never throws anything but DecodeError', async () => {
+  it('throws only DecodeError', async () => {
     const changes = fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 3 })
     const compressed = COMPRESSION_ALGORITHMS.slice(0, 2).map((algorithm) => compressChannel(RLP, algorithm))
     await fc.assert(
@@ -144,7 +144,7 @@ describe('openChannelBatches', () => {
 })
 
 describe('inflatePrefix', () => {
-  it('inflates what zlib deflated, at every level', () => {
+  it('inflates data of zlib at every level', () => {
     const data = fc.oneof(
       fc.uint8Array({ maxLength: 2000 }),
       fc.array(fc.constantFrom(1, 2, 3), { maxLength: 5000 }).map((list) => Uint8Array.from(list)),
@@ -158,7 +158,7 @@ describe('inflatePrefix', () => {
     )
   })
 
-  it('gives a prefix of the native result for a limit and for truncated data', () => {
+  it('returns a prefix of the native result at a limit or for truncated data', () => {
     const deflated = deflateSync(RLP)
     for (const limit of [0, 1, 300, 5000, RLP.length]) {
       const { output, fault } = inflatePrefix(deflated, limit)
@@ -172,7 +172,7 @@ describe('inflatePrefix', () => {
     }
   })
 
-  it('accepts and refuses as the native decoder does', () => {
+  it('accepts and refuses the same data as the native decoder', () => {
     const changes = fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 3 })
     const originals = [
       deflateSync(RLP),

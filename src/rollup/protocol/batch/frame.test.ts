@@ -35,19 +35,19 @@ describe('frames', () => {
     expect(() => decodeFrames(bytes)).toThrow(DecodeError)
   })
 
-  it('hold at most a million bytes', () => {
+  it('contain at most a million bytes', () => {
     const longest = { ...REFERENCE, data: new Uint8Array(1_000_000) }
     expect(decodeFrames(encodeFrames([longest]))[0]?.data.length).toBe(1_000_000)
     expect(() => encodeFrame({ ...REFERENCE, data: new Uint8Array(1_000_001) })).toThrow(RangeError)
   })
 
-  it('have a number of 16 bits', () => {
+  it('have a 16-bit number', () => {
     for (const number of [0, 65_535])
       expect(decodeFrames(encodeFrames([{ ...REFERENCE, number }]))[0]?.number).toBe(number)
     for (const number of [-1, 1.5, 65_536]) expect(() => encodeFrame({ ...REFERENCE, number })).toThrow(RangeError)
   })
 
-  it('survive encoding and decoding, and changes give other frames or DecodeError', () => {
+  it('survive encoding and decoding; changed bytes give other frames or DecodeError', () => {
     const frame = fc.record({
       channelId: fc.uint8Array({ minLength: 16, maxLength: 16 }).map(toHex),
       number: fc.nat(0xffff),

@@ -60,13 +60,13 @@ function signatureWith(index: number): Uint8Array {
 }
 
 describe('post-exec transaction in a span batch', () => {
-  it('is its own data, and leaves every other slot empty', () => {
+  it('is stored as data, with empty values in the other columns', () => {
     const bytes = encodeSpanBatch([{ ...BLOCK, transactions: [POST_EXEC] }], config)
     expect(toHex(bytes)).toBe(toHex(spanWith()))
     expect(decodeSpanBatch(bytes, config).elements[0]?.transactions).toEqual([POST_EXEC])
   })
 
-  it('takes no recipient, signature, nonce, gas limit or protected bit from its neighbours', () => {
+  it('does not shift recipient, signature, nonce, gas limit or protected bit of its neighbours', () => {
     const transactions = [LEGACY, POST_EXEC, LEGACY]
     const blocks = [
       { ...BLOCK, transactions },
@@ -87,23 +87,23 @@ describe('post-exec transaction in a span batch', () => {
     { id: 'a nonce of 64 bits', change: { nonce: Uint8Array.of(...new Array(9).fill(0x80), 1) } },
     { id: 'gas limit 1', change: { gas: Uint8Array.of(1) } },
     { id: 'a gas limit of 64 bits', change: { gas: Uint8Array.of(...new Array(9).fill(0x80), 1) } },
-  ])('costs the batch alone with $id', ({ change }) => {
+  ])('with $id invalidates only the batch', ({ change }) => {
     const layout = runNow(readBatch(spanWith(change)))
     if (layout.type === 'singular') throw new Error('not a span')
     expect(() => runNow(buildSpanBatch(layout, config))).toThrow(/type 0x7d has/)
     expect(() => runNow(buildSpanBatch(layout, config))).toThrow(DecodeError)
   })
 
-  it('costs the batch with a recipient of its own', () => {
+  it('with a recipient invalidates the batch', () => {
     expect(() => decodeBatch(spanWith({ recipients: new Uint8Array(20) }), config)).toThrow(DecodeError)
   })
 
-  it('has no protected bit: what stands there is behind the batch', () => {
+  it('has no protected bit; an extra bit is trailing data', () => {
     const batch = decodeSpanBatch(spanWith({ protectedBits: Uint8Array.of(1) }), config)
     expect(batch.elements[0]?.transactions).toEqual([POST_EXEC])
   })
 
-  it('may hold zeros that are longer than they need be, as Go reads them', () => {
+  it('may contain integers with leading zeros, like Go', () => {
     const batch = decodeSpanBatch(
       spanWith({ nonce: Uint8Array.of(0x80, 0), gas: Uint8Array.of(0x80, 0x80, 0) }),
       config,
@@ -115,7 +115,7 @@ describe('post-exec transaction in a span batch', () => {
     ['another version', Uint8Array.of(0x7d, 0xc2, 2, 5)],
     ['an empty list', Uint8Array.of(0x7d, 0xc0)],
     ['a list whose content is no RLP', Uint8Array.of(0x7d, 0xc2, 0xff, 0xff)],
-  ])('is not looked into: %s', (_, data) => {
+  ])('is not inspected: %s', (_, data) => {
     expect(decodeSpanBatch(spanWith({ data }), config).elements[0]?.transactions).toEqual([data])
     const bytes = encodeSpanBatch([{ ...BLOCK, transactions: [data] }], config)
     expect(toHex(bytes)).toBe(toHex(spanWith({ data })))
@@ -126,12 +126,12 @@ describe('post-exec transaction in a span batch', () => {
     ['a string', Uint8Array.of(0x7d, 0x81, 0xff)],
     ['a length that is not minimal', Uint8Array.of(0x7d, 0xf8, 1, 5)],
     ['bytes behind the list', concatBytes(POST_EXEC, Uint8Array.of(0))],
-  ])('is not taken up with %s', (_, data) => {
+  ])('is refused with %s', (_, data) => {
     expect(() => encodeSpanBatch([{ ...BLOCK, transactions: [data] }], config)).toThrow(DecodeError)
   })
 })
 
-it('a singular batch holds the bytes of a post-exec transaction as they are', () => {
+it('a singular batch contains the unchanged bytes of a post-exec transaction', () => {
   const batch = { ...BLOCK, type: 'singular' as const, transactions: [LEGACY, POST_EXEC] }
   const decoded = decodeBatch(encodeSingularBatch(batch), config)
   if (decoded.type === 'span') throw new Error('not a singular batch')

@@ -18,14 +18,14 @@ function unread(transactions: Uint8Array[]): { whole: ExecutionPayload; list: Ui
 }
 
 describe('unread transactions', () => {
-  it('are those of the list when they are asked for, the same ones each time', () => {
+  it('are decoded on demand, each time to the same list', () => {
     const { whole, payload } = unread(TRANSACTIONS)
     expect(payload.transactions.map(toHex)).toEqual(TRANSACTIONS.map(toHex))
     expect(payload.transactions).toBe(payload.transactions)
     expect(toHex(encodePayloadSsz({ ...payload }, 1))).toBe(toHex(encodePayloadSsz(whole, 1)))
   })
 
-  it('are counted without being read', () => {
+  it('are counted without decoding', () => {
     const { list, payload } = unread(TRANSACTIONS)
     // Overwrites the offsets, so that the transactions cannot be decoded.
     list.fill(0xff, 4, 12)
@@ -33,17 +33,17 @@ describe('unread transactions', () => {
     expect(() => payload.transactions).toThrow('transaction 0 ends at')
   })
 
-  it('of none are none', () => {
+  it('of an empty list are empty', () => {
     const { payload } = unread([])
     expect(transactionTotals(payload)).toEqual({ count: 0, bytes: 0 })
     expect(payload.transactions).toEqual([])
   })
 
-  it('are counted alike where they have been read', () => {
+  it('have the same count after decoding', () => {
     expect(transactionTotals(unread(TRANSACTIONS).whole)).toEqual({ count: 3, bytes: 4 })
   })
 })
 
-it('a block has users when it has more than the deposit with which it begins', () => {
+it('a block has user transactions if it has more than its first deposit', () => {
   expect([0, 1, 2].map(hasMoreThanL1Info)).toEqual([false, false, true])
 })

@@ -22,8 +22,8 @@ const brotli = (data: Uint8Array, window = 22) =>
     }),
   )
 
-describe('how much of a zlib stream counts', () => {
-  it('is all of one that names an empty preset dictionary, and nothing where it names another', async () => {
+describe('the accepted part of a zlib stream', () => {
+  it('is everything with an empty preset dictionary, and nothing with another one', async () => {
     const withDictionary = (id: Uint8Array) => {
       const header = Uint8Array.of(0x78, 0x20)
       header[1] = 0x20 + ((31 - (0x7820 % 31)) % 31)
@@ -35,7 +35,7 @@ describe('how much of a zlib stream counts', () => {
     })
   })
 
-  it('is no more than what has the bits of an end of block behind it', async () => {
+  it('ends at the bits of an end of block', async () => {
     // In a fixed code, an end of block has 7 bits, a literal 8 or 9. Dynamic codes may have shorter literals. If fewer
     // bits are left than an end of block has, Go reads nothing more.
     for (let cut = 1; cut < 40; cut++) {
@@ -47,17 +47,17 @@ describe('how much of a zlib stream counts', () => {
   })
 })
 
-describe('how much of a brotli stream counts', () => {
-  it('comes in a first step of 4,095 bytes and steps of 32 kB', () => {
+describe('the accepted part of a brotli stream', () => {
+  it('consists of a first step of 4,095 bytes and steps of 32 kB', () => {
     expect(brotliSteps(4095)).toEqual([4095])
     expect(brotliSteps(40_000)).toEqual([4095, 36_863, 40_000])
   })
 
-  it.each([10, 11, 16, 17, 18, 22, 24])('knows a window of 2^%i bytes', (window) => {
+  it.each([10, 11, 16, 17, 18, 22, 24])('supports a window of 2^%i bytes', (window) => {
     expect(brotliWindowBytes(brotli(TEXT, window).subarray(1))).toBe(2 ** window)
   })
 
-  it('is what whole steps before a fault gave', async () => {
+  it('consists of the complete steps before a fault', async () => {
     const data = brotli(TEXT)
     const at = 1 + 4095 + 32_768 + 100
     const broken = concatBytes(data.subarray(0, at), new Uint8Array(data.length - at).fill(0xff))
@@ -73,7 +73,7 @@ describe('how much of a brotli stream counts', () => {
   })
 })
 
-it('the greatest number where a test holds is found', () => {
+it('the binary search finds the greatest number that passes a test', () => {
   fc.assert(
     fc.property(
       fc.nat(1000),
@@ -83,11 +83,11 @@ it('the greatest number where a test holds is found', () => {
   )
 })
 
-describe('decompressing without holding the event loop', () => {
+describe('decompression in slices', () => {
   const LARGE = concatBytes(...Array.from({ length: 20 }, () => TEXT))
   const compressed = [new Uint8Array(deflateSync(LARGE)), brotli(LARGE), brotli(LARGE, 16)]
 
-  it.each([0, 1, 2])('gives the same as a plain reading: %i', async (index) => {
+  it.each([0, 1, 2])('gives the same result as without slices: %i', async (index) => {
     const data = compressed[index] ?? LARGE
     const faulty = data.slice()
     faulty.fill(0x55, Math.floor(data.length * 0.7), Math.floor(data.length * 0.7) + 9)

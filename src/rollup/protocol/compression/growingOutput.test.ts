@@ -12,7 +12,7 @@ describe('GrowingOutput', () => {
     { title: 'are none', lengths: [] },
     { title: 'are empty', lengths: [0, 0] },
     { title: 'are copied in parts', lengths: [3_000_000, 100] },
-  ])('joins pieces that $title', async ({ lengths }) => {
+  ])('joins chunks that $title', async ({ lengths }) => {
     const output = new GrowingOutput(10, 10_000_000)
     for (const piece of piecesOf(lengths)) output.add(piece)
     expect(output.isFull).toBe(false)
@@ -20,14 +20,14 @@ describe('GrowingOutput', () => {
     expect(Buffer.compare(await output.joined(), concatBytes(...piecesOf(lengths)))).toBe(0)
   })
 
-  it('leaves out what passes its limit', async () => {
+  it('drops output beyond its limit', async () => {
     const output = new GrowingOutput(10, 32)
     for (const piece of piecesOf([20, 20, 20])) output.add(piece)
     expect(output.isFull).toBe(true)
     expect(await output.joined()).toEqual(concatBytes(...piecesOf([20, 20])).subarray(0, 32))
   })
 
-  it('keeps no piece', async () => {
+  it('does not keep references to chunks', async () => {
     const output = new GrowingOutput(10, 32)
     const piece = Uint8Array.of(1, 2, 3)
     output.add(piece)

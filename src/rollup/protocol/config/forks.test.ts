@@ -16,7 +16,7 @@ import {
 const GENESIS_TIME = 1_700_000_000
 
 describe('forks', () => {
-  it('are active from their time on, and with every later fork', () => {
+  it('are active from their time, and with every later fork', () => {
     const config = testConfig({ canyon: 100, fjord: 200 })
     expect([99, 100].map((time) => isForkActive(config, 'canyon', time))).toEqual([false, true])
     expect([199, 200].map((time) => isForkActive(config, 'ecotone', time))).toEqual([false, true])
@@ -32,7 +32,7 @@ describe('forks', () => {
     expect(isForkActivationBlock(config, 'canyon', GENESIS_TIME + 2)).toBe(false)
   })
 
-  it('switch the limits of channels and of sequencing', () => {
+  it('change the limits of channels and of sequencing', () => {
     const config = testConfig({ fjord: 100, granite: 200 })
     expect([99, 100].map((time) => maxSequencerDrift(config, time))).toEqual([600, 1800])
     expect([99, 100].map((time) => maxRlpBytesPerChannel(config, time))).toEqual([10_000_000, 100_000_000])
@@ -41,7 +41,7 @@ describe('forks', () => {
   })
 })
 
-it('block numbers and times correspond', () => {
+it('block numbers and times are converted into each other', () => {
   const config = testConfig()
   config.genesis.l2.number = 10
   expect(l2BlockTime(config, 13)).toBe(GENESIS_TIME + 6)
@@ -61,7 +61,7 @@ describe('blob base fee', () => {
     expect(blobBaseFee(BigInt(excess), 3_338_477n)).toBe(fee)
   })
 
-  it('follows the schedule of the L1', () => {
+  it('follows the blob schedule of L1', () => {
     const block = (timestamp: number) => ({ timestamp, excessBlobGas: 50_000_000n })
     const mainnet = testConfig({}, { l1ChainId: 1n })
     const at = (fraction: bigint) => blobBaseFee(50_000_000n, fraction)

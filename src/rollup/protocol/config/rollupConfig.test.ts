@@ -61,7 +61,7 @@ describe('parseRollupConfig', () => {
     } satisfies RollupConfig)
   })
 
-  it('gives back what rollupConfigToJson wrote', () => {
+  it('reads the output of rollupConfigToJson', () => {
     const config = testConfig(
       {
         regolith: 0,
@@ -97,12 +97,12 @@ describe('parseRollupConfig', () => {
     expect(parseRollupConfig(JSON.parse(JSON.stringify(rollupConfigToJson(config))))).toEqual(config)
   })
 
-  it('takes interop_time for lagoon_time, which wins', () => {
+  it('accepts interop_time for lagoon_time, which takes precedence', () => {
     expect(parseRollupConfig({ ...JSON_CONFIG, interop_time: 9 }).forks.lagoon).toBe(9)
     expect(parseRollupConfig({ ...JSON_CONFIG, interop_time: 9, lagoon_time: 10 }).forks.lagoon).toBe(10)
   })
 
-  it("accepts kona's name of the batcher and the flat alternative-DA fields", () => {
+  it("accepts kona's name of the batcher, and the flat alternative-DA fields", () => {
     const { batcherAddr, ...rest } = JSON_CONFIG.genesis.system_config
     const genesis = { ...JSON_CONFIG.genesis, system_config: { ...rest, batcherAddress: batcherAddr } }
     const flat = {
@@ -132,11 +132,11 @@ describe('parseRollupConfig', () => {
     [/rollup config\.canyon_time/, { canyon_time: -1 }],
     [/rollup config\.batch_inbox_address: missing/, { batch_inbox_address: null }],
     [/rollup config\.alt_da\.da_commitment_type/, { alt_da: { da_commitment_type: 'Other' } }],
-  ])('names what is wrong: %s', (message, change) => {
+  ])('names the problem: %s', (message, change) => {
     expect(() => parseRollupConfig({ ...JSON_CONFIG, ...change })).toThrow(message)
   })
 
-  it('throws nothing but DecodeError', () => {
+  it('throws only DecodeError', () => {
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(JSON_CONFIG)), fc.jsonValue(), fc.jsonValue(), (key, value, whole) => {
         for (const json of [{ ...JSON_CONFIG, [key]: value }, whole]) {
@@ -152,7 +152,7 @@ describe('parseRollupConfig', () => {
 })
 
 describe('checkRollupConfig', () => {
-  it('accepts a good config', () => {
+  it('accepts a valid config', () => {
     expect(() => checkRollupConfig(testConfig({ regolith: 0, canyon: 5, delta: 5 }))).not.toThrow()
     expect(() => checkRollupConfig(parseRollupConfig({ ...JSON_CONFIG, delta_time: 10 }))).not.toThrow()
   })
@@ -205,7 +205,7 @@ describe('checkRollupConfig', () => {
     expect(() => checkRollupConfig(config)).toThrow(message)
   })
 
-  it('needs no sequencer drift when Fjord is active at genesis', () => {
+  it('requires no sequencer drift if Fjord is active at genesis', () => {
     expect(() => checkRollupConfig({ ...good, forks: allForks(), maxSequencerDrift: 0 })).not.toThrow()
   })
 })

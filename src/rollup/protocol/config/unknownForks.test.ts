@@ -8,7 +8,7 @@ import { checkForksKnown, unknownForks } from './unknownForks.ts'
 describe('forks that this version does not know', () => {
   const json = { ...rollupConfigToJson(testConfig({ karst: 0 })), venus_time: 20, mars_time: 10, l2_time: 'x' }
 
-  it('are read from a rollup.json, kept in what is written of it, and come in the order of their times', () => {
+  it('are read from a rollup.json, written back, and sorted by time', () => {
     const config = parseRollupConfig({ ...json, earth_time: 15, odd_time: 'soon', never_time: null })
     const forks = [
       { name: 'mars', time: 10 },
@@ -20,7 +20,7 @@ describe('forks that this version does not know', () => {
     expect(parseRollupConfig(rollupConfigToJson(testConfig({ karst: 0 }))).unknownForks).toBeUndefined()
   })
 
-  it('refuse the blocks from their time on, and none before', () => {
+  it('refuse blocks from their time on, but no earlier blocks', () => {
     const config = parseRollupConfig(json)
     checkForksKnown(config, 9)
     for (const time of [10, 1_000]) {
@@ -34,7 +34,7 @@ describe('forks that this version does not know', () => {
     }
   })
 
-  it('are not said to be ignored', () => {
+  it('are not reported as ignored', () => {
     const misspelt = { ...json, jovain_time: 5, karst_tmie: 5 }
     const lines = unknownConfigMembers(misspelt).map((one) =>
       describeUnknownMember(one, parseRollupConfig(misspelt).unknownForks),

@@ -43,14 +43,14 @@ describe('fastLzLength', () => {
     [200, 185, 204],
     [200, 186, 207],
   ])(
-    'takes no match at the last place before the tail, as op-geth: of %i bytes that at %i',
+    'accepts no match at the last position before the tail, like op-geth: of %i bytes at %i',
     (length, place, measured) => {
       const data = Uint8Array.from({ length }, (_, index) => index).copyWithin(place, 3, 8)
       expect(fastLzLength(data)).toBe(measured)
     },
   )
 
-  it('does not depend on what was measured before', () => {
+  it('does not depend on earlier measurements', () => {
     const data = fc.array(fc.constantFrom(0, 1, 2, 255), { maxLength: 400 }).map((list) => Uint8Array.from(list))
     fc.assert(
       fc.property(data, data, (a, b) => {
@@ -62,7 +62,7 @@ describe('fastLzLength', () => {
     )
   })
 
-  it('agrees with the plain algorithm on data that repeats itself near its end', () => {
+  it('agrees with the plain algorithm on data that repeats near its end', () => {
     const copy = fc.record({ from: fc.nat(60), length: fc.integer({ min: 3, max: 20 }), beforeEnd: fc.nat(30) })
     fc.assert(
       fc.property(
@@ -122,7 +122,7 @@ describe('L1 data fee', () => {
     }
   })
 
-  it('counts zero bytes for a quarter of others', () => {
+  it('counts a zero byte as a quarter of another byte', () => {
     const transaction = Uint8Array.of(0, 0, 1)
     expect(l1DataFee(transaction, 'ecotone', PARAMS).gasUsed).toBe(24n)
     expect(l1DataFee(transaction, 'regolith', PARAMS).gasUsed).toBe(74n)
@@ -160,7 +160,7 @@ describe('next base fee', () => {
     expect(nextBaseFee(testConfig({ canyon: 102 }), parent({ gasUsed }), 102)).toBe(canyon)
   })
 
-  it('takes the parameters of a Holocene parent from its header', () => {
+  it('uses the parameters in the header of a Holocene parent', () => {
     const extraData = '0x000000000800000002' as const
     const full = parent({ gasUsed: 30_000_000n, extraData })
     expect(nextBaseFee(testConfig({ holocene: 0 }), full, 102)).toBe(1_125_000_000n)
@@ -171,7 +171,7 @@ describe('next base fee', () => {
     expect(() => nextBaseFee(testConfig({ holocene: 0 }), parent(), 102)).toThrow(/9 bytes/)
   })
 
-  it('counts the DA footprint and keeps the minimum of a Jovian parent', () => {
+  it('includes the DA footprint, and applies the minimum of a Jovian parent', () => {
     const config = testConfig({ jovian: 0 })
     const extraData = encodeExtraData({ denominator: 8, elasticity: 2, minBaseFee: 999_000_000n })
     const byGas = nextBaseFee(config, parent({ gasUsed: 30_000_000n, extraData }), 102)
@@ -189,7 +189,7 @@ describe('next base fee', () => {
     expect(nextBaseFee(config, parent({ gasUsed: 0n, extraData }), 102)).toBe(0n)
   })
 
-  it('stays where a limit below the elasticity leaves no target, and nothing was used', () => {
+  it('does not change if a limit below the elasticity leaves no target and no gas was used', () => {
     expect(nextBaseFee(testConfig(), parent({ gasLimit: 5n, gasUsed: 0n }), 102)).toBe(1_000_000_000n)
     expect(() => nextBaseFee(testConfig(), parent({ gasLimit: 5n, gasUsed: 1n }), 102)).toThrow(RangeError)
   })

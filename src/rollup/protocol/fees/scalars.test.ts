@@ -24,13 +24,13 @@ describe('the scalar', () => {
     expect(decodeScalar(scalar)).toEqual({ baseFeeScalar, blobBaseFeeScalar })
   })
 
-  it('is refused in another version', () => {
+  it('is refused with an unknown version', () => {
     expect(() => decodeScalar(word('0', '02'))).toThrow('version 2')
     expect(encodeScalar({ baseFeeScalar: 2, blobBaseFeeScalar: 3 })).toBe(word('0000000300000002', '01'))
   })
 })
 
-it('the operator fee is read and written, and none is none', () => {
+it('the operator fee survives encoding and decoding, also if it is absent', () => {
   const fee = { scalar: 2, constant: 3n }
   const params = word('000000020000000000000003')
   expect(decodeOperatorFeeParams(params)).toEqual(fee)
@@ -38,7 +38,7 @@ it('the operator fee is read and written, and none is none', () => {
   expect(decodeOperatorFeeParams(undefined)).toEqual({ scalar: 0, constant: 0n })
 })
 
-it('the parameters of the base fee are read and written', () => {
+it('the parameters of the base fee survive encoding and decoding', () => {
   const params = { denominator: 250, elasticity: 6 }
   expect(decodeEip1559Params('0x000000fa00000006')).toEqual(params)
   expect(encodeEip1559Params(params)).toBe('0x000000fa00000006')
@@ -49,7 +49,7 @@ describe('extra data', () => {
   const JOVIAN = '0x01000000fa000000060000000000000007'
   const params = { denominator: 250, elasticity: 6 }
 
-  it('is read and written by the rules of its fork', () => {
+  it('survives encoding and decoding under the rules of its fork', () => {
     expect(decodeExtraData(HOLOCENE, 'holocene')).toStrictEqual(params)
     expect(decodeExtraData(JOVIAN, 'jovian')).toStrictEqual({ ...params, minBaseFee: 7n })
     expect(encodeExtraData(params)).toBe(HOLOCENE)

@@ -11,14 +11,14 @@ const SMALL_START =
 const FULL = Uint8Array.from({ length: MAX_BLOB_DATA_BYTES }, (_, i) => (7 * i + 3) % 256)
 
 describe('blob', () => {
-  it('has the reference encoding of a few bytes', () => {
+  it('has the reference encoding for a few bytes', () => {
     const blob = encodeBlob(SMALL)
     expect(toHex(blob.subarray(0, 307))).toBe(toHex(fromHex(SMALL_START)))
     expect(keccak256Hex(blob)).toBe('0x485ad27888bbd33654143edbe0ec294605b69c8e247d924b599311b67a8c9b59')
     expect(decodeBlob(blob)).toEqual(SMALL)
   })
 
-  it('has the reference encoding of as much as it can hold', () => {
+  it('has the reference encoding for the maximum size', () => {
     const blob = encodeBlob(FULL)
     expect(keccak256Hex(blob)).toBe('0x2d4c5c681e7391a3b58b8929ab0f73da562c9f24c3d973a00f1471ccb8431a99')
     expect(toHex(blob.subarray(-32))).toBe('0x020e151c232a31383f464d545b626970777e858c939aa1a8afb6bdc4cbd2d9e0')
@@ -42,7 +42,7 @@ describe('blob', () => {
     expect(() => decodeBlob(blob)).toThrow(DecodeError)
   })
 
-  it('survives encoding and decoding, and changes give other data or DecodeError', () => {
+  it('survives encoding and decoding; changed bytes give other data or DecodeError', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 1000 }), fc.nat(1200), fc.nat(255), (data, at, byte) => {
         const blob = encodeBlob(data)

@@ -21,13 +21,13 @@ describe('the blob schedule of an L1', () => {
     expect(hasKnownBlobSchedule(l1ChainId)).toBe(true)
   })
 
-  it('of an unknown L1 is that of Cancun', () => {
+  it("of an unknown L1 is Cancun's", () => {
     const config = testConfig()
     expect(hasKnownBlobSchedule(config.l1ChainId)).toBe(false)
     expect(blobUpdateFraction(config, 2_000_000_000)).toBe(CANCUN)
   })
 
-  it('is that of the rollup config where there is one, also on a public network', () => {
+  it('comes from the rollup config if it has one, even on a public network', () => {
     const l1BlobSchedule = [{ time: 100, updateFraction: 5n }]
     for (const l1ChainId of [1n, 900n]) {
       const config = testConfig({}, { l1ChainId, l1BlobSchedule })
@@ -36,7 +36,7 @@ describe('the blob schedule of an L1', () => {
     }
   })
 
-  it("stays Cancun's until the time that the rollup config names", () => {
+  it("is Cancun's until the time in the rollup config", () => {
     const config = testConfig({}, { l1ChainId: 11_155_111n, pectraBlobScheduleTime: 1_742_486_400 })
     expect([1_742_486_399, 1_742_486_400].map((time) => blobUpdateFraction(config, time))).toEqual([CANCUN, PRAGUE])
   })
@@ -54,7 +54,7 @@ describe('the blob base fee', () => {
     expect(blobBaseFee(excess, fraction)).toBe(fee)
   })
 
-  it('of an L1 block follows its time, and is 1 before there were blobs', () => {
+  it('of an L1 block depends on its time, and is 1 before blobs existed', () => {
     const config = testConfig({}, { l1ChainId: 1n })
     expect(l1BlobBaseFee(config, { timestamp: 1_746_612_310, excessBlobGas: CANCUN * 10n })).toBe(22_026n)
     expect(l1BlobBaseFee(config, { timestamp: 1_746_612_311, excessBlobGas: PRAGUE * 10n })).toBe(22_026n)

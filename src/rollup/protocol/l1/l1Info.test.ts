@@ -31,25 +31,25 @@ const bedrockSystem = config.genesis.systemConfig
 const ecotoneSystem: SystemConfig = { ...bedrockSystem, overhead: `0x${'00'.repeat(32)}`, scalar: ECOTONE_SCALAR }
 
 describe('L1-info deposit', () => {
-  it('is the reference one before Regolith', () => {
+  it('has the reference encoding before Regolith', () => {
     const tx = l1InfoDepositTx(config, bedrockSystem, 5, L1_BLOCK, L2_TIME)
     expect(toHex(encodeDepositTx(tx))).toBe(BEDROCK_TX)
     expect(depositTxHash(tx)).toBe('0xa8229c4f50c2e318a15ed3bd3b2742375dc3b74a7261b4f9a5892c1fc4daa5f5')
   })
 
-  it('is no system transaction from Regolith on', () => {
+  it('is not a system transaction since Regolith', () => {
     const tx = l1InfoDepositTx(testConfig({ regolith: 0 }), bedrockSystem, 5, L1_BLOCK, L2_TIME)
     expect(encodeDepositTx(tx).length).toBe(349)
     expect(depositTxHash(tx)).toBe('0x354977b5e97c7ffaea0b3ae15be71ad27ad9fabb540abad7c702b20946eeaa72')
   })
 
-  it('is packed from Ecotone on', () => {
+  it('has the packed format since Ecotone', () => {
     const tx = l1InfoDepositTx(testConfig({ ecotone: 0 }), ecotoneSystem, 5, CANCUN_BLOCK, L2_TIME)
     expect(toHex(encodeDepositTx(tx))).toBe(ECOTONE_TX)
     expect(depositTxHash(tx)).toBe('0xd450aa1c8ca6a78839c6cb4f928841c52fc44fe83a12a17bce61668e6dbf81af')
   })
 
-  it('is the first transaction of a block, and for the L1 block contract', () => {
+  it('is the first transaction of a block, and calls the L1 block contract', () => {
     const tx = l1InfoDepositTx(config, bedrockSystem, 5, L1_BLOCK, L2_TIME)
     expect(l1InfoOfTransactions([encodeDepositTx(tx)]).number).toBe(1000)
     expect(() => l1InfoOfTransactions([encodeDepositTx({ ...tx, to: tx.from })])).toThrow(DecodeError)
@@ -60,13 +60,13 @@ describe('L1-info deposit', () => {
     ['ecotone', { ecotone: L2_TIME }, 260, 164],
     ['isthmus', { ecotone: 0, isthmus: L2_TIME }, 164, 176],
     ['jovian', { isthmus: 0, jovian: L2_TIME }, 176, 178],
-  ] as const)('keeps the format before it in the activation block of %s', (_, forks, before, after) => {
+  ] as const)('keeps the previous format in the activation block of %s', (_, forks, before, after) => {
     const at = (l2Time: number) =>
       l1InfoDepositTx(testConfig(forks), ecotoneSystem, 0, CANCUN_BLOCK, l2Time).data.length
     expect([at(L2_TIME - 2), at(L2_TIME), at(L2_TIME + 2)]).toEqual([before, before, after])
   })
 
-  it('fills in the default DA footprint scalar', () => {
+  it('has the default DA footprint scalar if none is set', () => {
     const info = (daFootprintGasScalar: number) =>
       parseL1Info(
         l1InfoDepositTx(testConfig({ jovian: 0 }), { ...ecotoneSystem, daFootprintGasScalar }, 0, CANCUN_BLOCK, L2_TIME)
@@ -113,7 +113,7 @@ describe('parseL1Info', () => {
     expect(() => parseL1Info(fromHex(text))).toThrow(DecodeError)
   })
 
-  it('is the inverse of encodeL1Info', () => {
+  it('reads the output of encodeL1Info', () => {
     fc.assert(
       fc.property(arbitraryInfo(), (info) => {
         expect(parseL1Info(encodeL1Info(info))).toEqual(info)
@@ -121,7 +121,7 @@ describe('parseL1Info', () => {
     )
   })
 
-  it('throws nothing but DecodeError', () => {
+  it('throws only DecodeError', () => {
     const selectors = ['0x015d8eb9', '0x440a5e20', '0x098999be', '0x3db6be2b'].map((hex) => fromHex(hex))
     fc.assert(
       fc.property(

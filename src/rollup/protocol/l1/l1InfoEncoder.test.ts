@@ -9,7 +9,7 @@ import { createL1InfoEncoder } from './l1InfoEncoder.ts'
 
 const hash = (byte: number) => `0x${byte.toString(16).padStart(2, '0').repeat(32)}` as const
 
-it('encodes each deposit as it is encoded alone, whatever came before', () => {
+it('encodes each deposit independently of earlier ones', () => {
   const at = 1_700_000_000
   const config = testConfig({
     regolith: at + 4,
@@ -54,7 +54,7 @@ it('encodes each deposit as it is encoded alone, whatever came before', () => {
   )
 })
 
-it('keeps each deposit of an epoch as it was, and the parameters of each block', () => {
+it('keeps earlier results of an epoch, and the parameters of each block', () => {
   const at = 1_700_000_000
   const config = testConfig({ ecotone: at, isthmus: at, jovian: at })
   const encode = createL1InfoEncoder(config)

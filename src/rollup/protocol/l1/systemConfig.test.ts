@@ -66,7 +66,7 @@ describe('system config updates', () => {
     }
   })
 
-  it('ignore EIP-1559 parameters with a zero denominator only', () => {
+  it('ignore only EIP-1559 parameters with a zero denominator', () => {
     expect(apply(updateLog(4, word(6n)))).toBe(before)
   })
 
@@ -89,7 +89,7 @@ describe('system config updates', () => {
     expect(() => apply(log)).toThrow(DecodeError)
   })
 
-  it('skip malformed logs one by one, failed transactions and other contracts', () => {
+  it('skip malformed logs individually, failed transactions, and other contracts', () => {
     const receipt = (status: boolean, ...logs: L1Log[]) => ({ transactionHash: ZERO_HASH, status, logs })
     const receipts = [
       receipt(true, updateLog(8, word(1n)), updateLog(2, word(3n)), updateLog(0, word(2n ** 160n))),
@@ -185,7 +185,7 @@ describe('system config of an L2 block', () => {
       },
     ],
   ] as [string, Parameters<typeof testConfig>[0], Hex, SystemConfig][])(
-    'is read back under %s',
+    'is read under %s',
     (_, forks, extraData, system) => {
       expect(systemConfigFromPayload(payload(system, forks, extraData), testConfig(forks))).toEqual(system)
     },
@@ -202,7 +202,7 @@ describe('system config of an L2 block', () => {
     expect(() => systemConfigFromPayload({ ...genesis, blockHash: ZERO_HASH }, config)).toThrow(DecodeError)
   })
 
-  it("leaves out what Karst's activation block adds to the gas limit, unless the chain keeps it", () => {
+  it("excludes the gas that Karst's activation block adds to the limit, unless the chain keeps it", () => {
     const forks = { jovian: 0, karst: 1_700_000_010 }
     const block = { ...payload(before, forks, '0x01000000fa000000060000000000000009'), gasLimit: 85_370_657n }
     const gasLimit = (overrides: Parameters<typeof testConfig>[1], karst = forks.karst) =>
@@ -216,13 +216,13 @@ describe('system config of an L2 block', () => {
     expect(() => systemConfigFromPayload(low, testConfig(forks))).toThrow(DecodeError)
   })
 
-  it('needs extraData of its fork', () => {
+  it('requires extraData of its fork', () => {
     const forks = { holocene: 0 }
     expect(() => systemConfigFromPayload(payload(before, forks, '0x'), testConfig(forks))).toThrow(DecodeError)
   })
 })
 
-it('arbitrary logs throw nothing but DecodeError', () => {
+it('arbitrary logs throw only DecodeError', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 8 }), fc.uint8Array({ maxLength: 160 }), (type, data) => {
       try {

@@ -55,7 +55,7 @@ describe('block header', () => {
     )
   })
 
-  it('refuses changed bytes with DecodeError or reads something that encodes to them', () => {
+  it('refuses changed bytes with DecodeError, or re-encodes them unchanged', () => {
     fc.assert(
       fc.property(arbitraryHeader(), fc.nat(), fc.nat(255), (header, at, byte) => {
         const bytes = encodeBlockHeader(header).slice()
@@ -80,7 +80,7 @@ describe('block header', () => {
     },
   )
 
-  it('has no gaps between the members of forks', () => {
+  it('refuses a missing member before a later one', () => {
     expect(() => encodeBlockHeader({ ...ETHEREUM_GENESIS, withdrawalsRoot: ZERO_HASH })).toThrow(DecodeError)
   })
 
@@ -92,7 +92,7 @@ describe('block header', () => {
     for (const count of [14, 24]) expect(() => decode(count)).toThrow(`${count} fields`)
   })
 
-  it('names what a JSON block lacks', () => {
+  it('names a missing member of a JSON block', () => {
     expect(() => blockHeaderFromJson({ parentHash: ZERO_HASH })).toThrow(/block\.sha3Uncles: missing/)
     expect(() => blockHeaderFromJson(null)).toThrow(DecodeError)
   })

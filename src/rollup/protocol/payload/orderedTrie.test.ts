@@ -15,7 +15,7 @@ async function referenceRoot(items: readonly Uint8Array[]): Promise<string> {
 }
 
 describe('orderedTrieRoot', () => {
-  it('of nothing is the empty root', () => {
+  it('of an empty list is the empty root', () => {
     expect(orderedTrieRoot([])).toBe(EMPTY_TRIE_ROOT)
   })
 
@@ -27,7 +27,7 @@ describe('orderedTrieRoot', () => {
     },
   )
 
-  it('agrees with a general trie on arbitrary items, also those that fit into their parent', async () => {
+  it('agrees with a general trie on arbitrary items, including items embedded in their parent', async () => {
     const item = fc.oneof(
       fc.uint8Array({ minLength: 1, maxLength: 4 }),
       fc.uint8Array({ minLength: 20, maxLength: 300 }),
@@ -40,7 +40,7 @@ describe('orderedTrieRoot', () => {
     )
   })
 
-  it('hashes receipts as op-geth does', () => {
+  it('hashes receipts like op-geth', () => {
     const receipt = (fields: readonly (number | Uint8Array | readonly Uint8Array[])[]) =>
       Uint8Array.of(0x7e, ...encodeRlp([1, 46_913, new Uint8Array(256), [], ...fields]))
     expect(orderedTrieRoot([receipt([])])).toBe('0x3f71ebd8822765e8146170b0f930f55f753dbb867f55e4e605894016cd32f1e2')
@@ -49,13 +49,13 @@ describe('orderedTrieRoot', () => {
     )
   })
 
-  it('agrees with a general trie beyond 65,536 items, whose keys are a byte longer', () => {
+  it('agrees with a general trie beyond 65,536 items, where keys are a byte longer', () => {
     const items = Array.from({ length: 66_000 }, (_, index) => Uint8Array.of(index, index >> 8, 1).subarray(index % 3))
     // Computed with EthereumJS, which takes 24 s.
     expect(orderedTrieRoot(items)).toBe('0xefac0263ced089bedd3e1c11ccdb3cae9509175eefc2136e2c74123251438507')
   })
 
-  it('takes items of a megabyte', async () => {
+  it('accepts items of a megabyte', async () => {
     const items = [new Uint8Array(1_000_000).fill(1), fromHex('0x01'), new Uint8Array(70_000).fill(2)]
     expect(orderedTrieRoot(items)).toBe(await referenceRoot(items))
   })

@@ -9,7 +9,7 @@ import { payloadBlockHash, payloadToHeader, payloadToL2BlockRef } from './payloa
 
 const CANYON: ExecutionPayload = { ...EMPTY_PAYLOAD, withdrawals: [] }
 
-it('hashes withdrawals until Isthmus, as EthereumJS does', () => {
+it('hashes withdrawals until Isthmus like EthereumJS', () => {
   const withdrawals: Withdrawal[] = [
     { index: 1n, validatorIndex: 2n, address: `0x${'11'.repeat(20)}`, amount: 3n },
     { index: 2n, validatorIndex: 70_000n, address: `0x${'22'.repeat(20)}`, amount: 32_000_000_000n },
@@ -60,7 +60,7 @@ describe('the header of a payload', () => {
     })
   })
 
-  it('takes the root of the transactions from a caller that has it', () => {
+  it('uses the transactions root of the caller', () => {
     const transactionsRoot = `0x${'55'.repeat(32)}` as const
     expect(payloadToHeader({ payload: EMPTY_PAYLOAD }, { transactionsRoot }).transactionsRoot).toBe(transactionsRoot)
     const expected = blockHeaderHash({ ...bedrock, transactionsRoot })
@@ -83,7 +83,7 @@ describe('the reference to a payload', () => {
   const deposit = encodeDepositTx(l1InfoDepositTx(config, systemConfig, 3, l1Block, 1_700_000_002))
   const ownRef = { hash: ZERO_HASH, number: 1, parentHash: ZERO_HASH, timestamp: 1 }
 
-  it('has the origin that its first deposit names', () => {
+  it('has the origin of its first deposit', () => {
     expect(payloadToL2BlockRef({ ...EMPTY_PAYLOAD, transactions: [deposit] }, config)).toEqual({
       ...ownRef,
       l1Origin: { hash: l1Block.hash, number: 77 },
@@ -92,7 +92,7 @@ describe('the reference to a payload', () => {
     expect(() => payloadToL2BlockRef(EMPTY_PAYLOAD, config)).toThrow()
   })
 
-  it('is that of the rollup config for the genesis block, known by number and hash', () => {
+  it('comes from the rollup config for the genesis block, which is identified by number and hash', () => {
     const genesis = { ...EMPTY_PAYLOAD, blockNumber: l2.number, blockHash: l2.hash }
     const ref = payloadToL2BlockRef(genesis, config)
     expect(ref).toEqual({ ...ownRef, hash: l2.hash, number: l2.number, l1Origin: l1, sequenceNumber: 0 })

@@ -35,11 +35,11 @@ function idOf(version: number, ...parts: string[]): Hex {
 }
 
 describe('payload ids', () => {
-  it('are those of op-geth', () => {
+  it("equal op-geth's", () => {
     expect(payloadId(PARENT, ECOTONE, 3)).toBe('0x03d2dae446d2a86a')
   })
 
-  it('cover withdrawals, and leave out what the attributes have not', () => {
+  it('include withdrawals, and omit missing attributes', () => {
     const { parentBeaconBlockRoot: _, ...canyon } = { ...ECOTONE, transactions: [] }
     expect(payloadId(PARENT, canyon, 2)).toBe(idOf(2, 'c0', GAS_LIMIT))
     const { withdrawals: __, ...bedrock } = canyon
@@ -50,7 +50,7 @@ describe('payload ids', () => {
     )
   })
 
-  it('cover the transactions where there are some, or none may be added', () => {
+  it('include the transactions if there are any, or if no others are allowed', () => {
     const root = padTo8('8fe0193b9bf83cb7e5a08538e494fecc23046aab9a497af3704f4afdae3250ff')
     const alone = { ...ECOTONE, transactions: [], noTxPool: true }
     expect(payloadId(PARENT, alone, 3)).toBe(idOf(3, 'c0', root, '01', padTo8('0'), GAS_LIMIT))
@@ -60,7 +60,7 @@ describe('payload ids', () => {
     )
   })
 
-  it("cover Holocene's and Jovian's fee parameters", () => {
+  it('include the fee parameters of Holocene and Jovian', () => {
     const root = '8fe0193b9bf83cb7e5a08538e494fecc23046aab9a497af3704f4afdae3250ff'
     const holocene = { ...ECOTONE, transactions: [], eip1559Params: '0x000000fa00000006' as const }
     expect(payloadId(PARENT, holocene, 3)).toBe(idOf(3, 'c0', root, GAS_LIMIT, '000000fa00000006'))

@@ -56,7 +56,7 @@ describe('Engine API JSON', () => {
     expect(Object.keys(payloadToJson(PAYLOAD)).toSorted()).toEqual(Object.keys(PAYLOAD).toSorted())
   })
 
-  it('takes extra data of 32 bytes, and no more', () => {
+  it('accepts extra data up to 32 bytes', () => {
     const extraData = `0x${'00'.repeat(32)}` as const
     expect(payloadFromJson({ ...payloadToJson(PAYLOAD), extraData }).extraData).toBe(extraData)
   })
@@ -64,7 +64,7 @@ describe('Engine API JSON', () => {
   it.each([
     ['bedrock', PAYLOAD],
     ['isthmus', ISTHMUS],
-  ])('gives back a payload of %s', (_, payload) => {
+  ])('a payload of %s survives writing and reading', (_, payload) => {
     expect(payloadFromJson(JSON.parse(JSON.stringify(payloadToJson(payload))))).toStrictEqual(payload)
     const envelope = { parentBeaconBlockRoot: `0x${'09'.repeat(32)}` as const, payload }
     expect(payloadEnvelopeFromJson(JSON.parse(JSON.stringify(payloadEnvelopeToJson(envelope))))).toStrictEqual(envelope)
@@ -72,7 +72,7 @@ describe('Engine API JSON', () => {
     expect(payloadEnvelopeToJson({ payload })).toStrictEqual({ executionPayload: payloadToJson(payload) })
   })
 
-  it('leaves out a withdrawals root that a client reports before Isthmus', () => {
+  it('omits a withdrawals root that a client reports before Isthmus', () => {
     const json = { ...payloadToJson(ISTHMUS), withdrawalsRoot: EMPTY_TRIE_ROOT }
     const { withdrawalsRoot: _, ...expected } = ISTHMUS
     expect(payloadFromJson(json, testConfig({ ecotone: 0 }))).toEqual(expected)
@@ -87,7 +87,7 @@ describe('Engine API JSON', () => {
     [/executionPayload\.blockNumber/, { blockNumber: '0x20000000000001' + '0' }],
     [/executionPayload\.gasLimit/, { gasLimit: 5 }],
     [/executionPayload\.withdrawals\[0\]\.index/, { withdrawals: [{}] }],
-  ])('names what is wrong: %s', (message, change) => {
+  ])('names the problem: %s', (message, change) => {
     const read = () => payloadFromJson({ ...payloadToJson(PAYLOAD), ...change })
     expect(read).toThrow(DecodeError)
     expect(read).toThrow(message)
@@ -105,19 +105,19 @@ describe('Engine API JSON', () => {
         minBaseFee: 7n,
       } satisfies PayloadAttributes,
     ],
-  ])('gives back attributes of %s', (_, attributes) => {
+  ])('attributes of %s survive writing and reading', (_, attributes) => {
     expect(attributesFromJson(JSON.parse(JSON.stringify(attributesToJson(attributes))))).toStrictEqual(attributes)
     const members = Object.keys(attributes).toSorted()
     expect(Object.keys(attributesToJson(attributes)).toSorted()).toEqual(members)
   })
 
-  it('writes the minimum base fee as a number and reads a quantity too', () => {
+  it('writes the minimum base fee as a number, and also reads a quantity', () => {
     const json = attributesToJson({ ...ATTRIBUTES, minBaseFee: 7n })
     expect(json.minBaseFee).toBe(7)
     expect(attributesFromJson({ ...json, minBaseFee: '0x7' }).minBaseFee).toBe(7n)
   })
 
-  it('takes absent transactions as none', () => {
+  it('reads absent transactions as an empty list', () => {
     const { transactions: _, noTxPool: __, ...json } = attributesToJson(ATTRIBUTES)
     expect(attributesFromJson(json)).toMatchObject({ transactions: [], noTxPool: false })
     expect(() => attributesFromJson({ ...json, gasLimit: null })).toThrow(/gasLimit: missing/)

@@ -92,7 +92,7 @@ describe('payload SSZ', () => {
     expect(decodePayloadEnvelope(body, version)).toEqual(envelope)
   })
 
-  it('needs the members of its version', () => {
+  it('requires the members of its version', () => {
     expect(() => encodePayloadEnvelope({ payload: V3 }, 3)).toThrow(DeviumError)
     expect(() => encodePayloadEnvelope(withRoot(V2), 3)).toThrow(/blobGasUsed/)
     expect(() => encodePayloadEnvelope(withRoot({ ...V2, blobGasUsed: 0n }), 3)).toThrow(/excessBlobGas/)
@@ -120,12 +120,12 @@ describe('payload SSZ', () => {
       '16 withdrawals',
       { withdrawals: Array(16).fill({ index: 1n, validatorIndex: 2n, address: V1.feeRecipient, amount: 3n }) },
     ],
-  ])('keeps %s', (_, change) => {
+  ])('decodes %s unchanged', (_, change) => {
     const payload = { ...V2, ...change }
     expect(decodePayloadEnvelope(encodePayloadEnvelope({ payload }, 2), 2)).toStrictEqual({ payload })
   })
 
-  it('has no withdrawals in version 1, whatever the payload says', () => {
+  it('has no withdrawals in version 1, even if the payload has some', () => {
     const withdrawals = [{ index: 1n, validatorIndex: 2n, address: V1.feeRecipient, amount: 3n }]
     const body = encodePayloadEnvelope({ payload: { ...V1, withdrawals } }, 1)
     expect(decodePayloadEnvelope(body, 1)).toStrictEqual({ payload: V1 })
@@ -136,7 +136,7 @@ describe('payload SSZ', () => {
     expect(() => decodePayloadEnvelope(body, 2)).toThrow('withdrawals of 748 bytes')
   })
 
-  it('reads a list of 2^20 transactions, and no longer one', () => {
+  it('reads a list of 2^20 transactions, and refuses a longer one', () => {
     const list = (count: number) => {
       const bytes = new Uint8Array(count * 4)
       return new Uint32Array(bytes.buffer).fill(count * 4) && bytes
@@ -148,7 +148,7 @@ describe('payload SSZ', () => {
     expect(() => encodePayloadEnvelope(many(2 ** 20 + 1), 1)).toThrow(DecodeError)
   })
 
-  it('checks a list as it is read, and keeps nothing of it for empty transactions', () => {
+  it('checks a list while it reads, and stores nothing for empty transactions', () => {
     const good = Uint8Array.of(8, 0, 0, 0, 8, 0, 0, 0)
     const bad = Uint8Array.of(8, 0, 0, 0, 9, 0, 0, 0)
     expect(checkTransactions(good)).toEqual([])
@@ -183,7 +183,7 @@ describe('payload SSZ', () => {
     expect(() => decodePayloadEnvelope(bytes, 3)).toThrow(message)
   })
 
-  it('claims no transactions where the list is not inside the body, or cannot be read', () => {
+  it('reports no transactions if the list is outside of the body or unreadable', () => {
     expect(transactionsPlace(v3, 3)).toEqual({ start: 562, end: 578 })
     expect(transactionsPlace(patched(504, 547), 3)).toBeUndefined()
     expect(transactionsPlace(patched(508, 547), 3)).toBeUndefined()
@@ -217,7 +217,7 @@ describe('payload SSZ', () => {
     expect(() => encodePayloadParts(withRoot(V3), 4, 65_536)).toThrow(/withdrawalsRoot/)
   })
 
-  it('says of no bytes that they have more transactions than they have room for', () => {
+  it('claims at most as many transactions as the body has room for', () => {
     const body = fc.uint8Array({ maxLength: 700 })
     fc.assert(
       fc.property(body, fc.constantFrom<PayloadVersion[]>(1, 2, 3, 4), (bytes, version) => {
@@ -227,7 +227,7 @@ describe('payload SSZ', () => {
     )
   })
 
-  it('refuses changed bytes with DecodeError or reads something that encodes to them', () => {
+  it('refuses changed bytes with DecodeError, or re-encodes them unchanged', () => {
     const changes = fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 4 })
     fc.assert(
       fc.property(arbitraryVersioned(), changes, fc.nat(600), ({ version, envelope }, list, cut) => {
@@ -258,11 +258,11 @@ describe('payload signatures', () => {
     [3, V3, '0x768ff9a138a482273deb9956be7861d37b59b6765be253f05c6269b79276bce8'],
     [4, V4, '0x2ebd6d47221082ef258b68c7d4324cca2706aa3722e793c1d9d1fcff6b1084ea'],
     [4, { ...V4, blobGasUsed: 100_000n }, '0x01d726db74384c6ff882be5813e88b6bb2689dc6929033d070391e714a12485c'],
-  ] as const)('hash a version %i body as op-node does', (version, payload, hash) => {
+  ] as const)('hash a version %i body like op-node', (version, payload, hash) => {
     expect(toHex(payloadSigningHashOfBody(901n, encodePayloadEnvelope(withRoot(payload), version)))).toBe(hash)
   })
 
-  it('equal those of op-node, and give back the signer', () => {
+  it("equal op-node's, and return the signer", () => {
     const key = fromHex('46'.repeat(32))
     const hash = payloadSigningHashOfBody(901n, encodePayloadEnvelope(withRoot(V3), 3))
     const { r, s, yParity } = signHash(hash, key)
@@ -273,7 +273,7 @@ describe('payload signatures', () => {
   })
 })
 
-it('the version follows the time of the block', () => {
+it('have a version that depends on the time of the block', () => {
   const config = testConfig({ canyon: 10, ecotone: 20, isthmus: 30, jovian: 40 })
   expect([9, 10, 19, 20, 29, 30, 45].map((time) => payloadVersionAt(config, time))).toEqual([1, 2, 2, 3, 3, 4, 4])
 })

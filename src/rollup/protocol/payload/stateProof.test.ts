@@ -43,7 +43,7 @@ afterAll(async () => {
   await anvil?.stop()
 })
 
-it('accepts what another client proves about an account', () => {
+it('accepts an account proof of another client', () => {
   expect(proof.accountProof.length).toBeGreaterThan(1)
   verifyAccountProof(proof, stateRoot)
 })
@@ -62,7 +62,7 @@ it('refuses another state root', () => {
   expect(() => verifyAccountProof(proof, `0x${'22'.repeat(32)}`)).toThrow('does not match state root')
 })
 
-it('accepts what another client proves about slots, those without value too', () => {
+it('accepts slot proofs of another client, including slots without a value', () => {
   expect(slots.map(({ key, value }) => [key.slice(-1), value])).toEqual([
     ['1', 7n],
     ['9', 0n],
@@ -78,20 +78,20 @@ it.each<[string, (good: StorageProof, other: StorageProof) => StorageProof]>([
   ['the proof of an empty slot', (good, empty) => ({ ...good, proof: empty.proof })],
   ['a missing node', (good) => ({ ...good, proof: good.proof.slice(0, -1) })],
   ['no nodes', (good) => ({ ...good, value: 0n, proof: [] })],
-])('refuses of a slot: %s', (_name, change) => {
+])('refuses a slot with %s', (_name, change) => {
   const [good, empty] = slots
   if (good === undefined || empty === undefined) throw new Error('no proofs')
   expect(() => verifyStorageProof(change(good, empty), proof.storageHash)).toThrow('does not match storage root')
 })
 
-it('refuses an empty slot with a value, or with a cut proof', () => {
+it('refuses an empty slot with a value or with a truncated proof', () => {
   const [, empty] = slots
   if (empty === undefined) throw new Error('no proof')
   expect(() => verifyStorageProof({ ...empty, value: 1n }, proof.storageHash)).toThrow('does not match')
   expect(() => verifyStorageProof({ ...empty, proof: empty.proof.slice(0, -1) }, proof.storageHash)).toThrow()
 })
 
-it('knows that an account without storage holds nothing', () => {
+it('treats every slot of an account without storage as empty', () => {
   const root: Hex = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
   const key: Hex = `0x${'00'.repeat(32)}`
   verifyStorageProof({ key, value: 0n, proof: [] }, root)

@@ -37,7 +37,7 @@ function proves(nodes: readonly RlpInput[], value: bigint, key = KEY): boolean {
 const hashOf = (node: RlpInput) => keccak256(encodeRlp(node))
 
 describe('a storage proof', () => {
-  it('ends at a leaf, which proves its own slot and that others have nothing', () => {
+  it('ends at a leaf, which proves its own slot and the absence of others', () => {
     const leaf = [compact(PATH, true), SEVEN]
     expect(proves([leaf], 7n)).toBe(true)
     expect(proves([leaf], 0n)).toBe(false)
@@ -50,7 +50,7 @@ describe('a storage proof', () => {
     expect(proves([[compact(PATH.slice(0, -1) + last, true), SEVEN]], 7n)).toBe(false)
   })
 
-  it.each([1, 2])('passes an extension of %i nibbles', (length) => {
+  it.each([1, 2])('follows an extension of %i nibbles', (length) => {
     const leaf = [compact(PATH.slice(length), true), SEVEN]
     const extension = [compact(PATH.slice(0, length), false), hashOf(leaf)]
     expect(proves([extension, leaf], 7n)).toBe(true)
@@ -58,7 +58,7 @@ describe('a storage proof', () => {
     expect(proves([extension], 0n, OTHER_KEY)).toBe(true)
   })
 
-  it('passes nodes that stand inside their parent', () => {
+  it('follows nodes that are embedded in their parent', () => {
     const inner = branch(PATH.charAt(62), [compact(PATH.slice(63), true), SEVEN])
     const extension = [compact(PATH.slice(0, 62), false), hashOf(inner)]
     expect(proves([extension, inner], 7n)).toBe(true)
@@ -72,7 +72,7 @@ describe('a storage proof', () => {
     ['a node of one item', [[compact(PATH, true)]]],
     ['a node without items', [[]]],
     ['a node that is no list', [SEVEN]],
-  ])('proves neither a value nor none by %s', (_, nodes) => {
+  ])('proves neither a value nor its absence by %s', (_, nodes) => {
     expect(proves(nodes, 7n)).toBe(false)
     expect(proves(nodes, 0n)).toBe(false)
   })
@@ -89,7 +89,7 @@ describe("the answer of a client's eth_getProof", () => {
     storageProof: [{ key: '0x1', value: '0x7', proof: ['0xc2'] }],
   }
 
-  it('is read', () => {
+  it('is accepted', () => {
     expect(accountProofFromJson(answer)).toEqual({
       address: answer.address,
       balance: 5n,
@@ -112,7 +112,7 @@ describe("the answer of a client's eth_getProof", () => {
     expect(() => storageProofsFromJson({})).toThrow('storageProof')
   })
 
-  it('fails by its code when it does not fit', () => {
+  it('throws an error with a code when it is invalid', () => {
     const fails = () => verifyAccountProof(accountProofFromJson({ ...answer, accountProof: [] }), KEY)
     expect(fails).toThrow(expect.objectContaining({ code: 'bad-account-proof' }))
   })

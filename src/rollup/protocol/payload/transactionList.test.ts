@@ -28,11 +28,11 @@ describe.each([
     ['one that sets code', [LEGACY, LEGACY, SET_CODE, SET_CODE], { setCode: 2 }],
     ['a synthetic one', [LEGACY, POST_EXEC, POST_EXEC], { postExec: 1 }],
     ['all', [POST_EXEC, SET_CODE, DEPOSIT, EMPTY_BYTES], { empty: 3, deposit: 2, setCode: 1, postExec: 0 }],
-  ])('marks the first of each kind: %s', (_, transactions, marks) => {
+  ])('records the first of each kind: %s', (_, transactions, marks) => {
     expect(marksOf(of(transactions))).toStrictEqual({ ...noMarks(), ...marks })
   })
 
-  it('are given out by their place, and none beside it', () => {
+  it('are returned by position, and undefined outside of the list', () => {
     const list = of([LEGACY, EMPTY_BYTES, SET_CODE])
     expect(list.length).toBe(3)
     expect([0, 1, 2, 3].map((index) => list.at(index))).toEqual([LEGACY, EMPTY_BYTES, SET_CODE, undefined])
@@ -46,7 +46,7 @@ it('a batch has no transaction before its first', () => {
   expect(packed([LEGACY]).at(-1)).toBeUndefined()
 })
 
-it('a batch gives out each of many transactions', () => {
+it('a batch returns each of many transactions', () => {
   // More transactions than one chunk of the list holds.
   const many = Array.from({ length: 70_000 }, (_, n) => Uint8Array.of(0xf8, n & 0xff, n >>> 8))
   const list = packed(many)

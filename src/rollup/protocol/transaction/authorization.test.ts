@@ -24,7 +24,7 @@ function withField(index: number, value: RlpInput): RlpInput {
 }
 
 describe('an authorization list', () => {
-  it('is decoded with each entry in its place', () => {
+  it('is decoded with each field of each entry', () => {
     const [first, second] = decode([...FIELDS], withField(2, 0n))
     const { chainId, address, nonce, yParity, r, s } = first ?? {}
     expect({ chainId, address, nonce, yParity, r, s }).toEqual({
@@ -56,7 +56,7 @@ describe('an authorization list', () => {
     [3, 1, 'authorization yParity'],
     [4, 32, 'authorization r'],
     [5, 32, 'authorization s'],
-  ])('takes integers of as many bytes as field %i may have (%i), without leading zeros', (index, most, what) => {
+  ])('accepts integers up to the size of field %i (%i bytes), without leading zeros', (index, most, what) => {
     expect(() => decode(withField(index, new Uint8Array(most).fill(0xff)))).not.toThrow()
     expect(() => decode(withField(index, new Uint8Array(most + 1).fill(0xff)))).toThrow(
       `${what}: integer is longer than ${most} bytes`,
@@ -71,7 +71,7 @@ describe('an authorization list', () => {
     )
   })
 
-  it('refuses entries with fields too few or too many, and what is no list', () => {
+  it('refuses entries with a wrong number of fields, and values that are not a list', () => {
     expect(() => decode(FIELDS.slice(0, 5))).toThrow('authorization s: missing')
     expect(() => decode([...FIELDS, 1n])).toThrow('authorization: more than six members')
     expect(() => decode([])).toThrow('authorization chainId: missing')

@@ -31,7 +31,7 @@ const REFERENCE_TX: DepositTx = {
 }
 
 describe('source hashes', () => {
-  it('follow their domains', () => {
+  it('depend on their domains', () => {
     expect(userDepositSourceHash(L1_HASH, 5)).toBe('0x146ccb4da69238482601254dfabe54985997c192573912fdcf46520b5d64b9a4')
     expect(l1InfoSourceHash(L1_HASH, 5)).toBe('0xf109b4cb8dc4582b9b04011e42aa61c63aa2fc0e73d21a0fbdbfde490a61513e')
     expect(invalidatedBlockSourceHash(L1_HASH)).not.toBe(invalidatedBlockSourceHash(`0x${'12'.repeat(32)}`))
@@ -54,7 +54,7 @@ describe('deposit transaction', () => {
     )
   })
 
-  it('is refused with DecodeError wherever it is cut or changed, or else encodes to the same bytes', () => {
+  it('refuses truncated or changed bytes with DecodeError, or re-encodes them unchanged', () => {
     fc.assert(
       fc.property(arbitraryDeposit(), fc.nat(), fc.nat(255), fc.boolean(), (tx, at, byte, cut) => {
         const bytes = encodeDepositTx(tx).slice()
@@ -136,7 +136,7 @@ describe('user deposits from logs', () => {
     expect(userDepositFromLog(depositLog(opaque({ isCreation: 1 })), L1_HASH).to).toBeNull()
   })
 
-  it('reads data that fill their words', () => {
+  it('reads data that fills whole words', () => {
     const data = new Uint8Array(96 - 73).fill(7)
     expect(userDepositFromLog(depositLog(opaque({ data })), L1_HASH).data).toEqual(data)
   })
@@ -158,7 +158,7 @@ describe('user deposits from logs', () => {
       { ...good, data: concatBytes(good.data.subarray(0, 32), bigIntToBytes(2n ** 255n, 32), good.data.subarray(64)) },
     ],
     ['opaque data shorter than the fixed fields', depositLog(opaque().subarray(0, 70))],
-  ])('stops the node on %s', (_, log) => {
+  ])('is critical for %s', (_, log) => {
     try {
       userDepositFromLog(log, L1_HASH)
       expect.unreachable()
@@ -168,7 +168,7 @@ describe('user deposits from logs', () => {
     }
   })
 
-  it('are those of successful transactions of the portal, in order', () => {
+  it('come from successful transactions and the portal only, in order', () => {
     const log = (logIndex: number, address = PORTAL): L1Log => ({ ...good, logIndex, address })
     const other: L1Log = { ...log(3), topics: [L1_HASH] }
     const receipts = [
@@ -221,6 +221,6 @@ function arbitraryDeposit(): fc.Arbitrary<DepositTx> {
 }
 
 // fromHex is what callers use to build deposits from text; a wrong length must not pass silently.
-it('refuses addresses of another length when encoding', () => {
+it('refuses to encode addresses of another length', () => {
   expect(() => encodeDepositTx({ ...REFERENCE_TX, from: toHex(fromHex('0x1234')) })).toThrow(DecodeError)
 })

@@ -8,7 +8,7 @@ import { decodePostExecTx, encodePostExecTx, isPostExecTx, type PostExecTx } fro
 const TX: PostExecTx = { version: 1, blockNumber: 300, refunds: [{ index: 2, gasRefund: 2_500n }] }
 
 describe('a post-exec transaction', () => {
-  it('is its type byte and a list', () => {
+  it('consists of its type byte and a list', () => {
     expect(toHex(encodePostExecTx(TX))).toBe('0x7dca0182012cc5c4028209c4')
     expect(isPostExecTx(encodePostExecTx(TX))).toBe(true)
   })
@@ -24,7 +24,7 @@ describe('a post-exec transaction', () => {
     )
   })
 
-  it('of another version shows its version and its block, whatever else it holds', () => {
+  it('of another version shows only its version and its block', () => {
     expect(decodePostExecTx(fromHex('0x7dc40282012c'))).toEqual({ version: 2, blockNumber: 300, refunds: [] })
     expect(decodePostExecTx(fromHex('0x7dc6028201' + '2cc101'))).toEqual({ version: 2, blockNumber: 300, refunds: [] })
     expect(() => encodePostExecTx({ ...TX, version: 2 })).toThrow('version 2')

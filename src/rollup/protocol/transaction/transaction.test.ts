@@ -110,7 +110,7 @@ describe.each(Object.entries(TRANSACTIONS))('a %s transaction', (_, transactions
       { numRuns: propertyRuns(100) },
     )
 
-  it('decodes to what was encoded, from whom it was signed', () => {
+  it('decodes to the original fields and the signer', () => {
     holds((tx, raw) => {
       expect(senderOf(raw)).toBe(SENDER)
       if (tx.type === 3) {
@@ -126,7 +126,7 @@ describe.each(Object.entries(TRANSACTIONS))('a %s transaction', (_, transactions
     })
   })
 
-  it('is encoded again from its JSON', () => {
+  it('is encoded from its JSON', () => {
     holds((tx, raw) => {
       const reader = new TransactionReader(raw)
       const { v, r, s } = reader.signature
@@ -136,7 +136,7 @@ describe.each(Object.entries(TRANSACTIONS))('a %s transaction', (_, transactions
     })
   })
 
-  it('has the encoding that viem gives it', () => {
+  it("has viem's encoding", () => {
     holds((tx, raw) => {
       expect(viemEncoding(tx, raw)).toBe(toHex(raw))
     })
@@ -179,8 +179,8 @@ function word(value: bigint): Hex {
   return viemHex(value, { size: 32 })
 }
 
-describe('transactions that nobody signs', () => {
-  it('come back from their encoding and their JSON', () => {
+describe('unsigned transactions', () => {
+  it('survive encoding, decoding and JSON', () => {
     const deposits: fc.Arbitrary<DepositTx> = fc.record({
       ...{ sourceHash: hex(32), from: hex(20), to: anyTo, mint: integer(256), value: integer(256), gas: integer(64) },
       ...{ isSystemTx: fc.boolean(), data: fc.uint8Array({ maxLength: 100 }) },
@@ -206,11 +206,11 @@ describe('the network form of a blob transaction', () => {
   const blobs = [new Uint8Array(40).fill(1), new Uint8Array(40).fill(2)]
   const sidecar = { blobs, commitments: [Uint8Array.of(3), Uint8Array.of(4)], proofs: [Uint8Array.of(5)] }
 
-  it.each([0, 1] as const)('holds the transaction and its blobs: version %i', (version) => {
+  it.each([0, 1] as const)('contains the transaction and its blobs: version %i', (version) => {
     expect(readNetworkForm(networkForm(raw, { ...sidecar, version }))).toEqual({ raw, blobs, offset: 2 })
   })
 
-  it('is none without blobs, or of another type', () => {
+  it('does not exist for a transaction without blobs, or of another type', () => {
     expect(readNetworkForm(raw)).toBeUndefined()
     expect(readNetworkForm(encodeTypedRlp(2, [[1], [2]]))).toBeUndefined()
   })
@@ -233,7 +233,7 @@ describe.each(['granite-singular-zlib-calldata', 'holocene-span-brotli-calldata'
   (name) => {
     const { l2, l2RawTransactions } = loadAnswers(name)
 
-    it('give their encoding, and the encoding gives them', () => {
+    it('have their recorded encoding, and decode to the same fields', () => {
       const types = new Set<number>()
       for (const [number, { transactions }] of l2.entries()) {
         for (const [index, json] of transactions.entries()) {
@@ -255,7 +255,7 @@ function loadAnswers(name: string): { l2: { transactions: unknown[] }[]; l2RawTr
   return JSON.parse(gunzipSync(readFileSync(url)).toString())
 }
 
-describe('what no L2 takes', () => {
+describe('transaction types that L2 refuses', () => {
   const tx: UnsignedTransaction = {
     ...{ type: 2, chainId: 901n, nonce: 0, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n, gasLimit: 21_000n },
     ...{ to: SENDER, value: 0n, data: new Uint8Array(0), accessList: [] },
@@ -287,7 +287,7 @@ describe('what no L2 takes', () => {
   })
 })
 
-describe('what is malformed', () => {
+describe('a malformed transaction', () => {
   const list: RlpInput[] = [1, 5, 7, 9, 21_000, new Uint8Array(20), 1, Uint8Array.of(9, 9), [], 0, 3, 4]
   const changed = (index: number, value: RlpInput) => encodeTypedRlp(2, list.with(index, value))
   it.each([
@@ -308,7 +308,7 @@ describe('what is malformed', () => {
     { id: 'a field too few', raw: encodeTypedRlp(2, list.slice(0, -1)), at: 37, rule: 'transaction s: missing' },
     { id: 'a field too many', raw: encodeTypedRlp(2, [...list, 1]), at: 38, rule: 'more fields than its type has' },
     { id: 'a list as data', raw: changed(7, [1]), at: 31, rule: 'input: expected a byte string' },
-  ])('is refused at its byte: $id', ({ raw, at, rule }) => {
+  ])('is refused at the right byte: $id', ({ raw, at, rule }) => {
     const read = () => new TransactionReader(raw)
     expect(read).toThrow(DecodeError)
     expect(read).toThrow(rule)
@@ -328,7 +328,7 @@ describe('what is malformed', () => {
     expect(() => transactionFromJson(json)).toThrow(rule)
   })
 
-  it('throws DecodeError, whatever the bytes', () => {
+  it('throws DecodeError, for any bytes', () => {
     const good = encodeRlp([1, 2, 3, new Uint8Array(20), 4, new Uint8Array(60), 27, 1, 1])
     const mutation = fc.tuple(fc.nat(good.length - 1), fc.nat(255))
     fc.assert(

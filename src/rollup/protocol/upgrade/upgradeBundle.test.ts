@@ -35,11 +35,11 @@ const PIN = {
 }
 
 describe('an upgrade bundle', () => {
-  it('gives deposits whose source hashes are those of the fork, the position and the intent', () => {
+  it('creates deposits with source hashes of fork, position and intent', () => {
     expect(readUpgradeBundle(PUBLISHED, [PIN])).toEqual({ pin: PIN, deposits: DEPOSITS })
   })
 
-  it('is told from others by what it holds', () => {
+  it('is identified by its content', () => {
     const other = { ...PIN, digest: keccak256Hex(new Uint8Array(0)) }
     expect(readUpgradeBundle(PUBLISHED, [other, PIN]).pin).toBe(PIN)
   })
@@ -65,12 +65,12 @@ describe('an upgrade bundle', () => {
       '[0].data: missing',
     ],
     ['gas as text', { transactions: [{ ...PUBLISHED.transactions[0], gasLimit: '1' }] }, '[0].gasLimit: expected'],
-  ])('names what is wrong with %s', (_, json, problem) => {
+  ])('names the problem of %s', (_, json, problem) => {
     expect(() => readUpgradeBundle(json, [PIN])).toThrow(DecodeError)
     expect(() => readUpgradeBundle(json, [PIN])).toThrow(problem)
   })
 
-  it('is found among the deposits of a block, and can be given from there', () => {
+  it('is found among the deposits of a block, and can be written', () => {
     const others = upgradeDepositsOf('jovian').map(encodeDepositTx)
     const block = [...others, ...ENCODED, ...others.slice(0, 1), Uint8Array.of(2, 0xc0)]
     const found = findUpgradeBundle(block, [PIN])
@@ -81,7 +81,7 @@ describe('an upgrade bundle', () => {
     expect(json.transactions[1].data).toBe(toHex(Uint8Array.of(1, 0xff)))
   })
 
-  it('is not found where a deposit differs, or stands elsewhere', () => {
+  it('is not found if a deposit differs or is elsewhere', () => {
     expect(findUpgradeBundle(ENCODED.toReversed(), [PIN])).toBeUndefined()
     expect(findUpgradeBundle(ENCODED.slice(1), [PIN])).toBeUndefined()
     expect(findUpgradeBundle([], [PIN])).toBeUndefined()

@@ -61,7 +61,7 @@ const SOURCE_HASHES = {
 } as const
 
 describe('upgrade transactions', () => {
-  it.each(INIT_CODES)('init code %s is the published one', (name, length, hash) => {
+  it.each(INIT_CODES)('init code %s is the published code', (name, length, hash) => {
     const bytes = fromHex(code[name])
     expect(bytes.length).toBe(length)
     expect(keccak256Hex(bytes)).toBe(hash)
@@ -71,7 +71,7 @@ describe('upgrade transactions', () => {
     expect(upgradeDepositsOf(fork).map((tx) => tx.sourceHash)).toEqual(SOURCE_HASHES[fork])
   })
 
-  it('stand in the activation block and in no other', () => {
+  it('are in the activation block only', () => {
     const config = testConfig({ regolith: 0, canyon: 0, delta: 0, ecotone: 1_700_000_010, fjord: 1_700_000_020 })
     expect(upgradeDeposits(config, 1_700_000_008)).toEqual([])
     expect(upgradeDeposits(config, 1_700_000_010)).toEqual(upgradeDepositsOf('ecotone'))
@@ -79,13 +79,13 @@ describe('upgrade transactions', () => {
     expect(upgradeDeposits(config, 1_700_000_020)).toEqual(upgradeDepositsOf('fjord'))
   })
 
-  it('come one fork after the other when several activate together', () => {
+  it('are ordered by fork when several forks activate together', () => {
     const at = 1_700_000_010
     const config = testConfig({ regolith: 0, canyon: 0, delta: 0, ecotone: at, fjord: at, isthmus: at, jovian: at })
     expect(upgradeDeposits(config, at).map((tx) => tx.sourceHash)).toEqual(Object.values(SOURCE_HASHES).flat())
   })
 
-  it('are not needed for a fork that is active at genesis', () => {
+  it('do not exist for a fork that is active at genesis', () => {
     expect(upgradeDeposits(testConfig({ ecotone: 0, jovian: 0, karst: 0 }), 1_700_000_002)).toEqual([])
     expect(upgradeGas(testConfig({ karst: 0 }), 1_700_000_002)).toBe(0n)
   })
@@ -139,14 +139,14 @@ describe("Lagoon's activation block", () => {
   const bundle = upgradeDepositsOf('jovian')
   const config = (parts: Partial<RollupConfig> = {}) => ({ ...testConfig({ karst: 0, lagoon: AT }), ...parts })
 
-  it('has the bundle that was given, and no block is made without it', () => {
+  it('contains the given bundle, and cannot be built without it', () => {
     expect(upgradeDeposits(config({ lagoonBundle: bundle }), AT)).toEqual(bundle)
     expect(upgradeDeposits(config({ lagoonBundle: bundle, dependencySet: [901n] }), AT)).toEqual(bundle)
     expect(() => upgradeDeposits(config(), AT)).toThrow('--rollup.upgrade-bundle')
     for (const other of [AT - 2, AT + 2]) expect(upgradeDeposits(config(), other)).toEqual([])
   })
 
-  it('turns interop on and funds it around the bundle, with more than one chain in the set', () => {
+  it('enables and funds interop around the bundle, with more than one chain in the set', () => {
     const deposits = upgradeDeposits(config({ lagoonBundle: bundle, dependencySet: [901n, 902n] }), AT)
     expect(deposits.slice(1, -1)).toEqual(bundle)
     expect(deposits[0]).toMatchObject({
@@ -164,7 +164,7 @@ describe("Lagoon's activation block", () => {
     expect(toHex(deposits.at(-1)?.data ?? new Uint8Array(0))).toBe(FUND)
   })
 
-  it('adds the gas of bundle and both deposits whatever the set, and all of it goes back', () => {
+  it('adds the gas of the bundle and of both deposits for any set, and removes all of it later', () => {
     for (const dependencySet of [[901n], [901n, 902n]]) {
       expect(upgradeGas(config({ dependencySet }), AT)).toBe(64_827_394n + 150_000n)
       // The flag affects Karst's block only.
@@ -175,7 +175,7 @@ describe("Lagoon's activation block", () => {
     expect([upgradeGas(karst, AT), upgradeGasToStrip(karst, AT)]).toEqual([55_370_657n, 0n])
   })
 
-  it('is none for a chain that has Lagoon from genesis on', () => {
+  it('has no extra transactions for a chain that has Lagoon at genesis', () => {
     const atGenesis = testConfig({ lagoon: 0 })
     expect(upgradeDeposits(atGenesis, 1_700_000_002)).toEqual([])
     expect(bundleNeededAt(atGenesis)).toBeUndefined()
