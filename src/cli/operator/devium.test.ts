@@ -5,47 +5,14 @@ import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createRpcApp, type HttpServerHandle, serveApp } from '../../jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../../jsonRpc/server.ts'
 import { invalidParams, type JsonValue } from '../../jsonRpc/types.ts'
-import { textOf } from '../shared/terminal/styledLine.ts'
 import { derivationAnswer } from '../testUtils/derivationAnswer.ts'
 import { scoreReport } from '../testUtils/peerAnswers.ts'
 import { runCommand } from '../testUtils/runCommand.ts'
 import { createDeviumCommand } from './deviumCommand.ts'
-import { statusLines, statusTable } from './status/statusView.ts'
 
 const PEER = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
 const GONE = '16Uiu2HAmKqGeKTMPTnYYJLvigPzgV1cRxfHMfZaWzjK7EPUKquLy'
 const OWN = '16Uiu2HAmADrpFPMbpbpbaELPYfu7qgWKEPkHqiv3EZVXBseMmDcG'
-
-const ref = (number: number) => ({ hash: `0x${'ab'.repeat(32)}`, number, timestamp: 1_700_000_000 + number })
-const NONE = { hash: `0x${'0'.repeat(64)}`, number: 0, timestamp: 0 }
-const STATUS = {
-  current_l1: ref(9),
-  head_l1: ref(10),
-  safe_l1: ref(8),
-  finalized_l1: NONE,
-  unsafe_l2: ref(20),
-  safe_l2: ref(15),
-  finalized_l2: NONE,
-  pending_safe_l2: ref(16),
-  queued_unsafe_l2: NONE,
-}
-
-const HEALTH = {
-  ...{ state: 'healthy', ok: true, sinceMs: 0, text: 'Sequencer is healthy. It sealed block 20.', causes: [] },
-  node: { name: 'a', role: 'sequencer', version: 'v9.9.9', chainId: '901', network: 'my-chain', peerID: OWN },
-  sequencer: { active: true, conductor: false },
-}
-const STOPPED = {
-  ...HEALTH,
-  ...{ state: 'stopped', ok: false, text: 'Sequencer is stopped. An operator has stopped the sequencer.' },
-  causes: [
-    {
-      ...{ code: 'sequencer-stopped', text: 'An operator has stopped the sequencer.', sinceMs: 0 },
-      command: 'devium sequencer start',
-    },
-    { code: 'l1-down', text: 'L1 is down\u001b[2J.', sinceMs: null, command: null },
-  ],
-}
 
 const calls: [string, readonly JsonValue[]][] = []
 const answer =
@@ -80,8 +47,6 @@ const HISTORY = { peerID: PEER, events: [] }
 async function startServer(): Promise<HttpServerHandle> {
   const handlers: [string, RpcHandler][] = [
     ['devium_version', answer('devium_version', 'v9.9.9')],
-    ['devium_health', answer('devium_health', HEALTH)],
-    ['devium_syncStatus', answer('devium_syncStatus', STATUS)],
     ['devium_derivationStatus', answer('devium_derivationStatus', derivationAnswer())],
     ['deviump2p_peers', answer('deviump2p_peers', PEERS)],
     ['deviump2p_self', answer('deviump2p_self', { peerID: OWN, addresses: [] })],
@@ -119,103 +84,6 @@ afterAll(() => server.close())
 const devium = (...args: string[]) => runCommand(createDeviumCommand, args, { DEVIUM_RPC: server.url })
 
 describe('devium', () => {
-  it('status begins with the verdict, and names the node and its heads', async () => {
-    const { stdout, code } = await devium('status')
-    expect(code).toBe(0)
-    expect(stdout).toMatch(
-      /^Sequencer is healthy\. It sealed block 20\.\n\nchain {4}901 \(my-chain\)\nrole {5}sequencer\n/,
-    )
-    expect(stdout).toContain(`\nnode     a\npeer id  ${OWN}\nversion  devium v9.9.9\n`)
-    expect(stdout).toMatch(/L2 unsafe\s+20\s+0xabab…abab/)
-    expect(stdout).toMatch(/L2 finalized\s+-\s+unknown/)
-  })
-
-  it('status of an unhealthy node names causes and remedies, and exits with 3', async () => {
-    const dispatcher = createRpcDispatcher({
-      methods: new Map<string, RpcHandler>([
-        ['devium_health', () => STOPPED],
-        ['devium_syncStatus', () => STATUS],
-      ]),
-    })
-    const stopped = await serveApp(createRpcApp({ dispatcher }), '127.0.0.1', 0, 'test')
-    onTestFinished(stopped.close)
-    const { stdout, code } = await devium('status', '--rpc', stopped.url)
-    expect(code).toBe(3)
-    expect(stdout).toMatch(
-      new RegExp(
-        `^Sequencer is stopped. An operator has stopped the sequencer.\n  → devium sequencer start --rpc ${stopped.url}\nL1 is down\\?\\[2J.\n\n`,
-      ),
-    )
-    const json = await devium('status', '--json', '--rpc', stopped.url)
-    expect(json.code).toBe(3)
-    expect(JSON.parse(json.stdout)).toEqual({ rpc: stopped.url, health: STOPPED, ...STATUS, peers: null, bans: null })
-
-    const gone = 'http://127.0.0.1:1'
-    const several = await devium('status', '--rpc', `${server.url},${stopped.url}, ${gone}`)
-    expect(several.code).toBe(3)
-    expect(several.stdout).toMatch(/^node .*\na +healthy +sequencer +901 +20 +15 +- +- +…\w{8}\n/)
-    expect(several.stdout).toMatch(/\na +stopped +sequencer .*\nhttp:\/\/127\.0\.0\.1:1 +no answer +-/)
-    expect(several.stdout).toMatch(
-      new RegExp(
-        `\\n\\na: An operator has stopped the sequencer\\.\\n {2}→ devium sequencer start --rpc ${stopped.url}\\na: L1 is down\\?\\[2J\\.\\n\\nhttp://127.0.0.1:1: .*\\(connection refused\\)\\n$`,
-      ),
-    )
-    const [first] = STOPPED.causes
-    const waiting = { ...STOPPED, causes: [{ ...first, command: 'devium sequencer status --rpc <the sequencer>' }] }
-    const rows = [HEALTH, waiting].map((health, index) => ({
-      rpc: `http://${index}`,
-      answers: { health, heads: STATUS, peers: undefined },
-    }))
-    expect(statusTable(rows).map(textOf).at(-1)).toBe('  → devium sequencer status --rpc http://0')
-    const all = JSON.parse((await devium('status', '--json', '--rpc', `${server.url},${gone}`)).stdout)
-    expect(all).toMatchObject([{ health: HEALTH }, { rpc: gone, problem: expect.stringContaining('refused') }])
-    const withPassword = server.url.replace('//', '//user:pass,word@')
-    const twice = await devium('status', '--rpc', `${server.url},${withPassword}`)
-    expect(twice).toMatchObject({ code: 0, stdout: expect.not.stringContaining('pass') })
-    expect((await devium('status', '--rpc', withPassword)).stdout).toMatch(/^Sequencer is healthy/)
-  })
-
-  it('status shows the heads and peers of a node of another client', async () => {
-    const { queued_unsafe_l2: _, ...heads } = STATUS
-    const dispatcher = createRpcDispatcher({
-      methods: new Map<string, RpcHandler>([
-        ['optimism_syncStatus', () => heads],
-        ['optimism_version', () => 'v1.19.0'],
-        ['opp2p_self', () => ({ peerID: OWN })],
-        ['opp2p_peerStats', () => ({ connected: 4, known: 5, banned: 0 })],
-      ]),
-    })
-    const other = await serveApp(createRpcApp({ dispatcher }), '127.0.0.1', 0, 'test')
-    onTestFinished(other.close)
-    const { stdout, code } = await devium('status', '--rpc', other.url)
-    expect(code).toBe(0)
-    expect(stdout).toMatch(
-      /^This node is another client .*\n\npeer id +16Uiu2\w+\npeers +4 connected.*\nversion +v1\.19\.0\n/,
-    )
-    expect(stdout).toMatch(/\nL2 unsafe +20 /)
-    const several = await devium('status', '--rpc', `${server.url},${other.url}`)
-    expect(several.code).toBe(0)
-    expect(several.stdout).toMatch(/\nhttp:\S+ +unknown +- +- +20 +15 +- +4 +…\w{8}\n/)
-    const json = JSON.parse((await devium('status', '--json', '--rpc', other.url)).stdout)
-    expect(json).toMatchObject({ health: null, unsafe_l2: { number: 20 }, peers: { connected: 4 } })
-  })
-
-  it('status --dir queries all nodes of a testnet', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'devium-testnet-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
-    expect(await devium('status', '--dir', folder)).toMatchObject({
-      ...{ code: 1, stdout: '' },
-      stderr: expect.stringMatching(
-        /^devium: --dir \S+: no testnet runs there \(cannot read its nodes from \S+addresses\.json\)/,
-      ),
-    })
-    const nodes = [{ name: 'sequencer', rollupRpc: server.url }]
-    writeFileSync(join(folder, 'addresses.json'), JSON.stringify({ nodes }))
-    const { stdout, code } = await devium('status', '--dir', folder)
-    expect(code).toBe(0)
-    expect(stdout).toMatch(/\nsequencer +healthy /)
-  })
-
   it('derive status begins with the reason for the position of the safe head', async () => {
     const { stdout, code } = await devium('derive', 'status')
     expect(code).toBe(0)
@@ -270,12 +138,6 @@ describe('devium', () => {
     const [short, long] = await Promise.all([devium(name), devium('p2p', name)])
     expect(short.stdout + short.stderr).toContain(text)
     expect(short).toEqual(long)
-  })
-
-  it('status --json has the verdict, the node, its heads and its peers', async () => {
-    const { stdout, code } = await devium('status', '--json')
-    expect(code).toBe(0)
-    expect(JSON.parse(stdout)).toEqual({ rpc: server.url, health: HEALTH, ...STATUS, peers: null, bans: [] })
   })
 
   it('peers shows one line per peer except itself, and the blocked addresses', async () => {
@@ -401,30 +263,5 @@ describe('devium', () => {
   ])('$args prints one clear line and exits with 1', async ({ args, stderr }) => {
     const expected = typeof stderr === 'string' ? stderr : expect.stringMatching(stderr)
     expect(await devium(...args)).toEqual({ code: 1, stdout: '', stderr: expected })
-  })
-})
-
-describe('statusLines', () => {
-  it('names banned peers and queued blocks', () => {
-    const reason = 'score -180.62 is below -100: invalid messages'
-    const subject = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
-    const ban = { subject, kind: 'peer', reason, untilMs: 1_700_003_570_000, remainingS: 3_540 }
-    const answers = {
-      health: HEALTH,
-      heads: { ...STATUS, queued_unsafe_l2: ref(25) },
-      peers: { connected: 2, known: 3, banned: 1 },
-      bans: [ban],
-    }
-    const text = statusLines(answers, { nowMs: 1_700_000_030_000 }).map(textOf).join('\n')
-    expect(text).toContain('peers    2 connected, 3 known, 1 blocked or banned')
-    expect(text).toContain('\nbanned: …6Hyr2Er8 for 59 min more: score -180.62 is below -100: invalid messages\n')
-    expect(text).toContain('queued unsafe blocks begin at L2 block 25')
-    expect(text).toMatch(/L2 unsafe.*10 s ago/)
-  })
-
-  it('fits a terminal, colours the state, and removes control sequences', () => {
-    const lines = statusLines({ health: STOPPED, heads: STATUS, peers: undefined }, { width: 40 })
-    expect(lines[0]).toEqual([{ text: 'Sequencer is stopped.', style: 'bad' }, ' An operator has'])
-    for (const line of lines) expect(textOf(line)).not.toContain('\u001b')
   })
 })
