@@ -40,7 +40,7 @@ export function addBatcherCommands(program: Command): void {
   rpcCommand(
     group,
     'status',
-    'Health of the submitter and its cause; loaded blocks, open channel, transactions and cost',
+    'Show the health of the submitter and its cause, loaded blocks, the open channel, transactions and cost',
     RPC,
   )
     .option('--json', 'Print the raw answer')
