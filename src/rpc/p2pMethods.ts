@@ -161,7 +161,7 @@ function reasonMethods(p2p: P2pApi) {
         'object: state, ok, sinceMs, text, topic, connected, subscribers, mesh, staticPeers, otherChains, lastBlock, lastRefused, recent, head, lastMoves, l1Only',
         schemas.gossipHealth,
       ),
-      description: 'Whether blocks come by gossip; if not, the cause and the action',
+      description: 'Whether blocks arrive by gossip; if not, the cause and the action',
       handle: () => p2p.health(),
     }),
     defineMethod({

@@ -257,7 +257,7 @@ class FakeP2p implements P2pPort {
   readonly requested: [number, number, number][] = []
   readonly moves: HeadEvent[] = []
   /** What it answers about gossip: three peers that take part. */
-  gossip = healthReport({ state: 'ok', text: 'blocks come by gossip', connected: 3, subscribers: 3, mesh: 3 })
+  gossip = healthReport({ state: 'ok', text: 'blocks arrive by gossip', connected: 3, subscribers: 3, mesh: 3 })
   private listener: Parameters<P2pPort['onPayload']>[0] | undefined
 
   async publish(envelope: PayloadEnvelope): Promise<void> {

@@ -90,7 +90,7 @@ describe('the verdict on a node', () => {
     expect(codes).toContain('drift-limit')
     expect(text).toMatch(
       new RegExp(
-        `^Sequencer is stopped\\. The sequencer has sealed no block for [34] min, since block ${number}\\. It is at the sequencer drift limit: L1 block \\d+ is needed as origin .* and not there yet\\. The last L1 block came 13 min ago\\.$`,
+        `^Sequencer is stopped\\. The sequencer has sealed no block for [34] min, since block ${number}\\. It is at the sequencer drift limit: L1 block \\d+ is needed as origin .* and not there yet\\. The last L1 block arrived 13 min ago\\.$`,
       ),
     )
     await chain.advance(400)

@@ -145,7 +145,7 @@ describe.skipIf(opConductor === undefined)(title, () => {
     const leader = await newLeader(alive)
     const [last] = alive.filter((member) => member !== leader)
     if (last === undefined) throw new Error('none is left')
-    // op-conductor gives a new leader the last block only. Those before it come by gossip, over links that the death of
+    // op-conductor gives a new leader the last block only. Those before it arrive by gossip, over links that the death of
     // the third may just have cut.
     await madeBlocks(leader, 2)
     await until(`${last.name} to follow`, async () => {

@@ -596,7 +596,7 @@ describe('a testnet', { shuffle: false }, () => {
     const health = await verdict(verifier.rollupRpc)
     expect(statusOf({ ...known, name: verifier.name, health }, Date.now())).toMatchObject({
       tone: 'bad',
-      text: expect.stringMatching(/^Verifier1 is stopped\. No block has come for \d+ s, since block \d+\. /),
+      text: expect.stringMatching(/^Verifier1 is stopped\. No block has arrived for \d+ s, since block \d+\. /),
     })
 
     await rpc(first.rollupRpc, 'admin_startSequencer')

@@ -107,7 +107,7 @@ describe('a healthy node', () => {
     await seconds(10, byGossip)
     const report = await monitor.report()
     expect(report).toMatchObject({ state: 'ok', ok: true, mesh: 1, connected: 1, staticPeers: [] })
-    expect(report.text).toBe(`blocks come by gossip: the last was ${height}, 1 s ago`)
+    expect(report.text).toBe(`blocks arrive by gossip: the last was ${height}, 1 s ago`)
     expect(report.lastBlock).toMatchObject({ number: height, peerID: PEER })
     expect(report.recent).toMatchObject({ accepted: height, refused: {}, headMoves: { gossip: height, l1: 0 } })
     expect(lines).toEqual([])
@@ -117,11 +117,11 @@ describe('a healthy node', () => {
     await followFor(30)
     disconnect()
     await seconds(8)
-    expect((await monitor.report()).text).toBe(`blocks come by gossip: the last was ${height}, 9 s ago`)
+    expect((await monitor.report()).text).toBe(`blocks arrive by gossip: the last was ${height}, 9 s ago`)
     await seconds(11)
     const { state, text } = await monitor.report()
     expect(state).toBe('ok')
-    expect(text).toBe(`blocks came by gossip (the last was ${height}, 20 s ago), and no peer is connected`)
+    expect(text).toBe(`blocks arrived by gossip (the last was ${height}, 20 s ago), and no peer is connected`)
   })
 
   it('a healthy sequencer reports no trouble without peers, and says that no peer subscribes', async () => {
@@ -232,7 +232,7 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
     record.onDialFailed(STATIC, { reason: 'unreachable', text: 'no route to that host' })
     await seconds(60, event)
     expect(monitor.state()).toBe('static-peers-down')
-    expect(why).toContain(`(${STATIC}: no route to that host). No block comes by gossip (the last was `)
+    expect(why).toContain(`(${STATIC}: no route to that host). No block arrives by gossip (the last was `)
     expect((await monitor.report()).text).toContain(`from the 2 other peers${consequence}`)
   })
 

@@ -35,10 +35,10 @@ const TEXTS: Record<HealthState, (facts: TextFacts) => string> = {
     `the node has just started: ${count(facts.connected, 'peer')} connected, ${facts.mesh} in the mesh, no block by gossip yet${staticsFailing(facts)}`,
   ok: (facts) => {
     const { lastBlock, nowMs, connected, troubleMs } = facts
-    if (lastBlock === null) return 'blocks come by gossip'
-    if (nowMs - lastBlock.atMs < troubleMs / LATE_PARTS) return `blocks come by gossip: ${sinceLastBlock(facts)}`
+    if (lastBlock === null) return 'blocks arrive by gossip'
+    if (nowMs - lastBlock.atMs < troubleMs / LATE_PARTS) return `blocks arrive by gossip: ${sinceLastBlock(facts)}`
     const lonely = connected === 0 ? ', and no peer is connected' : ''
-    return `blocks came by gossip (${sinceLastBlock(facts)})${lonely}`
+    return `blocks arrived by gossip (${sinceLastBlock(facts)})${lonely}`
   },
   sequencing: ({ lastMoves: { sequencer }, subscribers, nowMs }) =>
     `this node sealed block ${sequencer?.number ?? 'none'} ${ago(nowMs, sequencer?.atMs ?? nowMs)}${
@@ -54,13 +54,13 @@ const TEXTS: Record<HealthState, (facts: TextFacts) => string> = {
   'no-subscriber': (facts) =>
     `${count(facts.connected, 'peer')} connected, but none subscribes to ${facts.topic}${otherChains(facts)}, so blocks reach this node through L1 only${l1Moves(facts)}. Connect to nodes of this chain. If these are, their forks or chain id differ from this node's rollup config`,
   'no-mesh': (facts) =>
-    `no block comes by gossip (${sinceLastBlock(facts)}): none of ${count(facts.subscribers, 'peer')} on ${facts.topic} is in a mesh with this node${l1Moves(facts)}. devium p2p explain shows what lowers a peer's score. A peer may also have blocked this node`,
+    `no block arrives by gossip (${sinceLastBlock(facts)}): none of ${count(facts.subscribers, 'peer')} on ${facts.topic} is in a mesh with this node${l1Moves(facts)}. devium p2p explain shows what lowers a peer's score. A peer may also have blocked this node`,
   'blocks-rejected': ({ recent, lastRefused, topic }) =>
     `all blocks on ${topic} are refused (${reasons(recent.refused)})${lastOf(lastRefused)}${advice(lastRefused)}`,
   'chain-stands-still': (facts) =>
-    `no block comes by gossip (${sinceLastBlock(facts)}) or through L1: the chain seems to have stopped${unlessCutOff(facts)}`,
+    `no block arrives by gossip (${sinceLastBlock(facts)}) or through L1: the chain seems to have stopped${unlessCutOff(facts)}`,
   'gossip-silent': (facts) =>
-    `no block comes by gossip (${sinceLastBlock(facts)}), although ${count(facts.mesh, 'peer')} of the mesh ${facts.mesh === 1 ? 'is' : 'are'} connected${l1Moves(facts)}. Either the sequencer does not publish (no key, no peers), or these peers are cut off from it: connect to other peers`,
+    `no block arrives by gossip (${sinceLastBlock(facts)}), although ${count(facts.mesh, 'peer')} of the mesh ${facts.mesh === 1 ? 'is' : 'are'} connected${l1Moves(facts)}. Either the sequencer does not publish (no key, no peers), or these peers are cut off from it: connect to other peers`,
   'l1-only': (facts) =>
     `blocks are accepted from gossip, but only L1 advances the head${l1Moves(facts)}. They do not extend this node's chain, or the engine refuses them: the log shows which`,
 }
@@ -125,7 +125,7 @@ function withoutStatics(facts: TextFacts): string {
   const throughL1 = `so blocks reach this node through L1 only${l1Moves(facts)}`
   if (connected === 0) return `No other peer is connected, ${throughL1}`
   if (subscribers === 0) return `No other peer subscribes to the chain’s blocks, ${throughL1}`
-  const others = `No block comes by gossip (${sinceLastBlock(facts)}) from the ${count(subscribers, 'other peer')}`
+  const others = `No block arrives by gossip (${sinceLastBlock(facts)}) from the ${count(subscribers, 'other peer')}`
   return recent.headMoves.l1 === 0 ? `${others}, and none through L1` : `${others}, ${throughL1}`
 }
 

@@ -112,7 +112,7 @@ export interface P2pPort {
   requestRange?(start: number, end: number, above: PayloadEnvelope): boolean
   /** Hears what moved the unsafe head, so that it can tell when blocks come by L1 only. */
   headMoved?(event: HeadEvent): void
-  /** Whether blocks come by gossip, and if not, why. */
+  /** Whether blocks arrive by gossip, and if not, why. */
   health?(): Promise<HealthReport>
 }
 export type { BlockDetails } from './blockDetails.ts'

@@ -211,7 +211,7 @@ const CASES: [DerivationState, string, DerivationFacts, string][] = [
       clock.set(NOW - 1000)
       for (let i = 0; i < 12; i++) recorder.listen({ kind: 'empty-batch', l1Block: 500, timestamp: 5 })
     }),
-    'The sequencing window has passed without a batch, so derivation creates empty blocks: 12 so far, the last at L1 block 500. The last batch came 3 min ago with L1 block 490.',
+    'The sequencing window has passed without a batch, so derivation creates empty blocks: 12 so far, the last at L1 block 500. The last batch arrived 3 min ago with L1 block 490.',
   ],
   [
     'batches-dropped',
@@ -232,25 +232,25 @@ const CASES: [DerivationState, string, DerivationFacts, string][] = [
     'batcher-stopped',
     'a batch submitter that says that it is stopped',
     facts({ batcher: stoppedBatcher }),
-    'The safe head is waiting because the batch submitter is stopped. Derivation has read L1 up to block 500. The last batch came 3 min ago with L1 block 490. 10 blocks are not safe yet.',
+    'The safe head is waiting because the batch submitter is stopped. Derivation has read L1 up to block 500. The last batch arrived 3 min ago with L1 block 490. 10 blocks are not safe yet.',
   ],
   [
     'waiting-for-channel',
     'a channel of which a part is there',
     facts({}, (recorder) => recorder.listen({ kind: 'frame-added', l1Block: 482, channel: channel(2, 3), frame: 1 })),
-    'The safe head is waiting for the rest of channel 0xabab…abab. 2 of 3 frames have arrived (120000 bytes) since L1 block 480. The channel times out in 30 L1 blocks. The last batch came 3 min ago with L1 block 490.',
+    'The safe head is waiting for the rest of channel 0xabab…abab. 2 of 3 frames have arrived (120000 bytes) since L1 block 480. The channel times out in 30 L1 blocks. The last batch arrived 3 min ago with L1 block 490.',
   ],
   [
     'no-batches',
     'a batcher that is silent',
     facts({ nowMs: NOW + 60 * MIN }),
-    'No batch has come for 63 min. Derivation has read L1 up to block 500. The last batch came 63 min ago with L1 block 490. 10 blocks are not safe yet.',
+    'No batch has arrived for 63 min. Derivation has read L1 up to block 500. The last batch arrived 63 min ago with L1 block 490. 10 blocks are not safe yet.',
   ],
   [
     'waiting-for-batches',
     'a batcher that posts now and then, with confirmations',
     facts({ confirmations: 4, currentL1: l1(496) }),
-    'The safe head is waiting for the next batch. Derivation has read L1 up to block 496 of 500 and waits for 4 confirmations. The last batch came 3 min ago with L1 block 490. 10 blocks are not safe yet.',
+    'The safe head is waiting for the next batch. Derivation has read L1 up to block 496 of 500 and waits for 4 confirmations. The last batch arrived 3 min ago with L1 block 490. 10 blocks are not safe yet.',
   ],
   [
     'up-to-date',

@@ -176,7 +176,8 @@ const catchingUp: Rule = ({ l1Head, currentL1, confirmations, record, safe }) =>
 const windowExpired: Rule = ({ record: { emptyBatches, lastBatch }, nowMs }) => {
   if (emptyBatches === undefined || (lastBatch !== undefined && lastBatch.atMs >= emptyBatches.lastAtMs))
     return undefined
-  const last = lastBatch === undefined ? 'No batch has come since this node started' : lastBatchPhrase(lastBatch, nowMs)
+  const last =
+    lastBatch === undefined ? 'No batch has arrived since this node started' : lastBatchPhrase(lastBatch, nowMs)
   return {
     state: 'window-expired',
     text: `The sequencing window has passed without a batch, so derivation creates empty blocks: ${emptyBatches.count} so far, the last at L1 block ${emptyBatches.l1Block}. ${last}.`,
@@ -236,7 +237,7 @@ const waitingForBatches: Rule = (facts) => {
   const progress = progressPhrase(facts)
   return quietMs < NO_BATCHES_MS
     ? { state: 'waiting-for-batches', text: `The safe head is waiting for the next batch. ${progress}` }
-    : { state: 'no-batches', text: `No batch has come for ${sinceText(quietMs)}. ${progress}` }
+    : { state: 'no-batches', text: `No batch has arrived for ${sinceText(quietMs)}. ${progress}` }
 }
 
 /** The reason of the reset that every start begins with. */
@@ -267,7 +268,7 @@ function isBehind(safe: { number: number } | undefined, unsafe: { number: number
 }
 
 function lastBatchPhrase({ l1Block, atMs }: { l1Block: number; atMs: number }, nowMs: number): string {
-  return `The last batch came ${sinceText(nowMs - atMs)} ago with L1 block ${l1Block}`
+  return `The last batch arrived ${sinceText(nowMs - atMs)} ago with L1 block ${l1Block}`
 }
 
 /** Three sentences: the read L1 blocks, the last batch, and the unsafe blocks. */
@@ -277,8 +278,8 @@ function progressPhrase(facts: DerivationFacts): string {
   const left = (unsafe?.number ?? 0) - (safe?.number ?? 0)
   const last =
     lastBatch === undefined
-      ? `No batch has come since this node started ${sinceText(nowMs - startedAtMs)} ago.`
-      : `The last batch came ${sinceText(nowMs - lastBatch.atMs)} ago with L1 block ${lastBatch.l1Block}.`
+      ? `No batch has arrived since this node started ${sinceText(nowMs - startedAtMs)} ago.`
+      : `The last batch arrived ${sinceText(nowMs - lastBatch.atMs)} ago with L1 block ${lastBatch.l1Block}.`
   const confirming =
     confirmations === 0
       ? ''

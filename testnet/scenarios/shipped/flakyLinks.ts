@@ -9,13 +9,13 @@ export const flakyLinks: Scenario = {
   async steps({ run, waitFor, check, holds }) {
     await run('load 20')
     await run('link all delay=150ms,loss=3%,rate=200kB')
-    await waitFor('blocks come by gossip', gossiped())
+    await waitFor('blocks arrive by gossip', gossiped())
     await holds(
       `all nodes have a peer, and are at most ${MOST_BEHIND} blocks behind`,
       ({ names, head, unsafe, peers }) => names.every((name) => peers(name) > 0 && head - unsafe(name) <= MOST_BEHIND),
       blocks(15),
     )
-    await waitFor('blocks come by gossip', gossiped())
+    await waitFor('blocks arrive by gossip', gossiped())
     await check('nobody was banned', nobodyBanned)
     await run('heal')
     await run('load off')

@@ -146,7 +146,7 @@ function forkFinding(facts: EngineCase, fork: Fork, time: number): Finding[] {
   return [
     {
       ...{ ...note, fork, code: 'engine-unsure' },
-      text: `The doctor cannot tell whether the engine ${name} supports ${fork}.`,
+      text: `It is unknown whether the engine ${name} supports ${fork}.`,
       next: `Check the release notes of the execution client for ${fork}.`,
     },
   ]

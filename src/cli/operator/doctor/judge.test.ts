@@ -108,13 +108,13 @@ const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops
     'a release that knows the fork, and does not list a method of it',
     { forks: KARST_SOON, engine: { methods: METHODS_UP_TO_KARST.slice(0, -1) } },
     { code: 'engine-unsure', subject: 'engine', fork: 'karst', stops: null },
-    /cannot be seen/,
+    /It is unknown whether/,
   ],
   [
     'an engine of which nothing is known',
     { forks: KARST_SOON, engine: { client: 'Nethermind/v1.40.0' } },
     { code: 'engine-unsure', subject: 'engine', fork: 'karst', stops: null },
-    /cannot be seen/,
+    /It is unknown whether/,
   ],
   [
     'an engine that does not answer',

@@ -36,7 +36,7 @@ const base: WatchState = {
   heads,
   verdict: { state: 'healthy', ok: true, text: 'Sequencer is healthy. It sealed block 95.', causes: [] },
   derivation: part('Every block is safe.'),
-  gossip: part('Blocks come by gossip.'),
+  gossip: part('Blocks arrive by gossip.'),
 }
 const state = [
   { kind: 'peers', peers } as const,

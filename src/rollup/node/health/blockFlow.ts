@@ -51,7 +51,7 @@ function throughL1(facts: HealthFacts): Cause | undefined {
   if (quietMs < NO_BATCHES_MS) return undefined
   return cause(
     'no-batches',
-    `No block has come through L1 for ${sinceText(quietMs)}. The last block is ${head.number}.`,
+    `No block has arrived through L1 for ${sinceText(quietMs)}. The last block is ${head.number}.`,
     {
       stops: true,
       sinceMs: lastBlock?.atMs,
@@ -105,7 +105,7 @@ function standstill(facts: HealthFacts): Cause {
     if (found !== undefined) return { ...found, sinceMs: found.sinceMs ?? sinceMs }
   }
   const { connected } = facts.gossip ?? { connected: 0 }
-  const text = `No block has come ${quiet.since}. ${countOf(connected, 'peer')} ${connected === 1 ? 'is' : 'are'} connected, so the sequencer is stopped or disconnected from them.`
+  const text = `No block has arrived ${quiet.since}. ${countOf(connected, 'peer')} ${connected === 1 ? 'is' : 'are'} connected, so the sequencer is stopped or disconnected from them.`
   return cause('no-blocks', text, { stops: true, sinceMs, command: `devium sequencer status --rpc ${THE_SEQUENCER}` })
 }
 
@@ -139,7 +139,7 @@ const notLeading: Standstill = ({ sequencer }, { since }) => {
 const atDriftLimit: Standstill = ({ sequencer, l1HeadAtMs, nowMs }, { since }) => {
   const { failure } = sequencer ?? {}
   if (failure?.code !== 'origin-missing') return undefined
-  const l1 = l1HeadAtMs === undefined ? '' : ` The last L1 block came ${sinceText(nowMs - l1HeadAtMs)} ago.`
+  const l1 = l1HeadAtMs === undefined ? '' : ` The last L1 block arrived ${sinceText(nowMs - l1HeadAtMs)} ago.`
   const text = `The sequencer has sealed no block ${since}. It is at the sequencer drift limit: ${failure.message}.${l1}`
   return stopping('drift-limit', text)
 }
@@ -167,19 +167,19 @@ const noPeers: Standstill = ({ gossip }, { since }) => {
     gossip.staticPeers.length === 0
       ? 'Add peers with --p2p.static or bootnodes with --p2p.bootnodes.'
       : `The static peers cannot be reached${failure === undefined ? '' : `: ${failure}`}.`
-  const text = `No block has come ${since}, and no peer is connected. ${advice}`
+  const text = `No block has arrived ${since}, and no peer is connected. ${advice}`
   return stopping('no-peers', text, checkCommand(gossip))
 }
 
 const noSubscriber: Standstill = ({ gossip }, { since }) => {
   if (gossip === undefined || gossip.subscribers > 0) return undefined
-  const text = `No block has come ${since}. ${countOf(gossip.connected, 'peer')} connected, but none subscribes to this chain's blocks.${adviceOf(gossip)}`
+  const text = `No block has arrived ${since}. ${countOf(gossip.connected, 'peer')} connected, but none subscribes to this chain's blocks.${adviceOf(gossip)}`
   return stopping('no-subscriber', text, 'devium p2p health')
 }
 
 const rejected: Standstill = ({ gossip }, { since }) => {
   if (gossip?.state !== 'blocks-rejected') return undefined
-  return stopping('blocks-rejected', `No block has come ${since}.${adviceOf(gossip)}`, 'devium p2p health')
+  return stopping('blocks-rejected', `No block has arrived ${since}.${adviceOf(gossip)}`, 'devium p2p health')
 }
 
 /** The explanation from gossip's own health report. */

@@ -9,7 +9,7 @@ const STATIC = { peerID: '16Uiu2Static', connected: false, sinceMs: 0, failure: 
 
 const well = { state: 'up-to-date', ok: true, text: 'Every block is safe.', command: undefined } as const
 const gossip: NonNullable<HealthFacts['gossip']> = {
-  ...{ state: 'ok', ok: true, text: 'blocks come by gossip', connected: 5, subscribers: 5, hadPeers: true },
+  ...{ state: 'ok', ok: true, text: 'blocks arrive by gossip', connected: 5, subscribers: 5, hadPeers: true },
   staticPeers: [],
 }
 const active: NonNullable<HealthFacts['sequencer']> = {
@@ -281,11 +281,11 @@ describe('verdictText', () => {
       text(
         quiet(SEQUENCER, 3 * MIN, { ...failing('origin-missing', 'L1 block 58 is needed'), l1HeadAtMs: NOW - 4 * MIN }),
       ),
-      'Sequencer is stopped. The sequencer has sealed no block for 3 min, since block 183. It is at the sequencer drift limit: L1 block 58 is needed. The last L1 block came 4 min ago.',
+      'Sequencer is stopped. The sequencer has sealed no block for 3 min, since block 183. It is at the sequencer drift limit: L1 block 58 is needed. The last L1 block arrived 4 min ago.',
     ],
     [
       text(quiet(VERIFIER, 53 * S), 'verifier1'),
-      'Verifier1 is stopped. No block has come for 53 s, since block 183. 5 peers are connected, so the sequencer is stopped or disconnected from them.',
+      'Verifier1 is stopped. No block has arrived for 53 s, since block 183. 5 peers are connected, so the sequencer is stopped or disconnected from them.',
     ],
     [
       text({ ...VERIFIER, head: { number: 183, timestampMs: NOW - 60 * MIN } }, 'verifier'),
