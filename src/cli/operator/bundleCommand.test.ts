@@ -87,7 +87,7 @@ describe('devium bundle from-block', () => {
     ['a block that is not there', (rpc) => ['--rpc', rpc, '--block', '999'], 'has no block 999'],
     ['no number', (rpc) => ['--rpc', rpc, '--block', 'latest'], '--block must be a block number, got latest'],
     ['no address', () => ['--rpc', 'localhost', '--block', '1'], '--rpc must be an http:// or https:// address'],
-    ['nobody there', () => ['--rpc', 'http://127.0.0.1:1', '--block', '1'], '--rpc: '],
+    ['an address without a server', () => ['--rpc', 'http://127.0.0.1:1', '--block', '1'], '--rpc: '],
     [
       'a folder that is not there',
       (rpc) => ['--rpc', rpc, '--block', '15', '--out', '/nowhere/x'],

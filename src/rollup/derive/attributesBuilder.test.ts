@@ -161,7 +161,7 @@ describe('attributes of the next block', () => {
   })
 
   it.each([
-    { id: 'the L1 block of the epoch is gone', epoch: id(7, 'gone'), code: 'l1-reorg' },
+    { id: 'the L1 block of the epoch is missing', epoch: id(7, 'gone'), code: 'l1-reorg' },
     { id: 'the same L1 block has another hash', epoch: id(0, 'fork'), code: 'pipeline-mismatch' },
     { id: 'the new epoch does not follow the old', epoch: id(1, 'fork'), code: 'pipeline-mismatch' },
     { id: 'L2 would lie before L1', epoch: id(1), code: 'pipeline-mismatch' },

@@ -128,7 +128,7 @@ describe('attributes', () => {
       'temporary',
     ],
     [
-      'the block is gone',
+      'the block is lost',
       () => {
         engine.faults.getPayload = () => {
           throw new JsonRpcError(-38001, 'Unknown payload')

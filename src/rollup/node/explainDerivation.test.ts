@@ -139,7 +139,7 @@ const CASES: [DerivationState, string, DerivationFacts, string][] = [
   ],
   [
     'waiting-for-blobs',
-    'blobs that nobody gives',
+    'blobs that no beacon API returns',
     facts({ blobs }, (recorder) => recorder.failed(new DeviumError('blobs-missing', 'two are missing'))),
     'The safe head is waiting for 2 blobs of L1 block 500, which http://b1 (404 not found) and http://b2 (no answer) have not returned for 4 min.',
   ],

@@ -99,7 +99,7 @@ const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops
     /it does not apply the rules of the fork to calls at that time/,
   ],
   [
-    'an engine that has gone past the fork without its rules',
+    'an engine past the fork without its rules',
     { forks: { ...KARST_SOON, karst: NOW - DAY }, engine: { runs: { karst: false } } },
     { code: 'engine-lacks-fork', subject: 'engine', fork: 'karst', stops: 'now' },
     /it does not apply the rules of the fork to calls at that time/,
@@ -231,7 +231,7 @@ const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops
     /only as blob_sidecars/,
   ],
   [
-    'a beacon API that does not tell its slots',
+    'a beacon API that does not report its slot length',
     { beacon: { lacksSlotLength: true } },
     { code: 'beacon-no-slots', subject: 'beacon', fork: null, stops: 'now' },
     /SECONDS_PER_SLOT/,
@@ -436,7 +436,7 @@ describe('diagnose', () => {
     it.each<[string, Change]>([
       ['the node has it', { chain: LAGOON(SOON, { lagoonBundle: [] }) }],
       ['the activation block is finalized', { chain: LAGOON(NOW - DAY), engine: at(NOW - DAY) }],
-      ['nobody tells how far the chain is, after it', { chain: LAGOON(NOW - DAY), engine: { problem: DOWN } }],
+      ['the engine is down and the fork time is past', { chain: LAGOON(NOW - DAY), engine: { problem: DOWN } }],
       ['the chain has Lagoon from genesis on', { chain: LAGOON(0) }],
       ['the node follows another one', { chain: LAGOON(SOON), flags: { follows: true } }],
     ])('is not reported if %s', (_, change) => {

@@ -71,7 +71,7 @@ const CASES: [string, VerdictState, string[], HealthFacts][] = [
   ['a second sequencer that receives blocks', 'healthy', [], { ...VERIFIER, ...inactive(false) }],
   ['a follower of an op-conductor', 'healthy', [], { ...VERIFIER, ...inactive(true) }],
   ['one that has just handed over', 'healthy', [], { ...SEQUENCER, ...inactive(true) }],
-  ['one that nobody sends blocks', 'stopped', ['no-leader'], quiet(VERIFIER, 3 * S, inactive(true))],
+  ['a standby sequencer without blocks from others', 'stopped', ['no-leader'], quiet(VERIFIER, 3 * S, inactive(true))],
 
   [
     'the drift limit',
@@ -164,7 +164,7 @@ const CASES: [string, VerdictState, string[], HealthFacts][] = [
     { ...VERIFIER, head: { number: 183, timestampMs: NOW - 60 * MIN } },
   ],
   [
-    'heads that are looked for',
+    'heads that are being searched',
     'degraded',
     ['starting'],
     { ...VERIFIER, ...derivation('starting', true), head: undefined, lastBlock: undefined, startedMs: NOW - 5 * S },
