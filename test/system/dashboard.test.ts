@@ -108,7 +108,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
     const text = () => page.locator('#block-sheet').textContent()
     await expect
       .poll(text)
-      .toMatch(/^Block \d+0x.*Safe withL1 block \d+.*Posted by0x[0-9a-f]{64}.*1 transaction.*deposit/)
+      .toMatch(/^Block \d+0x.*Derived fromL1 block \d+.*Posted by0x[0-9a-f]{64}.*1 transaction.*deposit/)
     await page.reload()
     await expect.poll(text).toContain(hash)
     await page.keyboard.press('Escape')

@@ -62,7 +62,12 @@ describe('gathering facts of an engine', () => {
   it.each([
     ['nothing listens', async () => NOBODY, 'down', /ECONNREFUSED/],
     ['the secret is another one', () => serveRpc(ANSWERS, new Uint8Array(32)), 'unauthorized', /HTTP 401/],
-    ['it is no Engine API', () => serveRpc({ eth_chainId: '0x385' }), 'wrong-kind', /engine_exchangeCapabilities/],
+    [
+      'the address is not an Engine API',
+      () => serveRpc({ eth_chainId: '0x385' }),
+      'wrong-kind',
+      /engine_exchangeCapabilities/,
+    ],
   ])('reports a problem if %s', async (_, serve, code, text) => {
     expect(await ask(await serve())).toMatchObject({ problem: { code, text: expect.stringMatching(text) } })
   })

@@ -262,7 +262,7 @@ const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops
       engine: { runs: { karst: true } },
     },
     { code: 'override-differs', subject: 'flags', fork: 'karst', stops: SOON },
-    /^--override\.karst says 1796040000, and the rollup config rollup\.json says 1795953600/,
+    /^--override\.karst says 1796040000, but the rollup config rollup\.json says 1795953600/,
   ],
   [
     'a rollup config that lacks a fork of the registry',
@@ -273,7 +273,7 @@ const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops
       },
     },
     { code: 'config-differs', subject: 'flags', fork: 'jovian', stops: 'now' },
-    /^The registry \(my-chain\) says \d+ .* for jovian, and the rollup config rollup\.json does not schedule it/,
+    /^For jovian, the registry \(my-chain\) says \d+ .*, but the rollup config rollup\.json does not schedule it/,
   ],
   [
     'a network that has left the registry',

@@ -56,10 +56,10 @@ last 5 min    12 blocks accepted, refused: wrong-signer 1
 unsafe head   45, 3 s ago
 
 head advanced by  last 5 min  number  hash         time
-gossip                 12      40  0xabab…abab  100 s ago
-l1                      5      45  0xabab…abab  3 s ago
+gossip                    12      40  0xabab…abab  100 s ago
+l1                         5      45  0xabab…abab  3 s ago
 
-static peer                                            state           last failure
+static peer                                            state                   last failure
 ${PEER}  disconnected for 100 s  connection refused, 2 s ago`,
     )
   })
@@ -68,7 +68,7 @@ ${PEER}  disconnected for 100 s  connection refused, 2 s ago`,
     const text = formatHealth(REPORT, NOW_MS, 80)
     for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
     expect(text).toContain(
-      '\nstatic peer  state           last failure\n…6Hyr2Er8    disconnected for 100 s  connection refused, 2 s ago',
+      '\nstatic peer  state                   last failure\n…6Hyr2Er8    disconnected for 100 s  connection refused, 2 s ago',
     )
   })
 

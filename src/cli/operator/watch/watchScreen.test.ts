@@ -58,7 +58,7 @@ describe('renderWatch', () => {
     expect(screen).toMatch(/block +95 +90 +- +42 +40/)
     expect(screen).toMatch(/age +5 s +10 s +- +58 s +60 s/)
     expect(screen).toContain('peers  30 connected, sorted by score')
-    expect(screen).toMatch(/^> {2}…6Hyr2E00 +0 {2}mesh {2}inbound {2}1\.3 ms .* optimism \/ip4/m)
+    expect(screen).toMatch(/^> {2}…6Hyr2E00 +0 {2}mesh {2}inbound +1\.3 ms .* optimism \/ip4/m)
     expect(screen).toContain('00:01:00  …6Hyr2E00 connected')
     expect(screen.split('\n').at(-1)).toMatch(/^↑ ↓ select .* q quit$/)
     expect(screen).not.toContain('0xabab')
