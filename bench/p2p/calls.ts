@@ -44,8 +44,9 @@ export function startChild<C extends Calls>(module: URL): Child<C> {
     execArgv: [
       '--disable-warning=ExperimentalWarning',
       '--expose-gc',
-      // The flag that bin/launch.mjs gives a rollup node.
+      // The flags that bin/launch.mjs gives a rollup node.
       '--heap-growing-percent=100',
+      '--external-memory-accounted-in-global-limit',
       ...(process.env.BENCH_NODE_FLAGS?.split(' ') ?? []),
     ],
   })

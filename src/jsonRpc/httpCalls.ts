@@ -99,7 +99,7 @@ function requireToken(hasToken: (authorization: string | undefined) => boolean):
 
 /** Releases the body, so that a pending call does not keep it in memory. */
 function takeBody(context: Context<CallEnv>): string | Uint8Array {
-  const { body } = context.var
+  const body = context.get('body')
   context.set('body', '')
   return body
 }

@@ -1,7 +1,6 @@
-import { createServer, type RequestListener } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { Hono, type MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
 import { UsageError } from '../lib/errors.ts'
@@ -119,7 +118,7 @@ export function serveInjected(app: Pick<Hono, 'fetch'>, options: Omit<ServeOptio
 }
 
 function createAppServer(app: Pick<Hono, 'fetch'>, { webSockets, ...unreadLimits }: Omit<ServeOptions, 'signal'>) {
-  const answer = listenerOf(app)
+  const answer = getRequestListener(app.fetch)
   const watchReading = boundUnread({ ...DEFAULT_UNREAD_LIMITS, ...unreadLimits })
   const server = createServer((request, response) => {
     watchReading(response)
@@ -142,15 +141,6 @@ function createAppServer(app: Pick<Hono, 'fetch'>, { webSockets, ...unreadLimits
     return closing
   }
   return { server, close }
-}
-
-function listenerOf({ fetch }: Pick<Hono, 'fetch'>): RequestListener {
-  const listener = getRequestListener(async (request, env) => {
-    const response = await fetch(request, env)
-    // Hono copies the headers of middleware to a new response, which the server would send a second time.
-    return env.outgoing.headersSent ? RESPONSE_ALREADY_SENT.clone() : response
-  })
-  return (request, response) => void listener(request, response)
 }
 
 /** If the port is in use, throws UsageError that names the flag in `what`. */

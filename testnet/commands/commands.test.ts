@@ -255,6 +255,16 @@ it('runs one command at a time', async () => {
   expect(done).toEqual(['SIGINT l1', 'start l1'])
 })
 
+it('takes no snapshot while L1 is stopped', async () => {
+  const { run, done } = await commands()
+  await run('stop l1')
+  await expect(run('snapshot base')).rejects.toMatchObject({
+    code: 'usage',
+    message: expect.stringContaining('testnet start l1'),
+  })
+  expect(done).toEqual(['SIGINT l1'])
+})
+
 it('takes a snapshot while programs are stopped, and prepares a restore before it kills them', async () => {
   const { run, done } = await commands()
   expect(await run('snapshot base')).toMatchObject({

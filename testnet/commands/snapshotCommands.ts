@@ -1,11 +1,17 @@
 import { formatDuration } from '../../src/lib/duration.ts'
+import { UsageError } from '../../src/lib/errors.ts'
+import { L1_PROGRAM } from '../runner/l1.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
 import { sequencerRpc } from './sequencerLookup.ts'
 
 /** `snapshot NAME`. */
 export async function takeSnapshot(testnet: CommandedTestnet, [name = '']: readonly string[]): Promise<CommandOutcome> {
-  const { snapshots } = testnet
+  const { snapshots, programs } = testnet
   snapshots.checkNew(name)
+  // The runner's beacon API ends with the snapshot, and starts again with L1.
+  if (!programs.isRunning(L1_PROGRAM)) {
+    throw new UsageError('snapshot: L1 does not run; start it first: npx devium testnet start l1')
+  }
   let dir = ''
   const stoodMs = await testnet.whileStopped(async () => {
     dir = await snapshots.take(name)

@@ -128,7 +128,7 @@ describe('what the pool refuses, in the words of geth', () => {
     {
       id: 'init code beyond the limit',
       fields: { to: null, data: new Uint8Array(49_153), gasLimit: 3_000_000n },
-      error: 'max initcode size exceeded: code size 49153, limit 49152',
+      error: 'max initcode size exceeded: code size 49153 limit 49152',
     },
     {
       id: 'an account with delegated code that skips a nonce',

@@ -33,7 +33,7 @@ export function checkTransaction(
   }
   if (type === 4 && !isthmus) throw new TxPoolError('type-not-supported', 'type 4 rejected, pool not yet in Prague')
   if (canyon && transaction.to === null && data.length > MAX_INIT_CODE_BYTES) {
-    throw new TxPoolError('init-code-size', `code size ${data.length}, limit ${MAX_INIT_CODE_BYTES}`)
+    throw new TxPoolError('init-code-size', `code size ${data.length} limit ${MAX_INIT_CODE_BYTES}`)
   }
   if (gasLimit > maxTransactionGas(head, options.effectiveGasLimit)) throw new TxPoolError('gas-limit')
   if (gasLimit > MAX_TX_GAS && chain.isForkActive('karst', head.timestamp)) {

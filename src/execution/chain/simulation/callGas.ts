@@ -15,7 +15,6 @@ export type CallProblem =
   | 'intrinsic-gas'
   | 'init-code-size'
   /** The calls of a request have used their shared gas. */
-  | 'gas-limit-reached'
   | 'floor-gas'
   /** An EIP-7702 transaction that creates a contract, or has no authorizations. */
   | 'set-code'

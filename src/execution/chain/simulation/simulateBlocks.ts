@@ -148,13 +148,14 @@ async function simulateTransaction(
   const { from = ZERO_ADDRESS, to = null, value = 0n, data = new Uint8Array(), accessList = [] } = request
   const stateNonce = world.nonce(from)
   const { nonce = Number(stateNonce) } = request
-  const wanted = request.gas ?? block.gasLimit - executed.gasUsed
-  if (executed.gasUsed + wanted > block.gasLimit) {
-    throw simulationFailed('block-gas-limit', `block gas limit reached: ${executed.gasUsed} >= ${block.gasLimit}`)
+  const remaining = block.gasLimit - executed.gasUsed
+  const wanted = request.gas ?? remaining
+  if (wanted > remaining) {
+    throw simulationFailed('block-gas-limit', `block gas limit reached: remaining: ${remaining}, required: ${wanted}`)
   }
   const { gasPool } = simulation
-  // geth treats an empty pool as no limit.
-  const gas = gasPool === undefined || gasPool === 0n || wanted < gasPool ? wanted : gasPool
+  const isCapped = gasPool !== undefined && gasPool < wanted
+  const gas = isCapped ? gasPool : wanted
   const { gasPrice, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n, authorizationList } = request
   const fields = { chainId: block.chainId, from, to, nonce, gasLimit: gas, value, data }
   const fees = { maxFeePerGas, maxPriorityFeePerGas }
@@ -178,18 +179,17 @@ async function simulateTransaction(
     logs: outcome.logs,
     logsBloom: logsBloom(outcome.logs),
   })
-  const failure = outcome.failure === undefined ? {} : { failure: failureOf(outcome.failure) }
+  const failure = outcome.failure === undefined ? {} : { failure: failureOf(outcome.failure, { isCapped }) }
   executed.calls.push({ gasUsed, maxUsedGas, returnData: outcome.returnData, logs: logs.take(), ...failure })
 }
 
 /** Runs the call and charges its fees, if it offers a price. */
 async function executeCall(simulation: Simulation, env: Environment, request: CallRequest, gas: bigint) {
-  const { config, gasPool } = simulation
+  const { config } = simulation
   const { world, block } = env
   const { from = ZERO_ADDRESS, to = null, value = 0n, data = new Uint8Array(), accessList = [] } = request
   const isFree = !simulation.request.isValidated
   const price = gasPrices(request, block.baseFee, { isFree })
-  if (gasPool !== undefined && gas > gasPool) throw callFailed('gas-limit-reached', 'gas limit reached')
   const { intrinsic, floor } = checkCall(env, request, gas, price)
   payGas(env, request, gas, price)
   const message = { from, to, value, data, gas: gas - intrinsic, gasPrice: price.effective, accessList }

@@ -95,6 +95,20 @@ describe('eth_simulateV1', () => {
     expect(block?.calls).toMatchObject([{ status: '0x1', gasUsed: toQuantity(21_206), maxUsedGas: toQuantity(26_006) }])
   })
 
+  it('says which failed calls got less gas than they wanted', async () => {
+    const stateOverrides = { [NOBODY]: { code: '0xfe' } }
+    const calls = [
+      { from, to: NOBODY, gas: '0x5300' },
+      { from, to: NOBODY, gas: '0xffff' },
+    ]
+    const [block] = await simulate([{ stateOverrides, calls }], { gasCap: 50_000n })
+    const invalid = 'invalid opcode: INVALID'
+    expect(block?.calls).toMatchObject([
+      { error: { code: -32015, message: invalid } },
+      { error: { code: -32015, message: `${invalid} (gas limit was capped by the RPC server's global gas cap)` } },
+    ])
+  })
+
   it('answers with the codes of execution-apis if calls cannot be made', async () => {
     const call = { from, to: NOBODY }
     const priced = { ...call, maxFeePerGas: '0x77359400', gas: '0x10000' }
@@ -112,7 +126,7 @@ describe('eth_simulateV1', () => {
       [-38025, [{ calls: [{ from, data: `0x${'00'.repeat(49_153)}` }] }]],
       [-32602, [{ calls: [call] }], { validation: true }],
       [-32000, [{ calls: [{ ...call, chainId: '0x99' }] }]],
-      [-32603, [{ calls: [call, { ...call, gas: '0x5208' }] }], { gasCap: 21_000n }],
+      [-38013, [{ calls: [call, { ...call, gas: '0x5208' }] }], { gasCap: 21_000n }],
     ]
     for (const [rpcCode, blocks, options] of refused) {
       await expect(simulate(blocks, options), JSON.stringify(blocks).slice(0, 200)).rejects.toMatchObject({ rpcCode })

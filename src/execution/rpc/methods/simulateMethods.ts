@@ -33,7 +33,6 @@ const CODES = {
   'init-code-size': -38025,
   'too-many-blocks': CLIENT_LIMIT_EXCEEDED,
   fees: RPC_INVALID_PARAMS,
-  'gas-limit-reached': RPC_INTERNAL_ERROR,
   'floor-gas': RPC_INTERNAL_ERROR,
   'set-code': RPC_INTERNAL_ERROR,
 } satisfies Record<CallProblem | SimulationProblem, number>
