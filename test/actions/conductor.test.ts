@@ -14,7 +14,7 @@ import {
   startFakeConductor,
 } from '../../src/rollup/sequencer/testUtils/fakeConductor.ts'
 import { createRollupRpc, createRpcMetrics } from '../../src/rpc/index.ts'
-import { settle, TestChain, type TestNode } from './harness.ts'
+import { TestChain, type TestNode, untilIdle } from './harness.ts'
 
 const STOPPED = { active: false }
 
@@ -59,7 +59,7 @@ async function commitBlockThatEngineRefuses(member: TestNode): Promise<void> {
   }
   await chain.clock.advance(950)
   await until(() => isTried)
-  await settle()
+  await untilIdle()
   expect(member.p2p.published).toHaveLength(1)
 }
 
@@ -110,9 +110,9 @@ describe('sequencer with a conductor', () => {
     conductor.isLeader = false
     await chain.clock.advance(950)
     await until(() => commits() === 3)
-    await settle()
+    await untilIdle()
     await chain.clock.advance(999)
-    await settle()
+    await untilIdle()
     expect(commits()).toBe(3)
     expect(p2p.published).toHaveLength(1)
     expect(node.syncStatus().unsafeL2.number).toBe(1)
@@ -131,7 +131,7 @@ describe('sequencer with a conductor', () => {
     await commitBlockThatEngineRefuses(member)
     const stopping = node.stopSequencer()
     await until(() => conductor.calls.at(-1) === 'conductor_leader')
-    await settle()
+    await untilIdle()
     expect(node.sequencerActive()).toBe(true)
     conductor.isLeader = false
     const joined = node.stopSequencer()
@@ -162,7 +162,7 @@ describe('sequencer with a conductor', () => {
       createCallContext({ timeoutMs: 60_000, clientDisconnected: () => gone.signal }),
     )
     await until(() => conductor.calls.at(-1) === 'conductor_leader')
-    await settle()
+    await untilIdle()
     gone.abort(new Error('the client has gone'))
     await asked
     expect(node.sequencerActive()).toBe(true)
@@ -194,9 +194,9 @@ describe('sequencer with a conductor', () => {
     }
     await chain.clock.advance(950)
     await until(() => failures === 0)
-    await settle()
+    await untilIdle()
     const stopping = node.stopSequencer()
-    await settle()
+    await untilIdle()
     await chain.clock.advance(1000)
     expect(await stopping).toBe(member.p2p.published[1]?.payload.blockHash)
   })

@@ -4,7 +4,7 @@ import { until } from '../../src/lib/testUtils/until.ts'
 import { FollowSource } from '../../src/rollup/node/index.ts'
 import type { L1BlockRef, PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
 import { optimismSyncStatus } from '../../src/rpc/json.ts'
-import { settle, TestChain, type TestNode } from './harness.ts'
+import { TestChain, type TestNode, untilIdle } from './harness.ts'
 
 // Follow mode: safe and finalized head are taken over from another node, asked every other block.
 
@@ -48,7 +48,7 @@ async function makeSafe({ verifier }: Setup, blocks: readonly PayloadEnvelope[])
 const rounds = async (count: number) => {
   for (let round = 0; round < count; round++) {
     await chain.clock.advance(2000)
-    await settle()
+    await untilIdle()
   }
 }
 const metric = async (node: TestNode, result: string) =>
@@ -76,7 +76,7 @@ describe('follow mode', () => {
       return read(hash)
     }
     const { hash } = l1.mine()
-    await settle()
+    await untilIdle()
     expect(asked).toEqual([hash])
   })
 
