@@ -2,6 +2,7 @@ import type { Connection, PeerId } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { nextTurn } from '../../lib/nextTurn.ts'
 import { until } from '../../lib/testUtils/until.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { networkInTest } from '../testUtils/network.ts'
@@ -98,12 +99,11 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
     history: (maxAgeS) => (maxAgeS === undefined ? cached : cached.slice(0, maxAgeS * perSecond)),
   })
   gossip.createOutboundStream = streams.createOutboundStream(gossip.createOutboundStream)
-  const settled = () => new Promise((resolve) => setImmediate(resolve))
   const answer = async (id: string, opensAs = 'open') => {
-    await settled()
+    await nextTurn()
     status = opensAs
     waiting.get(id)?.()
-    await settled()
+    await nextTurn()
   }
   const heartbeat = () =>
     listeners.get('gossipsub:heartbeat')?.(new CustomEvent('heartbeat', { detail: { peerId: idOf('') } }))

@@ -2,6 +2,7 @@ import type { PeerId, Stream } from '@libp2p/interface'
 import { peerIdFromString } from '@libp2p/peer-id'
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
+import { loopTurns } from '../../lib/nextTurn.ts'
 import { compressSnappy } from '../base/snappyBlock.ts'
 import type { Verdict } from '../base/verdict.ts'
 import { type AnyRpc, encodeRpc, frameRpc } from '../hostile/rpcCodec.ts'
@@ -21,9 +22,7 @@ const NAMES: Record<string, string> = {
 }
 const nameOf = (id: string): string => Object.keys(NAMES).find((name) => NAMES[name] === id) ?? id
 
-const settled = async (): Promise<void> => {
-  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
-}
+const untilIdle = (): Promise<void> => loopTurns(20)
 
 /** A message's first bytes are its id. With `held`, verdicts wait until the test gives them. */
 async function setUp(verdictOf: (data: Uint8Array) => Verdict | 'held' = () => NONE) {
@@ -159,7 +158,7 @@ describe('messages', () => {
     const block = { messages: [message(Uint8Array.of(1, 2, 3))] }
     const id = idText(Uint8Array.of(1, 2, 3))
     join('a').send(block)
-    await settled()
+    await untilIdle()
     gossip.gossipTracer.promises.set(id, new Map([['b', 1]]))
     const b = join('b')
     b.send(block)
@@ -178,7 +177,7 @@ describe('messages', () => {
     const [a, b] = [join('a'), join('b')]
     for (const peer of [a, b]) {
       peer.send({ messages: [message(Uint8Array.of(1))] })
-      await settled()
+      await untilIdle()
     }
     expect([invalid(a), invalid(b)]).toEqual([1, 1])
     expect(told).toEqual(['again b'])
@@ -195,7 +194,7 @@ describe('messages', () => {
         return spend(id, budget, amount)
       }
       join('a').send({ messages: [message(small(1))], graft: [TOPIC] })
-      await settled()
+      await untilIdle()
     }
     expect(heard).toHaveLength(2)
     expect(told).toEqual(['internal-error'])
@@ -207,7 +206,7 @@ describe('messages', () => {
     const [peer, other] = [join('a'), join('b')]
     const send = async (from: typeof peer, data: Uint8Array): Promise<void> => {
       from.send({ messages: [message(data)] })
-      await settled()
+      await untilIdle()
     }
     const block = (n: number) => Uint8Array.of(n, n >> 8, 9)
     // 180 MB uncompressed, three times the budget for other messages.
@@ -227,19 +226,19 @@ describe('messages', () => {
       const greedy = join(name)
       for (let n = 0; n < 6; n++) greedy.send({ messages: [message(large(n + (name === 'a' ? 0 : 6)))] })
     }
-    await settled()
+    await untilIdle()
     const taken = judging.length
     expect(taken).toBeGreaterThanOrEqual(6)
     expect(taken).toBeLessThanOrEqual(8)
     const honest = join('c')
     honest.send({ messages: [message(large(12))] })
-    await settled()
+    await untilIdle()
     expect(judging.at(-1)?.from).toBe('c')
     // Completed messages free their share.
     for (const { done } of judging.splice(0)) done(NONE)
-    await settled()
+    await untilIdle()
     honest.send({ messages: [message(large(13)), message(large(14))] })
-    await settled()
+    await untilIdle()
     expect(judging.map(({ from }) => from)).toEqual(['c', 'c'])
   })
 
@@ -247,7 +246,7 @@ describe('messages', () => {
     const { join, judging } = await setUp(() => 'held')
     join('a').send({ messages: Array.from({ length: 100 }, (_, n) => message(Uint8Array.of(n))) })
     join('b').send({ messages: [message(Uint8Array.of(100))] })
-    await settled()
+    await untilIdle()
     expect(judging.map(({ from }) => from)).toEqual([...new Array<string>(8).fill('a'), 'b'])
   })
 })
@@ -277,7 +276,7 @@ describe('a large message', () => {
       }
       const data = new Uint8Array(bytes).fill(5)
       a.send({ messages: [message(data)] })
-      await settled()
+      await untilIdle()
       expect(sent).toEqual(told.map((name) => [name, [{ messageIDs: [data.subarray(0, 24)] }]]))
     },
   )
@@ -324,7 +323,7 @@ describe('a gossip stream', () => {
     gone.send({ subscriptions: [[TOPIC, true]] }, { subscriptions: [['other', true]] })
     gone.send({ subscriptions: [[TOPIC, false]] })
     expect(heard).toHaveLength(1)
-    await settled()
+    await untilIdle()
     expect(gone.stream.aborted).toBeDefined()
   })
 })

@@ -30,7 +30,7 @@ function setUp(peers: string[]) {
   const results: string[] = []
   /** Result code of each request, as in the metrics. */
   const codes: number[] = []
-  const settled = () => clock.advance(0)
+  const runCallbacks = () => clock.advance(0)
   const client = createBlockClient({
     clock: wallClock,
     logger: silentLogger,
@@ -43,11 +43,11 @@ function setUp(peers: string[]) {
           number,
           async answer(answer) {
             resolve(answer)
-            await settled()
+            await runCallbacks()
           },
           async fail(error) {
             reject(error)
-            await settled()
+            await runCallbacks()
           },
         })
       }),
@@ -57,7 +57,7 @@ function setUp(peers: string[]) {
   })
   const ask = (...numbers: number[]) => {
     for (const number of numbers) client.enqueue(number)
-    return settled()
+    return runCallbacks()
   }
   const last = (): Asked => {
     const found = asked.at(-1)
