@@ -46,8 +46,8 @@ describe('discovery under attack', () => {
     await start([enodeAt(victim.record, relay.port)])
     await until('a handshake through the relay', () => passed >= 6)
 
-    const stranger = await socket()
-    for (let size = 0; size < 200; size++) stranger.send('127.0.0.1', victimPort, randomBytes(size * 6))
+    const sender = await socket()
+    for (let size = 0; size < 200; size++) sender.send('127.0.0.1', victimPort, randomBytes(size * 6))
 
     const honest = await start([enodeAt(victim.record)])
     await until('found each other', () =>

@@ -183,16 +183,16 @@ describe('gap filling', () => {
   })
 
   it('requests from static peers only, if configured', async () => {
-    const friend = await start({}, serving)
+    const staticPeer = await start({}, serving)
     const b = await start(
-      { staticPeers: [friend.address], sync: { enabled: true, onlyStatic: true } },
+      { staticPeers: [staticPeer.address], sync: { enabled: true, onlyStatic: true } },
       testChain(config),
     )
-    const stranger = await start({ staticPeers: [b.address] }, serving)
+    const unknownPeer = await start({ staticPeers: [b.address] }, serving)
     await until('the connections', () => b.node.connectedPeers().length === 2)
     b.node.requestRange(17, 30, last)
     await b.block(chain[16]?.payload.blockHash ?? '')
-    expect([await served(friend), await served(stranger)]).toEqual([13, 0])
+    expect([await served(staticPeer), await served(unknownPeer)]).toEqual([13, 0])
   })
 
   it('answers a request that comes, closed, in one packet with the name of the protocol', async () => {
