@@ -301,15 +301,15 @@ describe('client and server over a real socket', async () => {
   })
 
   it('refuses a wrong or missing token', async () => {
-    const stranger = createRpcClient({ url: server.url, jwtSecret: new Uint8Array(32) })
-    await expect(stranger.request('echo', [])).rejects.toThrow('HTTP 401')
+    const unauthorized = createRpcClient({ url: server.url, jwtSecret: new Uint8Array(32) })
+    await expect(unauthorized.request('echo', [])).rejects.toThrow('HTTP 401')
     const anonymous = await fetch(server.url, {
       method: 'POST',
       body: '{}',
       headers: { 'content-type': 'application/json' },
     })
     expect([anonymous.status, await anonymous.text()]).toEqual([401, 'missing token'])
-    await stranger.close()
+    await unauthorized.close()
   })
 
   it('refuses what a web page may send across origins without asking', async () => {

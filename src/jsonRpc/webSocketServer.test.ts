@@ -156,7 +156,7 @@ describe('the handshake', () => {
     ['another version', { 'Sec-WebSocket-Version': '7' }, '400'],
     ['no key', { 'Sec-WebSocket-Key': 'short' }, '400'],
     ['another protocol', { Upgrade: 'h2c' }, '400'],
-    ["a stranger's web page", { Origin: 'https://bad.example' }, '403'],
+    ['a web page of another origin', { Origin: 'https://bad.example' }, '403'],
     ['a page without an origin', { Origin: 'null' }, '403'],
     ['a listed page', { Origin: 'https://good.example' }, '101'],
     ['a page of this machine', { Origin: 'http://localhost:3000' }, '101'],

@@ -23,7 +23,7 @@ import {
 // Our p2p node beside go-libp2p and go-libp2p-pubsub, with the parameters that op-node gives them.
 
 const KEY = toHex(SEQUENCER_KEY)
-const STRANGER = toHex(new Uint8Array(32).fill(9))
+const WRONG_KEY = toHex(new Uint8Array(32).fill(9))
 const nowS = (): number => Math.floor(Date.now() / 1000)
 describe('beside go-libp2p', () => {
   const stage = setStage()
@@ -185,7 +185,7 @@ function offences(version: PayloadVersion, ours: OurNode): Offence[] {
     ['ten bytes', 'too-small', raw(compressSnappy(new Uint8Array(10)))],
     ['a signature of nothing', 'too-small', body(new Uint8Array())],
     ['a recovery id of 27', 'bad-signature', block({}, { spoil: 'recovery' })],
-    ['a stranger’s signature', 'wrong-signer', block({}, { key: STRANGER })],
+    ['a signature of another key', 'wrong-signer', block({}, { key: WRONG_KEY })],
     ['zeros, signed', 'bad-encoding', body(new Uint8Array(600))],
     ['a hundred bytes, signed', 'bad-encoding', body(new Uint8Array(100).fill(7))],
     ['a block of two minutes ago', 'too-old', block({ timestamp: nowS() - 120 })],

@@ -215,8 +215,8 @@ describe.each(['queue', 'stage'] as const)('batch %s', (rules) => {
     prev.at(1)
     await run(stage, 0)
     prev.at(2)
-    const stranger = { ...at(1), l1Origin: { number: 0, hash: fakeHash('fork', 0) } }
-    await expect(pull(stage, stranger)).rejects.toMatchObject({ code: 'pipeline-mismatch', severity: 'reset' })
+    const foreign = { ...at(1), l1Origin: { number: 0, hash: fakeHash('fork', 0) } }
+    await expect(pull(stage, foreign)).rejects.toMatchObject({ code: 'pipeline-mismatch', severity: 'reset' })
   })
 })
 

@@ -177,12 +177,12 @@ describe('reads', () => {
 
 describe('transport', () => {
   it('is refused with another secret, and the error carries the HTTP status', async () => {
-    const stranger = createRpcClient({ url: server.url, jwtSecret: new Uint8Array(32).fill(8) })
-    await expect(createEngineClient({ rpc: stranger }, CONFIG).chainId()).rejects.toMatchObject({
+    const unauthorized = createRpcClient({ url: server.url, jwtSecret: new Uint8Array(32).fill(8) })
+    await expect(createEngineClient({ rpc: unauthorized }, CONFIG).chainId()).rejects.toMatchObject({
       code: 'rpc-transport',
       details: { status: 401 },
     })
-    await stranger.close()
+    await unauthorized.close()
   })
 
   it('passes error codes of the engine on', async () => {

@@ -74,11 +74,11 @@ it('shows its token, over both', async () => {
   await first.promise
   ended.abort()
   await done
-  const stranger = connect({ token: 'another' })
-  await expect(stranger.request('devium_version', [])).rejects.toMatchObject({
+  const unauthorized = connect({ token: 'another' })
+  await expect(unauthorized.request('devium_version', [])).rejects.toMatchObject({
     message: expect.stringMatching(/token/),
   })
-  await expect(stranger.subscribe('heads', () => {}, ended.signal)).rejects.toThrow()
+  await expect(unauthorized.subscribe('heads', () => {}, ended.signal)).rejects.toThrow()
 })
 
 it('names the expected form of an address, and how long it waited', async () => {
