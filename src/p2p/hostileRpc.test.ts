@@ -98,7 +98,7 @@ describe('a message', () => {
     expect(victims().follower.received).toHaveLength(before)
   })
 
-  it('a message of a topic that is not ours is not looked at', async () => {
+  it('a message of a topic that is not ours is not decoded', async () => {
     const gossip = await join()
     const messages = [1, 2, 3].map((n) => ({ topic: `/optimism/902/${n}/blocks`, data: new Uint8Array(1_000) }))
     gossip.send({ subscriptions: [['/optimism/902/2/blocks', true]], messages })
