@@ -4,7 +4,7 @@ import { createCallContext } from './callContext.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-it('makes no timer for a call that does not look at its signal', () => {
+it('makes no timer for a call that does not use its signal', () => {
   const clientDisconnected = vi.fn(() => new AbortController().signal)
   const context = createCallContext({ timeoutMs: 60_000, clientDisconnected })
   expect(vi.getTimerCount()).toBe(0)

@@ -45,7 +45,7 @@ function setUp() {
 }
 
 describe('L1 head tracker', () => {
-  it('looks at the head at once when somebody tells of a new one', async () => {
+  it('polls the head at once when a new head is announced', async () => {
     const { clock, answers, polls, tracker, seen, abort } = setUp()
     answers.latest = block(5)
     tracker.start(abort.signal)

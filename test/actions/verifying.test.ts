@@ -204,7 +204,7 @@ describe('unsafe chain', () => {
     await until(() => verifier.node.syncStatus().unsafeL2.number === 1)
   })
 
-  it('looks its heads up again when the engine has lost blocks', async () => {
+  it('finds its heads again when the engine has lost blocks', async () => {
     const { verifier, blocks } = await startBoth(4)
     for (const block of blocks.slice(0, 3)) verifier.p2p.receive(block)
     await until(() => verifier.node.syncStatus().unsafeL2.number === 3)
@@ -436,7 +436,7 @@ describe('building from L1', () => {
     let inserted: number | undefined
     verifier.engine.faults.getPayload = () => {
       if (inserted === undefined && verifier.node.syncStatus().safeL2.number === 5) {
-        // Stands on nothing of this node: it is looked at, and waits.
+        // Its parent is unknown here, so it waits.
         verifier.p2p.receive(at(blocks, 30))
         inserted = 5
       }

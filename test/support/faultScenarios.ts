@@ -103,16 +103,16 @@ export async function cutLink({
       await delay(cutMs)
       link.allow()
       const backAtMs = performance.now()
-      const look = (): number => {
+      const measure = (): number => {
         const behind = sequencer.height - follower.height
         if (performance.now() - backAtMs >= 2_000) worstBehind = Math.max(worstBehind, behind)
         return behind
       }
-      await until('the newest block', () => look() === 0)
+      await until('the newest block', () => measure() === 0)
       caughtUpMs.push(performance.now() - backAtMs)
       while (performance.now() - backAtMs < openMs) {
         await delay(20)
-        look()
+        measure()
       }
       lowestScore = Math.min(lowestScore, (await scoresAndBans([sequencer, follower])).lowestScore)
     }

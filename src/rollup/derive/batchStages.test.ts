@@ -57,8 +57,8 @@ function withTransactions(span: Batch, index: number, transactions: Uint8Array[]
 const POST_EXEC = Uint8Array.of(0x7d, 0xc2, 1, 3)
 
 const noLookups: L2Lookup = {
-  blockRefByNumber: () => Promise.reject(new Error('no look-up expected')),
-  payloadByNumber: () => Promise.reject(new Error('no look-up expected')),
+  blockRefByNumber: () => Promise.reject(new Error('no lookup expected')),
+  payloadByNumber: () => Promise.reject(new Error('no lookup expected')),
 }
 
 interface Rig {

@@ -264,7 +264,7 @@ describe('validity of span batches before Holocene', () => {
     expect(await checkSpanBatch(judge(testCase), testCase.batch, safeChain)).toEqual(testCase.expected)
   })
 
-  it('looks at the overlap from Holocene on too, and not at the other blocks', async () => {
+  it('checks the overlap from Holocene on too, but not the other blocks', async () => {
     const holocene = (batch: SpanBatch) =>
       checkSpanBatchHolocene(judge({ id: '', batch, expected: accept }), batch, safeChain)
     expect(await holocene(span(OVERLAP, {}, 2))).toEqual(accept)
@@ -288,7 +288,7 @@ describe('validity of span batches before Holocene', () => {
   it.each<[string, Partial<L2Lookup>]>([
     ['parent', { blockRefByNumber: async () => undefined }],
     ['safe block', { payloadByNumber: async () => undefined }],
-  ])('is judged later when the %s cannot be looked up', async (_, l2) => {
+  ])('is judged later when the %s cannot be read', async (_, l2) => {
     const check = checkSpanBatch(judge({ id: '', batch: span([]), expected: accept }), span(OVERLAP, {}, 2), {
       ...safeChain,
       ...l2,

@@ -31,7 +31,7 @@ it('tells how far the engine is with its own sync, how fast, and for how long st
   const end = watch.run(new AbortController().signal)
   await clock.advance(20_000)
   expect(lines).toEqual([])
-  for (let look = 0; look < 40 && lines.length === 0; look++) await clock.advance(2_000)
+  for (let poll = 0; poll < 40 && lines.length === 0; poll++) await clock.advance(2_000)
   // The rate covers only the time with progress.
   const [[, first] = []] = lines as [string, { blocks: number; blocksPerSecond: number }][]
   expect(first?.blocks).toBe(200)

@@ -265,7 +265,7 @@ describe('derivationStatus', () => {
     expect(derivationStatus(given)).toMatchObject({ state, text })
   })
 
-  it('starts by looking for heads', () => {
+  it('starts by finding heads', () => {
     const clock = clockAt(NOW)
     const recorder = new DerivationRecorder({ clock })
     recorder.resetRequested(STARTING)

@@ -164,7 +164,7 @@ const CASES: [string, VerdictState, string[], HealthFacts][] = [
     { ...VERIFIER, head: { number: 183, timestampMs: NOW - 60 * MIN } },
   ],
   [
-    'heads that are looked for',
+    'heads that are not found yet',
     'degraded',
     ['starting'],
     { ...VERIFIER, ...derivation('starting', true), head: undefined, lastBlock: undefined, startedMs: NOW - 5 * S },
