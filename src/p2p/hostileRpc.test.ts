@@ -160,7 +160,7 @@ describe('a flood', () => {
   it('a flood of IWANTs for one block is answered three times', async () => {
     const gossip = await join()
     await victims().expectBlock()
-    const told = () =>
+    const announced = () =>
       hostile()
         .heard.flatMap(({ control }) => control?.ihave ?? [])
         .flatMap(({ messageIDs }) => messageIDs)
@@ -169,9 +169,9 @@ describe('a flood', () => {
     gossip.send({ prune: [[TOPIC, 60]] })
     await until('the prune', async () => (await victims().count(hostile().peerId, 'prune', 'by-peer')) > 0)
     await victims().expectBlock()
-    await until('a block', () => copies() > 0 || told().length > 0)
-    await until('an IHAVE', () => told().length > 0)
-    const [id] = told()
+    await until('a block', () => copies() > 0 || announced().length > 0)
+    await until('an IHAVE', () => announced().length > 0)
+    const [id] = announced()
     if (id === undefined) throw new Error('no id')
     const before = copies()
     for (let n = 0; n < 60; n++) gossip.send({ iwant: [[id]] })

@@ -65,10 +65,10 @@ describe('discovery under attack', () => {
     const node = await start([boot.record.text, honest.record.text, ...others], { clock })
     expect(node.found).toHaveLength(2 + others.length)
     // Not every lookup finds it.
-    const isToldAgain = () => node.found.slice(2).some(({ nodeId }) => nodeId === honest.record.nodeId)
+    const isFoundAgain = () => node.found.slice(2).some(({ nodeId }) => nodeId === honest.record.nodeId)
     await until('told again', async () => {
       await clock.advance(FAST_INTERVAL_MS)
-      return isToldAgain()
+      return isFoundAgain()
     })
   })
 })

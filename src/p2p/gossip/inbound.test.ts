@@ -26,7 +26,7 @@ const untilIdle = (): Promise<void> => loopTurns(20)
 
 /** A message's first bytes are its id. With `held`, verdicts wait until the test gives them. */
 async function setUp(verdictOf: (data: Uint8Array) => Verdict | 'held' = () => NONE) {
-  const told: string[] = []
+  const emitted: string[] = []
   /** Messages in validation, to be completed by the test. */
   const judging: { from: string; done(verdict: Verdict): void }[] = []
   let judged = 0
@@ -50,10 +50,10 @@ async function setUp(verdictOf: (data: Uint8Array) => Verdict | 'held' = () => N
   })
   const offences: string[] = []
   events.on('offence', (_, offence) => offences.push(offence))
-  events.on('author', (peer) => told.push(`author ${nameOf(peer)}`))
-  events.on('block', (_, peer) => told.push(`block ${nameOf(peer)}`))
-  events.on('rejectedAgain', (peer) => told.push(`again ${nameOf(peer)}`))
-  events.on('verdict', (_, _version, verdict) => verdict !== NONE && 'detail' in verdict && told.push(verdict.reason))
+  events.on('author', (peer) => emitted.push(`author ${nameOf(peer)}`))
+  events.on('block', (_, peer) => emitted.push(`block ${nameOf(peer)}`))
+  events.on('rejectedAgain', (peer) => emitted.push(`again ${nameOf(peer)}`))
+  events.on('verdict', (_, _version, verdict) => verdict !== NONE && 'detail' in verdict && emitted.push(verdict.reason))
   const traced: Record<string, number> = {}
   events.on('traced', (event, count) => {
     traced[event] = (traced[event] ?? 0) + count
@@ -87,7 +87,7 @@ async function setUp(verdictOf: (data: Uint8Array) => Verdict | 'held' = () => N
     clock,
     heard,
     offences,
-    told,
+    emitted,
     traced,
     judging,
     judged: () => judged,
@@ -154,7 +154,7 @@ describe('control messages', () => {
 
 describe('messages', () => {
   it('messages are judged once: a copy is counted, and its promise kept', async () => {
-    const { join, gossip, judged, traced, told } = await setUp(() => BLOCK)
+    const { join, gossip, judged, traced, emitted } = await setUp(() => BLOCK)
     const block = { messages: [message(Uint8Array.of(1, 2, 3))] }
     const id = idText(Uint8Array.of(1, 2, 3))
     join('a').send(block)
@@ -163,7 +163,7 @@ describe('messages', () => {
     const b = join('b')
     b.send(block)
     expect(judged()).toBe(1)
-    expect(told).toEqual(['block a'])
+    expect(emitted).toEqual(['block a'])
     expect(traced).toMatchObject({ RECV_RPC: 2, DELIVER_MESSAGE: 1, DUPLICATE_MESSAGE: 1 })
     expect(gossip.gossipTracer.promises.size).toBe(0)
     expect(gossip.score.deliveryRecords.getRecord(id)?.peers).toEqual(new Set([b.text]))
@@ -171,7 +171,7 @@ describe('messages', () => {
   })
 
   it('penalises every sender of a bad message, copies included', async () => {
-    const { join, gossip, told } = await setUp(() => BAD)
+    const { join, gossip, emitted } = await setUp(() => BAD)
     const invalid = ({ text }: { text: string }) =>
       gossip.score.peerStats.get(text)?.topics[TOPIC]?.invalidMessageDeliveries
     const [a, b] = [join('a'), join('b')]
@@ -180,11 +180,11 @@ describe('messages', () => {
       await untilIdle()
     }
     expect([invalid(a), invalid(b)]).toEqual([1, 1])
-    expect(told).toEqual(['again b'])
+    expect(emitted).toEqual(['again b'])
   })
 
   it('penalises no peer and closes nothing when our own code fails', async () => {
-    const { join, quotas, heard, told, offences } = await setUp(() => {
+    const { join, quotas, heard, emitted, offences } = await setUp(() => {
       throw new TypeError('a fault of ours')
     })
     const { spend } = quotas
@@ -197,7 +197,7 @@ describe('messages', () => {
       await untilIdle()
     }
     expect(heard).toHaveLength(2)
-    expect(told).toEqual(['internal-error'])
+    expect(emitted).toEqual(['internal-error'])
     expect(offences).toEqual([])
   })
 
@@ -253,11 +253,11 @@ describe('messages', () => {
 
 describe('a large message', () => {
   it.each([
-    { bytes: 1_023, told: [] },
-    { bytes: 1_024, told: ['b'] },
+    { bytes: 1_023, receivers: [] },
+    { bytes: 1_024, receivers: ['b'] },
   ])(
-    'of $bytes bytes has mesh peers that understand it told at once that no copy is wanted',
-    async ({ bytes, told }) => {
+    'of $bytes bytes sends IDONTWANT at once to the mesh peers that understand it',
+    async ({ bytes, receivers }) => {
       const { join, gossip } = await setUp(() => 'held')
       const [a, b, c] = ['a', 'b', 'c'].map(join)
       if (a === undefined || b === undefined || c === undefined) throw new Error('nobody')
@@ -277,7 +277,7 @@ describe('a large message', () => {
       const data = new Uint8Array(bytes).fill(5)
       a.send({ messages: [message(data)] })
       await untilIdle()
-      expect(sent).toEqual(told.map((name) => [name, [{ messageIDs: [data.subarray(0, 24)] }]]))
+      expect(sent).toEqual(receivers.map((name) => [name, [{ messageIDs: [data.subarray(0, 24)] }]]))
     },
   )
 })

@@ -159,7 +159,7 @@ describe('createInspectionProcess', () => {
   }
 
   /** The process id, if the faulty process runs. */
-  const tell = async (inspector: InspectionProcess): Promise<number> =>
+  const pidOf = async (inspector: InspectionProcess): Promise<number> =>
     Number(await ask(inspector, 'tell').catch((error: Error) => error.message))
 
   it('restarts after each crash, which costs the message its verdict, or the answer its block', async () => {
@@ -311,9 +311,9 @@ describe('createInspectionProcess', () => {
 
   it('leaves it to the node what Ctrl-C means', async () => {
     const inspector = startProcess(unhurried, faulty)
-    const pid = await tell(inspector)
+    const pid = await pidOf(inspector)
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.kill(pid, signal)
-    expect(await tell(inspector)).toBe(pid)
+    expect(await pidOf(inspector)).toBe(pid)
   })
 
   it('ends with the node, however that ends', async () => {
