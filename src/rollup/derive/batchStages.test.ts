@@ -65,20 +65,20 @@ interface Rig {
   prev: ScriptedStage<Batch | 'again'>
   stage: BatchStageLike
   lines: string[]
-  told: DerivationEvent[]
+  emitted: DerivationEvent[]
 }
 
 /** A stage whose pipeline starts at L1 block `start`. */
 function rig(rules: 'queue' | 'stage', { start = 0, l2 = noLookups, seqWindowSize = 10, forks = {} } = {}): Rig {
   const prev = new ScriptedStage<Batch | 'again'>().at(start)
-  const [lines, told]: [string[], DerivationEvent[]] = [[], []]
+  const [lines, emitted]: [string[], DerivationEvent[]] = [[], []]
   const logger = createLogger({ level: 'info', format: 'logfmt', color: false, write: (line) => lines.push(line) })
-  const emit = (event: DerivationEvent) => told.push(event)
+  const emit = (event: DerivationEvent) => emitted.push(event)
   const modules = { prev, l2, window: new L1Window(prev.origin), logger, emit }
   const base = testConfig(rules === 'queue' ? 'granite' : 'holocene', { seqWindowSize })
   const config = { ...base, forks: { ...base.forks, ...forks } }
   const stage = rules === 'queue' ? new BatchQueue(modules, config) : new BatchStage(modules, config)
-  return { prev, stage, lines, told }
+  return { prev, stage, lines, emitted }
 }
 
 function at(number: number): L2BlockRef {
@@ -247,11 +247,11 @@ describe('batch queue', () => {
   })
 
   it('tells of a kept batch that turns out wrong, and nothing of one whose block is there', async () => {
-    const { prev, stage, told } = rig('queue')
+    const { prev, stage, emitted } = rig('queue')
     prev.at(1).push(batchOf(2, { parentHash: fakeHash('l2', 77) }), batchOf(2), batchOf(2), batchOf(1), batchOf(3))
     expect(await run(stage, 0)).toBe('1 2 3')
     const reason = expect.stringContaining('parent hash')
-    expect(told).toEqual([{ kind: 'batch-dropped', l1Block: 1, type: 'singular', reason, losesChannel: false }])
+    expect(emitted).toEqual([{ kind: 'batch-dropped', l1Block: 1, type: 'singular', reason, losesChannel: false }])
   })
 
   it('waits for L1 with a batch it cannot judge yet, and keeps those behind it', async () => {
@@ -287,12 +287,12 @@ describe('batch stage of Holocene', () => {
     ['singular', batchOf(1, { parentHash: fakeHash('l2', 77) })],
     ['span', spanOf(1, 2, 77)],
   ])('flushes the channel of an invalid %s batch', async (_, batch) => {
-    const { prev, stage, lines, told } = rig('stage')
+    const { prev, stage, lines, emitted } = rig('stage')
     prev.at(1).push(batch)
     expect(await run(stage, 0)).toBe('')
     expect(prev.flushed).toBe(1)
     expect(lines).toHaveLength(1)
-    expect(told).toMatchObject([{ kind: 'batch-dropped', l1Block: 1, type: batch.type, losesChannel: true }])
+    expect(emitted).toMatchObject([{ kind: 'batch-dropped', l1Block: 1, type: batch.type, losesChannel: true }])
   })
 
   it('flushes the channel at the first invalid block of a span, after those before it', async () => {
@@ -313,21 +313,21 @@ describe('batch stage of Holocene', () => {
   })
 
   it('loses a span from its first block with type 0x7d before Lagoon on, and its channel', async () => {
-    const { prev, stage, told } = rig('stage', { forks: { lagoon: GENESIS_TIME + 100 } })
+    const { prev, stage, emitted } = rig('stage', { forks: { lagoon: GENESIS_TIME + 100 } })
     prev.at(1).push(withTransactions(spanOf(1, 4), 2, [POST_EXEC]))
     expect(await run(stage, 0)).toBe('1 2')
     expect(prev.flushed).toBe(1)
     const reason = expect.stringContaining('before Lagoon')
-    expect(told).toEqual([{ kind: 'batch-dropped', l1Block: 1, type: 'singular', reason, losesChannel: true }])
+    expect(emitted).toEqual([{ kind: 'batch-dropped', l1Block: 1, type: 'singular', reason, losesChannel: true }])
   })
 
   it('loses a span that names an L1 origin newer than its inclusion, without flushing', async () => {
-    const { prev, stage, told } = rig('stage')
+    const { prev, stage, emitted } = rig('stage')
     prev.at(1).push(spanOf(1, 7), batchOf(1))
     expect(await run(stage, 0)).toBe('1')
     expect(prev.flushed).toBe(0)
     const reason = expect.stringContaining('not known')
-    expect(told).toEqual([{ kind: 'batch-dropped', l1Block: 1, type: 'span', reason, losesChannel: false }])
+    expect(emitted).toEqual([{ kind: 'batch-dropped', l1Block: 1, type: 'span', reason, losesChannel: false }])
   })
 
   it('takes a span that overlaps the safe chain, from where the chain ends', async () => {

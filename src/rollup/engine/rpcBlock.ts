@@ -5,7 +5,7 @@ import { EMPTY_TRIE_ROOT, transactionFromJson } from '../protocol/index.ts'
 import type { ExecutionPayload, PayloadEnvelope } from '../protocol/types.ts'
 
 /**
- * Converts the result of `eth_getBlockByNumber(…, true)` to an execution payload. `isIsthmus` tells whether
+ * Converts the result of `eth_getBlockByNumber(…, true)` to an execution payload. `isIsthmus` returns whether
  * withdrawalsRoot is the message passer's storage root, which the payload then contains (specs: isthmus/exec-engine).
  */
 export function payloadFromRpcBlock(json: unknown, isIsthmus: (timestamp: number) => boolean): PayloadEnvelope {

@@ -110,7 +110,7 @@ export interface P2pPort {
    * at `end`, and arrive through `onPayload`. Returns false if no peer can be asked.
    */
   requestRange?(start: number, end: number, above: PayloadEnvelope): boolean
-  /** Hears what moved the unsafe head, so that it can tell when blocks come by L1 only. */
+  /** Called with what moved the unsafe head, so that it notices when blocks come by L1 only. */
   headMoved?(event: HeadEvent): void
   /** Whether blocks come by gossip, and if not, why. */
   health?(): Promise<HealthReport>
