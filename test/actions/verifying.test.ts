@@ -64,10 +64,10 @@ describe('unsafe chain', () => {
     await until(() => heads.at(-1)?.[0] === 2)
     while (heads.at(-1)?.[1] === l1Before) await chain.advance(2)
     end()
-    const told = heads.length
+    const before = heads.length
     verifier.p2p.receive(at(blocks, 2))
     await chain.advance(12)
-    expect(heads).toHaveLength(told)
+    expect(heads).toHaveLength(before)
   })
 
   it('keeps blocks behind a gap, asks peers for it, and connects when it is filled', async () => {

@@ -33,9 +33,9 @@ describe('beside go-libp2p', () => {
       const [ours, go] = await Promise.all([stage.ours('holocene'), stage.go()])
       if (dialer === 'this node') await ours.node.connectPeer(go.address)
       else await go.connect(ours.address)
-      const told = await go.event('identified', ({ peer }) => peer === ours.node.peerId)
-      expect(told.userAgent).toBe('optimism')
-      expect(told.protocols).toEqual(
+      const identified = await go.event('identified', ({ peer }) => peer === ours.node.peerId)
+      expect(identified.userAgent).toBe('optimism')
+      expect(identified.protocols).toEqual(
         expect.arrayContaining([
           '/meshsub/1.2.0',
           '/meshsub/1.1.0',
@@ -46,7 +46,7 @@ describe('beside go-libp2p', () => {
           '/opstack/req/payload_by_number/901/0/',
         ]),
       )
-      expect(`${told.addresses?.[0]}/p2p/${ours.node.peerId}`).toBe(ours.address)
+      expect(`${identified.addresses?.[0]}/p2p/${ours.node.peerId}`).toBe(ours.address)
       const known = async () => (await ours.node.peers(true)).peers[go.peerId]
       await until('identify', async () => (await known())?.userAgent === 'go-interop')
       expect(await known()).toMatchObject({

@@ -210,20 +210,20 @@ describe('an L1 endpoint by WebSocket', () => {
       heads += 1
     })
     /** Mines until a block is reported: the subscription may still be pending. */
-    const mineUntilTold = (before: number) =>
+    const mineUntilNotified = (before: number) =>
       expect
         .poll(async () => {
           await rpc.request('evm_mine', [])
           return heads
         })
         .toBeGreaterThan(before)
-    await mineUntilTold(0)
+    await mineUntilNotified(0)
     const head = await l1.client.blockInfoByLabel('latest')
     expect(head?.number).toBeGreaterThan(6)
     proxy.cut()
     await expect(l1.client.chainId()).rejects.toMatchObject({ code: 'rpc-transport' })
     proxy.allow()
-    await mineUntilTold(heads)
+    await mineUntilNotified(heads)
     expect(await l1.client.chainId()).toBe(31_337n)
   })
 })

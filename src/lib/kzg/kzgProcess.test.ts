@@ -153,12 +153,12 @@ describe('a process that breaks down', () => {
     await expect(kzg.commitments([order(text)])).rejects.toMatchObject({ code: 'kzg-process-failed' })
     expect(starts).toBe(2)
     // The next process starts only after a pause.
-    const told = expect(kzg.commitments([order('tell')])).rejects.toThrow('pid')
+    const failed = expect(kzg.commitments([order('tell')])).rejects.toThrow('pid')
     await nextTurn()
     expect(starts).toBe(2)
     await clock.advance(100)
     expect(starts).toBe(3)
-    await told
+    await failed
   })
 
   it('is a failure where it cannot be started at all', async () => {
@@ -187,14 +187,14 @@ describe('a process that breaks down', () => {
 })
 
 describe('the process', () => {
-  const tell = async (kzg: ReturnType<typeof startKzg>): Promise<{ pid: number; environment: string[] }> => {
+  const reportOf = async (kzg: ReturnType<typeof startKzg>): Promise<{ pid: number; environment: string[] }> => {
     const error = await kzg.commitments([order('tell')]).catch((thrown: unknown) => String(thrown))
     return JSON.parse(String(error).replace(/^[^{]*/, ''))
   }
 
   it('is told nothing of the environment but what Node needs, and ends when closed', async () => {
     const kzg = startKzg({ startChild: start(FAULTY) })
-    const { pid, environment } = await tell(kzg)
+    const { pid, environment } = await reportOf(kzg)
     expect(environment).not.toContain('HOME')
     const waiting = expect(kzg.commitments([order('hang')])).rejects.toMatchObject({ code: 'kzg-process-failed' })
     await kzg.close()

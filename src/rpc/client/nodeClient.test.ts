@@ -10,7 +10,7 @@ import { hash, RECORD, recorder } from '../testUtils/recorder.ts'
 import { createNodeClient, type Events, type NodeMethods } from './index.ts'
 
 async function serve({ access }: { access?: TokenAccess } = {}) {
-  const { node, p2p, told, asked } = recorder()
+  const { node, p2p, listeners, asked } = recorder()
   const { dispatcher } = createRollupRpc(
     { node, p2p, clock: new ManualClock(), logger: { ...silentLogger, setLevel: () => {} } },
     { version: 'v1', enableAdmin: true },
@@ -24,7 +24,7 @@ async function serve({ access }: { access?: TokenAccess } = {}) {
     onTestFinished(() => client.close())
     return client
   }
-  return { connect, told, asked, node }
+  return { connect, listeners, asked, node }
 }
 
 it('has the types of the method table', () => {
@@ -52,16 +52,16 @@ it.each(['http', 'ws'] as const)('sends requests over %s, and gives errors their
 })
 
 it('receives a topic from its first event on, and ends the subscription with the signal', async () => {
-  const { connect, told } = await serve()
+  const { connect, listeners } = await serve()
   const client = connect()
   const ended = new AbortController()
   const first = Promise.withResolvers<Events['heads']>()
   const done = client.subscribe('heads', first.resolve, ended.signal)
   expect((await first.promise).head_l1.hash).toBe(hash('2'))
-  expect(told.heads.size).toBe(1)
+  expect(listeners.heads.size).toBe(1)
   ended.abort()
   await done
-  await expect.poll(() => told.heads.size).toBe(0)
+  await expect.poll(() => listeners.heads.size).toBe(0)
 })
 
 it('shows its token, over both', async () => {

@@ -91,7 +91,7 @@ export const STANDING: PeerStanding = {
 
 /** Fakes of the node and the p2p host that record their calls. */
 export function recorder() {
-  const told = {
+  const listeners = {
     heads: new Set<() => void>(),
     derivation: new Set<DerivationListener>(),
     notifications: new Set<(notification: P2pNotification) => void>(),
@@ -154,8 +154,8 @@ export function recorder() {
       },
     ],
     block: async () => undefined,
-    onHeads: listenTo(told.heads),
-    onDerivation: listenTo(told.derivation),
+    onHeads: listenTo(listeners.heads),
+    onDerivation: listenTo(listeners.derivation),
     outputAtBlock: note('outputAtBlock', {
       version: hash('0'),
       outputRoot: hash('b'),
@@ -246,7 +246,7 @@ export function recorder() {
     peerScore: note('peerScore', [{ peerID: RECORD.peerID, total: -12 }]),
     peerHistory: note('peerHistory', [{ peerID: RECORD.peerID, events: [] }]),
     health: note('health', { state: 'no-peers', ok: false }),
-    onNotification: listenTo(told.notifications),
+    onNotification: listenTo(listeners.notifications),
     names: () => ({}),
     standings: () => [{ ...STANDING }],
     bans: note('bans', [{ subject: RECORD.peerID, kind: 'peer', reason: 'score', untilMs: 5_000, remainingS: 3 }]),
@@ -255,5 +255,5 @@ export function recorder() {
   const p2p = new Proxy(answers, {
     get: (known, name) => Reflect.get(known, name) ?? (typeof name === 'string' ? note(name) : undefined),
   }) as P2pApi
-  return { asked, told, node, p2p }
+  return { asked, listeners, node, p2p }
 }

@@ -20,7 +20,7 @@ const LEAVE = '\x1b[?1049l'
 
 /** A rollup node with one peer, which can be restarted on the same port. */
 async function serve() {
-  const { node, p2p, asked, told } = recorder()
+  const { node, p2p, asked, listeners } = recorder()
   p2p.peers = async () => ({
     ...{ totalConnected: 1, bannedPeers: [], bannedIPS: [], bannedSubnets: [], timeBans: { peers: [], ips: [] } },
     peers: { [RECORD.peerID]: { ...RECORD, connectedness: 1, direction: 1, userAgent: 'agent\x1b[31m' } },
@@ -41,7 +41,7 @@ async function serve() {
   return {
     url,
     asked,
-    told,
+    listeners,
     stop: () => server.close(),
     startAgain: async () => {
       server = await listen(Number(new URL(url).port))
@@ -77,7 +77,7 @@ function fakeTerminal() {
 
 describe('watchNode', () => {
   it('shows the node, explains and blocks, goes on when the node is back, and gives the terminal back', async () => {
-    const { url, asked, told, stop, startAgain } = await serve()
+    const { url, asked, listeners, stop, startAgain } = await serve()
     const { terminal, keyboard, modes, all, screen, type, resize } = fakeTerminal()
     const node = createNodeClient({ url })
     onTestFinished(() => node.close())
@@ -87,7 +87,7 @@ describe('watchNode', () => {
     await expect.poll(screen).toMatch(/block +5 +6 +7 +2 +1/)
     await expect.poll(screen).toMatch(/> {2}…6Hyr2Er8 +4 .*agent\?\[31m/)
     // Over the WebSocket.
-    for (const listener of told.notifications)
+    for (const listener of listeners.notifications)
       listener({ event: 'ban', peerID: RECORD.peerID, reason: 'score', untilMs: 0 })
     await expect.poll(screen).toContain('…6Hyr2Er8 is banned for 0 s: score')
 
