@@ -37,15 +37,15 @@ interface PeerView<T> {
   /** Takes an optional peer. */
   argument?: '[peer]'
   description: string
-  ask(node: NodeClient, peerId: string | undefined): Promise<T>
+  request(node: NodeClient, peerId: string | undefined): Promise<T>
   format(answer: T, width: LineWidth, nameOf: NameOf, peerId: string | undefined): string
 }
 
-function addView<T>({ name, argument, description, ask, format }: PeerView<T>): AddCommand {
+function addView<T>({ name, argument, description, request, format }: PeerView<T>): AddCommand {
   const show = async (given: string | undefined, options: NodeOptions): Promise<void> => {
     await withNode(options, async (node) => {
       const peerId = given === undefined ? undefined : await resolvePeer(node, given)
-      const answer = await ask(node, peerId)
+      const answer = await request(node, peerId)
       if (options.json) printJson(answer)
       else console.log(format(answer, terminalWidth(), nameOfPeers(await requestPeerNames(node)), peerId))
     })
@@ -81,7 +81,7 @@ const addStats = addView({
   name: 'stats',
   description: 'How many peers are known, connected, blocked, on each topic',
   // op-node's answer has two more topics.
-  ask: async (node) => ({
+  request: async (node) => ({
     ...asObject(await node.request('opp2p_peerStats', []), 'opp2p_peerStats'),
     ...asObject(await node.request('deviump2p_peerStats', []), 'deviump2p_peerStats'),
   }),
@@ -92,7 +92,7 @@ const addExplain = addView({
   name: 'explain',
   argument: '[peer]',
   description: 'Why a peer has its score, what follows, and what helps; without a peer the main reason of each',
-  ask: async (node, peerId) =>
+  request: async (node, peerId) =>
     peerId === undefined
       ? node.request('deviump2p_peerScore', [])
       : {
@@ -107,7 +107,7 @@ const addHistory = addView({
   name: 'history',
   argument: '[peer]',
   description: 'What a peer did, and what was done to it; without a peer the latest of all',
-  ask: (node, peerId) => node.request('deviump2p_peerHistory', peerId === undefined ? [] : [peerId]),
+  request: (node, peerId) => node.request('deviump2p_peerHistory', peerId === undefined ? [] : [peerId]),
   format: (answer, width, nameOf, peerId) =>
     peerId === undefined ? formatHistories(answer, width, nameOf) : formatHistory(answer, width),
 })
@@ -115,7 +115,7 @@ const addHistory = addView({
 const addBans = addView({
   name: 'bans',
   description: 'Bans that stand: of whom, until when, and why',
-  ask: (node) => node.request('deviump2p_bans', []),
+  request: (node) => node.request('deviump2p_bans', []),
   format: formatBans,
 })
 
@@ -127,8 +127,8 @@ const addAction =
     if (takesReason) command.option('--reason <text>', 'Why, for who looks at the block list later')
     command.action(async (subject: string, options: NodeOptions & { yes?: true; reason?: string }) => {
       await withNode(options, async (node) => {
-        const asked = await question?.(node, subject)
-        if (asked !== undefined && options.yes !== true) await askYes(asked)
+        const prompt = await question?.(node, subject)
+        if (prompt !== undefined && options.yes !== true) await askYes(prompt)
         console.log(plainText(await run(node, subject, options.reason)))
       })
     })

@@ -10,16 +10,16 @@ function terminal(isTTY: boolean) {
 
 describe('a question', () => {
   it.each(['y', 'Y', 'yes '])('is answered by %s', async (answer) => {
-    const asked = terminal(true)
-    asked.input.write(`${answer}\n`)
-    await askYes('All peers go.', asked)
-    expect(asked.shown()).toContain('All peers go. Go on? [y/N] ')
+    const tty = terminal(true)
+    tty.input.write(`${answer}\n`)
+    await askYes('All peers go.', tty)
+    expect(tty.shown()).toContain('All peers go. Go on? [y/N] ')
   })
 
   it.each(['', 'n', 'yellow'])('is not answered by "%s"', async (answer) => {
-    const asked = terminal(true)
-    asked.input.write(`${answer}\n`)
-    await expect(askYes('All peers go.', asked)).rejects.toThrow('nothing was done')
+    const tty = terminal(true)
+    tty.input.write(`${answer}\n`)
+    await expect(askYes('All peers go.', tty)).rejects.toThrow('nothing was done')
   })
 
   it('is not asked where nobody could answer', async () => {
@@ -27,8 +27,8 @@ describe('a question', () => {
   })
 
   it('is answered with no when the terminal closes', async () => {
-    const asked = terminal(true)
-    asked.input.end()
-    await expect(askYes('All peers go.', asked)).rejects.toThrow('nothing was done')
+    const tty = terminal(true)
+    tty.input.end()
+    await expect(askYes('All peers go.', tty)).rejects.toThrow('nothing was done')
   })
 })

@@ -287,22 +287,22 @@ describe('a libp2p node', () => {
 describe('our own node', () => {
   it('lends its chain id and a block, and its refusals count', async () => {
     const { address, node } = await ourNode({}, testBlocks(testConfig(), 1, 3))
-    const ask = (view: Partial<OwnNodeView>) =>
+    const checkWith = (view: Partial<OwnNodeView>) =>
       check(address, { chainId: undefined }, { ownNode: async () => ({ ...OWN_VIEW, ...view }) })
-    const report = await ask({ blockNumber: 3 })
+    const report = await checkWith({ blockNumber: 3 })
     expect(report).toMatchObject({ ok: true, expectedChainId: '901' })
     expect(step(report, 'blocks')?.text).toMatch(/, 3 for one$/)
 
     // The peer accepted this check's connection, which does not prove that it accepts our node.
     expect(step(report, 'connection')).toMatchObject({ outcome: 'ok', hint: expect.stringContaining('--identity') })
     const connected = [{ peerId: node.peerId, isInbound: false, address: undefined }]
-    expect(step(await ask({ connected }), 'connection')).not.toHaveProperty('hint')
+    expect(step(await checkWith({ connected }), 'connection')).not.toHaveProperty('hint')
 
-    const refused = await ask({ blockedSubnets: ['127.0.0.0/8'], blockedPeers: [node.peerId] })
+    const refused = await checkWith({ blockedSubnets: ['127.0.0.0/8'], blockedPeers: [node.peerId] })
     expect(refused).toMatchObject({ ok: false, failedAt: 'own node' })
     expect(step(refused, 'connection')).not.toHaveProperty('hint')
     expect(refused.verdict).toMatch(/^the peer is fine, but our own node refuses it: the peer id is on the block list/)
-    expect((await ask({ chainId: 5n })).failedAt).toBe('topics')
+    expect((await checkWith({ chainId: 5n })).failedAt).toBe('topics')
   })
 
   it('is told when it cannot be asked, and when its key is used', async () => {
