@@ -144,14 +144,14 @@ describe('a flood', () => {
 
   it('a flood of IHAVEs is requested within limits, and ends in a ban when no message arrives', async () => {
     const gossip = await join()
-    const asked = () =>
+    const requestedIds = () =>
       hostile()
         .heard.flatMap(({ control }) => control?.iwant ?? [])
         .map(({ messageIDs }) => messageIDs.length)
     for (let n = 0; n < 40; n++) gossip.send({ ihave: [ids(1_000)], topic: TOPIC })
-    await until('what it is asked for', () => asked().length >= 10)
+    await until('what it is asked for', () => requestedIds().length >= 10)
     await blamed('broken-promise')
-    expect(Math.max(...asked())).toBe(250)
+    expect(Math.max(...requestedIds())).toBe(250)
     // The promises broken meanwhile may be enough.
     for (let n = 0; n < 40 && gossip.stream.status === 'open'; n++) gossip.send({ ihave: [ids(10)], topic: TOPIC })
     await victims().banned(hostile().peerId)

@@ -217,9 +217,9 @@ describe('gap filling', () => {
     const number = Math.floor(Date.now() / 1000) - old.genesis.l2Time
     const blocks = testBlocks(old, number - 5, number)
     const tip = blocks.at(-1)
-    const asked: number[] = []
+    const requested: number[] = []
     const payloadByNumber = async (wanted: number) => {
-      asked.push(wanted)
+      requested.push(wanted)
       return blocks.find(({ payload }) => payload.blockNumber === wanted)
     }
     const a = await start({ sequencerKey: SEQUENCER_KEY }, testChain(old, { payloadByNumber }))
@@ -235,9 +235,9 @@ describe('gap filling', () => {
       await a.node.publish(block)
       await arrived
     }
-    expect(asked).toEqual([])
+    expect(requested).toEqual([])
     on.node.requestRange(number - 2, number, tip)
     await on.block(blocks[3]?.payload.blockHash ?? '')
-    expect(asked).toEqual([number - 1, number - 2])
+    expect(requested).toEqual([number - 1, number - 2])
   })
 })
