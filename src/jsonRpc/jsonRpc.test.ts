@@ -329,9 +329,9 @@ describe('client and server over a real socket', async () => {
       '--rpc.port',
     )
     onTestFinished(hurried.close)
-    const asking = createRpcClient({ url: hurried.url })
-    await expect(asking.request('slow', [])).rejects.toMatchObject({ rpcCode: -32002 })
-    await asking.close()
+    const caller = createRpcClient({ url: hurried.url })
+    await expect(caller.request('slow', [])).rejects.toMatchObject({ rpcCode: -32002 })
+    await caller.close()
   })
 
   it('serves the version, and nothing at unknown paths', async () => {

@@ -75,9 +75,9 @@ describe('several L1 endpoints', () => {
     expect((await l1.client.receipts(hash)).receipts.length).toBe(1)
     expect((await blockAt(l1, 4)).number).toBe(4)
     expect(active()).toBe(second.url)
-    const asked = first.calls.length
+    const callsBefore = first.calls.length
     await blockAt(l1, 5)
-    expect(first.calls.length).toBe(asked)
+    expect(first.calls.length).toBe(callsBefore)
     expect(lines.filter((line) => line.includes('Left an L1 endpoint')).join()).toContain(first.url)
 
     first.fault = 'none'

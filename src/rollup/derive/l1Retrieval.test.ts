@@ -36,17 +36,17 @@ describe('batcher transactions', () => {
   })
 
   it('asks for no sender but those of the batch inbox', () => {
-    let asked = 0
+    let requests = 0
     const counting = (to: Hex): L1Transaction => ({
       ...transaction({ to }),
       get from() {
-        asked++
+        requests++
         return BATCHER
       },
     })
     const context = { config: testConfig('granite'), batcherAddress: BATCHER, l1Time: 0 }
     batcherDataOf([counting(OTHER), counting(INBOX), counting(OTHER)], context)
-    expect(asked).toBe(1)
+    expect(requests).toBe(1)
   })
 })
 

@@ -201,18 +201,18 @@ describe('transport', () => {
 describe('the opt-in to refunds of gas', () => {
   const [ours, opReths] = SDM_NAMES
   if (ours === undefined || opReths === undefined) throw new Error('two names')
-  const asked = () => calls.map(({ method, params }) => [method, ...params])
+  const calledMethods = () => calls.map(({ method, params }) => [method, ...params])
 
   it('goes to the first name that the engine knows', async () => {
     answers[ours] = () => null
     expect(await client.setSdmOptIn(true)).toBe(true)
-    expect(asked()).toEqual([[ours, true]])
+    expect(calledMethods()).toEqual([[ours, true]])
   })
 
   it("goes to op-reth's newer name where the engine does not know the older one", async () => {
     answers[opReths] = () => null
     expect(await client.setSdmOptIn(false)).toBe(true)
-    expect(asked()).toEqual([
+    expect(calledMethods()).toEqual([
       [ours, false],
       [opReths, false],
     ])

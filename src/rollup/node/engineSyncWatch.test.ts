@@ -9,10 +9,10 @@ it('tells how far the engine is with its own sync, how fast, and for how long st
   const logger = { ...silentLogger, info: (...line: unknown[]) => lines.push(line), child: () => logger }
   let isSyncing = true
   let answers: ({ current: number; highest: number } | Error | undefined)[] = []
-  let asked = 0
+  let requests = 0
   const engine = {
     async ownSync() {
-      asked++
+      requests++
       const [answer] = answers.length > 1 ? answers.splice(0, 1) : answers
       if (answer instanceof Error) throw answer
       return answer
@@ -45,7 +45,7 @@ it('tells how far the engine is with its own sync, how fast, and for how long st
   isSyncing = false
   await clock.advance(2_000)
   await end
-  const before = asked
+  const before = requests
   await clock.advance(10_000)
-  expect(asked).toBe(before)
+  expect(requests).toBe(before)
 })
