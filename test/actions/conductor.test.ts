@@ -116,12 +116,12 @@ describe('sequencer with a conductor', () => {
     expect(commits()).toBe(3)
     expect(p2p.published).toHaveLength(1)
     expect(node.syncStatus().unsafeL2.number).toBe(1)
-    const asked = engine.calls.filter((call) => call === 'forkchoice+').length
+    const builds = engine.calls.filter((call) => call === 'forkchoice+').length
     conductor.isLeader = true
     await chain.clock.advance(1000)
     await until(() => node.syncStatus().unsafeL2.number === 2)
     // op-conductor may have stored the block although its answer said otherwise: it must stay the one of its height.
-    expect(engine.calls.filter((call) => call === 'forkchoice+').length).toBeLessThanOrEqual(asked + 1)
+    expect(engine.calls.filter((call) => call === 'forkchoice+').length).toBeLessThanOrEqual(builds + 1)
     expect(log.head?.payload.blockHash).toBe(node.syncStatus().unsafeL2.hash)
   })
 
@@ -157,14 +157,14 @@ describe('sequencer with a conductor', () => {
       { version: 'test', enableAdmin: true },
     )
     const gone = new AbortController()
-    const asked = dispatcher.handle(
+    const call = dispatcher.handle(
       JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'admin_stopSequencer', params: [] }),
       createCallContext({ timeoutMs: 60_000, clientDisconnected: () => gone.signal }),
     )
     await until(() => conductor.calls.at(-1) === 'conductor_leader')
     await untilIdle()
     gone.abort(new Error('the client has gone'))
-    await asked
+    await call
     expect(node.sequencerActive()).toBe(true)
     delete engine.faults.newPayload
     await chain.clock.advance(1000)

@@ -70,14 +70,14 @@ describe('follow mode', () => {
     const follow = new FollowSource({ rpc: { url: URL, request } }, { timeoutMs: 1000 })
     await chain.addNode({ follow, sequencing: { confirmationDepth: 4 } })
     const read = l1.receipts.bind(l1)
-    const asked: Hex[] = []
+    const requested: Hex[] = []
     l1.receipts = async (hash) => {
-      asked.push(hash)
+      requested.push(hash)
       return read(hash)
     }
     const { hash } = l1.mine()
     await untilIdle()
-    expect(asked).toEqual([hash])
+    expect(requested).toEqual([hash])
   })
 
   it('takes over safe, finalized and the L1 block read, and derives nothing', async () => {

@@ -102,11 +102,11 @@ export function recorder() {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     }
-  const asked: unknown[][] = []
+  const calls: unknown[][] = []
   const note =
     (name: string, result?: unknown) =>
     async (...args: unknown[]) => {
-      asked.push([name, ...args])
+      calls.push([name, ...args])
       // A part of an answer is enough, because it is passed on unchanged.
       return result as never
     }
@@ -198,7 +198,7 @@ export function recorder() {
     setRecoverMode: note('setRecoverMode'),
     setSdmPostExecOptIn: note('setSdmPostExecOptIn'),
     sdmStatus(timestamp) {
-      asked.push(['sdmStatus', timestamp])
+      calls.push(['sdmStatus', timestamp])
       return { postExecOptIn: true, protocolActive: false, effective: false, activationTime: 1_700_000_000 }
     },
     postUnsafePayload: note('post'),
@@ -230,7 +230,7 @@ export function recorder() {
     },
     blockPeer: async (id) => {
       if (id === 'xx') throw new DecodeError('failed to parse peer ID')
-      asked.push(['blockPeer', id])
+      calls.push(['blockPeer', id])
     },
     listBlockedPeers: note('listBlockedPeers', [RECORD.peerID]),
     listBlockedAddrs: note('listBlockedAddrs', []),
@@ -255,5 +255,5 @@ export function recorder() {
   const p2p = new Proxy(answers, {
     get: (known, name) => Reflect.get(known, name) ?? (typeof name === 'string' ? note(name) : undefined),
   }) as P2pApi
-  return { asked, listeners, node, p2p }
+  return { calls, listeners, node, p2p }
 }
