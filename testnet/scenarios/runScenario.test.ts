@@ -21,8 +21,8 @@ async function follow(steps: Scenario['steps']) {
   const testnet = {
     endpoints: { nodes: [] },
     sequencer: 'sequencer',
-    ask: async () => [],
-    askL1: async () => null,
+    request: async () => [],
+    requestL1: async () => null,
     status: async () => status(),
   }
   const runCommand = async (words: readonly string[]) => {

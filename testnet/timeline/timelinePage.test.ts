@@ -44,7 +44,7 @@ async function recorded() {
         jwt: '',
       })),
     },
-    ask: async (name: string, _: string, [since]: readonly unknown[]) => history(name, Number(since)),
+    request: async (name: string, _: string, [since]: readonly unknown[]) => history(name, Number(since)),
   }
   const recorder = new TimelineRecorder({ clock, testnet })
   const ending = new AbortController()
