@@ -76,7 +76,7 @@ describe('sequencer with a conductor', () => {
     conductor.isLeader = true
     await node.startSequencer()
     expect(node.sequencerActive()).toBe(true)
-    // Leadership is asked for before anything else, as op-node does.
+    // Leadership is queried before anything else, as op-node does.
     conductor.isLeader = false
     await expect(node.startSequencer()).rejects.toThrow('sequencer is not the leader, aborting')
   })
@@ -135,7 +135,7 @@ describe('sequencer with a conductor', () => {
     expect(node.sequencerActive()).toBe(true)
     conductor.isLeader = false
     const joined = node.stopSequencer()
-    // The engine is tried again, and the leader asked for.
+    // The engine is tried again, and the leader queried.
     await chain.clock.advance(1000)
     expect(await stopping).toBe(node.syncStatus().unsafeL2.hash)
     expect(await joined).toBe(await stopping)

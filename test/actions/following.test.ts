@@ -6,7 +6,7 @@ import type { L1BlockRef, PayloadEnvelope } from '../../src/rollup/protocol/inde
 import { optimismSyncStatus } from '../../src/rpc/json.ts'
 import { TestChain, type TestNode, untilIdle } from './harness.ts'
 
-// Follow mode: safe and finalized head are taken over from another node, asked every other block.
+// Follow mode: safe and finalized head are taken over from another node, queried every other block.
 
 const URL = 'http://followed'
 let chain: TestChain
@@ -132,7 +132,7 @@ describe('follow mode', () => {
     gossip(blocks, verifier)
     await makeSafe(setup, blocks)
     await rounds(1)
-    // Peers are asked for the rest as soon as a block above is there.
+    // The rest is requested from peers as soon as a block above is there.
     expect(follower.node.syncStatus().unsafeL2.number).toBe(0)
     expect(follower.node.derivationStatus()).toMatchObject({ state: 'engine-syncing' })
     gossip(blocks, follower)

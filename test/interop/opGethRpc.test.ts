@@ -79,7 +79,7 @@ async function listen(url: string): Promise<Listener> {
     subscribe(received.hashes, 'newPendingTransactions'),
     subscribe(received.transactions, 'newPendingTransactions', true),
   ]
-  // Whatever is asked after them is answered after them.
+  // The server answers in the order of the requests.
   for (let count = 0; count < 5; count++) await client.request('eth_chainId', [])
   return {
     received,

@@ -10,7 +10,7 @@ export type Bootnode =
   /** A node without a signed record: only the key and the UDP address. The host is an IP or a DNS name. */
   | { kind: 'enode'; text: string; publicKey: Uint8Array; host: string; udpPort: number }
 
-/** The address at which a bootnode is asked for its record. */
+/** The address for requests of a bootnode's record. */
 export interface Endpoint {
   publicKey: Uint8Array
   ip: string

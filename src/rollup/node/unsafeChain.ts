@@ -27,7 +27,7 @@ export interface UnsafeChainModules {
   }
   /**
    * Requests the ancestors of `above` from start (inclusive) to end (exclusive) from peers. Returns false if no peer
-   * can be asked. Absent if peers cannot serve blocks.
+   * serves blocks. Absent if peers cannot serve blocks.
    */
   requestRange?: ((start: number, end: number, above: PayloadEnvelope) => boolean) | undefined
   requestReset: () => Promise<void>
@@ -42,7 +42,7 @@ export interface UnsafeGap {
   last: number
   /** Unix milliseconds. */
   sinceMs: number
-  /** The source that is asked for the blocks. L1 delivers them in any case. */
+  /** The source from which the blocks are requested. L1 delivers them in any case. */
   asks: 'peers' | 'engine'
 }
 
