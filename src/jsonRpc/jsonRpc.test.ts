@@ -312,7 +312,7 @@ describe('client and server over a real socket', async () => {
     await unauthorized.close()
   })
 
-  it('refuses what a web page may send across origins without asking', async () => {
+  it('refuses what a web page may send across origins without a preflight', async () => {
     const simple = await fetch(server.url, { method: 'POST', body: '{"id":1,"method":"echo"}' })
     expect(simple.status).toBe(415)
   })
@@ -400,7 +400,7 @@ describe('createRpcClient against a bad server', () => {
     await client.close()
   })
 
-  it('times out, and stops waiting when told to', async () => {
+  it('times out, and stops waiting on abort', async () => {
     const server = createServer(() => {})
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const client = createRpcClient({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, timeoutMs: 50 })

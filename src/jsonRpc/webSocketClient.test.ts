@@ -48,7 +48,7 @@ describe('JSON-RPC over a WebSocket', () => {
     expect((await client.request('eth_getCode', [address, 'latest'])) === code).toBe(true)
   })
 
-  it('tells of new heads, until the signal aborts', async () => {
+  it('reports new heads, until the signal aborts', async () => {
     const client = startClient()
     const controller = new AbortController()
     const heads: unknown[] = []

@@ -307,7 +307,7 @@ describe('messages', () => {
 })
 
 describe('subscriptions', () => {
-  it('tell after their id was told, and end with the connection', async () => {
+  it('notify after the answer with their id, and end with the connection', async () => {
     const { port, observed } = await start()
     const client = await connected(port)
     client.send(OPCODE.text, call('listen'))
@@ -340,7 +340,7 @@ describe('subscriptions', () => {
     expect(reasons).toEqual(['reads too slowly: more than 100000 bytes are unread'])
   })
 
-  it('drop a client that has stopped reading by its first ping, and tell it why once it reads again', async () => {
+  it('drop a client that has stopped reading by its first ping, and report the reason once it reads again', async () => {
     const reasons: string[] = []
     let stopped = 0
     const flood: RpcHandler = (_, { subscriber }) =>

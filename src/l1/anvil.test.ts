@@ -74,7 +74,7 @@ describe.each(['london', 'shanghai', 'cancun', 'prague', 'osaka'])('L1 client ag
     )
   })
 
-  it.each(L1_RPC_KINDS)('verifies receipts and logs asked for as from kind %s', async (rpcKind) => {
+  it.each(L1_RPC_KINDS)('verifies receipts and logs requested as from kind %s', async (rpcKind) => {
     const reader = createL1Client({ rpc, logger: silentLogger, clock: systemClock }, { rpcKind })
     const { receipts } = await reader.receipts(blockHash)
     expect(receipts.map(({ status }) => status)).toEqual([true, true, true, true])

@@ -113,7 +113,7 @@ describe('L1 head tracker', () => {
     abort.abort()
   })
 
-  it('asks for finalized also where safe is refused', async () => {
+  it('requests finalized also where safe is refused', async () => {
     const { clock, answers, tracker, seen, lines, abort } = setUp()
     answers.latest = block(9)
     answers.safe = new Error('safe block not supported')

@@ -79,7 +79,7 @@ describe('L1 client over a recorded chain', () => {
     },
   )
 
-  it('asks for a block once however often and however many ask', async () => {
+  it('requests a block once for any number of readers', async () => {
     const { client, calls } = clientOver(recordedL1Rpc(recording))
     const { hash } = withTransactions
     await Promise.all([client.receipts(hash), client.receipts(hash), client.transactions(hash)])
@@ -87,7 +87,7 @@ describe('L1 client over a recorded chain', () => {
     expect(calls.sort()).toEqual(['eth_getBlockByHash', 'eth_getBlockByHash', 'eth_getBlockReceipts'])
   })
 
-  it('asks nothing more for a block without transactions', async () => {
+  it('requests nothing more for a block without transactions', async () => {
     const empty = pick((block) => block.transactions.length === 0 && block.number !== '0x0')
     const { client, calls } = clientOver(recordedL1Rpc(recording))
     expect((await client.receipts(empty.hash)).receipts).toEqual([])
@@ -115,7 +115,7 @@ describe('L1 client over a recorded chain', () => {
     },
   )
 
-  it('keeps only the logs it is told to, after checking all', async () => {
+  it('keeps only the selected logs, after checking all', async () => {
     const { depositContractAddress } = recording.config
     const all = await clientOver(recordedL1Rpc(recording)).client.receipts(withTransactions.hash)
     const none = clientOver(recordedL1Rpc(recording), { logAddresses: [`0x${'01'.repeat(20)}`] })
@@ -155,7 +155,7 @@ describe('L1 client against an endpoint that lies', () => {
     expect(await clientOver(rpc, { trustRpc: true }).client.blockInfoByNumber(blockNumber)).toBeDefined()
   })
 
-  it('refuses another block than asked for, trusted or not', async () => {
+  it('refuses another block than requested, trusted or not', async () => {
     const other = recording.l1[2]
     const rpc = tampered('eth_getBlockByNumber', (block: object) => ({ ...block, ...other, transactions: [] }))
     await expect(clientOver(rpc).client.blockInfoByNumber(5)).rejects.toMatchObject({ code: 'l1-bad-answer' })
@@ -248,7 +248,7 @@ describe('ways to fetch receipts', () => {
     expect([...new Set(calls.slice(1))]).toEqual([...new Set(expected)])
   })
 
-  it('does not ask for a refused method again within a minute', async () => {
+  it('does not call a refused method again within a minute', async () => {
     const blocks = recording.l1.filter((block) => block.transactions.length > 0)
     const { client, calls, clock } = clientOver(recordedL1Rpc(recording), { rpcKind: 'debug_geth' })
     const refused = () => calls.filter((method) => method === 'debug_getRawReceipts').length

@@ -68,7 +68,7 @@ function fakeL1(length: number) {
 }
 
 describe('reading ahead', () => {
-  it('fetches the next blocks and their receipts together, and never what the reader has asked for already', async () => {
+  it('fetches the next blocks and their receipts together, and never what the reader has requested already', async () => {
     const { l1, calls, ref } = fakeL1(200)
     const heard: number[] = []
     const ahead = createReadAhead(l1, ({ number }) => heard.push(number), { maxWindow: 64 })
@@ -122,7 +122,7 @@ describe('reading ahead', () => {
     expect(calls).toEqual(['blocks 10-10', 'receipts 10'])
   })
 
-  it('asks again for what could not be fetched', async () => {
+  it('requests again what could not be fetched', async () => {
     const { l1, calls, state, ref } = fakeL1(30)
     const ahead = createReadAhead(l1)
     ahead.onHead(ref(29))

@@ -8,7 +8,7 @@ describe('describeError', () => {
     expect(describeError(new DecodeError('cannot read: reset by peer', { cause }))).toBe('cannot read: reset by peer')
   })
 
-  it('tells an event that was thrown by its error, else by its name', () => {
+  it('describes a thrown event by its error, else by its name', () => {
     const withError = Object.assign(new Event('close'), { error: new Error('reset by peer') })
     expect(describeError(withError)).toBe('reset by peer')
     expect(describeError(new Event('close'))).toBe('close')

@@ -43,7 +43,7 @@ describe('an RLP cursor', () => {
     expect(() => read(bytes)).toThrow(DecodeError)
   })
 
-  it('walks from item to item, and asks for the kind of each', () => {
+  it('walks from item to item, and checks the kind of each', () => {
     const cursor = new RlpCursor(fromHex('0x8201028103c0'))
     expect(() => cursor.readList(0, 7)).toThrow('expected a list')
     expect(() => cursor.readFixed(0, 7, 3)).toThrow('expected 3 bytes')

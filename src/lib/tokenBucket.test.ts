@@ -14,7 +14,7 @@ describe('TokenBucket', () => {
     await clock.advance(250)
     expect(bucket.waitMs()).toBe(0)
   })
-  it('takes what it is asked for if one is there, and nothing if not', async () => {
+  it('takes the given amount if one token is there, and nothing if not', async () => {
     const clock = new ManualClock(0)
     const bucket = new TokenBucket(clock, { perSecond: 1, burst: 2 })
     expect(bucket.tryTake()).toBe(true)

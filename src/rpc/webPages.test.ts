@@ -76,7 +76,7 @@ describe('a web page of another origin', () => {
     expect(answer).toMatchObject({ status: 403, text: 'invalid host specified' })
   })
 
-  it('can send nothing that browsers send without asking first', async () => {
+  it('can send nothing that browsers send without a preflight', async () => {
     const { send, calls } = await serve()
     const body = JSON.stringify(call('opp2p_blockPeer', PEER))
     expect((await send('POST', { ...EVIL, 'content-type': 'text/plain' }, body)).status).toBe(415)

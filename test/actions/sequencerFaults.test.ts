@@ -89,7 +89,7 @@ describe('sequencer on an engine that takes a head but not its children', () => 
     expect(node.syncStatus().unsafeL2.number).toBe(10)
   })
 
-  it('asks seldom while it answers SYNCING, and never rarer than twice a minute', async () => {
+  it('is called seldom while it answers SYNCING, and never rarer than twice a minute', async () => {
     chain = new TestChain()
     const { node, engine } = await chain.addNode({ sequencing: {} })
     await chain.advance(3)

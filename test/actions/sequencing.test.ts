@@ -41,7 +41,7 @@ describe('sequencer', () => {
     }
   })
 
-  it('is told of by metrics: whether it is active, and its transactions by kind', async () => {
+  it('is in the metrics: whether it is active, and its transactions by kind', async () => {
     chain = new TestChain()
     const { node, registry } = await chain.addNode({ sequencing: {} })
     await chain.advance(3)
@@ -103,7 +103,7 @@ describe('sequencer', () => {
     [120, 880],
     // op-node takes nothing for its default.
     [0, 950],
-  ])('seals as long before the timestamp as is asked for: %i ms', async (sealingMarginMs, sealedAt) => {
+  ])('seals as long before the timestamp as configured: %i ms', async (sealingMarginMs, sealedAt) => {
     chain = new TestChain()
     const { engine } = await chain.addNode({ sequencing: { sealingMarginMs } })
     await untilIdle()
@@ -262,7 +262,7 @@ describe('sequencer', () => {
     expect(numbers(p2p.published).at(-1)).toBe(63)
   })
 
-  it('tells the engine to build nothing after a stop that came while its attributes were prepared', async () => {
+  it('makes the engine build nothing after a stop that came while its attributes were prepared', async () => {
     chain = new TestChain()
     const { node, engine } = await chain.addNode({ sequencing: {} })
     await chain.advance(3)

@@ -52,7 +52,7 @@ describe('unsafe chain', () => {
     expect(verifier.node.syncStatus().safeL2.number).toBe(0)
   })
 
-  it('tells whoever listens that heads have moved, of either layer, until they are heard no more', async () => {
+  it('notifies listeners of moved heads of either layer, until they end', async () => {
     const { verifier, blocks } = await startBoth(2)
     const heads: [number, number][] = []
     const end = verifier.node.onHeads(() => {
@@ -70,7 +70,7 @@ describe('unsafe chain', () => {
     expect(heads).toHaveLength(before)
   })
 
-  it('keeps blocks behind a gap, asks peers for it, and connects when it is filled', async () => {
+  it('keeps blocks above a gap, requests the gap from peers, and connects when it is filled', async () => {
     const { verifier, blocks } = await startBoth(6)
     for (const number of [6, 4, 5]) verifier.p2p.receive(at(blocks, number))
     await untilIdle()
@@ -85,7 +85,7 @@ describe('unsafe chain', () => {
     expect(verifier.node.syncStatus().queuedUnsafeL2.number).toBe(0)
   })
 
-  it('asks at once when the gap changes, and for one below a block that was posted', async () => {
+  it('requests at once when the gap changes, and for one below a block that was posted', async () => {
     const { verifier, blocks } = await startBoth(8)
     await verifier.node.postUnsafePayload(at(blocks, 8))
     await untilIdle()
@@ -167,7 +167,7 @@ describe('unsafe chain', () => {
     expect(verifier.node.syncStatus().unsafeL2.hash).toBe(at(blocks, 2).payload.blockHash)
   })
 
-  it('tells the network what moved its head: gossip, L1, or the sequencer', async () => {
+  it('reports to the network what moved its head: gossip, L1, or the sequencer', async () => {
     const { sequencer, verifier, blocks } = await startBoth(3)
     verifier.p2p.receive(at(blocks, 1))
     await until(() => verifier.node.syncStatus().unsafeL2.number === 1)
@@ -219,7 +219,7 @@ describe('unsafe chain', () => {
 })
 
 describe('an engine in trouble', () => {
-  it('that takes its head but not its children is asked with growing pauses, and keeps its heads', async () => {
+  it('that takes its head but not its children is called with growing pauses, and keeps its heads', async () => {
     const { verifier, blocks } = await startBoth(4)
     for (const block of blocks.slice(0, 3)) verifier.p2p.receive(block)
     await until(() => verifier.node.syncStatus().unsafeL2.number === 3)
@@ -238,7 +238,7 @@ describe('an engine in trouble', () => {
     await until(() => verifier.node.syncStatus().unsafeL2.number === 4)
   })
 
-  it('that takes no block derived from L1 is asked with growing pauses, and reads L1 once', async () => {
+  it('that takes no block derived from L1 is called with growing pauses, and reads L1 once', async () => {
     const { verifier, blocks } = await startBoth(4)
     verifier.engine.faults.newPayload = () => ({ status: 'SYNCING' })
     verifier.engine.calls.length = 0
@@ -376,7 +376,7 @@ describe('consolidation', () => {
 })
 
 describe('building from L1', () => {
-  it('takes four engine calls a block, and tells the engine of each head', async () => {
+  it('takes four engine calls a block, and sends the engine each head', async () => {
     const { verifier, blocks } = await startBoth(20)
     verifier.engine.calls.length = 0
     const disagreements: string[] = []
@@ -494,7 +494,7 @@ describe('execution-layer sync', () => {
     expect(node.syncStatus().finalizedL2.number).toBe(2)
   })
 
-  it('lets the engine close a gap when peers are not asked, after two block times', async () => {
+  it('lets the engine close a gap when nothing is requested from peers, after two block times', async () => {
     const { blocks } = await startBoth(6)
     const { node, engine, p2p } = await chain.addNode({ sync: { ...sync, mode: 'consensus-layer', reqResp: false } })
     engine.calls.length = 0
@@ -551,7 +551,7 @@ describe('a gap that no peer can close, since none serves blocks by number', () 
     expect(gap()).toBeNull()
   })
 
-  it('is asked of peers as soon as one serves blocks', async () => {
+  it('is requested from peers as soon as one serves blocks', async () => {
     const { blocks } = await startBoth(6)
     const { node, p2p, engine } = await chain.addNode()
     p2p.receive(at(blocks, 5))

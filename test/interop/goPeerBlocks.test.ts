@@ -30,7 +30,7 @@ describe('payload_by_number with go-libp2p', () => {
       expect(await request(1_000_000)).toMatchObject({ code: 2, block: null })
     })
 
-    it.each(VERSIONS)('we ask for blocks of version %i', async (version) => {
+    it.each(VERSIONS)('we request blocks of version %i', async (version) => {
       const config = testConfig(FORK_OF[version])
       const blocks = testBlocks(config, FIRST, FIRST + 3)
       const [ours, go] = await Promise.all([stage.ours(config), stage.go({ spellings: [spelling] })])
@@ -53,7 +53,7 @@ describe('payload_by_number with go-libp2p', () => {
     })
   })
 
-  it('a peer that has not the block is asked once, costs it nothing, and another is asked', async () => {
+  it('a peer that has not the block gets one request, loses no score, and another gets the request', async () => {
     const config = testConfig('holocene')
     const [block, last] = testBlocks(config, FIRST, FIRST + 1)
     if (block === undefined || last === undefined) throw new Error('no block')

@@ -366,7 +366,7 @@ describe.skipIf(binary === undefined)(title, () => {
     ])
   })
 
-  it('tells subscribers the same', async () => {
+  it('sends subscribers the same', async () => {
     const { mine, theirs } = listeners ?? {}
     for (const listener of [mine, theirs]) {
       const lengths = () => Object.values(listener?.received ?? {}).map(({ length }) => length)

@@ -60,7 +60,7 @@ describe('blobs of a beacon node', () => {
     expect(await client.blobs(block, hashesOf(3, 2, 1))).toEqual(bytesOf(3, 2, 1))
   })
 
-  it('are asked for six at a time', async () => {
+  it('are requested six at a time', async () => {
     const many = await makeBlobs(kzg, 14)
     const server = await startServer({ slots: new Map([[5, many]]) })
     const { client } = clientOf([server])
@@ -72,7 +72,7 @@ describe('blobs of a beacon node', () => {
     expect(blobRequests(server).map(({ path }) => path.match(/versioned_hashes/g)?.length)).toEqual([6, 6, 2])
   })
 
-  it('are asked for once', async () => {
+  it('are requested once', async () => {
     const server = await startServer({ slots: new Map([[5, blobs]]) })
     const { client } = clientOf([server])
     const ahead = client.prefetch(block, hashesOf(0, 1))
@@ -126,14 +126,14 @@ describe('blobs of a beacon node', () => {
 })
 
 describe('slots', () => {
-  it('may be of another length than the chain says, and then it is not asked', async () => {
+  it('may be of another length than the chain says, and then it is not queried', async () => {
     const server = await startServer({ slots: new Map([[30, blobs]]) })
     const { client } = clientOf([server], { slotDurationOverrideS: 2 })
     expect(await client.blobs(block, hashesOf(0))).toEqual(bytesOf(0))
     expect(server.requests.map(({ path }) => path)).not.toContain('/eth/v1/config/spec')
   })
 
-  it('are asked for again when there was no answer, and of the next endpoint', async () => {
+  it('are requested again after no answer, from the next endpoint', async () => {
     const silent = await startServer({ genesisTime: undefined })
     const { client } = clientOf([silent])
     await expect(client.blobs(block, hashesOf(0))).rejects.toMatchObject({ code: 'beacon-unreachable' })
@@ -159,7 +159,7 @@ describe('slots', () => {
 })
 
 describe('a beacon node that lags', () => {
-  it('is asked again, and after some time the block is taken for gone, less often each time', async () => {
+  it('is queried again, less often each time, and after some time the block counts as removed', async () => {
     const server = await startServer()
     const { client, lines } = clientOf([server])
     const answers = []
@@ -196,7 +196,7 @@ describe('a beacon node that lags', () => {
     expect(answers).toEqual(['missing', 'missing', undefined])
   })
 
-  it('has another one asked for the blobs that it lacks', async () => {
+  it('has its missing blobs requested from another endpoint', async () => {
     const half = await startServer({ slots: new Map([[5, [at(0)]]]) })
     const whole = await startServer({ slots: new Map([[5, blobs]]) })
     const { client } = clientOf([half, whole])
@@ -322,7 +322,7 @@ describe('the check at the start', () => {
   const requestCount = (server: BeaconServer): number =>
     server.requests.filter(({ path }) => path.endsWith('version')).length
 
-  it('asks for the version for ten seconds', async () => {
+  it('requests the version for ten seconds', async () => {
     const server = await startServer()
     await checkOf(server)
     expect(requestCount(server)).toBe(1)
@@ -335,7 +335,7 @@ describe('the check at the start', () => {
     expect(requestCount(server)).toBe(1 + 6)
   })
 
-  it.each([429, 503])('asks for a minute where the answer is HTTP %i', async (status) => {
+  it.each([429, 503])('retries for a minute while the answer is HTTP %i', async (status) => {
     const server = await startServer()
     server.busy = () => (requestCount(server) < 18 ? status : undefined)
     await checkOf(server)

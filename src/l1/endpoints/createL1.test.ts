@@ -117,7 +117,7 @@ describe('several L1 endpoints', () => {
     expect(active()).toBe(honest.url)
   })
 
-  it('ask others for a block that one does not know, and for those it lies about when fetched ahead', async () => {
+  it('request a block that one lacks from others, and the false blocks when fetched ahead', async () => {
     const [behind, ahead] = [await startProxy(), await startProxy()]
     const { l1, active } = start([behind.url, ahead.url])
     const { hash } = await blockAt(l1, 5)
@@ -170,7 +170,7 @@ describe('the check at the start', () => {
     await expect(start([anvil.url, other.url]).l1.check(check)).rejects.toThrow('incorrect L1 RPC chain id 5')
   })
 
-  it('goes on without one that is silent, and checks it before it is asked', async () => {
+  it('goes on without one that is silent, and checks it before it is used', async () => {
     const [silent, well] = [await startProxy(), await startProxy()]
     silent.fault = 'down'
     const { l1, clock, active, signal, lines } = start([silent.url, well.url])
@@ -194,7 +194,7 @@ describe('the check at the start', () => {
 })
 
 describe('an L1 endpoint by WebSocket', () => {
-  it('tells of new heads, also after its connection was lost', async () => {
+  it('reports new heads, also after its connection was lost', async () => {
     const proxy = await startTcpProxy(Number(new URL(anvil.url).port))
     onTestFinished(proxy.close)
     const logger = createLogger({ level: 'error', format: 'logfmt', color: false })

@@ -192,7 +192,7 @@ describe('the process', () => {
     return JSON.parse(String(error).replace(/^[^{]*/, ''))
   }
 
-  it('is told nothing of the environment but what Node needs, and ends when closed', async () => {
+  it('gets only the environment that Node needs, and ends when closed', async () => {
     const kzg = startKzg({ startChild: start(FAULTY) })
     const { pid, environment } = await reportOf(kzg)
     expect(environment).not.toContain('HOME')
@@ -203,7 +203,7 @@ describe('the process', () => {
     await expect(kzg.commitments([order('tell')])).rejects.toMatchObject({ code: 'kzg-process-failed' })
   })
 
-  it('keeps the program alive while something is asked, and no longer', async () => {
+  it('keeps the program alive during a request, and no longer', async () => {
     const program = `
       import { createKzg } from '${new URL('./index.ts', import.meta.url).href}'
       import { systemClock } from '${new URL('../clock.ts', import.meta.url).href}'

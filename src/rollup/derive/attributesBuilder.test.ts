@@ -165,7 +165,7 @@ describe('attributes of the next block', () => {
     { id: 'the same L1 block has another hash', epoch: id(0, 'fork'), code: 'pipeline-mismatch' },
     { id: 'the new epoch does not follow the old', epoch: id(1, 'fork'), code: 'pipeline-mismatch' },
     { id: 'L2 would lie before L1', epoch: id(1), code: 'pipeline-mismatch' },
-  ])('ask for a reset when $id', async ({ epoch, code }) => {
+  ])('request a reset when $id', async ({ epoch, code }) => {
     const { l1, l2, builder } = setUp('holocene')
     l1.add()
     const forked = new FakeL1()
@@ -175,7 +175,7 @@ describe('attributes of the next block', () => {
     await expect(builder.prepare(l2.head, epoch)).rejects.toMatchObject({ code, severity: 'reset' })
   })
 
-  it('ask for a reset when the L1 block of the epoch that goes on is gone, and name the cause when L1 gave one', async () => {
+  it('request a reset when the L1 block of the epoch that goes on is gone, and name the cause when L1 gave one', async () => {
     const { l1, l2, builder } = setUp('holocene')
     l1.rewindTo(-1)
     await expect(builder.prepare(l2.head, id(0))).rejects.toMatchObject({ code: 'l1-reorg', severity: 'reset' })

@@ -44,7 +44,7 @@ describe('attributes queue', () => {
   it.each([
     ['another parent', { parentHash: fakeHash('l2', 3) }],
     ['another time', { timestamp: PARENT.timestamp + 4 }],
-  ])('asks for a reset when a batch is for %s', async (_, batch) => {
+  ])('requests a reset when a batch is for %s', async (_, batch) => {
     const { queue } = setUp(batch)
     await expect(queue.next(PARENT)).rejects.toMatchObject({ code: 'pipeline-mismatch', severity: 'reset' })
   })

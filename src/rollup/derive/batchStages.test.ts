@@ -144,7 +144,7 @@ describe.each(['queue', 'stage'] as const)('batch %s', (rules) => {
     expect(await pull(stage, at(1))).toBe('empty')
   })
 
-  it('asks again for a batch that could not be judged', async () => {
+  it('pulls a batch again that could not be judged', async () => {
     let failing = true
     const l2: L2Lookup = {
       async blockRefByNumber(number) {
@@ -210,7 +210,7 @@ describe.each(['queue', 'stage'] as const)('batch %s', (rules) => {
     expect(await pull(stage, at(2))).toMatchObject({ batch: { transactions: [Uint8Array.of(2, 3)] } })
   })
 
-  it('asks for a reset when its L1 blocks are not those of the parent', async () => {
+  it('requests a reset when its L1 blocks are not those of the parent', async () => {
     const { prev, stage } = rig(rules)
     prev.at(1)
     await run(stage, 0)
@@ -246,7 +246,7 @@ describe('batch queue', () => {
     expect(lines[0]).toContain('parent hash')
   })
 
-  it('tells of a kept batch that turns out wrong, and nothing of one whose block is there', async () => {
+  it('reports a kept batch that turns out wrong, but not a batch whose block exists', async () => {
     const { prev, stage, emitted } = rig('queue')
     prev.at(1).push(batchOf(2, { parentHash: fakeHash('l2', 77) }), batchOf(2), batchOf(2), batchOf(1), batchOf(3))
     expect(await run(stage, 0)).toBe('1 2 3')
@@ -353,7 +353,7 @@ describe('batch stage of Holocene', () => {
     expect(await pull(stage, at(3))).toMatchObject({ batch: { transactions: [] }, isLastInSpan: true })
   })
 
-  it('asks for a reset when it starts above the L1 origin of the safe head', async () => {
+  it('requests a reset when it starts above the L1 origin of the safe head', async () => {
     const modules = {
       prev: new ScriptedStage<Batch>().at(9),
       l2: noLookups,

@@ -55,7 +55,7 @@ const CASES: Case[] = [
   { id: 'between two blocks', batch: { timestamp: at(9) }, expected: dropped('past') },
   { id: 'other parent', batch: { parentHash: fakeHash('l2', 3) }, expected: dropped('parent hash') },
   {
-    id: 'future is told before a wrong parent',
+    id: 'future is reported before a wrong parent',
     batch: { timestamp: at(12), parentHash: fakeHash('l2', 3) },
     expected: { kind: 'future' },
   },

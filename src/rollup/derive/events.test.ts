@@ -39,7 +39,7 @@ describe.each(['granite', 'holocene'] as const)('the events of the stages (%s)',
     ])
   })
 
-  it('tells of a channel that times out', async () => {
+  it('reports a channel that times out', async () => {
     const chain = await withNineBlocks(fork)
     const [first] = channelFrames([chain.span(1, 9)], 2) as [Frame]
     chain.l1.add({ data: [encodeFrames([first])] })
@@ -50,7 +50,7 @@ describe.each(['granite', 'holocene'] as const)('the events of the stages (%s)',
     )
   })
 
-  it('tells which rule a dropped batch breaks, and what else is lost', async () => {
+  it('reports which rule a dropped batch breaks, and what else is lost', async () => {
     const chain = await withNineBlocks(fork)
     const foreign = new MiniChain(chain.config)
     foreign.l1.growTo(3, 'other')
@@ -63,7 +63,7 @@ describe.each(['granite', 'holocene'] as const)('the events of the stages (%s)',
     })
   })
 
-  it('tells of data that hold no frames, and of frames that nothing can use', async () => {
+  it('reports data that hold no frames, and frames that nothing can use', async () => {
     const chain = await withNineBlocks(fork)
     const [first, second] = channelFrames([chain.span(1, 9)], 2) as [Frame, Frame]
     chain.l1.add({ data: [Uint8Array.of(0, 1, 2), encodeFrames([second, second, first])] })
@@ -75,14 +75,14 @@ describe.each(['granite', 'holocene'] as const)('the events of the stages (%s)',
     expect(kindsOf(chain)).toContain('frame-ignored')
   })
 
-  it('tells of a singular batch', async () => {
+  it('reports a singular batch', async () => {
     const chain = await withNineBlocks(fork)
     chain.l1.add({ data: [channelData(chain.singulars(1, 1))] })
     await chain.run()
     expect(chain.events.at(-1)).toEqual({ kind: 'batch-read', l1Block: 4, type: 'singular' })
   })
 
-  it('tells of empty blocks in the place of missing ones', async () => {
+  it('reports empty blocks in the place of missing ones', async () => {
     const chain = await withNineBlocks(fork, { seqWindowSize: 4 })
     chain.l1.growTo(8)
     await chain.run()
@@ -91,7 +91,7 @@ describe.each(['granite', 'holocene'] as const)('the events of the stages (%s)',
     expect(empty.length).toBeGreaterThan(0)
   })
 
-  it('tells of a channel that does not decode', async () => {
+  it('reports a channel that does not decode', async () => {
     const chain = await withNineBlocks(fork)
     const bad = { channelId: `0x${'ab'.repeat(16)}` as const, number: 0, data: Uint8Array.of(3, 4), isLast: true }
     chain.l1.add({ data: [encodeFrames([bad])] })

@@ -53,7 +53,7 @@ describe('frame queue', () => {
     expect((await drain(queue)).map(nameOf)).toEqual(['A0', 'A0', 'A1!'])
   })
 
-  it('tells which frames of a transaction no channel can use', async () => {
+  it('reports which frames of a transaction no channel can use', async () => {
     const prev = new ScriptedStage<Uint8Array>()
     const emitted: DerivationEvent[] = []
     const modules = { prev, logger: silentLogger, emit: (event: DerivationEvent) => emitted.push(event) }

@@ -35,7 +35,7 @@ describe('batcher transactions', () => {
     expect(found).toEqual(counts ? [{ kind: 'calldata', data: Uint8Array.of(0, 1) }] : [])
   })
 
-  it('asks for no sender but those of the batch inbox', () => {
+  it('recovers no sender but those of the batch inbox', () => {
     let requests = 0
     const counting = (to: Hex): L1Transaction => ({
       ...transaction({ to }),
@@ -111,7 +111,7 @@ describe('L1 retrieval', () => {
     expect(await drain(foreign)).toEqual([])
   })
 
-  it('asks for a reset when blobs or the L1 block are gone', async () => {
+  it('requests a reset when blobs or the L1 block are gone', async () => {
     const noBlobs = retrieval('granite', [blobTransaction], { blobs: async () => undefined }).stage
     await expect(noBlobs.next()).rejects.toMatchObject({ code: 'l1-reorg', severity: 'reset' })
     const noBlock = retrieval('granite', new L1Error('l1-not-found', 'gone')).stage

@@ -233,7 +233,7 @@ describe('changes on L1', () => {
     ])
   })
 
-  it('a reorg of L1 asks for a reset, after which derivation goes on along the new chain', async () => {
+  it('a reorg of L1 requests a reset, after which derivation goes on along the new chain', async () => {
     const chain = await withNineBlocks('holocene')
     chain.l1.add({ data: [channelData([chain.span(1, 9)])] })
     await chain.run()
@@ -330,7 +330,7 @@ describe('what the driver does', () => {
     expect(() => chain.pipeline.origin).toThrow('starting point')
   })
 
-  it('is told whether there was work, a new L1 block, or nothing', async () => {
+  it('returns whether there was work, a new L1 block, or nothing', async () => {
     const chain = await withNineBlocks('holocene')
     chain.l1.add({ data: [Uint8Array.of(9)] })
     const kinds: string[] = []
@@ -368,7 +368,7 @@ describe('what the driver does', () => {
     expectSequenced(chain, 9)
   })
 
-  it('asks for a reset when it is given an L2 block the batch does not follow', async () => {
+  it('requests a reset when it is given an L2 block the batch does not follow', async () => {
     const chain = await withNineBlocks('holocene')
     chain.l1.add({ data: [channelData([chain.span(1, 9)])] })
     await chain.run()

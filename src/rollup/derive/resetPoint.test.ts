@@ -71,7 +71,7 @@ describe('reset point', () => {
     expect(l1Reads).toEqual([10, 9, 8, 7, 6, 5])
   })
 
-  it('asks for a reset when an L1 origin is gone', async () => {
+  it('requests a reset when an L1 origin is gone', async () => {
     const { modules, config } = setUp(undefined, { gone: 7 })
     const search = findResetPoint(modules, { config, safeHead: at(30) })
     await expect(search).rejects.toMatchObject({ code: 'l1-reorg', severity: 'reset' })

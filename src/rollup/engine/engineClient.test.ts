@@ -161,7 +161,7 @@ describe('reads', () => {
     await expect(client.blockRefByLabel('safe')).rejects.toThrow('database is broken')
   })
 
-  it('do not ask again for a block that was inserted', async () => {
+  it('do not request a block again that was inserted', async () => {
     answers.engine_newPayload = () => ({ status: 'VALID', latestValidHash: HASH })
     const block = fakeGenesis(200, 30_000_000n)
     await client.newPayload(block)
@@ -169,7 +169,7 @@ describe('reads', () => {
     expect(calls).toHaveLength(1)
   })
 
-  it('say which block is missing when its system config is asked for', async () => {
+  it('say which block is missing when its system config is requested', async () => {
     answers.eth_getBlockByHash = () => null
     await expect(client.systemConfigByL2Hash(HASH)).rejects.toMatchObject({ severity: 'reset' })
   })

@@ -79,7 +79,7 @@ describe('spans before Holocene', () => {
 })
 
 describe('attributes', () => {
-  it('that an earlier head gave are stale, and on another block of that height ask for a reset', async () => {
+  it('that an earlier head gave are stale, and on another block of that height request a reset', async () => {
     const genesis = controller.heads.pendingSafe
     await controller.processAttributes(derived(genesis))
     expect(await controller.processAttributes(derived(genesis))).toEqual({ kind: 'stale' })
@@ -197,7 +197,7 @@ describe('forkchoice', () => {
     expect(engine.label('safe')).toBe(controller.heads.safe.hash)
   })
 
-  it('that is refused asks for a reset, one that gets lost for another try', async () => {
+  it('that is refused requests a reset, one that gets lost another try', async () => {
     await insertUnsafe(1)
     await controller.processAttributes(derived(controller.heads.pendingSafe, { extra: [Uint8Array.of(2, 1)] }))
     engine.faults.forkchoiceUpdated = () => ({ payloadStatus: { status: 'SYNCING' } })

@@ -93,7 +93,7 @@ describe('networks of the operator', () => {
     expect(await ownNetworkNames(own)).toEqual([])
   })
 
-  it('are replaced only when that is asked for', async () => {
+  it('are replaced only on request', async () => {
     await addNetwork(folder, 'mine', CONFIG)
     expect(await addNetwork(folder, 'mine', CONFIG)).toBe('same')
     const other = { ...CONFIG, blockTime: 1 }

@@ -107,7 +107,7 @@ export interface P2pPort {
   onPayload(listener: (envelope: PayloadEnvelope, from: string, way: 'gossip' | 'request') => void): void
   /**
    * Requests the blocks from start (inclusive) to end (exclusive) from peers. They are ancestors of `above`, the block
-   * at `end`, and arrive through `onPayload`. Returns false if no peer serves blocks.
+   * at `end`, and arrive through `onPayload`. Returns false if the blocks cannot be requested.
    */
   requestRange?(start: number, end: number, above: PayloadEnvelope): boolean
   /** Called with what moved the unsafe head, so that it notices when blocks come by L1 only. */

@@ -51,7 +51,7 @@ describe('FinalityTracker', () => {
   it.each([
     ['the recorded block', 10],
     ['the finalized block', 12],
-  ])('asks for a reset when %s is not canonical', async (_name, reorged) => {
+  ])('requests a reset when %s is not canonical', async (_name, reorged) => {
     const finality = tracker((number) => l1Block(number, number === reorged ? 'b' : 'a'))
     finality.record(l1Block(10), l2Block(20))
     finality.signal(l1Block(12))

@@ -26,8 +26,8 @@ export interface UnsafeChainModules {
     insertDirectly(envelope: PayloadEnvelope): Promise<InsertOutcome>
   }
   /**
-   * Requests the ancestors of `above` from start (inclusive) to end (exclusive) from peers. Returns false if no peer
-   * serves blocks. Absent if peers cannot serve blocks.
+   * Requests the ancestors of `above` from start (inclusive) to end (exclusive) from peers. Returns false if they
+   * cannot be requested. Absent if peers cannot serve blocks.
    */
   requestRange?: ((start: number, end: number, above: PayloadEnvelope) => boolean) | undefined
   requestReset: () => Promise<void>

@@ -26,7 +26,7 @@ afterEach(async () => {
 })
 
 describe('ConductorClient', () => {
-  it('asks who leads', async () => {
+  it('queries who leads', async () => {
     expect(await client.isLeader()).toBe(true)
     conductor.isLeader = false
     expect(await client.isLeader()).toBe(false)
@@ -82,7 +82,7 @@ describe('ConductorClient', () => {
     await expect(odd.isLeader()).rejects.toThrow('neither true nor false')
   })
 
-  it('asks nobody any more once it is overridden', async () => {
+  it('queries nobody any more once it is overridden', async () => {
     conductor.isLeader = false
     client.overrideLeader()
     expect(await client.isLeader()).toBe(true)

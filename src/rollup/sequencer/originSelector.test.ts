@@ -53,14 +53,14 @@ describe('OriginSelector', () => {
     expect((await selector.select(parent(5, 10))).number).toBe(6)
   })
 
-  it('asks L1 for each block once', async () => {
+  it('requests each block from L1 once', async () => {
     const { selector, reads } = create()
     for (const age of [0, 2, 4, 6, 8, 10]) await selector.select(parent(5, age))
     await selector.select(parent(6, 0))
     expect(reads).toEqual([6, 7])
   })
 
-  it('does not ask for what the L1 head does not have', async () => {
+  it('does not request what the L1 head does not have', async () => {
     const { selector, reads } = create()
     selector.onL1Head(l1Block(5))
     expect((await selector.select(parent(5, 20))).number).toBe(5)
@@ -111,7 +111,7 @@ describe('OriginSelector', () => {
     expect((await selecting).number).toBe(5)
   })
 
-  it('asks for a reset when L1 has another chain', async () => {
+  it('requests a reset when L1 has another chain', async () => {
     const forked = create({ blockInfoByNumber: async (number) => l1Block(number, 'b') })
     await expect(forked.selector.select(parent(5, 20))).rejects.toMatchObject({
       code: 'origin-reorged',
@@ -162,7 +162,7 @@ describe('OriginSelector', () => {
     expect((await selecting).hash).toBe(hash(6))
   })
 
-  it('in recover mode always asks for the next origin, and keeps its own where there is none', async () => {
+  it('in recover mode always requests the next origin, and keeps its own where there is none', async () => {
     const { selector, reads } = create()
     selector.onL1Head(l1Block(5))
     selector.setRecoverMode(true)

@@ -102,11 +102,11 @@ describe('the course of a block', () => {
     expect(due(INSERTED)).toEqual(['start', 22_000])
   })
 
-  it('is told how long it was built', () => {
+  it('gets the time that it was built', () => {
     expect(dueAction(OPEN, RULES)?.action).toMatchObject({ kind: 'seal', startedAtMs: 20_000 })
   })
 
-  it('ignores answers that nothing in hand has asked for', () => {
+  it('ignores answers without a pending action', () => {
     expect(after(IDLE, [{ kind: 'started', job: job(PARENT) }]).phase).toEqual({ kind: 'idle' })
     expect(after(IDLE, [{ kind: 'sealed', envelope: BLOCK }]).phase).toEqual({ kind: 'idle' })
     expect(after(IDLE, [{ kind: 'committed' }])).toEqual(IDLE)

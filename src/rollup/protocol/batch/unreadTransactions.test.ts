@@ -18,7 +18,7 @@ function unread(transactions: Uint8Array[]): { whole: ExecutionPayload; list: Ui
 }
 
 describe('unread transactions', () => {
-  it('are those of the list when they are asked for, the same ones each time', () => {
+  it('are those of the list when they are read, the same ones each time', () => {
     const { whole, payload } = unread(TRANSACTIONS)
     expect(payload.transactions.map(toHex)).toEqual(TRANSACTIONS.map(toHex))
     expect(payload.transactions).toBe(payload.transactions)

@@ -39,7 +39,7 @@ describe('an upgrade bundle', () => {
     expect(readUpgradeBundle(PUBLISHED, [PIN])).toEqual({ pin: PIN, deposits: DEPOSITS })
   })
 
-  it('is told from others by what it holds', () => {
+  it('is identified by its content', () => {
     const other = { ...PIN, digest: keccak256Hex(new Uint8Array(0)) }
     expect(readUpgradeBundle(PUBLISHED, [other, PIN]).pin).toBe(PIN)
   })
