@@ -19,7 +19,7 @@ export function formatExplanation(answers: unknown, width?: LineWidth, nameOf: N
     headline(report, width, nameOf),
     partsTable(report, width),
     section('because of', causesOf(report, nameOf), width),
-    section('what follows', [...standingOf(report, nameOf), ...whyNotInMesh(report, history.events)], width),
+    section('what follows', [...consequencesOf(report, nameOf), ...whyNotInMesh(report, history.events)], width),
     section('what helps', report.advice, width),
     `what it did, and what was done to it\n${formatEvents(history.events, width)}`,
   ]
@@ -101,7 +101,7 @@ function causesOf(report: Score, nameOf: NameOf): string[] {
   return lines
 }
 
-function standingOf(report: Score, nameOf: NameOf): string[] {
+function consequencesOf(report: Score, nameOf: NameOf): string[] {
   const lines: string[] = []
   if (report.servesBlocks === false)
     lines.push('It does not serve blocks by number, as op-node from v1.20 on. The absence costs no score.')

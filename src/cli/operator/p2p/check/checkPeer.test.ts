@@ -23,7 +23,7 @@ import type { OwnNodeView } from './ownNode.ts'
 import { systemResolver } from './resolve.ts'
 import { check, outcomes, step } from './testUtils/checking.ts'
 
-const STANDING =
+const USABLE =
   'address ok, tcp ok, security ok, peer id ok, muxer ok, identify ok, gossip ok, topics ok, blocks ok, connection ok'
 
 async function ourNode(options: Partial<P2pOptions> = {}, blocks: PayloadEnvelope[] = []): Promise<TestNode> {
@@ -93,7 +93,7 @@ describe('a node of the chain', () => {
     const { address, node } = await ourNode({}, blocks)
     const seen: string[] = []
     const report = await check(address, { blockNumber: 2 }, { onStep: ({ step: name }) => seen.push(name) })
-    expect(outcomes(report)).toBe(STANDING)
+    expect(outcomes(report)).toBe(USABLE)
     expect(report).toMatchObject({ ok: true, failedAt: null, peerId: node.peerId, expectedChainId: '901' })
     expect(report.verdict).toBe('reachable: optimism, chain 901')
     expect(seen).toEqual(report.steps.map(({ step: name }) => name))
