@@ -87,15 +87,15 @@ describe('what keeps a peer out', () => {
     const test = await nodeInTest({ listenIp: '::1' })
     const raw = await rawPeerInTest([TOPIC])
     const address = test.node.multiaddrs().find((text) => text.startsWith('/ip6/::1/')) ?? ''
-    const gone = () => test.node.connectedPeers().length + raw.host.getConnections().length === 0
+    const isDisconnected = () => test.node.connectedPeers().length + raw.host.getConnections().length === 0
     await raw.connect(address)
     await test.node.blockSubnet('::/64')
-    await until('the end by subnet', gone)
+    await until('the end by subnet', isDisconnected)
     await expect(raw.host.dial(multiaddr(address))).rejects.toThrow()
     await test.node.unblockSubnet('::/64')
     await raw.connect(address)
     await test.node.blockAddr('0:0:0:0:0:0:0:1')
-    await until('the end by address', gone)
+    await until('the end by address', isDisconnected)
     expect((await test.node.peers(true)).bannedIPS).toEqual(['::1'])
   })
 

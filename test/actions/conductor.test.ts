@@ -156,14 +156,14 @@ describe('sequencer with a conductor', () => {
       },
       { version: 'test', enableAdmin: true },
     )
-    const gone = new AbortController()
+    const disconnected = new AbortController()
     const call = dispatcher.handle(
       JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'admin_stopSequencer', params: [] }),
-      createCallContext({ timeoutMs: 60_000, clientDisconnected: () => gone.signal }),
+      createCallContext({ timeoutMs: 60_000, clientDisconnected: () => disconnected.signal }),
     )
     await until(() => conductor.calls.at(-1) === 'conductor_leader')
     await untilIdle()
-    gone.abort(new Error('the client has gone'))
+    disconnected.abort(new Error('the client has gone'))
     await call
     expect(node.sequencerActive()).toBe(true)
     delete engine.faults.newPayload

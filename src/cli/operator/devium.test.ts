@@ -150,8 +150,8 @@ describe('devium', () => {
     expect(json.code).toBe(3)
     expect(JSON.parse(json.stdout)).toEqual({ rpc: stopped.url, health: STOPPED, ...STATUS, peers: null, bans: null })
 
-    const gone = 'http://127.0.0.1:1'
-    const several = await devium('status', '--rpc', `${server.url},${stopped.url}, ${gone}`)
+    const unreachable = 'http://127.0.0.1:1'
+    const several = await devium('status', '--rpc', `${server.url},${stopped.url}, ${unreachable}`)
     expect(several.code).toBe(3)
     expect(several.stdout).toMatch(/^node .*\na +healthy +sequencer +901 +20 +15 +- +- +…\w{8}\n/)
     expect(several.stdout).toMatch(/\na +stopped +sequencer .*\nhttp:\/\/127\.0\.0\.1:1 +no answer +-/)
@@ -167,8 +167,8 @@ describe('devium', () => {
       answers: { health, heads: STATUS, peers: undefined },
     }))
     expect(statusTable(rows).map(textOf).at(-1)).toBe('  → devium sequencer status --rpc http://0')
-    const all = JSON.parse((await devium('status', '--json', '--rpc', `${server.url},${gone}`)).stdout)
-    expect(all).toMatchObject([{ health: HEALTH }, { rpc: gone, problem: expect.stringContaining('refused') }])
+    const all = JSON.parse((await devium('status', '--json', '--rpc', `${server.url},${unreachable}`)).stdout)
+    expect(all).toMatchObject([{ health: HEALTH }, { rpc: unreachable, problem: expect.stringContaining('refused') }])
     const withPassword = server.url.replace('//', '//user:pass,word@')
     const twice = await devium('status', '--rpc', `${server.url},${withPassword}`)
     expect(twice).toMatchObject({ code: 0, stdout: expect.not.stringContaining('pass') })

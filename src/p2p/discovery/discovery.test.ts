@@ -113,10 +113,10 @@ describe('discovery', () => {
   })
 
   it('warns when no bootnode answers', async () => {
-    const gone = await start([])
+    const stopped = await start([])
     const { logger, lines } = recordedLog('warn')
-    const text = gone.discovery.localEnr()
-    await gone.discovery.stop()
+    const text = stopped.discovery.localEnr()
+    await stopped.discovery.stop()
     const clock = new ManualClock(Date.now())
     await start([text], { clock, logger })
     await clock.advance(59_000)

@@ -47,7 +47,7 @@ describe('the entrance', () => {
     topology?.onConnect?.(PEER, CONNECTION)
     topology?.onDisconnect?.(PEER)
     entrance.forget(PEER)
-    const gone = ['library disconnect peer', 'gone peer']
-    expect(calls).toEqual(['library connect peer', ...gone, ...gone])
+    const disconnected = ['library disconnect peer', 'gone peer']
+    expect(calls).toEqual(['library connect peer', ...disconnected, ...disconnected])
   })
 })

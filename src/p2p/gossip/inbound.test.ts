@@ -313,17 +313,17 @@ describe('a gossip stream', () => {
 
   it('handles no more frames of a removed peer, not even earlier ones', async () => {
     const { join, heard, gossip, forget } = await setUp()
-    const gone = join('a')
+    const disconnecting = join('a')
     const { handleReceivedRpc } = gossip
     gossip.handleReceivedRpc = (from, rpc) => {
       // As when the last connection ends, which happens while frames wait.
       forget(from)
       return handleReceivedRpc(from, rpc)
     }
-    gone.send({ subscriptions: [[TOPIC, true]] }, { subscriptions: [['other', true]] })
-    gone.send({ subscriptions: [[TOPIC, false]] })
+    disconnecting.send({ subscriptions: [[TOPIC, true]] }, { subscriptions: [['other', true]] })
+    disconnecting.send({ subscriptions: [[TOPIC, false]] })
     expect(heard).toHaveLength(1)
     await untilIdle()
-    expect(gone.stream.aborted).toBeDefined()
+    expect(disconnecting.stream.aborted).toBeDefined()
   })
 })
