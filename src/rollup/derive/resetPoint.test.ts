@@ -9,7 +9,7 @@ function at(number: number): L2BlockRef {
   return l2Ref(number, Math.floor(number / 3), number % 3)
 }
 
-/** Chains with the given genesis. `reorged` is the number of a missing L1 block, `missing` that of a missing L2 block. */
+/** Chains with the given genesis. `reorged` and `missing` are the numbers of a missing L1 and a missing L2 block. */
 function setUp(genesis = { l1: 0, l2: 0 }, { reorged = -1, missing = -1, config = {} as Partial<RollupConfig> } = {}) {
   const base = testConfig('bedrock', { channelTimeout: 5, ...config })
   const l1Reads: number[] = []
