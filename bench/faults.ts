@@ -66,8 +66,8 @@ const scenarios: Record<string, () => Promise<boolean[]>> = {
   restart: async () => [show('restart', await restartSequencer(5_000), true)],
 }
 
-const asked = process.argv.slice(2)
-const names = asked.length > 0 ? asked : Object.keys(scenarios)
+const given = process.argv.slice(2)
+const names = given.length > 0 ? given : Object.keys(scenarios)
 let allMet = true
 for (const name of names) {
   const run = scenarios[name]

@@ -67,7 +67,7 @@ async function measureAll(secondsEach: number, only: string): Promise<void> {
   const words = Array.from({ length: 1_000 }, (_, index): Hex => `0x${index.toString(16).padStart(64, '0')}`)
   const full = { method: 'eth_getBlockByNumber', params: ['latest', true] }
   const small = { method: 'eth_call', params: [{ to: NOBODY }, 'latest'] }
-  const asked: [string, object | object[]][] = [
+  const calls: [string, object | object[]][] = [
     ['small calls', small],
     ['endless calls', { method: 'eth_call', params: overridden('0x5b600056') }],
     ['calls that hash', { method: 'eth_call', params: overridden('0x5b6210000060002050600056') }],
@@ -120,7 +120,7 @@ async function measureAll(secondsEach: number, only: string): Promise<void> {
   })
   const iterations = watchLoop()
   let longest = 0
-  for (const [name, body] of asked) {
+  for (const [name, body] of calls) {
     if (!name.includes(only)) continue
     const answered = new Promise<unknown>((resolve) => child.once('message', resolve))
     // Warm-up: compilation at the first requests does not count.

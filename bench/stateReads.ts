@@ -7,9 +7,9 @@ import { encodeVersion, StateDisk } from '../src/execution/chain/storage/stateDi
 import { LayerTree } from '../src/execution/state/layerTree.ts'
 import { NO_STATE, StateDatabase } from '../src/execution/state/stateDatabase.ts'
 import { bytesOfKey } from '../src/execution/state/stateKeys.ts'
-import { EMPTY_TRIE_ROOT } from '../src/execution/state/trie.ts'
 import { WorldState } from '../src/execution/state/worldState.ts'
 import type { Hex } from '../src/lib/hex.ts'
+import { EMPTY_TRIE_ROOT } from '../src/rollup/protocol/constants.ts'
 import { ZERO_HASH } from '../src/rollup/protocol/types.ts'
 
 const HOLDERS = 100_000

@@ -5,9 +5,9 @@ import { ChainDatabase } from '../src/execution/chain/storage/chainDatabase.ts'
 import { StateDisk } from '../src/execution/chain/storage/stateDisk.ts'
 import { LayerTree } from '../src/execution/state/layerTree.ts'
 import { NO_STATE, StateDatabase } from '../src/execution/state/stateDatabase.ts'
-import { EMPTY_TRIE_ROOT } from '../src/execution/state/trie.ts'
 import { WorldState } from '../src/execution/state/worldState.ts'
 import type { Hex } from '../src/lib/hex.ts'
+import { EMPTY_TRIE_ROOT } from '../src/rollup/protocol/constants.ts'
 
 const ACCOUNTS = 100_000
 const CHANGED = 1_000

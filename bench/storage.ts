@@ -56,7 +56,7 @@ async function directoryBytes(path: string): Promise<number> {
 }
 
 /** Bytes on the disk after compaction. Tables that await compaction hold some megabytes, which do not belong to blocks. */
-async function settledBytes(node: ExecutionNode): Promise<number> {
+async function compactedBytes(node: ExecutionNode): Promise<number> {
   const directory = join(node.datadir, 'geth', 'chaindata')
   await node.chain.close()
   const level = new ClassicLevel<Uint8Array, Uint8Array>(directory, { keyEncoding: 'view', valueEncoding: 'view' })
@@ -79,7 +79,7 @@ const parameters = {
 }
 const l1 = l1Addresses(roles.owner.address)
 const genesis = await buildL2Genesis(new ArtifactStore(findContractsPackage()), parameters, l1)
-const before = await settledBytes(await startExecutionNode(genesis.file))
+const before = await compactedBytes(await startExecutionNode(genesis.file))
 const node = await startExecutionNode(genesis.file)
 const rollup = buildRollupConfig(parameters, l1, { hash: ZERO_HASH, number: 0 }, genesis.hash)
 const driver = new BlockDriver(node.engine, rollup)
@@ -103,7 +103,7 @@ for (let number = 1; number <= blocks; number++) {
 }
 const seconds = (performance.now() - startedAt) / 1000
 const runningBytes = written.bytes
-const grown = (await settledBytes(node)) - before
+const grown = (await compactedBytes(node)) - before
 row('blocks through the Engine API in a second, HTTP included', blocks / seconds, '')
 row('bytes put to LevelDB for a block', runningBytes / blocks, 'B')
 row('the same with what stopping writes', written.bytes / blocks, 'B')

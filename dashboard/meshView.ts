@@ -188,8 +188,8 @@ function shapesOf(page: Page, vertices: readonly Vertex[], edges: readonly Edge[
   const hasNames = vertices.length <= MAX_NAMES
   const circles = vertices.map((vertex): Keyed => {
     const isOrigin = way.some(({ to, from }) => to === vertex.id && from === undefined)
-    const { node, ...looks } = vertex
-    const key = JSON.stringify([looks, node === page.node, node !== undefined, hasNames, isOrigin])
+    const { node, ...appearance } = vertex
+    const key = JSON.stringify([appearance, node === page.node, node !== undefined, hasNames, isOrigin])
     return { key, make: () => circle(page, vertex, hasNames, isOrigin) }
   })
   return [...lines, ...circles, ...labels]

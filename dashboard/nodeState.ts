@@ -64,7 +64,7 @@ export class NodeState implements Known {
   private nextRecordsMs = 0
   private nextRefusalsMs = 0
   private newsTimer: number | undefined
-  private isAskingBlocks = false
+  private isRequestingBlocks = false
   private staticPeers: readonly StaticPeerHealth[] = []
 
   constructor(name: string, url: string, { refusesChanges }: { refusesChanges: boolean }, onChange: () => void) {
@@ -150,15 +150,15 @@ export class NodeState implements Known {
 
   /** One request at a time, because heads move constantly while a node syncs. */
   private async requestBlocks(): Promise<void> {
-    if (this.isAskingBlocks) return
-    this.isAskingBlocks = true
+    if (this.isRequestingBlocks) return
+    this.isRequestingBlocks = true
     try {
       this.blocks = await this.connection.call<BlockTimes[]>('devium_recentBlocks')
       this.onChange()
     } catch {
       // The connection has closed, which the page shows.
     } finally {
-      this.isAskingBlocks = false
+      this.isRequestingBlocks = false
     }
   }
 

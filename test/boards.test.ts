@@ -36,16 +36,16 @@ function registries(): Registry[] {
   const batcher = new Registry()
   createBatcherMetrics(batcher).balance(async () => 0)
   createTxManagerMetrics(batcher)
-  const unasked = () => {
+  const neverCalled = () => {
     throw new Error('not asked')
   }
   const never = () => () => {}
-  const labels = { head: unasked, safe: unasked, finalized: unasked }
-  const chain = { ...labels, statistics: unasked, onHead: never, onExecuted: never }
+  const labels = { head: neverCalled, safe: neverCalled, finalized: neverCalled }
+  const chain = { ...labels, statistics: neverCalled, onHead: never, onExecuted: never }
   const modules = {
     chain,
-    pool: { status: unasked },
-    rpcProcesses: { stats: unasked, report: unasked },
+    pool: { status: neverCalled },
+    rpcProcesses: { stats: neverCalled, report: neverCalled },
     clock: new ManualClock(),
   }
   return [node, batcher, createGethMetrics(modules, { version: '', databasePath: '' }).registry]

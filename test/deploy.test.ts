@@ -202,12 +202,12 @@ describe.each(workloads.map((workload) => [workload.metadata.name, workload] as 
         key,
       })),
     )
-    const asked = [...ofEnvironment, ...ofVolumes]
-    expect(asked.length).toBeGreaterThan(0)
+    const required = [...ofEnvironment, ...ofVolumes]
+    expect(required.length).toBeGreaterThan(0)
     const rows = readme.split('\n').filter((line) => /^\| (Secret|ConfigMap) \|/.test(line))
     const isListed = ({ name, key }: { name: string; key: string }): boolean =>
       rows.some((row) => row.includes(`| \`${name}\` |`) && row.includes(`\`${key}\``))
-    expect(asked.filter((one) => !isListed(one))).toEqual([])
+    expect(required.filter((one) => !isListed(one))).toEqual([])
   })
 
   it('reaches other pods at names and ports of their services', () => {

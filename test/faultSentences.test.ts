@@ -182,8 +182,8 @@ it.each(FAULTS)('$fault: one RPC, devium status and the page name it', async ({ 
   const gossipReport = await fault.gossip?.()
   const derives = fault.derivation ?? derivation({})
   const batcher = fault.batcher === undefined ? null : statusOfBatcher(fault.batcher)
-  const told = [batcher?.why, gossipReport?.text, derives.text].find((text) => text !== undefined && cause.test(text))
-  expect(told).toMatch(cause)
+  const sentence = [batcher?.why, gossipReport?.text, derives.text].find((text) => text !== undefined && cause.test(text))
+  expect(sentence).toMatch(cause)
 
   const ref = { hash, number: 1, timestamp: 1 }
   const names = ['current_l1', 'head_l1', 'safe_l1', 'finalized_l1', 'unsafe_l2', 'safe_l2', 'finalized_l2']

@@ -7,7 +7,7 @@ const MINUTE_MS = 60_000
 const BAN: HistoryEvent = { atMs: 4_000, kind: 'ban', text: 'banned: score −120 is below −100', subject: 'abc' }
 
 /** An answer with a sample at each of the moments. */
-function told(atMs: number[], changes: Partial<History> = {}): History {
+function historyOf(atMs: number[], changes: Partial<History> = {}): History {
   const all = (value: number) => atMs.map(() => value)
   return {
     sampleMs: 2_000,
@@ -27,10 +27,10 @@ const chart = (past: NodePast, key: Parameters<typeof chartData>[1], spanMs = 5 
 describe('the past of a node on the page', () => {
   it('goes on with what is newer, and takes no answer twice', () => {
     const past = new NodePast()
-    past.add(0, told([2_000], { events: [BAN] }))
-    past.add(0, told([2_000, 4_000]))
+    past.add(0, historyOf([2_000], { events: [BAN] }))
+    past.add(0, historyOf([2_000, 4_000]))
     expect([past.lastMs, past.version, past.samples.atMs]).toEqual([4_000, 1, [2_000]])
-    past.add(4_000, told([5_000], { scores: { atMs: [5_000], peers: { ghi: [3] } } }))
+    past.add(4_000, historyOf([5_000], { scores: { atMs: [5_000], peers: { ghi: [3] } } }))
     expect(past.scores.column('ghi')).toEqual([null, 3])
     expect(past.scores.column('abc')).toEqual([1, null])
     expect(past.events).toEqual([BAN])
@@ -38,8 +38,8 @@ describe('the past of a node on the page', () => {
 
   it('is an hour long', () => {
     const past = new NodePast()
-    past.add(0, told([1_000, 2_000]))
-    past.add(2_000, told([61 * MINUTE_MS]))
+    past.add(0, historyOf([1_000, 2_000]))
+    past.add(2_000, historyOf([61 * MINUTE_MS]))
     expect(past.samples.atMs).toEqual([61 * MINUTE_MS])
     expect(past.samples.column('unsafe')).toEqual([10])
   })
@@ -47,7 +47,7 @@ describe('the past of a node on the page', () => {
 
 describe('the chart', () => {
   const past = new NodePast()
-  past.add(0, told([0, 1, 2, 10, 11].map((minute) => 1 + minute * MINUTE_MS)))
+  past.add(0, historyOf([0, 1, 2, 10, 11].map((minute) => 1 + minute * MINUTE_MS)))
 
   it('shows how far heads are behind, within its span, with a gap where the node stood still', () => {
     const { seconds, series } = chart(past, 'behind')
@@ -67,7 +67,7 @@ describe('the chart', () => {
     const eventful = new NodePast()
     const old: HistoryEvent = { atMs: 1, kind: 'start', text: 'The node started.', subject: null }
     const late = { ...BAN, atMs: 10 * MINUTE_MS }
-    eventful.add(0, told([10 * MINUTE_MS], { events: [old, late] }))
+    eventful.add(0, historyOf([10 * MINUTE_MS], { events: [old, late] }))
     expect(eventsWithin(eventful, 5 * MINUTE_MS)).toEqual([late])
     expect([eventText(late, named), eventText(old, named)]).toEqual([
       'named abc banned: score −120 is below −100.',

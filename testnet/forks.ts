@@ -55,9 +55,9 @@ export function parseActivations<F>(
 }
 
 /** The fork of a new chain's genesis block: the requested fork, or the fork before the first later activation. */
-export function genesisFork(asked: TestnetFork | undefined, activations: readonly ForkActivation[]): TestnetFork {
+export function genesisFork(wanted: TestnetFork | undefined, activations: readonly ForkActivation[]): TestnetFork {
   const [first] = activations
-  if (asked !== undefined || first === undefined) return asked ?? DEFAULT_FORK
+  if (wanted !== undefined || first === undefined) return wanted ?? DEFAULT_FORK
   const before = TESTNET_FORKS[indexOf(first.fork) - 1]
   if (before === undefined) {
     throw new UsageError(`--fork-at ${first.fork}:${first.seconds}: a testnet cannot begin before ${first.fork}`)

@@ -171,13 +171,13 @@ function openChain(
   given: ReadonlySet<string>,
 ): Pick<TestnetSetup, 'chain' | 'resumed' | 'upgradeBundle'> {
   const { chainId, l1ChainId, blockTime, l1BlockTime, forkAt } = options
-  const asked = { l1ChainId, l2ChainId: chainId, blockTime, l1BlockTime }
+  const wanted = { l1ChainId, l2ChainId: chainId, blockTime, l1BlockTime }
   const fork = given.has('fork') ? options.fork : undefined
   const now = Math.floor(Date.now() / 1000)
   const manifest = options.reset ? undefined : readManifest(layout)
   if (manifest?.complete === true) {
     const kept = manifest.chain
-    checkSameChain(kept, asked, given)
+    checkSameChain(kept, wanted, given)
     if (fork !== undefined) checkSameFork(kept, fork)
     // The same command line may run again: its forks are already set.
     const news = forkAt.filter((activation) => kept.forks[activation.fork] === undefined)
@@ -196,7 +196,7 @@ function openChain(
   clearDirectory(layout)
   checkDisk(options.nodes, layout.dir)
   const l1 = l1Parameters(options.l1Client, options.l1ForkAt, now)
-  const chain = { ...asked, genesisTime: now, forks, ...(l1 === undefined ? {} : { l1 }) }
+  const chain = { ...wanted, genesisTime: now, forks, ...(l1 === undefined ? {} : { l1 }) }
   return { chain, resumed: false, upgradeBundle }
 }
 

@@ -67,14 +67,14 @@ let most = before
 let loaded = 0
 let loadedAtMs = startedAtMs
 submitter.start()
-const looking = setInterval(() => {
+const sampling = setInterval(() => {
   most = Math.max(most, process.memoryUsage().rss)
   const { number = 0 } = submitter.status.lastLoaded ?? {}
   if (number > loaded) loadedAtMs = performance.now()
   loaded = number
   // The submitter has reached its limit, or has loaded all blocks.
   if (loaded === 0 || (loaded < last && performance.now() - loadedAtMs < QUIET_MS)) return
-  clearInterval(looking)
+  clearInterval(sampling)
   const figures: BacklogFigures = {
     addedBytes: most - before,
     longestIterationMs: iterations.longest(),

@@ -57,8 +57,8 @@ export async function withOpGeth<T>(binary: string, directory: string, use: (get
       '--ipcdisable',
       ...EXTRA_FLAGS,
     ])
-    const answers = asker(`http://127.0.0.1:${http}`, 'eth_chainId')
-    await until(answers.ask)
+    const answers = createProbe(`http://127.0.0.1:${http}`, 'eth_chainId')
+    await until(answers.request)
     await answers.close()
     await idle(geth)
     return await use({ engineUrl: `http://127.0.0.1:${engine}`, jwtPath, start })
@@ -68,9 +68,9 @@ export async function withOpGeth<T>(binary: string, directory: string, use: (get
 }
 
 /** Queries an endpoint that may not be up yet; undefined in that case. */
-export function asker(url: string, method: string): { ask(): Promise<unknown>; close(): Promise<void> } {
+export function createProbe(url: string, method: string): { request(): Promise<unknown>; close(): Promise<void> } {
   const rpc = createRpcClient({ url, timeoutMs: 2_000 })
-  return { ask: () => rpc.request(method, []).catch(() => undefined), close: () => rpc.close() }
+  return { request: () => rpc.request(method, []).catch(() => undefined), close: () => rpc.close() }
 }
 
 async function idle({ pid }: ChildProcess): Promise<void> {

@@ -11,7 +11,7 @@ import { rollupConfigToJson } from '../../src/rollup/protocol/index.ts'
 import { claimPort } from '../../test/support/programs.ts'
 import { l1ChainConfig } from '../../testnet/l1/chainConfig.ts'
 import { startTcpProxy } from '../../testnet/links/tcpProxy.ts'
-import { asker, withOpGeth } from './opGeth.ts'
+import { createProbe, withOpGeth } from './opGeth.ts'
 import { L1_CHAIN_ID, makeRivalChain, type RivalChain } from './rivalChain.ts'
 import type { Figure } from './speed.ts'
 
@@ -161,11 +161,11 @@ function timeOf({ last }: RivalChain, { directory, opGeth, l1, node, binary }: R
     const ours = fileURLToPath(new URL('../../bin/devium--batcher.mjs', import.meta.url))
     const child = start(binary, node === 'ours' ? [ours, ...flags] : flags)
     const startedMs = performance.now()
-    const syncStatus = asker(`http://127.0.0.1:${rpcPort}`, 'optimism_syncStatus')
+    const syncStatus = createProbe(`http://127.0.0.1:${rpcPort}`, 'optimism_syncStatus')
     // Polling costs the measured processes time, so it is rare.
     for (let number = -1; number !== last.number; await delay(50)) {
       if (child.exitCode !== null) throw new Error(`${node} ended with code ${child.exitCode}`)
-      const status = await syncStatus.ask()
+      const status = await syncStatus.request()
       if (!isSyncStatus(status)) continue
       number = status.safe_l2.number
       if (number === last.number && status.safe_l2.hash !== last.hash)

@@ -47,7 +47,7 @@ export async function startHonestNetwork(victimFile: string, execArgv: readonly 
   let atBehind: number[] = []
   let atOther: number[] = []
   let missing = new Set<number>()
-  const { ask } = createQuestions(victim, ({ number, atMs }) => {
+  const { request } = createRequests(victim, ({ number, atMs }) => {
     const sentMs = published.get(number)
     if (sentMs !== undefined) atVictim.push(atMs - sentMs)
     missing.delete(number)
@@ -59,7 +59,7 @@ export async function startHonestNetwork(victimFile: string, execArgv: readonly 
     })
   }
   note(other.node, () => atOther)
-  const { address } = await ask({ kind: 'start', sequencer: sequencer.address }, 'ready')
+  const { address } = await request({ kind: 'start', sequencer: sequencer.address }, 'ready')
   // A follower that gets its blocks from the victim.
   const behind = await startTestNode({ staticPeers: [address] })
   await until('the mesh', () => sequencer.node.meshSize() === 2 && behind.node.meshSize() === 1)
@@ -91,7 +91,7 @@ export async function startHonestNetwork(victimFile: string, execArgv: readonly 
   return {
     address,
     async watch(durationMs, profile) {
-      await ask({ kind: 'reset', isProfiled: profile !== undefined }, 'reset')
+      await request({ kind: 'reset', isProfiled: profile !== undefined }, 'reset')
       atVictim = []
       atBehind = []
       atOther = []
@@ -104,7 +104,7 @@ export async function startHonestNetwork(victimFile: string, execArgv: readonly 
       for (const endMs = nowMs() + 3_000; missing.size > 0 && nowMs() < endMs; ) await delay(10)
       const seconds = (nowMs() - startMs) / 1_000
       const foreign = foreignMs() / seconds
-      const { report } = await ask({ kind: 'report', profile }, 'report')
+      const { report } = await request({ kind: 'report', profile }, 'report')
       const foreignCpuMsPerS = foreign - report.cpuMsPerS
       return { startMs, foreignCpuMsPerS, atVictim, atBehind, atOther, missed: missing.size, victim: report }
     },
@@ -126,7 +126,7 @@ function watchForeignCpu(): () => number {
   return () => spent() - before
 }
 
-function createQuestions(victim: ChildProcess, onBlock: (block: { number: number; atMs: number }) => void) {
+function createRequests(victim: ChildProcess, onBlock: (block: { number: number; atMs: number }) => void) {
   const waiters = new Map<string, (message: FromVictim) => void>()
   victim.on('message', (message: FromVictim) => {
     if (message.kind === 'block') return onBlock(message)
@@ -134,7 +134,7 @@ function createQuestions(victim: ChildProcess, onBlock: (block: { number: number
     waiters.delete(message.kind)
   })
   return {
-    ask: <K extends FromVictim['kind']>(message: ToVictim, kind: K) =>
+    request: <K extends FromVictim['kind']>(message: ToVictim, kind: K) =>
       new Promise<Extract<FromVictim, { kind: K }>>((resolve) => {
         waiters.set(kind, (answer) => resolve(answer as Extract<FromVictim, { kind: K }>))
         victim.send(message)

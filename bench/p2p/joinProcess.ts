@@ -29,7 +29,7 @@ const COMPACT_BASE = 31
 /** Number of messages that our own node compares before it computes an id. */
 const RECENT = 8
 
-const SETTLE_MS = 600
+const IDLE_AFTER_MS = 600
 const IDLE_MS = 1_000
 
 interface Moment {
@@ -77,7 +77,7 @@ function judge(unpacked: Unpacked): Verdict {
   }
   last = now
   clearTimeout(idleTimer)
-  idleTimer = setTimeout(measureIdle, SETTLE_MS)
+  idleTimer = setTimeout(measureIdle, IDLE_AFTER_MS)
   return { result: 'accept', envelope: block, signer: 'current' }
 }
 

@@ -18,16 +18,16 @@ export interface NetworkOptions {
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 /** The run ends after this time without an arrival. On a preempted virtual machine the last block may come late. */
-const SETTLE_MS = 2_000
+const NO_ARRIVAL_MS = 2_000
 
 /** One round of our network, as the rival runs its own. Each host dials some earlier ones, and the first publishes. */
 export async function runOurNetwork(options: NetworkOptions): Promise<Figures> {
   return withNetwork(options, async (children) => {
     await publisherOf(children).call('publish', { ...options, blocks: options.warmup })
-    await settled(children)
+    await allArrived(children)
     const before = await Promise.all(children.map((child) => child.call('measure', options)))
     const published = await publisherOf(children).call('publish', options)
-    await settled(children)
+    await allArrived(children)
     const after = await Promise.all(children.map((child) => child.call('result')))
 
     const { hosts, blocks } = options
@@ -78,7 +78,7 @@ export async function runHeap(options: NetworkOptions, forgetMs: number): Promis
   })
 }
 
-async function settled(children: readonly Child<HostsCalls>[]): Promise<void> {
+async function allArrived(children: readonly Child<HostsCalls>[]): Promise<void> {
   for (let before = -1; ; ) {
     const arrived = (await Promise.all(children.map((child) => child.call('arrived')))).reduce(
       (sum, count) => sum + count,
@@ -86,7 +86,7 @@ async function settled(children: readonly Child<HostsCalls>[]): Promise<void> {
     )
     if (arrived === before) return
     before = arrived
-    await sleep(SETTLE_MS)
+    await sleep(NO_ARRIVAL_MS)
   }
 }
 

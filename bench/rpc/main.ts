@@ -152,7 +152,7 @@ async function compare(servers: readonly RpcServer[], method: string, params: un
   console.log(`${method}${what}: ${show(own)}${beside}`)
 }
 
-async function ask(url: string, method: string, params: unknown[] = []): Promise<unknown> {
+async function request(url: string, method: string, params: unknown[] = []): Promise<unknown> {
   const client = createRpcClient({ url })
   try {
     return await client.request(method, params)
@@ -163,7 +163,7 @@ async function ask(url: string, method: string, params: unknown[] = []): Promise
 
 async function untilItAnswers(url: string): Promise<void> {
   for (let tries = 0; tries < 300; tries++) {
-    const status = await ask(url, 'optimism_syncStatus').catch(() => undefined)
+    const status = await request(url, 'optimism_syncStatus').catch(() => undefined)
     if (status !== undefined) return
     await delay(200)
   }
@@ -171,7 +171,7 @@ async function untilItAnswers(url: string): Promise<void> {
 }
 
 async function p2pAddress(url: string): Promise<string> {
-  const { addresses } = (await ask(url, 'opp2p_self')) as { addresses: string[] }
+  const { addresses } = (await request(url, 'opp2p_self')) as { addresses: string[] }
   const own = addresses.find((address) => address.startsWith(`/ip4/${HOST}/`))
   if (own === undefined) throw new Error(`${url} has no address on loopback`)
   return own

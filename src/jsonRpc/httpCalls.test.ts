@@ -189,8 +189,8 @@ describe('web pages', () => {
   ])('%s', async (_what, corsOrigins, origin, allowed, vary) => {
     const { post, url } = await serve(corsOrigins === undefined ? {} : { corsOrigins })
     if (origin !== undefined) {
-      const asked = { origin, 'access-control-request-method': 'POST' }
-      const { headers } = await httpRequest(url, 'OPTIONS', asked, '')
+      const preflight = { origin, 'access-control-request-method': 'POST' }
+      const { headers } = await httpRequest(url, 'OPTIONS', preflight, '')
       expect(headers['access-control-allow-origin']).toBe(allowed)
     }
     for (const type of ['application/json', 'text/plain']) {
@@ -280,7 +280,7 @@ it('of unread answers, the oldest are dropped beyond the common limit', async ()
   const vast: RpcHandler = () => 'x'.repeat(30_000_000)
   const { port } = await serve({}, [['vast', vast]], { maxUnreadBytes: 70_000_000 })
   const call = '{"id":1,"method":"vast"}'
-  const ask = async (): Promise<Socket> => {
+  const openCall = async (): Promise<Socket> => {
     const socket = connect(port, '127.0.0.1')
     onTestFinished(() => void socket.destroy())
     socket.on('error', () => {})
@@ -298,7 +298,7 @@ it('of unread answers, the oldest are dropped beyond the common limit', async ()
     await promise
     return socket.bytesRead
   }
-  const [first, second, third] = [await ask(), await ask(), await ask()]
+  const [first, second, third] = [await openCall(), await openCall(), await openCall()]
   expect(await bytesOf(first)).toBeLessThan(30_000_000)
   for (const socket of [second, third]) expect(await bytesOf(socket)).toBeGreaterThan(30_000_000)
 })

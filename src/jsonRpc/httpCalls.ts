@@ -131,11 +131,11 @@ async function sendPart(outgoing: Outgoing, part: BodyChunks, signal: AbortSigna
 
 /** Aborts if the connection closes before the answer is sent. */
 function disconnectSignal(response: Outgoing): AbortSignal {
-  const gone = new AbortController()
+  const disconnected = new AbortController()
   const leave = () => {
-    if (!response.writableFinished) gone.abort(new Error('the client has disconnected'))
+    if (!response.writableFinished) disconnected.abort(new Error('the client has disconnected'))
   }
   if (response.closed) leave()
   else response.once('close', leave)
-  return gone.signal
+  return disconnected.signal
 }

@@ -28,7 +28,7 @@ export function createRpcApp(options: RpcAppOptions): Hono {
   if (options.allowedHosts !== undefined) app.use('*', hostCheck(options.allowedHosts))
   const { corsOrigins } = options
   if (corsOrigins !== undefined) {
-    app.options('*', cors({ origin: (asked) => allowedOrigin(corsOrigins, asked) }))
+    app.options('*', cors({ origin: (origin) => allowedOrigin(corsOrigins, origin) }))
     app.use('*', shareWith(corsOrigins))
   }
   if (options.version !== undefined) {

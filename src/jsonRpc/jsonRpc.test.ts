@@ -301,15 +301,15 @@ describe('client and server over a real socket', async () => {
   })
 
   it('refuses a wrong or missing token', async () => {
-    const stranger = createRpcClient({ url: server.url, jwtSecret: new Uint8Array(32) })
-    await expect(stranger.request('echo', [])).rejects.toThrow('HTTP 401')
+    const unauthorized = createRpcClient({ url: server.url, jwtSecret: new Uint8Array(32) })
+    await expect(unauthorized.request('echo', [])).rejects.toThrow('HTTP 401')
     const anonymous = await fetch(server.url, {
       method: 'POST',
       body: '{}',
       headers: { 'content-type': 'application/json' },
     })
     expect([anonymous.status, await anonymous.text()]).toEqual([401, 'missing token'])
-    await stranger.close()
+    await unauthorized.close()
   })
 
   it('refuses cross-origin requests that need no preflight', async () => {
@@ -329,9 +329,9 @@ describe('client and server over a real socket', async () => {
       '--rpc.port',
     )
     onTestFinished(hurried.close)
-    const asking = createRpcClient({ url: hurried.url })
-    await expect(asking.request('slow', [])).rejects.toMatchObject({ rpcCode: -32002 })
-    await asking.close()
+    const caller = createRpcClient({ url: hurried.url })
+    await expect(caller.request('slow', [])).rejects.toMatchObject({ rpcCode: -32002 })
+    await caller.close()
   })
 
   it('serves the version, and 404 at unknown paths', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { nextTurn } from '../lib/nextTurn.ts'
 import { createStreamWriter } from './streamWriter.ts'
 
 const LONG = 'x'.repeat(300_000)
@@ -19,8 +20,6 @@ function setUp() {
   return { write, begun, stream }
 }
 
-const settled = () => new Promise((resolve) => setImmediate(resolve))
-
 describe('long answers', () => {
   it('sixteen are sent at once, and the next starts when one ends', async () => {
     const { write, begun, stream } = setUp()
@@ -28,7 +27,7 @@ describe('long answers', () => {
     const send = async () => {}
     const first = Array.from({ length: 16 }, (_, index) => write(stream(`${index}`, gate.promise), signal, send))
     const next = write(stream('next', gate.promise), signal, send)
-    await settled()
+    await nextTurn()
     expect(begun).toHaveLength(16)
     gate.resolve()
     await Promise.all([...first, next])
@@ -40,7 +39,7 @@ describe('long answers', () => {
     const gate = Promise.withResolvers<void>()
     const first = write(stream('first', gate.promise), signal, undefined)
     const second = write(stream('second', gate.promise), signal, undefined)
-    await settled()
+    await nextTurn()
     expect(begun).toEqual(['first'])
     gate.resolve()
     for (const answer of [await first, await second]) expect(answer.map(String).join('')).toBe(`[${LONG}]`)

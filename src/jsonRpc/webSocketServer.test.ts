@@ -17,14 +17,14 @@ afterEach(async () => {
   }
 })
 
-interface Told {
+interface Observed {
   notify: ((content: string) => void)[]
   stopped: number
   aborted: Promise<unknown>[]
 }
 
-async function start(options: Partial<WebSocketOptions> = {}): Promise<{ port: number; told: Told }> {
-  const told: Told = { notify: [], stopped: 0, aborted: [] }
+async function start(options: Partial<WebSocketOptions> = {}): Promise<{ port: number; observed: Observed }> {
+  const observed: Observed = { notify: [], stopped: 0, aborted: [] }
   const methods = new Map<string, RpcHandler>([
     ['echo', (params: readonly unknown[]) => params],
     [
@@ -32,9 +32,9 @@ async function start(options: Partial<WebSocketOptions> = {}): Promise<{ port: n
       (_, { subscriber }) =>
         subscriber?.subscribe((notify) => {
           notify('"early"')
-          told.notify.push(notify)
+          observed.notify.push(notify)
           return () => {
-            told.stopped += 1
+            observed.stopped += 1
           }
         }),
     ],
@@ -42,7 +42,7 @@ async function start(options: Partial<WebSocketOptions> = {}): Promise<{ port: n
       'wait',
       (_, { signal }) => {
         const aborted = once(signal, 'abort')
-        told.aborted.push(aborted)
+        observed.aborted.push(aborted)
         return aborted
       },
     ],
@@ -55,7 +55,7 @@ async function start(options: Partial<WebSocketOptions> = {}): Promise<{ port: n
   }
   const server = await serveApp(createUpgradeApp(), '127.0.0.1', 0, 'test', { webSockets })
   open.push(server)
-  return { port: server.port, told }
+  return { port: server.port, observed }
 }
 
 /** A client that writes arbitrary bytes. */
@@ -156,7 +156,7 @@ describe('the handshake', () => {
     ['another version', { 'Sec-WebSocket-Version': '7' }, '400'],
     ['no key', { 'Sec-WebSocket-Key': 'short' }, '400'],
     ['another protocol', { Upgrade: 'h2c' }, '400'],
-    ["a stranger's web page", { Origin: 'https://bad.example' }, '403'],
+    ['a web page of another origin', { Origin: 'https://bad.example' }, '403'],
     ['a page without an origin', { Origin: 'null' }, '403'],
     ['a listed page', { Origin: 'https://good.example' }, '101'],
     ['a page of this machine', { Origin: 'http://localhost:3000' }, '101'],
@@ -256,31 +256,31 @@ describe('messages', () => {
   })
 
   it('calls are cancelled when their client disconnects', async () => {
-    const { port, told } = await start()
+    const { port, observed } = await start()
     const client = await connected(port)
     client.send(OPCODE.text, call('wait'))
-    await expect.poll(() => told.aborted.length).toBe(1)
+    await expect.poll(() => observed.aborted.length).toBe(1)
     client.socket.destroy()
-    await told.aborted[0]
+    await observed.aborted[0]
   })
 
   it('are not read while eight calls wait', async () => {
-    const { port, told } = await start()
+    const { port, observed } = await start()
     const client = await connected(port)
     for (let count = 0; count < 20; count++) client.send(OPCODE.text, call('wait'))
-    await expect.poll(() => told.aborted.length).toBe(8)
+    await expect.poll(() => observed.aborted.length).toBe(8)
     client.send(OPCODE.text, call('echo', 'later'))
-    expect(told.aborted).toHaveLength(8)
+    expect(observed.aborted).toHaveLength(8)
   })
 
   it('a client that is not read while its calls run is not dropped for silence', async () => {
     const reasons: string[] = []
-    const { port, told } = await start({ pingMs: 50, onDropped: (reason) => reasons.push(reason) })
+    const { port, observed } = await start({ pingMs: 50, onDropped: (reason) => reasons.push(reason) })
     const busy = new RawClient(port)
     const shaken = busy.shake()
     for (let count = 0; count < 8; count++) busy.send(OPCODE.text, call('wait'))
     await shaken
-    await expect.poll(() => told.aborted.length).toBe(8)
+    await expect.poll(() => observed.aborted.length).toBe(8)
     // When this client's second ping is due, the busy client's was due, too.
     const silent = await connected(port)
     await silent.ended()
@@ -308,7 +308,7 @@ describe('messages', () => {
 
 describe('subscriptions', () => {
   it('notify after the answer with their id, and end with the connection', async () => {
-    const { port, told } = await start()
+    const { port, observed } = await start()
     const client = await connected(port)
     client.send(OPCODE.text, call('listen'))
     const { result } = (await client.json()) as { result: string }
@@ -317,26 +317,26 @@ describe('subscriptions', () => {
       method: 'eth_subscription',
       params: { subscription: result, result: 'early' },
     })
-    told.notify[0]?.('{"later":1}')
+    observed.notify[0]?.('{"later":1}')
     expect(await client.json()).toMatchObject({ params: { result: { later: 1 } } })
     client.socket.destroy()
-    await expect.poll(() => told.stopped).toBe(1)
+    await expect.poll(() => observed.stopped).toBe(1)
   })
 
   it('drop a client that does not read', async () => {
     const reasons: string[] = []
-    const { port, told } = await start({ maxUnreadBytes: 100_000, onDropped: (reason) => reasons.push(reason) })
+    const { port, observed } = await start({ maxUnreadBytes: 100_000, onDropped: (reason) => reasons.push(reason) })
     const client = await connected(port)
     client.send(OPCODE.text, call('listen'))
     await client.json()
     client.socket.pause()
     const content = JSON.stringify('x'.repeat(10_000))
     // The operating system buffers some megabytes for the client.
-    for (let count = 0; count < 10_000 && told.stopped === 0; count++) {
-      told.notify[0]?.(content)
+    for (let count = 0; count < 10_000 && observed.stopped === 0; count++) {
+      observed.notify[0]?.(content)
       if (count % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
     }
-    await expect.poll(() => told.stopped).toBe(1)
+    await expect.poll(() => observed.stopped).toBe(1)
     expect(reasons).toEqual(['reads too slowly: more than 100000 bytes are unread'])
   })
 

@@ -88,7 +88,7 @@ export function serveWebSockets(server: Server, options: WebSocketOptions): () =
     autoPong: false,
     // Bytes that are not UTF-8 get a parse error, as over HTTP.
     skipUTF8Validation: true,
-    handleProtocols: (asked) => asked.has(PROTOCOL) && PROTOCOL,
+    handleProtocols: (offered) => offered.has(PROTOCOL) && PROTOCOL,
   })
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, first: Buffer) => {
     socket.on('error', () => socket.destroy())

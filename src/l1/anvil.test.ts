@@ -75,8 +75,8 @@ describe.each(['london', 'shanghai', 'cancun', 'prague', 'osaka'])('L1 client ag
   })
 
   it.each(L1_RPC_KINDS)('verifies receipts and logs fetched as from kind %s', async (rpcKind) => {
-    const asking = createL1Client({ rpc, logger: silentLogger, clock: systemClock }, { rpcKind })
-    const { receipts } = await asking.receipts(blockHash)
+    const reader = createL1Client({ rpc, logger: silentLogger, clock: systemClock }, { rpcKind })
+    const { receipts } = await reader.receipts(blockHash)
     expect(receipts.map(({ status }) => status)).toEqual([true, true, true, true])
     const logs = receipts.flatMap((receipt) => receipt.logs)
     expect(logs.map(({ logIndex, data }) => [logIndex, data.length]).sort()).toEqual([
@@ -95,9 +95,9 @@ describe.each(['london', 'shanghai', 'cancun', 'prague', 'osaka'])('L1 client ag
     if (latest === undefined) throw new Error('Anvil has no latest block')
     const other: Hex = `0x${'00'.repeat(31)}06`
     const trusting = createL1Client({ rpc, logger: silentLogger, clock: systemClock }, { trustRpc: true })
-    for (const asking of [client, trusting]) {
-      expect(await asking.storageAt(sender, slot, latest.hash)).toBe(value)
-      expect(await asking.storageAt(sender, other, latest.hash)).toBe(`0x${'00'.repeat(32)}`)
+    for (const reader of [client, trusting]) {
+      expect(await reader.storageAt(sender, slot, latest.hash)).toBe(value)
+      expect(await reader.storageAt(sender, other, latest.hash)).toBe(`0x${'00'.repeat(32)}`)
     }
     expect(await client.chainId()).toBe(901_900n)
     expect(await client.blockInfoByNumber(2)).toMatchObject({ hash: blockHash, number: 2 })

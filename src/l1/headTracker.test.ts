@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../lib/clock.ts'
 import { createLogger } from '../lib/logger.ts'
+import { nextTurn } from '../lib/nextTurn.ts'
 import type { L1BlockInfo, L1BlockRef } from '../rollup/protocol/types.ts'
 import { createL1HeadTracker } from './headTracker.ts'
 import type { L1BlockLabel } from './types.ts'
@@ -43,17 +44,15 @@ function setUp() {
   return { clock, lines, answers, polls, tracker, seen, abort }
 }
 
-const settle = () => new Promise((resolve) => setImmediate(resolve))
-
 describe('L1 head tracker', () => {
   it('reads the head at once after a notification of a new head', async () => {
     const { clock, answers, polls, tracker, seen, abort } = setUp()
     answers.latest = block(5)
     tracker.start(abort.signal)
-    await settle()
+    await nextTurn()
     answers.latest = block(6)
     tracker.pollNow()
-    await settle()
+    await nextTurn()
     expect(seen.latest.map(({ number }) => number)).toEqual([5, 6])
     expect(polls.filter(({ label }) => label === 'latest').map(({ at }) => at)).toEqual([0, 0])
     await clock.advance(12_000)
@@ -65,7 +64,7 @@ describe('L1 head tracker', () => {
     const { clock, answers, polls, tracker, seen, abort } = setUp()
     answers.latest = block(5)
     tracker.start(abort.signal)
-    await settle()
+    await nextTurn()
     expect(seen.latest).toEqual([{ hash: block(5).hash, number: 5, parentHash: block(4).hash, timestamp: 60 }])
     await clock.advance(24_000)
     expect(seen.latest).toHaveLength(1)
@@ -87,7 +86,7 @@ describe('L1 head tracker', () => {
     const { clock, answers, polls, lines, tracker, seen, abort } = setUp()
     answers.latest = new Error('connection refused')
     tracker.start(abort.signal)
-    await settle()
+    await nextTurn()
     await clock.advance(60_000)
     expect(lines).toHaveLength(1)
     expect(lines[0]).toContain('connection refused')
@@ -108,7 +107,7 @@ describe('L1 head tracker', () => {
     const { answers, lines, tracker, seen, abort } = setUp()
     answers.latest = block(1)
     tracker.start(abort.signal)
-    await settle()
+    await nextTurn()
     expect(seen.safe).toEqual([])
     expect(lines).toEqual([])
     abort.abort()
@@ -120,7 +119,7 @@ describe('L1 head tracker', () => {
     answers.safe = new Error('safe block not supported')
     answers.finalized = block(3)
     tracker.start(abort.signal)
-    await settle()
+    await nextTurn()
     expect(seen.finalized.map(({ number }) => number)).toEqual([3])
     answers.finalized = block(5)
     await clock.advance(384_000)
@@ -133,7 +132,7 @@ describe('L1 head tracker', () => {
     const { clock, answers, polls, lines, tracker, abort } = setUp()
     answers.latest = block(1)
     tracker.start(abort.signal)
-    await settle()
+    await nextTurn()
     abort.abort()
     const before = polls.length
     await clock.advance(1_000_000)

@@ -168,8 +168,8 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
   }
 
   const loadReceipts = async (hash: Hex): Promise<BlockReceipts> => {
-    const { info, receiptsRoot, mayHaveLogs: isWorthALook } = await headerOrThrow(hash)
-    if (receiptsRoot === EMPTY_TRIE_ROOT || !isWorthALook) return { info, receipts: [] }
+    const { info, receiptsRoot, mayHaveLogs } = await headerOrThrow(hash)
+    if (receiptsRoot === EMPTY_TRIE_ROOT || !mayHaveLogs) return { info, receipts: [] }
     const hashes = await transactionHashes.get(hash, () => loadHashes(hash))
     const answers = await fetchReceipts({ blockHash: hash, blockNumber: info.number, transactionHashes: hashes })
     if (!trust) verifyReceipts(answers, hash, hashes, receiptsRoot)

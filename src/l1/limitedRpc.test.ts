@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../lib/clock.ts'
+import { nextTurn } from '../lib/nextTurn.ts'
 import { createLimitedRpc, type LimitedRpc } from './limitedRpc.ts'
 
 /** A transport whose requests end when the test decides. */
@@ -25,12 +26,11 @@ function manualRpc() {
   }
   const endOne = async () => {
     open.shift()?.()
-    await settle()
+    await nextTurn()
   }
   return { rpc, open, batchSizes, endOne, most: () => most }
 }
 
-const settle = () => new Promise((resolve) => setImmediate(resolve))
 const limits = { maxConcurrency: 2, rateLimitPerSecond: 0, maxBatchSize: 3 }
 
 describe('limited RPC', () => {
@@ -38,7 +38,7 @@ describe('limited RPC', () => {
     const { rpc, open, endOne, most } = manualRpc()
     const limited = createLimitedRpc(rpc, new ManualClock(), limits)
     const answers = Promise.all(['a', 'b', 'c', 'd', 'e'].map((method) => limited.request(method, [])))
-    await settle()
+    await nextTurn()
     for (let i = 0; i < 5; i++) {
       expect(open.length).toBeGreaterThan(0)
       await endOne()
@@ -59,7 +59,7 @@ describe('limited RPC', () => {
     const limited = createLimitedRpc(rpc, new ManualClock(), limits)
     const calls = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((method) => ({ method, params: [] }))
     const answers = limited.batch(calls)
-    await settle()
+    await nextTurn()
     for (let i = 0; i < 3; i++) await endOne()
     expect(await answers).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g'])
     expect(batchSizes).toEqual([3, 3, 1])
@@ -77,7 +77,7 @@ describe('limited RPC', () => {
     }
     const limited = createLimitedRpc(rpc, clock, { maxConcurrency: 10, rateLimitPerSecond: 2, maxBatchSize: 3 })
     const all = Promise.all(Array.from({ length: 6 }, () => limited.request('a', [])))
-    await settle()
+    await nextTurn()
     await clock.advance(10_000)
     await all
     expect(times).toEqual([0, 0, 0, 500, 1000, 1500])

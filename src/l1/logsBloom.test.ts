@@ -15,7 +15,7 @@ describe.each(RECORDINGS)('the bloom filters of %s', (name) => {
     const logs = block.receipts.flatMap((receipt) => receipt.logs as unknown as { address: Hex }[])
     return new Set(logs.map(({ address }) => address))
   }
-  const strangers = Array.from({ length: 50 }, (_, i): Hex => `0x${(i + 1).toString(16).padStart(40, '0')}`)
+  const unused = Array.from({ length: 50 }, (_, i): Hex => `0x${(i + 1).toString(16).padStart(40, '0')}`)
 
   it('contain each contract that logged, and few others', () => {
     let loggers = 0
@@ -25,9 +25,9 @@ describe.each(RECORDINGS)('the bloom filters of %s', (name) => {
       const here = logged(block)
       for (const address of here) {
         loggers += 1
-        expect(createBloomTest([...strangers, address])(bloom)).toBe(true)
+        expect(createBloomTest([...unused, address])(bloom)).toBe(true)
       }
-      for (const stranger of strangers) if (createBloomTest([stranger])(bloom)) wrong += 1
+      for (const other of unused) if (createBloomTest([other])(bloom)) wrong += 1
       expect(createBloomTest([])(bloom)).toBe(false)
     }
     expect(loggers).toBeGreaterThan(1)

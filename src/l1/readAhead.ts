@@ -35,7 +35,7 @@ export function createReadAhead(
   /** Prefetched or pending blocks by number. Undefined: request the block again. */
   const ahead = new Map<number, Promise<L1BlockInfo | undefined>>()
   let head: L1BlockRef | undefined
-  let lastAsked: number | undefined
+  let lastRequested: number | undefined
   /** The walk back: how far headers are fetched, perhaps by a pending batch. */
   let back: { child: L1BlockInfo; fetchedDownTo: number; underway: Promise<unknown> } | undefined
 
@@ -74,8 +74,8 @@ export function createReadAhead(
   return {
     async blockInfoByNumber(number) {
       // A jump means a reorg or a restart, so all prefetched blocks are dropped.
-      if (number !== lastAsked && (lastAsked === undefined || number !== lastAsked + 1)) ahead.clear()
-      lastAsked = number
+      if (number !== lastRequested && (lastRequested === undefined || number !== lastRequested + 1)) ahead.clear()
+      lastRequested = number
       const fetched = ahead.get(number)
       ahead.delete(number)
       extend(number + 1)
@@ -110,7 +110,7 @@ export function createReadAhead(
       if (!isNext) forgetFrom(Math.min(newHead.number, head?.number ?? 0) - REORG_DEPTH)
       head = newHead
       // The reader waits for this block only.
-      if (newHead.number === lastAsked && !ahead.has(newHead.number)) fetch([newHead.number])
+      if (newHead.number === lastRequested && !ahead.has(newHead.number)) fetch([newHead.number])
     },
   }
 }

@@ -3,6 +3,7 @@ import { DecodeError } from '../lib/errors.ts'
 import { type Hex, toHex } from '../lib/hex.ts'
 import { JsonObjectReader, jsonBytes } from '../lib/jsonReader.ts'
 import { decodeRlp, encodeRlp, type RlpInput, rlpBytes, rlpList } from '../lib/rlp.ts'
+import { DEPOSIT_TX_TYPE } from '../rollup/protocol/index.ts'
 import type { L1Log, L1Receipt } from '../rollup/protocol/types.ts'
 
 /** A receipt, with the fields that bind it to its block. */
@@ -14,8 +15,6 @@ export interface ParsedReceipt {
   blockHash?: Hex
   transactionIndex?: number
 }
-
-const DEPOSIT_TYPE = 0x7e
 
 /** Parses a receipt in the standard JSON form. Throws DecodeError. */
 export function parseReceipt(json: unknown): ParsedReceipt {
@@ -48,7 +47,7 @@ function encodeReceipt(object: JsonObjectReader, status: bigint | undefined, log
     logs,
   ]
   // If L1 is itself an OP Stack chain: deposit receipts contain their nonce, and since Canyon a version.
-  if (type === DEPOSIT_TYPE && object.has('depositNonce') && object.has('depositReceiptVersion')) {
+  if (type === DEPOSIT_TX_TYPE && object.has('depositNonce') && object.has('depositReceiptVersion')) {
     fields.push(object.quantity('depositNonce'), object.quantity('depositReceiptVersion'))
   }
   const body = encodeRlp(fields)

@@ -87,15 +87,15 @@ describe('what keeps a peer out', () => {
     const test = await nodeInTest({ listenIp: '::1' })
     const raw = await rawPeerInTest([TOPIC])
     const address = test.node.multiaddrs().find((text) => text.startsWith('/ip6/::1/')) ?? ''
-    const gone = () => test.node.connectedPeers().length + raw.host.getConnections().length === 0
+    const isDisconnected = () => test.node.connectedPeers().length + raw.host.getConnections().length === 0
     await raw.connect(address)
     await test.node.blockSubnet('::/64')
-    await until('the end by subnet', gone)
+    await until('the end by subnet', isDisconnected)
     await expect(raw.host.dial(multiaddr(address))).rejects.toThrow()
     await test.node.unblockSubnet('::/64')
     await raw.connect(address)
     await test.node.blockAddr('0:0:0:0:0:0:0:1')
-    await until('the end by address', gone)
+    await until('the end by address', isDisconnected)
     expect((await test.node.peers(true)).bannedIPS).toEqual(['::1'])
   })
 
@@ -139,10 +139,10 @@ describe('what keeps a peer out', () => {
 
 describe('an allow-list', () => {
   it('accepts and dials no other peer', async () => {
-    const [guest, stranger] = await Promise.all([nodeInTest(), nodeInTest()])
+    const [guest, unlisted] = await Promise.all([nodeInTest(), nodeInTest()])
     const test = await nodeInTest({ allow: [guest.node.peerId, '10.0.0.0/8'] })
-    await expect(test.node.connectPeer(stranger.address)).rejects.toThrow('--p2p.allow')
-    await stranger.node.connectPeer(test.address).catch(() => {})
+    await expect(test.node.connectPeer(unlisted.address)).rejects.toThrow('--p2p.allow')
+    await unlisted.node.connectPeer(test.address).catch(() => {})
     await guest.node.connectPeer(test.address)
     await until('the guest', () => test.node.connectedPeers().length > 0)
     expect(test.node.connectedPeers()).toEqual([guest.node.peerId])
@@ -150,7 +150,7 @@ describe('an allow-list', () => {
     await test.node.connectPeer(guest.address)
     await until('the guest again', () => test.node.connectedPeers().includes(guest.node.peerId))
     const nearby = await nodeInTest({ allow: ['127.0.0.0/8'] })
-    await stranger.node.connectPeer(nearby.address)
-    await until('the stranger', () => nearby.node.connectedPeers().includes(stranger.node.peerId))
+    await unlisted.node.connectPeer(nearby.address)
+    await until('the unlisted peer', () => nearby.node.connectedPeers().includes(unlisted.node.peerId))
   })
 })

@@ -149,10 +149,10 @@ it('a static peer is limited and penalised like others, but not banned', async (
   await until('the score', async () => (await victims.score(friend.peerId)) < -100)
   await until('the history', async () => (await victims.count(friend.peerId, 'behaviour', 'bad-rpc')) > 0)
   // Another peer that does the same later is banned. The monitor checked both.
-  const stranger = await host()
-  const other = await stranger.join(victims.follower.address, [TOPIC])
+  const unprotected = await host()
+  const other = await unprotected.join(victims.follower.address, [TOPIC])
   for (let n = 0; n < 5; n++) other.sendBytes(frameRpc(Uint8Array.of(0x1b)))
-  await victims.banned(stranger.peerId)
+  await victims.banned(unprotected.peerId)
   expect(await victims.isBanned(friend.peerId)).toBe(false)
   expect(victims.follower.node.connectedPeers()).toContain(friend.peerId)
 })

@@ -98,7 +98,7 @@ describe('a message', () => {
     expect(victims().follower.received).toHaveLength(before)
   })
 
-  it('a message of a topic that is not ours is not looked at', async () => {
+  it('a message of a topic that is not ours is not decoded', async () => {
     const gossip = await join()
     const messages = [1, 2, 3].map((n) => ({ topic: `/optimism/902/${n}/blocks`, data: new Uint8Array(1_000) }))
     gossip.send({ subscriptions: [['/optimism/902/2/blocks', true]], messages })
@@ -144,14 +144,14 @@ describe('a flood', () => {
 
   it('a flood of IHAVEs is requested within limits, and ends in a ban when no message arrives', async () => {
     const gossip = await join()
-    const asked = () =>
+    const requestedIds = () =>
       hostile()
         .heard.flatMap(({ control }) => control?.iwant ?? [])
         .map(({ messageIDs }) => messageIDs.length)
     for (let n = 0; n < 40; n++) gossip.send({ ihave: [ids(1_000)], topic: TOPIC })
-    await until('what it is asked for', () => asked().length >= 10)
+    await until('what it is asked for', () => requestedIds().length >= 10)
     await blamed('broken-promise')
-    expect(Math.max(...asked())).toBe(250)
+    expect(Math.max(...requestedIds())).toBe(250)
     // The promises broken meanwhile may be enough.
     for (let n = 0; n < 40 && gossip.stream.status === 'open'; n++) gossip.send({ ihave: [ids(10)], topic: TOPIC })
     await victims().banned(hostile().peerId)
@@ -160,7 +160,7 @@ describe('a flood', () => {
   it('a flood of IWANTs for one block is answered three times', async () => {
     const gossip = await join()
     await victims().expectBlock()
-    const told = () =>
+    const announced = () =>
       hostile()
         .heard.flatMap(({ control }) => control?.ihave ?? [])
         .flatMap(({ messageIDs }) => messageIDs)
@@ -169,9 +169,9 @@ describe('a flood', () => {
     gossip.send({ prune: [[TOPIC, 60]] })
     await until('the prune', async () => (await victims().count(hostile().peerId, 'prune', 'by-peer')) > 0)
     await victims().expectBlock()
-    await until('a block', () => copies() > 0 || told().length > 0)
-    await until('an IHAVE', () => told().length > 0)
-    const [id] = told()
+    await until('a block', () => copies() > 0 || announced().length > 0)
+    await until('an IHAVE', () => announced().length > 0)
+    const [id] = announced()
     if (id === undefined) throw new Error('no id')
     const before = copies()
     for (let n = 0; n < 60; n++) gossip.send({ iwant: [[id]] })

@@ -25,12 +25,12 @@ const SYN = 1
 const FIN = 4
 
 /** Number of blocks that the follower read from its chain in order to serve them. */
-let asked = 0
+let requests = 0
 const { clock, halt } = haltableClock()
 const { victims, hostile, come, connect, connectAgain, blamed, isClosed, endedBecause } = hostileVisits(() => {
   const large = testBlock(HOSTILE_CONFIG, { transactions: [new Uint8Array(randomBytes(1_500_000))] })
   const payloadByNumber = async (number: number) => {
-    asked += 1
+    requests += 1
     return { ...large, payload: { ...large.payload, blockNumber: number } }
   }
   const liveness = { ...DEFAULT_P2P_OPTIONS.liveness, closeMs: 600_000 }
@@ -258,15 +258,15 @@ describe('requests for blocks', () => {
 describe('a peer that reads nothing', () => {
   it('a peer that reads nothing is sent two of its requested blocks, and the rest waits', async () => {
     const connection = await connect()
-    const before = asked
+    const before = requests
     const streams = await Promise.all(Array.from({ length: 12 }, () => connection.newStream(REQUEST, MANY_STREAMS)))
     socketOf(connection).pause()
     for (const stream of streams) stream.send(encodeRequest(1))
-    await until('the first', () => asked >= before + 2)
+    await until('the first', () => requests >= before + 2)
     for (let n = 0; n < 3; n++) await victims().expectBlock()
-    expect(asked).toBe(before + 2)
+    expect(requests).toBe(before + 2)
     socketOf(connection).resume()
-    await until('the rest', () => asked === before + 12)
+    await until('the rest', () => requests === before + 12)
   })
 
   it('a peer that reads nothing is dropped once too much waits for it', async () => {

@@ -33,9 +33,9 @@ describe('blocks of a megabyte', () => {
     const hostile = await rawPeerInTest([TOPIC])
     await hostile.connect(follower.address)
     await until('the mesh', () => follower.node.meshSize() === 2)
-    const stranger = new Uint8Array(32).fill(9)
+    const wrongKey = new Uint8Array(32).fill(9)
     for (let n = 0; n < 8; n++) {
-      await hostile.publish(TOPIC, gossipMessage(largeBlock(n), stranger))
+      await hostile.publish(TOPIC, gossipMessage(largeBlock(n), wrongKey))
     }
     await expectDelivery(sequencer, follower, largeBlock(100))
     expect(follower.received).toHaveLength(1)

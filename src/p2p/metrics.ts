@@ -31,7 +31,7 @@ export function createP2pMetrics(registry: Registry) {
     labelNames: requestLabels,
   })
   const requests = counter('p2p_req_total', 'Requests for blocks', requestLabels)
-  const payloadByNumber = gauge('p2p_payload_by_number', 'Block number last asked for', ['p2p_role'])
+  const payloadByNumber = gauge('p2p_payload_by_number', 'Block number last requested', ['p2p_role'])
   const quarantine = gauge('p2p_payloads_quarantine_total', 'Blocks received on request whose hash is not yet trusted')
   const peerScores = histogram('peer_scores', 'Scores of connected peers by part', {
     labelNames: ['type'],
@@ -42,7 +42,7 @@ export function createP2pMetrics(registry: Registry) {
   const publishingErrors = counter('publishing_errors_total', 'Blocks that could not be published')
   const lastPublishingError = gauge('last_publishing_errors_unix', 'Time of the last publishing error, Unix seconds')
 
-  const discoveryLookups = counter('p2p_discovery_lookups_total', 'Look-ups of random nodes')
+  const discoveryLookups = counter('p2p_discovery_lookups_total', 'Lookups of random nodes')
   const discoveryRecords = counter(
     'p2p_discovery_records_total',
     'Node records that were new or had changed: found, or why they were left alone',

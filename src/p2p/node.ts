@@ -134,7 +134,7 @@ async function assembleNode(
       activeTopic: topics.active,
       connected: peers.connected,
       protocolsOf: knownProtocols,
-      bans: () => storage.access.lists.standingPeerBans(clock.now()),
+      bans: () => storage.access.lists.activePeerBans(clock.now()),
     },
     { blockTimeS: config.blockTime, limits: options.health },
   )

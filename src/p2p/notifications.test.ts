@@ -9,16 +9,16 @@ it('connections, mesh changes, blocks and disconnections are reported until the 
   const end = watched.node.onNotification((one) => received.push(one))
   const { node: peer } = await nodeInTest({ staticPeers: [watched.address] })
   const { peerId: peerID } = peer
-  const told = (event: P2pNotification['event']) =>
+  const notified = (event: P2pNotification['event']) =>
     received.find((one) => one.event === event && 'peerID' in one && one.peerID === peerID)
-  await until('the mesh', () => told('graft') !== undefined)
-  expect(told('connected')).toMatchObject({ direction: 'inbound', address: expect.stringContaining('/ip4/127.0.0.1/') })
+  await until('the mesh', () => notified('graft') !== undefined)
+  expect(notified('connected')).toMatchObject({ direction: 'inbound', address: expect.stringContaining('/ip4/127.0.0.1/') })
   const standing = { peerID, score: expect.any(Number), static: false, protected: false, ban: null }
   expect(watched.node.standings()).toEqual([{ ...standing, connected: true, inMesh: true, blocked: false }])
   await watched.node.blockPeer(peerID)
-  await until('the end', () => told('disconnected') !== undefined)
-  expect(told('block')).toEqual({ event: 'block', peerID })
-  expect(told('disconnected')).toMatchObject({ by: 'us' })
+  await until('the end', () => notified('disconnected') !== undefined)
+  expect(notified('block')).toEqual({ event: 'block', peerID })
+  expect(notified('disconnected')).toMatchObject({ by: 'us' })
   expect(watched.node.standings()).toEqual([{ ...standing, connected: false, inMesh: false, blocked: true }])
   const last = () => received.at(-1)
   await watched.node.blockAddr('::ffff:192.0.2.1')

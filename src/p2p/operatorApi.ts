@@ -144,7 +144,7 @@ export function createOperatorApi(
         bannedPeers: [...lists.blockedPeers],
         bannedIPS: lists.listAddrs(),
         bannedSubnets: lists.listSubnets(),
-        timeBans: lists.standingBans(modules.clock.now()),
+        timeBans: lists.activeBans(modules.clock.now()),
       }
     },
     async peerStats() {
@@ -157,7 +157,7 @@ export function createOperatorApi(
         blocksTopicV3: router.subscribers(3).length,
         blocksTopicV4: router.subscribers(4).length,
         banned: lists.blockedPeers.size,
-        timeBanned: lists.standingBans(modules.clock.now()).peers.filter((peer) => !lists.blockedPeers.has(peer))
+        timeBanned: lists.activeBans(modules.clock.now()).peers.filter((peer) => !lists.blockedPeers.has(peer))
           .length,
         known: known.size,
       }

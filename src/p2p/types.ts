@@ -14,7 +14,7 @@ export interface P2pModules {
   chain: P2pChain
   /** Finds the router. Default: UPnP and NAT-PMP on the networks of this machine. */
   findNatRouter?: FindNatRouter
-  /** Aborted when the program is told to stop. After that no new work begins. `stop` closes the node. */
+  /** Aborted when the program must stop. After that no new work begins. `stop` closes the node. */
   signal?: AbortSignal
 }
 

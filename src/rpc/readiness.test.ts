@@ -8,7 +8,7 @@ import { addReadyPath } from './index.ts'
 import { recorder } from './testUtils/recorder.ts'
 
 /** A chain with a block a second. Its unsafe head is from second 105. */
-async function ask({
+async function getReadiness({
   atS = 105,
   timestamp = 105,
   causes = [],
@@ -36,7 +36,7 @@ const NO_PEERS = cause('no-peers', 'No peer is connected.', { stops: true, comma
 const BEHIND = cause('catching-up', 'It is catching up.')
 const NO_BATCHES = cause('batcher-stopped', 'The batch submitter is stopped.', { hurtsOthersOnly: true })
 
-it.each<[string, Parameters<typeof ask>[0], string, string[]]>([
+it.each<[string, Parameters<typeof getReadiness>[0], string, string[]]>([
   ['all is well', {}, 'healthy', []],
   ['the head is as old as it may be', { atS: 135, causes: [BEHIND] }, 'degraded', []],
   [
@@ -55,7 +55,7 @@ it.each<[string, Parameters<typeof ask>[0], string, string[]]>([
     ['No peer is connected.', 'The unsafe head 5 is 894 blocks behind the clock, more than 30.'],
   ],
 ])('/readyz where %s', async (_where, given, state, reasons) => {
-  expect(await ask(given)).toMatchObject({
+  expect(await getReadiness(given)).toMatchObject({
     ...{ status: reasons.length === 0 ? 200 : 503, ready: reasons.length === 0, reasons },
     ...{ state, text: `It is ${state}.` },
     causes: (given?.causes ?? []).map(({ code, text, command }) => ({ code, text, command: command ?? null })),

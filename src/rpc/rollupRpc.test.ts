@@ -106,16 +106,16 @@ describe('rollup methods', () => {
       if (words[1] === 'nobody') throw new UsageError('there is no program "nobody"')
       return { command: words.join(' '), did: 'Killed.', lookAt: 'Look.' }
     }
-    const ask = (method: string, params: unknown[]) => call(method, params, { testnet: { commands, run } })
-    expect(await ask('devium_testnetCommands', [])).toEqual({ result: commands })
-    expect(await ask('devium_testnetCommand', [['kill', 'verifier1']])).toMatchObject({
+    const callTestnet = (method: string, params: unknown[]) => call(method, params, { testnet: { commands, run } })
+    expect(await callTestnet('devium_testnetCommands', [])).toEqual({ result: commands })
+    expect(await callTestnet('devium_testnetCommand', [['kill', 'verifier1']])).toMatchObject({
       result: { command: 'kill verifier1', did: 'Killed.', lookAt: 'Look.' },
     })
-    expect(await ask('devium_testnetCommand', [['kill', 'nobody']])).toMatchObject({
+    expect(await callTestnet('devium_testnetCommand', [['kill', 'nobody']])).toMatchObject({
       error: { message: 'there is no program "nobody"' },
     })
     for (const words of [[], 'heal', [1], ['x'.repeat(201)]]) {
-      expect(await ask('devium_testnetCommand', [words])).toMatchObject({ error: { code: -32602 } })
+      expect(await callTestnet('devium_testnetCommand', [words])).toMatchObject({ error: { code: -32602 } })
     }
   })
 
@@ -143,7 +143,7 @@ describe('rollup methods', () => {
       'syncStatus',
     ])
     expect(result.blockRef).toEqual(ref2('c', 12))
-    expect(fixture.asked).toEqual([
+    expect(fixture.calls).toEqual([
       ['outputAtBlock', 16],
       ['outputAtBlock', 16],
     ])
@@ -229,7 +229,7 @@ describe('p2p methods', () => {
     expect((await call('opp2p_peers', [false])).result).toMatchObject({
       bannedSubnets: [{ IP: '10.0.0.0', Mask: '/wAAAA==' }],
     })
-    expect(fixture.asked).toContainEqual(['peers', true])
+    expect(fixture.calls).toContainEqual(['peers', true])
   })
 
   it('answers why a peer has its score: one report, or a list of all', async () => {
@@ -238,7 +238,7 @@ describe('p2p methods', () => {
     expect(await call('deviump2p_peerScore')).toEqual({ result: [{ peerID: id, total: -12 }] })
     expect(await call('deviump2p_peerHistory', [id])).toEqual({ result: { peerID: id, events: [] } })
     expect(await call('deviump2p_peerHistory', [null])).toEqual({ result: [{ peerID: id, events: [] }] })
-    expect(fixture.asked).toEqual([
+    expect(fixture.calls).toEqual([
       ['peerScore', id],
       ['peerScore', undefined],
       ['peerHistory', id],
@@ -256,7 +256,7 @@ describe('p2p methods', () => {
   it.each(['deviump2p', 'opp2p'])('%s_blockSubnet reads both forms', async (namespace) => {
     expect(await call(`${namespace}_blockSubnet`, ['10.1.0.0/16'])).toEqual({ result: null })
     expect(await call(`${namespace}_blockSubnet`, [{ IP: '10.1.0.0', Mask: '//8AAA==' }])).toEqual({ result: null })
-    expect(fixture.asked).toEqual([
+    expect(fixture.calls).toEqual([
       ['blockSubnet', '10.1.0.0/16'],
       ['blockSubnet', '10.1.0.0/16'],
     ])
@@ -274,7 +274,7 @@ describe('p2p methods', () => {
     for (const [name, param] of actions) {
       expect(await call(`${namespace}_${name}`, [param])).toEqual({ result: null })
     }
-    expect(fixture.asked).toEqual(actions)
+    expect(fixture.calls).toEqual(actions)
     expect(await call(`${namespace}_listBlockedPeers`)).toEqual({ result: [RECORD.peerID] })
     expect(await call(`${namespace}_listBlockedAddrs`)).toEqual({ result: [] })
     expect(await call(`${namespace}_self`)).toMatchObject({ result: { peerID: RECORD.peerID } })
@@ -288,7 +288,7 @@ describe('p2p methods', () => {
 
   it.each(['opp2p', 'deviump2p'])('%s_peers reads null as false', async (namespace) => {
     await call(`${namespace}_peers`, [null])
-    expect(fixture.asked).toEqual([['peers', false]])
+    expect(fixture.calls).toEqual([['peers', false]])
   })
 
   const NOTHING = { code: -32000, message: 'invalid request' }
@@ -305,7 +305,7 @@ describe('p2p methods', () => {
   ] as const)('opp2p_%s(%j) refuses an empty value as op-node does', async (method, param, error) => {
     expect(await call(`opp2p_${method}`, [param])).toEqual({ error })
     expect(await call(`deviump2p_${method}`, [param])).toMatchObject({ error: { code: -32602 } })
-    expect(fixture.asked).toEqual([])
+    expect(fixture.calls).toEqual([])
   })
 
   it.each([
@@ -332,7 +332,7 @@ describe('admin methods', () => {
       expect(await call('admin_postUnsafePayload', [{ ...root, executionPayload }])).toEqual({ result: null })
     }
     const payload = EMPTY_PAYLOAD
-    expect(fixture.asked).toEqual([
+    expect(fixture.calls).toEqual([
       ['post', { payload }],
       ['post', { payload }],
       ['post', { parentBeaconBlockRoot, payload }],
@@ -344,7 +344,7 @@ describe('admin methods', () => {
 
   it('reset derivation', async () => {
     expect(await call('admin_resetDerivationPipeline')).toEqual({ result: null })
-    expect(fixture.asked).toEqual([['reset']])
+    expect(fixture.calls).toEqual([['reset']])
   })
 
   it('are unknown unless enabled', async () => {
@@ -357,7 +357,7 @@ describe('admin methods', () => {
   it('start on a given head or on the present one', async () => {
     expect(await call('admin_startSequencer', [])).toEqual({ result: null })
     expect(await call('admin_startSequencer', [hash('A')])).toEqual({ result: null })
-    expect(fixture.asked).toEqual([
+    expect(fixture.calls).toEqual([
       ['start', undefined],
       ['start', hash('a')],
     ])
@@ -369,7 +369,7 @@ describe('admin methods', () => {
     expect(await call('admin_overrideLeader')).toEqual({ result: null })
     expect(await call('admin_setRecoverMode', [true])).toEqual({ result: null })
     expect(await call('admin_setRecoverMode', [])).toMatchObject({ error: { code: -32602 } })
-    expect(fixture.asked).toEqual([['overrideLeader'], ['setRecoverMode', true]])
+    expect(fixture.calls).toEqual([['overrideLeader'], ['setRecoverMode', true]])
   })
 
   it('opt in to refunds of gas, and report it for a timestamp', async () => {
@@ -380,7 +380,7 @@ describe('admin methods', () => {
     expect(await call('admin_sdmStatus', ['0x10'])).toEqual({ result: status })
     expect(await call('admin_sdmStatus', [-1])).toMatchObject({ error: { code: -32602 } })
     expect(await call('admin_setSdmPostExecOptIn', ['on'])).toMatchObject({ error: { code: -32602 } })
-    expect(fixture.asked).toEqual([
+    expect(fixture.calls).toEqual([
       ['setSdmPostExecOptIn', true],
       ...[undefined, 7, 16].map((timestamp) => ['sdmStatus', timestamp]),
     ])

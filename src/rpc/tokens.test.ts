@@ -32,7 +32,7 @@ const CHANGING = [
 ]
 
 async function serve(access: TokenAccess) {
-  const { node, p2p, asked } = recorder()
+  const { node, p2p, calls } = recorder()
   const logger = { ...silentLogger, setLevel: () => {} }
   const { dispatcher, methods } = createRollupRpc(
     { node, p2p, clock: systemClock, logger },
@@ -48,10 +48,10 @@ async function serve(access: TokenAccess) {
   }
   /** Undefined if the handshake is refused. */
   const overWebSocket = async (
-    { 'sec-websocket-protocol': asked = '', ...headers }: Record<string, string>,
+    { 'sec-websocket-protocol': offered = '', ...headers }: Record<string, string>,
     body: object,
   ): Promise<unknown> => {
-    const protocols = asked === '' ? [] : asked.split(', ')
+    const protocols = offered === '' ? [] : offered.split(', ')
     const socket = new WebSocket(server.url.replace('http', 'ws'), { headers, protocols })
     onTestFinished(() => socket.close())
     const refused = once(socket, 'error').then(() => undefined)
@@ -64,15 +64,15 @@ async function serve(access: TokenAccess) {
       }),
     ])
   }
-  return { ...server, asked, methods, post, overWebSocket }
+  return { ...server, calls, methods, post, overWebSocket }
 }
 
 describe('where a token is needed to change something', () => {
   it('no method that does is called without it, one by one or in a batch', async () => {
-    const { asked, post } = await serve({ token: TOKEN, guardsReading: false })
-    const calls = CHANGING.map((method) => ({ ...BLOCK, method }))
+    const { calls, post } = await serve({ token: TOKEN, guardsReading: false })
+    const batch = CHANGING.map((method) => ({ ...BLOCK, method }))
     for (const headers of [{}, WRONG]) {
-      const { answer } = await post(headers, calls)
+      const { answer } = await post(headers, batch)
       expect(answer).toEqual(
         CHANGING.map((method) => ({
           jsonrpc: '2.0',
@@ -85,14 +85,14 @@ describe('where a token is needed to change something', () => {
       )
       expect((await post(headers, BLOCK)).answer.error.message).toBe(REFUSED)
     }
-    expect(asked).toEqual([])
+    expect(calls).toEqual([])
   })
 
   it('a client with it may change, and every client may read', async () => {
-    const { asked, post } = await serve({ token: TOKEN, guardsReading: false })
+    const { calls, post } = await serve({ token: TOKEN, guardsReading: false })
     expect((await post({}, READ)).answer.result).toBe('v1')
     expect((await post(SHOWN, BLOCK)).answer.result).toBe(null)
-    expect(asked).toEqual([['blockPeer', RECORD.peerID]])
+    expect(calls).toEqual([['blockPeer', RECORD.peerID]])
   })
 
   it('every other method answers clients without it, admin methods included', async () => {
@@ -116,32 +116,32 @@ describe('where a token is needed to change something', () => {
   })
 
   it('the same holds over WebSockets', async () => {
-    const { asked, overWebSocket } = await serve({ token: TOKEN, guardsReading: false })
+    const { calls, overWebSocket } = await serve({ token: TOKEN, guardsReading: false })
     for (const headers of [{}, WRONG]) {
       expect(await overWebSocket(headers, BLOCK)).toMatchObject({ error: { message: REFUSED } })
       expect(await overWebSocket(headers, READ)).toMatchObject({ result: 'v1' })
     }
-    expect(asked).toEqual([])
+    expect(calls).toEqual([])
     expect(await overWebSocket(SHOWN, BLOCK)).toMatchObject({ result: null })
-    expect(asked).toEqual([['blockPeer', RECORD.peerID]])
+    expect(calls).toEqual([['blockPeer', RECORD.peerID]])
   })
 
   it('a web page sends it as one of its requested protocols', async () => {
-    const { asked, overWebSocket } = await serve({ token: TOKEN, guardsReading: true })
-    const asking = (token: string) => ({
+    const { calls, overWebSocket } = await serve({ token: TOKEN, guardsReading: true })
+    const handshakeWith = (token: string) => ({
       'sec-websocket-protocol': `devium, bearer.${Buffer.from(token).toString('hex')}`,
     })
-    expect(await overWebSocket(asking('another-token-of-some-length'), READ)).toBe(undefined)
-    expect(await overWebSocket(asking(TOKEN), BLOCK)).toMatchObject({ result: null })
-    expect(asked).toEqual([['blockPeer', RECORD.peerID]])
+    expect(await overWebSocket(handshakeWith('another-token-of-some-length'), READ)).toBe(undefined)
+    expect(await overWebSocket(handshakeWith(TOKEN), BLOCK)).toMatchObject({ result: null })
+    expect(calls).toEqual([['blockPeer', RECORD.peerID]])
   })
 
   it('and there is none, no client may', async () => {
-    const { asked, post } = await serve({ token: undefined, guardsReading: false })
+    const { calls, post } = await serve({ token: undefined, guardsReading: false })
     for (const headers of [{}, SHOWN, { authorization: 'Bearer undefined' }]) {
       expect((await post(headers, BLOCK)).answer.error.message).toBe(REFUSED)
     }
-    expect(asked).toEqual([])
+    expect(calls).toEqual([])
   })
 })
 

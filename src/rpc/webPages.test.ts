@@ -13,7 +13,7 @@ const call = (method: string, ...params: unknown[]): object => ({ jsonrpc: '2.0'
 
 /** Serves the rollup node's RPC. */
 async function serve(trustedOrigins: readonly string[] = []) {
-  const { node, p2p, asked } = recorder()
+  const { node, p2p, calls } = recorder()
   const logger = { ...silentLogger, setLevel: () => {} }
   const { dispatcher, methods } = createRollupRpc(
     { node, p2p, clock: systemClock, logger },
@@ -25,18 +25,18 @@ async function serve(trustedOrigins: readonly string[] = []) {
   onTestFinished(server.close)
   const send = (method: string, headers: Headers, body?: string) => httpRequest(server.url, method, headers, body)
   const post = (headers: Headers, body: object) => postJson(server.url, headers, body)
-  return { asked, methods, send, post }
+  return { calls, methods, send, post }
 }
 
 describe('a web page of another origin', () => {
   it('may read', async () => {
     const { send, post } = await serve()
-    const asking = {
+    const preflightHeaders = {
       ...EVIL,
       'access-control-request-method': 'POST',
       'access-control-request-headers': 'content-type',
     }
-    const preflight = await send('OPTIONS', asking)
+    const preflight = await send('OPTIONS', preflightHeaders)
     expect(preflight.headers).toMatchObject({
       'access-control-allow-origin': '*',
       'access-control-allow-headers': 'content-type',
@@ -47,7 +47,7 @@ describe('a web page of another origin', () => {
   })
 
   it('may change nothing, one by one or in a batch', async () => {
-    const { asked, methods, post } = await serve()
+    const { calls, methods, post } = await serve()
     const verbs = ['block', 'unblock', 'protect', 'unprotect', 'connect', 'disconnect']
     const names = methods.map(({ name }) => name)
     const changing = names.filter(
@@ -67,7 +67,7 @@ describe('a web page of another origin', () => {
         })),
       )
     }
-    expect(asked).toEqual([])
+    expect(calls).toEqual([])
   })
 
   it('gets no answer by a host name that resolves to this machine', async () => {
@@ -76,11 +76,11 @@ describe('a web page of another origin', () => {
     expect(answer).toMatchObject({ status: 403, text: 'invalid host specified' })
   })
 
-  it('can send nothing that browsers send without asking first', async () => {
-    const { send, asked } = await serve()
+  it('can send nothing that browsers send without a preflight', async () => {
+    const { send, calls } = await serve()
     const body = JSON.stringify(call('opp2p_blockPeer', PEER))
     expect((await send('POST', { ...EVIL, 'content-type': 'text/plain' }, body)).status).toBe(415)
-    expect(asked).toEqual([])
+    expect(calls).toEqual([])
   })
 })
 
@@ -91,15 +91,15 @@ describe('access to changing methods', () => {
     ['a page of this machine, by address', 'http://[::1]'],
     ['a page of an origin that the operator trusts', 'https://ops.example'],
   ])('%s', async (_who, origin) => {
-    const { asked, post } = await serve(['https://ops.example'])
+    const { calls, post } = await serve(['https://ops.example'])
     const { text } = await post(origin === undefined ? {} : { origin }, call('opp2p_blockPeer', PEER))
     expect(JSON.parse(text)).toEqual({ jsonrpc: '2.0', id: 1, result: null })
-    expect(asked).toEqual([['blockPeer', PEER]])
+    expect(calls).toEqual([['blockPeer', PEER]])
   })
 
   it('any page, if the operator allows it', async () => {
-    const { asked, post } = await serve(['*'])
+    const { calls, post } = await serve(['*'])
     await post(EVIL, call('opp2p_blockPeer', PEER))
-    expect(asked).toEqual([['blockPeer', PEER]])
+    expect(calls).toEqual([['blockPeer', PEER]])
   })
 })

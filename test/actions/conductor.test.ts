@@ -14,7 +14,7 @@ import {
   startFakeConductor,
 } from '../../src/rollup/sequencer/testUtils/fakeConductor.ts'
 import { createRollupRpc, createRpcMetrics } from '../../src/rpc/index.ts'
-import { settle, TestChain, type TestNode } from './harness.ts'
+import { TestChain, type TestNode, untilIdle } from './harness.ts'
 
 const STOPPED = { active: false }
 
@@ -59,7 +59,7 @@ async function commitBlockThatEngineRefuses(member: TestNode): Promise<void> {
   }
   await chain.clock.advance(950)
   await until(() => isTried)
-  await settle()
+  await untilIdle()
   expect(member.p2p.published).toHaveLength(1)
 }
 
@@ -76,7 +76,7 @@ describe('sequencer with a conductor', () => {
     conductor.isLeader = true
     await node.startSequencer()
     expect(node.sequencerActive()).toBe(true)
-    // Leadership is asked for before anything else, as op-node does.
+    // Leadership is queried before anything else, as op-node does.
     conductor.isLeader = false
     await expect(node.startSequencer()).rejects.toThrow('sequencer is not the leader, aborting')
   })
@@ -110,18 +110,18 @@ describe('sequencer with a conductor', () => {
     conductor.isLeader = false
     await chain.clock.advance(950)
     await until(() => commits() === 3)
-    await settle()
+    await untilIdle()
     await chain.clock.advance(999)
-    await settle()
+    await untilIdle()
     expect(commits()).toBe(3)
     expect(p2p.published).toHaveLength(1)
     expect(node.syncStatus().unsafeL2.number).toBe(1)
-    const asked = engine.calls.filter((call) => call === 'forkchoice+').length
+    const builds = engine.calls.filter((call) => call === 'forkchoice+').length
     conductor.isLeader = true
     await chain.clock.advance(1000)
     await until(() => node.syncStatus().unsafeL2.number === 2)
     // op-conductor may have stored the block although its answer said otherwise: it must stay the one of its height.
-    expect(engine.calls.filter((call) => call === 'forkchoice+').length).toBeLessThanOrEqual(asked + 1)
+    expect(engine.calls.filter((call) => call === 'forkchoice+').length).toBeLessThanOrEqual(builds + 1)
     expect(log.head?.payload.blockHash).toBe(node.syncStatus().unsafeL2.hash)
   })
 
@@ -131,11 +131,11 @@ describe('sequencer with a conductor', () => {
     await commitBlockThatEngineRefuses(member)
     const stopping = node.stopSequencer()
     await until(() => conductor.calls.at(-1) === 'conductor_leader')
-    await settle()
+    await untilIdle()
     expect(node.sequencerActive()).toBe(true)
     conductor.isLeader = false
     const joined = node.stopSequencer()
-    // The engine is tried again, and the leader asked for.
+    // The engine is tried again, and the leader queried.
     await chain.clock.advance(1000)
     expect(await stopping).toBe(node.syncStatus().unsafeL2.hash)
     expect(await joined).toBe(await stopping)
@@ -156,15 +156,15 @@ describe('sequencer with a conductor', () => {
       },
       { version: 'test', enableAdmin: true },
     )
-    const gone = new AbortController()
-    const asked = dispatcher.handle(
+    const disconnected = new AbortController()
+    const call = dispatcher.handle(
       JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'admin_stopSequencer', params: [] }),
-      createCallContext({ timeoutMs: 60_000, clientDisconnected: () => gone.signal }),
+      createCallContext({ timeoutMs: 60_000, clientDisconnected: () => disconnected.signal }),
     )
     await until(() => conductor.calls.at(-1) === 'conductor_leader')
-    await settle()
-    gone.abort(new Error('the client has gone'))
-    await asked
+    await untilIdle()
+    disconnected.abort(new Error('the client has gone'))
+    await call
     expect(node.sequencerActive()).toBe(true)
     delete engine.faults.newPayload
     await chain.clock.advance(1000)
@@ -194,9 +194,9 @@ describe('sequencer with a conductor', () => {
     }
     await chain.clock.advance(950)
     await until(() => failures === 0)
-    await settle()
+    await untilIdle()
     const stopping = node.stopSequencer()
-    await settle()
+    await untilIdle()
     await chain.clock.advance(1000)
     expect(await stopping).toBe(member.p2p.published[1]?.payload.blockHash)
   })

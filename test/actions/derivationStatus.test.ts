@@ -3,7 +3,7 @@ import { type RootLogger, silentLogger } from '../../src/lib/logger.ts'
 import { shortHash } from '../../src/lib/shortIds.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import { decodeFrames, encodeFrames, type PayloadEnvelope, upgradeDepositsOf } from '../../src/rollup/protocol/index.ts'
-import { GENESIS_TIME, settle, TestChain, type TestChainOptions, type TestNode } from './harness.ts'
+import { GENESIS_TIME, TestChain, type TestChainOptions, type TestNode, untilIdle } from './harness.ts'
 
 let chain: TestChain
 afterEach(() => chain.close())
@@ -22,7 +22,7 @@ async function startVerifier(seconds: number, options: TestChainOptions = {}) {
 
 async function post(blocks: readonly PayloadEnvelope[]): Promise<void> {
   chain.l1.mine([chain.batchOf(blocks)])
-  await settle()
+  await untilIdle()
 }
 
 const stateOf = ({ node }: TestNode) => node.derivationStatus().state
@@ -64,7 +64,7 @@ describe('why the safe head does not move', () => {
     const half = { ...whole, data: whole.data.subarray(0, 40), isLast: false }
     const rest = { ...whole, number: 1, data: whole.data.subarray(40) }
     chain.l1.mine([{ from, to, input: encodeFrames([half]) }])
-    await settle()
+    await untilIdle()
     const status = verifier.node.derivationStatus()
     expect(status).toMatchObject({ state: 'waiting-for-channel', ok: true })
     expect(status.text).toContain(
@@ -100,7 +100,7 @@ describe('why the safe head does not move', () => {
     await until(() => verifier.node.syncStatus().safeL2.number === 2)
     chain.l1.rewind(2)
     for (let i = 0; i < 6; i++) chain.l1.mine()
-    await settle()
+    await untilIdle()
     await until(() => verifier.node.derivationStatus().record.lastReset?.doneAtMs !== undefined)
     expect(verifier.node.derivationStatus().record.lastReset?.reason).toContain('detected L1 reorg')
     await verifier.node.resetDerivationPipeline()

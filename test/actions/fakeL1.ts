@@ -37,10 +37,10 @@ export class FakeL1 {
     return info
   }
 
-  /** Adds a block with these transactions, and logs of one more, and tells the listeners. */
+  /** Adds a block with these transactions, and logs of one more, and notifies the listeners. */
   mine(transactions: readonly FakeL1Transaction[] = [], logs: readonly FakeL1Log[] = []): L1BlockInfo {
     const info = this.append(transactions, logs)
-    this.tell('head', info)
+    this.emit('head', info)
     return info
   }
 
@@ -51,7 +51,7 @@ export class FakeL1 {
   }
 
   finalize(number: number): void {
-    this.tell('finalized', this.at(number))
+    this.emit('finalized', this.at(number))
   }
 
   onHead(listener: (ref: L1BlockRef) => void): void {
@@ -119,7 +119,7 @@ export class FakeL1 {
     return info
   }
 
-  private tell(label: Label, ref: L1BlockRef): void {
+  private emit(label: Label, ref: L1BlockRef): void {
     for (const listener of this.listeners[label]) listener(ref)
   }
 }

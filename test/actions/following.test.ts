@@ -4,9 +4,9 @@ import { until } from '../../src/lib/testUtils/until.ts'
 import { FollowSource } from '../../src/rollup/node/index.ts'
 import type { L1BlockRef, PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
 import { optimismSyncStatus } from '../../src/rpc/json.ts'
-import { settle, TestChain, type TestNode } from './harness.ts'
+import { TestChain, type TestNode, untilIdle } from './harness.ts'
 
-// Follow mode: safe and finalized head are taken over from another node, asked every other block.
+// Follow mode: safe and finalized head are taken over from another node, queried every other block.
 
 const URL = 'http://followed'
 let chain: TestChain
@@ -48,7 +48,7 @@ async function makeSafe({ verifier }: Setup, blocks: readonly PayloadEnvelope[])
 const rounds = async (count: number) => {
   for (let round = 0; round < count; round++) {
     await chain.clock.advance(2000)
-    await settle()
+    await untilIdle()
   }
 }
 const metric = async (node: TestNode, result: string) =>
@@ -70,14 +70,14 @@ describe('follow mode', () => {
     const follow = new FollowSource({ rpc: { url: URL, request } }, { timeoutMs: 1000 })
     await chain.addNode({ follow, sequencing: { confirmationDepth: 4 } })
     const read = l1.receipts.bind(l1)
-    const asked: Hex[] = []
+    const requested: Hex[] = []
     l1.receipts = async (hash) => {
-      asked.push(hash)
+      requested.push(hash)
       return read(hash)
     }
     const { hash } = l1.mine()
-    await settle()
-    expect(asked).toEqual([hash])
+    await untilIdle()
+    expect(requested).toEqual([hash])
   })
 
   it('takes over safe, finalized and the L1 block read, and derives nothing', async () => {
@@ -132,7 +132,7 @@ describe('follow mode', () => {
     gossip(blocks, verifier)
     await makeSafe(setup, blocks)
     await rounds(1)
-    // Peers are asked for the rest as soon as a block above is there.
+    // The rest is requested from peers as soon as a block above is there.
     expect(follower.node.syncStatus().unsafeL2.number).toBe(0)
     expect(follower.node.derivationStatus()).toMatchObject({ state: 'engine-syncing' })
     gossip(blocks, follower)

@@ -3,7 +3,7 @@ import { until } from '../../src/lib/testUtils/until.ts'
 import { FollowSource } from '../../src/rollup/node/index.ts'
 import { isDepositTx, type PayloadEnvelope, payloadToL2BlockRef } from '../../src/rollup/protocol/index.ts'
 import { optimismSyncStatus } from '../../src/rpc/json.ts'
-import { settle, TestChain, type TestNode } from './harness.ts'
+import { TestChain, type TestNode, untilIdle } from './harness.ts'
 
 // Interop: the followed node is an op-supernode, which denies blocks whose messages are invalid and replaces them by their deposits.
 
@@ -88,7 +88,7 @@ function fillBlocks({ engine }: TestNode): void {
 async function rounds(count: number): Promise<void> {
   for (let round = 0; round < count; round++) {
     await chain.clock.advance(2000)
-    await settle()
+    await untilIdle()
   }
 }
 

@@ -13,7 +13,7 @@ import {
 import { devAccounts } from '../../testnet/accounts.ts'
 import { makeRealChain } from '../support/realChain.ts'
 import { RealEngine } from '../support/realEngine.ts'
-import { GENESIS_TIME, settle, TestChain } from './harness.ts'
+import { GENESIS_TIME, TestChain, untilIdle } from './harness.ts'
 
 // Refunds of Lagoon from the block that grants them, by a real engine, to another one's derivation of it from L1.
 
@@ -99,7 +99,7 @@ it('a batch whose refunds break a rule becomes a block of deposits alone, and en
   })
   chain.l1.mine([chain.batchOf(broken)])
   await until(() => verifier.node.syncStatus().safeL2.number === 4)
-  await settle()
+  await untilIdle()
   expect(verifier.node.syncStatus().safeL2.number).toBe(4)
   const replaced = await verifier.engine.payloadByNumber(4)
   expect(replaced?.payload.transactions).toEqual(blocks[3]?.payload.transactions.filter(isDepositTx))

@@ -194,9 +194,9 @@ export class TestChain {
   async advance(seconds: number): Promise<void> {
     for (let passed = 0; passed < seconds; passed++) {
       await this.clock.advance(1000)
-      await settle()
+      await untilIdle()
       while (this.l1.head.timestamp + this.l1BlockTime <= this.clock.now() / 1000) this.l1.mine()
-      await settle()
+      await untilIdle()
     }
   }
 
@@ -289,5 +289,5 @@ class FakeP2p implements P2pPort {
   }
 }
 
-/** Lets everything that waits for no clock run to its end. */
-export const settle = (): Promise<void> => loopTurns(100)
+/** Yields often enough that only work that waits for the clock is left. */
+export const untilIdle = (): Promise<void> => loopTurns(100)

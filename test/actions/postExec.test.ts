@@ -3,7 +3,7 @@ import { EMPTY_BYTES } from '../../src/lib/bytes.ts'
 import { encodeRlp } from '../../src/lib/rlp.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import { encodePostExecTx, isDepositTx, isPostExecTx, type PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
-import { settle, TestChain, type TestNode } from './harness.ts'
+import { TestChain, type TestNode, untilIdle } from './harness.ts'
 
 // Lagoon's transaction of type 0x7d on its way through the node: its engine alone judges where it may stand.
 
@@ -62,7 +62,7 @@ describe.each(['singular', 'span'] as const)('blocks with a post-exec transactio
       const blocks = sequencer.p2p.published.slice(0, 4)
       chain.l1.mine([batchOf(kind, blocks)])
       await until(() => verifier.node.syncStatus().safeL2.number === 2)
-      await settle()
+      await untilIdle()
       expect(verifier.node.syncStatus().safeL2.number).toBe(2)
       const replaced = await verifier.engine.payloadByNumber(2)
       expect(replaced?.payload.transactions).toEqual(blocks[1]?.payload.transactions.filter(isDepositTx))

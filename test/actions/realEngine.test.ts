@@ -231,14 +231,14 @@ describe('with the real execution client', () => {
     const sequencer = await startSequencer()
     await sequence(sequencer.node, 6)
     const blocks = sequencer.node.p2p.published
-    const asked: number[] = []
+    const requested: number[] = []
     let answer: () => Uint8Array[] | undefined = () => {
       throw new Error('connect ECONNREFUSED')
     }
     const { node } = await startVerifier({
       blobs: {
         async blobs(block) {
-          asked.push(block.number)
+          requested.push(block.number)
           return answer()
         },
       },
@@ -246,14 +246,14 @@ describe('with the real execution client', () => {
     const { input, ...transaction } = chain.spanOf(blocks)
     const blobHash: Hex = `0x01${'ab'.repeat(31)}`
     const withBlob = chain.l1.mine([{ ...transaction, input: new Uint8Array(), blobVersionedHashes: [blobHash] }])
-    await until(() => asked.includes(withBlob.number))
+    await until(() => requested.includes(withBlob.number))
     await chain.clock.advance(10_000)
     expect(node.node.syncStatus().safeL2.number).toBe(0)
     // Known to be gone: a reset, and the same question again.
     answer = () => undefined
-    const before = asked.length
+    const before = requested.length
     await chain.clock.advance(20_000)
-    await until(() => asked.length > before)
+    await until(() => requested.length > before)
     expect(node.failure).toBeUndefined()
     answer = () => [encodeBlob(input)]
     await stepUntilSafe(node, blocks.at(-1))

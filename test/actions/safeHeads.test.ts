@@ -66,7 +66,7 @@ describe('history of safe heads', () => {
     expect((await verifier.node.safeHeadAtL1Block(later)).l1Block.hash).toBe(chain.l1.at(later).hash)
   })
 
-  it('is on the disk before what it tells of becomes final, and says "not found" where it does not begin', async () => {
+  it('is on the disk before what it reports becomes final, and says "not found" where it does not begin', async () => {
     const { verifier, first, second } = await derive()
     chain.l1.finalize(second)
     await until(() => verifier.node.syncStatus().finalizedL2.number === 8)

@@ -89,7 +89,7 @@ describe('sequencer on an engine that takes a head but not its children', () => 
     expect(node.syncStatus().unsafeL2.number).toBe(10)
   })
 
-  it('asks seldom while it answers SYNCING, and never rarer than twice a minute', async () => {
+  it('is called seldom while it answers SYNCING, and never rarer than twice a minute', async () => {
     chain = new TestChain()
     const { node, engine } = await chain.addNode({ sequencing: {} })
     await chain.advance(3)
@@ -97,9 +97,9 @@ describe('sequencer on an engine that takes a head but not its children', () => 
       attributes === undefined ? undefined : { payloadStatus: { status: 'SYNCING' } }
     const before = engine.calls.filter((call) => call === 'forkchoice+').length
     await chain.advance(120)
-    const asked = engine.calls.filter((call) => call === 'forkchoice+').length - before
-    expect(asked).toBeGreaterThanOrEqual(6)
-    expect(asked).toBeLessThan(12)
+    const attempts = engine.calls.filter((call) => call === 'forkchoice+').length - before
+    expect(attempts).toBeGreaterThanOrEqual(6)
+    expect(attempts).toBeLessThan(12)
     delete engine.faults.forkchoiceUpdated
     await chain.advance(31)
     expect(node.syncStatus().unsafeL2.number).toBe(154)

@@ -3,7 +3,7 @@ import { createLogRecorder } from '../../src/batcher/testUtils/logRecorder.ts'
 import { JsonRpcError } from '../../src/jsonRpc/types.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import type { PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
-import { settle, TestChain } from './harness.ts'
+import { TestChain, untilIdle } from './harness.ts'
 
 let chain: TestChain
 afterEach(() => chain.close())
@@ -41,7 +41,7 @@ describe('sequencer', () => {
     }
   })
 
-  it('is told of by metrics: whether it is active, and its transactions by kind', async () => {
+  it('is in the metrics: whether it is active, and its transactions by kind', async () => {
     chain = new TestChain()
     const { node, registry } = await chain.addNode({ sequencing: {} })
     await chain.advance(3)
@@ -90,12 +90,12 @@ describe('sequencer', () => {
       await publish(envelope)
     }
     engine.faults.newPayload = () => void events.push('insert')
-    await settle()
+    await untilIdle()
     await chain.clock.advance(949)
-    await settle()
+    await untilIdle()
     expect(events).toEqual([])
     await chain.clock.advance(1)
-    await settle()
+    await untilIdle()
     expect(events).toEqual(['insert', 'publish at 950'])
   })
 
@@ -103,15 +103,15 @@ describe('sequencer', () => {
     [120, 880],
     // op-node takes nothing for its default.
     [0, 950],
-  ])('seals as long before the timestamp as is asked for: %i ms', async (sealingMarginMs, sealedAt) => {
+  ])('seals as long before the timestamp as configured: %i ms', async (sealingMarginMs, sealedAt) => {
     chain = new TestChain()
     const { engine } = await chain.addNode({ sequencing: { sealingMarginMs } })
-    await settle()
+    await untilIdle()
     await chain.clock.advance(sealedAt - 1)
-    await settle()
+    await untilIdle()
     expect(engine.calls).not.toContain('getPayload')
     await chain.clock.advance(1)
-    await settle()
+    await untilIdle()
     expect(engine.calls).toContain('getPayload')
   })
 
@@ -131,7 +131,7 @@ describe('sequencer', () => {
     const { node, engine, p2p } = await chain.addNode({ sequencing: {} })
     await until(() => node.syncStatus().unsafeL2.number === 1800)
     // From block 1801 on, Fjord's drift of 1800 s over origin 0 is exceeded and the next L1 block is needed.
-    await settle()
+    await untilIdle()
     expect(node.syncStatus().unsafeL2.number).toBe(1800)
     engine.pool = [Uint8Array.of(2, 9)]
     chain.l1.mine()
@@ -262,7 +262,7 @@ describe('sequencer', () => {
     expect(numbers(p2p.published).at(-1)).toBe(63)
   })
 
-  it('tells the engine to build nothing after a stop that came while its attributes were prepared', async () => {
+  it('makes the engine build nothing after a stop that came while its attributes were prepared', async () => {
     chain = new TestChain()
     const { node, engine } = await chain.addNode({ sequencing: {} })
     await chain.advance(3)
@@ -278,7 +278,7 @@ describe('sequencer', () => {
     await until(() => answers.length > 0)
     const head = await node.stopSequencer()
     for (const answer of answers.splice(0)) answer()
-    await settle()
+    await untilIdle()
     expect(builds()).toBe(before)
     expect(engine.label('latest')).toBe(head)
     await chain.advance(3)

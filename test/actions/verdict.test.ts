@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { createLogger } from '../../src/lib/logger.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
-import { settle, TestChain, type TestNode } from './harness.ts'
+import { TestChain, type TestNode, untilIdle } from './harness.ts'
 
 let chain: TestChain
 afterEach(() => chain.close())
@@ -31,7 +31,7 @@ async function startPair(options: ConstructorParameters<typeof TestChain>[0] = {
 async function withoutL1(seconds: number): Promise<void> {
   for (let passed = 0; passed < seconds; passed++) {
     await chain.clock.advance(1_000)
-    await settle()
+    await untilIdle()
   }
 }
 

@@ -4,7 +4,7 @@ import { until } from '../../src/lib/testUtils/until.ts'
 import type { FakeEngine } from '../../src/rollup/engine/testUtils/fakeEngine.ts'
 import { type PayloadEnvelope, payloadBlockHash } from '../../src/rollup/protocol/index.ts'
 import { derivationStatusToJson } from '../../src/rpc/derivationJson.ts'
-import { settle, TestChain, type TestChainOptions, type TestNode } from './harness.ts'
+import { TestChain, type TestChainOptions, type TestNode, untilIdle } from './harness.ts'
 
 let chain: TestChain
 afterEach(() => chain.close())
@@ -52,7 +52,7 @@ describe('unsafe chain', () => {
     expect(verifier.node.syncStatus().safeL2.number).toBe(0)
   })
 
-  it('tells whoever listens that heads have moved, of either layer, until they are heard no more', async () => {
+  it('notifies listeners of moved heads of either layer, until they end', async () => {
     const { verifier, blocks } = await startBoth(2)
     const heads: [number, number][] = []
     const end = verifier.node.onHeads(() => {
@@ -64,42 +64,42 @@ describe('unsafe chain', () => {
     await until(() => heads.at(-1)?.[0] === 2)
     while (heads.at(-1)?.[1] === l1Before) await chain.advance(2)
     end()
-    const told = heads.length
+    const before = heads.length
     verifier.p2p.receive(at(blocks, 2))
     await chain.advance(12)
-    expect(heads).toHaveLength(told)
+    expect(heads).toHaveLength(before)
   })
 
-  it('keeps blocks behind a gap, asks peers for it, and connects when it is filled', async () => {
+  it('keeps blocks above a gap, requests the gap from peers, and connects when it is filled', async () => {
     const { verifier, blocks } = await startBoth(6)
     for (const number of [6, 4, 5]) verifier.p2p.receive(at(blocks, number))
-    await settle()
+    await untilIdle()
     expect(verifier.node.syncStatus().unsafeL2.number).toBe(0)
     expect(verifier.node.syncStatus().queuedUnsafeL2.number).toBe(4)
     expect(verifier.p2p.requested).toEqual([[1, 4, 4]])
     await chain.clock.advance(2000)
-    await settle()
+    await untilIdle()
     expect(verifier.p2p.requested).toHaveLength(2)
     for (const number of [3, 2, 1]) verifier.p2p.receive(at(blocks, number))
     await until(() => verifier.node.syncStatus().unsafeL2.number === 6)
     expect(verifier.node.syncStatus().queuedUnsafeL2.number).toBe(0)
   })
 
-  it('asks at once when the gap changes, and for one below a block that was posted', async () => {
+  it('requests at once when the gap changes, and for one below a block that was posted', async () => {
     const { verifier, blocks } = await startBoth(8)
     await verifier.node.postUnsafePayload(at(blocks, 8))
-    await settle()
+    await untilIdle()
     expect(verifier.p2p.requested).toEqual([[1, 8, 8]])
     verifier.p2p.receive(at(blocks, 6))
-    await settle()
+    await untilIdle()
     expect(verifier.p2p.requested.slice(1)).toEqual([[1, 6, 6]])
     for (const number of [1, 2]) verifier.p2p.receive(at(blocks, number))
     await until(() => verifier.node.syncStatus().unsafeL2.number === 2)
-    await settle()
+    await untilIdle()
     expect(verifier.p2p.requested.slice(2).at(-1)).toEqual([3, 6, 6])
     for (const number of [5, 4, 3]) verifier.p2p.receive(at(blocks, number))
     await until(() => verifier.node.syncStatus().unsafeL2.number === 6)
-    await settle()
+    await untilIdle()
     expect(verifier.p2p.requested.at(-1)).toEqual([7, 8, 8])
   })
 
@@ -122,7 +122,7 @@ describe('unsafe chain', () => {
     verifier.engine.faults.newPayload = ({ payload }) =>
       payload.blockHash === parent.payload.blockHash ? { status: 'INVALID', validationError: 'no' } : undefined
     verifier.p2p.receive(parent)
-    await settle()
+    await untilIdle()
     expect(verifier.node.syncStatus().unsafeL2.number).toBe(1)
     expect(verifier.node.syncStatus().queuedUnsafeL2.number).toBe(0)
     verifier.p2p.receive(at(blocks, 2))
@@ -142,7 +142,7 @@ describe('unsafe chain', () => {
         return { ...block, payload: { ...payload, blockHash: payloadBlockHash({ ...block, payload }) } }
       }
       verifier.p2p.receive(bad(3))
-      await settle()
+      await untilIdle()
       expect(verifier.node.syncStatus().queuedUnsafeL2.number).toBe(0)
       verifier.p2p.receive(bad(1))
       for (const number of [1, 2, 3]) verifier.p2p.receive(at(blocks, number))
@@ -167,7 +167,7 @@ describe('unsafe chain', () => {
     expect(verifier.node.syncStatus().unsafeL2.hash).toBe(at(blocks, 2).payload.blockHash)
   })
 
-  it('tells the network what moved its head: gossip, L1, or the sequencer', async () => {
+  it('reports to the network what moved its head: gossip, L1, or the sequencer', async () => {
     const { sequencer, verifier, blocks } = await startBoth(3)
     verifier.p2p.receive(at(blocks, 1))
     await until(() => verifier.node.syncStatus().unsafeL2.number === 1)
@@ -197,14 +197,14 @@ describe('unsafe chain', () => {
       if (isAway) throw new Error('connect ECONNREFUSED')
     }
     verifier.p2p.receive(at(blocks, 1))
-    await settle()
+    await untilIdle()
     expect(verifier.node.syncStatus().unsafeL2.number).toBe(0)
     isAway = false
     await chain.clock.advance(1000)
     await until(() => verifier.node.syncStatus().unsafeL2.number === 1)
   })
 
-  it('looks its heads up again when the engine has lost blocks', async () => {
+  it('finds its heads again when the engine has lost blocks', async () => {
     const { verifier, blocks } = await startBoth(4)
     for (const block of blocks.slice(0, 3)) verifier.p2p.receive(block)
     await until(() => verifier.node.syncStatus().unsafeL2.number === 3)
@@ -219,16 +219,16 @@ describe('unsafe chain', () => {
 })
 
 describe('an engine in trouble', () => {
-  it('that takes its head but not its children is asked with growing pauses, and keeps its heads', async () => {
+  it('that takes its head but not its children is called with growing pauses, and keeps its heads', async () => {
     const { verifier, blocks } = await startBoth(4)
     for (const block of blocks.slice(0, 3)) verifier.p2p.receive(block)
     await until(() => verifier.node.syncStatus().unsafeL2.number === 3)
     verifier.engine.faults.newPayload = () => ({ status: 'SYNCING' })
     verifier.engine.calls.length = 0
     verifier.p2p.receive(at(blocks, 4))
-    await settle()
+    await untilIdle()
     await chain.clock.advance(60_000)
-    await settle()
+    await untilIdle()
     // A try at once, then after 1, 2, 4, 8 seconds and each 10.
     expect(verifier.engine.calls.filter((call) => call === 'newPayload').length).toBeGreaterThanOrEqual(8)
     expect(verifier.engine.calls.length).toBeLessThanOrEqual(12)
@@ -238,14 +238,14 @@ describe('an engine in trouble', () => {
     await until(() => verifier.node.syncStatus().unsafeL2.number === 4)
   })
 
-  it('that takes no block derived from L1 is asked with growing pauses, and reads L1 once', async () => {
+  it('that takes no block derived from L1 is called with growing pauses, and reads L1 once', async () => {
     const { verifier, blocks } = await startBoth(4)
     verifier.engine.faults.newPayload = () => ({ status: 'SYNCING' })
     verifier.engine.calls.length = 0
     chain.l1.mine([chain.batchOf(blocks)])
-    await settle()
+    await untilIdle()
     await chain.clock.advance(60_000)
-    await settle()
+    await untilIdle()
     expect(verifier.engine.calls.length).toBeLessThanOrEqual(40)
     expect(verifier.engine.calls.filter((call) => call === 'newPayload').length).toBeGreaterThanOrEqual(8)
     verifier.engine.faults.newPayload = () => undefined
@@ -266,9 +266,9 @@ describe('an engine in trouble', () => {
     engine.calls.length = 0
     verifier.p2p.receive(at(blocks, 3))
     chain.l1.mine([chain.batchOf(blocks.slice(2))])
-    await settle()
+    await untilIdle()
     await chain.clock.advance(60_000)
-    await settle()
+    await untilIdle()
     expect(engine.calls.length).toBeLessThanOrEqual(80)
     expect(verifier.node.syncStatus().unsafeL2.number).toBe(0)
     expect(verifier.failure).toBeUndefined()
@@ -376,7 +376,7 @@ describe('consolidation', () => {
 })
 
 describe('building from L1', () => {
-  it('takes four engine calls a block, and tells the engine of each head', async () => {
+  it('takes four engine calls a block, and sends the engine each head', async () => {
     const { verifier, blocks } = await startBoth(20)
     verifier.engine.calls.length = 0
     const disagreements: string[] = []
@@ -407,7 +407,7 @@ describe('building from L1', () => {
       return undefined
     }
     chain.l1.mine([chain.batchOf(blocks)])
-    await settle()
+    await untilIdle()
     await chain.clock.advance(20_000)
     await until(() => verifier.node.syncStatus().safeL2.number === 12)
     expect(verifier.node.syncStatus().safeL2.hash).toBe(at(blocks, 12).payload.blockHash)
@@ -422,7 +422,7 @@ describe('building from L1', () => {
       return undefined
     }
     chain.l1.mine([chain.batchOf(blocks)])
-    await settle()
+    await untilIdle()
     expect(verifier.node.syncStatus().safeL2.number).toBe(4)
     expect(verifier.engine.label('latest')).toBe(at(blocks, 4).payload.blockHash)
     await chain.clock.advance(20_000)
@@ -436,7 +436,7 @@ describe('building from L1', () => {
     let inserted: number | undefined
     verifier.engine.faults.getPayload = () => {
       if (inserted === undefined && verifier.node.syncStatus().safeL2.number === 5) {
-        // Stands on nothing of this node: it is looked at, and waits.
+        // Its parent is unknown here, so it waits.
         verifier.p2p.receive(at(blocks, 30))
         inserted = 5
       }
@@ -455,7 +455,7 @@ describe('execution-layer sync', () => {
     chain.l1.mine([chain.batchOf(blocks.slice(0, 12))])
     await until(() => sequencer.node.syncStatus().safeL2.number === 12)
     const { node, engine, p2p } = await chain.addNode({ sync })
-    await settle()
+    await untilIdle()
     expect(engine.calls).toEqual([])
     engine.faults.newPayload = () => ({ status: 'SYNCING' })
     engine.faults.forkchoiceUpdated = () => ({ payloadStatus: { status: 'SYNCING' } })
@@ -494,16 +494,16 @@ describe('execution-layer sync', () => {
     expect(node.syncStatus().finalizedL2.number).toBe(2)
   })
 
-  it('lets the engine close a gap when peers are not asked, after two block times', async () => {
+  it('lets the engine close a gap when nothing is requested from peers, after two block times', async () => {
     const { blocks } = await startBoth(6)
     const { node, engine, p2p } = await chain.addNode({ sync: { ...sync, mode: 'consensus-layer', reqResp: false } })
     engine.calls.length = 0
     p2p.receive(at(blocks, 5))
-    await settle()
+    await untilIdle()
     expect(engine.calls).toEqual([])
     expect(p2p.requested).toEqual([])
     await chain.clock.advance(2000)
-    await settle()
+    await untilIdle()
     expect(engine.calls).toEqual(['newPayload', 'forkchoice'])
     for (const block of blocks.slice(0, 4)) await engine.newPayload(block)
     await chain.clock.advance(2000)
@@ -517,7 +517,7 @@ describe('a gap that no peer can close, since none serves blocks by number', () 
     const { node, engine, p2p } = await chain.addNode()
     p2p.servesBlocks = false
     p2p.receive(at(blocks, 5))
-    await settle()
+    await untilIdle()
     return { sequencer, blocks, node, engine, gap: () => derivationStatusToJson(node.derivationStatus()).gap }
   }
 
@@ -526,7 +526,7 @@ describe('a gap that no peer can close, since none serves blocks by number', () 
     expect(gap()).toMatchObject({ first: 1, last: 4, asks: 'engine' })
     engine.calls.length = 0
     await chain.clock.advance(2000)
-    await settle()
+    await untilIdle()
     // An update to a block that it lacks has an engine sync.
     expect(engine.calls).toEqual(['newPayload', 'forkchoice'])
     expect(node.syncStatus().unsafeL2.number).toBe(0)
@@ -542,7 +542,7 @@ describe('a gap that no peer can close, since none serves blocks by number', () 
   it('is closed by L1 where the engine has no network', async () => {
     const { blocks, node, gap } = await startWithGap()
     await chain.clock.advance(20_000)
-    await settle()
+    await untilIdle()
     expect(node.syncStatus().unsafeL2.number).toBe(0)
     chain.l1.mine([chain.batchOf(blocks.slice(0, 4))])
     await until(() => node.syncStatus().safeL2.number === 4)
@@ -551,13 +551,13 @@ describe('a gap that no peer can close, since none serves blocks by number', () 
     expect(gap()).toBeNull()
   })
 
-  it('is asked of peers as soon as one serves blocks', async () => {
+  it('is requested from peers as soon as one serves blocks', async () => {
     const { blocks } = await startBoth(6)
     const { node, p2p, engine } = await chain.addNode()
     p2p.receive(at(blocks, 5))
-    await settle()
+    await untilIdle()
     await chain.clock.advance(10_000)
-    await settle()
+    await untilIdle()
     expect(engine.calls.filter((call) => call === 'newPayload')).toEqual([])
     expect(derivationStatusToJson(node.derivationStatus()).gap).toMatchObject({ asks: 'peers', last: 4 })
   })
@@ -582,7 +582,7 @@ describe('attributes that the engine refuses with the forkchoice update', () => 
     const { lastReset } = verifier.node.derivationStatus().record
     chain.l1.mine([chain.batchOf([...blocks.slice(0, 4), bad, ...blocks.slice(5)])])
     await until(() => verifier.node.syncStatus().safeL2.number === 5)
-    await settle()
+    await untilIdle()
     expect((await verifier.engine.payloadByNumber(5))?.payload.transactions).toHaveLength(1)
     // Once beside the block before, once by itself.
     expect(refusals).toBeLessThanOrEqual(2)
@@ -609,7 +609,7 @@ describe('invalid blocks', () => {
     chain.l1.mine([chain.batchOf([at(blocks, 1), bad, at(blocks, 3)])])
     await until(() => verifier.node.syncStatus().safeL2.number === 2)
     expect((await verifier.engine.payloadByNumber(2))?.payload.transactions).toHaveLength(1)
-    await settle()
+    await untilIdle()
     // The rest of the channel was built on the refused block: it is gone with it.
     expect(verifier.node.syncStatus().safeL2.number).toBe(2)
     expect(refused).toEqual([2])
@@ -637,7 +637,7 @@ describe('invalid blocks', () => {
       return { status: 'INVALID' }
     }
     chain.l1.mine([chain.batchOf([bad, at(blocks, 2)])])
-    await settle()
+    await untilIdle()
     expect(verifier.node.syncStatus().safeL2.number).toBe(0)
     expect(refused).toEqual([1])
     chain.l1.mine([chain.batchOf(blocks)])
@@ -706,7 +706,7 @@ describe('resets', () => {
     const { verifier } = await startBoth(1)
     chain.l1.failure = new Error('connect ECONNREFUSED')
     const outcome = verifier.node.resetDerivationPipeline().catch((error: unknown) => error)
-    await settle()
+    await untilIdle()
     await chain.close()
     expect(await outcome).toMatchObject({ code: 'derivation-stopped' })
     expect(verifier.failure).toBeUndefined()
@@ -717,7 +717,7 @@ describe('resets', () => {
     const { verifier, blocks } = await startBoth(3)
     chain.l1.failure = new Error('connect ECONNREFUSED')
     chain.l1.mine([chain.batchOf(blocks)])
-    await settle()
+    await untilIdle()
     expect(verifier.node.syncStatus().safeL2.number).toBe(0)
     chain.l1.failure = undefined
     await chain.clock.advance(1500)
@@ -733,7 +733,7 @@ describe('finality', () => {
     chain.l1.mine([chain.batchOf(blocks.slice(2))])
     await until(() => verifier.node.syncStatus().safeL2.number === 6)
     chain.l1.finalize(first - 1)
-    await settle()
+    await untilIdle()
     expect(verifier.node.syncStatus().finalizedL2.number).toBe(0)
     chain.l1.finalize(first)
     await until(() => verifier.node.syncStatus().finalizedL2.number === 2)

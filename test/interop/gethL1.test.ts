@@ -159,7 +159,7 @@ describe.skipIf(geth === undefined)(title, () => {
       expect(testnet.complaints().filter((line) => line.startsWith('proposer'))).toEqual([])
     })
 
-    it('has the batches where they were asked for', async () => {
+    it('has the batches where they were configured', async () => {
       const numbers = Array.from({ length: Number(await l1.request('eth_blockNumber', [])) }, (_, index) => index + 1)
       const blocks = await Promise.all(numbers.map((number) => block(toQuantity(number))))
       const batches = blocks

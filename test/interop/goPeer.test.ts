@@ -23,7 +23,7 @@ import {
 // Our p2p node beside go-libp2p and go-libp2p-pubsub, with the parameters that op-node gives them.
 
 const KEY = toHex(SEQUENCER_KEY)
-const STRANGER = toHex(new Uint8Array(32).fill(9))
+const WRONG_KEY = toHex(new Uint8Array(32).fill(9))
 const nowS = (): number => Math.floor(Date.now() / 1000)
 describe('beside go-libp2p', () => {
   const stage = setStage()
@@ -33,9 +33,9 @@ describe('beside go-libp2p', () => {
       const [ours, go] = await Promise.all([stage.ours('holocene'), stage.go()])
       if (dialer === 'this node') await ours.node.connectPeer(go.address)
       else await go.connect(ours.address)
-      const told = await go.event('identified', ({ peer }) => peer === ours.node.peerId)
-      expect(told.userAgent).toBe('optimism')
-      expect(told.protocols).toEqual(
+      const identified = await go.event('identified', ({ peer }) => peer === ours.node.peerId)
+      expect(identified.userAgent).toBe('optimism')
+      expect(identified.protocols).toEqual(
         expect.arrayContaining([
           '/meshsub/1.2.0',
           '/meshsub/1.1.0',
@@ -46,7 +46,7 @@ describe('beside go-libp2p', () => {
           '/opstack/req/payload_by_number/901/0/',
         ]),
       )
-      expect(`${told.addresses?.[0]}/p2p/${ours.node.peerId}`).toBe(ours.address)
+      expect(`${identified.addresses?.[0]}/p2p/${ours.node.peerId}`).toBe(ours.address)
       const known = async () => (await ours.node.peers(true)).peers[go.peerId]
       await until('identify', async () => (await known())?.userAgent === 'go-interop')
       expect(await known()).toMatchObject({
@@ -185,7 +185,7 @@ function offences(version: PayloadVersion, ours: OurNode): Offence[] {
     ['ten bytes', 'too-small', raw(compressSnappy(new Uint8Array(10)))],
     ['a signature of nothing', 'too-small', body(new Uint8Array())],
     ['a recovery id of 27', 'bad-signature', block({}, { spoil: 'recovery' })],
-    ['a stranger’s signature', 'wrong-signer', block({}, { key: STRANGER })],
+    ['a signature of another key', 'wrong-signer', block({}, { key: WRONG_KEY })],
     ['zeros, signed', 'bad-encoding', body(new Uint8Array(600))],
     ['a hundred bytes, signed', 'bad-encoding', body(new Uint8Array(100).fill(7))],
     ['a block of two minutes ago', 'too-old', block({ timestamp: nowS() - 120 })],

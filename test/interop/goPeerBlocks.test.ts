@@ -21,16 +21,16 @@ describe('payload_by_number with go-libp2p', () => {
         stage.go(),
       ])
       await go.connect(ours.address)
-      const ask = (number: number) => go.ask({ peer: ours.node.peerId, number, spelling, container: version })
-      const answer = await ask(FIRST)
+      const request = (number: number) => go.request({ peer: ours.node.peerId, number, spelling, container: version })
+      const answer = await request(FIRST)
       expect(answer).toMatchObject({ code: 0, version: version >= 3 ? 1 : 0 })
       expect(answer.block === null ? undefined : envelopeFromJson(answer.block)).toEqual(block)
       // Not here; of the future.
-      expect(await ask(FIRST - 1)).toMatchObject({ code: 1, block: null })
-      expect(await ask(1_000_000)).toMatchObject({ code: 2, block: null })
+      expect(await request(FIRST - 1)).toMatchObject({ code: 1, block: null })
+      expect(await request(1_000_000)).toMatchObject({ code: 2, block: null })
     })
 
-    it.each(VERSIONS)('we ask for blocks of version %i', async (version) => {
+    it.each(VERSIONS)('we request blocks of version %i', async (version) => {
       const config = testConfig(FORK_OF[version])
       const blocks = testBlocks(config, FIRST, FIRST + 3)
       const [ours, go] = await Promise.all([stage.ours(config), stage.go({ spellings: [spelling] })])
@@ -46,14 +46,14 @@ describe('payload_by_number with go-libp2p', () => {
       expect(ours.received).toEqual(blocks.toReversed())
       // The block may have been faster than the line that says so.
       await go.event('asked', ({ number }) => number === FIRST)
-      const asked = go.events.filter(({ event }) => event === 'asked')
-      expect(asked.map(({ number }) => number)).toEqual([FIRST + 2, FIRST + 1, FIRST])
-      expect(asked[0]?.protocol).toBe(`/opstack/req/payload_by_number/901/0${spelling}`)
+      const requests = go.events.filter(({ event }) => event === 'asked')
+      expect(requests.map(({ number }) => number)).toEqual([FIRST + 2, FIRST + 1, FIRST])
+      expect(requests[0]?.protocol).toBe(`/opstack/req/payload_by_number/901/0${spelling}`)
       expect(await scoresOf(ours, go)).toMatchObject({ errorResponses: 0, rejectedPayloads: 0 })
     })
   })
 
-  it('a peer that has not the block is asked once, costs it nothing, and another is asked', async () => {
+  it('a peer that has not the block gets one request, loses no score, and another gets the request', async () => {
     const config = testConfig('holocene')
     const [block, last] = testBlocks(config, FIRST, FIRST + 1)
     if (block === undefined || last === undefined) throw new Error('no block')

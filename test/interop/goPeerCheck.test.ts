@@ -18,7 +18,7 @@ const textOf = ({ steps }: CheckReport, name: string): string | undefined =>
 describe('checking a peer of go-libp2p', () => {
   const stage = setStage()
 
-  it.each(['', '/'] as const)('passes every step, and asks for a block at "…/0%s"', async (spelling) => {
+  it.each(['', '/'] as const)('passes every step, and requests a block at "…/0%s"', async (spelling) => {
     const go = await stage.go({ spellings: [spelling] })
     const blocks = testBlocks(testConfig('holocene'), 1, 2)
     await go.serve(blocks)

@@ -83,7 +83,7 @@ export interface GoPeer {
   /** The id under which it travels. */
   publish(what: Publication): Promise<Hex>
   serve(blocks: readonly PayloadEnvelope[]): Promise<void>
-  ask(question: { peer: string; number: number; spelling: '' | '/'; container: number }): Promise<BlockAnswer>
+  request(question: { peer: string; number: number; spelling: '' | '/'; container: number }): Promise<BlockAnswer>
   scores(): Promise<Record<string, { total: number; behaviourPenalty: number }>>
   /** At once, as in a crash. */
   kill(): Promise<void>
@@ -165,7 +165,7 @@ export async function startGoPeer(path: string, config: GoPeerConfig): Promise<G
     connect: async (address) => void (await run('connect', { address })),
     publish: async (what) => (await run('publish', what)) as Hex,
     serve: async (blocks) => void (await run('serve', blocks.map(envelopeToJson))),
-    ask: async (question) => (await run('ask', question)) as BlockAnswer,
+    request: async (question) => (await run('ask', question)) as BlockAnswer,
     scores: async () => (await run('scores')) as Awaited<ReturnType<GoPeer['scores']>>,
     kill: () => kill(child, exited),
   }

@@ -37,7 +37,7 @@ beforeEach(({ skip }) => {
 })
 
 /** An answer to each line. */
-function ask(lines: readonly string[]): Promise<Answer[]> {
+function query(lines: readonly string[]): Promise<Answer[]> {
   if ('skip' in binary) throw new Error(binary.skip)
   const { path } = binary
   return new Promise((resolve, reject) => {
@@ -55,8 +55,8 @@ function ask(lines: readonly string[]): Promise<Answer[]> {
   })
 }
 
-const askTransactions = (encodings: readonly Uint8Array[]) =>
-  ask(encodings.map((encoded) => `transaction ${toHex(encoded)}`))
+const queryTransactions = (encodings: readonly Uint8Array[]) =>
+  query(encodings.map((encoded) => `transaction ${toHex(encoded)}`))
 
 const whole = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
 const payloads: fc.Arbitrary<PostExecTx> = fc.record({
@@ -70,7 +70,7 @@ const sample = <T>(arbitrary: fc.Arbitrary<T>) => fc.sample(arbitrary, propertyR
 
 it('reads what is encoded here, has the same hash for it, and shows the same', async () => {
   const made = sample(payloads)
-  const answers = await askTransactions(made.map(encodePostExecTx))
+  const answers = await queryTransactions(made.map(encodePostExecTx))
   for (const [index, payload] of made.entries()) {
     const encoded = encodePostExecTx(payload)
     const answer = answers[index]
@@ -103,7 +103,7 @@ it('refuses the same damaged encodings', async () => {
     for (const [at, byte] of changes) if (longer === 0) bytes[1 + (at % (bytes.length - 1))] = byte
     return bytes
   })
-  const answers = await askTransactions(damaged)
+  const answers = await queryTransactions(damaged)
   const differing = damaged.filter((encoded, index) => {
     const isRead = isReadHere(encoded)
     return isRead !== 'too large' && isRead !== (answers[index]?.error === undefined)
@@ -125,7 +125,7 @@ function isReadHere(encoded: Uint8Array): boolean | 'too large' {
 
 it('encodes the receipt in the same way', async () => {
   const gas = sample(fc.bigInt({ min: 0n, max: 2n ** 63n }))
-  const answers = await ask(gas.map((cumulative) => `receipt ${cumulative}`))
+  const answers = await query(gas.map((cumulative) => `receipt ${cumulative}`))
   const ours = gas.map((cumulativeGasUsed) => {
     const receipt = { type: 0x7d, status: 1 as const, cumulativeGasUsed, logs: [], logsBloom: new Uint8Array(256) }
     return toHex(encodeConsensusReceipt(receipt))

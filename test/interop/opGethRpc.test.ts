@@ -35,12 +35,12 @@ let emitter: Hex
 let head: Hex
 let directory: string
 let traced: Hex[]
-/** What both tell of while the last blocks are made. */
+/** Subscription messages of both while the last blocks are built. */
 let listeners: { mine: Listener; theirs: Listener } | undefined
 
-type Told = Record<'heads' | 'logs' | 'hashes' | 'transactions', unknown[]>
+type Received = Record<'heads' | 'logs' | 'hashes' | 'transactions', unknown[]>
 interface Listener {
-  told: Told
+  received: Received
   close(): Promise<void>
 }
 
@@ -69,20 +69,20 @@ async function mineTraced(build: () => Promise<unknown>): Promise<Hex[]> {
 /** Listens to all that there is to subscribe to. */
 async function listen(url: string): Promise<Listener> {
   const client = createWebSocketRpcClient({ url })
-  const heard: Told = { heads: [], logs: [], hashes: [], transactions: [] }
+  const received: Received = { heads: [], logs: [], hashes: [], transactions: [] }
   const controller = new AbortController()
   const subscribe = (list: unknown[], ...params: unknown[]) =>
     client.subscribe({ method: 'eth_subscribe', params }, (content) => list.push(content), controller.signal)
   const ended = [
-    subscribe(heard.heads, 'newHeads'),
-    subscribe(heard.logs, 'logs', {}),
-    subscribe(heard.hashes, 'newPendingTransactions'),
-    subscribe(heard.transactions, 'newPendingTransactions', true),
+    subscribe(received.heads, 'newHeads'),
+    subscribe(received.logs, 'logs', {}),
+    subscribe(received.hashes, 'newPendingTransactions'),
+    subscribe(received.transactions, 'newPendingTransactions', true),
   ]
-  // Whatever is asked after them is answered after them.
+  // The server answers in the order of the requests.
   for (let count = 0; count < 5; count++) await client.request('eth_chainId', [])
   return {
-    told: heard,
+    received,
     async close() {
       controller.abort()
       await Promise.all(ended)
@@ -366,17 +366,17 @@ describe.skipIf(binary === undefined)(title, () => {
     ])
   })
 
-  it('tells subscribers the same', async () => {
+  it('sends subscribers the same', async () => {
     const { mine, theirs } = listeners ?? {}
     for (const listener of [mine, theirs]) {
-      const lengths = () => Object.values(listener?.told ?? {}).map(({ length }) => length)
+      const lengths = () => Object.values(listener?.received ?? {}).map(({ length }) => length)
       await expect.poll(lengths).toEqual([2, 1, traced.length, traced.length])
     }
     // This geth tells also of the members that a header does not have, as null.
-    const heads = theirs?.told.heads.map((head) =>
+    const heads = theirs?.received.heads.map((head) =>
       Object.fromEntries(Object.entries(head ?? {}).filter(([, value]) => value !== null)),
     )
-    expect(mine?.told).toEqual({ ...theirs?.told, heads })
+    expect(mine?.received).toEqual({ ...theirs?.received, heads })
   })
 
   it('logs, fees and the rest', async () => {

@@ -23,7 +23,7 @@ afterAll(async () => {
   await testnet?.stop()
 })
 
-const ask = async (client: RpcClient | undefined, method: string, params: (string | boolean)[]) =>
+const request = async (client: RpcClient | undefined, method: string, params: (string | boolean)[]) =>
   (await client?.request(method, params)) as { hash: string; status: string; blockNumber: string } | null
 
 // In this order: the last one stops it.
@@ -31,13 +31,13 @@ describe('a testnet of three nodes', { shuffle: false }, () => {
   it('includes what is sent to a verifier, and every node derives that block from L1', async () => {
     const { raw, hash } = signTransaction(DEV_KEYS[0], { to: `0x${'d3'.repeat(20)}`, value: 1n })
     expect(await engines[2]?.request('eth_sendRawTransaction', [toHex(raw)])).toBe(hash)
-    await expect.poll(() => ask(engines[0], 'eth_getTransactionReceipt', [hash])).toMatchObject({ status: '0x1' })
-    const receipt = await ask(engines[0], 'eth_getTransactionReceipt', [hash])
+    await expect.poll(() => request(engines[0], 'eth_getTransactionReceipt', [hash])).toMatchObject({ status: '0x1' })
+    const receipt = await request(engines[0], 'eth_getTransactionReceipt', [hash])
     const number = Number(receipt?.blockNumber)
-    const block = await ask(engines[0], 'eth_getBlockByNumber', [toQuantity(number), false])
+    const block = await request(engines[0], 'eth_getBlockByNumber', [toQuantity(number), false])
     for (const [index, node] of nodes.entries()) {
       await expect.poll(async () => (await heads(node)).safe_l2.number).toBeGreaterThanOrEqual(number)
-      expect(await ask(engines[index], 'eth_getBlockByNumber', [toQuantity(number), false])).toEqual(block)
+      expect(await request(engines[index], 'eth_getBlockByNumber', [toQuantity(number), false])).toEqual(block)
     }
   })
 

@@ -47,8 +47,8 @@ export async function abandonStops(chain: SubmitterChain, rounds: number): Promi
     await until('blocks', async () => (await lastLoaded(submitter)) >= newest + BLOCKS_A_ROUND)
     const { unsafe } = await chain.heads()
     newest = unsafe.number
-    const asked = submitter.request('admin_stopBatcher', [], CLIENT_LEAVES_AFTER_MS)
-    await asked.catch(() => report.abandoned++)
+    const answer = submitter.request('admin_stopBatcher', [], CLIENT_LEAVES_AFTER_MS)
+    await answer.catch(() => report.abandoned++)
     report.l1BlocksToLine.push((await stopped.promise) - (await published))
     stopped = Promise.withResolvers()
     const posted = new Set((await chain.postedChannels()).flatMap(({ blocks }) => blocks))

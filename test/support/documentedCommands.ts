@@ -209,7 +209,7 @@ export async function createCommandRunner(net: Endpoints, folder: string): Promi
         return started.exited.finally(() => clearTimeout(limit))
       }
       programs.push(started)
-      const answers = askUntilItAnswers(`http://127.0.0.1:${env[program.port]}`, program.method, started.exited)
+      const answers = untilItAnswers(`http://127.0.0.1:${env[program.port]}`, program.method, started.exited)
       return Promise.race([started.exited.then((problem) => problem ?? `${command} has ended`), answers])
     },
     async stop() {
@@ -229,7 +229,7 @@ function end({ pid, exitCode }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid !== undefined && exitCode === null) process.kill(-pid, signal)
 }
 
-async function askUntilItAnswers(url: string, method: string, ended: Promise<unknown>): Promise<undefined> {
+async function untilItAnswers(url: string, method: string, ended: Promise<unknown>): Promise<undefined> {
   const client = createRpcClient({ url })
   let hasEnded = false
   void ended.then(() => {

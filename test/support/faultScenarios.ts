@@ -43,7 +43,7 @@ function makeBlocks(sequencer: ChainNode, blockTimeS: number): () => Promise<voi
 }
 
 /** The lowest score and the bans of all peers at all nodes. */
-async function standing(nodes: readonly ChainNode[]): Promise<{ lowestScore: number; bans: number }> {
+async function scoresAndBans(nodes: readonly ChainNode[]): Promise<{ lowestScore: number; bans: number }> {
   let lowestScore = Number.POSITIVE_INFINITY
   let bans = 0
   for (const { node } of nodes) {
@@ -103,18 +103,18 @@ export async function cutLink({
       await delay(cutMs)
       link.allow()
       const backAtMs = performance.now()
-      const look = (): number => {
+      const measure = (): number => {
         const behind = sequencer.height - follower.height
         if (performance.now() - backAtMs >= 2_000) worstBehind = Math.max(worstBehind, behind)
         return behind
       }
-      await until('the newest block', () => look() === 0)
+      await until('the newest block', () => measure() === 0)
       caughtUpMs.push(performance.now() - backAtMs)
       while (performance.now() - backAtMs < openMs) {
         await delay(20)
-        look()
+        measure()
       }
-      lowestScore = Math.min(lowestScore, (await standing([sequencer, follower])).lowestScore)
+      lowestScore = Math.min(lowestScore, (await scoresAndBans([sequencer, follower])).lowestScore)
     }
     await stopBlocks()
     await until('the last block', () => follower.height === sequencer.height).catch(() => undefined)
@@ -133,7 +133,7 @@ export async function cutLink({
       medianCaughtUpMs: Math.round(caughtUpMs[caughtUpMs.length >> 1] ?? 0),
       onTime,
       lowestScore,
-      bans: (await standing([sequencer, follower])).bans,
+      bans: (await scoresAndBans([sequencer, follower])).bans,
       sameChain: follower.hash === sequencer.hash,
     }
   } finally {
@@ -195,7 +195,7 @@ export async function partition(shape: Shape, kind: CutKind, partitionMs: number
     const backAtMs = performance.now()
     await until('one head', () => nodes.every(({ hash }) => hash === sequencer.hash))
     const healedMs = Math.round(performance.now() - backAtMs)
-    return { shape, kind, partitionMs, missed, healedMs, ...(await standing(nodes)) }
+    return { shape, kind, partitionMs, missed, healedMs, ...(await scoresAndBans(nodes)) }
   } finally {
     await stopBlocks()
     await Promise.all(nodes.map((node) => node.stop()))
@@ -369,7 +369,7 @@ export async function droppingLinks(kind: CutKind, cuts: number): Promise<Droppi
       blocks: sequencer.height,
       slowestMs: Math.round(slowestMs),
       sameChain: nodes.every(({ hash }) => hash === sequencer.hash),
-      bans: (await standing(nodes)).bans,
+      bans: (await scoresAndBans(nodes)).bans,
     }
   } finally {
     await stopBlocks()

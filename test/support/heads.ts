@@ -49,8 +49,8 @@ export async function handOver(from: RpcClient, to: RpcClient): Promise<void> {
 export async function expectSameOutput(node: RpcClient, follower: RpcClient): Promise<void> {
   const { safe_l2: safe } = await heads(follower)
   const number = `0x${safe.number.toString(16)}`
-  const ask = async (rpc: RpcClient) =>
+  const outputOf = async (rpc: RpcClient) =>
     (await rpc.request('optimism_outputAtBlock', [number])) as { outputRoot: string }
-  const { outputRoot } = await ask(follower)
-  expect(await ask(node)).toMatchObject({ outputRoot })
+  const { outputRoot } = await outputOf(follower)
+  expect(await outputOf(node)).toMatchObject({ outputRoot })
 }

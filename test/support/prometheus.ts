@@ -29,7 +29,7 @@ export function fillVariables(query: string): string {
 
 export interface RunningPrometheus {
   /** `path` below /api/v1/. */
-  ask(path: string): Promise<unknown>
+  query(path: string): Promise<unknown>
   stop(): Promise<void>
 }
 
@@ -57,7 +57,7 @@ export async function startPrometheus(
   process.once('exit', kill)
   const exited = new Promise((resolve) => child.once('exit', resolve))
   return {
-    ask: async (path) => (await fetch(`http://127.0.0.1:${port}/api/v1/${path}`)).json(),
+    query: async (path) => (await fetch(`http://127.0.0.1:${port}/api/v1/${path}`)).json(),
     async stop() {
       kill()
       await exited

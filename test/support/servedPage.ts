@@ -11,7 +11,7 @@ import { recorder } from '../../src/rpc/testUtils/recorder.ts'
 export interface ServedPage {
   url: string
   /** The calls of the page that change something. */
-  asked: unknown[][]
+  calls: unknown[][]
   close(): Promise<void>
 }
 
@@ -22,10 +22,10 @@ const COMMANDS = [
 
 /** A node's RPC that records changing calls, with these results about its peers, and its page. */
 export async function servePage(answers: Partial<P2pApi>, access?: TokenAccess): Promise<ServedPage> {
-  const { node, p2p, asked } = recorder()
+  const { node, p2p, calls } = recorder()
   const logger = { ...silentLogger, setLevel: () => {} }
   const run = async (words: readonly string[]) => {
-    asked.push(['testnet', ...words])
+    calls.push(['testnet', ...words])
     if (words[1] === 'nobody') throw new UsageError('there is no program "nobody"')
     return { command: words.join(' '), did: 'It is killed.', lookAt: 'Look at its peers.' }
   }
@@ -39,7 +39,7 @@ export async function servePage(answers: Partial<P2pApi>, access?: TokenAccess):
   addDashboard(app, { name: 'guarded', nodes: [], refusesChanges })
   const webSockets = { dispatcher, access, allowedOrigins: [], notification: LIVE_NOTIFICATION }
   const server = await serveApp(app, '127.0.0.1', 0, 'test', { webSockets })
-  return { url: `${server.url}/dashboard`, asked, close: () => server.close() }
+  return { url: `${server.url}/dashboard`, calls, close: () => server.close() }
 }
 
 const NOTHING = { gossip: null, request: null, posted: null, l1: null, sequencer: null }

@@ -200,7 +200,7 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
       ])
     await refused('10.1.0.0/16').getByRole('button', { name: 'Unblock 10.1.0.0/16' }).click()
     await confirm('Unblock')
-    await expect.poll(() => served.asked).toContainEqual(['unblockSubnet', '10.1.0.0/16'])
+    await expect.poll(() => served.calls).toContainEqual(['unblockSubnet', '10.1.0.0/16'])
   })
 
   it('are blocked by address, connected by multiaddress, and blocked from a file', async () => {
@@ -211,7 +211,7 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
       await page.getByLabel(`${label}: `).fill(text)
       await page.locator('#refusals-forms').getByRole('button', { name: label, exact: true }).click()
       await confirm(label)
-      await expect.poll(() => served.asked).toContainEqual(call)
+      await expect.poll(() => served.calls).toContainEqual(call)
     }
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -225,8 +225,8 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
       buffer: Buffer.from(JSON.stringify({ blocks: [{ subject: FAR, reason: 'far' }, { subject: '192.0.2.0/24' }] })),
     })
     await confirm('Block')
-    await expect.poll(() => served.asked).toContainEqual(['block', '192.0.2.0/24', ''])
-    expect(served.asked).toContainEqual(['block', FAR, 'far'])
+    await expect.poll(() => served.calls).toContainEqual(['block', '192.0.2.0/24', ''])
+    expect(served.calls).toContainEqual(['block', FAR, 'far'])
   })
 
   it('are killed with a command of their testnet, and the page shows its result', async () => {
@@ -242,7 +242,7 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
       await panel.getByRole('button', { name: 'Run' }).click()
       await expect.poll(() => done.first().textContent()).toContain(answer)
     }
-    expect(served.asked).toContainEqual(['testnet', 'kill', 'verifier1'])
+    expect(served.calls).toContainEqual(['testnet', 'kill', 'verifier1'])
   })
 
   it('cannot be blocked if the node refuses all changes, and the page says so', async () => {

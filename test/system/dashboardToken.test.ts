@@ -51,25 +51,25 @@ describe.skipIf(chromium === undefined)('the dashboard of a node that requires a
     }
     return { ...served, page, block, show }
   }
-  const changes = (asked: unknown[][]) => asked.filter(([name]) => name === 'block')
+  const changes = (calls: unknown[][]) => calls.filter(([name]) => name === 'block')
 
   it('requests it before a change, and keeps it for the tab only', async () => {
-    const { page, asked, block, show } = await open({ token: TOKEN, guardsReading: false })
+    const { page, calls, block, show } = await open({ token: TOKEN, guardsReading: false })
     await block()
     await page.getByRole('heading', { name: 'guarded requires a token' }).waitFor()
-    expect(changes(asked)).toEqual([])
+    expect(changes(calls)).toEqual([])
     await show(TOKEN)
-    await expect.poll(() => changes(asked)).toEqual([['block', PEER, undefined]])
+    await expect.poll(() => changes(calls)).toEqual([['block', PEER, undefined]])
     expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain(TOKEN)
     expect(page.url()).not.toContain(TOKEN)
   })
 
   it('reports a wrong token', async () => {
-    const { page, asked, block, show } = await open({ token: TOKEN, guardsReading: false })
+    const { page, calls, block, show } = await open({ token: TOKEN, guardsReading: false })
     await block()
     await show('another-token-of-some-length')
     await page.getByText('Block failed: deviump2p_block changes something').waitFor()
-    expect(changes(asked)).toEqual([])
+    expect(changes(calls)).toEqual([])
   })
 
   it('requests it before reading, if reading requires it', async () => {

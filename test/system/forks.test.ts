@@ -63,8 +63,8 @@ describe('a testnet that is upgraded while it runs', { shuffle: false }, () => {
       ...Object.fromEntries(Object.keys(forksAtGenesis('ecotone')).map((fork) => [`${fork}_time`, 0])),
       karst_time: genesisTime + LAST,
     })
-    const told = () => testnet.events.flatMap((event) => (event.event === 'fork' ? [[event.fork, event.block]] : []))
-    await expect.poll(told).toEqual(Object.entries(ACTIVATIONS))
+    const forkEvents = () => testnet.events.flatMap((event) => (event.event === 'fork' ? [[event.fork, event.block]] : []))
+    await expect.poll(forkEvents).toEqual(Object.entries(ACTIVATIONS))
   })
 
   it('advances the safe head through all of them, and the nodes agree', async () => {

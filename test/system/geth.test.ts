@@ -77,11 +77,11 @@ interface Running {
 async function start(datadir: string, ...flags: string[]): Promise<Running> {
   const started = launch(['--datadir', datadir, '--http', '--http.port=0', '--authrpc.port=0', ...flags])
   const line = await new Promise<string>((resolve, reject) => {
-    const look = () => {
+    const findStartLine = () => {
       const found = started.output().match(/devium-geth started.*/)
       if (found !== null) resolve(found[0])
     }
-    started.child.stdout?.on('data', look)
+    started.child.stdout?.on('data', findStartLine)
     void started.ended.then(({ stderr }) => reject(new Error(`devium-geth ended: ${stderr}`)))
   })
   const urlOf = (field: string) => new RegExp(`\\b${field}="?(http://[^\\s"]+)`).exec(line)?.[1] ?? ''

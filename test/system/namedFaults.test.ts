@@ -48,7 +48,7 @@ interface NodeAddress {
   rollupRpc: string
 }
 
-async function ask(url: string, method: NodeMethod): Promise<unknown> {
+async function request(url: string, method: NodeMethod): Promise<unknown> {
   const node = createNodeClient({ url })
   try {
     return await node.transport.request(method, [])
@@ -68,9 +68,9 @@ async function l1(method: string, params: unknown[]): Promise<unknown> {
 
 /** The output of `devium status`, run as a process. */
 async function status({ rollupRpc }: NodeAddress): Promise<string> {
-  const asked = promisify(execFile)(process.execPath, [DEVIUM, 'status', '--rpc', rollupRpc])
+  const ended = promisify(execFile)(process.execPath, [DEVIUM, 'status', '--rpc', rollupRpc])
   // The exit code is 3 if a node is not healthy.
-  const { stdout } = await asked.catch((error: { stdout?: string }) => error)
+  const { stdout } = await ended.catch((error: { stdout?: string }) => error)
   return stdout ?? ''
 }
 
@@ -78,8 +78,8 @@ async function status({ rollupRpc }: NodeAddress): Promise<string> {
 async function headline({ name, rollupRpc }: NodeAddress): Promise<string> {
   if (page !== undefined) return (await page.locator('h1').textContent()) ?? ''
   const [health, batcher] = (await Promise.all([
-    ask(rollupRpc, 'devium_health'),
-    ask(rollupRpc, 'devium_batcherStatus'),
+    request(rollupRpc, 'devium_health'),
+    request(rollupRpc, 'devium_batcherStatus'),
   ])) as [never, never]
   const known = { name, connectionState: 'open', lostAtMs: undefined, batcherProblem: undefined } as const
   return statusOf({ ...known, health, batcher }, Date.now()).text
@@ -87,7 +87,7 @@ async function headline({ name, rollupRpc }: NodeAddress): Promise<string> {
 
 /** Expects that the RPC method, `devium status` and the page's first sentence name the cause. */
 async function isNamed(node: NodeAddress, method: NodeMethod, cause: RegExp): Promise<void> {
-  const rpc = () => ask(node.rollupRpc, method).then((answer) => JSON.stringify(answer), String)
+  const rpc = () => request(node.rollupRpc, method).then((answer) => JSON.stringify(answer), String)
   await expect.poll(rpc).toMatch(cause)
   await page?.goto(`${node.rollupRpc}/dashboard`)
   await expect.poll(() => headline(node)).toMatch(cause)
@@ -203,7 +203,7 @@ describe.runIf(isWanted)('a testnet', { shuffle: false }, () => {
 
   it('whose sequencer signs with another key than the one on L1', async () => {
     const { misled } = faulty
-    const self = () => ask(misled.rollupRpc, 'opp2p_self').catch(() => undefined)
+    const self = () => request(misled.rollupRpc, 'opp2p_self').catch(() => undefined)
     await expect.poll(self).toMatchObject({ peerID: expect.any(String) })
     const { peerID } = (await self()) as { peerID: string }
     const imposter = await startUnknownPeer()
@@ -238,7 +238,7 @@ describe.runIf(isWanted)('a testnet', { shuffle: false }, () => {
         hostile.publish(blocksTopic(BigInt(net.l2.chainId), VERSION), Buffer.from(`no block ${serial++}`)),
       )
       await Promise.allSettled(publishing)
-      return JSON.stringify(await ask(first.rollupRpc, 'deviump2p_bans'))
+      return JSON.stringify(await request(first.rollupRpc, 'deviump2p_bans'))
     }
     const cause = /score -\d+.* is below -100: invalid messages/i
     await expect.poll(bans).toMatch(cause)

@@ -137,16 +137,16 @@ describe.runIf(process.env.DEVIUM_INSTALLED_PACKAGE === '1')(
       const kill = () => process.kill(group, 'SIGKILL')
       process.once('exit', kill)
       const closed = once(runner, 'close')
-      const told: TestnetEvent['event'][] = []
+      const emitted: TestnetEvent['event'][] = []
       for await (const line of createInterface({ input: runner.stdout })) {
         const { event }: TestnetEvent = JSON.parse(line)
-        told.push(event)
+        emitted.push(event)
         if (event === 'ready') process.kill(group, 'SIGINT')
       }
       await closed
       process.off('exit', kill)
-      expect(told).toContain('ready')
-      expect(told.at(-1)).toBe('stopped')
+      expect(emitted).toContain('ready')
+      expect(emitted.at(-1)).toBe('stopped')
       expect(complaintsIn(join(folder, 'devnet', 'logs')).filter((line) => line.includes('patch'))).toEqual([])
     })
   },

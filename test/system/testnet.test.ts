@@ -133,7 +133,7 @@ describe('a testnet', { shuffle: false }, () => {
       const targets = Object.values(jobs).flat()
       const prometheus = await startPrometheus(jobs, join(folder, 'alerts.yml'))
       try {
-        const query = (text: string) => prometheus.ask(`query?query=${encodeURIComponent(fillVariables(text))}`)
+        const query = (text: string) => prometheus.query(`query?query=${encodeURIComponent(fillVariables(text))}`)
         const up = { status: 'success', data: { result: targets.map(() => ({ value: [expect.anything(), '1'] })) } }
         await expect.poll(() => query('up').catch(() => undefined)).toMatchObject(up)
         const queries = readdirSync(folder).flatMap((file) =>
@@ -143,13 +143,13 @@ describe('a testnet', { shuffle: false }, () => {
         const named = [...new Set(queries.flatMap(seriesIn).map(({ name }) => name))]
         expect(named.length).toBeGreaterThan(60)
         const missing = async () => {
-          const { data: known } = (await prometheus.ask('label/__name__/values')) as { data: string[] }
+          const { data: known } = (await prometheus.query('label/__name__/values')) as { data: string[] }
           return named.filter((name) => !known.includes(name) && !(name in SERIES_OF_EVENTS))
         }
         await expect.poll(missing).toEqual([])
         const heads = await query('op_node_default_refs_number{layer="l2",type="l2_unsafe"} > 0')
         expect(heads).toMatchObject({ data: { result: nodes.map(() => expect.anything()) } })
-        const rules = () => prometheus.ask('rules').then((answer) => JSON.stringify(answer))
+        const rules = () => prometheus.query('rules').then((answer) => JSON.stringify(answer))
         await expect.poll(rules).toMatch(/"name":"NoGossip".*"health":"ok"/)
         expect(await rules()).not.toContain('"health":"err"')
       } finally {

@@ -247,12 +247,12 @@ describe('commands for a running testnet', { shuffle: false }, () => {
     const joiner = spawn(process.execPath, [DEVIUM, 'testnet', 'join', net.joinUrl, '--dir', dir, '--base-port', '0'])
     onTestFinished(() => void joiner.kill('SIGKILL'))
     const ended = new Promise((resolve) => joiner.once('exit', resolve))
-    let told = ''
+    let output = ''
     joiner.stdout.on('data', (text) => {
-      told += text
+      output += text
     })
-    await expect.poll(() => told).toContain('this node follows chain 901')
-    const third = clients.connectTo(/rollup (http:\S+)/.exec(told)?.[1] ?? '')
+    await expect.poll(() => output).toContain('this node follows chain 901')
+    const third = clients.connectTo(/rollup (http:\S+)/.exec(output)?.[1] ?? '')
     await expect.poll(peers).toBe(peersBefore + 1)
     await catchesUp(third)
     const made = await unsafe(sequencer)

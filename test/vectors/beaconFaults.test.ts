@@ -100,10 +100,10 @@ describe.each<RecordingName>(['granite-span-zlib-blobs', '2026-holocene-to-karst
     liar.fault = (response) => json(response, 200, { data: [wrong] })
     for (const slot of [...lacking.slots.keys()].filter((_, index) => index % 2 === 0)) lacking.slots.set(slot, [])
     // Each block comes there a few questions later than to the others.
-    const asked = new Map<number, number>()
+    const requests = new Map<number, number>()
     lagging.fault = (response, slot) => {
-      const times = (asked.get(slot) ?? 0) + 1
-      asked.set(slot, times)
+      const times = (requests.get(slot) ?? 0) + 1
+      requests.set(slot, times)
       if (times < 5) return json(response, 404, { code: 404, message: 'Block not found' })
       json(response, 200, { data: (lagging.slots.get(slot) ?? []).map(({ blob }) => toHex(blob)) })
     }

@@ -9,7 +9,7 @@ import {
   isEmptyAccount,
 } from '../../src/execution/state/account.ts'
 import { NO_STATE, StateDatabase, type StateSource } from '../../src/execution/state/stateDatabase.ts'
-import { EMPTY_TRIE_ROOT, type Trie } from '../../src/execution/state/trie.ts'
+import type { Trie } from '../../src/execution/state/trie.ts'
 import { WorldState } from '../../src/execution/state/worldState.ts'
 import { EMPTY_BYTES } from '../../src/lib/bytes.ts'
 import { DeviumError } from '../../src/lib/errors.ts'
@@ -18,6 +18,7 @@ import { fromHex, type Hex, toHex, toQuantity } from '../../src/lib/hex.ts'
 import {
   type DepositTx,
   decodeDeposit,
+  EMPTY_TRIE_ROOT,
   encodeDepositTx,
   SEQUENCER_FEE_VAULT_ADDRESS,
   ZERO_HASH,

@@ -33,7 +33,7 @@ let safe: number
 let currentL1: { hash: Hex; number: number }
 /** Delay of the block timestamps, in seconds. */
 let lateSeconds: number
-const asked: number[] = []
+const requested: number[] = []
 
 const read = () => createPublicClient({ transport: http(anvil.url) })
 const latest = async () =>
@@ -49,7 +49,7 @@ const rollup: RpcClient = {
   request: async (method, [block]) => {
     if (method === 'optimism_syncStatus') return { current_l1: currentL1, safe_l2: { number: safe } }
     const number = Number(block)
-    asked.push(number)
+    requested.push(number)
     return { outputRoot: rootOf(number), blockRef: { timestamp: genesisTime + number + lateSeconds } }
   },
   batch: async () => [],
@@ -97,7 +97,7 @@ it('proposes all due outputs of safe blocks at once, and no others', async () =>
     args: [4n],
   })
   expect(output).toMatchObject({ outputRoot: rootOf(5 * INTERVAL), l2BlockNumber: BigInt(5 * INTERVAL) })
-  expect(Math.max(...asked)).toBeLessThanOrEqual(safe)
+  expect(Math.max(...requested)).toBeLessThanOrEqual(safe)
   safe += INTERVAL
   await expect.poll(latest).toBe(before + 6 * INTERVAL)
   expect(log).toContain(`l2Block=${before + 5 * INTERVAL}`)
@@ -120,8 +120,8 @@ it('waits until the L1 head is later than the block, and until derivation has st
   const before = await latest()
   lateSeconds = 1000
   safe = before + INTERVAL
-  const seen = asked.length
-  await expect.poll(() => asked.length).toBeGreaterThan(seen + 3)
+  const seen = requested.length
+  await expect.poll(() => requested.length).toBeGreaterThan(seen + 3)
   currentL1 = { hash: zeroHash, number: 0 }
   lateSeconds = 0
   const { number } = await l1Block()

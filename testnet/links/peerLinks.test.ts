@@ -46,12 +46,12 @@ it('partitions sides, closes the doors, and heals', async () => {
   ] as const) {
     await links.openPair(one, other)
   }
-  const standing = dial(links.pairPort('sequencer', 'verifier2'))
+  const across = dial(links.pairPort('sequencer', 'verifier2'))
   const within = dial(links.pairPort('sequencer', 'verifier1'))
   const discovered = dial(links.doorPort('sequencer'))
-  await Promise.all([standing.first, within.first, discovered.first])
+  await Promise.all([across.first, within.first, discovered.first])
   links.part([['sequencer', 'verifier1'], ['verifier2']])
-  expect(await Promise.all([standing.ended, discovered.ended])).toEqual(['cut', 'cut'])
+  expect(await Promise.all([across.ended, discovered.ended])).toEqual(['cut', 'cut'])
   expect(await dial(links.pairPort('sequencer', 'verifier2')).first).toBe('cut')
   expect(await dial(links.doorPort('verifier2')).first).toBe('cut')
   expect(within.socket.destroyed).toBe(false)

@@ -25,7 +25,7 @@ const RUNS_ON =
   "process.on('SIGTERM', () => { console.log('terminated'); process.exit(0) }); setInterval(() => {}, 1000); console.log('up', process.pid);"
 
 describe('ManagedProcess', () => {
-  it('writes to its log and stops when asked', async () => {
+  it('writes to its log and stops on request', async () => {
     const running = ManagedProcess.start(spec('polite', RUNS_ON))
     await running.outputHas('up', WAIT_LIMIT_MS)
     expect(await running.stop('SIGTERM', WAIT_LIMIT_MS)).toBe(true)

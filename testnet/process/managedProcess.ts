@@ -61,14 +61,14 @@ export class ManagedProcess {
     this.child = child
     this.log = log
     this.exited = new Promise((resolve) => {
-      const settle = (exit: Exit) => {
+      const onExit = (exit: Exit) => {
         this.exit ??= exit
         // Kills its child processes, which it may have left behind.
         this.signalGroup('SIGKILL')
         resolve(this.exit)
       }
-      child.on('exit', (code, signal) => settle({ code, signal }))
-      child.on('error', () => settle({ code: 127, signal: null }))
+      child.on('exit', (code, signal) => onExit({ code, signal }))
+      child.on('error', () => onExit({ code: 127, signal: null }))
     })
   }
 

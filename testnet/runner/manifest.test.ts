@@ -46,9 +46,9 @@ describe('manifest', () => {
   })
 
   it('refuses flags that contradict the chain, when they were given', () => {
-    const asked = { ...chain, blockTime: 2 }
-    expect(() => checkSameChain(chain, asked, new Set())).not.toThrow()
-    expect(() => checkSameChain(chain, asked, new Set(['block-time']))).toThrow('--block-time 2: the chain kept')
+    const wanted = { ...chain, blockTime: 2 }
+    expect(() => checkSameChain(chain, wanted, new Set())).not.toThrow()
+    expect(() => checkSameChain(chain, wanted, new Set(['block-time']))).toThrow('--block-time 2: the chain kept')
   })
 })
 

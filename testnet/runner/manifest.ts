@@ -46,13 +46,13 @@ export function writeManifest(layout: TestnetLayout, manifest: Manifest): void {
 /** Throws UsageError if a given flag contradicts the kept chain. */
 export function checkSameChain(
   kept: ChainParameters,
-  asked: Omit<ChainParameters, 'genesisTime' | 'forks'>,
+  wanted: Omit<ChainParameters, 'genesisTime' | 'forks'>,
   given: ReadonlySet<string>,
 ): void {
   const flags = [
-    ['l1-chain-id', kept.l1ChainId, asked.l1ChainId],
-    ['chain-id', kept.l2ChainId, asked.l2ChainId],
-    ['block-time', kept.blockTime, asked.blockTime],
+    ['l1-chain-id', kept.l1ChainId, wanted.l1ChainId],
+    ['chain-id', kept.l2ChainId, wanted.l2ChainId],
+    ['block-time', kept.blockTime, wanted.blockTime],
   ] as const
   for (const [flag, before, now] of flags) {
     if (given.has(flag) && before !== now) {
@@ -64,11 +64,11 @@ export function checkSameChain(
 }
 
 /** Throws UsageError if the kept chain started with another fork. */
-export function checkSameFork({ forks }: ChainParameters, asked: TestnetFork): void {
+export function checkSameFork({ forks }: ChainParameters, wanted: TestnetFork): void {
   const { active } = forksAround(forks, 0)
-  if (active === asked) return
+  if (active === wanted) return
   throw new UsageError(
-    `--fork ${asked}: the chain kept in this directory began with ${active}; --fork-at activates a later one, another --dir or --reset begins anew`,
+    `--fork ${wanted}: the chain kept in this directory began with ${active}; --fork-at activates a later one, another --dir or --reset begins anew`,
   )
 }
 

@@ -214,11 +214,11 @@ export class Testnet {
   }
 
   /** Calls a rollup node. */
-  ask(node: string, method: string, params: readonly unknown[]): Promise<unknown> {
+  request(node: string, method: string, params: readonly unknown[]): Promise<unknown> {
     return this.clients.get(node).request(method, params)
   }
 
-  askL1(method: string, params: readonly unknown[]): Promise<unknown> {
+  requestL1(method: string, params: readonly unknown[]): Promise<unknown> {
     return this.l1Client.request(method, params)
   }
 

@@ -35,7 +35,7 @@ export const meshed: Condition = (now) => now.names.every((name) => now.peers(na
 
 /** No node has a ban. */
 export const nobodyBanned: Condition = async (now) => {
-  const bans = await Promise.all(now.names.map((name) => now.ask(name, 'deviump2p_bans')))
+  const bans = await Promise.all(now.names.map((name) => now.request(name, 'deviump2p_bans')))
   return bans.every((list) => JSON.stringify(list) === '[]')
 }
 
@@ -46,7 +46,7 @@ export const gossiped =
   (names?: readonly string[]): Condition =>
   async (now, before) => {
     const nodes = names ?? now.names.filter((name) => name !== now.sequencer)
-    const answers = await Promise.all(nodes.map((name) => now.ask(name, 'devium_recentBlocks')))
+    const answers = await Promise.all(nodes.map((name) => now.request(name, 'devium_recentBlocks')))
     return answers.every((answer) =>
       recentBlocks.parse(answer).some(({ number, came }) => number > before.head && came?.way === 'gossip'),
     )

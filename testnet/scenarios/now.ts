@@ -8,8 +8,8 @@ export interface ObservedTestnet {
   readonly sequencer: string
   status(): Promise<TestnetStatus>
   /** Calls a rollup node. */
-  ask(node: string, method: string, params: readonly unknown[]): Promise<unknown>
-  askL1(method: string, params: readonly unknown[]): Promise<unknown>
+  request(node: string, method: string, params: readonly unknown[]): Promise<unknown>
+  requestL1(method: string, params: readonly unknown[]): Promise<unknown>
 }
 
 /** The state of a testnet at one moment. Unknown numbers are -1. */
@@ -58,9 +58,9 @@ export class Now {
     )
 
   /** Calls a rollup node. */
-  ask = (node: string, method: string, ...params: unknown[]): Promise<unknown> => this.testnet.ask(node, method, params)
+  request = (node: string, method: string, ...params: unknown[]): Promise<unknown> => this.testnet.request(node, method, params)
 
-  askL1 = (method: string, ...params: unknown[]): Promise<unknown> => this.testnet.askL1(method, params)
+  requestL1 = (method: string, ...params: unknown[]): Promise<unknown> => this.testnet.requestL1(method, params)
 
   private node(name: string): NodeStatus | undefined {
     return this.status.nodes.find((node) => node.name === name)

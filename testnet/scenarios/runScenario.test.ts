@@ -21,15 +21,15 @@ async function follow(steps: Scenario['steps']) {
   const testnet = {
     endpoints: { nodes: [] },
     sequencer: 'sequencer',
-    ask: async () => [],
-    askL1: async () => null,
+    request: async () => [],
+    requestL1: async () => null,
     status: async () => status(),
   }
   const runCommand = async (words: readonly string[]) => {
     if (words[0] !== 'heal') throw new UsageError(`unknown command "${words[0]}"`)
     return { command: words.join(' '), did: 'All is whole.', lookAt: '' }
   }
-  const modules = { look: () => Now.of(testnet), runCommand, emit: (event: TestnetEvent) => events.push(event), clock }
+  const modules = { readNow: () => Now.of(testnet), runCommand, emit: (event: TestnetEvent) => events.push(event), clock }
   const scenario = { about: 'It works.', steps }
   let outcome: string | undefined
   runScenario('works', scenario, modules, new AbortController().signal).then(

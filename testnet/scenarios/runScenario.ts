@@ -7,7 +7,7 @@ import type { Now } from './now.ts'
 import type { Condition, Scenario, ScenarioSteps } from './scenario.ts'
 
 export interface ScenarioModules {
-  look: () => Promise<Now>
+  readNow: () => Promise<Now>
   runCommand: RunCommand
   emit: Emit
   clock: Clock
@@ -41,11 +41,11 @@ export async function runScenario(
   }
 }
 
-function stepsWith({ look, runCommand, emit, clock }: ScenarioModules, signal: AbortSignal): ScenarioSteps {
+function stepsWith({ readNow, runCommand, emit, clock }: ScenarioModules, signal: AbortSignal): ScenarioSteps {
   /** Polls until the outcome is known. */
   const step = async (what: string, outcome: (now: Now, before: Now) => Promise<boolean>, limitMs: number) => {
     const startMs = clock.now()
-    const before = await look()
+    const before = await readNow()
     let now = before
     let lastError: unknown
     const end = (failure?: string) => {
@@ -66,7 +66,7 @@ function stepsWith({ look, runCommand, emit, clock }: ScenarioModules, signal: A
       if (clock.now() - startMs >= limitMs)
         return end(limitMs === 0 ? 'is not so' : `is not so after ${limitMs / 1000} s`)
       await sleep(clock, POLL_MS, signal)
-      now = await look()
+      now = await readNow()
     }
   }
   return {
@@ -77,7 +77,7 @@ function stepsWith({ look, runCommand, emit, clock }: ScenarioModules, signal: A
     waitFor: (what, condition, limitMs = LIMIT_MS) => step(what, async (...states) => condition(...states), limitMs),
     check: (what, condition) => step(what, async (...states) => condition(...states), 0),
     holds: (what, condition, until) => step(what, (...states) => stillHolds(condition, until, states), LIMIT_MS),
-    now: look,
+    now: readNow,
   }
 }
 

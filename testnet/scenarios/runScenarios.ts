@@ -28,7 +28,7 @@ export async function runScenarios(
   listen((event: TestnetEvent) => recorder.note(event))
   const ending = new AbortController()
   const recorded = recorder.run(ending.signal)
-  const modules = { look: () => Now.of(testnet), runCommand, emit, clock: systemClock }
+  const modules = { readNow: () => Now.of(testnet), runCommand, emit, clock: systemClock }
   try {
     for (const { name, ...scenario } of scenarios) await runScenario(name, scenario, modules, signal)
   } finally {

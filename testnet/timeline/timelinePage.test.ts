@@ -22,11 +22,11 @@ async function recorded() {
         finalized: column(() => 0),
         ...{ peers: column(() => 1), mesh: column(() => 1), gas: column(() => null) },
       },
-      scores: { atMs, peers: { 'id-of-sequencer': column(() => 3), '16Uiu2HAmStranger': column((ms) => ms * -1_000) } },
+      scores: { atMs, peers: { 'id-of-sequencer': column(() => 3), '16Uiu2HAmNewPeer1': column((ms) => ms * -1_000) } },
       events:
         atMs.length === 0 || isSequencer
           ? []
-          : [{ atMs: atMs.at(-1), kind: 'ban', text: 'banned: bad-rpc', subject: '16Uiu2HAmStranger' }],
+          : [{ atMs: atMs.at(-1), kind: 'ban', text: 'banned: bad-rpc', subject: '16Uiu2HAmNewPeer1' }],
     }
   }
   const nodes = [node('sequencer', 'id-of-sequencer'), node('verifier1', 'id-of-verifier1')]
@@ -44,7 +44,7 @@ async function recorded() {
         jwt: '',
       })),
     },
-    ask: async (name: string, _: string, [since]: readonly unknown[]) => history(name, Number(since)),
+    request: async (name: string, _: string, [since]: readonly unknown[]) => history(name, Number(since)),
   }
   const recorder = new TimelineRecorder({ clock, testnet })
   const ending = new AbortController()
@@ -63,9 +63,9 @@ async function recorded() {
 it('records each sample and event once, with the names of peers', async () => {
   const { nodes, scenarios, marks } = await recorded()
   expect(nodes.verifier1?.samples.atMs).toEqual([2_000, 4_000, 6_000].map((ms) => START_MS + ms))
-  expect(Object.keys(nodes.verifier1?.scores ?? {})).toEqual(['sequencer', '…Stranger'])
+  expect(Object.keys(nodes.verifier1?.scores ?? {})).toEqual(['sequencer', '…NewPeer1'])
   expect(nodes.verifier1?.scores.sequencer).toHaveLength(3)
-  expect(nodes.verifier1?.events.at(-1)).toMatchObject({ subject: '…Stranger', text: 'banned: bad-rpc' })
+  expect(nodes.verifier1?.events.at(-1)).toMatchObject({ subject: '…NewPeer1', text: 'banned: bad-rpc' })
   expect(scenarios).toEqual([
     {
       ...{ name: 'apart', about: 'Nodes <part>.', passed: false, why: '"they agree" is not so' },
@@ -90,7 +90,7 @@ it('is one self-contained page without a script', async () => {
   const page = timelinePage(await recorded())
   expect(page).toContain('Nodes &lt;part>.')
   expect(page).toContain('Failed: apart')
-  expect(page).toContain('<em>verifier1</em> …Stranger banned: bad-rpc.')
+  expect(page).toContain('<em>verifier1</em> …NewPeer1 banned: bad-rpc.')
   expect(page).toContain('--accent:')
   expect(page).not.toMatch(/<script|<link|src=/)
 })

@@ -27,9 +27,9 @@ export function timelinePage(timeline: Timeline): string {
   const happened = [
     ...marks.map((mark) => ({ ...mark, who: '', number: faults.indexOf(mark) + 1 })),
     ...Object.entries(nodes).flatMap(([who, { events }]) =>
-      events.map(({ atMs, kind, text: told, subject }) => ({
+      events.map(({ atMs, kind, text: eventText, subject }) => ({
         ...{ atMs, who, number: 0, kind: toneOfEvent(kind) },
-        text: subject === null ? told : `${subject} ${told}.`,
+        text: subject === null ? eventText : `${subject} ${eventText}.`,
       })),
     ),
   ].sort((one, other) => one.atMs - other.atMs)
@@ -64,7 +64,7 @@ ${scenarios.map(({ name, about, passed, why }) => `<li><b class="${passed ? 'goo
 <div class="lines">${faults.map(({ atMs, kind }) => `<i class="${kind}" style="left:${place(atMs)}%"></i>`).join('')}</div>
 <div class="lane">${spans.join('')}</div>
 ${numberedLane(faults, place)}
-${dots.length === 0 ? '' : `<div class="lane dots">${dots.map(({ atMs, kind, who, text: told }) => `<i class="${kind}" style="left:${place(atMs)}%" title="${text(`${who}: ${told}`)}"></i>`).join('')}</div>`}
+${dots.length === 0 ? '' : `<div class="lane dots">${dots.map(({ atMs, kind, who, text: eventText }) => `<i class="${kind}" style="left:${place(atMs)}%" title="${text(`${who}: ${eventText}`)}"></i>`).join('')}</div>`}
 ${panelsOf(timeline)
   .map((panel) => panelHtml(panel, { place, toneOf }))
   .join('\n')}
@@ -79,8 +79,8 @@ ${panelsOf(timeline)
 ${happened
   .filter(({ atMs }) => atMs >= fromMs)
   .map(
-    ({ atMs, kind, number, who, text: told }) =>
-      `<li><time>${seconds(atMs - fromMs).toFixed(1)} s</time><b class="number-mark ${kind}">${number || ''}</b><span>${who === '' || startsWith(told, who) ? '' : `<em>${text(who)}</em> `}${text(told)}</span></li>`,
+    ({ atMs, kind, number, who, text: eventText }) =>
+      `<li><time>${seconds(atMs - fromMs).toFixed(1)} s</time><b class="number-mark ${kind}">${number || ''}</b><span>${who === '' || startsWith(eventText, who) ? '' : `<em>${text(who)}</em> `}${text(eventText)}</span></li>`,
   )
   .join('\n')}
 </ol>
@@ -121,12 +121,12 @@ ${labels.map((value) => `<span style="top:${height(value)}%">${value}</span>`).j
 
 function numberedLane(faults: readonly Mark[], place: (atMs: number) => number): string {
   const rows: number[] = []
-  const marks = faults.map(({ atMs, kind, text: told }, index) => {
+  const marks = faults.map(({ atMs, kind, text: eventText }, index) => {
     const left = place(atMs)
     const free = rows.findIndex((end) => end <= left)
     const row = free < 0 ? rows.length : free
     rows[row] = left + MARK_WIDTH
-    return `<b class="number-mark ${kind}" style="left:${left}%;top:${row * 22}px" title="${text(told)}">${index + 1}</b>`
+    return `<b class="number-mark ${kind}" style="left:${left}%;top:${row * 22}px" title="${text(eventText)}">${index + 1}</b>`
   })
   return `<div class="lane" style="height:${Math.max(1, rows.length) * 22 + 4}px">${marks.join('')}</div>`
 }

@@ -8,7 +8,7 @@ export interface RecorderModules {
   clock: Clock
   testnet: {
     readonly endpoints: Pick<Endpoints, 'nodes'>
-    ask(node: string, method: string, params: readonly unknown[]): Promise<unknown>
+    request(node: string, method: string, params: readonly unknown[]): Promise<unknown>
   }
 }
 
@@ -75,7 +75,7 @@ export class TimelineRecorder {
     const past = this.nodes.get(name) ?? emptyPast()
     this.nodes.set(name, past)
     const last = Math.max(this.fromMs, past.samples.atMs.at(-1) ?? 0, past.events.at(-1)?.atMs ?? 0)
-    const { samples, scores, events } = nodeHistory.parse(await testnet.ask(name, 'devium_history', [last]))
+    const { samples, scores, events } = nodeHistory.parse(await testnet.request(name, 'devium_history', [last]))
     past.samples.atMs.push(...samples.atMs)
     for (const column of SAMPLE_COLUMNS) past.samples[column].push(...samples[column])
     // Notes are already among the marks.

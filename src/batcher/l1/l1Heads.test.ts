@@ -10,11 +10,11 @@ const never = new AbortController().signal
 class FakeL1 {
   number = 0
   secondsPerBlock = 12
-  looks = 0
+  polls = 0
   isPruned = false
 
   async head(): Promise<L1BlockRef> {
-    this.looks++
+    this.polls++
     if (this.isPruned) throw new Error('connection refused')
     const { number, secondsPerBlock } = this
     const hash = toHex(new Uint8Array(32).fill(number + 1))
@@ -100,19 +100,19 @@ describe('the next head', () => {
 
 describe('polls', () => {
   it.each([
-    { secondsPerBlock: 12, looks: 4 },
-    { secondsPerBlock: 2, looks: 24 },
-    { secondsPerBlock: 1, looks: 48 },
-  ])('come four times in a block of $secondsPerBlock s', async ({ secondsPerBlock, looks }) => {
+    { secondsPerBlock: 12, polls: 4 },
+    { secondsPerBlock: 2, polls: 24 },
+    { secondsPerBlock: 1, polls: 48 },
+  ])('come four times in a block of $secondsPerBlock s', async ({ secondsPerBlock, polls }) => {
     const { clock, l1, heads, wait } = setUp()
     l1.secondsPerBlock = secondsPerBlock
     await heads.read(never)
     l1.number = 1
     await heads.read(never)
-    l1.looks = 0
+    l1.polls = 0
     wait(heads.version)
     await clock.advance(12_000)
-    expect(l1.looks).toBe(looks)
+    expect(l1.polls).toBe(polls)
   })
 
   it('end when no caller waits', async () => {
@@ -122,8 +122,8 @@ describe('polls', () => {
     const { waited } = wait(heads.version, 60_000, ended.signal)
     ended.abort(new Error('given up'))
     await expect(waited).rejects.toThrow('given up')
-    l1.looks = 0
+    l1.polls = 0
     await clock.advance(60_000)
-    expect(l1.looks).toBe(0)
+    expect(l1.polls).toBe(0)
   })
 })

@@ -22,7 +22,7 @@ export interface NodeWaitOptions {
 }
 
 /**
- * Delays loading until our earlier transactions are settled. First the L1's pool must hold none of them. Then the
+ * Delays loading until the rollup node has derived our earlier transactions. First the L1's pool must hold none of them. Then the
  * rollup node must have derived the block of our last transaction. Otherwise the safe head would be too low, and we
  * would post blocks again that are on L1.
  */
@@ -58,9 +58,9 @@ export class NodeWait {
     // At the target block itself the node may still be deriving. Two equal answers in a row show that it has finished:
     // an idle L1 never brings a later block.
     const { lastStatus, target } = this
-    const isSettled = currentL1.hash === lastStatus?.currentL1.hash && safeL2.hash === lastStatus.safeL2.hash
+    const isRepeated = currentL1.hash === lastStatus?.currentL1.hash && safeL2.hash === lastStatus.safeL2.hash
     this.lastStatus = status
-    if (currentL1.number > target || (currentL1.number === target && isSettled)) return true
+    if (currentL1.number > target || (currentL1.number === target && isRepeated)) return true
     this.report(`the rollup node is at L1 block ${currentL1.number} and must first derive block ${target}`)
     this.modules.logger.debug('Waiting for the rollup node', { current_l1: currentL1.number, target })
     return false

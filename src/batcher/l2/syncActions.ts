@@ -43,8 +43,8 @@ export function computeSyncActions(
       return { kind: 'outOfSync', reason: 'sequencer currentL1 reversed' }
     // A restarted node may report the same L1 block while it still derives from it. Two equal answers in a row show
     // that it has finished.
-    const isSettled = currentL1.hash === doubted?.currentL1.hash && status.safeL2.hash === doubted.safeL2.hash
-    if (status.safeL2.number < previous.safeL2.number && currentL1.number === previous.currentL1.number && !isSettled)
+    const isRepeated = currentL1.hash === doubted?.currentL1.hash && status.safeL2.hash === doubted.safeL2.hash
+    if (status.safeL2.number < previous.safeL2.number && currentL1.number === previous.currentL1.number && !isRepeated)
       return { kind: 'outOfSync', reason: 'the safe head went back at the same L1 block' }
   }
 

@@ -232,7 +232,7 @@ export class BatchSubmitter {
   private async finishUnsaved(run: Run, cause: unknown): Promise<BatcherStateError> {
     const { manager, publisher } = run.follower.session ?? {}
     publisher?.cancelAll(cause)
-    await publisher?.settled()
+    await publisher?.sendsEnded()
     const first = manager?.firstUnsaved?.number
     this.modules.logger.warn('Stopped before all data was saved to L1', { first_unsaved: first, err: cause })
     this.kept = manager
@@ -265,7 +265,7 @@ export class BatchSubmitter {
     this.modules.logger.info('Stopping Batch Submitter')
     await this.endLoading(run)
     await this.endPublishing(run)
-    await run.follower.session?.publisher.settled()
+    await run.follower.session?.publisher.sendsEnded()
     const unsaved = run.follower.session?.manager.firstUnsaved
     this.finish(run)
     if (unsaved === undefined) this.modules.logger.info('Batch Submitter stopped')

@@ -46,11 +46,11 @@ describe('posting wherever it costs less', () => {
     expect(await post(8)).toBe('0x3')
     await log.seen('Channel is fully submitted')
     setup.blobBaseFee = 1_000_000_000_000n
-    await setup.blobBaseFeeAsked()
+    await setup.blobBaseFeeRequested()
     expect(await post(16)).toBe('0x2')
     await log.seen('Channel is fully submitted', 2)
     setup.blobBaseFee = 1n
-    await setup.blobBaseFeeAsked()
+    await setup.blobBaseFeeRequested()
     expect(await post(24)).toBe('0x3')
     expect(log.of('Channel is fully submitted')[1]?.saved_against_calldata_gwei).toBe(0)
     expect(log.of('Channel is fully submitted')[0]).toMatchObject({

@@ -114,7 +114,7 @@ export class Publisher {
   }
 
   /** Resolves when no send is in flight. */
-  async settled(): Promise<void> {
+  async sendsEnded(): Promise<void> {
     while (this.inFlight.size > 0) await Promise.all(this.inFlight.keys())
   }
 
@@ -126,7 +126,7 @@ export class Publisher {
     this.abandoning = true
     try {
       this.group.abort(new DeviumError('data-abandoned', 'the blocks of the transaction left the chain'))
-      await this.settled()
+      await this.sendsEnded()
       if (!this.modules.sender.isClosed) await this.modules.sender.cancelPending(signal)
     } finally {
       this.abandoning = false

@@ -94,7 +94,7 @@ export interface SubmitterSetup {
   /** Replaces the L1's answer to eth_blobBaseFee. Wei. */
   blobBaseFee: bigint | undefined
   /** Resolves with the next answer to eth_blobBaseFee. */
-  blobBaseFeeAsked(): Promise<void>
+  blobBaseFeeRequested(): Promise<void>
   sender: `0x${string}`
   readonly submitters: BatchSubmitter[]
   create(options?: Partial<BatcherOptions>, txOptions?: Partial<TxManagerOptions>): BatchSubmitter
@@ -119,7 +119,7 @@ export async function setUpSubmitter(
   const fatal: unknown[] = []
   const l2 = createRpcClient({ url: node.url })
   const submitters: BatchSubmitter[] = []
-  let blobBaseFeeAsked = Promise.withResolvers<void>()
+  let blobBaseFeeRequested = Promise.withResolvers<void>()
   const setup: SubmitterSetup = {
     anvil,
     l1,
@@ -129,7 +129,7 @@ export async function setUpSubmitter(
     fatal,
     l1Fault: false,
     blobBaseFee: undefined,
-    blobBaseFeeAsked: () => blobBaseFeeAsked.promise,
+    blobBaseFeeRequested: () => blobBaseFeeRequested.promise,
     sender: signer.address,
     submitters,
     create(options = {}, txOptions = {}) {
@@ -143,8 +143,8 @@ export async function setUpSubmitter(
           const answers = await faulty(() => l1.batch(calls, options))
           const { blobBaseFee } = setup
           if (calls.some(({ method }) => method === 'eth_blobBaseFee')) {
-            blobBaseFeeAsked.resolve()
-            blobBaseFeeAsked = Promise.withResolvers()
+            blobBaseFeeRequested.resolve()
+            blobBaseFeeRequested = Promise.withResolvers()
           }
           if (blobBaseFee === undefined) return answers
           return answers.map((answer, index) =>

@@ -15,7 +15,7 @@ describe('why the L1 does not take a transaction', () => {
     ['invalid sidecar', 'proof-form'],
     ['unexpected proof version', 'proof-form'],
     ['out of gas', 'unknown'],
-  ])('is told by its words: %s', (message, problem) => {
+  ])('is classified by its words: %s', (message, problem) => {
     expect(classifyPublishError(message, [])).toBe(problem)
   })
 

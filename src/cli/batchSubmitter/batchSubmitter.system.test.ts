@@ -295,7 +295,7 @@ describe('devium-batch-submitter', () => {
     onTestFinished(() => rmSync(dirname(tokenFile), { recursive: true }))
     const program = start(['--stopped', `--rpc.token-file=${tokenFile}`])
     const { rpc: url = '' } = await startLine(program)
-    const ask = async (headers: Record<string, string>, names: readonly string[], at = url) =>
+    const request = async (headers: Record<string, string>, names: readonly string[], at = url) =>
       JSON.parse(
         (
           await postJson(
@@ -319,8 +319,8 @@ describe('devium-batch-submitter', () => {
     ]
     const document = readFileSync(new URL('../../../docs/interfaces.md', import.meta.url), 'utf8')
     for (const name of [...reading, ...changing]) expect(document).toContain(`\`${name}\``)
-    expect(await ask({}, reading)).toEqual(reading.map((id) => ({ jsonrpc: '2.0', id, result: expect.anything() })))
-    expect(await ask({}, changing)).toEqual(
+    expect(await request({}, reading)).toEqual(reading.map((id) => ({ jsonrpc: '2.0', id, result: expect.anything() })))
+    expect(await request({}, changing)).toEqual(
       changing.map((id) => ({
         ...{ jsonrpc: '2.0', id },
         error: {
@@ -330,16 +330,16 @@ describe('devium-batch-submitter', () => {
       })),
     )
     // A foreign web page is still refused the methods that clients without a token may read.
-    const foreign = await ask({ origin: 'https://evil.example' }, reading)
+    const foreign = await request({ origin: 'https://evil.example' }, reading)
     expect(foreign).toEqual(reading.map((id) => expect.objectContaining({ id, error: expect.anything() })))
     const shown = { authorization: `Bearer ${readFileSync(tokenFile, 'utf8').trim()}` }
-    expect(await ask(shown, ['admin_resetThrottleController'])).toMatchObject([{ result: null }])
+    expect(await request(shown, ['admin_resetThrottleController'])).toMatchObject([{ result: null }])
 
     const closed = start(['--stopped', `--rpc.token-file=${tokenFile}`, '--rpc.token-read'])
     const { rpc: at = '' } = await startLine(closed)
     const call = { jsonrpc: '2.0', id: 1, method: 'admin_batcherStatus', params: [] }
     expect(await postJson(at, {}, call)).toMatchObject({ status: 401 })
-    expect(await ask(shown, reading, at)).toHaveLength(reading.length)
+    expect(await request(shown, reading, at)).toHaveLength(reading.length)
   })
 
   it('warns while the rollup node does not answer, and continues', async () => {

@@ -8,10 +8,10 @@ import { type HeadMoved, logHeads } from './headLog.ts'
 function followed() {
   const clock = new ManualClock()
   const lines: string[] = []
-  const tell: Logger['info'] = (message, { number, blocks, gasUsed, dropped } = {}) => {
+  const log: Logger['info'] = (message, { number, blocks, gasUsed, dropped } = {}) => {
     lines.push(`${message}: ${number}, ${blocks ?? `dropped ${dropped}`}, ${gasUsed}`)
   }
-  const logger: Logger = { ...silentLogger, info: tell }
+  const logger: Logger = { ...silentLogger, info: log }
   /** Hashes of blocks with user transactions. */
   const users = new Set<string>()
   let listener: ((change: HeadMoved) => void) | undefined

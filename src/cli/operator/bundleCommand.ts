@@ -71,14 +71,14 @@ const describe = ({ pin, deposits }: UpgradeBundle): string =>
   `the upgrade bundle of ${pin.fork}, ${deposits.length} transactions, ${pin.gas} gas`
 
 /** Throws UsageError when the endpoint, the block or its content is not the expected one. */
-async function readFromBlock(url: string, asked: number | undefined): Promise<UpgradeBundle> {
+async function readFromBlock(url: string, wanted: number | undefined): Promise<UpgradeBundle> {
   checkHttpUrl('--rpc', url)
   const { createRpcClient, RpcTransportError } = await import('../../jsonRpc/client.ts')
   const { payloadFromRpcBlock } = await import('../../rollup/engine/index.ts')
   const { findUpgradeBundle } = await import('../../rollup/protocol/index.ts')
   const rpc = createRpcClient({ url })
   try {
-    const number = asked ?? (await activationBlock(rpc))
+    const number = wanted ?? (await activationBlock(rpc))
     const block = await rpc.request('eth_getBlockByNumber', [toQuantity(number), true])
     if (block === null) throw new UsageError(`the execution client at ${rpc.url} has no block ${number}`)
     // The result does not depend on whether the block's root is that of withdrawals.

@@ -104,14 +104,14 @@ describe('devium', () => {
     onTestFinished(both.close)
     vi.stubEnv('DEVIUM_BATCHER_RPC', both.url)
     onTestFinished(() => void vi.unstubAllEnvs())
-    const asked = ['derive', 'status', '--rpc', both.url]
-    expect((await devium(...asked)).stdout).toContain(
+    const args = ['derive', 'status', '--rpc', both.url]
+    expect((await devium(...args)).stdout).toContain(
       'It waits. The batch submitter is stopped.\n  → devium batcher start\n',
     )
     running = true
-    expect((await devium(...asked)).stdout).not.toContain('stopped')
+    expect((await devium(...args)).stdout).not.toContain('stopped')
     vi.stubEnv('DEVIUM_BATCHER_RPC', 'http://127.0.0.1:1')
-    expect(await devium(...asked)).toMatchObject({ code: 0, stdout: expect.stringMatching(/\nIt waits\.\n\n/) })
+    expect(await devium(...args)).toMatchObject({ code: 0, stdout: expect.stringMatching(/\nIt waits\.\n\n/) })
   })
 
   it('sends the token of --token-file', async () => {
@@ -124,9 +124,9 @@ describe('devium', () => {
     const app = createRpcApp({ dispatcher, access: { token, guardsReading: true } })
     const guarded = await serveApp(app, '127.0.0.1', 0, 'test')
     onTestFinished(guarded.close)
-    const asked = ['rpc', 'x_version', '--rpc', guarded.url]
-    expect((await devium(...asked)).stderr).toContain('HTTP 401')
-    expect((await devium(...asked, '--token-file', file)).stdout).toContain('v1')
+    const args = ['rpc', 'x_version', '--rpc', guarded.url]
+    expect((await devium(...args)).stderr).toContain('HTTP 401')
+    expect((await devium(...args, '--token-file', file)).stdout).toContain('v1')
   })
 
   it.each([
@@ -190,8 +190,8 @@ describe('devium', () => {
 
   it('block requires a confirmation for all addresses; --yes confirms', async () => {
     calls.length = 0
-    const asked = await devium('block', '0.0.0.0/0')
-    expect(asked).toEqual({
+    const unconfirmed = await devium('block', '0.0.0.0/0')
+    expect(unconfirmed).toEqual({
       code: 1,
       stdout: '',
       stderr:

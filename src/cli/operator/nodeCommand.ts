@@ -57,7 +57,7 @@ export function rpcCommand(
 export async function withNode(
   { rpc: url, tokenFile = readVariable('DEVIUM_RPC_TOKEN_FILE') }: Pick<NodeOptions, 'rpc' | 'tokenFile'>,
   use: (node: NodeClient) => Promise<unknown>,
-  asked = ROLLUP_NODE,
+  program = ROLLUP_NODE,
 ): Promise<void> {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new UsageError(`--rpc: expected an http address such as ${DEFAULT_RPC}`)
@@ -66,7 +66,7 @@ export async function withNode(
   try {
     await use(node)
   } catch (error) {
-    if (error instanceof RpcTransportError) throw noAnswer(url, error, asked)
+    if (error instanceof RpcTransportError) throw noAnswer(url, error, program)
     if (isNotServed(error) && error.message.includes('deviump2p_')) {
       throw new UsageError(`${error.message}: the node at ${redact(url)} runs with --p2p.disable, or is not devium`)
     }

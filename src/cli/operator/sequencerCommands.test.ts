@@ -6,12 +6,12 @@ import { createDeviumCommand } from './deviumCommand.ts'
 
 const HASH = `0x${'ab'.repeat(32)}`
 
-const asked: unknown[][] = []
+const calls: unknown[][] = []
 let isActive = false
 const note =
   (name: string, act: (params: readonly unknown[]) => unknown): RpcHandler =>
   (params) => {
-    asked.push([name, ...params])
+    calls.push([name, ...params])
     return act(params)
   }
 const health = () => {
@@ -52,7 +52,7 @@ beforeAll(async () => {
   return () => server.close()
 })
 beforeEach(() => {
-  asked.length = 0
+  calls.length = 0
   isActive = false
 })
 
@@ -67,14 +67,14 @@ it('starts and stops the sequencer, and shows whether it is active', async () =>
   expect(await devium('sequencer status')).toBe(`Sequencer is healthy. It sealed block 7.\n\nUnsafe head 7 ${HASH}\n`)
   expect(JSON.parse(await devium('sequencer status --json'))).toMatchObject({ active: true, health: { ok: true } })
   expect(await devium('sequencer stop')).toBe(`${HASH}\n`)
-  expect(asked).toEqual([['start', HASH], ['stop']])
+  expect(calls).toEqual([['start', HASH], ['stop']])
 })
 
 it('starts, stops and flushes the batch submitter', async () => {
   await devium('batcher start')
   await devium('batcher flush')
   expect(await devium('batcher stop')).toMatch(/^stopped/)
-  expect(asked).toEqual([['startBatcher'], ['flushBatcher'], ['stopBatcher']])
+  expect(calls).toEqual([['startBatcher'], ['flushBatcher'], ['stopBatcher']])
 })
 
 it('names the missing flag if admin methods are not served', async () => {

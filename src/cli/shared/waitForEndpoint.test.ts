@@ -47,11 +47,11 @@ describe('waitForEndpoint', () => {
       body: '{"jsonrpc":"2.0","id":1,"error":{"code":-32005}}',
     },
   ])('waits as long for an endpoint that answers $id', async ({ status, body }) => {
-    let asked = 0
+    let requests = 0
     let busyFor = 200
     const server = createHttpServer((_, response) => {
-      if (asked++ < busyFor) response.writeHead(status).end(body)
-      else response.end(`{"jsonrpc":"2.0","id":${asked},"result":"0x1"}`)
+      if (requests++ < busyFor) response.writeHead(status).end(body)
+      else response.end(`{"jsonrpc":"2.0","id":${requests},"result":"0x1"}`)
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const rpc = createRpcClient({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
@@ -65,10 +65,10 @@ describe('waitForEndpoint', () => {
     }
     expect(await wait()).toBe('0x1')
     busyFor = Number.POSITIVE_INFINITY
-    asked = 0
+    requests = 0
     await expect(wait()).rejects.toThrow('cannot reach L1 (--l1): ')
     // Requests are a quarter of a second apart.
-    expect(asked).toBe(241)
+    expect(requests).toBe(241)
   })
 
   it('waits ten seconds for an endpoint that is starting, then names the flag', async () => {

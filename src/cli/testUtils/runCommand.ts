@@ -50,8 +50,8 @@ async function runAlone(
     // A pipe that breaks after the command's end does not concern the command.
     vi.spyOn(process.stdout, 'on').mockReturnValue(process.stdout),
     vi.spyOn(console, 'log').mockImplementation((...values) => void writer('stdout')(`${format(...values)}\n`)),
-    vi.spyOn(process, 'exit').mockImplementation((asked) => {
-      code ??= Number(asked ?? process.exitCode ?? 0)
+    vi.spyOn(process, 'exit').mockImplementation((exitCode) => {
+      code ??= Number(exitCode ?? process.exitCode ?? 0)
       throw new Exit()
     }),
   ]

@@ -11,7 +11,7 @@ import {
   orderedTrieRoot,
 } from '../../rollup/protocol/index.ts'
 import { encodePostExecTx, isPostExecTx, SDM_VERSION } from '../../rollup/protocol/transaction/postExec.ts'
-import type { PayloadAttributes } from '../../rollup/protocol/types.ts'
+import { type PayloadAttributes, ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { toBlock, toReceipts } from '../chain/blockReader.ts'
 import type { BuildJob, BuiltBlock, DaSizeLimits, TxSource } from '../chain/building.ts'
 import { payloadOfHeader } from '../chain/headerPayload.ts'
@@ -349,7 +349,7 @@ export class OpBuildJob implements BuildJob {
     if (block.rules.ecotone) {
       header.blobGasUsed = result.daFootprint
       header.excessBlobGas = 0n
-      header.parentBeaconBlockRoot = attributes.parentBeaconBlockRoot ?? `0x${'00'.repeat(32)}`
+      header.parentBeaconBlockRoot = attributes.parentBeaconBlockRoot ?? ZERO_HASH
     }
     if (block.rules.isthmus) header.requestsHash = EMPTY_REQUESTS_HASH
     return sealHeader(header)

@@ -108,7 +108,7 @@ describe('receipts of deposits', () => {
     { fork: 'bedrock' as const, expected: {} },
     { fork: 'regolith' as const, expected: { depositNonce: 0 } },
     { fork: 'canyon' as const, expected: { depositNonce: 0, depositReceiptVersion: 1 } },
-  ])('carry what $fork asks for', async ({ fork, expected }) => {
+  ])('carry what $fork requires', async ({ fork, expected }) => {
     const { execution } = createMemoryBlock({ fork })
     await execution.add(deposit({}))
     const { depositNonce, depositReceiptVersion } = execution.finish().receipts[0] ?? {}

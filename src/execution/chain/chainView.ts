@@ -1,5 +1,6 @@
 import { fromHex, type Hex } from '../../lib/hex.ts'
 import { isForkActive } from '../../rollup/protocol/config/forks.ts'
+import { EMPTY_TRIE_ROOT } from '../../rollup/protocol/constants.ts'
 import type { Fork } from '../../rollup/protocol/types.ts'
 import { childBaseFee } from '../block/headerRules.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
@@ -13,7 +14,6 @@ import {
   type StateView,
 } from '../state/stateDatabase.ts'
 import { ROOT_KEY } from '../state/stateKeys.ts'
-import { EMPTY_TRIE_ROOT } from '../state/trie.ts'
 import { WorldState } from '../state/worldState.ts'
 import type { TransactionTracer } from '../tracing/types.ts'
 import type { BlockReader } from './blockReader.ts'

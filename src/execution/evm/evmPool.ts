@@ -64,7 +64,7 @@ export class EvmPool {
 
   private ancestorHash(number: number, parentHash: Hex): (wanted: number) => Hex | undefined {
     const found = new Map<number, Hex>()
-    const lookUp = (wanted: number): Hex | undefined => {
+    const findAncestor = (wanted: number): Hex | undefined => {
       let header = this.ancestry.header(parentHash)
       while (header !== undefined && header.number > wanted) {
         if (this.ancestry.isCanonical(header)) return this.ancestry.canonicalHeader(wanted)?.hash
@@ -74,7 +74,7 @@ export class EvmPool {
     }
     return (wanted) => {
       if (wanted < 0 || wanted >= number || wanted < number - 256) return undefined
-      const hash = found.get(wanted) ?? lookUp(wanted)
+      const hash = found.get(wanted) ?? findAncestor(wanted)
       if (hash !== undefined) found.set(wanted, hash)
       return hash
     }

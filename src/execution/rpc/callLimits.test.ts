@@ -35,13 +35,13 @@ it('four run at a time, those that gather one at a time, and of those that wait 
   const { methods, stats } = limitCalls({ eth_call: held, debug_traceCall: held }, { evmTimeoutMs: 0 })
   const [first, second] = [methods.debug_traceCall?.([], contextOf()), methods.debug_traceCall?.([], contextOf())]
   expect(stats()).toEqual({ running: 1, waiting: 1 })
-  const gone = new AbortController()
+  const disconnected = new AbortController()
   const calls = Array.from({ length: 3 }, () => methods.eth_call?.([], contextOf()))
-  const left = expect(methods.eth_call?.([], contextOf(gone.signal))).rejects.toThrow('gone')
+  const left = expect(methods.eth_call?.([], contextOf(disconnected.signal))).rejects.toThrow('gone')
   for (let count = 0; count < 254; count++) calls.push(methods.eth_call?.([], contextOf()))
   expect(stats()).toEqual({ running: 4, waiting: 256 })
   await expect(methods.eth_call?.([], contextOf())).rejects.toThrow('too many calls are waiting')
-  gone.abort(new Error('gone'))
+  disconnected.abort(new Error('gone'))
   const all = Promise.all([first, second, ...calls])
   let isOver = false
   void all.then(() => {

@@ -180,8 +180,8 @@ describe('contracts', () => {
   })
 
   it.each(['enableReturnData', 'txIndex'])('the trace option %s is refused by its name', async (name) => {
-    const asked = request('debug_traceCall', { to: NOBODY }, 'latest', { [name]: name === 'txIndex' ? '0x0' : true })
-    await expect(asked).rejects.toThrow(`trace option "${name}" is not supported`)
+    const traced = request('debug_traceCall', { to: NOBODY }, 'latest', { [name]: name === 'txIndex' ? '0x0' : true })
+    await expect(traced).rejects.toThrow(`trace option "${name}" is not supported`)
   })
 
   it('eth_estimateGas is enough and close', async () => {

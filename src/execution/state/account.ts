@@ -1,7 +1,7 @@
 import { bigIntToMinimalBytes, pooledCopy } from '../../lib/bytes.ts'
 import { fromHex } from '../../lib/hex.ts'
 import { decodeRlp, rlpBigInt, rlpBytes, rlpList } from '../../lib/rlp.ts'
-import { EMPTY_TRIE_ROOT } from './trie.ts'
+import { EMPTY_TRIE_ROOT } from '../../rollup/protocol/constants.ts'
 
 /** An account as stored in the state trie. Never changed in place. */
 export interface AccountRecord {

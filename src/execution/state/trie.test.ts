@@ -5,7 +5,8 @@ import { concatBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
-import { EMPTY_TRIE_ROOT, type NodePath, type NodeReader, openTrie, Trie } from './trie.ts'
+import { EMPTY_TRIE_ROOT } from '../../rollup/protocol/constants.ts'
+import { type NodePath, type NodeReader, openTrie, Trie } from './trie.ts'
 
 /** Encodings by hash, as a database would hold them. */
 class NodeMap implements NodeReader {

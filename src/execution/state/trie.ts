@@ -2,6 +2,7 @@ import { bytesToText, concatBytes, EMPTY_BYTES, equalBytes } from '../../lib/byt
 import { keccak256 } from '../../lib/hash.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
 import { keccak256Many } from '../../lib/wasm/manyHashes.ts'
+import { EMPTY_TRIE_ROOT } from '../../rollup/protocol/constants.ts'
 import {
   BranchNode,
   decodeNode,
@@ -14,9 +15,6 @@ import {
   type TrieNode,
   toNibbles,
 } from './trieNode.ts'
-
-/** keccak256 of the RLP of the empty string: the root of an empty trie. */
-export const EMPTY_TRIE_ROOT: Hex = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
 
 /** Nodes of one level that are hashed together. Their encodings fit into the processor's cache. */
 const HASHED_TOGETHER = 64

@@ -1,10 +1,11 @@
 import { bytesToText, concatBytes, EMPTY_BYTES, equalBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { EMPTY_TRIE_ROOT } from '../../rollup/protocol/constants.ts'
 import { type AccountRecord, EMPTY_CODE_HASH, EMPTY_STORAGE_ROOT, encodeAccount, isEmptyAccount } from './account.ts'
 import type { StateSource } from './stateDatabase.ts'
 import { accountKey, nodePrefix, type StateChanges, slotKey } from './stateKeys.ts'
-import { EMPTY_TRIE_ROOT, type Trie } from './trie.ts'
+import type { Trie } from './trie.ts'
 import { fromNibbles } from './trieNode.ts'
 
 interface AccountStorage {

@@ -1,6 +1,6 @@
 import { bigIntToMinimalBytes, bytesToBigInt } from '../../lib/bytes.ts'
 import { fromHex, type Hex } from '../../lib/hex.ts'
-import { decodeDeposit, encodeDepositTx, L1_BLOCK_ADDRESS } from '../../rollup/protocol/index.ts'
+import { decodeDeposit, EMPTY_TRIE_ROOT, encodeDepositTx, L1_BLOCK_ADDRESS } from '../../rollup/protocol/index.ts'
 import { type Fork, ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { BlockExecution } from '../block/blockExecution.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
@@ -9,7 +9,6 @@ import type { BlockContext } from '../evm/message.ts'
 import { ReferenceEvm } from '../evm/testUtils/referenceEvm.ts'
 import type { DepositTransaction } from '../primitives/block.ts'
 import { NO_STATE, StateDatabase } from '../state/stateDatabase.ts'
-import { EMPTY_TRIE_ROOT } from '../state/trie.ts'
 import { WorldState } from '../state/worldState.ts'
 
 export interface MemoryAccount {

@@ -3,11 +3,12 @@ import { ClassicLevel } from 'classic-level'
 import { bytesToText, concatBytes, equalBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { EMPTY_TRIE_ROOT } from '../../rollup/protocol/constants.ts'
 import { decodeVersion } from '../chain/storage/stateDisk.ts'
 import { decodeAccount } from '../state/account.ts'
 import type { StateView } from '../state/stateDatabase.ts'
 import { accountKey, nodePrefix, type StateKey, slotKey } from '../state/stateKeys.ts'
-import { EMPTY_TRIE_ROOT, openTrie, type Trie } from '../state/trie.ts'
+import { openTrie, type Trie } from '../state/trie.ts'
 import { fromNibbles, type LoadedNode } from '../state/trieNode.ts'
 
 export interface WholeState {

@@ -55,19 +55,19 @@ export class PrestateTracer implements TransactionTracer {
   begin(env: Environment, { from, to, authorizations }: TracedTransaction): void {
     this.env = env
     const { world, block } = env
-    this.lookUp(from)
+    this.lookupAccount(from)
     if (to === null) {
       const made = createAddress(fromHex(from), world.nonce(from))
-      this.lookUp(made)
+      this.lookupAccount(made)
       this.created.add(made)
     } else {
-      this.lookUp(to)
-      this.lookUpDelegate(to)
+      this.lookupAccount(to)
+      this.lookupDelegate(to)
     }
-    this.lookUp(block.coinbase)
+    this.lookupAccount(block.coinbase)
     // As op-geth.
-    this.lookUp(BASE_FEE_VAULT_ADDRESS)
-    for (const { authority } of authorizations) if (authority !== undefined) this.lookUp(authority)
+    this.lookupAccount(BASE_FEE_VAULT_ADDRESS)
+    for (const { authority } of authorizations) if (authority !== undefined) this.lookupAccount(authority)
   }
 
   onStep(frame: Frame): void {
@@ -77,7 +77,7 @@ export class PrestateTracer implements TransactionTracer {
     switch (opcode) {
       case 'SLOAD':
       case 'SSTORE':
-        if (sp >= 1) this.lookUpSlot(address, wordToSlot(operand(1)))
+        if (sp >= 1) this.lookupStorage(address, wordToSlot(operand(1)))
         break
       case 'EXTCODECOPY':
       case 'EXTCODEHASH':
@@ -85,7 +85,7 @@ export class PrestateTracer implements TransactionTracer {
       case 'BALANCE':
       case 'SELFDESTRUCT':
         if (sp < 1) break
-        this.lookUp(wordToAddress(operand(1)))
+        this.lookupAccount(wordToAddress(operand(1)))
         if (opcode === 'SELFDESTRUCT' && (!this.env?.block.rules.ecotone || this.created.has(address))) {
           this.destroyed.add(address)
         }
@@ -96,8 +96,8 @@ export class PrestateTracer implements TransactionTracer {
       case 'STATICCALL': {
         if (sp < 5) break
         const target = wordToAddress(operand(2))
-        this.lookUp(target)
-        this.lookUpDelegate(target)
+        this.lookupAccount(target)
+        this.lookupDelegate(target)
         break
       }
       case 'CREATE':
@@ -168,22 +168,22 @@ export class PrestateTracer implements TransactionTracer {
   }
 
   private noteCreation(address: Hex): void {
-    this.lookUp(address)
+    this.lookupAccount(address)
     this.created.add(address)
   }
 
-  private lookUp(address: Hex): void {
+  private lookupAccount(address: Hex): void {
     if (!this.before.has(address)) this.before.set(address, this.read(address))
   }
 
-  private lookUpDelegate(address: Hex): void {
+  private lookupDelegate(address: Hex): void {
     const code = this.env?.world.code(address) ?? EMPTY_BYTES
-    if (this.env?.block.rules.isthmus && isDelegation(code)) this.lookUp(toHex(code.subarray(3)))
+    if (this.env?.block.rules.isthmus && isDelegation(code)) this.lookupAccount(toHex(code.subarray(3)))
   }
 
-  private lookUpSlot(address: Hex, slot: Hex): void {
+  private lookupStorage(address: Hex, slot: Hex): void {
     if (this.options.disableStorage) return
-    this.lookUp(address)
+    this.lookupAccount(address)
     const storage = this.before.get(address)?.storage
     if (storage !== undefined && !storage.has(slot)) storage.set(slot, this.slot(address, slot))
   }

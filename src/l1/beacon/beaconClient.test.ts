@@ -224,17 +224,17 @@ describe('a beacon node that lies', () => {
       { url: liar.url, problem: { message: expect.stringContaining(at(3).hash) } },
       { url: honest.url },
     ])
-    const asked = liar.requests.length
+    const requestsBefore = liar.requests.length
     expect(await client.blobs(block, hashesOf(1))).toEqual(bytesOf(1))
     // A single failure of the other endpoint does not change its place: it comes last.
     await clock.advance(61_000)
     expect(await client.blobs(block, hashesOf(2))).toEqual(bytesOf(2))
-    expect(liar.requests.length).toBe(asked)
+    expect(liar.requests.length).toBe(requestsBefore)
     await clock.advance(300_000)
     liar.fault = undefined
     liar.slots.set(5, blobs)
     expect(await client.blobs(block, hashesOf(3))).toEqual(bytesOf(3))
-    expect(liar.requests.length).toBe(asked + 1)
+    expect(liar.requests.length).toBe(requestsBefore + 1)
   })
 
   it.each<[string, (server: BeaconServer) => NonNullable<BeaconServer['fault']>]>([
@@ -319,30 +319,30 @@ describe('the check at the start', () => {
     onTestFinished(client.close)
     return checkVersion(new AbortController().signal)
   }
-  const timesAsked = (server: BeaconServer): number =>
+  const requestCount = (server: BeaconServer): number =>
     server.requests.filter(({ path }) => path.endsWith('version')).length
 
   it('requests the version for ten seconds', async () => {
     const server = await startServer()
     await checkOf(server)
-    expect(timesAsked(server)).toBe(1)
+    expect(requestCount(server)).toBe(1)
     server.version = undefined
     server.genesisTime = undefined
     await expect(checkOf(server)).rejects.toThrow(
       `cannot reach the L1 beacon API (--l1.beacon) at ${server.url}: HTTP 404`,
     )
     // Requests at 0, 0.5, 1.5, 3.5, 7.5 and 11.5 s.
-    expect(timesAsked(server)).toBe(1 + 6)
+    expect(requestCount(server)).toBe(1 + 6)
   })
 
   it.each([429, 503])('repeats the request for a minute after HTTP %i', async (status) => {
     const server = await startServer()
-    server.busy = () => (timesAsked(server) < 18 ? status : undefined)
+    server.busy = () => (requestCount(server) < 18 ? status : undefined)
     await checkOf(server)
-    expect(timesAsked(server)).toBe(18)
+    expect(requestCount(server)).toBe(18)
     server.busy = () => status
     await expect(checkOf(server)).rejects.toThrow(`HTTP ${status}`)
     // Every 4 s after 7.5 s.
-    expect(timesAsked(server)).toBe(18 + 19)
+    expect(requestCount(server)).toBe(18 + 19)
   })
 })

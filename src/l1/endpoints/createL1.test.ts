@@ -75,9 +75,9 @@ describe('several L1 endpoints', () => {
     expect((await l1.client.receipts(hash)).receipts.length).toBe(1)
     expect((await blockAt(l1, 4)).number).toBe(4)
     expect(active()).toBe(second.url)
-    const asked = first.calls.length
+    const callsBefore = first.calls.length
     await blockAt(l1, 5)
-    expect(first.calls.length).toBe(asked)
+    expect(first.calls.length).toBe(callsBefore)
     expect(lines.filter((line) => line.includes('Left an L1 endpoint')).join()).toContain(first.url)
 
     first.fault = 'none'
@@ -210,20 +210,20 @@ describe('an L1 endpoint by WebSocket', () => {
       heads += 1
     })
     /** Mines until a block is reported: the subscription may still be pending. */
-    const mineUntilTold = (before: number) =>
+    const mineUntilNotified = (before: number) =>
       expect
         .poll(async () => {
           await rpc.request('evm_mine', [])
           return heads
         })
         .toBeGreaterThan(before)
-    await mineUntilTold(0)
+    await mineUntilNotified(0)
     const head = await l1.client.blockInfoByLabel('latest')
     expect(head?.number).toBeGreaterThan(6)
     proxy.cut()
     await expect(l1.client.chainId()).rejects.toMatchObject({ code: 'rpc-transport' })
     proxy.allow()
-    await mineUntilTold(heads)
+    await mineUntilNotified(heads)
     expect(await l1.client.chainId()).toBe(31_337n)
   })
 })

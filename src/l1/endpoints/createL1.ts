@@ -136,7 +136,7 @@ export function createL1({ clock, logger, registry, observer }: L1Modules, optio
       else choice.foundHealthy(index)
     }
   }
-  const lookAfter = async (signal: AbortSignal): Promise<void> => {
+  const pollHeads = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
       await sleep(clock, headCheckIntervalMs, signal)
       await checkHeads()
@@ -205,7 +205,7 @@ export function createL1({ clock, logger, registry, observer }: L1Modules, optio
       const tasks = endpoints.flatMap(({ socket }, index) =>
         socket === undefined ? [] : [listen(index, socket, signal, onNewHead)],
       )
-      if (endpoints.length > 1) tasks.push(lookAfter(signal))
+      if (endpoints.length > 1) tasks.push(pollHeads(signal))
       await Promise.all(
         tasks.map((task) =>
           task.catch((error: unknown) => {

@@ -153,12 +153,12 @@ describe('a failing process', () => {
     await expect(kzg.commitments([order(text)])).rejects.toMatchObject({ code: 'kzg-process-failed' })
     expect(starts).toBe(2)
     // The next process starts only after a pause.
-    const told = expect(kzg.commitments([order('tell')])).rejects.toThrow('pid')
+    const failed = expect(kzg.commitments([order('tell')])).rejects.toThrow('pid')
     await nextTurn()
     expect(starts).toBe(2)
     await clock.advance(100)
     expect(starts).toBe(3)
-    await told
+    await failed
   })
 
   it('fails the job if it cannot start', async () => {
@@ -187,14 +187,14 @@ describe('a failing process', () => {
 })
 
 describe('the process', () => {
-  const tell = async (kzg: ReturnType<typeof startKzg>): Promise<{ pid: number; environment: string[] }> => {
+  const reportOf = async (kzg: ReturnType<typeof startKzg>): Promise<{ pid: number; environment: string[] }> => {
     const error = await kzg.commitments([order('tell')]).catch((thrown: unknown) => String(thrown))
     return JSON.parse(String(error).replace(/^[^{]*/, ''))
   }
 
   it('gets only the environment that Node needs, and ends when closed', async () => {
     const kzg = startKzg({ startChild: start(FAULTY) })
-    const { pid, environment } = await tell(kzg)
+    const { pid, environment } = await reportOf(kzg)
     expect(environment).not.toContain('HOME')
     const waiting = expect(kzg.commitments([order('hang')])).rejects.toMatchObject({ code: 'kzg-process-failed' })
     await kzg.close()

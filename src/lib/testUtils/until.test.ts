@@ -18,11 +18,11 @@ it.each([[0], [''], [null], [true], ['value']])(
 )
 
 it('retries if the probe throws or rejects', async () => {
-  let asked = 0
+  let calls = 0
   const value = await until(async () => {
-    asked += 1
-    if (asked < 3) throw new Error('not yet')
-    return asked
+    calls += 1
+    if (calls < 3) throw new Error('not yet')
+    return calls
   })
   expect(value).toBe(3)
 })

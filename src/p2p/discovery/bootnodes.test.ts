@@ -80,7 +80,7 @@ describe('resolveEnode', () => {
     { address: '192.0.2.1', family: 4 },
   ]
 
-  it('takes IPs as they are, and looks up names', async () => {
+  it('takes IPs as they are, and resolves names', async () => {
     const reach = { hasIp4: true, hasIp6: true }
     expect((await resolveEnode(parseEnode(`enode://${key}@192.0.2.7:9222`), reach)).ip).toBe('192.0.2.7')
     expect((await resolveEnode(parseEnode(`enode://${key}@localhost:9222`), reach)).ip).toMatch(/^(127\.0\.0\.1|::1)$/)

@@ -10,7 +10,7 @@ export type Bootnode =
   /** A node without a signed record: only the key and the UDP address. The host is an IP or a DNS name. */
   | { kind: 'enode'; text: string; publicKey: Uint8Array; host: string; udpPort: number }
 
-/** The address at which a bootnode is asked for its record. */
+/** The address for requests of a bootnode's record. */
 export interface Endpoint {
   publicKey: Uint8Array
   ip: string
@@ -72,11 +72,11 @@ export function parseEnode(text: string): Bootnode & { kind: 'enode' } {
 export async function resolveEnode(
   bootnode: Bootnode & { kind: 'enode' },
   reach: { hasIp4: boolean; hasIp6: boolean },
-  lookUp: (name: string) => Promise<{ address: string; family: number }[]> = (name) => lookup(name, { all: true }),
+  resolve: (name: string) => Promise<{ address: string; family: number }[]> = (name) => lookup(name, { all: true }),
 ): Promise<Endpoint> {
   const { publicKey, host, udpPort } = bootnode
   if (isIP(host) !== 0) return { publicKey, ip: host, udpPort }
-  const found = await lookUp(host)
+  const found = await resolve(host)
   const ip = found.find(({ family }) => (family === 6 ? reach.hasIp6 : reach.hasIp4))?.address
   if (ip === undefined) {
     const addresses = found.map(({ address }) => address).join(', ')

@@ -43,7 +43,7 @@ describe('connector', () => {
   })
   const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `p${i}`)
 
-  it('dials until there are enough, and looks every 20 s once there are, every 5 s when there are not', async () => {
+  it('dials until there are enough, and checks every 20 s once there are, every 5 s when there are not', async () => {
     host.peers = names(4)
     create(2)
     // The first check finds dials in progress, the second one finds enough peers.

@@ -46,8 +46,8 @@ describe('discovery under attack', () => {
     await start([enodeAt(victim.record, relay.port)])
     await until('a handshake through the relay', () => passed >= 6)
 
-    const stranger = await socket()
-    for (let size = 0; size < 200; size++) stranger.send('127.0.0.1', victimPort, randomBytes(size * 6))
+    const sender = await socket()
+    for (let size = 0; size < 200; size++) sender.send('127.0.0.1', victimPort, randomBytes(size * 6))
 
     const honest = await start([enodeAt(victim.record)])
     await until('found each other', () =>
@@ -65,10 +65,10 @@ describe('discovery under attack', () => {
     const node = await start([boot.record.text, honest.record.text, ...others], { clock })
     expect(node.found).toHaveLength(2 + others.length)
     // Not every lookup finds it.
-    const isToldAgain = () => node.found.slice(2).some(({ nodeId }) => nodeId === honest.record.nodeId)
+    const isFoundAgain = () => node.found.slice(2).some(({ nodeId }) => nodeId === honest.record.nodeId)
     await until('told again', async () => {
       await clock.advance(FAST_INTERVAL_MS)
-      return isToldAgain()
+      return isFoundAgain()
     })
   })
 })
@@ -113,10 +113,10 @@ describe('discovery', () => {
   })
 
   it('warns when no bootnode answers', async () => {
-    const gone = await start([])
+    const stopped = await start([])
     const { logger, lines } = recordedLog('warn')
-    const text = gone.discovery.localEnr()
-    await gone.discovery.stop()
+    const text = stopped.discovery.localEnr()
+    await stopped.discovery.stop()
     const clock = new ManualClock(Date.now())
     await start([text], { clock, logger })
     await clock.advance(59_000)

@@ -91,7 +91,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
   let isDirty = false
   /** Sequence number of our own record that was saved last. */
   let savedSequence: bigint | undefined
-  let isLookingUp = false
+  let isLookupRunning = false
   let hasHeard = false
   /** True: a node completed a handshake with us, so packets reach us. */
   let hasAnswer = false
@@ -113,7 +113,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     isDirty = true
     if (!hasHeard) {
       hasHeard = true
-      after('lookup', 0, lookUp)
+      after('lookup', 0, runLookup)
     }
     const refusal = refusalOf(record, filter, ownIp())
     modules.metrics.onRecord(refusal ?? 'found')
@@ -144,10 +144,10 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
   const requestNodesWhileFew = (record: NodeRecord): void => {
     if (ours.size < FEW_RECORDS && !modules.isSatisfied()) own.service()?.requestNodes(record)
   }
-  const lookUp = async (): Promise<void> => {
+  const runLookup = async (): Promise<void> => {
     const service = own.service()
-    if (isLookingUp || service === undefined) return
-    isLookingUp = true
+    if (isLookupRunning || service === undefined) return
+    isLookupRunning = true
     try {
       enodes.contactMissing(service.table())
       if (service.local().ip === undefined) service.table().slice(0, PINGS_FOR_ADDRESS).forEach(service.ping)
@@ -155,9 +155,9 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
       service.table().slice(0, FEW_RECORDS).forEach(requestNodesWhileFew)
       await service.lookup()
     } finally {
-      isLookingUp = false
+      isLookupRunning = false
       const intervalMs = modules.isSatisfied() ? SLOW_INTERVAL_MS : FAST_INTERVAL_MS
-      if (isRunning) after('lookup', Math.min(intervalMs, FIRST_ROUND_MS * 2 ** Math.min(rounds, 10)), lookUp)
+      if (isRunning) after('lookup', Math.min(intervalMs, FIRST_ROUND_MS * 2 ** Math.min(rounds, 10)), runLookup)
       rounds += 1
     }
   }
@@ -206,7 +206,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
         hasAnswer = true
         requestNodesWhileFew(record)
       },
-      onRenewed: () => after('lookup', 0, lookUp),
+      onRenewed: () => after('lookup', 0, runLookup),
       isTrusted: (ip) => isBootnode(ip) || isLocalIp(ip),
     },
     {
@@ -272,7 +272,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
         known: earlier.length,
         ...(netrestrict.length === 0 ? {} : { netrestrict: netrestrict.map(formatCidr).join(',') }),
       })
-      after('lookup', 0, lookUp)
+      after('lookup', 0, runLookup)
       after('save', SAVE_INTERVAL_MS, saveRegularly)
       after('report again', REPORT_AGAIN_MS, reportAgain)
       after('renew', FIRST_RENEW_MS, () => renewSessions(SECOND_RENEW_MS))

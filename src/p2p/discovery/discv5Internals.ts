@@ -12,7 +12,7 @@ export function hasOpenRequests(session: object): boolean {
 }
 
 /**
- * A node known only by key and address is first asked for its record. The library (`handleMessage`, `awaitingEnr`) does
+ * For a node known only by key and address, the record is requested first. The library (`handleMessage`, `awaitingEnr`) does
  * not close that request when its answer arrives. Later requests to the node then wait for the time-out, and fail with
  * it. For a bootnode without a record this costs one to two seconds, and the first lookup.
  */

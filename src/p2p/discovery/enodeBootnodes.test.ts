@@ -13,17 +13,17 @@ function setUp() {
   const clock = new ManualClock(1_000_000)
   let ip: string | undefined = '192.0.2.1'
   /** Minutes after the start at which the name was resolved. */
-  const lookedUp: number[] = []
+  const resolvedAt: number[] = []
   const contacted: string[] = []
-  const told: string[] = []
-  const tell = (message: string) => void told.push(message)
-  const logger: Logger = { ...silentLogger, info: tell, warn: tell }
+  const logged: string[] = []
+  const log = (message: string) => void logged.push(message)
+  const logger: Logger = { ...silentLogger, info: log, warn: log }
   const bootnodes = createEnodeBootnodes(
     {
       clock,
       logger,
       async resolve({ udpPort }) {
-        lookedUp.push((clock.now() - 1_000_000) / 60_000)
+        resolvedAt.push((clock.now() - 1_000_000) / 60_000)
         if (ip === undefined) throw new Error('no such name')
         return { publicKey, ip, udpPort }
       },
@@ -34,8 +34,8 @@ function setUp() {
   )
   return {
     bootnodes,
-    lookedUp,
-    told,
+    resolvedAt,
+    logged,
     contactedSince: () => contacted.splice(0),
     moveTo: (to: string | undefined) => {
       ip = to
@@ -52,20 +52,20 @@ function setUp() {
 
 describe('a bootnode with a name', () => {
   it('a silent bootnode is resolved again once a minute, and contacted at its current address', async () => {
-    const { bootnodes, lookedUp, told, contactedSince, moveTo, minutes } = setUp()
+    const { bootnodes, resolvedAt, logged, contactedSince, moveTo, minutes } = setUp()
     await minutes(1)
     expect(contactedSince()).toEqual(['192.0.2.1', '192.0.2.1'])
     moveTo('192.0.2.2')
     await minutes(0.5)
     expect(contactedSince()).toEqual(['192.0.2.2'])
     expect([bootnodes.isAt('192.0.2.1'), bootnodes.isAt('192.0.2.2')]).toEqual([false, true])
-    expect(told).toEqual(['Bootnode has moved'])
+    expect(logged).toEqual(['Bootnode has moved'])
     await minutes(60)
-    expect(lookedUp).toEqual(Array.from({ length: 62 }, (_, minute) => minute))
+    expect(resolvedAt).toEqual(Array.from({ length: 62 }, (_, minute) => minute))
   })
 
   it('a bootnode is contacted at its last address while its name does not resolve', async () => {
-    const { lookedUp, told, contactedSince, moveTo, minutes } = setUp()
+    const { resolvedAt, logged, contactedSince, moveTo, minutes } = setUp()
     moveTo(undefined)
     await minutes(1)
     expect(contactedSince()).toEqual([])
@@ -73,17 +73,17 @@ describe('a bootnode with a name', () => {
     await minutes(0.5)
     moveTo(undefined)
     await minutes(3)
-    expect(lookedUp).toEqual([0, 1, 2, 3, 4])
+    expect(resolvedAt).toEqual([0, 1, 2, 3, 4])
     expect(new Set(contactedSince())).toEqual(new Set(['192.0.2.1']))
-    expect(told).toEqual(['Bootnode cannot be resolved: continuing without it'])
+    expect(logged).toEqual(['Bootnode cannot be resolved: continuing without it'])
   })
 
-  it('a named bootnode is not looked up while it is in the table, and a minute after it has left', async () => {
-    const { lookedUp, contactedSince, minutes } = setUp()
+  it('a named bootnode is not resolved while it is in the table, but a minute after it has left', async () => {
+    const { resolvedAt, contactedSince, minutes } = setUp()
     await minutes(0.5)
     await minutes(9.5, true)
     expect(contactedSince()).toHaveLength(1)
     await minutes(3)
-    expect(lookedUp).toEqual([0, 10.5, 11.5, 12.5])
+    expect(resolvedAt).toEqual([0, 10.5, 11.5, 12.5])
   })
 })

@@ -221,8 +221,8 @@ describe('discovery', () => {
       const other = await nodeInTest()
       await node.connectPeer(other.address)
       await until('told by identify', async () => {
-        const told = (await other.node.peers(true)).peers[node.peerId]?.addresses
-        return told?.includes(`/ip4/192.0.2.1/tcp/${tcpPort}/p2p/${node.peerId}`) === true
+        const addresses = (await other.node.peers(true)).peers[node.peerId]?.addresses
+        return addresses?.includes(`/ip4/192.0.2.1/tcp/${tcpPort}/p2p/${node.peerId}`) === true
       })
     },
   )

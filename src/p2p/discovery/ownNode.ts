@@ -31,7 +31,7 @@ export interface OwnNodeModules {
   onSession(record: NodeRecord): void
   /** All sessions were renewed, so the lookup should start again. */
   onRenewed(): void
-  /** True: a single node at this IP may tell us our address while it is unknown. */
+  /** True: a report of our address from a single node at this IP counts while the address is unknown. */
   isTrusted(ip: string): boolean
 }
 

@@ -58,12 +58,12 @@ describe('the adapter of gossipsub', () => {
 
   it('the library calls each replacement', async () => {
     const { gossip, entrances } = await setUp()
-    const asked = new Set<string>()
+    const called = new Set<string>()
     for (const name of REPLACED_NAMES.filter((name) => name !== 'score')) {
       const original: unknown = Reflect.get(gossip, name)
       if (typeof original !== 'function') throw new Error(`${name} is no function`)
       Reflect.set(gossip, name, (...args: unknown[]) => {
-        asked.add(name)
+        called.add(name)
         // libp2p opens streams, and it is not started here.
         return name.startsWith('create') ? Promise.resolve() : original.apply(gossip, args)
       })
@@ -94,10 +94,10 @@ describe('the adapter of gossipsub', () => {
     const control = { graft: [{ topicID: TOPIC }], ihave: [], iwant: [], prune: [], idontwant: [] }
     await gossip.handleReceivedRpc(peerId, { subscriptions: [], messages: [], control })
     entrances.subscribe(TOPIC)
-    await expect.poll(() => asked.has('heartbeat')).toBe(true)
+    await expect.poll(() => called.has('heartbeat')).toBe(true)
     entrances.onPeerDisconnected(peerId)
     await entrances.stop()
-    expect([...asked, 'score'].sort()).toEqual(REPLACED_NAMES)
+    expect([...called, 'score'].sort()).toEqual(REPLACED_NAMES)
     expect([...scored].sort()).toEqual(['addIP', 'addPeer', 'addPenalty', 'graft', 'removePeer', 'start', 'stop'])
   })
 })

@@ -9,7 +9,7 @@ const STREAM = {} as Stream
 
 /** An entrance with a registered library, and a log of the calls on both sides. */
 async function setUp() {
-  const told: string[] = []
+  const calls: string[] = []
   const handlers: StreamHandler[] = []
   const topologies: Topology[] = []
   const registrar = {
@@ -23,31 +23,31 @@ async function setUp() {
   } as GossipSubComponents['registrar']
   const entrance = createEntrance()
   const around = entrance.around(registrar)
-  await around.handle('gossip', () => void told.push('library stream'))
+  await around.handle('gossip', () => void calls.push('library stream'))
   await around.register('gossip', {
-    onConnect: (peer) => void told.push(`library connect ${peer}`),
-    onDisconnect: (peer) => void told.push(`library disconnect ${peer}`),
+    onConnect: (peer) => void calls.push(`library connect ${peer}`),
+    onDisconnect: (peer) => void calls.push(`library disconnect ${peer}`),
   })
   entrance.listen({
-    onStream: (peer) => void told.push(`stream of ${peer}`),
-    onRemoved: (peer) => told.push(`gone ${peer}`),
+    onStream: (peer) => void calls.push(`stream of ${peer}`),
+    onRemoved: (peer) => calls.push(`gone ${peer}`),
   })
-  return { entrance, told, handler: handlers[0], topology: topologies[0] }
+  return { entrance, calls, handler: handlers[0], topology: topologies[0] }
 }
 
 describe('the entrance', () => {
   it('takes streams in place of the library, which receives their peers first', async () => {
-    const { told, handler } = await setUp()
+    const { calls, handler } = await setUp()
     await handler?.(STREAM, CONNECTION)
-    expect(told).toEqual(['library connect peer', 'stream of peer'])
+    expect(calls).toEqual(['library connect peer', 'stream of peer'])
   })
 
   it('reports connections to the library, and disconnections to both', async () => {
-    const { told, topology, entrance } = await setUp()
+    const { calls, topology, entrance } = await setUp()
     topology?.onConnect?.(PEER, CONNECTION)
     topology?.onDisconnect?.(PEER)
     entrance.forget(PEER)
-    const gone = ['library disconnect peer', 'gone peer']
-    expect(told).toEqual(['library connect peer', ...gone, ...gone])
+    const disconnected = ['library disconnect peer', 'gone peer']
+    expect(calls).toEqual(['library connect peer', ...disconnected, ...disconnected])
   })
 })

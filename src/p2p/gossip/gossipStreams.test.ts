@@ -2,6 +2,7 @@ import type { Connection, PeerId } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { nextTurn } from '../../lib/nextTurn.ts'
 import { until } from '../../lib/testUtils/until.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { networkInTest } from '../testUtils/network.ts'
@@ -54,7 +55,7 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
   const clock = new ManualClock(0)
   const cached = history.map((id) => ({ msgId: Uint8Array.of(id), msgIdStr: String(id), topic: 't' }))
   const waiting = new Map<string, () => void>()
-  const told: [string, { topicID: string; messageIDs: Uint8Array[] }][] = []
+  const announced: [string, { topicID: string; messageIDs: Uint8Array[] }][] = []
   /** First bytes of the ids in each RPC. */
   const sent: number[][] = []
   let carried = 0
@@ -80,10 +81,10 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
         rawStream: { status, protocol: '', addEventListener: () => {} },
       })
     },
-    pushGossip: (id: string, ihave: { topicID: string; messageIDs: Uint8Array[] }) => void told.push([id, ihave]),
+    pushGossip: (id: string, ihave: { topicID: string; messageIDs: Uint8Array[] }) => void announced.push([id, ihave]),
     sendRpc: () => {
-      sent.push(told.slice(carried).flatMap(([, { messageIDs }]) => messageIDs.map(([byte]) => byte ?? 0)))
-      carried = told.length
+      sent.push(announced.slice(carried).flatMap(([, { messageIDs }]) => messageIDs.map(([byte]) => byte ?? 0)))
+      carried = announced.length
       return true
     },
     addEventListener: (type: string, listener: Listener) => void listeners.set(type, listener),
@@ -98,17 +99,16 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
     history: (maxAgeS) => (maxAgeS === undefined ? cached : cached.slice(0, maxAgeS * perSecond)),
   })
   gossip.createOutboundStream = streams.createOutboundStream(gossip.createOutboundStream)
-  const settled = () => new Promise((resolve) => setImmediate(resolve))
   const answer = async (id: string, opensAs = 'open') => {
-    await settled()
+    await nextTurn()
     status = opensAs
     waiting.get(id)?.()
-    await settled()
+    await nextTurn()
   }
   const heartbeat = () =>
     listeners.get('gossipsub:heartbeat')?.(new CustomEvent('heartbeat', { detail: { peerId: idOf('') } }))
   return {
-    told,
+    announced,
     sent,
     cached,
     clock,
@@ -159,9 +159,9 @@ describe('manageGossipStreams', () => {
     ['op-node', OP_NODE],
     ['a node without requests, as op-node has been since v1.20', []],
   ])('announces the newest block to %s, then older ones from the oldest on, a few at a time', async (_, protocols) => {
-    const { told, cached, clock, gossip, come } = setUp(['a'], protocols, [9, 8, 7, 6, 5, 4, 3, 2, 1])
+    const { announced, cached, clock, gossip, come } = setUp(['a'], protocols, [9, 8, 7, 6, 5, 4, 3, 2, 1])
     await come()
-    const ids = () => told.splice(0).map(([, { messageIDs }]) => messageIDs[0]?.[0])
+    const ids = () => announced.splice(0).map(([, { messageIDs }]) => messageIDs[0]?.[0])
     expect(ids()).toEqual([9, 1, 2, 3])
     await clock.advance(499)
     expect(ids()).toEqual([])

@@ -2,6 +2,7 @@ import type { PeerId, Stream } from '@libp2p/interface'
 import { peerIdFromString } from '@libp2p/peer-id'
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
+import { loopTurns } from '../../lib/nextTurn.ts'
 import { compressSnappy } from '../base/snappyBlock.ts'
 import type { Verdict } from '../base/verdict.ts'
 import { type AnyRpc, encodeRpc, frameRpc } from '../hostile/rpcCodec.ts'
@@ -21,13 +22,11 @@ const NAMES: Record<string, string> = {
 }
 const nameOf = (id: string): string => Object.keys(NAMES).find((name) => NAMES[name] === id) ?? id
 
-const settled = async (): Promise<void> => {
-  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
-}
+const untilIdle = (): Promise<void> => loopTurns(20)
 
 /** A message's first bytes are its id. With `held`, verdicts wait until the test gives them. */
 async function setUp(verdictOf: (data: Uint8Array) => Verdict | 'held' = () => NONE) {
-  const told: string[] = []
+  const emitted: string[] = []
   /** Messages in validation, to be completed by the test. */
   const judging: { from: string; done(verdict: Verdict): void }[] = []
   let judged = 0
@@ -51,10 +50,10 @@ async function setUp(verdictOf: (data: Uint8Array) => Verdict | 'held' = () => N
   })
   const offences: string[] = []
   events.on('offence', (_, offence) => offences.push(offence))
-  events.on('author', (peer) => told.push(`author ${nameOf(peer)}`))
-  events.on('block', (_, peer) => told.push(`block ${nameOf(peer)}`))
-  events.on('rejectedAgain', (peer) => told.push(`again ${nameOf(peer)}`))
-  events.on('verdict', (_, _version, verdict) => verdict !== NONE && 'detail' in verdict && told.push(verdict.reason))
+  events.on('author', (peer) => emitted.push(`author ${nameOf(peer)}`))
+  events.on('block', (_, peer) => emitted.push(`block ${nameOf(peer)}`))
+  events.on('rejectedAgain', (peer) => emitted.push(`again ${nameOf(peer)}`))
+  events.on('verdict', (_, _version, verdict) => verdict !== NONE && 'detail' in verdict && emitted.push(verdict.reason))
   const traced: Record<string, number> = {}
   events.on('traced', (event, count) => {
     traced[event] = (traced[event] ?? 0) + count
@@ -88,7 +87,7 @@ async function setUp(verdictOf: (data: Uint8Array) => Verdict | 'held' = () => N
     clock,
     heard,
     offences,
-    told,
+    emitted,
     traced,
     judging,
     judged: () => judged,
@@ -155,16 +154,16 @@ describe('control messages', () => {
 
 describe('messages', () => {
   it('messages are judged once: a copy is counted, and its promise kept', async () => {
-    const { join, gossip, judged, traced, told } = await setUp(() => BLOCK)
+    const { join, gossip, judged, traced, emitted } = await setUp(() => BLOCK)
     const block = { messages: [message(Uint8Array.of(1, 2, 3))] }
     const id = idText(Uint8Array.of(1, 2, 3))
     join('a').send(block)
-    await settled()
+    await untilIdle()
     gossip.gossipTracer.promises.set(id, new Map([['b', 1]]))
     const b = join('b')
     b.send(block)
     expect(judged()).toBe(1)
-    expect(told).toEqual(['block a'])
+    expect(emitted).toEqual(['block a'])
     expect(traced).toMatchObject({ RECV_RPC: 2, DELIVER_MESSAGE: 1, DUPLICATE_MESSAGE: 1 })
     expect(gossip.gossipTracer.promises.size).toBe(0)
     expect(gossip.score.deliveryRecords.getRecord(id)?.peers).toEqual(new Set([b.text]))
@@ -172,20 +171,20 @@ describe('messages', () => {
   })
 
   it('penalises every sender of a bad message, copies included', async () => {
-    const { join, gossip, told } = await setUp(() => BAD)
+    const { join, gossip, emitted } = await setUp(() => BAD)
     const invalid = ({ text }: { text: string }) =>
       gossip.score.peerStats.get(text)?.topics[TOPIC]?.invalidMessageDeliveries
     const [a, b] = [join('a'), join('b')]
     for (const peer of [a, b]) {
       peer.send({ messages: [message(Uint8Array.of(1))] })
-      await settled()
+      await untilIdle()
     }
     expect([invalid(a), invalid(b)]).toEqual([1, 1])
-    expect(told).toEqual(['again b'])
+    expect(emitted).toEqual(['again b'])
   })
 
   it('penalises no peer and closes nothing when our own code fails', async () => {
-    const { join, quotas, heard, told, offences } = await setUp(() => {
+    const { join, quotas, heard, emitted, offences } = await setUp(() => {
       throw new TypeError('a fault of ours')
     })
     const { spend } = quotas
@@ -195,10 +194,10 @@ describe('messages', () => {
         return spend(id, budget, amount)
       }
       join('a').send({ messages: [message(small(1))], graft: [TOPIC] })
-      await settled()
+      await untilIdle()
     }
     expect(heard).toHaveLength(2)
-    expect(told).toEqual(['internal-error'])
+    expect(emitted).toEqual(['internal-error'])
     expect(offences).toEqual([])
   })
 
@@ -207,7 +206,7 @@ describe('messages', () => {
     const [peer, other] = [join('a'), join('b')]
     const send = async (from: typeof peer, data: Uint8Array): Promise<void> => {
       from.send({ messages: [message(data)] })
-      await settled()
+      await untilIdle()
     }
     const block = (n: number) => Uint8Array.of(n, n >> 8, 9)
     // 180 MB uncompressed, three times the budget for other messages.
@@ -227,19 +226,19 @@ describe('messages', () => {
       const greedy = join(name)
       for (let n = 0; n < 6; n++) greedy.send({ messages: [message(large(n + (name === 'a' ? 0 : 6)))] })
     }
-    await settled()
+    await untilIdle()
     const taken = judging.length
     expect(taken).toBeGreaterThanOrEqual(6)
     expect(taken).toBeLessThanOrEqual(8)
     const honest = join('c')
     honest.send({ messages: [message(large(12))] })
-    await settled()
+    await untilIdle()
     expect(judging.at(-1)?.from).toBe('c')
     // Completed messages free their share.
     for (const { done } of judging.splice(0)) done(NONE)
-    await settled()
+    await untilIdle()
     honest.send({ messages: [message(large(13)), message(large(14))] })
-    await settled()
+    await untilIdle()
     expect(judging.map(({ from }) => from)).toEqual(['c', 'c'])
   })
 
@@ -247,18 +246,18 @@ describe('messages', () => {
     const { join, judging } = await setUp(() => 'held')
     join('a').send({ messages: Array.from({ length: 100 }, (_, n) => message(Uint8Array.of(n))) })
     join('b').send({ messages: [message(Uint8Array.of(100))] })
-    await settled()
+    await untilIdle()
     expect(judging.map(({ from }) => from)).toEqual([...new Array<string>(8).fill('a'), 'b'])
   })
 })
 
 describe('a large message', () => {
   it.each([
-    { bytes: 1_023, told: [] },
-    { bytes: 1_024, told: ['b'] },
+    { bytes: 1_023, receivers: [] },
+    { bytes: 1_024, receivers: ['b'] },
   ])(
-    'of $bytes bytes has mesh peers that understand it told at once that no copy is wanted',
-    async ({ bytes, told }) => {
+    'of $bytes bytes sends IDONTWANT at once to the mesh peers that understand it',
+    async ({ bytes, receivers }) => {
       const { join, gossip } = await setUp(() => 'held')
       const [a, b, c] = ['a', 'b', 'c'].map(join)
       if (a === undefined || b === undefined || c === undefined) throw new Error('nobody')
@@ -277,8 +276,8 @@ describe('a large message', () => {
       }
       const data = new Uint8Array(bytes).fill(5)
       a.send({ messages: [message(data)] })
-      await settled()
-      expect(sent).toEqual(told.map((name) => [name, [{ messageIDs: [data.subarray(0, 24)] }]]))
+      await untilIdle()
+      expect(sent).toEqual(receivers.map((name) => [name, [{ messageIDs: [data.subarray(0, 24)] }]]))
     },
   )
 })
@@ -314,17 +313,17 @@ describe('a gossip stream', () => {
 
   it('handles no more frames of a removed peer, not even earlier ones', async () => {
     const { join, heard, gossip, forget } = await setUp()
-    const gone = join('a')
+    const disconnecting = join('a')
     const { handleReceivedRpc } = gossip
     gossip.handleReceivedRpc = (from, rpc) => {
       // As when the last connection ends, which happens while frames wait.
       forget(from)
       return handleReceivedRpc(from, rpc)
     }
-    gone.send({ subscriptions: [[TOPIC, true]] }, { subscriptions: [['other', true]] })
-    gone.send({ subscriptions: [[TOPIC, false]] })
+    disconnecting.send({ subscriptions: [[TOPIC, true]] }, { subscriptions: [['other', true]] })
+    disconnecting.send({ subscriptions: [[TOPIC, false]] })
     expect(heard).toHaveLength(1)
-    await settled()
-    expect(gone.stream.aborted).toBeDefined()
+    await untilIdle()
+    expect(disconnecting.stream.aborted).toBeDefined()
   })
 })

@@ -12,13 +12,13 @@ import { createMessageIds } from './knownMessages.ts'
 const TOPIC = '/optimism/10/2/blocks'
 
 describe('createMessageIds', () => {
-  const asked: LargeMessage[] = []
+  const inspected: LargeMessage[] = []
   const context: ValidationContext = { version: 3, chainId: 10n, signers: [], earliest: 0, latest: 0 }
   const setUp = (identify: (message: LargeMessage) => Promise<IdentifiedMessage> = neverMind) =>
     createMessageIds({
       inspector: {
         identify(message) {
-          asked.push(message)
+          inspected.push(message)
           return identify(message)
         },
       },
@@ -28,7 +28,7 @@ describe('createMessageIds', () => {
     inboundMessage({ from, topic, version: 3, data })
   const neverMind = () => new Promise<never>(() => {})
   beforeEach(() => {
-    asked.length = 0
+    inspected.length = 0
   })
 
   it('recognises copies of recent messages by their bytes and topic', async () => {
@@ -52,13 +52,13 @@ describe('createMessageIds', () => {
     expect(ids.identify(sent(Uint8Array.of(0x81, 0x80, 0x80, 0x05, 0, 0)))).toMatchObject({
       unpacked: { ok: false },
     })
-    expect(asked).toEqual([])
+    expect(inspected).toEqual([])
     const compressed = large()
     expect(ids.identify(sent(compressed, { from: 'alice' }))).toBeInstanceOf(Promise)
-    expect(asked).toEqual([{ topic: TOPIC, compressed, from: 'alice', context }])
+    expect(inspected).toEqual([{ topic: TOPIC, compressed, from: 'alice', context }])
     const noise = new Uint8Array(LARGE_BYTES + 1)
     expect(ids.identify(sent(noise))).toBeInstanceOf(Promise)
-    expect(asked).toHaveLength(2)
+    expect(inspected).toHaveLength(2)
   })
 
   it('leaves many transactions to the other process, however short they are', () => {
@@ -79,13 +79,13 @@ describe('createMessageIds', () => {
     expect(ids.identify(sent(large(), { from: 'bob' }))).toBe(first)
     expect(await first).toBe(identified)
     expect(ids.identify(sent(large(), { from: 'carol' }))).toBe(identified)
-    expect(asked).toHaveLength(1)
+    expect(inspected).toHaveLength(1)
   })
 
   it('identifies a copy of a failed large message again', async () => {
     const ids = setUp(() => Promise.reject(new InspectionFailure('overloaded', 'too many')))
     await expect(ids.identify(sent(large()))).rejects.toThrow('too many')
     await expect(ids.identify(sent(large()))).rejects.toThrow('too many')
-    expect(asked).toHaveLength(2)
+    expect(inspected).toHaveLength(2)
   })
 })

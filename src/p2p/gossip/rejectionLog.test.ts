@@ -8,20 +8,20 @@ import { logRejections } from './rejectionLog.ts'
 it('rejections are warned of once a minute for each reason, and the rest are counted', async () => {
   const clock = new ManualClock(0)
   const { logger, lines } = recordedLog('info', 'json')
-  const told = () =>
+  const logged = () =>
     lines.map((line) => {
       const { lvl, reason, more } = JSON.parse(line)
       return `${lvl} ${reason} ${more ?? 0}`
     })
   const events = createP2pEvents({ logger })
   logRejections(events, { logger, clock })
-  const tell = (verdict: Verdict) => events.emit('verdict', 'peer', 3, verdict)
-  for (let n = 0; n < 5; n++) tell({ result: 'reject', reason: 'too-old' })
-  tell({ result: 'reject', reason: 'wrong-signer', detail: '0x' })
-  tell({ result: 'ignore', reason: 'already-seen' })
-  tell({ result: 'ignore', reason: 'internal-error', detail: 'a fault' })
-  expect(told()).toEqual(['warn too-old 0', 'warn wrong-signer 0', 'warn internal-error 0'])
+  const emit = (verdict: Verdict) => events.emit('verdict', 'peer', 3, verdict)
+  for (let n = 0; n < 5; n++) emit({ result: 'reject', reason: 'too-old' })
+  emit({ result: 'reject', reason: 'wrong-signer', detail: '0x' })
+  emit({ result: 'ignore', reason: 'already-seen' })
+  emit({ result: 'ignore', reason: 'internal-error', detail: 'a fault' })
+  expect(logged()).toEqual(['warn too-old 0', 'warn wrong-signer 0', 'warn internal-error 0'])
   await clock.advance(60_000)
-  tell({ result: 'reject', reason: 'too-old' })
-  expect(told().at(-1)).toBe('warn too-old 4')
+  emit({ result: 'reject', reason: 'too-old' })
+  expect(logged().at(-1)).toBe('warn too-old 4')
 })

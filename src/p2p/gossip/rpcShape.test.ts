@@ -17,7 +17,7 @@ describe('the outline of an RPC', () => {
   it.each<[string, AnyRpc]>([
     ['nothing', {}],
     ['a message of 1 MB', { messages: [{ topic: TOPIC, data: new Uint8Array(1_000_000) }] }],
-    ['what an honest peer tells on four topics', { ihave: Array.from({ length: 4 }, () => ids(5_000)) }],
+    ['what an honest peer announces on four topics', { ihave: Array.from({ length: 4 }, () => ids(5_000)) }],
     ['an IWANT of as many', { iwant: [ids(5_000)] }],
     ['ids of the longest kind', { ihave: [ids(3, MAX_ID_BYTES)] }],
   ])('accepts %s', (_id, rpc) => {

@@ -3,9 +3,15 @@ import { parseCidr, parseIp, subnetContains } from '../../lib/ipNet.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import type { P2pOptions } from '../base/options.ts'
 import type { PayloadVersion } from '../base/topics.ts'
-import { blockTopicParams, isPenalised, opNode2024Params, scoreDecay, TOPIC_SCORE_CAP } from './topicScores.ts'
+import {
+  blockTopicParams,
+  isPenalised,
+  opNode2024Params,
+  SLOTS_PER_EPOCH,
+  scoreDecay,
+  TOPIC_SCORE_CAP,
+} from './topicScores.ts'
 
-const SLOTS_PER_EPOCH = 6
 /** op-node's block time for a chain that has none. */
 const DEFAULT_SLOT_S = 2
 

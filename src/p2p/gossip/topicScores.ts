@@ -4,7 +4,7 @@ import type { RejectReason } from '../base/verdict.ts'
 
 /** op-node's TopicScoreCap of 2024: the maximum of all topics together. */
 export const TOPIC_SCORE_CAP = 34
-const SLOTS_PER_EPOCH = 6
+export const SLOTS_PER_EPOCH = 6
 const TIME_IN_MESH_MAX_S = 3_600
 /**
  * Multiplied by the topic's weight: one invalid message costs 3 and the place in the mesh. Four cost 51, which

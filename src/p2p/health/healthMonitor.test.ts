@@ -269,7 +269,7 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
     expect(lines.slice(1)).toEqual(['gossip-silent → chain-stands-still'])
   })
 
-  it.each([0, 35])('trouble is told as soon when the clock is set back %i s after the last block', async (silentS) => {
+  it.each([0, 35])('trouble is reported as soon when the clock is set back %i s after the last block', async (silentS) => {
     await followFor(100)
     await seconds(silentS, byL1)
     setClock(-3_600_000)

@@ -60,7 +60,7 @@ function makeBlocks(sequencer: TestNode, follower: Follower): void {
 
 const startSequencer = () => nodeInTest({ sequencerKey: SEQUENCER_KEY })
 
-const isWell = ({ node, judge }: Follower) =>
+const untilHealthy = ({ node, judge }: Follower) =>
   until('ok', async () => {
     judge()
     return (await node.health()).state === 'ok'
@@ -70,7 +70,7 @@ it('trouble of a follower that its sequencer blocks is shown by RPC and metric, 
   const sequencer = await startSequencer()
   const follower = await follow(sequencer)
   makeBlocks(sequencer, follower)
-  await isWell(follower)
+  await untilHealthy(follower)
   expect(follower.changes).toMatchObject([{ state: 'ok', before: 'starting' }])
 
   await sequencer.node.blockPeer(follower.node.peerId)
@@ -95,7 +95,7 @@ it('trouble of a follower that its sequencer blocks is shown by RPC and metric, 
   const unblockedAtMs = follower.clock.now()
   await sequencer.node.unblockPeer(follower.node.peerId)
   await follower.node.connectPeer(sequencer.address)
-  await isWell(follower)
+  await untilHealthy(follower)
   expect(follower.changes.slice(2)).toMatchObject([{ state: 'ok', before: 'static-peers-down' }])
   const lastBlock = await follower.metric('p2p_last_gossip_block_unix')
   expect(lastBlock).toBeGreaterThanOrEqual(Math.floor(unblockedAtMs / 1000))

@@ -115,8 +115,8 @@ export function attacksOn(chainId: bigint, topic: string): Record<string, Attack
       everyMs: 10,
       begin: ({ gossip }) => gossip.send({ prune: [[topic, 60]] }),
       step({ gossip, hostile }) {
-        const told = hostile.heard.slice(-20).flatMap(({ control }) => control?.ihave ?? [])
-        gossip.send({ iwant: told.map(({ messageIDs }) => messageIDs.slice(0, 1_000)).slice(0, 20) })
+        const announced = hostile.heard.slice(-20).flatMap(({ control }) => control?.ihave ?? [])
+        gossip.send({ iwant: announced.map(({ messageIDs }) => messageIDs.slice(0, 1_000)).slice(0, 20) })
       },
     },
     idontwants: { everyMs: 10, step: ({ gossip }) => gossip.send({ idontwant: [ids(1_000)] }) },

@@ -150,27 +150,27 @@ describe('createInspectionProcess', () => {
   const config = testConfig('holocene')
   const context = { version: 3, chainId: CHAIN_ID, signers: [SEQUENCER_ADDRESS], earliest: 0, latest: NOW_S } as const
   const large = gossipMessage(testBlock(config, { timestamp: NOW_S, transactions: [new Uint8Array(200_000).fill(3)] }))
-  const ask = (inspector: InspectionProcess, topic = TOPIC, from = 'peer') =>
+  const submit = (inspector: InspectionProcess, topic = TOPIC, from = 'peer') =>
     inspector.identify({ topic, compressed: large, from, context })
   const inspect = async (inspector: InspectionProcess): Promise<string> => {
-    const { unpacked } = await ask(inspector)
+    const { unpacked } = await submit(inspector)
     if (!unpacked.ok || unpacked.data !== undefined) throw new Error('not inspected')
     return (await unpacked.inspection).stop
   }
 
   /** The process id, if the faulty process runs. */
-  const tell = async (inspector: InspectionProcess): Promise<number> =>
-    Number(await ask(inspector, 'tell').catch((error: Error) => error.message))
+  const pidOf = async (inspector: InspectionProcess): Promise<number> =>
+    Number(await submit(inspector, 'tell').catch((error: Error) => error.message))
 
   it('restarts after each crash, which costs the message its verdict, or the answer its block', async () => {
     const inspector = startProcess(unhurried, faulty)
     const unpack = (frames: Uint8Array) => inspector.unpackBlock({ frames, version: 3 }, 'peer')
-    const [broken, after] = await Promise.allSettled([ask(inspector, 'crash'), inspect(inspector)])
+    const [broken, after] = await Promise.allSettled([submit(inspector, 'crash'), inspect(inspector)])
     expect(broken).toMatchObject({ status: 'rejected', reason: { reason: 'worker-failed' } })
     expect(after).toMatchObject({ status: 'fulfilled', value: 'none' })
     await expect(unpack(new TextEncoder().encode('die'))).rejects.toMatchObject({ reason: 'worker-failed' })
     await expect(unpack(new Uint8Array(3))).rejects.toThrow(DecodeError)
-    await expect(ask(inspector, 'throw')).rejects.toMatchObject({ reason: 'worker-failed' })
+    await expect(submit(inspector, 'throw')).rejects.toMatchObject({ reason: 'worker-failed' })
     expect(await inspect(inspector)).toBe('none')
   })
 
@@ -184,7 +184,7 @@ describe('createInspectionProcess', () => {
       },
     })
     const breakdown = async (): Promise<void> => {
-      await expect(ask(inspector, 'die')).rejects.toMatchObject({ reason: 'worker-failed' })
+      await expect(submit(inspector, 'die')).rejects.toMatchObject({ reason: 'worker-failed' })
     }
     await breakdown()
     await breakdown()
@@ -209,8 +209,8 @@ describe('createInspectionProcess', () => {
     const clock = new ManualClock(NOW_S * 1000)
     const inspector = startProcess(clock, faulty)
     expect(await inspect(inspector)).toBe('none')
-    const hanging = ask(inspector, 'hang')
-    const waiting = ask(inspector)
+    const hanging = submit(inspector, 'hang')
+    const waiting = submit(inspector)
     await nextTurn()
     clock.advance(3_000)
     await expect(hanging).rejects.toMatchObject({ reason: 'timed-out' })
@@ -237,7 +237,7 @@ describe('createInspectionProcess', () => {
     })
     const noVerdictIn = async (ms: number): Promise<void> => {
       await Promise.all([
-        expect(ask(inspector, 'hang')).rejects.toMatchObject({ reason: 'timed-out' }),
+        expect(submit(inspector, 'hang')).rejects.toMatchObject({ reason: 'timed-out' }),
         clock.advance(ms),
       ])
     }
@@ -259,11 +259,11 @@ describe('createInspectionProcess', () => {
     const clock = new ManualClock()
     const inspector = startProcess(clock, faulty)
     expect(await inspect(inspector)).toBe('none')
-    const first = ask(inspector, 'hang')
+    const first = submit(inspector, 'hang')
     const greedy = Array.from({ length: 10 }, (_, n) =>
-      n % 2 === 0 ? ask(inspector, TOPIC, 'greedy') : inspector.unpackBlock({ frames: large, version: 3 }, 'greedy'),
+      n % 2 === 0 ? submit(inspector, TOPIC, 'greedy') : inspector.unpackBlock({ frames: large, version: 3 }, 'greedy'),
     )
-    const others = Array.from({ length: 30 }, (_, n) => ask(inspector, TOPIC, `peer ${n}`))
+    const others = Array.from({ length: 30 }, (_, n) => submit(inspector, TOPIC, `peer ${n}`))
     const reasons = Promise.allSettled([first, ...greedy, ...others]).then((results) =>
       results.map((result) => (result.status === 'rejected' ? result.reason.reason : 'answered')),
     )
@@ -279,19 +279,19 @@ describe('createInspectionProcess', () => {
 
   it('fails waiting and later jobs when it is closed', async () => {
     const inspector = startProcess(unhurried, faulty)
-    const settled = Promise.allSettled([ask(inspector, 'hang'), ask(inspector)])
+    const settled = Promise.allSettled([submit(inspector, 'hang'), submit(inspector)])
     await inspector.close()
     expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-    await expect(ask(inspector)).rejects.toMatchObject({ reason: 'worker-failed' })
+    await expect(submit(inspector)).rejects.toMatchObject({ reason: 'worker-failed' })
     const late = inspector.unpackBlock({ frames: large, version: 3 }, 'peer')
     await expect(late).rejects.toMatchObject({ reason: 'worker-failed' })
   })
 
-  it.each<[string, (child: WorkProcess<Task>, asked: Promise<unknown>[]) => unknown]>([
+  it.each<[string, (child: WorkProcess<Task>, submitted: Promise<unknown>[]) => unknown]>([
     ['at once', () => {}],
     ['while it starts', nextTurn],
     ['as soon as it has loaded', ({ ready }) => ready],
-    ['while it works', (_, asked) => Promise.race(asked)],
+    ['while it works', (_, submitted) => Promise.race(submitted)],
   ])('can be closed %s', async (_when, moment) => {
     const started = Promise.withResolvers<WorkProcess<Task>>()
     const startChild = (onAnswer: (answer: Answer, bytes: Uint8Array) => void): WorkProcess<Task> => {
@@ -300,10 +300,10 @@ describe('createInspectionProcess', () => {
       return child
     }
     const inspector = startProcess(unhurried, { startChild })
-    const asked = [ask(inspector), ask(inspector)]
-    const settled = Promise.allSettled(asked)
+    const submitted = [submit(inspector), submit(inspector)]
+    const settled = Promise.allSettled(submitted)
     const child = await started.promise
-    await moment(child, asked)
+    await moment(child, submitted)
     await inspector.close()
     await child.ended
     await settled
@@ -311,9 +311,9 @@ describe('createInspectionProcess', () => {
 
   it('leaves it to the node what Ctrl-C means', async () => {
     const inspector = startProcess(unhurried, faulty)
-    const pid = await tell(inspector)
+    const pid = await pidOf(inspector)
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.kill(pid, signal)
-    expect(await tell(inspector)).toBe(pid)
+    expect(await pidOf(inspector)).toBe(pid)
   })
 
   it('ends with the node, however that ends', async () => {

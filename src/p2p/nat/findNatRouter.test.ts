@@ -62,9 +62,9 @@ describe('UPnP', () => {
   })
 
   it('sends requests only to the host that answered, and only if it maps ports', async () => {
-    const stranger = await run(startUpnpRouter({ location: (port) => `http://localhost:${port}/rootDesc.xml` }))
-    await expect(find(stranger.places, 300)).rejects.toThrow('no router maps ports')
-    expect(stranger.requests).toBe(0)
+    const redirecting = await run(startUpnpRouter({ location: (port) => `http://localhost:${port}/rootDesc.xml` }))
+    await expect(find(redirecting.places, 300)).rejects.toThrow('no router maps ports')
+    expect(redirecting.requests).toBe(0)
     const printer = await run(startUpnpRouter({ service: 'Printing:1' }))
     await expect(find(printer.places)).rejects.toThrow('UPnP 127.0.0.1 does not map ports')
   })

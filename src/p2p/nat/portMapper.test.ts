@@ -159,7 +159,7 @@ describe('port mapper', () => {
     },
   )
 
-  it('stops at once while it looks for the router', async () => {
+  it('stops at once while it searches for the router', async () => {
     const { logger, lines } = recordedLog()
     const heard: unknown[] = []
     const mapper = createPortMapper({

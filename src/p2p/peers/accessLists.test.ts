@@ -47,8 +47,8 @@ describe('AccessLists', () => {
     lists.banPeer('a', { expiryMs: 5_000, reason: 'x' })
     lists.banPeer('b', { expiryMs: 6_000, reason: 'x' })
     lists.banIp('::ffff:1.2.3.4', { expiryMs: 5_000, reason: 'x' })
-    expect(lists.standingBans(4_999)).toEqual({ peers: ['a', 'b'], ips: ['1.2.3.4'] })
-    expect(lists.standingBans(5_000)).toEqual({ peers: ['b'], ips: [] })
+    expect(lists.activeBans(4_999)).toEqual({ peers: ['a', 'b'], ips: ['1.2.3.4'] })
+    expect(lists.activeBans(5_000)).toEqual({ peers: ['b'], ips: [] })
     expect(lists.liftExpiredBans(4_999)).toEqual({ peers: [], ips: [] })
     expect(lists.liftExpiredBans(5_000)).toEqual({ peers: ['a'], ips: ['1.2.3.4'] })
     expect(lists.listPeerBans().map(([peer]) => peer)).toEqual(['b'])
@@ -119,10 +119,10 @@ describe('openAccessListFile', () => {
 it('createGater refuses to dial peers and addresses that are blocked, or banned until that runs out', async () => {
   const lists = new AccessLists()
   const clock = new ManualClock(1_000)
-  const told: string[] = []
+  const calls: string[] = []
   const events = createP2pEvents({ logger: silentLogger })
-  events.on('unbanned', () => told.push('unbanned'))
-  events.on('ipUnbanned', () => told.push('ipUnbanned'))
+  events.on('unbanned', () => calls.push('unbanned'))
+  events.on('ipUnbanned', () => calls.push('ipUnbanned'))
   const gater = createGater({
     lists,
     allowed: { permits: () => true },
@@ -132,7 +132,7 @@ it('createGater refuses to dial peers and addresses that are blocked, or banned 
     events,
     peers: { connected: () => [], isConnected: () => false, isProtected: () => false },
     maxPeers: 2,
-    metrics: { onDial: (allowed) => told.push(allowed ? 'allowed' : 'refused'), onAccept: () => {} },
+    metrics: { onDial: (allowed) => calls.push(allowed ? 'allowed' : 'refused'), onAccept: () => {} },
   })
   const deny = (place: string) => gater.denyDialMultiaddr?.(multiaddr(`${place}/tcp/1`))
   const denyPeer = () => gater.denyDialPeer?.(parsePeerId(PEER))
@@ -143,10 +143,10 @@ it('createGater refuses to dial peers and addresses that are blocked, or banned 
   expect([...refused, '/ip4/11.0.0.1', '/dns4/example.org'].filter(deny)).toEqual(refused)
   lists.banPeer(PEER, { expiryMs: 2_000, reason: 'test' })
   expect(denyPeer()).toBe(true)
-  told.length = 0
+  calls.length = 0
   await clock.advance(1_000)
   expect([deny('/ip4/5.6.7.8'), denyPeer(), denyPeer()]).toEqual([false, false, false])
   lists.blockedPeers.add(PEER)
   expect(denyPeer()).toBe(true)
-  expect(told).toEqual(['ipUnbanned', 'allowed', 'unbanned', 'allowed', 'allowed', 'refused'])
+  expect(calls).toEqual(['ipUnbanned', 'allowed', 'unbanned', 'allowed', 'allowed', 'refused'])
 })

@@ -108,10 +108,10 @@ export class AccessLists {
   unbanIp(ip: string): boolean {
     return this.ipBans.delete(ip)
   }
-  standingBans(nowMs: number): { peers: string[]; ips: string[] } {
-    const standing = (bans: Map<string, Ban>): string[] =>
+  activeBans(nowMs: number): { peers: string[]; ips: string[] } {
+    const active = (bans: Map<string, Ban>): string[] =>
       [...bans].filter(([, { expiryMs }]) => expiryMs > nowMs).map(([subject]) => subject)
-    return { peers: standing(this.peerBans), ips: standing(this.ipBans) }
+    return { peers: active(this.peerBans), ips: active(this.ipBans) }
   }
   /** Removes expired bans and returns their subjects. */
   liftExpiredBans(nowMs: number): { peers: string[]; ips: string[] } {
@@ -124,7 +124,7 @@ export class AccessLists {
   ipBan(ip: string): Ban | undefined {
     return this.ipBans.get(ip)
   }
-  standingPeerBans(nowMs: number): { peerID: string; reason: string }[] {
+  activePeerBans(nowMs: number): { peerID: string; reason: string }[] {
     return [...this.peerBans].flatMap(([peerID, { expiryMs, reason }]) =>
       expiryMs > nowMs ? [{ peerID, reason }] : [],
     )
@@ -147,12 +147,12 @@ export class AccessLists {
       protectedPeers: [...this.protectedPeers],
       peerBans: Object.fromEntries(this.peerBans),
       ipBans: Object.fromEntries(this.ipBans),
-      blockNotes: this.standingNotes(),
+      blockNotes: this.activeNotes(),
     }
   }
 
   /** Drops notes whose entry was removed. */
-  private standingNotes(): Record<string, BlockNote> {
+  private activeNotes(): Record<string, BlockNote> {
     return Object.fromEntries(
       this.blocks().flatMap(({ subject, reason, sinceMs }) =>
         sinceMs === null ? [] : [[subject, { sinceMs, reason }]],

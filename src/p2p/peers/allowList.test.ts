@@ -13,8 +13,8 @@ describe('an allow-list', () => {
     ['lets whoever is in a subnet in', ['10.0.0.0/8'], OTHER, '10.9.9.9', true],
     ['lets whoever has an address in', ['fd00::7'], OTHER, 'fd00::7', true],
     ['refuses all others', [PEER, '10.0.0.0/8', 'fd00::7'], OTHER, 'fd00::8', false],
-    ['cannot tell before the peer is known', [PEER], undefined, '1.2.3.4', undefined],
-    ['cannot tell before the address is known', ['10.0.0.0/8'], OTHER, undefined, undefined],
+    ['cannot decide before the peer is known', [PEER], undefined, '1.2.3.4', undefined],
+    ['cannot decide before the address is known', ['10.0.0.0/8'], OTHER, undefined, undefined],
     ['needs no address where it names peers only', [PEER], OTHER, undefined, false],
   ])('%s', (_, entries, peer, ip, expected) => {
     expect(createAllowList(entries, [STATIC]).permits(peer, ip)).toBe(expected)

@@ -68,7 +68,7 @@ describe('createConnectionTrimmer', () => {
     return { clock, connected, trimmer }
   }
 
-  it('looks once a minute', async () => {
+  it('checks once a minute', async () => {
     const { clock, connected, trimmer } = setUp(2)
     trimmer.start()
     for (let round = 0; round < 2; round++) {

@@ -12,12 +12,12 @@ function setUp() {
     addEventListener: (type, listener) => void listeners.set(type, listener),
     removeEventListener: (type) => void listeners.delete(type),
   }
-  const told: string[] = []
+  const emitted: string[] = []
   const events = createP2pEvents({ logger: silentLogger })
-  events.on('anotherConnection', () => told.push('another'))
-  events.on('fewerConnections', () => told.push('fewer'))
-  events.on('connected', (peer) => told.push(`${peer} is here`))
-  events.on('disconnected', (peer, { by, cause }) => told.push(`${peer} is gone: ${by}, ${cause}`))
+  events.on('anotherConnection', () => emitted.push('another'))
+  events.on('fewerConnections', () => emitted.push('fewer'))
+  events.on('connected', (peer) => emitted.push(`${peer} is here`))
+  events.on('disconnected', (peer, { by, cause }) => emitted.push(`${peer} is gone: ${by}, ${cause}`))
   const connections = createConnections(events)
   connections.watch(host)
   let count = 0
@@ -33,19 +33,19 @@ function setUp() {
       status: 'open',
       timeline: { open: 1 },
     }) as object as Connection
-    const tell = (type: string) => listeners.get(type)?.(new CustomEvent(type, { detail: connection }))
-    tell('connection:open')
+    const dispatch = (type: string) => listeners.get(type)?.(new CustomEvent(type, { detail: connection }))
+    dispatch('connection:open')
     return (error?: Error) => {
-      tell('connection:close')
+      dispatch('connection:close')
       target.dispatchEvent(new StreamCloseEvent(false, error))
     }
   }
-  return { connect, connections, told }
+  return { connect, connections, emitted }
 }
 
 describe('createConnections', () => {
   it('reports connections and disconnections of peers, with the cause if known', async () => {
-    const { connect, connections, told } = setUp()
+    const { connect, connections, emitted } = setUp()
     const close = connect('a')
     const another = connect('a')
     close()
@@ -54,15 +54,15 @@ describe('createConnections', () => {
     another(new Error('reset'))
     await new Promise(setImmediate)
     expect(connections.peers()).toEqual([])
-    expect(told).toEqual(['a is here', 'another', 'fewer', 'a is gone: peer, reset'])
+    expect(emitted).toEqual(['a is here', 'another', 'fewer', 'a is gone: peer, reset'])
   })
 
   it('reports a disconnection before the reconnection, however soon it follows', async () => {
-    const { connect, connections, told } = setUp()
+    const { connect, connections, emitted } = setUp()
     connect('a')()
     connect('a')
     await new Promise(setImmediate)
     expect(connections.isConnected('a')).toBe(true)
-    expect(told).toEqual(['a is here', 'a is gone: peer, closed', 'a is here'])
+    expect(emitted).toEqual(['a is here', 'a is gone: peer, closed', 'a is here'])
   })
 })

@@ -14,7 +14,7 @@ beforeEach(() => {
   onTestFinished(() => void vi.useRealTimers())
 })
 
-const asked = (lines: readonly string[]) =>
+const rounds = (lines: readonly string[]) =>
   lines.filter((line) => line.includes('Repeated identify with connected peers')).length
 
 describe('the addresses of a peer', () => {
@@ -34,7 +34,7 @@ describe('the addresses of a peer', () => {
     for (let days = 0; days < 2; days++) {
       pass(23)
       due()
-      await until('the answers', () => asked(lines) > days)
+      await until('the answers', () => rounds(lines) > days)
     }
     pass(2)
     expect(await listed(true)).toEqual(addresses)

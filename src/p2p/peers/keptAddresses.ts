@@ -25,15 +25,15 @@ export function createKeptAddresses(modules: {
   let cancel: (() => void) | undefined
   const round = async (): Promise<void> => {
     schedule()
-    const asking = modules
+    const requests = modules
       .connected()
       .map((peer) =>
         modules
           .identify(peer)
           .catch((err: unknown) => logger.debug('Identify failed', { peer, err: describeError(err) })),
       )
-    await Promise.all(asking)
-    logger.debug('Repeated identify with connected peers', { peers: asking.length })
+    await Promise.all(requests)
+    logger.debug('Repeated identify with connected peers', { peers: requests.length })
   }
   const schedule = (): void => {
     cancel = clock.setTimeout(() => void round(), ROUND_MS)

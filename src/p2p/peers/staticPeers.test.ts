@@ -90,13 +90,13 @@ describe('createStaticPeers', () => {
   })
 
   it.each(['refused', 'silent'])(
-    'a static peer is there soon after a short outage, however it looks: %s',
-    async (looks) => {
+    'a static peer is connected again soon after a short outage: %s',
+    async (outage) => {
       const { state, fall, pass, stand } = setUp()
       await stand()
       fall()
       state.reachable = false
-      state.silent = looks === 'silent'
+      state.silent = outage === 'silent'
       await pass(30, 100)
       state.reachable = true
       state.silent = false

@@ -33,10 +33,10 @@ describe('createAppScores', () => {
     expect(scores.peers()).toEqual(['b'])
   })
   it('reports each recorded event', () => {
-    const told: unknown[] = []
-    const scores = createAppScores((...what) => told.push(what))
+    const reported: unknown[] = []
+    const scores = createAppScores((...what) => reported.push(what))
     scores.record('a', 'errorResponses', 'timeout')
-    expect(told).toEqual([['a', 'errorResponses', 'timeout']])
+    expect(reported).toEqual([['a', 'errorResponses', 'timeout']])
   })
   it('restores counters, and nothing for a peer without any', () => {
     const scores = createAppScores()

@@ -42,7 +42,7 @@ describe('createBanMonitor', () => {
     expect(bans).toHaveLength(1)
   })
 
-  it('looks at a suspect four times a second, for two seconds', async () => {
+  it('checks a suspect four times a second, for two seconds', async () => {
     const scores = { a: 0, b: 0, c: 0, suspect: -50 }
     const bannedAtMs: number[] = []
     const { clock, monitor } = setUp(scores, () => {

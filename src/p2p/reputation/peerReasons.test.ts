@@ -76,8 +76,8 @@ describe('peerScore', () => {
   })
 
   it('has no forecast for a disconnected peer, and reports when its score is dropped', async () => {
-    const gone = { connected: false, expire: 5_500, behaviourPenalty: 7.5 }
-    const { clock, report } = await setUp({ counters: gone, connected: [] })
+    const disconnected = { connected: false, expire: 5_500, behaviourPenalty: 7.5 }
+    const { clock, report } = await setUp({ counters: disconnected, connected: [] })
     expect(await report()).toMatchObject({ connected: false, forecastHorizonS: 0, forgottenInS: 6 })
     expect((await report()).thresholds.map(({ changesInS }) => changesInS)).toEqual(Array(5).fill(null))
     await clock.advance(9_000)

@@ -59,7 +59,7 @@ export function createPeerReasons(
     const remainingS = Math.max(0, Math.ceil((ban.expiryMs - clock.now()) / 1000))
     return { subject, kind, reason: ban.reason, untilMs: ban.expiryMs, remainingS }
   }
-  const standing = (ban: Ban | undefined): ban is Ban => ban !== undefined && ban.expiryMs > clock.now()
+  const isActive = (ban: Ban | undefined): ban is Ban => ban !== undefined && ban.expiryMs > clock.now()
 
   const fullReport = async (peerId: string, isConnected: boolean): Promise<PeerScoreReport> => {
     const servesBlocks = await modules.servesBlocks(peerId)
@@ -102,7 +102,7 @@ export function createPeerReasons(
       })),
       forecastHorizonS: isConnected ? FORECAST_S : 0,
       forgottenInS: keptUntilMs === undefined ? null : Math.max(0, Math.ceil((keptUntilMs - clock.now()) / 1000)),
-      ban: standing(ban) ? banRecord('peer', peerId, ban) : null,
+      ban: isActive(ban) ? banRecord('peer', peerId, ban) : null,
       blocked: lists.blockedPeers.has(peerId),
       refusals: refusals(peerId),
     }
@@ -137,7 +137,7 @@ export function createPeerReasons(
         found.push({ subject: entry, reason })
       }
       const ban = lists.ipBan(ip)
-      if (!standing(ban)) continue
+      if (!isActive(ban)) continue
       const until = new Date(ban.expiryMs).toISOString()
       found.push({ subject: ip, reason: `its IP ${ip} is banned until ${until}: ${ban.reason}` })
     }
@@ -165,7 +165,7 @@ export function createPeerReasons(
     },
     standings() {
       const connected = new Set(modules.connected())
-      const bans = new Map(lists.listPeerBans().filter(([, ban]) => standing(ban)))
+      const bans = new Map(lists.listPeerBans().filter(([, ban]) => isActive(ban)))
       return [...new Set([...connected, ...bans.keys(), ...lists.blockedPeers])].map((peerID) => {
         const ban = bans.get(peerID)
         const topics = Object.values(modules.router.counters(peerID)?.topics ?? {})
@@ -185,7 +185,7 @@ export function createPeerReasons(
       const peers = lists.listPeerBans().map(([peerId, ban]) => ({ kind: 'peer' as const, subject: peerId, ban }))
       const ips = lists.listIpBans().map(([ip, ban]) => ({ kind: 'ip' as const, subject: ip, ban }))
       return [...peers, ...ips]
-        .filter(({ ban }) => standing(ban))
+        .filter(({ ban }) => isActive(ban))
         .map(({ kind, subject, ban }) => banRecord(kind, subject, ban))
         .sort((a, b) => a.untilMs - b.untilMs)
     },

@@ -47,13 +47,13 @@ export async function openScoreBook(
     if (records.delete(peerId)) writer.changed(peerId)
   }
   const prune = (): string[] => {
-    const gone: string[] = []
+    const removed: string[] = []
     for (const [peerId, record] of records) {
-      if (records.size - gone.length <= MAX_PEERS && !isExpired(record)) break
-      gone.push(peerId)
+      if (records.size - removed.length <= MAX_PEERS && !isExpired(record)) break
+      removed.push(peerId)
     }
-    for (const peerId of gone) remove(peerId)
-    return gone
+    for (const peerId of removed) remove(peerId)
+    return removed
   }
 
   if (datastore !== undefined) {

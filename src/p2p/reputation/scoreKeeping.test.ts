@@ -139,13 +139,13 @@ describe('createScoreKeeping', () => {
 
   it('stores nothing for a peer without counters', async () => {
     const { book, keeping, gossip, connected } = await firstRun()
-    connected.add('stranger')
-    gossip.set('stranger', { ...NOTHING, behaviourPenalty: 3 })
+    connected.add('unknown')
+    gossip.set('unknown', { ...NOTHING, behaviourPenalty: 3 })
     await keeping.save()
-    expect(book.get('stranger')).toBeDefined()
-    gossip.delete('stranger')
+    expect(book.get('unknown')).toBeDefined()
+    gossip.delete('unknown')
     await keeping.save()
-    expect(book.get('stranger')).toBeUndefined()
+    expect(book.get('unknown')).toBeUndefined()
   })
 
   it('restores penalties of topics and behaviour, and otherwise changes nothing in gossip', async () => {

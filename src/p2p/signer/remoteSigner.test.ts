@@ -117,13 +117,13 @@ describe('remote signer', () => {
     }
     await expect(client({ endpoint: server.url, tls })).rejects.toThrow(/cannot read .*ca\.crt \(--signer\.tls\.ca/)
 
-    await write(certificates.stranger)
+    await write(certificates.untrusted)
     expect((await failureOf(client({ endpoint: server.url, tls }))).error).toBeInstanceOf(UsageError)
     await write(certificates.client)
     const signer = await client({ endpoint: server.url, tls })
     await expect(signer.sign(HASH)).resolves.toHaveLength(65)
 
-    await write(certificates.client, certificates.stranger.cert)
+    await write(certificates.client, certificates.untrusted.cert)
     expect((await failureOf(client({ endpoint: server.url, tls }))).text).toMatch(/certificate/)
     expect((await failureOf(client({ endpoint: server.url }))).error).toBeInstanceOf(UsageError)
 
@@ -131,7 +131,7 @@ describe('remote signer', () => {
     await write(certificates.client)
     server.next.push('drop')
     await expect(signer.sign(HASH)).resolves.toHaveLength(65)
-    await write(certificates.stranger)
+    await write(certificates.untrusted)
     server.next.push('drop')
     expect((await failureOf(signer.sign(HASH))).error).toMatchObject({ code: 'signing-failed' })
     await write(certificates.client)

@@ -52,7 +52,7 @@ function isLarge({ frames }: FramedBlock): boolean {
 /** op-node's checks (sync.go, verifyBlock), and the check of withdrawals that its engine makes. */
 function checkBlock({ envelope, computedHash }: UnpackedBlock, number: number): void {
   const { blockNumber, blockHash, withdrawals = [] } = envelope.payload
-  if (blockNumber !== number) throw new FalseAnswer('wrong-number', `asked for block ${number}, got ${blockNumber}`)
+  if (blockNumber !== number) throw new FalseAnswer('wrong-number', `requested block ${number}, got ${blockNumber}`)
   if (computedHash !== blockHash) {
     throw new FalseAnswer('wrong-hash', `block ${number} has hash ${computedHash}, not ${blockHash}`)
   }

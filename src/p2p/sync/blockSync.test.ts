@@ -96,8 +96,8 @@ describe('gap filling', () => {
     const b = await start({ staticPeers: [liar.address] }, testChain(isthmus))
     await until('the connection', () => b.node.connectedPeers().length === 1)
     b.node.requestRange(4, 5, above)
-    const told = async () => (await b.events(liar.node.peerId)).map(({ detail }) => detail).join()
-    await until('the blame', async () => (await told()).includes('block 4 has withdrawals'))
+    const details = async () => (await b.events(liar.node.peerId)).map(({ detail }) => detail).join()
+    await until('the blame', async () => (await details()).includes('block 4 has withdrawals'))
     const { peers } = await b.node.peers(true)
     expect(peers[liar.node.peerId]?.scores.reqResp.errorResponses).toBeGreaterThan(0)
     expect(b.received).toEqual([])
@@ -183,16 +183,16 @@ describe('gap filling', () => {
   })
 
   it('requests from static peers only, if configured', async () => {
-    const friend = await start({}, serving)
+    const staticPeer = await start({}, serving)
     const b = await start(
-      { staticPeers: [friend.address], sync: { enabled: true, onlyStatic: true } },
+      { staticPeers: [staticPeer.address], sync: { enabled: true, onlyStatic: true } },
       testChain(config),
     )
-    const stranger = await start({ staticPeers: [b.address] }, serving)
+    const unknownPeer = await start({ staticPeers: [b.address] }, serving)
     await until('the connections', () => b.node.connectedPeers().length === 2)
     b.node.requestRange(17, 30, last)
     await b.block(chain[16]?.payload.blockHash ?? '')
-    expect([await served(friend), await served(stranger)]).toEqual([13, 0])
+    expect([await served(staticPeer), await served(unknownPeer)]).toEqual([13, 0])
   })
 
   it('answers a request that comes, closed, in one packet with the name of the protocol', async () => {
@@ -217,9 +217,9 @@ describe('gap filling', () => {
     const number = Math.floor(Date.now() / 1000) - old.genesis.l2Time
     const blocks = testBlocks(old, number - 5, number)
     const tip = blocks.at(-1)
-    const asked: number[] = []
+    const requested: number[] = []
     const payloadByNumber = async (wanted: number) => {
-      asked.push(wanted)
+      requested.push(wanted)
       return blocks.find(({ payload }) => payload.blockNumber === wanted)
     }
     const a = await start({ sequencerKey: SEQUENCER_KEY }, testChain(old, { payloadByNumber }))
@@ -235,9 +235,9 @@ describe('gap filling', () => {
       await a.node.publish(block)
       await arrived
     }
-    expect(asked).toEqual([])
+    expect(requested).toEqual([])
     on.node.requestRange(number - 2, number, tip)
     await on.block(blocks[3]?.payload.blockHash ?? '')
-    expect(asked).toEqual([number - 1, number - 2])
+    expect(requested).toEqual([number - 1, number - 2])
   })
 })

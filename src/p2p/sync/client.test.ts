@@ -14,7 +14,7 @@ import { RESULT } from './payloadByNumber.ts'
 const config = testConfig()
 const blockOf = (blockNumber: number): PayloadEnvelope => testBlock(config, { blockNumber })
 
-interface Asked {
+interface SentRequest {
   atMs: number
   peer: string
   number: number
@@ -25,29 +25,29 @@ interface Asked {
 function setUp(peers: string[]) {
   const clock = new ManualClock(0)
   const { clock: wallClock, set: setClock } = settableClock(clock)
-  const asked: Asked[] = []
+  const requests: SentRequest[] = []
   const blocks: [number, string][] = []
   const results: string[] = []
   /** Result code of each request, as in the metrics. */
   const codes: number[] = []
-  const settled = () => clock.advance(0)
+  const runCallbacks = () => clock.advance(0)
   const client = createBlockClient({
     clock: wallClock,
     logger: silentLogger,
     candidates: () => [...peers],
     request: (peer, number) =>
       new Promise((resolve, reject) => {
-        asked.push({
+        requests.push({
           atMs: clock.now(),
           peer,
           number,
           async answer(answer) {
             resolve(answer)
-            await settled()
+            await runCallbacks()
           },
           async fail(error) {
             reject(error)
-            await settled()
+            await runCallbacks()
           },
         })
       }),
@@ -55,41 +55,41 @@ function setUp(peers: string[]) {
     onResult: (peer, outcome) => results.push(`${peer}: ${outcome}`),
     metrics: { onRequest: (_role, _number, code) => codes.push(code) },
   })
-  const ask = (...numbers: number[]) => {
+  const enqueue = (...numbers: number[]) => {
     for (const number of numbers) client.enqueue(number)
-    return settled()
+    return runCallbacks()
   }
-  const last = (): Asked => {
-    const found = asked.at(-1)
+  const last = (): SentRequest => {
+    const found = requests.at(-1)
     if (found === undefined) throw new Error('nobody was asked')
     return found
   }
-  const give = (one: Asked) => one.answer({ code: RESULT.ok, envelope: blockOf(one.number) })
+  const give = (one: SentRequest) => one.answer({ code: RESULT.ok, envelope: blockOf(one.number) })
   /** Also answers requests that are sent meanwhile. */
   const giveAll = async (): Promise<void> => {
-    for (let index = 0; index < asked.length; index++) await give(asked[index] ?? last())
+    for (let index = 0; index < requests.length; index++) await give(requests[index] ?? last())
   }
-  return { clock, setClock, client, asked, blocks, results, codes, ask, last, give, giveAll }
+  return { clock, setClock, client, requests, blocks, results, codes, enqueue, last, give, giveAll }
 }
 
 describe('createBlockClient', () => {
   it('requests the highest block first, one at a time from each peer', async () => {
-    const { asked, ask, giveAll, blocks } = setUp(['a', 'b'])
-    await ask(1, 2, 3)
-    expect(asked.map(({ peer, number }) => [peer, number])).toEqual([
+    const { requests, enqueue, giveAll, blocks } = setUp(['a', 'b'])
+    await enqueue(1, 2, 3)
+    expect(requests.map(({ peer, number }) => [peer, number])).toEqual([
       ['a', 3],
       ['b', 2],
     ])
     await giveAll()
     expect(blocks.map(([number]) => number)).toEqual([3, 2, 1])
-    expect(asked).toHaveLength(3)
+    expect(requests).toHaveLength(3)
   })
 
   it('requests from more peers when the first are slow, not from all, and takes the first answer once', async () => {
-    const { clock, asked, ask, last, give, blocks } = setUp(['a', 'b', 'c', 'd', 'e'])
-    await ask(7)
+    const { clock, requests, enqueue, last, give, blocks } = setUp(['a', 'b', 'c', 'd', 'e'])
+    await enqueue(7)
     await clock.advance(9_000)
-    expect(asked.map(({ peer, atMs }) => [peer, atMs])).toEqual([
+    expect(requests.map(({ peer, atMs }) => [peer, atMs])).toEqual([
       ['a', 0],
       ['b', 500],
       ['c', 1_500],
@@ -97,15 +97,15 @@ describe('createBlockClient', () => {
     ])
     await give(last())
     // A peer that owes an answer gets no other request.
-    await ask(8)
+    await enqueue(8)
     expect(last()).toMatchObject({ peer: 'e', number: 8 })
-    for (const late of asked.slice(0, 3)) await give(late)
+    for (const late of requests.slice(0, 3)) await give(late)
     expect(blocks).toEqual([[7, 'd']])
   })
 
   it('returns soon to a peer that does not have a block yet, without a penalty', async () => {
-    const { clock, asked, ask, last, give, blocks, results } = setUp(['a'])
-    await ask(7)
+    const { clock, requests, enqueue, last, give, blocks, results } = setUp(['a'])
+    await enqueue(7)
     for (let misses = 0; misses < 5; misses++) {
       await last().answer({ code: RESULT.notFound })
       await clock.advance(2_000)
@@ -113,57 +113,57 @@ describe('createBlockClient', () => {
     await give(last())
     expect(blocks).toEqual([[7, 'a']])
     // 250 ms, 500 ms, 1 s, then always 2 s, each counted from an answer. The clock advances in steps of 2 s.
-    expect(asked.map(({ atMs }) => atMs)).toEqual([0, 250, 2_500, 5_000, 8_000, 10_000])
+    expect(requests.map(({ atMs }) => atMs)).toEqual([0, 250, 2_500, 5_000, 8_000, 10_000])
     expect(results).toEqual(['a: valid'])
   })
 
   it('does not let a peer rest for the time by which the clock was set back', async () => {
-    const { clock, setClock, asked, ask, last } = setUp(['a'])
-    await ask(5)
+    const { clock, setClock, requests, enqueue, last } = setUp(['a'])
+    await enqueue(5)
     await last().answer({ code: RESULT.notFound })
     setClock(-600_000)
-    await ask(6)
+    await enqueue(6)
     await clock.advance(3_000)
-    expect(asked.map(({ number }) => number)).toEqual([5, 6])
+    expect(requests.map(({ number }) => number)).toEqual([5, 6])
   })
 
   it('drops a block that no peer has', async () => {
-    const { clock, asked, ask, last } = setUp(['a'])
-    await ask(7)
+    const { clock, requests, enqueue, last } = setUp(['a'])
+    await enqueue(7)
     for (let second = 0; second < 60; second++) {
-      if (asked.length > 0) await last().answer({ code: RESULT.notFound })
+      if (requests.length > 0) await last().answer({ code: RESULT.notFound })
       await clock.advance(1_000)
     }
-    const before = asked.length
+    const before = requests.length
     await clock.advance(60_000)
-    expect(asked).toHaveLength(before)
+    expect(requests).toHaveLength(before)
     expect(last().atMs).toBeLessThanOrEqual(20_000)
   })
 
   it('takes a block that is on its way when its time is over', async () => {
-    const { clock, ask, last, give, blocks } = setUp(['a', 'b'])
-    await ask(7)
+    const { clock, enqueue, last, give, blocks } = setUp(['a', 'b'])
+    await enqueue(7)
     while (clock.now() < 18_000) {
       await last().answer({ code: RESULT.notFound })
       await clock.advance(2_000)
     }
     const pending = last()
     await clock.advance(3_000)
-    await ask(8)
+    await enqueue(8)
     await give(pending)
     expect(blocks).toEqual([[7, pending.peer]])
   })
 
   it('lets a failed peer rest, and requests from another', async () => {
-    const { clock, asked, ask, last, give, results } = setUp(['a', 'b'])
-    await ask(7)
+    const { clock, requests, enqueue, last, give, results } = setUp(['a', 'b'])
+    await enqueue(7)
     await last().fail(new P2pError('request-failed', 'no answer'))
     expect(last().peer).toBe('b')
     await give(last())
-    await ask(8, 9)
-    expect(asked.slice(2).map(({ peer }) => peer)).toEqual(['b'])
+    await enqueue(8, 9)
+    expect(requests.slice(2).map(({ peer }) => peer)).toEqual(['b'])
     await clock.advance(4_000)
-    expect(asked.slice(3).map(({ peer }) => peer)).toEqual(['a'])
+    expect(requests.slice(3).map(({ peer }) => peer)).toEqual(['a'])
     expect(results).toEqual(['a: error', 'b: valid'])
   })
 
@@ -174,23 +174,23 @@ describe('createBlockClient', () => {
     [200, ['a: error'], 5],
     [new DecodeError('no block'), ['a: error'], 5],
   ])('counts the answer %s', async (answer, blame, label) => {
-    const { ask, last, results, codes } = setUp(['a'])
-    await ask(7)
+    const { enqueue, last, results, codes } = setUp(['a'])
+    await enqueue(7)
     await (typeof answer === 'number' ? last().answer({ code: answer }) : last().fail(answer))
     expect(results).toEqual(blame)
     expect(codes).toEqual([label])
   })
 
   it('requests a block only once from a peer that failed, and drops it when all have failed', async () => {
-    const { clock, client, asked, ask, last } = setUp(['a', 'b', 'liar'])
+    const { clock, client, requests, enqueue, last } = setUp(['a', 'b', 'liar'])
     client.enqueue(7, 'liar')
     await clock.advance(0)
     await last().fail(new P2pError('request-failed', 'no answer'))
     await last().fail(new P2pError('request-failed', 'no answer'))
     await clock.advance(10_000)
-    expect(asked.map(({ peer }) => peer)).toEqual(['a', 'b'])
-    await ask(7)
-    expect(asked).toHaveLength(3)
+    expect(requests.map(({ peer }) => peer)).toEqual(['a', 'b'])
+    await enqueue(7)
+    expect(requests).toHaveLength(3)
     // A peer that proves to be lying while another is asked is skipped too.
     client.enqueue(7, 'b')
     await last().answer({ code: RESULT.notFound })
@@ -199,15 +199,15 @@ describe('createBlockClient', () => {
   })
 
   it('prefers the peer that answered fastest', async () => {
-    const { clock, asked, ask, give } = setUp(['a', 'b', 'c'])
-    await ask(1, 2, 3)
-    for (const one of [...asked].reverse()) {
+    const { clock, requests, enqueue, give } = setUp(['a', 'b', 'c'])
+    await enqueue(1, 2, 3)
+    for (const one of [...requests].reverse()) {
       await clock.advance(100)
       await give(one)
     }
-    await ask(4)
+    await enqueue(4)
     await clock.advance(10_000)
-    expect(asked.slice(3).map(({ peer, number }) => [peer, number])).toEqual([
+    expect(requests.slice(3).map(({ peer, number }) => [peer, number])).toEqual([
       ['c', 4],
       ['b', 4],
       ['a', 4],
@@ -215,14 +215,14 @@ describe('createBlockClient', () => {
   })
 
   it('queues a hundred and twenty-eight blocks, and requests twenty a second from all peers together', async () => {
-    const { clock, client, asked, give } = setUp(Array.from({ length: 20 }, (_, n) => `peer${n}`))
+    const { clock, client, requests, give } = setUp(Array.from({ length: 20 }, (_, n) => `peer${n}`))
     let number = 10_000
     const fill = (): void => {
       while (client.enqueue(number)) number -= 1
     }
     const answerAll = async (): Promise<void> => {
-      for (let index = 0; index < asked.length; index++) {
-        const one = asked[index]
+      for (let index = 0; index < requests.length; index++) {
+        const one = requests[index]
         if (one !== undefined) await give(one)
         if (index % 100 === 99) fill()
       }
@@ -231,12 +231,12 @@ describe('createBlockClient', () => {
     expect(number).toBe(10_000 - 128)
     await clock.advance(0)
     await answerAll()
-    expect(asked).toHaveLength(256)
+    expect(requests).toHaveLength(256)
     for (let n = 0; n < 20; n++) {
       await clock.advance(50)
       await answerAll()
     }
-    expect(asked).toHaveLength(276)
+    expect(requests).toHaveLength(276)
   })
 
   it.each([
@@ -245,41 +245,41 @@ describe('createBlockClient', () => {
     ['timed-out', new InspectionFailure('timed-out', 'not read'), 250, [7, 8, 7]],
     ['worker-failed', new InspectionFailure('worker-failed', 'not read'), 3_750, [7, 8]],
   ])('does not penalise %s, and requests again after a pause', async (_code, error, pauseMs, numbers) => {
-    const { clock, asked, ask, last, giveAll, results } = setUp(['a'])
-    await ask(7)
+    const { clock, requests, enqueue, last, giveAll, results } = setUp(['a'])
+    await enqueue(7)
     await last().fail(error)
     expect(results).toEqual([])
     await clock.advance(pauseMs - 1)
-    await ask(8)
-    expect(asked).toHaveLength(1)
+    await enqueue(8)
+    expect(requests).toHaveLength(1)
     await clock.advance(1)
     await giveAll()
     await clock.advance(10_000)
-    expect(asked.map(({ number }) => number)).toEqual(numbers)
+    expect(requests.map(({ number }) => number)).toEqual(numbers)
   })
 
   it('requests the gap of a minute at once, and then sixteen a second', async () => {
-    const { clock, asked, ask, giveAll } = setUp(['a'])
-    await ask(...Array.from({ length: 100 }, (_, index) => index))
+    const { clock, requests, enqueue, giveAll } = setUp(['a'])
+    await enqueue(...Array.from({ length: 100 }, (_, index) => index))
     await giveAll()
-    expect(asked).toHaveLength(64)
+    expect(requests).toHaveLength(64)
     for (let count = 0; count < 8; count++) {
       await clock.advance(62)
       await clock.advance(1)
       await giveAll()
     }
-    expect(asked).toHaveLength(72)
+    expect(requests).toHaveLength(72)
   })
 
   it('requests no faster than op-node allows from a peer that answers as late as op-node above its limit', async () => {
-    const { clock, asked, ask, last, give } = setUp(['a'])
-    await ask(...Array.from({ length: 120 }, (_, index) => index))
+    const { clock, requests, enqueue, last, give } = setUp(['a'])
+    await enqueue(...Array.from({ length: 120 }, (_, index) => index))
     // op-node's bucket: a request without a token waits for it, and delays all peers.
     const server = new TokenBucket(clock, { perSecond: 4, burst: 15 })
     let waits = 0
     const serveUntil = async (endMs: number) => {
-      for (let served = asked.length - 1; clock.now() < endMs; ) {
-        if (served === asked.length) {
+      for (let served = requests.length - 1; clock.now() < endMs; ) {
+        if (served === requests.length) {
           await clock.advance(5)
           continue
         }
@@ -293,43 +293,43 @@ describe('createBlockClient', () => {
     await serveUntil(10_000)
     expect(waits).toBeLessThanOrEqual(2)
     // 15 at once, then four a second.
-    expect(asked.length).toBeGreaterThanOrEqual(50)
-    expect(asked.length).toBeLessThanOrEqual(56)
+    expect(requests.length).toBeGreaterThanOrEqual(50)
+    expect(requests.length).toBeLessThanOrEqual(56)
   })
 
   it('continues as soon as a peer is available', async () => {
     const peers: string[] = []
-    const { clock, client, asked, ask } = setUp(peers)
-    await ask(7)
+    const { clock, client, requests, enqueue } = setUp(peers)
+    await enqueue(7)
     peers.push('a')
     await clock.advance(1_000)
-    expect(asked).toHaveLength(0)
+    expect(requests).toHaveLength(0)
     client.onCandidate()
     await clock.advance(0)
-    expect(asked).toHaveLength(1)
+    expect(requests).toHaveLength(1)
   })
 
   it('drops unwanted blocks', async () => {
-    const { client, asked, ask, giveAll } = setUp(['a'])
-    await ask(1, 2, 3, 4)
+    const { client, requests, enqueue, giveAll } = setUp(['a'])
+    await enqueue(1, 2, 3, 4)
     client.dropBelow(3)
     await giveAll()
-    expect(asked.map(({ number }) => number)).toEqual([4, 3])
+    expect(requests.map(({ number }) => number)).toEqual([4, 3])
   })
 
   it('tries a peer with more, ten seconds after its last late answer', async () => {
-    const { clock, asked, ask, last, give } = setUp(['a'])
-    await ask(...Array.from({ length: 100 }, (_, index) => index))
+    const { clock, requests, enqueue, last, give } = setUp(['a'])
+    await enqueue(...Array.from({ length: 100 }, (_, index) => index))
     await clock.advance(200)
     await give(last())
     const countFor = async (ms: number): Promise<number> => {
-      const before = asked.length
+      const before = requests.length
       for (const endMs = clock.now() + ms; clock.now() < endMs; ) {
-        const count = asked.length
+        const count = requests.length
         await clock.advance(10)
-        if (asked.length > count) await give(last())
+        if (requests.length > count) await give(last())
       }
-      return asked.length - before
+      return requests.length - before
     }
     expect(await countFor(9_900)).toBeLessThanOrEqual(40)
     await countFor(200)
@@ -337,13 +337,13 @@ describe('createBlockClient', () => {
   })
 
   it('sends no request after its stop, and penalises no peer for aborted ones', async () => {
-    const { clock, client, asked, ask, last, results } = setUp(['a', 'b'])
-    await ask(1, 2, 3)
+    const { clock, client, requests, enqueue, last, results } = setUp(['a', 'b'])
+    await enqueue(1, 2, 3)
     client.stop()
     await last().fail(new P2pError('request-failed', 'stopping'))
-    await ask(4)
+    await enqueue(4)
     await clock.advance(60_000)
-    expect(asked).toHaveLength(2)
+    expect(requests).toHaveLength(2)
     expect(results).toEqual([])
   })
 })

@@ -57,11 +57,11 @@ describe('createPayloadServer', () => {
     for (let count = 0; count < atOnce; count++) await request()
     const startMs = clock.now()
     let served = 0
-    const asking = (async () => {
+    const requests = (async () => {
       for (; served < 10; served++) await request()
     })()
     while (served < 10) await clock.advance(1)
-    await asking
+    await requests
     expect((clock.now() - startMs) / 10 / thenEachMs).toBeGreaterThan(0.9)
     expect((clock.now() - startMs) / 10 / thenEachMs).toBeLessThan(1.1)
   })

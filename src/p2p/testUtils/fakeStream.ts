@@ -50,20 +50,20 @@ export class FakeStream implements StreamListening {
   /** The remote side closes its end. */
   end(): void {
     this.readableEnded = true
-    this.tell('end', new Event('end'))
+    this.dispatch('end', new Event('end'))
   }
   /** The stream closes. */
   fall(event: StreamCloseEvent): void {
-    this.tell('close', event)
+    this.dispatch('close', event)
   }
-  private tell<Type extends keyof StreamEvents>(type: Type, event: StreamEvents[Type]): void {
+  private dispatch<Type extends keyof StreamEvents>(type: Type, event: StreamEvents[Type]): void {
     for (const listener of [...this.listeners[type]]) listener(event)
   }
   private flush(): void {
     while (this.listeners.message.size > 0) {
       const next = this.buffered.shift()
       if (next === undefined) return
-      this.tell('message', new StreamMessageEvent(next))
+      this.dispatch('message', new StreamMessageEvent(next))
     }
   }
 }

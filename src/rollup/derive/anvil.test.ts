@@ -109,11 +109,11 @@ it('derives the sequenced chain from batches on a real L1, and again after a reo
 
 it('ignores transactions of senders other than the batcher', async () => {
   const accounts = await rpc.request('eth_accounts', [])
-  const stranger = normalizeHex(Array.isArray(accounts) ? accounts[1] : undefined, 20, 'account')
+  const other = normalizeHex(Array.isArray(accounts) ? accounts[1] : undefined, 20, 'account')
   await mine(6)
   await sequenceTo(2, await blockAt(1))
   const data = channelData([spanOf(plansOf(sequenced, 1, 2), sequenced.config)])
-  await post(data, stranger)
+  await post(data, other)
   await mine(12)
   await pipeline.reset(derived.head)
   await run()

@@ -57,28 +57,28 @@ function withTransactions(span: Batch, index: number, transactions: Uint8Array[]
 const POST_EXEC = Uint8Array.of(0x7d, 0xc2, 1, 3)
 
 const noLookups: L2Lookup = {
-  blockRefByNumber: () => Promise.reject(new Error('no look-up expected')),
-  payloadByNumber: () => Promise.reject(new Error('no look-up expected')),
+  blockRefByNumber: () => Promise.reject(new Error('no lookup expected')),
+  payloadByNumber: () => Promise.reject(new Error('no lookup expected')),
 }
 
 interface Rig {
   prev: ScriptedStage<Batch | 'again'>
   stage: BatchStageLike
   lines: string[]
-  told: DerivationEvent[]
+  emitted: DerivationEvent[]
 }
 
 /** A stage whose pipeline starts at L1 block `start`. */
 function rig(rules: 'queue' | 'stage', { start = 0, l2 = noLookups, seqWindowSize = 10, forks = {} } = {}): Rig {
   const prev = new ScriptedStage<Batch | 'again'>().at(start)
-  const [lines, told]: [string[], DerivationEvent[]] = [[], []]
+  const [lines, emitted]: [string[], DerivationEvent[]] = [[], []]
   const logger = createLogger({ level: 'info', format: 'logfmt', color: false, write: (line) => lines.push(line) })
-  const emit = (event: DerivationEvent) => told.push(event)
+  const emit = (event: DerivationEvent) => emitted.push(event)
   const modules = { prev, l2, window: new L1Window(prev.origin), logger, emit }
   const base = testConfig(rules === 'queue' ? 'granite' : 'holocene', { seqWindowSize })
   const config = { ...base, forks: { ...base.forks, ...forks } }
   const stage = rules === 'queue' ? new BatchQueue(modules, config) : new BatchStage(modules, config)
-  return { prev, stage, lines, told }
+  return { prev, stage, lines, emitted }
 }
 
 function at(number: number): L2BlockRef {
@@ -215,8 +215,8 @@ describe.each(['queue', 'stage'] as const)('batch %s', (rules) => {
     prev.at(1)
     await run(stage, 0)
     prev.at(2)
-    const stranger = { ...at(1), l1Origin: { number: 0, hash: fakeHash('fork', 0) } }
-    await expect(pull(stage, stranger)).rejects.toMatchObject({ code: 'pipeline-mismatch', severity: 'reset' })
+    const foreign = { ...at(1), l1Origin: { number: 0, hash: fakeHash('fork', 0) } }
+    await expect(pull(stage, foreign)).rejects.toMatchObject({ code: 'pipeline-mismatch', severity: 'reset' })
   })
 })
 
@@ -247,11 +247,11 @@ describe('batch queue', () => {
   })
 
   it('reports a kept batch that becomes invalid, but not a past batch', async () => {
-    const { prev, stage, told } = rig('queue')
+    const { prev, stage, emitted } = rig('queue')
     prev.at(1).push(batchOf(2, { parentHash: fakeHash('l2', 77) }), batchOf(2), batchOf(2), batchOf(1), batchOf(3))
     expect(await run(stage, 0)).toBe('1 2 3')
     const reason = expect.stringContaining('parent hash')
-    expect(told).toEqual([{ kind: 'batch-dropped', l1Block: 1, type: 'singular', reason, losesChannel: false }])
+    expect(emitted).toEqual([{ kind: 'batch-dropped', l1Block: 1, type: 'singular', reason, losesChannel: false }])
   })
 
   it('waits for L1 at an undecided batch, and keeps later batches', async () => {
@@ -287,12 +287,12 @@ describe('batch stage of Holocene', () => {
     ['singular', batchOf(1, { parentHash: fakeHash('l2', 77) })],
     ['span', spanOf(1, 2, 77)],
   ])('flushes the channel of an invalid %s batch', async (_, batch) => {
-    const { prev, stage, lines, told } = rig('stage')
+    const { prev, stage, lines, emitted } = rig('stage')
     prev.at(1).push(batch)
     expect(await run(stage, 0)).toBe('')
     expect(prev.flushed).toBe(1)
     expect(lines).toHaveLength(1)
-    expect(told).toMatchObject([{ kind: 'batch-dropped', l1Block: 1, type: batch.type, losesChannel: true }])
+    expect(emitted).toMatchObject([{ kind: 'batch-dropped', l1Block: 1, type: batch.type, losesChannel: true }])
   })
 
   it('flushes the channel at the first invalid block of a span, and keeps the blocks before it', async () => {
@@ -313,21 +313,21 @@ describe('batch stage of Holocene', () => {
   })
 
   it('drops a span from its first block with type 0x7d before Lagoon, and its channel', async () => {
-    const { prev, stage, told } = rig('stage', { forks: { lagoon: GENESIS_TIME + 100 } })
+    const { prev, stage, emitted } = rig('stage', { forks: { lagoon: GENESIS_TIME + 100 } })
     prev.at(1).push(withTransactions(spanOf(1, 4), 2, [POST_EXEC]))
     expect(await run(stage, 0)).toBe('1 2')
     expect(prev.flushed).toBe(1)
     const reason = expect.stringContaining('before Lagoon')
-    expect(told).toEqual([{ kind: 'batch-dropped', l1Block: 1, type: 'singular', reason, losesChannel: true }])
+    expect(emitted).toEqual([{ kind: 'batch-dropped', l1Block: 1, type: 'singular', reason, losesChannel: true }])
   })
 
   it('drops a span with an L1 origin newer than its inclusion block, without a flush', async () => {
-    const { prev, stage, told } = rig('stage')
+    const { prev, stage, emitted } = rig('stage')
     prev.at(1).push(spanOf(1, 7), batchOf(1))
     expect(await run(stage, 0)).toBe('1')
     expect(prev.flushed).toBe(0)
     const reason = expect.stringContaining('not known')
-    expect(told).toEqual([{ kind: 'batch-dropped', l1Block: 1, type: 'span', reason, losesChannel: false }])
+    expect(emitted).toEqual([{ kind: 'batch-dropped', l1Block: 1, type: 'span', reason, losesChannel: false }])
   })
 
   it('accepts a span that overlaps the safe chain, from the end of the safe chain', async () => {

@@ -30,7 +30,7 @@ const assemblerAt = (fork: Fork) => (prev: ScriptedStage<Frame>) =>
   new ChannelAssembler({ prev, logger: silentLogger }, testConfig(fork, { channelTimeout: 2 }))
 
 /** The events of a stage while it reads these frames, in short form. */
-async function told(
+async function eventsOf(
   make: (modules: FrameConsumerModules) => { next(): Promise<Uint8Array | 'again' | 'empty'> },
   given: Frame[],
 ) {
@@ -97,19 +97,19 @@ describe('channel bank', () => {
 describe('the events of the channel stages', () => {
   it('of a bank: the awaited channel, and the end of each channel', async () => {
     const bank = (modules: FrameConsumerModules) => new ChannelBank(modules, testConfig('canyon'))
-    expect(await told(bank, frames('A0 B0 B0 A1! C0! B1!'))).toEqual([
+    expect(await eventsOf(bank, frames('A0 B0 B0 A1! C0! B1!'))).toEqual([
       ...['first A', 'ignored B0 duplicate frame', 'read A', 'first B', 'read C', 'read B'],
     ])
     const full = new Uint8Array(1_000_000)
     const tooMany = Array.from({ length: 100 }, (_, number) => ({ ...frame(`A${number}`), data: full }))
-    expect(await told(bank, [...tooMany, frame('B0')])).toEqual([
+    expect(await eventsOf(bank, [...tooMany, frame('B0')])).toEqual([
       ...['first A', 'dropped A the channel bank is full', 'first B'],
     ])
   })
 
   it('of an assembler: the reason for a lost frame or channel', async () => {
     const assembler = (modules: FrameConsumerModules) => new ChannelAssembler(modules, testConfig('holocene'))
-    expect(await told(assembler, frames('A1 A0 A2 B0 B1!'))).toEqual([
+    expect(await eventsOf(assembler, frames('A1 A0 A2 B0 B1!'))).toEqual([
       ...['ignored A1 no such channel is open', 'first A', 'ignored A2 frame out of order'],
       ...['dropped A another channel begins', 'first B', 'read B'],
     ])
@@ -165,7 +165,7 @@ describe('channel assembler', () => {
     const data = new Uint8Array(1_000_000)
     const tooMany = Array.from({ length: 10 }, (_, number) => ({ ...frame(`A${number}`), data }))
     const assembler = (modules: FrameConsumerModules) => new ChannelAssembler(modules, testConfig('ecotone'))
-    expect(await told(assembler, [...tooMany, ...frames('A10! B0!')])).toEqual([
+    expect(await eventsOf(assembler, [...tooMany, ...frames('A10! B0!')])).toEqual([
       ...['first A', 'dropped A too large', 'ignored A10 no such channel is open', 'first B', 'read B'],
     ])
   })

@@ -55,12 +55,12 @@ describe('frame queue', () => {
 
   it('reports the frames of a transaction that no channel can use', async () => {
     const prev = new ScriptedStage<Uint8Array>()
-    const told: DerivationEvent[] = []
-    const modules = { prev, logger: silentLogger, emit: (event: DerivationEvent) => told.push(event) }
+    const emitted: DerivationEvent[] = []
+    const modules = { prev, logger: silentLogger, emit: (event: DerivationEvent) => emitted.push(event) }
     prev.push(encodeFrames(frames('A0! A1 B1 B0!')), encodeFrames(frames('A0!')))
     await drain(new FrameQueue(modules, testConfig('holocene')))
     const reason = expect.stringContaining('out of order')
-    expect(told).toEqual([
+    expect(emitted).toEqual([
       { kind: 'frame-ignored', l1Block: 1, channel: channelId('A'), frame: 1, reason },
       { kind: 'frame-ignored', l1Block: 1, channel: channelId('B'), frame: 1, reason },
     ])

@@ -52,7 +52,7 @@ export class FrameQueue {
       const frames = decodeFrames(data)
       if (!isForkActive(this.config, 'holocene', this.origin.timestamp)) return frames
       const kept = pruneFrames(frames)
-      if (kept.length < frames.length) this.tellPruned(frames, new Set(kept))
+      if (kept.length < frames.length) this.emitPruned(frames, new Set(kept))
       return kept
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
@@ -67,7 +67,7 @@ export class FrameQueue {
     }
   }
 
-  private tellPruned(frames: readonly Frame[], kept: ReadonlySet<Frame>): void {
+  private emitPruned(frames: readonly Frame[], kept: ReadonlySet<Frame>): void {
     const l1Block = this.origin.number
     for (const frame of frames) {
       if (kept.has(frame)) continue

@@ -36,17 +36,17 @@ describe('batcher transactions', () => {
   })
 
   it('recovers senders only for transactions to the batch inbox', () => {
-    let asked = 0
+    let requests = 0
     const counting = (to: Hex): L1Transaction => ({
       ...transaction({ to }),
       get from() {
-        asked++
+        requests++
         return BATCHER
       },
     })
     const context = { config: testConfig('granite'), batcherAddress: BATCHER, l1Time: 0 }
     batcherDataOf([counting(OTHER), counting(INBOX), counting(OTHER)], context)
-    expect(asked).toBe(1)
+    expect(requests).toBe(1)
   })
 })
 
@@ -61,10 +61,10 @@ function retrieval(fork: Fork, transactions: L1Transaction[] | Error, blobs?: Bl
       return { info: { ...l1Ref(1), hash, mixHash: hash, baseFeePerGas: 1n }, transactions }
     },
   }
-  const told: DerivationEvent[] = []
-  const emit = (event: DerivationEvent) => void told.push(event)
+  const emitted: DerivationEvent[] = []
+  const emit = (event: DerivationEvent) => void emitted.push(event)
   const stage = new L1Retrieval({ prev, l1, blobs, logger: silentLogger, emit }, config)
-  return { stage, prev, told, fetched: () => fetched }
+  return { stage, prev, emitted, fetched: () => fetched }
 }
 
 describe('L1 retrieval', () => {
@@ -99,9 +99,9 @@ describe('L1 retrieval', () => {
     const blobs: BlobSource = {
       blobs: async () => [new Uint8Array(131_072).fill(0xff), encodeBlob(Uint8Array.of(7))],
     }
-    const { stage, told } = retrieval('ecotone', [blobTransaction], blobs)
+    const { stage, emitted } = retrieval('ecotone', [blobTransaction], blobs)
     expect(await drain(stage)).toEqual([Uint8Array.of(7)])
-    expect(told).toEqual([{ kind: 'data-ignored', l1Block: 1, what: 'blob', reason: expect.any(String) }])
+    expect(emitted).toEqual([{ kind: 'data-ignored', l1Block: 1, what: 'blob', reason: expect.any(String) }])
   })
 
   it("fails at the batcher's blobs without a beacon API, and ignores other blobs", async () => {

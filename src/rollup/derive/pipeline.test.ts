@@ -373,8 +373,8 @@ describe('the interface of the pipeline', () => {
     chain.l1.add({ data: [channelData([chain.span(1, 9)])] })
     await chain.run()
     chain.l2.rewindTo(0)
-    const stranger = { ...chain.sequenced.ref(6), l1Origin: { number: 3, hash: `0x${'66'.repeat(32)}` as Hex } }
-    await expect(chain.pipeline.step(stranger)).rejects.toMatchObject({ code: 'pipeline-mismatch', severity: 'reset' })
+    const foreign = { ...chain.sequenced.ref(6), l1Origin: { number: 3, hash: `0x${'66'.repeat(32)}` as Hex } }
+    await expect(chain.pipeline.step(foreign)).rejects.toMatchObject({ code: 'pipeline-mismatch', severity: 'reset' })
   })
 
   it('yields to the event loop', async () => {

@@ -9,8 +9,8 @@ function at(number: number): L2BlockRef {
   return l2Ref(number, Math.floor(number / 3), number % 3)
 }
 
-/** Chains with the given genesis. `gone` is a missing L1 block, `missing` a missing L2 block. */
-function setUp(genesis = { l1: 0, l2: 0 }, { gone = -1, missing = -1, config = {} as Partial<RollupConfig> } = {}) {
+/** Chains with the given genesis. `reorged` and `missing` are the numbers of a missing L1 and a missing L2 block. */
+function setUp(genesis = { l1: 0, l2: 0 }, { reorged = -1, missing = -1, config = {} as Partial<RollupConfig> } = {}) {
   const base = testConfig('bedrock', { channelTimeout: 5, ...config })
   const l1Reads: number[] = []
   const numberOf = (hash: Hex, chain: string) => {
@@ -22,7 +22,7 @@ function setUp(genesis = { l1: 0, l2: 0 }, { gone = -1, missing = -1, config = {
       async blockInfoByHash(hash: Hex) {
         const number = numberOf(hash, 'l1')
         l1Reads.push(number)
-        return number === gone ? undefined : { ...l1Ref(number), mixHash: hash, baseFeePerGas: 1n }
+        return number === reorged ? undefined : { ...l1Ref(number), mixHash: hash, baseFeePerGas: 1n }
       },
     },
     l2: {
@@ -72,7 +72,7 @@ describe('reset point', () => {
   })
 
   it('requires a reset when an L1 origin is missing', async () => {
-    const { modules, config } = setUp(undefined, { gone: 7 })
+    const { modules, config } = setUp(undefined, { reorged: 7 })
     const search = findResetPoint(modules, { config, safeHead: at(30) })
     await expect(search).rejects.toMatchObject({ code: 'l1-reorg', severity: 'reset' })
   })

@@ -1,10 +1,8 @@
 import type { Hex } from '../../lib/hex.ts'
+import { isDepositTx } from '../protocol/index.ts'
 import type { L2BlockRef, PayloadAttributes, PayloadEnvelope } from '../protocol/types.ts'
 import { buildStartError, EngineError } from './engineErrors.ts'
 import type { Engine, ForkchoiceState } from './types.ts'
-
-/** EIP-2718 type of deposits (specs: deposits). */
-const DEPOSIT_TYPE = 0x7e
 
 export interface BuildJob {
   payloadId: Hex
@@ -71,16 +69,17 @@ export async function fetchBlock(engine: Engine, job: BuildJob): Promise<Payload
 
 /** At least one deposit (the L1 info) must exist, and deposits must come first; undefined if this holds. */
 export function checkTransactionOrder(transactions: readonly Uint8Array[]): string | undefined {
-  if (transactions[0]?.[0] !== DEPOSIT_TYPE) return 'first transaction is not a deposit'
-  const lastDeposit = transactions.findLastIndex((transaction) => transaction[0] === DEPOSIT_TYPE)
-  const firstOther = transactions.findIndex((transaction) => transaction[0] !== DEPOSIT_TYPE)
+  const [first] = transactions
+  if (first === undefined || !isDepositTx(first)) return 'first transaction is not a deposit'
+  const lastDeposit = transactions.findLastIndex(isDepositTx)
+  const firstOther = transactions.findIndex((transaction) => !isDepositTx(transaction))
   return firstOther !== -1 && lastDeposit > firstOther
     ? `deposit at ${lastDeposit} follows another transaction`
     : undefined
 }
 
 export function isDepositsOnly(attributes: PayloadAttributes): boolean {
-  return attributes.transactions.every((transaction) => transaction[0] === DEPOSIT_TYPE)
+  return attributes.transactions.every(isDepositTx)
 }
 
 /** The attributes of the block that replaces an invalid block (specs: holocene/derivation, "Engine Queue"). */
@@ -88,6 +87,6 @@ export function withDepositsOnly(attributes: PayloadAttributes): PayloadAttribut
   return {
     ...attributes,
     noTxPool: true,
-    transactions: attributes.transactions.filter((transaction) => transaction[0] === DEPOSIT_TYPE),
+    transactions: attributes.transactions.filter(isDepositTx),
   }
 }

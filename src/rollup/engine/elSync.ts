@@ -29,7 +29,7 @@ export const CONSENSUS_LAYER_SYNC: SyncOptions = {
   resyncs: false,
 }
 
-/** The part of the safe-head database that tells where derivation had been. */
+/** The part of the safe-head database that says how far derivation was. */
 export interface SafeHeadHistory {
   /** The last recorded safe head. */
   tip(): Promise<BlockId | undefined>

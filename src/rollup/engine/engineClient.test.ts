@@ -177,12 +177,12 @@ describe('reads', () => {
 
 describe('transport', () => {
   it('reports the HTTP status when the JWT secret is refused', async () => {
-    const stranger = createRpcClient({ url: server.url, jwtSecret: new Uint8Array(32).fill(8) })
-    await expect(createEngineClient({ rpc: stranger }, CONFIG).chainId()).rejects.toMatchObject({
+    const unauthorized = createRpcClient({ url: server.url, jwtSecret: new Uint8Array(32).fill(8) })
+    await expect(createEngineClient({ rpc: unauthorized }, CONFIG).chainId()).rejects.toMatchObject({
       code: 'rpc-transport',
       details: { status: 401 },
     })
-    await stranger.close()
+    await unauthorized.close()
   })
 
   it("passes the engine's error codes on", async () => {
@@ -201,18 +201,18 @@ describe('transport', () => {
 describe('the opt-in to refunds of gas', () => {
   const [ours, opReths] = SDM_NAMES
   if (ours === undefined || opReths === undefined) throw new Error('two names')
-  const asked = () => calls.map(({ method, params }) => [method, ...params])
+  const calledMethods = () => calls.map(({ method, params }) => [method, ...params])
 
   it('uses the first method name that the engine supports', async () => {
     answers[ours] = () => null
     expect(await client.setSdmOptIn(true)).toBe(true)
-    expect(asked()).toEqual([[ours, true]])
+    expect(calledMethods()).toEqual([[ours, true]])
   })
 
   it("uses op-reth's newer name if the engine does not support the older one", async () => {
     answers[opReths] = () => null
     expect(await client.setSdmOptIn(false)).toBe(true)
-    expect(asked()).toEqual([
+    expect(calledMethods()).toEqual([
       [ours, false],
       [opReths, false],
     ])

@@ -118,7 +118,7 @@ export class FollowedChain {
     return true
   }
 
-  /** Goes back to the finalized block. Peers are then asked for the other chain above it. */
+  /** Goes back to the finalized block. The other chain above it is then requested from peers. */
   private async leaveChain(): Promise<void> {
     const { calls, owner } = this.modules
     const { finalized } = owner.heads

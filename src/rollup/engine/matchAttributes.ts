@@ -1,16 +1,7 @@
 import { equalBytes, viewOf } from '../../lib/bytes.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
-import { isForkActive } from '../protocol/index.ts'
+import { DEFAULT_BASE_FEE_CONSTANTS, EMPTY_TRIE_ROOT, isForkActive } from '../protocol/index.ts'
 import type { ExecutionPayload, PayloadAttributes, PayloadEnvelope, RollupConfig } from '../protocol/types.ts'
-
-/** Root of the empty withdrawals list. */
-const EMPTY_LIST_ROOT: Hex = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
-/**
- * OP Mainnet's parameters, the default for configs without parameters (specs: canyon/exec-engine, "EIP-1559
- * parameters").
- */
-const DEFAULT_DENOMINATOR_CANYON = 250
-const DEFAULT_ELASTICITY = 6
 
 /**
  * The first difference between an existing block and the block that the attributes would give on `parentHash`;
@@ -67,7 +58,7 @@ function withdrawalsMismatch(
   if (isForkActive(config, 'isthmus', payload.timestamp)) {
     return payload.withdrawalsRoot === undefined ? 'withdrawals root is missing' : undefined
   }
-  if (payload.withdrawalsRoot !== undefined && payload.withdrawalsRoot !== EMPTY_LIST_ROOT) {
+  if (payload.withdrawalsRoot !== undefined && payload.withdrawalsRoot !== EMPTY_TRIE_ROOT) {
     return `withdrawals root: block has ${payload.withdrawalsRoot} before Isthmus`
   }
   return undefined
@@ -104,7 +95,8 @@ function feeParamsMismatch(
 function effectiveFeeParams(params: Hex, config: RollupConfig): Hex {
   if (params !== '0x0000000000000000') return params
   const bytes = new Uint8Array(8)
-  viewOf(bytes).setUint32(0, config.chainOpConfig?.eip1559DenominatorCanyon ?? DEFAULT_DENOMINATOR_CANYON)
-  viewOf(bytes).setUint32(4, config.chainOpConfig?.eip1559Elasticity ?? DEFAULT_ELASTICITY)
+  const { denominatorCanyon, elasticity } = DEFAULT_BASE_FEE_CONSTANTS
+  viewOf(bytes).setUint32(0, config.chainOpConfig?.eip1559DenominatorCanyon ?? denominatorCanyon)
+  viewOf(bytes).setUint32(4, config.chainOpConfig?.eip1559Elasticity ?? elasticity)
   return toHex(bytes)
 }

@@ -1,14 +1,11 @@
 import { DecodeError } from '../../lib/errors.ts'
 import { toHex } from '../../lib/hex.ts'
 import { JsonObjectReader } from '../../lib/jsonReader.ts'
-import { transactionFromJson } from '../protocol/index.ts'
+import { EMPTY_TRIE_ROOT, transactionFromJson } from '../protocol/index.ts'
 import type { ExecutionPayload, PayloadEnvelope } from '../protocol/types.ts'
 
-/** Storage root of an account without storage, and root of an empty list: keccak256(rlp('')). */
-const EMPTY_TRIE_ROOT = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
-
 /**
- * Converts the result of `eth_getBlockByNumber(…, true)` to an execution payload. `isIsthmus` tells whether
+ * Converts the result of `eth_getBlockByNumber(…, true)` to an execution payload. `isIsthmus` returns whether
  * withdrawalsRoot is the message passer's storage root, which the payload then contains (specs: isthmus/exec-engine).
  */
 export function payloadFromRpcBlock(json: unknown, isIsthmus: (timestamp: number) => boolean): PayloadEnvelope {

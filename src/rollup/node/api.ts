@@ -48,7 +48,7 @@ export interface RollupNodeApi {
   stopSequencer(): Promise<Hex>
   /** False on nodes without a sequencer. */
   sequencerActive(): boolean
-  /** Until the process ends, counts as the leader without asking the conductor. No effect without a conductor. */
+  /** Until the process ends, counts as the leader without a request to the conductor. No effect without a conductor. */
   overrideLeader(): void
   /** False also on nodes without a sequencer. */
   conductorEnabled(): boolean
@@ -107,10 +107,10 @@ export interface P2pPort {
   onPayload(listener: (envelope: PayloadEnvelope, from: string, way: 'gossip' | 'request') => void): void
   /**
    * Requests the blocks from start (inclusive) to end (exclusive) from peers. They are ancestors of `above`, the block
-   * at `end`, and arrive through `onPayload`. Returns false if no peer can be asked.
+   * at `end`, and arrive through `onPayload`. Returns false if the blocks cannot be requested.
    */
   requestRange?(start: number, end: number, above: PayloadEnvelope): boolean
-  /** Hears what moved the unsafe head, so that it can tell when blocks come by L1 only. */
+  /** Called with what moved the unsafe head, so that it notices when blocks come by L1 only. */
   headMoved?(event: HeadEvent): void
   /** Whether blocks arrive by gossip, and if not, why. */
   health?(): Promise<HealthReport>

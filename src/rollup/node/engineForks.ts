@@ -3,7 +3,7 @@ import type { Fork } from '../protocol/index.ts'
 import type { EngineForkCheck, EngineForkVerdict } from './forkWatch.ts'
 
 /** The result expires, because the engine may be upgraded. */
-const ASK_AGAIN_MS = 600_000
+const CHECK_AGAIN_MS = 600_000
 
 /**
  * Caches whether the engine is ready for a future fork. Reading an old result starts a new check, but does not wait for
@@ -12,7 +12,7 @@ const ASK_AGAIN_MS = 600_000
 export class EngineForks {
   private readonly check: EngineForkCheck
   private readonly clock: Clock
-  private readonly asked = new Map<Fork, { atMs: number; verdict: EngineForkVerdict | undefined }>()
+  private readonly checked = new Map<Fork, { atMs: number; verdict: EngineForkVerdict | undefined }>()
 
   constructor({ check, clock }: { check: EngineForkCheck; clock: Clock }) {
     this.check = check
@@ -21,11 +21,11 @@ export class EngineForks {
 
   /** Undefined until the first answer. */
   read(fork: { name: Fork; time: number }): EngineForkVerdict | undefined {
-    const known = this.asked.get(fork.name)
+    const known = this.checked.get(fork.name)
     const nowMs = this.clock.now()
-    if (known !== undefined && nowMs - known.atMs < ASK_AGAIN_MS) return known.verdict
+    if (known !== undefined && nowMs - known.atMs < CHECK_AGAIN_MS) return known.verdict
     const entry = { atMs: nowMs, verdict: known?.verdict }
-    this.asked.set(fork.name, entry)
+    this.checked.set(fork.name, entry)
     this.check(fork).then(
       (verdict) => {
         entry.verdict = verdict

@@ -9,10 +9,10 @@ it("reports progress, rate and remaining time of the engine's sync until it ends
   const logger = { ...silentLogger, info: (...line: unknown[]) => lines.push(line), child: () => logger }
   let isSyncing = true
   let answers: ({ current: number; highest: number } | Error | undefined)[] = []
-  let asked = 0
+  let requests = 0
   const engine = {
     async ownSync() {
-      asked++
+      requests++
       const [answer] = answers.length > 1 ? answers.splice(0, 1) : answers
       if (answer instanceof Error) throw answer
       return answer
@@ -31,7 +31,7 @@ it("reports progress, rate and remaining time of the engine's sync until it ends
   const end = watch.run(new AbortController().signal)
   await clock.advance(20_000)
   expect(lines).toEqual([])
-  for (let look = 0; look < 40 && lines.length === 0; look++) await clock.advance(2_000)
+  for (let poll = 0; poll < 40 && lines.length === 0; poll++) await clock.advance(2_000)
   // The rate covers only the time with progress.
   const [[, first] = []] = lines as [string, { blocks: number; blocksPerSecond: number }][]
   expect(first?.blocks).toBe(200)
@@ -45,7 +45,7 @@ it("reports progress, rate and remaining time of the engine's sync until it ends
   isSyncing = false
   await clock.advance(2_000)
   await end
-  const before = asked
+  const before = requests
   await clock.advance(10_000)
-  expect(asked).toBe(before)
+  expect(requests).toBe(before)
 })

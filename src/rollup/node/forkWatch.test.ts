@@ -61,10 +61,10 @@ it('is silent for a chain with known forks, and stops with the node', async () =
 })
 
 it('checks the engine for future forks at the start, and again a day before', async () => {
-  const asked: unknown[] = []
+  const checked: unknown[] = []
   const answers = ['not ready for karst', undefined]
   const engineForkCheck: EngineForkCheck = async (fork) => {
-    asked.push(fork)
+    checked.push(fork)
     const problem = answers.shift()
     return { isReady: problem === undefined, problem }
   }
@@ -73,11 +73,11 @@ it('checks the engine for future forks at the start, and again a day before', as
   await nextTurn()
   const karst = { name: 'karst', time: NOW + 3 * DAY }
   const mars = 'This version does not know the fork mars: it stops following the chain at 2027-01-17 08:00:00 UTC'
-  expect(asked).toEqual([karst])
+  expect(checked).toEqual([karst])
   expect(lines).toEqual([`${mars}, in 2 days`, 'not ready for karst'])
   await clock.advance(2 * DAY * 1000)
   await running
-  expect(asked).toEqual([karst, karst])
+  expect(checked).toEqual([karst, karst])
   // The engine has been upgraded in the meantime.
   expect(lines).toEqual([`${mars}, in 2 days`, 'not ready for karst', `${mars}, in 24 h`])
 })

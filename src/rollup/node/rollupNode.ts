@@ -112,7 +112,7 @@ export function createRollupNode(
   let l1HeadAtMs: number | undefined
   let safeMovedAtMs: number | undefined
   const headListeners = new Set<() => void>()
-  const tellOfHeads = () => {
+  const notifyHeadListeners = () => {
     for (const listener of headListeners) listener()
   }
   const l1Refs = { head: ZERO_L1_REF, safe: ZERO_L1_REF, finalized: ZERO_L1_REF }
@@ -287,19 +287,19 @@ export function createRollupNode(
       sequencing?.origins.onL1Head(ref)
       if (sequencing?.sequencer.active === true) readOriginAhead(ref)
       derivation.onL1Head()
-      tellOfHeads()
+      notifyHeadListeners()
     })
     l1Heads.onSafe((ref) => {
       l1Refs.safe = ref
       metrics.l1Ref('l1_safe', ref)
-      tellOfHeads()
+      notifyHeadListeners()
     })
     l1Heads.onFinalized((ref) => {
       if (!finality.signal(ref)) return
       l1Refs.finalized = ref
       metrics.l1Ref('l1_finalized', ref)
       void derivation.tryFinalize()
-      tellOfHeads()
+      notifyHeadListeners()
     })
     let unsafe = controller.heads.unsafe.hash
     let isSyncing = controller.syncing
@@ -324,7 +324,7 @@ export function createRollupNode(
       metrics.l2Ref('l2_local_safe', heads.safe)
       metrics.l2Ref('l2_pending_safe', heads.pendingSafe)
       metrics.l2Ref('l2_finalized', heads.finalized)
-      tellOfHeads()
+      notifyHeadListeners()
     })
   }
 

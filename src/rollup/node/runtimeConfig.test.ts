@@ -12,27 +12,27 @@ const word = (address: string): Hex => `0x${'00'.repeat(12)}${address}`
 
 function create(read: () => Promise<Hex>, confirmations = 0) {
   const clock = new ManualClock()
-  const asked: unknown[][] = []
+  const reads: unknown[][] = []
   const l1 = {
     blockInfoByLabel: async () => ({ number: 100, hash: hashOf(100) }),
     blockInfoByNumber: async (number: number) => ({ hash: hashOf(number) }),
     storageAt: (...parameters: unknown[]) => {
-      asked.push(parameters)
+      reads.push(parameters)
       return read()
     },
   }
   const config = { l1SystemConfigAddress: SYSTEM_CONFIG } as RollupConfig
-  return { clock, asked, runtime: new RuntimeConfig({ l1, clock, logger: silentLogger }, config, { confirmations }) }
+  return { clock, reads, runtime: new RuntimeConfig({ l1, clock, logger: silentLogger }, config, { confirmations }) }
 }
 
 describe('RuntimeConfig', () => {
   it('reads the signer from its slot of the SystemConfig contract', async () => {
     expect(UNSAFE_BLOCK_SIGNER_SLOT).toBe(keccak256Hex(new TextEncoder().encode('systemconfig.unsafeblocksigner')))
-    const { runtime, asked } = create(async () => word('ab'.repeat(20)))
+    const { runtime, reads } = create(async () => word('ab'.repeat(20)))
     expect(runtime.unsafeBlockSigner()).toBeUndefined()
     await runtime.load()
     expect(runtime.unsafeBlockSigner()).toBe(`0x${'ab'.repeat(20)}`)
-    expect(asked).toEqual([[SYSTEM_CONFIG, UNSAFE_BLOCK_SIGNER_SLOT, hashOf(100)]])
+    expect(reads).toEqual([[SYSTEM_CONFIG, UNSAFE_BLOCK_SIGNER_SLOT, hashOf(100)]])
   })
 
   it.each([
@@ -40,9 +40,9 @@ describe('RuntimeConfig', () => {
     [100, 0],
     [101, 100],
   ])('reads below %d confirmations of block 100: at %d', async (confirmations, block) => {
-    const { runtime, asked } = create(async () => word('ab'.repeat(20)), confirmations)
+    const { runtime, reads } = create(async () => word('ab'.repeat(20)), confirmations)
     await runtime.load()
-    expect(asked).toEqual([[SYSTEM_CONFIG, UNSAFE_BLOCK_SIGNER_SLOT, hashOf(block)]])
+    expect(reads).toEqual([[SYSTEM_CONFIG, UNSAFE_BLOCK_SIGNER_SLOT, hashOf(block)]])
   })
 
   it('treats zero as no signer', async () => {

@@ -130,16 +130,16 @@ describe('safe-head database', () => {
     const flags = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', script, path]
     for (let round = 0; round < 3; round++) {
       const child = spawn(process.execPath, flags, { stdio: ['ignore', 'pipe', 'inherit'] })
-      let told = 0
+      let reported = 0
       child.stdout.setEncoding('utf8').on('data', (text: string) => {
-        told = Number(text.trimEnd().split('\n').at(-1))
-        if (told > 20 + round * 7) child.kill('SIGKILL')
+        reported = Number(text.trimEnd().split('\n').at(-1))
+        if (reported > 20 + round * 7) child.kill('SIGKILL')
       })
       await once(child, 'close')
       db = await SafeHeadDb.open(path)
       const tip = await db.tip()
-      expect(tip?.number).toBeGreaterThanOrEqual(2 * told)
-      for (let number = 1; number <= told; number++) {
+      expect(tip?.number).toBeGreaterThanOrEqual(2 * reported)
+      for (let number = 1; number <= reported; number++) {
         expect(await db.at(number)).toEqual({ l1: l1(number), safe: l2(2 * number) })
       }
       await db.close()

@@ -7,16 +7,16 @@ import { SdmOptIn, type SdmOptInOptions } from './sdmOptIn.ts'
 const NOW = 1_700_000_000
 
 function create(options: SdmOptInOptions = {}, { lagoon = NOW + 10, engine = async (_optIn: boolean) => true } = {}) {
-  const told: boolean[] = []
+  const sent: boolean[] = []
   const lines: string[] = []
   const clock = new ManualClock(NOW * 1000)
   const logger = createLogger({ level: 'warn', format: 'logfmt', color: false, write: (line) => lines.push(line) })
   const setSdmOptIn = (optIn: boolean) => {
-    told.push(optIn)
+    sent.push(optIn)
     return engine(optIn)
   }
   const sdm = new SdmOptIn({ engine: { setSdmOptIn }, clock, logger }, { forks: { lagoon } }, options)
-  return { sdm, told, lines, clock }
+  return { sdm, sent, lines, clock }
 }
 
 it('applies only with the opt-in and Lagoon', async () => {
@@ -51,18 +51,18 @@ it('is sent to the engine first, then recorded', async () => {
     return true
   }
   const onChange = async (optIn: boolean) => void recorded.push(optIn)
-  const { sdm, told } = create({ onChange }, { engine })
+  const { sdm, sent } = create({ onChange }, { engine })
   await sdm.set(true)
   isAway = true
   await expect(sdm.set(false)).rejects.toThrow('ECONNREFUSED')
-  expect([told, recorded]).toEqual([[true, false], [true]])
+  expect([sent, recorded]).toEqual([[true, false], [true]])
   expect(sdm.status().postExecOptIn).toBe(true)
 })
 
 it('is undone at the engine when it cannot be recorded', async () => {
-  const { sdm, told } = create({ onChange: () => Promise.reject(new Error('disk full')) })
+  const { sdm, sent } = create({ onChange: () => Promise.reject(new Error('disk full')) })
   await expect(sdm.set(true)).rejects.toThrow('disk full')
-  expect(told).toEqual([true, false])
+  expect(sent).toEqual([true, false])
   expect(sdm.status().postExecOptIn).toBe(false)
 })
 
@@ -72,18 +72,18 @@ it('is repeated after a restart of the node or of the engine', async () => {
     if (failures-- > 0) throw new Error('connect ECONNREFUSED')
     return true
   }
-  const { sdm, told, clock } = create({ optIn: true }, { engine })
+  const { sdm, sent, clock } = create({ optIn: true }, { engine })
   const stop = new AbortController()
   const running = sdm.run(stop.signal)
   await loopTurns(5)
-  expect(told).toEqual([true])
+  expect(sent).toEqual([true])
   await clock.advance(60_000)
   await loopTurns(5)
-  expect(told).toEqual([true, true])
+  expect(sent).toEqual([true, true])
   await sdm.set(false)
   await clock.advance(120_000)
   await loopTurns(5)
-  expect(told).toEqual([true, true, false])
+  expect(sent).toEqual([true, true, false])
   stop.abort()
   await running
 })

@@ -26,8 +26,8 @@ export interface UnsafeChainModules {
     insertDirectly(envelope: PayloadEnvelope): Promise<InsertOutcome>
   }
   /**
-   * Requests the ancestors of `above` from start (inclusive) to end (exclusive) from peers. Returns false if no peer
-   * can be asked. Absent if peers cannot serve blocks.
+   * Requests the ancestors of `above` from start (inclusive) to end (exclusive) from peers. Returns false if they
+   * cannot be requested. Absent if peers cannot serve blocks.
    */
   requestRange?: ((start: number, end: number, above: PayloadEnvelope) => boolean) | undefined
   requestReset: () => Promise<void>
@@ -42,7 +42,7 @@ export interface UnsafeGap {
   last: number
   /** Unix milliseconds. */
   sinceMs: number
-  /** The source that is asked for the blocks. L1 delivers them in any case. */
+  /** The source from which the blocks are requested. L1 delivers them in any case. */
   asks: 'peers' | 'engine'
 }
 
@@ -59,7 +59,7 @@ export class UnsafeChain {
   private readonly queue = new UnsafeQueue()
   private readonly wakeUp: WakeUp
   private readonly insertedLines: RoutineLines
-  private requested = { start: 0, end: 0, atMs: Number.NEGATIVE_INFINITY, isAsked: false }
+  private requested = { start: 0, end: 0, atMs: Number.NEGATIVE_INFINITY, isSent: false }
   private failures = 0
   /** The block that the engine did not accept, its intended parent, and the time of the next attempt. */
   private failed: { block: Hex; unsafe: Hex; untilMs: number } | undefined
@@ -214,9 +214,9 @@ export class UnsafeChain {
     const isSame = start === this.requested.start && end === this.requested.end
     if (!isSame || elapsedMs >= intervalMs) {
       logger.debug('Requesting missing unsafe blocks from peers', { start, end })
-      this.requested = { start, end, atMs: clock.now(), isAsked: requestRange(start, end, above) }
-    } else if (this.requested.isAsked) return intervalMs - elapsedMs
-    if (!this.requested.isAsked) return this.leaveGapToEngine(above)
+      this.requested = { start, end, atMs: clock.now(), isSent: requestRange(start, end, above) }
+    } else if (this.requested.isSent) return intervalMs - elapsedMs
+    if (!this.requested.isSent) return this.leaveGapToEngine(above)
     this.note('peers')
     return intervalMs
   }

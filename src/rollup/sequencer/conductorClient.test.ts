@@ -63,11 +63,11 @@ describe('ConductorClient', () => {
     }
     const slow = new ConductorClient({ rpc: { request }, clock, logger: silentLogger }, { timeoutMs: 1000 })
     let takesMs = 300
-    const asked = expect(slow.isLeader()).rejects.toMatchObject({ severity: 'temporary' })
+    const rejected = expect(slow.isLeader()).rejects.toMatchObject({ severity: 'temporary' })
     await loopTurns(10)
     // The pause between both tries.
     await clock.advance(50)
-    await asked
+    await rejected
     expect(limitsMs).toEqual([1000, 650])
     takesMs = 950
     await expect(slow.isLeader()).rejects.toMatchObject({ cause: { message: 'connection lost' } })

@@ -117,8 +117,8 @@ describe('OriginSelector', () => {
       code: 'origin-reorged',
       severity: 'reset',
     })
-    const gone = create({ blockInfoByHash: async () => undefined })
-    await expect(gone.selector.select(parent(5, 20))).rejects.toMatchObject({
+    const missing = create({ blockInfoByHash: async () => undefined })
+    await expect(missing.selector.select(parent(5, 20))).rejects.toMatchObject({
       code: 'origin-reorged',
       severity: 'reset',
     })

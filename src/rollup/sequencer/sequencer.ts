@@ -267,7 +267,7 @@ export class Sequencer {
     const before = this.state
     this.state = transition(before, event, this.modules.clock.now(), this.rules)
     if (this.state === before) return
-    for (const tell of [...this.stateWaiters]) tell()
+    for (const resolve of [...this.stateWaiters]) resolve()
     this.wakeUp.wake()
   }
 

@@ -10,7 +10,7 @@ import { hash, RECORD, recorder } from '../testUtils/recorder.ts'
 import { createNodeClient, type Events, type NodeMethods } from './index.ts'
 
 async function serve({ access }: { access?: TokenAccess } = {}) {
-  const { node, p2p, told, asked } = recorder()
+  const { node, p2p, listeners, calls } = recorder()
   const { dispatcher } = createRollupRpc(
     { node, p2p, clock: new ManualClock(), logger: { ...silentLogger, setLevel: () => {} } },
     { version: 'v1', enableAdmin: true },
@@ -24,7 +24,7 @@ async function serve({ access }: { access?: TokenAccess } = {}) {
     onTestFinished(() => client.close())
     return client
   }
-  return { connect, told, asked, node }
+  return { connect, listeners, calls, node }
 }
 
 it('has the types of the method table', () => {
@@ -37,14 +37,14 @@ it('has the types of the method table', () => {
 })
 
 it.each(['http', 'ws'] as const)('sends requests over %s, and gives errors their codes', async (scheme) => {
-  const { connect, asked } = await serve()
+  const { connect, calls } = await serve()
   const client = connect({ scheme })
   const status = await client.request('devium_syncStatus', [])
   expect(status.unsafe_l2.number).toBe(5)
   const dump = await client.request('deviump2p_peers', [true])
   expect(dump.peers[RECORD.peerID]?.protected).toBe(false)
   expect(await client.request('deviump2p_protectPeer', [RECORD.peerID])).toBe(null)
-  expect(asked).toContainEqual(['protectPeer', RECORD.peerID])
+  expect(calls).toContainEqual(['protectPeer', RECORD.peerID])
   // @ts-expect-error: not a block number
   const refused = client.request('devium_outputAtBlock', [5])
   await expect(refused).rejects.toMatchObject({ code: 'json-rpc', rpcCode: -32602 })
@@ -52,16 +52,16 @@ it.each(['http', 'ws'] as const)('sends requests over %s, and gives errors their
 })
 
 it('receives a topic from its first event on, and ends the subscription with the signal', async () => {
-  const { connect, told } = await serve()
+  const { connect, listeners } = await serve()
   const client = connect()
   const ended = new AbortController()
   const first = Promise.withResolvers<Events['heads']>()
   const done = client.subscribe('heads', first.resolve, ended.signal)
   expect((await first.promise).head_l1.hash).toBe(hash('2'))
-  expect(told.heads.size).toBe(1)
+  expect(listeners.heads.size).toBe(1)
   ended.abort()
   await done
-  await expect.poll(() => told.heads.size).toBe(0)
+  await expect.poll(() => listeners.heads.size).toBe(0)
 })
 
 it('shows its token, over both', async () => {
@@ -74,11 +74,11 @@ it('shows its token, over both', async () => {
   await first.promise
   ended.abort()
   await done
-  const stranger = connect({ token: 'another' })
-  await expect(stranger.request('devium_version', [])).rejects.toMatchObject({
+  const unauthorized = connect({ token: 'another' })
+  await expect(unauthorized.request('devium_version', [])).rejects.toMatchObject({
     message: expect.stringMatching(/token/),
   })
-  await expect(stranger.subscribe('heads', () => {}, ended.signal)).rejects.toThrow()
+  await expect(unauthorized.subscribe('heads', () => {}, ended.signal)).rejects.toThrow()
 })
 
 it('names the expected form of an address, and how long it waited', async () => {

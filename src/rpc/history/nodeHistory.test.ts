@@ -13,7 +13,7 @@ const PEER = STANDING.peerID
 
 /** A running history with its own clock. The test can change the node's and the peers' answers. */
 async function started() {
-  const { node, p2p, told } = recorder()
+  const { node, p2p, listeners } = recorder()
   const clock = new ManualClock(START_MS)
   const now = {
     status: node.syncStatus(),
@@ -35,12 +35,12 @@ async function started() {
   }
   const move = (changes: Partial<SyncStatus>) => {
     now.status = { ...now.status, ...changes }
-    for (const listener of told.heads) listener()
+    for (const listener of listeners.heads) listener()
   }
   const head = (digit: string, parent: string, number: number) => ({
     ...{ ...now.status.unsafeL2, hash: hash(digit), parentHash: hash(parent), number },
   })
-  return { history, clock, now, told, move, head, end }
+  return { history, clock, now, listeners, move, head, end }
 }
 
 describe('the history of a node', () => {
@@ -105,14 +105,14 @@ describe('the history of a node', () => {
   })
 
   it('records faults and their end, bans, blocks and reorgs', async () => {
-    const { history, clock, now, told, move, head, end } = await started()
+    const { history, clock, now, listeners, move, head, end } = await started()
     now.health = {
       ...now.health,
       ...{ state: 'stopped', text: 'Verifier is stopped. It has no peers.' },
       causes: [cause('no-peers', 'It has no peers.')],
     }
     await clock.advance(2_000)
-    for (const listener of told.notifications) {
+    for (const listener of listeners.notifications) {
       listener({ event: 'ban', peerID: PEER, reason: 'score −120 is below −100', untilMs: 0 })
       listener({ event: 'block', subnet: '10.0.0.0/8' })
     }
@@ -131,6 +131,6 @@ describe('the history of a node', () => {
       ['reorg', 'L2 reorg: the head moved from block 5 to 6 and abandoned 1 block.', null],
     ])
     await end()
-    expect([told.notifications.size, told.heads.size]).toEqual([0, 0])
+    expect([listeners.notifications.size, listeners.heads.size]).toEqual([0, 0])
   })
 })

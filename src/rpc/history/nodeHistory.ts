@@ -90,7 +90,7 @@ export class NodeHistory {
 
   private async sample(): Promise<void> {
     const { node, p2p, clock, logger } = this.modules
-    // Events are recorded before a sample of the same time. So a client that asks for everything after a sample misses
+    // Events are recorded before a sample of the same time. So a client that requests everything after a sample misses
     // none.
     await this.checkHealth().catch((err: unknown) => logger.debug('Could not read the health of this node', { err }))
     const atMs = clock.now()

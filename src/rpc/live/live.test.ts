@@ -11,7 +11,7 @@ import { RECORD, recorder, STANDING } from '../testUtils/recorder.ts'
 
 /** Serves the rollup node's RPC with a clock that the test advances. */
 async function serve({ hasPeers = true } = {}) {
-  const { node, p2p, told } = recorder()
+  const { node, p2p, listeners } = recorder()
   const clock = new ManualClock()
   const { dispatcher } = createRollupRpc(
     { node, p2p: hasPeers ? p2p : undefined, clock, logger: { ...silentLogger, setLevel: () => {} } },
@@ -26,12 +26,12 @@ async function serve({ hasPeers = true } = {}) {
     return client
   }
   const notify = (one: P2pNotification) => {
-    for (const listener of told.notifications) listener(one)
+    for (const listener of listeners.notifications) listener(one)
   }
   const moveHeads = () => {
-    for (const listener of told.heads) listener()
+    for (const listener of listeners.heads) listener()
   }
-  return { url: server.url, node, p2p, told, clock, open, notify, moveHeads }
+  return { url: server.url, node, p2p, listeners, clock, open, notify, moveHeads }
 }
 
 /** Messages in order of arrival. */
@@ -67,7 +67,7 @@ class LiveClient {
   }
 
   /** The content of the next notification, which must belong to this subscription. */
-  async told(subscription: unknown): Promise<unknown> {
+  async notification(subscription: unknown): Promise<unknown> {
     const { method, params } = await this.next()
     expect(method).toBe('devium_subscription')
     expect(params).toMatchObject({ subscription })
@@ -85,7 +85,7 @@ it('heads: as they are, and again when they move, but not ten times a second', a
   const id = await client.call('devium_subscribe', 'heads')
   expect(id).toMatch(/^0x[0-9a-f]{32}$/)
   const status = deviumSyncStatus(node.syncStatus())
-  expect(await client.told(id)).toEqual(status)
+  expect(await client.notification(id)).toEqual(status)
   const before = node.syncStatus()
   node.syncStatus = () => ({ ...before, headL1: { ...before.headL1, number: 77 } })
   moveHeads()
@@ -93,26 +93,26 @@ it('heads: as they are, and again when they move, but not ten times a second', a
   moveHeads()
   // After the pause only the last head is emitted, once.
   await clock.advance(100)
-  expect(await client.told(id)).toMatchObject({ head_l1: { number: 78 } })
+  expect(await client.notification(id)).toMatchObject({ head_l1: { number: 78 } })
   await clock.advance(1_000)
   moveHeads()
-  expect(await client.told(id)).toMatchObject({ head_l1: { number: 78 } })
+  expect(await client.notification(id)).toMatchObject({ head_l1: { number: 78 } })
   expect(await client.call('devium_version')).toBe('v1')
 })
 
 it('heads: a second client is notified at once, and the source stops when both have left', async () => {
-  const { open, told, clock } = await serve()
+  const { open, listeners, clock } = await serve()
   const [one, two] = [await open(), await open()]
   const first = await one.call('devium_subscribe', 'heads')
-  await one.told(first)
+  await one.notification(first)
   const second = await two.call('devium_subscribe', 'heads')
-  expect(await two.told(second)).toMatchObject({ head_l1: { number: 2 } })
-  expect(told.heads.size).toBe(1)
+  expect(await two.notification(second)).toMatchObject({ head_l1: { number: 2 } })
+  expect(listeners.heads.size).toBe(1)
   expect(await one.call('devium_unsubscribe', first)).toBe(true)
   expect(await one.call('devium_unsubscribe', first)).toBe(false)
-  expect(told.heads.size).toBe(1)
+  expect(listeners.heads.size).toBe(1)
   two.close()
-  await expect.poll(() => told.heads.size).toBe(0)
+  await expect.poll(() => listeners.heads.size).toBe(0)
   await clock.advance(1_000)
 })
 
@@ -121,7 +121,7 @@ it('peers: connections, disconnections, mesh changes, and changed scores', async
   const client = await open()
   const id = await client.call('devium_subscribe', 'peers')
   const { peerID } = RECORD
-  expect(await client.told(id)).toEqual({ event: 'scores', scores: { [peerID]: -12 } })
+  expect(await client.notification(id)).toEqual({ event: 'scores', scores: { [peerID]: -12 } })
   const events: P2pNotification[] = [
     { event: 'connected', peerID, address: '/ip4/1.2.3.4/tcp/9', direction: 'inbound' },
     { event: 'graft', peerID, version: 4, cause: 'by-us' },
@@ -129,7 +129,7 @@ it('peers: connections, disconnections, mesh changes, and changed scores', async
   ]
   notify({ event: 'ban', peerID, reason: 'score', untilMs: 5 })
   for (const event of events) notify(event)
-  for (const event of events) expect(await client.told(id)).toEqual(event)
+  for (const event of events) expect(await client.notification(id)).toEqual(event)
   // Small steps are emitted when they add up to a large one.
   let score = -12
   p2p.standings = () => [{ ...STANDING, score }]
@@ -137,7 +137,7 @@ it('peers: connections, disconnections, mesh changes, and changed scores', async
   await clock.advance(2_000)
   score = -11.4
   await clock.advance(2_000)
-  expect(await client.told(id)).toEqual({ event: 'scores', scores: { [peerID]: -11.4 } })
+  expect(await client.notification(id)).toEqual({ event: 'scores', scores: { [peerID]: -11.4 } })
 })
 
 it('bans: of both kinds, and their ends', async () => {
@@ -153,23 +153,23 @@ it('bans: of both kinds, and their ends', async () => {
     { event: 'unblock', peerID },
   ]
   for (const event of events) notify(event)
-  for (const event of events) expect(await client.told(id)).toEqual(event)
+  for (const event of events) expect(await client.notification(id)).toEqual(event)
 })
 
 it('derivation: what the stages do', async () => {
-  const { open, told } = await serve()
+  const { open, listeners } = await serve()
   const client = await open()
   const id = await client.call('devium_subscribe', 'derivation')
   const event = { kind: 'batch-dropped', l1Block: 5, type: 'span', reason: 'too old', losesChannel: true } as const
-  for (const listener of told.derivation) listener(event)
-  expect(await client.told(id)).toEqual(event)
+  for (const listener of listeners.derivation) listener(event)
+  expect(await client.notification(id)).toEqual(event)
 })
 
 it('health: as it is, and again when a state changes', async () => {
   const { open, node, clock } = await serve()
   const client = await open()
   const id = await client.call('devium_subscribe', 'health')
-  expect(await client.told(id)).toMatchObject({
+  expect(await client.notification(id)).toMatchObject({
     ...{ state: 'degraded', ok: false, text: 'Sequencer is degraded. It has no peers.' },
     causes: [{ code: 'no-peers', text: 'It has no peers.', sinceMs: null, command: 'devium p2p check 16Uiu2' }],
     derivation: { state: 'up-to-date', ok: true, text: expect.stringMatching(/^All known blocks/) },
@@ -179,7 +179,7 @@ it('health: as it is, and again when a state changes', async () => {
   await clock.advance(10_000)
   node.health = async () => ({ ...before, state: 'healthy', text: 'Sequencer is healthy.', causes: [] })
   await clock.advance(2_000)
-  expect(await client.told(id)).toMatchObject({ state: 'healthy', ok: true, causes: [] })
+  expect(await client.notification(id)).toMatchObject({ state: 'healthy', ok: true, causes: [] })
 })
 
 it('names the topics', async () => {
@@ -190,12 +190,12 @@ it('names the topics', async () => {
   const alone = await (await serve({ hasPeers: false })).open()
   expect(await alone.call('devium_subscribe', 'peers')).toEqual(error('heads, derivation, health'))
   const id = await alone.call('devium_subscribe', 'health')
-  expect(await alone.told(id)).toMatchObject({ state: 'degraded', derivation: { ok: true } })
+  expect(await alone.notification(id)).toMatchObject({ state: 'degraded', derivation: { ok: true } })
 })
 
 it('is refused on a connection without notifications', async () => {
-  const { url, told } = await serve()
+  const { url, listeners } = await serve()
   const { text } = await postJson(url, {}, { id: 1, method: 'devium_subscribe', params: ['heads'] })
   expect(JSON.parse(text).error).toEqual({ code: -32601, message: 'notifications not supported' })
-  expect(told.heads.size).toBe(0)
+  expect(listeners.heads.size).toBe(0)
 })

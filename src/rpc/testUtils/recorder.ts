@@ -91,7 +91,7 @@ export const STANDING: PeerStanding = {
 
 /** Fakes of the node and the p2p host that record their calls. */
 export function recorder() {
-  const told = {
+  const listeners = {
     heads: new Set<() => void>(),
     derivation: new Set<DerivationListener>(),
     notifications: new Set<(notification: P2pNotification) => void>(),
@@ -102,11 +102,11 @@ export function recorder() {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     }
-  const asked: unknown[][] = []
+  const calls: unknown[][] = []
   const note =
     (name: string, result?: unknown) =>
     async (...args: unknown[]) => {
-      asked.push([name, ...args])
+      calls.push([name, ...args])
       // A part of an answer is enough, because it is passed on unchanged.
       return result as never
     }
@@ -154,8 +154,8 @@ export function recorder() {
       },
     ],
     block: async () => undefined,
-    onHeads: listenTo(told.heads),
-    onDerivation: listenTo(told.derivation),
+    onHeads: listenTo(listeners.heads),
+    onDerivation: listenTo(listeners.derivation),
     outputAtBlock: note('outputAtBlock', {
       version: hash('0'),
       outputRoot: hash('b'),
@@ -198,7 +198,7 @@ export function recorder() {
     setRecoverMode: note('setRecoverMode'),
     setSdmPostExecOptIn: note('setSdmPostExecOptIn'),
     sdmStatus(timestamp) {
-      asked.push(['sdmStatus', timestamp])
+      calls.push(['sdmStatus', timestamp])
       return { postExecOptIn: true, protocolActive: false, effective: false, activationTime: 1_700_000_000 }
     },
     postUnsafePayload: note('post'),
@@ -230,7 +230,7 @@ export function recorder() {
     },
     blockPeer: async (id) => {
       if (id === 'xx') throw new DecodeError('failed to parse peer ID')
-      asked.push(['blockPeer', id])
+      calls.push(['blockPeer', id])
     },
     listBlockedPeers: note('listBlockedPeers', [RECORD.peerID]),
     listBlockedAddrs: note('listBlockedAddrs', []),
@@ -246,7 +246,7 @@ export function recorder() {
     peerScore: note('peerScore', [{ peerID: RECORD.peerID, total: -12 }]),
     peerHistory: note('peerHistory', [{ peerID: RECORD.peerID, events: [] }]),
     health: note('health', { state: 'no-peers', ok: false }),
-    onNotification: listenTo(told.notifications),
+    onNotification: listenTo(listeners.notifications),
     names: () => ({}),
     standings: () => [{ ...STANDING }],
     bans: note('bans', [{ subject: RECORD.peerID, kind: 'peer', reason: 'score', untilMs: 5_000, remainingS: 3 }]),
@@ -255,5 +255,5 @@ export function recorder() {
   const p2p = new Proxy(answers, {
     get: (known, name) => Reflect.get(known, name) ?? (typeof name === 'string' ? note(name) : undefined),
   }) as P2pApi
-  return { asked, told, node, p2p }
+  return { calls, listeners, node, p2p }
 }

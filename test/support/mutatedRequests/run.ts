@@ -88,7 +88,7 @@ export async function targetsOf(testnet: RunningTestnet, gethSocket?: string): P
   const [node] = testnet.nodes
   if (node === undefined) throw new RangeError('a testnet has a sequencer')
   const facts = await chainFacts(node, testnet)
-  const discovered = await ask<{ methods: { name: string; params: { name: string }[] }[] }>(
+  const discovered = await request<{ methods: { name: string; params: { name: string }[] }[] }>(
     node.rollupRpc,
     'rpc_discover',
   )
@@ -123,7 +123,7 @@ export async function chainFacts(
   tag: 'latest' | 'safe' = 'latest',
 ): Promise<ChainFacts> {
   const account = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
-  const block = await ask<ChainFacts['block']>(node.ethRpc, 'eth_getBlockByNumber', [tag, false])
+  const block = await request<ChainFacts['block']>(node.ethRpc, 'eth_getBlockByNumber', [tag, false])
   const hashes = Array.isArray(block.transactions) ? block.transactions : []
   const signedTransaction = await account.signTransaction({
     chainId: l2.chainId,
@@ -135,7 +135,7 @@ export async function chainFacts(
   return {
     block,
     rawTransactions: await Promise.all(
-      hashes.map((hash) => ask<string>(node.ethRpc, 'eth_getRawTransactionByHash', [hash])),
+      hashes.map((hash) => request<string>(node.ethRpc, 'eth_getRawTransactionByHash', [hash])),
     ),
     peerId: node.peerId,
     signedTransaction,
@@ -143,7 +143,7 @@ export async function chainFacts(
   }
 }
 
-async function ask<T>(url: string, method: string, params: unknown[] = []): Promise<T> {
+async function request<T>(url: string, method: string, params: unknown[] = []): Promise<T> {
   const client = createRpcClient({ url })
   try {
     return (await client.request(method, params)) as T

@@ -54,7 +54,7 @@ export async function endlessBlock(engine: Pick<RpcClient, 'request'>, driver: B
 }
 
 /** Sends a call without waiting for the response. */
-function ask(geth: RunningGeth, method: string, params: readonly unknown[], url = geth.engineUrl): void {
+function call(geth: RunningGeth, method: string, params: readonly unknown[], url = geth.engineUrl): void {
   const isEngine = url === geth.engineUrl
   const client = isEngine ? geth.engine : undefined
   if (client !== undefined) client.request(method, params).catch(() => {})
@@ -79,7 +79,7 @@ export const GETH_STATES: StopState[] = [
     state: 'running a call',
     async reach(world) {
       const { geth } = await startGeth(world)
-      ask(geth, 'eth_call', [loopCall, 'latest'], geth.url)
+      call(geth, 'eth_call', [loopCall, 'latest'], geth.url)
       await geth.program.has(/devium-rpc/)
       return { program: geth.program }
     },
@@ -88,7 +88,7 @@ export const GETH_STATES: StopState[] = [
     state: 'its RPC process is loading',
     async reach(world) {
       const { geth } = await startGeth(world)
-      ask(geth, 'eth_call', [loopCall, 'latest'], geth.url)
+      call(geth, 'eth_call', [loopCall, 'latest'], geth.url)
       await geth.program.has(/rpcMain|devium-rpc/)
       return { program: geth.program }
     },
@@ -99,7 +99,7 @@ export const GETH_STATES: StopState[] = [
       const setup = await startGeth(world)
       const { geth, driver } = setup
       const { parentHash, json } = await driver.attributes({ transactions: [loopTransaction(driver)], noTxPool: true })
-      ask(geth, 'engine_forkchoiceUpdatedV3', [forkchoice(parentHash), { ...json, gasLimit: MANY_GAS }])
+      call(geth, 'engine_forkchoiceUpdatedV3', [forkchoice(parentHash), { ...json, gasLimit: MANY_GAS }])
       await begun(geth)
       return { program: geth.program }
     },
@@ -109,7 +109,7 @@ export const GETH_STATES: StopState[] = [
     async reach(world) {
       const { geth, driver } = await startGeth(world)
       const payload = payloadToJson(await endlessBlock(geth.engine, driver))
-      ask(geth, 'engine_newPayloadV3', [payload, [], ZERO_HASH])
+      call(geth, 'engine_newPayloadV3', [payload, [], ZERO_HASH])
       await begun(geth)
       return { program: geth.program }
     },
@@ -137,7 +137,7 @@ export const GETH_STATES: StopState[] = [
       const setup = await startGeth(world)
       const { geth, driver } = setup
       await driver.build({ transactions: [loopTransaction(driver, { gasLimit: 2_000_000n })], noTxPool: true })
-      ask(geth, 'debug_traceBlockByNumber', ['latest'], geth.url)
+      call(geth, 'debug_traceBlockByNumber', ['latest'], geth.url)
       await geth.program.has(/devium-rpc/)
       return { program: geth.program }
     },

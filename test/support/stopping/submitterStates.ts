@@ -116,8 +116,8 @@ async function startSubmitter(world: World, setup: SubmitterSetup) {
 
 const except =
   (method: string, answer: RpcAnswer): RpcAnswer =>
-  (asked, params) =>
-    asked === method ? SILENCE : answer(asked, params)
+  (called, params) =>
+    called === method ? SILENCE : answer(called, params)
 
 export const SUBMITTER_STATES: StopState[] = [
   {

@@ -2,7 +2,7 @@ import type { RequestOptions, RpcClient } from '../../../src/jsonRpc/client.ts'
 import { DeviumError } from '../../../src/lib/errors.ts'
 import { fromHex, type Hex, normalizeHex, toQuantity } from '../../../src/lib/hex.ts'
 import { versionedHashOf } from '../../../src/lib/kzg/index.ts'
-import { JsonObjectReader } from '../../../src/rollup/protocol/index.ts'
+import { BLOB_BYTES, JsonObjectReader } from '../../../src/rollup/protocol/index.ts'
 import type { StoredBlob } from './blobStore.ts'
 import { type BlockTime, engineMethods, payloadAttributes } from './engineVersions.ts'
 
@@ -123,6 +123,6 @@ function readBlobs(bundle: JsonObjectReader | undefined): StoredBlob[] {
   const commitments = bundle.array('commitments')
   return bundle.array('blobs').map((blob, index): StoredBlob => {
     const commitment = normalizeHex(commitments[index], 48, 'commitment')
-    return { versionedHash: versionedHashOf(fromHex(commitment)), blob: normalizeHex(blob, 131_072, 'blob') }
+    return { versionedHash: versionedHashOf(fromHex(commitment)), blob: normalizeHex(blob, BLOB_BYTES, 'blob') }
   })
 }

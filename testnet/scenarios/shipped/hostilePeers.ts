@@ -37,8 +37,8 @@ const bans = z.array(z.object({ subject: z.string() }))
 /** A peer was banned that was not banned at the step's start. */
 function moreBans(node: string): Condition {
   let before: Set<string> | undefined
-  return async ({ ask }) => {
-    const subjects = bans.parse(await ask(node, 'deviump2p_bans')).map(({ subject }) => subject)
+  return async ({ request }) => {
+    const subjects = bans.parse(await request(node, 'deviump2p_bans')).map(({ subject }) => subject)
     before ??= new Set(subjects)
     return subjects.some((subject) => before?.has(subject) === false)
   }

@@ -18,11 +18,11 @@ export const l1Reorg: Scenario = {
   },
 }
 
-const stemFromL1: Condition = async ({ names, ask, askL1 }) => {
-  const answers = await Promise.all(names.map((name) => ask(name, 'optimism_syncStatus')))
+const stemFromL1: Condition = async ({ names, request, requestL1 }) => {
+  const answers = await Promise.all(names.map((name) => request(name, 'optimism_syncStatus')))
   const origins = answers.map((answer) => syncStatus.parse(answer).safe_l2.l1origin)
   const blocks = await Promise.all(
-    origins.map(({ number }) => askL1('eth_getBlockByNumber', `0x${number.toString(16)}`, false)),
+    origins.map(({ number }) => requestL1('eth_getBlockByNumber', `0x${number.toString(16)}`, false)),
   )
   return blocks.every((block, index) => l1Block.parse(block).hash === origins[index]?.hash)
 }

@@ -23,7 +23,7 @@ async function moveTo(name: string, { run, waitFor, check, now }: ScenarioSteps)
 
 const onlyMaker =
   (name: string): Condition =>
-  async ({ names, ask }) => {
-    const areActive = await Promise.all(names.map((one) => ask(one, 'admin_sequencerActive')))
+  async ({ names, request }) => {
+    const areActive = await Promise.all(names.map((one) => request(one, 'admin_sequencerActive')))
     return names.every((one, index) => areActive[index] === (one === name))
   }

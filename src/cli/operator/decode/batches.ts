@@ -5,7 +5,7 @@ import { runNow } from '../../../lib/slicedTask.ts'
 import type { SingularBatch } from '../../../rollup/protocol/batch/singularBatch.ts'
 import type { SpanBatchLayout } from '../../../rollup/protocol/batch/spanBatchLayout.ts'
 import { type Batch, buildSpanBatch, readBatch } from '../../../rollup/protocol/index.ts'
-import type { RollupConfig } from '../../../rollup/protocol/types.ts'
+import { type RollupConfig, ZERO_ADDRESS, ZERO_HASH } from '../../../rollup/protocol/types.ts'
 import { type Fault, faultOf } from './fault.ts'
 import { describeTransaction, type TransactionJson } from './transactions.ts'
 
@@ -113,14 +113,12 @@ function numberAt({ genesis, blockTime }: RollupConfig, timestamp: number): numb
 }
 
 /** Placeholder. A span batch does not hold the chain id, genesis time and block time that its blocks need. */
-const NO_HASH: Hex = `0x${'0'.repeat(64)}`
-const NO_ADDRESS: Hex = `0x${'0'.repeat(40)}`
 export const CONFIG_OF_NO_CHAIN: RollupConfig = {
   genesis: {
-    l1: { hash: NO_HASH, number: 0 },
-    l2: { hash: NO_HASH, number: 0 },
+    l1: { hash: ZERO_HASH, number: 0 },
+    l2: { hash: ZERO_HASH, number: 0 },
     l2Time: 0,
-    systemConfig: { batcherAddress: NO_ADDRESS, overhead: NO_HASH, scalar: NO_HASH, gasLimit: 0n },
+    systemConfig: { batcherAddress: ZERO_ADDRESS, overhead: ZERO_HASH, scalar: ZERO_HASH, gasLimit: 0n },
   },
   blockTime: 0,
   maxSequencerDrift: 0,
@@ -129,7 +127,7 @@ export const CONFIG_OF_NO_CHAIN: RollupConfig = {
   l1ChainId: 0n,
   l2ChainId: 0n,
   forks: {},
-  batchInboxAddress: NO_ADDRESS,
-  depositContractAddress: NO_ADDRESS,
-  l1SystemConfigAddress: NO_ADDRESS,
+  batchInboxAddress: ZERO_ADDRESS,
+  depositContractAddress: ZERO_ADDRESS,
+  l1SystemConfigAddress: ZERO_ADDRESS,
 }

@@ -131,8 +131,8 @@ describe('devium decode <hash> --l1', () => {
     const unknown = await decode([`0x${'12'.repeat(32)}`, '--l1', url])
     expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('does not have transaction 0x1212') })
     beacon.slots.clear()
-    const gone = await decode([hash, '--l1', url, '--l1.beacon', beacon.url])
-    expect(gone).toMatchObject({ code: 1, stderr: expect.stringMatching(/^devium: .*blobs? .*\n$/) })
+    const missing = await decode([hash, '--l1', url, '--l1.beacon', beacon.url])
+    expect(missing).toMatchObject({ code: 1, stderr: expect.stringMatching(/^devium: .*blobs? .*\n$/) })
   })
 })
 

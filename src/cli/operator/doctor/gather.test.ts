@@ -30,7 +30,7 @@ function secretFile(secret: Uint8Array = TEST_JWT_SECRET): string {
 
 describe('gathering facts of an engine', () => {
   const config = testConfig({ isthmus: 0, karst: NOW + 10 })
-  const ask = (l2: string, jwtPath = secretFile(), of: RollupConfig = config, nowS = NOW) =>
+  const gather = (l2: string, jwtPath = secretFile(), of: RollupConfig = config, nowS = NOW) =>
     gatherEngine({ l2, jwtPath, timeoutMs: 5_000 }, of, nowS)
   const block = (number: string, timestamp: string) => ({ number, timestamp, hash: `0x${'A2'.repeat(32)}` })
   const ANSWERS = {
@@ -45,7 +45,7 @@ describe('gathering facts of an engine', () => {
 
   it('reads name, methods, blocks and genesis', async () => {
     const url = await serveRpc(ANSWERS, TEST_JWT_SECRET)
-    expect(await ask(url)).toEqual({
+    expect(await gather(url)).toEqual({
       ...{ url, chainId: 901n, client: 'Geth/1.101603.5', methods: METHODS_UP_TO_KARST, isSyncing: false },
       ...{ genesisHash: config.genesis.l2.hash, head: { number: 7, time: 100 }, runs: {} },
     })
@@ -56,7 +56,7 @@ describe('gathering facts of an engine', () => {
       { eth_chainId: '0x1', web3_clientVersion: 'op-reth/v2.9.0', engine_exchangeCapabilities: [] },
       TEST_JWT_SECRET,
     )
-    expect(await ask(url)).toEqual({ url, chainId: 1n, client: 'op-reth/v2.9.0', methods: [], runs: {} })
+    expect(await gather(url)).toEqual({ url, chainId: 1n, client: 'op-reth/v2.9.0', methods: [], runs: {} })
   })
 
   it.each([
@@ -69,12 +69,12 @@ describe('gathering facts of an engine', () => {
       /engine_exchangeCapabilities/,
     ],
   ])('reports a problem if %s', async (_, serve, code, text) => {
-    expect(await ask(await serve())).toMatchObject({ problem: { code, text: expect.stringMatching(text) } })
+    expect(await gather(await serve())).toMatchObject({ problem: { code, text: expect.stringMatching(text) } })
   })
 
   it('does not create a missing JWT secret', async () => {
     const path = join(tmpdir(), 'devium-doctor-no-such-file')
-    const facts = await ask(NOBODY, path)
+    const facts = await gather(NOBODY, path)
     expect(facts.problem).toEqual({ code: 'no-secret', text: expect.stringContaining(`${path} does not exist`) })
     expect(() => readFileSync(path)).toThrow(/ENOENT/)
   })
@@ -114,15 +114,15 @@ describe('gathering facts of devium-geth', () => {
 describe('Lagoon support of an engine', () => {
   const { genesis, rollup } = loadRecordedRpc('2026-holocene-to-karst-blobs')
   const config = parseRollupConfig({ ...Object(rollup), lagoon_time: 2_000_000_000 })
-  const ask = async (lagoonTime: number | undefined) => {
+  const gather = async (lagoonTime: number | undefined) => {
     const node = await startExecutionNode({ ...genesis, config: { ...Object(genesis.config), lagoonTime } })
     onTestFinished(node.close)
     return queryEngine(node.engine, config, 1_999_999_999)
   }
 
   it("comes from devium-geth's answer about the activation time", async () => {
-    expect((await ask(2_000_000_000)).runs.lagoon).toBe(true)
-    expect((await ask(undefined)).runs.lagoon).toBe(false)
+    expect((await gather(2_000_000_000)).runs.lagoon).toBe(true)
+    expect((await gather(undefined)).runs.lagoon).toBe(false)
   })
 
   it.each([[{}], [null], [{ protocolActive: 'yes' }], ['active']])('is unknown after the answer %j', async (answer) => {
@@ -193,7 +193,7 @@ describe('gathering facts of L1', () => {
 })
 
 describe('gathering facts of a beacon API', () => {
-  const ask = (url: string, headBlock?: number) => gatherBeacon({ url }, Promise.resolve(headBlock))
+  const gather = (url: string, headBlock?: number) => gatherBeacon({ url }, Promise.resolve(headBlock))
   const FAR = '18446744073709551615'
 
   it('reads the schedule of its spec, and the way it serves blobs', async () => {
@@ -203,7 +203,7 @@ describe('gathering facts of a beacon API', () => {
       BLOB_SCHEDULE: [{ EPOCH: '3', MAX_BLOBS_PER_BLOCK: '15' }, 'odd'],
     }
     const { url } = await serveBeacon({ spec, slotsBehind: 3 })
-    expect(await ask(url)).toEqual({
+    expect(await gather(url)).toEqual({
       ...{ url, version: 'test/v1', genesisTime: 1_000, slotLength: 12, depositChainId: 900n, slotsBehind: 3 },
       forks: [
         { name: 'fulu', time: 1_000 + 384 },
@@ -223,14 +223,14 @@ describe('gathering facts of a beacon API', () => {
     ],
   ] as const)('accepts %s', async (_, change, expected) => {
     const { url } = await serveBeacon(change)
-    expect(await ask(url, 7)).toMatchObject(expected)
+    expect(await gather(url, 7)).toMatchObject(expected)
   })
 
   it('reports a problem if an execution client or nothing listens at the address', async () => {
     const client = await serveRpc({ eth_chainId: '0x1', web3_clientVersion: 'Geth/v1.17' })
-    expect(await ask(client)).toMatchObject({
+    expect(await gather(client)).toMatchObject({
       problem: { code: 'wrong-kind', text: 'it answers JSON-RPC (Geth/v1.17)' },
     })
-    expect(await ask(NOBODY)).toMatchObject({ problem: { code: 'down', text: expect.stringMatching(/ECONNREFUSED/) } })
+    expect(await gather(NOBODY)).toMatchObject({ problem: { code: 'down', text: expect.stringMatching(/ECONNREFUSED/) } })
   })
 })

@@ -20,7 +20,7 @@ beforeEach(() => {
 
 /** Runs the command against the RPC of a node that records its calls. */
 async function blocks(...args: string[]) {
-  const { node, p2p, asked } = recorder()
+  const { node, p2p, calls } = recorder()
   const logger = { ...silentLogger, setLevel: () => {} }
   const { dispatcher } = createRollupRpc(
     { node, p2p, clock: systemClock, logger },
@@ -29,7 +29,7 @@ async function blocks(...args: string[]) {
   const server = await serveApp(createRpcApp({ dispatcher }), '127.0.0.1', 0, 'test')
   onTestFinished(() => server.close())
   const done = await runCommand(createDeviumCommand, ['p2p', 'blocks', '--rpc', server.url, ...args])
-  return { ...done, blocked: asked.filter(([name]) => String(name).startsWith('block')) }
+  return { ...done, blocked: calls.filter(([name]) => String(name).startsWith('block')) }
 }
 
 describe('devium p2p blocks', () => {

@@ -219,18 +219,18 @@ describe('formatExplanation', () => {
     })
     const [came, left] = [change('graft', 'by-peer'), change('prune', 'by-peer')]
     const away = { topics: { score: 0, cap: 0, parts: [{ ...PART, inMesh: false }] } }
-    const told = (changes: Partial<PeerScoreReport>, events: PeerHistory['events']) =>
+    const explained = (changes: Partial<PeerScoreReport>, events: PeerHistory['events']) =>
       formatExplanation({ score: scoreReport(changes), history: { peerID: PEER_A, events } })
-    expect(told(away, [came, left])).toContain(
+    expect(explained(away, [came, left])).toContain(
       'it left our mesh: it has enough mesh peers, or its score of this node is below 0',
     )
-    expect(told(away, [came, left, came, left])).toContain('it leaves our mesh repeatedly: ')
+    expect(explained(away, [came, left, came, left])).toContain('it leaves our mesh repeatedly: ')
     for (const quiet of [
-      told(away, []),
-      told(away, [came, left, came]),
-      told(away, [came, left, change('prune', 'by-us')]),
-      told({ topics: { score: 0, cap: 0, parts: [PART] } }, [came, left]),
-      told({ ...away, connected: false }, [came, left]),
+      explained(away, []),
+      explained(away, [came, left, came]),
+      explained(away, [came, left, change('prune', 'by-us')]),
+      explained({ topics: { score: 0, cap: 0, parts: [PART] } }, [came, left]),
+      explained({ ...away, connected: false }, [came, left]),
     ]) {
       expect(quiet).not.toContain('our mesh')
     }

@@ -20,7 +20,7 @@ export function formatExplanation(answers: unknown, width?: LineWidth, nameOf: N
     headline(report, width, nameOf),
     partsTable(report, width),
     section('causes', causesOf(report, nameOf), width),
-    section('consequences', [...standingOf(report, nameOf), ...whyNotInMesh(report, history.events)], width),
+    section('consequences', [...consequencesOf(report, nameOf), ...whyNotInMesh(report, history.events)], width),
     section('advice', report.advice, width),
     `history\n${formatEvents(history.events, width)}`,
   ]
@@ -102,7 +102,7 @@ function causesOf(report: Score, nameOf: NameOf): string[] {
   return lines
 }
 
-function standingOf(report: Score, nameOf: NameOf): string[] {
+function consequencesOf(report: Score, nameOf: NameOf): string[] {
   const lines: string[] = []
   if (report.servesBlocks === false)
     lines.push('it does not serve blocks by number, like op-node since v1.20, which costs no score')

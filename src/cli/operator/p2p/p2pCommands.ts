@@ -37,15 +37,15 @@ interface PeerView<T> {
   /** Takes an optional peer. */
   argument?: '[peer]'
   description: string
-  ask(node: NodeClient, peerId: string | undefined): Promise<T>
+  request(node: NodeClient, peerId: string | undefined): Promise<T>
   format(answer: T, width: LineWidth, nameOf: NameOf, peerId: string | undefined): string
 }
 
-function addView<T>({ name, argument, description, ask, format }: PeerView<T>): AddCommand {
+function addView<T>({ name, argument, description, request, format }: PeerView<T>): AddCommand {
   const show = async (given: string | undefined, options: NodeOptions): Promise<void> => {
     await withNode(options, async (node) => {
       const peerId = given === undefined ? undefined : await resolvePeer(node, given)
-      const answer = await ask(node, peerId)
+      const answer = await request(node, peerId)
       if (options.json) printJson(answer)
       else console.log(format(answer, terminalWidth(), nameOfPeers(await requestPeerNames(node)), peerId))
     })
@@ -81,7 +81,7 @@ const addStats = addView({
   name: 'stats',
   description: 'Count peers: known, connected, blocked, and per topic',
   // op-node's answer has two more topics.
-  ask: async (node) => ({
+  request: async (node) => ({
     ...asObject(await node.request('opp2p_peerStats', []), 'opp2p_peerStats'),
     ...asObject(await node.request('deviump2p_peerStats', []), 'deviump2p_peerStats'),
   }),
@@ -93,7 +93,7 @@ const addExplain = addView({
   argument: '[peer]',
   description:
     'Explain the score of a peer: causes, consequences, advice. Without a peer: the main reason of each score',
-  ask: async (node, peerId) =>
+  request: async (node, peerId) =>
     peerId === undefined
       ? node.request('deviump2p_peerScore', [])
       : {
@@ -108,7 +108,7 @@ const addHistory = addView({
   name: 'history',
   argument: '[peer]',
   description: 'Show the history of a peer. Without a peer: the latest events of all peers',
-  ask: (node, peerId) => node.request('deviump2p_peerHistory', peerId === undefined ? [] : [peerId]),
+  request: (node, peerId) => node.request('deviump2p_peerHistory', peerId === undefined ? [] : [peerId]),
   format: (answer, width, nameOf, peerId) =>
     peerId === undefined ? formatHistories(answer, width, nameOf) : formatHistory(answer, width),
 })
@@ -116,7 +116,7 @@ const addHistory = addView({
 const addBans = addView({
   name: 'bans',
   description: 'List active bans with end and reason',
-  ask: (node) => node.request('deviump2p_bans', []),
+  request: (node) => node.request('deviump2p_bans', []),
   format: formatBans,
 })
 
@@ -128,8 +128,8 @@ const addAction =
     if (takesReason) command.option('--reason <text>', 'Reason, stored with the entry in the block list')
     command.action(async (subject: string, options: NodeOptions & { yes?: true; reason?: string }) => {
       await withNode(options, async (node) => {
-        const asked = await question?.(node, subject)
-        if (asked !== undefined && options.yes !== true) await askYes(asked)
+        const prompt = await question?.(node, subject)
+        if (prompt !== undefined && options.yes !== true) await askYes(prompt)
         console.log(plainText(await run(node, subject, options.reason)))
       })
     })

@@ -20,7 +20,7 @@ const LEAVE = '\x1b[?1049l'
 
 /** A rollup node with one peer, which can be restarted on the same port. */
 async function serve() {
-  const { node, p2p, asked, told } = recorder()
+  const { node, p2p, calls, listeners } = recorder()
   p2p.peers = async () => ({
     ...{ totalConnected: 1, bannedPeers: [], bannedIPS: [], bannedSubnets: [], timeBans: { peers: [], ips: [] } },
     peers: { [RECORD.peerID]: { ...RECORD, connectedness: 1, direction: 1, userAgent: 'agent\x1b[31m' } },
@@ -40,8 +40,8 @@ async function serve() {
   const { url } = server
   return {
     url,
-    asked,
-    told,
+    calls,
+    listeners,
     stop: () => server.close(),
     startAgain: async () => {
       server = await listen(Number(new URL(url).port))
@@ -77,7 +77,7 @@ function fakeTerminal() {
 
 describe('watchNode', () => {
   it('shows the node, explains and blocks a peer, reconnects, and restores the terminal', async () => {
-    const { url, asked, told, stop, startAgain } = await serve()
+    const { url, calls, listeners, stop, startAgain } = await serve()
     const { terminal, keyboard, modes, all, screen, type, resize } = fakeTerminal()
     const node = createNodeClient({ url })
     onTestFinished(() => node.close())
@@ -87,7 +87,7 @@ describe('watchNode', () => {
     await expect.poll(screen).toMatch(/block +5 +6 +7 +2 +1/)
     await expect.poll(screen).toMatch(/> {2}…6Hyr2Er8 +4 .*agent\?\[31m/)
     // Over the WebSocket.
-    for (const listener of told.notifications)
+    for (const listener of listeners.notifications)
       listener({ event: 'ban', peerID: RECORD.peerID, reason: 'score', untilMs: 0 })
     await expect.poll(screen).toContain('…6Hyr2Er8 is banned for 0 s: score')
 
@@ -100,11 +100,11 @@ describe('watchNode', () => {
     type('b')
     expect(screen()).toContain('Block …6Hyr2Er8, and close its connections?')
     type('n')
-    expect(asked.filter(([what]) => what === 'block')).toEqual([])
+    expect(calls.filter(([what]) => what === 'block')).toEqual([])
     type('b')
     type('y')
     await expect.poll(screen).toContain('…6Hyr2Er8 is blocked, and its connections are closed')
-    expect(asked.filter(([what]) => what === 'block')).toEqual([['block', RECORD.peerID, undefined]])
+    expect(calls.filter(([what]) => what === 'block')).toEqual([['block', RECORD.peerID, undefined]])
 
     await stop()
     await expect.poll(screen).toMatch(/no answer +for \d+ s/)

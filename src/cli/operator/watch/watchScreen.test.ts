@@ -114,8 +114,8 @@ describe('renderWatch', () => {
   })
 
   it('shows the confirmation of a block, and its result', () => {
-    const asked = { ...state, confirming: { verb: 'block', peerId: peers[0]?.id ?? '' } as const }
-    expect(text(asked)).toContain('Block …6Hyr2E00, and close its connections?  y: yes, any other key: no')
+    const confirming = { ...state, confirming: { verb: 'block', peerId: peers[0]?.id ?? '' } as const }
+    expect(text(confirming)).toContain('Block …6Hyr2E00, and close its connections?  y: yes, any other key: no')
     expect(text(applyUpdate(state, { kind: 'done', text: 'it is refused', isRefused: false }))).toContain(
       'it is refused',
     )

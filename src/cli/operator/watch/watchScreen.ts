@@ -162,7 +162,7 @@ function peerRows(state: WatchState, { columns }: ScreenSize, room: number, nowM
     peer.isInMesh ? 'mesh' : '-',
     peer.direction ?? '-',
     peer.latencyMs === undefined ? '-' : `${peer.latencyMs.toFixed(1)} ms`,
-    standingOf(peer, nowMs),
+    accessStateOf(peer, nowMs),
     ...(isWide ? [peer.score === 0 ? '' : peer.mainReason] : []),
     [peer.agent, peer.address].filter((text) => text !== '').join(' '),
   ]
@@ -184,7 +184,7 @@ function peerRows(state: WatchState, { columns }: ScreenSize, room: number, nowM
   ]
 }
 
-function standingOf({ ban, isBlocked, isStatic, isProtected, isConnected }: WatchedPeer, nowMs: number): string {
+function accessStateOf({ ban, isBlocked, isStatic, isProtected, isConnected }: WatchedPeer, nowMs: number): string {
   if (isBlocked) return 'blocked'
   if (ban !== undefined) return `banned for ${formatSeconds(Math.max(0, ban.untilMs - nowMs) / 1000)}`
   if (isStatic) return 'static'

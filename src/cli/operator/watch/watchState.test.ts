@@ -28,7 +28,7 @@ describe('updates from the node', () => {
     const state = after(PEERS)
     expect(ids(state)).toBe('bac')
     expect(state.selected).toBe('b')
-    const moved = applyUpdate(press(state, 'down').state, { kind: 'scores', scores: { a: 5, gone: 1 } })
+    const moved = applyUpdate(press(state, 'down').state, { kind: 'scores', scores: { a: 5, unknown: 1 } })
     expect(ids(moved)).toBe('bca')
     expect(moved.selected).toBe('a')
     expect(applyUpdate(moved, { kind: 'peers', peers: [B, C] }).selected).toBe('b')
@@ -144,9 +144,9 @@ describe('events', () => {
     const text = (event: Parameters<typeof derivationEventLine>[0]) => derivationEventLine(event, 0)?.text
     const dropped = { kind: 'batch-dropped', l1Block: 7, type: 'span', reason: 'too old', losesChannel: true } as const
     expect(text(dropped)).toBe('L1 block 7: span batch dropped: too old; its channel is lost')
-    const gone = { kind: 'channel-gone', l1Block: 7, channel: '0xab' } as const
-    expect(text({ ...gone, how: 'timed-out' })).toBe('L1 block 7: a channel timed out')
-    expect(text({ ...gone, how: 'read' })).toBeUndefined()
+    const ended = { kind: 'channel-gone', l1Block: 7, channel: '0xab' } as const
+    expect(text({ ...ended, how: 'timed-out' })).toBe('L1 block 7: a channel timed out')
+    expect(text({ ...ended, how: 'read' })).toBeUndefined()
     expect(text({ kind: 'batch-read', l1Block: 7, type: 'span' })).toBeUndefined()
     expect(text({ kind: 'channel-first', channel: '0xab' })).toBeUndefined()
   })

@@ -10,16 +10,16 @@ function terminal(isTTY: boolean) {
 
 describe('a question', () => {
   it.each(['y', 'Y', 'yes '])('is answered by %s', async (answer) => {
-    const asked = terminal(true)
-    asked.input.write(`${answer}\n`)
-    await askYes('All peers go.', asked)
-    expect(asked.shown()).toContain('All peers go. Continue? [y/N] ')
+    const tty = terminal(true)
+    tty.input.write(`${answer}\n`)
+    await askYes('All peers go.', tty)
+    expect(tty.shown()).toContain('All peers go. Continue? [y/N] ')
   })
 
   it.each(['', 'n', 'yellow'])('is declined by "%s"', async (answer) => {
-    const asked = terminal(true)
-    asked.input.write(`${answer}\n`)
-    await expect(askYes('All peers go.', asked)).rejects.toThrow('cancelled, nothing was changed')
+    const tty = terminal(true)
+    tty.input.write(`${answer}\n`)
+    await expect(askYes('All peers go.', tty)).rejects.toThrow('cancelled, nothing was changed')
   })
 
   it('is not shown if nobody can answer', async () => {
@@ -27,8 +27,8 @@ describe('a question', () => {
   })
 
   it('is declined when the terminal closes', async () => {
-    const asked = terminal(true)
-    asked.input.end()
-    await expect(askYes('All peers go.', asked)).rejects.toThrow('cancelled, nothing was changed')
+    const tty = terminal(true)
+    tty.input.end()
+    await expect(askYes('All peers go.', tty)).rejects.toThrow('cancelled, nothing was changed')
   })
 })

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Hex } from '../../../lib/hex.ts'
+import { EMPTY_TRIE_ROOT } from '../../../rollup/protocol/constants.ts'
 import { ZERO_HASH } from '../../../rollup/protocol/types.ts'
 import type { DiskLayer } from '../../state/diskLayer.ts'
 import { LayerTree } from '../../state/layerTree.ts'
 import { NO_STATE, StateDatabase } from '../../state/stateDatabase.ts'
-import { EMPTY_TRIE_ROOT } from '../../state/trie.ts'
 import { WorldState } from '../../state/worldState.ts'
 import { answerChainRead, type ChainReads, readOverChannel } from './chainReads.ts'
 

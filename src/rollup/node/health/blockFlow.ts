@@ -40,7 +40,7 @@ function comesThroughL1Only({ gossip, lastBlock, nowMs }: HealthFacts): boolean 
 
 function throughL1(facts: HealthFacts): Cause | undefined {
   const { gossip, nowMs, startedMs, derivation, head, lastBlock } = facts
-  if (head === undefined) return looking(facts)
+  if (head === undefined) return findingHeads(facts)
   if (derivation.state === 'catching-up') return cause('catching-up', `${agePhrase(facts)} ${derivation.text}`)
   if (gossip !== undefined) {
     // If gossip has a problem, its own text is more precise.
@@ -77,7 +77,7 @@ function agePhrase({ head, nowMs, blockTimeMs, blocksPerSecond }: HealthFacts): 
   return `${age} It grows by ${countOf(Number(blocksPerSecond.toPrecision(2)), 'block')}/s${left}.`
 }
 
-function looking({ derivation, lastBlock, nowMs, startedMs }: HealthFacts): Cause {
+function findingHeads({ derivation, lastBlock, nowMs, startedMs }: HealthFacts): Cause {
   const stops = lastBlock !== undefined || nowMs - startedMs >= GRACE_MS
   return cause(derivation.state, derivation.text, { stops, sinceMs: lastBlock?.atMs, command: derivation.command })
 }
@@ -112,7 +112,7 @@ function standstill(facts: HealthFacts): Cause {
 const engineDown: Standstill = ({ derivation }) =>
   derivation.state === 'engine-down' ? stopping('engine-down', derivation.text) : undefined
 
-const noHeads: Standstill = (facts) => (facts.head === undefined ? looking(facts) : undefined)
+const noHeads: Standstill = (facts) => (facts.head === undefined ? findingHeads(facts) : undefined)
 
 /** The node has just started, so the state is not known yet. */
 const starting: Standstill = ({ lastBlock, nowMs, startedMs, blockTimeMs, sequencer, gossip }, { since }) => {

@@ -22,7 +22,7 @@ const NO_NODE = 'http://127.0.0.1:1'
 
 const peer = await startTestNode()
 /** The address of the same peer with a closed port. */
-const gone = peer.address.replace(/\/tcp\/\d+/, '/tcp/1')
+const closedPort = peer.address.replace(/\/tcp\/\d+/, '/tcp/1')
 const folder = mkdtempSync(join(tmpdir(), 'devium-check-'))
 afterAll(async () => {
   rmSync(folder, { recursive: true })
@@ -68,14 +68,14 @@ describe('devium p2p check', () => {
 
   it('accepts answers of op-node', async () => {
     const rpc = await startOwnNode('opp2p', [{ IP: '127.0.0.0', Mask: '/wAAAA==' }])
-    const { code, stdout } = await check(gone, '--rpc', rpc)
+    const { code, stdout } = await check(closedPort, '--rpc', rpc)
     expect(stdout).toContain('✗ own node    our node refuses it: the subnet 127.0.0.0/8')
     expect(code).toBe(1)
   })
 
   it('distinguishes a ban from a block', async () => {
     const rpc = await startOwnNode('deviump2p', [], {}, [peer.node.peerId])
-    const { stdout } = await check(gone, '--rpc', rpc)
+    const { stdout } = await check(closedPort, '--rpc', rpc)
     expect(stdout).toMatch(/✗ own node {4}our node refuses it: the peer is banned until/)
   })
 

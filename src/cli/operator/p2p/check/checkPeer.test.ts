@@ -23,7 +23,7 @@ import type { OwnNodeView } from './ownNode.ts'
 import { systemResolver } from './resolve.ts'
 import { check, outcomes, step } from './testUtils/checking.ts'
 
-const STANDING =
+const USABLE =
   'address ok, tcp ok, security ok, peer id ok, muxer ok, identify ok, gossip ok, topics ok, blocks ok, connection ok'
 
 async function ourNode(options: Partial<P2pOptions> = {}, blocks: PayloadEnvelope[] = []): Promise<TestNode> {
@@ -93,7 +93,7 @@ describe('a node of the chain', () => {
     const { address, node } = await ourNode({}, blocks)
     const seen: string[] = []
     const report = await check(address, { blockNumber: 2 }, { onStep: ({ step: name }) => seen.push(name) })
-    expect(outcomes(report)).toBe(STANDING)
+    expect(outcomes(report)).toBe(USABLE)
     expect(report).toMatchObject({ ok: true, failedAt: null, peerId: node.peerId, expectedChainId: '901' })
     expect(report.verdict).toBe('reachable: optimism, chain 901')
     expect(seen).toEqual(report.steps.map(({ step: name }) => name))
@@ -290,22 +290,22 @@ describe('a libp2p node', () => {
 describe('our own node', () => {
   it('provides chain id and block number, and its refusals are reported', async () => {
     const { address, node } = await ourNode({}, testBlocks(testConfig(), 1, 3))
-    const ask = (view: Partial<OwnNodeView>) =>
+    const checkWith = (view: Partial<OwnNodeView>) =>
       check(address, { chainId: undefined }, { ownNode: async () => ({ ...OWN_VIEW, ...view }) })
-    const report = await ask({ blockNumber: 3 })
+    const report = await checkWith({ blockNumber: 3 })
     expect(report).toMatchObject({ ok: true, expectedChainId: '901' })
     expect(step(report, 'blocks')?.text).toMatch(/sent block 3$/)
 
     // The peer accepted this check's connection, which does not prove that it accepts our node.
     expect(step(report, 'connection')).toMatchObject({ outcome: 'ok', hint: expect.stringContaining('--identity') })
     const connected = [{ peerId: node.peerId, isInbound: false, address: undefined }]
-    expect(step(await ask({ connected }), 'connection')).not.toHaveProperty('hint')
+    expect(step(await checkWith({ connected }), 'connection')).not.toHaveProperty('hint')
 
-    const refused = await ask({ blockedSubnets: ['127.0.0.0/8'], blockedPeers: [node.peerId] })
+    const refused = await checkWith({ blockedSubnets: ['127.0.0.0/8'], blockedPeers: [node.peerId] })
     expect(refused).toMatchObject({ ok: false, failedAt: 'own node' })
     expect(step(refused, 'connection')).not.toHaveProperty('hint')
     expect(refused.verdict).toMatch(/^the peer is reachable, but our node refuses it: the peer id is on the block list/)
-    expect((await ask({ chainId: 5n })).failedAt).toBe('topics')
+    expect((await checkWith({ chainId: 5n })).failedAt).toBe('topics')
   })
 
   it('is reported when it does not answer, and when its key is used', async () => {

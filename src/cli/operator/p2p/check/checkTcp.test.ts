@@ -30,14 +30,14 @@ describe('a port', () => {
     ['says nothing', undefined, /^no libp2p answer within [\d.]+ m?s$/],
     ['waits for more of a greeting of its own', 'SSH-2.0-OpenSSH_9\r\n', /^no libp2p answer within [\d.]+ m?s$/],
     ['greets in another way', '\u0000\u0001\u001b[2J', /^the service on that port does not speak libp2p/],
-  ])('that %s', async (_, words, told) => {
+  ])('that %s', async (_, words, pattern) => {
     const address = await startRawServer((socket) => {
       if (words !== undefined) socket.once('data', () => socket.write(words, 'latin1'))
     })
     const report = await check(address, { timeoutMs: 5_000 })
     expect(step(report, 'security')).toMatchObject({
       outcome: 'failed',
-      text: expect.stringMatching(told),
+      text: expect.stringMatching(pattern),
       hint: expect.stringMatching(/another service/),
     })
   })

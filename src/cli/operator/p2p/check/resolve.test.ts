@@ -4,15 +4,15 @@ import { type NameResolver, resolveAddresses } from './resolve.ts'
 const ID = '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc'
 const OTHER = '16Uiu2HAmAXL5aMVHonM814nF5n9tHR6ExFkVN2vK5yGHtfkLvf1E'
 
-function resolver(records: Record<string, string[]>): NameResolver & { asked: string[] } {
-  const asked: string[] = []
+function resolver(records: Record<string, string[]>): NameResolver & { queried: string[] } {
+  const queried: string[] = []
   const answer = async (name: string): Promise<string[]> => {
-    asked.push(name)
+    queried.push(name)
     const found = records[name]
     if (found === undefined) throw Object.assign(new Error(`ENOTFOUND ${name}`), { code: 'ENOTFOUND' })
     return found
   }
-  return { asked, addresses: answer, texts: answer }
+  return { queried, addresses: answer, texts: answer }
 }
 
 const dnsaddr = { host: { kind: 'dnsaddr', name: 'a.example' } as const, tcpPort: undefined }
@@ -34,7 +34,7 @@ describe('resolveAddresses', () => {
     expect(await resolveAddresses(names, { host, tcpPort: undefined, peerId: ID })).toEqual([
       { ip: '1.2.3.4', tcpPort: undefined },
     ])
-    expect(names.asked).toEqual([])
+    expect(names.queried).toEqual([])
   })
 
   it('follows dnsaddr, and omits other peers and other transports', async () => {
@@ -60,6 +60,6 @@ describe('resolveAddresses', () => {
   it('stops at a loop of dnsaddr records', async () => {
     const names = resolver({ '_dnsaddr.a.example': ['dnsaddr=/dnsaddr/a.example'] })
     expect(await resolveAddresses(names, { ...dnsaddr, peerId: undefined })).toEqual([])
-    expect(names.asked).toHaveLength(3)
+    expect(names.queried).toHaveLength(3)
   })
 })

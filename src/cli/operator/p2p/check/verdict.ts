@@ -12,14 +12,14 @@ export function verdictOf(
   const failed = steps.filter(({ outcome }) => outcome === 'failed')
   const [first, ...others] = failed
   if (first !== undefined) {
-    const isOurs = first.step === 'own node' && others.length === 0 && steps.some(isStanding)
+    const isOurs = first.step === 'own node' && others.length === 0 && steps.some(isOpenConnection)
     return isOurs
       ? `the peer is reachable, but ${first.text}`
       : `failed at ${first.step}: ${first.text}${others.length === 0 ? '' : ` (also failed: ${namesOf(others)})`}`
   }
   const warnings = steps.filter(({ outcome }) => outcome === 'warning')
   const notes = warnings.length === 0 ? '' : `; warnings: ${namesOf(warnings)}`
-  if (!steps.some(isStanding)) return `discovery answers; the peer has no TCP port${notes}`
+  if (!steps.some(isOpenConnection)) return `discovery answers; the peer has no TCP port${notes}`
   const facts = [
     ...(agent === undefined ? [] : [agent]),
     ...chainIds.slice(0, MAX_NAMED).map((chainId) => `chain ${chainId}`),
@@ -27,7 +27,7 @@ export function verdictOf(
   return `reachable: ${facts.join(', ')}${notes}`
 }
 
-function isStanding({ step, outcome }: CheckStep): boolean {
+function isOpenConnection({ step, outcome }: CheckStep): boolean {
   return step === 'connection' && outcome === 'ok'
 }
 
