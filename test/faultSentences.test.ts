@@ -182,7 +182,9 @@ it.each(FAULTS)('$fault: one RPC, devium status and the page name it', async ({ 
   const gossipReport = await fault.gossip?.()
   const derives = fault.derivation ?? derivation({})
   const batcher = fault.batcher === undefined ? null : statusOfBatcher(fault.batcher)
-  const sentence = [batcher?.why, gossipReport?.text, derives.text].find((text) => text !== undefined && cause.test(text))
+  const sentence = [batcher?.why, gossipReport?.text, derives.text].find(
+    (text) => text !== undefined && cause.test(text),
+  )
   expect(sentence).toMatch(cause)
 
   const ref = { hash, number: 1, timestamp: 1 }

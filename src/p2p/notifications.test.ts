@@ -12,7 +12,10 @@ it('connections, mesh changes, blocks and disconnections are reported until the 
   const notified = (event: P2pNotification['event']) =>
     received.find((one) => one.event === event && 'peerID' in one && one.peerID === peerID)
   await until('the mesh', () => notified('graft') !== undefined)
-  expect(notified('connected')).toMatchObject({ direction: 'inbound', address: expect.stringContaining('/ip4/127.0.0.1/') })
+  expect(notified('connected')).toMatchObject({
+    direction: 'inbound',
+    address: expect.stringContaining('/ip4/127.0.0.1/'),
+  })
   const standing = { peerID, score: expect.any(Number), static: false, protected: false, ban: null }
   expect(watched.node.standings()).toEqual([{ ...standing, connected: true, inMesh: true, blocked: false }])
   await watched.node.blockPeer(peerID)

@@ -157,8 +157,7 @@ export function createOperatorApi(
         blocksTopicV3: router.subscribers(3).length,
         blocksTopicV4: router.subscribers(4).length,
         banned: lists.blockedPeers.size,
-        timeBanned: lists.activeBans(modules.clock.now()).peers.filter((peer) => !lists.blockedPeers.has(peer))
-          .length,
+        timeBanned: lists.activeBans(modules.clock.now()).peers.filter((peer) => !lists.blockedPeers.has(peer)).length,
         known: known.size,
       }
     },

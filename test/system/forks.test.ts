@@ -63,7 +63,8 @@ describe('a testnet that is upgraded while it runs', { shuffle: false }, () => {
       ...Object.fromEntries(Object.keys(forksAtGenesis('ecotone')).map((fork) => [`${fork}_time`, 0])),
       karst_time: genesisTime + LAST,
     })
-    const forkEvents = () => testnet.events.flatMap((event) => (event.event === 'fork' ? [[event.fork, event.block]] : []))
+    const forkEvents = () =>
+      testnet.events.flatMap((event) => (event.event === 'fork' ? [[event.fork, event.block]] : []))
     await expect.poll(forkEvents).toEqual(Object.entries(ACTIVATIONS))
   })
 

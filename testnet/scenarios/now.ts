@@ -58,7 +58,8 @@ export class Now {
     )
 
   /** Calls a rollup node. */
-  request = (node: string, method: string, ...params: unknown[]): Promise<unknown> => this.testnet.request(node, method, params)
+  request = (node: string, method: string, ...params: unknown[]): Promise<unknown> =>
+    this.testnet.request(node, method, params)
 
   requestL1 = (method: string, ...params: unknown[]): Promise<unknown> => this.testnet.requestL1(method, params)
 

@@ -29,7 +29,12 @@ async function follow(steps: Scenario['steps']) {
     if (words[0] !== 'heal') throw new UsageError(`unknown command "${words[0]}"`)
     return { command: words.join(' '), did: 'All is whole.', lookAt: '' }
   }
-  const modules = { readNow: () => Now.of(testnet), runCommand, emit: (event: TestnetEvent) => events.push(event), clock }
+  const modules = {
+    readNow: () => Now.of(testnet),
+    runCommand,
+    emit: (event: TestnetEvent) => events.push(event),
+    clock,
+  }
   const scenario = { about: 'It works.', steps }
   let outcome: string | undefined
   runScenario('works', scenario, modules, new AbortController().signal).then(

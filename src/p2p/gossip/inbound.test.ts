@@ -53,7 +53,10 @@ async function setUp(verdictOf: (data: Uint8Array) => Verdict | 'held' = () => N
   events.on('author', (peer) => emitted.push(`author ${nameOf(peer)}`))
   events.on('block', (_, peer) => emitted.push(`block ${nameOf(peer)}`))
   events.on('rejectedAgain', (peer) => emitted.push(`again ${nameOf(peer)}`))
-  events.on('verdict', (_, _version, verdict) => verdict !== NONE && 'detail' in verdict && emitted.push(verdict.reason))
+  events.on(
+    'verdict',
+    (_, _version, verdict) => verdict !== NONE && 'detail' in verdict && emitted.push(verdict.reason),
+  )
   const traced: Record<string, number> = {}
   events.on('traced', (event, count) => {
     traced[event] = (traced[event] ?? 0) + count
@@ -255,31 +258,28 @@ describe('a large message', () => {
   it.each([
     { bytes: 1_023, receivers: [] },
     { bytes: 1_024, receivers: ['b'] },
-  ])(
-    'of $bytes bytes sends IDONTWANT at once to the mesh peers that understand it',
-    async ({ bytes, receivers }) => {
-      const { join, gossip } = await setUp(() => 'held')
-      const [a, b, c] = ['a', 'b', 'c'].map(join)
-      if (a === undefined || b === undefined || c === undefined) throw new Error('nobody')
-      gossip.mesh.set(TOPIC, new Set([a.text, b.text, c.text]))
-      for (const { text } of [a, b, c]) {
-        const protocol = text === c.text ? '/meshsub/1.1.0' : '/meshsub/1.2.0'
-        gossip.streamsOutbound.set(text, {
-          rawStream: { protocol, status: 'open', addEventListener: () => {} },
-          close: async () => {},
-        })
-      }
-      const sent: [string, unknown][] = []
-      gossip.sendRpc = (peerId, { control }) => {
-        sent.push([nameOf(peerId), control?.idontwant])
-        return true
-      }
-      const data = new Uint8Array(bytes).fill(5)
-      a.send({ messages: [message(data)] })
-      await untilIdle()
-      expect(sent).toEqual(receivers.map((name) => [name, [{ messageIDs: [data.subarray(0, 24)] }]]))
-    },
-  )
+  ])('of $bytes bytes sends IDONTWANT at once to the mesh peers that understand it', async ({ bytes, receivers }) => {
+    const { join, gossip } = await setUp(() => 'held')
+    const [a, b, c] = ['a', 'b', 'c'].map(join)
+    if (a === undefined || b === undefined || c === undefined) throw new Error('nobody')
+    gossip.mesh.set(TOPIC, new Set([a.text, b.text, c.text]))
+    for (const { text } of [a, b, c]) {
+      const protocol = text === c.text ? '/meshsub/1.1.0' : '/meshsub/1.2.0'
+      gossip.streamsOutbound.set(text, {
+        rawStream: { protocol, status: 'open', addEventListener: () => {} },
+        close: async () => {},
+      })
+    }
+    const sent: [string, unknown][] = []
+    gossip.sendRpc = (peerId, { control }) => {
+      sent.push([nameOf(peerId), control?.idontwant])
+      return true
+    }
+    const data = new Uint8Array(bytes).fill(5)
+    a.send({ messages: [message(data)] })
+    await untilIdle()
+    expect(sent).toEqual(receivers.map((name) => [name, [{ messageIDs: [data.subarray(0, 24)] }]]))
+  })
 })
 
 describe('a gossip stream', () => {

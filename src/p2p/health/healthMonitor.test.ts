@@ -269,14 +269,17 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
     expect(lines.slice(1)).toEqual(['gossip-silent → chain-stands-still'])
   })
 
-  it.each([0, 35])('trouble is reported as soon when the clock is set back %i s after the last block', async (silentS) => {
-    await followFor(100)
-    await seconds(silentS, byL1)
-    setClock(-3_600_000)
-    await seconds(60 - silentS, byL1)
-    expect(lines).toEqual(['ok → gossip-silent'])
-    expect((await monitor.report()).recent).toMatchObject({ accepted: 0, headMoves: { gossip: 0, l1: 60 - silentS } })
-  })
+  it.each([0, 35])(
+    'trouble is reported as soon when the clock is set back %i s after the last block',
+    async (silentS) => {
+      await followFor(100)
+      await seconds(silentS, byL1)
+      setClock(-3_600_000)
+      await seconds(60 - silentS, byL1)
+      expect(lines).toEqual(['ok → gossip-silent'])
+      expect((await monitor.report()).recent).toMatchObject({ accepted: 0, headMoves: { gossip: 0, l1: 60 - silentS } })
+    },
+  )
 
   it('trouble of a stopped sequencer is reported, too', async () => {
     connect()

@@ -89,21 +89,18 @@ describe('createStaticPeers', () => {
     expect(state.dials.map(({ atMs }) => atMs)).toEqual([0, 10_000])
   })
 
-  it.each(['refused', 'silent'])(
-    'a static peer is connected again soon after a short outage: %s',
-    async (outage) => {
-      const { state, fall, pass, stand } = setUp()
-      await stand()
-      fall()
-      state.reachable = false
-      state.silent = outage === 'silent'
-      await pass(30, 100)
-      state.reachable = true
-      state.silent = false
-      await pass(12, 100, 'connected')
-      expect(state.connected).toBe(true)
-    },
-  )
+  it.each(['refused', 'silent'])('a static peer is connected again soon after a short outage: %s', async (outage) => {
+    const { state, fall, pass, stand } = setUp()
+    await stand()
+    fall()
+    state.reachable = false
+    state.silent = outage === 'silent'
+    await pass(30, 100)
+    state.reachable = true
+    state.silent = false
+    await pass(12, 100, 'connected')
+    expect(state.connected).toBe(true)
+  })
 
   it('does not hold a long outage against a link that falls once more', async () => {
     const { state, fall, pass, stand } = setUp()

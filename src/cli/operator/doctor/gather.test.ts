@@ -231,6 +231,8 @@ describe('gathering facts of a beacon API', () => {
     expect(await gather(client)).toMatchObject({
       problem: { code: 'wrong-kind', text: 'it answers JSON-RPC (Geth/v1.17)' },
     })
-    expect(await gather(NOBODY)).toMatchObject({ problem: { code: 'down', text: expect.stringMatching(/ECONNREFUSED/) } })
+    expect(await gather(NOBODY)).toMatchObject({
+      problem: { code: 'down', text: expect.stringMatching(/ECONNREFUSED/) },
+    })
   })
 })
