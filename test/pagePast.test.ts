@@ -53,7 +53,7 @@ describe('the chart', () => {
     const { seconds, series } = chart(past, 'behind')
     expect(seconds.map(Math.round)).toEqual([600, 615, 660])
     expect(series.map(({ label, values }) => [label, values])).toEqual([
-      ['Blocks not final', [6, null, 6]],
+      ['Blocks not finalized', [6, null, 6]],
       ['Blocks not safe', [3, null, 3]],
     ])
     expect(chart(past, 'peers', 60 * MINUTE_MS).seconds).toHaveLength(9)

@@ -43,7 +43,7 @@ describe('what follows for a peer', () => {
     [
       'below two thresholds',
       { thresholds: thresholds(-12) },
-      [/^below 0 \(mesh\): mesh effect; not over/, /^below -10 \(gossip\): gossip effect; not over/],
+      [/^below 0 \(mesh\): mesh effect; does not end/, /^below -10 \(gossip\): gossip effect; does not end/],
     ],
   ])('%s', (_, changes, expected) => {
     expect(follows(changes)).toEqual(expected.map((line) => expect.stringMatching(line)))

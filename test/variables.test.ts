@@ -88,7 +88,7 @@ describe('a variable that no flag has', () => {
 
   it('may end like one of a service', async () => {
     const { warnings } = await start(rollupNodeProgram, { OP_NODE_RCP_PORT: '9545' })
-    expect(warnings).toEqual([expect.stringMatching(/OP_NODE_RCP_PORT: .* OP_NODE_RPC_PORT$/)])
+    expect(warnings).toEqual([expect.stringMatching(/OP_NODE_RCP_PORT .* OP_NODE_RPC_PORT$/)])
   })
 
   it('is counted where there are many', async () => {

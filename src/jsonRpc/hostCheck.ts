@@ -22,7 +22,7 @@ export function createHostCheck(allowed: readonly string[]): (header: string | u
 export function hostCheck(allowed: readonly string[]): MiddlewareHandler {
   const isAllowed = createHostCheck(allowed)
   return async (context, next) =>
-    isAllowed(context.env.incoming.headers.host) ? next() : context.text('invalid host specified', 403)
+    isAllowed(context.req.header('host')) ? next() : context.text('invalid host specified', 403)
 }
 
 /** The name or address of a Host header, without port and brackets. */

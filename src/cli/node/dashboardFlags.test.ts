@@ -11,7 +11,7 @@ it('reads the nodes that the page shows', () => {
 it.each([
   [{ dashboardNodes: ['x=ftp://a'] }, /--dashboard.nodes: expected name=http:/],
   [{ dashboardNodes: ['a=http://a', 'x=ws://u:secret@b'] }, /^--dashboard.nodes: expected name=http:\/\/… as entry 2$/],
-  [{ dashboardNodes: ['x=http://u:secret@a'] }, /leave user and password out of http:\/\/a: each visitor/],
+  [{ dashboardNodes: ['x=http://u:secret@a'] }, /remove user and password from http:\/\/a\. /],
   [{ dashboard: false, dashboardNodes: ['x=http://a'] }, /--dashboard.nodes requires --dashboard/],
   [{ dashboard: false, dashboardTestnet: '/tmp' }, /--dashboard.testnet requires --dashboard/],
   [{ dashboardBatcher: 'a:1' }, /--dashboard.batcher must be/],

@@ -50,7 +50,7 @@ const LAGOON = {
 const DEPENDENCY_SET_FAULTS: readonly [what: string, set: unknown, problem: string][] = [
   ['without the chain itself', { dependencies: { 902: {} } }, 'chain 901 itself is missing'],
   ['without dependencies', {}, 'dependency set.dependencies: missing'],
-  ['with names', { dependencies: { 901: {}, op: {} } }, 'expected chain ids, got op'],
+  ['with names', { dependencies: { 901: {}, op: {} } }, 'expected a chain id, got op'],
   ['that is no JSON', '{', 'set.json: '],
 ]
 

@@ -240,7 +240,7 @@ describe('devium', () => {
     { args: ['stauts'], stderr: "devium: unknown command 'stauts' (Did you mean one of stats, status?)\n" },
     {
       args: ['explain', 'xyz'],
-      stderr: 'devium: no known peer\'s id begins or ends with "xyz". List the known peers: devium peers --all\n',
+      stderr: 'devium: no known peer id begins or ends with "xyz". List the known peers: devium peers --all\n',
     },
     { args: ['explain', 'x'], stderr: 'devium: "x": expected at least 3 characters of the peer id\n' },
     {

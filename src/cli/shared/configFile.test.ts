@@ -112,8 +112,8 @@ describe('a configuration file', () => {
     { text: '"p2p.listen.tcp" = 65536', error: ': p2p.listen.tcp: expected a whole number from 0 to 65535' },
     { text: '"p2p.disable" = "maybe"', error: ': p2p.disable: expected true or false' },
     { text: 'l1 = ["a", "b"]', error: ': l1: expected one value, not a list' },
-    { text: '"p2p.static" = [["a"]]', error: ': p2p.static: expected a text, a number, true or false' },
-    { text: 'l1 = 2026-01-01', error: ': l1: expected a text, a number, true or false' },
+    { text: '"p2p.static" = [["a"]]', error: ': p2p.static: expected a string, a number, a boolean' },
+    { text: 'l1 = 2026-01-01', error: ': l1: expected a string, a number, a boolean' },
     { text: '\nl1 = ', error: ' is not valid: TOML line 2: ' },
   ])('is refused with $text', async ({ text, error }) => {
     await expect(run(text)).rejects.toThrow(`${file}${error}`)

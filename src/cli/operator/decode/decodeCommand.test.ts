@@ -127,7 +127,7 @@ describe('devium decode <hash> --l1', () => {
       channels: [{ isComplete: true, fault: null }],
     })
     const alone = await decode([hash, '--l1', url])
-    expect(alone.stderr).toContain('its frames are in 1 blob, which are not part of it')
+    expect(alone.stderr).toContain('its frames are in 1 blob')
     const unknown = await decode([`0x${'12'.repeat(32)}`, '--l1', url])
     expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('does not have transaction 0x1212') })
     beacon.slots.clear()

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import type { Fork } from '../../../rollup/protocol/index.ts'
 import { callsFollowTime, clientOf, judgeRelease } from './clients.ts'
 
-const LATER = /^op-reth supports karst since version 2\.3\.2 on$/
+const LATER = /^op-reth supports karst since version 2\.3\.2$/
 
 /** Client name, family, and whether its release supports Karst. */
 const CASES: [string, string, 'knows' | RegExp | undefined][] = [
   ['Geth/v1.101603.5-stable-abc/linux-amd64/go1.24', 'geth', /^op-geth was discontinued on 2026-05-31/],
-  ['op-geth/1.101608.0', 'geth', /^op-geth ended/],
-  ['go-ethereum/1.17.1', 'geth', /^op-geth ended/],
+  ['op-geth/1.101608.0', 'geth', /^op-geth was discontinued/],
+  ['go-ethereum/1.17.1', 'geth', /^op-geth was discontinued/],
   ['op-reth/v2.3.2-abc/x86_64', 'op-reth', 'knows'],
   ['OP-Reth/v2.10.0', 'op-reth', 'knows'],
   ['op-reth/v2.3.1', 'op-reth', LATER],

@@ -102,7 +102,7 @@ describe('gathering facts of devium-geth', () => {
     expect(facts.methods).toContain('engine_getPayloadV5')
     const check = createEngineForkCheck({ rpc: node.engine, clock: new ManualClock(before * 1000) }, config)
     const problems = await Promise.all((['isthmus', 'karst'] as const).map((name) => check({ name, time: 0 })))
-    const notReady = /^The engine devium-geth\/test is not ready for karst .* rules$/
+    const notReady = /^The engine devium-geth\/test is not ready for karst .* rules /
     expect(problems).toEqual([
       { isReady: true, problem: undefined },
       runs.karst ? { isReady: true, problem: undefined } : { isReady: false, problem: expect.stringMatching(notReady) },

@@ -75,7 +75,7 @@ const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops
     'a release of the engine that is too old',
     { forks: KARST_SOON, engine: { client: 'op-reth/v2.3.1-abc/x86_64' } },
     { code: 'engine-too-old', subject: 'engine', fork: 'karst', stops: SOON },
-    /op-reth supports karst since version 2\.3\.2 on/,
+    /op-reth supports karst since version 2\.3\.2\./,
   ],
   [
     'an engine without a method of the fork',
@@ -180,7 +180,7 @@ const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops
     'blob parameters of L1 that this version does not have',
     { l1: { next: { time: SOON, updateFraction: 99n } } },
     { code: 'l1-blob-parameters', subject: 'version', fork: null, stops: SOON },
-    /has the blob fee update fraction 99 from .* and this node reckons with 3338477/,
+    /has the blob fee update fraction 99 from .* but this node uses 3338477/,
   ],
   [
     'a fork in the L1 chain config that this version does not know',

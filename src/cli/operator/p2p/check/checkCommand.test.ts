@@ -59,7 +59,7 @@ describe('devium p2p check', () => {
     const { code, stdout, stderr } = await check(peer.address, '--rpc', await startOwnNode('deviump2p', []))
     expect(stderr).toBe('')
     expect(stdout).toMatch(/^✓ address {5}16Uiu2/)
-    expect(stdout).toContain('✓ own node    neither blocked nor banned there')
+    expect(stdout).toContain('✓ own node    neither blocked nor banned, not connected')
     expect(stdout).toContain('✓ topics      blocks v1 v2 v3 v4 of chain 901')
     expect(stdout).toContain('but not block 4')
     expect(stdout).toMatch(/\n\n✓ reachable: optimism, chain 901; warnings: blocks\n$/)
