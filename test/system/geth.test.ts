@@ -249,7 +249,7 @@ describe('running', () => {
     const socket = ['--ws', '--ws.addr=127.0.0.1', '--ws.port=0', '--ws.api=eth,engine', '--ws.origins=*']
     const ignored = ['--cache=1024', '--syncmode=snap', '--bootnodes', 'enode://x', '--http.api=eth,engine']
     const noisy = await start(datadir, '--gcmode=archive', ...socket, ...ignored, '--metrics', '--metrics.port=0')
-    expect(noisy.output()).toMatch(/ignored.*--bootnodes.*--cache.*--syncmode/)
+    expect(noisy.output()).toMatch(/Ignored flags.*--bootnodes.*--cache.*--syncmode/)
     const url = /ws: ?"?(ws:\/\/127\.0\.0\.1:\d+)/.exec(noisy.output().replaceAll('=', ': '))?.[1] ?? ''
     const client = createWebSocketRpcClient({ url })
     expect(await client.request('rpc_modules', [])).toEqual({ eth: '1.0', rpc: '1.0' })
