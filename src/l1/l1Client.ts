@@ -1,6 +1,6 @@
 import { JsonRpcError } from '../jsonRpc/types.ts'
 import type { CacheWatch } from '../lib/cacheMetrics.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, sleep } from '../lib/clock.ts'
 import { describeError } from '../lib/errors.ts'
 import { type Hex, normalizeHex, quantityToBigInt, toQuantity } from '../lib/hex.ts'
 import type { Logger } from '../lib/logger.ts'
@@ -64,6 +64,8 @@ export interface L1ClientOptions {
 
 /** Number of transactions whose JSON is as large as a header. */
 const TRANSACTIONS_OF_WEIGHT_1 = 15
+/** Above the time in which Anvil builds a block. */
+const PROOF_RETRY_MS = 500
 
 /**
  * An L1 endpoint over JSON-RPC. Results are verified, cached by block hash, and requested within the endpoint's limits.
@@ -217,12 +219,13 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
   }
 
   /**
-   * If a new block arrives during the call, Anvil proves against a newer state than its head. A second request
-   * succeeds.
+   * While Anvil builds a block, it proves against a newer state than its head. A second request succeeds once that
+   * block is the head.
    */
   const proveStorageTwice = (address: Hex, slot: Hex, blockHash: Hex): Promise<bigint> =>
-    proveStorage(address, slot, blockHash).catch((error: unknown) => {
+    proveStorage(address, slot, blockHash).catch(async (error: unknown) => {
       if (!(error instanceof L1Error)) throw error
+      await sleep(clock, PROOF_RETRY_MS)
       return proveStorage(address, slot, blockHash)
     })
 
