@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { ConnectionClosedError, StreamResetError } from '@libp2p/interface'
 import { multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
@@ -11,6 +12,7 @@ import { expectDelivery } from '../testUtils/network.ts'
 import { decodeResponse } from '../testUtils/responses.ts'
 import { SEQUENCER_KEY, testBlock, testBlocks, testChain, testConfig } from '../testUtils/testChain.ts'
 import type { TestNode } from '../testUtils/testNode.ts'
+import { isConnectionLost } from './blockSync.ts'
 import { encodeRequest, payloadByNumberProtocols } from './payloadByNumber.ts'
 import { createPayloadServer } from './server.ts'
 
@@ -35,6 +37,14 @@ async function blamed(by: TestNode, peer: TestNode): Promise<boolean> {
   expect(report?.servesBlocks).toBe(false)
   return (report?.total ?? -1) < 0
 }
+
+it.each([
+  ['a closed connection', 'closed', new StreamResetError(), true],
+  ['an open connection whose multiplexer has ended', 'open', new ConnectionClosedError(), true],
+  ['a stream that the peer resets', 'open', new StreamResetError(), false],
+] as const)('a failed request on %s', (_, status, error, isLost) => {
+  expect(isConnectionLost({ status }, error)).toBe(isLost)
+})
 
 describe('gap filling', () => {
   it('brings the blocks below one that gossip brought, and nothing else', async () => {

@@ -1,4 +1,4 @@
-import { type Connection, type Stream, UnsupportedProtocolError } from '@libp2p/interface'
+import { type Connection, ConnectionClosedError, type Stream, UnsupportedProtocolError } from '@libp2p/interface'
 import { type Clock, unixSeconds } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
@@ -25,6 +25,11 @@ const MAX_RANGE_AGE_S = 12 * 60 * 60
 const MIN_APP_SCORE = -10
 /** Limit of inbound request streams per peer. */
 const MAX_INBOUND_STREAMS = 16
+
+/** A connection's multiplexer ends before its status says so. Then libp2p throws ConnectionClosedError. */
+export function isConnectionLost({ status }: Pick<Connection, 'status'>, error: unknown): boolean {
+  return status !== 'open' || error instanceof ConnectionClosedError
+}
 
 /** Serves blocks by number, and fills gaps below blocks that gossip validated. */
 export function createBlockSync(
@@ -64,7 +69,7 @@ export function createBlockSync(
       if (error instanceof UnsupportedProtocolError) {
         throw new P2pError('not-served', 'the peer does not serve blocks by number', { cause: error })
       }
-      if (connection.status === 'open') throw error
+      if (!isConnectionLost(connection, error)) throw error
       throw new P2pError('connection-lost', `connection lost: ${describeError(error)}`, { cause: error })
     }
     return readAnswer(bytes, number, peerId)
