@@ -14,7 +14,6 @@ export type CallProblem =
   | 'insufficient-funds'
   | 'intrinsic-gas'
   | 'init-code-size'
-  /** The calls of a request have used their shared gas. */
   | 'floor-gas'
   /** An EIP-7702 transaction that creates a contract, or has no authorizations. */
   | 'set-code'
