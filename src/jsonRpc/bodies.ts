@@ -10,16 +10,15 @@ import { createSemaphore } from '../lib/semaphore.ts'
  */
 export const LARGE_BODY_BYTES = 256 * 1024
 const MAX_WAITING_BODIES = 64
-const decoder = new TextDecoder()
 
 export interface CallEnv {
   Bindings: HttpBindings
-  Variables: { body: string | Uint8Array }
+  Variables: { body: Uint8Array }
 }
 
 /**
- * Reads the body of a call: a string, or bytes if it is large. Responds 413 to a body longer than `maxBytes`. Responds
- * 503 to a large body if too many are already waiting.
+ * Reads the body of a call. Responds 413 to a body longer than `maxBytes`. Responds 503 to a large body if too many
+ * are already waiting.
  */
 export function readBody(maxBytes: number, maxLargeAtOnce = 1): MiddlewareHandler<CallEnv> {
   const largeBodies = createSemaphore(maxLargeAtOnce)
@@ -61,11 +60,11 @@ export function readBody(maxBytes: number, maxLargeAtOnce = 1): MiddlewareHandle
 }
 
 /** The request's own `text()` watches more events. Without them, a small call takes a tenth less time (`bench:rpc`). */
-function readShort(incoming: IncomingMessage): Promise<string> {
+function readShort(incoming: IncomingMessage): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   return new Promise((resolve, reject) => {
     incoming.on('data', (chunk) => chunks.push(chunk))
-    incoming.once('end', () => resolve(decoder.decode(concatBytes(...chunks))))
+    incoming.once('end', () => resolve(concatBytes(...chunks)))
     incoming.once('error', reject)
   })
 }

@@ -2,12 +2,13 @@ import { once } from 'node:events'
 import type { HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import { EMPTY_BYTES } from '../lib/bytes.ts'
 import { type Clock, systemClock, unixSeconds } from '../lib/clock.ts'
 import { createJwtCheck } from '../lib/jwt.ts'
 import { createTokenCheck, type TokenAccess } from './bearerToken.ts'
 import { type CallEnv, readBody } from './bodies.ts'
 import { type BodyChunks, sizeOf } from './bodyChunks.ts'
-import { type CallContext, createCallContext, type RpcContext } from './callContext.ts'
+import { type CallContext, createCallContext } from './callContext.ts'
 import { foreignOrigin } from './originCheck.ts'
 import type { RpcDispatcher } from './server.ts'
 
@@ -55,7 +56,7 @@ export function createCallRoute(options: HttpCallOptions): Hono<CallEnv> {
       sendPart: (part) => sendPart(outgoing, part, call.signal),
     })
     try {
-      return respond(outgoing, await answer(takeBody(context), call))
+      return respond(outgoing, await dispatcher.handle(decoder.decode(takeBody(context)), call))
     } catch {
       if (!outgoing.headersSent) return context.text('Internal Server Error', 500)
       outgoing.destroy()
@@ -65,11 +66,6 @@ export function createCallRoute(options: HttpCallOptions): Hono<CallEnv> {
     }
   })
   return route
-
-  function answer(body: string | Uint8Array, call: RpcContext): Promise<BodyChunks | undefined> {
-    if (typeof body === 'string') return dispatcher.handle(body, call)
-    return dispatcher.handle(decoder.decode(body), call)
-  }
 }
 
 /**
@@ -98,9 +94,9 @@ function requireToken(hasToken: (authorization: string | undefined) => boolean):
 }
 
 /** Releases the body, so that a pending call does not keep it in memory. */
-function takeBody(context: Context<CallEnv>): string | Uint8Array {
+function takeBody(context: Context<CallEnv>): Uint8Array {
   const body = context.get('body')
-  context.set('body', '')
+  context.set('body', EMPTY_BYTES)
   return body
 }
 
