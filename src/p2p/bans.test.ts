@@ -40,7 +40,7 @@ describe('a ban for a score', () => {
     expect(await test.node.peerStats()).toMatchObject({ banned: 1, timeBanned: 0 })
   })
 
-  it('comes too when the clock has been set back', async () => {
+  it('bans a peer also after the clock was set back', async () => {
     const test = await nodeInTest()
     const before = Date.now.bind(Date)
     const setBack = (): void => {
@@ -50,7 +50,7 @@ describe('a ban for a score', () => {
     await startBanned(test, { afterConnecting: setBack })
   })
 
-  it('expires, and the history records it', async () => {
+  it('a ban expires, and the history records it', async () => {
     const { clock, set } = settableClock()
     const test = await nodeInTest({ ban: { enabled: true, threshold: -100, durationMs: 3_600_000 } }, { clock })
     const raw = await startBanned(test)
@@ -61,7 +61,7 @@ describe('a ban for a score', () => {
     expect(await test.metric('p2p_peer_unbans')).toBe(1)
   })
 
-  it('survives a restart; the operator lifts it together with the score that caused it', async () => {
+  it('a ban survives a restart, and lifting it also resets the score that caused it', async () => {
     const kept = await keptInTest()
     const first = await nodeInTest(kept)
     const raw = await startBanned(first)
@@ -82,8 +82,8 @@ describe('a ban for a score', () => {
 
 const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
 
-describe('what keeps a peer out', () => {
-  it.skipIf(!hasIpv6)('closes connections over IPv6 at once, by address and by subnet', async () => {
+describe('blocks', () => {
+  it.skipIf(!hasIpv6)('a block of an IPv6 address or subnet closes open connections at once', async () => {
     const test = await nodeInTest({ listenIp: '::1' })
     const raw = await rawPeerInTest([TOPIC])
     const address = test.node.multiaddrs().find((text) => text.startsWith('/ip6/::1/')) ?? ''
@@ -118,7 +118,7 @@ describe('what keeps a peer out', () => {
     expect(await test.events(raw.peerId)).toEqual([])
   })
 
-  it('what keeps a peer out is named with what would have to be unblocked', async () => {
+  it('a refused connection records which address or subnet would have to be unblocked', async () => {
     const test = await nodeInTest()
     const raw = await rawPeerInTest([TOPIC])
     await raw.connect(test.address)

@@ -5,8 +5,8 @@ import { ClassicLevel } from 'classic-level'
 import { describe, expect, it } from 'vitest'
 import { folderInTest, nodeInTest } from './testUtils/inTest.ts'
 
-describe('a peer store that was damaged', () => {
-  it.each(['store', 'store/'])('costs neither the start nor the block lists (%s)', async (name) => {
+describe('a damaged peer store', () => {
+  it.each(['store', 'store/'])('prevents neither the start nor the loading of the block lists (%s)', async (name) => {
     const peerStorePath = `${await folderInTest()}/${name}`
     const other = await nodeInTest()
     const first = await nodeInTest({ peerStorePath })
@@ -24,7 +24,7 @@ describe('a peer store that was damaged', () => {
     await expect(node.connectPeer(other.address)).rejects.toThrow('gater disallows connection to peer')
   })
 
-  it('loses the records of peers when one cannot be read, not the list of peers for ever', async () => {
+  it('the peer list still works after a peer record was unreadable', async () => {
     const peerStorePath = join(await folderInTest(), 'store')
     const other = await nodeInTest()
     const level = new ClassicLevel<string, Uint8Array>(peerStorePath, { valueEncoding: 'view' })

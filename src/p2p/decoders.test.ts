@@ -38,12 +38,12 @@ function near(...samples: readonly string[]): fc.Arbitrary<string> {
   return fc.oneof(fc.string({ maxLength: 80 }), changed)
 }
 
-it('requests for blocks of arbitrary bytes throw nothing but DecodeError', () => {
+it('decoding arbitrary bytes as a block request throws only DecodeErrors', () => {
   const request = fc.oneof(bytes(12), fc.uint8Array({ minLength: 8, maxLength: 8 }))
   fc.assert(fc.property(request, (input) => throwsOnly([DecodeError], () => decodeRequest(input))))
 })
 
-it('answers with a block of arbitrary bytes, or with some changed, throw nothing but DecodeError', () => {
+it('decoding a block answer with arbitrary or changed bytes throws only DecodeErrors', () => {
   const read = (input: Uint8Array) => () => decodeResponse(input, config, block.payload.timestamp)
   const block = testBlock(config)
   const good = encodeResponse(block, config)
@@ -62,8 +62,8 @@ it('answers with a block of arbitrary bytes, or with some changed, throw nothing
   )
 })
 
-describe('names and addresses', () => {
-  it('names of peers throw nothing but DecodeError', () => {
+describe('parsers of names and addresses', () => {
+  it('parsing a peer name throws only DecodeErrors', () => {
     fc.assert(
       fc.property(near(PEER, `/ip4/1.2.3.4/tcp/9222/p2p/${PEER}`), (text) => {
         throwsOnly([DecodeError], () => parsePeerId(text))
@@ -72,7 +72,7 @@ describe('names and addresses', () => {
       { numRuns: propertyRuns(500) },
     )
   })
-  it('names and addresses are read back', () => {
+  it('names and addresses survive formatting and parsing', () => {
     const ip = fc.oneof(
       fc.ipV4().map((text) => `/ip4/${text}`),
       fc.ipV6().map((text) => `/ip6/${text}`),
@@ -87,7 +87,7 @@ describe('names and addresses', () => {
       }),
     )
   })
-  it('addresses in bytes, as unauthenticated peers announce them, have an IP or none', () => {
+  it('decoding an address in bytes returns an IP or undefined and never throws', () => {
     fc.assert(
       fc.property(bytes(60), (input) => {
         let address: ReturnType<typeof multiaddr>
@@ -101,7 +101,7 @@ describe('names and addresses', () => {
       { numRuns: propertyRuns(1_000) },
     )
   })
-  it('names of bootnodes throw nothing but DecodeError', () => {
+  it('parsing a bootnode throws only DecodeErrors', () => {
     const key = Buffer.from(publicKeyOf(new Uint8Array(32).fill(7), false).subarray(1)).toString('hex')
     fc.assert(
       fc.property(near(`enode://${key}@1.2.3.4:0?discport=30301`, `enode://${key}@host.example:30305`), (text) =>
@@ -110,7 +110,7 @@ describe('names and addresses', () => {
       { numRuns: propertyRuns(500) },
     )
   })
-  it('addresses of routers come from any table', () => {
+  it('parsing any routing table returns only IPv4 addresses', () => {
     const line = 'eth0\t00000000\t0102A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0'
     fc.assert(
       fc.property(fc.array(near(line), { maxLength: 4 }), (lines) => {
@@ -120,7 +120,7 @@ describe('names and addresses', () => {
   })
 })
 
-it('keys throw nothing but UsageError, and are read back', () => {
+it('parsing a private key throws only UsageErrors, and valid keys survive a round trip', () => {
   fc.assert(
     fc.property(near('ab'.repeat(32), `0x${'01'.repeat(32)}`), (text) =>
       throwsOnly([UsageError], () => parsePrivateKeyHex(text)),
@@ -133,8 +133,8 @@ it('keys throw nothing but UsageError, and are read back', () => {
   )
 })
 
-describe('what a node wrote down', () => {
-  it('the stored list of refused peers is read back, and anything else throws nothing but DecodeError', () => {
+describe('stored records', () => {
+  it('the stored block list survives a round trip, and other input throws only DecodeErrors', () => {
     const ban = fc.record({ expiryMs: fc.nat(), reason: fc.string({ maxLength: 20 }) })
     // Peer ids are base58.
     const peer = fc.stringMatching(/^[1-9A-HJ-NP-Za-km-z]+$/)
@@ -159,7 +159,7 @@ describe('what a node wrote down', () => {
     )
   })
 
-  it('stored records of peers, in whatever state, are understood or dropped', async () => {
+  it('damaged peer records are parsed or dropped', async () => {
     const json = fc.jsonValue({ maxDepth: 4 }).map((value) => new Uint8Array(Buffer.from(JSON.stringify(value))))
     const likely = fc
       .record(

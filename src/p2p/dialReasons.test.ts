@@ -47,7 +47,7 @@ describe('a static peer', () => {
 })
 
 describe('connectPeer', () => {
-  it('names the reason', async () => {
+  it('names the reason of a failed dial', async () => {
     const { node } = await nodeInTest()
     const id = someId()
     await expect(node.connectPeer(`/ip4/127.0.0.1/tcp/${CLOSED_PORT}/p2p/${id}`)).rejects.toMatchObject({
@@ -58,7 +58,7 @@ describe('connectPeer', () => {
     await expect(node.connectPeer(`/dns4/nobody.invalid/tcp/9222/p2p/${id}`)).rejects.toThrow('does not resolve')
   })
 
-  it('does not call a peer connected that refuses us right after the handshake, known to us or not', async () => {
+  it('rejects for a peer that refuses us right after the handshake, known to us or not', async () => {
     const [{ node }, other] = [await nodeInTest(), await nodeInTest()]
     await other.node.blockPeer(node.peerId)
     const refused = async () => {

@@ -103,7 +103,7 @@ describe('hostile messages', () => {
     await expectDelivery(sequencer, follower, testBlock(config, { blockNumber: 100 }))
   })
 
-  it('a topic that is not ours is not subscribed to', async () => {
+  it('the node does not subscribe to a foreign topic', async () => {
     const { follower, hostile } = await setUp()
     hostile.host.services.pubsub.subscribe('/optimism/902/2/blocks')
     await hostile.publish('/optimism/902/2/blocks', Uint8Array.of(1, 2, 3))

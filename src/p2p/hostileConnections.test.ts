@@ -39,7 +39,7 @@ it.each([
   ['a goodbye', '000300000000000000000000'],
   ['an error', '000300000000000000000002'],
   ['no frame of yamux', '010000000000000000000000'],
-])('a connection that closes by %s during setup leaves no connected peer behind', async (_what, frame) => {
+])('a connection closed by %s during setup leaves no connected peer', async (_what, frame) => {
   const victims = await setUp()
   const first = concatBytes(namesOf('/multistream/1.0.0', '/yamux/1.0.0'), Buffer.from(frame, 'hex'))
   const hostile = await host({ first })
@@ -50,7 +50,7 @@ it.each([
 })
 
 describe('connections of one address', () => {
-  it('connections of one address are limited, and other addresses still connect', async () => {
+  it('are limited, while other addresses can still connect', async () => {
     const victims = await setUp()
     const port = portOf(victims)
     const sockets = Array.from({ length: 300 }, () => silentSocket(port, '127.0.0.7'))
@@ -65,7 +65,7 @@ describe('connections of one address', () => {
     expect((await friend.connect(victims.follower.address)).status).toBe('open')
   })
 
-  it('silent connections of a hundred addresses keep no other peer out', async () => {
+  it('silent connections from a hundred addresses do not prevent other peers from connecting', async () => {
     const victims = await setUp()
     const port = portOf(victims)
     const silent = Array.from({ length: 500 }, (_, n) => silentSocket(port, `127.0.1.${1 + (n % 100)}`))
@@ -75,7 +75,7 @@ describe('connections of one address', () => {
     await victims.expectBlock()
   })
 
-  it('handshakes of one address are limited', async () => {
+  it('are limited in handshakes', async () => {
     const victims = await setUp()
     const crowd = await Promise.all(
       Array.from({ length: INBOUND_LIMITS.openPerIp + 4 }, () => host({ localIp: '127.0.0.9' })),
@@ -91,7 +91,7 @@ describe('connections of one address', () => {
     await victims.expectBlock()
   })
 
-  it('connections that come and go a hundred times are slowed down', async () => {
+  it('are slowed down after a hundred reconnections', async () => {
     const { clock, halt } = haltableClock()
     const victims = await setUp(clock)
     const churner = await host({ localIp: '127.0.0.10' })
@@ -110,15 +110,15 @@ describe('connections of one address', () => {
   })
 })
 
-describe('the choice of a protocol', () => {
+describe('multistream-select', () => {
   const named = (name: string): Buffer => Buffer.from(`${String.fromCharCode(name.length + 1)}${name}\n`)
 
   // Each of these would block the event loop for seconds if it were read to its end.
   it.each<[string, Buffer]>([
-    ['proposals without end', Buffer.alloc(60_000, named(''))],
-    ['questions for the list without end', Buffer.alloc(60_000, named('ls'))],
-    ['a length without end', Buffer.alloc(60_000, 0x80)],
-  ])('ends at %s', async (_what, bytes) => {
+    ['endless proposals', Buffer.alloc(60_000, named(''))],
+    ['endless ls requests', Buffer.alloc(60_000, named('ls'))],
+    ['an endless length', Buffer.alloc(60_000, 0x80)],
+  ])('closes the connection at %s', async (_what, bytes) => {
     const victims = await setUp()
     const socket = silentSocket(portOf(victims), '127.0.0.11')
     let answered = 0
@@ -136,7 +136,7 @@ describe('the choice of a protocol', () => {
   })
 })
 
-it('a static peer is limited and penalised like others, but not banned', async () => {
+it('a static peer is limited and penalised like other peers, but not banned', async () => {
   const friend = await host({ listen: true })
   const victims = await startVictims({ staticPeers: [friend.address] })
   onTestFinished(victims.stop)

@@ -23,7 +23,7 @@ afterAll(async () => {
   await node.node.stop()
 })
 
-it('no RPC of whatever members, whole or with bytes changed, makes gossip fail', async () => {
+it('no generated RPC, unchanged or with changed bytes, stops gossip', async () => {
   const gossip = await hostile.join(node.address, [TOPIC])
   const seed = Date.now()
   const topic = fc.oneof(fc.constant(TOPIC), fc.string({ maxLength: 30 }))

@@ -27,7 +27,7 @@ describe('mplex', () => {
     concatBytes(varint(id * 8 + type), varint(data.length), data)
   const send = (connection: Connection, frames: Uint8Array[]) => muxerOf(connection).maConn.send(concatBytes(...frames))
 
-  it('closes the connection of one that sends a message byte by byte', async () => {
+  it('closes the connection of a peer that sends a message byte by byte', async () => {
     const connection = await connect({ muxer: 'mplex' })
     const { stream } = await hostile().openGossip(connection)
     stream.send(varint(20_000))
@@ -42,7 +42,7 @@ describe('mplex', () => {
     await endedBecause('tiny frames')
   })
 
-  it('reads a frame that comes in very many pieces', async () => {
+  it('reads a frame that arrives in many small chunks', async () => {
     const connection = await connect({ muxer: 'mplex' })
     const { stream } = await hostile().openGossip(connection)
     const data = gossiped({ blockNumber: 3, transactions: [new Uint8Array(randomBytes(300_000))] })
@@ -56,11 +56,11 @@ describe('mplex', () => {
 
   it.each([
     [
-      'of one that opens streams without end',
+      'of a peer that opens streams without end',
       'too many streams',
       Array.from({ length: MAX_INBOUND_STREAMS + 1 }, (_, n) => frame(1_000 + n, NEW_STREAM, new Uint8Array(1))),
     ],
-    ['of a frame that is too large', 'too large', [concatBytes(varint(4_711 * 8 + MESSAGE), varint(2 ** 20 + 1))]],
+    ['at a frame above the size limit', 'too large', [concatBytes(varint(4_711 * 8 + MESSAGE), varint(2 ** 20 + 1))]],
   ])('closes the connection %s', async (_what, reason, frames) => {
     const connection = await connect({ muxer: 'mplex' })
     send(connection, frames)
@@ -117,7 +117,7 @@ describe('the multiplexer', () => {
     await endedBecause(reason)
   })
 
-  it('closes the connection of one that sends a message byte by byte', async () => {
+  it('closes the connection of a peer that sends a message byte by byte', async () => {
     const connection = await connect()
     const { stream } = await hostile().openGossip(connection)
     stream.send(varint(20_000))
@@ -133,14 +133,14 @@ describe('the multiplexer', () => {
     await endedBecause('tiny frames')
   })
 
-  it.each([0, 1])('closes the connection of one that takes its leave with reason %i, and stays', async (reason) => {
+  it.each([0, 1])('closes the connection of a peer that sends GOAWAY with reason %i and stays connected', async (reason) => {
     const connection = await connect()
     muxerOf(connection).sendFrame({ type: GO_AWAY, flag: 0, streamID: 0, length: reason })
     await isClosed(connection)
     await until('its history', async () => (await victims().count(hostile().peerId, 'disconnected', 'by-peer')) > 0)
   })
 
-  it('ignores a late answer to a ping', async () => {
+  it('ignores a late ping answer', async () => {
     const connection = await connect()
     muxerOf(connection).sendFrame({ type: 2, flag: 2, streamID: 0, length: 4_711 })
     const stream = await connection.newStream(PING_PROTOCOL, MANY_STREAMS)

@@ -20,7 +20,7 @@ const ids = (count: number): Uint8Array[] => Array.from({ length: count }, () =>
 const isClosed = (gossip: GossipStream) => until('the end of the stream', () => gossip.stream.status !== 'open')
 
 describe('an RPC', () => {
-  it('an RPC that cannot be decoded is dropped, and three end in a ban', async () => {
+  it('an undecodable RPC is dropped, and the third one leads to a ban', async () => {
     const gossip = await join()
     gossip.sendBytes(frameRpc(Uint8Array.of(0x12, 0x7f, 1)))
     await blamed('bad-rpc')
@@ -54,7 +54,7 @@ describe('an RPC', () => {
     expect(await victims().score(hostile().peerId)).toBeGreaterThanOrEqual(0)
   })
 
-  it('an RPC with ids that only the library would find is dropped undecoded', async () => {
+  it('an RPC with message ids in a field of an invalid wire type is dropped undecoded', async () => {
     const padded = (n: number) => [(n & 127) | 128, ((n >> 7) & 127) | 128, ((n >> 14) & 127) | 128, n >> 21]
     const idontwant = new Array<number[]>(1_000).fill([0x0a, 0]).flat()
     const lists = new Array<number[]>(64).fill([0x2a, ...padded(idontwant.length), ...idontwant]).flat()
@@ -64,7 +64,7 @@ describe('an RPC', () => {
     await blamed('bad-rpc')
   })
 
-  it('an RPC of more than 10 MiB costs its stream before it is there', async () => {
+  it('the stream of an RPC above 10 MiB is reset when its length is read', async () => {
     const gossip = await join()
     gossip.sendBytes(varint(10 * 1024 * 1024 + 1))
     await blamed('oversized-rpc')
@@ -77,7 +77,7 @@ describe('an RPC', () => {
     await isClosed(again)
   })
 
-  it('cut into single bytes does no harm', async () => {
+  it('an RPC sent in single bytes is read', async () => {
     const gossip = await join()
     const frame = frameRpc(encodeRpc({ messages: [{ topic: TOPIC, data: gossiped({ blockNumber: 7 }) }] }))
     const before = victims().follower.received.length
@@ -98,7 +98,7 @@ describe('a message', () => {
     expect(victims().follower.received).toHaveLength(before)
   })
 
-  it('a message of a topic that is not ours is not decoded', async () => {
+  it('a message of a foreign topic is not decoded', async () => {
     const gossip = await join()
     const messages = [1, 2, 3].map((n) => ({ topic: `/optimism/902/${n}/blocks`, data: new Uint8Array(1_000) }))
     gossip.send({ subscriptions: [['/optimism/902/2/blocks', true]], messages })
@@ -111,7 +111,7 @@ describe('a message', () => {
     expect(events.filter(({ kind }) => kind === 'reject' || kind === 'behaviour')).toHaveLength(1)
   })
 
-  it('a message of a wrong signer costs nothing, but thousands are a flood', async () => {
+  it('a message of a wrong signer is not penalised, but thousands count as a flood', async () => {
     const gossip = await join()
     // Nine reports are a ban. On a busy machine the first of them may have decayed.
     const datas = wronglySigned(BUDGETS.messages.burst + 30 * DROPS_PER_REPORT)
@@ -130,7 +130,7 @@ describe('a message', () => {
 })
 
 describe('a flood', () => {
-  it('a flood of GRAFTs while in back-off is refused, and ends in a ban', async () => {
+  it('a flood of GRAFTs during back-off is refused and leads to a ban', async () => {
     const gossip = await join()
     gossip.send({ prune: [[TOPIC, 3_600]] })
     for (let n = 0; n < 5; n++) gossip.send({ graft: [TOPIC] })
@@ -142,7 +142,7 @@ describe('a flood', () => {
     expect(await victims().count(hostile().peerId, 'graft', 'refused')).toBeGreaterThan(0)
   })
 
-  it('a flood of IHAVEs is requested within limits, and ends in a ban when no message arrives', async () => {
+  it('a flood of IHAVEs is requested within limits, and leads to a ban if no message arrives', async () => {
     const gossip = await join()
     const requestedIds = () =>
       hostile()
@@ -201,7 +201,7 @@ describe('a flood', () => {
     expect(grafts).toBeLessThanOrEqual(10)
   })
 
-  it('a flood of tiny RPCs is dropped undecoded, and ends in a ban', async () => {
+  it('a flood of tiny RPCs is dropped undecoded and leads to a ban', async () => {
     const gossip = await join()
     const tiny = frameRpc(encodeRpc({ iwant: [ids(1)] }))
     const many = Buffer.concat(Array.from({ length: 2_000 }, () => tiny))

@@ -40,7 +40,7 @@ const { victims, hostile, come, connect, connectAgain, blamed, isClosed, endedBe
 describe('a hundred streams', () => {
   const openOf = (streams: Stream[]) => streams.filter(({ status }) => status === 'open').length
 
-  it('a hundred streams of gossip: each replaces the one before', async () => {
+  it('a new gossip stream replaces the previous one', async () => {
     const connection = await connect()
     const streams: Stream[] = []
     for (let n = 0; n < 100; n++) {
@@ -60,7 +60,7 @@ describe('a hundred streams', () => {
   })
 
   it.each([false, true])(
-    'hundreds of streams: whoever opens them twice is banned, with a good score: %s',
+    'a peer that opens 400 streams twice is banned, even with a good score (good score: %s)',
     async (isGood) => {
       await come()
       const comeBack = async (blockNumber: number) => {
@@ -103,7 +103,7 @@ describe('a hundred streams', () => {
 })
 
 describe('pings', () => {
-  it('pings are answered byte for byte, however they are cut', async () => {
+  it('are answered byte for byte, however they are split', async () => {
     const connection = await connect()
     const stream = await connection.newStream(PING_PROTOCOL, MANY_STREAMS)
     const answer = collect(stream)
@@ -113,7 +113,7 @@ describe('pings', () => {
     expect(answer).toEqual(sent)
   })
 
-  it('pings that come with the end of their stream are no fault', async () => {
+  it('are not penalised if they arrive with the end of their stream', async () => {
     const connection = await connect()
     const stream = await connection.newStream(PING_PROTOCOL, MANY_STREAMS)
     const answer = collect(stream)
@@ -125,7 +125,7 @@ describe('pings', () => {
     expect(connection.status).toBe('open')
   })
 
-  it('have their stream reset once the budget is used up, and are penalised', async () => {
+  it('above the budget are penalised, and their stream is reset', async () => {
     const connection = await connect()
     await halt(async () => {
       for (let round = 1; round <= 3; round++) {
@@ -160,7 +160,7 @@ describe('identify', () => {
   }
   const known = async () => (await victims().follower.node.peers(true)).peers[hostile().peerId]
 
-  it('identify with thousands of addresses and protocols: some are kept', async () => {
+  it('stores only some of thousands of addresses and protocols', async () => {
     const connection = await connect()
     const numbers = Array.from({ length: 700 }, (_, n) => n)
     await push(
@@ -188,7 +188,7 @@ describe('identify', () => {
     expect(protocols?.length).toBeLessThanOrEqual(256 + 1)
   })
 
-  it('pushed without end is read as often as the budget allows', async () => {
+  it('reads endless pushes only within the budget', async () => {
     const connection = await connect()
     const read = new Set<string>()
     await halt(async () => {
@@ -206,9 +206,9 @@ describe('identify', () => {
 
 describe('requests for blocks', () => {
   it.each([
-    ['are somewhat long', MAX_REQUEST_BYTES],
+    ['are too long', MAX_REQUEST_BYTES],
     ['are too short', 3],
-  ])('requests for blocks that %s are answered as invalid, without a penalty', async (_what, length) => {
+  ])('that %s are answered as invalid, without a penalty', async (_what, length) => {
     const connection = await connect()
     const stream = await connection.newStream(REQUEST, MANY_STREAMS)
     const answer = collect(stream)
@@ -220,7 +220,7 @@ describe('requests for blocks', () => {
     expect(await victims().score(hostile().peerId)).toBeGreaterThanOrEqual(0)
   })
 
-  it('invalid requests have their stream reset, and repeat offenders are banned', async () => {
+  it('of 200 kB have their stream reset, and repeat offenders are banned', async () => {
     const connection = await connect()
     // Nine are enough, but some points decay meanwhile.
     for (let n = 0; n < 12; n++) {
@@ -233,7 +233,7 @@ describe('requests for blocks', () => {
     expect((await victims().banned(hostile().peerId)).detail).toContain('oversized-request')
   })
 
-  it('hundreds of requests are refused or wait, without a penalty', async () => {
+  it('wait or are refused without a penalty when there are hundreds', async () => {
     const connection = await connect()
     let resets = 0
     await Promise.all(
@@ -256,7 +256,7 @@ describe('requests for blocks', () => {
 })
 
 describe('a peer that reads nothing', () => {
-  it('a peer that reads nothing is sent two of its requested blocks, and the rest waits', async () => {
+  it('is sent two of its requested blocks, and the other answers wait', async () => {
     const connection = await connect()
     const before = requests
     const streams = await Promise.all(Array.from({ length: 12 }, () => connection.newStream(REQUEST, MANY_STREAMS)))
@@ -269,7 +269,7 @@ describe('a peer that reads nothing', () => {
     await until('the rest', () => requests === before + 12)
   })
 
-  it('a peer that reads nothing is dropped once too much waits for it', async () => {
+  it('is disconnected when too much data waits for it', async () => {
     await come()
     const gossip = await hostile().join(victims().follower.address, [TOPIC])
     socketOf(gossip.connection).pause()

@@ -16,7 +16,7 @@ function largeBlock(blockNumber: number) {
 }
 
 describe('blocks of a megabyte', () => {
-  it('travel over two hops and arrive as they were', async () => {
+  it('arrive unchanged over two hops', async () => {
     const sequencer = await nodeInTest({ sequencerKey: SEQUENCER_KEY })
     const relay = await nodeInTest({ staticPeers: [sequencer.address] })
     const follower = await nodeInTest({ staticPeers: [relay.address] })
@@ -28,7 +28,7 @@ describe('blocks of a megabyte', () => {
     expect(relay.received).toHaveLength(3)
   })
 
-  it('arrive although another peer sends as large ones that are none', async () => {
+  it('arrive while another peer sends invalid messages of the same size', async () => {
     const [sequencer, follower] = await networkInTest(1)
     const hostile = await rawPeerInTest([TOPIC])
     await hostile.connect(follower.address)

@@ -32,7 +32,7 @@ function setUp() {
 }
 
 describe('createLifecycle', () => {
-  it('stops after a start under way, once, and every call waits for that', async () => {
+  it('stop() waits for a start in progress and runs once, and every call waits for it', async () => {
     const { lifecycle, steps, started } = setUp()
     const starting = lifecycle.start()
     expect(lifecycle.isRunning()).toBe(true)
@@ -56,7 +56,7 @@ describe('createLifecycle', () => {
     expect(steps).toHaveLength(4)
   })
 
-  it('starts no second time, and not after a stop', async () => {
+  it('refuses a second start, and a start after a stop', async () => {
     const { lifecycle, steps, started } = setUp()
     started.resolve()
     await lifecycle.start()
@@ -73,7 +73,7 @@ describe('createLifecycle', () => {
   })
 })
 
-it('a node that is stopped while it starts listens no more', async () => {
+it('a node stopped during its start no longer listens', async () => {
   const node = await createP2pNode(
     { logger: silentLogger, clock: systemClock, registry: new Registry(), chain: testChain(testConfig()) },
     {

@@ -11,7 +11,7 @@ import { type TestNode, tcpPortOf } from './testUtils/testNode.ts'
 const config = testConfig()
 
 describe('static peers', () => {
-  it('static peers may be named by host, and are redialled after a disconnection', async () => {
+  it('can be given by host name, and are redialled after a disconnection', async () => {
     const key = new Uint8Array(32).fill(0x11)
     const first = await nodeInTest({ privateKey: key, sequencerKey: SEQUENCER_KEY })
     const port = tcpPortOf(first.address)
@@ -26,7 +26,7 @@ describe('static peers', () => {
     await expectDelivery(second, follower)
   })
 
-  it('static peers may be each other’s, dialled at the same time', async () => {
+  it('two nodes can be static peers of each other and dial at the same time', async () => {
     const [keyA, keyB] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)]
     // Each node needs the other's address before the other listens.
     const toA = await startTcpProxy(() => tcpPortOf(a.address))
@@ -72,7 +72,7 @@ describe('a broken link', () => {
     })
   }
 
-  it('a link that is closed is opened again as soon as it can be', async () => {
+  it('a closed link is opened again as soon as possible', async () => {
     const { sequencer, follower, proxy } = await linked()
     proxy.cut()
     await until('the loss', () => follower.node.connectedPeers().length === 0 && sequencer.node.meshSize() === 0)
@@ -84,7 +84,7 @@ describe('a broken link', () => {
     await proxy.close()
   })
 
-  it('a link that is slow is not taken for a dead one', async () => {
+  it('a slow link is not closed as dead', async () => {
     const { sequencer, follower, proxy } = await linked()
     proxy.set({ delayMs: 50, bytesPerSecond: 100_000 })
     const transactions = [new Uint8Array(randomBytes(400_000))]
@@ -96,7 +96,7 @@ describe('a broken link', () => {
     await proxy.close()
   })
 
-  it('a link that silently carries nothing is noticed on both sides, and blocks take the new one', async () => {
+  it('both sides detect a silently dead link, and blocks use the new link', async () => {
     const { sequencer, follower, proxy } = await linked()
     proxy.freeze()
     await expectBlock(sequencer, follower)

@@ -36,7 +36,7 @@ const OP_NODE: [name: string, type: string, labels: string[]][] = [
   ['last_publishing_errors_unix', 'gauge', []],
 ]
 
-it("the registry has every p2p metric of op-node's, by its name, type and labels", async () => {
+it('the registry has every p2p metric of op-node, with the same name, type and labels', async () => {
   const registry = new Registry()
   const metrics = createP2pMetrics(registry)
   metrics.gater.onDial(true)

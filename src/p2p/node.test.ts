@@ -13,7 +13,7 @@ import { startTestNode, type TestNode, tcpPortOf } from './testUtils/testNode.ts
 const config = testConfig()
 
 describe('gossip', () => {
-  it('brings a published block to every node, once', async () => {
+  it('delivers a published block to every node once', async () => {
     const [sequencer, ...followers] = await networkInTest(3)
     for (let blockNumber = 1; blockNumber <= 3; blockNumber++) {
       const block = testBlock(config, { blockNumber })
@@ -31,12 +31,12 @@ describe('gossip', () => {
     await expectDelivery(a, b, testBlock(chain.config, fork === 'jovian' ? { blobGasUsed: 4_000n } : {}))
   })
 
-  it('works over mplex and plaintext if configured', async () => {
+  it('works over mplex and plaintext if they are configured', async () => {
     const [a, b] = await networkInTest(1, { muxers: ['mplex'], security: ['none'] })
     await expectDelivery(a, b)
   })
 
-  it('publishes nothing without a key, and names the block', async () => {
+  it('refuses to publish without a key, and names the block', async () => {
     const { node } = await nodeInTest()
     const block = testBlock(config)
     const error = await node.publish(block).catch((thrown: unknown) => thrown)
@@ -47,7 +47,7 @@ describe('gossip', () => {
     })
   })
 
-  it('gossip is counted', async () => {
+  it('is counted in the metrics', async () => {
     const [sequencer, follower] = await networkInTest(1)
     await expectDelivery(sequencer, follower)
     const events = (of: TestNode, type: string) => of.metric(`p2p_gossip_events_total{type="${type}"}`)
@@ -64,7 +64,7 @@ describe('gossip', () => {
     expect(await events(follower, 'LEAVE')).toBe(4)
   })
 
-  it('bandwidth is measured where bytes pass: what one node sends the other receives, after the connection has ended too', async () => {
+  it('bandwidth counters of both sides agree, also after the connection has ended', async () => {
     const [sequencer, follower] = await networkInTest(1)
     const noise = new Uint8Array(randomBytes(100_000))
     await expectDelivery(sequencer, follower, testBlock(config, { transactions: [noise] }))
@@ -79,7 +79,7 @@ describe('gossip', () => {
   })
 })
 
-describe('identity and listening', () => {
+describe('start options', () => {
   const remoteSigner = { endpoint: 'http://127.0.0.1:1', address: SEQUENCER_ADDRESS, headers: {} }
 
   it.each<[Partial<P2pOptions>, string]>([
@@ -102,7 +102,7 @@ describe('identity and listening', () => {
     await nodeInTest({ peerStorePath })
   })
 
-  it('reports in one line that its port is in use', async () => {
+  it('reports a port in use in one line', async () => {
     const { address } = await nodeInTest()
     const port = tcpPortOf(address)
     const error = await startTestNode({ listenTcpPort: port }).catch((thrown: unknown) => thrown)

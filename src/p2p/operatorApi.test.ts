@@ -45,7 +45,7 @@ describe('block lists', () => {
   it.each([
     ['address', '127.0.0.1'],
     ['subnet', '127.0.0.0/8'],
-  ] as const)('work by %s', async (kind, text) => {
+  ] as const)('block by %s', async (kind, text) => {
     const a = await nodeInTest()
     const b = await nodeInTest({ staticPeers: [a.address] })
     await until('the connection', () => a.node.connectedPeers().length === 1)
@@ -59,7 +59,7 @@ describe('block lists', () => {
     await until('the return', () => b.node.connectedPeers().length === 1)
   })
 
-  it('refuse anything but a peer id, IP or subnet, and the node itself', async () => {
+  it("refuse invalid ids, IPs and subnets, and the node's own id", async () => {
     const { node } = await nodeInTest()
     await expect(node.blockPeer('xx')).rejects.toBeInstanceOf(DecodeError)
     for (const text of ['xx', '16Uiu2', `${node.peerId}x`]) {
@@ -100,20 +100,20 @@ describe('connecting by hand', () => {
     ['/ip4/127.0.0.1/tcp/1', 'bad peer address: /ip4/127.0.0.1/tcp/1 has no /p2p/ part'],
     ['/ip4/999.0.0.1/tcp/1', 'bad peer address: '],
     ['/ip4/127.0.0.1/tcp/1/p2p/16Uiu2', 'bad peer address: failed to parse peer ID: '],
-  ])('names the problem of %s', async (text, message) => {
+  ])('refuses %s and names the problem', async (text, message) => {
     const { node } = await nodeInTest()
     const error = await node.connectPeer(text).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ code: 'bad-peer-address' })
     expect(String(error)).toContain(message)
   })
 
-  it('does not dial itself', async () => {
+  it('refuses to dial itself', async () => {
     const { node, address } = await nodeInTest()
     await expect(node.connectPeer(address)).rejects.toThrow('failed to dial: dial to self attempted')
   })
 })
 
-it("op-node's shapes are those of self, peers and peerStats", async () => {
+it("self, peers and peerStats return op-node's shapes", async () => {
   const [a, b] = await networkInTest(1)
   const golden: { result: { peers: Record<string, unknown> } } = JSON.parse(
     readFileSync(new URL('./testUtils/opNodePeers.json', import.meta.url), 'utf8'),
@@ -149,7 +149,7 @@ it("op-node's shapes are those of self, peers and peerStats", async () => {
   expect((await a.node.self()).ENR).toBe('')
 })
 
-it('counts a peer as known from its connection on, until it is deleted', async () => {
+it('counts a peer as known from its connection until it is deleted', async () => {
   const a = await nodeInTest()
   const known = async () => (await a.node.peerStats()).known
   const [b, c] = [await nodeInTest(), await nodeInTest()]

@@ -14,7 +14,7 @@ const has = async (test: TestNode, peerId: string, kind: string, reason?: string
   (await test.events(peerId)).some((event) => event.kind === kind && (reason ?? event.reason) === event.reason)
 
 describe('the history of a peer', () => {
-  it('the history of a peer has its connection, its place in the meshes and its rejected blocks with their reason', async () => {
+  it('lists connections, mesh changes and rejected blocks with their reason', async () => {
     const node = await nodeInTest()
     const raw = await startRaw()
     await raw.connect(node.address)
@@ -42,7 +42,7 @@ describe('the history of a peer', () => {
     await until('the end', () => has(node, raw.peerId, 'disconnected', 'by-peer'))
   })
 
-  it('the history of a peer has what became of requests, and survives a restart', async () => {
+  it('lists the results of requests, and survives a restart', async () => {
     const chain = testBlocks(config, 995, 999)
     const served = testChain(config, { payloadByNumber: async (n) => chain.find((b) => b.payload.blockNumber === n) })
     const server = await nodeInTest({ sequencerKey: SEQUENCER_KEY }, { chain: served })
@@ -69,7 +69,7 @@ describe('the history of a peer', () => {
 })
 
 describe('the score of a peer', () => {
-  it('the score of a peer is what gossipsub acts on, with the exemption of its IP', async () => {
+  it('equals the score that gossipsub uses, with the exemption of its IP', async () => {
     const node = await nodeInTest()
     const raw = await startRaw()
     await raw.connect(node.address)
@@ -98,7 +98,7 @@ describe('the score of a peer', () => {
     ])
   })
 
-  it('a score below the ban threshold ends in a ban; ban and history have the reason and the end', async () => {
+  it('below the ban threshold leads to a ban, whose reason and end are in ban list and history', async () => {
     const node = await nodeInTest({
       ipColocationExempt: [],
       ban: { enabled: true, threshold: -30, durationMs: 60_000 },
@@ -135,7 +135,7 @@ describe('the score of a peer', () => {
     expect(await has(node, banned, 'unban', 'lifted')).toBe(true)
   })
 
-  it('the score of a peer goes by the topic that carries blocks, when a fork moves them to another', async () => {
+  it('uses the topic that carries blocks after a fork', async () => {
     // Late enough that the mesh forms first, even on a busy machine.
     const isthmus = Math.floor(Date.now() / 1000) + 6
     const forking = testConfig('holocene', { forks: { ...config.forks, isthmus } })

@@ -16,7 +16,7 @@ async function startAt(kept: Partial<P2pOptions>, laterMs = 0): Promise<TestNode
 }
 const totalOf = async ({ node }: TestNode, peerId: string) => (await node.peerScore(peerId))[0]?.total ?? 0
 
-it('a restart does not reset a hostile peer, and decay continues', async () => {
+it('a restart does not reset the score of a hostile peer, and its decay continues', async () => {
   const kept = await keptInTest()
   const first = await startAt(kept)
   const raw = await rawPeerInTest([TOPIC])

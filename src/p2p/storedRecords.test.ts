@@ -5,7 +5,7 @@ import { expect, it, vi } from 'vitest'
 import { ManualClock } from '../lib/clock.ts'
 import { createStoredRecords } from './storedRecords.ts'
 
-it('reads a stored record again after a change or after a second, and not before', async () => {
+it('rereads a stored record after a change or after a second, and not before', async () => {
   const clock = new ManualClock()
   const host = await createLibp2p({ start: false })
   const id = peerIdFromPrivateKey(await generateKeyPair('secp256k1'))
@@ -23,7 +23,7 @@ it('reads a stored record again after a change or after a second, and not before
   expect(await records.of(id.toString())).toMatchObject({ userAgent: 'agent' })
 })
 
-it('a peer with another kind of key has no record', async () => {
+it('returns no record for a peer with another kind of key', async () => {
   const host = await createLibp2p({ start: false })
   const id = peerIdFromPrivateKey(await generateKeyPair('Ed25519'))
   expect(await createStoredRecords(host, { clock: new ManualClock() }).of(id.toString())).toBeUndefined()

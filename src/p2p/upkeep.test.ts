@@ -11,7 +11,7 @@ import { createUpkeep } from './upkeep.ts'
 
 const PEER = '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc'
 
-it('saves bans that a full disk refused, once the disk accepts them', async () => {
+it('saves bans after a full disk accepts writes again', async () => {
   const path = join(await folderInTest(), 'lists.json')
   const clock = new ManualClock(1_000)
   const saved = Promise.withResolvers<void>()

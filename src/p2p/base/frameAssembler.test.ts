@@ -15,8 +15,8 @@ function all(assembler: ReturnType<typeof createFrameAssembler>): string[] {
   return frames
 }
 
-describe('frames', () => {
-  it('come out as they went in, however the stream is cut', () => {
+describe('createFrameAssembler', () => {
+  it('returns every frame unchanged, wherever the stream is split', () => {
     const content = fc.oneof(fc.uint8Array({ maxLength: 20 }), fc.uint8Array({ minLength: 100, maxLength: 3_000 }))
     const cuts = fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLength: 20 })
     fc.assert(
@@ -40,7 +40,7 @@ describe('frames', () => {
     )
   })
 
-  it('never throw anything but a FrameError', () => {
+  it('throws only FrameErrors on arbitrary bytes', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 10 }), (pieces) => {
         const assembler = createFrameAssembler({ maxFrameBytes: 100, maxBacklogBytes: 150 })
@@ -55,7 +55,7 @@ describe('frames', () => {
     )
   })
 
-  it('handed out stay as they are when more comes', () => {
+  it('returned frames keep their bytes when more data arrives', () => {
     const assembler = createFrameAssembler(LIMITS)
     const [a, b] = [new Uint8Array(50_000).fill(1), new Uint8Array(50_000).fill(2)]
     const stream = Buffer.concat([frameRpc(a), frameRpc(b)])
@@ -67,7 +67,7 @@ describe('frames', () => {
     expect(frames.map((frame) => Buffer.compare(frame, frame[0] === 1 ? a : b))).toEqual([0, 0])
   })
 
-  it('larger than allowed are refused by their length, before they come', () => {
+  it('refuses a frame above the size limit as soon as its length is read', () => {
     const assembler = createFrameAssembler({ maxFrameBytes: 1_000, maxBacklogBytes: 2_000 })
     assembler.push(Uint8Array.of(0xe9, 0x07))
     expect(() => assembler.next()).toThrow(FrameError)
@@ -82,7 +82,7 @@ describe('frames', () => {
     expect(() => assembler.push(Uint8Array.of(1, 1))).toThrow(FrameError)
   })
 
-  it('frames in single bytes are put together as they come, in little more than their room', () => {
+  it('assembles a frame from single bytes in at most twice its size', () => {
     const assembler = createFrameAssembler({ maxFrameBytes: 1 << 20, maxBacklogBytes: 1 << 21 })
     const length = 1 << 19
     assembler.push(Uint8Array.of(0x80, 0x80, 0x20))

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createPerPeerLimiter } from './perPeerLimiter.ts'
 
 describe('createPerPeerLimiter', () => {
-  it('delay a peer only by its own jobs', async () => {
+  it('delays a peer only by its own jobs', async () => {
     const limiter = createPerPeerLimiter({ atOnce: 2, maxWaiting: 3 })
     const begun: string[] = []
     const ends: (() => void)[] = []
@@ -26,7 +26,7 @@ describe('createPerPeerLimiter', () => {
     expect([limiter.active('a'), limiter.active('b')]).toEqual([0, 0])
   })
 
-  it('count work that begins between the ends of two', async () => {
+  it('counts a job that begins between the ends of two others', async () => {
     const limiter = createPerPeerLimiter({ atOnce: 2, maxWaiting: 3 })
     const first = Promise.withResolvers<void>()
     const second = Promise.withResolvers<void>()
@@ -48,7 +48,7 @@ describe('createPerPeerLimiter', () => {
     expect(limiter.active('a')).toBe(0)
   })
 
-  it('go on after work that failed, and pass its error on', async () => {
+  it('passes on the error of a failed job, and runs the next job', async () => {
     const limiter = createPerPeerLimiter({ atOnce: 1, maxWaiting: 3 })
     const failing = limiter.run('a', () => Promise.reject(new Error('broken')))
     const behind = limiter.run('a', () => Promise.reject(new Error('broken too')))

@@ -3,7 +3,7 @@ import { scoreReport, term } from '../../cli/testUtils/peerAnswers.ts'
 import { scoreRows } from './scoreRows.ts'
 import { perTerm, TOPIC_TERMS } from './scoreTerms.ts'
 
-it('shows a weight that is small, so that count times weight is the score', () => {
+it('shows a small weight with enough digits that count times weight is the score', () => {
   const part = { topic: 't', version: 4, inMesh: true, topicWeight: 0.5, score: 0.54 }
   const terms = { ...perTerm(TOPIC_TERMS, () => term(0, 1)), timeInMesh: term(121.54, 1 / 225) }
   expect(scoreRows(scoreReport({ topics: { score: 0.27, cap: 0, parts: [{ ...part, ...terms }] } }))).toEqual([

@@ -23,7 +23,7 @@ const data = fc
   .map((parts) => new Uint8Array(Buffer.concat(parts)))
 
 describe('uncompressSnappy', () => {
-  it('undoes compression', () => {
+  it('decompresses what compressSnappy returned', () => {
     fc.assert(
       fc.property(data, (plain) => {
         expect(toHex(uncompressSnappy(compressSnappy(plain), MAX))).toBe(toHex(plain))
@@ -32,7 +32,7 @@ describe('uncompressSnappy', () => {
     )
   })
 
-  it('gives the declared length or a DecodeError, whatever byte of a block is changed', () => {
+  it('returns the declared length or throws a DecodeError, whichever byte of a block is changed', () => {
     fc.assert(
       fc.property(data, fc.nat(), fc.integer({ min: 1, max: 255 }), (plain, at, mask) => {
         const block = Uint8Array.from(compressSnappy(plain))
@@ -63,7 +63,7 @@ describe('uncompressSnappy', () => {
     expect(() => uncompressSnappy(Uint8Array.from(bytes), MAX)).toThrow(DecodeError)
   })
 
-  it('refuses an impossible declared length without decompression or allocation', () => {
+  it('refuses an impossible declared length without decompressing or allocating', () => {
     const tenMebibytes = [0x80, 0x80, 0x80, 0x05]
     const block = Uint8Array.from([...tenMebibytes, 0])
     expect(() => uncompressSnappy(block, 10 * 1024 * 1024)).toThrow('10485760 bytes declared by a block of 5')

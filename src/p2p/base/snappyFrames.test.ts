@@ -13,7 +13,7 @@ const LIMIT = 1_000_000
 const encodeSnappyFrames = (data: Uint8Array): Uint8Array => concatBytes(...snappyFrameParts([data]))
 
 describe('snappy frames', () => {
-  it('snappy frames are those of the format: identifier, plain chunk, masked checksum', () => {
+  it('encodes the identifier, an uncompressed chunk and a masked checksum', () => {
     // One incompressible byte: chunk type 1, 5 bytes, then crc32c("a") = 0xc1d04330 masked.
     const masked = (((0xc1d04330 >>> 15) | (0xc1d04330 << 17)) + 0xa282ead8) >>> 0
     const bytes = Buffer.alloc(4)
@@ -23,7 +23,7 @@ describe('snappy frames', () => {
     )
   })
 
-  it('snappy frames are read by the native library', async () => {
+  it('encodes frames that the native library decodes', async () => {
     const data = new Uint8Array(200_000).map((_, index) => (index % 1000 < 500 ? 7 : (index * 2_654_435_761) >>> 13))
     const decompressor = new Decompressor()
     const parts = [decompressor.update(encodeSnappyFrames(data)), await decompressor.finish()]
@@ -38,12 +38,12 @@ describe('snappy frames', () => {
     ['a wrong checksum', '0xff060000734e61507059010500000000000061', 'wrong checksum'],
     ['no checksum', '0xff060000734e61507059010200000000', 'without checksum'],
     ['an unknown chunk', '0xff060000734e61507059020500000000000061', 'chunk type 2'],
-  ])('snappy frames with %s are refused', (_id, hex, message) => {
+  ])('refuses frames with %s', (_id, hex, message) => {
     const bytes = new Uint8Array(Buffer.from(hex.slice(2), 'hex'))
     expect(() => decodeSnappyFrames(bytes, LIMIT)).toThrow(message)
   })
 
-  it('snappy frames are made piece by piece, from as much data as is there', () => {
+  it('encodes piece by piece, as data arrives', () => {
     const parts = [3 * 65_536, 70_000, 1].map((length) =>
       new Uint8Array(length).map((_, i) => (i * 2_654_435_761) >>> 13),
     )
@@ -64,7 +64,7 @@ describe('snappy frames', () => {
     }
   })
 
-  it('skip padding', () => {
+  it('skips padding chunks', () => {
     const framed = Buffer.concat([
       encodeSnappyFrames(Buffer.from('a')),
       Buffer.from('fe030000000000', 'hex'),
@@ -73,13 +73,13 @@ describe('snappy frames', () => {
     expect(Buffer.from(decodeSnappyFrames(framed, LIMIT)).toString()).toBe('ab')
   })
 
-  it('stop at the limit', () => {
+  it('stops at the size limit', () => {
     const framed = encodeSnappyFrames(new Uint8Array(70_000))
     expect(decodeSnappyFrames(framed, 70_000)).toHaveLength(70_000)
     expect(() => decodeSnappyFrames(framed, 69_999)).toThrow(DecodeError)
   })
 
-  it('throw nothing but DecodeError', () => {
+  it('throws only DecodeErrors on arbitrary bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (bytes, identified) => {
         const input = identified ? Buffer.concat([Buffer.from('ff060000734e61507059', 'hex'), bytes]) : bytes

@@ -25,7 +25,7 @@ describe('readAll', () => {
     await expect(reading).rejects.toBeInstanceOf(DecodeError)
   })
 
-  it('puts pieces of a byte together, however many there are', async () => {
+  it('joins 300,000 chunks of one byte', async () => {
     const { stream, signal } = setUp()
     const count = 300_000
     const reading = readAll(stream, count, signal)
@@ -35,7 +35,7 @@ describe('readAll', () => {
     expect(Buffer.compare(await reading, expected)).toBe(0)
   })
 
-  it('fails with the stream, and with the signal', async () => {
+  it('rejects when the stream fails or the signal aborts', async () => {
     const { stream, signal } = setUp()
     const reading = readAll(stream, 100, signal)
     stream.fall(new StreamCloseEvent(false, new Error('reset')))
@@ -49,14 +49,14 @@ describe('readAll', () => {
 })
 
 describe('readFirst', () => {
-  it('does not wait for the end', async () => {
+  it('resolves before the stream ends', async () => {
     const { stream, signal } = setUp()
     const reading = readFirst(stream, 2, signal)
     stream.receive(Uint8Array.of(1))
     stream.receive(Uint8Array.of(2, 3))
     expect([...(await reading)]).toEqual([1, 2])
   })
-  it('gives less when the stream ends before', async () => {
+  it('resolves with fewer bytes when the stream ends early', async () => {
     const { stream, signal } = setUp()
     const reading = readFirst(stream, 2, signal)
     stream.receive(Uint8Array.of(1))
@@ -74,7 +74,7 @@ describe('writeParts', () => {
       }
     })()
 
-  it('writes one part in an iteration of the event loop, and none while the buffer is full', async () => {
+  it('writes one part per iteration of the event loop, and none while the buffer is full', async () => {
     const made: number[] = []
     const madeByTurn: number[] = []
     let isOver = false
@@ -100,7 +100,7 @@ describe('writeParts', () => {
     expect(madeByTurn.every((total, turn) => total - (madeByTurn[turn - 1] ?? 0) <= 1)).toBe(true)
   })
 
-  it('makes no more when the signal comes', async () => {
+  it('makes no further part after the signal aborts', async () => {
     const made: number[] = []
     const controller = new AbortController()
     const stream = new FakeStream()

@@ -42,7 +42,7 @@ describe('parseBootnodes', () => {
     }
   })
 
-  it('skips blank ones, and names the one that is invalid', () => {
+  it('skips blank entries, and names an invalid one by its position', () => {
     expect(parseBootnodes(['', '  '], parseRecord)).toEqual([])
     const good = `enode://${key}@1.2.3.4:9222`
     for (const bad of ['http://x', 'enr:-IS4QHCYrYZbAKWCBRlAy5zzaDZXJBGkcnh4MHcBFZntXNFrdvJjX04jRzjz', 'enode://12']) {
@@ -57,7 +57,7 @@ describe('parseBootnodes', () => {
     [{ udp: Uint8Array.of(1, 2) }, 'no IP address'],
     [{ ip: Uint8Array.of(1, 2, 3, 4) }, 'no port'],
     [{ ip: Uint8Array.of(1, 2, 3, 4), udp6: Uint8Array.of(1, 2) }, 'no port'],
-  ])('refuses a record with %j only, and names it', (places, missing) => {
+  ])('refuses a record that holds only %j, and names the record', (places, missing) => {
     const text = SignableENR.createV4(new Uint8Array(32).fill(7), places).encodeTxt()
     const problem = `--p2p.bootnodes: bootnode record 2 (of 2) is invalid: it has ${missing}, so it cannot be contacted`
     expect(() => parseBootnodes(['', text], parseRecord)).toThrow(problem)
@@ -67,7 +67,7 @@ describe('parseBootnodes', () => {
   it.each([
     { ip6: new Uint8Array(16).fill(1), udp6: Uint8Array.of(1, 2) },
     { ip: Uint8Array.of(1, 2, 3, 4), tcp: Uint8Array.of(1, 2) },
-  ])('takes a record with %j', (places) => {
+  ])('accepts a record with %j', (places) => {
     const text = SignableENR.createV4(new Uint8Array(32).fill(7), places).encodeTxt()
     expect(parseBootnodes([text], parseRecord)).toEqual([{ kind: 'enr', text }])
   })
@@ -80,13 +80,13 @@ describe('resolveEnode', () => {
     { address: '192.0.2.1', family: 4 },
   ]
 
-  it('takes IPs as they are, and resolves names', async () => {
+  it('returns IPs unchanged, and resolves names', async () => {
     const reach = { hasIp4: true, hasIp6: true }
     expect((await resolveEnode(parseEnode(`enode://${key}@192.0.2.7:9222`), reach)).ip).toBe('192.0.2.7')
     expect((await resolveEnode(parseEnode(`enode://${key}@localhost:9222`), reach)).ip).toMatch(/^(127\.0\.0\.1|::1)$/)
   })
 
-  it('takes the first address that can be sent to', async () => {
+  it('returns the first address of a family that this node can reach', async () => {
     expect((await resolveEnode(named, { hasIp4: true, hasIp6: true }, both)).ip).toBe('2001:db8::1')
     expect((await resolveEnode(named, { hasIp4: true, hasIp6: false }, both)).ip).toBe('192.0.2.1')
     const only6 = async () => (await both()).slice(0, 1)

@@ -43,7 +43,7 @@ describe('connector', () => {
   })
   const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `p${i}`)
 
-  it('dials until there are enough, and checks every 20 s once there are, every 5 s when there are not', async () => {
+  it('dials until there are enough peers, then checks every 20 s; without enough peers, every 5 s', async () => {
     host.peers = names(4)
     create(2)
     // The first check finds dials in progress, the second one finds enough peers.
@@ -66,7 +66,7 @@ describe('connector', () => {
     expect([...host.connected]).toEqual(['late'])
   })
 
-  it('has four dials under way at most, and ends each after its time', async () => {
+  it('runs at most four dials at once, and ends each after 10 s', async () => {
     host.peers = names(12)
     host.silent = new Set(host.peers)
     create(20)
@@ -78,7 +78,7 @@ describe('connector', () => {
     expect(host.dials).toHaveLength(8)
   })
 
-  it('dials an unreachable peer less and less often, until it is reported again', async () => {
+  it('doubles the pause before an unreachable peer is dialled again, until discovery reports it again', async () => {
     host.peers = ['gone']
     host.refusing.add('gone')
     create(1)
@@ -107,7 +107,7 @@ describe('connector', () => {
     expect(host.dials).toEqual(['p1', 'p3', 'p0', 'p2'])
   })
 
-  it('dials a peer at once that is reported during a check', async () => {
+  it('dials a peer at once if discovery reports it during a check', async () => {
     const reading = Promise.withResolvers<string[]>()
     host.candidates = () => reading.promise
     create(1)

@@ -23,7 +23,7 @@ const enodeAt = (record: NodeRecord, udpPort = record.udpPort, ip = '127.0.0.1')
   enodeOf(record.publicKey, `${ip}:0?discport=${udpPort}`)
 
 describe('discovery under attack', () => {
-  it('lives through garbage, and through every packet of a handshake with bytes changed', async () => {
+  it('survives garbage, and handshake packets with changed bytes', async () => {
     const victim = await start([])
     const { udpPort: victimPort = 0 } = victim.record
     // Forwards each packet between the two, with modified copies of it before and after.
@@ -155,7 +155,7 @@ it.each([
   ['by its record', '127.0.0.1', (boot: Started) => boot.record.text],
   ['by its key and address', '127.0.0.1', (boot: Started) => enodeAt(boot.record)],
   ['without knowing where they are', '0.0.0.0', (boot: Started) => enodeAt(boot.record)],
-])('meet in the first round, %s', async (_how, listenIp, addressOf) => {
+])('two nodes find each other in the first round, given the bootnode %s', async (_how, listenIp, addressOf) => {
   const patient = { listenIp, clock: firstRoundOnly, requestTimeoutMs: 60_000 }
   // It follows another chain, so that it is not a peer itself.
   const boot = await start([], { ...patient, chainId: 10n })
@@ -170,7 +170,7 @@ describe('IPv6', () => {
   const hasIp6 = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === '::1'))
   const enode6Of = (record: NodeRecord): string => enodeAt(record, record.udpPort, '[::1]')
 
-  it.skipIf(!hasIp6)('alone: nodes meet, and announce it (skipped where loopback has no ::1)', async () => {
+  it.skipIf(!hasIp6)('nodes with IPv6 only find each other and announce IPv6 (skipped where loopback has no ::1)', async () => {
     const boot = await start([], { listenIp: '::1' })
     const a = await start([boot.record.text], { listenIp: '::1' })
     const b = await start([enode6Of(boot.record)], { listenIp: '::1' })
@@ -183,7 +183,7 @@ describe('IPv6', () => {
     })
   })
 
-  it.skipIf(!hasIp6)('beside IPv4: learned apart, announced both (skipped where loopback has no ::1)', async () => {
+  it.skipIf(!hasIp6)('a node with IPv4 and IPv6 learns and announces both addresses (skipped where loopback has no ::1)', async () => {
     const [boot, boot6] = [await start([]), await start([], { listenIp: '::1' })]
     const a = await start([enodeAt(boot.record), enode6Of(boot6.record)], { listenIp: '::' })
     const record = (): NodeRecord => parseRecord(a.discovery.localEnr())

@@ -50,7 +50,7 @@ function setUp() {
   }
 }
 
-describe('a bootnode with a name', () => {
+describe('a bootnode given by host name', () => {
   it('a silent bootnode is resolved again once a minute, and contacted at its current address', async () => {
     const { bootnodes, resolvedAt, logged, contactedSince, moveTo, minutes } = setUp()
     await minutes(1)
@@ -78,7 +78,7 @@ describe('a bootnode with a name', () => {
     expect(logged).toEqual(['Bootnode cannot be resolved: continuing without it'])
   })
 
-  it('a named bootnode is not resolved while it is in the table, but a minute after it has left', async () => {
+  it('a named bootnode is resolved again a minute after it left the table, and not before', async () => {
     const { resolvedAt, contactedSince, minutes } = setUp()
     await minutes(0.5)
     await minutes(9.5, true)

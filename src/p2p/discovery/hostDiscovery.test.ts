@@ -42,8 +42,8 @@ async function enodeAt(from: TestNode, host: string): Promise<string> {
   return enodeOf(publicKey, `${host}:0?discport=${udpPort}`)
 }
 
-describe('records without end', () => {
-  it('records without end of one node leave the place that the last one names', async () => {
+describe('a flood of records', () => {
+  it('many records of one node leave only the address of the latest record', async () => {
     const privateKey = new Uint8Array(randomBytes(32))
     const bootnodes = Array.from({ length: 10 }, (_, n) =>
       peerRecord({ tcp: Uint8Array.of(1 + n) }, privateKey, BigInt(n + 1)),
@@ -54,7 +54,7 @@ describe('records without end', () => {
     expect((await last())?.addresses).toEqual([expect.stringContaining('/ip4/127.0.0.1/tcp/10/')])
   })
 
-  it('keep only the latest records in the peer store, up to the limit', async () => {
+  it('the peer store keeps only the latest records, up to its limit', async () => {
     const bootnodes = Array.from({ length: MAX_FOUND_PEERS + 20 }, () => peerRecord())
     const { node } = await start({ bootnodes })
     const known = async () => Object.values((await node.peers(false)).peers).map(({ ENR }) => ENR)
@@ -112,7 +112,7 @@ describe('discovery', () => {
     expect((await a.node.self()).nodeID).toBe(self.nodeId)
   })
 
-  it('learns its address from the bootnode when it listens on all and advertises none', async () => {
+  it('learns its address from the bootnode when it listens on all interfaces and advertises none', async () => {
     const anywhere = { options: { listenIp: '0.0.0.0' } }
     const boot = await start({ bootnodes: [] }, anywhere)
     expect(parseRecord(await enrOf(boot)).ip).toBeUndefined()
@@ -151,7 +151,7 @@ describe('discovery', () => {
     expect(await readFile(join(folder, 'nodes.json'), 'utf8')).toContain(await enrOf(b))
   })
 
-  it('has a later record after each start, though the clock was set back, and does not take itself for another', async () => {
+  it('raises the sequence of its record at each start, also after the clock was set back, and does not list itself', async () => {
     const path = await folderInTest()
     const options = { privateKey: new Uint8Array(randomBytes(32)) }
     const ahead = settableClock()
@@ -168,7 +168,7 @@ describe('discovery', () => {
     expect(parseRecord(await enrOf(third)).sequence).toBeGreaterThan(after.sequence)
   })
 
-  it('starts with a damaged store, which it sets aside', async () => {
+  it('starts with a damaged store, and moves the store aside', async () => {
     const folder = await folderInTest()
     await writeFile(join(folder, 'nodes.json'), '{"version":1,"rec')
     const { logger, lines } = recordedLog()
@@ -176,7 +176,7 @@ describe('discovery', () => {
     expect(lines.filter((line) => line.includes('Discovery store is damaged'))).toHaveLength(1)
   })
 
-  it('refuses a bootnode record that is none, and a UDP port that is taken', async () => {
+  it('refuses an invalid bootnode record, and a UDP port in use', async () => {
     await expect(start({ bootnodes: ['enr:-abc'] })).rejects.toThrow(/bootnode record 1 \(of 1\) is invalid/)
     const boot = await start({ bootnodes: [] })
     const { udpPort } = parseRecord(await enrOf(boot))
@@ -185,7 +185,7 @@ describe('discovery', () => {
     await expect(second).rejects.toThrow('--p2p.listen.udp')
   })
 
-  it('contacts no node outside of netrestrict', async () => {
+  it('contacts no node outside the --p2p.netrestrict ranges', async () => {
     const boot = await start({ bootnodes: [] })
     const a = await start({ bootnodes: [await enrOf(boot)], netrestrict: ['10.0.0.0/8'] })
     const b = await start({ bootnodes: [await enrOf(boot)] })
@@ -204,7 +204,7 @@ describe('discovery', () => {
     ['localhost', '/ip4/127.0.0.1/tcp/4001', '127.0.0.1'],
     ['192.0.2.1', '/ip4/192.0.2.1/tcp/4001', '192.0.2.1'],
     ['2001:db8::7', '/ip6/2001:db8::7/tcp/4001', '2001:db8::7'],
-  ])('announces %s, with its ports', async (advertiseIp, address, ip) => {
+  ])('announces %s with its ports', async (advertiseIp, address, ip) => {
     const options = { advertiseIp, advertiseTcpPort: 4001 }
     const { node } = await start({ bootnodes: [], advertiseUdpPort: 4002 }, { options })
     expect(node.multiaddrs()).toEqual([`${address}/p2p/${node.peerId}`])
@@ -227,7 +227,7 @@ describe('discovery', () => {
     },
   )
 
-  it('listens on both families with ::, and is dialled on either', async () => {
+  it('listens on IPv4 and IPv6 with ::, and is dialled over either', async () => {
     const a = await start({ bootnodes: [] }, { options: { listenIp: '::' } })
     const ports = Object.fromEntries(
       a.node.multiaddrs().map((text) => /^\/(ip[46])\/.*\/tcp\/(\d+)\//.exec(text)?.slice(1) ?? []),

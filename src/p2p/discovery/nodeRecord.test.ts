@@ -32,7 +32,7 @@ describe('parseRecord', () => {
     )
   })
 
-  it('throws nothing but DecodeError', () => {
+  it('throws only DecodeErrors on arbitrary text', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
         expect(() => parseRecord(`enr:${Buffer.from(bytes).toString('base64url')}`)).toThrow(DecodeError)
@@ -63,7 +63,7 @@ describe('readEntries', () => {
     expect(readEntries(new Map(Object.entries(entries)))).toMatchObject(expected)
   })
 
-  it('never throws, whatever the entries hold', () => {
+  it('never throws on arbitrary entries', () => {
     const keys = fc.constantFrom('ip', 'ip6', 'tcp', 'udp', 'tcp6', 'udp6', 'opstack')
     fc.assert(
       fc.property(fc.array(fc.tuple(keys, fc.uint8Array({ maxLength: 20 }))), (entries) => {
@@ -80,7 +80,7 @@ describe('refusalOf', () => {
   const refusal = (changes: Partial<NodeRecord>, ownIp?: string): string | undefined =>
     refusalOf({ ...record, ...changes }, options, ownIp)
 
-  it('takes nodes of our chain with an address', () => {
+  it('accepts nodes of our chain with an address', () => {
     expect(refusal({})).toBeUndefined()
     expect(refusal({ ip: '2001:db8::1' })).toBeUndefined()
   })
@@ -96,11 +96,11 @@ describe('refusalOf', () => {
     ['bad-address', { ip: '255.255.255.255' }],
     ['bad-address', { ip: '::' }],
     ['bad-address', { ip: 'ff02::1' }],
-  ])('%s', (reason, changes) => {
+  ])('returns %s', (reason, changes) => {
     expect(refusal(changes)).toBe(reason)
   })
 
-  it('takes local addresses while this node is local itself, or does not know where it is', () => {
+  it('accepts local addresses while our own address is local or unknown', () => {
     const ip4 = ['127.0.0.1', '10.1.2.3', '172.16.0.1', '172.31.0.1', '192.168.0.9', '169.254.1.1']
     for (const ip of [...ip4, '::1', 'fc00::1', 'fd00::1', 'fe80::1', 'febf::1']) {
       expect(refusal({ ip }, undefined)).toBeUndefined()

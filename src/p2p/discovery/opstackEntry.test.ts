@@ -18,7 +18,7 @@ describe('opstack entry', () => {
     expect(decodeOpstackEntry(content)).toEqual({ chainId, version: 0n })
   })
 
-  it('reads back whatever it writes, with or without more behind it', () => {
+  it('decodes every entry it encodes, with or without trailing bytes', () => {
     fc.assert(
       fc.property(uint64, uint64, fc.uint8Array({ maxLength: 8 }), (chainId, version, more) => {
         const content = encodeOpstackEntry({ chainId, version })
@@ -27,7 +27,7 @@ describe('opstack entry', () => {
     )
   })
 
-  it('throws nothing but DecodeError on arbitrary bytes', () => {
+  it('throws only DecodeErrors on arbitrary bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 24 }), (bytes) => {
         try {

@@ -17,12 +17,12 @@ function fromAnswer(text: string): ENR {
   return ENR.decodeFromValues(values.filter((value) => value instanceof Uint8Array))
 }
 
-describe('a record that was signed by others', () => {
+describe('a record signed by another implementation', () => {
   it.each<[string, Record<string, RlpInput>, bigint]>([
     ['a capital letter in a key', { Zed: port }, 1n],
     ['the highest sequence', {}, 2n ** 64n - 1n],
     ['the sequence 0, as devp2p makes them', {}, 0n],
-  ])('stays what it was with %s', (_what, entries, sequence) => {
+  ])('keeps its text and sequence with %s', (_what, entries, sequence) => {
     const text = signedRecord(privateKey, { ...place, ...entries }, sequence)
     expect(parseRecord(text)).toMatchObject({ text, sequence, ip: '192.0.2.1', udpPort: 9222 })
     expect(fromAnswer(text).encodeTxt()).toBe(text)
@@ -34,7 +34,7 @@ describe('a record that was signed by others', () => {
     ['udp', { udp: Uint8Array.of(1, 2, 3) }],
     ['udp', { udp: [1, 2] }],
     ['opstack', { opstack: [[1], [0]] }],
-  ])('counts as one without %s when that cannot be read: %o', (name, entries) => {
+  ])('is read without its %s entry if the entry is invalid: %o', (name, entries) => {
     const text = signedRecord(privateKey, { ...place, ...entries })
     expect(parseRecord(text).text).toBe(text)
     expect(ENR.decodeTxt(text).kvs.has(name)).toBe(false)
@@ -52,7 +52,7 @@ describe('a record that was signed by others', () => {
     ['keys out of order', signedRecord(privateKey, place, 1n, [Buffer.from('a'), port])],
     ['a key twice', signedRecord(privateKey, place, 1n, [Buffer.from('udp'), port])],
     ['a key without value', signedRecord(privateKey, place, 1n, [Buffer.from('zed')])],
-  ])('a record that was signed by others is refused for %s', (_why, text) => {
+  ])('is refused for %s', (_why, text) => {
     expect(() => parseRecord(text)).toThrow(DecodeError)
   })
 })

@@ -28,7 +28,7 @@ const [linkLocal] = Object.entries(networkInterfaces()).flatMap(([name, addresse
 )
 
 describe('openUdpSocket', () => {
-  it('drops packets over 1280 bytes, and from whom it may not talk to', async () => {
+  it('drops packets over 1280 bytes and packets from disallowed IPs', async () => {
     const b = await bound()
     const a = await bound()
     const sizes = until(b, 9)
@@ -48,7 +48,7 @@ describe('openUdpSocket', () => {
   })
 
   it.skipIf(linkLocal === undefined)(
-    'drops what a neighbour sends from a link-local address (skipped where no interface has one)',
+    'drops packets from a link-local address (skipped where no interface has one)',
     async () => {
       const ips: string[] = []
       const socket = await bound(0, (ip) => ips.push(ip) > 0, '::')
@@ -66,7 +66,7 @@ describe('openUdpSocket', () => {
     },
   )
 
-  it('takes no more packets from one address than its limit', async () => {
+  it('limits packets per address', async () => {
     const b = await bound()
     let count = 0
     b.onPacket(() => count++)
@@ -88,7 +88,7 @@ describe('openUdpSocket', () => {
     sender.close()
   })
 
-  it('takes no more packets from all addresses than its limit', async () => {
+  it('limits packets of all addresses together', async () => {
     let read = 0
     let taken = 0
     const socket = await bound(0, () => ++read > 0, '0.0.0.0')

@@ -47,7 +47,7 @@ describe('the adapter of gossipsub', () => {
     for (const reason of Object.values(REPLACED)) expect(reason.length).toBeGreaterThan(10)
   })
 
-  it('refuses a library that lacks one of the members that are used, here and in its parts', async () => {
+  it('refuses a library in which it or one of its parts lacks a used member', async () => {
     const { gossip } = await setUp()
     const without = (owner: object, name: string) => Object.create(owner, { [name]: { value: undefined } })
     expect(gossipInternals(gossip)).toBe(gossip)

@@ -100,13 +100,13 @@ describe("op-node's recorded messages", () => {
     return index < fixed ? ['reject wrong-hash'] : ['reject wrong-hash', 'reject bad-encoding']
   }
 
-  it.each(NAMES)('%s: accepted at their own time', (name) => {
+  it.each(NAMES)('%s: accepts every message at the time it was recorded', (name) => {
     const { recording, judge } = forRecording(name)
     expect(recording.messages.length).toBeGreaterThan(3)
     for (const message of recording.messages) expect(judge(message, message.compressed)).toBe('accept')
   })
 
-  it.each(NAMES)('%s: rejected when any byte of signature or body is changed', (name) => {
+  it.each(NAMES)('%s: rejects a message with any changed byte of signature or body', (name) => {
     const { recording, judge } = forRecording(name)
     const [message] = recording.messages
     if (message === undefined) throw new Error('recording is empty')
@@ -120,7 +120,7 @@ describe("op-node's recorded messages", () => {
     }
   })
 
-  it.each(NAMES)('%s: rejected when any packed byte is changed', (name) => {
+  it.each(NAMES)('%s: rejects a message with any changed compressed byte', (name) => {
     const { recording, judge } = forRecording(name)
     for (const message of recording.messages) {
       expect(judge(message, message.compressed.subarray(0, -1))).toBe('reject snappy-damaged')
@@ -141,7 +141,7 @@ describe("op-node's recorded messages", () => {
     expect(reasons.size).toBeGreaterThan(1)
   })
 
-  it.each(NAMES)('%s: rejected for the changed byte, even if the sequencer signs it', (name) => {
+  it.each(NAMES)('%s: names the changed field of a body that the sequencer has signed again', (name) => {
     const { recording, judge } = forRecording(name, SEQUENCER_ADDRESS)
     const [message] = recording.messages
     const unpacked = message && unpackMessage(message.compressed)
@@ -171,7 +171,7 @@ describe('createBlockValidator', () => {
     },
   )
 
-  it('rejects a message too small for a signature and a byte', () => {
+  it('rejects a message that is too short for a signature and one byte', () => {
     expect(reasonOf(setUp().judgeRaw(new Uint8Array(65)))).toBe('reject too-small')
     expect(reasonOf(setUp().judgeRaw(new Uint8Array(66).fill(1)))).toBe('reject wrong-signer')
   })
@@ -179,14 +179,14 @@ describe('createBlockValidator', () => {
   it.each([
     ['no signer known', undefined],
     ['a zero signer', ZERO_ADDRESS],
-  ])('ignores everything, garbage included, with %s', (_id, signer) => {
+  ])('ignores every message, also garbage, with %s', (_id, signer) => {
     const { judge, judgeRaw, block, state } = setUp()
     state.signer = signer
     expect(reasonOf(judge(block()))).toBe('ignore no-signer-configured')
     expect(reasonOf(judgeRaw(new Uint8Array(100)))).toBe('ignore no-signer-configured')
   })
 
-  it('rejects a signature of another key, and one that is none', () => {
+  it('rejects a signature of another key, and an invalid signature', () => {
     const { judge, judgeRaw, block, config, version } = setUp()
     expect(reasonOf(judge(block(), new Uint8Array(32).fill(9)))).toBe('reject wrong-signer')
     const body = encodePayloadEnvelope(block(), version)
@@ -206,12 +206,12 @@ describe('createBlockValidator', () => {
     [NOW_S - 61, 'reject too-old'],
     [NOW_S + 5, 'accept'],
     [NOW_S + 6, 'reject from-future'],
-  ])('judges the time %d: %s', (timestamp, expected) => {
+  ])('at timestamp %d: %s', (timestamp, expected) => {
     const { judge, block } = setUp()
     expect(reasonOf(judge(block({ timestamp })))).toBe(expected)
   })
 
-  it('rejects a container of another version', () => {
+  it('rejects a block encoded in the format of another version', () => {
     const { judge, block } = setUp('holocene')
     const verdict = judge({ payload: { ...block().payload } }, SEQUENCER_KEY, 2)
     expect(reasonOf(verdict)).toBe('reject wrong-hash')
@@ -234,12 +234,12 @@ describe('createBlockValidator', () => {
     ['jovian', { blobGasUsed: 100_000n }, 'accept'],
     ['jovian', { excessBlobGas: 1n }, 'reject blob-gas'],
     ['holocene', { excessBlobGas: 1n }, 'reject blob-gas'],
-  ] as const)('on %s, %o: %s', (fork, changes, expected) => {
+  ] as const)('with the blob gas fields on %s, %o: %s', (fork, changes, expected) => {
     const { judge, block } = setUp(fork)
     expect(reasonOf(judge(block(changes)))).toBe(expected)
   })
 
-  it('accepts six blocks at one height and rejects the seventh, and what came before', () => {
+  it('accepts six blocks at one height, then rejects a seventh and a repeated one', () => {
     const { judge, block } = setUp()
     const blocks = [0, 1, 2, 3, 4, 5, 6].map((n) => block({ blockNumber: 7, gasUsed: BigInt(n) }))
     const reasons = blocks.map((envelope) => reasonOf(judge(envelope)))
@@ -256,7 +256,7 @@ describe('createBlockValidator', () => {
     expect(reasonOf(judge(block({ blockNumber: 7 })))).toBe('accept')
   })
 
-  it('judges an inspection of another process by the state at its end', async () => {
+  it('checks the signer of an asynchronous inspection when the inspection ends', async () => {
     const { validate, block, state, version } = setUp()
     const [other, third] = [`0x${'bb'.repeat(20)}`, `0x${'cc'.repeat(20)}`] as const
     const judgeLater = async (meanwhile: () => Inspection | Promise<Inspection>): Promise<Verdict> => {
@@ -315,7 +315,7 @@ describe('createBlockValidator', () => {
     })
   })
 
-  it('gives a verdict for whatever bytes come', () => {
+  it('returns a verdict for arbitrary bytes', () => {
     const { judgeRaw, judgeMessage } = setUp()
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 1200 }), (data) => {

@@ -35,14 +35,14 @@ async function setUp() {
   return { entrance, calls, handler: handlers[0], topology: topologies[0] }
 }
 
-describe('the entrance', () => {
-  it('takes streams in place of the library, which receives their peers first', async () => {
+describe('createEntrance', () => {
+  it('handles streams instead of the library, after the library has added their peers', async () => {
     const { calls, handler } = await setUp()
     await handler?.(STREAM, CONNECTION)
     expect(calls).toEqual(['library connect peer', 'stream of peer'])
   })
 
-  it('reports connections to the library, and disconnections to both', async () => {
+  it('reports connections to the library, and disconnections to the library and to us', async () => {
     const { calls, topology, entrance } = await setUp()
     topology?.onConnect?.(PEER, CONNECTION)
     topology?.onDisconnect?.(PEER)

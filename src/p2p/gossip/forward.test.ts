@@ -42,9 +42,9 @@ function setUp(options: { mesh?: string[]; peers?: string[]; sent?: Record<strin
 describe('the recipients of a block', () => {
   const peers = ['a', 'b', 'c', 'static', 'bad', 'flood', 'from']
   it.each([
-    ['below the low mark: all but its sender, and who is not to be trusted', ['a', 'b'], 'a b c flood static'],
-    ['at the low mark: the mesh, who is static, and who knows no mesh', ['a', 'b', 'c'], 'a b c flood static'],
-    ['above: nobody else', ['a', 'b', 'bad'], 'a b bad flood static'],
+    ['with a mesh below the low mark, all subscribers except the sender and peers with a bad score', ['a', 'b'], 'a b c flood static'],
+    ['with a mesh at the low mark, the mesh, static peers and floodsub peers', ['a', 'b', 'c'], 'a b c flood static'],
+    ['of a mesh above the low mark, also a mesh peer with a bad score', ['a', 'b', 'bad'], 'a b bad flood static'],
   ])('%s', (_, mesh, served) => {
     const { gossip, forwarder, forward } = setUp({ mesh, peers })
     gossip.streamsOutbound.set('flood', { rawStream: { protocol: '/floodsub/1.0.0' } })
@@ -58,12 +58,12 @@ describe('the recipients of a block', () => {
     expect(forward('first').first).toBe('d')
   })
 
-  it('takes a topic of which nothing is known for a small network', () => {
+  it('counts an unknown topic as a small network', () => {
     const { forwarder } = setUp({})
     expect(forwarder.isSmall('other')).toBe(true)
   })
 
-  it('a block goes last, if at all, to peers that sent the last block of the topic', async () => {
+  it('peers that sent the last block of the topic get the next one last, or not at all if they send it first', async () => {
     const { gossip, records, forward } = setUp({ sent: { first: ['b', 'c'], second: [] } })
     gossip.mesh.set('other', new Set(['c']))
     expect(await forward('first').later).toBe('')

@@ -27,7 +27,7 @@ function setUp(options = { maxAgeS: 60 }) {
 }
 
 describe('createGossipHistory', () => {
-  it('lists what a peer would still accept, the newest first', () => {
+  it('lists blocks that peers would still accept, newest first', () => {
     const { put, listed, blocks } = setUp()
     put('old', { ageS: 45, heartbeatsAgo: 80 })
     put('too old for the way', { ageS: 46, heartbeatsAgo: 80 })
@@ -38,14 +38,14 @@ describe('createGossipHistory', () => {
     expect(blocks.list(1).map(({ msgIdStr }) => msgIdStr)).toEqual(['new'])
   })
 
-  it('goes by the age that blocks may have here where that is less', () => {
+  it('applies our own maximum age if it is lower', () => {
     const { put, listed } = setUp({ maxAgeS: 20 })
     put('old', { ageS: 16, heartbeatsAgo: 11 })
     put('new', { ageS: 15, heartbeatsAgo: 11 })
     expect(listed()).toEqual(['new'])
   })
 
-  it('keeps few bytes beyond those of the last seconds, of the newest', () => {
+  it('limits the bytes of messages older than the last seconds, and keeps the newest', () => {
     const { put, cache } = setUp()
     const bytes = 800 * 1024
     for (let n = 0; n < 5; n++) put(`recent ${n}`, { bytes, heartbeatsAgo: 11 })
@@ -54,14 +54,14 @@ describe('createGossipHistory', () => {
     expect(cache.msgs.size).toBe(7)
   })
 
-  it('keeps few of them', () => {
+  it('keeps at most 64 messages', () => {
     const { put, cache } = setUp()
     for (let n = 0; n < 65; n++) put(`${n}`, { heartbeatsAgo: 80 - n })
     expect(cache.msgs.has('0')).toBe(false)
     expect(cache.msgs.size).toBe(64)
   })
 
-  it('lets the library answer IWANTs as long as the blocks are announced', async () => {
+  it('the library answers IWANTs for as long as the blocks are announced', async () => {
     const topic = '/optimism/901/2/blocks'
     const { host, publish } = await rawPeerInTest([topic])
     const gossip = gossipInternals(host.services.pubsub)

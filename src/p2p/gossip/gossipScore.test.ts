@@ -14,7 +14,7 @@ function keeper(scoreBlocks: 'current' | 'op-node-2024' = 'current', scoreCacheV
 }
 
 describe('GossipScore', () => {
-  it('leaves a peer no way to wipe out a bad score by coming back', () => {
+  it('keeps a bad score when the peer reconnects from another IP', () => {
     const { score } = keeper()
     score.addPeer('bad')
     score.addIP('bad', '1.2.3.4')
@@ -30,7 +30,7 @@ describe('GossipScore', () => {
     expect(score.peerIPs.has('1.2.3.4')).toBe(false)
   })
 
-  it('keeps a limited number of disconnected peers, the latest ones', () => {
+  it('keeps only the latest disconnected peers, up to the limit', () => {
     const { score } = keeper()
     const leave = (peerId: string): void => {
       score.addPeer(peerId)

@@ -10,7 +10,7 @@ import { SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
 import { manageGossipStreams } from './gossipStreams.ts'
 
 describe('a new peer', () => {
-  it('gets the blocks of the last seconds, also one that it missed while it was away', async () => {
+  it('gets the blocks of the last seconds, also a block that it missed while disconnected', async () => {
     const sequencer = await nodeInTest({ sequencerKey: SEQUENCER_KEY })
     const first = testBlock(testConfig(), { blockNumber: 1 })
     await sequencer.node.publish(first)
@@ -28,7 +28,7 @@ describe('a new peer', () => {
     expect(peers[sequencer.node.peerId]?.scores.gossip.behavioralPenalty).toBe(0)
   })
 
-  it('gets missed blocks from any peer that has them, except those that it would not accept', async () => {
+  it('gets missed blocks from any peer that has them, except blocks too old to accept', async () => {
     const [sequencer, other] = await networkInTest(1)
     const nowS = Math.floor(Date.now() / 1000)
     const blocks = [50, 40, 0].map((ageS, n) => testBlock(testConfig(), { blockNumber: n + 1, timestamp: nowS - ageS }))
@@ -130,7 +130,7 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
 }
 
 describe('manageGossipStreams', () => {
-  it('does not keep a peer waiting for the stream of another that does not answer', async () => {
+  it('opens the stream of a peer while another peer does not answer', async () => {
     const { gossip, connection, idOf, answer, opened } = setUp(['mute', 'willing'])
     // As the library does: it opens the next stream after the one before.
     const opening = (async () => {
@@ -148,7 +148,7 @@ describe('manageGossipStreams', () => {
     expect(sent).toEqual([[5], [6], [7], [8], [9]])
   })
 
-  it('announces no more blocks than they accept, the newest ones', async () => {
+  it('announces only the newest blocks, at most as many as Rust nodes accept', async () => {
     // Two blocks a second, as when a sequencer catches up after a pause.
     const { sent, come } = setUp(['a'], RUST, [9, 8, 7, 6, 5, 4, 3, 2, 1], { perSecond: 2 })
     await come()
@@ -158,7 +158,7 @@ describe('manageGossipStreams', () => {
   it.each([
     ['op-node', OP_NODE],
     ['a node without requests, as op-node has been since v1.20', []],
-  ])('announces the newest block to %s, then older ones from the oldest on, a few at a time', async (_, protocols) => {
+  ])('announces the newest block to %s, then older blocks from the oldest on, a few at a time', async (_, protocols) => {
     const { announced, cached, clock, gossip, come } = setUp(['a'], protocols, [9, 8, 7, 6, 5, 4, 3, 2, 1])
     await come()
     const ids = () => announced.splice(0).map(([, { messageIDs }]) => messageIDs[0]?.[0])
@@ -179,7 +179,7 @@ describe('manageGossipStreams', () => {
     expect(ids()).toEqual([])
   })
 
-  it('opens another when one has ended while it was opened', async () => {
+  it('opens another stream when the first ended during its opening', async () => {
     const { answer, opened, gossip, heartbeat } = setUp(['a'])
     heartbeat()
     await answer('a', 'aborted')

@@ -121,7 +121,7 @@ describe('control messages', () => {
     expect(heard[0]?.control?.ihave.map(({ messageIDs }) => messageIDs.length)).toEqual([200, 50, 0])
   })
 
-  it('control messages beyond a peer’s budget are soon an offence', async () => {
+  it('control messages beyond a peer’s budget are dropped and count as an offence', async () => {
     const { join, heard, offences } = await setUp()
     const ids = Array.from({ length: 5_000 }, () => new Uint8Array(20))
     const flooding = join('a')
@@ -144,7 +144,7 @@ describe('control messages', () => {
     expect(offences).toEqual([])
   })
 
-  it('reads control messages beside a known block, whoever sends them', async () => {
+  it('reads control messages in an RPC with a known block, from any sender', async () => {
     const { join, heard, judged } = await setUp(() => BLOCK)
     const block = { messages: [message(Uint8Array.of(1, 2, 3))], graft: [TOPIC] }
     join('a').send(block)
@@ -156,7 +156,7 @@ describe('control messages', () => {
 })
 
 describe('messages', () => {
-  it('messages are judged once: a copy is counted, and its promise kept', async () => {
+  it('a message is validated once: a copy is counted and fulfils an IWANT promise', async () => {
     const { join, gossip, judged, traced, emitted } = await setUp(() => BLOCK)
     const block = { messages: [message(Uint8Array.of(1, 2, 3))] }
     const id = idText(Uint8Array.of(1, 2, 3))
@@ -204,7 +204,7 @@ describe('messages', () => {
     expect(offences).toEqual([])
   })
 
-  it('messages cost nothing when they are new blocks or copies of good ones', async () => {
+  it('new blocks and copies of good blocks do not spend the message budget', async () => {
     const { join, judged, offences } = await setUp((data) => (data[2] === 9 || data.length > 9 ? BLOCK : NONE))
     const [peer, other] = [join('a'), join('b')]
     const send = async (from: typeof peer, data: Uint8Array): Promise<void> => {
@@ -223,7 +223,7 @@ describe('messages', () => {
     expect(offences).toEqual(['message-flood'])
   })
 
-  it('messages have room for one large one of each peer, whatever others send', async () => {
+  it('each peer can have one large message validated, whatever others send', async () => {
     const { join, judging } = await setUp(() => 'held')
     for (const name of ['a', 'b']) {
       const greedy = join(name)
@@ -245,7 +245,7 @@ describe('messages', () => {
     expect(judging.map(({ from }) => from)).toEqual(['c', 'c'])
   })
 
-  it('messages wait behind others of their own peer', async () => {
+  it('messages wait only behind messages of the same peer', async () => {
     const { join, judging } = await setUp(() => 'held')
     join('a').send({ messages: Array.from({ length: 100 }, (_, n) => message(Uint8Array.of(n))) })
     join('b').send({ messages: [message(Uint8Array.of(100))] })
@@ -258,7 +258,7 @@ describe('a large message', () => {
   it.each([
     { bytes: 1_023, receivers: [] },
     { bytes: 1_024, receivers: ['b'] },
-  ])('of $bytes bytes sends IDONTWANT at once to the mesh peers that understand it', async ({ bytes, receivers }) => {
+  ])('of $bytes bytes sends IDONTWANT at once to the mesh peers that support it, from 1,024 bytes on', async ({ bytes, receivers }) => {
     const { join, gossip } = await setUp(() => 'held')
     const [a, b, c] = ['a', 'b', 'c'].map(join)
     if (a === undefined || b === undefined || c === undefined) throw new Error('nobody')
@@ -283,7 +283,7 @@ describe('a large message', () => {
 })
 
 describe('a gossip stream', () => {
-  it('waits a minute for the rest of a frame', async () => {
+  it('may take a minute for the rest of a frame', async () => {
     const { join, clock, offences } = await setUp()
     join('a').sendBytes(Uint8Array.of(100, 1))
     await clock.advance(59_999)
@@ -292,7 +292,7 @@ describe('a gossip stream', () => {
     expect(offences).toEqual(['slow-frame'])
   })
 
-  it('a gossip stream of a peer that is not in gossip is not heard', async () => {
+  it('a gossip stream of a peer unknown to gossipsub is ignored', async () => {
     const { peer, heard } = await setUp()
     const unknown = peer('a')
     unknown.open()
@@ -311,7 +311,7 @@ describe('a gossip stream', () => {
     expect(second.stream.aborted).toBeUndefined()
   })
 
-  it('handles no more frames of a removed peer, not even earlier ones', async () => {
+  it('frames of a removed peer are dropped, also those received before its removal', async () => {
     const { join, heard, gossip, forget } = await setUp()
     const disconnecting = join('a')
     const { handleReceivedRpc } = gossip

@@ -33,7 +33,7 @@ function setUp(options: { turnMs?: number } = {}) {
 const frame = (length: number) => frameRpc(new Uint8Array(length).fill(1))
 
 describe('readFrames', () => {
-  it('delivers each frame as it arrives, and the end, and yields to other work', async () => {
+  it('delivers each frame as it arrives, then the end, and yields to other work', async () => {
     const { stream, frames, ends } = setUp({ turnMs: 1 })
     stream.receive(Buffer.concat(Array.from({ length: 50 }, () => frame(3))))
     expect(frames).toHaveLength(16)
@@ -47,7 +47,7 @@ describe('readFrames', () => {
     expect(stream.isClosed).toBe(true)
   })
 
-  it('resets the stream at a frame that is too large', () => {
+  it('resets the stream at a frame above the size limit', () => {
     const { stream, frames, faults, ends } = setUp()
     stream.receive(Buffer.concat([frame(10), frame(1_001)]))
     expect(frames).toEqual([10])
@@ -58,14 +58,14 @@ describe('readFrames', () => {
     expect(frames).toEqual([10])
   })
 
-  it('resets the stream when more waits than may', () => {
+  it('resets the stream when its backlog exceeds the limit', () => {
     const { stream, faults } = setUp({ turnMs: 1 })
     for (let n = 0; n < 8; n++) stream.receive(Buffer.concat(Array.from({ length: 300 }, () => frame(2))))
     expect(faults).toEqual(['backlog'])
     expect(stream.aborted).toBeDefined()
   })
 
-  it('resets the stream of a frame that takes too long, and of no other', async () => {
+  it('resets only the stream whose frame takes too long', async () => {
     const { stream, clock, faults } = setUp()
     for (let n = 0; n < 4; n++) {
       // Always inside a frame, but never long in the same frame.

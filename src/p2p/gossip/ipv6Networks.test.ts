@@ -26,11 +26,11 @@ describe('IPv6 networks', () => {
     expect(scoresOf(addresses)).toEqual(new Set([score]))
   })
 
-  it('skips exempt addresses', () => {
+  it('does not penalise exempt addresses', () => {
     expect(scoresOf((n) => `2001:db8:1:2::${n + 1}`, ['2001:db8:1::/48'])).toEqual(new Set([0]))
   })
 
-  it('shows the network among the parts of a score', async () => {
+  it('lists the network in the parts of a score', async () => {
     const { node } = await nodeInTest({ listenIp: '::1', ipColocationExempt: [] })
     const raw = await rawPeerInTest([TOPIC])
     await raw.connect(node.multiaddrs()[0] ?? '')

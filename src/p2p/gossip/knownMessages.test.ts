@@ -45,7 +45,7 @@ describe('createMessageIds', () => {
 
   const large = () => compressSnappy(new Uint8Array(LARGE_BYTES + 1))
 
-  it('leaves what unpacks to much, and only that, to the other process', () => {
+  it('passes only messages with a large uncompressed size to the inspection process', () => {
     const ids = setUp()
     expect(ids.identify(sent(compressSnappy(new Uint8Array(LARGE_BYTES))))).not.toBeInstanceOf(Promise)
     // One byte above the limit: refused by its header.
@@ -61,7 +61,7 @@ describe('createMessageIds', () => {
     expect(inspected).toHaveLength(2)
   })
 
-  it('leaves many transactions to the other process, however short they are', () => {
+  it('passes messages with many transactions to the inspection process, however short they are', () => {
     const ids = setUp()
     const messageOf = (count: number): Uint8Array =>
       gossipMessage(testBlock(testConfig(), { transactions: new Array(count).fill(Uint8Array.of(1)) }))
@@ -69,7 +69,7 @@ describe('createMessageIds', () => {
     expect(ids.identify(sent(messageOf(MANY_TRANSACTIONS + 1)))).toBeInstanceOf(Promise)
   })
 
-  it('has a copy of a large message share the work', async () => {
+  it('inspects a large message and its copies once', async () => {
     const identified: IdentifiedMessage = {
       id: new Uint8Array(20),
       unpacked: { ok: false, reason: 'snappy-damaged' },
@@ -82,7 +82,7 @@ describe('createMessageIds', () => {
     expect(inspected).toHaveLength(1)
   })
 
-  it('identifies a copy of a failed large message again', async () => {
+  it('inspects a copy again after the inspection of a large message failed', async () => {
     const ids = setUp(() => Promise.reject(new InspectionFailure('overloaded', 'too many')))
     await expect(ids.identify(sent(large()))).rejects.toThrow('too many')
     await expect(ids.identify(sent(large()))).rejects.toThrow('too many')

@@ -54,7 +54,7 @@ function setUp({ hasSigner = true, failure, ...settings }: Settings = {}) {
 }
 
 describe('createPublisher', () => {
-  it('signs the body, and publishes both on the topic of the time of the block', async () => {
+  it('signs the body, and publishes signature and body on the topic for the timestamp of the block', async () => {
     const { publisher, published, signed, block, errorTimes } = setUp()
     await publisher.publish(block)
     const [message] = published
@@ -83,7 +83,7 @@ describe('createPublisher', () => {
     await expect(second.publisher.publish(second.block)).rejects.toBe(own)
   })
 
-  it('warns once of each signer that L1 names, if it is another', async () => {
+  it('warns once of each L1 signer that is not the own key', async () => {
     const { publisher, block, warnings, settings } = setUp()
     await publisher.publish(block)
     settings.expected = `0x${OWN.slice(2).toUpperCase()}`

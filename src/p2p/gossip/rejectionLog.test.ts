@@ -5,7 +5,7 @@ import type { Verdict } from '../base/verdict.ts'
 import { recordedLog } from '../testUtils/recordedLog.ts'
 import { logRejections } from './rejectionLog.ts'
 
-it('rejections are warned of once a minute for each reason, and the rest are counted', async () => {
+it('a rejection reason is logged once a minute, with the count of further rejections', async () => {
   const clock = new ManualClock(0)
   const { logger, lines } = recordedLog('info', 'json')
   const logged = () =>

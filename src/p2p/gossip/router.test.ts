@@ -29,7 +29,7 @@ describe('the gossip router', () => {
     )
   })
 
-  it('still reaches a peer whose other connection took the gossip stream with it', async () => {
+  it('still reaches a peer after the connection with its gossip stream closed', async () => {
     const node = await nodeInTest({ sequencerKey: SEQUENCER_KEY })
     const raw = await startRaw()
     await raw.connect(node.address)
@@ -45,7 +45,7 @@ describe('the gossip router', () => {
     })
   })
 
-  it('removes a peer from its mesh that disconnects after a day without a new stream', async () => {
+  it('removes a peer from the mesh when it disconnects after a day without a new stream', async () => {
     const [node, other] = await networkInTest(1)
     const later = Date.now() + 25 * 3_600_000
     const clock = vi.spyOn(Date, 'now').mockImplementation(() => later)
@@ -55,7 +55,7 @@ describe('the gossip router', () => {
     expect(node.node.meshSize()).toBe(0)
   })
 
-  it('passes blocks on to a peer outside its mesh while the mesh is small', async () => {
+  it('forwards blocks to a peer outside its mesh while the mesh is small', async () => {
     const sequencer = await nodeInTest({ sequencerKey: SEQUENCER_KEY })
     const relay = await nodeInTest({ staticPeers: [sequencer.address] })
     const raw = await startRaw()

@@ -13,7 +13,7 @@ function ids(count: number, bytes = 20): Uint8Array[] {
   return Array.from({ length: count }, () => new Uint8Array(bytes))
 }
 
-describe('the outline of an RPC', () => {
+describe('checkRpcShape', () => {
   it.each<[string, AnyRpc]>([
     ['nothing', {}],
     ['a message of 1 MB', { messages: [{ topic: TOPIC, data: new Uint8Array(1_000_000) }] }],
@@ -56,7 +56,7 @@ describe('the outline of an RPC', () => {
     expect(() => checkRpcShape(Uint8Array.from(bytes))).toThrow(DecodeError)
   })
 
-  it('passes over what it does not know, and counts it, however deep the library reads', () => {
+  it('skips and counts unknown fields at every depth that the library decodes', () => {
     const unknown = [...Buffer.from('388001 390102030405060708 3a01ff 3d01020304'.replaceAll(' ', ''), 'hex')]
     const within = (key: number, content: number[]) => [key, content.length, ...content]
     const places: [string, number[], number][] = [
@@ -100,7 +100,7 @@ describe('the outline of an RPC', () => {
     )
   })
 
-  it('finds in arbitrary bytes nothing but DecodeErrors', () => {
+  it('throws only DecodeErrors on arbitrary bytes', () => {
     const bytes = fc.uint8Array({ maxLength: 200 })
     const field = fc.tuple(fc.integer({ min: 0, max: 7 * 8 + 7 }), bytes).map(([key, rest]) => [key, ...rest])
     const stream = fc.oneof(

@@ -29,7 +29,7 @@ describe('gossipScoring', () => {
       opportunisticGraftThreshold: 0.05,
     })
   })
-  it('weighs nothing at level none', () => {
+  it('gives every term weight zero at level none', () => {
     const { params } = gossipScoring({ scoring: 'none', scoreBlocks: 'current', ipColocationExempt: [] }, chain)
     expect(params.topics).toEqual({})
     expect(params.topicScoreCap).toBe(0)
@@ -37,12 +37,12 @@ describe('gossipScoring', () => {
     expect(params.behaviourPenaltyWeight).toBe(0)
     expect(params.appSpecificScore('peer')).toBe(0)
   })
-  it('counts in block times of at least a second', () => {
+  it('bases decays on the block time, at least one second', () => {
     expect([0, 0.25, 1, 2].map(slotMilliseconds)).toEqual([2_000, 1_000, 1_000, 2_000])
   })
 })
 
-it('IpRangeSet has the addresses of its ranges', () => {
+it('IpRangeSet contains the addresses of its ranges', () => {
   const set = new IpRangeSet(['127.0.0.0/8', '::1/128'])
   const within = ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1']
   expect([...within, '128.0.0.1', '::2', 'example.org', ''].filter((ip) => set.has(ip))).toEqual(within)

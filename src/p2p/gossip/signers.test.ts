@@ -16,7 +16,7 @@ function setUp(first: Hex | undefined) {
 }
 
 describe('createSigners', () => {
-  it('accepts only the current signer at first, in any spelling', () => {
+  it('accepts only the current signer at first, in upper or lower case', () => {
     const { signers } = setUp(`0x${'AA'.repeat(20)}`)
     expect(signers.judge(A)).toBe('current')
     expect(signers.judge(B)).toBe('wrong')
@@ -48,7 +48,7 @@ describe('createSigners', () => {
     expect(signers.judge(A)).toBe('wrong')
   })
 
-  it('ends the grace time when the new signer has signed', () => {
+  it('ends the grace time at the first block of the new signer', () => {
     const { signers } = afterChange()
     expect(signers.judge(A)).toBe('previous')
     expect(signers.judge(B)).toBe('current')

@@ -47,8 +47,8 @@ function keeper(scoreBlocks: BlockScoring) {
   }
 }
 
-describe('blocks that never come', () => {
-  it('missing blocks cost every peer its place in the mesh after 48 s by the rules of 2024', () => {
+describe('missing blocks', () => {
+  it('make every mesh score negative after 48 s by the rules of op-node in 2024', () => {
     const { join, slots, score } = keeper('op-node-2024')
     join('a', 'b')
     slots(23)
@@ -58,7 +58,7 @@ describe('blocks that never come', () => {
     expect(score.score('a')).toBeCloseTo(-4.9, 1)
     expect(score.score('b')).toBeLessThan(0)
   })
-  it.each(['current', 'none'] as const)('missing blocks cost no peer anything with %s', (scoreBlocks) => {
+  it.each(['current', 'none'] as const)('lower no score with %s', (scoreBlocks) => {
     const { join, slots, lowest, score } = keeper(scoreBlocks)
     join('a', 'b')
     slots(1_800)
@@ -67,8 +67,8 @@ describe('blocks that never come', () => {
   })
 })
 
-describe('current', () => {
-  it('costs no peer anything when the sequencer or the chain stops', () => {
+describe('the scoring level current', () => {
+  it('lowers no score when the sequencer or the chain stops', () => {
     const { join, block, slots, lowest } = keeper('current')
     join('op-node-2024', 'op-node-2026', 'kona')
     slots(200, () => block('op-node-2024', ['op-node-2026']))
@@ -76,7 +76,7 @@ describe('current', () => {
     slots(200, () => block('op-node-2026', ['kona']))
     expect(lowest()).toBe(0)
   })
-  it('costs an op-node of 2024 nothing, which takes every peer out of its mesh after 48 s', () => {
+  it('lowers no score of a 2024 op-node, which prunes every peer after 48 s', () => {
     const { score, block, slots, lowest } = keeper('current')
     score.addPeer('source')
     score.addPeer('op-node-2024')
@@ -93,7 +93,7 @@ describe('current', () => {
     slots(1_800)
     expect(lowest()).toBe(0)
   })
-  it('costs an op-node of 2026 nothing, which stays in every mesh and is never the first', () => {
+  it('lowers no score of a 2026 op-node, which stays in every mesh and never delivers first', () => {
     const { join, block, slots, lowest, score } = keeper('current')
     join('source', 'op-node-2026')
     slots(900, () => block('source', ['op-node-2026']))
@@ -102,7 +102,7 @@ describe('current', () => {
     expect(lowest()).toBe(0)
     expect(score.score('op-node-2026')).toBeGreaterThan(0)
   })
-  it('costs a peer nothing that we leave, or that leaves us', () => {
+  it('lowers no score of a peer when either side prunes or disconnects', () => {
     const { join, block, slots, score, lowest } = keeper('current')
     join('a', 'b')
     slots(60, () => block('a'))
@@ -112,7 +112,7 @@ describe('current', () => {
     slots(5)
     expect(lowest()).toBe(0)
   })
-  it('rewards first deliveries and time in the mesh on the topic with blocks, and only there', () => {
+  it('rewards first deliveries and time in mesh only on the topic with blocks', () => {
     const { join, block, slots, score } = keeper('current')
     join('first', 'late')
     slots(120, () => block('first', ['late']))
@@ -137,7 +137,7 @@ describe('current', () => {
       expect(score.score('bad')).toBeGreaterThan(-3)
     }
   })
-  it('penalises no peer for our clock, nor for a signer that we do not know yet', () => {
+  it('penalises no peer for rejections that our clock or a new signer can cause', () => {
     const { penalises } = keeper('current').scoring
     const [free, blamed] = [
       ['too-old', 'from-future', 'wrong-signer', 'too-many-at-height'] as const,
@@ -146,7 +146,7 @@ describe('current', () => {
     expect([free.filter(penalises), blamed.filter(penalises)]).toEqual([[], blamed])
     expect(keeper('op-node-2024').scoring.penalises('too-old')).toBe(true)
   })
-  it('moves with the chain to the next topic', () => {
+  it('moves the weights to the next topic at a fork', () => {
     const { scoring } = keeper('current')
     const weights = (version: PayloadVersion) => {
       const params = scoring.topicsFor(version) ?? {}
@@ -168,22 +168,22 @@ describe('countMissed', () => {
     return { target: { mesh, idontwants, heartbeatTicks: 100, score }, score, slots }
   }
   it.each([
-    ['never said that it has it', undefined, 0],
-    ['said so just before', 97, 0],
-    ['said so 2 s before', 96, 1],
-  ])('countMissed of a mesh peer that %s', (_id, saidAt, missed) => {
+    ['never announced the block', undefined, 0],
+    ['announced the block just before', 97, 0],
+    ['announced the block 2 s before', 96, 1],
+  ])('handles a mesh peer that %s', (_id, saidAt, missed) => {
     const { target, score } = setUp(saidAt)
     countMissed(target, topic, id, 'bringer')
     expect(score.peerStats.get('silent')?.topics[topic]?.meshFailurePenalty).toBe(missed)
     expect(score.peerStats.get('bringer')?.topics[topic]?.meshFailurePenalty).toBe(0)
   })
-  it('misses no copy that came while the first one was judged', () => {
+  it('does not count a peer whose copy arrived during validation', () => {
     const { target, score } = setUp(90)
     score.duplicateMessage('silent', idText(id), topic)
     countMissed(target, topic, id, 'bringer')
     expect(score.peerStats.get('silent')?.topics[topic]?.meshFailurePenalty).toBe(0)
   })
-  it('counts only against mesh peers, removes repeat offenders from the mesh, and decays without blocks', () => {
+  it('penalises only mesh peers, makes repeat offenders negative, and decays without blocks', () => {
     const { target, score, slots } = setUp(0)
     target.mesh.set(topic, new Set())
     countMissed(target, topic, id, 'bringer')

@@ -33,7 +33,7 @@ describe.each([-86_400, -600, 600, 86_400])('a clock that is set by %i s', (step
   beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: START_MS }))
   afterEach(() => vi.useRealTimers())
 
-  it('leaves the time in the mesh as it is', async () => {
+  it('does not change the time in mesh', async () => {
     const { score, pass } = gossipAtStart()
     score.addPeer('peer')
     score.graft('peer', TOPIC)
@@ -44,7 +44,7 @@ describe.each([-86_400, -600, 600, 86_400])('a clock that is set by %i s', (step
     expect(score.score('peer')).toBeCloseTo(before, 1)
   })
 
-  it('does not count a future time against a peer grafted just after', async () => {
+  it('does not lower the score of a peer grafted just after', async () => {
     const { score, internals } = gossipAtStart()
     score.addPeer('peer')
     vi.setSystemTime(Date.now() + stepS * 1_000)
@@ -53,7 +53,7 @@ describe.each([-86_400, -600, 600, 86_400])('a clock that is set by %i s', (step
     expect(score.score('peer')).toBeGreaterThanOrEqual(0)
   })
 
-  it('moves what peers are waited for, kept out and remembered until', async () => {
+  it('shifts the expiry of promises, back-offs and stored scores', async () => {
     const { internals, score, pass } = gossipAtStart()
     score.addPeer('peer')
     score.addPenalty('peer', 20, ScorePenalty.BrokenPromise)

@@ -113,7 +113,7 @@ describe('a healthy node', () => {
     expect(lines).toEqual([])
   })
 
-  it('does not say that blocks come when the last is long ago, though it is no trouble yet', async () => {
+  it('stays ok after 20 s without blocks, but reports the age of the last block and no connected peer', async () => {
     await followFor(30)
     disconnect()
     await seconds(8)
@@ -150,7 +150,7 @@ describe('a healthy node', () => {
     )
   })
 
-  it('reports that the chain has stopped, which one block ends', async () => {
+  it('reports a stopped chain, and ends the report at the next block', async () => {
     await followFor(30)
     await seconds(600)
     expect(await monitor.report()).toMatchObject({ state: 'chain-stands-still', ok: false })
@@ -185,8 +185,8 @@ describe('a healthy node', () => {
   })
 })
 
-describe('trouble is noted once, with its reason, and when it is over', () => {
-  it('no peers', async () => {
+describe('logs each problem once with its reason, and once when it ends', () => {
+  it('no connected peer', async () => {
     await followFor(100)
     disconnect()
     await seconds(120, byL1)
@@ -203,7 +203,7 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
     expect(lines).toEqual(['ok → no-peers', 'no-peers → ok'])
   })
 
-  it('all static peers down, each with what its dial ended with', async () => {
+  it('all static peers down, each with the result of its dial', async () => {
     start([PEER, STATIC])
     await followFor(100)
     disconnect()
@@ -223,9 +223,9 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
   })
 
   it.each([
-    ['which L1 moves on', byL1, ', so blocks reach this node through L1 only (L1 advanced the head 60 times'],
-    ['which stands still', () => {}, ', and none through L1. Make sure that they run'],
-  ])('a static peer down, and others cut off along with this node, %s', async (_, event, consequence) => {
+    ['while L1 advances the head', byL1, ', so blocks reach this node through L1 only (L1 advanced the head 60 times'],
+    ['while the head stands still', () => {}, ', and none through L1. Make sure that they run'],
+  ])('a static peer down and no blocks from the other peers, %s', async (_, event, consequence) => {
     start([STATIC])
     await followFor(100)
     net = { connected: [PEER, 'b'], subscribers: 2, mesh: 2, chains: [] }
@@ -236,7 +236,7 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
     expect((await monitor.report()).text).toContain(`from the 2 other peers${consequence}`)
   })
 
-  it('a static peer that refuses this node, and so is connected for a moment at each dial', async () => {
+  it('a static peer that closes each connection right after the dial', async () => {
     start([PEER])
     await followFor(100)
     disconnect()
@@ -261,7 +261,7 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
     expect(why).toContain('devium p2p unblock lifts a block or a ban')
   })
 
-  it('silence in a standing mesh while the head moves through L1; it ends with the chain standing still', async () => {
+  it('silent gossip while L1 advances the head, then a stopped chain', async () => {
     await followFor(100)
     await seconds(100, byL1)
     expect(lines).toEqual(['ok → gossip-silent'])
@@ -270,7 +270,7 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
   })
 
   it.each([0, 35])(
-    'trouble is reported as soon when the clock is set back %i s after the last block',
+    'a clock set back %i s after the last block does not delay the report',
     async (silentS) => {
       await followFor(100)
       await seconds(silentS, byL1)
@@ -281,7 +281,7 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
     },
   )
 
-  it('trouble of a stopped sequencer is reported, too', async () => {
+  it('silent gossip of a sequencer that no longer makes blocks', async () => {
     connect()
     await seconds(30, () => record.onHead({ number: ++height, hash: `own ${height}`, movedBy: 'sequencer' }))
     setClock(-3_600_000)
@@ -289,7 +289,7 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
     expect(monitor.state()).toBe('gossip-silent')
   })
 
-  it('blocks that are refused, soon after a start, and as long as their sender is dropped unread for them', async () => {
+  it('rejected blocks soon after the start, for as long as their sender stays connected', async () => {
     connect()
     const refuse = () => record.onVerdict(PEER, { result: 'reject', reason: 'wrong-signer' })
     await seconds(4, refuse)
@@ -306,7 +306,7 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
     expect(monitor.state()).toBe('gossip-silent')
   })
 
-  it('a static peer that cannot be reached, while the node starts', async () => {
+  it('an unreachable static peer while the node starts', async () => {
     start([PEER])
     record.onDialFailed(PEER, { reason: 'refused', text: 'connection refused' })
     const { state, text } = await monitor.report()
@@ -314,7 +314,7 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
     expect(text).toContain(`; 1 of 1 static peer cannot be reached (${PEER}: connection refused)`)
   })
 
-  it('blocks that come but do not become the head', async () => {
+  it('gossiped blocks that do not become the head', async () => {
     connect()
     await seconds(20, byGossip)
     await seconds(60, () => {
@@ -327,7 +327,7 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
     expect(lines.at(-1)).toBe('l1-only → ok')
   })
 
-  it('trouble is not reported again when its kind alternates', async () => {
+  it('two alternating problems are reported once', async () => {
     await followFor(100)
     disconnect()
     await seconds(60, byL1)
@@ -341,7 +341,7 @@ describe('trouble is noted once, with its reason, and when it is over', () => {
   })
 })
 
-it('heads that are found or reset do not count as blocks from L1', async () => {
+it('heads set at start or by a reset do not count as blocks from L1', async () => {
   await followFor(20)
   record.onHead({ number: 5, hash: 'found', movedBy: 'reset' })
   record.onHead({ number: 4, hash: 'parent', movedBy: 'derivation' })
@@ -350,13 +350,13 @@ it('heads that are found or reset do not count as blocks from L1', async () => {
   expect((await monitor.report()).lastMoves.posted).toMatchObject({ number: 5 })
 })
 
-it('stops with the node', async () => {
+it('monitor.stop() stops the checks', async () => {
   monitor.stop()
   await seconds(200)
   expect(monitor.state()).toBe('starting')
 })
 
-it('healthLimits are those of half a minute, or of fifteen blocks where these take longer', () => {
+it('healthLimits returns half a minute, or fifteen block times if that is longer', () => {
   const limits = { silentMs: 30_000, graceMs: 60_000, confirmMs: 10_000, intervalMs: 5_000 }
   expect(healthLimits(2_000)).toEqual(limits)
   expect(healthLimits(12_000)).toEqual({ ...limits, silentMs: 180_000, graceMs: 180_000, confirmMs: 48_000 })

@@ -66,7 +66,7 @@ const untilHealthy = ({ node, judge }: Follower) =>
     return (await node.health()).state === 'ok'
   })
 
-it('trouble of a follower that its sequencer blocks is shown by RPC and metric, and logged', async () => {
+it('a follower blocked by its sequencer reports it by RPC, metric and log', async () => {
   const sequencer = await startSequencer()
   const follower = await follow(sequencer)
   makeBlocks(sequencer, follower)
@@ -102,7 +102,7 @@ it('trouble of a follower that its sequencer blocks is shown by RPC and metric, 
   expect(lastBlock).toBeLessThanOrEqual(follower.clock.now() / 1000)
 })
 
-it('trouble of a follower with another signer names the reason, with counts', async () => {
+it('a follower that expects another signer reports the rejection reason with counts', async () => {
   const sequencer = await startSequencer()
   const follower = await follow(sequencer, { signer: `0x${'11'.repeat(20)}` })
   makeBlocks(sequencer, follower)
@@ -117,7 +117,7 @@ it('trouble of a follower with another signer names the reason, with counts', as
   expect(follower.changes.at(-1)).toMatchObject({ state: 'blocks-rejected' })
 })
 
-it('trouble of a node of another chain names the chain that its peers follow', async () => {
+it('a node of another chain names the chain of its peers', async () => {
   const sequencer = await startSequencer()
   const follower = await follow(sequencer, { chainId: 10n })
   await until('the connection', () => follower.node.connectedPeers().length === 1)

@@ -28,14 +28,14 @@ async function host(listen: string[], interfaceAddress?: string) {
   return { addresses, announced: node.services.addresses }
 }
 
-it('a host announces the public addresses of its interfaces, without anybody having reached them', async () => {
+it('a host announces the public addresses of its interfaces without a reachability check', async () => {
   const { addresses } = await host(['/ip4/127.0.0.1/tcp/0'], '/ip4/45.33.1.2/tcp/4700')
   expect(addresses()).toEqual([expect.stringContaining('/ip4/127.0.0.1/tcp/'), '/ip4/45.33.1.2/tcp/4700'])
 })
 
 // libp2p stores an external address differently for a real interface than for loopback.
 describe.each(['/ip4/127.0.0.1/tcp/0', '/ip4/0.0.0.0/tcp/0'])('announced addresses of a host on %s', (listen) => {
-  it('announced addresses have the port that is listened on, add the outer one, replace it and take it back', async () => {
+  it('announces the listening port, then adds, replaces and removes the mapped address', async () => {
     const { addresses, announced } = await host([listen])
     const own = addresses()
     expect(own[0]).toContain(`/tcp/${announced.listeningPort('ip4')}`)

@@ -27,7 +27,7 @@ async function failureOf(addresses: string[], from?: Libp2p): Promise<DialFailur
 const gated = (gater: ConnectionGater) => host({ connectionGater: gater })
 
 describe('classifyDialFailure', () => {
-  it('recognises a closed port, and names it', async () => {
+  it('classifies a closed port as refused, and names the port', async () => {
     const id = await someId()
     const address = `/ip4/127.0.0.1/tcp/${CLOSED_PORT}/p2p/${id}`
     expect(await failureOf([address])).toEqual({
@@ -40,7 +40,7 @@ describe('classifyDialFailure', () => {
     })
   })
 
-  it('recognises our own refusals', async () => {
+  it('classifies refusals of our own gater, and a dial to ourselves', async () => {
     const other = await host()
     const address = addressOf(other)
     for (const rule of ['denyDialPeer', 'denyDialMultiaddr', 'denyOutboundEncryptedConnection'] as const) {
@@ -50,14 +50,14 @@ describe('classifyDialFailure', () => {
     expect((await failureOf([address], other)).reason).toBe('self')
   })
 
-  it('recognises a name that does not resolve, and an address without TCP', async () => {
+  it('classifies an unresolvable name, and an address without TCP', async () => {
     const id = await someId()
     expect((await failureOf([`/dns4/nobody.invalid/tcp/9222/p2p/${id}`])).reason).toBe('name-not-found')
     expect((await failureOf([`/dnsaddr/nobody.invalid/p2p/${id}`])).reason).toBe('name-not-found')
     expect((await failureOf([`/ip4/127.0.0.1/udp/9222/quic-v1/p2p/${id}`])).reason).toBe('no-address')
   })
 
-  it('goes by the address that came farthest', async () => {
+  it('classifies by the address whose dial got farthest', async () => {
     const closes = await startRawServer((socket) => socket.once('data', () => socket.end()))
     const id = await someId()
     const failure = await failureOf([`/ip4/127.0.0.1/tcp/2/p2p/${id}`, `${closes}/p2p/${id}`])
@@ -65,7 +65,7 @@ describe('classifyDialFailure', () => {
     expect(failure.text).toMatch(/refused.*; the peer closed/)
   })
 
-  it('classifies errors of routes, and keeps unknown errors', () => {
+  it('classifies routing errors, and keeps the text of unknown errors', () => {
     const system = (code: string) => Object.assign(new Error(`connect ${code}`), { code, address: '::1', port: 7 })
     expect(classifyDialFailure(system('ENETUNREACH'))).toEqual({
       reason: 'unreachable',

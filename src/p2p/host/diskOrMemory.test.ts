@@ -89,7 +89,7 @@ it('merging keeps the known facts of a peer, and deleting removes them', async (
   })
 })
 
-it('peers come into the mesh while the disk is full', async () => {
+it('a node adds peers to its mesh while the disk is full', async () => {
   const first = await nodeInTest({ peerStorePath: join(await folderInTest(), 'store') })
   fillDisk()
   await nodeInTest({ staticPeers: [first.address] })

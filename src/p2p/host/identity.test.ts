@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 
 describe('loadIdentity', () => {
-  it('creates a key file that only its owner reads, and finds the same peer id again', async () => {
+  it('creates a key file that only its owner can read, and loads the same peer id from it', async () => {
     const path = join(folder, 'deeper', 'key.txt')
     const first = await loadIdentity(quiet, { path })
     const second = await loadIdentity(quiet, { path })
@@ -28,7 +28,7 @@ describe('loadIdentity', () => {
     expect(await readFile(path, 'utf8')).toMatch(/^[0-9a-f]{64}$/)
   })
 
-  it('never shows half a key: a node that is killed meanwhile leaves none', async () => {
+  it('writes the key file atomically: a killed node leaves no partial key', async () => {
     const path = join(folder, 'key.txt')
     const starting = loadIdentity(quiet, { path })
     while (!existsSync(path)) await new Promise((resolve) => setImmediate(resolve))
@@ -42,7 +42,7 @@ describe('loadIdentity', () => {
     [0o400, 0],
     [0o640, 1],
     [0o604, 1],
-  ])('warns when others may read the file, mode %o', async (mode, warnings) => {
+  ])('warns when other users can read the key file, mode %o', async (mode, warnings) => {
     const path = join(folder, 'key.txt')
     await writeFile(path, '46'.repeat(32))
     await chmod(path, mode)
@@ -55,7 +55,7 @@ describe('loadIdentity', () => {
     }
   })
 
-  it('prefers the raw key to the file', async () => {
+  it('prefers the raw key to the key file', async () => {
     const rawKey = new Uint8Array(32).fill(7)
     const { peerId } = await loadIdentity(quiet, { rawKey, path: join(folder, 'absent.txt') })
     expect(peerId.toString()).toBe(identityFromRawKey(rawKey).peerId.toString())
@@ -69,7 +69,7 @@ describe('loadIdentity', () => {
     ['too long', '46'.repeat(33), 'must be 32 bytes, got 33'],
     ['not below the group order', 'ff'.repeat(32), 'not a valid secp256k1 private key'],
     ['zero', '00'.repeat(32), 'not a valid secp256k1 private key'],
-  ])('refuses a file that is %s without showing its content', async (_id, text, message) => {
+  ])('refuses a key file that is %s without printing its content', async (_id, text, message) => {
     const path = join(folder, 'key.txt')
     await writeFile(path, text)
     const error = await thrownBy(loadIdentity(quiet, { path }))
@@ -79,7 +79,7 @@ describe('loadIdentity', () => {
     }
   })
 
-  it('refuses to start without path and key', async () => {
+  it('refuses to start without a path and without a key', async () => {
     const refused = 'no p2p private key path specified, cannot auto-generate key without path (--p2p.priv.path)'
     await expect(loadIdentity(quiet, {})).rejects.toThrow(new UsageError(refused))
   })

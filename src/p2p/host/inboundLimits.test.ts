@@ -29,7 +29,7 @@ function setUp() {
 }
 
 describe('limits of incoming connections', () => {
-  it('hold for each address', () => {
+  it('apply to each address', () => {
     const { connect } = setUp()
     const open = Array.from({ length: 4 }, () => connect('1.2.3.4'))
     expect(open.map(({ refusal }) => refusal)).toEqual([undefined, undefined, undefined, undefined])
@@ -40,14 +40,14 @@ describe('limits of incoming connections', () => {
     expect(connect('1.2.3.4').refusal).toBeUndefined()
   })
 
-  it('take the addresses of one IPv6 network for one', () => {
+  it('count the addresses of one IPv6 network as one', () => {
     const { connect } = setUp()
     for (let n = 1; n <= 4; n++) expect(connect(`2001:db8:1:20${n}::1`).refusal).toBeUndefined()
     expect(connect('2001:db8:1:2ff::9').refusal).toContain('too many connections from')
     expect(connect('2001:db8:1:300::9').refusal).toBeUndefined()
   })
 
-  it('keep slow handshakes from blocking others', () => {
+  it('limit slow handshakes, so that other addresses can connect', () => {
     const { limits, connect } = setUp()
     const first = connect('1.2.3.4', false)
     connect('1.2.3.4', false)
@@ -59,7 +59,7 @@ describe('limits of incoming connections', () => {
     expect(connect('1.2.3.4', false).refusal).toContain('handshakes')
   })
 
-  it('close the oldest handshake for a new one, above the limit of all addresses', () => {
+  it('close the oldest handshake when a new one exceeds the limit of all addresses', () => {
     const { limits, connect } = setUp()
     const silent = Array.from({ length: 20 }, (_, n) => connect(`1.2.3.${n}`, false))
     const [first, second, third] = silent
@@ -85,7 +85,7 @@ describe('limits of incoming connections', () => {
     expect([churn(), churn(), churn()]).toEqual([undefined, undefined, expect.stringContaining('a second')])
   })
 
-  it('do not hold for exempt ranges', () => {
+  it('do not apply to exempt ranges', () => {
     const { connect } = setUp()
     for (let n = 0; n < 300; n++) expect(connect('127.0.0.1', false).refusal).toBeUndefined()
   })

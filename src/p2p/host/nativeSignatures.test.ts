@@ -15,17 +15,17 @@ beforeAll(async () => {
 })
 
 describe('native signatures', () => {
-  it('replace the library’s own, for keys created later as well', () => {
+  it('are used for existing keys and for keys created later', () => {
     const other = privateKeyFromRaw(new Uint8Array(randomBytes(32)))
     expect(other.sign).not.toBe(before.sign)
     expect(other.publicKey.verify).not.toBe(before.verify)
   })
 
-  it('native signatures are the library’s, byte for byte', async () => {
+  it('equal the library’s signatures byte for byte', async () => {
     expect(new Uint8Array(await key.sign(message))).toEqual(new Uint8Array(byLibrary))
   })
 
-  it('native signatures are verified', async () => {
+  it('are verified', async () => {
     expect(await key.publicKey.verify(message, byLibrary)).toBe(true)
     expect(await key.publicKey.verify(message.subarray(1), byLibrary)).toBe(false)
     expect(await privateKeyFromRaw(new Uint8Array(32).fill(1)).publicKey.verify(message, byLibrary)).toBe(false)
@@ -37,7 +37,7 @@ describe('native signatures', () => {
     expect(await key.publicKey.verify(message, new Uint8Array(0))).toBe(false)
   })
 
-  it('signatures of the upper half are refused, as the library does', async () => {
+  it('are refused with s in the upper half, as by the library', async () => {
     const { r, s } = noble.Signature.fromBytes(byLibrary, 'der')
     const high = new noble.Signature(r, noble.Point.Fn.ORDER - s).toBytes('der')
     expect(await key.publicKey.verify(message, high)).toBe(false)

@@ -8,7 +8,7 @@ const none = new Uint8Array(0)
 const bytes = (length: number): Uint8Array => Uint8Array.from({ length }, (_, index) => index * 31)
 
 describe('noiseCrypto', () => {
-  it.each([0, 1, 70, 511, 512, 513, 1200, 65_519])('does what the library does, for %i bytes', (length) => {
+  it.each([0, 1, 70, 511, 512, 513, 1200, 65_519])('encrypts and decrypts %i bytes as the library does', (length) => {
     for (const ad of [none, bytes(32)]) {
       const expected = defaultCrypto.chaCha20Poly1305Encrypt(bytes(length), nonce, ad, key).subarray()
       const sealed = noiseCrypto.chaCha20Poly1305Encrypt(bytes(length), nonce, ad, key).subarray()
@@ -18,7 +18,7 @@ describe('noiseCrypto', () => {
     }
   })
 
-  it.each([70, 5_000])('refuses %i bytes that were changed, or are under another key or nonce', (length) => {
+  it.each([70, 5_000])('refuses %i bytes that were changed, or encrypted with another key or nonce', (length) => {
     const sealed = noiseCrypto.chaCha20Poly1305Encrypt(bytes(length), nonce, none, key).subarray()
     const open = (text: Uint8Array, withNonce: Uint8Array = nonce, withKey: Uint8Array = key): unknown =>
       noiseCrypto.chaCha20Poly1305Decrypt(Uint8Array.from(text), withNonce, none, withKey)

@@ -27,7 +27,7 @@ it.each([
   ['@libp2p/identify', '@libp2p+identify+4.1.14.patch'],
   ['@libp2p/yamux', '@libp2p+yamux+8.0.3.patch'],
   ['@chainsafe/discv5', '@chainsafe+discv5+11.0.0.patch'],
-])('a copy of %s without its patch is refused, with the way out', async (library, patch) => {
+])('a copy of %s without its patch is refused with the command that mends it', async (library, patch) => {
   const folder = await unpatched(library, patch)
   const entryOf = (name: string): string => {
     const entry = import.meta.resolve(name)

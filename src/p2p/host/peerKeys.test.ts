@@ -29,11 +29,11 @@ function peerKey(bytes: Uint8Array): string {
 }
 
 describe('public keys of peers', () => {
-  it('public keys of peers are what the audited library takes for points, and nothing else', () => {
+  it('are accepted exactly if the audited library accepts them as points', () => {
     fc.assert(fc.property(key, (bytes) => peerKey(bytes) === point(bytes)))
   })
 
-  it('public keys of peers are a copy, which does not hold on to the message that they came in', () => {
+  it('are copied, so that they do not keep the received message in memory', () => {
     const message = new Uint8Array(64 * 1024)
     message.set(noble.getPublicKey(Uint8Array.of(...new Uint8Array(31), 1)))
     expect(publicKeyFromRaw(message.subarray(0, 33)).raw.buffer.byteLength).toBe(33)

@@ -30,7 +30,7 @@ describe('openPeerDatastore', () => {
     console.log('written')
     process.stdin.resume()`
 
-  it('refuses a store that another process holds, in one line that names it, and loses nothing when that is killed', async () => {
+  it('refuses a store that another process has open, names it, and loses no entry when that process is killed', async () => {
     const holder = spawn(process.execPath, ['--input-type=module', '-e', HOLDER, path], { cwd: import.meta.dirname })
     const ended = once(holder, 'exit')
     await once(holder.stdout, 'data')
@@ -78,7 +78,7 @@ describe('openPeerDatastore', () => {
     await store.close()
   })
 
-  it('sets the files of a store that cannot be moved aside below itself, and no others', async () => {
+  it("moves only the store's own files into a subfolder if the folder itself cannot be moved", async () => {
     await putOne(path, '/a')
     await writeFile(join(path, 'CURRENT'), 'garbage')
     await writeFile(join(path, 'key.txt'), '')
@@ -90,7 +90,7 @@ describe('openPeerDatastore', () => {
     await (await openPeerDatastore(path, modules)).close()
   })
 
-  it.skipIf(!existsSync('/dev/full'))('does not take a full disk for damage', async () => {
+  it.skipIf(!existsSync('/dev/full'))('does not report a full disk as damage', async () => {
     await putOne(path, '/a')
     // The table that the entry is moved to when the store is opened again.
     await symlink('/dev/full', join(path, '000005.ldb'))
@@ -99,7 +99,7 @@ describe('openPeerDatastore', () => {
     expect(await readdir(folder)).toEqual(['store'])
   })
 
-  it('finds damage that only reading shows', async () => {
+  it('finds damage that appears only when entries are read', async () => {
     const level = new ClassicLevel(path)
     for (let n = 0; n < 500; n++) await level.put(`/key/${n}`, randomBytes(60).toString('hex'))
     await level.compactRange('/', '~')

@@ -8,7 +8,7 @@ const PEERS = [
   '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc',
 ]
 
-it('lists the peers of the store once a minute, and when some were deleted', async () => {
+it('reads the peers of the store once a minute, and after a deletion', async () => {
   const clock = new ManualClock(1_000_000)
   let stored = PEERS.slice(0, 1)
   let reads = 0

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createFairQueue } from './fairQueue.ts'
 
 describe('createFairQueue', () => {
-  it('takes from each peer in turn, the oldest first', () => {
+  it('takes items from each peer in turn, the oldest first', () => {
     const queue = createFairQueue<string>({ total: 10, perPeer: 10 })
     for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) queue.add(item.slice(0, 1), item)
     const taken = Array.from({ length: 4 }, () => queue.take())
@@ -31,7 +31,7 @@ describe('createFairQueue', () => {
     expect(takeAll()).toEqual(['a1', 'a2', 'b1', 'b2'])
   })
 
-  it('removes items by a condition', () => {
+  it('removes the items that match a condition', () => {
     const queue = createFairQueue<string>({ total: 10, perPeer: 10 })
     for (const item of ['a1', 'a2', 'b1']) queue.add(item.slice(0, 1), item)
     expect(queue.remove((item) => item.endsWith('1'))).toEqual(['a1', 'b1'])

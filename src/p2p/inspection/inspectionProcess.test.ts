@@ -67,9 +67,9 @@ function judgeBothWays(config: RollupConfig, signer = SEQUENCER_ADDRESS) {
 
 const reasonOf = (verdict: Verdict): string => (verdict.result === 'accept' ? 'accept' : verdict.reason)
 
-describe('the verdict by way of the process', () => {
+describe('the verdict of the process', () => {
   it.each(['regolith', 'canyon', 'holocene'] as const)(
-    "the process's verdict is that of here for op-node's messages on %s",
+    "equals the verdict in the main process for op-node's messages on %s",
     async (name) => {
       const recording = loadGossipRecording(name)
       const config = testConfig(name, { l2ChainId: recording.chainId })
@@ -91,7 +91,7 @@ describe('the verdict by way of the process', () => {
     },
   )
 
-  it("the process's verdict is that of here for large blocks, whatever is wrong with them", async () => {
+  it('equals the verdict in the main process for valid and invalid large blocks', async () => {
     const config = testConfig('holocene')
     const judge = judgeBothWays(config)
     const transactions = Array.from({ length: 1_000 }, (_, n) => new Uint8Array(190 + (n % 9)).fill(n))
@@ -118,7 +118,7 @@ describe('the verdict by way of the process', () => {
     }
   })
 
-  it('the process returns the same verdict as this one, for any bytes, signed or not', async () => {
+  it('equals the verdict in the main process for arbitrary bytes, signed or not', async () => {
     const config = testConfig('isthmus')
     const judge = judgeBothWays(config)
     const body = encodePayloadEnvelope(testBlock(config, { timestamp: NOW_S }), 4)
@@ -162,7 +162,7 @@ describe('createInspectionProcess', () => {
   const pidOf = async (inspector: InspectionProcess): Promise<number> =>
     Number(await submit(inspector, 'tell').catch((error: Error) => error.message))
 
-  it('restarts after each crash, which costs the message its verdict, or the answer its block', async () => {
+  it('restarts after each crash, and rejects the message or answer that crashed it', async () => {
     const inspector = startProcess(unhurried, faulty)
     const unpack = (frames: Uint8Array) => inspector.unpackBlock({ frames, version: 3 }, 'peer')
     const [broken, after] = await Promise.allSettled([submit(inspector, 'crash'), inspect(inspector)])
@@ -174,7 +174,7 @@ describe('createInspectionProcess', () => {
     expect(await inspect(inspector)).toBe('none')
   })
 
-  it('does not start one process after the other in vain', async () => {
+  it('delays restarts of a process that crashes again and again', async () => {
     const clock = new ManualClock()
     let starts = 0
     const inspector = startProcess(clock, {
@@ -205,7 +205,7 @@ describe('createInspectionProcess', () => {
     expect(starts).toBe(5)
   })
 
-  it('has a verdict by its time limit or none, and puts an end to a process that hangs', async () => {
+  it('rejects at the time limit, and kills a process that hangs', async () => {
     const clock = new ManualClock(NOW_S * 1000)
     const inspector = startProcess(clock, faulty)
     expect(await inspect(inspector)).toBe('none')
@@ -218,7 +218,7 @@ describe('createInspectionProcess', () => {
     expect(await inspect(inspector)).toBe('none')
   })
 
-  it('gives a process half a minute to load, before a message can be too much for it', async () => {
+  it('allows a process half a minute to load before a time limit kills it', async () => {
     const clock = new ManualClock(NOW_S * 1000)
     let kills = 0
     let loaded = (): void => {}
@@ -255,7 +255,7 @@ describe('createInspectionProcess', () => {
     expect(kills).toBe(2)
   })
 
-  it('takes on a bounded number of messages and answers, a few of each peer', async () => {
+  it('limits waiting messages and answers, in total and per peer', async () => {
     const clock = new ManualClock()
     const inspector = startProcess(clock, faulty)
     expect(await inspect(inspector)).toBe('none')
@@ -277,7 +277,7 @@ describe('createInspectionProcess', () => {
     expect(overloaded.slice(11)).toEqual([...new Array(23).fill(false), ...new Array(7).fill(true)])
   })
 
-  it('fails waiting and later jobs when it is closed', async () => {
+  it('rejects waiting and later jobs when it is closed', async () => {
     const inspector = startProcess(unhurried, faulty)
     const settled = Promise.allSettled([submit(inspector, 'hang'), submit(inspector)])
     await inspector.close()
@@ -309,14 +309,14 @@ describe('createInspectionProcess', () => {
     await settled
   })
 
-  it('leaves it to the node what Ctrl-C means', async () => {
+  it('the process ignores SIGINT, SIGTERM and SIGHUP', async () => {
     const inspector = startProcess(unhurried, faulty)
     const pid = await pidOf(inspector)
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.kill(pid, signal)
     expect(await pidOf(inspector)).toBe(pid)
   })
 
-  it('ends with the node, however that ends', async () => {
+  it('the process ends when the node ends, also when the node is killed', async () => {
     const program = `
       import { createInspectionProcess } from '${new URL('./inspectionProcess.ts', import.meta.url).href}'
       import { systemClock } from '${new URL('../../lib/clock.ts', import.meta.url).href}'

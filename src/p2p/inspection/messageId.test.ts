@@ -11,15 +11,15 @@ function idOf(topic: string, compressed: Uint8Array): string {
 }
 
 describe('messageId', () => {
-  it('hashes the raw bytes of an invalid one', () => {
+  it('hashes the raw bytes of an invalid message', () => {
     expect(idOf(TOPIC, Uint8Array.of(1, 2, 3, 4, 5))).toBe('0x9b99034febd981031966fc50729faf85d0ab4191')
   })
-  it.each(['regolith', 'canyon', 'holocene'] as const)('gives the ids that op-node gave on %s', (name) => {
+  it.each(['regolith', 'canyon', 'holocene'] as const)('computes the ids that op-node computed on %s', (name) => {
     const { messages } = loadGossipRecording(name)
     expect(messages.length).toBeGreaterThan(0)
     for (const message of messages) expect(idOf(message.topic, message.compressed)).toBe(toHex(message.id))
   })
-  it('differs by topic', () => {
+  it('returns different ids for different topics', () => {
     const compressed = compressSnappy(Buffer.from('hello'))
     const unpacked = unpackMessage(compressed)
     const other = '/optimism/10/1/blocks'

@@ -23,7 +23,7 @@ describe.each([
   ['UPnP, WANIPConnection:2', () => startUpnpRouter({ service: 'WANIPConnection:2' })],
   ['UPnP, WANPPPConnection:1', () => startUpnpRouter({ service: 'WANPPPConnection:1' })],
 ])('a router that speaks %s', (name, startRouter) => {
-  it('a router is found, returns its address, maps and unmaps ports', async () => {
+  it('is found, returns its address, maps and unmaps ports', async () => {
     const router = await run(startRouter())
     const found = await find(router.places)
     expect(found.name).toBe(`${name.split(',')[0]} 127.0.0.1`)
@@ -38,7 +38,7 @@ describe.each([
     expect([...router.mappings.keys()]).toEqual(['tcp 9222 -> 9222'])
   })
 
-  it('reports the reason of a refusal, and a missing answer', async () => {
+  it('reports the reason of a refusal, and that an answer is missing', async () => {
     const router = await run(startRouter())
     const found = await find(router.places)
     router.refusals.push(2)
@@ -49,7 +49,7 @@ describe.each([
 })
 
 describe('UPnP', () => {
-  it('takes another port when this one is taken, and a mapping without end where there is no other', async () => {
+  it('maps another port if the port is in use, and a permanent mapping if the router supports no other', async () => {
     const router = await run(startUpnpRouter())
     const found = await find(router.places)
     router.refusals.push(718, 725)
@@ -95,7 +95,7 @@ describe('NAT-PMP', () => {
   })
 })
 
-it('a network without a router is known soon where nothing listens', async () => {
+it('the search fails at once if no router listens', async () => {
   const router = await startNatPmpRouter()
   await router.close()
   await expect(find(router.places)).rejects.toMatchObject({ name: 'NatRouterError', code: 'no-answer' })

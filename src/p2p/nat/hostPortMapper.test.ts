@@ -24,7 +24,7 @@ describe.each([
   ['speaks UPnP', 0, () => startUpnpRouter()],
   ['gives other ports', 1000, () => startNatPmpRouter({ shift: 1000 })],
 ])('a node behind a router that %s', (_name, shift, startRouter) => {
-  it('a host has its ports mapped, announces the outer address, and leaves nothing behind', async () => {
+  it('has its ports mapped, announces the external address, and unmaps at its stop', async () => {
     const router = await startRouter()
     onTestFinished(router.close)
     const { node, address } = await startBehind(router)
@@ -50,7 +50,7 @@ describe.each([
   })
 })
 
-it('a node that announces its address itself has its ports mapped, and announces nothing else', async () => {
+it('a node with a configured address has its ports mapped, and announces only the configured address', async () => {
   const router = await startNatPmpRouter()
   onTestFinished(router.close)
   const advertised = { advertiseIp: '198.51.100.1', advertiseTcpPort: 4001 }

@@ -77,7 +77,7 @@ describe('port mapper', () => {
     expect(warnings()).toEqual([])
   })
 
-  it('does nothing more once it stops, though an answer has just come', async () => {
+  it('maps nothing after its stop, even if the router has just answered', async () => {
     const { state, clock, heard, mapper, start } = setUp()
     const ip = Promise.withResolvers<string>()
     state.externalIp = () => ip.promise
@@ -90,7 +90,7 @@ describe('port mapper', () => {
     expect(heard).toEqual([])
   })
 
-  it('renews sooner what the router grants for a shorter time, and a mapping without end too', async () => {
+  it('renews mappings before the time that the router granted, and permanent mappings too', async () => {
     const { state, clock, start } = setUp()
     state.lifetimeS = 120
     await start()
@@ -106,7 +106,7 @@ describe('port mapper', () => {
     expect(state.mapped.size).toBe(1)
   })
 
-  it('warns once where there is no router, and finds the one that comes later', async () => {
+  it('warns once without a router, and finds a router that appears later', async () => {
     const { state, clock, heard, start, warnings } = setUp()
     state.isThere = false
     await start(9300)
@@ -133,7 +133,7 @@ describe('port mapper', () => {
     expect(warnings()).toHaveLength(1)
   })
 
-  it('keeps the port that can be mapped', async () => {
+  it('keeps one mapped port if the other is refused', async () => {
     const { state, clock, heard, start, warnings } = setUp()
     state.refused.add('udp')
     await start(9300)
@@ -145,7 +145,7 @@ describe('port mapper', () => {
   })
 
   it.each(['192.168.1.7', '10.0.0.1', '100.64.3.4', '0.0.0.0'])(
-    'does not take %s for an address in the open',
+    'does not announce the router address %s as public',
     async (ip) => {
       const { state, clock, heard, mapper, start, warnings } = setUp()
       state.ip = ip

@@ -24,7 +24,7 @@ describe('AccessLists', () => {
     ['fd12::1', true],
     ['fe80::1', false],
     ['example.org', false],
-  ])('access lists with one address and two subnets blocked, %s blocked: %s', (ip, blocked) => {
+  ])('with one blocked address and two blocked subnets, %s is blocked: %s', (ip, blocked) => {
     const lists = new AccessLists()
     lists.blockAddr('10.1.2.3')
     lists.blockSubnet('192.168.0.0/16')
@@ -32,7 +32,7 @@ describe('AccessLists', () => {
     expect(lists.isAddrBlocked(ip)).toBe(blocked)
   })
 
-  it('unblocks in any spelling', () => {
+  it('unblocks addresses and subnets in any spelling', () => {
     const lists = new AccessLists()
     lists.blockAddr('FD00:0::1')
     lists.blockSubnet('10.9.8.7/8')
@@ -42,7 +42,7 @@ describe('AccessLists', () => {
     expect(lists.listSubnets()).toEqual([])
   })
 
-  it('lifts bans that have run out, and names them', () => {
+  it('lifts expired bans, and returns them', () => {
     const lists = new AccessLists()
     lists.banPeer('a', { expiryMs: 5_000, reason: 'x' })
     lists.banPeer('b', { expiryMs: 6_000, reason: 'x' })
@@ -54,7 +54,7 @@ describe('AccessLists', () => {
     expect(lists.listPeerBans().map(([peer]) => peer)).toEqual(['b'])
   })
 
-  it('keeps a limited number of bans, and evicts the one that expires first', () => {
+  it('keeps a limited number of bans, and evicts the ban that expires first', () => {
     const lists = new AccessLists()
     lists.banPeer('soon', { expiryMs: 1, reason: 'x' })
     for (let n = 0; n < 1_000; n++) lists.banPeer(`peer${n}`, { expiryMs: 1_000 + n, reason: 'x' })
@@ -66,7 +66,7 @@ describe('AccessLists', () => {
 describe('openAccessListFile', () => {
   const clock = new ManualClock(1_000)
 
-  it('has the last change on disk when overlapping saves have resolved', async () => {
+  it('overlapping saves leave the last change on disk', async () => {
     const path = join(await folderInTest(), 'lists.json')
     const store = await openAccessListFile(path, { logger: silentLogger, clock })
     const saves = [1, 2, 3, 4, 5].map((last) => {
@@ -78,7 +78,7 @@ describe('openAccessListFile', () => {
   })
 
   it.each(['{"version":1,', '[]', '{"version":2}', '{"version":1,"blockedPeers":[5]}', ''])(
-    'sets a damaged file aside and says so: %j',
+    'moves a damaged file aside and logs it: %j',
     async (content) => {
       const folder = await folderInTest()
       const path = join(folder, 'lists.json')
@@ -91,7 +91,7 @@ describe('openAccessListFile', () => {
     },
   )
 
-  it('logs once that it cannot be written, continues, and is saved when it can be written', async () => {
+  it('logs a failed write once, continues, and saves when writing works again', async () => {
     const path = join(await folderInTest(), 'lists.json')
     await mkdir(`${path}.tmp`)
     const { logger, lines } = recordedLog()
@@ -108,7 +108,7 @@ describe('openAccessListFile', () => {
     expect(JSON.parse(await readFile(path, 'utf8')).blockedAddrs).toEqual(['1.2.3.4'])
   })
 
-  it('refuses a start that would let blocked peers connect', async () => {
+  it('refuses to start if the block list cannot be read', async () => {
     const path = join(await folderInTest(), 'lists.json')
     await mkdir(path)
     const opening = openAccessListFile(path, { logger: silentLogger, clock })
@@ -116,7 +116,7 @@ describe('openAccessListFile', () => {
   })
 })
 
-it('createGater refuses to dial peers and addresses that are blocked, or banned until that runs out', async () => {
+it('createGater refuses to dial blocked peers and addresses, and banned peers until the ban expires', async () => {
   const lists = new AccessLists()
   const clock = new ManualClock(1_000)
   const calls: string[] = []

@@ -7,15 +7,15 @@ const OTHER = '16Uiu2HAkvWbN45e8MSNbbRbtbCnRcPpmMPYcdrMtpf5XgrKGiBSo'
 
 describe('an allow-list', () => {
   it.each<[string, string[], string | undefined, string | undefined, boolean | undefined]>([
-    ['that is empty lets everybody in', [], OTHER, '1.2.3.4', true],
-    ['lets a peer in wherever it is', [PEER], PEER, '1.2.3.4', true],
-    ['lets static peers in', [PEER], STATIC, '1.2.3.4', true],
-    ['lets whoever is in a subnet in', ['10.0.0.0/8'], OTHER, '10.9.9.9', true],
-    ['lets whoever has an address in', ['fd00::7'], OTHER, 'fd00::7', true],
+    ['that is empty allows every peer', [], OTHER, '1.2.3.4', true],
+    ['allows a listed peer at any address', [PEER], PEER, '1.2.3.4', true],
+    ['allows static peers', [PEER], STATIC, '1.2.3.4', true],
+    ['allows peers in a listed subnet', ['10.0.0.0/8'], OTHER, '10.9.9.9', true],
+    ['allows peers at a listed address', ['fd00::7'], OTHER, 'fd00::7', true],
     ['refuses all others', [PEER, '10.0.0.0/8', 'fd00::7'], OTHER, 'fd00::8', false],
     ['cannot decide before the peer is known', [PEER], undefined, '1.2.3.4', undefined],
     ['cannot decide before the address is known', ['10.0.0.0/8'], OTHER, undefined, undefined],
-    ['needs no address where it names peers only', [PEER], OTHER, undefined, false],
+    ['needs no address if it lists only peers', [PEER], OTHER, undefined, false],
   ])('%s', (_, entries, peer, ip, expected) => {
     expect(createAllowList(entries, [STATIC]).permits(peer, ip)).toBe(expected)
   })

@@ -6,7 +6,7 @@ import { maxPeers } from '../host/host.ts'
 import { identityFromRawKey } from '../host/identity.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 
-it('a node at its peer limit still accepts static peers, and dials where the operator says', async () => {
+it("a node at its peer limit still accepts static peers, and dials on the operator's command", async () => {
   const key = new Uint8Array(randomBytes(32))
   const staticId = identityFromRawKey(key).peerId.toString()
   // No node listens at that address, so only the peer can dial.

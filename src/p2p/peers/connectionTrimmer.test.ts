@@ -12,7 +12,7 @@ function peer(id: string, changes: Partial<TrimCandidate> = {}): TrimCandidate {
 }
 
 describe('chooseToTrim', () => {
-  it('closes down to the low mark: negative scores first, then inbound peers, then the youngest', () => {
+  it('closes connections down to the low mark: negative scores first, then inbound, then the youngest', () => {
     const peers = [
       peer('chosen', { chosen: true }),
       peer('chosen and bad', { chosen: true, score: -0.5 }),
@@ -28,7 +28,7 @@ describe('chooseToTrim', () => {
     expect(chooseToTrim(peers.slice(0, 4), MARKS, NOW)).toEqual([])
   })
 
-  it('spares the protected, the mesh and the new', () => {
+  it('keeps protected peers, mesh peers and new peers', () => {
     const peers = [
       peer('a', { protected: true, score: -9 }),
       peer('b', { connectedSinceMs: NOW - 29_999, score: -9 }),
@@ -41,7 +41,7 @@ describe('chooseToTrim', () => {
   })
 })
 
-it('chooseAtLimit goes down to the high mark, new ones included, and spares the protected and the mesh', () => {
+it('chooseAtLimit closes down to the high mark, also new peers, and keeps protected and mesh peers', () => {
   const peers = [
     peer('mesh', { inMesh: true, score: -9 }),
     peer('static', { protected: true }),
@@ -68,7 +68,7 @@ describe('createConnectionTrimmer', () => {
     return { clock, connected, trimmer }
   }
 
-  it('checks once a minute', async () => {
+  it('checks the number of connections once a minute', async () => {
     const { clock, connected, trimmer } = setUp(2)
     trimmer.start()
     for (let round = 0; round < 2; round++) {

@@ -57,7 +57,7 @@ describe('createConnections', () => {
     expect(emitted).toEqual(['a is here', 'another', 'fewer', 'a is gone: peer, reset'])
   })
 
-  it('reports a disconnection before the reconnection, however soon it follows', async () => {
+  it('reports a disconnection before an immediate reconnection', async () => {
     const { connect, connections, emitted } = setUp()
     connect('a')()
     connect('a')

@@ -18,7 +18,7 @@ const rounds = (lines: readonly string[]) =>
   lines.filter((line) => line.includes('Repeated identify with connected peers')).length
 
 describe('the addresses of a peer', () => {
-  it('addresses of a peer are listed for as long as it is connected', async () => {
+  it('are listed for as long as the peer is connected', async () => {
     const { clock, due } = steppedTimers(ROUND_MS)
     const { logger, lines } = recordedLog('debug')
     const dialled = await nodeInTest()
@@ -41,7 +41,7 @@ describe('the addresses of a peer', () => {
     expect(await listed(false)).toEqual(addresses)
   })
 
-  it('addresses of a peer are fresh again after identify', async () => {
+  it('get a new expiry after identify', async () => {
     const { peerStore } = (await rawPeerInTest([])).host
     const { peerId: id } = (await rawPeerInTest([])).host
     const [first, second] = [multiaddr('/ip4/192.0.2.1/tcp/1'), multiaddr('/ip4/192.0.2.1/tcp/2')]

@@ -23,7 +23,7 @@ function setUp(peers: readonly string[], rttOf: (peer: string) => number) {
 const many = (count: number): string[] => Array.from({ length: count }, (_, n) => `peer${n}`)
 
 describe('createLatencyTracker', () => {
-  it('pings everybody each three minutes, and smooths', async () => {
+  it('pings every peer every three minutes, and smooths the result', async () => {
     let rttMs = 10
     const { clock, pings, tracker } = setUp(['a', 'b'], (peer) => {
       if (peer === 'b') throw new Error('no answer')
@@ -45,7 +45,7 @@ describe('createLatencyTracker', () => {
     expect(pings).toHaveLength(4)
   })
 
-  it('pings a peer that connects, once it runs', async () => {
+  it('pings a new peer once the tracker runs', async () => {
     const { pings, tracker } = setUp(['a'], () => 10)
     tracker.onConnected('a')
     await Promise.resolve()
@@ -55,7 +55,7 @@ describe('createLatencyTracker', () => {
     tracker.stop()
   })
 
-  it('sends ten at once and then one a second', async () => {
+  it('sends ten pings at once, then one a second', async () => {
     const { clock, pings, tracker } = setUp(many(13), () => 1)
     await clock.advance(180_000)
     expect(pings).toHaveLength(11)
@@ -66,7 +66,7 @@ describe('createLatencyTracker', () => {
     tracker.stop()
   })
 
-  it('neither dials nor keeps disconnected peers', async () => {
+  it('does not dial disconnected peers, and forgets their latency', async () => {
     const { clock, connected, pings, tracker } = setUp(many(12), (peer) => {
       if (peer === 'peer10') {
         connected.delete(peer)

@@ -79,7 +79,7 @@ describe('createLivenessMonitor', () => {
     expect([...suspected]).toEqual([])
   })
 
-  it('suspects one that does not answer after three seconds, and closes it after eight', async () => {
+  it('suspects a connection without an answer after three seconds, and closes it after eight', async () => {
     const connection = new FakeConnection('a', { answers: false })
     const { pass, suspected } = setUp(connection)
     await pass(2_900)
@@ -92,7 +92,7 @@ describe('createLivenessMonitor', () => {
     expect(connection.pings).toBe(1)
   })
 
-  it('takes any byte for a sign of life, as on a slow link that carries a large block', async () => {
+  it('counts any received byte as a sign of life, as on a slow link with a large block', async () => {
     const connection = new FakeConnection('a', { answers: false })
     const { pass, suspected } = setUp(connection)
     await pass(30_000, () => {
@@ -106,7 +106,7 @@ describe('createLivenessMonitor', () => {
     expect([...suspected]).toEqual([])
   })
 
-  it('does not take its own sleep for the silence of others', async () => {
+  it('does not count the sleep of this process as silence of peers', async () => {
     const connection = new FakeConnection('a', { answers: false })
     const { pass, sleep, suspected } = setUp(connection)
     await pass(1_000)
@@ -118,7 +118,7 @@ describe('createLivenessMonitor', () => {
     expect(connection.status).toBe('closed')
   })
 
-  it('does not count time without watching as silence', async () => {
+  it('does not count time in which a connection was not watched as silence', async () => {
     const connection = new FakeConnection('a')
     const { pass, watch, suspected } = setUp(connection)
     await pass(1_000)
@@ -133,7 +133,7 @@ describe('createLivenessMonitor', () => {
     expect(connection.status).toBe('closed')
   })
 
-  it('notices a dead link as soon when the clock has been set back', async () => {
+  it('detects a dead link without delay after the clock was set back', async () => {
     const connection = new FakeConnection('a', { answers: false })
     const { pass, sleep } = setUp(connection)
     await pass(1_000)
@@ -142,7 +142,7 @@ describe('createLivenessMonitor', () => {
     expect(connection.status).toBe('closed')
   })
 
-  it('does not suspect a peer of whose connections one lives', async () => {
+  it('does not suspect a peer with one live connection', async () => {
     const [dead, living] = [new FakeConnection('a', { answers: false }), new FakeConnection('a')]
     const { pass, suspected } = setUp(dead, living)
     await pass(10_000)
@@ -150,7 +150,7 @@ describe('createLivenessMonitor', () => {
     expect([dead.status, living.status]).toEqual(['closed', 'open'])
   })
 
-  it('closes a connection beside which its peer has opened another, unless it lives', async () => {
+  it('closes an old connection of a peer that opened a new one, unless the old one is alive', async () => {
     const [dead, living, talking] = [new FakeConnection('a'), new FakeConnection('a'), new FakeConnection('a')]
     dead.answers = false
     talking.answers = false
@@ -166,7 +166,7 @@ describe('createLivenessMonitor', () => {
     expect([living.status, living.pings, talking.status]).toEqual(['open', 1, 'open'])
   })
 
-  it('pings each of many connections less often', async () => {
+  it('pings each connection less often when there are many', async () => {
     const connections = Array.from({ length: 20 }, (_, index) => new FakeConnection(`p${index}`))
     const { pass } = setUp(...connections)
     await pass(60_000)

@@ -4,8 +4,8 @@ import { namesOf, parseNamedAddress, parsePeerName } from './peerNames.ts'
 const PEER = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
 const ADDRESS = `/ip4/127.0.0.1/tcp/9222/p2p/${PEER}`
 
-describe('names of peers', () => {
-  it('precede an address or an id', () => {
+describe('peer names', () => {
+  it('are parsed before an address or an id', () => {
     expect(parseNamedAddress(`seq-1=${ADDRESS}`)).toMatchObject({ name: 'seq-1' })
     expect(parseNamedAddress(`seq-1=${ADDRESS}`).address.toString()).toBe(ADDRESS)
     expect(parseNamedAddress(ADDRESS).name).toBeUndefined()

@@ -70,7 +70,7 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
 }
 
 describe('createStaticPeers', () => {
-  it('tries again with growing pauses of at most some five seconds, for ever', async () => {
+  it('redials without end, with growing pauses of at most five seconds', async () => {
     const { state, staticPeers, pass } = setUp()
     staticPeers.start()
     await pass(120, 1_000)
@@ -81,7 +81,7 @@ describe('createStaticPeers', () => {
     expect(state.dials.length).toBeGreaterThan(12)
   })
 
-  it('dials at once when a standing connection falls', async () => {
+  it('redials at once when an established connection closes', async () => {
     const { clock, state, fall, stand } = setUp()
     await stand()
     fall()
@@ -102,7 +102,7 @@ describe('createStaticPeers', () => {
     expect(state.connected).toBe(true)
   })
 
-  it('does not hold a long outage against a link that falls once more', async () => {
+  it('redials at once after a long outage has ended', async () => {
     const { state, fall, pass, stand } = setUp()
     await stand()
     fall()
@@ -132,7 +132,7 @@ describe('createStaticPeers', () => {
     expect(state.dials).toHaveLength(dials)
   })
 
-  it('stops trying when the silent connection gives a sign of life', async () => {
+  it('stops dialling when the silent connection gives a sign of life', async () => {
     const { clock, state, staticPeers, stand } = setUp()
     await stand()
     state.reachable = false
@@ -147,7 +147,7 @@ describe('createStaticPeers', () => {
     expect(state.dials).toHaveLength(3)
   })
 
-  it('suspects no disconnected peer, and no peer twice', async () => {
+  it('does not suspect a disconnected peer, and no peer twice', async () => {
     const { clock, state, staticPeers, fall, stand } = setUp()
     await stand()
     state.silent = true
@@ -163,7 +163,7 @@ describe('createStaticPeers', () => {
     expect(state.dials.slice(2)).toEqual([{ atMs: 11_250, addresses: 1 }])
   })
 
-  it('does not hammer a peer that closes right after connecting', async () => {
+  it('waits before it redials a peer that closes right after connecting', async () => {
     const { clock, state, staticPeers, fall } = setUp()
     state.reachable = true
     staticPeers.start()
@@ -221,7 +221,7 @@ describe('createStaticPeers', () => {
     expect(away).toEqual([0])
   })
 
-  it('logs that a second connection fails, that it is open, or that the silent one recovered', async () => {
+  it('logs that a second connection failed, is open, or that the silent one recovered', async () => {
     const { away, clock, lines, state, staticPeers, fall, pass, stand } = setUp()
     await stand()
     for (const isAlive of [true, false]) {
@@ -245,7 +245,7 @@ describe('createStaticPeers', () => {
   it.each([
     ['peer', ['closed-early']],
     ['us', []],
-  ] as const)('says that a peer closes right after connecting, unless it was us: %s', async (by, said) => {
+  ] as const)('logs that a peer closes right after connecting, unless we closed: %s', async (by, said) => {
     const { clock, reasons, state, staticPeers, fall } = setUp()
     state.reachable = true
     staticPeers.start()
@@ -255,7 +255,7 @@ describe('createStaticPeers', () => {
     expect(reasons).toEqual(said)
   })
 
-  it('dials all addresses of a peer together', async () => {
+  it('dials all addresses of a peer in one dial', async () => {
     const { clock, state, staticPeers } = setUp([`/ip4/1.2.3.4/tcp/1/p2p/${ID}`, `/ip4/1.2.3.5/tcp/1/p2p/${ID}`])
     staticPeers.start()
     await clock.advance(0)

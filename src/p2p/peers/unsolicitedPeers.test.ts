@@ -20,7 +20,7 @@ function setUp(known: readonly string[] = [], undialable: readonly string[] = []
 }
 
 describe('createUnsolicitedPeers', () => {
-  it('removes the longest disconnected first, above the limit', () => {
+  it('above the limit, removes the peer that has been disconnected longest', () => {
     const { unsolicitedPeers, removed } = setUp()
     for (const peer of ['a', 'b', 'a', 'c', 'd']) unsolicitedPeers.onDisconnected(peer)
     expect(removed).toEqual(['b', 'a'])

@@ -25,7 +25,7 @@ describe('a budget', () => {
     expect(spendAll('b')).toBe(BUDGETS.pings.burst)
   })
 
-  it('a byte budget may be overdrawn once, by the largest block, and good messages are credited back', () => {
+  it('allows one overdraft of the largest block in the byte budget, and credits good messages back', () => {
     const { quotas } = setUp()
     const { burst } = BUDGETS.messageBytes
     expect(quotas.spend('a', 'messageBytes', burst - 1)).toBe(true)
@@ -37,7 +37,7 @@ describe('a budget', () => {
 })
 
 describe('offences', () => {
-  it('every hundred drops of a peer are one offence, also when they are dropped together', () => {
+  it('count once per hundred drops of a peer, also for drops reported together', () => {
     const { quotas, seen } = setUp()
     const offence = ['a', OFFENCES['rpc-flood'].points, 'rpc-flood']
     for (let n = 0; n < DROPS_PER_REPORT - 1; n++) quotas.drop('a', 'rpc-flood')
@@ -51,7 +51,7 @@ describe('offences', () => {
 
   const text = readFileSync(new URL('../OFFENCES.md', import.meta.url), 'utf8')
 
-  it('the document lists exactly the offences of the code, with their points', () => {
+  it('OFFENCES.md lists exactly the offences of the code, with their points', () => {
     const rows = [...text.matchAll(/`([a-z-]+)` \((\d+) points?\)/g)].map(([, name, points]) => [name, Number(points)])
     const documented = Object.fromEntries(rows)
     expect(documented).toEqual(Object.fromEntries(Object.entries(OFFENCES).map(([name, { points }]) => [name, points])))
@@ -65,7 +65,7 @@ describe('offences', () => {
     ['subscriptions', 'beyond 256 and 4 a second', 1],
     ['pings', '100 pings and 10 a second', 1],
     ['pushes', '16 and one a second', 1],
-  ] as const)('stand in the document with their budget: %s', (budget, words, unit) => {
+  ] as const)('OFFENCES.md states the budget of %s', (budget, words, unit) => {
     expect(text).toContain(words)
     const [burst, perSecond] = words.replaceAll(',', '').replace('one', '1').match(/\d+/g) ?? []
     expect(BUDGETS[budget]).toEqual({ perSecond: Number(perSecond) * unit, burst: Number(burst) * unit })

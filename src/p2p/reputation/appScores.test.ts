@@ -19,7 +19,7 @@ describe('createAppScores', () => {
       rejectedPayloads: 1,
     })
   })
-  it('decays for connected peers only, to zero in the end', () => {
+  it('decays to zero, for connected peers only', () => {
     const scores = createAppScores()
     scores.record('a', 'rejectedPayloads')
     scores.record('b', 'rejectedPayloads')
@@ -38,7 +38,7 @@ describe('createAppScores', () => {
     scores.record('a', 'errorResponses', 'timeout')
     expect(reported).toEqual([['a', 'errorResponses', 'timeout']])
   })
-  it('restores counters, and nothing for a peer without any', () => {
+  it('restores saved counters, and nothing for a peer without counters', () => {
     const scores = createAppScores()
     scores.restore('a', { ...ZERO_SCORES.reqResp, errorResponses: 2 })
     scores.restore('b', ZERO_SCORES.reqResp)

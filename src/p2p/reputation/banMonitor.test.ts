@@ -24,7 +24,7 @@ function setUp(scores: Record<string, number>, onBan: (peer: string, ban: Ban) =
 }
 
 describe('createBanMonitor', () => {
-  it('bans peers below the threshold, one check a second, but no static or disconnected peer', async () => {
+  it('bans peers below the threshold once a second, but no static or disconnected peer', async () => {
     const scores: Record<string, number> = { good: 0, edge: -100, bad: -100.1, static: -500 }
     const bans: [string, number, string][] = []
     const { clock, monitor } = setUp(scores, (peer, { expiryMs, reason }) => {

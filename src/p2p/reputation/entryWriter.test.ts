@@ -35,7 +35,7 @@ describe('createEntryWriter', () => {
     expect(await stored(datastore)).toEqual({ a: { n: 3 } })
   })
 
-  it('writes the later state last, however slow the disk', async () => {
+  it('writes the later state last, even to a slow disk', async () => {
     const datastore = await datastoreInTest()
     const batch = datastore.batch.bind(datastore)
     let slow = Promise.withResolvers<void>()
@@ -66,7 +66,7 @@ describe('createEntryWriter', () => {
     expect(await stored(datastore)).toEqual({ a: 2 })
   })
 
-  it('keeps what could not be written for the next time', async () => {
+  it('writes entries of a failed write at the next write', async () => {
     const datastore = await datastoreInTest()
     const entries = new Map<string, unknown>([['a', 1]])
     const writer = writerOver(datastore, entries)

@@ -46,7 +46,7 @@ it("opNode2024Params has op-node's values", () => {
 })
 
 describe('scoreParts', () => {
-  it('weighs what the application counted', () => {
+  it('weighs the counters of the application', () => {
     const state = stateOf({ application: { ...NOTHING, validResponses: 4, errorResponses: 2, rejectedPayloads: 1 } })
     const { total, application } = scoreParts(state, params, true)
     expect(application.validResponses).toEqual({ value: 4, weight: 0.5, score: 2 })
@@ -54,7 +54,7 @@ describe('scoreParts', () => {
     expect(total).toBe(2 - 2 - 20)
     expect(scoreParts(state, params, false).total).toBe(0)
   })
-  it('names the peers on an IP, and the exemption', () => {
+  it('names the peers on an IP, and an exempt IP', () => {
     const peers = Array.from({ length: 12 }, (_, n) => `peer${n}`)
     const state = stateOf({ ips: ['8.8.8.8', '127.0.0.1'].map((ip) => ({ ip, peers })) })
     const { total, ipColocation } = scoreParts(state, params, true)
@@ -65,7 +65,7 @@ describe('scoreParts', () => {
     expect(ipColocation.parts[0]?.peers).toEqual(peers)
     expect(total).toBe(-140)
   })
-  it('punishes behaviour above the threshold, squared', () => {
+  it('squares the behaviour penalty above the threshold', () => {
     expect(scoreParts(stateOf({ behaviourPenalty: 6 }), params, true).total).toBe(0)
     expect(scoreParts(stateOf({ behaviourPenalty: 8.5 }), params, true).behaviour).toEqual({
       score: 6.25 * -16,
@@ -93,14 +93,14 @@ describe('scoreParts', () => {
     expect(part?.invalidMessages.score).toBeCloseTo(-140.4475 / 4)
     expect(part?.score).toBeCloseTo(0.8 * (0.25 + 23 - 2.8 - 2.8 - 35.111875))
   })
-  it('caps what topics can earn, and weighs no topic without parameters', () => {
+  it('caps the positive score of topics, and ignores topics without parameters', () => {
     const topics = [topicState({ firstMessageDeliveries: 23, inMesh: true, meshTime: 7_200_000 })]
     expect(scoreParts(stateOf({ topics }), { ...withTopic, topicScoreCap: 20 }, true).total).toBe(20)
     expect(scoreParts(stateOf({ topics }), params, true)).toMatchObject({ total: 0, topics: { parts: [] } })
   })
 })
 
-it('scoreState is a copy', () => {
+it('scoreState returns a copy', () => {
   const { counters: topic } = topicState({ firstMessageDeliveries: 5 })
   const counters: PeerCounters = {
     connected: true,
@@ -175,7 +175,7 @@ describe('forecast', () => {
     const topics = [topicState({ inMesh: true, meshTime: 40_000 })]
     expect(forecast(stateOf({ topics }), withTopic, true, [0])).toEqual([10])
   })
-  it('looks ahead no further than its horizon', () => {
+  it('does not look beyond its horizon', () => {
     // The decay of 1000² invalid messages takes more than an hour.
     const topics = [topicState({ invalidMessageDeliveries: 1e15 })]
     expect(FORECAST_S).toBe(3_600)

@@ -8,7 +8,7 @@ const event = (kind: PeerEvent['kind'], reason: string, atMs: number, more: Part
 })
 const isOffence = ({ kind }: PeerEvent): boolean => kind === 'behaviour'
 
-it('counts one reason together, whatever came in between, and shows the last', () => {
+it('merges nearby events of one reason, with the detail of the last', () => {
   const history = [
     event('behaviour', 'flood', 0),
     event('behaviour', 'slow', 1_000),
@@ -23,12 +23,12 @@ it('counts one reason together, whatever came in between, and shows the last', (
   ])
 })
 
-it('names five', () => {
+it('returns at most five causes', () => {
   const history = Array.from({ length: 9 }, (_, n) => event('behaviour', `r${n}`, n))
   expect(latestCauses(history, isOffence).map(({ reason }) => reason)).toEqual(['r8', 'r7', 'r6', 'r5', 'r4'])
 })
 
-it('counts events within a minute together, and later ones separately', () => {
+it('merges events within a minute, and separates later events', () => {
   const history = [0, 60_000, 120_001].map((atMs) => event('behaviour', 'flood', atMs))
   expect(latestCauses(history, isOffence).map(({ count }) => count)).toEqual([1, 2])
 })

@@ -46,7 +46,7 @@ describe('mainReason', () => {
     expect(mainReason({ ...parts(state), causes: CAUSES })).toBe(text)
   })
 
-  it('weighs a topic against the rest by its weight', () => {
+  it('applies the topic weight when it compares terms', () => {
     // 2.4 · 0.8 = 1.92 against 2.
     const topics = topic({ firstMessageDeliveries: 2.4 })
     expect(mainReason({ ...parts({ topics, ...answers({ validResponses: 4 }) }), causes: CAUSES })).toContain(
@@ -54,7 +54,7 @@ describe('mainReason', () => {
     )
   })
 
-  it('names no last cause where none is known', () => {
+  it('names no last cause if no cause is known', () => {
     const causes = { rejections: [cause('bad-signature', [4])], behaviour: [], application: [] }
     expect(mainReason({ ...parts({ topics: topic({ invalidMessageDeliveries: 2 }) }), causes })).toBe(
       'invalid messages on v3',
@@ -72,7 +72,7 @@ describe('scoreAdvice', () => {
       ...{ blocked: false, refusals: [], ...changes },
     }).map((sentence) => sentence.split(/[:.,;]/)[0])
 
-  it('has one sentence for each part that takes something away', () => {
+  it('has one sentence for each negative part', () => {
     const bad = {
       topics: topic({ meshFailurePenalty: 9, invalidMessageDeliveries: 2 }),
       ips: [crowd('8.8.8.8'), { ip: '9.9.9.9', peers: ['peer'] }],
@@ -91,7 +91,7 @@ describe('scoreAdvice', () => {
     expect(advice(bad, { static: true })).toEqual(expected)
   })
 
-  it('names the range of an IP to exempt', () => {
+  it('names the IP range to exempt', () => {
     const ranges = ['8.8.8.8', '2001:db8::1', '2001:db8::/64'].map((ip) =>
       scoreAdvice({
         ...{ peerID: 'peer', scored: true, connected: true, static: true, protected: false },

@@ -16,7 +16,7 @@ function recorded(happen: (emit: P2pEvents['emit']) => void): NewPeerEvent[] {
 const block = { number: 5, hash: '0x12' } as const
 
 describe('recordPeerEvents', () => {
-  it('writes down each verdict but an accepted block', () => {
+  it('records every verdict except an accepted block', () => {
     const events = recorded((emit) => {
       emit('verdict', 'peer', 3, { result: 'accept', envelope: testBlock(testConfig()), signer: 'current' })
       emit('verdict', 'peer', 3, { result: 'reject', reason: 'wrong-hash', detail: 'is 0x34', block })
@@ -32,7 +32,7 @@ describe('recordPeerEvents', () => {
     ])
   })
 
-  it('writes down misbehaviour by a name of our own where there is one', () => {
+  it('records misbehaviour under our own name if there is one', () => {
     const events = recorded((emit) => {
       emit('penalty', 'peer', 'graft_backoff')
       emit('penalty', 'peer', 'broken_promise')
@@ -49,7 +49,7 @@ describe('recordPeerEvents', () => {
     ])
   })
 
-  it('writes down what became of requests', () => {
+  it('records the results of requests', () => {
     const events = recorded((emit) => {
       emit('response', 'peer', 'validResponses')
       emit('response', 'peer', 'errorResponses', 'timeout')
@@ -62,7 +62,7 @@ describe('recordPeerEvents', () => {
     ])
   })
 
-  it('writes down connections, meshes and what the operator decides', () => {
+  it('records connections, mesh changes and decisions of the operator', () => {
     const events = recorded((emit) => {
       emit('connected', 'peer', '/ip4/1.2.3.4/tcp/1', 'inbound')
       emit('mesh', 'graft', 'peer', 3, 'by-peer')

@@ -13,7 +13,7 @@ async function setUp() {
 }
 
 describe('openPeerHistories', () => {
-  it('writes down what happened, and when, and at which score', async () => {
+  it('records events with their time and score', async () => {
     const clock = new ManualClock(1_000)
     const histories = await open(clock)
     score = -1.23456
@@ -23,7 +23,7 @@ describe('openPeerHistories', () => {
     expect(histories.of('b')).toEqual([])
     expect(histories.peers()).toEqual(['a'])
   })
-  it('counts what repeats within a minute, with nothing else in between', async () => {
+  it('merges repeated events within a minute, unless another event came in between', async () => {
     const { clock, histories } = await setUp()
     const graft = (topic: number) => histories.record('a', { kind: 'graft', reason: 'by-us', topics: [topic] })
     for (const topic of [3, 1]) graft(topic)
@@ -40,7 +40,7 @@ describe('openPeerHistories', () => {
       ['graft', 1, [1], 120_001],
     ])
   })
-  it('keeps a disconnection by a block and one by hand apart', async () => {
+  it('separates disconnections by a block from disconnections by the operator', async () => {
     const { histories } = await setUp()
     for (const detail of ['peer is blocked', 'disconnected by the operator', 'disconnected by the operator']) {
       histories.record('a', { kind: 'disconnected', reason: 'by-us', detail })
@@ -50,7 +50,7 @@ describe('openPeerHistories', () => {
       ['disconnected by the operator', 2],
     ])
   })
-  it('gives out events that stay as they are', async () => {
+  it('returns events that later records do not change', async () => {
     const { histories } = await setUp()
     const record = (topic: number) => histories.record('a', { kind: 'graft', reason: 'by-us', topics: [topic] })
     record(3)
@@ -60,7 +60,7 @@ describe('openPeerHistories', () => {
     expect(given).toEqual(before)
     expect(histories.of('a')).toHaveLength(1)
   })
-  it('separates events with one reason by cause, and shows the last of those that it merges', async () => {
+  it('separates events of different kinds, and shows the last of merged events', async () => {
     const { histories } = await setUp()
     for (const kind of ['block', 'unblock', 'block'] as const) histories.record('a', { kind, reason: 'operator' })
     for (const number of [1, 2]) {
@@ -79,7 +79,7 @@ describe('openPeerHistories', () => {
       ['reject', 2, '2', 2],
     ])
   })
-  it('a history is bounded: events, their texts and peers', async () => {
+  it('limits events per peer, their text length, and peers', async () => {
     const { histories } = await setUp()
     for (let n = 0; n < 100; n++) histories.record('a', { kind: 'reject', reason: `r${n}`, detail: 'x'.repeat(5_000) })
     expect(histories.of('a')).toHaveLength(64)
@@ -92,7 +92,7 @@ describe('openPeerHistories', () => {
     expect(histories.of('peer0')).toEqual([])
     expect(histories.of('a')).toHaveLength(64)
   })
-  it('keeps what matters when a peer comes and goes all day', async () => {
+  it('keeps rejections and bans when mesh events fill the history', async () => {
     const { clock, histories } = await setUp()
     histories.record('a', { kind: 'reject', reason: 'wrong-hash' })
     histories.record('a', { kind: 'ban', reason: 'score' })
@@ -110,12 +110,12 @@ describe('openPeerHistories', () => {
     expect(kinds().filter((kind) => kind === 'reject')).toHaveLength(47)
     expect(kinds()[0]).toBe('ban')
   })
-  it('evicts decisions last, the oldest first', async () => {
+  it('evicts the oldest decisions of the operator last', async () => {
     const { histories } = await setUp()
     for (let n = 0; n < 100; n++) histories.record('a', { kind: n % 2 === 0 ? 'block' : 'unblock', reason: `r${n}` })
     expect(histories.of('a').map(({ reason }) => reason)).toEqual(Array.from({ length: 64 }, (_, n) => `r${n + 36}`))
   })
-  it('survives a restart, for a week', async () => {
+  it('survives a restart, and forgets events after a week', async () => {
     const datastore = await datastoreInTest()
     const clock = new ManualClock(0)
     const histories = await open(clock, datastore)
@@ -148,7 +148,7 @@ describe('openPeerHistories', () => {
     expect(await datastore.has(new Key('/devium/peer-history/first'))).toBe(false)
   })
 
-  it('reads the latest thousand peers of a store that holds more, the longest quiet first', async () => {
+  it('reads only the latest thousand peers of a store, in order of their last event', async () => {
     const datastore = await datastoreInTest()
     const event = { kind: 'behaviour', reason: 'flood', count: 1, firstMs: 0, score: 0 }
     for (let n = 0; n < 1_001; n++) {

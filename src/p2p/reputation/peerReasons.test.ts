@@ -92,13 +92,13 @@ describe('peerScore', () => {
     expect((await report()).thresholds[0]).toMatchObject({ name: 'mesh', below: false, changesInS: 10 })
   })
 
-  it('foretells nothing of a peer that has nothing against it', async () => {
+  it('has no forecast for a peer without negative terms', async () => {
     const topics = { [TOPIC]: topicCounters({ inMesh: true, firstMessageDeliveries: 5 }) }
     const { report } = await setUp({ counters: { topics } })
     expect((await report()).thresholds.map(({ changesInS }) => changesInS)).toEqual(Array(5).fill(null))
   })
 
-  it('foretells when one false block no longer outweighs good answers', async () => {
+  it('forecasts when one false block no longer outweighs good answers', async () => {
     const { report, appScores } = await setUp()
     for (let n = 0; n < 10; n++) appScores.record(PEER, 'validResponses')
     appScores.record(PEER, 'errorResponses')
@@ -114,7 +114,7 @@ describe('peerScore', () => {
     expect((await report()).thresholds.map(({ name }) => name)).toEqual(['mesh', 'gossip', 'publish', 'graylist'])
   })
 
-  it('lists only causes that count: no unpenalised rejection, no topic without a score', async () => {
+  it('lists no unpenalised rejections, and no topics without a score', async () => {
     const { report, histories } = await setUp({ scoreBlocks: 'op-node-2024' })
     const reject = (reason: string, topics?: number[]) =>
       histories.record(PEER, { kind: 'reject', reason, ...(topics === undefined ? {} : { topics }) })
@@ -134,7 +134,7 @@ describe('peerScore', () => {
     expect((await current.report()).causes.rejections).toEqual([])
   })
 
-  it('lists what refuses a peer: its block, its current and last IPs, and bans in force', async () => {
+  it('lists the rules that refuse a peer: blocks of its id, its current and last IPs, and bans', async () => {
     const { clock, report, lists, histories } = await setUp({ counters: { knownIPs: new Set(['1.1.1.1', '2.2.2.2']) } })
     expect((await report()).refusals).toEqual([])
     histories.record(PEER, { kind: 'connected', reason: 'inbound', detail: '/ip6/2001:db8::1/tcp/9000' })
@@ -172,19 +172,19 @@ describe('peerScore', () => {
   })
 })
 
-it('mainReason is that of the report', async () => {
+it('mainReason equals the main reason of the report', async () => {
   const { reasons } = await setUp({ counters: { behaviourPenalty: 9 } })
   expect(reasons.mainReason(PEER)).toBe('misbehaviour')
 })
 
-it('peerHistory is of one peer, or of all', async () => {
+it('peerHistory returns the history of one peer or of all', async () => {
   const { reasons, histories } = await setUp()
   for (const peer of [PEER, OTHER]) histories.record(peer, { kind: 'behaviour', reason: 'flood' })
   expect((await reasons.peerHistory()).map(({ peerID }) => peerID)).toEqual([PEER, OTHER])
   expect((await reasons.peerHistory(OTHER)).map(({ peerID, events }) => [peerID, events.length])).toEqual([[OTHER, 1]])
 })
 
-it('bans are those in force, soonest to expire first; a report has the ban of its peer', async () => {
+it('bans returns bans in force, soonest to expire first, and a report has the ban of its peer', async () => {
   const { clock, reasons, lists, report } = await setUp()
   lists.banPeer(PEER, { expiryMs: 30_500, reason: 'score' })
   lists.banIp('1.1.1.1', { expiryMs: 20_000, reason: 'flood' })
@@ -198,7 +198,7 @@ it('bans are those in force, soonest to expire first; a report has the ban of it
   expect((await report(OTHER)).ban).toBeNull()
 })
 
-it('standings are of the connected, the banned and the blocked', async () => {
+it('standings contains connected, banned and blocked peers', async () => {
   const topics = { other: topicCounters(), [TOPIC]: topicCounters({ inMesh: true }) }
   const { clock, reasons, lists } = await setUp({ counters: { topics } })
   lists.banPeer(OTHER, { expiryMs: 10_000, reason: 'score' })

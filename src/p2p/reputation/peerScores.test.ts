@@ -23,7 +23,7 @@ function scoresOf(counters: PeerCounters | undefined) {
   ).of('peer')
 }
 
-it('sums what gossipsub counts over topics, with the longest time in a mesh and the squared surplus of IPs', () => {
+it("sums gossipsub's counters over topics, with the longest time in mesh and the squared IP surplus", () => {
   const counts = { firstMessageDeliveries: 1, meshMessageDeliveries: 2, invalidMessageDeliveries: 3 }
   const scores = scoresOf({
     connected: true,

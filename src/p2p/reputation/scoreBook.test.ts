@@ -29,7 +29,7 @@ function recordAt(lastUpdate: number, changes: Partial<ScoreRecord> = {}): Score
 }
 
 describe('openScoreBook', () => {
-  it('survives a restart, for the retain time', async () => {
+  it('survives a restart, and forgets scores after the retain time', async () => {
     const { clock, datastore, book } = await setUp(1_000_000)
     book.put('a', recordAt(1_000))
     await clock.advance(600_000)
@@ -46,7 +46,7 @@ describe('openScoreBook', () => {
     expect(await datastore.has(new Key('/devium/peer-scores/a'))).toBe(false)
   })
 
-  it('keeps a bounded number of peers, the latest', async () => {
+  it('keeps only the latest peers, up to its limit', async () => {
     const { clock, datastore, book } = await setUp()
     for (let n = 0; n < 1_200; n++) book.put(`peer${n}`, recordAt(0))
     book.put('peer0', recordAt(0))
@@ -58,7 +58,7 @@ describe('openScoreBook', () => {
     expect(again.get('peer200')).toBeUndefined()
   })
 
-  it('keeps the order of the last update over a restart, and eight topics', async () => {
+  it('keeps the order of updates over a restart, and at most eight topics', async () => {
     const { clock, datastore, book } = await setUp(1_000_000)
     const { counters } = recordAt(0)
     const topics = Object.fromEntries('abcdefgh'.split('').map((name) => [name, COUNTS]))
@@ -68,7 +68,7 @@ describe('openScoreBook', () => {
     expect((await open(clock, datastore)).entries().map(([peer]) => peer)).toEqual(['z', 'a'])
   })
 
-  it('drops what it cannot understand, with one warning, and keeps the rest', async () => {
+  it('drops invalid entries with one warning, and keeps the others', async () => {
     const { clock, datastore, book } = await setUp()
     book.put('good', recordAt(0))
     await book.flush()
@@ -112,7 +112,7 @@ describe('openScoreBook', () => {
     expect(await datastore.has(new Key('/devium/peer-scores/bad0'))).toBe(false)
   })
 
-  it('does not make a record immortal that was written while the clock was ahead', async () => {
+  it('a record written while the clock was ahead still expires', async () => {
     const { clock, datastore, book: ahead } = await setUp(9_000_000_000)
     ahead.put('a', recordAt(9_000_000))
     await ahead.flush()

@@ -63,7 +63,7 @@ async function firstRun() {
 }
 
 describe('createScoreKeeping', () => {
-  it('gives a peer back what it had, decayed as in a running node', async () => {
+  it('restores the counters of a peer, decayed as in a running node', async () => {
     const { clock, book, ...before } = await firstRun()
     before.join('peer', 4, 9)
     before.appScores.record('peer', 'rejectedPayloads')
@@ -82,7 +82,7 @@ describe('createScoreKeeping', () => {
     expect(after.appScores.score('peer')).toBeCloseTo(-20 * 0.92611873 ** 30, 4)
   })
 
-  it('does not decay the score of a disconnected peer, as gossipsub', async () => {
+  it('does not decay the score of a disconnected peer, like gossipsub', async () => {
     const { clock, book, ...before } = await firstRun()
     before.join('peer', 4, 9)
     const after = before.keeping.onLeave('peer')
@@ -116,7 +116,7 @@ describe('createScoreKeeping', () => {
     expect(appScores.peers()).toEqual([])
   })
 
-  it('records what becomes known about a disconnected peer', async () => {
+  it('counts late results against a disconnected peer', async () => {
     const { clock, book, keeping, appScores } = await firstRun()
     appScores.record('gone', 'rejectedPayloads')
     await keeping.save()
@@ -148,7 +148,7 @@ describe('createScoreKeeping', () => {
     expect(book.get('unknown')).toBeUndefined()
   })
 
-  it('restores penalties of topics and behaviour, and otherwise changes nothing in gossip', async () => {
+  it('restores only the topic and behaviour penalties in gossip', async () => {
     const { clock, book, keeping, gossip, connected, join, appScores } = await firstRun()
     for (const peer of ['behaved', 'answers']) connected.add(peer)
     gossip.set('behaved', { ...NOTHING, behaviourPenalty: 3 })
@@ -180,7 +180,7 @@ describe('createScoreKeeping', () => {
     expect(run(clock, book).restored.get('peer')?.counters.behaviourPenalty).toBe(0)
   })
 
-  it('resets penalties in gossip, in requests and in the book', async () => {
+  it('resets penalties in gossip, in requests and in the score book', async () => {
     const { book, keeping, gossip, join, appScores } = await firstRun()
     join('peer', 4, 9)
     appScores.record('peer', 'rejectedPayloads')
@@ -189,7 +189,7 @@ describe('createScoreKeeping', () => {
     expect([gossip.has('peer'), appScores.peers(), book.get('peer')]).toEqual([false, [], undefined])
   })
 
-  it('writes nothing down after its end', async () => {
+  it('writes nothing after its stop', async () => {
     const { book, keeping, join } = await firstRun()
     await keeping.close()
     join('peer', 4, 9)
@@ -197,7 +197,7 @@ describe('createScoreKeeping', () => {
     expect(book.get('peer')).toBeUndefined()
   })
 
-  it('shows the current score of a connected peer, not the one in the book', async () => {
+  it('shows the current score of a connected peer, not the stored one', async () => {
     const { keeping, join, appScores } = await firstRun()
     join('peer', 4, 9)
     await keeping.save()

@@ -42,7 +42,7 @@ async function failureOf(promise: Promise<unknown>): Promise<{ error: unknown; t
 }
 
 describe('remote signer', () => {
-  it("sends op-node's request, and returns the signature that the key itself would make", async () => {
+  it("sends op-node's request, and returns the signature of the key", async () => {
     const server = await serve()
     const signer = await client({ endpoint: server.url, headers: { 'x-api-key': 'secret' } })
     expect(toHex(await signer.sign(HASH))).toBe(toHex(signPayloadHash(901n, HASH, TEST_SIGNER_KEY)))
@@ -63,7 +63,7 @@ describe('remote signer', () => {
     for (const { headers } of server.requests) expect(headers['x-api-key']).toBe('secret')
   })
 
-  it('does not start with a service that is ill', async () => {
+  it('refuses to start with an unhealthy signer', async () => {
     const server = await serve()
     server.isIll = true
     const ill = await failureOf(client({ endpoint: server.url }))
@@ -73,7 +73,7 @@ describe('remote signer', () => {
 
   it.each([
     ['an error', { error: { code: -32000, message: 'unauthorized' } }, 'unauthorized'],
-    ['no text', { result: { signature: '0x' } }, 'signature is not hex text'],
+    ['a result that is not text', { result: { signature: '0x' } }, 'signature is not hex text'],
     ['too few bytes', { result: `0x${'00'.repeat(64)}` }, 'signature has 64 bytes, expected 65'],
     ['a recovery id of another kind', { result: `0x${'01'.repeat(64)}1b` }, 'signature ends in 27, expected 0 or 1'],
     ['no signature', { result: `0x${'00'.repeat(65)}` }, 'no public key can be recovered'],
@@ -90,14 +90,14 @@ describe('remote signer', () => {
     await expect(signer.sign(HASH)).resolves.toHaveLength(65)
   })
 
-  it('waits no longer than its limit', async () => {
+  it('rejects after its time limit', async () => {
     const server = await serve()
     const signer = await client({ endpoint: server.url }, 2_000)
     server.next.push('hang')
     expect((await failureOf(signer.sign(HASH))).text).toContain('no answer within 2000 ms')
   })
 
-  it('tries once more when the connection falls', async () => {
+  it('retries once when the connection closes', async () => {
     const server = await serve()
     const signer = await client({ endpoint: server.url })
     server.next.push('drop')
@@ -106,7 +106,7 @@ describe('remote signer', () => {
     expect((await failureOf(signer.sign(HASH))).error).toMatchObject({ code: 'signing-failed' })
   })
 
-  it('shows its certificate, checks the other one, and reads renewed files', async () => {
+  it("sends its certificate, checks the server's, and reloads renewed files", async () => {
     const server = await serve({ tls: true })
     const folder = await folderInTest()
     const tls = { caPath: join(folder, 'ca.crt'), certPath: join(folder, 'tls.crt'), keyPath: join(folder, 'tls.key') }
@@ -138,7 +138,7 @@ describe('remote signer', () => {
     await expect(signer.sign(HASH)).resolves.toHaveLength(65)
   })
 
-  it('takes no chain id that JSON cannot carry', async () => {
+  it('refuses a chain id above the safe integers of JSON', async () => {
     const made = createRemoteSigner({ logger: silentLogger }, 2n ** 53n, {
       endpoint: 'http://127.0.0.1:1',
       address: ADDRESS,

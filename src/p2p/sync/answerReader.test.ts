@@ -73,8 +73,8 @@ function bothWays(bytes: Uint8Array): Promise<[unknown, unknown]> {
   ])
 }
 
-describe('a block unpacked by the other process', () => {
-  it('the process unpacks as is done here, errors too, whatever bytes are changed', async () => {
+describe('a block unpacked by the inspection process', () => {
+  it('has the same block or error as in the main process, whichever bytes are changed', async () => {
     const good = answerOf([...Array(20)].map((_, n) => random(n * 7)))
     const change = fc.tuple(fc.integer({ min: 5, max: good.length - 1 }), fc.nat(255))
     await fc.assert(
@@ -93,7 +93,7 @@ describe('a block unpacked by the other process', () => {
     )
   })
 
-  it('the process unpacks as is done here bodies of whatever content in sound frames', async () => {
+  it('has the same block or error as in the main process for arbitrary content in valid frames', async () => {
     const body = fc.uint8Array({ maxLength: 1_500 })
     await fc.assert(
       fc.asyncProperty(body, async (bytes) => {
@@ -148,12 +148,12 @@ describe('an answer that claims the hash of the good block', () => {
     const readForged = (forged: PayloadEnvelope): Promise<Answer> =>
       read(encodeResponse(forged, forkConfig), NUMBER, 'peer')
 
-    it('an answer is taken when it is that block', async () => {
+    it('accepts the good block', async () => {
       expect(await readForged(good)).toEqual({ code: 0, envelope: good })
     })
 
     it.each(forgeries.filter(([since]) => isForkActive(forkConfig, since, timestamp)))(
-      'an answer is refused with what it has since %s: %s',
+      'refuses a change of a field that exists since %s: %s',
       async (_since, _name, { parentBeaconBlockRoot, ...changes }) => {
         const forged = {
           ...good,
@@ -203,7 +203,7 @@ describe('createAnswerReader', () => {
     ['more than is allowed once unpacked', () => answerOf([new Uint8Array(11_000_000)]), 'more than 10485760', 1],
     ['a large block whose hash is wrong', () => encodeResponse(forged, config), 'block 7 has hash', 1],
     ['another large block', () => encodeResponse(other, config), 'requested block 7, got 8', 1],
-  ])('reads %s without much work of its own', async (_id, make, error, there) => {
+  ])('reads %s without unpacking large answers in the main process', async (_id, make, error, there) => {
     const { read, work } = countingReader()
     const bytes = make()
     const result = await outcome(read(bytes))
@@ -214,7 +214,7 @@ describe('createAnswerReader', () => {
     expect(work.here).toBeLessThanOrEqual(LARGE_BYTES)
   })
 
-  it('works on no more than the limit of whatever answer', async () => {
+  it('never unpacks more than the limit in the main process', async () => {
     const sizes = fc.array(fc.integer({ min: 0, max: 3 * LARGE_BYTES }), { maxLength: 3 })
     await fc.assert(
       fc.asyncProperty(sizes, fc.boolean(), async (lengths, isRandom) => {

@@ -47,7 +47,7 @@ it.each([
 })
 
 describe('gap filling', () => {
-  it('brings the blocks below one that gossip brought, and nothing else', async () => {
+  it('requests exactly the blocks below a gossiped block', async () => {
     const a = await start({ sequencerKey: SEQUENCER_KEY }, serving)
     const b = await start({ staticPeers: [a.address] }, testChain(config))
     await until('a mesh', () => a.node.meshSize() === 1)
@@ -73,7 +73,7 @@ describe('gap filling', () => {
     expect(await b.metric('unsafe_payloads_total')).toBe(12)
   })
 
-  it('requests from another peer when one does not have the block, or sends a false one', async () => {
+  it('requests from another peer when a peer lacks the block or sends a false block', async () => {
     const forged = (number: number) =>
       testBlock(config, { blockNumber: number, timestamp: config.genesis.l2Time + number })
     const honest = await start({ sequencerKey: SEQUENCER_KEY }, serving)
@@ -92,7 +92,7 @@ describe('gap filling', () => {
     expect(peers[liar.node.peerId]?.scores.reqResp.rejectedPayloads).toBeGreaterThan(0.5)
   })
 
-  it('rejects withdrawals that a good hash does not cover, and counts them against the peer', async () => {
+  it('rejects withdrawals that the block hash does not cover, and penalises the peer', async () => {
     const isthmus = testConfig('isthmus', { genesis: config.genesis })
     const blocks = testBlocks(isthmus, 1, 5)
     const [above] = blocks.slice(-1)
@@ -113,7 +113,7 @@ describe('gap filling', () => {
     expect(b.received).toEqual([])
   })
 
-  it('serves good blocks that its own engine does not have yet', async () => {
+  it('serves valid blocks that the engine does not have yet', async () => {
     const a = await start({}, serving)
     const b = await start({ staticPeers: [a.address] }, testChain(config))
     const c = await start({ staticPeers: [b.address] }, testChain(config))
@@ -178,7 +178,7 @@ describe('gap filling', () => {
     expect(await blamed(b, a)).toBe(false)
   })
 
-  it('brings blocks of a megabyte', async () => {
+  it('requests blocks of a megabyte', async () => {
     const transactions = Array.from({ length: 5_000 }, (_, n) => new Uint8Array(randomBytes(150 + (n % 100))))
     const timeOf = (number: number) => config.genesis.l2Time + number
     const large = testBlock(config, { blockNumber: 10, timestamp: timeOf(10), transactions })
@@ -205,7 +205,7 @@ describe('gap filling', () => {
     expect([await served(staticPeer), await served(unknownPeer)]).toEqual([13, 0])
   })
 
-  it('answers a request that comes, closed, in one packet with the name of the protocol', async () => {
+  it('answers a request that arrives closed, in one packet with the protocol name', async () => {
     const a = await start({}, serving)
     const raw = await rawPeerInTest([])
     const connection = await raw.host.dial(multiaddr(a.address))
@@ -220,7 +220,7 @@ describe('gap filling', () => {
     expect(response).toEqual({ code: 0, envelope: chain[6] })
   })
 
-  it('sends no request when disabled, or for a range that is hours old', async () => {
+  it('sends no request when disabled, or for a range hours old', async () => {
     const old = testConfig('holocene', {
       genesis: { ...testConfig().genesis, l2Time: Math.floor(Date.now() / 1000) - 13 * 3600 },
     })

@@ -85,7 +85,7 @@ describe('createBlockClient', () => {
     expect(requests).toHaveLength(3)
   })
 
-  it('requests from more peers when the first are slow, not from all, and takes the first answer once', async () => {
+  it('requests from some more peers when the first are slow, and uses only the first answer', async () => {
     const { clock, requests, enqueue, last, give, blocks } = setUp(['a', 'b', 'c', 'd', 'e'])
     await enqueue(7)
     await clock.advance(9_000)
@@ -103,7 +103,7 @@ describe('createBlockClient', () => {
     expect(blocks).toEqual([[7, 'd']])
   })
 
-  it('returns soon to a peer that does not have a block yet, without a penalty', async () => {
+  it('soon retries a peer that does not have a block yet, without a penalty', async () => {
     const { clock, requests, enqueue, last, give, blocks, results } = setUp(['a'])
     await enqueue(7)
     for (let misses = 0; misses < 5; misses++) {
@@ -117,7 +117,7 @@ describe('createBlockClient', () => {
     expect(results).toEqual(['a: valid'])
   })
 
-  it('does not let a peer rest for the time by which the clock was set back', async () => {
+  it('does not prolong the pause of a peer when the clock was set back', async () => {
     const { clock, setClock, requests, enqueue, last } = setUp(['a'])
     await enqueue(5)
     await last().answer({ code: RESULT.notFound })
@@ -140,7 +140,7 @@ describe('createBlockClient', () => {
     expect(last().atMs).toBeLessThanOrEqual(20_000)
   })
 
-  it('takes a block that is on its way when its time is over', async () => {
+  it('accepts a block that is being received at the time limit', async () => {
     const { clock, enqueue, last, give, blocks } = setUp(['a', 'b'])
     await enqueue(7)
     while (clock.now() < 18_000) {
@@ -154,7 +154,7 @@ describe('createBlockClient', () => {
     expect(blocks).toEqual([[7, pending.peer]])
   })
 
-  it('lets a failed peer rest, and requests from another', async () => {
+  it('pauses a failed peer, and requests from another', async () => {
     const { clock, requests, enqueue, last, give, results } = setUp(['a', 'b'])
     await enqueue(7)
     await last().fail(new P2pError('request-failed', 'no answer'))
@@ -258,7 +258,7 @@ describe('createBlockClient', () => {
     expect(requests.map(({ number }) => number)).toEqual(numbers)
   })
 
-  it('requests the gap of a minute at once, and then sixteen a second', async () => {
+  it('requests a gap of a minute at once, then sixteen blocks a second', async () => {
     const { clock, requests, enqueue, giveAll } = setUp(['a'])
     await enqueue(...Array.from({ length: 100 }, (_, index) => index))
     await giveAll()
@@ -271,7 +271,7 @@ describe('createBlockClient', () => {
     expect(requests).toHaveLength(72)
   })
 
-  it('requests no faster than op-node allows from a peer that answers as late as op-node above its limit', async () => {
+  it("stays within op-node's rate limit for a peer that answers as late as a limiting op-node", async () => {
     const { clock, requests, enqueue, last, give } = setUp(['a'])
     await enqueue(...Array.from({ length: 120 }, (_, index) => index))
     // op-node's bucket: a request without a token waits for it, and delays all peers.
@@ -297,7 +297,7 @@ describe('createBlockClient', () => {
     expect(requests.length).toBeLessThanOrEqual(56)
   })
 
-  it('continues as soon as a peer is available', async () => {
+  it('continues as soon as a peer becomes available', async () => {
     const peers: string[] = []
     const { clock, client, requests, enqueue } = setUp(peers)
     await enqueue(7)
@@ -317,7 +317,7 @@ describe('createBlockClient', () => {
     expect(requests.map(({ number }) => number)).toEqual([4, 3])
   })
 
-  it('tries a peer with more, ten seconds after its last late answer', async () => {
+  it('raises the request rate of a peer ten seconds after its last late answer', async () => {
     const { clock, requests, enqueue, last, give } = setUp(['a'])
     await enqueue(...Array.from({ length: 100 }, (_, index) => index))
     await clock.advance(200)
@@ -336,7 +336,7 @@ describe('createBlockClient', () => {
     expect(await countFor(2_000)).toBeGreaterThan(28)
   })
 
-  it('sends no request after its stop, and penalises no peer for aborted ones', async () => {
+  it('sends no request after its stop, and penalises no peer for aborted requests', async () => {
     const { clock, client, requests, enqueue, last, results } = setUp(['a', 'b'])
     await enqueue(1, 2, 3)
     client.stop()

@@ -37,7 +37,7 @@ describe('payload_by_number', () => {
     expect(decodeResponse(response, config, TIME)).toEqual({ code: 0, envelope: block })
   })
 
-  it('answers with a large block in pieces of a quarter megabyte', () => {
+  it('sends a large block in parts of a quarter megabyte', () => {
     const config = testConfig('isthmus')
     const transactions = Array.from({ length: 5_000 }, (_, n) => new Uint8Array(randomBytes(n % 300)))
     const block = testBlock(config, { timestamp: TIME, transactions })
@@ -46,7 +46,7 @@ describe('payload_by_number', () => {
     expect(decodeResponse(concatBytes(...pieces), config, TIME)).toEqual({ code: 0, envelope: block })
   })
 
-  it("reads the specs' version 2 for Isthmus, and no other", () => {
+  it("decodes the specs' version 2 for Isthmus, and no other version", () => {
     const config = testConfig('isthmus')
     const response = encodeResponse(testBlock(config, { timestamp: TIME }), config)
     response[1] = 2
@@ -59,7 +59,7 @@ describe('payload_by_number', () => {
     expect(() => decodeResponse(older, ecotone, TIME)).toThrow('response version 2')
   })
 
-  it('passes on an error code', () => {
+  it('decodes an error code', () => {
     expect(decodeResponse(Uint8Array.of(1), testConfig(), TIME)).toEqual({ code: 1 })
     expect(decodeResponse(Uint8Array.of(130, 9), testConfig(), TIME)).toEqual({ code: 130 })
   })

@@ -28,7 +28,7 @@ function setUp(changes: Partial<Parameters<typeof createPayloadServer>[0]> = {})
 }
 
 describe('createPayloadServer', () => {
-  it('resets a stream whose answer it could not send whole', async () => {
+  it('resets a stream if the answer could not be sent completely', async () => {
     const stream = new FakeStream()
     stream.hasRoom = () => false
     stream.onDrain = async () => {
@@ -45,7 +45,7 @@ describe('createPayloadServer', () => {
   it.each([
     { bytes: 100, atOnce: 64, thenEachMs: 1_000 / 16 },
     { bytes: 1024 * 1024, atOnce: 13, thenEachMs: 5_000 / 16 },
-  ])('gives a peer $atOnce blocks of $bytes bytes at once, then one each $thenEachMs ms', async (limit) => {
+  ])('sends a peer $atOnce blocks of $bytes bytes at once, then one every $thenEachMs ms', async (limit) => {
     const { bytes, atOnce, thenEachMs } = limit
     const block = testBlock(config, { blockNumber: 7, transactions: [new Uint8Array(bytes)] })
     const { clock, serve } = setUp({ chain: testChain(config, { payloadByNumber: async () => block }) })
@@ -97,11 +97,11 @@ describe('createPayloadServer', () => {
     [125, RESULT.ok],
     [126, RESULT.invalidRequest],
     [Number.MAX_SAFE_INTEGER + 1, RESULT.invalidRequest],
-  ])('answers for block %d of the blocks 100 to 125 that there can be with code %d', async (number, code) => {
+  ])('with blocks 100 to 125, answers a request for block %d with code %d', async (number, code) => {
     expect(await serverOf(async () => block).request(number)).toBe(code)
   })
 
-  it('has no blocks before the genesis', async () => {
+  it('answers a request before the genesis time as invalid', async () => {
     const { clock, request } = serverOf(async () => block)
     await clock.advance(-52_000)
     expect(await request(100)).toBe(RESULT.invalidRequest)
@@ -109,7 +109,7 @@ describe('createPayloadServer', () => {
     expect(await request(100)).toBe(RESULT.ok)
   })
 
-  it('serves a good block that the chain does not have yet, and reports when the chain cannot be read', async () => {
+  it('serves a valid block that the chain does not have yet, and reports an unreadable chain', async () => {
     expect(await serverOf(async () => undefined, block).request(125)).toBe(RESULT.ok)
     const broken = serverOf(async () => {
       throw new Error('no engine')
@@ -130,7 +130,7 @@ describe('createPayloadServer', () => {
     expect(answered).toEqual(new Array(385).fill(RESULT.ok))
   })
 
-  it('reads nothing for a stream that is over when its turn comes, and two answers of a peer at once', async () => {
+  it('reads no block for a stream that closed while waiting, and at most two at once per peer', async () => {
     const reading: (() => void)[] = []
     const { serve } = serverOf(() => new Promise((resolve) => reading.push(() => resolve(block))))
     const streams = Array.from({ length: 4 }, () => new FakeStream())

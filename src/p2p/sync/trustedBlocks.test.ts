@@ -23,7 +23,7 @@ function setUp() {
 }
 
 describe('createTrustedBlocks', () => {
-  it('keeps answers that came early until the block above them is good', () => {
+  it('keeps early answers until the block above them is trusted', () => {
     const { blocks, released } = setUp()
     blocks.trust(block(10))
     blocks.offer(block(7), 'peer')
@@ -59,7 +59,7 @@ describe('createTrustedBlocks', () => {
     expect(released).toEqual([9, 10])
   })
 
-  it('drops the oldest of more than a hundred, and counts it against its sender', () => {
+  it('drops the oldest of more than a hundred waiting blocks, and penalises its sender', () => {
     const { blocks, rejected } = setUp()
     for (let n = 0; n < 101; n++) blocks.offer(testBlock(config, { blockNumber: 5, gasUsed: BigInt(n) }), `peer${n}`)
     expect(blocks.quarantined()).toBe(100)
@@ -69,7 +69,7 @@ describe('createTrustedBlocks', () => {
   const ofBytes = (blockNumber: number, bytes: number) =>
     testBlock(config, { blockNumber, transactions: [new Uint8Array(bytes)] })
 
-  it('drops the lowest above 64 MiB, without a penalty', () => {
+  it('above 64 MiB, drops the lowest waiting block without a penalty', () => {
     const { blocks, released, rejected } = setUp()
     const numbers = [20, 12, 19, 18, 17, 16, 15]
     for (const number of numbers) blocks.offer(ofBytes(number, 10_000_000), 'peer')
@@ -87,7 +87,7 @@ describe('createTrustedBlocks', () => {
     expect(rejected).toEqual([])
   })
 
-  it('counts the memory of many small transactions, and frees it on release', () => {
+  it('counts the memory of small transactions, and frees it on release', () => {
     const { blocks, released } = setUp()
     const small = new Array(60_000).fill(Uint8Array.of(1))
     for (let n = 0; n < 20; n++) blocks.offer(testBlock(config, { blockNumber: 100 - n, transactions: small }), 'peer')
@@ -116,7 +116,7 @@ describe('createTrustedBlocks', () => {
     expect(released).toEqual([8, 7, 6, 5, 4])
   })
 
-  it('keeps good blocks of late for others, of the branch that counts', () => {
+  it('keeps recent trusted blocks of the current branch to serve them', () => {
     const { blocks } = setUp()
     blocks.trust(block(10))
     blocks.offer(block(9), 'peer')
@@ -130,7 +130,7 @@ describe('createTrustedBlocks', () => {
     expect(blocks.recent(399)).toBeDefined()
   })
 
-  it('keeps 32 MiB of good blocks for others, one of a height', () => {
+  it('keeps 32 MiB of trusted blocks, one per height', () => {
     const { blocks } = setUp()
     const transactions = [new Uint8Array(1_100_000)]
     let parentHash = block(1).payload.parentHash
