@@ -76,11 +76,11 @@ function isSubset(some: Readonly<Record<string, string>>, all: Readonly<Record<s
 }
 
 describe('the compose file', () => {
-  it.each(Object.entries(compose.services))('%s has only flags and variables that its program takes', (_, service) => {
+  it.each(Object.entries(compose.services))('passes %s only flags and variables that its program has', (_, service) => {
     expect(problemsOf(service.command, Object.keys(service.environment))).toEqual([])
   })
 
-  it('publishes on loopback all but the port of peers, and only what is listened on', () => {
+  it('publishes only listening ports, and all except the p2p port on loopback', () => {
     const published = Object.values(compose.services).flatMap(({ ports }) => ports)
     const open = published.filter((port) => !port.startsWith('127.0.0.1:'))
     expect(open).toEqual(['9222:9222/tcp', '9222:9222/udp'])
@@ -92,7 +92,7 @@ describe('the compose file', () => {
     }
   })
 
-  it('mounts volumes and waits for services that there are', () => {
+  it('mounts only existing volumes and waits only for existing services', () => {
     const used = new Set<string>()
     for (const { volumes, depends_on: waitsFor } of Object.values(compose.services)) {
       for (const [name = ''] of volumes.map((volume) => volume.split(':'))) {
@@ -111,7 +111,7 @@ describe('the compose file', () => {
     }
   })
 
-  it('reads no variable that README.md does not name', () => {
+  it('reads only variables that README.md names', () => {
     const text = readFileSync(join(FOLDER, 'compose.yaml'), 'utf8')
     const fromOutside = Object.values(compose.services).flatMap(({ environment }) =>
       Object.entries(environment).flatMap(([name, value]) => (value === null ? [name] : [])),
@@ -132,7 +132,7 @@ describe.each(workloads.map((workload) => [workload.metadata.name, workload] as 
     ),
   )
 
-  it('has only flags and variables that its programs take', () => {
+  it('has only flags and variables that its programs have', () => {
     const programs = containers.filter((container) => container.name !== 'unpack-genesis')
     expect(programs.length).toBeGreaterThan(0)
     for (const container of programs) {
@@ -161,7 +161,7 @@ describe.each(workloads.map((workload) => [workload.metadata.name, workload] as 
     }
   })
 
-  it('names its ports, each of which is listened on, and reached by a service or a probe', () => {
+  it('names its ports, which all listen and are used by a service or a probe', () => {
     expect(new Set(ports.map(({ name }) => name)).size).toBe(ports.length)
     const targets = services
       .filter(({ spec }) => isSubset(spec.selector, template.metadata.labels))
@@ -180,7 +180,7 @@ describe.each(workloads.map((workload) => [workload.metadata.name, workload] as 
     }
   })
 
-  it('is asked for its health on the paths that there are', () => {
+  it('has probes on existing paths', () => {
     for (const { container, probe } of probes) {
       const address = probe.exec?.command.at(-1) ?? ''
       const path = probe.httpGet?.path ?? (address === '' ? undefined : new URL(address).pathname)
@@ -192,7 +192,7 @@ describe.each(workloads.map((workload) => [workload.metadata.name, workload] as 
     if (node !== undefined) expect(node.readinessProbe).toBeDefined()
   })
 
-  it('asks for no secret and no setting that README.md does not list', () => {
+  it('needs only secrets and settings that README.md lists', () => {
     const ofEnvironment = containers.flatMap(({ env }) =>
       env.flatMap(({ valueFrom }) => valueFrom.secretKeyRef ?? valueFrom.configMapKeyRef ?? []),
     )
@@ -210,7 +210,7 @@ describe.each(workloads.map((workload) => [workload.metadata.name, workload] as 
     expect(required.filter((one) => !isListed(one))).toEqual([])
   })
 
-  it('reaches other pods at names and ports of their services', () => {
+  it('reaches other pods by names and ports of their services', () => {
     const urls = containers.flatMap((container) =>
       wordsOf(container).flatMap((word) => [...word.matchAll(/http:\/\/([\w.-]+):(\d+)/g)]),
     )
@@ -233,12 +233,12 @@ describe('the manifests', () => {
   const byName = <K extends Manifest['kind']>(kind: K, name: string) =>
     manifests.filter((one): one is Extract<Manifest, { kind: K }> => one.kind === kind && one.metadata.name === name)
 
-  it('keep one batch submitter, which is gone before another one comes', () => {
+  it('run one batch submitter, which stops before its replacement starts', () => {
     const [submitter] = byName('Deployment', 'devium-batch-submitter')
     expect(submitter?.spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } })
   })
 
-  it('have three sequencers, each with a conductor on its own loopback', () => {
+  it('run three sequencers, each with a conductor on its loopback', () => {
     const [set] = byName('StatefulSet', 'devium-sequencer')
     expect(set?.spec.replicas).toBe(3)
     const node = set?.spec.template.spec.containers.find(({ name }) => name === 'rollup-node')
@@ -247,7 +247,7 @@ describe('the manifests', () => {
     expect(node?.args).toContain('--conductor.enabled')
   })
 
-  it('give each StatefulSet its headless service, and select pods that there are', () => {
+  it('give each StatefulSet its headless service, and select existing pods', () => {
     for (const workload of workloads) {
       if (workload.kind !== 'StatefulSet') continue
       const [service] = byName('Service', workload.spec.serviceName)
@@ -264,7 +264,7 @@ describe('the manifests', () => {
     }
   })
 
-  it('let in to the sequencers, by name, every port that they have', () => {
+  it('allow access by name to every port of the sequencers', () => {
     const [policy] = byName('NetworkPolicy', 'devium-sequencer')
     const [set] = byName('StatefulSet', 'devium-sequencer')
     const open = policy?.spec.ingress.flatMap(({ ports }) => ports.map(({ port }) => port)) ?? []
@@ -276,7 +276,7 @@ describe('the manifests', () => {
 })
 
 describe('the image', () => {
-  it('is made of what is there, and lets nothing in that .dockerignore keeps out', () => {
+  it('copies existing files only, and none that .dockerignore excludes', () => {
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, list = '']) => list.split(' '))
     expect(copied.length).toBeGreaterThan(5)
     expect(copied.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
@@ -284,7 +284,7 @@ describe('the image', () => {
     expect([...letIn].sort()).toEqual(copied.sort())
   })
 
-  it('has all programs, runs none of them as root, and asks for their health', () => {
+  it('contains all programs, runs none as root, and has a health check', () => {
     const [, linked = ''] = /^RUN for program in ([^;]+);/m.exec(dockerfile) ?? []
     expect(linked.split(' ').sort()).toEqual(['devium', ...Object.keys(PROGRAMS)].sort())
     for (const program of linked.split(' ')) expect(existsSync(join(ROOT, 'bin', `${program}.mjs`))).toBe(true)

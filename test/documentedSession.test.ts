@@ -14,12 +14,12 @@ const command = (text: string, ...output: string[]): DocumentedStep => ({ kind: 
 const take = (...steps: DocumentedStep[]) => takeSteps(steps, folder, process.env.PATH ?? '')
 
 describe('the steps of a page', () => {
-  it('are taken in one shell, in order', async () => {
+  it('run in one shell, in order', async () => {
     const file: DocumentedStep = { kind: 'file', name: 'number.txt', text: '12\n' }
     expect(await take(file, command('N=$(cat number.txt)'), command('echo "block $N"', 'block 7'))).toEqual([])
   })
 
-  it('fail with a command that does, and with output that the page does not show', async () => {
+  it('fail with a failing command, and with output that differs from the page', async () => {
     expect(await take(command('echo why >&2; false'), command('true'))).toEqual([
       'echo why >&2; false: exit code 1: why\n',
     ])
@@ -27,7 +27,7 @@ describe('the steps of a page', () => {
     expect(problem).toContain('not\nblock 7\nbut\nblock seven')
   })
 
-  it('are all that docs/dapps has', () => {
+  it('are all commands of docs/dapps', () => {
     const steps = ['viem', 'foundry'].flatMap((page) => documentedSteps(`docs/dapps/${page}.md`))
     const files = steps.flatMap((step) => (step.kind === 'file' ? [step.name] : []))
     expect(files).toEqual(['chains.mjs', 'clients.mjs', 'transfer.mjs', 'deposit.mjs', 'withdraw.mjs'])

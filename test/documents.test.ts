@@ -143,13 +143,13 @@ describe('documents', () => {
     return all.some((known) => new RegExp(`/${pattern}/?$`).test(known))
   }
 
-  it.each(DOCUMENTS)('%s names only files that are there', (document) => {
+  it.each(DOCUMENTS)('%s names only existing files', (document) => {
     const named = namedPaths(textOf(document))
     if (document === 'ARCHITECTURE.md') expect(named.length).toBeGreaterThan(40)
     expect(named.filter((path) => !exists(path))).toEqual([])
   })
 
-  it('for developers name only identifiers that the code has', () => {
+  it('for developers name only identifiers of the code', () => {
     const words = wordsOfCode()
     const developers = DOCUMENTS.filter((path) => !FOR_USERS.includes(path) || path.startsWith('docs/decisions'))
     const named = developers.flatMap((path) => namedIdentifiers(textOf(path)).map((name) => `${path}: ${name}`))
@@ -157,7 +157,7 @@ describe('documents', () => {
     expect(named.filter((line) => !words.has(line.split(': ')[1] ?? ''))).toEqual([])
   })
 
-  it('for developers name identifiers beside a file that has them', () => {
+  it('for developers name identifiers next to a file that contains them', () => {
     const developers = DOCUMENTS.filter((path) => !FOR_USERS.includes(path))
     const places = developers.flatMap((path) => placedIdentifiers(textOf(path)))
     expect(places.length).toBeGreaterThan(30)
@@ -168,7 +168,7 @@ describe('documents', () => {
     expect(missing).toEqual([])
   })
 
-  it.each(DOCUMENTS)('%s has only links that lead somewhere', (document) => {
+  it.each(DOCUMENTS)('%s has only valid links', (document) => {
     const problems = linksOf(textOf(document)).flatMap((link) => problemOfLink(document, link) ?? [])
     expect(problems).toEqual([])
   })
@@ -177,7 +177,7 @@ describe('documents', () => {
     expect(textOf(document).split('\n').length).toBeLessThanOrEqual(MAX_LINES)
   })
 
-  it('lead from README to every other document', () => {
+  it('can all be reached by links from README', () => {
     const reached = new Set(['README.md'])
     for (const document of reached) {
       if (!document.endsWith('.md')) continue
@@ -189,7 +189,7 @@ describe('documents', () => {
     expect(FOR_USERS.filter((document) => !reached.has(document))).toEqual([])
   })
 
-  it.each(DOCUMENTS)('%s has only commands that the programs take', (document) => {
+  it.each(DOCUMENTS)('%s has only commands that the programs accept', (document) => {
     const problems = commandLines(textOf(document)).flatMap((line) => {
       const [name = '', ...words] = line.split(' ')
       const program = PROGRAMS[name]?.()
@@ -199,7 +199,7 @@ describe('documents', () => {
     expect(problems).toEqual([])
   })
 
-  it('have commands of all programs', () => {
+  it('use every program', () => {
     const lines = FOR_USERS.flatMap((document) => commandLines(textOf(document)))
     expect(new Set(lines.map((line) => line.split(' ')[0]))).toEqual(new Set(Object.keys(PROGRAMS)))
     expect(lines.length).toBeGreaterThan(100)
@@ -229,19 +229,19 @@ describe('documents', () => {
     },
   )
 
-  it("have all pages of the operators' handbook tried", () => {
+  it("name every page of the operators' handbook as tried", () => {
     const tried: string[] = COMMAND_DOCUMENTS.flat()
     expect(FOR_USERS.filter((path) => path.startsWith('docs/operating') && !tried.includes(path))).toEqual([])
   })
 
-  it('have commands that are run, and name those that are not (test/system/testnet.test.ts runs them)', () => {
+  it('have only commands that test/system/testnet.test.ts runs or NOT_RUN names', () => {
     const commands = COMMAND_DOCUMENTS.flat().flatMap(documentedCommands)
     const unused = NOT_RUN.filter(([pattern]) => !commands.some((command) => pattern.test(command)))
     expect(unused).toEqual([])
     expect(commands.filter((command) => reasonNotToRun(command) === undefined).length).toBeGreaterThan(50)
   })
 
-  it('leave no longer test out of test:all', () => {
+  it('include every long test in test:all', () => {
     // What names something of this machine's, says how much of something random is tried, or where pictures go.
     const others = /^DEVIUM_(OP_\w+|KONA_NODE|GETH|PROPERTY_RUNS|ETHEREUM_TESTS\w*|CHROMIUM|PICTURES|\w+_(RUNS|SEED))$/
     const { scripts }: { scripts: Record<string, string> } = JSON.parse(
@@ -258,7 +258,7 @@ describe('documents', () => {
     expect(switches(set)).toEqual(switches(read))
   })
 
-  it('name npm scripts that are there', () => {
+  it('name only existing npm scripts', () => {
     const { scripts }: { scripts: Record<string, string> } = JSON.parse(
       readFileSync(join(ROOT, 'package.json'), 'utf8'),
     )

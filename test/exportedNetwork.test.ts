@@ -57,7 +57,7 @@ function exported() {
 }
 
 describe('an exported network', () => {
-  it('has a compose file whose programs take their flags, each node of two services at one address', () => {
+  it('has a compose file with valid flags, and each node as two services at one address', () => {
     const { read } = exported()
     const { services } = parse(read('compose.yaml')) as { services: Record<string, Service> }
     expect(Object.keys(services)).toEqual([
@@ -83,7 +83,7 @@ describe('an exported network', () => {
     expect(signers).toHaveLength(1)
   })
 
-  it("has manifests that find all their files, and L1's state in parts that ConfigMaps hold", () => {
+  it("has manifests that find all their files, and L1's state in parts that fit in ConfigMaps", () => {
     const { read, bytes } = exported()
     const all = parseAllDocuments(read('kubernetes/pods.yaml')).map((document): Manifest => document.toJS())
     expect(all.filter(({ kind }) => kind === 'Service').map(({ metadata }) => metadata.name)).toEqual([
@@ -106,7 +106,7 @@ describe('an exported network', () => {
     }
   })
 
-  it('is written as YAML that reads as what was meant', () => {
+  it('is written as YAML that parses to the same values', () => {
     const value = { a: 'x: y\n$z', list: ['-', { b: 1, c: [] }, ['deep']], none: null, 'odd key': {}, gone: undefined }
     expect(parse(toYaml(value))).toEqual({
       a: 'x: y\n$z',

@@ -89,7 +89,7 @@ function circleIn(imports: ReadonlyMap<string, readonly string[]>): string[] {
 describe('import direction', () => {
   const files = ['src', 'testnet'].flatMap(sourceFiles)
 
-  it('sees every room', () => {
+  it('covers every room', () => {
     expect(new Set(files.map(roomOf))).toEqual(new Set(Object.keys(ROOMS)))
   })
 
@@ -114,18 +114,18 @@ describe('import direction', () => {
     expect(violations).toEqual([])
   })
 
-  it('leads from the EVM to nothing of the chain', () => {
+  it('the EVM imports nothing of the chain', () => {
     const ofEvm = files.filter((file) => file.startsWith('src/execution/evm/'))
     const targets = ofEvm.flatMap((file) => importsOf(file).map(({ target }) => target))
     expect(targets.filter((target) => target.startsWith('src/execution/chain/'))).toEqual([])
     expect(targets).toContain('src/execution/primitives/block.ts')
   })
 
-  it('leads round no circle of files, types included', () => {
+  it('has no cycle of files, types included', () => {
     expect(circleIn(new Map(files.map((file) => [file, importsOf(file).map(({ target }) => target)])))).toEqual([])
   })
 
-  it('leads round no circle of folders inside the p2p room', () => {
+  it('has no cycle of folders inside the p2p room', () => {
     const room = 'src/p2p'
     const imports = new Map<string, string[]>()
     for (const file of files.filter((name) => name.startsWith(`${room}/`))) {
@@ -139,7 +139,7 @@ describe('import direction', () => {
 
   const workProcesses = files.filter((name) => name.endsWith('Main.ts'))
 
-  it('sees the programs of the work processes', () => {
+  it('covers the programs of the work processes', () => {
     expect(workProcesses.map((file) => basename(file)).sort()).toEqual([
       'inspectionMain.ts',
       'kzgMain.ts',
@@ -147,7 +147,7 @@ describe('import direction', () => {
     ])
   })
 
-  it.each(workProcesses)('%s takes no metrics library into its memory', (file) => {
+  it.each(workProcesses)('%s does not load a metrics library', (file) => {
     const reached = new Set([file])
     for (const one of reached) {
       for (const { target, typeOnly } of importsOf(one)) if (!typeOnly) reached.add(target)
@@ -158,7 +158,7 @@ describe('import direction', () => {
     expect(users).toEqual([])
   })
 
-  it.each(['viem', '@ethereumjs/'])('keeps %s, for tests and the testnet, out of the programs', (library) => {
+  it.each(['viem', '@ethereumjs/'])('the programs do not import %s, which is for tests and the testnet', (library) => {
     const users = files.filter(
       (file) => file.startsWith('src/') && readFileSync(join(ROOT, file), 'utf8').includes(`from '${library}`),
     )

@@ -6,7 +6,7 @@ const lagoon = { name: 'lagoon', time: NOW / 1_000 + 3 * 86_400, ready: null, pr
 const nextOf = (next: typeof lagoon | object) =>
   forkRows({ active: 'karst', next: { ...lagoon, ...next } }, NOW).find(([name]) => name === 'Next fork')?.[1]
 
-it('the page shows the active fork, and no next one where none is scheduled', () => {
+it('the page shows the active fork, and no next fork if none is scheduled', () => {
   expect(forkRows({ active: 'karst', next: null }, NOW)).toEqual([['Fork', 'Karst']])
 })
 
@@ -18,6 +18,6 @@ it.each([
   expect(nextOf(change)).toBe(`Lagoon in 3 days (2026-11-29 12:00 UTC). ${readiness}`)
 })
 
-it('the page shows a fork that the chain is still to reach, and whose time is over', () => {
+it('the page shows an overdue fork that the chain has not reached', () => {
   expect(nextOf({ time: NOW / 1_000 - 60 })).toMatch(/^Lagoon 60 s ago \(2026-11-26 11:59 UTC\)\. /)
 })

@@ -20,12 +20,12 @@ function fromLine(point: Point, a: Point, b: Point): number {
 }
 
 describe('the picture of the mesh', () => {
-  it('draws a peer beside the node that it is connected to, and between two', () => {
+  it('draws a peer next to its node, or between two nodes', () => {
     const at = lay(4, { one: ['n1'], two: ['n2', 'n3'] })
     expect([degrees(at('n1')), degrees(at('one')), degrees(at('two'))]).toEqual([0, 0, 135])
   })
 
-  it('draws peers of the same node apart from each other', () => {
+  it('draws peers of the same node without overlap', () => {
     const at = lay(5, { a: ['n0'], b: ['n0'], c: ['n0'] })
     const angles = ['a', 'b', 'c'].map((id) => degrees(at(id))).sort((a, b) => a - b)
     expect(angles).toEqual([-114, -90, -66])
@@ -37,7 +37,7 @@ describe('the picture of the mesh', () => {
     expect(['a', 'b', 'c', 'd'].map((id) => degrees(at(id)))).toEqual([-90, 0, 90, 180])
   })
 
-  it('lets no line of a peer with one neighbour pass beneath another node, and keeps names apart', () => {
+  it('draws no line beneath another node, and no names on each other', () => {
     const peers = fc.array(fc.nat(4), { minLength: 1, maxLength: 6 })
     fc.assert(
       fc.property(peers, (of) => {

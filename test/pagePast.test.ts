@@ -25,7 +25,7 @@ const chart = (past: NodePast, key: Parameters<typeof chartData>[1], spanMs = 5 
   chartData(past, key, spanMs, named)
 
 describe('the past of a node on the page', () => {
-  it('goes on with what is newer, and takes no answer twice', () => {
+  it('appends only newer entries of an answer', () => {
     const past = new NodePast()
     past.add(0, historyOf([2_000], { events: [BAN] }))
     past.add(0, historyOf([2_000, 4_000]))
@@ -36,7 +36,7 @@ describe('the past of a node on the page', () => {
     expect(past.events).toEqual([BAN])
   })
 
-  it('is an hour long', () => {
+  it('keeps one hour', () => {
     const past = new NodePast()
     past.add(0, historyOf([1_000, 2_000]))
     past.add(2_000, historyOf([61 * MINUTE_MS]))
@@ -49,7 +49,7 @@ describe('the chart', () => {
   const past = new NodePast()
   past.add(0, historyOf([0, 1, 2, 10, 11].map((minute) => 1 + minute * MINUTE_MS)))
 
-  it('shows how far heads are behind, within its span, with a gap where the node stood still', () => {
+  it('draws how far heads are behind within its span, with a gap while the node was down', () => {
     const { seconds, series } = chart(past, 'behind')
     expect(seconds.map(Math.round)).toEqual([600, 615, 660])
     expect(series.map(({ label, values }) => [label, values])).toEqual([
@@ -59,11 +59,11 @@ describe('the chart', () => {
     expect(chart(past, 'peers', 60 * MINUTE_MS).seconds).toHaveLength(9)
   })
 
-  it('shows the scores of peers by name, the lowest first', () => {
+  it('lists the scores of peers by name, the lowest first', () => {
     expect(chart(past, 'scores').series.map(({ label }) => label)).toEqual(['named def', 'named abc'])
   })
 
-  it('marks what happened within its span, in a sentence that names the peer', () => {
+  it('marks events within its span, with a sentence that names the peer', () => {
     const eventful = new NodePast()
     const old: HistoryEvent = { atMs: 1, kind: 'start', text: 'The node started.', subject: null }
     const late = { ...BAN, atMs: 10 * MINUTE_MS }

@@ -39,7 +39,7 @@ describe('static peers in the table', () => {
     expect(peers.map(({ peerID, away }) => [peerID, away])).toEqual(expected)
   })
 
-  it('are told of once, where they are blocked as well', () => {
+  it('are listed once if they are also blocked', () => {
     const blocked = { ...STANDING, peerID: 'b', connected: false, blocked: true }
     expect(withStaticPeers([blocked], [staticPeer('b', false)])).toEqual([
       { ...blocked, away: 'nothing listens there' },
@@ -62,7 +62,7 @@ it.each<[Partial<Peer>, ReturnType<typeof row>['tone'], string[]]>([
   expect(row(changes)).toMatchObject({ tone, flags })
 })
 
-it('sorts peers both ways, those whose latency is not known as the slowest', () => {
+it('sorts peers in both directions, with an unknown latency as the slowest', () => {
   const facts = (ms: number) => ({ userAgent: '', addresses: null, direction: 1 as const, latency: ms * 1e6 })
   const list = () => [
     row({ peerID: 'a' }),

@@ -19,6 +19,6 @@ it.each<[string, Place]>([
   expect(writePlace(place)).toBe(hash)
 })
 
-it('an address with something else in it is read as far as it is known', () => {
+it('an address with unknown parts is parsed as far as it is known', () => {
   expect(writePlace(readPlace('#evil=1&node=&peer=x'))).toBe('#peer=x')
 })

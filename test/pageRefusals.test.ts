@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { parseBlocks, refusalsOf, unblockMethod } from '../dashboard/refusals.ts'
 
-describe('who is refused', () => {
-  it('is listed with the reason, who set it and when, bans first', () => {
+describe('the list of refused peers', () => {
+  it('has reason, author and time of each entry, bans first', () => {
     const ban = {
       subject: '1.2.3.4',
       kind: 'ip' as const,
@@ -23,7 +23,7 @@ describe('who is refused', () => {
     expect(unblockMethod('address')).toBe('deviump2p_unblockAddr')
   })
 
-  it('comes from a file that names each of them', () => {
+  it('can be read from a file', () => {
     const blocks = [{ subject: 'abc', kind: 'peer', reason: 'old blocks', sinceMs: 5 }, { subject: '10.1.2.3' }]
     expect(parseBlocks(JSON.stringify({ blocks }))).toEqual([
       { subject: 'abc', reason: 'old blocks' },

@@ -17,18 +17,18 @@ function thresholds(total: number): ScoreThreshold[] {
 const follows = (changes: Partial<PeerScoreReport>) => consequences(scoreReport(changes))
 
 describe('the thresholds of a score', () => {
-  it('are named together where they are one, the highest first', () => {
+  it('are merged if they are equal, the highest first', () => {
     const limits = limitsOf({ thresholds: thresholds(-12), static: false })
     expect(limits.map(limitText)).toEqual(['mesh 0', 'gossip -10', 'publish, graylist -40', 'ban -100'])
     expect(limits.map(({ isCrossed }) => isCrossed)).toEqual([true, true, false, false])
   })
 
-  it('have no ban for a static peer', () => {
+  it('contain no ban threshold for a static peer', () => {
     expect(limitsOf({ thresholds: thresholds(-500), static: true }).map(limitText)).not.toContain('ban -100')
   })
 })
 
-describe('what follows for a peer', () => {
+describe('the consequences for a peer', () => {
   it.each<[string, Partial<PeerScoreReport>, (string | RegExp)[]]>([
     ['that is well', { thresholds: thresholds(1) }, ['the score is above every threshold']],
     ['that is away', { connected: false, forgottenInS: 600 }, [/expires in 10 min$/]],
@@ -50,7 +50,7 @@ describe('what follows for a peer', () => {
   })
 })
 
-describe('the rows of labels that end at their lines', () => {
+describe('the rows of threshold labels', () => {
   it.each<[string, number[], number[]]>([
     ['far apart: one row', [100, 200, 300], [0, 0, 0]],
     ['close together: each above the last', [100, 120, 140], [0, 1, 2]],

@@ -23,9 +23,9 @@ const SECTIONS = ['## What is wrong', '## How a remote peer uses it', '## The ch
 const sourceName = (path: string): string => basename(path).replace(/\.js$/, '.ts')
 
 describe('patches', () => {
-  it('are there', () => expect(PATCHES.length).toBeGreaterThan(0))
+  it('exist', () => expect(PATCHES.length).toBeGreaterThan(0))
 
-  it.each(PATCHES)('%s is applied, and explained', (name) => {
+  it.each(PATCHES)('%s is applied and documented', (name) => {
     const parts = patchedParts(readFileSync(`${ROOT}patches/${name}`, 'utf8'))
     expect(parts.length).toBeGreaterThan(0)
     for (const { path, text } of parts) {

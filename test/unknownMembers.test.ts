@@ -28,8 +28,8 @@ function run(program: string, args: readonly string[], content: unknown): Promis
   })
 }
 
-describe('members of a rollup.json that nobody knows', () => {
-  it('are none in what op-node writes, and in the built-in networks', () => {
+describe('unknown members of a rollup.json', () => {
+  it("do not occur in op-node's files and in the built-in networks", () => {
     const configs = RECORDINGS.flatMap(({ rollup }) => (rollup === undefined ? [] : [rollup]))
     expect(configs.length).toBeGreaterThan(3)
     for (const config of [...configs, ...networkNames().map(dumpRollupConfig)]) {
@@ -37,7 +37,7 @@ describe('members of a rollup.json that nobody knows', () => {
     }
   })
 
-  it('are named by their paths, with the nearest that is known', () => {
+  it('are named by their paths, with the nearest known name', () => {
     const { genesis, ...rest } = ROLLUP
     const config = {
       ...rest,
@@ -57,7 +57,7 @@ describe('members of a rollup.json that nobody knows', () => {
     })
   })
 
-  it('are warned of by the rollup node, and where a network is added', async () => {
+  it('cause a warning of the rollup node, and when a network is added', async () => {
     const config = { ...ROLLUP, karst_tmie: 1 }
     const warning = 'Unknown member karst_tmie: it is ignored. Did you mean karst_time?'
     const flags = ['--l2=http://127.0.0.1:1', '--l2.jwt-secret', join(folder, 'jwt.txt'), '--rollup.config']
@@ -66,14 +66,14 @@ describe('members of a rollup.json that nobody knows', () => {
   })
 })
 
-describe("members of a genesis file's config that nobody knows", () => {
-  it('are none in what op-node and this project write', () => {
+describe("unknown members of a genesis file's config", () => {
+  it('do not occur in files of op-node and this project', () => {
     const files = RECORDINGS.flatMap(({ genesis }) => (genesis === undefined ? [] : [genesis]))
     expect(files.length).toBeGreaterThan(0)
     for (const genesis of files) expect(unknownChainConfigMembers(genesis)).toEqual([])
   })
 
-  it('are named with the nearest that is known, and warned of by devium-geth init', async () => {
+  it('are named with the nearest known name, in a warning of devium-geth init', async () => {
     const genesis = { config: { chainId: 901, karstTmie: 1, optimism: { eip1559Elasticty: 6 } } }
     expect(unknownChainConfigMembers(genesis)).toEqual([
       { member: 'config.karstTmie', nearest: 'config.karstTime' },

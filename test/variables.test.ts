@@ -48,12 +48,12 @@ describe('an empty variable counts as not set', () => {
     expect(await start(program, Object.fromEntries(names.map((name) => [name, ''])))).toEqual(unset)
   })
 
-  it('of two names, the one that is not empty counts', async () => {
+  it('the non-empty one of two names counts', async () => {
     const { values } = await start(rollupNodeProgram, { DEVIUM_NODE_NETWORK: '', OP_NODE_NETWORK: 'op-mainnet' })
     expect(values).toMatchObject({ network: 'op-mainnet' })
   })
 
-  it('those of the tool as well', async () => {
+  it("also variables of the operator's tool", async () => {
     const env = { DEVIUM_RPC: '', DEVIUM_RPC_TOKEN_FILE: '', DEVIUM_BATCHER_RPC: '', DEVIUM_DEBUG: '' }
     const help = (...args: string[]): Promise<string> =>
       new Promise((resolve) => {
@@ -66,8 +66,8 @@ describe('an empty variable counts as not set', () => {
   })
 })
 
-describe('a variable that no flag has', () => {
-  it.each(withPrefixes)('$prefix of $program.name is named once, with the nearest', async ({ program, prefix }) => {
+describe('a variable without a flag', () => {
+  it.each(withPrefixes)('$prefix of $program.name is reported once, with the nearest known name', async ({ program, prefix }) => {
     const known = namesOf(program, prefix).find((name) => name.length > prefix.length + 8) ?? ''
     const misspelt = `${known.slice(0, -2)}${known.at(-1)}${known.at(-2)}`
     const { warnings } = await start(program, { [misspelt]: 'x', [`${prefix}_EMPTY`]: '' })
@@ -76,7 +76,7 @@ describe('a variable that no flag has', () => {
     ])
   })
 
-  it('is not one of a test, another program, the tool, or of a service of Kubernetes', async () => {
+  it('is not reported if it belongs to a test, another program, the tool or a Kubernetes service', async () => {
     const env = {
       ...{ DEVIUM_RPC: 'x', DEVIUM_DEBUG: '1', DEVIUM_OP_NODE: 'x', DEVIUM_OP_GETH_FLAGS: 'x', DEVIUM_DATA_DIR: 'x' },
       ...{ DEVIUM_NODES: 'x', OP_NODEX: 'x', GETHX_Y: 'x', DEVIUM_BATCHER_RPC: 'x', PATH: 'x' },
@@ -86,12 +86,12 @@ describe('a variable that no flag has', () => {
     for (const program of PROGRAMS) expect((await start(program, env)).warnings, program.name).toEqual([])
   })
 
-  it('may end like one of a service', async () => {
+  it('is reported even if it ends like a variable of a Kubernetes service', async () => {
     const { warnings } = await start(rollupNodeProgram, { OP_NODE_RCP_PORT: '9545' })
     expect(warnings).toEqual([expect.stringMatching(/OP_NODE_RCP_PORT .* OP_NODE_RPC_PORT$/)])
   })
 
-  it('is counted where there are many', async () => {
+  it('is only counted if there are many', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `OP_NODE_NO_${index}`)
     const { warnings } = await start(rollupNodeProgram, Object.fromEntries(names.map((name) => [name, 'x'])))
     expect(warnings).toHaveLength(9)

@@ -64,7 +64,7 @@ async function commitBlockThatEngineRefuses(member: TestNode): Promise<void> {
 }
 
 describe('sequencer with a conductor', () => {
-  it('starts as the leader only', async () => {
+  it('starts only if its conductor is the leader', async () => {
     const { node, conductor } = await addMember(false)
     expect(node.conductorEnabled()).toBe(true)
     await expect(node.startSequencer()).rejects.toThrow('sequencer is not the leader, aborting')
@@ -81,7 +81,7 @@ describe('sequencer with a conductor', () => {
     await expect(node.startSequencer()).rejects.toThrow('sequencer is not the leader, aborting')
   })
 
-  it('commits each block before it becomes the head, and publishes it then', async () => {
+  it('commits each block before it becomes the head, then publishes it', async () => {
     const member = await addMember(true)
     const { node, engine, p2p, conductor } = member
     const events: string[] = []
@@ -101,7 +101,7 @@ describe('sequencer with a conductor', () => {
     expect(log.head?.payload.blockHash).toBe(node.syncStatus().unsafeL2.hash)
   })
 
-  it('neither publishes nor inserts what is not committed, and commits the same block a second later', async () => {
+  it('neither publishes nor inserts an uncommitted block, and commits the same block a second later', async () => {
     const member = await addMember(true)
     const { node, p2p, conductor, engine } = member
     await node.startSequencer()
@@ -125,7 +125,7 @@ describe('sequencer with a conductor', () => {
     expect(log.head?.payload.blockHash).toBe(node.syncStatus().unsafeL2.hash)
   })
 
-  it('stops without waiting for a block that the cluster may never accept from it', async () => {
+  it('stops without waiting for a block that the cluster does not accept', async () => {
     const member = await addMember(true)
     const { node, conductor } = member
     await commitBlockThatEngineRefuses(member)
@@ -142,7 +142,7 @@ describe('sequencer with a conductor', () => {
     await expect(node.stopSequencer()).rejects.toThrow('sequencer not running')
   })
 
-  it('goes on with a stop whose caller has left', async () => {
+  it('completes a stop whose caller has disconnected', async () => {
     const member = await addMember(true)
     const { node, engine, conductor } = member
     await commitBlockThatEngineRefuses(member)
@@ -172,7 +172,7 @@ describe('sequencer with a conductor', () => {
     expect(node.syncStatus().unsafeL2.hash).toBe(member.p2p.published[1]?.payload.blockHash)
   })
 
-  it('gives a stop up that waits for its block when the node ends', async () => {
+  it('ends a stop that waits for its block when the node ends', async () => {
     const member = await addMember(true)
     const { node, conductor } = member
     await commitBlockThatEngineRefuses(member)
@@ -183,7 +183,7 @@ describe('sequencer with a conductor', () => {
     await failed
   })
 
-  it('waits with a stop for the block that it has committed', async () => {
+  it('a stop waits for the committed block', async () => {
     const member = await addMember(true)
     const { node, engine } = member
     await node.startSequencer()
@@ -201,7 +201,7 @@ describe('sequencer with a conductor', () => {
     expect(await stopping).toBe(member.p2p.published[1]?.payload.blockHash)
   })
 
-  it('hands over to another: it goes on from the last committed block, none is lost or doubled', async () => {
+  it('hands over to another sequencer, which continues from the last committed block', async () => {
     const first = await addMember(true)
     const second = await addMember(false)
     await first.node.startSequencer()
@@ -228,7 +228,7 @@ describe('sequencer with a conductor', () => {
     expect(first.node.syncStatus().unsafeL2.number).toBe(3)
   })
 
-  it('leads by command where the cluster has no leader', async () => {
+  it('becomes leader by command if the cluster has no leader', async () => {
     const member = await addMember(false)
     member.node.overrideLeader()
     await member.node.startSequencer()
@@ -239,7 +239,7 @@ describe('sequencer with a conductor', () => {
 })
 
 describe('without a conductor', () => {
-  it('a command to lead changes nothing, and is refused where there is no sequencer', async () => {
+  it('a command to lead changes nothing, and a verifier refuses it', async () => {
     const { node } = await chain.addNode({ sequencing: {} })
     expect(node.conductorEnabled()).toBe(false)
     node.overrideLeader()
@@ -253,7 +253,7 @@ describe('without a conductor', () => {
 })
 
 describe('recover mode', () => {
-  it('makes blocks without users, on the next origin as soon as their time allows it', async () => {
+  it('makes blocks without pool transactions, on the next origin as soon as the timestamp allows it', async () => {
     const engine = chain.createEngine()
     engine.pool = [Uint8Array.of(2, 1)]
     const { node, p2p } = await chain.addNode({ sequencing: { recoverMode: true }, engine })

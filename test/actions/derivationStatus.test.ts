@@ -28,7 +28,7 @@ async function post(blocks: readonly PayloadEnvelope[]): Promise<void> {
 const stateOf = ({ node }: TestNode) => node.derivationStatus().state
 
 describe('why the safe head does not move', () => {
-  it('waits for batches, then none came for long, until one comes', async () => {
+  it('reports that it waits for batches, then that none came for long, until a batch arrives', async () => {
     const { verifier, blocks } = await startVerifier(6)
     expect(verifier.node.derivationStatus()).toMatchObject({ state: 'waiting-for-batches', ok: true })
     await post(blocks.slice(0, 3))
@@ -43,7 +43,7 @@ describe('why the safe head does not move', () => {
     await until(() => stateOf(verifier) === 'up-to-date')
   })
 
-  it('says which rule dropped the last batch', async () => {
+  it('names the rule that dropped the last batch', async () => {
     const { verifier, blocks } = await startVerifier(6)
     await post(blocks.slice(2, 4))
     expect(verifier.node.derivationStatus()).toMatchObject({
@@ -56,7 +56,7 @@ describe('why the safe head does not move', () => {
     await until(() => stateOf(verifier) === 'up-to-date')
   })
 
-  it('knows the channel that it waits for', async () => {
+  it('names the channel that it waits for', async () => {
     const { verifier, blocks } = await startVerifier(6)
     const { from, to, input } = chain.batchOf(blocks)
     const [whole] = decodeFrames(input)
@@ -76,7 +76,7 @@ describe('why the safe head does not move', () => {
     expect(verifier.node.derivationStatus().record.channels).toEqual([])
   })
 
-  it('warns before the sequencing window ends, and says when it has', async () => {
+  it('warns before the sequencing window ends, and reports when it has ended', async () => {
     const { verifier } = await startVerifier(40, { seqWindowSize: 22 })
     await until(() => stateOf(verifier) === 'window-expiring')
     expect(verifier.node.derivationStatus().text).toMatch(
@@ -87,7 +87,7 @@ describe('why the safe head does not move', () => {
     expect(verifier.node.derivationStatus().text).toContain('so derivation creates empty blocks')
   })
 
-  it('names the error of an L1 that fails, and the reason of a reset', async () => {
+  it('names the error of a failing L1, and the reason of a reset', async () => {
     const { verifier, blocks } = await startVerifier(8)
     chain.l1.failure = new Error('L1 is out of order')
     chain.l1.mine()
@@ -107,7 +107,7 @@ describe('why the safe head does not move', () => {
     expect(verifier.node.derivationStatus().record.lastReset?.reason).toBe('an operator requested it')
   })
 
-  it('names the fork that this version does not know, before whose first block sequencer and verifier stop', async () => {
+  it('names an unknown fork, before which sequencer and verifier stop', async () => {
     chain = new TestChain({ unknownForks: [{ name: 'mars', time: GENESIS_TIME + 4 }] })
     const warnings: string[] = []
     const logger: RootLogger = {
@@ -138,7 +138,7 @@ describe('why the safe head does not move', () => {
     expect(stateOf(verifier)).toBe('fork-unknown')
   })
 
-  it('names the bundle that Lagoon needs, before whose first block sequencer and verifier stop until they have it', async () => {
+  it('names the missing Lagoon bundle, before which sequencer and verifier stop', async () => {
     const lagoon = GENESIS_TIME + 4
     chain = new TestChain({ fork: 'karst', later: { lagoon } })
     const sequencer = await chain.addNode({ sequencing: {} })

@@ -57,7 +57,7 @@ const metric = async (node: TestNode, result: string) =>
   )?.value ?? 0
 
 describe('follow mode', () => {
-  it('lets a sequencer read the receipts of an L1 block when L1 has it, not when a block needs them', async () => {
+  it('a sequencer reads the receipts of an L1 block when it appears, not when an L2 block needs them', async () => {
     chain = new TestChain()
     const { l1, config } = chain
     const { head } = l1
@@ -80,7 +80,7 @@ describe('follow mode', () => {
     expect(requested).toEqual([hash])
   })
 
-  it('takes over safe, finalized and the L1 block read, and derives nothing', async () => {
+  it('adopts safe head, finalized head and current L1 of the source, and derives nothing', async () => {
     const setup = await start()
     const { sequencer, verifier, follower } = setup
     await chain.advance(4)
@@ -102,7 +102,7 @@ describe('follow mode', () => {
     expect(await metric(follower, 'success')).toBeGreaterThan(2)
   })
 
-  it('goes to the chain of the node that it follows, by what peers have of it', async () => {
+  it('moves to the chain of its source with blocks from peers', async () => {
     const setup = await start()
     const { sequencer, verifier, follower } = setup
     // The follower could build a block with deposits only by itself.

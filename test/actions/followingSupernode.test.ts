@@ -117,7 +117,7 @@ describe('a verifier that follows an op-supernode', () => {
     return { supernode, sequencer, follower, blocks, status: () => follower.node.syncStatus() }
   }
 
-  it('has the safe head that the supernode has checked, not the one that it has derived', async () => {
+  it('adopts the safe head that the supernode has verified, not the derived one', async () => {
     const { supernode, blocks, status } = await start(5)
     Object.assign(supernode, { localSafe: 4, safe: 2, finalized: 1 })
     await rounds(1)
@@ -129,7 +129,7 @@ describe('a verifier that follows an op-supernode', () => {
     })
   })
 
-  it('goes to what stands in for a denied block, and never back to the blocks on the denied one', async () => {
+  it('moves to the replacement of a denied block, and never back to the denied branch', async () => {
     const { supernode, sequencer, follower, blocks, status } = await start(5)
     Object.assign(supernode, { localSafe: 2, safe: 2, finalized: 1 })
     await rounds(1)
@@ -155,7 +155,7 @@ describe('a verifier that follows an op-supernode', () => {
     await until(() => status().unsafeL2.hash === next.payload.blockHash)
   })
 
-  it('leaves a gap to the engine again when the new chain is final beyond the old one', async () => {
+  it('lets the engine close a gap again once the new chain is finalized beyond the old one', async () => {
     const { supernode, follower, blocks, status } = await start(4)
     const replacement = depositsOnly(follower, at(blocks, 2), at(blocks, 3))
     const fresh = [...blocks.slice(0, 2), replacement]
@@ -176,7 +176,7 @@ describe('a verifier that follows an op-supernode', () => {
     expect(status().unsafeL2.hash).toBe(hashAt(fresh, 6))
   })
 
-  it('builds what stands in for a denied block, where its engine does not have it', async () => {
+  it('builds the replacement of a denied block if its engine does not have it', async () => {
     const { supernode, follower, blocks, status } = await start(5)
     Object.assign(supernode, { localSafe: 2, safe: 2, finalized: 1 })
     await rounds(1)
@@ -192,7 +192,7 @@ describe('a verifier that follows an op-supernode', () => {
     expect(follower.engine.label('safe')).toBe(replacement.payload.blockHash)
   })
 
-  it('builds it as well where it has not heard of the denied block', async () => {
+  it('builds the replacement also if it never received the denied block', async () => {
     const { supernode, sequencer, follower, blocks, status } = await start(2)
     await chain.advance(1)
     const denied = at(sequencer.p2p.published, 3)
@@ -202,7 +202,7 @@ describe('a verifier that follows an op-supernode', () => {
     expect(status().unsafeL2.hash).toBe(replacement.payload.blockHash)
   })
 
-  it('keeps its heads while the supernode has gone back, and takes its other chain when it is there', async () => {
+  it('keeps its heads while the supernode rewinds, and adopts the new chain afterwards', async () => {
     const { supernode, follower, blocks, status } = await start(5)
     Object.assign(supernode, { localSafe: 4, safe: 4 })
     await rounds(1)
@@ -246,7 +246,7 @@ describe('a sequencer that follows an op-supernode', () => {
   it.each([
     { id: 'its engine has', isKnown: true },
     { id: 'its engine builds', isKnown: false },
-  ])('is put on what stands in for its denied block, which $id, and builds there', async ({ isKnown }) => {
+  ])('moves to the replacement of its denied block, which $id, and builds on it', async ({ isKnown }) => {
     const { supernode, sequencer, blocks } = await start()
     const replacement = depositsOnly(sequencer, at(blocks, 2), at(blocks, 3))
     if (isKnown) await sequencer.engine.newPayload(replacement)
@@ -257,7 +257,7 @@ describe('a sequencer that follows an op-supernode', () => {
     expectChainOn(replacement, sequencer, first)
   })
 
-  it('builds nothing while its engine neither has the chain of the supernode nor can build it', async () => {
+  it('builds nothing while its engine neither has nor can build the chain of the supernode', async () => {
     const { supernode, sequencer, blocks } = await start()
     const third = at(blocks, 3)
     const deposits = third.payload.transactions.filter(isDepositTx)

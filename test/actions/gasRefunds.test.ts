@@ -72,7 +72,7 @@ const postExecOf = ({ payload }: PayloadEnvelope) => payload.transactions.find(i
 const batchOf = (kind: 'singular' | 'span', blocks: readonly PayloadEnvelope[]) =>
   kind === 'span' ? chain.spanOf(blocks) : chain.batchOf(blocks)
 
-it.each(['singular', 'span'] as const)('refunds reach a verifier in %s batches', async (kind) => {
+it.each(['singular', 'span'] as const)('a verifier derives refunds from %s batches', async (kind) => {
   const { blocks, verifier, verifying } = await startChain()
   const refunding = blocks.filter((block) => postExecOf(block) !== undefined)
   expect(refunding.map(({ payload }) => payload.blockNumber)).toEqual(BUSY)
@@ -87,7 +87,7 @@ it.each(['singular', 'span'] as const)('refunds reach a verifier in %s batches',
   expect(receipts).toMatchObject([{}, { opGasRefund: null }, { opGasRefund: toQuantity(2_100) }, { type: '0x7d' }])
 })
 
-it('a batch whose refunds break a rule becomes a block of deposits alone, and ends its channel', async () => {
+it('a batch with invalid refunds becomes a deposits-only block, and ends its channel', async () => {
   const { blocks, verifier } = await startChain()
   const broken = blocks.map((block) => {
     const { payload } = block

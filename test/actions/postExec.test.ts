@@ -56,7 +56,7 @@ describe.each(['singular', 'span'] as const)('blocks with a post-exec transactio
     { id: 'two of them', transactions: [TX, postExec(2), postExec(2)] },
     { id: 'one that is not the last', transactions: [postExec(2), TX] },
   ])(
-    'become one of deposits where the engine refuses them with $id, and end their channel',
+    'become a deposits-only block and end their channel if the engine refuses them with $id',
     async ({ transactions }) => {
       const { sequencer, verifier } = await start({ 2: transactions, 3: [TX], 4: [TX] })
       const blocks = sequencer.p2p.published.slice(0, 4)
@@ -71,7 +71,7 @@ describe.each(['singular', 'span'] as const)('blocks with a post-exec transactio
   )
 })
 
-it('a gossiped block with a post-exec transaction becomes the head, and is consolidated', async () => {
+it('a gossiped block with a post-exec transaction becomes the head and is consolidated', async () => {
   const { sequencer, verifier } = await start({ 2: [TX, postExec(2)] })
   const blocks = sequencer.p2p.published.slice(0, 4)
   for (const block of blocks) verifier.p2p.receive(block)
@@ -83,7 +83,7 @@ it('a gossiped block with a post-exec transaction becomes the head, and is conso
   expect(verifier.engine.calls.filter((call) => call === 'newPayload')).toHaveLength(inserted)
 })
 
-it('a sequencer passes the opt-in to refunds on to its engine; a verifier has none', async () => {
+it('a sequencer passes the refund opt-in to its engine, and a verifier refuses it', async () => {
   const { sequencer, verifier } = await start({})
   await sequencer.node.setSdmPostExecOptIn(true)
   expect(sequencer.engine.calls.filter((call) => call.startsWith('sdm'))).toEqual(['sdm true'])
@@ -93,7 +93,7 @@ it('a sequencer passes the opt-in to refunds on to its engine; a verifier has no
   expect(verifier.node.sdmStatus()).toEqual({ postExecOptIn: false, effective: false, ...active })
 })
 
-it('a sequencer that had opted in before it was restarted tells its engine so', async () => {
+it('a restarted sequencer passes its earlier refund opt-in to its engine', async () => {
   chain = new TestChain({ fork: 'lagoon' })
   const sequencer = await chain.addNode({ sequencing: { sdm: { optIn: true } } })
   await until(() => sequencer.engine.calls.includes('sdm true'))

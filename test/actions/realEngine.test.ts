@@ -178,7 +178,7 @@ describe('with the real execution client', () => {
     await until(() => verifier.node.node.syncStatus().finalizedL2.hash === blocks.at(-1)?.payload.blockHash)
   })
 
-  it('goes on when the engine restarts, loses its tip, says SYNCING and refuses a block', async () => {
+  it('continues after the engine restarts, loses its tip, answers SYNCING and refuses a block', async () => {
     await begin('jovian')
     const sequencer = await startSequencer()
     await sequence(sequencer.node, 16, async (number) => {
@@ -226,7 +226,7 @@ describe('with the real execution client', () => {
     expect((await engine.client.payloadByNumber(15))?.payload.transactions).toHaveLength(1)
   })
 
-  it('waits for blobs that a beacon does not give or gives late', async () => {
+  it('waits for blobs that the beacon node lacks or serves late', async () => {
     await begin('jovian')
     const sequencer = await startSequencer()
     await sequence(sequencer.node, 6)

@@ -40,8 +40,8 @@ const numbersAt = async ({ node }: TestNode, l1Number: number) => {
   return [l1Block.number, safeHead.number]
 }
 
-describe('history of safe heads', () => {
-  it('says which block was safe after an L1 block, genesis from the first one on', async () => {
+describe('safe head database', () => {
+  it('returns the safe block after an L1 block, with genesis for the first', async () => {
     const { verifier, first, second } = await derive()
     expect(await numbersAt(verifier, 0)).toEqual([0, 0])
     expect(await numbersAt(verifier, first - 1)).toEqual([0, 0])
@@ -66,7 +66,7 @@ describe('history of safe heads', () => {
     expect((await verifier.node.safeHeadAtL1Block(later)).l1Block.hash).toBe(chain.l1.at(later).hash)
   })
 
-  it('is on the disk before what it reports becomes final, and says "not found" where it does not begin', async () => {
+  it('is written before a reported block becomes final, and answers "not found" before its first entry', async () => {
     const { verifier, first, second } = await derive()
     chain.l1.finalize(second)
     await until(() => verifier.node.syncStatus().finalizedL2.number === 8)

@@ -15,7 +15,7 @@ function publishedNumbers(published: readonly PayloadEnvelope[]): number[] {
 }
 
 describe('sequencer on an engine that has lost its tip', () => {
-  it('goes on within seconds, and on the blocks that it has published', async () => {
+  it('continues within seconds on its published blocks', async () => {
     chain = new TestChain()
     const { node, engine, p2p } = await chain.addNode({ sequencing: {} })
     await chain.advance(6)
@@ -28,7 +28,7 @@ describe('sequencer on an engine that has lost its tip', () => {
     }
   })
 
-  it('restores no block whose L1 origin is gone', async () => {
+  it('does not restore a block whose L1 origin was reorged', async () => {
     chain = new TestChain()
     const { node, engine, p2p } = await chain.addNode({ sequencing: {} })
     await chain.advance(8)
@@ -44,7 +44,7 @@ describe('sequencer on an engine that has lost its tip', () => {
     expect((await engine.payloadByNumber(3))?.payload.blockHash).toBe(p2p.published[2]?.payload.blockHash)
   })
 
-  it('leaves the place to the block of another sequencer', async () => {
+  it('does not replace the block of another sequencer', async () => {
     chain = new TestChain()
     const first = await chain.addNode({ sequencing: {} })
     await chain.advance(4)
@@ -62,7 +62,7 @@ describe('sequencer on an engine that has lost its tip', () => {
 })
 
 describe('sequencer on an engine that takes a head but not its children', () => {
-  it('goes on as soon as blocks are taken again, without a reset a second', async () => {
+  it('continues when blocks are accepted again, without a reset every second', async () => {
     chain = new TestChain()
     const { node, engine, p2p, registry } = await chain.addNode({ sequencing: {} })
     await chain.advance(3)
@@ -77,7 +77,7 @@ describe('sequencer on an engine that takes a head but not its children', () => 
     expect(publishedNumbers(p2p.published).at(-1)).toBe(75)
   })
 
-  it('goes on within seconds when it answered SYNCING to the request for a block for a while', async () => {
+  it('continues within seconds after the engine answered SYNCING to block requests', async () => {
     chain = new TestChain()
     const { node, engine } = await chain.addNode({ sequencing: {} })
     await chain.advance(3)
@@ -89,7 +89,7 @@ describe('sequencer on an engine that takes a head but not its children', () => 
     expect(node.syncStatus().unsafeL2.number).toBe(10)
   })
 
-  it('is called seldom while it answers SYNCING, and never rarer than twice a minute', async () => {
+  it('calls an engine that answers SYNCING rarely, but at least twice a minute', async () => {
     chain = new TestChain()
     const { node, engine } = await chain.addNode({ sequencing: {} })
     await chain.advance(3)
@@ -107,7 +107,7 @@ describe('sequencer on an engine that takes a head but not its children', () => 
 })
 
 describe('sequencer on an engine that refuses', () => {
-  it('its own block: builds another one after a block time', async () => {
+  it('its sealed block: builds another block after a block time', async () => {
     chain = new TestChain()
     const { node, engine } = await chain.addNode({ sequencing: {} })
     await chain.advance(2)
@@ -119,7 +119,7 @@ describe('sequencer on an engine that refuses', () => {
     expect(node.syncStatus().unsafeL2.number).toBe(6)
   })
 
-  it('the attributes of a block: sends them again after a block time', async () => {
+  it('block attributes: sends them again after a block time', async () => {
     chain = new TestChain()
     const { node, engine } = await chain.addNode({ sequencing: {} })
     await chain.advance(2)
@@ -135,7 +135,7 @@ describe('sequencer on an engine that refuses', () => {
 })
 
 describe('sequencer on an L1', () => {
-  it.each([1, 10, 64])('that replaces %i blocks: moves to the new ones within seconds', async (depth) => {
+  it.each([1, 10, 64])('with a reorg of %i blocks: moves to the new blocks within seconds', async (depth) => {
     chain = new TestChain()
     const { node, engine, failure } = await chain.addNode({ sequencing: {} })
     await chain.advance(2 * (depth + 4))
@@ -153,7 +153,7 @@ describe('sequencer on an L1', () => {
     expect(failure).toBeUndefined()
   })
 
-  it('that is away for a while: goes on with the origin that it has', async () => {
+  it('that is unavailable for a while: continues with its current origin', async () => {
     chain = new TestChain()
     const { node } = await chain.addNode({ sequencing: {} })
     await chain.advance(4)

@@ -13,7 +13,7 @@ function numbers(envelopes: readonly PayloadEnvelope[]): number[] {
 }
 
 describe('sequencer', () => {
-  it('makes one block a second, each the head at its timestamp, and advances the origin with L1', async () => {
+  it('seals one block a second, each head at its timestamp, and advances the origin with L1', async () => {
     chain = new TestChain()
     const { node, engine, p2p } = await chain.addNode({ sequencing: {} })
     await chain.advance(10)
@@ -26,7 +26,7 @@ describe('sequencer', () => {
     expect(numbers(p2p.published)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
   })
 
-  it('fills no log with blocks that nobody uses', async () => {
+  it('logs empty blocks only rarely', async () => {
     chain = new TestChain()
     const log = createLogRecorder()
     const sequencer = await chain.addNode({ sequencing: {}, logger: log.logger })
@@ -41,7 +41,7 @@ describe('sequencer', () => {
     }
   })
 
-  it('is in the metrics: whether it is active, and its transactions by kind', async () => {
+  it('exports metrics: active or not, and transactions by kind', async () => {
     chain = new TestChain()
     const { node, registry } = await chain.addNode({ sequencing: {} })
     await chain.advance(3)
@@ -52,7 +52,7 @@ describe('sequencer', () => {
     expect(await registry.metrics()).toContain('op_node_default_sequencer_active 0')
   })
 
-  it('counts what goes wrong, and how long blocks are built and sealed', async () => {
+  it('counts errors, and measures building and sealing time', async () => {
     chain = new TestChain()
     const { engine, registry } = await chain.addNode({ sequencing: {} })
     const metric = async (name: string) => {
@@ -103,7 +103,7 @@ describe('sequencer', () => {
     [120, 880],
     // op-node takes nothing for its default.
     [0, 950],
-  ])('seals as long before the timestamp as configured: %i ms', async (sealingMarginMs, sealedAt) => {
+  ])('seals %i ms before the timestamp if configured', async (sealingMarginMs, sealedAt) => {
     chain = new TestChain()
     const { engine } = await chain.addNode({ sequencing: { sealingMarginMs } })
     await untilIdle()
@@ -125,7 +125,7 @@ describe('sequencer', () => {
     expect(p2p.published[0]?.payload.transactions.at(-1)).toEqual(transaction)
   })
 
-  it('catches up without pause after an outage, with empty blocks once the drift is exceeded', async () => {
+  it('catches up without pause after an outage, with empty blocks beyond the drift limit', async () => {
     chain = new TestChain()
     await chain.clock.advance(3_000_000)
     const { node, engine, p2p } = await chain.addNode({ sequencing: {} })
@@ -159,7 +159,7 @@ describe('sequencer', () => {
     expect(node.syncStatus().unsafeL2.l1Origin.number).toBe(3)
   })
 
-  it('stops and starts by command, with the errors that op-node gives', async () => {
+  it("stops and starts by command, with op-node's errors", async () => {
     chain = new TestChain()
     const { node, engine } = await chain.addNode({ sequencing: {} })
     await chain.advance(3)
@@ -192,7 +192,7 @@ describe('sequencer', () => {
     expect(changes).toEqual([true, false])
   })
 
-  it('builds again after errors of the engine', async () => {
+  it('builds again after engine errors', async () => {
     chain = new TestChain()
     const { node, engine } = await chain.addNode({ sequencing: {} })
     await chain.advance(1)
@@ -205,7 +205,7 @@ describe('sequencer', () => {
     expect(node.syncStatus().unsafeL2.number).toBe(7)
   })
 
-  it('publishes no block before the engine has it, and builds no other one, when insertion fails at first', async () => {
+  it('publishes a block only after its insertion, and builds no other block if the insertion fails at first', async () => {
     chain = new TestChain()
     const { node, engine, p2p } = await chain.addNode({ sequencing: {} })
     let failures = 1
@@ -221,7 +221,7 @@ describe('sequencer', () => {
     expect((await engine.payloadByNumber(1))?.payload.blockHash).toBe(p2p.published[0]?.payload.blockHash)
   })
 
-  it('publishes what it has inserted although it is ended in between', async () => {
+  it('publishes an inserted block although it is stopped in between', async () => {
     chain = new TestChain()
     const { node, engine, p2p } = await chain.addNode({ sequencing: {} })
     await chain.advance(2)
@@ -237,7 +237,7 @@ describe('sequencer', () => {
     expect(node.syncStatus().unsafeL2.number).toBe(3)
   })
 
-  it('publishes again each second, and goes on with blocks meanwhile, until peers would refuse the block', async () => {
+  it('retries publishing every second while it makes further blocks, until peers would refuse the block', async () => {
     chain = new TestChain()
     const log = createLogRecorder()
     const { node, p2p } = await chain.addNode({ sequencing: {}, logger: log.logger })
@@ -262,7 +262,7 @@ describe('sequencer', () => {
     expect(numbers(p2p.published).at(-1)).toBe(63)
   })
 
-  it('makes the engine build nothing after a stop that came while its attributes were prepared', async () => {
+  it('starts no build after a stop during the preparation of attributes', async () => {
     chain = new TestChain()
     const { node, engine } = await chain.addNode({ sequencing: {} })
     await chain.advance(3)

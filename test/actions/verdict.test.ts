@@ -35,8 +35,8 @@ async function withoutL1(seconds: number): Promise<void> {
   }
 }
 
-describe('the verdict on a node', () => {
-  it('is healthy while blocks are made and received', async () => {
+describe('the health verdict on a node', () => {
+  it('is healthy while blocks are sealed and received', async () => {
     const { sequencer, verifier } = await startPair()
     expect(await health(sequencer)).toMatchObject({
       state: 'healthy',
@@ -48,7 +48,7 @@ describe('the verdict on a node', () => {
     })
   })
 
-  it('is stopped on a sequencer that an operator stops, and on its verifiers, until it is started again', async () => {
+  it('is stopped for a stopped sequencer and its verifiers, until it is started again', async () => {
     const { sequencer, verifier, verdictLines } = await startPair()
     await sequencer.node.stopSequencer()
     expect(await health(sequencer)).toMatchObject({
@@ -77,7 +77,7 @@ describe('the verdict on a node', () => {
     ])
   })
 
-  it('says at the drift limit that no block is made, since when, and why', async () => {
+  it('at the drift limit, reports that no block is made, since when, and why', async () => {
     // From Fjord on the limit is half an hour.
     const { sequencer } = await startPair({ fork: 'ecotone' })
     await withoutL1(650)
@@ -97,7 +97,7 @@ describe('the verdict on a node', () => {
     expect((await health(sequencer)).codes).not.toContain('drift-limit')
   })
 
-  it('says why an active sequencer makes no block', async () => {
+  it('reports why an active sequencer makes no block', async () => {
     const { sequencer } = await startPair()
     chain.l1.failure = new Error('L1 is gone')
     await withoutL1(60)
@@ -109,7 +109,7 @@ describe('the verdict on a node', () => {
     })
   })
 
-  it('is degraded on a sequencer that has lost all its peers, and healthy again when one is back', async () => {
+  it('is degraded for a sequencer without peers, and healthy again when a peer is back', async () => {
     const { sequencer } = await startPair()
     expect((await health(sequencer)).state).toBe('healthy')
     const before = sequencer.p2p.gossip
@@ -123,7 +123,7 @@ describe('the verdict on a node', () => {
     expect((await health(sequencer)).state).toBe('healthy')
   })
 
-  it('names the stopped batch submitter for which the safe head waits, and the command that starts it', async () => {
+  it('names the stopped batch submitter that the safe head waits for, and the command that starts it', async () => {
     chain = new TestChain()
     const startCommand = 'devium batcher start --rpc http://127.0.0.1:8548'
     let running = true

@@ -44,7 +44,7 @@ function at(blocks: readonly PayloadEnvelope[], number: number): PayloadEnvelope
 }
 
 describe('unsafe chain', () => {
-  it('makes a gossiped block the head at once, without time passing', async () => {
+  it('makes a gossiped block the head at once', async () => {
     const { verifier, blocks } = await startBoth(2)
     for (const block of blocks) verifier.p2p.receive(block)
     await until(() => verifier.node.syncStatus().unsafeL2.number === 2)
@@ -52,7 +52,7 @@ describe('unsafe chain', () => {
     expect(verifier.node.syncStatus().safeL2.number).toBe(0)
   })
 
-  it('notifies listeners of moved heads of either layer, until they end', async () => {
+  it('notifies listeners of new L1 and L2 heads until they unsubscribe', async () => {
     const { verifier, blocks } = await startBoth(2)
     const heads: [number, number][] = []
     const end = verifier.node.onHeads(() => {
@@ -70,7 +70,7 @@ describe('unsafe chain', () => {
     expect(heads).toHaveLength(before)
   })
 
-  it('keeps blocks above a gap, requests the gap from peers, and connects when it is filled', async () => {
+  it('keeps blocks above a gap, requests the gap from peers, and inserts them when it is filled', async () => {
     const { verifier, blocks } = await startBoth(6)
     for (const number of [6, 4, 5]) verifier.p2p.receive(at(blocks, number))
     await untilIdle()
@@ -85,7 +85,7 @@ describe('unsafe chain', () => {
     expect(verifier.node.syncStatus().queuedUnsafeL2.number).toBe(0)
   })
 
-  it('requests at once when the gap changes, and for one below a block that was posted', async () => {
+  it('requests a gap at once when it changes, and below a block that was posted', async () => {
     const { verifier, blocks } = await startBoth(8)
     await verifier.node.postUnsafePayload(at(blocks, 8))
     await untilIdle()
@@ -103,7 +103,7 @@ describe('unsafe chain', () => {
     expect(verifier.p2p.requested.at(-1)).toEqual([7, 8, 8])
   })
 
-  it('connects queued blocks when derivation has closed the gap', async () => {
+  it('inserts queued blocks when derivation has closed the gap', async () => {
     const { verifier, blocks } = await startBoth(6)
     for (const number of [5, 6]) verifier.p2p.receive(at(blocks, number))
     chain.l1.mine([chain.batchOf(blocks.slice(0, 4))])
@@ -112,7 +112,7 @@ describe('unsafe chain', () => {
     expect(verifier.engine.label('latest')).toBe(at(blocks, 6).payload.blockHash)
   })
 
-  it('drops a block that does not extend its head, and one that the engine refuses', async () => {
+  it('drops a block that does not extend its head, and a block that the engine refuses', async () => {
     const { verifier, blocks, sequencer } = await startBoth(3)
     verifier.p2p.receive(at(blocks, 1))
     await until(() => verifier.node.syncStatus().unsafeL2.number === 1)
@@ -151,7 +151,7 @@ describe('unsafe chain', () => {
     },
   )
 
-  it('drops a block that the engine cannot read, and takes the other one of that height', async () => {
+  it('drops a block that the engine cannot decode, and accepts another at its height', async () => {
     const { verifier, blocks, sequencer } = await startBoth(2)
     verifier.p2p.receive(at(blocks, 1))
     await until(() => verifier.node.syncStatus().unsafeL2.number === 1)
@@ -167,7 +167,7 @@ describe('unsafe chain', () => {
     expect(verifier.node.syncStatus().unsafeL2.hash).toBe(at(blocks, 2).payload.blockHash)
   })
 
-  it('reports to the network what moved its head: gossip, L1, or the sequencer', async () => {
+  it('reports to the network whether gossip, L1 or the sequencer moved its head', async () => {
     const { sequencer, verifier, blocks } = await startBoth(3)
     verifier.p2p.receive(at(blocks, 1))
     await until(() => verifier.node.syncStatus().unsafeL2.number === 1)
@@ -179,7 +179,7 @@ describe('unsafe chain', () => {
     expect(verifier.p2p.moves[1]?.hash).toBe(at(blocks, 1).payload.blockHash)
   })
 
-  it('takes posted blocks after checking their hash', async () => {
+  it('accepts posted blocks after checking their hash', async () => {
     const { verifier, blocks } = await startBoth(1)
     const block = at(blocks, 1)
     const forged = { ...block, payload: { ...block.payload, gasUsed: 5n } }
@@ -190,7 +190,7 @@ describe('unsafe chain', () => {
     await until(() => verifier.node.syncStatus().unsafeL2.number === 1)
   })
 
-  it('tries again when the engine is away for a while', async () => {
+  it('retries while the engine is unavailable', async () => {
     const { verifier, blocks } = await startBoth(1)
     let isAway = true
     verifier.engine.faults.newPayload = () => {
@@ -218,8 +218,8 @@ describe('unsafe chain', () => {
   })
 })
 
-describe('an engine in trouble', () => {
-  it('that takes its head but not its children is called with growing pauses, and keeps its heads', async () => {
+describe('a faulty engine', () => {
+  it('that accepts its head but not its children is called with growing pauses, and keeps its heads', async () => {
     const { verifier, blocks } = await startBoth(4)
     for (const block of blocks.slice(0, 3)) verifier.p2p.receive(block)
     await until(() => verifier.node.syncStatus().unsafeL2.number === 3)
@@ -238,7 +238,7 @@ describe('an engine in trouble', () => {
     await until(() => verifier.node.syncStatus().unsafeL2.number === 4)
   })
 
-  it('that takes no block derived from L1 is called with growing pauses, and reads L1 once', async () => {
+  it('that refuses every derived block is called with growing pauses, and L1 is read once', async () => {
     const { verifier, blocks } = await startBoth(4)
     verifier.engine.faults.newPayload = () => ({ status: 'SYNCING' })
     verifier.engine.calls.length = 0
@@ -253,7 +253,7 @@ describe('an engine in trouble', () => {
     await until(() => verifier.node.syncStatus().safeL2.number === 4)
   })
 
-  it('that loses its tip again and again is reset with growing pauses', async () => {
+  it('that loses its tip repeatedly is reset with growing pauses', async () => {
     const { verifier, blocks } = await startBoth(4)
     chain.l1.mine([chain.batchOf(blocks.slice(0, 2))])
     await until(() => verifier.node.syncStatus().safeL2.number === 2)
@@ -274,7 +274,7 @@ describe('an engine in trouble', () => {
     expect(verifier.failure).toBeUndefined()
   })
 
-  it('that lost its tip in a restart is found where it stands', async () => {
+  it('that lost its tip in a restart is continued from its head', async () => {
     const { sequencer } = await startBoth(4)
     const { engine } = sequencer
     const shorter = chain.createEngine()
@@ -292,7 +292,7 @@ describe('an engine in trouble', () => {
     expect((await engine.payloadByNumber(3))?.payload.blockHash).toBe(third[0]?.payload.blockHash)
   })
 
-  it('is not given up for a block whose origin does not follow: the chain goes back below it', async () => {
+  it('with a block whose origin does not follow is rewound below the block', async () => {
     const { verifier, sequencer, blocks } = await startBoth(6)
     const origin = chain.l1.at(2)
     const child = (parent: PayloadEnvelope, like: PayloadEnvelope) =>
@@ -376,7 +376,7 @@ describe('consolidation', () => {
 })
 
 describe('building from L1', () => {
-  it('takes four engine calls a block, and sends the engine each head', async () => {
+  it('needs four engine calls per block, and sends the engine each head', async () => {
     const { verifier, blocks } = await startBoth(20)
     verifier.engine.calls.length = 0
     const disagreements: string[] = []
@@ -399,7 +399,7 @@ describe('building from L1', () => {
     expect(disagreements).toEqual([])
   })
 
-  it('loses no block when the engine does not take the next one with the head', async () => {
+  it('loses no block if the engine refuses the next attributes together with the head', async () => {
     const { verifier, blocks } = await startBoth(12)
     let started = 0
     verifier.engine.faults.forkchoiceUpdated = (_state, attributes) => {
@@ -413,7 +413,7 @@ describe('building from L1', () => {
     expect(verifier.node.syncStatus().safeL2.hash).toBe(at(blocks, 12).payload.blockHash)
   })
 
-  it('builds a block again, and the next ones on it, when neither of the calls that make it the head arrives', async () => {
+  it('rebuilds a block and continues on it after both calls that make it the head were lost', async () => {
     const { verifier, blocks } = await startBoth(12)
     let calls = 0
     verifier.engine.faults.forkchoiceUpdated = (state) => {
@@ -431,7 +431,7 @@ describe('building from L1', () => {
     expect(verifier.node.syncStatus().safeL2.hash).toBe(at(blocks, 12).payload.blockHash)
   })
 
-  it('lets gossiped blocks and finality in between', async () => {
+  it('processes gossiped blocks and finality between two built blocks', async () => {
     const { verifier, blocks } = await startBoth(30)
     let inserted: number | undefined
     verifier.engine.faults.getPayload = () => {
@@ -450,7 +450,7 @@ describe('building from L1', () => {
 describe('execution-layer sync', () => {
   const sync = { mode: 'execution-layer', reqResp: true, offsetBlocks: 4, resyncs: true } as const
 
-  it('derives nothing until the engine has synced towards gossiped blocks, then goes on from behind its tip', async () => {
+  it('derives nothing until the engine has synced towards gossiped blocks, then continues behind its tip', async () => {
     const { sequencer, blocks } = await startBoth(14)
     chain.l1.mine([chain.batchOf(blocks.slice(0, 12))])
     await until(() => sequencer.node.syncStatus().safeL2.number === 12)
@@ -479,7 +479,7 @@ describe('execution-layer sync', () => {
     expect(node.syncStatus().unsafeL2.hash).toBe(at(blocks, 14).payload.blockHash)
   })
 
-  it('is over at once where the engine has a finalized block and its kind syncs but once', async () => {
+  it('ends at once if the engine has a finalized block and syncs only once', async () => {
     const { sequencer, blocks } = await startBoth(6)
     const engine = sequencer.engine.clone()
     const second = at(blocks, 2).payload.blockHash
@@ -494,7 +494,7 @@ describe('execution-layer sync', () => {
     expect(node.syncStatus().finalizedL2.number).toBe(2)
   })
 
-  it('lets the engine close a gap when nothing is requested from peers, after two block times', async () => {
+  it('lets the engine close a gap after two block times if no peer is asked for blocks', async () => {
     const { blocks } = await startBoth(6)
     const { node, engine, p2p } = await chain.addNode({ sync: { ...sync, mode: 'consensus-layer', reqResp: false } })
     engine.calls.length = 0
@@ -521,7 +521,7 @@ describe('a gap that no peer can close, since none serves blocks by number', () 
     return { sequencer, blocks, node, engine, gap: () => derivationStatusToJson(node.derivationStatus()).gap }
   }
 
-  it('is closed by an engine with a network of its own, after two block times', async () => {
+  it('is closed after two block times by an engine with its own network', async () => {
     const { blocks, node, engine, gap } = await startWithGap()
     expect(gap()).toMatchObject({ first: 1, last: 4, asks: 'engine' })
     engine.calls.length = 0
@@ -539,7 +539,7 @@ describe('a gap that no peer can close, since none serves blocks by number', () 
     expect(gap()).toBeNull()
   })
 
-  it('is closed by L1 where the engine has no network', async () => {
+  it('is closed by L1 if the engine has no network', async () => {
     const { blocks, node, gap } = await startWithGap()
     await chain.clock.advance(20_000)
     await untilIdle()
@@ -563,14 +563,14 @@ describe('a gap that no peer can close, since none serves blocks by number', () 
   })
 })
 
-describe('attributes that the engine refuses with the forkchoice update', () => {
+describe('attributes that the engine refuses in the forkchoice update', () => {
   it.each([
     { id: 'by an error', refuse: () => raise(new JsonRpcError(-38003, 'Invalid payload attributes')) },
     {
       id: 'as INVALID',
       refuse: () => ({ payloadStatus: { status: 'INVALID' as const, validationError: 'invalid transaction' } }),
     },
-  ])('make a block of its deposits from Holocene on, without a reset: $id', async ({ refuse }) => {
+  ])('become a deposits-only block from Holocene on, without a reset: $id', async ({ refuse }) => {
     const { verifier, sequencer, blocks } = await startBoth(8)
     const bad = variantOf(sequencer.engine, at(blocks, 4), at(blocks, 5))
     let refusals = 0
@@ -597,7 +597,7 @@ function raise(error: Error): never {
 }
 
 describe('invalid blocks', () => {
-  it('replaces one by its deposits from Holocene on, and reads on', async () => {
+  it('are replaced by deposits-only blocks from Holocene on, and derivation continues', async () => {
     const { verifier, sequencer, blocks } = await startBoth(3)
     const bad = variantOf(sequencer.engine, at(blocks, 1), at(blocks, 2))
     const refused: number[] = []
@@ -616,7 +616,7 @@ describe('invalid blocks', () => {
     expect(verifier.failure).toBeUndefined()
   })
 
-  it('drops the batch before Holocene', async () => {
+  it('drop their batch before Holocene', async () => {
     const { verifier, sequencer, blocks } = await startBoth(2, { fork: 'granite' })
     const first = at(blocks, 1)
     const genesis = await sequencer.engine.payloadByNumber(0)
@@ -645,7 +645,7 @@ describe('invalid blocks', () => {
     expect(verifier.node.syncStatus().safeL2.hash).toBe(at(blocks, 2).payload.blockHash)
   })
 
-  it('stops the node when the engine refuses deposits', async () => {
+  it('stop the node if the engine refuses a deposits-only block', async () => {
     const { verifier, blocks } = await startBoth(1)
     verifier.engine.faults.newPayload = () => ({ status: 'INVALID', validationError: 'no' })
     chain.l1.mine([chain.batchOf(blocks)])
@@ -669,7 +669,7 @@ describe('resets', () => {
     expect(verifier.node.syncStatus().unsafeL2.number).toBe(4)
   })
 
-  it('takes back unsafe blocks whose origin is gone', async () => {
+  it('rewinds unsafe blocks whose origin was reorged', async () => {
     const { verifier, blocks } = await startBoth(8)
     for (const block of blocks) verifier.p2p.receive(block)
     await until(() => verifier.node.syncStatus().unsafeL2.number === 8)
@@ -692,7 +692,7 @@ describe('resets', () => {
     await until(() => verifier.node.syncStatus().safeL2.number === 4)
   })
 
-  it('resumes with the data of an engine that ran before', async () => {
+  it('resumes from the heads of an engine that ran before', async () => {
     const { verifier, sequencer, blocks } = await startBoth(5)
     chain.l1.mine([chain.batchOf(blocks.slice(0, 3))])
     await until(() => sequencer.node.syncStatus().safeL2.number === 3)
@@ -702,7 +702,7 @@ describe('resets', () => {
     expect(verifier.failure).toBeUndefined()
   })
 
-  it('ends a reset that is waited for when the node stops', async () => {
+  it('ends a pending reset command when the node stops', async () => {
     const { verifier } = await startBoth(1)
     chain.l1.failure = new Error('connect ECONNREFUSED')
     const outcome = verifier.node.resetDerivationPipeline().catch((error: unknown) => error)
@@ -745,7 +745,7 @@ describe('finality', () => {
     expect(verifier.node.syncStatus().finalizedL1.number).toBe(first + 1)
   })
 
-  it('never takes back a finalized block on a reset', async () => {
+  it('a reset never rewinds a finalized block', async () => {
     const { verifier, blocks } = await startBoth(4)
     chain.l1.mine([chain.batchOf(blocks)])
     await until(() => verifier.node.syncStatus().safeL2.number === 4)
@@ -756,15 +756,15 @@ describe('finality', () => {
   })
 })
 
-describe('questions', () => {
-  it('says that no history of safe heads is kept', async () => {
+describe('calls without an answer', () => {
+  it('refuses safe heads without a safe head database', async () => {
     const { verifier } = await startBoth(1)
     await expect(verifier.node.safeHeadAtL1Block(16)).rejects.toThrow(
       'failed to get safe head at l1 block 0x10: safe head database not enabled',
     )
   })
 
-  it('says which height has no block yet', async () => {
+  it('names the height that has no block yet', async () => {
     const { verifier } = await startBoth(1)
     await expect(verifier.node.outputAtBlock(9)).rejects.toThrow(
       'failed to get L2 block ref with sync status: failed to determine L2BlockRef of height 9, could not get payload: not found',

@@ -49,6 +49,6 @@ it.each<[output: string | undefined, reason: string]>([
   expect(await buildWith(output)).toEqual({ skip: reason })
 })
 
-it('a fault of the Go peer itself is none to be left out for', async () => {
+it('a compile error of the Go peer fails the tests instead of skipping them', async () => {
   await expect(buildWith('./peer.go:3:1: undefined: host')).rejects.toThrow('undefined: host')
 })

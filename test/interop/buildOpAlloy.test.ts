@@ -35,6 +35,6 @@ it.each<[output: string | undefined, reason: string]>([
   expect(await buildWith(output)).toEqual({ skip: reason })
 })
 
-it('a fault of the program itself is none to be left out for', async () => {
+it('a compile error of the program fails the tests instead of skipping them', async () => {
   await expect(buildWith('error[E0425]: cannot find value')).rejects.toThrow('cannot find value')
 })

@@ -37,7 +37,7 @@ interface Block {
 }
 
 describe.skipIf(geth === undefined)(title, () => {
-  it('takes the fork on a kept chain too', async () => {
+  it('accepts a fork on a kept chain', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'devium-geth-l1-'))
     const flags = ['--l1-client', `geth=${geth}`]
     const clients = createRpcClients()
@@ -108,11 +108,11 @@ describe.skipIf(geth === undefined)(title, () => {
       rmSync(directory, { recursive: true, force: true })
     })
 
-    it('has the safe heads of all nodes follow before the fork', async () => {
+    it('the safe heads of all nodes advance before the fork', async () => {
       await becomesSafe(await sendLong(0))
     })
 
-    it('has headers of 23 fields from the fork on, each with the number of its slot', async () => {
+    it('headers have 23 fields from the fork on, with the slot number', async () => {
       await expect.poll(async () => (await block('latest')).slotNumber).toBeDefined()
       const { amsterdamTime } = JSON.parse(readFileSync(join(testnet.joinDir, 'l1.json'), 'utf8'))
       const last = Number((await block('latest')).number)
@@ -128,12 +128,12 @@ describe.skipIf(geth === undefined)(title, () => {
       }
     })
 
-    it('has the safe heads of all nodes follow after the fork, past a long batch', async () => {
+    it('the safe heads of all nodes advance after the fork, past a long batch', async () => {
       const number = await sendLong(1)
       await becomesSafe(number + 3)
     })
 
-    it('takes deposits, whose transfer of ether is in the logs too', async () => {
+    it('includes deposits, and logs their ether transfer', async () => {
       const to = testnet.l1.contracts.OptimismPortal
       const gasLimit = 1_000_000n
       const { raw, hash } = signTransaction(DEV_KEYS[1], {
@@ -152,14 +152,14 @@ describe.skipIf(geth === undefined)(title, () => {
       await expect.poll(() => balance('safe')).toBe(before + 5n)
     })
 
-    it('takes outputs', async () => {
+    it('accepts outputs', async () => {
       const next = async () => (await readNextOutput(l1, testnet.l1.contracts.L2OutputOracle, {})).number
       const before = await next()
       await expect.poll(next).toBeGreaterThan(before)
       expect(testnet.complaints().filter((line) => line.startsWith('proposer'))).toEqual([])
     })
 
-    it('has the batches where they were configured', async () => {
+    it('has the batches in the configured place', async () => {
       const numbers = Array.from({ length: Number(await l1.request('eth_blockNumber', [])) }, (_, index) => index + 1)
       const blocks = await Promise.all(numbers.map((number) => block(toQuantity(number))))
       const batches = blocks
@@ -171,7 +171,7 @@ describe.skipIf(geth === undefined)(title, () => {
       if (da === 'blobs') expect(withBlobs).toEqual(batches)
     })
 
-    it('is kept, and goes on after the fork', async () => {
+    it('is kept, and continues after the fork', async () => {
       await clients.close()
       expect(await testnet.stop()).toBe(0)
       expect(testnet.events.filter(({ event }) => event === 'warning' || event === 'ended')).toEqual([])

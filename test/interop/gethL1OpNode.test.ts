@@ -42,7 +42,7 @@ describe.skipIf(isSkipped)(title, () => {
     rmSync(directory, { recursive: true, force: true })
   })
 
-  it('derives the same chain from the blobs', async () => {
+  it('op-node derives the same chain from the blobs', async () => {
     const target = (await heads(ours)).unsafe_l2.number
     await expect.poll(async () => (await heads(theirs)).safe_l2.number).toBeGreaterThan(target)
     await expectSameOutput(ours, theirs)

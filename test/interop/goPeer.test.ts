@@ -29,7 +29,7 @@ describe('beside go-libp2p', () => {
   const stage = setStage()
 
   describe('connecting', () => {
-    it.each(['the Go peer', 'this node'] as const)('%s dials, and each knows what the other is', async (dialer) => {
+    it.each(['the Go peer', 'this node'] as const)('%s dials, and each identifies the other', async (dialer) => {
       const [ours, go] = await Promise.all([stage.ours('holocene'), stage.go()])
       if (dialer === 'this node') await ours.node.connectPeer(go.address)
       else await go.connect(ours.address)
@@ -57,7 +57,7 @@ describe('beside go-libp2p', () => {
       expect((await go.event('gossips', ({ peer }) => peer === ours.node.peerId)).protocol).toBe('/meshsub/1.2.0')
     })
 
-    it('a static peer that crashes is found again when it is back', async () => {
+    it('a crashed static peer is connected again after its restart', async () => {
       const key = toHex(new Uint8Array(32).fill(0x77))
       const first = await stage.go({ key })
       const port = Number(/\/tcp\/(\d+)/.exec(first.address)?.[1])
@@ -75,7 +75,7 @@ describe('beside go-libp2p', () => {
   })
 
   describe('the mesh', () => {
-    it('forms on all four topics and stands', async () => {
+    it('forms on all four topics and stays', async () => {
       const [ours, go] = await Promise.all([stage.ours('holocene'), stage.go()])
       await go.connect(ours.address)
       for (const version of VERSIONS) await meshed(ours, [go], version)
@@ -118,7 +118,7 @@ describe('beside go-libp2p', () => {
       await expectFromUs(ours, go, { blobGasUsed: 5_000n })
     })
 
-    it('hears from us that a large block need not be sent again', async () => {
+    it('we send IDONTWANT for a large block', async () => {
       const [ours, go, third] = await Promise.all([stage.ours('holocene'), stage.go(), stage.go()])
       await Promise.all([go.connect(ours.address), third.connect(ours.address)])
       await meshed(ours, [go, third], 3)
@@ -130,7 +130,7 @@ describe('beside go-libp2p', () => {
   })
 
   describe('hostile messages', () => {
-    it.each(VERSIONS)('of version %i are rejected and go no further', async (version) => {
+    it.each(VERSIONS)('of version %i are rejected and not forwarded', async (version) => {
       const fork = FORK_OF[version]
       // Without scores: a peer that sends all this would not be heard to the end.
       const ours = await stage.ours(fork, { scoring: 'none' })

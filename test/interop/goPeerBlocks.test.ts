@@ -11,7 +11,7 @@ const FIRST = 990
 describe('payload_by_number with go-libp2p', () => {
   const stage = setStage()
 
-  describe.each(['', '/'] as const)('spelt with the ending "%s"', (spelling) => {
+  describe.each(['', '/'] as const)('with the protocol suffix "%s"', (spelling) => {
     it.each(VERSIONS)('we serve blocks of version %i', async (version) => {
       const config = testConfig(FORK_OF[version])
       const [block] = testBlocks(config, FIRST, FIRST)
@@ -53,7 +53,7 @@ describe('payload_by_number with go-libp2p', () => {
     })
   })
 
-  it('a peer that has not the block gets one request, loses no score, and another gets the request', async () => {
+  it('a peer without the block gets one request and no penalty, and another peer gets the next request', async () => {
     const config = testConfig('holocene')
     const [block, last] = testBlocks(config, FIRST, FIRST + 1)
     if (block === undefined || last === undefined) throw new Error('no block')

@@ -29,14 +29,14 @@ describe('checking a peer of go-libp2p', () => {
     expect(textOf(report, 'blocks')).toMatch(/sent block 2$/)
   })
 
-  it('shakes hands with its discovery too', async () => {
+  it('completes a discovery handshake', async () => {
     const go = await stage.go({ discovery: { bootnodes: [], dial: false } })
     const report = await check(go.record)
     expect(report).toMatchObject({ ok: true, peerId: go.peerId })
     expect(textOf(report, 'udp')).toMatch(/^discovery answers at 127\.0\.0\.1:\d+, chain 901, sees us as 127\.0\.0\.1:/)
   })
 
-  it('finds another chain, and that it is gone', async () => {
+  it('reports a peer of another chain, and a peer that is down', async () => {
     const go = await stage.go({ chainId: 902 })
     expect((await check(go.address)).verdict).toMatch(/^failed at topics: blocks of chain 902, not of chain 901/)
     await go.kill()

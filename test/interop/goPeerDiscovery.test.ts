@@ -18,7 +18,7 @@ const keyOf = (digit: number): Hex => `0x${`0${digit}`.repeat(32)}`
 describe('discv5 with go-ethereum', () => {
   const stage = setStage()
 
-  it('is found by a peer, and finds it', async () => {
+  it('our node and go-ethereum find each other', async () => {
     const ours = await stage.ours('holocene', discoverWith([]))
     const { ENR } = await ours.node.self()
     const go = await stage.go({ discovery: { bootnodes: [ENR], dial: false } })
@@ -35,7 +35,7 @@ describe('discv5 with go-ethereum', () => {
   })
 
   // The bootnode has to know the other from its own list: go-ethereum of this release keeps nobody who comes by.
-  it('hears of a peer from a bootnode of another chain, and leaves the bootnode alone', async () => {
+  it('learns a peer from a bootnode of another chain, and does not dial the bootnode', async () => {
     const go = await stage.go({ key: keyOf(1), discovery: { bootnodes: [], dial: false } })
     const boot = await stage.go({ key: keyOf(3), chainId: 902, discovery: { bootnodes: [go.record], dial: false } })
     const ours = await stage.ours('holocene', discoverWith([boot.record]))
@@ -48,7 +48,7 @@ describe('discv5 with go-ethereum', () => {
     expect((await ours.node.discoveryTable()).sort()).toEqual([boot.record, go.record].sort())
   })
 
-  it('is the bootnode through which two others meet', async () => {
+  it('is the bootnode through which two nodes find each other', async () => {
     const ours = await stage.ours('holocene', { ...discoverWith([]), privateKey: fromHex(keyOf(1)) })
     const discovery = { bootnodes: [(await ours.node.self()).ENR], dial: true }
     const [one, other] = await Promise.all([

@@ -45,7 +45,7 @@ describe('lazy gossip with go-libp2p', () => {
     expect(known?.scores.gossip.total).toBeGreaterThanOrEqual(0)
   })
 
-  it('goes on when the peer has pruned us for a topic that stays silent', async () => {
+  it('continues after the peer has pruned us for a silent topic', async () => {
     const [ours, go] = await Promise.all([stage.ours('holocene'), stage.go({ scoring: 'silent-topic' })])
     await go.connect(ours.address)
     await meshed(ours, [go], 3)

@@ -59,7 +59,7 @@ describe.skipIf(!isComplete)(title, () => {
     rmSync(directory, { recursive: true, force: true })
   })
 
-  it('brings kona the blocks of op-node, and it derives the same chain', async () => {
+  it("delivers op-node's blocks to kona-node, which derives the same chain", async () => {
     await expect.poll(() => missing(ours, op)).toBeLessThanOrEqual(1)
     await expect.poll(() => missing(ours, kona)).toBeLessThanOrEqual(1)
     await handOver(ours, op)

@@ -33,7 +33,7 @@ describe.skipIf(!isComplete)(title, { shuffle: false }, () => {
   const connected = async (node: RpcClient) =>
     ((await node.request('opp2p_peerStats', [])) as { connected: number }).connected
 
-  it('names them, and says what they cannot do', async () => {
+  it('lists the clients, and what they do not support', async () => {
     expect(net.nodes.map((node) => node.clients)).toEqual([
       undefined,
       { rollup: 'op-node', execution: 'op-geth' },
@@ -46,7 +46,7 @@ describe.skipIf(!isComplete)(title, { shuffle: false }, () => {
     await expect(net.command('clock verifier1 +5s')).rejects.toThrow(/is no program of devium/)
   })
 
-  it('parts and heals them: they get no blocks by gossip, and then again', async () => {
+  it('partitions and heals them: gossip stops, then continues', async () => {
     await expect.poll(() => connected(ours)).toBe(2)
     await net.command('partition sequencer')
     await expect.poll(() => connected(ours)).toBe(0)
@@ -57,7 +57,7 @@ describe.skipIf(!isComplete)(title, { shuffle: false }, () => {
     await expect.poll(behind).toBeLessThanOrEqual(1)
   })
 
-  it('kills and starts them, and has one of them make the blocks', async () => {
+  it('kills and starts them, and makes one of them the sequencer', async () => {
     await net.command('kill verifier1')
     await net.command('start verifier1')
     const catchesUp = () => missing(ours, theirs).catch(() => Number.POSITIVE_INFINITY)
@@ -69,7 +69,7 @@ describe.skipIf(!isComplete)(title, { shuffle: false }, () => {
     await expectSameOutput(ours, theirs)
   })
 
-  it('goes back to a snapshot with all of them', async () => {
+  it('restores a snapshot with all of them', async () => {
     await net.command('snapshot mixed')
     const head = (await heads(ours)).unsafe_l2.number
     await net.command('restore mixed')

@@ -68,7 +68,7 @@ const payloads: fc.Arbitrary<PostExecTx> = fc.record({
 })
 const sample = <T>(arbitrary: fc.Arbitrary<T>) => fc.sample(arbitrary, propertyRuns(2_000))
 
-it('reads what is encoded here, has the same hash for it, and shows the same', async () => {
+it('op-alloy decodes our encodings to the same values and hashes', async () => {
   const made = sample(payloads)
   const answers = await queryTransactions(made.map(encodePostExecTx))
   for (const [index, payload] of made.entries()) {
@@ -89,7 +89,7 @@ it('reads what is encoded here, has the same hash for it, and shows the same', a
   }
 })
 
-it('refuses the same damaged encodings', async () => {
+it('op-alloy refuses the same damaged encodings', async () => {
   const damaged = sample(
     fc.tuple(
       payloads,
@@ -123,7 +123,7 @@ function isReadHere(encoded: Uint8Array): boolean | 'too large' {
   }
 }
 
-it('encodes the receipt in the same way', async () => {
+it('op-alloy encodes receipts identically', async () => {
   const gas = sample(fc.bigInt({ min: 0n, max: 2n ** 63n }))
   const answers = await query(gas.map((cumulative) => `receipt ${cumulative}`))
   const ours = gas.map((cumulativeGasUsed) => {

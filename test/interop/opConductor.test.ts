@@ -85,7 +85,7 @@ describe.skipIf(opConductor === undefined)(title, () => {
     await cluster?.stop()
   })
 
-  it('one of three makes the blocks, the others follow', async () => {
+  it('one of three sequencers makes the blocks, and the others follow', async () => {
     const leader = await newLeader(cluster.members)
     await madeBlocks(leader, 5)
     for (const { node } of cluster.members) expect(await node.request('admin_conductorEnabled', [])).toBe(true)
@@ -108,7 +108,7 @@ describe.skipIf(opConductor === undefined)(title, () => {
     await expectWhole(leader)
   })
 
-  it('goes on with another one when the leader is killed, its engine and conductor too', async () => {
+  it('another sequencer continues after the leader, its engine and its conductor are killed', async () => {
     const leader = await newLeader(cluster.members)
     const before = (await unsafeHead(leader.node)).number
     await leader.kill()
@@ -119,7 +119,7 @@ describe.skipIf(opConductor === undefined)(title, () => {
     for (const member of rest) await expectWhole(member)
   })
 
-  it('takes a member back that was killed, which follows and leads again', async () => {
+  it('a killed member returns, follows, and leads again', async () => {
     const back = cluster.members.find(({ processes }) => !processes.node.running)
     if (back === undefined) throw new Error('none was killed')
     const leader = await newLeader(cluster.members.filter((member) => member !== back))
@@ -139,7 +139,7 @@ describe.skipIf(opConductor === undefined)(title, () => {
     await leader.kill()
   })
 
-  it('goes on with the last one when only the rollup node of the leader is killed', async () => {
+  it("another sequencer continues after only the leader's rollup node is killed", async () => {
     const alive = cluster.members.filter(({ processes }) => processes.conductor.running)
     expect(alive).toHaveLength(2)
     const leader = await newLeader(alive)

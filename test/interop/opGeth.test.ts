@@ -87,7 +87,7 @@ describe.skipIf(opGeth === undefined)(title, () => {
       .toBeLessThanOrEqual(1)
     await expect.poll(async () => (await heads(node)).finalized_l2.number).toBeGreaterThan(0)
   })
-  it('has an op-geth sync by its own network first, and derives from there', async () => {
+  it('starts derivation after op-geth has synced by its own network', async () => {
     const from = (await heads(sequencer)).unsafe_l2.number
     const other = await startOpGeth(opGeth ?? '', testnet.joinDir, join(directory, 'syncing'), geth)
     const safeHeads = join(directory, 'safe-heads')

@@ -146,7 +146,7 @@ describe.skipIf(binary === undefined)(title, () => {
     rmSync(directory, { recursive: true, force: true })
   })
 
-  it('blocks, by every kind of name', async () => {
+  it('returns the same blocks by number, hash and label', async () => {
     const names = [
       '0x0',
       '0x1',
@@ -199,7 +199,7 @@ describe.skipIf(binary === undefined)(title, () => {
     }
   })
 
-  it('calls and estimates', async () => {
+  it('returns the same calls and estimates', async () => {
     const revert = '0x366000600037366000fd'
     const reason = `0x08c379a0${'20'.padStart(64, '0')}${'02'.padStart(64, '0')}${'6e6f'.padEnd(64, '0')}`
     const panic = `0x4e487b71${'11'.padStart(64, '0')}`
@@ -246,7 +246,7 @@ describe.skipIf(binary === undefined)(title, () => {
     ])
   })
 
-  it('transactions that are refused, and those that wait', async () => {
+  it('refuses the same transactions, and has the same pool', async () => {
     const sends = [
       signTransaction(KEY, { nonce: 0 }).raw,
       signTransaction(THIRD_KEY, { value: 10n ** 30n }).raw,
@@ -268,14 +268,14 @@ describe.skipIf(binary === undefined)(title, () => {
     await expectSame([['txpool_status'], ['txpool_content'], ['eth_getTransactionCount', THIRD, 'pending']])
   })
 
-  it('traces', async () => {
+  it('returns the same traces', async () => {
     for (const hash of traced) {
       const variants = [{}, { enableMemory: true }, { disableStack: true, disableStorage: true }, { limit: 3 }]
       await expectSame(variants.map((options): Call => ['debug_traceTransaction', hash, options]))
     }
   })
 
-  it('traces of calls and of what they change', async () => {
+  it('returns the same call and prestate traces', async () => {
     const configs = [
       { tracer: 'callTracer' },
       { tracer: 'callTracer', tracerConfig: { withLog: true } },
@@ -339,7 +339,7 @@ describe.skipIf(binary === undefined)(title, () => {
     ])
   })
 
-  it('calls in a block that is changed', async () => {
+  it('returns the same calls with block overrides', async () => {
     const opcodes = ['41', '42', '43', '44', '45', '48', '4a']
     const changes = {
       number: '0x123',
@@ -366,7 +366,7 @@ describe.skipIf(binary === undefined)(title, () => {
     ])
   })
 
-  it('sends subscribers the same', async () => {
+  it('sends subscribers the same messages', async () => {
     const { mine, theirs } = listeners ?? {}
     for (const listener of [mine, theirs]) {
       const lengths = () => Object.values(listener?.received ?? {}).map(({ length }) => length)
@@ -379,7 +379,7 @@ describe.skipIf(binary === undefined)(title, () => {
     expect(mine?.received).toEqual({ ...theirs?.received, heads })
   })
 
-  it('logs, fees and the rest', async () => {
+  it('returns the same logs and fees', async () => {
     const filters: unknown[] = [
       {},
       { topics: [WORD] },
@@ -413,7 +413,7 @@ describe.skipIf(binary === undefined)(title, () => {
     ])
   })
 
-  it('the Engine API', async () => {
+  it('answers the Engine API identically', async () => {
     const { json } = await new BlockDriver(ours.engine, recording.rollup).attributes({ noTxPool: true })
     const changes = [{}, { gasLimit: null }, { withdrawals: null }, { parentBeaconBlockRoot: null }]
     const params = [{ eip1559Params: null }, { eip1559Params: '0x0000000000000001' }, { eip1559Params: '0x00' }]

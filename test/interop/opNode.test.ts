@@ -45,7 +45,7 @@ describe.skipIf(!isComplete)(title, () => {
     rmSync(directory, { recursive: true, force: true })
   })
 
-  it('brings it our blocks by gossip, also when it has pruned us, and holds nothing against it', async () => {
+  it('op-node gets our blocks by gossip, also after it pruned us, and has no bad score', async () => {
     await expect.poll(() => missing(sequencer, theirs)).toBeLessThanOrEqual(1)
     const joinedMs = performance.now()
     while (performance.now() - joinedMs < OP_NODE_PRUNES_AFTER_MS) {
@@ -57,7 +57,7 @@ describe.skipIf(!isComplete)(title, () => {
     for (const score of await scores(theirs)) expect(score).toBeGreaterThan(-10)
   })
 
-  it('hands sequencing over to it and back; our nodes follow its blocks', async () => {
+  it('sequencing moves to op-node and back, and our nodes follow its blocks', async () => {
     await handOver(sequencer, theirs)
     expect(await mostBehind(theirs, verifier, 20)).toBeLessThanOrEqual(2)
     await handOver(theirs, sequencer)

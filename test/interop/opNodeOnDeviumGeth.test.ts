@@ -41,13 +41,13 @@ describe.skipIf(opNode === undefined)(title, () => {
     rmSync(directory, { recursive: true, force: true })
   })
 
-  it('follows our blocks and derives the same chain', async () => {
+  it('op-node follows our blocks and derives the same chain', async () => {
     await expect.poll(() => missing(ours, theirs)).toBeLessThanOrEqual(1)
     await expect.poll(async () => (await heads(theirs)).safe_l2.number).toBeGreaterThan(10)
     await expectSameOutput(ours, theirs)
   })
 
-  it('makes blocks that ours follow', async () => {
+  it('op-node makes blocks that our nodes follow', async () => {
     await handOver(ours, theirs)
     expect(await mostBehind(theirs, ours, 10)).toBeLessThanOrEqual(2)
     await handOver(theirs, ours)

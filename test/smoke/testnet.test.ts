@@ -28,7 +28,7 @@ const request = async (client: RpcClient | undefined, method: string, params: (s
 
 // In this order: the last one stops it.
 describe('a testnet of three nodes', { shuffle: false }, () => {
-  it('includes what is sent to a verifier, and every node derives that block from L1', async () => {
+  it('includes a transaction sent to a verifier, and every node derives its block from L1', async () => {
     const { raw, hash } = signTransaction(DEV_KEYS[0], { to: `0x${'d3'.repeat(20)}`, value: 1n })
     expect(await engines[2]?.request('eth_sendRawTransaction', [toHex(raw)])).toBe(hash)
     await expect.poll(() => request(engines[0], 'eth_getTransactionReceipt', [hash])).toMatchObject({ status: '0x1' })
@@ -41,7 +41,7 @@ describe('a testnet of three nodes', { shuffle: false }, () => {
     }
   })
 
-  it('has nodes that are connected to each other and follow by gossip', async () => {
+  it('nodes are connected to each other and follow by gossip', async () => {
     for (const node of nodes) {
       await expect.poll(() => node.request('opp2p_peerStats', [])).toMatchObject({ connected: 2, blocksTopicV4: 2 })
     }
@@ -51,7 +51,7 @@ describe('a testnet of three nodes', { shuffle: false }, () => {
     }
   })
 
-  it('warns of nothing, and stops in order', async () => {
+  it('logs no warnings, and stops in order', async () => {
     expect(testnet.complaints()).toEqual([])
     expect(await testnet.stop()).toBe(0)
     expect(testnet.events.filter(({ event }) => event === 'warning' || event === 'ended')).toEqual([])

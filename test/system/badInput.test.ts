@@ -171,11 +171,11 @@ describe('the execution client refuses', () => {
 })
 
 describe('the batch submitter refuses', () => {
-  it('to start without endpoints', async () => {
+  it('a start without endpoints', async () => {
     expectRefusal(await run(SUBMITTER, []), /empty L1 RPC URL/)
   })
 
-  it('an L1 that does not answer, and does not show its password', async () => {
+  it('an L1 that does not answer, without showing its password', async () => {
     const L1 = 'http://user:pass@127.0.0.1:1'
     const ended = await run(SUBMITTER, [
       ...[`--l1-eth-rpc=${L1}`, `--l2-eth-rpc=${testnet.nodes[0]?.ethRpc}`],
@@ -188,7 +188,7 @@ describe('the batch submitter refuses', () => {
 })
 
 describe('the testnet runner refuses', () => {
-  it('ports that are in use, naming the first', async () => {
+  it('ports that are in use, and names the first', async () => {
     const port = new URL(testnet.l1.rpc).port
     const dir = join(directory, 'second')
     expectRefusal(
@@ -265,13 +265,13 @@ describe('the testnet runner refuses', () => {
   })
 })
 
-it('the testnet is not affected', () => {
+it('the testnet still runs', () => {
   expect(testnet.runner.exitCode).toBeNull()
   expect(testnet.complaints().slice(0, 10)).toEqual([])
 })
 
 // Random requests may stop the sequencer, and leave traces in the logs.
-it('every port answers random and mutated requests, bodies and frames as it should (bench/mutatedRequests.ts sends more)', async () => {
+it('every port answers random and mutated requests, bodies and frames correctly (bench/mutatedRequests.ts sends more)', async () => {
   const targets = await targetsOf(testnet)
   expect(targets).toHaveLength(6)
   expect(await sendMutated(targets, 250, 20_261_123)).toEqual([])

@@ -10,6 +10,6 @@ const absence = hasCompiler ? '' : ' (skipped: assemblyscript is absent)'
 it.skipIf(!hasCompiler).for([
   ['kernel', KERNEL],
   ['precompiles', PRECOMPILES],
-] as const)(`a compiled module is what its source compiles to: %s${absence}`, async ([name, text]) => {
+] as const)(`a compiled module equals the compilation of its source: %s${absence}`, async ([name, text]) => {
   expect(Buffer.from(await compileModule(name)).toString('base64')).toBe(text)
 })

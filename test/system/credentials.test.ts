@@ -132,7 +132,7 @@ it('the table contains each address that a program declares', () => {
   expect([...new Set(declared)].sort()).toEqual([...Object.keys(ADDRESSES), ...REFUSED].sort())
 })
 
-it('every program gets in by every address, and never shows the password', async () => {
+it('every program authenticates at every address, and never shows the password', async () => {
   // It has derived a block whose batch is in a blob that only the archive has.
   await expect
     .poll(() => joinedRpc.request('optimism_syncStatus', []).catch(() => undefined))

@@ -156,7 +156,7 @@ describe('init', () => {
 })
 
 describe('commands on files', () => {
-  it('a chain survives export and dump-genesis, then init and import', async () => {
+  it('a chain is the same after export and dump-genesis, then init and import', async () => {
     const datadir = await newDatadir()
     const node = await start(datadir, '--gcmode=archive')
     await node.driver.build()

@@ -124,7 +124,7 @@ describe('a testnet', { shuffle: false }, () => {
   })
 
   it.skipIf(!commandExists('prometheus'))(
-    'is scraped by Prometheus, which has every series of the boards and evaluates the alerts (skipped where it is not installed)',
+    'is scraped by Prometheus, which has every series of the boards and evaluates the alerts (skipped without Prometheus)',
     async () => {
       const folder = join(import.meta.dirname, '../../docs/grafana')
       const hosts = (urls: string[]) => urls.map((url) => new URL(url).host)
@@ -158,7 +158,7 @@ describe('a testnet', { shuffle: false }, () => {
     },
   )
 
-  describe('for its users', () => {
+  describe('its chain', () => {
     const [alice, bob] = [
       privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'),
       privateKeyToAccount('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'),
@@ -241,7 +241,7 @@ describe('a testnet', { shuffle: false }, () => {
       expect(BigInt(data ?? 0)).toBe(42n)
     })
 
-    it('brings a deposit from the OptimismPortal to L2', async () => {
+    it('includes a deposit of the OptimismPortal on L2', async () => {
       const l1Client = createPublicClient({ chain: l1Chain(), transport: http(), pollingInterval: 200 })
       const wallet = createWalletClient({ account: alice, chain: l1Chain(), transport: http() }).extend(
         walletActionsL1(),
@@ -262,7 +262,7 @@ describe('a testnet', { shuffle: false }, () => {
     })
 
     it.skipIf(castFolder() === undefined)(
-      'does what docs/dapps says, with withdrawals (skipped where cast is not installed)',
+      'runs the commands of docs/dapps, with withdrawals (skipped without cast)',
       async () => {
         const pages = ['viem', 'foundry'].map(async (page) => {
           const folder = join(dir, `reader-${page}`)
@@ -399,7 +399,7 @@ describe('a testnet', { shuffle: false }, () => {
         .toBeGreaterThan(0)
     })
 
-    it("lets pages of its operator's origin change something, those of others only read, by names it was given", async () => {
+    it("accepts changes only from pages of the operator's origin, and only under its allowed host names", async () => {
       const call = (headers: Headers, method: string) =>
         postJson(rollupRpc, headers, { jsonrpc: '2.0', id: 1, method, params: [sequencer().peerId] })
       const ours = { origin: 'https://ops.example', host: 'node.example' }
@@ -411,7 +411,7 @@ describe('a testnet', { shuffle: false }, () => {
     })
 
     it.skipIf(!commandExists('curl'))(
-      'answers scripts: curl for every method of docs/rpc.md, by the schema of its result (skipped without curl)',
+      'answers curl for every method of docs/rpc.md as its schema says (skipped without curl)',
       async () => {
         await caughtUp()
         const facts = await chainFacts({ ethRpc, peerId: sequencer().peerId }, testnet, 'safe')
@@ -447,7 +447,7 @@ describe('a testnet', { shuffle: false }, () => {
       },
     )
 
-    it('answers scripts that use the typed client, and viem', async () => {
+    it('answers the typed client and viem', async () => {
       const client = createNodeClient({ url: rollupRpc.replace('http', 'ws') })
       const ended = new AbortController()
       try {
@@ -494,7 +494,7 @@ describe('a testnet', { shuffle: false }, () => {
       await caughtUp()
     })
 
-    it('drops a peer that is blocked at once, also after a restart, and takes it back when unblocked', async () => {
+    it('disconnects a blocked peer at once, also after a restart, and reconnects when it is unblocked', async () => {
       await expect.poll(() => connected(rollupRpc)).toBe(1)
       const { peerId } = sequencer()
       await rpc(rollupRpc, 'deviump2p_blockPeer', [peerId])
@@ -513,7 +513,7 @@ describe('a testnet', { shuffle: false }, () => {
     })
   })
 
-  it('runs every command of README and docs/operating/commands.md in an empty folder, and of all docs where asked for, but those that NOT_RUN names', async () => {
+  it('runs every command of README and docs/operating/commands.md in an empty folder, except those in NOT_RUN', async () => {
     const runner = await createCommandRunner(testnet, join(dir, 'documents'))
     const problems: string[] = []
     const runAll = async (documents: readonly string[], peer: RunningTestnet['nodes'][number]) => {

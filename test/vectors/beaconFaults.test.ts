@@ -89,7 +89,7 @@ describe.each<RecordingName>(['granite-span-zlib-blobs', '2026-holocene-to-karst
     expect(counts).toEqual({ temporary: 0, reset: 0 })
   })
 
-  it('is derived where one lies, one lacks blobs and one lags', async () => {
+  it('is derived with one lying, one incomplete and one lagging beacon node', async () => {
     const whole = await derive(recording, [await startRecordedBeacon(recording)])
     const [liar, lacking, lagging] = [
       await startRecordedBeacon(recording),
@@ -114,7 +114,7 @@ describe.each<RecordingName>(['granite-span-zlib-blobs', '2026-holocene-to-karst
     expect(status.endpoints[0]?.problem?.message).toContain('wrong blob')
   })
 
-  it('is derived through one that knows no block for a long time, with resets that become rarer', async () => {
+  it('is derived through a beacon node that knows no block for a long time, with growing pauses between resets', async () => {
     const server = await startRecordedBeacon(recording)
     let failures = 40
     server.fault = (response, slot) => {

@@ -129,7 +129,7 @@ describe.each(RECORDINGS)('deriving the chain recorded in $name', ({ name, isSaf
   const recording = loadRecording(name)
   const { config, l1, l2, safeHeadAtL1 } = recording
 
-  it('gives the attributes of every recorded block as far as the batches reach', async () => {
+  it('returns the recorded attributes of every block up to the last batch', async () => {
     const { derived, safe } = await derive(recording)
     if (isSafeHeadRecorded) expect(safe.number).toBe(safeHeadAtL1.at(-1)?.safeHead.number)
     expect(derived.length).toBeGreaterThan(10)
@@ -141,7 +141,7 @@ describe.each(RECORDINGS)('deriving the chain recorded in $name', ({ name, isSaf
 
   // The whole path: L1 client, pipeline, engine controller, Engine API over HTTP and execution. A block's hash covers its roots of state,
   // transactions and receipts.
-  it("gives op-node's blocks, hash by hash, after the same L1 blocks", async () => {
+  it("returns op-node's block hashes after the same L1 blocks", async () => {
     const { blocks, safe } = await deriveOnEngine(recording, loadGenesis(name), { blobs: recordedBlobs(recording) })
     expect(safe.number).toBeGreaterThan(10)
     expect(blocks.map(({ block }) => block.hash)).toEqual(l2.slice(1, safe.number + 1).map((b) => b.payload.blockHash))
@@ -156,7 +156,7 @@ describe.each(RECORDINGS)('deriving the chain recorded in $name', ({ name, isSaf
     expect(mine).toEqual(safeHeadAtL1)
   })
 
-  it('comes to the same blocks from any safe head on the way', async () => {
+  it('derives the same blocks from any earlier safe head', async () => {
     const whole = await derive(recording)
     for (const from of sampleOf(spread(1, whole.safe.number, 25), 6)) {
       const part = await derive(recording, { from })
@@ -164,7 +164,7 @@ describe.each(RECORDINGS)('deriving the chain recorded in $name', ({ name, isSaf
     }
   })
 
-  it('derives nothing that the L1 head does not show yet', async () => {
+  it('derives nothing beyond the L1 head', async () => {
     const whole = await derive(recording)
     for (const head of sampleOf(spread(0, l1.length - 1, 12), 4)) {
       const { derived, pipeline } = await derive(recording, { head })

@@ -39,12 +39,12 @@ async function expectNoMismatch(
 }
 
 describe.skipIf(files.length === 0)("Ethereum's tests", { timeout: 7_200_000 }, () => {
-  it('of states end with the state and the logs they should', async () => {
+  it('state tests end with the expected state and logs', async () => {
     const paths = files.filter((path) => /StateTests|state_tests/.test(path) && !isBlockchainTest(path))
     await expectNoMismatch(paths, runStateTestFile)
   })
 
-  it('of blockchains take the blocks they should, and no others', async () => {
+  it('blockchain tests accept exactly the valid blocks', async () => {
     await expectNoMismatch(files.filter(isBlockchainTest), runBlockchainTestFile)
   })
 })

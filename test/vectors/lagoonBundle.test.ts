@@ -53,7 +53,7 @@ async function stateAfter(dependencySet: bigint[]) {
 }
 
 describe("Lagoon's published upgrade bundle", () => {
-  it.runIf(isThere)('is the pinned one (skipped without ../shared/vectors)', () => {
+  it.runIf(isThere)('has the pinned hash (skipped without ../shared/vectors)', () => {
     const { pin, deposits } = read()
     expect(pin).toBe(BUNDLE_PINS.lagoon)
     expect(deposits).toHaveLength(29)
@@ -67,7 +67,7 @@ describe("Lagoon's published upgrade bundle", () => {
 
   // Every deposit must succeed, the two around the bundle as well: their calls are not part of it.
   it.runIf(isThere)(
-    'brings the contracts of interop, and their ether, to a chain with others in its set (skipped without ../shared/vectors)',
+    'deploys the interop contracts with their ether on a chain with a dependency set (skipped without ../shared/vectors)',
     async () => {
       const [alone, together] = [await stateAfter([901n]), await stateAfter([901n, 902n])]
       const pointsTo = (state: typeof alone, low: number) =>

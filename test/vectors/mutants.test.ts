@@ -30,7 +30,7 @@ const folder = new URL('../../../shared/vectors/', import.meta.url)
 describe.each(['granite', 'holocene'])('damaged batches of the %s chain', (name) => {
   const url = new URL(`mutants-${name}.json.gz`, folder)
   if (!existsSync(url)) {
-    it.skip(`end at op-node's safe head (skipped: ../shared/vectors/mutants-${name}.json.gz is absent)`)
+    it.skip(`lead to op-node's safe head (skipped: ../shared/vectors/mutants-${name}.json.gz is absent)`)
     return
   }
   const mutants: Mutants = JSON.parse(gunzipSync(readFileSync(url)).toString())

@@ -93,14 +93,14 @@ describe.each(NAMES)('%s', (name) => {
     version: 3,
   })
 
-  it('every block from derived attributes has its hash', async () => {
+  it('every block built from derived attributes has the recorded hash', async () => {
     for (const envelope of l2.slice(1)) {
       const { envelope: built } = await (await chain.startBuild(derived(envelope))).seal()
       expect(built).toEqual(envelope)
     }
   })
 
-  it('every block filled from a pool has its hash', async () => {
+  it('every block built from the pool has the recorded hash', async () => {
     for (const envelope of l2.slice(1)) {
       const { transactions } = envelope.payload
       const deposits = transactions.filter(isDepositTx)
@@ -112,7 +112,7 @@ describe.each(NAMES)('%s', (name) => {
     }
   })
 
-  it('the value of each block is what its fee recipient gained', async () => {
+  it('the value of each block equals the gain of its fee recipient', async () => {
     let total = 0n
     for (const envelope of l2.slice(1)) {
       const { parentHash, blockHash, feeRecipient } = envelope.payload

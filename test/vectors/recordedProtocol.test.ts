@@ -92,11 +92,11 @@ describe.each(RECORDINGS)('recorded chain %s', (name) => {
   })
   const l1Receipts = raw.l1.map(({ receipts }) => receipts.map(toL1Receipt))
 
-  it('L1 headers hash to their hash', () => {
+  it('L1 headers encode to their hash', () => {
     for (const block of l1) expect(blockHeaderHash(blockHeaderFromJson(block))).toBe(block.hash)
   })
 
-  it('payloads hash to their hash, and the transactions to their root', () => {
+  it('payloads encode to their hash, and transactions to their root', () => {
     expect(l2.length).toBe(33)
     for (const [number, envelope] of l2.entries()) {
       expect(orderedTrieRoot(envelope.payload.transactions)).toBe(raw.l2[number]?.transactionsRoot)
@@ -112,13 +112,13 @@ describe.each(RECORDINGS)('recorded chain %s', (name) => {
     }
   })
 
-  it('receipts hash to their root', () => {
+  it('receipts encode to their root', () => {
     for (const [number, receipts] of raw.l2Receipts.entries()) {
       expect(orderedTrieRoot(receipts.map(encodeReceipt))).toBe(raw.l2[number]?.receiptsRoot)
     }
   })
 
-  it('L1-info deposits and user deposits follow from L1', () => {
+  it('L1-info deposits and user deposits can be derived from L1', () => {
     let userDeposits = 0
     for (const [number, { payload }] of l2.entries()) {
       const parent = l2[number - 1]
@@ -141,7 +141,7 @@ describe.each(RECORDINGS)('recorded chain %s', (name) => {
     expect(userDeposits).toBeGreaterThan(10)
   })
 
-  it('base fees follow from the parent', () => {
+  it('base fees can be computed from the parent', () => {
     for (const [number, { payload }] of l2.entries()) {
       const parent = l2[number - 1]
       // The recorded genesis block has no base fee parameters in its header.
@@ -150,7 +150,7 @@ describe.each(RECORDINGS)('recorded chain %s', (name) => {
     }
   })
 
-  it('L1 fees are those of the receipts', () => {
+  it('computed L1 fees equal the receipts', () => {
     let count = 0
     for (const [number, { payload }] of l2.entries()) {
       if (payload.transactions.length < 2) continue
@@ -166,7 +166,7 @@ describe.each(RECORDINGS)('recorded chain %s', (name) => {
     expect(count).toBeGreaterThan(100)
   })
 
-  it('output roots follow from their parts', () => {
+  it('output roots can be computed from their parts', () => {
     expect(raw.outputs.length).toBeGreaterThan(0)
     for (const { outputRoot, stateRoot, withdrawalStorageRoot, blockRef } of raw.outputs) {
       const parts = { stateRoot, messagePasserStorageRoot: withdrawalStorageRoot, blockHash: blockRef.hash }
@@ -216,7 +216,7 @@ describe.each(RECORDINGS)('recorded chain %s', (name) => {
 })
 
 describe.each(['regolith', 'canyon', 'holocene'])('gossip messages recorded under %s', (fork) => {
-  it('hold payloads that hash to their hash, signed by the sequencer', () => {
+  it('contain payloads with the right hash, signed by the sequencer', () => {
     const { chainId, signer, messages } = readJson(`data/gossip-op-node-${fork}.json`) as {
       chainId: number
       signer: Hex

@@ -70,7 +70,7 @@ describe('traceBlock', () => {
     await rm(datadir, { recursive: true, force: true })
   })
 
-  it('uses the gas that the receipt says, step by step, for every transaction', async () => {
+  it('the gas of the steps equals the gas of the receipt, for every transaction', async () => {
     let traced = 0
     for (let number = 1; number <= chain.head().number; number++) {
       const block = await chain.blockByNumber(number)
@@ -97,7 +97,7 @@ describe('traceBlock', () => {
     expect(traced).toBeGreaterThan(20)
   })
 
-  it('shows the L1-info deposit call by call', async () => {
+  it('traces the calls of the L1-info deposit', async () => {
     const block = await chain.blockByNumber(3)
     const { steps } = await trace(chain, block?.transactions[0]?.hash ?? '0x')
     const begin = steps

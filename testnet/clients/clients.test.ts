@@ -19,7 +19,7 @@ const OPTIONS = {
 }
 const HERE = import.meta.filename
 
-it('are chosen per node, for the rollup node and the execution client', () => {
+it('clients are chosen per node, for the rollup node and the execution client', () => {
   const choices = parseClients('verifier1=op-node:/opt/op-node,verifier1=op-geth:/opt/op:geth')
   expect(clientsOf(choices, 'verifier1')).toEqual({
     rollup: { node: 'verifier1', client: 'op-node', path: '/opt/op-node' },
@@ -48,7 +48,7 @@ it.each([
   expect(() => checkClients(parseClients(text), ['sequencer', 'verifier1'], fork)).toThrow(message)
 })
 
-it('report what they do not support on a fork', () => {
+it('clients report what they do not support on a fork', () => {
   const opNodeAlone = clientsOf(parseClients('a=op-node:/x'), 'a')
   expect(limitsOf(opNodeAlone, 'jovian')).toEqual([
     'op-node has no health verdict and no page, and its clock cannot be set',

@@ -52,7 +52,7 @@ afterEach(() => node?.close())
 describe.each(TESTNET_FORKS)('a genesis with %s', (fork) => {
   const has = (wanted: TestnetFork) => TESTNET_FORKS.indexOf(fork) >= TESTNET_FORKS.indexOf(wanted)
 
-  it("has the execution client's hash, and contracts that behave as after the upgrades", async () => {
+  it("has the execution client's hash, and contracts as after the upgrades", async () => {
     const genesis = await genesisOf(fork)
     node = await startExecutionNode(genesis.file)
     const { eth } = node

@@ -86,7 +86,7 @@ describe('L2 genesis', () => {
     }
   })
 
-  it('fills immutables as the constructors would', async () => {
+  it('fills immutables like the constructors', async () => {
     const owner = roles.owner.address
     const vault: AbiValue[] = [owner, 10n * 10n ** 18n, 1]
     const constructed: [keyof typeof PREDEPLOYS, AbiValue[]][] = [

@@ -38,7 +38,7 @@ describe('L1 deployment', () => {
     await anvil?.stop()
   })
 
-  it('is all in block 1, whose time is the genesis time', async () => {
+  it('is completely in block 1, whose time is the genesis time', async () => {
     const block = await l1.request('eth_getBlockByNumber', ['0x1', false])
     expect(block).toMatchObject({ hash: genesis.hash, timestamp: `0x${genesisTime.toString(16)}` })
     expect(genesis.number).toBe(1)

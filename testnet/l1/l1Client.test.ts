@@ -12,7 +12,7 @@ describe('the L1 of a testnet', () => {
     }
   })
 
-  it('has forks to come by name and seconds', () => {
+  it('parses scheduled forks by name and seconds', () => {
     expect(parseL1ForkActivations('')).toEqual([])
     expect(parseL1ForkActivations(' Amsterdam:60 ')).toEqual([{ fork: 'amsterdam', seconds: 60 }])
   })
@@ -28,7 +28,7 @@ describe('the L1 of a testnet', () => {
     expect(() => parseL1ForkActivations(text)).toThrow(message)
   })
 
-  it('has them on go-ethereum only', () => {
+  it('schedules forks on go-ethereum only', () => {
     const activations = parseL1ForkActivations('amsterdam:60')
     expect(() => checkL1Forks('anvil', activations)).toThrow(
       '--l1-fork-at amsterdam:60: Anvil has no amsterdam, add --l1-client geth=<path>',
@@ -37,7 +37,7 @@ describe('the L1 of a testnet', () => {
     expect(() => checkL1Forks({ geth: '/opt/geth' }, activations)).not.toThrow()
   })
 
-  it('counts their seconds from the start', () => {
+  it('counts fork seconds from the start', () => {
     const geth = { geth: '/opt/geth' }
     expect(l1Parameters('anvil', [], 1_000)).toBeUndefined()
     expect(l1Parameters(geth, [], 1_000)).toEqual({ client: 'geth' })

@@ -47,7 +47,7 @@ it('names chains, RPCs and contracts, with checksums', () => {
   )
 })
 
-it("has the predeploys where viem's OP Stack chains have them", () => {
+it("has the predeploys at the addresses of viem's OP Stack chains", () => {
   const { contracts } = book.l2
   expect(contracts).toMatchObject({
     L2CrossDomainMessenger: optimism.contracts.l2CrossDomainMessenger.address,

@@ -293,7 +293,7 @@ describe('keys of the live view', () => {
     await shown(': takes a command')
   })
 
-  it('have one line each in the plain view', () => {
+  it('print one line each in the plain view', () => {
     expect(plainLines(ended)).toEqual([
       '  batcher ended with signal SIGKILL; the others go on. The last lines of /data/net/logs/batcher.log:',
       '    one',

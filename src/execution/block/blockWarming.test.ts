@@ -43,7 +43,7 @@ function call(sender: number, data: Uint8Array, to: Hex = CONTRACT): SignedTrans
   return signTransaction(testKey(sender), { to, data, gasLimit: 200_000n })
 }
 
-describe('what a block refunds for what it has warmed', () => {
+describe('the refund for accesses that the block has warmed', () => {
   it.each([
     { opcode: 'SLOAD' as const, word: SLOT, refund: 2_000n },
     { opcode: 'SSTORE' as const, word: SLOT, refund: 2_100n },
@@ -70,7 +70,7 @@ describe('what a block refunds for what it has warmed', () => {
     expect(plain.gasUsed - verified.gasUsed).toBe(2n * refund)
   })
 
-  it('is both surcharges of a call to an account with a delegate', async () => {
+  it('covers both surcharges of a call to an account with a delegate', async () => {
     const accounts = {
       ...FUNDED,
       [CONTRACT]: { code: CODES.CALL },
@@ -80,7 +80,7 @@ describe('what a block refunds for what it has warmed', () => {
     expect(await executeWarming({ accounts }, [call(1, data), call(2, data)])).toEqual([undefined, 5_000n])
   })
 
-  it('is nothing for the own sender, the own recipient, and what the own access list makes warm', async () => {
+  it("is zero for the transaction's own sender, recipient and access list", async () => {
     const accounts = { ...FUNDED, [CONTRACT]: { code: CODES.BALANCE } }
     const ofSender = await executeWarming({ accounts }, [
       call(1, word(TWO)),
@@ -95,7 +95,7 @@ describe('what a block refunds for what it has warmed', () => {
     expect(later).toBe(2_500n)
   })
 
-  it('counts what the deposits of the block have warmed, and refunds no deposit', async () => {
+  it('counts accesses that deposits have warmed, and refunds no deposit', async () => {
     const accounts = { ...FUNDED, [CONTRACT]: { code: CODES.SLOAD } }
     const data = word(SLOT)
     const warming = deposit({ to: CONTRACT, data })
@@ -106,7 +106,7 @@ describe('what a block refunds for what it has warmed', () => {
     ])
   })
 
-  it('counts accounts that transactions pay their fees into, which deposits do not', async () => {
+  it('counts the fee vaults as warmed by transactions, but not by deposits', async () => {
     const accounts = { ...FUNDED, [CONTRACT]: { code: CODES.BALANCE } }
     const data = word(BASE_FEE_VAULT_ADDRESS)
     const afterDeposit = await executeWarming({ accounts }, [deposit(), call(1, data)])
@@ -115,7 +115,7 @@ describe('what a block refunds for what it has warmed', () => {
     expect(await executeWarming({ accounts }, [transfer, call(2, data)])).toEqual([undefined, 2_500n])
   })
 
-  it('is each surcharge that was paid where a frame failed, and counts what failed frames have reached', async () => {
+  it('covers each surcharge paid in failed frames, and counts their accesses as warmed', async () => {
     // INNER loads a slot and reverts. CONTRACT calls it twice and pays for the slot twice.
     const callInner = `5f5f5f5f5f73${INNER.slice(2)}5af150`
     const accounts = {
@@ -128,7 +128,7 @@ describe('what a block refunds for what it has warmed', () => {
     expect(refunds).toEqual([undefined, 2_500n + 2n * 2_000n])
   })
 
-  it('is nothing for an access that the gas did not suffice for', async () => {
+  it('is zero for an access that ran out of gas', async () => {
     // CONTRACT calls INNER with 1,000 gas: too little to load a slot.
     const accounts = {
       ...FUNDED,
@@ -141,7 +141,7 @@ describe('what a block refunds for what it has warmed', () => {
     expect(await executeWarming({ accounts }, transactions)).toEqual([undefined, 2_500n, 2_500n])
   })
 
-  it('is no more than the gas used, and nothing by a transaction that did not come into the block', () => {
+  it('is at most the gas used, and ignores transactions that were not included', () => {
     const warming = new BlockWarming()
     let index = 0
     const run = () => {

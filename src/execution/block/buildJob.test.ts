@@ -120,7 +120,7 @@ const transfer = (key: number, nonce = 0, gasLimit = 21_000n) =>
   signTransaction(testKey(key), { nonce, gasLimit, value: 1n })
 
 describe('a block under construction', () => {
-  it('takes what comes into the pool until it is sealed', async () => {
+  it('includes transactions that enter the pool until it is sealed', async () => {
     const pool = new SlowPool()
     const job = await scene(pool).start()
     await pool.add(transfer(1))
@@ -132,7 +132,7 @@ describe('a block under construction', () => {
     expect(await job.seal()).toBe(built)
   })
 
-  it('has what was in the pool when building began, unless walking through it takes too long', async () => {
+  it('includes the transactions that were in the pool at its start, until its time limit', async () => {
     const pool = new SlowPool()
     const waiting = Array.from({ length: 20 }, (_, nonce) => transfer(1, nonce))
     pool.transactions.push(...waiting)
@@ -165,7 +165,7 @@ describe('a block under construction', () => {
     expect(block.header.gasUsed).toBeLessThanOrEqual(200_000n)
   })
 
-  it('is filled up to the effective gas limit only, whatever is forced', async () => {
+  it('is filled only up to the effective gas limit, also with forced transactions', async () => {
     const pool = new SlowPool()
     const forced = deposit({ mint: 5n, gasLimit: 500_000n }).raw
     const [first, dear, last] = [transfer(1), transfer(2, 0, 50_001n), transfer(3)]
@@ -182,7 +182,7 @@ describe('a block under construction', () => {
     expect(block.header.gasLimit).toBe(30_000_000n)
   })
 
-  it('leaves out a transaction that it would have to wait for, and does not begin it again', async () => {
+  it('leaves out a transaction that runs too long, and does not try it again', async () => {
     const slow = new SlowTransactions()
     const endless = signTransaction(testKey(1), { to: ENDLESS, gasLimit: 29_000_000n })
     const pool = new SlowPool()
@@ -216,7 +216,7 @@ describe('a block under construction', () => {
     expect(next.block.transactions.slice(1).map(({ from }) => from)).toEqual([3, 2].map(testAddress))
   })
 
-  it('fails at the start when a forced transaction cannot be used', async () => {
+  it('fails at the start if a forced transaction is invalid', async () => {
     const bad = scene(undefined, { transactions: [transfer(1, 9).raw] })
     await expect(bad.start()).rejects.toMatchObject({
       code: 'build-failed',
@@ -229,13 +229,13 @@ describe('a block under construction', () => {
     })
   })
 
-  it('says so when a cancelled one is sealed', async () => {
+  it('rejects seal() after a cancellation', async () => {
     const job = await scene(new SlowPool()).start()
     job.cancel()
     await expect(job.seal()).rejects.toMatchObject({ code: 'build-failed' })
   })
 
-  it('shows a failure of the pool when it is sealed, and nowhere else', async () => {
+  it('rejects seal() with the failure of the pool', async () => {
     const pool = new SlowPool()
     pool.best = () => {
       throw new Error('pool is broken')
@@ -245,7 +245,7 @@ describe('a block under construction', () => {
     await expect(job.seal()).rejects.toThrow('pool is broken')
   })
 
-  it('needs a later time than its parent’s', async () => {
+  it("needs a timestamp after its parent's", async () => {
     await expect(scene(undefined, { timestamp: 998 }).start()).rejects.toMatchObject({ code: 'invalid-attributes' })
   })
 })

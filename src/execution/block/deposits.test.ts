@@ -12,7 +12,7 @@ const RECIPIENT: Hex = `0x${'44'.repeat(20)}`
 const REVERTING: Hex = '0x5f5ffd'
 
 describe('a deposit', () => {
-  it('mints and transfers without any fee', async () => {
+  it('mints and transfers without a fee', async () => {
     const { execution, world } = createMemoryBlock({})
     const outcome = await execution.add(deposit({ mint: 1000n, value: 7n }))
     expect(outcome).toMatchObject({ status: 1, gasUsed: 21_000n, tip: 0n, depositNonce: 0 })
@@ -39,7 +39,7 @@ describe('a deposit', () => {
       balance: 5n,
       reason: 'system',
     },
-  ])('with $id fails, keeps the mint, takes all gas and a nonce', async ({ fields, balance, reason }) => {
+  ])('with $id fails, keeps the mint, uses all its gas and a nonce', async ({ fields, balance, reason }) => {
     const { execution, world } = createMemoryBlock({ accounts: { [SENDER]: { nonce: 4n } } })
     const tx = deposit(fields)
     const outcome = await execution.add(tx)
@@ -50,7 +50,7 @@ describe('a deposit', () => {
     expect(execution.gasLeft).toBe(30_000_000n - tx.gasLimit)
   })
 
-  it('that reverts pays for what ran and keeps mint and nonce', async () => {
+  it('that reverts uses only the gas that it spent, and keeps mint and nonce', async () => {
     const { execution, world } = createMemoryBlock({ accounts: { [RECIPIENT]: { code: REVERTING } } })
     const outcome = await execution.add(deposit({ mint: 9n, value: 9n }))
     expect(outcome).toMatchObject({ status: 0, gasUsed: 21_004n, failure: 'execution reverted' })
@@ -59,7 +59,7 @@ describe('a deposit', () => {
     expect(execution.gasLeft).toBe(30_000_000n - 21_004n)
   })
 
-  it('creates a contract at the address of the nonce before', async () => {
+  it('creates a contract at the address of the nonce before its execution', async () => {
     const { execution, world } = createMemoryBlock({ accounts: { [SENDER]: { nonce: 3n } } })
     // Returns one zero byte as code: PUSH1 1 PUSH0 RETURN.
     await execution.add(deposit({ to: null, data: fromHex('0x60015ff3') }))
@@ -76,7 +76,7 @@ describe('a deposit', () => {
     expect([slot(0), slot(1), slot(2)]).toEqual([SENDER, SENDER, '0x01'])
   })
 
-  it('cannot take more gas than the block has left', async () => {
+  it('cannot use more gas than the block has left', async () => {
     const { execution } = createMemoryBlock({ block: { gasLimit: 150_000n } })
     await execution.add(deposit({ gasLimit: 100_000n, value: 1n }))
     await expect(execution.add(deposit({ gasLimit: 100_000n }))).rejects.toMatchObject({
@@ -87,14 +87,14 @@ describe('a deposit', () => {
 })
 
 describe('before Regolith', () => {
-  it('a deposit counts all its gas and has no nonce in its receipt', async () => {
+  it('a deposit uses all its gas, and its receipt has no nonce', async () => {
     const { execution } = createMemoryBlock({ fork: 'bedrock' })
     const outcome = await execution.add(deposit({}))
     expect(outcome).toMatchObject({ status: 1, gasUsed: 100_000n })
     expect(outcome).not.toHaveProperty('depositNonce')
   })
 
-  it('a system transaction runs, outside the gas of the block', async () => {
+  it('a system transaction runs, and does not count towards the gas of the block', async () => {
     const { execution, world } = createMemoryBlock({ fork: 'bedrock', block: { gasLimit: 50_000n } })
     const outcome = await execution.add(deposit({ mint: 3n, value: 3n, isSystemTx: true, gasLimit: 1_000_000n }))
     expect(outcome).toMatchObject({ status: 1, gasUsed: 0n })
@@ -108,7 +108,7 @@ describe('receipts of deposits', () => {
     { fork: 'bedrock' as const, expected: {} },
     { fork: 'regolith' as const, expected: { depositNonce: 0 } },
     { fork: 'canyon' as const, expected: { depositNonce: 0, depositReceiptVersion: 1 } },
-  ])('carry what $fork requires', async ({ fork, expected }) => {
+  ])('have the members that $fork requires', async ({ fork, expected }) => {
     const { execution } = createMemoryBlock({ fork })
     await execution.add(deposit({}))
     const { depositNonce, depositReceiptVersion } = execution.finish().receipts[0] ?? {}

@@ -100,7 +100,7 @@ describe('a signed transaction', () => {
       fields: { to: null, data: new Uint8Array(49_153), gasLimit: 10_000_000n },
       message: 'max initcode size exceeded',
     },
-  ])('with $id cannot be in a block and changes nothing', async ({ fields, account = {}, message }) => {
+  ])('with $id is refused and changes nothing', async ({ fields, account = {}, message }) => {
     const { execution, world } = blockWith({ accounts: { [SENDER]: { balance: ETHER, ...account } } })
     const nonce = world.nonce(SENDER)
     await expect(execution.add(transfer(fields))).rejects.toMatchObject({
@@ -179,20 +179,20 @@ describe('a set-code transaction (EIP-7702)', () => {
   it.each([
     { id: 'of another chain', authorization: { chainId: 902n } },
     { id: 'with another nonce', authorization: { nonce: 1n } },
-  ])('passes over an authorization $id', async ({ authorization }) => {
+  ])('skips an authorization $id', async ({ authorization }) => {
     const { execution, world } = blockWith({ fork: 'isthmus', accounts: { [delegate]: { code: delegateCode } } })
     expect((await execution.add(setCode(authorization))).status).toBe(1)
     expect(world.account(authority)).toBeUndefined()
   })
 
-  it('takes a delegation back with the zero address', async () => {
+  it('removes a delegation with the zero address', async () => {
     const code: Hex = `0xef0100${delegate.slice(2)}`
     const { execution, world } = blockWith({ fork: 'isthmus', accounts: { [authority]: { code, balance: 1n } } })
     await execution.add(setCode({ address: `0x${'00'.repeat(20)}` }))
     expect(world.code(authority).length).toBe(0)
   })
 
-  it('is read without recovering its signers', () => {
+  it('is decoded without recovering its signers', () => {
     const [entry] = setCode().authorizationList ?? []
     // A second object would have recovered its own signer.
     expect(Object.keys(entry ?? {})).not.toContain('authority')
@@ -217,7 +217,7 @@ describe('the cap on the gas of a transaction (Karst)', () => {
   const block = { gasLimit: 60_000_000n }
   const CAP = 16_777_216n
 
-  it('holds for signed transactions', async () => {
+  it('applies to signed transactions', async () => {
     for (const fork of ['jovian', 'karst'] as const) {
       const { execution } = blockWith({ fork, block })
       await execution.add(jovianL1Info())
@@ -233,7 +233,7 @@ describe('the cap on the gas of a transaction (Karst)', () => {
     }
   })
 
-  it('does not hold for deposits', async () => {
+  it('does not apply to deposits', async () => {
     const { execution } = blockWith({ fork: 'karst', block })
     expect((await execution.add(deposit({ gasLimit: 40_000_000n }))).status).toBe(1)
   })
@@ -247,7 +247,7 @@ describe('an activation block', () => {
     { fork: 'jovian' as const, before: 'isthmus' as const, forbidden: 'Jovian' },
     { fork: 'karst' as const, before: 'jovian' as const, forbidden: 'Karst' },
     { fork: 'lagoon' as const, before: 'karst' as const, forbidden: 'Lagoon' },
-  ])('of $fork holds signed transactions: but for $forbidden', async ({ fork, before, forbidden }) => {
+  ])('of $fork accepts signed transactions, unless the fork forbids them ($forbidden)', async ({ fork, before, forbidden }) => {
     for (const isActivation of [true, false]) {
       const { execution, config } = blockWith({ fork: before })
       config.forks[fork] = execution.env.block.timestamp
@@ -265,7 +265,7 @@ describe('an activation block', () => {
 })
 
 describe('the DA footprint (Jovian)', () => {
-  it('sums up 100 bytes at least per transaction times the scalar', async () => {
+  it('counts at least 100 bytes per transaction, times the scalar', async () => {
     const { execution } = blockWith({ fork: 'jovian' })
     await execution.add(jovianL1Info(400))
     await execution.add(transfer())
@@ -273,7 +273,7 @@ describe('the DA footprint (Jovian)', () => {
     expect(execution.finish().daFootprint).toBe(2n * 100n * 400n)
   })
 
-  it('has the gas limit for limit when a block is filled', async () => {
+  it('is limited by the gas limit when a block is filled', async () => {
     const { execution } = blockWith({ fork: 'jovian', block: { gasLimit: 1_079_999n } })
     await execution.add(jovianL1Info(10_000))
     expect(execution.mayTake(transfer())).toBe(true)
@@ -281,7 +281,7 @@ describe('the DA footprint (Jovian)', () => {
     expect(execution.mayTake(transfer({ nonce: 1 }))).toBe(false)
   })
 
-  it('allows no signed transaction in the activation block, whose L1 info is still Isthmus’s', async () => {
+  it('allows no signed transaction in the activation block, which has an Isthmus L1-info deposit', async () => {
     const data = new Uint8Array(176)
     data.set(fromHex('0x098999be'))
     const { execution } = blockWith({ fork: 'jovian' })
@@ -296,7 +296,7 @@ describe('the DA footprint (Jovian)', () => {
     { id: 'of Jovian', bytes: 178, isGood: true },
     { id: 'one byte short', bytes: 177, isGood: false },
     { id: 'empty', bytes: 0, isGood: false },
-  ])('a block whose only transaction is L1 info $id', async ({ bytes, isGood }) => {
+  ])('checks a block that holds only L1 info $id', async ({ bytes, isGood }) => {
     const { execution } = blockWith({ fork: 'jovian' })
     expect(() => execution.checkL1Info()).toThrow('missing deposit transaction')
     await execution.add(deposit({ to: L1_BLOCK_ADDRESS, data: new Uint8Array(bytes) }))
@@ -310,7 +310,7 @@ describe('the DA footprint (Jovian)', () => {
   })
 })
 
-describe('ether', () => {
+describe('the ether supply', () => {
   const account = fc.integer({ min: 1, max: 4 })
   const step = fc.oneof(
     fc.record({ kind: fc.constant('transfer' as const), from: account, to: account, value: fc.bigInt(0n, 3n * ETHER) }),
@@ -325,7 +325,7 @@ describe('ether', () => {
     }),
   )
 
-  it('comes only from mints, whatever fails', async () => {
+  it('grows only by mints, whichever transactions fail', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom('granite' as const, 'isthmus' as const),

@@ -26,7 +26,7 @@ const GOOD = postExec([
 const OF_VERSION_2 = concatBytes(Uint8Array.of(0x7d), encodeRlp([2, NUMBER, [[1, 5]]]))
 
 describe('the refunds of a block', () => {
-  it('are those of its last transaction, by index', () => {
+  it('are read from its last transaction, by index', () => {
     expect([...readRefunds([DEPOSIT, FIRST, SECOND, GOOD], LAGOON)]).toEqual([
       [1, 5n],
       [2, 6n],
@@ -34,7 +34,7 @@ describe('the refunds of a block', () => {
     expect([...readRefunds([DEPOSIT, FIRST, SECOND, postExec([[2, 6n]])], LAGOON)]).toEqual([[2, 6n]])
   })
 
-  it('are none without a post-exec transaction, whatever the fork', () => {
+  it('are empty without a post-exec transaction, on any fork', () => {
     for (const block of [LAGOON, KARST]) expect(readRefunds([DEPOSIT, FIRST], block).size).toBe(0)
   })
 

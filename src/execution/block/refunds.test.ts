@@ -61,7 +61,7 @@ const priceOf = ({ maxFeePerGas, maxPriorityFeePerGas }: SignedTransaction) => {
 }
 
 describe('the settlement of refunds (Lagoon)', () => {
-  it('moves to each sender what the vaults lose, over random blocks, and nothing else', async () => {
+  it('moves ether only from the fee vaults to the senders, over random blocks', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(planned, { minLength: 1, maxLength: 6 }), async (plans) => {
         const transactions = transactionsOf(plans)
@@ -107,7 +107,7 @@ describe('the settlement of refunds (Lagoon)', () => {
     )
   })
 
-  it('leaves the state of a block that refunds all gas as if gas were free, but for the L1 fee', async () => {
+  it('leaves only the L1 fee paid if a block refunds all gas', async () => {
     const tx = signTransaction(testKey(1), { maxFeePerGas: BASE_FEE, maxPriorityFeePerGas: 0n })
     const { world } = await executeRefunded({ accounts: ACCOUNTS }, [tx], new Map([[1, 21_000n]]))
     expect(world.balance(FIRST_SENDER)).toBe(ETHER - world.balance(L1_FEE_VAULT_ADDRESS) - operatorFee(0n))
@@ -136,7 +136,7 @@ describe('a refunded transaction', () => {
   })
 
   // The specs do not say whether the block's gas limit counts gas before or after refunds. op-reth: before.
-  it('allows no more work in its block', async () => {
+  it('does not free gas for further transactions in its block', async () => {
     const transactions = [0, 1].map((nonce) => signTransaction(testKey(1), { nonce }))
     const plain = await executeRefunded({ accounts: ACCOUNTS }, transactions.slice(0, 1))
     const gasLimit = plain.execution.finish().gasUsed + 21_000n - 1n
@@ -147,7 +147,7 @@ describe('a refunded transaction', () => {
     await executeRefunded({ accounts: ACCOUNTS, block }, transactions, new Map([[1, 1_000n]]))
   })
 
-  it('keeps the DA footprint of its block, to which the post-exec transaction adds nothing', async () => {
+  it('does not change the DA footprint of its block', async () => {
     const transactions = [signTransaction(testKey(1))]
     const plain = (await executeRefunded({ accounts: ACCOUNTS }, transactions)).execution.finish()
     const { execution } = await executeRefunded({ accounts: ACCOUNTS }, transactions, new Map([[1, 5n]]))

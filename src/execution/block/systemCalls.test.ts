@@ -41,7 +41,7 @@ describe('at the start of a block', () => {
     expect(toHex(holocene.world.storage(HISTORY, wordOf(6n)))).toBe('0x')
   })
 
-  it('nothing changes where the contracts are not deployed, or fail', async () => {
+  it('nothing changes if the contracts are not deployed or fail', async () => {
     const plain = createMemoryBlock({ fork: 'isthmus' })
     const root = plain.world.commit().root
     await plain.execution.begin({
@@ -62,7 +62,7 @@ describe('at the start of a block', () => {
     expect(failing.world.storage(BEACON_ROOTS, ZERO_HASH).length).toBe(0)
   })
 
-  it('the Create2Deployer appears at the very time of Canyon', async () => {
+  it('the Create2Deployer is deployed in the activation block of Canyon', async () => {
     const hashes = []
     for (const timestamp of [999, 1000, 1002]) {
       const { execution, world, config } = createMemoryBlock({ fork: 'canyon', block: { timestamp } })

@@ -11,7 +11,7 @@ import { encodeHeader, sealHeader } from './storage/headerCodec.ts'
 
 const recording = loadRecordedRpc('holocene-span-brotli-calldata')
 
-it('keeps so many of the latest blocks decoded as take little memory, the last one in any case', () => {
+it('keeps the latest blocks decoded up to a memory limit, and always the last block', () => {
   const { raw } = signTransaction(DEV_KEYS[0], { to: null, gasLimit: 60_000n })
   const [few, many] = [1_500, 15_000].map((count) => encodeBody(new Array(count).fill(decodeTransaction(raw))))
   const { hash: _, ...header } = recordedBlock(recording, 7).header

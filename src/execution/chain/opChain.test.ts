@@ -100,7 +100,7 @@ afterEach(async () => {
   rmSync(datadir, { recursive: true, force: true })
 })
 
-it('notifies of executed blocks, not of built or known blocks', async () => {
+it('notifies of newly executed blocks, not of built or known blocks', async () => {
   const executed: ExecutedBlock[] = []
   chain.onExecuted((block) => executed.push(block))
   const built = await chain.blockByHash(await extend(chain.genesis.hash))
@@ -120,14 +120,14 @@ it('notifies of executed blocks, not of built or known blocks', async () => {
   expect(executed).toHaveLength(1)
 })
 
-it('has all precompiles at hand once it is open: a curve takes too long for a block or a call', () => {
+it('loads all precompiles when it opens, before the first block or call', () => {
   const precompiles = precompilesUnder(rulesAt({ forks: { karst: 0 } }, 0))
   expect(precompiles.size).toBe(18)
   for (const precompile of precompiles.values()) expect(precompile.load?.()).toBeUndefined()
 })
 
 describe('side chains', () => {
-  it('importing never moves the head', async () => {
+  it('importing a block never moves the head', async () => {
     const [first = UNKNOWN] = await branch(chain.genesis.hash, 1, 1n)
     expect(chain.head().hash).toBe(chain.genesis.hash)
     expect(await chain.headerByNumber(1)).toBeUndefined()
@@ -143,7 +143,7 @@ describe('side chains', () => {
     expect(await chain.stateAt(first)).toBeDefined()
   })
 
-  it('a longer, a shorter and the first branch again: each becomes the whole truth', async () => {
+  it('reorgs to a longer branch, a shorter branch and back keep state and indexes consistent', async () => {
     const a = await branch(chain.genesis.hash, 4, 1n)
     const b = await branch(a[0] ?? UNKNOWN, 5, 2n)
     const c = await branch(chain.genesis.hash, 2, 3n)
@@ -164,7 +164,7 @@ describe('side chains', () => {
     expect(changes[1]?.added.map(({ number }) => number)).toEqual([2, 3, 4, 5, 6])
   })
 
-  it('transactions of a block that lost its place are not found by hash', async () => {
+  it('transactions of a reorged block are not found by hash', async () => {
     const [lost = UNKNOWN] = await branch(chain.genesis.hash, 1, 1n)
     const [other = UNKNOWN] = await branch(chain.genesis.hash, 1, 2n)
     await setHead(lost)
@@ -175,7 +175,7 @@ describe('side chains', () => {
     expect(await chain.receipts(lost)).toHaveLength(2)
   })
 
-  it('whatever the order of blocks, heads and restarts', async () => {
+  it('state and indexes stay consistent over random blocks, heads and restarts', async () => {
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.record({ kind: fc.constant('extend' as const), parent: fc.nat() }) },
       { weight: 3, arbitrary: fc.record({ kind: fc.constant('head' as const), block: fc.nat() }) },
@@ -219,7 +219,7 @@ describe('labels', () => {
     expect(await setHead(UNKNOWN)).toEqual({ status: 'SYNCING' })
   })
 
-  it('a head that cannot be written does not move, and moves once it can', async () => {
+  it('the head does not move while it cannot be written, and moves afterwards', async () => {
     const first = await extend(chain.genesis.hash)
     await setHead(first)
     const second = await extend(first)
@@ -303,13 +303,13 @@ describe('invalid payloads', () => {
   })
 })
 
-describe('fork times given again', () => {
+describe('fork times of a repeated init', () => {
   const withIsthmus = (time: number) => {
     const { config } = genesis as { config: Record<string, JsonValue> }
     return { ...genesis, config: { ...config, isthmusTime: time, pragueTime: time } }
   }
 
-  it('may change ahead of the head, not behind it', async () => {
+  it('may change if they are after the head, not before it', async () => {
     await setHead(await extend(await extend(chain.genesis.hash)))
     const { timestamp } = chain.head()
     await chain.close()
@@ -323,8 +323,8 @@ describe('fork times given again', () => {
   })
 })
 
-describe('calls without a limit of gas', () => {
-  it('see the state that they run on, whatever ran before', async () => {
+describe('calls without a gas limit', () => {
+  it('read the state of their own block and overrides, not of earlier calls', async () => {
     const [caller, callee]: [Hex, Hex] = [`0x${'ca'.repeat(20)}`, `0x${'ce'.repeat(20)}`]
     // Returns the first slot of the other contract, which is called with little gas.
     const code = {
@@ -374,7 +374,7 @@ describe('a process killed in the middle', () => {
     return reported
   }
 
-  it('has lost no reported head, and continues from a complete state', async () => {
+  it('keeps the reported head, and continues from a complete state', async () => {
     await chain.close()
     for (const [blocks, delayMs] of [
       [3, 0],

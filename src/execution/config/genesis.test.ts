@@ -19,12 +19,12 @@ const changed = (change: (genesis: Json) => void): Json => {
 }
 
 describe('readGenesis', () => {
-  it.each(RECORDINGS)('gives the block that op-geth gave: %s', (name) => {
+  it.each(RECORDINGS)("returns op-geth's genesis block: %s", (name) => {
     const { genesis, blocks } = loadRecordedRpc(name)
     expect(readGenesis(genesis).header).toMatchObject({ hash: blocks[0]?.hash, stateRoot: blocks[0]?.stateRoot })
   })
 
-  it('reads accounts without 0x and short storage words as geth does', () => {
+  it('accepts addresses without 0x and short storage words, as geth does', () => {
     const address = '4200000000000000000000000000000000000099'
     const long = changed((genesis) => {
       genesis.alloc[`0x${address}`] = { balance: '0x0', storage: { [`0x${'0'.repeat(63)}1`]: `0x${'0'.repeat(63)}2` } }
@@ -69,7 +69,7 @@ describe('readGenesis', () => {
 })
 
 describe('fork times', () => {
-  it('Karst has its own key, with or without osakaTime', () => {
+  it('Karst is read from karstTime, with or without osakaTime', () => {
     for (const names of [['karstTime'], ['karstTime', 'osakaTime']]) {
       const genesis = changed((genesis) => {
         for (const name of names) genesis.config[name] = 4_000_000_000
@@ -82,7 +82,7 @@ describe('fork times', () => {
     [{ lagoonTime: 5_000_000_000 }, 5_000_000_000],
     [{ interopTime: 5_000_000_000 }, 5_000_000_000],
     [{ lagoonTime: 5_000_000_000, interopTime: 6_000_000_000 }, 5_000_000_000],
-  ])('Lagoon with %j', (times, expected) => {
+  ])('Lagoon is read from %j', (times, expected) => {
     const genesis = changed((genesis) => Object.assign(genesis.config, times))
     expect(readGenesis(genesis).config.forks.lagoon).toBe(expected)
   })
@@ -97,7 +97,7 @@ describe('a data directory', () => {
   })
   afterEach(() => rmSync(datadir, { recursive: true, force: true }))
 
-  it('takes the same genesis again, and later fork times with it', async () => {
+  it('accepts the same genesis again, and updates its later fork times', async () => {
     const { hash, created } = await initChain(datadir, recorded)
     expect(created).toBe(true)
     const later = changed((genesis) => {
@@ -109,7 +109,7 @@ describe('a data directory', () => {
     await chain.close()
   })
 
-  it('reports each account when it is read, and again when it is hashed', async () => {
+  it('reports progress for each account read and each account hashed', async () => {
     const rounds: { what: string; last: unknown[]; ended: boolean }[] = []
     const startProgress = ({ what }: { what: string }) => {
       const round = { what, last: [] as unknown[], ended: false }
@@ -132,7 +132,7 @@ describe('a data directory', () => {
     ])
   })
 
-  it('refuses another genesis, and keeps its own', async () => {
+  it('refuses another genesis, and keeps the old one', async () => {
     const { hash } = await initChain(datadir, recorded)
     const other = changed((genesis) => {
       genesis.timestamp = '0x1'
@@ -143,7 +143,7 @@ describe('a data directory', () => {
     await chain.close()
   })
 
-  it('without a chain, or in use, is refused with one line', async () => {
+  it('is refused in one line if it has no chain or is in use', async () => {
     await expect(open()).rejects.toThrow(/holds no chain: run "devium-geth init/)
     await initChain(datadir, recorded)
     const chain = await open()
@@ -153,7 +153,7 @@ describe('a data directory', () => {
     await (await open()).close()
   })
 
-  it('that LevelDB cannot read gives the command to create it again', async () => {
+  it('that LevelDB cannot read is refused with the command to recreate it', async () => {
     const hint = /cannot be read: .*move \S+ away and run "devium-geth init --datadir/
     await initChain(datadir, recorded)
     // The second start writes the log's content into tables.

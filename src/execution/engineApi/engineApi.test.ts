@@ -48,12 +48,12 @@ describe('authentication', () => {
     ['a token of an hour ago', createJwt(TEST_JWT_SECRET, now - 3600)],
     ['a token from the future', createJwt(TEST_JWT_SECRET, now + 120)],
     ['no token at all', 'rubbish'],
-  ])('%s is answered with 401', async (_, token) => {
+  ])('a request with %s is answered with 401', async (_, token) => {
     const response = await post(token === undefined ? {} : { authorization: `Bearer ${token}` })
     expect(response.status).toBe(401)
   })
 
-  it('a good token passes', async () => {
+  it('a valid token is accepted', async () => {
     const response = await post({ authorization: `Bearer ${createJwt(TEST_JWT_SECRET, now)}` })
     expect(response.status).toBe(200)
     const { result } = (await response.json()) as { result: string[] }
@@ -61,7 +61,7 @@ describe('authentication', () => {
     expect(result).not.toContain('engine_exchangeCapabilities')
   })
 
-  it('engine methods do not exist on the open port', async () => {
+  it('the public port does not serve engine methods', async () => {
     await expect(node.eth.request('engine_getPayloadV3', ['0x0000000000000000'])).rejects.toMatchObject({
       rpcCode: -32601,
     })
@@ -71,7 +71,7 @@ describe('authentication', () => {
 describe('forkchoiceUpdated', () => {
   const genesis = () => node.chain.genesis.hash
 
-  it.each([1, 2])('version %i does not take attributes of Ecotone', async (version) => {
+  it.each([1, 2])('version %i refuses Ecotone attributes', async (version) => {
     const { parentHash, json } = await driver.attributes()
     const { parentBeaconBlockRoot: _, ...rest } = json
     const attributes = version === 1 ? { ...rest, withdrawals: null } : rest
@@ -89,13 +89,13 @@ describe('forkchoiceUpdated', () => {
     ['a later timestamp', { timestamp: '0x1' }, -38003, 'timestamp'],
     ['readable JSON', { prevRandao: '0x12' }, -32602, 'invalid argument 1: payloadAttributes.prevRandao'],
     ['readable transactions', { transactions: ['0x02c0'] }, -38003, 'transaction 0 is not valid'],
-  ])('attributes without %s', async (_, change, rpcCode, text) => {
+  ])('attributes without %s are refused', async (_, change, rpcCode, text) => {
     const { parentHash, json } = await driver.attributes({ noTxPool: true })
     const call = engine('engine_forkchoiceUpdatedV3', forkchoice(parentHash), { ...json, ...change })
     await expect(call).rejects.toMatchObject({ rpcCode, message: expect.stringContaining(text) })
   })
 
-  it('a forced transaction that cannot run is an invalid attribute', async () => {
+  it('attributes with an invalid forced transaction are refused', async () => {
     const { parentHash, json } = await driver.attributes({
       transactions: [signTransaction(KEY, { nonce: 7 }).raw],
       noTxPool: true,
@@ -105,7 +105,7 @@ describe('forkchoiceUpdated', () => {
     })
   })
 
-  it('an unknown head is SYNCING, the zero head INVALID', async () => {
+  it('answers SYNCING to an unknown head, and INVALID to the zero head', async () => {
     expect(await engine('engine_forkchoiceUpdatedV3', forkchoice(UNKNOWN), null)).toEqual({
       payloadStatus: { status: 'SYNCING', latestValidHash: null, validationError: null },
       payloadId: null,
@@ -116,8 +116,8 @@ describe('forkchoiceUpdated', () => {
   })
 
   it.each<[string, Hex, Hex, string]>([
-    ['unknown safe', UNKNOWN, ZERO_HASH, 'safe block not available in database'],
-    ['unknown finalized', ZERO_HASH, UNKNOWN, 'final block not available in database'],
+    ['an unknown safe block', UNKNOWN, ZERO_HASH, 'safe block not available in database'],
+    ['an unknown finalized block', ZERO_HASH, UNKNOWN, 'final block not available in database'],
   ])('%s', async (_, safe, finalized, text) => {
     const call = engine('engine_forkchoiceUpdatedV3', forkchoice(genesis(), safe, finalized), null)
     await expect(call).rejects.toMatchObject({
@@ -127,7 +127,7 @@ describe('forkchoiceUpdated', () => {
     })
   })
 
-  it('safe and finalized blocks of another branch', async () => {
+  it('safe and finalized blocks of another branch are refused', async () => {
     const first = await driver.build()
     const sibling = await driver.build({ parent: genesis(), transactions: [signTransaction(KEY).raw] })
     const siblingHash = sibling.blockHash as Hex
@@ -141,7 +141,7 @@ describe('forkchoiceUpdated', () => {
     expect(await node.eth.request('eth_getBlockByNumber', ['finalized', false])).toMatchObject({ hash: genesis() })
   })
 
-  it('the head may go back to an ancestor', async () => {
+  it('moves the head back to an ancestor', async () => {
     const first = await driver.build()
     await driver.build()
     await driver.setHead(first.blockHash as Hex)
@@ -170,14 +170,14 @@ function isTaken(hash: Hex): Promise<void> {
 }
 
 describe('building', () => {
-  it('the same attributes give the same payload id, others another', async () => {
+  it('the payload id is determined by the attributes', async () => {
     const id = await driver.start({ noTxPool: true })
     expect(id).toMatch(/^0x03/)
     expect(await driver.start({ noTxPool: true })).toBe(id)
     expect(await driver.start({ noTxPool: false })).not.toBe(id)
   })
 
-  it('takes what is in the pool and what comes in until the payload is fetched', async () => {
+  it('includes transactions that are in the pool or enter it until the payload is fetched', async () => {
     const [early, late] = [signTransaction(KEY), signTransaction(OTHER_KEY)]
     await node.pool.add(early)
     const lateIsTaken = isTaken(late.hash)
@@ -192,7 +192,7 @@ describe('building', () => {
     expect(await node.eth.request('txpool_status', [])).toEqual({ pending: '0x0', queued: '0x0' })
   })
 
-  it('keeps to the limits that the batch submitter sets', async () => {
+  it('applies the limits that the batch submitter sets', async () => {
     // Hashes do not compress.
     const data = concatBytes(...Array.from({ length: 60 }, (_, index) => keccak256(Uint8Array.of(index))))
     const large = signTransaction(KEY, { data, gasLimit: 200_000n, maxPriorityFeePerGas: 5_000_000n })
@@ -211,14 +211,14 @@ describe('building', () => {
     expect(node.pool.get(large.hash)).toBeUndefined()
   })
 
-  it('leaves the pool alone with noTxPool', async () => {
+  it('includes no pool transactions with noTxPool', async () => {
     await node.pool.add(signTransaction(KEY))
     const payload = await driver.build({ noTxPool: true })
     expect(payload.transactions).toHaveLength(1)
     expect(node.pool.status().pending).toBe(1)
   })
 
-  it('a payload can be fetched more than once, in its own version only', async () => {
+  it('returns a payload more than once, but only to its own version of the method', async () => {
     const id = await driver.start()
     const first = await engine('engine_getPayloadV3', id)
     expect(await engine('engine_getPayloadV3', id)).toEqual(first)
@@ -233,14 +233,14 @@ describe('building', () => {
     }
   })
 
-  it('an unknown payload id', async () => {
+  it('refuses an unknown payload id', async () => {
     await expect(engine('engine_getPayloadV3', '0x0300000000000000')).rejects.toMatchObject({
       rpcCode: -38001,
       message: 'Unknown payload',
     })
   })
 
-  it('keeps ten payloads', async () => {
+  it('keeps the last ten payloads', async () => {
     const ids: Hex[] = []
     for (let nonce = 0; nonce < 11; nonce++) {
       const transactions = [signTransaction(KEY, { value: BigInt(nonce) }).raw]
@@ -251,7 +251,7 @@ describe('building', () => {
     await engine('engine_getPayloadV3', ids[10])
   })
 
-  it('a block that loses its place gives its transactions back', async () => {
+  it('returns the transactions of a reorged block to the pool', async () => {
     const lost = signTransaction(KEY, { value: 5n })
     await node.pool.add(lost)
     await driver.build()
@@ -272,7 +272,7 @@ describe('newPayload', () => {
     return answer.executionPayload as Json
   }
 
-  it('an altered block is INVALID and can be answered with the right one', async () => {
+  it('answers INVALID to an altered block, and VALID to the right one', async () => {
     const good = await payload()
     expect(await engine('engine_newPayloadV3', { ...good, gasUsed: '0x1' }, [], ZERO_HASH)).toMatchObject({
       status: 'INVALID',
@@ -285,7 +285,7 @@ describe('newPayload', () => {
     })
   })
 
-  it('a block whose parent is missing is SYNCING', async () => {
+  it('answers SYNCING to a block with a missing parent', async () => {
     const first = await payload()
     await engine('engine_newPayloadV3', first, [], ZERO_HASH)
     await driver.setHead(first.blockHash as Hex)
@@ -298,7 +298,7 @@ describe('newPayload', () => {
     }
   })
 
-  it('blobs are refused', async () => {
+  it('answers INVALID to blob hashes', async () => {
     expect(await engine('engine_newPayloadV3', await payload(), [UNKNOWN], ZERO_HASH)).toMatchObject({
       status: 'INVALID',
     })
@@ -312,11 +312,11 @@ describe('newPayload', () => {
     ['engine_newPayloadV3', {}, [[]], -32602],
     ['engine_newPayloadV3', { stateRoot: '0x' }, [[], ZERO_HASH], -32602],
     ['engine_newPayloadV4', {}, [[], ZERO_HASH, []], -38005],
-  ])('%s of a Holocene block with %j and %j', async (method, change, rest, rpcCode) => {
+  ])('refuses %s of a Holocene block with %j and %j', async (method, change, rest, rpcCode) => {
     await expect(engine(method, { ...(await payload()), ...change }, ...rest)).rejects.toMatchObject({ rpcCode })
   })
 
-  it('bodies of known blocks', async () => {
+  it('returns the bodies of known blocks by hash and by range', async () => {
     const { blockHash, transactions } = await driver.build()
     const body = { transactions, withdrawals: [] }
     expect(await engine('engine_getPayloadBodiesByHashV1', [blockHash, UNKNOWN])).toEqual([body, null])
@@ -365,7 +365,7 @@ describe.each(['isthmus', 'jovian', 'karst', 'lagoon'] as const)('a chain with %
     })
   })
 
-  it('caps the gas of transactions and estimates from Karst on, not of calls', async () => {
+  it('caps the gas of transactions and estimates, but not of calls, from Karst on', async () => {
     const gasLimit = 16_777_217n
     const add = node.eth.request('eth_sendRawTransaction', [toHex(signTransaction(KEY, { gasLimit }).raw)])
     if (isKarst) await expect(add).rejects.toThrow('transaction gas limit too high')

@@ -86,7 +86,7 @@ const typesOf = (payload: Json) => (payload.transactions as Hex[]).map((raw) => 
 const lastOf = (payload: Json) => fromHex((payload.transactions as Hex[]).at(-1) ?? '0x')
 
 describe('a sequencer of a chain with Lagoon', () => {
-  it('refunds while its operator has opted in, and a verifier computes the same', async () => {
+  it('refunds while its operator has opted in, and a verifier computes the same block', async () => {
     await using pair = await startPair()
     const { sequencer, build, send } = pair
     await send(0, 1)
@@ -114,7 +114,7 @@ describe('a sequencer of a chain with Lagoon', () => {
     expect(typesOf(await build())).toEqual([0x7e, 2, 2])
   })
 
-  it('refunds nothing in a block that has nothing to refund, or no users', async () => {
+  it('adds no post-exec transaction to a block without refunds or without users', async () => {
     await using pair = await startRefunding()
     await pair.send(0)
     expect(typesOf(await pair.build())).toEqual([0x7e, 2])
@@ -122,7 +122,7 @@ describe('a sequencer of a chain with Lagoon', () => {
     expect(typesOf(await pair.build(true))).toEqual([0x7e])
   })
 
-  it('adds nothing to a block that is derived: neither to one with refunds nor to one without', async () => {
+  it('adds no post-exec transaction to a derived block, with or without refunds', async () => {
     await using pair = await startRefunding()
     const { refunded } = pair
     const parent = String(refunded.parentHash) as Hex
@@ -141,7 +141,7 @@ describe('a sequencer of a chain with Lagoon', () => {
     }
   })
 
-  it('leaves the pool alone in a block that was given refunds', async () => {
+  it('includes no pool transactions in a block whose attributes contain refunds', async () => {
     await using pair = await startRefunding()
     const { sequencer, refunded } = pair
     const parent = String(refunded.parentHash) as Hex
@@ -155,7 +155,7 @@ describe('a sequencer of a chain with Lagoon', () => {
   })
 })
 
-describe('the RPC', () => {
+describe('the RPC of a chain with refunds', () => {
   // The tests do not change the node.
   let verifier: Started
   let refunded: Json
@@ -172,7 +172,7 @@ describe('the RPC', () => {
   const postExec = hashOf(3)
   const second = hashOf(2)
 
-  it('shows the post-exec transaction with the members it has, and no others', async () => {
+  it('shows the post-exec transaction with exactly its members', async () => {
     const raw = lastOf(refunded)
     const shown = await postExec()
     expect(shown).toEqual({
@@ -203,7 +203,7 @@ describe('the RPC', () => {
     expect(encodedBlock).toContain(toHex(raw).slice(2))
   })
 
-  it('shows in receipts what was refunded', async () => {
+  it('shows the refund in receipts', async () => {
     const receipts = (await verifier.eth('eth_getBlockReceipts', String(refunded.blockHash))) as Json[]
     const [info, first, other, last] = receipts as [Json, Json, Json, Json]
     expect(info).not.toHaveProperty('opGasRefund')
@@ -266,7 +266,7 @@ describe('the RPC', () => {
     expect(Number(gasUsed)).not.toBe(Number(receipt.gasUsed) + 2_100)
   })
 
-  it('explains by its own tracer why a transaction was refunded', async () => {
+  it('gasRefundTracer lists the accesses that were refunded', async () => {
     const tracer = { tracer: 'gasRefundTracer' }
     const block = (await verifier.eth('debug_traceBlockByHash', String(refunded.blockHash), tracer)) as Json[]
     const accesses = block.map(({ result }) => (result as Json).accesses)
@@ -278,7 +278,7 @@ describe('the RPC', () => {
     )
   })
 
-  it('refuses to trace a block that is none', async () => {
+  it('refuses to trace a block with an invalid post-exec transaction', async () => {
     const raw = String(await verifier.eth('debug_getRawBlock', String(refunded.blockHash)))
     // A refund of the deposit.
     const ofDeposit = raw.replace('c4028208', 'c4808208')
@@ -288,12 +288,12 @@ describe('the RPC', () => {
     expect(await verifier.eth('debug_traceBlock', raw)).toHaveLength(4)
   })
 
-  it('takes no post-exec transaction from anybody', async () => {
+  it('refuses a post-exec transaction of a client', async () => {
     const raw = toHex(lastOf(refunded))
     await expect(verifier.eth('eth_sendRawTransaction', raw)).rejects.toThrow('transaction type not supported')
   })
 
-  it('estimates, simulates and returns fees on such a block as on others', async () => {
+  it('estimates, simulates and returns fees on a block with refunds as on other blocks', async () => {
     const request = { from: ZERO_ADDRESS, to: CONTRACT }
     const at = (block: string) => verifier.eth('eth_estimateGas', request, block)
     expect(await at(String(refunded.blockHash))).toBe(await at(String(refunded.parentHash)))
@@ -385,14 +385,14 @@ describe('a block that breaks a rule of the post-exec transaction', () => {
     })
   })
 
-  it('is invalid where its refunds are left out of the transactions or not of the gas', async () => {
+  it('is invalid if its gas used does not match its refunds', async () => {
     const status = await importWith(verifier, refunded, transactions().slice(0, 3))
     expect(status).toMatchObject({ status: 'INVALID', validationError: expect.stringContaining('invalid gas used') })
     const less = await importWith(verifier, refunded, bad(postExec([[2, 2_099n]])))
     expect(less).toMatchObject({ status: 'INVALID', validationError: expect.stringContaining('invalid gas used') })
   })
 
-  it('is invalid before Lagoon, when opting in has no effect either', async () => {
+  it('is invalid before Lagoon, when opting in has no effect', async () => {
     const FAR = 5_000_000_000
     const early = await start(FAR)
     try {

@@ -29,14 +29,14 @@ beforeAll(async () => {
 afterAll(() => node.close())
 
 describe('the authorizations of a call', () => {
-  it('set the code that it runs', async () => {
+  it('set the code that the call runs', async () => {
     expect(await request('eth_call', call, 'latest', overrides, block)).toBe(asWord(AUTHORITY))
     expect(await request('eth_call', { ...call, authorizationList: null }, 'latest', overrides, block)).toBe('0x')
     const traced = { tracer: 'callTracer', stateOverrides: overrides, blockOverrides: block }
     expect(await request('debug_traceCall', call, 'latest', traced)).toMatchObject({ output: asWord(AUTHORITY) })
   })
 
-  it('are paid for', async () => {
+  it('cost intrinsic gas', async () => {
     const estimate = BigInt(String(await request('eth_estimateGas', call, 'latest', overrides, block)))
     expect(estimate).toBeGreaterThan(INTRINSIC_GAS)
     expect(estimate).toBeLessThan(INTRINSIC_GAS + 1_000n)
@@ -56,7 +56,7 @@ describe('the authorizations of a call', () => {
     ])
   })
 
-  it('must be there, and go with no creation', async () => {
+  it('must not be empty, and are refused with a contract creation', async () => {
     for (const [change, text] of [
       [{ authorizationList: [] }, 'empty auth list'],
       [{ to: null }, 'cannot be used to create contract'],
@@ -67,7 +67,7 @@ describe('the authorizations of a call', () => {
     }
   })
 
-  it('are not recovered where their gas is not there', async () => {
+  it('are not recovered if the gas does not cover them', async () => {
     let recovered = 0
     const entry = {
       chainId: 0n,

@@ -6,7 +6,7 @@ const until: RpcHandler = (_, { signal }) =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 const contextOf = (signal = new AbortController().signal) => ({ signal, isOver: () => signal.aborted })
 
-it('methods that execute code end at their time, in the words of geth', async () => {
+it("methods that execute code end at their time limit with geth's message", async () => {
   const { methods: limited } = limitCalls(
     { eth_call: until, debug_traceCall: until, eth_getLogs: () => 7 },
     { evmTimeoutMs: 20 },
@@ -19,7 +19,7 @@ it('methods that execute code end at their time, in the words of geth', async ()
   expect(limited.eth_getLogs?.([], contextOf())).toBe(7)
 })
 
-it('they end with their client, at any time that is allowed', async () => {
+it('methods that execute code end when their client disconnects', async () => {
   for (const evmTimeoutMs of [0, 3_600_000]) {
     const client = new AbortController()
     const { methods } = limitCalls({ eth_call: until }, { evmTimeoutMs })
@@ -29,7 +29,7 @@ it('they end with their client, at any time that is allowed', async () => {
   }
 })
 
-it('four run at a time, those that gather one at a time, and of those that wait the 257th is refused', async () => {
+it('at most four calls run at a time, at most one of them a trace, and the 257th waiting call is refused', async () => {
   const ends: (() => void)[] = []
   const held: RpcHandler = () => new Promise<void>((resolve) => ends.push(resolve))
   const { methods, stats } = limitCalls({ eth_call: held, debug_traceCall: held }, { evmTimeoutMs: 0 })

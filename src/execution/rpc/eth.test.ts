@@ -47,7 +47,7 @@ afterAll(async () => {
 })
 
 describe('a transaction from wallet to receipt', () => {
-  it('waits in the pool, counts for the pending nonce, and is mined', async () => {
+  it('waits in the pool, raises the pending nonce, and is mined', async () => {
     const first = signTransaction(FRESH_KEY, { to: PAID, value: 7n })
     expect(await send(first.raw)).toBe(first.hash)
     expect(await request('eth_getTransactionCount', FRESH, 'latest')).toBe('0x0')
@@ -99,7 +99,7 @@ describe('a transaction from wallet to receipt', () => {
     await expect(send(raw())).rejects.toMatchObject({ rpcCode: -32000, message: expect.stringContaining(text) })
   })
 
-  it('refused the second time: already known, then a used nonce', async () => {
+  it('is refused the second time: first as already known, later for its used nonce', async () => {
     const nonce = Number(await request('eth_getTransactionCount', THIRD, 'latest'))
     const { raw } = signTransaction(THIRD_KEY, { nonce })
     await send(raw)
@@ -129,7 +129,7 @@ describe('contracts', () => {
     emitted = await requestJson('eth_getTransactionReceipt', call.hash)
   })
 
-  it('code, storage and logs', async () => {
+  it("eth_getCode, eth_getStorageAt and eth_getLogs return a contract's data", async () => {
     expect(await request('eth_getCode', emitter)).toBe('0x60003560006000a100')
     expect(await request('eth_getCode', NOBODY)).toBe('0x')
     expect(await request('eth_getStorageAt', emitter, '0x0', 'latest')).toBe(`0x${'0'.repeat(64)}`)
@@ -141,7 +141,7 @@ describe('contracts', () => {
     ).toEqual([])
   })
 
-  it('eth_call with state overrides, reverts with reason and data', async () => {
+  it('eth_call applies state overrides, and reports reverts with reason and data', async () => {
     expect(await request('eth_call', { to: NOBODY, data: '0x' }, 'latest')).toBe('0x')
     const overrides = { [NOBODY]: { code: '0x602a60005260206000f3' } }
     expect(await request('eth_call', { to: NOBODY }, 'latest', overrides)).toBe(`0x${'2a'.padStart(64, '0')}`)
@@ -162,7 +162,7 @@ describe('contracts', () => {
     })
   })
 
-  it('calls in a block that is changed', async () => {
+  it('eth_call applies block overrides', async () => {
     // The sum of NUMBER and TIMESTAMP.
     const call = [{ from: SENDER, to: NOBODY }, 'latest', { [NOBODY]: { code: '0x42430160005260206000f3' } }] as const
     const block = { number: '0x1000', time: '0x200000' }
@@ -170,7 +170,7 @@ describe('contracts', () => {
     expect(await request('eth_call', ...call)).not.toBe(await request('eth_call', ...call, block))
   })
 
-  it('calls in a block with another price of blobs', async () => {
+  it('eth_call applies an override of the blob base fee', async () => {
     const call = [{ to: NOBODY }, 'latest', { [NOBODY]: { code: '0x4a5f5260205ff3' } }] as const
     expect(await request('eth_call', ...call)).toBe(`0x${'1'.padStart(64, '0')}`)
     expect(await request('eth_call', ...call, { blobBaseFee: '0x7', difficulty: '0x5' })).toBe(
@@ -179,12 +179,12 @@ describe('contracts', () => {
     await expect(request('eth_call', ...call, { difficulty: 'x' })).rejects.toMatchObject({ rpcCode: -32602 })
   })
 
-  it.each(['enableReturnData', 'txIndex'])('the trace option %s is refused by its name', async (name) => {
+  it.each(['enableReturnData', 'txIndex'])('an unsupported trace option %s is refused by name', async (name) => {
     const traced = request('debug_traceCall', { to: NOBODY }, 'latest', { [name]: name === 'txIndex' ? '0x0' : true })
     await expect(traced).rejects.toThrow(`trace option "${name}" is not supported`)
   })
 
-  it('eth_estimateGas is enough and close', async () => {
+  it('eth_estimateGas is sufficient and close to the gas used', async () => {
     expect(await request('eth_estimateGas', { from: SENDER, to: NOBODY, value: '0x1' })).toBe('0x5208')
     const call = { from: SENDER, to: emitter, data: TOPIC }
     const gas = BigInt(String(await request('eth_estimateGas', call)))
@@ -195,7 +195,7 @@ describe('contracts', () => {
     ).rejects.toMatchObject({ rpcCode: 3, message: 'execution reverted', data: '0x12345678' })
   })
 
-  it('eth_createAccessList names the slots touched', async () => {
+  it('eth_createAccessList lists the accessed slots', async () => {
     // SLOAD of slot 5.
     const overrides = { [NOBODY]: { code: '0x60055400' } }
     expect(await request('eth_createAccessList', { from: SENDER, to: NOBODY }, 'latest', overrides)).toMatchObject({
@@ -203,7 +203,7 @@ describe('contracts', () => {
     })
   })
 
-  it('eth_createAccessList repeats until a call with the list touches nothing else', async () => {
+  it('eth_createAccessList repeats until a call with the list accesses nothing else', async () => {
     // Ends after a cold slot, found by SLOAD's gas. With each slot in the access list, it continues to the next one.
     const endIfCold = (slot: string) => `5a60${slot}54505a90036103e810602257`
     const overrides = { [NOBODY]: { code: `0x${endIfCold('00')}${endIfCold('01')}600254505b00` } }
@@ -217,7 +217,7 @@ describe('contracts', () => {
     })
   })
 
-  it('debug_traceTransaction ends where steps show more than the heap holds', async () => {
+  it('debug_traceTransaction ends before its steps exceed the heap', async () => {
     // Grows its memory to a megabyte, then loops forever.
     const nonce = Number(await request('eth_getTransactionCount', THIRD, 'latest'))
     const loop = { to: null, data: fromHex('0x620fffff51505b600656'), gasLimit: 3_000_000n }
@@ -232,7 +232,7 @@ describe('contracts', () => {
     expect(JSON.stringify((few.structLogs as Json[]).slice(0, -1)).length).toBeLessThan(320)
   })
 
-  it('a call ends with its client, and those after it run as ever', async () => {
+  it('a call ends when its client disconnects, and later calls run', async () => {
     const { chain } = node
     const endless: Hex = '0x5b600056'
     const call = { to: NOBODY, gas: 10n ** 12n }
@@ -267,7 +267,7 @@ describe('contracts', () => {
     })
   })
 
-  it('eth_getProof starts at the state root', async () => {
+  it('eth_getProof returns a proof that starts at the state root', async () => {
     const block = await requestJson('eth_getBlockByNumber', 'latest', false)
     const proof = await requestJson('eth_getProof', SENDER, ['0x1', `0x${'2'.padStart(64, '0')}`], 'latest')
     const [rootNode] = proof.accountProof as Hex[]
@@ -284,7 +284,7 @@ describe('contracts', () => {
 })
 
 describe('filters', () => {
-  it('return blocks, transactions and logs since the last poll', async () => {
+  it('return the blocks, transactions and logs since the last poll', async () => {
     const blocks = await request('eth_newBlockFilter')
     const transactions = await request('eth_newPendingTransactionFilter')
     const logs = await request('eth_newFilter', { topics: [TOPIC] })
@@ -323,7 +323,7 @@ describe('fees', () => {
     expect(await request('eth_gasPrice')).toBe(toQuantity(BigInt(String(baseFeePerGas)) + 1_000_000n))
   })
 
-  it('eth_feeHistory', async () => {
+  it('eth_feeHistory returns base fees, gas ratios and rewards', async () => {
     for (let block = 0; block < 2; block++) await driver.build()
     const latest = await requestJson('eth_getBlockByNumber', 'latest', false)
     const history = await requestJson('eth_feeHistory', '0x2', 'latest', [10, 90])
@@ -341,7 +341,7 @@ describe('fees', () => {
 })
 
 describe('blocks and the node', () => {
-  it('labels', async () => {
+  it("block labels select the block, or return geth's error", async () => {
     expect(await request('eth_getBlockByNumber', 'earliest', false)).toMatchObject({ hash: node.chain.genesis.hash })
     const latest = await request('eth_getBlockByNumber', 'latest', false)
     expect(await request('eth_getBlockByNumber', 'pending', false)).toEqual(latest)
@@ -360,7 +360,7 @@ describe('blocks and the node', () => {
     })
   })
 
-  it('raw forms hash to the block', async () => {
+  it('debug_getRawBlock and debug_getRawHeader encode the block', async () => {
     const { hash } = await requestJson('eth_getBlockByNumber', 'latest', false)
     expect(keccak256Hex(fromHex(String(await request('debug_getRawHeader', 'latest'))))).toBe(hash)
     const block = await requestJson('eth_getBlockByHash', hash, false)
@@ -368,7 +368,7 @@ describe('blocks and the node', () => {
     expect(await request('debug_getRawReceipts', 'latest')).toHaveLength((block.transactions as string[]).length)
   })
 
-  it('who it is', async () => {
+  it('web3_clientVersion, net_version and eth_chainId identify the node', async () => {
     expect(await request('eth_chainId')).toBe('0x385')
     expect(await request('net_version')).toBe('901')
     expect(await request('net_peerCount')).toBe('0x0')
@@ -378,7 +378,7 @@ describe('blocks and the node', () => {
     expect(await request('web3_clientVersion')).toBe('devium-geth/test')
   })
 
-  it('a transaction that is too large is refused before it is read', async () => {
+  it('a transaction above the size limit is refused before it is decoded', async () => {
     const raw = new Uint8Array(131_073)
     raw[0] = 4
     await expect(send(raw)).rejects.toMatchObject({
@@ -387,7 +387,7 @@ describe('blocks and the node', () => {
     })
   })
 
-  it('a range of logs that is too large', async () => {
+  it('eth_getLogs refuses a range that is too large', async () => {
     for (const range of [
       { fromBlock: '0x0', toBlock: '0xffffff' },
       { fromBlock: '0xffffff' },
@@ -398,7 +398,7 @@ describe('blocks and the node', () => {
   })
 })
 
-describe('any parameters', () => {
+describe('arbitrary parameters', () => {
   const METHODS = [
     ...['eth_call', 'eth_estimateGas', 'eth_createAccessList', 'eth_getLogs', 'eth_newFilter', 'eth_feeHistory'],
     ...['eth_getBlockByNumber', 'eth_getBlockByHash', 'eth_getBlockReceipts', 'eth_getProof', 'eth_getStorageAt'],
@@ -425,7 +425,7 @@ describe('any parameters', () => {
   it.each([
     ['eth', METHODS],
     ['engine', ENGINE_METHODS],
-  ] as const)('never make %s methods fail from within', async (port, methods) => {
+  ] as const)('never cause an internal error in %s methods', async (port, methods) => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...methods), params, async (method, given) => {
         const [answer] = await node[port].batch([{ method, params: given }])

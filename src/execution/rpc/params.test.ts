@@ -39,14 +39,14 @@ describe('readParams', () => {
     expect(failure(() => readParams(params, given))).toContain(expected)
   })
 
-  it('fills in what may be left out', () => {
+  it('fills in optional parameters', () => {
     expect(readParams([param.blockSelector, param.optional(param.flag, true)], [])).toEqual([
       { kind: 'label', label: 'latest' },
       true,
     ])
   })
 
-  it('never throws anything but invalid params', () => {
+  it('throws only invalid-params errors on arbitrary parameters', () => {
     const all = [param.address, param.hash, param.quantity, param.data, param.flag, param.blockNumber]
     const others = [param.blockSelector, param.storageSlot, param.anyObject, param.index]
     fc.assert(

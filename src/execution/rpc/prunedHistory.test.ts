@@ -7,7 +7,7 @@ import { createCallMethods } from './methods/callMethods.ts'
 const { genesis, rollup } = loadRecordedRpc('holocene-span-brotli-calldata')
 const NOBODY = `0x${'77'.repeat(20)}`
 
-describe('what the node keeps no more', () => {
+describe('a pruned state', () => {
   let node: ExecutionNode
 
   beforeAll(async () => {

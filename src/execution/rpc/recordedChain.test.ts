@@ -42,11 +42,11 @@ describe.each(RECORDINGS)('%s, executed through the Engine API', (name) => {
     }
   }
 
-  it('ends at the recorded head', async () => {
+  it('has the recorded head', async () => {
     expect(await request('eth_blockNumber')).toBe(blocks.at(-1)?.number)
   })
 
-  it('every block by number and hash, with and without whole transactions', async () => {
+  it('returns every recorded block by number and hash, with and without full transactions', async () => {
     for (const block of blocks) {
       expect(await request('eth_getBlockByNumber', block.number, true)).toEqual(block)
       expect(await request('eth_getBlockByHash', block.hash, true)).toEqual(block)
@@ -55,7 +55,7 @@ describe.each(RECORDINGS)('%s, executed through the Engine API', (name) => {
     }
   })
 
-  it('every receipt, L1 fees included', async () => {
+  it('returns every recorded receipt, with its L1 fees', async () => {
     for (const [number, block] of blocks.entries()) {
       expect(await request('eth_getBlockReceipts', block.hash)).toEqual(receipts[number])
     }
@@ -64,7 +64,7 @@ describe.each(RECORDINGS)('%s, executed through the Engine API', (name) => {
     }
   })
 
-  it('transactions by hash and by place', async () => {
+  it('returns recorded transactions by hash and by index', async () => {
     for (const transaction of blocks.flatMap((block) => block.transactions).slice(0, 60)) {
       const { hash, blockHash, blockNumber, transactionIndex } = transaction
       expect(await request('eth_getTransactionByHash', hash)).toEqual(transaction)
@@ -75,7 +75,7 @@ describe.each(RECORDINGS)('%s, executed through the Engine API', (name) => {
     }
   })
 
-  it('all logs, and those of one topic', async () => {
+  it('returns all recorded logs, and the logs of one topic', async () => {
     const logs = receipts.flat().flatMap((receipt) => receipt.logs as Json[])
     expect(logs.length).toBeGreaterThan(10)
     expect(await request('eth_getLogs', { fromBlock: '0x0', toBlock: 'latest' })).toEqual(logs)

@@ -6,7 +6,7 @@ import { revertError, revertReason } from './revert.ts'
 
 const word = (value: number) => fromHex(value.toString(16).padStart(64, '0'))
 
-it('a reason string', () => {
+it('decodes a reason string', () => {
   // Error("no") as solc encodes it.
   const data = fromHex(
     '0x08c379a0000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000000026e6f000000000000000000000000000000000000000000000000000000000000',
@@ -17,13 +17,13 @@ it('a reason string', () => {
   expect(error.data).toBe(`0x${Buffer.from(data).toString('hex')}`)
 })
 
-it('a panic', () => {
+it('decodes a panic code', () => {
   const panic = (code: number) => revertReason(concatBytes(fromHex('0x4e487b71'), word(code)))
   expect(panic(0x11)).toBe('arithmetic underflow or overflow')
   expect(panic(0x77)).toBe('unknown panic code: 0x77')
 })
 
-it('a custom error and no data give no reason', () => {
+it('returns no reason for a custom error or empty data', () => {
   expect(revertError(fromHex('0xdeadbeef')).message).toBe('execution reverted')
   expect(revertError(new Uint8Array())).toMatchObject({
     rpcCode: 3,
@@ -32,7 +32,7 @@ it('a custom error and no data give no reason', () => {
   })
 })
 
-it('no bytes break it', () => {
+it('never throws on arbitrary data', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (body) => {
       revertReason(concatBytes(fromHex('0x08c379a0'), body))

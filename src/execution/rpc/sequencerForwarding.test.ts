@@ -18,13 +18,13 @@ describe('a node that is not the sequencer', () => {
   const transaction = signTransaction(DEV_KEYS[0])
   const forward = () => verifier.eth.request('eth_sendRawTransaction', [toHex(transaction.raw)])
 
-  it("passes the sequencer's yes on and keeps nothing", async () => {
+  it("returns the sequencer's success, and keeps no transaction", async () => {
     answer = async () => transaction.hash
     expect(await forward()).toBe(transaction.hash)
     expect(verifier.pool.status().pending).toBe(0)
   })
 
-  it("passes the sequencer's no on with its code", async () => {
+  it("returns the sequencer's error with its code", async () => {
     answer = () => Promise.reject(new JsonRpcError(-32000, 'nonce too low: next nonce 5, tx nonce 0'))
     await expect(forward()).rejects.toMatchObject({
       rpcCode: -32000,
@@ -32,7 +32,7 @@ describe('a node that is not the sequencer', () => {
     })
   })
 
-  it('says when the sequencer cannot be reached', async () => {
+  it('reports an unreachable sequencer', async () => {
     answer = () => Promise.reject(new Error('connect ECONNREFUSED'))
     await expect(forward()).rejects.toMatchObject({
       rpcCode: -32000,

@@ -68,7 +68,7 @@ it.each(['heads', 'transactions'])(
   },
 )
 
-it('there are so many of each kind on all connections', () => {
+it('subscriptions of each kind are limited over all connections', () => {
   const { subscriptions } = createSubscriptions()
   const begin = {
     5000: [() => subscriptions.onHead(() => {}), () => subscriptions.onTransaction(false, () => {})],

@@ -81,7 +81,7 @@ describe('subscriptions', () => {
     }
   })
 
-  it('give heads like geth, full transactions on request, and logs removed by a reorg', async () => {
+  it("send geth's head format, full transactions on request, and logs removed by a reorg", async () => {
     const heads = await collect('newHeads')
     const whole = await collect('newPendingTransactions', true)
     const logs = await collect('logs', { topics: [TOPIC] })
@@ -107,7 +107,7 @@ describe('subscriptions', () => {
     for (const subscription of [heads, whole, logs, others, syncing]) await subscription.stop()
   })
 
-  it('are refused in the words of geth', async () => {
+  it("are refused with geth's messages", async () => {
     const refused = async (client: Pick<WebSocketRpcClient, 'request'>, method: string, ...params: unknown[]) => {
       const error = await client.request(method, params).then(
         () => undefined,
@@ -127,7 +127,7 @@ describe('subscriptions', () => {
     expect(await refused(socket, 'eth_subscribe', 'logs', { topics: 5 })).toMatchObject({ rpcCode: -32602 })
   })
 
-  it('end at a limit of each connection', async () => {
+  it('are limited per connection', async () => {
     const client = createWebSocketRpcClient({ url: node.wsUrl })
     const answers = await client.batch(
       Array.from({ length: 101 }, () => ({ method: 'eth_subscribe', params: ['newHeads'] })),

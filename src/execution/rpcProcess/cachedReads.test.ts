@@ -47,8 +47,8 @@ function start() {
   return { labels, there, reads, requestedBy }
 }
 
-describe('remembered reads', () => {
-  it('read canonical hashes again only after a reorg', () => {
+describe('cached reads', () => {
+  it('reread canonical hashes only after a reorg', () => {
     const { labels, there, reads, requestedBy } = start()
     expect(requestedBy((reads) => reads.canonicalHash(1))).toEqual(['canonical 1'])
     expect(requestedBy((reads) => reads.transaction(hashOf(5)))).toEqual(['transaction 0x05'])
@@ -60,7 +60,7 @@ describe('remembered reads', () => {
     expect(reads.transaction(hashOf(5))).toEqual({ blockHash: hashOf(2), index: 0 })
   })
 
-  it('read a missing block again', () => {
+  it('reread a missing block', () => {
     const { requestedBy } = start()
     expect(requestedBy((reads) => [reads.canonicalHash(10), reads.canonicalHash(10)])).toEqual([
       'canonical 10',
@@ -68,7 +68,7 @@ describe('remembered reads', () => {
     ])
   })
 
-  it('check once for each forkchoice that a state exists', () => {
+  it('check once per forkchoice that a state exists', () => {
     const { labels, there, reads, requestedBy } = start()
     const node = (reads: ChainReads, key: StateKey, block = 1) => reads.stateAt(hashOf(block))?.node(key, HASH)
     expect(requestedBy((reads) => [node(reads, ROOT_KEY), node(reads, ROOT_KEY)])).toEqual(['root'])
@@ -80,7 +80,7 @@ describe('remembered reads', () => {
     expect(node(reads, ROOT_KEY)).toBeUndefined()
   })
 
-  it('keep receipts, but for large ones', () => {
+  it('cache receipts, except large ones', () => {
     const { there, requestedBy } = start()
     expect(requestedBy((reads) => [reads.receipts(hashOf(1)), reads.receipts(hashOf(1))])).toHaveLength(1)
     there.receiptBytes = 40_000

@@ -34,7 +34,7 @@ class Labels {
 }
 
 describe('LabelsFile', () => {
-  it('shows the labels as they are after each forkchoice, and counts reorgs', () => {
+  it('contains the labels after each forkchoice, and counts reorgs', () => {
     const labels = new Labels()
     const file = new LabelsFile(labels, folder)
     const read = createLabelsReader(file.descriptor)

@@ -61,7 +61,7 @@ const endless = (code: Hex = ENDLESS): JsonValue[] => [
 ]
 
 describe('RPC processes', () => {
-  it('answer as the engine process would, from the same chain', async () => {
+  it('answer like the engine process, from the same chain', async () => {
     await using started = await start()
     const client = started.client()
     expect(started.processes.stats()).toEqual({ processes: 0, connections: 0, broken: 0 })
@@ -105,7 +105,7 @@ describe('RPC processes', () => {
     }
   })
 
-  it('forget what left the chain, and know the labels that moved without the head', async () => {
+  it('drop reorged blocks, and read labels that moved without the head', async () => {
     await using started = await start()
     const client = started.client()
     const before = node.chain.head()
@@ -128,7 +128,7 @@ describe('RPC processes', () => {
     expect(await client.request('eth_getBlockByNumber', ['safe', false])).toMatchObject({ hash: head.hash })
   })
 
-  it('give the engine process what belongs to it', async () => {
+  it('pass calls of the engine process on to it', async () => {
     await using started = await start()
     const client = started.client()
     const nonce = Number(await client.request('eth_getTransactionCount', [DEV_ADDRESSES[1], 'pending']))
@@ -144,7 +144,7 @@ describe('RPC processes', () => {
     await driver.build()
   })
 
-  it('send the content of a pool of any size, as fast as it is read', async () => {
+  it('stream the content of a pool of any size, as fast as it is read', async () => {
     await using started = await start()
     const client = started.client()
     const hashes = new Set<Hex>()
@@ -203,7 +203,7 @@ describe('RPC processes', () => {
     await (await live.transport.getRpcClient()).close()
   })
 
-  it('end calls at their time, and answer others meanwhile', async () => {
+  it('end calls at their time limit, and answer other calls meanwhile', async () => {
     await using started = await start({ evmTimeoutMs: 300 })
     const client = started.client()
     await client.request('eth_chainId', [])
@@ -290,7 +290,7 @@ describe('RPC processes', () => {
     expect((await started.processes.report())[0]?.calls).toEqual([])
   })
 
-  it('end with the engine process, and their connections with them', async () => {
+  it('end with the engine process, and close their connections', async () => {
     const started = await start()
     await started.client().request('eth_chainId', [])
     const [pid = 0] = started.processes.pids()

@@ -202,7 +202,7 @@ class Trial {
 }
 
 describe('LayerTree', () => {
-  it('has the states of a simple model, whatever becomes head, is written, or is restored', async () => {
+  it('agrees with a simple model over random heads, writes and restarts', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), async (steps) => {
         const datadir = mkdtempSync(join(tmpdir(), 'devium-layers-'))

@@ -69,7 +69,7 @@ describe('Trie', () => {
     )
   })
 
-  it('names the places of its nodes: written over, they are those of the trie and no more', () => {
+  it('returns the paths of changed nodes: applied to storage, they give exactly the nodes of the trie', () => {
     fc.assert(
       fc.property(rounds, fc.boolean(), (sequence, isReopened) => {
         const places = new Map<NodePath, Uint8Array>()
@@ -130,7 +130,7 @@ describe('Trie', () => {
     )
   })
 
-  it('gives no new nodes when nothing changed', () => {
+  it('returns no new nodes if nothing changed', () => {
     const store = new NodeMap()
     const trie = new Trie(store, null)
     for (let i = 0; i < 100; i++) trie.put(keccak256(Uint8Array.of(i)), Uint8Array.of(i + 1))
@@ -142,7 +142,7 @@ describe('Trie', () => {
     expect(written).toEqual([])
   })
 
-  it('is empty again once everything is deleted', () => {
+  it('has the empty root after all entries are deleted', () => {
     const store = new NodeMap()
     const trie = new Trie(store, null)
     const keys = Array.from({ length: 50 }, (_, i) => keccak256(Uint8Array.of(i)))

@@ -205,7 +205,7 @@ function expectSame(world: WorldState, model: Model): void {
 }
 
 describe('WorldState', () => {
-  it('agrees with a plain model and with EthereumJS’s roots over blocks, checkpoints and reverts', async () => {
+  it('agrees with a simple model and EthereumJS’s roots over blocks, checkpoints and reverts', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(action, { maxLength: 60 }),
@@ -237,7 +237,7 @@ describe('WorldState', () => {
     )
   })
 
-  it('reverts to the values at each checkpoint, with few slots that are written repeatedly', () => {
+  it('reverts to the values at each checkpoint after repeated writes to a few slots', () => {
     const few = fc.integer({ min: 0, max: 1 })
     const value = fc.bigInt({ min: 0n, max: 3n })
     const step: fc.Arbitrary<Action> = fc.oneof(
@@ -297,7 +297,7 @@ describe('WorldState', () => {
     }
   })
 
-  it('names the node that is missing', () => {
+  it('names a missing trie node', () => {
     const open = (view: StateView) =>
       new WorldState(new StateDatabase({ store: NO_STATE }).at(view), `0x${'ab'.repeat(32)}`)
     expect(() => open(NO_STATE)).toThrow(MissingNodeError)
@@ -315,7 +315,7 @@ describe('WorldState', () => {
   })
 })
 
-describe('what is kept in memory', () => {
+describe('the memory limit', () => {
   it.each([
     // A trie of five nodes, 700 bytes.
     { id: 'all of it', maxNodeBytes: 20_000, isKept: true },
@@ -336,7 +336,7 @@ describe('what is kept in memory', () => {
     expect(readAll() === first).toBe(isKept)
   })
 
-  it('of code is bounded by what it takes there, not by what is stored', () => {
+  it('of code counts bytes in memory, not bytes on disk', () => {
     const read: string[] = []
     const store = {
       node: () => undefined,

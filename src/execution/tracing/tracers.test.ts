@@ -29,7 +29,7 @@ afterAll(() => node.close())
 const trace = (options: unknown) => node.eth.request('debug_traceTransaction', [hash, options])
 
 describe('callTracer', () => {
-  it('shows calls, a failed creation, and logs', async () => {
+  it('traces calls, a failed creation, and logs', async () => {
     const receipt = await node.eth.request('eth_getTransactionReceipt', [hash])
     expect(await trace({ tracer: 'callTracer', tracerConfig: { withLog: true } })).toMatchObject({
       type: 'CREATE',
@@ -46,7 +46,7 @@ describe('callTracer', () => {
     expect(await trace({ tracer: 'callTracer', tracerConfig: { onlyTopCall: true } })).not.toHaveProperty('calls')
   })
 
-  it('shows simulated calls on changed accounts', async () => {
+  it('traces simulated calls with state overrides', async () => {
     const config = { tracer: 'callTracer', stateOverrides: { [NOBODY]: { code: '0x5f5f5f5f6001335af1' } } }
     const call = { from: SENDER, to: NOBODY, gas: '0x30000' }
     expect(await node.eth.request('debug_traceCall', [call, 'latest', config])).toMatchObject({
@@ -57,7 +57,7 @@ describe('callTracer', () => {
 })
 
 describe('prestateTracer', () => {
-  it('shows what was there before, and what has changed', async () => {
+  it('returns the state before, and the changes', async () => {
     const pre = (await trace({ tracer: 'prestateTracer' })) as Record<Hex, { balance: string; nonce?: number }>
     const before = await node.eth.request('eth_getBalance', [SENDER, 'earliest'])
     expect(pre[SENDER]).toEqual({ balance: before })
@@ -75,7 +75,7 @@ describe('prestateTracer', () => {
   })
 })
 
-it('traces whole blocks', async () => {
+it('traces every transaction of a block given by number, hash or encoding', async () => {
   const { number, hash: blockHash } = node.chain.head()
   const byNumber = await node.eth.request('debug_traceBlockByNumber', [
     `0x${number.toString(16)}`,

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { fastLzLength } from '../../rollup/protocol/index.ts'
 import { fastLzLengthOf } from './dataSize.ts'
 
-it('counts an encoding once, however often it is called', () => {
+it('computes the size of an encoding once', () => {
   const raw = Uint8Array.from({ length: 300 }, (_, index) => (index * 37) & 0xff)
   const length = fastLzLength(raw)
   expect(fastLzLengthOf(raw)).toBe(length)

@@ -23,13 +23,13 @@ const DEPOSIT: ExecutionReceipt = {
 
 describe('encodeConsensusReceipt', () => {
   // Roots and hash computed with op-geth.
-  it('leaves the deposit nonce out under Regolith', () => {
+  it('omits the deposit nonce under Regolith', () => {
     expect(orderedTrieRoot([encodeConsensusReceipt(DEPOSIT)])).toBe(
       '0x3f71ebd8822765e8146170b0f930f55f753dbb867f55e4e605894016cd32f1e2',
     )
   })
 
-  it('has nonce and version under Canyon', () => {
+  it('includes deposit nonce and version under Canyon', () => {
     const encoded = encodeConsensusReceipt({ ...DEPOSIT, depositReceiptVersion: 1 })
     expect(encoded.length).toBe(270)
     expect(toHex(encoded.subarray(0, 11))).toBe('0x7ef9010a0182b741b90100')
@@ -59,7 +59,7 @@ const depositReceipt = fc
   }))
 
 describe('stored receipts', () => {
-  it('come back as they were', () => {
+  it('survive a round trip', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(receipt, depositReceipt), { maxLength: 5 }), (receipts) => {
         expect(decodeStoredReceipts(encodeStoredReceipts(receipts))).toEqual(receipts)
@@ -69,7 +69,7 @@ describe('stored receipts', () => {
 })
 
 describe('logsBloom', () => {
-  it('sets three bits an item: those of the Yellow Paper', () => {
+  it('sets the three bits per item of the Yellow Paper', () => {
     const bloom = logsBloom([{ address: '0x095e7baea6a6c7c4c2dfeb977efac326af552d87', topics: [] }])
     const bits = [...bloom].flatMap((byte, index) =>
       [...Array(8).keys()].filter((bit) => byte & (1 << bit)).map((bit) => (255 - index) * 8 + bit),

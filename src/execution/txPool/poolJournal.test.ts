@@ -49,7 +49,7 @@ const waiting = () => [
   signLegacyTransaction(testKey(3), { nonce: 0, chainId: 901n }),
 ]
 
-it('keeps what waits through a stop, and what was mined meanwhile is forgotten', async () => {
+it('keeps waiting transactions over a restart, and drops those mined meanwhile', async () => {
   const first = await open()
   for (const transaction of waiting()) await first.pool.add(transaction)
   const hashes = first.hashes()
@@ -60,7 +60,7 @@ it('keeps what waits through a stop, and what was mined meanwhile is forgotten',
   expect(second.hashes()).toEqual(hashes.slice(1))
 })
 
-it('keeps it through a kill, but for what was half written', async () => {
+it('keeps transactions over a kill, except a partially written one', async () => {
   const first = await open()
   for (const transaction of waiting()) await first.pool.add(transaction)
   await expect.poll(async () => (await readFile(path)).length).toBeGreaterThan(300)
@@ -71,7 +71,7 @@ it('keeps it through a kill, but for what was half written', async () => {
   await first.journal.stop()
 })
 
-it('is rewritten at an interval, without removed transactions', async () => {
+it('rewrites the journal at an interval without removed transactions', async () => {
   const { pool, journal, clock } = await open()
   const [mined, ...others] = waiting()
   if (mined === undefined) throw new RangeError('no transaction')
@@ -87,7 +87,7 @@ it('is rewritten at an interval, without removed transactions', async () => {
   await journal.stop()
 })
 
-it('a disk that takes nothing does not stop the pool', async () => {
+it('the pool works while the disk is full', async () => {
   await writeFile(join(folder, 'geth'), 'no directory')
   const { pool, journal, hashes } = await open()
   for (const transaction of waiting()) await pool.add(transaction)

@@ -45,7 +45,7 @@ beforeEach(() => {
 
 afterEach(() => pool.stop())
 
-describe('what the pool refuses, in the words of geth', () => {
+describe("the pool refuses with geth's messages", () => {
   const cases: {
     id: string
     fields?: TestTransaction
@@ -151,7 +151,7 @@ describe('what the pool refuses, in the words of geth', () => {
 })
 
 describe('pending and queued', () => {
-  it('a gap holds later nonces back until it is filled', async () => {
+  it('a nonce gap holds back later nonces until it is filled', async () => {
     await pool.add(tx(1, { nonce: 2 }))
     await pool.add(tx(1, { nonce: 1 }))
     expect(pool.status()).toEqual({ pending: 0, queued: 2 })
@@ -162,14 +162,14 @@ describe('pending and queued', () => {
     expect(walk().map(({ nonce }) => nonce)).toEqual([0, 1, 2])
   })
 
-  it('one sender may not pile up transactions behind a gap', async () => {
+  it('limits the transactions of a sender behind a gap', async () => {
     createPool({ accountQueue: 2 })
     await pool.add(tx(1, { nonce: 5 }))
     await pool.add(tx(1, { nonce: 6 }))
     await expect(pool.add(tx(1, { nonce: 7 }))).rejects.toThrow('account limit exceeded')
   })
 
-  it('what waits too long behind a gap is dropped, what is executable stays', async () => {
+  it('drops transactions that wait too long behind a gap, and keeps executable ones', async () => {
     await pool.add(tx(1, { nonce: 1 }))
     await pool.add(tx(2))
     await clock.advance(3 * 3_600_000 + 120_000)
@@ -189,7 +189,7 @@ describe('replacement', () => {
     await expect(pool.add(tx(1, { ...fees, value: 1n }))).rejects.toThrow('replacement transaction underpriced')
   })
 
-  it('is let in however far below the base fee, as by geth, but not without end', async () => {
+  it('is accepted below the base fee at most 16 times', async () => {
     chain.baseFee = 10n * GWEI
     const offer = (step: number) =>
       tx(1, { maxFeePerGas: 2n * 2n ** BigInt(step), maxPriorityFeePerGas: 2n ** BigInt(step) })
@@ -203,7 +203,7 @@ describe('replacement', () => {
     expect(pool.status().pending).toBe(1)
   })
 
-  it('ten per cent on both takes the place', async () => {
+  it('is accepted if both fees are ten per cent higher', async () => {
     await pool.add(tx(1, first))
     const next = tx(1, { maxFeePerGas: (2n * GWEI * 11n) / 10n, maxPriorityFeePerGas: (GWEI * 11n) / 10n })
     await pool.add(next)
@@ -213,7 +213,7 @@ describe('replacement', () => {
 })
 
 describe('order for the block builder', () => {
-  it('highest effective tip first, arrival decides between equals, nonces in order', async () => {
+  it('sorts by effective tip, then by arrival, with nonces in order', async () => {
     await pool.add(tx(1, { maxPriorityFeePerGas: GWEI / 2n }))
     await pool.add(tx(1, { nonce: 1, maxPriorityFeePerGas: GWEI }))
     await pool.add(tx(2, { maxPriorityFeePerGas: (GWEI * 3n) / 4n }))
@@ -222,26 +222,26 @@ describe('order for the block builder', () => {
     expect(order).toEqual(['2:0', '1:0', '1:1', '3:0'])
   })
 
-  it('the fee cap limits the tip, and below the base fee a sender is left out', async () => {
+  it('limits the tip by the fee cap, and omits a sender below the base fee', async () => {
     await pool.add(tx(1, { maxFeePerGas: GWEI + 2_000_000n, maxPriorityFeePerGas: GWEI }))
     await pool.add(tx(2, { maxFeePerGas: 3n * GWEI, maxPriorityFeePerGas: 3_000_000n }))
     expect(walk().map(({ from }) => from)).toEqual([testAddress(2), testAddress(1)])
     expect(walk(GWEI + 2_000_001n).map(({ from }) => from)).toEqual([testAddress(2)])
   })
 
-  it('a tip below the minimum for blocks waits', async () => {
+  it('omits a tip below the minimum for blocks', async () => {
     await pool.add(tx(1, { maxPriorityFeePerGas: 999_999n }))
     expect(walk()).toEqual([])
     expect(pool.status().pending).toBe(1)
   })
 
-  it('without limits a transaction may pay no tip at all', async () => {
+  it('includes a transaction without a tip if there is no minimum', async () => {
     createPool({ priceLimitWei: 0n })
     await pool.add(tx(1, { maxPriorityFeePerGas: 0n }))
     expect(walk()).toHaveLength(1)
   })
 
-  it('skipping a sender leaves the others', async () => {
+  it('skipSender keeps the other senders', async () => {
     await pool.add(tx(1, { maxPriorityFeePerGas: GWEI }))
     await pool.add(tx(1, { nonce: 1, maxPriorityFeePerGas: GWEI }))
     await pool.add(tx(2))
@@ -252,7 +252,7 @@ describe('order for the block builder', () => {
     expect(cursor.peek()).toBeUndefined()
   })
 
-  it('never rises in tip between senders, whatever was added', async () => {
+  it('never rises in tip between senders, for random transactions', async () => {
     const tips = fc.array(fc.bigInt({ min: 1_000_000n, max: GWEI }), { minLength: 1, maxLength: 5 })
     await fc.assert(
       fc.asyncProperty(fc.array(tips, { minLength: 1, maxLength: 5 }), async (senders) => {
@@ -298,7 +298,7 @@ describe('order for the block builder', () => {
 describe('a full pool', () => {
   beforeEach(() => createPool({ globalSlots: 2, globalQueue: 1 }))
 
-  it('lets a better paying transaction push out the cheapest', async () => {
+  it('evicts the cheapest transaction for a better paying one', async () => {
     await pool.add(tx(1, { maxPriorityFeePerGas: 3_000_000n }))
     await pool.add(tx(2, { maxPriorityFeePerGas: 2_000_000n }))
     await expect(pool.add(tx(3, { maxPriorityFeePerGas: 2_000_000n }))).rejects.toThrow('transaction underpriced')
@@ -306,7 +306,7 @@ describe('a full pool', () => {
     expect(walk().map(({ from }) => from)).toEqual([testAddress(3), testAddress(1)])
   })
 
-  it('what waits behind a gap never pushes out what is executable', async () => {
+  it('does not evict executable transactions for transactions behind a gap', async () => {
     await pool.add(tx(1))
     await pool.add(tx(2))
     await pool.add(tx(3, { nonce: 4 }))
@@ -314,13 +314,13 @@ describe('a full pool', () => {
     expect(pool.status()).toEqual({ pending: 2, queued: 1 })
   })
 
-  it('counts large transactions as several slots', async () => {
+  it('counts a large transaction as several slots', async () => {
     const large = { data: new Uint8Array(40_000), gasLimit: 2_000_000n }
     await pool.add(tx(1, large))
     await expect(pool.add(tx(2))).rejects.toThrow('transaction underpriced')
   })
 
-  it('counts a replacement that is larger than what it replaces', async () => {
+  it('counts the additional slots of a larger replacement', async () => {
     createPool({ globalSlots: 4 })
     const large = { data: new Uint8Array(100_000), gasLimit: 5_000_000n }
     for (const sender of [1, 2, 3, 4]) await pool.add(tx(sender))
@@ -335,7 +335,7 @@ describe('a full pool', () => {
 })
 
 describe('a new head', () => {
-  it('takes mined transactions out and keeps the rest', async () => {
+  it('removes mined transactions and keeps the others', async () => {
     const mined = tx(1)
     await pool.add(mined)
     await pool.add(tx(1, { nonce: 1 }))
@@ -347,7 +347,7 @@ describe('a new head', () => {
     expect(pool.get(mined.hash)).toBeUndefined()
   })
 
-  it('makes what waited for its nonce executable', async () => {
+  it('makes a transaction executable whose nonce is next', async () => {
     await pool.add(tx(1, { nonce: 1 }))
     const woken = pool.added(new AbortController().signal)
     const block = chain.block([])
@@ -357,7 +357,7 @@ describe('a new head', () => {
     expect(pool.status()).toEqual({ pending: 1, queued: 0 })
   })
 
-  it('drops what its sender can no longer pay, and later nonces wait', async () => {
+  it('drops a transaction that its sender can no longer pay, and its later nonces wait', async () => {
     await pool.add(tx(1, { value: 10n ** 17n }))
     await pool.add(tx(1, { nonce: 1 }))
     const block = chain.block([])
@@ -367,7 +367,7 @@ describe('a new head', () => {
     expect(pool.content(testAddress(1))).toMatchObject({ pending: [], queued: [{ nonce: 1 }] })
   })
 
-  it('takes transactions of a replaced block back in, but not those the new branch has', async () => {
+  it('takes back transactions of a reorged block, except those in the new branch', async () => {
     const [lost, kept] = [tx(1), tx(2)]
     await pool.add(lost)
     await pool.add(kept)
@@ -385,7 +385,7 @@ describe('a new head', () => {
     expect(pool.content(testAddress(2)).pending).toEqual([])
   })
 
-  it('an addition that sees the new head before the pool is notified', async () => {
+  it('accepts a transaction checked against the new head before the pool is notified', async () => {
     const mined = tx(1)
     await pool.add(mined)
     const adding = pool.add(tx(1, { nonce: 1 }))

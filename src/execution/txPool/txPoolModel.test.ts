@@ -95,7 +95,7 @@ class Run {
   }
 }
 
-it('whatever is added, mined and unwound, the pool offers exactly what can be executed', async () => {
+it('the pool offers exactly the executable transactions over random additions, blocks and reorgs', async () => {
   const step = fc.oneof(
     {
       weight: 6,

@@ -13,12 +13,12 @@ const postExec = decodeTransaction(encodePostExecTx({ version: 1, blockNumber: 7
 const block = [deposit(), ...signed.slice(0, 2), deposit(), ...signed.slice(2), postExec]
 
 describe('a stored body', () => {
-  it('brings the transactions with their senders', () => {
+  it('decodes to the transactions with their senders', () => {
     expect(decodeBody(encodeBody(block))).toEqual(block)
     expect(decodeBody(encodeBody([]))).toEqual([])
   })
 
-  it('uses the stored senders, and recovers none', () => {
+  it('uses the stored senders, and recovers no sender', () => {
     const others = block.map((tx) => (!isSigned(tx) ? tx : { ...tx, from: `0x${'12'.repeat(20)}` as const }))
     expect(decodeBody(encodeBody(others))).toEqual(others)
   })
@@ -27,7 +27,7 @@ describe('a stored body', () => {
     expect(encodeBody([deposit()])).toEqual(encodeRlp([deposit().raw]))
   })
 
-  it('that was stored without senders is read all the same', () => {
+  it('without senders can be read', () => {
     expect(decodeBody(encodeRlp(block.map(({ raw }) => raw)))).toEqual(block)
   })
 })

@@ -18,7 +18,7 @@ const addressOf = (index: number): Hex => `0x${(index + 1).toString(16).padStart
 const hashOf = (number: number): Hex => `0x${number.toString(16).padStart(64, '0')}`
 
 describe('the state of a block, read from another process', () => {
-  it('stays that of its block while later blocks are written, and throws state-gone once its layer is merged', () => {
+  it('does not change while later blocks are written, and throws state-gone after its layer was merged', () => {
     const tree = new LayerTree(EMPTY_DISK, { number: 0, hash: ZERO_HASH })
     const engine = new StateDatabase({ store: NO_STATE })
     const roots: Hex[] = [EMPTY_TRIE_ROOT]

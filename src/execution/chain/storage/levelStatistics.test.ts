@@ -5,7 +5,7 @@ import { ClassicLevel } from 'classic-level'
 import { expect, it } from 'vitest'
 import { parseLevelStatistics } from './levelStatistics.ts'
 
-it('shows the levels of a real database', async () => {
+it('parses the levels of a real database', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'devium-level-'))
   const level = new ClassicLevel<string, Uint8Array>(directory, { valueEncoding: 'view', compression: false })
   for (let key = 0; key < 24; key++) await level.put(String(key), new Uint8Array(1024 * 1024))
@@ -20,7 +20,7 @@ it('shows the levels of a real database', async () => {
   expect(sum('writtenBytes')).toBeGreaterThan(20 * 1024 * 1024)
 })
 
-it('reads each column, and nothing of the headings', () => {
+it('parses each column, and skips the headings', () => {
   const heading = 'Level  Files Size(MB) Time(sec) Read(MB) Write(MB)\n------------------------\n'
   expect(parseLevelStatistics(`  Compactions\n${heading}  2       19       37         4       40        39\n`)).toEqual(
     [

@@ -144,7 +144,7 @@ describe('full mode', () => {
     )
   })
 
-  it.each(LIMITS)('keeps the finalized state, and all that may still become so: %o', async (limits) => {
+  it.each(LIMITS)('keeps the finalized state and all later states: %o', async (limits) => {
     const chain = await open(limits)
     await grow(chain, 60, 30)
     for (const { hash, number } of (await headersOf(chain)).slice(30)) {
@@ -160,7 +160,7 @@ describe('full mode', () => {
     }
   })
 
-  it.each(LIMITS)('moves to a branch from the finalized block on, and back: %o', async (limits) => {
+  it.each(LIMITS)('reorgs to a branch from the finalized block and back: %o', async (limits) => {
     const chain = await open(limits)
     await grow(chain, 20, 20)
     const fork = await chain.headerByNumber(5)
@@ -202,7 +202,7 @@ describe('archive mode', () => {
     return { node: (_: string, hash: Uint8Array) => nodes.get(toHex(hash)) }
   }
 
-  it('converts the states in the history, and reads them later', async () => {
+  it('writes the states of a database that was opened in full mode before', async () => {
     let chain = await open({ recentStates: RECENT, unwrittenGas: 1 })
     await grow(chain, 20, 12)
     await chain.close()
@@ -216,7 +216,7 @@ describe('archive mode', () => {
     for (const { stateRoot } of headers.slice(9)) expect(readWholeState(nodes, stateRoot).balances).toBe(TOTAL)
   })
 
-  it('keeps all states, and is not left by mistake', async () => {
+  it('keeps all states, and refuses to open in full mode', async () => {
     let chain = await open({}, 'full')
     await grow(chain, 3)
     await chain.close()
@@ -240,7 +240,7 @@ describe('archive mode', () => {
 })
 
 describe('a database of another format', () => {
-  it('is refused with what to do', async () => {
+  it('is refused with the command to recreate it', async () => {
     const level = new ClassicLevel(join(datadir, 'geth', 'chaindata'))
     await level.del('mformat')
     await level.close()
@@ -250,7 +250,7 @@ describe('a database of another format', () => {
   })
 })
 
-describe('what a crash leaves', () => {
+describe('a database after a crash', () => {
   /** The state that a killed process leaves. */
   function killedCopy(name: string): string {
     const copy = join(root, name)
@@ -258,7 +258,7 @@ describe('what a crash leaves', () => {
     return copy
   }
 
-  it.each(LIMITS)('gives the same head and states: %o', async (limits) => {
+  it.each(LIMITS)('has the same head and states: %o', async (limits) => {
     const chain = await open(limits)
     await grow(chain, 33, 20)
     const head = chain.head()
@@ -298,7 +298,7 @@ describe('what a crash leaves', () => {
     expect(heads.size).toBeGreaterThan(5)
   })
 
-  it('returns below a block that is missing in the middle', async () => {
+  it('returns to the block below a missing block', async () => {
     const chain = await open()
     await grow(chain, 20)
     const headers = await headersOf(chain)

@@ -3,7 +3,7 @@ import { loadRecordedRpc, recordedBlock } from '../../testUtils/recordedRpc.ts'
 import { encodeHeader } from './headerCodec.ts'
 import { packHeader, unpackHeader } from './storedHeader.ts'
 
-it('a header comes back as it was, and takes less where its block has no logs', () => {
+it('a header survives a round trip, and takes fewer bytes if its block has no logs', () => {
   const recording = loadRecordedRpc('holocene-span-brotli-calldata')
   const seen = new Set<number>()
   for (const number of recording.blocks.keys()) {

@@ -170,7 +170,7 @@ describe('call opcodes', () => {
     expect(ours.root).toBe(reference.root)
   })
 
-  it('hand on the caller’s memory itself, of which no copy is paid for', async () => {
+  it('pass the caller’s memory without a copy', async () => {
     // Passes a megabyte of memory repeatedly to a precompile, to a contract and to an address without code.
     const calls = ['6004', `73${other}`, '61dead'].map((to) => `5f5f62100000 5f ${to} 5afa50`).join('')
     const code: Hex = `0x${`620fffff51505b${calls}600656`.replaceAll(' ', '')}`
@@ -189,7 +189,7 @@ describe('call opcodes', () => {
     expect(seen.size).toBe(1)
   })
 
-  it('go no deeper than 1,024 frames', async () => {
+  it('nest at most 1,024 frames', async () => {
     // Counts in slot 0 and calls itself with all gas.
     const main = '600054600101600055 60006000600060006000 30 5af1 00'
     const { execution, world } = createMemoryBlock({
@@ -216,7 +216,7 @@ describe('call opcodes', () => {
       minYields: 200,
     },
     { id: 'calls of a precompile that is slow', main: pairingLoop().slice(2), gasLimit: 8_000_000n, minYields: 70 },
-  ])('yield to the event loop again and again: $id', async ({ main, gasLimit, minYields }) => {
+  ])('yield to the event loop repeatedly: $id', async ({ main, gasLimit, minYields }) => {
     const { execution } = createMemoryBlock({
       accounts: { [MAIN]: { code: `0x${main.replaceAll(' ', '')}` } },
       block: { gasLimit: 100_000_000n },
@@ -237,7 +237,7 @@ describe('failures', () => {
     { id: 'a jump to nowhere', code: '0x600356', failure: 'invalid jump destination' },
     { id: 'too little gas', code: '0x5b600056', failure: 'out of gas' },
     { id: 'a revert', code: '0x60006000fd', failure: 'execution reverted' },
-  ])('$id is called by its name', async ({ code, failure }) => {
+  ])('$id is named in the failure', async ({ code, failure }) => {
     const { execution } = createMemoryBlock({ accounts: { [MAIN]: { code: `0x${code.slice(2)}` } } })
     expect((await execution.add(deposit({ to: MAIN, gasLimit: 100_000n }))).failure).toBe(failure)
   })

@@ -7,7 +7,7 @@ import { bytesToWord } from './word.ts'
 const code = fromHex(`0x${Array.from({ length: 200 }, (_, at) => (0x11 + (at % 0xe5)).toString(16)).join('')}`)
 
 describe('Program', () => {
-  it('pushes the bytes after an opcode, and zeros past the end of the code, the first time and later', () => {
+  it('pushes the bytes after an opcode, and zeros past the end of the code, each time', () => {
     const program = new Program(code)
     for (let round = 0; round < 2; round++) {
       for (let pc = 0; pc < code.length; pc++) {
@@ -28,7 +28,7 @@ describe('Program', () => {
     }
   })
 
-  it('finds the destinations that are no push data', () => {
+  it('accepts only jump destinations outside push data', () => {
     const found = (hex: string) => [...new Program(fromHex(`0x${hex}`)).jumpDestinations]
     // PUSH1, PUSH32 and the opcodes below and above them, each before a destination.
     expect(found('5b5f5b')).toEqual([1, 0, 1])

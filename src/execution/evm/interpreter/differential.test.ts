@@ -249,7 +249,7 @@ async function run(input: Scene, isReference: boolean) {
 }
 
 describe('the opcode loop', () => {
-  it('does what EthereumJS does', { timeout: 120_000 + RUNS * 500 }, async () => {
+  it('has the same result as EthereumJS for random programs', { timeout: 120_000 + RUNS * 500 }, async () => {
     let succeeded = 0
     await fc.assert(
       fc.asyncProperty(scene, async (input) => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { FrameBuffers } from './frameBuffers.ts'
 
-it('memory comes back as zeros, and is never that of two frames', () => {
+it('reused memory is zeroed, and never shared by two frames', () => {
   const buffers = new FrameBuffers()
   const first = buffers.takeMemory(32)
   first.memory.fill(7, 0, 96)
@@ -14,7 +14,7 @@ it('memory comes back as zeros, and is never that of two frames', () => {
   expect(buffers.takeMemory(32).memory).not.toBe(first.memory)
 })
 
-it('too little memory is left for a frame that needs less, and much is not kept', () => {
+it('a small buffer stays available for a smaller frame, and a large buffer is not kept', () => {
   const buffers = new FrameBuffers()
   const little = buffers.takeMemory(32)
   buffers.release({ ...little, memorySize: 0 })

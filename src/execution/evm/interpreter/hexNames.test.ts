@@ -5,7 +5,7 @@ import { HexNames } from './hexNames.ts'
 import { toWord, type Word, wordToAddress, wordToSlot } from './word.ts'
 
 describe('HexNames', () => {
-  it('names each of two words in one place, however often they alternate', () => {
+  it('returns the right name of each of several words with the same cache slot', () => {
     const slots = new HexNames(wordToSlot)
     const alike = [0n, 1n << 64n, 2n << 64n, 1n << 255n, 2n ** 32n].map(toWord)
     for (let round = 0; round < 3; round++) {
@@ -13,7 +13,7 @@ describe('HexNames', () => {
     }
   })
 
-  it('keeps a name until another word takes its place', () => {
+  it('caches a name until another word takes its cache slot', () => {
     const named: Word[] = []
     const addresses = new HexNames((word) => {
       named.push(word)
@@ -31,7 +31,7 @@ describe('HexNames', () => {
 
 // Only time would show the attack elsewhere: 230,000 words that differ above bit 64 take minutes in one bucket of a
 // Map.
-it.each(['.', '../../tracing'])('nothing in %s has words for keys', (folder) => {
+it.each(['.', '../../tracing'])('no Map or Set in %s has words as keys', (folder) => {
   const directory = new URL(`${folder}/`, import.meta.url)
   const files = readdirSync(fileURLToPath(directory)).filter((name) => /(?<!\.test)\.ts$/.test(name))
   expect(files.length).toBeGreaterThan(3)

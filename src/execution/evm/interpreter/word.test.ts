@@ -62,8 +62,8 @@ function expectWord(word: words.Word | boolean, expected: bigint): void {
   if (typeof word !== 'boolean') expect(typeof word).toBe(expected < 2n ** 53n ? 'number' : 'bigint')
 }
 
-describe('words', () => {
-  it.each(Object.keys(BINARY))('%s', (name) => {
+describe('operations on words', () => {
+  it.each(Object.keys(BINARY))('%s equals bigint arithmetic', (name) => {
     const operation = BINARY[name]
     if (operation === undefined) throw new Error(name)
     fc.assert(
@@ -74,7 +74,7 @@ describe('words', () => {
     )
   })
 
-  it('sums and products modulo a third', () => {
+  it('addModulo and multiplyModulo equal bigint arithmetic', () => {
     fc.assert(
       fc.property(integer, integer, integer, (a, b, n) => {
         const [x, y, z] = [words.toWord(a), words.toWord(b), words.toWord(n)]
@@ -84,7 +84,7 @@ describe('words', () => {
     )
   })
 
-  it('forms: bytes, minimal bytes, slots, addresses, complement', () => {
+  it('convert to bytes, minimal bytes, slots, addresses and complement', () => {
     fc.assert(
       fc.property(integer, (a) => {
         const word = words.toWord(a)

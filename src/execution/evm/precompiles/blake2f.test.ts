@@ -13,7 +13,7 @@ import {
 } from './testUtils/differential.ts'
 
 describe(`BLAKE2F (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
-  it('mixes as EthereumJS does', async () => {
+  it('returns the same result as EthereumJS', async () => {
     const random = new Random(SEED + 9)
     const make = () => {
       const rounds = random.pick(0, 1, 9, 10, 11, 12, 20, 1000, random.below(300))
@@ -24,7 +24,7 @@ describe(`BLAKE2F (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
     expect(await compare(prague(9), run, withDamage(random, make), 12n)).toBeGreaterThan(RUNS / 12)
   })
 
-  it('continues in further steps where it stopped', async () => {
+  it('continues in the next step where it stopped', async () => {
     const random = new Random(SEED + 10)
     const input = concatBytes(bigIntToBytes(250_003n, 4), random.bytes(208), Uint8Array.of(1))
     expect(await compare(prague(9), ours('isthmus')(9), [input])).toBe(1)

@@ -118,7 +118,7 @@ describe(`BLS12-381 (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
   it.each([
     { id: 'G1', number: 0x0c, point: g1 },
     { id: 'G2', number: 0x0e, point: g2 },
-  ])('sums of multiples in $id', async ({ number, point }) => {
+  ])('multi-scalar multiplication in $id', async ({ number, point }) => {
     const random = new Random(SEED + number)
     const make = () => {
       const quiet = new Random(random.below(2 ** 30))
@@ -131,7 +131,7 @@ describe(`BLS12-381 (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
     expect(await compare(prague(number), ours('isthmus')(number), few)).toBeGreaterThan(RUNS / 12)
   })
 
-  it.each([3n, 11n, 10177n, 859267n, 52437899n])('no point of order %d is of G1', async (order) => {
+  it.each([3n, 11n, 10177n, 859267n, 52437899n])('refuses a point of order %d as not in G1', async (order) => {
     const random = new Random(SEED + Number(order))
     // The curve's order is r h, with h = (z - 1)^2 / 3.
     const cofactor = 0x396c8c005555e1568c00aaab0000aaabn
@@ -167,7 +167,7 @@ describe(`BLS12-381 (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
     expect(await compare(prague(0x0f), ours('isthmus')(0x0f), few)).toBeGreaterThan(RUNS / 12)
   })
 
-  it('the longest inputs of Isthmus', async () => {
+  it('computes the longest inputs that Isthmus allows', async () => {
     const point = encodeG1(G1.Point.BASE.toAffine())
     const scalar = bigIntToBytes(r - 5n, 32)
     const count = 3211

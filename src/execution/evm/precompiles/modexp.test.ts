@@ -35,7 +35,7 @@ describe(`MODEXP (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
   it.each([
     { fork: 'isthmus' as const, reference: () => prague(5) },
     { fork: 'karst' as const, reference: () => osaka(5) },
-  ])('under $fork', async ({ fork, reference }) => {
+  ])('returns the same result as EthereumJS under $fork', async ({ fork, reference }) => {
     const random = new Random(SEED + 5)
     const run = ours(fork)(5)
     const inputs = function* () {
@@ -46,7 +46,7 @@ describe(`MODEXP (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
     expect(await compare(reference(), run, inputs(), LITTLE_GAS)).toBeGreaterThan(RUNS)
   })
 
-  it('of an exponent of many steps', async () => {
+  it('computes an exponent that takes many steps', async () => {
     const random = new Random(SEED + 6)
     for (const modulus of [random.bytes(8), concatBytes(random.bytes(7), Uint8Array.of(0)), random.bytes(300)]) {
       const bytes = modulus.length > 100 ? 600 : 20_000

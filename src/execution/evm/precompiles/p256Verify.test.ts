@@ -27,7 +27,7 @@ describe(`P256VERIFY (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
     expect(await compare(osaka(0x100), ours('karst')(0x100), withDamage(random, make))).toBeGreaterThan(RUNS / 8)
   })
 
-  it('of a hash of zero, and with sums that are no addition of two different points', async () => {
+  it('verifies a hash of zero, and sums that are a doubling or the point at infinity', async () => {
     // With the private key 1 the key is the generator; s = r k^-1 e^-1 ... are chosen for u1 and u2.
     const G = p256.Point.BASE
     const inputs: Uint8Array[] = []

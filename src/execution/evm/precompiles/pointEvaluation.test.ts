@@ -66,7 +66,7 @@ describe(`point evaluation (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
     return { here, elsewhere: answer === undefined ? here : (await answer) === undefined }
   }
 
-  it('holds where noble says so', async () => {
+  it('accepts exactly the proofs that noble accepts', async () => {
     const random = new Random(SEED + 0x0a)
     const scalar = () => fields.Fr.create(BigInt(toHex(random.bytes(32))))
     /** For p(x) = a + b x, the proof at any point is b G1. */
@@ -95,7 +95,7 @@ describe(`point evaluation (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
     expect(held).toBeGreaterThan(RUNS / 12)
   })
 
-  it('takes a point in its one form only', async () => {
+  it('accepts only the canonical encoding of a point', async () => {
     const infinity = compressed(zero)
     const inputOf = (commitment: Uint8Array, proof: Uint8Array) =>
       concatBytes(Uint8Array.of(1), sha256(commitment).subarray(1), new Uint8Array(64), commitment, proof)

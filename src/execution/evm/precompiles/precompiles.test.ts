@@ -31,7 +31,7 @@ describe('P256VERIFY', () => {
   const one = `0x${'0'.repeat(63)}1`
 
   it.each([
-    { id: 'a good signature', data: input, output: one },
+    { id: 'a valid signature', data: input, output: one },
     { id: 'another hash', data: changed(0), output: '0x' },
     { id: 'another signature', data: changed(40), output: '0x' },
     { id: 'a point off the curve', data: changed(159), output: '0x' },
@@ -52,16 +52,16 @@ describe('P256VERIFY', () => {
     expect(await call('karst', P256_VERIFY, input, 6899n)).toEqual({ output: '0x', gasUsed: 6899n, failed: true })
   })
 
-  it('needs its gas', async () => {
+  it('fails without enough gas', async () => {
     expect(await call('fjord', P256_VERIFY, input, 3449n)).toEqual({ output: '0x', gasUsed: 3449n, failed: true })
   })
 
-  it('is no precompile before Fjord', async () => {
+  it('does not exist before Fjord', async () => {
     expect(await call('ecotone', P256_VERIFY, input)).toEqual({ output: '0x', gasUsed: 0n, failed: false })
   })
 })
 
-describe('all of them', () => {
+describe('all precompiles', () => {
   const table = precompilesUnder(rulesAt({ forks: { karst: 0 } }, 0))
   /** These refuse zeros and so give no output: ECRECOVER, point evaluation, P256VERIFY. */
   const refuseZeros = [1, 0x0a, 0x100].map(precompileAddress)
@@ -86,7 +86,7 @@ describe('all of them', () => {
 })
 
 describe('callPrecompile', () => {
-  it('yields before it takes a long input, not before a short one', async () => {
+  it('yields before a long input, not before a short input', async () => {
     const identity = precompilesUnder(rulesAt({ forks: { karst: 0 } }, 0)).get(precompileAddress(4))
     if (identity === undefined) throw new Error('no precompile')
     let turns = 0
@@ -135,7 +135,7 @@ describe('MODEXP', () => {
       karst: 16n * 8n * 2n * 64n,
     },
     { id: '1024 bytes of modulus', input: modexp(1, 1, 1024), jovian: (7n * 16384n) / 3n, karst: 7n * 32768n },
-  ])('$id: price under Jovian and Karst', async ({ input, jovian, karst }) => {
+  ])('costs the gas of Jovian and of Karst for $id', async ({ input, jovian, karst }) => {
     const before = await call('jovian', MODEXP, input, GAS)
     expect(before).toMatchObject({ gasUsed: jovian, failed: false })
     expect(await call('karst', MODEXP, input, GAS)).toEqual({ ...before, gasUsed: karst })
@@ -147,7 +147,7 @@ describe('MODEXP', () => {
     { id: 'exponent', input: modexp(1, 1025, 1) },
     { id: 'modulus', input: modexp(1, 1, 1025) },
     { id: 'exponent, with nothing else', input: modexp(0, 1025, 0) },
-  ])('takes no $id of more than 1024 bytes from Karst on', async ({ input }) => {
+  ])('refuses a $id above 1024 bytes from Karst on', async ({ input }) => {
     expect((await call('jovian', MODEXP, input, GAS)).failed).toBe(false)
     expect(await call('karst', MODEXP, input, GAS)).toEqual({ output: '0x', gasUsed: GAS, failed: true })
   })
@@ -156,7 +156,7 @@ describe('MODEXP', () => {
 describe('CLZ', () => {
   const CODE: Hex = '0x60011e5f55'
 
-  it('counts leading zeros from Karst on, and is no opcode before', async () => {
+  it('counts leading zeros from Karst on, and is undefined before', async () => {
     const { createMemoryBlock, deposit, slotOf } = await import('../../testUtils/memoryBlock.ts')
     const to = precompileAddress(0x4444)
     for (const [fork, status, expected] of [
@@ -211,7 +211,7 @@ describe('point evaluation (EIP-4844)', () => {
     '0x01e798154708fe7789429634053cbf9f99b619f9f084048927333fce637f549b564c0a11a0f704f4fc3e8acfe0f8245f0ad1347b378fbf96e206da11a5d3630624d25032e67a7e6a4910df5834b8fe70e6bcfeeac0352434196bdf4b2485d5a18f59a8d2a1a625a17f3fea0fe5eb8c896db3764f3185481bc22f91b4aaffcca25f26936857bc3a7c2539ea8ec3a952b7873033e038326e87ed3e1276fd140253fa08e9fc25fb2d9a98527fc22a2c9612fbeafdad446cbc7bcdbdcd780af2c16a',
   )
 
-  it('accepts a proof that holds', async () => {
+  it('accepts a valid proof', async () => {
     expect(await call('ecotone', precompileAddress(10), input)).toEqual({
       output:
         '0x000000000000000000000000000000000000000000000000000000000000100073eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001',
@@ -234,11 +234,11 @@ describe('point evaluation (EIP-4844)', () => {
     })
   })
 
-  it('refuses another length', async () => {
+  it('refuses input of another length', async () => {
     expect((await call('ecotone', precompileAddress(10), input.subarray(1))).failed).toBe(true)
   })
 
-  it('holds for the constant polynomial, whose proof is the point at infinity', async () => {
+  it('accepts the constant polynomial, whose proof is the point at infinity', async () => {
     const { sha256 } = await import('../../../lib/hash.ts')
     const infinity = concatBytes(Uint8Array.of(0xc0), new Uint8Array(47))
     const hash = concatBytes(Uint8Array.of(1), sha256(infinity).subarray(1))
@@ -248,7 +248,7 @@ describe('point evaluation (EIP-4844)', () => {
 })
 
 describe('BLOBBASEFEE', () => {
-  it('is 1', async () => {
+  it('returns 1', async () => {
     const { createMemoryBlock, deposit, wordOf } = await import('../../testUtils/memoryBlock.ts')
     const to = precompileAddress(0x4444)
     // SSTORE(0, BLOBBASEFEE)

@@ -8,18 +8,18 @@ import { formatBlock } from './formatBlock.ts'
 import { formatReceipt } from './formatReceipt.ts'
 import { formatTransaction } from './formatTransaction.ts'
 
-describe.each(RECORDINGS)('recording of op-geth: %s', (name) => {
+describe.each(RECORDINGS)("op-geth's recording of %s", (name) => {
   const recording = loadRecordedRpc(name)
   const numbers = recording.blocks.map((_, number) => number)
 
-  it('blocks with whole transactions come out member by member', () => {
+  it('blocks with full transactions have the same members', () => {
     for (const number of numbers) {
       const receipts = recording.receipts[number]?.map(receiptFromJson) ?? []
       expect(formatBlock(recordedBlock(recording, number), receipts)).toEqual(recording.blocks[number])
     }
   })
 
-  it('blocks with transaction hashes', () => {
+  it('blocks with transaction hashes have the same members', () => {
     for (const number of numbers) {
       const { transactions, ...rest } = recording.blocks[number] ?? { transactions: [] }
       const expected = { ...rest, transactions: transactions.map(({ hash }) => hash) }
@@ -27,7 +27,7 @@ describe.each(RECORDINGS)('recording of op-geth: %s', (name) => {
     }
   })
 
-  it('receipts come out member by member', () => {
+  it('receipts have the same members', () => {
     expect(recording.receipts.flat().length).toBeGreaterThan(100)
     for (const [number, receipts] of recording.receipts.entries()) {
       const { timestamp } = recordedBlock(recording, number).header
@@ -44,19 +44,19 @@ describe.each(RECORDINGS)('recording of op-geth: %s', (name) => {
   })
 })
 
-describe('transactions that the recordings do not have', () => {
+describe('transactions that are not in the recordings', () => {
   const block = recordedBlock(loadRecordedRpc('granite-singular-zlib-calldata'), 5)
   const signed = block.transactions.find((tx): tx is SignedTransaction => tx.type === 2)
   const deposit = block.transactions.find((tx): tx is DepositTransaction => tx.type === 0x7e)
   if (signed === undefined || deposit === undefined) throw new Error('recording changed')
 
-  it('in the pool: no block, and the fee cap as gas price', () => {
+  it('a pool transaction has no block, and the fee cap as gas price', () => {
     const json = formatTransaction(signed, undefined)
     expect(json).toMatchObject({ blockHash: null, blockNumber: null, blockTimestamp: null, transactionIndex: null })
     expect(json.gasPrice).toBe(json.maxFeePerGas)
   })
 
-  it('a system deposit before Canyon', () => {
+  it('a system deposit before Canyon has isSystemTx', () => {
     const json = formatTransaction(
       { ...deposit, isSystemTx: true },
       { header: block.header, index: 0, receipt: { depositNonce: 7 } },
@@ -65,7 +65,7 @@ describe('transactions that the recordings do not have', () => {
     expect(json).not.toHaveProperty('depositReceiptVersion')
   })
 
-  it('a legacy transaction without replay protection names no chain', () => {
+  it('a legacy transaction without replay protection has no chain id', () => {
     const { chainId: _, ...rest } = signed
     expect(formatTransaction({ ...rest, type: 0, v: 27n }, undefined)).not.toHaveProperty('chainId')
   })

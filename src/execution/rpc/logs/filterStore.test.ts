@@ -17,7 +17,7 @@ const { genesis, rollup } = loadRecordedRpc('holocene-span-brotli-calldata')
 const MANY_LOGS = fromHex('0x6113885b60006000a060019003806003575000')
 
 describe('filters', () => {
-  it('that wait with more logs than all may have are dropped', async () => {
+  it('are dropped when the logs that wait in all filters exceed the limit', async () => {
     const node = await startExecutionNode(genesis)
     try {
       const filters: unknown[] = []
@@ -38,7 +38,7 @@ describe('filters', () => {
     }
   })
 
-  it('read no receipts of blocks whose bloom rules a match out', async () => {
+  it('read no receipts of blocks whose bloom filter excludes a match', async () => {
     const { header } = recordedBlock(loadRecordedRpc('holocene-span-brotli-calldata'), 8)
     const read: string[] = []
     let onHead: (change: HeadChange) => void = () => {}
@@ -74,7 +74,7 @@ describe('filters', () => {
 })
 
 describe('eth_getLogs', () => {
-  it('ends where its answer would have too many bytes, and says how far it came', async () => {
+  it('stops when its answer exceeds the size limit, and names the last block that fits', async () => {
     const node = await startExecutionNode(genesis)
     try {
       // LOG0 of 100,000 bytes of memory.

@@ -45,7 +45,7 @@ describe('blooms of recorded blocks', () => {
   const blocks = recording.blocks.map((_, number) => recordedBlock(recording, number).header)
   const logs = recording.receipts.map((receipts) => receipts.flatMap((json) => receiptFromJson(json).logs))
 
-  it('never rule out a block that has the log', () => {
+  it('never exclude a block that has the log', () => {
     expect(logs.flat().length).toBeGreaterThan(20)
     for (const [number, header] of blocks.entries()) {
       for (const { address, topics } of logs[number] ?? []) {
@@ -56,14 +56,14 @@ describe('blooms of recorded blocks', () => {
     }
   })
 
-  it('of blocks without logs rule out any pattern', () => {
+  it('exclude every pattern if the block has no logs', () => {
     const mayMatch = createBloomTest({ addresses: [], topics: [] })
     for (const [number, { logsBloom }] of blocks.entries()) {
       expect(mayMatch(logsBloom)).toBe((logs[number]?.length ?? 0) > 0)
     }
   })
 
-  it('rule out what no block has', () => {
+  it('exclude a pattern that no block has', () => {
     const otherAddresses = fc.uint8Array({ minLength: 20, maxLength: 20 })
     let passed = 0
     fc.assert(

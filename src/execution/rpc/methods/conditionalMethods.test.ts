@@ -43,7 +43,7 @@ const refusal = async (condition: unknown) => {
 const mined = async () => (await node.chain.blockByHash(node.chain.head().hash))?.transactions.map(({ hash }) => hash)
 
 describe('eth_sendRawTransactionConditional', () => {
-  it('mines what holds', async () => {
+  it('mines a transaction whose condition holds', async () => {
     const { number, timestamp } = node.chain.head()
     const root = (await (await node.chain.stateAt(node.chain.head().hash))?.account(store))?.storageRoot
     const hashes = [
@@ -58,7 +58,7 @@ describe('eth_sendRawTransactionConditional', () => {
     expect(await mined()).toEqual(expect.arrayContaining(hashes))
   })
 
-  it('refuses what does not hold, cannot hold, or costs too much', async () => {
+  it('refuses a condition that does not hold, is malformed, or costs too many lookups', async () => {
     const { number, timestamp } = node.chain.head()
     const slots = Object.fromEntries(Array.from({ length: 1_000 }, (_, slot) => [word(slot), word(0)]))
     expect(await refusal({ blockNumberMin: 5, blockNumberMax: 4 })).toMatchObject({

@@ -40,7 +40,7 @@ async function simulate(
 }
 
 describe('eth_simulateV1', () => {
-  it('makes the blocks that geth 1.17 makes', async () => {
+  it('returns the same blocks as geth 1.17', async () => {
     const blocks = await simulate(
       [
         {
@@ -95,7 +95,7 @@ describe('eth_simulateV1', () => {
     expect(block?.calls).toMatchObject([{ status: '0x1', gasUsed: toQuantity(21_206), maxUsedGas: toQuantity(26_006) }])
   })
 
-  it('says which failed calls got less gas than they wanted', async () => {
+  it('marks failed calls that got less gas than requested', async () => {
     const stateOverrides = { [NOBODY]: { code: '0xfe' } }
     const calls = [
       { from, to: NOBODY, gas: '0x5300' },
@@ -109,7 +109,7 @@ describe('eth_simulateV1', () => {
     ])
   })
 
-  it('answers with the codes of execution-apis if calls cannot be made', async () => {
+  it('returns the error codes of execution-apis for invalid calls', async () => {
     const call = { from, to: NOBODY }
     const priced = { ...call, maxFeePerGas: '0x77359400', gas: '0x10000' }
     const refused: [code: number, blocks: JsonValue[], options?: Options][] = [
@@ -133,13 +133,13 @@ describe('eth_simulateV1', () => {
     }
   })
 
-  it('gives a base fee to children of simulated blocks, for which geth has no parameters', async () => {
+  it('computes a base fee for children of simulated blocks, for which geth has no parameters', async () => {
     const [first, second] = await simulate([{}, {}], { validation: true })
     expect(BigInt(String(first?.baseFeePerGas))).toBeGreaterThan(BigInt(String(second?.baseFeePerGas)))
     expect(second?.baseFeePerGas).not.toBe('0x0')
   })
 
-  it('ends with its client', async () => {
+  it('ends when its client disconnects', async () => {
     const methods = createReadMethods(node.chain, { ...DEFAULT_RPC_OPTIONS, callGasCap: 0n })
     const endless = { blockOverrides: { gasLimit: '0xffffffffffff' }, calls: [{ to: NOBODY }] }
     const params = [{ blockStateCalls: [{ ...endless, stateOverrides: { [NOBODY]: { code: '0x5b5f56' } } }] }]

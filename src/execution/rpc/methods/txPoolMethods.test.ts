@@ -28,7 +28,7 @@ async function request(name: string, params: string[], signal = new AbortControl
 }
 
 it.each([['txpool_content', []] as const, ['txpool_contentFrom', [SENDERS[0] ?? '']] as const])(
-  '%s of many megabytes leaves the loop its turns',
+  '%s of many megabytes yields to the event loop',
   async (name, params) => {
     let turns = 0
     let isWritten = false
